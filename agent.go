@@ -1,0 +1,55 @@
+package fika
+
+import "time"
+
+// AgentID identifies an agent through renames.
+type AgentID string
+
+// Epoch numbers the owners of an agent: each acquisition adds one, and what an
+// older owner still tries to write is refused.
+type Epoch int64
+
+// AgentState is what an agent's process last said of itself. It informs;
+// whether an agent is alive is decided by its lock and SeenAt.
+type AgentState string
+
+// The agent states.
+const (
+	AgentStarting  AgentState = "starting"
+	AgentIdle      AgentState = "idle"
+	AgentBusy      AgentState = "busy"
+	AgentStopped   AgentState = "stopped"
+	AgentFailed    AgentState = "failed"    // restart budget spent; recover by hand
+	AgentUnhealthy AgentState = "unhealthy" // no sign of life
+)
+
+// Desired is what a person wants of an agent's process.
+type Desired string
+
+// The wishes.
+const (
+	DesiredNone    Desired = ""        // nobody said: config decides
+	DesiredRunning Desired = "running" // keep it running
+	DesiredStopped Desired = "stopped" // leave it stopped, even if work waits
+)
+
+// Agent is a named worker. It exists when it has a row; its prompt, settings
+// and files live in its context folder.
+type Agent struct {
+	ID          AgentID
+	Name        AgentName
+	HomeID      string // which home holds the folder
+	DisplayName string
+	Description string
+	Desired     Desired
+	State       AgentState
+	StateReason string // why failed or unhealthy
+	Owner       string // who holds the lease, as "pid@host"; empty when free
+	Epoch       Epoch
+	LeaseUntil  time.Time
+	SeenAt      time.Time
+	StartedAt   time.Time // of the owning process
+	Processed   int64     // requests finished since StartedAt
+	ActiveAsk   ConversationID
+	CreatedAt   time.Time
+}

@@ -1,0 +1,66 @@
+package fika
+
+import "time"
+
+// ConversationID identifies a conversation through renames.
+type ConversationID string
+
+// ConversationKind says what a conversation is for.
+type ConversationKind string
+
+// The kinds of conversation.
+const (
+	Ask  ConversationKind = "ask"  // an agent's ongoing one
+	Task ConversationKind = "task" // one request, isolated, never loaded later
+	Chat ConversationKind = "chat" // shared, many participants
+)
+
+// ConversationStatus is active until a conversation is completed (a task that
+// has ended, an ask that was reset).
+type ConversationStatus string
+
+// The statuses.
+const (
+	Active    ConversationStatus = "active"
+	Completed ConversationStatus = "completed"
+)
+
+// Conversation is an ordered, append-only list of entries.
+type Conversation struct {
+	ID        ConversationID
+	Name      ConversationName
+	Kind      ConversationKind
+	Agent     AgentID // owner of an ask or task; empty for a chat
+	Status    ConversationStatus
+	Paused    bool
+	LastSeq   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// NotificationState is where a notification stands.
+type NotificationState string
+
+// The notification states. Held is not one of them: a pending notification of
+// a paused chat is held because the chat is paused.
+const (
+	NotificationPending NotificationState = "pending"
+	NotificationClaimed NotificationState = "claimed"
+	NotificationDone    NotificationState = "done"
+	NotificationDropped NotificationState = "dropped"
+	NotificationDead    NotificationState = "dead"
+)
+
+// Notification says "this entry concerns that agent", until a turn has
+// covered it.
+type Notification struct {
+	ID           int64
+	Conversation ConversationID
+	Seq          int64
+	Agent        AgentID
+	Chain        RequestID
+	Depth        int
+	State        NotificationState
+	Reason       string
+	Request      RequestID // that claimed it
+}

@@ -1,0 +1,142 @@
+package fika
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// EntryType says what kind of thing an [Entry] records.
+type EntryType string
+
+// The entry types. The first four are those of chibi's transcripts.
+const (
+	Message    EntryType = "message"
+	ToolCall   EntryType = "tool_call"
+	ToolResult EntryType = "tool_result"
+	Compaction EntryType = "compaction"
+	Notice     EntryType = "notice" // said by fika itself; nobody's message, never forwarded
+)
+
+// EntryID identifies an entry for ever: a UUID for fika's own, free text for
+// imported ones.
+type EntryID string
+
+// Entry is one thing that happened in a conversation. Entries are appended and
+// never changed. Seq is per conversation, starts at 1, never goes down; order
+// is by Seq, never by time.
+type Entry struct {
+	Conversation ConversationID
+	Seq          int64
+	ID           EntryID
+	At           time.Time
+	From         string // username, agent name, or tool name: the speaker as shown
+	To           string // chat name, agent name, "user", or tool name
+	Content      string
+	Type         EntryType
+
+	Request   RequestID // whose turn wrote it; empty for what people say
+	ReplyTo   EntryID
+	Chain     RequestID // root of the chain it belongs to
+	Depth     int
+	Pinned    bool
+	ExpiresAt time.Time // zero: never
+	Meta      EntryMeta
+}
+
+// Writer says who wrote an entry, whatever From displays.
+type Writer string
+
+// The writers.
+const (
+	ByHuman  Writer = "human"
+	ByAgent  Writer = "agent"
+	ByTool   Writer = "tool"
+	BySystem Writer = "system"
+)
+
+// EntryMeta is the further detail of an entry, stored as JSON.
+type EntryMeta struct {
+	Writer     Writer   `json:"writer,omitempty"`
+	WriterName string   `json:"writer_name,omitempty"` // the authenticated name behind From
+	ToolCallID string   `json:"tool_call_id,omitempty"`
+	IsError    bool     `json:"is_error,omitempty"` // of a tool_result
+	Reasoning  string   `json:"reasoning,omitempty"`
+	Usage      *Usage   `json:"usage,omitempty"`
+	Final      bool     `json:"final,omitempty"`   // of a message: the answer of its request
+	UpTo       int64    `json:"up_to,omitempty"`   // of a compaction: everything at or before this seq is out of the window
+	Kept       []int64  `json:"kept,omitempty"`    // of a compaction: seqs at or before UpTo that stay in the window
+	Summary    string   `json:"summary,omitempty"` // of a compaction: the summary after it
+	Undo       int64    `json:"undo,omitempty"`    // of a compaction: takes back the compaction with this seq
+	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
+	Delivered  []string `json:"delivered,omitempty"`
+}
+
+// entryJSON is an entry as it is read outside the database: chibi's six fields
+// first and exact (timestamp in Unix seconds), then fika's own.
+type entryJSON struct {
+	ID        EntryID   `json:"id"`
+	Timestamp int64     `json:"timestamp"`
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	Content   string    `json:"content"`
+	Type      EntryType `json:"entry_type"`
+
+	Seq       int64      `json:"seq,omitempty"`
+	CallID    string     `json:"tool_call_id,omitempty"`
+	Request   RequestID  `json:"request_id,omitempty"`
+	ReplyTo   EntryID    `json:"reply_to,omitempty"`
+	Depth     int        `json:"depth,omitempty"`
+	Usage     *Usage     `json:"usage,omitempty"`
+	Reasoning string     `json:"reasoning,omitempty"`
+	Chain     RequestID  `json:"chain,omitempty"`
+	Pinned    bool       `json:"pinned,omitempty"`
+	Expires   *time.Time `json:"expires_at,omitempty"`
+	Millis    int64      `json:"at_ms,omitempty"`
+	Meta      *EntryMeta `json:"metadata,omitempty"`
+}
+
+// MarshalJSON writes the form of the mirror, of --json and of the bus.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	j := entryJSON{
+		ID: e.ID, Timestamp: e.At.Unix(), From: e.From, To: e.To, Content: e.Content, Type: e.Type,
+		Seq: e.Seq, CallID: e.Meta.ToolCallID, Request: e.Request, ReplyTo: e.ReplyTo, Depth: e.Depth,
+		Usage: e.Meta.Usage, Reasoning: e.Meta.Reasoning, Chain: e.Chain, Pinned: e.Pinned,
+	}
+	if ms := e.At.UnixMilli(); ms%1000 != 0 {
+		j.Millis = ms
+	}
+	if !e.ExpiresAt.IsZero() {
+		t := e.ExpiresAt.UTC()
+		j.Expires = &t
+	}
+	m := e.Meta
+	m.ToolCallID, m.Usage, m.Reasoning = "", nil, ""
+	if raw, err := json.Marshal(m); err == nil && string(raw) != "{}" {
+		j.Meta = &m
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what [Entry.MarshalJSON] writes, and chibi's six fields
+// alone.
+func (e *Entry) UnmarshalJSON(data []byte) error {
+	var j entryJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*e = Entry{
+		ID: j.ID, At: time.Unix(j.Timestamp, 0).UTC(), From: j.From, To: j.To, Content: j.Content, Type: j.Type,
+		Seq: j.Seq, Request: j.Request, ReplyTo: j.ReplyTo, Depth: j.Depth, Chain: j.Chain, Pinned: j.Pinned,
+	}
+	if j.Millis/1000 == j.Timestamp && j.Millis != 0 {
+		e.At = time.UnixMilli(j.Millis).UTC()
+	}
+	if j.Expires != nil {
+		e.ExpiresAt = *j.Expires
+	}
+	if j.Meta != nil {
+		e.Meta = *j.Meta
+	}
+	e.Meta.ToolCallID, e.Meta.Usage, e.Meta.Reasoning = j.CallID, j.Usage, j.Reasoning
+	return nil
+}

@@ -1,0 +1,78 @@
+package hook
+
+import "context"
+
+// Point is a place of a run at which hooks fire. The list is closed.
+type Point string
+
+// The hook points. Payload and honoured answer of each are in [Points].
+const (
+	OnStart            Point = "on_start"
+	OnEnd              Point = "on_end"
+	PreMessage         Point = "pre_message"
+	PostMessage        Point = "post_message"
+	PreSystemPrompt    Point = "pre_system_prompt"
+	PostSystemPrompt   Point = "post_system_prompt"
+	PreTool            Point = "pre_tool"
+	PostTool           Point = "post_tool"
+	PreSendMessage     Point = "pre_send_message"
+	PostSendMessage    Point = "post_send_message"
+	OnContextSwitch    Point = "on_context_switch"
+	PreClear           Point = "pre_clear"
+	PostClear          Point = "post_clear"
+	PreCompact         Point = "pre_compact"
+	PostCompact        Point = "post_compact"
+	PreRollingCompact  Point = "pre_rolling_compact"
+	PostRollingCompact Point = "post_rolling_compact"
+)
+
+// Doc documents one point.
+type Doc struct {
+	Point   Point
+	Payload []string // keys
+	Answer  []string // keys of the answer that are honoured
+	When    string
+}
+
+// Points lists every hook point with its payload and effect.
+func Points() []Doc {
+	system := []string{"context_name", "summary", "todos", "goals"}
+	return []Doc{
+		{OnStart, []string{"current_context", "verbose"}, nil, "a run, or an agent process, starts"},
+		{OnEnd, []string{"current_context"}, nil, "it ends, also after an error"},
+		{PreMessage, []string{"prompt", "context_name", "summary"}, []string{"prompt"}, "before a prompt is worked on; prompt replaces it"},
+		{PostMessage, []string{"prompt", "response", "context_name"}, nil, "after the final answer"},
+		{PreSystemPrompt, system, []string{"inject"}, "before the system prompt is built; inject is put in front"},
+		{PostSystemPrompt, system, []string{"inject"}, "after it is built; inject is put behind"},
+		{PreTool, []string{"tool_name", "arguments"}, []string{"arguments", "block", "message"}, "before a tool call; arguments replaces them, block refuses with message"},
+		{PostTool, []string{"tool_name", "arguments", "result"}, nil, "after a tool call, with the arguments it had"},
+		{PreSendMessage, []string{"from", "to", "content", "context_name"}, []string{"delivered", "via"}, "before a message to a context; delivered says the hook took care of it"},
+		{PostSendMessage, []string{"from", "to", "content", "context_name", "delivery_result"}, nil, "after delivery"},
+		{OnContextSwitch, []string{"from_context", "to_context", "is_sub_context"}, nil, "the current context changed"},
+		{PreClear, []string{"context_name", "message_count", "summary"}, nil, "before a context is cleared"},
+		{PostClear, []string{"context_name"}, nil, "after"},
+		{PreCompact, []string{"context_name", "message_count", "summary"}, nil, "before a full compaction"},
+		{PostCompact, []string{"context_name", "message_count", "summary"}, nil, "after"},
+		{PreRollingCompact, []string{"context_name", "message_count", "non_system_count", "summary"}, nil, "before a rolling compaction"},
+		{PostRollingCompact, []string{"context_name", "message_count", "summary", "messages_archived"}, nil, "after"},
+	}
+}
+
+// Payload is the data of one firing, as the plugins see it in JSON.
+type Payload map[string]any
+
+// Runner fires hooks. A Runner may be used from many goroutines.
+type Runner interface {
+	// Fire runs every hook of the point, in the order of plugin names; each
+	// sees the payload as the one before left it. The payload returned has the
+	// honoured answers merged in ("inject" texts are joined by a blank line).
+	// A hook that fails is reported by the Runner and skipped, unless its
+	// schema says on_failure = block: then the error is of kind Denied.
+	Fire(context.Context, Point, Payload) (Payload, error)
+}
+
+// None is a Runner without hooks.
+type None struct{}
+
+// Fire gives the payload back.
+func (None) Fire(_ context.Context, _ Point, p Payload) (Payload, error) { return p, nil }

@@ -1,0 +1,120 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"fika"
+)
+
+// Model answers requests. One Model may serve many calls at once.
+type Model interface {
+	// Generate makes one model call. emit is called in order, from the calling
+	// goroutine, with what arrives; an error from emit ends the call with that
+	// error. The Response is complete: it alone is truth. Errors are
+	// *fika.Error of kind Provider (with a [*ProviderError] cause where the
+	// provider answered), Interrupted when ctx ended, or Invalid for settings.
+	Generate(ctx context.Context, r Request, emit func(Event) error) (Response, error)
+}
+
+// Role says who speaks in a [Message].
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool"
+)
+
+// Request is one model call.
+type Request struct {
+	System    string
+	Messages  []Message
+	Tools     []Tool
+	Reasoning *Reasoning
+	MaxTokens int64 // of the answer; 0: the provider's default (Anthropic: 8192)
+}
+
+// Message is one message of the window. An assistant message may carry text
+// and calls; a tool message answers one call.
+type Message struct {
+	Role    Role
+	Text    string
+	Calls   []Call
+	CallID  string          // of a tool message
+	IsError bool            // of a tool message
+	Blob    json.RawMessage // the raw message this provider and model made earlier in the same turn; sent back as it was
+}
+
+// Call is a tool call. Args is the text the model wrote, not yet checked.
+type Call struct {
+	ID   string
+	Name string
+	Args string
+}
+
+// Tool is what the model is told of a tool.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of an object
+}
+
+// Reasoning asks for reasoning tokens; at most one of the two is set.
+type Reasoning struct {
+	Effort    string // "minimal", "low", "medium", "high"
+	MaxTokens int64
+}
+
+// EventKind says what an [Event] carries.
+type EventKind string
+
+// The event kinds.
+const (
+	TextDelta      EventKind = "text"
+	ReasoningDelta EventKind = "reasoning"
+	Retrying       EventKind = "retrying"  // waiting After, because Reason
+	Restarted      EventKind = "restarted" // what was streamed so far is void
+)
+
+// Event is something that happened during a call.
+type Event struct {
+	Kind   EventKind
+	Text   string
+	After  time.Duration
+	Reason string
+}
+
+// Response is a finished call. Calls whose arguments were cut off are
+// reported with Truncated, never executed.
+type Response struct {
+	Text      string
+	Reasoning string
+	Calls     []Call
+	Usage     fika.Usage // Cost 0 unless the provider states it
+	Blob      json.RawMessage
+	Truncated bool   // the provider stopped at its output limit
+	Refusal   string // the provider declined, with its words
+}
+
+// ProviderError is an answer of a provider that is not a success.
+type ProviderError struct {
+	Status     int           // HTTP status; 0: no answer (connection, stalled stream)
+	Message    string        // the provider's words, secrets removed
+	RetryAfter time.Duration // as the provider asked; 0: it did not
+	Visible    bool          // output was already emitted
+}
+
+func (e *ProviderError) Error() string { return e.Message }
+
+// Retryable reports whether the same call may succeed later: no answer, 408,
+// 409, 429 and 5xx.
+func (e *ProviderError) Retryable() bool {
+	switch {
+	case e.Status == 0, e.Status == 408, e.Status == 409, e.Status == 429, e.Status >= 500:
+		return true
+	}
+	return false
+}

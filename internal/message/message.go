@@ -1,0 +1,201 @@
+package message
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fika"
+)
+
+// Version is what fika writes in the optional field v.
+const Version = 1
+
+// The message types.
+const (
+	TypeTask      = "task_request"
+	TypeAsk       = "ask_request"
+	TypeStatus    = "status"
+	TypeResponse  = "response"
+	TypeHeartbeat = "heartbeat"
+)
+
+// Request asks an agent for work: a task_request or an ask_request.
+type Request struct {
+	Type           string              `json:"type"`
+	RequestID      string              `json:"requestId"`
+	AgentName      string              `json:"agentName"`
+	Prompt         string              `json:"prompt"`
+	ConversationID string              `json:"conversationId,omitempty"`
+	Context        []fika.HistoryEntry `json:"context"`
+	Metadata       Metadata            `json:"metadata"`
+	V              int                 `json:"v,omitempty"`
+	ChainRoot      string              `json:"chainRoot,omitempty"`
+	Depth          int                 `json:"depth,omitempty"`
+}
+
+// Metadata tells of the sender; it is displayed, never trusted.
+type Metadata struct {
+	Sender                   string `json:"sender,omitempty"`
+	Timestamp                string `json:"timestamp,omitempty"`
+	ConversationMessageCount int    `json:"conversationMessageCount,omitempty"`
+}
+
+// Status tells what a turn is doing. Status is one of processing, streaming,
+// tool_call, tool_result, completed, error.
+type Status struct {
+	Type           string     `json:"type"`
+	RequestID      string     `json:"requestId"`
+	AgentName      string     `json:"agentName"`
+	Status         string     `json:"status"`
+	Data           StatusData `json:"data"`
+	Timestamp      string     `json:"timestamp"`
+	V              int        `json:"v,omitempty"`
+	Conversation   string     `json:"conversation,omitempty"`
+	ConversationID string     `json:"conversationId,omitempty"`
+}
+
+// StatusData is the detail of a [Status]. Step and Offset place a streamed
+// chunk: the model round it belongs to and its first byte in that round's
+// text.
+type StatusData struct {
+	ToolName  string          `json:"toolName,omitempty"`
+	ToolArgs  json.RawMessage `json:"toolArgs,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Chunk     string          `json:"chunk,omitempty"`
+	Reasoning bool            `json:"reasoning,omitempty"` // Chunk is reasoning
+	Step      int             `json:"step,omitempty"`
+	Offset    int             `json:"offset,omitempty"`
+	Restart   bool            `json:"restart,omitempty"` // what was streamed for Step is void
+	Success   *bool           `json:"success,omitempty"`
+	Denied    bool            `json:"denied,omitempty"`
+	Kind      string          `json:"kind,omitempty"` // ask, task, notify, run
+	Prompt    string          `json:"prompt,omitempty"`
+}
+
+// Response is the outcome of a request. Status is completed, failed,
+// cancelled, interrupted or dead.
+type Response struct {
+	Type      string `json:"type"`
+	RequestID string `json:"requestId"`
+	AgentName string `json:"agentName"`
+	Result    Result `json:"result"`
+	Status    string `json:"status"`
+	Error     string `json:"error,omitempty"`
+	Timestamp string `json:"timestamp"`
+	V         int    `json:"v,omitempty"`
+}
+
+// Result is what a completed request gave.
+type Result struct {
+	Content        string          `json:"content"`
+	ConversationID string          `json:"conversationId"`
+	ToolCalls      []fika.ToolUsed `json:"toolCalls"`
+	TokensUsed     Tokens          `json:"tokensUsed"`
+	MessageID      string          `json:"messageId,omitempty"`
+}
+
+// Tokens counts tokens.
+type Tokens struct {
+	Input  int64 `json:"input"`
+	Output int64 `json:"output"`
+}
+
+// Heartbeat is a sign of life. Uptime is in seconds.
+type Heartbeat struct {
+	Type                  string `json:"type"`
+	AgentName             string `json:"agentName"`
+	Status                string `json:"status"` // idle or busy (starting, stopped on change)
+	Uptime                int64  `json:"uptime"`
+	RequestsProcessed     int64  `json:"requestsProcessed"`
+	CurrentConversationID string `json:"currentConversationId"`
+	Timestamp             string `json:"timestamp"`
+	PID                   int    `json:"pid,omitempty"`
+	Model                 string `json:"model,omitempty"`
+	V                     int    `json:"v,omitempty"`
+}
+
+// Control asks an agent process for something that is already a committed
+// wish; the message only makes it quick. Action is shutdown, reset, cancel or
+// switch.
+type Control struct {
+	Action         string `json:"action"`
+	RequestID      string `json:"requestId,omitempty"`
+	ConversationID string `json:"conversationId,omitempty"`
+	Mode           string `json:"mode,omitempty"` // of shutdown: "", "finish", "now"
+}
+
+// ControlReply answers a [Control].
+type ControlReply struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// Dead tells of a message that could not be understood.
+type Dead struct {
+	Subject   string `json:"subject"`
+	Reason    string `json:"reason"`
+	Body      string `json:"body"` // shortened to 4 KiB
+	Timestamp string `json:"timestamp"`
+}
+
+// Stamp writes a time as the wire has it: RFC 3339, UTC.
+func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// MaxPrompt bounds a prompt from the bus, in bytes.
+const MaxPrompt = 900 << 10
+
+// ParseRequest reads and checks a request that arrived for agent on its
+// subject. On error the requestId is still given where one could be read, so
+// that an error response can be sent. Error kind: Invalid.
+func ParseRequest(data []byte, agent fika.AgentName) (Request, error) {
+	var r Request
+	if !utf8.Valid(data) {
+		return r, fika.Errorf(fika.Invalid, "request", "not valid UTF-8")
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		var id struct {
+			RequestID string `json:"requestId"`
+		}
+		_ = json.Unmarshal(data, &id)
+		return Request{RequestID: cleanID(id.RequestID)}, fika.Errorf(fika.Invalid, "request", "not the JSON of a request: %v", err)
+	}
+	id := cleanID(r.RequestID)
+	bad := func(format string, args ...any) (Request, error) {
+		return Request{RequestID: id}, fika.Errorf(fika.Invalid, "request", format, args...)
+	}
+	switch {
+	case r.RequestID == "":
+		return bad("requestId is missing")
+	case id == "":
+		return bad("requestId has more than 128 characters, or spaces or control characters in it")
+	case r.Type != TypeTask && r.Type != TypeAsk:
+		return bad("type is %.40q; expected task_request or ask_request", r.Type)
+	case strings.TrimSpace(r.Prompt) == "":
+		return bad("prompt is missing")
+	case len(r.Prompt) > MaxPrompt:
+		return bad("prompt has %d bytes; at most %d are taken", len(r.Prompt), MaxPrompt)
+	case r.AgentName != "" && !strings.EqualFold(r.AgentName, string(agent)):
+		return bad("agentName is %.40q but the subject says %q", r.AgentName, agent)
+	}
+	if r.ConversationID != "" {
+		if _, err := fika.ParseConversationName(r.ConversationID); err != nil {
+			return bad("conversationId: %v", err)
+		}
+	}
+	r.AgentName = string(agent)
+	return r, nil
+}
+
+func cleanID(s string) string {
+	if len(s) > 128 {
+		return ""
+	}
+	for _, c := range s {
+		if c <= ' ' || c == 0x7f {
+			return ""
+		}
+	}
+	return s
+}

@@ -1,0 +1,70 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"fika"
+)
+
+// Spec describes a tool to the model and to the turn.
+type Spec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // JSON Schema of an object
+	Effect      fika.Effect
+	Timeout     time.Duration // of one call; 0: the caller's default
+	Always      bool          // offered whatever tool_permissions says (update_*, send_message, …)
+}
+
+// Tool does one thing for a model. Call may be called from many goroutines.
+type Tool interface {
+	Spec() Spec
+	// Call runs the tool. What goes wrong inside the tool is a Result with
+	// IsError (the model reads it); an error means that the call could not be
+	// carried through (context ended: kind Interrupted).
+	Call(context.Context, Call) (Result, error)
+}
+
+// Verifier is implemented by verifiable tools: Hash tells the state of what
+// the call would change, before and after alike.
+type Verifier interface {
+	Hash(ctx context.Context, c Call) (string, error)
+}
+
+// Call is one invocation.
+type Call struct {
+	Step      string // request/n, unique; goes into FIKA_STEP
+	CallID    string
+	Name      string
+	Args      json.RawMessage // an object; already checked to be JSON
+	Agent     fika.AgentName
+	Context   string // folder name of the agent's context
+	Request   fika.RequestID
+	Chain     fika.RequestID
+	Depth     int
+	Workspace string // root of file tools, absolute
+	Username  string
+	// Started is told the process as soon as it runs; may be nil.
+	Started func(fika.Process)
+	// Progress is told output as it comes; may be nil. It must not block.
+	Progress func([]byte)
+	// Stdin is what the person's terminal gives, or nil for none.
+	Stdin io.Reader
+}
+
+// Result is what a call gave.
+type Result struct {
+	Text    string // for the model: valid UTF-8, within limits
+	IsError bool
+	File    string // what it touched, for displays
+	Denied  bool   // refused by permissions or a hook
+	Spool   string // file that holds the whole output when Text is shortened
+	// Unknown: it may or may not have happened.
+	Unknown bool
+}
+
+// Errorf makes an error result.
+func Errorf(text string) Result { return Result{Text: text, IsError: true} }

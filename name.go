@@ -1,0 +1,85 @@
+package fika
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// AgentName is the name of an agent and of its context folder: lower case,
+// matching ^[a-z0-9][a-z0-9_-]{0,31}$. It is safe as a path element and as a
+// token of a bus subject. Obtain one with [ParseAgentName].
+type AgentName string
+
+// ConversationName is the name of a chat (as an agent's name, up to 64
+// characters) or the generated name of a task or ask conversation.
+type ConversationName string
+
+var (
+	agentPattern        = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+	chatPattern         = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	conversationPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
+)
+
+// Reserved names cannot be given to an agent: they mean the person, everybody,
+// and the two voices that are nobody's.
+var reserved = map[string]bool{"user": true, "all": true, "tool": true, "system": true}
+
+// Reserved reports whether name (in any case) has a meaning of its own in
+// mentions and transcripts and so cannot name an agent.
+func Reserved(name string) bool { return reserved[strings.ToLower(name)] }
+
+// ParseAgentName checks a name that came from outside (flag, bus, tool
+// argument, file). Upper case is folded. Error kind: [Invalid].
+func ParseAgentName(s string) (AgentName, error) {
+	n := strings.ToLower(s)
+	if !agentPattern.MatchString(n) {
+		return "", Errorf(Invalid, "agent name", "%s is not a name: use 1 to 32 of a-z 0-9 _ - and begin with a letter or a digit", quoteShort(s))
+	}
+	if reserved[n] {
+		return "", Errorf(Invalid, "agent name", "%q is reserved", n)
+	}
+	return AgentName(n), nil
+}
+
+// ParseChatName checks the name of a chat. Upper case is folded. Error kind:
+// [Invalid].
+func ParseChatName(s string) (ConversationName, error) {
+	n := strings.ToLower(s)
+	if !chatPattern.MatchString(n) {
+		return "", Errorf(Invalid, "chat name", "%s is not a name: use 1 to 64 of a-z 0-9 _ - and begin with a letter or a digit", quoteShort(s))
+	}
+	if reserved[n] {
+		return "", Errorf(Invalid, "chat name", "%q is reserved", n)
+	}
+	return ConversationName(n), nil
+}
+
+// ParseConversationName checks the name of any conversation, the generated
+// ones included. Error kind: [Invalid].
+func ParseConversationName(s string) (ConversationName, error) {
+	n := strings.ToLower(s)
+	if !conversationPattern.MatchString(n) {
+		return "", Errorf(Invalid, "conversation name", "%s is not a conversation name", quoteShort(s))
+	}
+	return ConversationName(n), nil
+}
+
+// ParseUsername checks what a person is called: 1 to 32 characters as in an
+// agent's name, case kept, and "user" allowed. Whether an agent already has
+// the name is the store's to say. Error kind: [Invalid].
+func ParseUsername(s string) (string, error) {
+	n := strings.ToLower(s)
+	if !agentPattern.MatchString(n) || (reserved[n] && n != "user") {
+		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters, digits, _ or -; all, tool and system are taken", quoteShort(s))
+	}
+	return s, nil
+}
+
+func quoteShort(s string) string {
+	const limit = 60
+	if r := []rune(s); len(r) > limit {
+		return fmt.Sprintf("%q… (%d characters)", string(r[:limit]), len(r))
+	}
+	return fmt.Sprintf("%q", s)
+}
