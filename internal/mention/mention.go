@@ -1,0 +1,136 @@
+package mention
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/util"
+
+	"fika"
+)
+
+// Known is who can be mentioned.
+type Known struct {
+	Agents []fika.AgentName
+	Human  string // the person's username, in any case; "user" always means the person
+}
+
+// Unknown is a name that was mentioned and that nobody has, in lower case,
+// with the names of agents that are spelled nearly so, nearest first.
+type Unknown struct {
+	Name string
+	Near []fika.AgentName
+}
+
+// Result is who is mentioned, each once, in order of first appearance.
+type Result struct {
+	Agents  []fika.AgentName
+	Human   bool
+	All     bool
+	Unknown []Unknown // at most maxUnknown
+}
+
+// None reports whether nobody was addressed, known or not.
+func (r Result) None() bool {
+	return len(r.Agents) == 0 && !r.Human && !r.All && len(r.Unknown) == 0
+}
+
+// maxUnknown bounds how many unknown names are told: more is noise, not a typo.
+const maxUnknown = 8
+
+// Parser finds mentions. Make one with [New] and keep it.
+type Parser struct {
+	blocks parser.Parser // Markdown
+	inner  parser.Parser // Markdown inside an HTML block: tags are inline there
+}
+
+// New makes a Parser.
+func New() *Parser {
+	return &Parser{blocks: markdown(true), inner: markdown(false)}
+}
+
+func markdown(htmlBlocks bool) parser.Parser {
+	blocks := parser.DefaultBlockParsers()
+	if !htmlBlocks {
+		html := parser.NewHTMLBlockParser()
+		blocks = slices.DeleteFunc(blocks, func(v util.PrioritizedValue) bool { return v.Value == html })
+	}
+	return parser.NewParser(
+		parser.WithBlockParsers(blocks...),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+	)
+}
+
+// Parse finds the mentions in one text with a Parser of its own; whoever reads
+// many texts keeps a [Parser].
+func Parse(text string, known Known) Result { return New().Parse(text, known) }
+
+// Parse finds the mentions in text.
+func (p *Parser) Parse(text string, known Known) Result {
+	if !strings.Contains(text, "@") {
+		return Result{}
+	}
+	runs := candidates(p.prose([]byte(text)))
+	if len(runs) == 0 {
+		return Result{}
+	}
+	return resolve(runs, known)
+}
+
+// resolve turns what stands behind each @ into names.
+func resolve(runs []string, known Known) Result {
+	names := make(map[string]who, len(known.Agents)+3)
+	for _, a := range known.Agents {
+		names[string(a)] = agent
+	}
+	if known.Human != "" {
+		names[strings.ToLower(known.Human)] = human
+	}
+	names["user"], names["all"] = human, everybody
+
+	var r Result
+	seen := make(map[string]bool, len(runs))
+	for _, run := range runs {
+		name, kind := longest(run, names)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		switch kind {
+		case agent:
+			r.Agents = append(r.Agents, fika.AgentName(name))
+		case human:
+			r.Human = true
+		case everybody:
+			r.All = true
+		case nobody:
+			if len(r.Unknown) < maxUnknown {
+				r.Unknown = append(r.Unknown, Unknown{Name: name, Near: near(name, known.Agents)})
+			}
+		}
+	}
+	return r
+}
+
+// who says what a name stands for.
+type who int
+
+const (
+	nobody who = iota
+	agent
+	human
+	everybody
+)
+
+// longest gives the longest part of run that is a name and that ends at the
+// run's end or before '-' or '_'; without one, the run as an unknown name.
+func longest(run string, names map[string]who) (string, who) {
+	for end := len(run); end > 0; end = strings.LastIndexAny(run[:end], "-_") {
+		if kind := names[run[:end]]; kind != nobody {
+			return run[:end], kind
+		}
+	}
+	return strings.TrimRight(run, "-_"), nobody
+}

@@ -1,0 +1,137 @@
+package mention
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// gap stands in the prose where something was left out. It is no word
+// character and no space, so it ends a name and a URL and begins neither.
+const gap = 0
+
+// prose gives the part of a Markdown text in which mentions count: the source
+// of its text nodes in order, neighbours joined (a parser splits text at '_'),
+// with a gap where markup, code, links, quotes and line ends were.
+func (p *Parser) prose(src []byte) []byte {
+	c := collector{inner: p.inner}
+	c.collect(p.blocks, src)
+	c.hideTagged()
+	return c.out
+}
+
+// collector walks a parsed text and gathers its prose.
+type collector struct {
+	inner parser.Parser
+	out   []byte
+	tags  []tag
+}
+
+// tag is an HTML tag met at a place of the prose.
+type tag struct {
+	at    int
+	name  string
+	close bool
+}
+
+func (c *collector) collect(p parser.Parser, src []byte) {
+	stop := -1  // where the last taken segment ended in src
+	quotes := 0 // how many block quotes are around
+	c.out = append(c.out, gap)
+	visit := func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if _, ok := n.(*ast.Blockquote); ok {
+			if entering {
+				quotes++
+			} else {
+				quotes--
+			}
+			return ast.WalkContinue, nil
+		}
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.CodeSpan, *ast.CodeBlock, *ast.FencedCodeBlock, *ast.Link, *ast.Image, *ast.AutoLink:
+			return ast.WalkSkipChildren, nil
+		case *ast.HTMLBlock:
+			// Text between tags is prose still: models wrap answers in tags.
+			if quotes == 0 && (n.HTMLBlockType == ast.HTMLBlockType6 || n.HTMLBlockType == ast.HTMLBlockType7) && p != c.inner {
+				c.collect(c.inner, n.Lines().Value(src))
+				stop = -1
+			}
+			return ast.WalkSkipChildren, nil
+		case *ast.RawHTML:
+			if quotes == 0 {
+				c.tag(n.Segments.Value(src))
+			}
+			return ast.WalkSkipChildren, nil
+		case *ast.Text:
+			seg := n.Segment
+			if quotes > 0 && quoted(src, seg.Start) {
+				return ast.WalkContinue, nil
+			}
+			if seg.Start != stop {
+				c.out = append(c.out, gap)
+			}
+			c.out = append(c.out, seg.Value(src)...)
+			stop = seg.Stop
+		}
+		return ast.WalkContinue, nil
+	}
+	_ = ast.Walk(p.Parse(text.NewReader(src)), visit) // visit never fails
+}
+
+// quoted reports whether the line around pos begins with a quote mark, perhaps
+// inside list items. A paragraph of a quote may go on without marks; such a
+// line was most likely meant as the answer to the quote, so it counts.
+func quoted(src []byte, pos int) bool {
+	line := src[bytes.LastIndexByte(src[:pos], '\n')+1 : pos]
+	return bytes.IndexByte(line, '>') >= 0 && bytes.HasPrefix(bytes.TrimLeft(line, " \t-+*0123456789.)"), []byte(">"))
+}
+
+// tag remembers a tag whose content is code, a link or a quote.
+func (c *collector) tag(raw []byte) {
+	s := strings.TrimPrefix(string(raw[:min(len(raw), 16)]), "<")
+	s, closing := strings.CutPrefix(s, "/")
+	if i := strings.IndexAny(s, " \t\r\n/>"); i >= 0 {
+		s = s[:i]
+	}
+	switch s = strings.ToLower(s); s {
+	case "code", "pre", "kbd", "samp", "a", "blockquote", "q", "script", "style":
+		c.tags = append(c.tags, tag{len(c.out), s, closing})
+	}
+}
+
+// hideTagged blanks what stands between an opening tag and its closing one. A
+// tag that is never closed hides nothing.
+func (c *collector) hideTagged() {
+	type open struct{ start, depth, lastClose int }
+	opened := map[string]*open{}
+	hide := func(o *open) {
+		if o.lastClose > 0 {
+			clear(c.out[o.start:o.lastClose]) // gap is 0
+		}
+	}
+	for _, t := range c.tags {
+		o := opened[t.name]
+		switch {
+		case !t.close && o == nil:
+			opened[t.name] = &open{start: t.at, depth: 1}
+		case !t.close:
+			o.depth++
+		case o != nil:
+			o.depth--
+			o.lastClose = t.at
+			if o.depth == 0 {
+				hide(o)
+				delete(opened, t.name)
+			}
+		}
+	}
+	for _, o := range opened {
+		hide(o)
+	}
+}

@@ -1,0 +1,131 @@
+package mention
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"fika"
+)
+
+// maxRun bounds what is read behind an @: no name is longer, and what is cut
+// off cannot make it one.
+const maxRun = 64
+
+// candidates gives, in order and in lower case, what stands behind each @ that
+// may begin a mention.
+func candidates(prose []byte) []string {
+	var runs []string
+	inURL := false
+	for i, b := range prose {
+		switch {
+		case b <= ' ' || b == '<' || b == '>' || b == '"' || b == ')' || b == ']':
+			inURL = false
+		case b == ':' && bytes.HasPrefix(prose[i:], []byte("://")):
+			inURL = true
+		case b == '@' && !inURL && !attached(prose[:i]):
+			if run := nameRun(prose[i+1:]); run != "" {
+				runs = append(runs, run)
+			}
+		}
+	}
+	return runs
+}
+
+// attached reports whether what ends in before binds the @ that follows: then
+// it belongs to an address, a path, or is escaped.
+func attached(before []byte) bool {
+	r, _ := utf8.DecodeLastRune(before)
+	switch r {
+	case '.', '/', '@', '_':
+		return true
+	case '\\':
+		slashes := len(before) - len(bytes.TrimRight(before, `\`))
+		return slashes%2 == 1
+	case utf8.RuneError:
+		return false
+	}
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !spaceless(r)
+}
+
+// spaceless reports whether r is of a script that puts no spaces between
+// words, where a letter in front says nothing.
+func spaceless(r rune) bool {
+	return r >= 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// nameRun gives the name characters at the start of s, lower-cased, with the
+// backslash of an escaped '_' or '-' left out; "" when no name can begin there.
+func nameRun(s []byte) string {
+	var run []byte
+	for i := 0; i < len(s) && len(run) < maxRun; i++ {
+		b := s[i]
+		if b == '\\' && i+1 < len(s) && (s[i+1] == '_' || s[i+1] == '-') {
+			i++
+			b = s[i]
+		}
+		switch {
+		case 'A' <= b && b <= 'Z':
+			b += 'a' - 'A'
+		case 'a' <= b && b <= 'z', '0' <= b && b <= '9':
+		case (b == '_' || b == '-') && len(run) > 0:
+		default:
+			return string(run)
+		}
+		run = append(run, b)
+	}
+	return string(run)
+}
+
+// near gives up to three agents whose names are one or two slips away from
+// name, or begin with it, nearest first.
+func near(name string, agents []fika.AgentName) []fika.AgentName {
+	type scored struct {
+		name fika.AgentName
+		d    int
+	}
+	var found []scored
+	for _, a := range agents {
+		switch d := slips(name, string(a)); {
+		case d <= 2 && 2*d <= len(name):
+			found = append(found, scored{a, d})
+		case len(name) >= 3 && strings.HasPrefix(string(a), name), len(a) >= 3 && strings.HasPrefix(name, string(a)):
+			found = append(found, scored{a, 3})
+		}
+	}
+	slices.SortFunc(found, func(x, y scored) int {
+		return cmp.Or(cmp.Compare(x.d, y.d), strings.Compare(string(x.name), string(y.name)))
+	})
+	var out []fika.AgentName
+	for _, f := range found[:min(3, len(found))] {
+		out = append(out, f.name)
+	}
+	return out
+}
+
+// slips counts the insertions, deletions, substitutions and swaps of
+// neighbours between two ASCII words.
+func slips(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
