@@ -72,7 +72,7 @@ func (p *Parser) Parse(text string, known Known) Result {
 	if !strings.Contains(text, "@") {
 		return Result{}
 	}
-	runs := candidates(p.prose([]byte(text)))
+	runs := candidates(p.prose(tame([]byte(text))))
 	if len(runs) == 0 {
 		return Result{}
 	}

@@ -132,6 +132,8 @@ func TestParse(t *testing.T) {
 		{"too long", "@" + strings.Repeat("x", 100), unknown(strings.Repeat("x", 64))},
 		{"invalid utf-8", "\xff@coder \xc3", names("coder")},
 		{"nul", "\x00@coder\x00", names("coder")},
+		{"nested beyond sense", strings.Repeat("> ", 500) + "@coder\n\n@reviewer", names("reviewer")},
+		{"links beyond sense", strings.Repeat("[@coder](x) ", 256) + "@reviewer", names("reviewer")},
 	}
 	p := New()
 	for _, tt := range tests {
@@ -199,13 +201,14 @@ func TestEveryNameProperty(t *testing.T) {
 
 // Hostile Markdown costs time in proportion to its size.
 func TestHostileMarkdownIsBounded(t *testing.T) {
-	const size = 32 << 10
+	const size = 256 << 10
 	p := New()
-	for _, unit := range []string{">", "> ", "- ", "* ", "1. ", "[", "![", "](", "*", "**a ", "*a _b ", "_", "`", "`a``b", "<", "<!--", "<a ", "</b>", "\\", "@", "@a", "@a ", "://@a", "&", "\n> ", "\t", "a\n", "[a](", "[a]: b\n", "<code>", "~~~\n", "#", "\r", "\x00"} {
+	for _, unit := range []string{">", "> ", "- ", "* ", "1. ", "[", "![", "](", "*", "**a ", "*a _b ", "_", "`", "`a``b", "<", "<!--", "<a ", "</b>", "\\", "@", "@a", "@a ", "://@a", "&", "\n> ", "\t", "a\n", "[a](", "[a]: b\n", "<code>", "~~~\n", "#", "\r", "\x00",
+		"- >", "> - ", "-\t", "1) ", "[a](<b ", "![a](", `[a](b "c `, "<!-- a ", `<a b="`, "- a\n", "x\n> - ", "[a]\n(", "[[a]", "*_**_", "<div>\n"} {
 		text := strings.Repeat(unit, size/len(unit)) + "@coder"
 		start := time.Now()
 		p.Parse(text, known)
-		if d := time.Since(start); d > 2*time.Second {
+		if d := time.Since(start); d > 3*time.Second {
 			t.Errorf("%q repeated: %v", unit, d)
 		} else if d > 100*time.Millisecond {
 			t.Logf("%q repeated: %v", unit, d)

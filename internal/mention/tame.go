@@ -1,0 +1,75 @@
+package mention
+
+import "bytes"
+
+// Parsing Markdown takes time in the square of how deep one line nests quotes
+// and lists, and of how many links one paragraph has. Nobody writes so by
+// hand; these bounds keep a hostile message from costing minutes.
+const (
+	maxNesting  = 32   // quotes and list items one line may open
+	maxLinks    = 256  // links and link definitions of one paragraph
+	maxBrackets = 4096 // closing brackets of one paragraph
+)
+
+// tame gives src with what is beyond the bounds blanked: the whole line of a
+// too deep nesting, a bracket too many. It copies only when it
+// must; places stay the same.
+func tame(src []byte) []byte {
+	out, links, brackets := src, 0, 0
+	blank := func(from, to int) {
+		if &out[0] == &src[0] {
+			out = bytes.Clone(src)
+		}
+		for i := from; i < to; i++ {
+			out[i] = ' '
+		}
+	}
+	for start := 0; start < len(src); {
+		end := len(src)
+		if i := bytes.IndexByte(src[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		line := src[start:end]
+		if nesting(line) > maxNesting {
+			blank(start, end)
+			line = nil
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			links, brackets = 0, 0
+		}
+		for i, b := range line {
+			if b != ']' {
+				continue
+			}
+			if brackets++; i+1 < len(line) && (line[i+1] == '(' || line[i+1] == ':') {
+				links++
+			}
+			if links > maxLinks || brackets > maxBrackets {
+				blank(start+i, start+i+1)
+			}
+		}
+		start = end + 1
+	}
+	return out
+}
+
+// nesting counts the quote and list marks a line begins with.
+func nesting(line []byte) int {
+	n := 0
+	for i, b := range line {
+		switch b {
+		case '>':
+			n++
+		case '-', '+', '*', '.', ')':
+			if i+1 < len(line) && (line[i+1] == ' ' || line[i+1] == '\t' || line[i+1] == '>') {
+				n++
+			} else if b != '.' && b != ')' {
+				return n
+			}
+		case ' ', '\t', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		default:
+			return n
+		}
+	}
+	return n
+}
