@@ -84,6 +84,8 @@ type Conversations interface {
 	ConversationByID(context.Context, fika.ConversationID) (fika.Conversation, error)
 	// ListConversations gives newest activity first.
 	ListConversations(context.Context, ConversationFilter) ([]ConversationInfo, error)
+	// Participants gives the names of those who take part, in order of joining.
+	Participants(context.Context, fika.ConversationID) ([]string, error)
 	// DeleteConversation cancels what runs in it, then removes it with its
 	// entries, notifications and requests.
 	DeleteConversation(context.Context, fika.ConversationID) error

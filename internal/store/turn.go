@@ -89,7 +89,8 @@ type Turns interface {
 	Steps(context.Context, fika.RequestID) ([]fika.Step, error)
 	// CommitModel stores a model call that asked for tools: the assistant
 	// entry (if it has text or reasoning), one tool_call entry and one planned
-	// step per call, usage; one transaction.
+	// step per call, usage; one transaction. The model step's Entry is the
+	// first of the entries. [Turns.Finish] does the same for a final text.
 	CommitModel(context.Context, Fence, ModelCommit) (Planned, error)
 	// BeginTool marks a planned (or repeatable started) step started, before
 	// anything runs, and reads the signal in the same transaction. When the

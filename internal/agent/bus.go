@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+// Announcements publishes outcomes until they are known to be published.
+type Announcements interface {
+	Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]store.RequestInfo, error)
+	MarkAnnounced(context.Context, fika.RequestID) error
+}
+
+// Conversations moves the pointer to the active ask conversation.
+type Conversations interface {
+	Conversation(context.Context, fika.ConversationName) (fika.Conversation, error)
+	ActiveAsk(context.Context, fika.AgentID) (fika.Conversation, error)
+	ResetAsk(context.Context, fika.AgentID) (fika.Conversation, error)
+	SwitchAsk(context.Context, fika.AgentID, fika.ConversationID) error
+	Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error)
+}
+
+func pid() int { return os.Getpid() }
+
+// publish sends a body; the bus is a bell, so a failure costs nothing that the
+// store does not know.
+func (p *Process) publish(subject string, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return
+	}
+	_ = p.opts.Bus.Publish(subject, data)
+}
+
+// show passes committed entries of a chat to whoever watches it.
+func (p *Process) show(c fika.Conversation, entries ...fika.Entry) {
+	if c.Kind != fika.Chat {
+		return
+	}
+	for _, e := range entries {
+		p.publish(p.opts.Subjects.Chat(c.Name), e)
+	}
+}
+
+func (p *Process) subscribe() (func(), error) {
+	name := p.opts.Agent.Name
+	var subs []bus.Subscription
+	closeAll := func() {
+		for _, s := range subs {
+			_ = s.Close()
+		}
+	}
+	handlers := map[string]func(bus.Msg){
+		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.post(func() {}) },
+		p.opts.Subjects.Control(name): p.control,
+	}
+	for subject, h := range handlers {
+		s, err := p.opts.Bus.Subscribe(subject, h)
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		subs = append(subs, s)
+	}
+	watch := p.opts.Bus.Watch(func(s bus.State, err error) {
+		p.post(func() { p.opts.Display.Bus(s, err) })
+	})
+	return func() { closeAll(); _ = watch.Close() }, nil
+}
+
+// control obeys a control message. The wish is a committed column already, or
+// becomes one here; the reply says that it has been heard.
+func (p *Process) control(m bus.Msg) {
+	var c message.Control
+	reply := message.ControlReply{OK: true}
+	if err := json.Unmarshal(m.Data, &c); err != nil {
+		reply = message.ControlReply{Error: "not the JSON of a control message: " + err.Error()}
+	} else if err := p.obey(c); err != nil {
+		reply = message.ControlReply{Error: err.Error()}
+	}
+	if data, err := json.Marshal(reply); err == nil && m.Respond != nil {
+		_ = m.Respond(data)
+	}
+}
+
+func (p *Process) obey(c message.Control) error {
+	ctx := context.Background()
+	switch c.Action {
+	case "shutdown":
+		p.Shutdown(c.Mode)
+		return nil
+	case "cancel":
+		if c.RequestID == "" {
+			return fika.Errorf(fika.Invalid, "control", "cancel needs a requestId")
+		}
+		_, err := p.opts.Store.Cancel(ctx, fika.RequestID(c.RequestID), "cancelled by a control message")
+		p.post(func() {})
+		return err
+	case "reset":
+		active, err := p.opts.Store.ActiveAsk(ctx, p.opts.Agent.ID)
+		if err != nil || (c.ConversationID != "" && string(active.Name) == c.ConversationID) {
+			return err
+		}
+		_, err = p.opts.Store.ResetAsk(ctx, p.opts.Agent.ID)
+		return err
+	case "switch":
+		name, err := fika.ParseConversationName(c.ConversationID)
+		if err != nil {
+			return err
+		}
+		conv, err := p.opts.Store.Conversation(ctx, name)
+		if err != nil {
+			return err
+		}
+		return p.opts.Store.SwitchAsk(ctx, p.opts.Agent.ID, conv.ID)
+	}
+	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch", c.Action)
+}
+
+// announcePending publishes the outcomes that nobody has published yet.
+func (p *Process) announcePending(ctx context.Context) {
+	Announce(ctx, p.opts.Store, p.opts.Bus, p.opts.Subjects, p.opts.Agent.ID)
+}
+
+// Announce publishes the unpublished outcomes of an agent (of all agents when
+// id is empty) and notes each once the server has it. While the bus is away
+// nothing is noted, so that they are announced later.
+func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID) {
+	list, err := s.Unannounced(ctx, id, 100)
+	if err != nil || len(list) == 0 {
+		return
+	}
+	for _, r := range list {
+		data, err := json.Marshal(message.ResponseOf(r.Request, r.AgentName, r.ConversationName))
+		if err != nil || b.Publish(subjects.Response(r.AgentName), data) != nil {
+			return
+		}
+	}
+	if b.Flush(ctx) != nil {
+		return
+	}
+	for _, r := range list {
+		_ = s.MarkAnnounced(ctx, r.ID)
+	}
+}

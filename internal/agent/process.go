@@ -1,0 +1,313 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+	"fika/internal/turn"
+)
+
+// Store is what the process needs of the store; the turns it runs have their
+// own view of it.
+type Store interface {
+	Claim(context.Context, store.Lease, store.Limits) (*store.Claimed, error)
+	Recover(context.Context, store.Lease) (store.Recovery, error)
+	Signal(context.Context, store.Fence) (store.Signal, error)
+	Announcements
+	Conversations
+}
+
+// Work runs one claimed request. stop, when closed, hands it back between two
+// steps; ctx ends the running step.
+type Work func(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error)
+
+// Options is all that a process depends on.
+type Options struct {
+	Agent         fika.Agent
+	Lease         store.Lease
+	Model         string // as displayed
+	Store         Store
+	Bus           bus.Bus
+	Subjects      bus.Subjects
+	Work          Work
+	Orphan        func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
+	Ring          func(...fika.AgentName)
+	Display       *Display // nil: none
+	Limits        store.Limits
+	MaxConcurrent int           // turns at once; 0 means 1
+	MaxIdle       time.Duration // exit after this long without work; 0: stay
+	Poll          time.Duration // how often to look without a bell; 0 means 2 s
+	Heartbeat     time.Duration // 0 means 30 s
+	Now           func() time.Time
+}
+
+// Process is one agent at work. Create it with [New], run it once.
+type Process struct {
+	opts    Options
+	mail    chan func() // capacity 64; senders wait when it is full, or until Run ends
+	done    chan struct{}
+	started time.Time
+
+	running   map[fika.RequestID]*job
+	stopping  bool          // no more claims
+	stop      chan struct{} // closed: hand back between steps
+	cause     error         // why Run ends
+	idleSince time.Time
+	turns     sync.WaitGroup
+
+	state     atomic.Value // fika.AgentState
+	processed atomic.Int64
+}
+
+// job is a running turn.
+type job struct {
+	claimed store.Claimed
+	cancel  context.CancelCauseFunc
+}
+
+// New makes a process.
+func New(o Options) *Process {
+	if o.MaxConcurrent == 0 {
+		o.MaxConcurrent = 1
+	}
+	if o.Poll == 0 {
+		o.Poll = 2 * time.Second
+	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 30 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Ring == nil {
+		o.Ring = func(...fika.AgentName) {}
+	}
+	p := &Process{
+		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), stop: make(chan struct{}),
+		running: map[fika.RequestID]*job{}, started: o.Now(), idleSince: o.Now(),
+	}
+	p.state.Store(fika.AgentStarting)
+	return p
+}
+
+// Beat is what the owner's heartbeat stores with the lease. It may be called
+// from any goroutine.
+func (p *Process) Beat() store.Beat {
+	return store.Beat{State: p.state.Load().(fika.AgentState), Processed: p.processed.Load()}
+}
+
+// Lost ends the process at once: another owner has the agent, and nothing may
+// be written any more.
+func (p *Process) Lost(err error) {
+	p.post(func() { p.end(fika.Wrap(fika.Lost, "agent "+string(p.opts.Agent.Name), err), err) })
+}
+
+// Shutdown ends the process: mode "" after the current steps (requests are
+// handed back), "finish" after the current requests, "now" at once.
+func (p *Process) Shutdown(mode string) { p.post(func() { p.shutdown(mode) }) }
+
+// post hands f to the owner goroutine; after Run has ended it does nothing.
+func (p *Process) post(f func()) {
+	select {
+	case p.mail <- f:
+	case <-p.done:
+	}
+}
+
+// Run works until it is told to stop, is idle too long, or loses the lease
+// (kind Lost). When ctx ends, it stops as Shutdown("") does. All goroutines
+// have ended when it returns.
+func (p *Process) Run(ctx context.Context) error {
+	defer close(p.done)
+	alive, die := context.WithCancel(context.WithoutCancel(ctx))
+	defer die()
+	subs, err := p.subscribe()
+	if err != nil {
+		return err
+	}
+	defer subs()
+	if err := p.recover(alive); err != nil {
+		return err
+	}
+	p.setState(fika.AgentIdle)
+	p.opts.Display.Ready(p.opts.Agent.Name, p.opts.Model, p.opts.Subjects.Request(p.opts.Agent.Name))
+	p.announcePending(alive)
+	p.loop(ctx, alive)
+	p.setState(fika.AgentStopped)
+	return p.cause
+}
+
+// loop is the owner goroutine.
+func (p *Process) loop(ctx, alive context.Context) {
+	poll := time.NewTicker(p.opts.Poll)
+	defer poll.Stop()
+	beat := time.NewTicker(p.opts.Heartbeat)
+	defer beat.Stop()
+	ended := ctx.Done()
+	p.look(alive)
+	for !p.stopping || len(p.running) > 0 {
+		select {
+		case f := <-p.mail:
+			f()
+		case <-poll.C:
+		case <-beat.C:
+			p.heartbeat()
+			continue
+		case <-ended:
+			ended = nil
+			p.shutdown("")
+		}
+		p.look(alive)
+	}
+	p.turns.Wait()
+}
+
+// look obeys what was asked of running turns and claims what there is.
+func (p *Process) look(ctx context.Context) {
+	for _, j := range p.running {
+		sig, err := p.opts.Store.Signal(ctx, j.claimed.Fence)
+		if err == nil && (sig.Cancel || sig.Deadline) {
+			j.cancel(cancelled(sig))
+		}
+	}
+	for !p.stopping && len(p.running) < p.opts.MaxConcurrent {
+		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits)
+		if fika.IsKind(err, fika.Lost) {
+			p.end(err, err)
+			return
+		}
+		if err != nil {
+			p.opts.Display.Warn("claim: " + err.Error())
+			return
+		}
+		if c == nil {
+			break
+		}
+		p.show(c.Conversation, c.Noticed...)
+		p.begin(ctx, *c)
+	}
+	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
+		p.opts.Display.Warn("idle for " + idle.Round(time.Second).String() + "; leaving")
+		p.shutdown("")
+	}
+}
+
+func cancelled(sig store.Signal) error {
+	if sig.Deadline {
+		return context.DeadlineExceeded
+	}
+	if sig.Reason == "" {
+		return context.Canceled
+	}
+	return fika.Errorf(fika.Interrupted, "", "%s", sig.Reason)
+}
+
+// begin runs a claimed request in a goroutine of its own.
+func (p *Process) begin(ctx context.Context, c store.Claimed) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p.running[c.Request.ID] = &job{claimed: c, cancel: cancel}
+	p.setState(fika.AgentBusy)
+	p.turns.Add(1)
+	go func() { // joined by loop
+		defer p.turns.Done()
+		defer cancel(nil)
+		res, err := p.opts.Work(ctx, c, p.stop, p.observer(c))
+		p.post(func() { p.finished(c, res, err) })
+	}()
+}
+
+func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
+	delete(p.running, c.Request.ID)
+	p.idleSince = p.opts.Now()
+	switch {
+	case fika.IsKind(err, fika.Lost):
+		p.opts.Display.Warn("the request went to another owner: " + err.Error())
+	case err != nil:
+		p.opts.Display.Warn(err.Error())
+		p.opts.Display.Failed(err.Error())
+	case res.State.Terminal():
+		p.processed.Add(1)
+		p.opts.Ring(res.Notified...)
+		p.announcePending(context.Background())
+	}
+	if len(p.running) == 0 {
+		p.setState(fika.AgentIdle)
+	}
+}
+
+func (p *Process) shutdown(mode string) {
+	if !p.stopping {
+		p.stopping = true
+		p.setState(p.state.Load().(fika.AgentState))
+	}
+	if mode == "finish" {
+		return
+	}
+	select {
+	case <-p.stop:
+	default:
+		close(p.stop)
+	}
+	if mode == "now" {
+		for _, j := range p.running {
+			j.cancel(turn.ErrStop)
+		}
+	}
+}
+
+// end stops everything because the right to work is gone.
+func (p *Process) end(cause, why error) {
+	p.cause = cause
+	p.stopping = true
+	for _, j := range p.running {
+		j.cancel(why)
+	}
+}
+
+// recover takes over what an earlier owner left.
+func (p *Process) recover(ctx context.Context) error {
+	rec, err := p.opts.Store.Recover(ctx, p.opts.Lease)
+	if err != nil {
+		return err
+	}
+	for _, s := range rec.Orphans {
+		if p.opts.Orphan != nil {
+			p.opts.Orphan(ctx, s)
+		}
+	}
+	for _, id := range rec.Interrupted {
+		p.opts.Display.Warn("request " + string(id) + " was interrupted by a crash; it is not repeated by itself (fika run --continue)")
+	}
+	for _, id := range rec.Dead {
+		p.opts.Display.Warn("request " + string(id) + " is dead after three starts without progress (fika request retry)")
+	}
+	for _, c := range rec.Claimed {
+		p.begin(ctx, c)
+	}
+	return nil
+}
+
+func (p *Process) setState(s fika.AgentState) {
+	if p.state.Swap(s) != s {
+		p.heartbeat()
+	}
+}
+
+func (p *Process) heartbeat() {
+	state := p.state.Load().(fika.AgentState)
+	h := message.Heartbeat{
+		Type: message.TypeHeartbeat, AgentName: string(p.opts.Agent.Name), Status: string(state),
+		Uptime:            int64(p.opts.Now().Sub(p.started) / time.Second),
+		RequestsProcessed: p.processed.Load(), Timestamp: message.Stamp(p.opts.Now()), PID: pid(), Model: p.opts.Model, V: message.Version,
+	}
+	for _, j := range p.running {
+		h.CurrentConversationID = string(j.claimed.Conversation.Name)
+	}
+	p.publish(p.opts.Subjects.Heartbeat(p.opts.Agent.Name), h)
+}

@@ -1,0 +1,10 @@
+// Package prompt builds the system prompt, in one fixed and documented order.
+//
+// Read first: [Parts], [Assemble], [Assembler]. It decides wording and order
+// and reads nothing itself: texts come from a [Source], what hooks inject comes
+// from the hook runner.
+//
+// The order: hook injections before, base (or the context's own prompt), who
+// the agent is and who speaks, AGENTS.md of a trusted workspace, summary,
+// goals, todos, reflection, hook injections after. Empty parts leave no trace.
+package prompt

@@ -1,0 +1,173 @@
+package prompt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/store"
+)
+
+// Parts is everything a system prompt may be made of.
+type Parts struct {
+	Before       string // injected by pre_system_prompt hooks
+	Base         string // the context's own prompt, else the default one
+	Agent        fika.AgentName
+	Conversation fika.ConversationName // of a chat
+	Participants []string              // of a chat
+	Username     string
+	Instructions string // AGENTS.md files, outermost first
+	Continuation string // what to say when a summary stands in for history
+	Summary      string
+	Goals        string
+	Todos        string
+	Reflection   string
+	After        string // injected by post_system_prompt hooks
+}
+
+// Assemble writes the parts in their order.
+func Assemble(p Parts) string {
+	var b strings.Builder
+	add := func(title, text string) {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		if title != "" {
+			b.WriteString("--- " + title + " ---\n")
+		}
+		b.WriteString(text)
+	}
+	add("", p.Before)
+	add("", p.Base)
+	add("", speakers(p))
+	add("AGENT INSTRUCTIONS", p.Instructions)
+	if p.Summary != "" {
+		add("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
+	}
+	add("CURRENT GOALS", p.Goals)
+	add("CURRENT TODOS", p.Todos)
+	add("REFLECTION", p.Reflection)
+	add("", p.After)
+	return b.String()
+}
+
+// speakers says who the agent is, what the person is called, and that others
+// may speak.
+func speakers(p Parts) string {
+	if p.Conversation != "" {
+		return fmt.Sprintf("You are @%s in the chat %q with %s. Each message begins with its speaker in brackets; do not write that yourself. "+
+			"Writing @name hands the conversation to that agent: mention an agent only when you want its answer, once, and never to thank or to agree. "+
+			"When nothing is left to do, mention nobody.",
+			p.Agent, p.Conversation, strings.Join(others(p), ", "))
+	}
+	name := p.Username
+	if name == "" {
+		name = "user"
+	}
+	return fmt.Sprintf("You are %q. The user is called %s; messages marked with another name are from other speakers.", p.Agent, name)
+}
+
+func others(p Parts) []string {
+	var out []string
+	for _, n := range p.Participants {
+		if n != string(p.Agent) {
+			out = append(out, "@"+n)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "the user")
+	}
+	return out
+}
+
+// Source gives the texts of one context. Missing texts are empty.
+type Source interface {
+	Base() (string, error)
+	Instructions() (string, error)
+	Continuation() (string, error)
+	Summary() (string, error)
+	Goals() (string, error)
+	Todos() (string, error)
+	Reflection() (string, error)
+}
+
+// Assembler builds the system prompt of each request of one agent.
+type Assembler struct {
+	Source   Source
+	Hooks    hook.Runner
+	Agent    fika.AgentName
+	Context  string
+	Username string
+	// Participants lists who takes part in a chat; nil: nobody known.
+	Participants func(context.Context, fika.Conversation) ([]string, error)
+}
+
+// System reads the parts, fires the hooks and assembles. An error of a source
+// is of the kind the source gave it; a hook that blocks gives Denied.
+func (a *Assembler) System(ctx context.Context, c store.Claimed) (string, error) {
+	p, err := a.parts(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	payload := hook.Payload{"context_name": a.Context, "summary": p.Summary, "todos": p.Todos, "goals": p.Goals}
+	if p.Before, err = a.inject(ctx, hook.PreSystemPrompt, payload); err != nil {
+		return "", err
+	}
+	if p.After, err = a.inject(ctx, hook.PostSystemPrompt, payload); err != nil {
+		return "", err
+	}
+	return Assemble(p), nil
+}
+
+func (a *Assembler) parts(ctx context.Context, c store.Claimed) (Parts, error) {
+	p := Parts{Agent: a.Agent, Username: a.Username}
+	reads := []struct {
+		into *string
+		read func() (string, error)
+	}{
+		{&p.Base, a.Source.Base}, {&p.Instructions, a.Source.Instructions}, {&p.Goals, a.Source.Goals},
+		{&p.Todos, a.Source.Todos}, {&p.Reflection, a.Source.Reflection},
+	}
+	if c.Conversation.Kind == fika.Ask {
+		reads = append(reads, struct {
+			into *string
+			read func() (string, error)
+		}{&p.Summary, a.Source.Summary}, struct {
+			into *string
+			read func() (string, error)
+		}{&p.Continuation, a.Source.Continuation})
+	}
+	for _, r := range reads {
+		text, err := r.read()
+		if err != nil {
+			return p, err
+		}
+		*r.into = text
+	}
+	if c.Conversation.Kind == fika.Chat {
+		p.Conversation = c.Conversation.Name
+		if a.Participants != nil {
+			names, err := a.Participants(ctx, c.Conversation)
+			if err != nil {
+				return p, err
+			}
+			p.Participants = names
+		}
+	}
+	return p, nil
+}
+
+func (a *Assembler) inject(ctx context.Context, at hook.Point, payload hook.Payload) (string, error) {
+	out, err := a.Hooks.Fire(ctx, at, payload)
+	if err != nil {
+		return "", err
+	}
+	text, _ := out["inject"].(string)
+	return text, nil
+}

@@ -1,0 +1,271 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"fika"
+)
+
+// querier runs a query: a transaction, or the reading connections.
+type querier interface {
+	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+// scanner is *sql.Rows as the scan functions see it.
+type scanner interface{ Scan(dest ...any) error }
+
+// one reads the first row; false when there is none.
+func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) (T, bool, error) {
+	var zero T
+	rows, err := q.query(ctx, text, args...)
+	if err != nil {
+		return zero, false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return zero, false, rows.Err()
+	}
+	v, err := scan(rows)
+	return v, err == nil, err
+}
+
+// many reads all rows.
+func many[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
+	rows, err := q.query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// cachedTexts bounds the prepared statements a connection keeps. Texts with
+// argument lists of varying length are few but not bounded.
+const cachedTexts = 256
+
+// writer is the one writing connection of a process. Whoever holds the token
+// uses it.
+type writer struct {
+	d      dialect
+	db     *sql.DB
+	token  chan struct{}
+	conn   *sql.Conn
+	stmts  map[string]*sql.Stmt
+	closed bool
+}
+
+func newWriter(d dialect, db *sql.DB) *writer {
+	return &writer{d: d, db: db, token: make(chan struct{}, 1), stmts: make(map[string]*sql.Stmt)}
+}
+
+// open connects, again after a lost connection. The token is held, or nobody
+// else knows the writer yet.
+func (w *writer) open(ctx context.Context) error {
+	if w.closed {
+		return fika.Errorf(fika.Storage, "write", "the store is closed")
+	}
+	if w.conn != nil {
+		return nil
+	}
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	w.conn = conn
+	return nil
+}
+
+// reset drops a connection that is of no use any more.
+func (w *writer) reset() error {
+	var errs []error
+	for text, st := range w.stmts {
+		errs = append(errs, st.Close())
+		delete(w.stmts, text)
+	}
+	if w.conn != nil {
+		errs = append(errs, w.conn.Close())
+		w.conn = nil
+	}
+	return errors.Join(errs...)
+}
+
+func (w *writer) close() error {
+	w.token <- struct{}{}
+	defer func() { <-w.token }()
+	w.closed = true
+	err := w.reset()
+	return errors.Join(err, w.db.Close())
+}
+
+func (w *writer) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st := w.stmts[text]; st != nil {
+		return st, nil
+	}
+	st, err := w.conn.PrepareContext(ctx, w.d.rebind(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(w.stmts) >= cachedTexts {
+		for old, st := range w.stmts {
+			_ = st.Close() // costs one preparation, nothing else
+			delete(w.stmts, old)
+			break
+		}
+	}
+	w.stmts[text] = st
+	return st, nil
+}
+
+// tx is one write transaction: it holds the writer and the database's write
+// lock, sees one moment, and is all or nothing.
+type tx struct {
+	s       *Store
+	now     int64 // Unix milliseconds, the same for all it writes
+	discard bool  // roll back although all went well
+}
+
+func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	st, err := t.s.w.stmt(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// exec runs a statement and returns how many rows it touched.
+func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	st, err := t.s.w.stmt(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	res, err := st.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// write runs fn in a transaction that is durable when write returns nil. fn
+// may run again when the database was busy, so it must only assign results.
+// Once begun a transaction is not interrupted: it is short, and half of an
+// answer that was paid for helps nobody.
+func (s *Store) write(ctx context.Context, op string, fn func(context.Context, *tx) error) error {
+	deadline := time.Now().Add(s.opt.BusyWait)
+	for {
+		err := s.writeOnce(ctx, fn)
+		if err == nil {
+			return nil
+		}
+		f := s.d.fault(err)
+		if f != faultBusy && f != faultConn || time.Now().After(deadline) {
+			return s.explain(op, err)
+		}
+		if err := pause(ctx, time.Duration(500+rand.IntN(4500))*time.Microsecond); err != nil {
+			return s.explain(op, err)
+		}
+	}
+}
+
+func (s *Store) writeOnce(ctx context.Context, fn func(context.Context, *tx) error) error {
+	select {
+	case s.w.token <- struct{}{}:
+		defer func() { <-s.w.token }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.w.open(ctx); err != nil {
+		return err
+	}
+	t := &tx{s: s}
+	if _, err := t.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
+		return s.abandon(err)
+	}
+	t.now = s.nowMS()
+	err := fn(ctx, t)
+	if err == nil && !t.discard {
+		if _, err = t.exec(ctx, `COMMIT`); err == nil {
+			return nil
+		}
+	}
+	// After some errors SQLite has rolled back by itself; then this one fails
+	// and there is nothing to undo.
+	_, _ = t.exec(ctx, `ROLLBACK`)
+	return s.abandon(err)
+}
+
+// abandon drops the connection when err says it is unusable.
+func (s *Store) abandon(err error) error {
+	if err != nil && s.d.fault(err) == faultConn {
+		_ = s.w.reset() // a new connection is made by the next write
+	}
+	return err
+}
+
+// reader is the reading connections of a process.
+type reader struct {
+	d     dialect
+	db    *sql.DB
+	mu    sync.Mutex
+	stmts map[string]*sql.Stmt
+}
+
+func newReader(d dialect, db *sql.DB) *reader {
+	return &reader{d: d, db: db, stmts: make(map[string]*sql.Stmt)}
+}
+
+func (r *reader) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	st, err := r.stmt(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if st == nil {
+		return r.db.QueryContext(ctx, r.d.rebind(text), args...)
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// stmt prepares a text once; nil when enough are kept already.
+func (r *reader) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if st := r.stmts[text]; st != nil {
+		return st, nil
+	}
+	if len(r.stmts) >= cachedTexts {
+		return nil, nil
+	}
+	st, err := r.db.PrepareContext(ctx, r.d.rebind(text))
+	if err != nil {
+		return nil, err
+	}
+	r.stmts[text] = st
+	return st, nil
+}
+
+func (r *reader) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for text, st := range r.stmts {
+		errs = append(errs, st.Close())
+		delete(r.stmts, text)
+	}
+	return errors.Join(append(errs, r.db.Close())...)
+}

@@ -1,0 +1,284 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/llm"
+	"fika/internal/store"
+	"fika/internal/tool"
+)
+
+// ErrStop, as the cause of a cancelled context, ends the current step and
+// hands the request back instead of cancelling it.
+var ErrStop = errors.New("the process is stopping")
+
+// Store is what a turn needs of the store.
+type Store interface {
+	store.Turns
+	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
+	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
+	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+}
+
+// Prompter builds the system prompt of a request.
+type Prompter interface {
+	System(context.Context, store.Claimed) (string, error)
+}
+
+// Compactor shortens a window that has become too long. It returns the entry
+// content and metadata to commit, or nil when there is nothing to compact.
+type Compactor interface {
+	Compact(ctx context.Context, c store.Claimed, window []fika.Entry) (*Compacting, error)
+}
+
+// Compacting is what a [Compactor] decided.
+type Compacting struct {
+	Content string
+	Meta    fika.EntryMeta
+	Usage   fika.Usage
+	Model   string
+	Done    func(context.Context) error // after the commit: files that follow it; may be nil
+}
+
+// Config is all that one turn depends on; [New] copies it.
+type Config struct {
+	Store     Store
+	Model     llm.Model
+	ModelID   string // as usage reports name it
+	Window    int64  // the model's context window, in tokens
+	MaxTokens int64
+	Reasoning *llm.Reasoning
+	Tools     *tool.Set
+	Hooks     hook.Runner
+	Prompt    Prompter
+	Compactor Compactor // nil: never
+	CompactAt float64   // percent of Window
+	WarnAt    float64   // percent of Window; 0: never
+	Limits    store.Limits
+	MaxRounds int           // model calls in one turn
+	Call      tool.Call     // what every tool call carries: agent, context, workspace, username …
+	Grace     time.Duration // how long a paid result is held for a store that refuses; 0: for ever
+	// Mentioned resolves the agents that a final text in a chat concerns.
+	Mentioned func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
+	// Stop, when closed, hands the request back between two steps; may be nil.
+	Stop     <-chan struct{}
+	Observer Observer
+	Now      func() time.Time
+}
+
+// Engine works requests. An Engine may work several at once; each needs its
+// own Observer if their events are not to mix.
+type Engine struct {
+	cfg Config
+	mu  sync.Mutex // serialises the observer
+}
+
+// New makes an engine. MaxRounds 0 means 100; Observer, Hooks and Now have
+// defaults.
+func New(cfg Config) *Engine {
+	if cfg.MaxRounds == 0 {
+		cfg.MaxRounds = 100
+	}
+	if cfg.Window == 0 {
+		cfg.Window = 128_000
+	}
+	if cfg.Observer == nil {
+		cfg.Observer = ObserverFunc(func(Event) {})
+	}
+	if cfg.Hooks == nil {
+		cfg.Hooks = hook.None{}
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Engine{cfg: cfg}
+}
+
+func (e *Engine) tell(ev Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cfg.Observer.Observe(ev)
+}
+
+// Run works the claimed request to an outcome, or until it is suspended,
+// handed back or lost. When ctx ends, the running step is ended with it: the
+// request becomes cancelled, or, with cause [ErrStop], is handed back.
+func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
+	e.tell(Event{Kind: Started, Claimed: &c, Model: e.cfg.ModelID})
+	t := &work{Engine: e, claimed: c, fence: c.Fence}
+	res, err := t.run(ctx)
+	if err != nil {
+		var end *ending
+		if !errors.As(err, &end) {
+			return res, err
+		}
+		res, err = t.finish(ctx, end)
+		if err != nil {
+			return res, err
+		}
+	}
+	e.tell(Event{Kind: Ended, Outcome: &res, Claimed: &c})
+	return res, nil
+}
+
+// work is one request being worked.
+type work struct {
+	*Engine
+	claimed store.Claimed
+	fence   store.Fence
+
+	round  int                    // model calls so far
+	system string                 // assembled once per turn
+	prompt string                 // what a pre_message hook made of the prompt; empty: as stored
+	own    []fika.Entry           // the request's entries, in order
+	blobs  map[fika.EntryID]blobs // raw provider messages of this turn's model steps
+	queue  []fika.Step            // tool steps without a result
+	used   []fika.ToolUsed
+	usage  fika.Usage
+	lastIn int64 // input tokens the provider counted last; 0: unknown
+	errors int   // rounds in a row in which every tool call failed
+	empty  int   // empty replies in a row
+	cut    int   // the step whose arguments the provider cut off; 0: none
+	warned bool
+}
+
+type blobs = json.RawMessage
+
+// ending carries an outcome up through the steps; it is not an error of the
+// store.
+type ending struct {
+	state  fika.RequestState
+	kind   fika.Kind
+	reason string
+	final  *store.ModelCommit
+}
+
+func (e *ending) Error() string { return fmt.Sprintf("%s: %s", e.state, e.reason) }
+
+func failed(err error) *ending {
+	state := fika.RequestFailed
+	if fika.KindOf(err) == fika.Interrupted {
+		state = fika.Cancelled
+	}
+	return &ending{state: state, kind: fika.KindOf(err), reason: err.Error()}
+}
+
+// run loops: settle what is pending, look whether anybody wants a stop, ask
+// the model. It returns through an *ending, or a Result for a request that is
+// not over.
+func (w *work) run(ctx context.Context) (Result, error) {
+	if err := w.load(ctx); err != nil {
+		return Result{}, err
+	}
+	if err := w.begin(ctx); err != nil {
+		return Result{}, err
+	}
+	for {
+		if res, err := w.runTools(ctx); err != nil || res != nil {
+			return deref(res), err
+		}
+		if res, err := w.heed(ctx); err != nil || res != nil {
+			return deref(res), err
+		}
+		if w.round >= w.cfg.MaxRounds {
+			return Result{}, &ending{state: fika.RequestFailed, kind: fika.Limit,
+				reason: fmt.Sprintf("%d model calls without a final answer; the limit is max_rounds", w.round)}
+		}
+		if err := w.askModel(ctx); err != nil {
+			if res, handed := w.handBackOnStop(ctx, err); handed {
+				return deref(res), nil
+			}
+			return Result{}, err
+		}
+	}
+}
+
+func deref(r *Result) Result {
+	if r == nil {
+		return Result{}
+	}
+	return *r
+}
+
+// heed looks between two steps whether the turn should go on.
+func (w *work) heed(ctx context.Context) (*Result, error) {
+	if ctx.Err() != nil {
+		return w.interrupted(ctx)
+	}
+	select {
+	case <-w.cfg.Stop:
+		return w.handBack(ctx, "the process is stopping")
+	default:
+	}
+	var sig store.Signal
+	err := w.persist(ctx, func(ctx context.Context) (err error) {
+		sig, err = w.cfg.Store.Signal(ctx, w.fence)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w.obey(ctx, sig)
+}
+
+func (w *work) obey(ctx context.Context, sig store.Signal) (*Result, error) {
+	switch {
+	case sig.Cancel:
+		return nil, &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: orElse(sig.Reason, "cancelled")}
+	case sig.Deadline:
+		return nil, &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
+	case sig.Paused && w.claimed.Request.Origin != fika.Foreground:
+		err := w.persist(ctx, func(ctx context.Context) error {
+			return w.cfg.Store.Suspend(ctx, w.fence, fika.WaitPause, time.Time{})
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &Result{State: fika.Waiting, Reason: "paused"}, nil
+	}
+	return nil, nil
+}
+
+// interrupted decides what an ended context means.
+func (w *work) interrupted(ctx context.Context) (*Result, error) {
+	if errors.Is(context.Cause(ctx), ErrStop) {
+		return w.handBack(ctx, "the process is stopping")
+	}
+	reason := "cancelled"
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		reason = "its deadline has passed"
+	} else if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		reason = cause.Error()
+	}
+	return nil, &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: reason}
+}
+
+func (w *work) handBackOnStop(ctx context.Context, err error) (*Result, bool) {
+	if ctx.Err() == nil || !errors.Is(context.Cause(ctx), ErrStop) || fika.KindOf(err) == fika.Lost {
+		return nil, false
+	}
+	res, err := w.handBack(ctx, "the process is stopping")
+	return res, err == nil
+}
+
+func (w *work) handBack(ctx context.Context, reason string) (*Result, error) {
+	err := w.persist(ctx, func(ctx context.Context) error { return w.cfg.Store.HandBack(ctx, w.fence) })
+	if err != nil {
+		return nil, err
+	}
+	return &Result{State: fika.Open, Reason: reason}, nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

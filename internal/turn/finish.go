@@ -1,0 +1,70 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/store"
+)
+
+// finish commits the outcome: final entry, notifications and state in one
+// transaction. What was answered is not thrown away when the store refuses:
+// the Result then says Unsaved.
+func (w *work) finish(ctx context.Context, end *ending) (Result, error) {
+	safe := context.WithoutCancel(ctx)
+	f := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: w.cfg.Limits, ErrorKind: end.kind}
+	f.Outcome = fika.Outcome{ToolCalls: w.used, Usage: w.usage, Model: w.cfg.ModelID}
+	if end.final != nil {
+		f.Outcome.Answer = end.final.Text
+		f.Notify = w.mentioned(safe, end.final.Text)
+	}
+	if end.state != fika.Done {
+		f.Outcome.Error, f.Outcome.ErrorKind = end.reason, end.kind
+		if w.claimed.Conversation.Kind == fika.Chat && end.state != fika.Cancelled {
+			f.Notice = "@" + string(w.claimed.Agent.Name) + " did not answer: " + end.reason
+		}
+	}
+	var done store.Finished
+	err := w.persist(safe, func(ctx context.Context) (err error) {
+		done, err = w.cfg.Store.Finish(ctx, w.fence, f)
+		return err
+	})
+	res := Result{State: end.state, Reason: end.reason, Kind: end.kind, Outcome: f.Outcome}
+	if err != nil {
+		res.Unsaved = true
+		return res, err
+	}
+	res.Entries, res.Notified, res.Limited = done.Entries, done.Notified, done.Limited
+	res.Outcome = done.Request.Outcome
+	w.tell(Event{Kind: Committed, Entries: done.Entries, Round: w.round})
+	if end.state == fika.Done {
+		w.postMessage(safe, end.final.Text)
+	}
+	return res, nil
+}
+
+func (w *work) mentioned(ctx context.Context, text string) []fika.AgentName {
+	if w.cfg.Mentioned == nil || w.claimed.Conversation.Kind != fika.Chat {
+		return nil
+	}
+	names, err := w.cfg.Mentioned(ctx, w.claimed.Conversation, text)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		w.tell(Event{Kind: Warning, Text: "mentions were not read: " + err.Error()})
+	}
+	return names
+}
+
+func (w *work) postMessage(ctx context.Context, answer string) {
+	prompt := w.prompt
+	if prompt == "" && w.claimed.Prompt != nil {
+		prompt = w.claimed.Prompt.Content
+	}
+	_, err := w.cfg.Hooks.Fire(ctx, hook.PostMessage, hook.Payload{
+		"prompt": prompt, "response": answer, "context_name": w.cfg.Call.Context,
+	})
+	if err != nil {
+		w.tell(Event{Kind: Warning, Text: err.Error()})
+	}
+}

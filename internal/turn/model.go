@@ -1,0 +1,163 @@
+package turn
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/llm"
+	"fika/internal/store"
+)
+
+const (
+	maxEmpty     = 3 // empty replies in a row before the turn fails
+	maxAllErrors = 6 // rounds in a row in which no tool call worked
+)
+
+// askModel makes one model call and commits what came of it: tool calls are
+// planned, a final text ends the turn.
+func (w *work) askModel(ctx context.Context) error {
+	entries, err := w.window(ctx)
+	if err != nil {
+		return err
+	}
+	if again, err := w.compact(ctx, entries); err != nil {
+		return err
+	} else if again {
+		if entries, err = w.window(ctx); err != nil {
+			return err
+		}
+	}
+	w.round++
+	started := w.cfg.Now()
+	resp, err := w.cfg.Model.Generate(ctx, w.request(entries), w.stream)
+	if err != nil {
+		if ctx.Err() != nil {
+			_, err := w.interrupted(ctx)
+			return orStop(err, ctx)
+		}
+		return failed(err)
+	}
+	w.lastIn = resp.Usage.Input + resp.Usage.Output
+	w.usage = w.usage.Add(resp.Usage)
+	commit := w.modelCommit(resp, started)
+	switch {
+	case len(resp.Calls) > 0:
+		return w.plan(ctx, commit, resp.Truncated)
+	case strings.TrimSpace(resp.Text) != "":
+		if resp.Truncated {
+			w.tell(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
+		}
+		return &ending{state: fika.Done, final: &commit}
+	case resp.Refusal != "":
+		return &ending{state: fika.RequestFailed, kind: fika.Provider, reason: "the model declined: " + resp.Refusal}
+	}
+	w.empty++
+	if w.empty >= maxEmpty {
+		return &ending{state: fika.RequestFailed, kind: fika.Provider,
+			reason: fmt.Sprintf("the model answered nothing, %d times in a row", w.empty)}
+	}
+	w.tell(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
+	return nil
+}
+
+// orStop lets a stop through as the context's own error, so that the caller
+// hands the request back instead of ending it.
+func orStop(err error, ctx context.Context) error {
+	if err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+func (w *work) request(entries []fika.Entry) llm.Request {
+	r := llm.Request{
+		System:    w.system,
+		Messages:  w.messages(entries),
+		MaxTokens: w.cfg.MaxTokens,
+		Reasoning: w.cfg.Reasoning,
+	}
+	for _, s := range w.cfg.Tools.Offer() {
+		r.Tools = append(r.Tools, llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
+	}
+	return r
+}
+
+// stream passes on what arrives; it is display, never truth.
+func (w *work) stream(ev llm.Event) error {
+	out := Event{Round: w.round, Text: ev.Text, After: ev.After}
+	switch ev.Kind {
+	case llm.TextDelta:
+		out.Kind = Text
+	case llm.ReasoningDelta:
+		out.Kind = Reasoning
+	case llm.Retrying:
+		out.Kind, out.Text = Retrying, ev.Reason
+	case llm.Restarted:
+		out.Kind, out.Text = Restarted, ev.Reason
+	}
+	w.tell(out)
+	return nil
+}
+
+func (w *work) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
+	return store.ModelCommit{
+		Round: w.round, Text: resp.Text, Reasoning: resp.Reasoning, Blob: resp.Blob,
+		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.calls(resp.Calls),
+	}
+}
+
+// calls names the calls uniquely: providers repeat and omit ids.
+func (w *work) calls(calls []llm.Call) []store.PlannedCall {
+	seen := map[string]bool{}
+	var out []store.PlannedCall
+	for i, c := range calls {
+		id := c.ID
+		if id == "" || seen[id] {
+			id = fmt.Sprintf("call_%d_%d", w.round, i+1)
+		}
+		seen[id] = true
+		sum := sha256.Sum256([]byte(c.Name + "\x00" + c.Args))
+		p := store.PlannedCall{CallID: id, Tool: c.Name, Args: c.Args, ArgsHash: hex.EncodeToString(sum[:16]), Effect: fika.Unsafe}
+		if t, err := w.cfg.Tools.Find(c.Name); err == nil {
+			p.Effect = orUnsafe(t.Spec().Effect)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func orUnsafe(e fika.Effect) fika.Effect {
+	if e == "" {
+		return fika.Unsafe
+	}
+	return e
+}
+
+// plan commits the calls before any of them runs. A call whose arguments the
+// provider cut off is answered with an error instead of being run.
+func (w *work) plan(ctx context.Context, commit store.ModelCommit, truncated bool) error {
+	w.empty = 0
+	var planned store.Planned
+	err := w.persist(ctx, func(ctx context.Context) (err error) {
+		planned, err = w.cfg.Store.CommitModel(ctx, w.fence, commit)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	w.own = append(w.own, planned.Entries...)
+	if len(planned.Entries) > 0 && len(commit.Blob) > 0 {
+		w.blobs[planned.Entries[0].ID] = commit.Blob
+	}
+	w.queue = append(w.queue, planned.Steps...)
+	w.tell(Event{Kind: Committed, Entries: planned.Entries, Round: w.round})
+	if truncated && len(planned.Steps) > 0 {
+		w.cut = planned.Steps[len(planned.Steps)-1].N
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package turn
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+const (
+	retryFirst = 20 * time.Millisecond
+	retryMost  = 2 * time.Second
+)
+
+// persist calls write until the store takes it. A refusing store (full disk,
+// read-only, busy) is asked again, because what is being written may be a paid
+// answer or the trace of an effect: for Config.Grace, or for ever. An ended
+// ctx does not stop a write: what happened must be recorded.
+func (w *work) persist(ctx context.Context, write func(context.Context) error) error {
+	safe := context.WithoutCancel(ctx)
+	var deadline time.Time
+	if w.cfg.Grace > 0 {
+		deadline = w.cfg.Now().Add(w.cfg.Grace)
+	}
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+		err := write(safe)
+		if !fika.IsKind(err, fika.Storage) {
+			return err
+		}
+		if !deadline.IsZero() && w.cfg.Now().After(deadline) {
+			return err
+		}
+		w.tell(Event{Kind: StorageBusy, Text: err.Error()})
+		time.Sleep(wait)
+	}
+}

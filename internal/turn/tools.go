@@ -1,0 +1,263 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/store"
+	"fika/internal/tool"
+)
+
+const maxParallel = 8
+
+// job is one tool step on its way: planned, begun, called, recorded. A job
+// that has its result before it is called is not called.
+type job struct {
+	step   fika.Step
+	tool   tool.Tool
+	call   tool.Call
+	result *tool.Result
+}
+
+// runTools settles every planned tool step, in order; consecutive pure calls
+// run side by side. A non-nil Result means that the turn does not go on.
+func (w *work) runTools(ctx context.Context) (*Result, error) {
+	if len(w.queue) == 0 {
+		return nil, nil
+	}
+	worked := false
+	for len(w.queue) > 0 {
+		batch := w.nextBatch()
+		for _, j := range batch {
+			if res, err := w.start(ctx, j); err != nil || res != nil {
+				return res, err
+			}
+		}
+		w.callAll(ctx, batch)
+		for _, j := range batch {
+			if err := w.record(ctx, j); err != nil {
+				return nil, err
+			}
+			worked = worked || !j.result.IsError
+			w.queue = w.queue[1:]
+		}
+		if ctx.Err() != nil {
+			return w.interrupted(ctx)
+		}
+	}
+	if worked {
+		w.errors = 0
+	} else if w.errors++; w.errors >= maxAllErrors {
+		return nil, &ending{state: fika.RequestFailed, kind: fika.Limit,
+			reason: fmt.Sprintf("every tool call failed, %d rounds in a row", w.errors)}
+	}
+	return nil, nil
+}
+
+// nextBatch is the first step, or the pure ones the queue begins with.
+func (w *work) nextBatch() []*job {
+	batch := []*job{{step: w.queue[0]}}
+	for _, s := range w.queue[1:] {
+		if w.queue[0].Effect != fika.Pure || s.Effect != fika.Pure || len(batch) == maxParallel {
+			break
+		}
+		batch = append(batch, &job{step: s})
+	}
+	return batch
+}
+
+// start commits that a step begins. A job that is not to be run gets its
+// result here: interrupted by a crash, refused, or senseless.
+func (w *work) start(ctx context.Context, j *job) (*Result, error) {
+	if ctx.Err() != nil {
+		return w.interrupted(ctx)
+	}
+	j.call = w.toolCall(ctx, j.step)
+	if j.step.N == w.cut {
+		j.result = &tool.Result{IsError: true, Text: "not run: the provider cut the arguments off at its output limit; send the call again, shorter"}
+		return nil, nil
+	}
+	if j.result = w.check(j); j.result != nil {
+		return nil, nil
+	}
+	pre := w.hash(ctx, j)
+	if j.step.State == fika.StepStarted {
+		if j.result = afterCrash(j.step, pre); j.result != nil {
+			return nil, nil
+		}
+	}
+	if j.result = w.preTool(ctx, j); j.result != nil {
+		return nil, nil
+	}
+	var sig store.Signal
+	err := w.persist(ctx, func(ctx context.Context) (err error) {
+		sig, err = w.cfg.Store.BeginTool(ctx, w.fence, j.step.N, pre)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	res, err := w.obey(ctx, sig)
+	if err == nil && res == nil {
+		w.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
+	}
+	return res, err
+}
+
+// check finds the tool and looks at permission and arguments.
+func (w *work) check(j *job) *tool.Result {
+	t, err := w.cfg.Tools.Find(j.step.Tool)
+	if err == nil {
+		j.tool = t
+		err = tool.Validate(t.Spec().Parameters, j.call.Args)
+	}
+	if err != nil {
+		r := tool.Refusal(err)
+		return &r
+	}
+	return nil
+}
+
+// afterCrash decides what becomes of a step that had begun when its owner
+// died; nil means: run it again.
+func afterCrash(s fika.Step, now string) *tool.Result {
+	switch {
+	case s.Effect == fika.Pure || s.Effect == fika.Idempotent:
+		return nil
+	case s.Effect == fika.Verifiable && s.PreHash != "" && s.PreHash == now:
+		return nil
+	case s.Effect == fika.Verifiable:
+		return &tool.Result{IsError: true, Unknown: true,
+			Text: "interrupted: the target has changed since the call began, so it has probably happened; check before doing it again"}
+	}
+	return &tool.Result{IsError: true, Unknown: true,
+		Text: "interrupted: it may or may not have run; check what it did before doing it again"}
+}
+
+// toolCall is what the tool will be given.
+func (w *work) toolCall(ctx context.Context, s fika.Step) tool.Call {
+	call := w.cfg.Call
+	call.Step = fmt.Sprintf("%s/%d", w.fence.Request, s.N)
+	call.CallID, call.Name = s.CallID, s.Tool
+	call.Request, call.Chain, call.Depth = w.fence.Request, w.claimed.Request.Chain, w.claimed.Request.Depth
+	call.Args = json.RawMessage(w.argsOf(s))
+	call.Started = func(p fika.Process) {
+		// Recovery also finds the process by its mark: a failure here costs nothing.
+		_ = w.cfg.Store.RecordProcess(context.WithoutCancel(ctx), w.fence, s.N, p)
+	}
+	call.Progress = func(b []byte) {
+		w.tell(Event{Kind: ToolOutput, Tool: s.Tool, CallID: s.CallID, N: s.N, Text: string(b)})
+	}
+	return call
+}
+
+// argsOf gives the arguments as the model wrote them; none at all is {}.
+func (w *work) argsOf(s fika.Step) string {
+	for i := range w.own {
+		if w.own[i].ID == s.CallEntry && w.own[i].Content != "" {
+			return w.own[i].Content
+		}
+	}
+	return "{}"
+}
+
+// preTool lets hooks change the arguments or refuse the call.
+func (w *work) preTool(ctx context.Context, j *job) *tool.Result {
+	out, err := w.cfg.Hooks.Fire(ctx, hook.PreTool, hook.Payload{"tool_name": j.call.Name, "arguments": j.call.Args})
+	if err != nil {
+		return &tool.Result{IsError: true, Denied: true, Text: "refused: " + err.Error()}
+	}
+	if block, _ := out["block"].(bool); block {
+		why, _ := out["message"].(string)
+		return &tool.Result{IsError: true, Denied: true, Text: "refused by a hook: " + orElse(why, "no reason given")}
+	}
+	raw, err := json.Marshal(out["arguments"])
+	if err != nil || out["arguments"] == nil || bytes.Equal(raw, j.call.Args) {
+		return nil
+	}
+	j.call.Args = raw
+	return w.check(j)
+}
+
+// hash is the state of what a verifiable call would change, or "".
+func (w *work) hash(ctx context.Context, j *job) string {
+	v, ok := j.tool.(tool.Verifier)
+	if !ok {
+		return ""
+	}
+	h, err := v.Hash(ctx, j.call)
+	if err != nil {
+		return ""
+	}
+	return h
+}
+
+// callAll runs the jobs of a batch that have no result yet.
+func (w *work) callAll(ctx context.Context, batch []*job) {
+	if len(batch) == 1 {
+		w.callOne(ctx, batch[0])
+		return
+	}
+	var g errgroup.Group
+	g.SetLimit(maxParallel)
+	for _, j := range batch {
+		g.Go(func() error { w.callOne(ctx, j); return nil })
+	}
+	_ = g.Wait()
+}
+
+// callOne runs one tool. What goes wrong is a result: the model has to know.
+func (w *work) callOne(ctx context.Context, j *job) {
+	if j.result != nil {
+		return
+	}
+	r, err := j.tool.Call(ctx, j.call)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		r = tool.Result{IsError: true, Unknown: true, Text: "interrupted: it was ended before it was done"}
+	case errors.Is(err, context.DeadlineExceeded):
+		r = tool.Result{IsError: true, Unknown: true, Text: "ended: it took too long"}
+	default:
+		r = tool.Errorf(err.Error())
+	}
+	j.result = &r
+	w.postTool(ctx, j)
+}
+
+func (w *work) postTool(ctx context.Context, j *job) {
+	_, err := w.cfg.Hooks.Fire(context.WithoutCancel(ctx), hook.PostTool, hook.Payload{
+		"tool_name": j.step.Tool, "arguments": j.call.Args, "result": j.result.Text,
+	})
+	if err != nil {
+		w.tell(Event{Kind: Warning, Text: err.Error()})
+	}
+}
+
+// record commits a result; results go to the model in the order of the calls.
+func (w *work) record(ctx context.Context, j *job) error {
+	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown}
+	if j.tool != nil && !j.result.IsError {
+		c.PostHash = w.hash(context.WithoutCancel(ctx), j)
+	}
+	var entry fika.Entry
+	err := w.persist(ctx, func(ctx context.Context) (err error) {
+		entry, err = w.cfg.Store.CommitTool(ctx, w.fence, j.step.N, c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	w.own = append(w.own, entry)
+	w.used = append(w.used, fika.ToolUsed{Tool: j.step.Tool, File: j.result.File, Success: !j.result.IsError})
+	w.tell(Event{Kind: ToolDone, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Result: j.result, Round: j.step.Round, Args: j.call.Args})
+	w.tell(Event{Kind: Committed, Entries: []fika.Entry{entry}, Round: j.step.Round})
+	return nil
+}

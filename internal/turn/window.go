@@ -1,0 +1,184 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fika"
+)
+
+const (
+	firstPage = 32
+	laterPage = 256
+	// reserve is the part of the model's window left for the answer.
+	reserve = 0.20
+)
+
+// Estimate guesses the tokens of a text: a quarter of its bytes. It is used
+// where the provider has not counted.
+func Estimate(text string) int64 { return int64(len(text)+3) / 4 }
+
+// EstimateEntry is [Estimate] for an entry as it will be sent.
+func EstimateEntry(e fika.Entry) int64 { return Estimate(e.Content) + Estimate(e.From) + 8 }
+
+// window chooses what of the conversation the model sees: the newest whole
+// turns at or before upto_seq that fit, then this request's own entries.
+func (w *work) window(ctx context.Context) ([]fika.Entry, error) {
+	budget := w.budget()
+	groups, left, err := w.history(ctx, budget)
+	if err != nil {
+		return nil, err
+	}
+	if left > 0 && !w.warned {
+		w.warned = true
+		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
+	}
+	var out []fika.Entry
+	for _, g := range groups {
+		out = append(out, g...)
+	}
+	return append(out, w.own...), nil
+}
+
+// budget is what history may cost, in estimated tokens.
+func (w *work) budget() int64 {
+	b := int64(float64(w.cfg.Window)*(1-reserve)) - Estimate(w.system)
+	for _, s := range w.cfg.Tools.Offer() {
+		b -= Estimate(s.Description) + Estimate(string(s.Parameters)) + 8
+	}
+	for _, e := range w.own {
+		b -= EstimateEntry(e)
+	}
+	return b
+}
+
+// history reads back page by page until the budget is spent or the last
+// compaction is reached. It returns whole turns, oldest first, and how many
+// entries it saw but left out.
+func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
+	conv := w.claimed.Conversation.ID
+	if w.claimed.Conversation.Kind == fika.Task && len(w.claimed.Request.Payload.History) == 0 {
+		return nil, 0, nil
+	}
+	upto := w.claimed.Request.UptoSeq
+	cut, err := w.cfg.Store.LastCompaction(ctx, conv, upto)
+	if err != nil {
+		return nil, 0, err
+	}
+	var seen []fika.Entry // newest first
+	var cost int64
+	for size := firstPage; upto > 0; size = laterPage {
+		page, err := w.cfg.Store.Before(ctx, conv, upto, size)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range page {
+			if w.visible(e, cut) {
+				seen = append(seen, e)
+				cost += EstimateEntry(e)
+			}
+		}
+		if len(page) < size || cost > budget || past(page, cut) {
+			break
+		}
+		upto = page[len(page)-1].Seq - 1
+	}
+	slices.Reverse(seen)
+	groups, err := w.whole(ctx, Group(seen))
+	if err != nil {
+		return nil, 0, err
+	}
+	groups, left := Fit(groups, budget)
+	return groups, left, nil
+}
+
+// past reports whether reading further back can find nothing more.
+func past(page []fika.Entry, cut *fika.Entry) bool {
+	if cut == nil || len(page) == 0 {
+		return false
+	}
+	oldest := page[len(page)-1].Seq
+	if oldest > cut.Meta.UpTo {
+		return false
+	}
+	for _, k := range cut.Meta.Kept {
+		if k < oldest {
+			return false
+		}
+	}
+	return true
+}
+
+// visible reports whether an entry may be in this agent's window: not before
+// the last compaction (unless it kept it), not this request's own, no notices,
+// and of other agents only what they said.
+func (w *work) visible(e fika.Entry, cut *fika.Entry) bool {
+	if cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq) {
+		return false
+	}
+	if e.Request == w.fence.Request && e.Request != "" {
+		return false
+	}
+	switch e.Type {
+	case fika.Message:
+		return true
+	case fika.ToolCall:
+		return e.From == string(w.claimed.Agent.Name)
+	case fika.ToolResult:
+		return e.To == string(w.claimed.Agent.Name)
+	}
+	return false
+}
+
+// Group gathers entries into turns: entries of one request together, at the
+// place of the first; every other entry alone. Order is kept.
+func Group(entries []fika.Entry) [][]fika.Entry {
+	var out [][]fika.Entry
+	at := map[fika.RequestID]int{}
+	for _, e := range entries {
+		if i, ok := at[e.Request]; ok && e.Request != "" {
+			out[i] = append(out[i], e)
+			continue
+		}
+		at[e.Request] = len(out)
+		out = append(out, []fika.Entry{e})
+	}
+	return out
+}
+
+// whole completes turns that the oldest page cut in two.
+func (w *work) whole(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry, error) {
+	for i, g := range groups {
+		if t := g[0].Type; t != fika.ToolCall && t != fika.ToolResult {
+			continue
+		}
+		all, err := w.cfg.Store.OfRequest(ctx, g[0].Request)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > len(g) {
+			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool { return e.Type == fika.Notice || e.Type == fika.Compaction })
+		}
+	}
+	return groups, nil
+}
+
+// Fit drops the oldest turns until the rest costs no more than budget, and
+// tells how many entries went.
+func Fit(groups [][]fika.Entry, budget int64) ([][]fika.Entry, int) {
+	var cost int64
+	for i := len(groups) - 1; i >= 0; i-- {
+		for _, e := range groups[i] {
+			cost += EstimateEntry(e)
+		}
+		if cost > budget {
+			left := 0
+			for _, g := range groups[:i+1] {
+				left += len(g)
+			}
+			return groups[i+1:], left
+		}
+	}
+	return groups, 0
+}
