@@ -1,9 +1,18 @@
 // Package tool is the contract of tools: a schema, a declared effect, and a
-// call that ends when its context does.
+// call that ends when its context does. Beside the contract it has what every
+// tool needs and no technology: the set of one agent with its permissions,
+// the check of arguments, and the limits of output.
 //
-// Read first: [Tool], [Spec], [Call]. Built-in tools live in internal/tool/file,
+// Read first: [Tool], [Spec], [Set]. Built-in tools live in internal/tool/file,
 // internal/tool/shell, internal/tool/web, internal/tool/note and
 // internal/tool/peer; executables come through internal/plugin. [Set] holds
 // the tools of one agent and refuses what its permissions do not allow.
-// internal/tool/proc runs processes in groups, with limits and spooling.
+// [WithTimeout] and [WithLimit] decorate one tool. internal/tool/proc runs
+// processes in groups; internal/tool/tooltest is the suite that every tool
+// must pass.
+//
+// What a model can correct (an unknown name, a bad argument, a refusal) is a
+// [Result] with IsError; a Go error means that the call was cut off. An
+// [Output] owns its spool file until Finish; afterwards the file belongs to
+// whoever cleans the spool folder.
 package tool

@@ -1,0 +1,22 @@
+package proc
+
+import (
+	"golang.org/x/sys/unix"
+
+	"fika"
+)
+
+// Identify names a process so that it can be told from a later one with the
+// same pid: Start is in microseconds here. false: there is no such process.
+func Identify(pid int) (fika.Process, bool) {
+	boot, _ := unix.Sysctl("kern.bootsessionuuid")
+	p := fika.Process{PID: pid, BootID: boot}
+	if pid <= 0 || !exists(pid) {
+		return p, false
+	}
+	if info, err := unix.SysctlKinfoProc("kern.proc.pid", pid); err == nil {
+		t := info.Proc.P_starttime
+		p.Start = int64(t.Sec)*1e6 + int64(t.Usec)
+	}
+	return p, true
+}

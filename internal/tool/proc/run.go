@@ -1,0 +1,262 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"fika"
+	"fika/internal/tool"
+)
+
+// Mark is the environment variable that says which step a process works for.
+const Mark = "FIKA_STEP"
+
+// Cmd says what to run. Nothing is inherited but what it names.
+type Cmd struct {
+	Path string   // a path, or a name that is looked up in fika's own PATH
+	Args []string // without the program's own name
+	Dir  string
+	Env  []string // exactly; the mark is added
+	Step string   // request/n, the mark; "": none
+
+	Stdin    io.Reader    // nil: /dev/null
+	Stderr   io.Writer    // nil: together with stdout
+	Limits   tool.Limits  // of the captured output
+	Progress func([]byte) // told output as it comes, each slice its own; may be nil
+	Started  func(fika.Process)
+
+	Grace time.Duration // between TERM and KILL; 0: 2 s
+	Drain time.Duration // wait for a pipe that a runaway child holds; 0: 500 ms
+}
+
+// Exit is how a process ended and what it said.
+type Exit struct {
+	Code   int    // exit status; 128 + signal when a signal ended it
+	Signal string // name of that signal, else ""
+	Output tool.Captured
+	Proc   fika.Process
+}
+
+// Run runs c to its end. The error is kind Failed when it could not be
+// started, and kind Interrupted, with the context's error as cause, when ctx
+// ended it; the [Exit] then has what was captured so far. A non-zero exit is
+// no error.
+func Run(ctx context.Context, c Cmd) (Exit, error) {
+	if err := context.Cause(ctx); err != nil {
+		return Exit{}, fika.Wrap(fika.Interrupted, "run "+c.Path, err)
+	}
+	// The parent-death signal belongs to the thread that forks: keep it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+
+	r := &running{cmd: c, out: tool.NewOutput(c.Step, c.Limits)}
+	if err := r.start(); err != nil {
+		return Exit{}, fika.Wrap(fika.Failed, "run "+c.Path, err)
+	}
+	stopWatch := r.watch(ctx)
+	var err error
+	zombie := waitExit(r.exec.Process.Pid) // a zombie still holds its pid: signals are safe
+	if !zombie {
+		err = r.exec.Wait()
+	}
+	ended := stopWatch()
+	_ = signalGroup(r.exec.Process.Pid, syscall.SIGKILL) // what it left behind
+	if ended {
+		EndMarked(c.Step)
+	}
+	if zombie {
+		err = r.exec.Wait()
+	}
+	r.drain(ended)
+
+	e := r.exit(err)
+	if ended {
+		return e, fika.Wrap(fika.Interrupted, "run "+c.Path, context.Cause(ctx))
+	}
+	return e, nil
+}
+
+// running is one process between its start and its end.
+type running struct {
+	cmd    Cmd
+	exec   *exec.Cmd
+	out    *tool.Output
+	proc   fika.Process
+	pipe   *os.File // read end of stdout
+	copied chan struct{}
+}
+
+func (r *running) start() error {
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer pw.Close()
+	r.exec = exec.Command(r.cmd.Path, r.cmd.Args...)
+	r.exec.Dir = r.cmd.Dir
+	r.exec.Env = environment(r.cmd)
+	r.exec.Stdout, r.exec.Stderr = pw, pw
+	if r.cmd.Stderr != nil {
+		r.exec.Stderr = r.cmd.Stderr
+	}
+	r.exec.WaitDelay = r.drainTime() // for a Stderr that is no file
+	r.exec.SysProcAttr = groupAttr()
+	stdin, err := r.stdin()
+	if err == nil {
+		err = r.exec.Start()
+	}
+	if err != nil {
+		pr.Close()
+		return err
+	}
+	r.pipe, r.copied = pr, make(chan struct{})
+	go r.copy()
+	if stdin != nil {
+		go feed(stdin, r.cmd.Stdin)
+	}
+	r.proc, _ = Identify(r.exec.Process.Pid)
+	if r.cmd.Started != nil {
+		r.cmd.Started(r.proc)
+	}
+	return nil
+}
+
+// stdin gives the process its input: a file directly, anything else through a
+// pipe whose write end is returned. A terminal goes through a pipe as well: a
+// process outside the terminal's foreground group would be stopped by reading.
+func (r *running) stdin() (io.WriteCloser, error) {
+	if r.cmd.Stdin == nil {
+		return nil, nil
+	}
+	if f, ok := r.cmd.Stdin.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
+			r.exec.Stdin = f
+			return nil, nil
+		}
+	}
+	return r.exec.StdinPipe() // Wait closes it, which ends feed's next write
+}
+
+// feed is not joined when Stdin blocks in Read, as a terminal does: nothing
+// can wake it, and it touches nothing of the run any more.
+func feed(w io.WriteCloser, from io.Reader) {
+	_, _ = io.Copy(w, from) // the process may read as much as it likes
+	_ = w.Close()
+}
+
+func environment(c Cmd) []string {
+	env := append(make([]string, 0, len(c.Env)+1), c.Env...)
+	if c.Step != "" {
+		env = append(env, Mark+"="+c.Step)
+	}
+	return env
+}
+
+// copy reads the output until every holder of the pipe has closed it, or
+// drain has given up.
+func (r *running) copy() {
+	defer close(r.copied)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.pipe.Read(buf)
+		if n > 0 {
+			_, _ = r.out.Write(buf[:n])
+			if r.cmd.Progress != nil {
+				r.cmd.Progress(append([]byte(nil), buf[:n]...))
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// watch ends the group when ctx does: TERM, and KILL after the grace. The
+// returned function stops and joins it, and says whether it had to act.
+func (r *running) watch(ctx context.Context) func() bool {
+	if ctx.Done() == nil {
+		return func() bool { return false }
+	}
+	ended := false
+	stop := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			ended = true
+		}
+		pid := r.exec.Process.Pid
+		_ = signalGroup(pid, syscall.SIGTERM)
+		_ = signalGroup(pid, syscall.SIGCONT) // a stopped process cannot hear TERM
+		grace := time.NewTimer(orDefault(r.cmd.Grace, 2*time.Second))
+		defer grace.Stop()
+		select {
+		case <-stop:
+		case <-grace.C:
+			_ = signalGroup(pid, syscall.SIGKILL)
+		}
+	})
+	return func() bool {
+		close(stop)
+		done.Wait()
+		return ended
+	}
+}
+
+// drain waits for the copy to end. The group is dead: only what has left it
+// can still hold the pipe, and that must not hold us. Stopping the wait sets
+// the pipe's deadline, so that what is already in it is not lost.
+func (r *running) drain(ended bool) {
+	defer r.pipe.Close()
+	select {
+	case <-r.copied:
+		return
+	default:
+	}
+	wait := r.drainTime()
+	if ended {
+		wait = min(wait, 100*time.Millisecond)
+	}
+	if err := r.pipe.SetReadDeadline(time.Now().Add(wait)); err != nil {
+		r.pipe.Close()
+	}
+	<-r.copied
+}
+
+func (r *running) drainTime() time.Duration {
+	return orDefault(r.cmd.Drain, 500*time.Millisecond)
+}
+
+func (r *running) exit(err error) Exit {
+	e := Exit{Output: r.out.Finish(), Proc: r.proc}
+	state := r.exec.ProcessState
+	if state == nil {
+		e.Code = -1
+		return e
+	}
+	e.Code = state.ExitCode()
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e.Code, e.Signal = 128+int(ws.Signal()), ws.Signal().String()
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && e.Code == 0 && !errors.Is(err, exec.ErrWaitDelay) {
+		e.Code = -1
+	}
+	return e
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d <= 0 {
+		return def
+	}
+	return d
+}

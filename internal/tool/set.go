@@ -1,0 +1,152 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"sync"
+
+	"fika"
+)
+
+// Permissions say which tools an agent may use.
+type Permissions struct {
+	// Allow names the tools the agent may use (tool_permissions). nil is the
+	// default: everything but edit, create, bash and fetch, which is read, list
+	// and every plugin. Empty and not nil: nothing.
+	Allow []string
+	// Off takes tools away, those that are always offered too (tools_off).
+	Off []string
+}
+
+// Set is the tools of one agent. It never changes and may be used from many
+// goroutines. Permissions hold twice: in what is offered and in what runs.
+type Set struct {
+	tools map[string]Tool
+	order []string // as given, which keeps prompts stable and cacheable
+	perms Permissions
+}
+
+// toolName is compiled at first use: most starts never need it.
+var toolName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+})
+
+// NewSet puts tools under permissions. The order is kept. Errors of kind
+// Invalid: two tools of one name, a name no provider accepts, or a schema that
+// is not a JSON object.
+func NewSet(tools []Tool, p Permissions) (*Set, error) {
+	s := &Set{tools: make(map[string]Tool, len(tools)), perms: p}
+	for _, t := range tools {
+		spec := t.Spec()
+		if !toolName().MatchString(spec.Name) {
+			return nil, fika.Errorf(fika.Invalid, "tools", "%q is not a tool name: use 1 to 64 letters, digits, _ or -", spec.Name)
+		}
+		if _, twice := s.tools[spec.Name]; twice {
+			return nil, fika.Errorf(fika.Invalid, "tools", "two tools are named %q: rename or disable one of them", spec.Name)
+		}
+		if _, err := parseSchema(spec.Parameters); err != nil {
+			return nil, fika.Errorf(fika.Invalid, "tools", "the parameters of %q are not a JSON Schema object: %v", spec.Name, err)
+		}
+		s.tools[spec.Name] = t
+		s.order = append(s.order, spec.Name)
+	}
+	return s, nil
+}
+
+// Offer lists what the model may be told of, in the order the tools were
+// given.
+func (s *Set) Offer() []Spec {
+	specs := make([]Spec, 0, len(s.order))
+	for _, name := range s.order {
+		if spec := s.tools[name].Spec(); s.allowed(spec) {
+			specs = append(specs, spec)
+		}
+	}
+	return specs
+}
+
+// Find gives a tool the agent may use. Error kinds as for [Set.Check].
+func (s *Set) Find(name string) (Tool, error) {
+	if err := s.Check(name); err != nil {
+		return nil, err
+	}
+	return s.tools[name], nil
+}
+
+// Check says whether the agent may call name: nil, kind NotFound for a name
+// that is no tool, kind Denied for a tool its permissions do not give.
+func (s *Set) Check(name string) error {
+	t, known := s.tools[name]
+	if !known {
+		var offered []string
+		for _, spec := range s.Offer() {
+			offered = append(offered, spec.Name)
+		}
+		return fika.Errorf(fika.NotFound, "tool", "no tool is named %q%s", clip(name, 80), suggest(name, offered))
+	}
+	if !s.allowed(t.Spec()) {
+		return fika.Errorf(fika.Denied, "tool", "%s is not permitted to this agent: do without it, or ask a person to add it to tool_permissions", name)
+	}
+	return nil
+}
+
+// Unknown lists names in the permissions that are no tool: typing errors, or
+// plugins that are not installed.
+func (s *Set) Unknown() []string {
+	var names []string
+	for _, name := range slices.Concat(s.perms.Allow, s.perms.Off) {
+		if _, ok := s.tools[name]; !ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Call checks name, permission and arguments, then runs the tool. Whatever is
+// refused is a Result with IsError; Denied is set when permissions refused.
+func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
+	t, err := s.Find(c.Name)
+	if err != nil {
+		return Refusal(err), nil
+	}
+	if len(c.Args) == 0 {
+		c.Args = json.RawMessage("{}")
+	}
+	if err := Validate(t.Spec().Parameters, c.Args); err != nil {
+		return Refusal(err), nil
+	}
+	return t.Call(ctx, c)
+}
+
+// Refusal makes the result a model reads when a call was not carried out.
+func Refusal(err error) Result {
+	text := err.Error()
+	if e, ok := err.(*fika.Error); ok && e.Msg != "" {
+		text = e.Msg
+	}
+	return Result{Text: text, IsError: true, Denied: fika.IsKind(err, fika.Denied)}
+}
+
+func (s *Set) allowed(spec Spec) bool {
+	switch {
+	case slices.Contains(s.perms.Off, spec.Name):
+		return false
+	case spec.Always:
+		return true
+	case s.perms.Allow == nil:
+		return !mustBeAllowed(spec.Name)
+	}
+	return slices.Contains(s.perms.Allow, spec.Name)
+}
+
+// mustBeAllowed names the built-in tools that change things or reach out: an
+// agent has them only when a person says so.
+func mustBeAllowed(name string) bool {
+	switch name {
+	case "edit", "create", "bash", "fetch":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/tool"
+	"fika/internal/tool/proc"
+)
+
+const (
+	defaultTimeout = 120 * time.Second
+	maxTimeout     = 2 * time.Hour
+	maxCommand     = 96 << 10 // one argument of execve holds 128 KiB
+)
+
+// Options configure the tool; the zero value is right.
+type Options struct {
+	Limits  tool.Limits
+	Timeout time.Duration // of a command that names none; 0: 120 s
+	// Environ is what the environment is chosen from; nil: fika's own.
+	Environ []string
+	// Env is added as it is, "NAME=value": the FIKA_* of an agent.
+	Env []string
+}
+
+// Tool is the bash tool.
+type Tool struct {
+	opts  Options
+	shell string
+	env   []string
+}
+
+var _ tool.Tool = (*Tool)(nil)
+
+// New makes the bash tool. It runs bash, or sh where there is no bash.
+func New(o Options) *Tool {
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	t := &Tool{opts: o, shell: "/bin/sh"}
+	for _, name := range []string{"bash", "sh"} {
+		if path, err := exec.LookPath(name); err == nil {
+			t.shell = path
+			break
+		}
+	}
+	t.env = append(Environment(o.Environ), o.Env...)
+	return t
+}
+
+// Environment keeps of environ what any command may see: PATH, HOME, LANG,
+// LC_*, TERM, TMPDIR, USER, LOGNAME, SHELL, TZ and FIKA_*, except secrets and
+// the mark of a step this process itself runs for.
+func Environment(environ []string) []string {
+	var kept []string
+	for _, entry := range environ {
+		name, _, ok := strings.Cut(entry, "=")
+		if ok && harmless(name) {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
+func harmless(name string) bool {
+	switch name {
+	case "PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ":
+		return true
+	case proc.Mark:
+		return false
+	}
+	if strings.HasPrefix(name, "FIKA_") {
+		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "URL"} {
+			if strings.Contains(name, word) {
+				return false
+			}
+		}
+		return true
+	}
+	return strings.HasPrefix(name, "LC_")
+}
+
+// Spec implements [tool.Tool].
+func (t *Tool) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "bash",
+		Description: "Run a shell command in the workspace. No terminal; background processes end with it.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},` +
+			`"timeout_seconds":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}`),
+		Effect:  fika.Unsafe,
+		Timeout: maxTimeout + time.Minute, // its own timeout comes first
+	}
+}
+
+type args struct {
+	Command     string  `json:"command"`
+	Timeout     float64 `json:"timeout_seconds"`
+	Description string  `json:"description"` // for those who watch
+}
+
+// Call implements [tool.Tool].
+func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	var a args
+	if err := tool.Decode(t.Spec(), c, &a); err != nil {
+		return tool.Refusal(err), nil
+	}
+	timeout, err := t.check(a)
+	if err != nil {
+		return tool.Refusal(err), nil
+	}
+	inner, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	exit, err := proc.Run(inner, proc.Cmd{
+		Path: t.shell, Args: []string{"-c", a.Command}, Dir: c.Workspace, Env: t.env, Step: c.Step,
+		Stdin: c.Stdin, Limits: t.opts.Limits, Progress: c.Progress, Started: c.Started,
+	})
+	r := tool.Result{Text: exit.Output.Text, Spool: exit.Output.Spool}
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return r, err
+	case errors.Is(err, context.DeadlineExceeded):
+		return failed(r, fmt.Sprintf("stopped after %s: it took too long (timeout_seconds)", timeout)), nil
+	case err != nil:
+		return tool.Errorf(err.Error()), nil
+	case exit.Signal != "":
+		return failed(r, "ended by signal: "+exit.Signal), nil
+	case exit.Code != 0:
+		return failed(r, fmt.Sprintf("exit status %d", exit.Code)), nil
+	case r.Text == "":
+		r.Text = "(no output)"
+	}
+	return r, nil
+}
+
+func (t *Tool) check(a args) (time.Duration, error) {
+	switch {
+	case strings.TrimSpace(a.Command) == "":
+		return 0, fika.Errorf(fika.Invalid, "bash", "command is empty")
+	case strings.ContainsRune(a.Command, 0):
+		return 0, fika.Errorf(fika.Invalid, "bash", "command has a zero byte in it")
+	case len(a.Command) > maxCommand:
+		return 0, fika.Errorf(fika.Invalid, "bash", "command has %d bytes, %d is the most: write a script with create and run it", len(a.Command), maxCommand)
+	case a.Timeout < 0:
+		return 0, fika.Errorf(fika.Invalid, "bash", "timeout_seconds must be more than 0")
+	case a.Timeout == 0:
+		return t.opts.Timeout, nil
+	}
+	return time.Duration(min(a.Timeout, maxTimeout.Seconds()) * float64(time.Second)), nil
+}
+
+// failed puts what went wrong after the output, where it is read last.
+func failed(r tool.Result, what string) tool.Result {
+	if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
+		r.Text += "\n"
+	}
+	r.Text += what
+	r.IsError = true
+	return r
+}

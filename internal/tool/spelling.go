@@ -1,0 +1,72 @@
+package tool
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// suggest ends a message about an unknown name: with the nearest of names, or
+// with all of them when none is near.
+func suggest(name string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	if near := nearest(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return "; there is " + clip(strings.Join(names, ", "), 400)
+}
+
+// nearest is the name with the fewest changed letters, "" when too many would
+// have to change.
+func nearest(name string, names []string) string {
+	name = strings.ToLower(clip(name, 64))
+	best, limit := "", 1+len(name)/3
+	for _, n := range names {
+		low := strings.ToLower(n)
+		d := distance(name, low)
+		if d > limit && len(low) > 2 && (strings.HasPrefix(name, low) || strings.HasSuffix(name, low)) {
+			d = limit // read_file for read, file_path for path
+		}
+		if d < limit || (d == limit && best == "") {
+			best, limit = n, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete or replace.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// clip shortens s to at most n bytes, at a rune's border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
