@@ -30,6 +30,15 @@ const (
 // Subscription ends with Close; no handler runs after Close returned.
 type Subscription interface{ Close() error }
 
+// Dropped counts the messages s has lost by falling behind; 0 where nobody
+// counts.
+func Dropped(s Subscription) int {
+	if d, ok := s.(interface{ Dropped() int }); ok {
+		return d.Dropped()
+	}
+	return 0
+}
+
 // Bus publishes and subscribes. It may be used from many goroutines.
 type Bus interface {
 	// Publish hands data over without waiting for anybody. While the
@@ -37,8 +46,9 @@ type Bus interface {
 	// past max_payload, it fails.
 	Publish(subject string, data []byte) error
 	// Subscribe calls h for each message, one at a time per subscription, in
-	// order. A handler that falls behind by 64 MiB or 512k messages loses the
-	// oldest; Dropped counts them. Subscriptions survive reconnects.
+	// order. A handler that falls behind by 64 MiB or 512k messages loses what
+	// comes then; [Dropped] counts it. Subscriptions survive reconnects. h must
+	// not close its own subscription.
 	Subscribe(subject string, h func(Msg)) (Subscription, error)
 	// Request waits for one answer. NotFound when nobody listens.
 	Request(ctx context.Context, subject string, data []byte) ([]byte, error)
@@ -57,7 +67,8 @@ type Inbound interface {
 	// purged.
 	Consume(ctx context.Context, h func(context.Context, Msg) error) error
 	// Probe publishes to the stream's canary and reports whether it is stored
-	// within d.
+	// within d. Error kind Limit: the stream answers but is full of unread
+	// requests, which a restart of the server does not mend.
 	Probe(ctx context.Context, d time.Duration) error
 }
 

@@ -1,0 +1,247 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"fika"
+	"fika/internal/bus"
+)
+
+// Dial connects. The connection then keeps itself up until Close: it redials
+// for ever, asks [Options.Redial] before each attempt, and keeps up to 8 MiB
+// of what is published meanwhile. Without [Options.Retry] a server that does
+// not answer within Timeout is an error.
+//
+// Error kinds: Denied for wrong credentials and for a server elsewhere without
+// TLS and login, Invalid for settings that cannot be right, NotFound when
+// there is no hub, Failed when nobody answers.
+func Dial(ctx context.Context, o Options) (bus.Bus, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fika.Wrap("", "connect to bus", err)
+	}
+	if o.URL == "" && o.Redial == nil {
+		return nil, fika.Errorf(fika.Invalid, "connect to bus", "no server URL is given")
+	}
+	c := newConn(ctx, o)
+	if o.Redial != nil {
+		if err := c.redial(); err != nil && !o.Retry && o.URL == "" {
+			return nil, err
+		}
+	}
+	opts, err := c.clientOptions()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.connect(ctx, opts); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// nowhere stands in the client's pool while the first endpoint is not known
+// yet; the dialer puts the real one in its place.
+const nowhere = "nats://127.0.0.1:4222"
+
+// clientOptions translates. It is called once, after the first endpoint is
+// known as well as it can be.
+func (c *conn) clientOptions() ([]nats.Option, error) {
+	o := c.opts
+	if c.endpoint().URL != "" || o.Redial == nil {
+		if err := o.with(c.endpoint()).checkURLs(c.endpoint().URL); err != nil {
+			return nil, err
+		}
+	}
+	opts := []nats.Option{
+		nats.Name(o.Name), nats.Timeout(c.timeout()), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
+		nats.CustomReconnectDelay(c.delay), nats.ReconnectBufSize(reconnectBytes),
+		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(pingsOut),
+		nats.RetryOnFailedConnect(o.Retry), nats.SetCustomDialer(dialer{c}),
+		nats.ConnectHandler(func(*nats.Conn) { c.to(bus.Connected, nil) }),
+		nats.ReconnectHandler(func(*nats.Conn) { c.to(bus.Connected, nil) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { c.to(bus.Reconnecting, connectError(err)) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.to(bus.Reconnecting, connectError(err)) }),
+		nats.ClosedHandler(func(nc *nats.Conn) { c.to(bus.Closed, nil); close(c.closed) }),
+		nats.ErrorHandler(c.asyncError),
+	}
+	switch {
+	case o.CredsFile != "":
+		opts = append(opts, nats.UserCredentials(o.CredsFile))
+	case o.NKeyFile != "":
+		key, err := nats.NkeyOptionFromSeed(o.NKeyFile)
+		if err != nil {
+			return nil, fika.Wrap(fika.Invalid, "read nkey "+o.NKeyFile, err)
+		}
+		opts = append(opts, key)
+	default:
+		opts = append(opts,
+			nats.UserInfoHandler(func() (string, string) { e := c.endpoint(); return e.User, e.Password }),
+			nats.TokenHandler(func() string { return c.endpoint().Token }))
+	}
+	if inbox := c.endpoint().Inbox; inbox != "" {
+		opts = append(opts, nats.CustomInboxPrefix(inbox))
+	}
+	if o.Redial != nil {
+		opts = append(opts, nats.IgnoreDiscoveredServers())
+	}
+	conf, err := o.tlsConfig()
+	if conf != nil {
+		opts = append(opts, nats.Secure(conf))
+	}
+	return opts, err
+}
+
+// with puts what an endpoint says over what the options say.
+func (o Options) with(e Endpoint) Options {
+	o.URL, o.User, o.Password, o.Token = e.URL, e.User, e.Password, e.Token
+	return o
+}
+
+// connect makes the first connection. The library knows no context, so the
+// dialer ends the attempt when ctx does.
+func (c *conn) connect(ctx context.Context, opts []nats.Option) error {
+	target := c.endpoint().URL
+	if target == "" {
+		target = nowhere
+	}
+	nc, err := nats.Connect(target, opts...)
+	c.settle()
+	if ctxErr := ctx.Err(); err != nil && ctxErr != nil {
+		return fika.Wrap("", "connect to bus at "+redact(target), ctxErr)
+	}
+	if err != nil {
+		return fika.Wrap("", "connect to bus at "+redact(target), connectError(err))
+	}
+	c.nc = nc
+	if nc.IsConnected() {
+		c.to(bus.Connected, nil)
+	}
+	return nil
+}
+
+// firstDial is how TCP connections are opened while Dial runs: the end of ctx
+// closes them.
+func (c *conn) firstDial(ctx context.Context) func(network, address string) (net.Conn, error) {
+	return func(network, address string) (net.Conn, error) {
+		nd := net.Dialer{Timeout: c.timeout()}
+		tcp, err := nd.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = tcp.Close() })
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.dial == nil {
+			stop()
+			return tcp, ctx.Err()
+		}
+		c.unbind = append(c.unbind, stop)
+		return tcp, nil
+	}
+}
+
+// settle frees the connection from the context of Dial.
+func (c *conn) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, stop := range c.unbind {
+		stop()
+	}
+	c.dial, c.unbind = nil, nil
+}
+
+func redact(list string) string {
+	parts := strings.Split(list, ",")
+	for i, p := range parts {
+		if u, err := parseURL(p); err == nil {
+			parts[i] = u.Redacted()
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func (c *conn) timeout() time.Duration {
+	if c.opts.Timeout > 0 {
+		return c.opts.Timeout
+	}
+	return defaultTimeout
+}
+
+// delay waits a little longer each time, and not as long as the neighbour.
+func (c *conn) delay(attempt int) time.Duration {
+	d := c.opts.ReconnectWait
+	if d <= 0 {
+		d = defaultWait
+	}
+	for ; attempt > 1 && d < longestWait; attempt-- {
+		d *= 2
+	}
+	d = min(d, longestWait)
+	return d/2 + rand.N(d)
+}
+
+// redial asks where the server is now.
+func (c *conn) redial() error {
+	e, err := c.opts.Redial()
+	if err != nil {
+		return err
+	}
+	if err := c.opts.with(e).checkURLs(e.URL); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.ep = e
+	c.mu.Unlock()
+	return nil
+}
+
+// dialer opens the TCP connections of a conn.
+type dialer struct{ c *conn }
+
+// Dial goes where the endpoint is now, if that can change, else to address.
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	if d.c.opts.Redial != nil {
+		if err := d.c.redial(); err != nil {
+			return nil, err
+		}
+		u, err := parseURL(d.c.endpoint().URL)
+		if err != nil {
+			return nil, err
+		}
+		address = u.Host
+		if u.Port() == "" {
+			address = net.JoinHostPort(u.Hostname(), "4222")
+		}
+	}
+	d.c.mu.Lock()
+	dial := d.c.dial
+	d.c.mu.Unlock()
+	if dial == nil {
+		nd := net.Dialer{Timeout: d.c.timeout()}
+		dial = nd.Dial
+	}
+	return dial(network, address)
+}
+
+// connectError gives an error of the library a kind and words.
+func connectError(err error) error {
+	var own *fika.Error
+	switch {
+	case err == nil || errors.As(err, &own):
+		return err
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		return fika.Wrap(fika.Denied, "log in to bus", err)
+	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
+		return fika.Wrap(fika.Denied, "log in to bus", err)
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
+		return fika.Errorf(fika.Failed, "", "nobody answers there")
+	default:
+		return fika.Wrap(fika.Failed, "", err)
+	}
+}

@@ -1,0 +1,138 @@
+package nats
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+)
+
+// Endpoint is where a server listens and as whom to log in.
+type Endpoint struct {
+	URL      string
+	User     string
+	Password string
+	Token    string
+	Inbox    string // reply subjects begin with it; "_INBOX" if empty
+}
+
+// HubInfo is run/hub.json: where the hub's server is. It has no secrets. It is
+// there while a hub runs, and left behind by one that was killed; the lock
+// tells them apart.
+type HubInfo struct {
+	URL     string    `json:"url"`
+	Prefix  string    `json:"prefix"`
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+}
+
+// The users of the embedded server, beside one per agent ([AgentUser]).
+const (
+	UserHub    = "hub"    // everything
+	UserMember = "member" // clients: read all, publish requests, bells and control
+)
+
+// AgentUser is the bus user of an agent.
+func AgentUser(name fika.AgentName) string { return agentUserPrefix + string(name) }
+
+const agentUserPrefix = "agent-"
+
+// secrets is run/credentials. The port is kept beside the passwords because it
+// too is made once, so that clients find the hub again.
+type secrets struct {
+	Port  int               `json:"port,omitempty"`
+	Users map[string]string `json:"users"`
+}
+
+func hubPath(runDir string) string         { return filepath.Join(runDir, "hub.json") }
+func credentialsPath(runDir string) string { return filepath.Join(runDir, "credentials") }
+
+// WriteEndpoint writes run/hub.json in one step.
+func WriteEndpoint(runDir string, info HubInfo) error {
+	return writeJSON(hubPath(runDir), info)
+}
+
+// ReadEndpoint reads run/hub.json. Error kind: NotFound when no hub has
+// written one.
+func ReadEndpoint(runDir string) (HubInfo, error) {
+	var info HubInfo
+	err := readJSON(hubPath(runDir), &info)
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, fika.Errorf(fika.NotFound, "find hub", "no hub is running here (%s is missing): start one with fika up", hubPath(runDir))
+	}
+	if err == nil && info.URL == "" {
+		err = fika.Errorf(fika.Invalid, "read "+hubPath(runDir), "it names no url: restart the hub with fika down and fika up")
+	}
+	return info, err
+}
+
+// Credentials gives the endpoint of the hub of runDir for one of its users:
+// [UserHub], [UserMember] or an [AgentUser]. Error kind: NotFound when there
+// is no hub, or no such user yet.
+func Credentials(runDir, who string) (Endpoint, error) {
+	info, err := ReadEndpoint(runDir)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	sec, err := readSecrets(runDir)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	pass, ok := sec.Users[who]
+	if !ok {
+		return Endpoint{}, fika.Errorf(fika.NotFound, "find credentials", "the hub has none for %q in %s", who, credentialsPath(runDir))
+	}
+	return Endpoint{URL: info.URL, User: who, Password: pass, Inbox: inboxOf(who)}, nil
+}
+
+// RedialFrom is the [Options.Redial] of a user of the hub of runDir.
+func RedialFrom(runDir, who string) func() (Endpoint, error) {
+	return func() (Endpoint, error) { return Credentials(runDir, who) }
+}
+
+// inboxOf keeps the replies for one agent from the others. Clients use what
+// every NATS client uses, so that a foreign one needs no setting.
+func inboxOf(who string) string {
+	if len(who) > len(agentUserPrefix) && who[:len(agentUserPrefix)] == agentUserPrefix {
+		return "_INBOX." + who
+	}
+	return ""
+}
+
+func readSecrets(runDir string) (secrets, error) {
+	path := credentialsPath(runDir)
+	sec := secrets{Users: map[string]string{}}
+	err := readJSON(path, &sec)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sec, fika.Wrap(fika.NotFound, "find credentials", err)
+	}
+	if sec.Users == nil {
+		sec.Users = map[string]string{}
+	}
+	return sec, err
+}
+
+func readJSON(path string, v any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fika.Wrap(fika.Storage, "read "+path, err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fika.Errorf(fika.Invalid, "read "+path, "it is not what the hub wrote (%v): move it away and restart the hub, which makes a new one", err)
+	}
+	return nil
+}
+
+func writeJSON(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fika.Wrap(fika.Failed, "write "+path, err)
+	}
+	return fika.Wrap(fika.Storage, "write "+path, renameio.WriteFile(path, append(data, '\n'), 0o600))
+}

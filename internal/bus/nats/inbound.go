@@ -1,0 +1,280 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fika"
+	"fika/internal/bus"
+)
+
+// ErrNoJetStream says that the server keeps no messages, so what foreign
+// publishers send while the hub is away is lost. Test with errors.Is.
+var ErrNoJetStream = errors.New("the NATS server has no JetStream: requests of foreign programs are not kept while the hub is away")
+
+// InboundOptions describes the stream of foreign requests.
+type InboundOptions struct {
+	Prefix   string
+	MaxBytes int64 // on disk; 256 MiB if zero
+	Log      func(error)
+}
+
+const (
+	defaultStreamBytes = 256 << 20
+	maxStreamMsg       = 1 << 20
+	hubConsumer        = "hub"
+	apiTimeout         = 10 * time.Second
+	ackWait            = 2 * time.Minute
+	firstNak           = time.Second
+	longestNak         = time.Minute
+	purgeEvery         = 128
+	pullBatch          = 32
+	pullExpiry         = 30 * time.Second
+	pullHeartbeat      = 5 * time.Second
+	consumeWait        = 500 * time.Millisecond // before the consumer is looked for again
+)
+
+// inbound is the hub's reader of the stream. The stream takes
+// PREFIX.agent.*.request and the canary, which is outside of PREFIX so that
+// nobody who watches all subjects sees it; the consumer sees requests only.
+type inbound struct {
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	opts   InboundOptions
+	name   string
+}
+
+// OpenInbound makes sure that the stream and its durable consumer exist. b is
+// a connection of [Dial] as [UserHub]. Error kinds: NotFound, with
+// [ErrNoJetStream] inside, when the server keeps nothing; Conflict when the
+// stream's name is taken by another one; Denied when the user may not.
+func OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound, error) {
+	c, ok := b.(*conn)
+	if !ok {
+		return nil, &fika.Error{Kind: fika.NotFound, Op: "open inbound stream", Err: ErrNoJetStream}
+	}
+	if err := CheckPrefix(o.Prefix); err != nil {
+		return nil, err
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = defaultStreamBytes
+	}
+	js, err := jetstream.New(c.nc)
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, "open inbound stream", err)
+	}
+	in := &inbound{js: js, opts: o, name: streamName(o.Prefix)}
+	if in.stream, _, err = in.consumer(ctx); err != nil {
+		return nil, err
+	}
+	return in, nil
+}
+
+// streamName gives FIKA_REQUESTS for fika. Two prefixes may share one; the
+// second is refused when its subjects are compared.
+func streamName(prefix string) string {
+	return strings.ToUpper(strings.ReplaceAll(prefix, ".", "_")) + "_REQUESTS"
+}
+
+func (in *inbound) requests() string { return in.opts.Prefix + ".agent.*.request" }
+func (in *inbound) canary() string   { return "_canary." + in.opts.Prefix }
+
+func (in *inbound) config() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: in.name, Description: "requests of foreign programs, until fika has read them",
+		Subjects:  []string{in.requests(), in.canary()},
+		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
+		MaxBytes: in.opts.MaxBytes, MaxMsgSize: maxStreamMsg, Duplicates: 2 * time.Minute,
+	}
+}
+
+// consumer finds or makes the stream and the consumer.
+func (in *inbound) consumer(ctx context.Context) (jetstream.Stream, jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	want := in.config()
+	stream, err := in.js.Stream(ctx, in.name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = in.js.CreateStream(ctx, want)
+	}
+	if err != nil {
+		return nil, nil, streamError("open inbound stream "+in.name, err)
+	}
+	have := stream.CachedInfo().Config
+	if !sameSubjects(have.Subjects, want.Subjects) {
+		return nil, nil, fika.Errorf(fika.Conflict, "open inbound stream",
+			"a stream named %s exists and takes %s: set another subject_prefix, or remove it", in.name, strings.Join(have.Subjects, ", "))
+	}
+	if have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize || have.Discard != want.Discard {
+		have.MaxBytes, have.MaxMsgSize, have.Discard = want.MaxBytes, want.MaxMsgSize, want.Discard
+		if stream, err = in.js.UpdateStream(ctx, have); err != nil {
+			return nil, nil, streamError("set limits of inbound stream "+in.name, err)
+		}
+	}
+	cons, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		Durable: hubConsumer, FilterSubject: in.requests(),
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: 8 * pullBatch,
+	})
+	return stream, cons, streamError("open consumer of "+in.name, err)
+}
+
+func sameSubjects(have, want []string) bool {
+	if len(have) != len(want) {
+		return false
+	}
+	set := map[string]bool{}
+	for _, s := range have {
+		set[s] = true
+	}
+	for _, s := range want {
+		if !set[s] {
+			return false
+		}
+	}
+	return true
+}
+
+func streamError(op string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount),
+		errors.Is(err, nats.ErrNoResponders):
+		return &fika.Error{Kind: fika.NotFound, Op: op, Err: ErrNoJetStream}
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return fika.Wrap(fika.Denied, op, err)
+	default:
+		return fika.Wrap(fika.Storage, op, err)
+	}
+}
+
+// Consume implements bus.Inbound. A message whose handler fails comes again
+// after 1 s, then later and later up to a minute; those behind it go on
+// meanwhile. It survives reconnects and restarts of the server, and returns
+// nil when ctx ends.
+func (in *inbound) Consume(ctx context.Context, h func(context.Context, bus.Msg) error) error {
+	for ctx.Err() == nil {
+		err := in.consumeOnce(ctx, h)
+		if ctx.Err() != nil {
+			break
+		}
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			return fika.Wrap(fika.Failed, "read foreign requests", err)
+		}
+		in.complain(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(consumeWait):
+		}
+	}
+	return nil
+}
+
+func (in *inbound) complain(err error) {
+	if err != nil && in.opts.Log != nil {
+		in.opts.Log(err)
+	}
+}
+
+func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.Msg) error) error {
+	_, cons, err := in.consumer(ctx)
+	if err != nil {
+		return err
+	}
+	msgs, err := cons.Messages(jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
+	if err != nil {
+		return streamError("read foreign requests", err)
+	}
+	defer msgs.Stop()
+	defer context.AfterFunc(ctx, msgs.Stop)()
+	unpurged := 0
+	for {
+		m, err := msgs.Next()
+		if err != nil {
+			return streamError("read foreign requests", err)
+		}
+		if !in.handle(ctx, m, h) {
+			continue
+		}
+		unpurged++
+		meta, err := m.Metadata()
+		if unpurged >= purgeEvery || err != nil || meta.NumPending == 0 {
+			unpurged = 0
+			in.complain(in.purge(ctx, cons))
+		}
+	}
+}
+
+// handle reports whether the message was acknowledged.
+func (in *inbound) handle(ctx context.Context, m jetstream.Msg, h func(context.Context, bus.Msg) error) bool {
+	err := h(ctx, bus.Msg{Subject: m.Subject(), Data: m.Data(), Respond: func([]byte) error { return nil }})
+	if err != nil {
+		in.complain(streamError("tell the stream to keep a request", m.NakWithDelay(nakDelay(m))))
+		return false
+	}
+	// Acknowledge even when ctx has just ended: the work is done.
+	ackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiTimeout)
+	defer cancel()
+	if err := m.DoubleAck(ackCtx); err != nil {
+		in.complain(streamError("acknowledge a foreign request, which will come again", err))
+		return false
+	}
+	return true
+}
+
+func nakDelay(m jetstream.Msg) time.Duration {
+	d := firstNak
+	meta, err := m.Metadata()
+	if err != nil {
+		return d
+	}
+	for n := meta.NumDelivered; n > 1 && d < longestNak; n-- {
+		d *= 2
+	}
+	return min(d, longestNak)
+}
+
+// purge removes what all have acknowledged, so that only unread messages use
+// space.
+func (in *inbound) purge(ctx context.Context, cons jetstream.Consumer) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	info, err := cons.Info(ctx)
+	if err == nil && info.AckFloor.Stream > 0 {
+		err = in.stream.Purge(ctx, jetstream.WithPurgeSequence(info.AckFloor.Stream+1))
+	}
+	if err != nil && ctx.Err() == nil {
+		return streamError("purge what was read", err)
+	}
+	return nil
+}
+
+// Probe implements bus.Inbound: one message is stored in the stream that
+// requests go to, and removed. Error kinds: Limit when the stream answers but
+// is full of unread requests, which no restart mends; Storage when it does not
+// store, which a restart may.
+func (in *inbound) Probe(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	ack, err := in.js.Publish(ctx, in.canary(), nil, jetstream.WithExpectStream(in.name), jetstream.WithRetryAttempts(0))
+	var api *jetstream.APIError
+	if errors.As(err, &api) && full(api) {
+		return fika.Errorf(fika.Limit, "probe stream", "%s is full: foreign requests are refused until its %d MiB are read", in.name, in.opts.MaxBytes>>20)
+	}
+	if err != nil {
+		return streamError("probe stream "+in.name, err)
+	}
+	err = in.stream.Purge(ctx, jetstream.WithPurgeSubject(in.canary()), jetstream.WithPurgeSequence(ack.Sequence+1))
+	return streamError("probe stream "+in.name, err)
+}
+
+// full knows the answers of a stream that has reached its own limits.
+func full(e *jetstream.APIError) bool {
+	const storeFailed = 10077 // with "maximum bytes exceeded" or "maximum messages exceeded" in words
+	return e.ErrorCode == storeFailed && strings.Contains(e.Description, "maximum")
+}

@@ -1,0 +1,285 @@
+package nats
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"fika"
+)
+
+// ServerOptions says what to serve, and where it keeps its things.
+type ServerOptions struct {
+	Dir      string // folder of JetStream, under the hub's lock
+	RunDir   string // hub.json and credentials
+	Host     string // loopback only; 127.0.0.1 if empty
+	Port     int    // 0: the one kept in RunDir, else a free one
+	Prefix   string // of the subjects
+	Agents   []fika.AgentName
+	MaxStore int64 // bytes on disk; 512 MiB if zero
+	Log      *slog.Logger
+}
+
+const (
+	defaultHost     = "127.0.0.1"
+	defaultMaxStore = 512 << 20
+	maxMemory       = 16 << 20
+	startTimeout    = 10 * time.Second
+	serverPing      = 30 * time.Second
+)
+
+// Server is the NATS server of a hub, in this process. It installs no signal
+// handlers. Its methods may be used from many goroutines.
+type Server struct {
+	opts  ServerOptions
+	log   *slog.Logger
+	users *users
+
+	mu      sync.Mutex // one start, restart or shutdown at a time
+	ns      *server.Server
+	port    int
+	started time.Time
+}
+
+// StartServer starts the server and returns when it answers, a few ms later.
+// The caller holds the lock of the home (run/hub.lock) from before this call
+// until after Shutdown. The port and the passwords are made once and kept in
+// RunDir, so that clients find the server again; a kept port that somebody
+// else has taken is replaced, a port that was asked for is not.
+//
+// Error kinds: Locked when the port is in use, Denied for a host that others
+// can reach, Invalid for a bad prefix or kept files that cannot be read,
+// Storage when the folder cannot be used.
+func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
+	if o.Host == "" {
+		o.Host = defaultHost
+	}
+	if o.MaxStore == 0 {
+		o.MaxStore = defaultMaxStore
+	}
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if !Loopback(o.Host) {
+		return nil, fika.Errorf(fika.Denied, "start bus", "the embedded server listens on this machine only, not on %s: for several machines run a NATS server and name it in [nats] server", o.Host)
+	}
+	if err := CheckPrefix(o.Prefix); err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{o.RunDir, o.Dir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fika.Wrap(fika.Storage, "start bus", err)
+		}
+	}
+	users, err := openUsers(o.RunDir, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: o, log: log, users: users}
+	if err := users.ensure(append([]string{UserHub, UserMember}, agentUsers(o.Agents)...)...); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func agentUsers(names []fika.AgentName) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = AgentUser(n)
+	}
+	return out
+}
+
+// CheckPrefix says whether prefix can begin the subjects of an installation:
+// tokens of letters, digits, _ and -, with dots between. Error kind: Invalid.
+func CheckPrefix(prefix string) error {
+	for token := range strings.SplitSeq(prefix, ".") {
+		ok := token != "" && !strings.ContainsFunc(token, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
+		})
+		if !ok || len(prefix) > 64 {
+			return fika.Errorf(fika.Invalid, "bus", "%.80q cannot be a subject_prefix: use up to 64 letters, digits, _ and -, with dots between words", prefix)
+		}
+	}
+	return nil
+}
+
+// start chooses the port and starts. The caller holds mu.
+func (s *Server) start(ctx context.Context) error {
+	port := s.port // of a restart
+	if port == 0 {
+		port = s.opts.Port
+	}
+	kept := false
+	if port == 0 {
+		port = s.users.port()
+		kept = port != 0
+	}
+	if port != 0 {
+		if err := free(s.opts.Host, port); err != nil && kept {
+			s.log.Info("bus: the kept port is taken, choosing another", "port", port)
+			port = 0
+		} else if err != nil {
+			return err
+		}
+	}
+	ns, err := s.run(ctx, port)
+	if err != nil {
+		return err
+	}
+	s.ns, s.started = ns, time.Now()
+	s.port = ns.Addr().(*net.TCPAddr).Port
+	if s.opts.Port == 0 {
+		err = s.users.keepPort(s.port)
+	}
+	if err == nil {
+		err = WriteEndpoint(s.opts.RunDir, HubInfo{URL: s.url(), Prefix: s.opts.Prefix, PID: os.Getpid(), Started: s.started.UTC()})
+	}
+	if err != nil {
+		return errors.Join(err, s.stop(ctx))
+	}
+	return nil
+}
+
+// free reports whether port can be listened on. Somebody may still take it
+// before the server does; then the server's own complaint is passed on.
+func free(host string, port int) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return &fika.Error{Kind: fika.Locked, Op: "start bus", Err: err, Msg: fmt.Sprintf("port %d of %s is in use: "+
+			"if a NATS server is to serve fika, let it answer there; otherwise stop what uses the port, or set another in [nats] server", port, host)}
+	}
+	return l.Close()
+}
+
+// run starts a server and waits until it answers.
+func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
+	if port == 0 {
+		port = server.RANDOM_PORT
+	}
+	ns, err := server.NewServer(&server.Options{
+		ServerName: "fika", Host: s.opts.Host, Port: port,
+		NoSigs: true, NoLog: true, DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: s.opts.Dir, SyncAlways: true,
+		JetStreamMaxStore: s.opts.MaxStore, JetStreamMaxMemory: maxMemory,
+		MaxPayload: defaultPayload, PingInterval: serverPing,
+		CustomClientAuthentication: s.users,
+	})
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, "start bus", err)
+	}
+	log := &serverLog{log: s.log}
+	ns.SetLoggerV2(log, false, false, false)
+	ns.Start()
+	if !ns.ReadyForConnections(startTimeout) || !ns.JetStreamEnabled() || log.fatal() != "" {
+		why := log.fatal()
+		if why == "" {
+			why = "it does not answer"
+		}
+		return nil, errors.Join(
+			fika.Errorf(fika.Storage, "start bus", "%s (folder %s)", why, s.opts.Dir), stopServer(ctx, ns))
+	}
+	return ns, nil
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
+}
+
+func (s *Server) url() string {
+	return "nats://" + net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
+}
+
+// Endpoint gives the endpoint of one user; [UserHub] and [UserMember] always
+// exist. Error kind: NotFound.
+func (s *Server) Endpoint(who string) (Endpoint, error) {
+	s.mu.Lock()
+	url := s.url()
+	s.mu.Unlock()
+	pass, ok := s.users.password(who)
+	if !ok {
+		return Endpoint{}, fika.Errorf(fika.NotFound, "find credentials", "the bus has no user %q", who)
+	}
+	return Endpoint{URL: url, User: who, Password: pass, Inbox: inboxOf(who)}, nil
+}
+
+// EnsureAgent makes a credential for an agent that has none. It works at once;
+// nobody is disconnected.
+func (s *Server) EnsureAgent(name fika.AgentName) error {
+	return s.users.ensure(AgentUser(name))
+}
+
+// Restart stops the server and starts it again on the same port, for a store
+// that has stopped taking writes. Clients reconnect by themselves.
+func (s *Server) Restart(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stop(ctx); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
+// Shutdown stops the server and takes hub.json away. It may be called again.
+// When ctx ends first, the server may still have its folder open: keep the
+// lock until the process ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := os.Remove(hubPath(s.opts.RunDir))
+	if errors.Is(err, fs.ErrNotExist) || s.ns == nil {
+		err = nil
+	}
+	return errors.Join(fika.Wrap(fika.Storage, "stop bus", err), s.stop(ctx))
+}
+
+func (s *Server) stop(ctx context.Context) error {
+	if s.ns == nil {
+		return nil
+	}
+	err := stopServer(ctx, s.ns)
+	if err == nil {
+		s.ns = nil
+	}
+	return err
+}
+
+// stopServer waits for the end of ns. Past ctx it leaves the waiting goroutine
+// to the end of the process: the library's shutdown cannot be abandoned.
+func stopServer(ctx context.Context, ns *server.Server) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ns.Shutdown()
+		ns.WaitForShutdown()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fika.Wrap("", "stop bus", ctx.Err())
+	}
+}
+
+// newPassword is 130 bits, in letters and digits.
+func newPassword() string { return rand.Text() }

@@ -1,0 +1,80 @@
+package nats
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"fika"
+	"fika/internal/bus"
+)
+
+// subscription joins the library's delivering goroutine when it is closed.
+type subscription struct {
+	conn *conn
+	sub  *nats.Subscription
+	done chan struct{} // closed when the last handler has returned
+	once sync.Once
+}
+
+// Subscribe implements bus.Bus. h must not close its own subscription.
+func (c *conn) Subscribe(subject string, h func(bus.Msg)) (bus.Subscription, error) {
+	s := &subscription{conn: c, done: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.subs == nil {
+		return nil, fika.Errorf(fika.Failed, "subscribe to "+subject, "the bus is closed")
+	}
+	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) { h(c.message(m)) })
+	if errors.Is(err, nats.ErrBadSubject) {
+		return nil, fika.Errorf(fika.Invalid, "subscribe", "%.80q is not a subject", subject)
+	}
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, "subscribe to "+subject, err)
+	}
+	sub.SetClosedHandler(func(string) { close(s.done) })
+	if err := sub.SetPendingLimits(pendingMsgs, pendingBytes); err != nil {
+		return nil, fika.Wrap(fika.Failed, "subscribe to "+subject, err)
+	}
+	s.sub = sub
+	c.subs[s] = struct{}{}
+	return s, nil
+}
+
+func (c *conn) message(m *nats.Msg) bus.Msg {
+	return bus.Msg{Subject: m.Subject, Data: m.Data, Respond: func(data []byte) error {
+		if m.Reply == "" {
+			return nil
+		}
+		if limit := c.MaxPayload(); len(data) > limit {
+			return fika.Errorf(fika.Invalid, "answer "+m.Subject, "the answer has %d bytes; the bus takes at most %d (max_payload)", len(data), limit)
+		}
+		return publishError(m.Reply, m.Respond(data))
+	}}
+}
+
+// Dropped counts the messages lost by falling behind.
+func (s *subscription) Dropped() int {
+	n, _ := s.sub.Dropped() // an error means closed: nothing more to count
+	return n
+}
+
+// Close ends the subscription and waits for a handler that runs, at most 5 s.
+func (s *subscription) Close() error {
+	s.once.Do(func() {
+		s.conn.mu.Lock()
+		delete(s.conn.subs, s) // of a nil map: nothing to do
+		s.conn.mu.Unlock()
+		// An error means that the subscription or the connection has ended,
+		// which ends the goroutine too.
+		_ = s.sub.Unsubscribe()
+	})
+	select {
+	case <-s.done:
+		return nil
+	case <-time.After(closeTimeout):
+		return fika.Errorf(fika.Failed, "unsubscribe from "+s.sub.Subject, "its handler still runs after %s", closeTimeout)
+	}
+}

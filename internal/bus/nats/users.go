@@ -1,0 +1,122 @@
+package nats
+
+import (
+	"crypto/subtle"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"fika"
+)
+
+// users decides who may log in, and what each may do. It is asked by the
+// server for each connection, so a new user needs neither reload nor restart.
+type users struct {
+	runDir string
+	prefix string
+
+	mu  sync.Mutex
+	sec secrets // as in the file
+}
+
+func openUsers(runDir, prefix string) (*users, error) {
+	sec, err := readSecrets(runDir)
+	if err != nil && !fika.IsKind(err, fika.NotFound) {
+		return nil, err
+	}
+	return &users{runDir: runDir, prefix: prefix, sec: sec}, nil
+}
+
+// ensure makes the passwords that are missing and writes them before anybody
+// can use them.
+func (u *users) ensure(names ...string) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	next := secrets{Port: u.sec.Port, Users: maps.Clone(u.sec.Users)}
+	for _, n := range names {
+		if next.Users[n] == "" {
+			next.Users[n] = newPassword()
+		}
+	}
+	if len(next.Users) == len(u.sec.Users) {
+		return nil
+	}
+	return u.write(next)
+}
+
+func (u *users) keepPort(port int) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.sec.Port == port {
+		return nil
+	}
+	return u.write(secrets{Port: port, Users: u.sec.Users})
+}
+
+func (u *users) write(next secrets) error {
+	if err := writeJSON(credentialsPath(u.runDir), next); err != nil {
+		return err
+	}
+	u.sec = next
+	return nil
+}
+
+func (u *users) port() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.sec.Port
+}
+
+func (u *users) password(who string) (string, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	p, ok := u.sec.Users[who]
+	return p, ok
+}
+
+// Check implements the server's Authentication.
+func (u *users) Check(c server.ClientAuthentication) bool {
+	given := c.GetOpts()
+	want, ok := u.password(given.Username)
+	if !ok || want == "" || subtle.ConstantTimeCompare([]byte(want), []byte(given.Password)) != 1 {
+		return false
+	}
+	c.RegisterUser(&server.User{Username: given.Username, Permissions: permissions(u.prefix, given.Username)})
+	return true
+}
+
+// permissions says what a user may publish and subscribe to; nil is all. Every
+// process here belongs to the same person: this keeps mistakes apart, it is
+// no wall.
+func permissions(prefix, who string) *server.Permissions {
+	agents := prefix + ".agent.*."
+	answers := &server.ResponsePermission{MaxMsgs: 16, Expires: 10 * time.Minute}
+	if who == UserHub {
+		return nil
+	}
+	name, isAgent := strings.CutPrefix(who, agentUserPrefix)
+	if !isAgent {
+		return &server.Permissions{
+			Publish: &server.SubjectPermission{Allow: []string{
+				agents + "request", agents + "bell", agents + "control", agents + "context.request",
+				prefix + ".chat.*", prefix + ".hub.bell",
+			}},
+			Subscribe: &server.SubjectPermission{Allow: []string{prefix + ".>", "_INBOX.>"}},
+			Response:  answers,
+		}
+	}
+	own := prefix + ".agent." + name + "."
+	return &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: []string{
+			own + "response", own + "status", own + "heartbeat",
+			agents + "bell", agents + "context.request", prefix + ".chat.*", prefix + ".hub.bell",
+		}},
+		Subscribe: &server.SubjectPermission{Allow: []string{
+			own + "control", own + "bell", own + "context.request", prefix + ".chat.>", inboxOf(who) + ".>",
+		}},
+		Response: answers,
+	}
+}
