@@ -1,0 +1,116 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"fika"
+)
+
+// Checks return what is wrong with a value that has the right type, or "".
+
+func checkName(v value, at any) string {
+	s := at.(*string)
+	n, err := fika.ParseAgentName(*s)
+	if err != nil {
+		return because(err)
+	}
+	*s = string(n)
+	return ""
+}
+
+func checkNames(_ value, at any) string {
+	list := at.(*[]string)
+	for i, s := range *list {
+		n, err := fika.ParseAgentName(s)
+		if err != nil {
+			return because(err)
+		}
+		(*list)[i] = string(n)
+	}
+	return ""
+}
+
+func checkUsername(v value, _ any) string {
+	if _, err := fika.ParseUsername(v.text); err != nil {
+		return because(err)
+	}
+	return ""
+}
+
+// because gives the words of a *fika.Error without its operation.
+func because(err error) string {
+	var e *fika.Error
+	if errors.As(err, &e) {
+		return e.Msg
+	}
+	return err.Error()
+}
+
+func checkURL(v value, _ any) string {
+	u, err := url.Parse(v.text)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return quote(v.text) + " is not an address: write it as in https://api.openai.com/v1"
+	case u.User != nil:
+		return "an address cannot carry a password; name the key's variable in api_key_env"
+	}
+	return ""
+}
+
+func checkNATS(v value, _ any) string {
+	for _, one := range strings.Split(v.text, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Host == "" || !contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
+			return quote(one) + " is not a NATS address: write it as in nats://localhost:4222"
+		}
+	}
+	return ""
+}
+
+func checkStore(v value, _ any) string {
+	u, err := url.Parse(v.text)
+	if v.text != "" && (err != nil || !contains([]string{"sqlite", "postgres", "postgresql"}, u.Scheme)) {
+		return quote(v.text) + " is not a database: write sqlite:///path/fika.db or postgres://host/name"
+	}
+	return ""
+}
+
+func checkEnvName(v value, _ any) string {
+	if v.text == "" {
+		return ""
+	}
+	return envName(v.text)
+}
+
+func envName(s string) string {
+	for i := range len(s) {
+		c := s[i]
+		if c == '_' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || i > 0 && '0' <= c && c <= '9' {
+			continue
+		}
+		if looksLikeKey(s) {
+			return "this looks like a key itself: put it into an environment variable and write that variable's name here"
+		}
+		return quote(s) + " is not the name of an environment variable"
+	}
+	if s == "" {
+		return "the name of an environment variable is missing"
+	}
+	return ""
+}
+
+// looksLikeKey tells secrets, which must not be repeated on a terminal.
+func looksLikeKey(s string) bool {
+	return len(s) >= 16 && strings.Contains(s, "-") && !strings.ContainsAny(s, " /")
+}
+
+func checkPrefix(v value, _ any) string {
+	for _, token := range strings.Split(v.text, ".") {
+		if token == "" || strings.ContainsAny(token, " \t\r\n*>$") {
+			return quote(v.text) + " cannot begin a subject: use words joined by dots, without spaces, * or >"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,193 @@
+package config
+
+import "time"
+
+// Config is everything the files of a home say, checked. Build one with
+// [Load] or [LoadHome]; after that it is not changed, and may be read from
+// many goroutines.
+type Config struct {
+	// PerContext holds what stands at the top level of config.toml: the
+	// settings every context has unless its own files say otherwise.
+	PerContext
+
+	LockHeartbeat time.Duration // how often a held lock is touched
+	Trust         []string      // folders whose AGENTS.md may enter a prompt
+
+	NATS    NATS
+	Master  Master
+	Hub     Hub
+	Store   Store
+	Chat    Chat
+	Tools   Tools
+	Plugins map[string]Plugin // by plugin name
+	Agents  []Agent
+	Models  []Model
+
+	// Files lists what was read, in order; a file that does not exist is not in it.
+	Files []string
+
+	where map[string]Place
+}
+
+// Where tells where a key was set, as in "nats.server" or "agents[0].model".
+// The second result is false for what no file sets.
+func (c *Config) Where(key string) (Place, bool) {
+	p, ok := c.where[key]
+	return p, ok
+}
+
+// PerContext are the settings a context may have of its own. They may stand at
+// the top level of config.toml (for all), in an [[agents]] entry, and in
+// contexts/NAME/local.toml; the last of these that sets a key wins.
+type PerContext struct {
+	Model     string // id or nickname
+	Username  string // what the person is called
+	Provider  string // replaces the model's own; likewise the next three
+	BaseURL   string
+	APIKeyEnv string
+	Reasoning *Reasoning // nil: the model's own
+	MaxTokens int64      // of one answer; 0: the model's own
+
+	SystemPrompt    string   // a path or the text itself
+	ToolPermissions []string // nil: read, list and every plugin
+	ToolsOff        []string // of the tools that are otherwise always offered
+	Workspace       string   // root of file tools; empty: the caller decides
+	ReadableBy      []string // agents that may read this context; nil: all of this home
+	Env             map[string]string
+	AgentsMD        bool
+
+	AutoCompact              bool
+	AutoCompactThreshold     float64 // percent of the window
+	WarnThresholdPercent     float64
+	RollingCompactDrop       float64 // percent of the oldest entries
+	ContextWindowLimit       int64   // tokens; 0: the model's window
+	MaxRecursionDepth        int
+	ReflectionEnabled        bool
+	ReflectionCharacterLimit int
+	TurnTimeout              time.Duration // of a whole turn; 0: none
+}
+
+// NATS says how the bus is reached.
+type NATS struct {
+	Server            string
+	Timeout           time.Duration // of one bus call, never of a turn
+	ReconnectAttempts int           // -1: for ever
+	ReconnectDelay    time.Duration
+	User              string
+	Password          string
+	PasswordEnv       string
+	Token             string
+	TokenEnv          string
+	NKey              string // path of a seed file
+	Creds             string // path of a credentials file
+	TLS               TLS
+	SubjectPrefix     string
+	Port              int // of the embedded server; 0: chosen once and kept
+}
+
+// TLS names certificate files; all paths.
+type TLS struct {
+	CA   string
+	Cert string
+	Key  string
+}
+
+// Master are the settings of the console.
+type Master struct {
+	Enabled                bool
+	DefaultAgent           string
+	AutoStartAgents        bool
+	HeartbeatCheckInterval time.Duration
+}
+
+// Hub are the settings of the long-lived process.
+type Hub struct {
+	Autostart bool // commands that need it start it
+}
+
+// Store says where the database is.
+type Store struct {
+	URL string // empty: fika.db in the home
+}
+
+// Chat are the limits of conversations among agents. 0 means no limit.
+type Chat struct {
+	MaxDepth          int
+	MaxTurnsPerChain  int
+	MaxTokensPerChain int64
+	MaxCostPerChain   MicroDollars
+	MaxChainAge       time.Duration
+	MessageTTL        time.Duration // 0: messages do not expire
+}
+
+// Tools are limits of all tools.
+type Tools struct {
+	Timeout           time.Duration // of one call
+	AllowPrivateFetch bool          // fetch may reach private and loopback addresses
+	MaxOutputBytes    int64         // of one result shown to the model; the rest is spooled
+	MaxSpoolBytes     int64         // of one result kept on disk
+	MaxFetchBytes     int64
+}
+
+// Plugin are the settings of one plugin.
+type Plugin struct {
+	Env      []string // names of variables it gets beside the usual ones
+	Timeout  time.Duration
+	Disabled bool
+}
+
+// Agent is one [[agents]] entry: a worker the hub may start.
+type Agent struct {
+	PerContext
+
+	ID           string // lower case, checked
+	Name         string // for people
+	Description  string
+	Capabilities []string
+
+	AutoStart     bool
+	Persistent    bool
+	Wake          bool          // the hub starts it when work waits
+	MaxIdle       time.Duration // of one that is not persistent; 0: the hub's choice
+	MaxConcurrent int
+}
+
+// The providers.
+const (
+	OpenAI    = "openai" // any OpenAI-compatible chat completions
+	Anthropic = "anthropic"
+	Scripted  = "scripted" // answers from a rules file
+)
+
+// Model is one [[models]] entry, or a model made up from what is known.
+type Model struct {
+	ID            string
+	Nickname      string
+	Provider      string // OpenAI, Anthropic or Scripted; never empty after Resolve
+	BaseURL       string
+	APIKeyEnv     string // name of the variable that holds the key; empty: none needed
+	WireModel     string // what the provider calls it; equals ID unless the file says otherwise
+	ContextWindow int64  // tokens; 0: unknown
+	MaxTokens     int64  // of one answer; 0: the provider's default
+	Prices        Prices
+	Reasoning     *Reasoning
+	Rules         string // of a scripted model: path of its rules
+}
+
+// Prices are US dollars per million tokens.
+type Prices struct {
+	Input  float64
+	Output float64
+	Cached float64 // of cached input; equals Input unless the file says otherwise
+}
+
+// Reasoning asks a model for reasoning. At most one of Effort and MaxTokens is
+// set; Enabled alone asks for the provider's default.
+type Reasoning struct {
+	Enabled   bool
+	Effort    string
+	MaxTokens int64
+}
+
+// MicroDollars is money in millionths of a US dollar.
+type MicroDollars int64

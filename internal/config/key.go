@@ -1,0 +1,222 @@
+package config
+
+import (
+	"time"
+)
+
+// key describes one setting. The tables of keys are what the strict reader
+// checks against and what the reference is printed from.
+type key[T any] struct {
+	name    string
+	at      func(*T) any  // pointer to the field
+	doc     string        // one sentence
+	example string        // as TOML; empty: the default shows it
+	unit    time.Duration // of a duration written as a number; 0: seconds
+	min     float64
+	max     float64 // 0: no upper bound
+	oneOf   []string
+	global  bool                         // of a per-context key: may stand at the top level only
+	check   func(v value, at any) string // more to check of the value read into the field; the answer is what is wrong
+}
+
+func topKeys() []key[Config] {
+	return []key[Config]{
+		{name: "lock_heartbeat_seconds", at: func(c *Config) any { return &c.LockHeartbeat }, min: 1, max: 3600,
+			doc: "How often a process that owns a context touches its lock; a lock silent for 1.5 times as long is stale. Not allowed in local.toml."},
+		{name: "trust", at: func(c *Config) any { return &c.Trust }, example: `["~/src"]`,
+			doc: "Folders (with all below them) whose AGENTS.md may enter a prompt."},
+		{name: "nats", at: func(c *Config) any { return &c.NATS }},
+		{name: "master", at: func(c *Config) any { return &c.Master }},
+		{name: "hub", at: func(c *Config) any { return &c.Hub }},
+		{name: "store", at: func(c *Config) any { return &c.Store }},
+		{name: "chat", at: func(c *Config) any { return &c.Chat }},
+		{name: "tools", at: func(c *Config) any { return &c.Tools }},
+		{name: "plugins", at: func(c *Config) any { return &c.Plugins }},
+		{name: "agents", at: func(c *Config) any { return &c.Agents }},
+		{name: "models", at: func(c *Config) any { return &c.Models }},
+	}
+}
+
+// contextKeys are the keys of [PerContext].
+func contextKeys() []key[PerContext] {
+	return []key[PerContext]{
+		{name: "model", at: func(c *PerContext) any { return &c.Model }, example: `"sonnet"`,
+			doc: "The model, by id or nickname. At the top level: the default of every context."},
+		{name: "username", at: func(c *PerContext) any { return &c.Username }, check: checkUsername,
+			doc: "What you are called in prompts and transcripts."},
+		{name: "provider", at: func(c *PerContext) any { return &c.Provider }, oneOf: providers(), example: `"openai"`,
+			doc: "Speaks to the model in this way, whatever its definition says."},
+		{name: "base_url", at: func(c *PerContext) any { return &c.BaseURL }, check: checkURL, example: `"http://127.0.0.1:11434/v1"`,
+			doc: "Where the model is reached, whatever its definition says. At the top level: the address of models that have none of their own."},
+		{name: "api_key_env", at: func(c *PerContext) any { return &c.APIKeyEnv }, check: checkEnvName, example: `"OPENAI_API_KEY"`,
+			doc: "The environment variable that holds the key, whatever the model's definition says."},
+		{name: "reasoning", at: func(c *PerContext) any { return &c.Reasoning }, example: `{effort = "medium"}`,
+			doc: "How much the model is asked to reason."},
+		{name: "max_tokens", at: func(c *PerContext) any { return &c.MaxTokens }, example: "8192",
+			doc: "The most tokens of one answer; 0 leaves it to the model's definition."},
+		{name: "system_prompt", at: func(c *PerContext) any { return &c.SystemPrompt }, example: `"prompts/coder.md"`,
+			doc: "The system prompt: a path (one line that begins with / ./ ../ or ~/, or ends in .md or .txt; relative to the home) or the text itself. A context's system_prompt.md wins."},
+		{name: "tool_permissions", at: func(c *PerContext) any { return &c.ToolPermissions }, example: `["read", "list", "edit"]`,
+			doc: "The only tools that may run, of read, list, edit, create, bash, fetch and those of plugins. Unset: read, list and every plugin."},
+		{name: "tools_off", at: func(c *PerContext) any { return &c.ToolsOff }, example: `["delegate"]`,
+			doc: "Takes away tools that are offered whatever tool_permissions says: update_todos, update_goals, update_reflection, send_message, read_context, delegate."},
+		{name: "workspace", at: func(c *PerContext) any { return &c.Workspace }, example: `"~/src/project"`,
+			doc: "The folder that file tools cannot leave. Unset: the folder you are in, or contexts/NAME/workspace for an agent the hub started."},
+		{name: "readable_by", at: func(c *PerContext) any { return &c.ReadableBy }, check: checkNames, example: `["reviewer"]`,
+			doc: "The agents that may read this context. Unset: every agent of this home; [] is none."},
+		{name: "env", at: func(c *PerContext) any { return &c.Env }, example: `{CGO_ENABLED = "0"}`,
+			doc: "Variables put into the environment of the agent's tools."},
+		{name: "agents_md", at: func(c *PerContext) any { return &c.AgentsMD },
+			doc: "Puts the AGENTS.md files of a trusted workspace into the system prompt."},
+		{name: "auto_compact", at: func(c *PerContext) any { return &c.AutoCompact },
+			doc: "Compacts a context by itself when it has grown past auto_compact_threshold."},
+		{name: "auto_compact_threshold", at: func(c *PerContext) any { return &c.AutoCompactThreshold }, min: 1, max: 100,
+			doc: "Percent of the window at which auto_compact acts."},
+		{name: "warn_threshold_percent", at: func(c *PerContext) any { return &c.WarnThresholdPercent }, max: 100,
+			doc: "Percent of the window from which a warning goes to stderr; 0 never warns."},
+		{name: "rolling_compact_drop_percentage", at: func(c *PerContext) any { return &c.RollingCompactDrop }, min: 1, max: 100,
+			doc: "How much of the oldest part a rolling compaction folds into the summary, in percent."},
+		{name: "context_window_limit", at: func(c *PerContext) any { return &c.ContextWindowLimit }, example: "100000",
+			doc: "Tokens of the window; 0 takes the model's own."},
+		{name: "max_recursion_depth", at: func(c *PerContext) any { return &c.MaxRecursionDepth }, min: 1, max: 10000,
+			doc: "How many model calls one turn may make."},
+		{name: "reflection_enabled", at: func(c *PerContext) any { return &c.ReflectionEnabled },
+			doc: "Gives the model its memory (prompts/reflection.md) and the tool that writes it."},
+		{name: "reflection_character_limit", at: func(c *PerContext) any { return &c.ReflectionCharacterLimit },
+			doc: "The most characters of that memory."},
+		{name: "turn_timeout_seconds", at: func(c *PerContext) any { return &c.TurnTimeout }, example: "600",
+			doc: "Ends a turn that takes longer; 0 never does."},
+	}
+}
+
+func natsKeys() []key[NATS] {
+	return []key[NATS]{
+		{name: "server", at: func(n *NATS) any { return &n.Server }, check: checkNATS, example: `"nats://localhost:4222"`,
+			doc: "The NATS server. Unset: the hub runs its own, on loopback. A loopback address where nothing answers is where the hub's own one listens."},
+		{name: "timeout_ms", at: func(n *NATS) any { return &n.Timeout }, unit: time.Millisecond, min: 1,
+			doc: "How long one call on the bus may take; it never bounds a turn."},
+		{name: "reconnect_attempts", at: func(n *NATS) any { return &n.ReconnectAttempts }, min: -1,
+			doc: "How often a lost connection is tried again before it is reported; -1 is for ever."},
+		{name: "reconnect_delay_ms", at: func(n *NATS) any { return &n.ReconnectDelay }, unit: time.Millisecond,
+			doc: "The pause between two attempts."},
+		{name: "user", at: func(n *NATS) any { return &n.User }, example: `"fika"`, doc: "User name for the server."},
+		{name: "password", at: func(n *NATS) any { return &n.Password }, example: `"…"`, doc: "Its password, in plain text; password_env is better."},
+		{name: "password_env", at: func(n *NATS) any { return &n.PasswordEnv }, check: checkEnvName, example: `"NATS_PASSWORD"`, doc: "The environment variable that holds the password."},
+		{name: "token", at: func(n *NATS) any { return &n.Token }, example: `"…"`, doc: "A token instead of a user, in plain text; token_env is better."},
+		{name: "token_env", at: func(n *NATS) any { return &n.TokenEnv }, check: checkEnvName, example: `"NATS_TOKEN"`, doc: "The environment variable that holds the token."},
+		{name: "nkey", at: func(n *NATS) any { return &n.NKey }, example: `"~/.nkeys/fika.nk"`, doc: "Path of an nkey seed file."},
+		{name: "creds", at: func(n *NATS) any { return &n.Creds }, example: `"~/fika.creds"`, doc: "Path of a credentials file."},
+		{name: "tls", at: func(n *NATS) any { return &n.TLS }, doc: "Certificates."},
+		{name: "subject_prefix", at: func(n *NATS) any { return &n.SubjectPrefix }, check: checkPrefix,
+			doc: "What every subject begins with. One store per prefix."},
+		{name: "port", at: func(n *NATS) any { return &n.Port }, max: 65535, example: "4222",
+			doc: "Port of the hub's own server; 0 chooses one once and keeps it."},
+	}
+}
+
+func tlsKeys() []key[TLS] {
+	return []key[TLS]{
+		{name: "ca", at: func(t *TLS) any { return &t.CA }, example: `"ca.pem"`, doc: "Path of the authority's certificate."},
+		{name: "cert", at: func(t *TLS) any { return &t.Cert }, example: `"client.pem"`, doc: "Path of the client's certificate."},
+		{name: "key", at: func(t *TLS) any { return &t.Key }, example: `"client-key.pem"`, doc: "Path of the client's key."},
+	}
+}
+
+func masterKeys() []key[Master] {
+	return []key[Master]{
+		{name: "enabled", at: func(m *Master) any { return &m.Enabled }, doc: "Makes fika without arguments, on a terminal, open the master console."},
+		{name: "default_agent", at: func(m *Master) any { return &m.DefaultAgent }, check: checkName, example: `"coder"`, doc: "The agent that gets what you type without @name."},
+		{name: "auto_start_agents", at: func(m *Master) any { return &m.AutoStartAgents }, doc: "Starts agents that have auto_start = true when the hub starts."},
+		{name: "heartbeat_check_interval", at: func(m *Master) any { return &m.HeartbeatCheckInterval }, min: 1, doc: "How often the health of agents is checked, in seconds."},
+	}
+}
+
+func hubKeys() []key[Hub] {
+	return []key[Hub]{
+		{name: "autostart", at: func(h *Hub) any { return &h.Autostart }, doc: "Commands that need the hub start it in the background."},
+	}
+}
+
+func storeKeys() []key[Store] {
+	return []key[Store]{
+		{name: "url", at: func(s *Store) any { return &s.URL }, check: checkStore, example: `"sqlite:///home/me/fika.db"`, doc: "The database. Unset: fika.db in the home."},
+	}
+}
+
+func chatKeys() []key[Chat] {
+	return []key[Chat]{
+		{name: "max_depth", at: func(c *Chat) any { return &c.MaxDepth }, doc: "How many answers may follow one on another after a message of yours."},
+		{name: "max_turns_per_chain", at: func(c *Chat) any { return &c.MaxTurnsPerChain }, doc: "How many turns one message of yours may set off; 0 is no limit."},
+		{name: "max_tokens_per_chain", at: func(c *Chat) any { return &c.MaxTokensPerChain }, example: "2000000", doc: "Likewise tokens; 0 is no limit."},
+		{name: "max_cost_per_chain", at: func(c *Chat) any { return &c.MaxCostPerChain }, example: "5.00", doc: "Likewise money, in US dollars; 0 is no limit. Counts only models whose prices are known."},
+		{name: "max_chain_age", at: func(c *Chat) any { return &c.MaxChainAge }, example: `"6h"`, doc: "Likewise time; 0 is no limit."},
+		{name: "message_ttl", at: func(c *Chat) any { return &c.MessageTTL }, example: `"90d"`, doc: "How long messages are kept; 0 is for ever. Pinned ones stay."},
+	}
+}
+
+func toolKeys() []key[Tools] {
+	return []key[Tools]{
+		{name: "timeout_seconds", at: func(t *Tools) any { return &t.Timeout }, min: 1, doc: "How long one tool call may take."},
+		{name: "allow_private_fetch", at: func(t *Tools) any { return &t.AllowPrivateFetch }, doc: "Lets fetch reach private and loopback addresses."},
+		{name: "max_output_bytes", at: func(t *Tools) any { return &t.MaxOutputBytes }, min: 1024, doc: "How much of one result the model sees; the whole is kept in a file."},
+		{name: "max_spool_bytes", at: func(t *Tools) any { return &t.MaxSpoolBytes }, min: 1024, doc: "How much of one result that file may hold."},
+		{name: "max_fetch_bytes", at: func(t *Tools) any { return &t.MaxFetchBytes }, min: 1024, doc: "How much one fetch may load."},
+	}
+}
+
+func pluginKeys() []key[Plugin] {
+	return []key[Plugin]{
+		{name: "env", at: func(p *Plugin) any { return &p.Env }, example: `["GITHUB_TOKEN"]`, doc: "Names of environment variables that the plugin gets beside the usual few."},
+		{name: "timeout_seconds", at: func(p *Plugin) any { return &p.Timeout }, example: "60", doc: "How long one call of it may take; 0 takes that of [tools]."},
+		{name: "disabled", at: func(p *Plugin) any { return &p.Disabled }, doc: "Leaves the plugin where it is, unused."},
+	}
+}
+
+func agentKeys() []key[Agent] {
+	return []key[Agent]{
+		{name: "id", at: func(a *Agent) any { return &a.ID }, check: checkName, example: `"coder"`, doc: "The agent's name, as in @coder: 1 to 32 of a-z 0-9 _ -. Required."},
+		{name: "name", at: func(a *Agent) any { return &a.Name }, example: `"Code Expert"`, doc: "What people call it."},
+		{name: "description", at: func(a *Agent) any { return &a.Description }, example: `"Writes and debugs code"`, doc: "What it is for; other agents read this."},
+		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "Words for displays and for choosing an agent."},
+		{name: "auto_start", at: func(a *Agent) any { return &a.AutoStart }, doc: "The hub starts it when the hub starts."},
+		{name: "persistent", at: func(a *Agent) any { return &a.Persistent }, doc: "It keeps running when idle."},
+		{name: "wake", at: func(a *Agent) any { return &a.Wake }, doc: "The hub starts it when work waits for it."},
+		{name: "max_idle_seconds", at: func(a *Agent) any { return &a.MaxIdle }, doc: "When one that is not persistent ends, having had nothing to do."},
+		{name: "max_concurrent", at: func(a *Agent) any { return &a.MaxConcurrent }, min: 1, max: 64, doc: "How many turns it may run at once."},
+	}
+}
+
+func modelKeys() []key[Model] {
+	return []key[Model]{
+		{name: "id", at: func(m *Model) any { return &m.ID }, example: `"claude-sonnet-5-5"`, doc: "What the model is called here. Required."},
+		{name: "nickname", at: func(m *Model) any { return &m.Nickname }, example: `"sonnet"`, doc: "A shorter name for it."},
+		{name: "provider", at: func(m *Model) any { return &m.Provider }, oneOf: providers(), example: `"anthropic"`, doc: "How it is spoken to. Unset: guessed from base_url."},
+		{name: "base_url", at: func(m *Model) any { return &m.BaseURL }, check: checkURL, example: `"https://api.anthropic.com/v1"`, doc: "Where it is reached. Unset: the provider's own address, told from the id."},
+		{name: "api_key_env", at: func(m *Model) any { return &m.APIKeyEnv }, check: checkEnvName, example: `"ANTHROPIC_API_KEY"`, doc: "The environment variable that holds the key. Unset: the provider's usual one; none on loopback."},
+		{name: "model", at: func(m *Model) any { return &m.WireModel }, example: `"claude-sonnet-5-5"`, doc: "What the provider calls it, if not by the id."},
+		{name: "context_window", at: func(m *Model) any { return &m.ContextWindow }, example: "200000", doc: "Tokens it can read; unset counts as 128000."},
+		{name: "max_tokens", at: func(m *Model) any { return &m.MaxTokens }, example: "8192", doc: "The most tokens of one answer; unset leaves it to the provider."},
+		{name: "prices", at: func(m *Model) any { return &m.Prices }, example: "{input = 3.0, output = 15.0, cached = 0.3}", doc: "US dollars per million tokens."},
+		{name: "reasoning", at: func(m *Model) any { return &m.Reasoning }, example: `{effort = "medium"}`, doc: "How much it is asked to reason."},
+		{name: "rules", at: func(m *Model) any { return &m.Rules }, example: `"rules.toml"`, doc: "Of a scripted model: the file of its answers, relative to the home."},
+	}
+}
+
+func priceKeys() []key[Prices] {
+	return []key[Prices]{
+		{name: "input", at: func(p *Prices) any { return &p.Input }, example: "3.0", doc: "Of what it reads."},
+		{name: "output", at: func(p *Prices) any { return &p.Output }, example: "15.0", doc: "Of what it writes, reasoning included."},
+		{name: "cached", at: func(p *Prices) any { return &p.Cached }, example: "0.3", doc: "Of what it reads from its cache. Unset: as input."},
+	}
+}
+
+func reasoningKeys() []key[Reasoning] {
+	return []key[Reasoning]{
+		{name: "enabled", at: func(r *Reasoning) any { return &r.Enabled }, example: "true", doc: "Asks for reasoning, or with false for none."},
+		{name: "effort", at: func(r *Reasoning) any { return &r.Effort }, oneOf: efforts(), example: `"medium"`, doc: "How hard to think."},
+		{name: "max_tokens", at: func(r *Reasoning) any { return &r.MaxTokens }, example: "4096", doc: "The most tokens of reasoning; instead of effort."},
+	}
+}
+
+func providers() []string { return []string{OpenAI, Anthropic, Scripted} }
+func efforts() []string   { return []string{"none", "minimal", "low", "medium", "high", "xhigh"} }

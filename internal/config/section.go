@@ -1,0 +1,192 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// unknown reports a key nobody knows: with the reason when it is one of
+// another time or place, else with the nearest right spelling.
+func (r *reader) unknown(e *entry, path string, known []string) {
+	section := "at the top level"
+	if path != "" {
+		section = "in " + strings.TrimSuffix(path, ".")
+	}
+	switch {
+	case retired(e.name) != "":
+		r.problem(e.at, "unknown key %s %s: %s", quote(e.name), section, retired(e.name))
+	case nearest(e.name, known) != "":
+		r.problem(e.at, "unknown key %s %s; did you mean %s?", quote(e.name), section, nearest(e.name, known))
+	case e.val.kind != tableKind && home(e.name) != "" && path == "":
+		r.problem(e.at, "unknown key %s %s; it belongs in [%s]", quote(e.name), section, home(e.name))
+	default:
+		r.problem(e.at, "unknown key %s %s; known are %s", quote(e.name), section, strings.Join(known, ", "))
+	}
+}
+
+// retired explains keys that people bring along from elsewhere.
+func retired(name string) string {
+	switch name {
+	case "api_key":
+		return "keys are not kept in files; put it into an environment variable and name that in api_key_env"
+	case "fuel", "fuel_empty_response_cost":
+		return "a turn is bounded by max_recursion_depth"
+	case "temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty", "parallel_tool_calls", "tool_choice", "prompt_caching", "response_format":
+		return "fika leaves it to the provider"
+	}
+	return ""
+}
+
+// home finds the table that has a key of this name.
+func home(name string) string {
+	for section, known := range map[string][]string{
+		"nats": names(natsKeys()), "master": names(masterKeys()), "hub": names(hubKeys()),
+		"chat": names(chatKeys()), "tools": names(toolKeys()), "[agents]": names(agentKeys()),
+	} {
+		if contains(known, name) {
+			return section
+		}
+	}
+	return ""
+}
+
+// elements gives the tables of a [[list]].
+func (r *reader) elements(v value, name string) ([]value, bool) {
+	if v.kind != listKind {
+		r.problem(v.at, "%s must be a list of tables, as in [[%s]]; this is %s", name, name, v.kind)
+		return nil, false
+	}
+	var list []value
+	for _, item := range v.items {
+		if item.kind != tableKind {
+			r.problem(item.at, "%s must be a list of tables, as in [[%s]]; one of them is %s", name, name, item.kind)
+			continue
+		}
+		list = append(list, item)
+	}
+	return list, true
+}
+
+func (r *reader) agents(v value, path string, list *[]Agent) bool {
+	items, ok := r.elements(v, path)
+	for _, item := range items {
+		a := defaultAgent()
+		prefix := fmt.Sprintf("%s[%d].", path, len(*list))
+		r.where[strings.TrimSuffix(prefix, ".")] = r.place(item.at)
+		own := agentKeys()
+		context := contextKeys()
+		decode(r, item.table, prefix, &a, own, func(e *entry) bool {
+			if find(context, e.name) == nil {
+				r.unknown(e, prefix, append(names(own), names(context)...))
+				return true
+			}
+			one := &table{entries: []entry{*e}}
+			decode(r, one, prefix, &a.PerContext, context, nil)
+			return true
+		})
+		if item.table.get("id") == nil {
+			r.problem(item.at, "this agent has no id: give it the name by which it is called, as in id = \"coder\"")
+		}
+		*list = append(*list, a)
+	}
+	return ok
+}
+
+// models reads [[models]], and also tables [models.NAME], where NAME is the id.
+func (r *reader) models(v value, path string, list *[]Model) bool {
+	if v.kind == tableKind {
+		for i := range v.table.entries {
+			e := &v.table.entries[i]
+			if !r.isTable(e.val, path+"."+e.name) {
+				continue
+			}
+			r.model(e.val.table, e.at, path, e.name, list)
+		}
+		return true
+	}
+	items, ok := r.elements(v, path)
+	for _, item := range items {
+		r.model(item.table, item.at, path, "", list)
+	}
+	return ok
+}
+
+func (r *reader) model(t *table, at int, path, id string, list *[]Model) {
+	m := Model{ID: id}
+	prefix := fmt.Sprintf("%s[%d].", path, len(*list))
+	r.where[strings.TrimSuffix(prefix, ".")] = r.place(at)
+	decode(r, t, prefix, &m, modelKeys(), nil)
+	if m.ID == "" && t.get("id") == nil {
+		r.problem(at, "this model has no id: give it the name the provider knows, as in id = \"gpt-5.5\"")
+	} else if m.ID == "" {
+		r.problem(at, "the id of a model cannot be empty")
+	}
+	if id != "" {
+		if e := t.get("id"); e != nil && m.ID != id {
+			r.problem(e.at, "the id is %s by the name of the table and %s by this key", quote(id), quote(m.ID))
+		}
+		r.where[prefix+"id"] = r.place(at)
+	}
+	*list = append(*list, m)
+}
+
+func (r *reader) plugins(v value, path string, all *map[string]Plugin) bool {
+	if !r.isTable(v, path) {
+		return false
+	}
+	*all = map[string]Plugin{}
+	for i := range v.table.entries {
+		e := &v.table.entries[i]
+		var p Plugin
+		if sub(r, e.val, path+"."+e.name, &p, pluginKeys()) {
+			(*all)[e.name] = p
+		}
+	}
+	return true
+}
+
+func (r *reader) strings(v value, path string, all *map[string]string) bool {
+	if !r.isTable(v, path) {
+		return false
+	}
+	*all = map[string]string{}
+	for i := range v.table.entries {
+		e := &v.table.entries[i]
+		if e.val.kind != textKind {
+			r.problem(e.val.at, "%s must be a text in quotes; this is %s", e.name, e.val.kind)
+			continue
+		}
+		if wrong := envName(e.name); wrong != "" {
+			r.problem(e.at, "%s", wrong)
+			continue
+		}
+		(*all)[e.name] = e.val.text
+	}
+	return true
+}
+
+func (r *reader) reasoning(v value, path string, p **Reasoning) bool {
+	if !r.isTable(v, path) {
+		return false
+	}
+	got := Reasoning{Enabled: true}
+	decode(r, v.table, path+".", &got, reasoningKeys(), nil)
+	if got.Effort != "" && got.MaxTokens != 0 {
+		r.problem(v.at, "reasoning takes effort or max_tokens, not both")
+	}
+	if got.Effort == "none" {
+		got = Reasoning{}
+	}
+	*p = &got
+	return true
+}
+
+func (r *reader) prices(v value, path string, p *Prices) bool {
+	if !sub(r, v, path, p, priceKeys()) {
+		return false
+	}
+	if v.table.get("cached") == nil {
+		p.Cached = p.Input
+	}
+	return true
+}

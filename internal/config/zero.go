@@ -1,0 +1,73 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"time"
+
+	"fika"
+)
+
+func userHome() string {
+	dir, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// DefaultModel chooses a model where no file does: by the first of
+// ANTHROPIC_API_KEY, OPENAI_API_KEY and OPENROUTER_API_KEY that env has, else
+// the first model of an Ollama on this machine (asked for a fifth of a second
+// at most). Error kind: Invalid, saying what to set.
+func DefaultModel(env func(string) string) (Model, error) {
+	return Default().defaultModel(env)
+}
+
+func (c *Config) defaultModel(env func(string) string) (Model, error) {
+	for _, p := range []struct{ variable, id, url string }{
+		{"ANTHROPIC_API_KEY", "claude-sonnet-5-5", anthropicURL},
+		{"OPENAI_API_KEY", "gpt-5.5", openAIURL},
+		{"OPENROUTER_API_KEY", "openrouter/auto", openRouterURL},
+	} {
+		if env != nil && env(p.variable) != "" {
+			return c.complete(Model{ID: p.id, BaseURL: p.url, APIKeyEnv: p.variable}, overlay{})
+		}
+	}
+	if id := askOllama(ollamaURL[:len(ollamaURL)-len("/v1")]); id != "" {
+		return c.complete(Model{ID: id, BaseURL: ollamaURL}, overlay{})
+	}
+	return Model{}, fika.Errorf(fika.Invalid, "choose model", `no model is configured, and none was found.
+Do one of these:
+  export ANTHROPIC_API_KEY=…     (or OPENAI_API_KEY, or OPENROUTER_API_KEY)
+  ollama serve                   (a model on this machine; after "ollama pull NAME")
+  write into config.toml: model = "NAME", and [[models]] with its id, base_url and api_key_env
+To look around without a model: fika demo`)
+}
+
+// askOllama gives the first model of a local Ollama, or nothing.
+func askOllama(base string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/tags", nil)
+	if err != nil {
+		return ""
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	var tags struct {
+		Models []struct {
+			Name string `json:"name"`
+		} `json:"models"`
+	}
+	if resp.StatusCode != http.StatusOK || json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&tags) != nil || len(tags.Models) == 0 {
+		return ""
+	}
+	return tags.Models[0].Name
+}
