@@ -77,6 +77,7 @@ const (
 	ReasoningDelta EventKind = "reasoning"
 	Retrying       EventKind = "retrying"  // waiting After, because Reason
 	Restarted      EventKind = "restarted" // what was streamed so far is void
+	Alive          EventKind = "alive"     // something arrived that has no text (tool arguments, a keep-alive); may be ignored
 )
 
 // Event is something that happened during a call.

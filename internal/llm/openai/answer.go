@@ -1,0 +1,329 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"fika"
+	"fika/internal/llm"
+	"fika/internal/llm/wire"
+)
+
+// answer gathers one streamed answer. The client library's own accumulator
+// drops reasoning and knows delta only.
+type answer struct {
+	fail     wire.Failure
+	emit     func(llm.Event) error
+	deadline *wire.Deadline
+	stop     error // ends the call as it is
+
+	text, reasoning, refusal wire.Joiner
+	thought                  string // which field reasoning came in
+	details                  []*detail
+	calls                    []*pending
+	usage                    fika.Usage
+	metered                  bool
+	finished                 string // the finish reason
+	ended                    bool   // the end mark came
+	choices                  bool
+	size                     int // bytes held besides text
+}
+
+// pending is a tool call that is still arriving.
+type pending struct {
+	index int
+	id    string
+	name  string
+	args  wire.Joiner
+	extra json.RawMessage
+}
+
+// complete reports whether nothing essential is missing.
+func (a *answer) complete() bool { return a.finished != "" || a.ended && a.choices }
+
+// halt remembers the error that ends the call.
+func (a *answer) halt(err error) error {
+	a.stop = err
+	return err
+}
+
+// take handles one event of the stream.
+func (a *answer) take(_ string, data []byte) error {
+	if data == nil {
+		return a.send(llm.Alive, "")
+	}
+	data = bytes.TrimSpace(data)
+	if bytes.Equal(data, []byte("[DONE]")) {
+		a.ended = true
+		return wire.ErrDone
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		if a.complete() {
+			return wire.ErrDone
+		}
+		return a.halt(a.fail.Broken("sent something that is not an answer: %.80q", data))
+	}
+	if u, ok := usageOf(c.Usage); ok {
+		a.usage, a.metered = u, true
+	}
+	if err := a.check(c); err != nil {
+		return a.halt(err)
+	}
+	for _, ch := range c.Choices {
+		if ch.Index != 0 {
+			continue
+		}
+		if err := a.choice(ch); err != nil {
+			return err
+		}
+	}
+	if a.finished == "" {
+		return nil
+	}
+	if a.metered {
+		return wire.ErrDone
+	}
+	a.deadline.Arm()
+	return nil
+}
+
+// check looks for trouble that the server tells of inside the stream.
+func (a *answer) check(c chunk) error {
+	raw := c.Error
+	for _, ch := range c.Choices {
+		if !stated(raw) {
+			raw = ch.Error
+		}
+	}
+	if stated(raw) {
+		return a.fail.Stated(statusOf(raw), wire.Words(raw))
+	}
+	for _, ch := range c.Choices {
+		if ch.Finish == "error" {
+			return a.fail.Stated(500, "")
+		}
+	}
+	return nil
+}
+
+func (a *answer) choice(ch choice) error {
+	a.choices = true
+	if ch.Delta != nil {
+		if err := a.piece(*ch.Delta, false); err != nil {
+			return err
+		}
+	}
+	if ch.Message != nil {
+		if err := a.piece(*ch.Message, true); err != nil {
+			return err
+		}
+	}
+	if ch.Finish != "" {
+		a.finished = string(ch.Finish)
+	}
+	return nil
+}
+
+// piece adds a delta, or a whole message: of that only what no delta brought.
+func (a *answer) piece(p piece, whole bool) error {
+	if !whole || a.reasoning.Len() == 0 {
+		if err := a.reason(p); err != nil {
+			return err
+		}
+	}
+	if p.Content != "" && (!whole || a.text.Len() == 0) {
+		if err := a.send(llm.TextDelta, a.text.Add(p.Content)); err != nil {
+			return err
+		}
+	}
+	if p.Refusal != "" && (!whole || a.refusal.Len() == 0) {
+		a.refusal.Add(p.Refusal)
+	}
+	if len(p.Calls) > 0 && (!whole || len(a.calls) == 0) {
+		for i, c := range p.Calls {
+			a.call(c, i, whole)
+		}
+		if err := a.send(llm.Alive, ""); err != nil {
+			return err
+		}
+	}
+	return a.bound()
+}
+
+// reason adds reasoning, which comes as plain text, as details, or as both.
+func (a *answer) reason(p piece) error {
+	text := p.Reasoning
+	switch {
+	case text != "":
+		a.thought = "reasoning"
+	case p.ReasoningContent != "":
+		text, a.thought = p.ReasoningContent, "reasoning_content"
+	}
+	for _, raw := range p.ReasoningDetails {
+		shown := a.detail(raw)
+		if p.Reasoning == "" && p.ReasoningContent == "" {
+			text += shown
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	return a.send(llm.ReasoningDelta, a.reasoning.Add(text))
+}
+
+// call adds a piece of a tool call to the one it belongs to.
+func (a *answer) call(p callPiece, position int, whole bool) {
+	c := a.find(p, position, whole)
+	if c == nil {
+		c = &pending{index: len(a.calls), id: string(p.ID)}
+		if p.Index != nil {
+			c.index = *p.Index
+		}
+		a.calls = append(a.calls, c)
+	}
+	if c.id == "" {
+		c.id = string(p.ID)
+	}
+	switch name := string(p.Function.Name); {
+	case c.name == "":
+		c.name = name
+	case name != "" && name != c.name && c.args.Len() == 0:
+		c.name += name
+	}
+	c.args.Add(p.Function.Arguments)
+	if stated(p.Extra) {
+		c.extra = p.Extra
+	}
+	a.size += len(p.ID) + len(p.Function.Name) + len(p.Function.Arguments) + len(p.Extra)
+}
+
+// find tells which call a piece continues: nil for a new one. Some servers
+// give every call of a reply the same index, some give none.
+func (a *answer) find(p callPiece, position int, whole bool) *pending {
+	id := string(p.ID)
+	starts := id != "" && p.Function.Name != ""
+	if whole {
+		return nil
+	}
+	if p.Index == nil {
+		for _, c := range a.calls {
+			if id != "" && c.id == id {
+				return c
+			}
+		}
+		if id != "" || p.Function.Name != "" || len(a.calls) == 0 {
+			return nil
+		}
+		return a.calls[len(a.calls)-1]
+	}
+	for i := len(a.calls) - 1; i >= 0; i-- {
+		c := a.calls[i]
+		if c.index != *p.Index {
+			continue
+		}
+		if starts && c.id != "" && c.id != id {
+			return nil
+		}
+		return c
+	}
+	return nil
+}
+
+func (a *answer) bound() error {
+	if a.size+a.text.Len()+a.reasoning.Len()+a.refusal.Len() > wire.MaxAnswer {
+		return a.halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
+	}
+	return nil
+}
+
+func (a *answer) send(kind llm.EventKind, text string) error {
+	if text == "" && kind != llm.Alive {
+		return nil
+	}
+	a.fail.Visible = a.fail.Visible || kind == llm.TextDelta
+	if err := a.emit(llm.Event{Kind: kind, Text: text}); err != nil {
+		return a.halt(err)
+	}
+	return nil
+}
+
+// finish makes the response of a complete answer.
+func (a *answer) finish() (llm.Response, error) {
+	if !a.complete() {
+		return llm.Response{}, a.fail.Broken("the stream ended before the answer was complete")
+	}
+	if err := a.flush(); err != nil {
+		return llm.Response{}, err
+	}
+	r := llm.Response{
+		Text:      a.text.String(),
+		Reasoning: a.reasoning.String(),
+		Refusal:   a.refusal.String(),
+		Usage:     a.usage,
+		Truncated: a.finished == "length" || a.finished == "max_tokens",
+	}
+	if a.finished == "content_filter" && r.Refusal == "" {
+		r.Refusal = "the provider's content filter stopped the answer"
+	}
+	r.Calls = a.finishedCalls()
+	r.Blob = a.blob(r)
+	return r, nil
+}
+
+// flush shows halves of characters that never became whole.
+func (a *answer) flush() error {
+	for _, c := range a.calls {
+		c.args.Close()
+	}
+	a.refusal.Close()
+	if err := a.send(llm.ReasoningDelta, a.reasoning.Close()); err != nil {
+		return err
+	}
+	return a.send(llm.TextDelta, a.text.Close())
+}
+
+// finishedCalls gives every call a name, arguments and an id of its own.
+func (a *answer) finishedCalls() []llm.Call {
+	var out []llm.Call
+	used := map[string]bool{}
+	for _, c := range a.calls {
+		used[c.id] = true
+	}
+	taken := map[string]bool{}
+	for i, c := range a.calls {
+		id := c.id
+		for n := i + 1; id == "" || taken[id]; n++ {
+			if fresh := fmt.Sprintf("call_%d", n); !used[fresh] {
+				id = fresh
+				used[fresh] = true
+			}
+		}
+		taken[id] = true
+		c.id = id
+		out = append(out, llm.Call{ID: id, Name: c.name, Args: argsOrEmpty(c.args.String())})
+	}
+	return out
+}
+
+func (a *answer) blob(r llm.Response) json.RawMessage {
+	m := rawMessage{Role: "assistant", Refusal: a.refusal.String(), ReasoningDetails: a.rawDetails()}
+	if r.Text != "" || len(r.Calls) == 0 {
+		m.Content = &r.Text
+	}
+	switch {
+	case a.thought == "reasoning_content":
+		m.ReasoningContent = r.Reasoning
+	case a.thought == "reasoning" && len(a.details) == 0:
+		m.Reasoning = r.Reasoning
+	}
+	for i, c := range r.Calls {
+		m.Calls = append(m.Calls, rawCall{ID: c.ID, Type: "function", Function: rawFunction{c.Name, c.Args}, Extra: a.calls[i].extra})
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	return raw
+}

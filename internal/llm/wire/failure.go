@@ -1,0 +1,184 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/llm"
+)
+
+// Op is the operation that every error of a model call names.
+const Op = "model call"
+
+// maxWords bounds what is quoted of a provider's words.
+const maxWords = 2000
+
+// Failure makes the error of a failed call from what is known about it.
+// Secrets are what must not appear in any text (API keys).
+type Failure struct {
+	Host    string
+	Secrets []string
+	Visible bool // text was already emitted
+}
+
+// Status is the error for an answer with a status that is not a success. It
+// reads res.Body, up to 64 KiB, and leaves closing to the caller.
+func (f Failure) Status(res *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	words := Words(body)
+	if words == "" {
+		words = http.StatusText(res.StatusCode)
+	}
+	return f.provider(&llm.ProviderError{
+		Status:     res.StatusCode,
+		Message:    fmt.Sprintf("%s answered %d: %s", f.Host, res.StatusCode, words),
+		RetryAfter: RetryAfter(res.Header, time.Now()),
+	})
+}
+
+// Stated is the error for trouble that the provider told of inside a stream,
+// with the HTTP status that it amounts to.
+func (f Failure) Stated(status int, words string) error {
+	if words == "" {
+		words = "it gave no reason"
+	}
+	return f.provider(&llm.ProviderError{Status: status, Message: fmt.Sprintf("%s broke off the answer (%d): %s", f.Host, status, words)})
+}
+
+// Broken is the error for an answer that cannot be used; calling again may
+// help.
+func (f Failure) Broken(format string, args ...any) error {
+	return f.provider(&llm.ProviderError{Message: f.Host + ": " + fmt.Sprintf(format, args...)})
+}
+
+// Transport is the error for a call that got no answer, or whose answer broke
+// off: Interrupted when ctx ended, else of kind Provider without a status. An
+// error that is a *fika.Error already is returned as it is.
+func (f Failure) Transport(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fika.Wrap(fika.Interrupted, Op, context.Cause(ctx))
+	}
+	var known *fika.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // its text repeats the URL, which may carry a secret
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return f.Broken("the connection was closed before the answer was complete")
+	}
+	return f.Broken("no answer: %v", err)
+}
+
+func (f Failure) provider(e *llm.ProviderError) error {
+	e.Message = Redact(clean(e.Message), f.Secrets...)
+	e.Visible = f.Visible
+	return fika.Wrap(fika.Provider, Op, e)
+}
+
+// Redact replaces every secret in s.
+func Redact(s string, secrets ...string) string {
+	for _, secret := range secrets {
+		if len(secret) >= 4 {
+			s = strings.ReplaceAll(s, secret, "[secret removed]")
+		}
+	}
+	return s
+}
+
+// clean makes one bounded line of a provider's words.
+func clean(s string) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
+		return r <= ' ' || r == 0x7f
+	}), " ")
+	if len(s) > maxWords {
+		s = strings.ToValidUTF8(s[:maxWords], "") + " …"
+	}
+	return s
+}
+
+// Words finds the message in the body of an error: {"error":{"message"}},
+// {"error":"…"}, {"message"}, {"detail"}, else the body itself unless it is a
+// page of HTML.
+func Words(body []byte) string {
+	var known struct {
+		Error   json.RawMessage `json:"error"`
+		Message Text            `json:"message"`
+		Detail  Text            `json:"detail"`
+	}
+	if json.Unmarshal(body, &known) == nil {
+		if len(known.Error) > 0 && known.Error[0] == '{' {
+			if inner := Words(known.Error); inner != "" {
+				return inner + upstream(known.Error)
+			}
+		}
+		var plain string
+		if json.Unmarshal(known.Error, &plain) == nil && plain != "" {
+			return plain
+		}
+		if known.Message != "" {
+			return string(known.Message)
+		}
+		if known.Detail != "" {
+			return string(known.Detail)
+		}
+	}
+	s := strings.TrimSpace(string(body))
+	if strings.HasPrefix(s, "<") {
+		return "(a page of HTML)"
+	}
+	return s
+}
+
+// upstream finds the words of the provider behind a router.
+func upstream(raw []byte) string {
+	var e struct {
+		Metadata struct {
+			Raw Text `json:"raw"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(raw, &e) != nil || e.Metadata.Raw == "" {
+		return ""
+	}
+	return ": " + string(e.Metadata.Raw)
+}
+
+// RetryAfter reads the wait that a provider asks for: retry-after-ms,
+// retry-after in seconds, or as a date. 0: it did not ask, or asks for
+// nonsense.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	if d, ok := seconds(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return d
+	}
+	v := h.Get("Retry-After")
+	if d, ok := seconds(v, time.Second); ok {
+		return d
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+func seconds(v string, unit time.Duration) (time.Duration, bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	if err != nil || math.IsNaN(f) || f < 0 {
+		return 0, false
+	}
+	if f > float64(1000*time.Hour)/float64(unit) {
+		return 1000 * time.Hour, true
+	}
+	return time.Duration(f * float64(unit)), true
+}

@@ -1,0 +1,94 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"fika/internal/llm"
+)
+
+// Grace is how long a stream may stay open after the answer is complete, for
+// what may still come (usage, the end mark).
+const Grace = 2 * time.Second
+
+// Stream reads the body of a successful answer: server-sent events, or one
+// JSON document for servers that do not stream. It calls each as [Events] does,
+// and closes the body.
+func Stream(res *http.Response, f Failure, each func(name string, data []byte) error) error {
+	defer res.Body.Close()
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case strings.HasSuffix(kind, "json") && !strings.Contains(kind, "ndjson"):
+		body, err := io.ReadAll(io.LimitReader(res.Body, MaxEvent+1))
+		if err != nil {
+			return err
+		}
+		if len(body) > MaxEvent {
+			return tooLarge("answer", MaxEvent)
+		}
+		if err := each("", body); !errors.Is(err, ErrDone) {
+			return err
+		}
+		return nil
+	case kind == "text/html":
+		return f.provider(&llm.ProviderError{Status: res.StatusCode, Message: f.Host + " answered with a page of HTML: is base_url right?"})
+	}
+	return Events(res.Body, each)
+}
+
+// Deadline closes the stream of a call when a complete answer is not followed
+// by its end within [Grace].
+type Deadline struct {
+	cancel context.CancelFunc
+	timer  *time.Timer
+}
+
+// NewDeadline derives the context that a call's request must use.
+func NewDeadline(ctx context.Context) (context.Context, *Deadline) {
+	ctx, cancel := context.WithCancel(ctx)
+	return ctx, &Deadline{cancel: cancel}
+}
+
+// Arm starts the grace period, once.
+func (d *Deadline) Arm() {
+	if d.timer == nil {
+		d.timer = time.AfterFunc(Grace, d.cancel)
+	}
+}
+
+// Stop ends the call's context and the timer.
+func (d *Deadline) Stop() {
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	d.cancel()
+}
+
+// BaseURL checks a base URL that a person wrote.
+func BaseURL(raw, fallback string) string {
+	raw = strings.TrimRight(strings.TrimSpace(raw), "/")
+	if raw == "" {
+		return fallback
+	}
+	return raw
+}
+
+// BoundErrors is a middleware for the providers' client libraries, which read
+// the whole body of an error: it lets them see 64 KiB at most.
+func BoundErrors(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	res, err := next(req)
+	if err == nil && res.StatusCode >= 400 {
+		res.Body = boundBody{io.LimitReader(res.Body, 64<<10), res.Body}
+	}
+	return res, err
+}
+
+type boundBody struct {
+	io.Reader
+	io.Closer
+}
