@@ -65,7 +65,11 @@ func (c *conn) clientOptions() ([]nats.Option, error) {
 		nats.RetryOnFailedConnect(o.Retry), nats.SetCustomDialer(dialer{c}),
 		nats.ConnectHandler(func(*nats.Conn) { c.to(bus.Connected, nil) }),
 		nats.ReconnectHandler(func(*nats.Conn) { c.to(bus.Connected, nil) }),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { c.to(bus.Reconnecting, connectError(err)) }),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if !nc.IsClosed() { // Close disconnects too
+				c.to(bus.Reconnecting, connectError(err))
+			}
+		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.to(bus.Reconnecting, connectError(err)) }),
 		nats.ClosedHandler(func(nc *nats.Conn) { c.to(bus.Closed, nil); close(c.closed) }),
 		nats.ErrorHandler(c.asyncError),
