@@ -1,0 +1,287 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fika"
+	"fika/internal/llm"
+	"fika/internal/llm/wire"
+)
+
+// answer gathers one streamed answer.
+type answer struct {
+	fail     wire.Failure
+	emit     func(llm.Event) error
+	deadline *wire.Deadline
+	halted   error // ends the call as it is
+
+	blocks map[int]*block
+	order  []int // indexes in order of their first appearance
+	reason string
+	usage  usage
+	size   int
+}
+
+// block is one content block that is still arriving.
+type block struct {
+	kind      string
+	id        string
+	name      string
+	start     json.RawMessage // as it began: all there is of kinds not known here
+	input     json.RawMessage // given at the start
+	text      wire.Joiner     // text, thinking, or the JSON of a call's input
+	signature string
+}
+
+func (a *answer) halt(err error) error {
+	a.halted = err
+	return err
+}
+
+// take handles one event of the stream.
+func (a *answer) take(_ string, data []byte) error {
+	if data == nil {
+		return a.send(llm.Alive, "")
+	}
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		if a.reason != "" || bytes.HasPrefix(data, []byte("[DONE]")) {
+			return wire.ErrDone
+		}
+		return a.halt(a.fail.Broken("sent something that is not an answer: %.80q", data))
+	}
+	switch e.Type {
+	case "error":
+		return a.halt(a.fail.Stated(statusOf(e.Error), wire.Words(data)))
+	case "message_start":
+		return a.begin(e.Message)
+	case "content_block_start":
+		return a.start(e.Index, e.Block)
+	case "content_block_delta":
+		return a.delta(e.Index, e.Delta)
+	case "message_delta":
+		a.usage.update(e.Usage)
+		if e.Delta.StopReason != "" {
+			a.reason = e.Delta.StopReason
+			a.deadline.Arm()
+		}
+		return nil
+	case "message_stop":
+		if a.reason == "" {
+			a.reason = "end_turn"
+		}
+		return wire.ErrDone
+	case "message":
+		return a.whole(e)
+	}
+	return a.send(llm.Alive, "") // ping, content_block_stop, and what may be invented yet
+}
+
+// begin reads what the first event tells of usage.
+func (a *answer) begin(raw json.RawMessage) error {
+	var m struct {
+		Usage *usage `json:"usage"`
+	}
+	if json.Unmarshal(raw, &m) == nil {
+		a.usage.update(m.Usage)
+	}
+	return nil
+}
+
+// whole takes a message from a server that did not stream.
+func (a *answer) whole(e event) error {
+	for i, raw := range e.Content {
+		if err := a.start(i, raw); err != nil {
+			return err
+		}
+	}
+	a.usage.update(e.Usage)
+	a.reason = e.StopReason
+	if a.reason == "" {
+		a.reason = "end_turn"
+	}
+	return wire.ErrDone
+}
+
+func (a *answer) start(index int, raw json.RawMessage) error {
+	var s struct {
+		Type      string          `json:"type"`
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Text      wire.Text       `json:"text"`
+		Thinking  wire.Text       `json:"thinking"`
+		Signature string          `json:"signature"`
+		Input     json.RawMessage `json:"input"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return a.halt(a.fail.Broken("sent a block that cannot be read"))
+	}
+	b := &block{kind: s.Type, id: s.ID, name: s.Name, start: bytes.Clone(raw), input: bytes.Clone(s.Input), signature: s.Signature}
+	if _, twice := a.blocks[index]; twice {
+		return a.halt(a.fail.Broken("sent block %d twice", index))
+	}
+	a.blocks[index] = b
+	a.order = append(a.order, index)
+	a.size += len(raw)
+	switch s.Type {
+	case "text":
+		return a.grow(b, llm.TextDelta, s.Text)
+	case "thinking":
+		return a.grow(b, llm.ReasoningDelta, s.Thinking)
+	}
+	return a.grow(b, llm.Alive, "")
+}
+
+func (a *answer) delta(index int, d delta) error {
+	b := a.blocks[index]
+	if b == nil {
+		return a.halt(a.fail.Broken("sent a piece of block %d, which never began", index))
+	}
+	switch {
+	case d.Type == "text_delta" && b.kind == "text":
+		return a.grow(b, llm.TextDelta, d.Text)
+	case d.Type == "thinking_delta" && b.kind == "thinking":
+		return a.grow(b, llm.ReasoningDelta, d.Thinking)
+	case d.Type == "signature_delta":
+		b.signature += d.Signature
+		a.size += len(d.Signature)
+		return a.grow(b, llm.Alive, "")
+	case d.Type == "input_json_delta":
+		return a.grow(b, llm.Alive, d.JSON)
+	}
+	return a.send(llm.Alive, "")
+}
+
+// grow adds to a block and tells of it; Alive shows nothing of what it adds.
+func (a *answer) grow(b *block, kind llm.EventKind, piece wire.Text) error {
+	a.size += len(piece)
+	if a.size > wire.MaxAnswer {
+		return a.halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
+	}
+	shown := b.text.Add(piece)
+	if kind == llm.Alive {
+		shown = ""
+	}
+	return a.send(kind, shown)
+}
+
+func (a *answer) send(kind llm.EventKind, text string) error {
+	if text == "" && kind != llm.Alive {
+		return nil
+	}
+	a.fail.Visible = a.fail.Visible || kind == llm.TextDelta
+	if err := a.emit(llm.Event{Kind: kind, Text: text}); err != nil {
+		return a.halt(err)
+	}
+	return nil
+}
+
+// finish makes the response of a complete answer.
+func (a *answer) finish() (llm.Response, error) {
+	if a.reason == "" {
+		return llm.Response{}, a.fail.Broken("the stream ended before the answer was complete")
+	}
+	r := llm.Response{
+		Usage:     a.usage.total(),
+		Truncated: a.reason == "max_tokens" || a.reason == "model_context_window_exceeded",
+	}
+	message := rawMessage{Role: "assistant"}
+	taken := map[string]bool{}
+	for _, index := range a.order {
+		b := a.blocks[index]
+		if err := a.close(b); err != nil {
+			return llm.Response{}, err
+		}
+		b.nameCall(len(r.Calls)+1, taken)
+		b.fill(&r)
+		if raw := b.raw(); raw != nil {
+			message.Content = append(message.Content, raw)
+		}
+	}
+	if a.reason == "refusal" {
+		r.Refusal = orDefault(r.Text, "the model declined to answer")
+	}
+	if len(message.Content) > 0 {
+		if raw, err := json.Marshal(message); err == nil {
+			r.Blob = raw
+		}
+	}
+	return r, nil
+}
+
+// close shows halves of characters that never became whole.
+func (a *answer) close(b *block) error {
+	rest := b.text.Close()
+	switch b.kind {
+	case "text":
+		return a.send(llm.TextDelta, rest)
+	case "thinking":
+		return a.send(llm.ReasoningDelta, rest)
+	}
+	return nil
+}
+
+// nameCall gives a call without an id, or with one already taken, its own.
+func (b *block) nameCall(n int, taken map[string]bool) {
+	if b.kind != "tool_use" {
+		return
+	}
+	for b.id == "" || taken[b.id] {
+		b.id = fmt.Sprintf("call_%d", n)
+		n++
+	}
+	taken[b.id] = true
+}
+
+// fill adds a block to the response.
+func (b *block) fill(r *llm.Response) {
+	switch b.kind {
+	case "text":
+		r.Text += b.text.String()
+	case "thinking":
+		r.Reasoning += b.text.String()
+	case "tool_use":
+		r.Calls = append(r.Calls, llm.Call{ID: b.id, Name: b.name, Args: b.args()})
+	}
+}
+
+func (b *block) args() string {
+	if b.text.Len() > 0 {
+		return b.text.String()
+	}
+	if isObject(b.input) {
+		return string(b.input)
+	}
+	return "{}"
+}
+
+// raw is the block as it must be sent back; nil for one that must not.
+func (b *block) raw() json.RawMessage {
+	text := b.text.String()
+	switch b.kind {
+	case "text":
+		if orPlaceholder(text) != text {
+			return nil
+		}
+		return textBlock(text)
+	case "thinking":
+		return rawBlock{Type: "thinking", Thinking: &text, Signature: &b.signature}.raw()
+	case "tool_use":
+		input := json.RawMessage(b.args())
+		if !isObject(input) {
+			input = json.RawMessage("{}") // cut off; never executed, but the loop must stay readable
+		}
+		return rawBlock{Type: "tool_use", ID: b.id, Name: b.name, Input: input}.raw()
+	}
+	return slices.Clone(b.start)
+}
+
+func orDefault(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
