@@ -1,0 +1,137 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"fika"
+	"fika/internal/llm"
+)
+
+const op = "model call"
+
+// Policy says how often and how long to try. The zero value means the
+// defaults.
+type Policy struct {
+	Attempts int           // calls in all; default 5
+	Total    time.Duration // no attempt begins later than this after the first; default 5 min
+	Base     time.Duration // upper bound of the first wait, doubled each time; default 500 ms
+	Max      time.Duration // upper bound of any wait that the provider did not ask for; default 30 s
+
+	Now   func() time.Time                                 // default time.Now
+	Sleep func(ctx context.Context, d time.Duration) error // default: a timer; returns ctx's error when it ends first
+	Rand  func() float64                                   // in [0, 1); default math/rand
+}
+
+func (p Policy) withDefaults() Policy {
+	if p.Attempts <= 0 {
+		p.Attempts = 5
+	}
+	if p.Total <= 0 {
+		p.Total = 5 * time.Minute
+	}
+	if p.Base <= 0 {
+		p.Base = 500 * time.Millisecond
+	}
+	if p.Max <= 0 {
+		p.Max = 30 * time.Second
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Sleep == nil {
+		p.Sleep = sleep
+	}
+	if p.Rand == nil {
+		p.Rand = rand.Float64
+	}
+	return p
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+type retrier struct {
+	inner  llm.Model
+	policy Policy
+}
+
+// Retry calls m again after errors that may pass: no answer, 408, 409, 429 and
+// 5xx. It waits as long as the provider asks, else a random time below a bound
+// that doubles (full jitter). Before each wait it emits Retrying; if anything
+// was shown of the failed attempt, Restarted comes first. An error of emit is
+// never retried.
+func Retry(m llm.Model, p Policy) llm.Model { return &retrier{m, p.withDefaults()} }
+
+// Generate implements [llm.Model].
+func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.Event) error) (llm.Response, error) {
+	p := r.policy
+	begin := p.Now()
+	bound := p.Base
+	for attempt := 1; ; attempt++ {
+		shown, refused := false, false
+		res, err := r.inner.Generate(ctx, req, func(e llm.Event) error {
+			shown = shown || e.Kind == llm.TextDelta || e.Kind == llm.ReasoningDelta
+			err := emit(e)
+			refused = refused || err != nil
+			return err
+		})
+		var failure *llm.ProviderError
+		if err == nil || refused || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() {
+			return res, err
+		}
+		wait := time.Duration(p.Rand() * float64(bound))
+		bound = min(2*bound, p.Max)
+		if failure.RetryAfter > 0 {
+			wait = failure.RetryAfter
+		}
+		if attempt >= p.Attempts {
+			return res, gaveUp(err, attempt, "")
+		}
+		if p.Now().Sub(begin)+wait > p.Total {
+			return res, gaveUp(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", wait.Round(time.Second)))
+		}
+		if err := announce(emit, shown, failure, wait); err != nil {
+			return llm.Response{}, err
+		}
+		if err := p.Sleep(ctx, wait); err != nil {
+			return llm.Response{}, fika.Wrap(fika.Interrupted, op, context.Cause(ctx))
+		}
+	}
+}
+
+func announce(emit func(llm.Event) error, shown bool, failure *llm.ProviderError, wait time.Duration) error {
+	if shown {
+		if err := emit(llm.Event{Kind: llm.Restarted, Reason: failure.Message}); err != nil {
+			return err
+		}
+	}
+	return emit(llm.Event{Kind: llm.Retrying, After: wait, Reason: failure.Message})
+}
+
+// gaveUp says how often it was tried; the cause stays.
+func gaveUp(err error, attempts int, why string) error {
+	if attempts == 1 && why == "" {
+		return err
+	}
+	return &fika.Error{Kind: fika.KindOf(err), Op: op, Msg: fmt.Sprintf("gave up after %d attempts%s", attempts, why), Err: bare(err)}
+}
+
+// bare takes off the outer [fika.Error] if all it adds is the operation.
+func bare(err error) error {
+	if e, ok := err.(*fika.Error); ok && e.Msg == "" && e.Err != nil {
+		return e.Err
+	}
+	return err
+}
