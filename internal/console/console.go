@@ -1,0 +1,336 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muesli/cancelreader"
+
+	"fika"
+	"fika/internal/term"
+)
+
+// Completion is one way to go on at the cursor: Text takes the place of what
+// is between the byte offset Start and the cursor. Label is what the list of
+// several shows; empty: Text.
+type Completion struct {
+	Start int
+	Text  string
+	Label string
+}
+
+// Options say what a console is made of. Only Streams is needed.
+type Options struct {
+	Streams *term.Streams
+
+	// Prompt stands before the line being typed. It may hold styles; it is one
+	// row, and cut when it takes too much of it.
+	Prompt string
+
+	// HistoryFile keeps what was entered; empty: only as long as the process.
+	HistoryFile string
+
+	// Complete answers the tab key. pos is the byte offset of the cursor in
+	// line. It is called in the console's own goroutine: keys wait for it.
+	Complete func(line string, pos int) []Completion
+
+	// OnInterrupt is told of a ctrl-c on an empty line. (On a line with text,
+	// ctrl-c clears the line; ctrl-y brings it back.) A second ctrl-c within
+	// two seconds ends the input whatever OnInterrupt does. It runs in a
+	// goroutine of its own, one call at a time, and may use the console, but
+	// must not call Close. nil: the console says how to leave.
+	OnInterrupt func()
+
+	// Echo gives what stays on the screen of a line that was entered; "" is
+	// nothing. nil: prompt and line, as a shell does.
+	Echo func(line string) string
+
+	now func() time.Time // nil: time.Now
+}
+
+// Console is the line a person types into. All methods may be called from any
+// goroutine; ReadLine from one at a time.
+type Console struct {
+	opts Options
+	tty  *tty                      // nil: no terminal, lines in and lines out
+	in   cancelreader.CancelReader // what the reading goroutine reads
+
+	lines   chan string   // entered lines that ReadLine has not taken
+	quit    chan struct{} // closed by Close
+	ended   chan struct{} // closed when no line can come any more; see endErr
+	endOnce sync.Once
+	endErr  error // why; written before ended is closed
+
+	reading sync.Mutex // held by ReadLine
+	start   sync.Once  // of the goroutine that reads lines without a terminal
+	close   sync.Once
+	wg      sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows and everything written to Out
+	closed bool
+	screen screen
+	view   view
+	edit   editor
+	hist   *history
+	menu   menu
+	hint   string // shown in place of the status until the next key
+}
+
+const (
+	maxWaiting   = 256 // entered lines that wait for ReadLine
+	interruptGap = 2 * time.Second
+	escapeWait   = 50 * time.Millisecond // after which ESC was the key
+	pasteWait    = 5 * time.Second       // after which a paste has no end
+)
+
+// New makes a console. On a terminal (in and out, and TERM is not dumb) it
+// switches to raw mode at once, until Close. It fails when the terminal cannot
+// be set, or without streams.
+func New(o Options) (*Console, error) {
+	if o.Streams == nil || o.Streams.In == nil || o.Streams.Out == nil {
+		return nil, fika.Errorf(fika.Invalid, "open console", "no streams were given")
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	c := &Console{
+		opts: o, lines: make(chan string, maxWaiting),
+		quit: make(chan struct{}), ended: make(chan struct{}),
+		screen: screen{w: o.Streams.Out},
+	}
+	c.view = view{prompt: oneRow(o.Prompt), chosen: -1, style: o.Streams.OutStyle()}
+	var err error
+	if c.in, err = cancelreader.NewReader(o.Streams.In); err != nil {
+		return nil, fika.Wrap(fika.Failed, "open console", err)
+	}
+	if c.tty, err = openTTY(o.Streams); err != nil {
+		return nil, errors.Join(err, c.in.Close())
+	}
+	if c.tty == nil {
+		c.lines = make(chan string) // nothing is read ahead of ReadLine but one line
+		return c, nil
+	}
+	return c, c.begin()
+}
+
+func (c *Console) begin() error {
+	var troubles error
+	c.hist, troubles = loadHistory(c.opts.HistoryFile)
+	c.write(pasteOn)
+	if troubles != nil {
+		c.Print(c.view.style.Dim("the history is not kept: " + term.CleanLine(troubles.Error())))
+	}
+	c.run()
+	return nil
+}
+
+// Interactive reports whether a person types at a terminal here.
+func (c *Console) Interactive() bool { return c.tty != nil }
+
+func oneRow(s string) string {
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(term.CleanStyled(s))
+}
+
+// Print writes text above the line being typed; a newline at its end is added
+// when there is none. Escape sequences other than styles are removed; text
+// from others goes through [term.Clean] first. It returns when the text is
+// written. After Close it writes plainly.
+func (c *Console) Print(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tty == nil || c.closed {
+		_, err := io.WriteString(c.opts.Streams.Out, strings.TrimSuffix(term.CleanStyled(text), "\n")+"\n")
+		c.screen.err = errors.Join(c.screen.err, err)
+		return
+	}
+	c.redraw(printed(text))
+}
+
+// Writer gives a writer whose whole lines are printed above the line being
+// typed, for logs and streams. What has no newline yet waits; Close prints it.
+func (c *Console) Writer() io.WriteCloser { return &lineWriter{print: c.Print} }
+
+// Status shows one line above the prompt ("arya is thinking…"); the empty text
+// takes it away. Without a terminal it does nothing.
+func (c *Console) Status(text string) { c.change(func() { c.view.status = oneRow(text) }) }
+
+// SetPrompt changes the prompt.
+func (c *Console) SetPrompt(prompt string) { c.change(func() { c.view.prompt = oneRow(prompt) }) }
+
+// change does f and shows what came of it.
+func (c *Console) change(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+	if c.tty != nil && !c.closed {
+		c.redraw("")
+	}
+}
+
+// redraw writes text above the block and draws the block as it now is. mu is
+// held.
+func (c *Console) redraw(text string) {
+	v := c.view
+	v.width, v.height = c.tty.size()
+	v.text, v.pos = c.edit.text, c.edit.pos
+	v.menu, v.chosen = c.menu.labels(), c.menu.chosen
+	if c.hint != "" {
+		v.status = c.hint
+	}
+	c.screen.update(text, layout(v), v.width)
+	if c.screen.err != nil {
+		c.end(fika.Wrap(fika.Failed, "write to the terminal", c.screen.err))
+	}
+}
+
+func (c *Console) write(s string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.screen.err == nil {
+		_, c.screen.err = io.WriteString(c.opts.Streams.Out, s)
+	}
+}
+
+// end says that no line will come any more; the first reason holds.
+func (c *Console) end(err error) {
+	c.endOnce.Do(func() {
+		c.endErr = err
+		close(c.ended)
+	})
+}
+
+// ReadLine gives the next entered line, without its newline; a pasted text or
+// one written with alt-enter holds newlines inside. The prompt is shown from
+// the first call on, and what is typed between two calls is kept for the next.
+//
+// At the end of input (ctrl-d on an empty line, or the input is over) it
+// returns io.EOF. After a second ctrl-c the error is of kind
+// [fika.Interrupted] and also io.EOF for errors.Is. When ctx ends first, the
+// error wraps ctx.Err() and nothing that was typed is lost.
+func (c *Console) ReadLine(ctx context.Context) (string, error) {
+	if !c.reading.TryLock() {
+		return "", fika.Errorf(fika.Invalid, "read a line", "somebody else is reading from this console")
+	}
+	defer c.reading.Unlock()
+	if c.tty == nil {
+		c.start.Do(c.runPiped)
+	} else {
+		c.change(func() { c.view.reading = !c.over() })
+	}
+	if err := ctx.Err(); err != nil {
+		return "", fika.Wrap(fika.Interrupted, "read a line", err)
+	}
+	select {
+	case line := <-c.lines:
+		return line, nil
+	case <-ctx.Done():
+		return "", fika.Wrap(fika.Interrupted, "read a line", ctx.Err())
+	case <-c.quit:
+		return "", io.EOF
+	case <-c.ended:
+	}
+	if !fika.IsKind(c.endErr, fika.Interrupted) {
+		select {
+		case line := <-c.lines: // entered before the end
+			return line, nil
+		default:
+		}
+	}
+	return "", c.endErr
+}
+
+func (c *Console) over() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close takes the prompt away, restores the terminal and waits for the
+// console's goroutines (a second at most for an OnInterrupt that hangs; not at
+// all for a reader that is no file and cannot be woken). A ReadLine that waits
+// returns io.EOF. It may be called again.
+func (c *Console) Close() error {
+	var err error
+	c.close.Do(func() {
+		close(c.quit)
+		awake := c.in.Cancel()
+		if c.tty != nil {
+			err = c.tty.restore() // first of all: it works even if writing hangs
+			c.leave()
+		}
+		if awake || c.tty != nil {
+			c.join()
+		}
+		err = errors.Join(err, c.in.Close())
+	})
+	return fika.Wrap(fika.Failed, "close console", err)
+}
+
+// leave erases the block for good.
+func (c *Console) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	width, _ := c.tty.size()
+	c.screen.update(pasteNo, block{}, width)
+}
+
+func (c *Console) join() {
+	done := make(chan struct{})
+	go func() {
+		c.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
+}
+
+// lineWriter prints whole lines.
+type lineWriter struct {
+	mu    sync.Mutex
+	rest  []byte
+	print func(string)
+}
+
+const maxPartial = 1 << 20 // bytes without a newline that wait
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rest = append(w.rest, p...)
+	end := strings.LastIndexByte(string(w.rest), '\n') + 1
+	if end == 0 && len(w.rest) > maxPartial {
+		end = len(w.rest)
+	}
+	if end > 0 {
+		w.print(string(w.rest[:end]))
+		w.rest = append([]byte(nil), w.rest[end:]...)
+	}
+	return len(p), nil
+}
+
+func (w *lineWriter) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.rest) > 0 {
+		w.print(string(w.rest))
+		w.rest = nil
+	}
+	return nil
+}
+
+// file gives the file behind a stream, if it is one.
+func file(stream any) (*os.File, bool) {
+	f, ok := stream.(*os.File)
+	return f, ok
+}

@@ -1,0 +1,27 @@
+// Package console is the line a person types into while others talk: a prompt
+// at the bottom of an ordinary terminal (no alternate screen, scrollback stays
+// as it is), and messages from any goroutine printed above it without
+// disturbing what is being typed. Where there is no terminal the same calls
+// read lines and write lines, and nothing else.
+//
+// It knows nothing of agents or chats, and does not interpret what is typed.
+//
+// Read first: [New] with [Options], [Console.ReadLine] and [Console.Print].
+//
+// How it draws: the status line, the line being edited and the completions are
+// one block of rows at the end of the output. Whatever happens, the block is
+// erased, new text is written, and the block is drawn again, in one write. The
+// rows of the block never wrap (automatic wrapping is off while they are
+// drawn), so their number is known whatever the terminal thinks about the
+// width of an emoji; printed text wraps as the terminal likes.
+//
+// Goroutines, all owned by the Console and joined by Close: one reads the
+// terminal; one owns the line being edited and acts on keys, signals and
+// timers; one calls OnInterrupt. Print, Status and SetPrompt draw in the
+// caller's goroutine, under the Console's one mutex; they return when the
+// terminal has taken the text, which is the only back-pressure there is.
+//
+// Failures: a terminal that goes away ends ReadLine with io.EOF. A history
+// file that cannot be used is reported once, above the prompt, and then done
+// without.
+package console

@@ -1,0 +1,185 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"fika/internal/term"
+)
+
+const (
+	maxInputRows = 12 // of the line being edited; more scrolls inside
+	maxMenuRows  = 6
+	tabWidth     = 4
+)
+
+// view is everything the block at the bottom shows.
+type view struct {
+	prompt, status string
+	text           string
+	pos            int // byte offset of the cursor in text
+	reading        bool
+	menu           []string
+	chosen         int // of the menu; -1 none
+	width, height  int
+	style          term.Style
+}
+
+// block is a view laid out: rows narrower than the terminal, the row the
+// cursor is on, and what is in that row before the cursor.
+type block struct {
+	rows   []string
+	row    int
+	before string
+}
+
+// row is a stretch of the text that fits on one row of the terminal.
+type row struct {
+	from, to int
+	shown    string
+}
+
+// layout lays out v. Every row leaves the last column free, so that the cursor
+// has a place behind it, and there are never more rows than the terminal has.
+func layout(v view) block {
+	width := max(2, v.width) - 1
+	height := max(2, v.height) - 1
+	var b block
+	if v.status != "" && (height > 1 || !v.reading) {
+		b.rows = append(b.rows, v.style.Dim(term.Truncate(v.status, width)))
+	}
+	if !v.reading {
+		b.row = len(b.rows)
+		return b
+	}
+	prompt := v.prompt
+	if most := max(0, width-min(20, width/2)); term.Width(prompt) > most {
+		prompt = term.Truncate(prompt, most)
+	}
+	indent := term.Width(prompt)
+	rows := wrap(v.text, max(2, width-indent))
+	cursor := cursorRow(rows, v.pos)
+
+	room := max(1, min(maxInputRows, height-len(b.rows)))
+	first := 0
+	if len(rows) > room {
+		first = min(max(0, cursor-room/2), len(rows)-room)
+	}
+	last := min(len(rows), first+room)
+	for i := first; i < last; i++ {
+		lead := strings.Repeat(" ", indent)
+		switch {
+		case i == 0:
+			lead = prompt
+		case i == first:
+			lead = v.style.Dim(fit(fmt.Sprintf("↑%d", first), indent))
+		case i == last-1 && last < len(rows):
+			lead = v.style.Dim(fit(fmt.Sprintf("↓%d", len(rows)-last), indent))
+		}
+		if i == cursor {
+			b.row = len(b.rows)
+			b.before = lead + shown(v.text[rows[i].from:v.pos])
+		}
+		b.rows = append(b.rows, lead+rows[i].shown)
+	}
+	if left := height - len(b.rows); left > 0 && len(v.menu) > 0 {
+		b.rows = append(b.rows, menuRows(v, width, min(left, maxMenuRows))...)
+	}
+	return b
+}
+
+// fit makes s exactly width columns wide.
+func fit(s string, width int) string {
+	s = term.Truncate(s, width)
+	return s + strings.Repeat(" ", max(0, width-term.Width(s)))
+}
+
+// shown is how text of one line looks: tabs become spaces.
+func shown(text string) string {
+	if strings.IndexByte(text, '\t') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(text, "\t", strings.Repeat(" ", tabWidth))
+}
+
+// wrap cuts text into rows of at most width columns; there is always one row,
+// and one more when the last is full, for the cursor to go to.
+func wrap(text string, width int) []row {
+	var rows []row
+	from, used := 0, 0
+	cut := func(at, next int) {
+		rows = append(rows, row{from, at, shown(text[from:at])})
+		from, used = next, 0
+	}
+	for at := 0; at < len(text); {
+		if text[at] == '\n' {
+			cut(at, at+1)
+			at++
+			continue
+		}
+		n, w := measure(text[at:])
+		if used+w > width && used > 0 {
+			cut(at, at)
+		}
+		used += w
+		at += n
+	}
+	cut(len(text), len(text))
+	return rows
+}
+
+// measure gives length and columns of the first cluster of s.
+func measure(s string) (n, width int) {
+	if s[0] == '\t' {
+		return 1, tabWidth
+	}
+	n = clusterLen(s)
+	if n == 1 {
+		return 1, 1
+	}
+	_, width = ansi.FirstGraphemeCluster(s[:n], ansi.GraphemeWidth)
+	return n, width
+}
+
+// cursorRow is the row that pos is on: at a border, the later one.
+func cursorRow(rows []row, pos int) int {
+	for i := len(rows) - 1; i > 0; i-- {
+		if pos >= rows[i].from {
+			return i
+		}
+	}
+	return 0
+}
+
+// menuRows sets the completions in as many columns as fit; what does not fit
+// is counted on the last row.
+func menuRows(v view, width, most int) []string {
+	cell := 0
+	for _, m := range v.menu {
+		cell = max(cell, term.Width(m)+2)
+	}
+	cell = min(max(cell, 3), width)
+	columns := max(1, width/cell)
+	start := 0
+	if page := columns * most; v.chosen >= page {
+		start = v.chosen / page * page
+	}
+	var rows []string
+	for at := start; at < len(v.menu) && len(rows) < most; at += columns {
+		var line strings.Builder
+		for i := at; i < min(at+columns, len(v.menu)); i++ {
+			text := fit(v.menu[i], cell-1)
+			if i == v.chosen {
+				text = "\x1b[7m" + text + "\x1b[27m"
+			}
+			line.WriteString(text + " ")
+		}
+		rows = append(rows, strings.TrimRight(line.String(), " "))
+	}
+	if end := start + columns*most; end < len(v.menu) {
+		rows[len(rows)-1] = v.style.Dim(term.Truncate(fmt.Sprintf("… and %d more", len(v.menu)-end+columns), width))
+	}
+	return rows
+}

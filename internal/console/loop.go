@@ -1,0 +1,290 @@
+package console
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"fika"
+)
+
+// run starts the goroutines of a console on a terminal.
+func (c *Console) run() {
+	chunks := make(chan []byte)
+	interrupts := make(chan struct{}, 1) // full: OnInterrupt knows already
+	c.wg.Go(func() { c.read(chunks) })
+	c.wg.Go(func() { c.act(chunks, interrupts) })
+	if c.opts.OnInterrupt != nil {
+		c.wg.Go(func() { c.interrupts(interrupts) })
+	}
+}
+
+// read passes on what the terminal sends until it goes away or Close is
+// called.
+func (c *Console) read(chunks chan<- []byte) {
+	defer close(chunks)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := c.in.Read(buf)
+		if n > 0 {
+			select {
+			case chunks <- append([]byte(nil), buf[:n]...):
+			case <-c.quit:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *Console) interrupts(ring <-chan struct{}) {
+	for {
+		select {
+		case <-ring:
+			c.opts.OnInterrupt()
+		case <-c.quit:
+			return
+		}
+	}
+}
+
+// actor owns the keys: it decodes them and does what they ask for.
+type actor struct {
+	*Console
+	keys      decoder
+	interrupt chan<- struct{}
+	last      time.Time // of the ctrl-c before
+	suspended bool
+}
+
+// act is the goroutine that owns the line being edited: it alone changes it
+// (under mu, since others draw it).
+func (c *Console) act(chunks <-chan []byte, interrupt chan<- struct{}) {
+	a := actor{Console: c, interrupt: interrupt}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, terminalSignals()...)
+	defer signal.Stop(signals)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case p, ok := <-chunks:
+			if !ok {
+				c.change(func() { c.view.reading = false })
+				c.end(io.EOF)
+				return
+			}
+			if a.suspended {
+				a.resume()
+			}
+			a.handle(a.keys.feed(p))
+			if a.keys.waiting() {
+				timer.Reset(a.patience())
+			}
+		case <-timer.C:
+			if a.keys.waiting() {
+				a.handle(a.keys.flush())
+			}
+		case s := <-signals:
+			if isContinue(s) {
+				a.resume()
+			}
+			c.change(func() {}) // the size may be another one
+		case <-c.quit:
+			return
+		}
+	}
+}
+
+func (a *actor) patience() time.Duration {
+	if a.keys.pasting {
+		return pasteWait
+	}
+	return escapeWait
+}
+
+func (a *actor) handle(keys []key) {
+	if a.keys.cut {
+		a.keys.cut = false
+		a.Print(a.view.style.Yellow("the paste was too long: only its first 8 MiB are in the line"))
+	}
+	for i, k := range keys {
+		a.do(k, i == len(keys)-1)
+	}
+}
+
+// do acts on one key; show says that the outcome is to be drawn, which is not
+// needed between the keys of one chunk.
+func (a *actor) do(k key, show bool) {
+	switch k.action {
+	case actTab, actBackTab:
+		a.complete(k.action)
+		return
+	case actInterrupt:
+		a.interrupted()
+		return
+	case actSuspend:
+		a.suspend()
+		return
+	case actQuit:
+		a.abort()
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return
+	}
+	a.menu.clear()
+	a.hint = ""
+	text := ""
+	switch k.action {
+	case actInsert:
+		a.edit.insert(typed(k.text))
+	case actEnter:
+		text, show = a.enter(), true
+	case actEOF:
+		if a.edit.text != "" {
+			a.edit.apply(actDelete)
+			break
+		}
+		a.view.reading, show = false, true
+		a.end(io.EOF)
+	case actRedraw:
+		text, show = "\x1b[H\x1b[2J", true
+	case actUp:
+		a.recall(a.edit.up(), a.older)
+	case actDown:
+		a.recall(a.edit.down(), a.hist.newer)
+	default:
+		a.edit.apply(k.action)
+	}
+	if show {
+		a.redraw(text)
+	}
+}
+
+// recall takes an entry of the history into the line, unless the cursor moved
+// inside the line.
+func (a *actor) recall(moved bool, entry func() (string, bool)) {
+	if moved {
+		return
+	}
+	if text, ok := entry(); ok {
+		a.edit.set(text)
+	}
+}
+
+func (a *actor) older() (string, bool) { return a.hist.older(a.edit.text) }
+
+// enter hands the line to ReadLine and gives what stays of it on the screen.
+// mu is held.
+func (a *actor) enter() string {
+	line := a.edit.text
+	if a.over() {
+		return ""
+	}
+	select {
+	case a.lines <- line:
+	default:
+		a.hint = "busy: the line is kept, press enter again in a moment"
+		return ""
+	}
+	a.edit.set("")
+	echo := a.view.prompt + line
+	if a.opts.Echo != nil {
+		echo = a.opts.Echo(line)
+	}
+	text := ""
+	if echo != "" {
+		text = printed(echo)
+	}
+	if err := a.hist.add(line); err != nil {
+		text += printed(a.view.style.Dim("the history is not kept: " + err.Error()))
+	}
+	return text
+}
+
+// interrupted is ctrl-c.
+func (a *actor) interrupted() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.menu.clear()
+	a.hint = ""
+	now := a.opts.now()
+	switch {
+	case a.edit.text != "":
+		a.edit.killed = a.edit.text
+		a.edit.set("")
+		a.hist.reset()
+		a.last = time.Time{}
+	case !a.last.IsZero() && now.Sub(a.last) < interruptGap:
+		a.view.reading = false
+		a.end(&fika.Error{Kind: fika.Interrupted, Op: "read a line", Msg: "left with ctrl-c", Err: io.EOF})
+	default:
+		a.last = now
+		a.hint = "press ctrl-c again to leave"
+		if a.opts.OnInterrupt != nil {
+			a.hint = ""
+			select {
+			case a.interrupt <- struct{}{}:
+			default:
+			}
+		}
+	}
+	if !a.closed {
+		a.redraw("")
+	}
+}
+
+// complete is the tab key: the first asks, the next ones choose.
+func (a *actor) complete(k action) {
+	steps := 1
+	if k == actBackTab {
+		steps = -1
+	}
+	if len(a.menu.items) > 0 { // only this goroutine changes it
+		a.change(func() { a.menu.choose(&a.edit, steps) })
+		return
+	}
+	if a.opts.Complete == nil || k == actBackTab {
+		return
+	}
+	items := a.opts.Complete(a.edit.text, a.edit.pos)
+	a.change(func() {
+		if !a.menu.offer(&a.edit, items) {
+			a.hint = "nothing to complete"
+		}
+	})
+}
+
+// suspend gives the terminal back and stops the process, as ctrl-z should.
+func (a *actor) suspend() {
+	a.mu.Lock()
+	width, _ := a.tty.size()
+	a.screen.update(pasteNo, block{}, width)
+	a.suspended = true
+	_ = a.tty.restore()
+	a.mu.Unlock()
+	stopSelf()
+}
+
+// resume takes the terminal again.
+func (a *actor) resume() {
+	a.suspended = false
+	if err := a.tty.raw(); err != nil {
+		a.end(err)
+		return
+	}
+	a.write(pasteOn)
+	a.change(func() {})
+}
+
+// abort is ctrl-\: give the terminal back, then end with a stack dump.
+func (a *actor) abort() {
+	_ = a.tty.restore()
+	quitSelf()
+}

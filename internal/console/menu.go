@@ -1,0 +1,72 @@
+package console
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"fika/internal/term"
+)
+
+// menu holds the completions shown under the line. Empty: none are.
+type menu struct {
+	items  []Completion
+	chosen int // the one in the line now; -1: the common beginning
+}
+
+func (m *menu) labels() []string {
+	labels := make([]string, len(m.items))
+	for i, it := range m.items {
+		labels[i] = it.Label
+	}
+	return labels
+}
+
+func (m *menu) clear() { m.items, m.chosen = nil, -1 }
+
+// offer puts the common beginning of items into the line, and keeps them to
+// choose from when there are several. Items that do not fit the line are left
+// out; it reports whether one was left.
+func (m *menu) offer(e *editor, items []Completion) bool {
+	m.clear()
+	var fit []Completion
+	for _, it := range items {
+		if it.Start < 0 || it.Start > e.pos || (len(fit) > 0 && it.Start != fit[0].Start) {
+			continue
+		}
+		it.Text = typed(it.Text)
+		if it.Label == "" {
+			it.Label = strings.TrimSpace(it.Text)
+		}
+		it.Label = ansi.Strip(term.CleanLine(it.Label))
+		fit = append(fit, it)
+	}
+	if len(fit) == 0 {
+		return false
+	}
+	common := fit[0].Text
+	for _, it := range fit[1:] {
+		for !strings.HasPrefix(it.Text, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	common = strings.ToValidUTF8(common, "")
+	start := fit[0].Start
+	if len(fit) == 1 || len(common) > e.pos-start {
+		e.replace(start, common)
+	}
+	if len(fit) > 1 {
+		m.items = fit
+	}
+	return true
+}
+
+// choose puts the next item, by steps, into the line.
+func (m *menu) choose(e *editor, steps int) {
+	if m.chosen < 0 && steps < 0 {
+		m.chosen = 0
+	}
+	m.chosen = (m.chosen + steps + len(m.items)) % len(m.items)
+	it := m.items[m.chosen]
+	e.replace(it.Start, it.Text)
+}

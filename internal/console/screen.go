@@ -1,0 +1,91 @@
+package console
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"fika/internal/term"
+)
+
+const (
+	syncOn  = "\x1b[?2026h" // the terminal shows what follows at once
+	syncOff = "\x1b[?2026l"
+	wrapOff = "\x1b[?7l"
+	wrapOn  = "\x1b[?7h"
+	pasteOn = "\x1b[?2004h"
+	pasteNo = "\x1b[?2004l"
+)
+
+// screen knows what block is on the terminal and replaces it.
+type screen struct {
+	w       io.Writer
+	drawn   block
+	visible bool
+	err     error // the first failed write; nothing is written after it
+}
+
+// update erases the block, writes text (whole lines) in its place and draws
+// next below it, in one write. width is that of the terminal now, which may
+// not be what it was when the block was drawn.
+func (s *screen) update(text string, next block, width int) {
+	if s.err != nil {
+		return
+	}
+	var b strings.Builder
+	b.WriteString(syncOn)
+	s.erase(&b, width)
+	b.WriteString(text)
+	s.draw(&b, next)
+	b.WriteString(syncOff)
+	_, s.err = io.WriteString(s.w, b.String())
+}
+
+// erase moves to the first row of the block and clears from there. A terminal
+// that became narrower has broken the rows into several.
+func (s *screen) erase(b *strings.Builder, width int) {
+	if !s.visible {
+		return
+	}
+	up := term.Width(s.drawn.before) / max(1, width)
+	for _, r := range s.drawn.rows[:s.drawn.row] {
+		up += 1 + max(0, term.Width(r)-1)/max(1, width)
+	}
+	b.WriteByte('\r')
+	if up > 0 {
+		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
+	}
+	b.WriteString("\x1b[J")
+	s.visible = false
+}
+
+// draw writes the rows and puts the cursor in its place, by writing again what
+// is before it: where a terminal and this program disagree about the width of
+// a character, the terminal is right.
+func (s *screen) draw(b *strings.Builder, next block) {
+	s.drawn = next
+	if len(next.rows) == 0 {
+		return
+	}
+	s.visible = true
+	b.WriteString(wrapOff)
+	b.WriteString(strings.Join(next.rows, "\r\n"))
+	if next.row >= len(next.rows) { // nothing is being typed: wait below
+		b.WriteString("\r\n")
+	} else {
+		if up := len(next.rows) - 1 - next.row; up > 0 {
+			b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
+		}
+		b.WriteString("\r" + next.before)
+	}
+	b.WriteString(wrapOn)
+}
+
+// printed makes text ready to be written in raw mode: whole lines, safe.
+func printed(text string) string {
+	text = strings.TrimSuffix(term.CleanStyled(text), "\n")
+	if strings.IndexByte(text, 0x1b) >= 0 {
+		text += "\x1b[0m"
+	}
+	return strings.ReplaceAll(text, "\n", "\r\n") + "\r\n"
+}

@@ -1,0 +1,94 @@
+package term
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// Duration writes d for a person, in at most two units: 120ms, 3.2s, 42s,
+// 3m 5s, 1h 23m, 3d 4h.
+func Duration(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-" + Duration(max(-d, 0))
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(float64(d/(100*time.Millisecond))/10, 'f', -1, 64) + "s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return two(d, time.Minute, "m", time.Second, "s")
+	case d < day:
+		return two(d, time.Hour, "h", time.Minute, "m")
+	default:
+		return two(d, day, "d", time.Hour, "h")
+	}
+}
+
+func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
+	s := fmt.Sprintf("%d%s", d/big, bigName)
+	if rest := d % big / small; rest > 0 {
+		s += fmt.Sprintf(" %d%s", rest, smallName)
+	}
+	return s
+}
+
+// Ago says how long before now t was, in one unit: just now, 5m ago, 3d ago;
+// "in 5m" when t is to come, "-" for the zero time.
+func Ago(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	d := now.Sub(t)
+	switch {
+	case d > -time.Second && d < time.Second:
+		return "just now"
+	case d < 0:
+		return "in " + one(-d)
+	default:
+		return one(d) + " ago"
+	}
+}
+
+func one(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	default:
+		return fmt.Sprintf("%dd", d/day)
+	}
+}
+
+// Count writes n shortly: 999, 1.2k, 12k, 3.4M, 5.6G. Digits are cut, not
+// rounded up, so that it never says more than there is.
+func Count(n int64) string {
+	if n < 0 {
+		if n == -n { // the smallest int64 has no positive twin
+			n++
+		}
+		return "-" + Count(-n)
+	}
+	units := []struct {
+		size int64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}
+	for _, u := range units {
+		if n < u.size {
+			continue
+		}
+		whole, tenth := n/u.size, n%u.size/(u.size/10)
+		if whole < 10 && tenth > 0 {
+			return fmt.Sprintf("%d.%d%s", whole, tenth, u.name)
+		}
+		return fmt.Sprintf("%d%s", whole, u.name)
+	}
+	return strconv.FormatInt(n, 10)
+}

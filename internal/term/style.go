@@ -1,0 +1,50 @@
+package term
+
+import "hash/fnv"
+
+// Style puts weight and colour on text, or leaves it as it is: the zero value
+// does nothing. Get one from [Streams.OutStyle] or [Streams.ErrStyle].
+type Style struct{ on bool }
+
+// NewStyle makes a Style that works, or one that does nothing.
+func NewStyle(on bool) Style { return Style{on: on} }
+
+// On reports whether the style does anything.
+func (s Style) On() bool { return s.on }
+
+// Bold makes text heavy.
+func (s Style) Bold(text string) string { return s.wrap("1", "22", text) }
+
+// Dim makes text faint.
+func (s Style) Dim(text string) string { return s.wrap("2", "22", text) }
+
+// Red is for what failed.
+func (s Style) Red(text string) string { return s.wrap("31", "39", text) }
+
+// Green is for what is done.
+func (s Style) Green(text string) string { return s.wrap("32", "39", text) }
+
+// Yellow is for what wants attention.
+func (s Style) Yellow(text string) string { return s.wrap("33", "39", text) }
+
+// speakerColors are 256-colour numbers that can be read on dark and on light
+// ground, red and grey left out.
+const speakerColors = "\x1b\x21\x27\x2b\x3f\x44\x62\x63\x81\x82\x85\x88\xac\xae\xb0\xcf"
+
+// Speaker gives text the colour of name: always the same one for a name.
+func (s Style) Speaker(name, text string) string {
+	if !s.on {
+		return text
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	n := speakerColors[h.Sum32()%uint32(len(speakerColors))]
+	return s.wrap("38;5;"+itoa(int(n)), "39", text)
+}
+
+func (s Style) wrap(on, off, text string) string {
+	if !s.on || text == "" {
+		return text
+	}
+	return "\x1b[" + on + "m" + text + "\x1b[" + off + "m"
+}

@@ -1,0 +1,137 @@
+package term
+
+import "strings"
+
+// Border is how a table is drawn.
+type Border int
+
+// The borders.
+const (
+	Plain Border = iota // columns set apart by two spaces
+	Box                 // lines around every cell
+)
+
+// TableOptions say how a table looks. Width is the number of columns it may
+// take; 0 means that nothing is cut.
+type TableOptions struct {
+	Border Border
+	Width  int
+	Style  Style // for the headers
+}
+
+// minColumn is how narrow a column may become when a table is cut.
+const minColumn = 4
+
+// FormatTable sets headers and rows as a table that ends in a newline. Rows
+// may be shorter than the headers; what is longer is left out. Cells are
+// cleaned (styles stay) and put on one line; when the table is wider than it
+// may be, the widest columns are cut first. No headers: no table.
+func FormatTable(o TableOptions, headers []string, rows [][]string) string {
+	if len(headers) == 0 {
+		return ""
+	}
+	cells := make([][]string, 0, len(rows)+1)
+	for _, row := range append([][]string{headers}, rows...) {
+		line := make([]string, len(headers))
+		for i := range min(len(row), len(line)) {
+			line[i] = oneLine(CleanStyled(row[i]))
+		}
+		cells = append(cells, line)
+	}
+	widths := make([]int, len(headers))
+	for _, row := range cells {
+		for i, cell := range row {
+			widths[i] = max(widths[i], Width(cell))
+		}
+	}
+	frame := 2 * (len(widths) - 1)
+	if o.Border == Box {
+		frame = 3*len(widths) + 1
+	}
+	if o.Width > 0 {
+		shrink(widths, o.Width-frame)
+	}
+	t := table{TableOptions: o, widths: widths}
+	return t.draw(cells)
+}
+
+// shrink narrows the widest columns until all fit into room, or until each is
+// as narrow as a column may be.
+func shrink(widths []int, room int) {
+	total := 0
+	for _, w := range widths {
+		total += w
+	}
+	for total > room {
+		widest := 0
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= minColumn {
+			return
+		}
+		widths[widest]--
+		total--
+	}
+}
+
+type table struct {
+	TableOptions
+	widths []int
+	b      strings.Builder
+}
+
+func (t *table) draw(cells [][]string) string {
+	if t.Border == Box {
+		t.rule("┌", "┬", "┐")
+	}
+	for i, row := range cells {
+		style := Style{}
+		if i == 0 {
+			style = t.Style
+		}
+		t.row(row, style)
+		if i == 0 && t.Border == Box {
+			t.rule("├", "┼", "┤")
+		}
+	}
+	if t.Border == Box {
+		t.rule("└", "┴", "┘")
+	}
+	return t.b.String()
+}
+
+func (t *table) rule(left, mid, right string) {
+	for i, w := range t.widths {
+		if i == 0 {
+			t.b.WriteString(left)
+		} else {
+			t.b.WriteString(mid)
+		}
+		t.b.WriteString(strings.Repeat("─", w+2))
+	}
+	t.b.WriteString(right + "\n")
+}
+
+func (t *table) row(row []string, style Style) {
+	open, between, end := "", "  ", ""
+	if t.Border == Box {
+		open, between, end = "│ ", " │ ", " │"
+	}
+	var line strings.Builder
+	line.WriteString(open)
+	for i, cell := range row {
+		if i > 0 {
+			line.WriteString(between)
+		}
+		if Width(cell) > t.widths[i] {
+			cell = Truncate(cell, t.widths[i])
+		}
+		line.WriteString(style.Bold(cell))
+		line.WriteString(strings.Repeat(" ", max(0, t.widths[i]-Width(cell))))
+	}
+	line.WriteString(end)
+	t.b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+}
