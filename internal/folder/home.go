@@ -1,0 +1,155 @@
+package folder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"fika"
+)
+
+// Home is the folder that holds everything of one person: settings, prompts,
+// plugins, contexts, and by default the database. The zero value is not
+// usable; obtain one with [OpenHome]. It is a value: copy it freely.
+type Home struct {
+	Root string // absolute
+}
+
+// DefaultRoot says where the home is: $FIKA_HOME, else ~/.fika. getenv is
+// os.Getenv in a program. Error kind: Invalid when neither can be known.
+func DefaultRoot(getenv func(string) string) (string, error) {
+	if root := getenv("FIKA_HOME"); root != "" {
+		return root, nil
+	}
+	home := getenv("HOME")
+	if home == "" {
+		return "", fika.Errorf(fika.Invalid, "find home", "neither FIKA_HOME nor HOME is set: set FIKA_HOME to the folder fika shall keep its files in")
+	}
+	return filepath.Join(home, ".fika"), nil
+}
+
+// OpenHome makes sure that the home exists (0700) and can be written. In a
+// home that exists it costs two stats. Error kinds: Invalid (root is not a
+// folder), Storage (it cannot be made or written).
+func OpenHome(root string) (Home, error) {
+	const op = "open home"
+	abs, err := filepath.Abs(root)
+	if root == "" || err != nil {
+		return Home{}, fika.Errorf(fika.Invalid, op, "%q is no folder name", root)
+	}
+	h := Home{Root: abs}
+	for _, dir := range []string{h.Root, h.ContextsDir()} {
+		st, err := os.Stat(dir)
+		switch {
+		case err == nil && !st.IsDir():
+			return Home{}, fika.Errorf(fika.Invalid, op, "%s is a file, not a folder: move it away or set FIKA_HOME", dir)
+		case err == nil:
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			return Home{}, homeError(dir, err)
+		}
+		if err := os.MkdirAll(dir, dirMode); err != nil {
+			return Home{}, homeError(dir, err)
+		}
+	}
+	if !writable(h.Root) {
+		return Home{}, homeError(h.Root, fs.ErrPermission)
+	}
+	return h, nil
+}
+
+func homeError(dir string, err error) error {
+	return &fika.Error{Kind: fika.Storage, Op: "open home", Msg: dir + " cannot be made or written: check its owner and permissions, or set FIKA_HOME to another folder", Err: err}
+}
+
+func (h Home) path(elem ...string) string {
+	return filepath.Join(append([]string{h.Root}, elem...)...)
+}
+
+// ConfigFile is config.toml.
+func (h Home) ConfigFile() string { return h.path("config.toml") }
+
+// ModelsFile is models.toml.
+func (h Home) ModelsFile() string { return h.path("models.toml") }
+
+// PromptsDir holds default.md, reflection.md, compaction.md, continuation.md.
+func (h Home) PromptsDir() string { return h.path("prompts") }
+
+// WorkflowsDir holds workflow prompts.
+func (h Home) WorkflowsDir() string { return h.path("prompts", "workflows") }
+
+// PluginsDir holds plugins.
+func (h Home) PluginsDir() string { return h.path("plugins") }
+
+// ContextsDir holds one folder per context.
+func (h Home) ContextsDir() string { return h.path("contexts") }
+
+// StateFile is state.json.
+func (h Home) StateFile() string { return h.path("state.json") }
+
+// DatabaseFile is the SQLite database.
+func (h Home) DatabaseFile() string { return h.path("fika.db") }
+
+// RunDir holds what belongs to running processes. It may not exist yet; see
+// [Home.EnsureDir].
+func (h Home) RunDir() string { return h.path("run") }
+
+// LogsDir holds one log per agent.
+func (h Home) LogsDir() string { return h.path("run", "logs") }
+
+// LogFile is where an agent's process logs.
+func (h Home) LogFile(name fika.AgentName) string { return h.path("run", "logs", string(name)+".log") }
+
+// EnsureDir makes a folder of the home (0700) if it is missing.
+func (h Home) EnsureDir(dir string) error {
+	if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		return nil
+	}
+	return fileError("make folder", dir, os.MkdirAll(dir, dirMode))
+}
+
+// ID is the stable name of this home, made on first use and kept in home_id.
+// Processes that ask at once get the same one.
+func (h Home) ID() (string, error) {
+	const op = "read home id"
+	path := h.path("home_id")
+	for {
+		data, err := os.ReadFile(path)
+		if err == nil {
+			id, err := uuid.Parse(strings.TrimSpace(string(data)))
+			if err != nil {
+				return "", fika.Errorf(fika.Invalid, op, "%s does not hold a uuid: restore it from a backup, or delete it to make this a new home", path)
+			}
+			return id.String(), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", fileError(op, path, err)
+		}
+		if err := h.makeID(path); err != nil {
+			return "", err
+		}
+	}
+}
+
+// makeID links a finished file into place, so that nobody reads half an id
+// and the first of several processes wins.
+func (h Home) makeID(path string) error {
+	f, err := os.CreateTemp(h.Root, ".home_id-*")
+	if err != nil {
+		return fileError("make home id", path, err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(uuid.NewString() + "\n")
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Link(f.Name(), path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return fileError("make home id", path, err)
+}

@@ -1,0 +1,290 @@
+package folder
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"fika"
+)
+
+const (
+	inboxName = "inbox.jsonl"
+	// inboxBatch bounds what one batch holds; the rest comes with the next.
+	inboxBatch = 1000
+	inboxBytes = 16 << 20
+	// lateAppend is how long a file stays after it was taken: a program that
+	// opened inbox.jsonl before may still write into it.
+	lateAppend = 10 * time.Second
+)
+
+// InboxMessage is a message that another program left in inbox.jsonl.
+type InboxMessage struct {
+	ID      fika.EntryID // as given, else made of file, offset and content
+	At      time.Time    // zero when the line has no timestamp
+	From    string
+	To      string // as given; may be empty
+	Content string
+}
+
+// Batch is what [Lock.TakeInbox] found. The messages belong to the caller,
+// who stores them under their ids (a repeat is then harmless) and calls Done;
+// without Done the next TakeInbox gives them again.
+type Batch struct {
+	Messages []InboxMessage
+	Problems []Problem // lines kept aside
+	Kept     []string  // names of files kept because of Problems, after Done
+	More     bool      // there is more than fits into one batch
+
+	folder Folder
+	files  []takenFile
+}
+
+// takenFile is an inbox file on its way out. Its state is its name:
+//
+//	inbox.taken.ID.jsonl         renamed; nothing of it is known to be stored
+//	inbox.heard.ID.BYTES.jsonl   stored up to BYTES; read again for late lines
+//	inbox.rejected.ID.jsonl      has lines that are no messages; kept for good
+type takenFile struct {
+	name  string
+	id    string // Unix milliseconds of the taking, dash, random
+	from  int64  // where reading began
+	upto  int64  // where it ended: behind the last whole line
+	size  int64
+	mtime time.Time
+	bad   bool
+}
+
+// TakeInbox moves inbox.jsonl aside and reads it, with what earlier calls
+// left. Writers need no lock: they append a line. An empty batch costs one
+// directory listing.
+func (l *Lock) TakeInbox() (*Batch, error) {
+	if err := l.Check(); err != nil {
+		return nil, err
+	}
+	f := l.Folder()
+	b := &Batch{folder: f}
+	if err := f.claimInbox(); err != nil {
+		return nil, err
+	}
+	dir, err := os.ReadDir(f.Path())
+	if err != nil {
+		return nil, fileError("read inbox", f.Path(), err)
+	}
+	room := inboxBytes
+	for _, d := range dir {
+		t, ok := parseTaken(d.Name())
+		if !ok || !d.Type().IsRegular() {
+			continue
+		}
+		if err := b.read(t, &room); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// claimInbox renames inbox.jsonl, if it has anything.
+func (f Folder) claimInbox() error {
+	path := f.path(inboxName)
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fileError("read inbox", path, err)
+	case !st.Mode().IsRegular():
+		return fika.Errorf(fika.Invalid, "read inbox", "%s is not a regular file: move it away", path)
+	case st.Size() == 0:
+		return nil
+	}
+	var random [6]byte
+	_, _ = rand.Read(random[:])
+	id := fmt.Sprintf("%d-%s", time.Now().UnixMilli(), hex.EncodeToString(random[:]))
+	return fileError("take inbox", path, os.Rename(path, f.path("inbox.taken."+id+".jsonl")))
+}
+
+// parseTaken reads the state of a taken file out of its name.
+func parseTaken(name string) (takenFile, bool) {
+	part := strings.Split(name, ".")
+	if len(part) < 4 || part[0] != "inbox" || part[len(part)-1] != "jsonl" || !strings.Contains(part[2], "-") {
+		return takenFile{}, false
+	}
+	t := takenFile{name: name, id: part[2]}
+	switch {
+	case part[1] == "taken" && len(part) == 4:
+		return t, true
+	case part[1] == "heard" && len(part) == 5:
+		n, err := strconv.ParseInt(part[3], 10, 64)
+		t.from = n
+		return t, err == nil && n >= 0
+	}
+	return takenFile{}, false
+}
+
+// read adds the messages of one taken file, from where it was heard up to.
+func (b *Batch) read(t takenFile, room *int) error {
+	path := b.folder.path(t.name)
+	file, err := openRegular(path)()
+	if file == nil || err != nil {
+		return err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return fileError("read inbox", path, err)
+	}
+	t.size, t.mtime, t.upto = st.Size(), st.ModTime(), min(t.from, st.Size())
+	t.from = t.upto
+	lines := newLineReader(io.NewSectionReader(file, t.from, st.Size()-t.from))
+	for {
+		if len(b.Messages) >= inboxBatch || *room <= 0 {
+			b.More = true
+			break
+		}
+		l, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fileError("read inbox", path, err)
+		}
+		*room -= len(l.data)
+		msg, reason := parseInbox(l, t.id, t.from)
+		if reason != "" && l.torn && !t.late() {
+			break // being written just now: the next opening hears it
+		}
+		if reason != "" {
+			p := l.problem(reason)
+			p.File, p.Offset = "inbox.rejected."+t.id+".jsonl", p.Offset+t.from
+			p.Line += countLines(file, t.from)
+			b.Problems = append(b.Problems, p)
+			t.bad = true
+		} else {
+			b.Messages = append(b.Messages, msg)
+		}
+		t.upto = t.from + l.end
+	}
+	if !t.bad && t.from > 0 {
+		t.bad = hasBadLine(file, t.from)
+	}
+	b.files = append(b.files, t)
+	return nil
+}
+
+// late reports whether writers have had their time.
+func (t takenFile) late() bool {
+	ms, _, _ := strings.Cut(t.id, "-")
+	taken, err := strconv.ParseInt(ms, 10, 64)
+	now := time.Now()
+	return err != nil || (now.Sub(time.UnixMilli(taken)) > lateAppend && now.Sub(t.mtime) > lateAppend)
+}
+
+// countLines counts the line ends before offset.
+func countLines(file *os.File, offset int64) int {
+	n, buf := 0, make([]byte, 32<<10)
+	for r := io.NewSectionReader(file, 0, offset); ; {
+		k, err := r.Read(buf)
+		n += bytes.Count(buf[:k], []byte{'\n'})
+		if err != nil {
+			return n
+		}
+	}
+}
+
+// hasBadLine reports whether an earlier reading of the file met a line that is
+// no message.
+func hasBadLine(file *os.File, upto int64) bool {
+	for lines := newLineReader(io.NewSectionReader(file, 0, upto)); ; {
+		l, err := lines.next()
+		if err != nil {
+			return false
+		}
+		if _, reason := parseInbox(l, "", 0); reason != "" {
+			return true
+		}
+	}
+}
+
+// Done says that the messages are stored. Files are deleted once a second
+// reading finds nothing new; those with lines that are no messages are kept.
+func (b *Batch) Done() error {
+	var errs []error
+	for _, t := range b.files {
+		path := b.folder.path(t.name)
+		next := ""
+		switch {
+		case t.upto > t.from || t.upto < t.size || !t.late():
+			next = fmt.Sprintf("inbox.heard.%s.%d.jsonl", t.id, t.upto)
+		case t.bad:
+			next = "inbox.rejected." + t.id + ".jsonl"
+		default:
+			errs = append(errs, fileError("empty inbox", path, os.Remove(path)))
+			continue
+		}
+		if t.bad {
+			b.Kept = append(b.Kept, next)
+		}
+		if next != t.name {
+			errs = append(errs, fileError("empty inbox", path, os.Rename(path, filepath.Join(b.folder.Path(), next))))
+		}
+	}
+	b.files = nil
+	return errors.Join(errs...)
+}
+
+// parseInbox gives the message of a line, or why it is none.
+func parseInbox(l line, fileID string, base int64) (InboxMessage, string) {
+	var j struct {
+		ID        *string         `json:"id"`
+		Timestamp json.RawMessage `json:"timestamp"`
+		From      string          `json:"from"`
+		To        string          `json:"to"`
+		Content   string          `json:"content"`
+	}
+	if l.long {
+		return InboxMessage{}, fmt.Sprintf("longer than %d MiB", maxLine>>20)
+	}
+	if err := json.Unmarshal(l.data, &j); err != nil {
+		if l.torn {
+			return InboxMessage{}, "cut off in the middle"
+		}
+		return InboxMessage{}, "not a message: " + jsonReason(err)
+	}
+	m := InboxMessage{From: strings.TrimSpace(j.From), To: j.To, Content: j.Content}
+	switch {
+	case m.From == "":
+		return m, "not a message: from is missing"
+	case len(m.From) > 256 || len(m.To) > 256:
+		return m, "not a message: from or to is too long"
+	case strings.TrimSpace(m.Content) == "":
+		return m, "not a message: content is missing"
+	}
+	if j.ID != nil && *j.ID != "" {
+		m.ID = fika.EntryID(*j.ID)
+		if len(m.ID) > 256 || !utf8.ValidString(*j.ID) {
+			return m, "not a message: the id is too long"
+		}
+	} else {
+		m.ID = fika.EntryID("inbox-" + hashOf(fmt.Appendf(nil, "%s/%d/%s", fileID, base+l.offset, l.data)))
+	}
+	if len(j.Timestamp) > 0 && string(j.Timestamp) != "null" {
+		at, ok := parseTime(j.Timestamp)
+		if !ok {
+			return m, "not a message: the timestamp is neither Unix seconds nor RFC 3339"
+		}
+		m.At = at
+	}
+	return m, ""
+}

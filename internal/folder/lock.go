@@ -1,0 +1,362 @@
+package folder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"fika"
+)
+
+// LockKind says what sort of process holds a context.
+type LockKind string
+
+// The kinds of holder.
+const (
+	LockRun     LockKind = "run"     // a one-shot prompt
+	LockAgent   LockKind = "agent"   // the agent's own process
+	LockCommand LockKind = "command" // a command that changes the folder
+)
+
+// DefaultHeartbeat is how often a lock is touched unless config says otherwise.
+const DefaultHeartbeat = 30 * time.Second
+
+// lockGrace bounds how long an attempt looks again when the holder may be
+// nobody but another process that only inspects a stale lock.
+const lockGrace = 20 * time.Millisecond
+
+// LockInfo is the content of a lock file. It informs; the flock decides.
+type LockInfo struct {
+	PID       int        `json:"pid"`
+	Host      string     `json:"host,omitempty"`
+	Start     int64      `json:"start,omitempty"` // as fika.Process.Start
+	BootID    string     `json:"boot_id,omitempty"`
+	Kind      LockKind   `json:"kind,omitempty"`
+	Since     time.Time  `json:"since"`
+	Epoch     fika.Epoch `json:"epoch,omitempty"` // of the lease, once taken
+	Heartbeat float64    `json:"heartbeat_seconds,omitempty"`
+}
+
+// HeldError is the cause of a Locked error: who has the context, how long ago
+// it gave a sign of life, and whether that is too long.
+type HeldError struct {
+	Name  fika.AgentName
+	Info  LockInfo
+	Age   time.Duration
+	Stale bool
+}
+
+// Error says it in words for the person.
+func (e *HeldError) Error() string {
+	who := "another process"
+	if e.Info.PID > 0 {
+		who = fmt.Sprintf("process %d", e.Info.PID)
+		if e.Info.Kind != "" {
+			who += " (" + string(e.Info.Kind) + ")"
+		}
+		if host, _ := os.Hostname(); e.Info.Host != "" && e.Info.Host != host {
+			who += " on " + e.Info.Host
+		}
+		if !e.Info.Since.IsZero() {
+			who += ", since " + e.Info.Since.Local().Format("2006-01-02 15:04:05")
+		}
+	}
+	if e.Stale {
+		return fmt.Sprintf("context %q is held by %s, silent for %s: fika context unlock %s ends it", e.Name, who, e.Age.Round(time.Second), e.Name)
+	}
+	return fmt.Sprintf("context %q is in use by %s", e.Name, who)
+}
+
+// LockOptions says how to hold a lock.
+type LockOptions struct {
+	Kind      LockKind
+	Heartbeat time.Duration // 0: DefaultHeartbeat
+	// Beat, if not nil, is called after each touch by the lock's goroutine;
+	// ctx ends with the next beat or with Close. It is where the owner renews
+	// its lease.
+	Beat func(ctx context.Context)
+}
+
+// Lock is the right to write in one context folder, until Close. Its methods
+// may be called from several goroutines.
+type Lock struct {
+	mu     sync.Mutex
+	folder Folder
+	file   *os.File // nil once closed
+	info   LockInfo
+
+	lost     chan struct{} // closed when the file was taken from under us
+	lostOnce sync.Once
+	stop     context.CancelFunc
+	done     chan struct{} // closed when the heartbeat has ended
+}
+
+// TryLock takes the folder's lock or says at once who has it. Error kinds:
+// Locked (cause *HeldError), NotFound (no such context), Storage.
+func TryLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
+	deadline := time.Now().Add(lockGrace)
+	for {
+		file, err := openLocked(f)
+		if err == nil {
+			return startLock(f, file, o)
+		}
+		var held *HeldError
+		if !errors.As(err, &held) || !held.idle() || time.Now().After(deadline) {
+			return nil, err
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// WaitLock takes the lock, waiting for it until ctx ends; then the error is
+// the Locked one, with who has it.
+func WaitLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
+	const longest = 250 * time.Millisecond
+	for step := 5 * time.Millisecond; ; step = min(2*step, longest) {
+		l, err := TryLock(ctx, f, o)
+		if !fika.IsKind(err, fika.Locked) {
+			return l, err
+		}
+		if pause(ctx, step) != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return fika.Wrap(fika.Interrupted, "take lock", ctx.Err())
+	case <-t.C:
+		return nil
+	}
+}
+
+// idle reports that the named holder does not live, so that the flock is most
+// likely held for a moment by somebody who takes or inspects it.
+func (e *HeldError) idle() bool { return e.Info.PID == 0 || !e.Info.alive() }
+
+func (f Folder) lockPath() string { return f.path("lock") }
+
+// openLocked opens and flocks the lock file, and makes sure that it still is
+// the one at this path: the folder may have been renamed or removed between.
+func openLocked(f Folder) (*os.File, error) {
+	const op = "take lock"
+	for range 10 {
+		file, err := os.OpenFile(f.lockPath(), os.O_RDWR|os.O_CREATE, fileMode)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fika.Errorf(fika.NotFound, op, "there is no context %q", f.Name)
+		}
+		if err != nil {
+			return nil, fileError(op, f.lockPath(), err)
+		}
+		switch err := flockExclusive(file); {
+		case errors.Is(err, errHeld):
+			held := heldBy(f, file)
+			_ = file.Close()
+			return nil, &fika.Error{Kind: fika.Locked, Err: held}
+		case err != nil:
+			_ = file.Close()
+			return nil, fileError(op, f.lockPath(), err)
+		case samePath(file, f.lockPath()):
+			return file, nil
+		}
+		_ = file.Close()
+	}
+	return nil, fika.Errorf(fika.Failed, op, "%s changes all the time", f.lockPath())
+}
+
+func samePath(file *os.File, path string) bool {
+	a, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
+}
+
+func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
+	every := o.Heartbeat
+	if every <= 0 {
+		every = DefaultHeartbeat
+	}
+	host, _ := os.Hostname()
+	self := thisProcess()
+	l := &Lock{
+		folder: f, file: file,
+		info: LockInfo{
+			PID: self.PID, Host: host, Start: self.Start, BootID: self.BootID,
+			Kind: o.Kind, Since: time.Now().UTC().Truncate(time.Millisecond), Heartbeat: every.Seconds(),
+		},
+		lost: make(chan struct{}), done: make(chan struct{}),
+	}
+	if err := l.touch(); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.stop = cancel
+	go l.heartbeat(ctx, every, o.Beat)
+	return l, nil
+}
+
+// heartbeat touches the lock until Close. A beat that hangs delays the next
+// one by at most one interval, because its ctx ends.
+func (l *Lock) heartbeat(ctx context.Context, every time.Duration, beat func(context.Context)) {
+	defer close(l.done)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		if l.check() == nil {
+			_ = l.touch() // a full disk must not end the owner; the age shows
+		}
+		l.mu.Unlock()
+		if beat != nil {
+			bctx, cancel := context.WithTimeout(ctx, every)
+			beat(bctx)
+			cancel()
+		}
+	}
+}
+
+// touch writes the content in place; that also sets the file's time.
+func (l *Lock) touch() error {
+	data, err := json.Marshal(l.info)
+	if err != nil {
+		return fika.Wrap(fika.Failed, "write lock", err)
+	}
+	data = append(data, '\n')
+	if _, err = l.file.WriteAt(data, 0); err == nil {
+		err = l.file.Truncate(int64(len(data)))
+	}
+	return fileError("write lock", l.folder.lockPath(), err)
+}
+
+// check reports Lost when the lock is closed or its file is no longer the one
+// in the folder (somebody deleted it by hand).
+func (l *Lock) check() error {
+	if l.file == nil {
+		return fika.Errorf(fika.Lost, "lock", "the lock of context %q was given back", l.folder.Name)
+	}
+	if !samePath(l.file, l.folder.lockPath()) {
+		l.lostOnce.Do(func() { close(l.lost) })
+		return fika.Errorf(fika.Lost, "lock", "%s was deleted or replaced: stop and start again", l.folder.lockPath())
+	}
+	return nil
+}
+
+// Check reports whether the lock still holds. Error kind Lost: write no more.
+func (l *Lock) Check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.check()
+}
+
+// Lost is closed when a heartbeat or Check finds that the lock file was taken
+// away.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// Folder is what is locked.
+func (l *Lock) Folder() Folder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.folder
+}
+
+// Info is what the lock file says.
+func (l *Lock) Info() LockInfo {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.info
+}
+
+// SetEpoch notes the lease's epoch in the lock file.
+func (l *Lock) SetEpoch(e fika.Epoch) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.check(); err != nil {
+		return err
+	}
+	l.info.Epoch = e
+	return l.touch()
+}
+
+// Close ends the heartbeat, empties the lock file and gives the lock back. It
+// waits for a running beat. Calling it again does nothing; it must not be
+// called from Beat.
+func (l *Lock) Close() error {
+	l.stop()
+	<-l.done
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := errors.Join(l.file.Truncate(0), unflock(l.file), l.file.Close())
+	l.file = nil
+	return fileError("give lock back", l.folder.lockPath(), err)
+}
+
+// readLockInfo understands the content of a lock file: the first JSON value,
+// whatever follows. Anything else is unknown (PID 0).
+func readLockInfo(r io.Reader) (info LockInfo, content bool) {
+	data, err := io.ReadAll(io.LimitReader(r, 4096))
+	data = bytes.Trim(data, "\x00 \r\n\t")
+	if err != nil || len(data) == 0 {
+		return LockInfo{}, false
+	}
+	if json.NewDecoder(bytes.NewReader(data)).Decode(&info) != nil || info.PID <= 0 {
+		return LockInfo{}, true
+	}
+	return info, true
+}
+
+// heldBy reads who holds the flock that we did not get.
+func heldBy(f Folder, file *os.File) *HeldError {
+	e := &HeldError{Name: f.Name}
+	e.Info, _ = readLockInfo(io.NewSectionReader(file, 0, 4096))
+	if st, err := file.Stat(); err == nil {
+		e.Age = max(0, time.Since(st.ModTime()))
+	}
+	e.Stale = e.Age > e.Info.patience()
+	return e
+}
+
+// patience is how long a holder may be silent.
+func (i LockInfo) patience() time.Duration {
+	every := time.Duration(i.Heartbeat * float64(time.Second))
+	if every <= 0 || every > 24*time.Hour {
+		every = DefaultHeartbeat
+	}
+	return every * 3 / 2
+}
+
+// alive reports whether the process that wrote the lock runs on this machine.
+// A process of another machine counts as alive: only its silence tells.
+func (i LockInfo) alive() bool {
+	if host, _ := os.Hostname(); i.Host != "" && i.Host != host {
+		return true
+	}
+	return sameProcess(i.process())
+}
+
+func (i LockInfo) process() fika.Process {
+	return fika.Process{PID: i.PID, Start: i.Start, BootID: i.BootID}
+}

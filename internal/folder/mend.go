@@ -1,0 +1,447 @@
+package folder
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"fika"
+)
+
+// page is how many entries are fetched at once.
+const page = 500
+
+func newBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 64<<10) }
+
+// openRegular opens a file for reading; a missing one is nil, nil. Anything
+// but a regular file is refused, so that a fifo cannot hang a prompt.
+func openRegular(path string) func() (*os.File, error) {
+	return func() (*os.File, error) {
+		st, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fileError("read", path, err)
+		}
+		if !st.Mode().IsRegular() {
+			return nil, fika.Errorf(fika.Invalid, "read", "%s is not a regular file: move it away", path)
+		}
+		file, err := os.Open(path)
+		return file, fileError("read", path, err)
+	}
+}
+
+// mend works in two steps. First every file that is not as the mirror left it
+// is brought back to the state that Seen describes; then what the source has
+// beyond it is appended. Either may be interrupted anywhere.
+func (m *Mirror) mend(ctx context.Context, f Folder) error {
+	heads, err := m.source.Asks(ctx)
+	if err != nil {
+		return err
+	}
+	if !m.knows(heads) {
+		m.meta.Seen, m.meta.Files = map[fika.ConversationID]int64{}, map[string]fileMark{}
+	}
+	changed, err := m.restore(ctx, f, heads)
+	if err != nil {
+		return err
+	}
+	for _, h := range heads {
+		more, err := m.catchUp(ctx, f, h)
+		if err != nil {
+			return err
+		}
+		changed = changed || more
+	}
+	if changed || m.meta.broken {
+		m.meta.broken = false
+		return f.writeMeta(m.meta)
+	}
+	return nil
+}
+
+// knows reports whether the source still has all that was seen: else the
+// folder is from elsewhere, or the database was replaced.
+func (m *Mirror) knows(heads []AskHead) bool {
+	last := make(map[fika.ConversationID]int64, len(heads))
+	for _, h := range heads {
+		last[h.ID] = h.LastSeq
+	}
+	for id, seq := range m.meta.Seen {
+		if have, ok := last[id]; !ok || have < seq {
+			return false
+		}
+	}
+	return true
+}
+
+// restore brings the files back to the state that Seen describes.
+func (m *Mirror) restore(ctx context.Context, f Folder, heads []AskHead) (changed bool, err error) {
+	var intact [3]bool
+	for i, name := range []string{contextName, archiveName, transcriptName} {
+		if intact[i], err = m.intact(f, name); err != nil {
+			return false, err
+		}
+	}
+	active := fika.ConversationID("")
+	for _, h := range heads {
+		if h.Active {
+			active = h.ID
+		}
+	}
+	if !intact[2] {
+		if err := m.restoreTranscript(ctx, f, heads); err != nil {
+			return false, err
+		}
+	}
+	moved := active != m.meta.Active && len(m.meta.Seen) > 0
+	changed = active != m.meta.Active || !intact[2]
+	m.meta.Active = active
+	if intact[0] && intact[1] && !moved {
+		return changed, nil
+	}
+	for i, name := range []string{contextName, archiveName} {
+		if intact[i] {
+			continue
+		}
+		ours, err := m.onlyOurs(ctx, f, name, heads)
+		if err != nil {
+			return false, err
+		}
+		if !ours {
+			if err := m.aside(f, name); err != nil {
+				return false, err
+			}
+		}
+	}
+	if intact[1] && !moved {
+		return true, m.rewriteContext(ctx, f)
+	}
+	return true, m.rewriteBoth(ctx, f, heads)
+}
+
+// intact compares a file with its mark. The archive alone may be missing
+// although something was seen.
+func (m *Mirror) intact(f Folder, name string) (bool, error) {
+	now, err := f.mark(name)
+	if err != nil {
+		return false, err
+	}
+	mark, marked := m.meta.Files[name]
+	if !marked && len(m.meta.Seen) > 0 && name != archiveName {
+		return false, nil
+	}
+	return mark.same(now), nil
+}
+
+// catchUp appends what the source has beyond Seen.
+func (m *Mirror) catchUp(ctx context.Context, f Folder, h AskHead) (changed bool, err error) {
+	for m.meta.Seen[h.ID] < h.LastSeq {
+		changed = true
+		fresh, err := m.source.EntriesAfter(ctx, h.ID, m.meta.Seen[h.ID], page)
+		if err != nil {
+			return changed, err
+		}
+		if len(fresh) == 0 { // the last seqs hold nothing
+			m.meta.Seen[h.ID] = h.LastSeq
+			break
+		}
+		if err := m.extend(ctx, f, h.ID, fresh); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// each gives the entries of one conversation up to seq upto.
+func (m *Mirror) each(ctx context.Context, c fika.ConversationID, upto int64, do func(fika.Entry) error) error {
+	return eachEntry(ctx, m.source, c, 0, upto, do)
+}
+
+func eachEntry(ctx context.Context, src EntrySource, c fika.ConversationID, since, upto int64, do func(fika.Entry) error) error {
+	for since < upto {
+		entries, err := src.EntriesAfter(ctx, c, since, page)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for _, e := range entries {
+			if e.Seq > upto {
+				return nil
+			}
+			if err := do(e); err != nil {
+				return err
+			}
+			since = e.Seq
+		}
+	}
+	return nil
+}
+
+// rule finds what of a conversation is in the window at seq upto.
+func windowRule(ctx context.Context, src EntrySource, c fika.ConversationID, upto int64) (func(int64) bool, error) {
+	var compactions []fika.Entry
+	err := eachEntry(ctx, src, c, 0, upto, func(e fika.Entry) error {
+		if e.Type == fika.Compaction {
+			compactions = append(compactions, e)
+		}
+		return nil
+	})
+	return inWindow(compactions), err
+}
+
+// rewriteContext makes context.jsonl anew.
+func (m *Mirror) rewriteContext(ctx context.Context, f Folder) error {
+	active, upto := m.meta.Active, m.meta.Seen[m.meta.Active]
+	in, err := windowRule(ctx, m.source, active, upto)
+	if err != nil {
+		return err
+	}
+	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
+		return m.each(ctx, active, upto, func(e fika.Entry) error {
+			if !in(e.Seq) {
+				return nil
+			}
+			return put(e)
+		})
+	})
+}
+
+// rewriteJSON makes both JSON files anew.
+func (m *Mirror) rewriteJSON(ctx context.Context, f Folder) error {
+	heads, err := m.source.Asks(ctx)
+	if err != nil {
+		return err
+	}
+	return m.rewriteBoth(ctx, f, heads)
+}
+
+func (m *Mirror) rewriteBoth(ctx context.Context, f Folder, heads []AskHead) error {
+	active := m.meta.Active
+	in, err := windowRule(ctx, m.source, active, m.meta.Seen[active])
+	if err != nil {
+		return err
+	}
+	err = m.replaceLines(f, archiveName, func(put func(fika.Entry) error) error {
+		for _, h := range heads {
+			err := m.each(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
+				if h.ID == active && in(e.Seq) {
+					return nil
+				}
+				return put(e)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return m.rewriteContext(ctx, f)
+}
+
+// onlyOurs reports whether a JSON file holds nothing besides lines that the
+// source has too, whole or cut off at the end, so that replacing it loses
+// nothing.
+func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []AskHead) (bool, error) {
+	file, err := openRegular(f.path(name))()
+	if file == nil || err != nil {
+		return true, err
+	}
+	defer file.Close()
+	strange := map[string]bool{}
+	var tail []byte
+	lines := newLineReader(file)
+	for {
+		l, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		switch {
+		case err != nil:
+			return false, fileError("read "+name, f.path(name), err)
+		case l.torn:
+			tail = bytes.Clone(l.data)
+		default:
+			strange[lineKey(l)] = true
+		}
+	}
+	tailKnown := tail == nil
+	for _, h := range heads {
+		err := m.each(ctx, h.ID, h.LastSeq, func(e fika.Entry) error {
+			own, err := entryLine(e)
+			delete(strange, hashOf(bytes.TrimSpace(own)))
+			tailKnown = tailKnown || bytes.HasPrefix(own, tail)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return tailKnown && len(strange) == 0, nil
+}
+
+// lineKey names a line by its bytes as fika writes them now, so that a line
+// an older fika wrote is known again.
+func lineKey(l line) string {
+	if e, reason := parseEntry(l); reason == "" && e.Seq > 0 {
+		if own, err := entryLine(e); err == nil {
+			return hashOf(bytes.TrimSpace(own))
+		}
+	}
+	return hashOf(l.data)
+}
+
+// restoreTranscript cuts off what a crash left behind the recorded end, or
+// sets an edited transcript aside and writes it anew.
+func (m *Mirror) restoreTranscript(ctx context.Context, f Folder, heads []AskHead) error {
+	mark, marked := m.meta.Files[transcriptName]
+	ours, err := m.tornTail(ctx, f, heads, mark)
+	if err != nil {
+		return err
+	}
+	if ours && marked {
+		if err := os.Truncate(f.path(transcriptName), mark.Size); err != nil {
+			return fileError("mend "+transcriptName, f.path(transcriptName), err)
+		}
+		now, err := f.mark(transcriptName)
+		mark.Size, mark.MTime = now.Size, now.MTime
+		m.meta.Files[transcriptName] = mark
+		return err
+	}
+	if !ours {
+		if ours, err = m.ownPrefix(ctx, f, heads); err != nil {
+			return err
+		}
+	}
+	if !ours {
+		if err := m.aside(f, transcriptName); err != nil {
+			return err
+		}
+	}
+	return m.rewriteTranscript(ctx, f, heads)
+}
+
+// tornTail reports whether the file still ends, at the recorded size, as the
+// mirror left it, and what follows is the beginning of what was due next.
+func (m *Mirror) tornTail(ctx context.Context, f Folder, heads []AskHead, mark fileMark) (bool, error) {
+	file, err := openRegular(f.path(transcriptName))()
+	if file == nil || err != nil {
+		return false, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return false, fileError("read "+transcriptName, f.path(transcriptName), err)
+	}
+	if mark.Size == 0 || st.Size() < mark.Size || mark.LastSize <= 0 || mark.LastSize > min(mark.Size, 2*maxLine) {
+		return false, nil
+	}
+	last := make([]byte, mark.LastSize)
+	if _, err := file.ReadAt(last, mark.Size-mark.LastSize); err != nil || hashOf(last) != mark.LastLine {
+		return false, nil
+	}
+	return m.due(ctx, io.NewSectionReader(file, mark.Size, st.Size()-mark.Size), heads, m.meta.Seen)
+}
+
+// ownPrefix reports whether the whole file is the beginning of what would be
+// written into an empty one; a missing file is.
+func (m *Mirror) ownPrefix(ctx context.Context, f Folder, heads []AskHead) (bool, error) {
+	file, err := openRegular(f.path(transcriptName))()
+	if file == nil || err != nil {
+		return err == nil, err
+	}
+	defer file.Close()
+	return m.due(ctx, file, heads, nil)
+}
+
+// errEnough ends an iteration early.
+var errEnough = errors.New("enough")
+
+// due compares r with the rendering of the entries after since.
+func (m *Mirror) due(ctx context.Context, r io.Reader, heads []AskHead, since map[fika.ConversationID]int64) (bool, error) {
+	same := true
+	buf := bufio.NewReaderSize(r, 64<<10)
+	for _, h := range heads {
+		err := eachEntry(ctx, m.source, h.ID, since[h.ID], h.LastSeq, func(e fika.Entry) error {
+			want := renderEntry(e)
+			got := make([]byte, len(want))
+			n, err := io.ReadFull(buf, got)
+			if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+				return fileError("read "+transcriptName, transcriptName, err)
+			}
+			got = got[:n]
+			if n == len(want) && bytes.Equal(got, want) {
+				return nil
+			}
+			got = bytes.TrimRight(got, "\x00")
+			same = bytes.HasPrefix(want, got)
+			return errEnough
+		})
+		if errors.Is(err, errEnough) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if !same {
+		return false, nil
+	}
+	rest, err := onlyNULs(buf)
+	return rest, err
+}
+
+// onlyNULs reports whether nothing but NULs follows.
+func onlyNULs(r *bufio.Reader) (bool, error) {
+	for {
+		c, err := r.ReadByte()
+		switch {
+		case err == io.EOF:
+			return true, nil
+		case err != nil:
+			return false, fika.Wrap(fika.Storage, "read "+transcriptName, err)
+		case c != 0:
+			return false, nil
+		}
+	}
+}
+
+// rewriteTranscript makes transcript.md anew, up to what was seen.
+func (m *Mirror) rewriteTranscript(ctx context.Context, f Folder, heads []AskHead) error {
+	delete(m.meta.Files, transcriptName)
+	if len(m.meta.Seen) == 0 {
+		if err := os.Remove(f.path(transcriptName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fileError("write "+transcriptName, f.path(transcriptName), err)
+		}
+		return nil
+	}
+	var last []byte
+	err := swapFile(f.path(transcriptName), func(w io.Writer) error {
+		buf := newBuffer(w)
+		for _, h := range heads {
+			err := m.each(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
+				last = renderEntry(e)
+				_, err := buf.Write(last)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return buf.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	mark, err := f.mark(transcriptName)
+	mark.LastLine, mark.LastSize = hashOf(last), int64(len(last))
+	m.meta.Files[transcriptName] = mark
+	return err
+}

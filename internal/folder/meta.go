@@ -1,0 +1,174 @@
+package folder
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fika"
+)
+
+// The mirror's files.
+const (
+	metaName       = "context_meta.json"
+	contextName    = "context.jsonl"
+	archiveName    = "transcript_archive.jsonl"
+	transcriptName = "transcript.md"
+)
+
+// meta is context_meta.json: when the context was made, and what the mirror
+// last wrote. Everything but created_at can be made again.
+type meta struct {
+	CreatedAt time.Time
+	Active    fika.ConversationID           // whose window context.jsonl is
+	Seen      map[fika.ConversationID]int64 // up to which seq all files are
+	Files     map[string]fileMark
+
+	rest   map[string]json.RawMessage // what other programs keep here
+	broken bool                       // it was there but could not be read
+}
+
+// fileMark is a mirror file as it was when the mirror last wrote it.
+type fileMark struct {
+	LastSeq  int64  `json:"last_seq"`
+	Size     int64  `json:"size"`
+	MTime    int64  `json:"mtime_ns"`
+	LastLine string `json:"last_line"` // hash of the last entry, as written
+	LastSize int64  `json:"last_size"` // its bytes
+}
+
+type metaJSON struct {
+	Active fika.ConversationID           `json:"active,omitempty"`
+	Seen   map[fika.ConversationID]int64 `json:"seen,omitempty"`
+	Files  map[string]fileMark           `json:"files,omitempty"`
+}
+
+func newMeta(now time.Time) *meta {
+	return &meta{
+		CreatedAt: now.UTC().Truncate(time.Second),
+		Seen:      map[fika.ConversationID]int64{}, Files: map[string]fileMark{},
+		rest: map[string]json.RawMessage{},
+	}
+}
+
+// readMeta reads context_meta.json. A missing or unreadable one gives an empty
+// meta, whose created_at is the best that is known.
+func (f Folder) readMeta() (*meta, error) {
+	m := newMeta(time.Now())
+	data, err := readCapped(f.path(metaName), 8<<20)
+	if fika.IsKind(err, fika.Storage) {
+		return m, err
+	}
+	if err != nil || !m.parse(data) {
+		m = newMeta(time.Now())
+		m.broken = err != nil || data != nil
+		if st, err := os.Stat(f.Path()); err == nil {
+			m.CreatedAt = st.ModTime().UTC().Truncate(time.Second)
+		}
+	}
+	return m, nil
+}
+
+// parse fills m and reports whether data is a whole meta.
+func (m *meta) parse(data []byte) bool {
+	var j metaJSON
+	if json.Unmarshal(data, &m.rest) != nil || m.rest == nil || json.Unmarshal(data, &j) != nil {
+		return false
+	}
+	at, ok := parseTime(m.rest["created_at"])
+	if !ok {
+		return false
+	}
+	m.CreatedAt, m.Active = at, j.Active
+	if j.Seen != nil {
+		m.Seen = j.Seen
+	}
+	if j.Files != nil {
+		m.Files = j.Files
+	}
+	return true
+}
+
+func (f Folder) writeMeta(m *meta) error { return writeMetaIn(f.Path(), m) }
+
+func writeMetaIn(dir string, m *meta) error {
+	out := make(map[string]any, len(m.rest)+4)
+	for k, v := range m.rest {
+		out[k] = v
+	}
+	for _, k := range []string{"active", "seen", "files"} {
+		delete(out, k)
+	}
+	out["created_at"] = m.CreatedAt.UTC().Format(time.RFC3339)
+	if m.Active != "" {
+		out["active"] = m.Active
+	}
+	if len(m.Seen) > 0 {
+		out["seen"] = m.Seen
+	}
+	if len(m.Files) > 0 {
+		out["files"] = m.Files
+	}
+	data, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return fika.Wrap(fika.Failed, "write "+metaName, err)
+	}
+	return swapFile(filepath.Join(dir, metaName), func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
+		return err
+	})
+}
+
+// CreatedAt is when the context was made.
+func (f Folder) CreatedAt() (time.Time, error) {
+	m, err := f.readMeta()
+	return m.CreatedAt, err
+}
+
+// parseTime understands RFC 3339 and Unix seconds.
+func parseTime(raw json.RawMessage) (time.Time, bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return time.Time{}, false
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		t, err := time.Parse(time.RFC3339, text)
+		return t.UTC(), err == nil
+	}
+	var sec float64
+	if json.Unmarshal(raw, &sec) != nil || sec < 0 || sec > 1e11 {
+		return time.Time{}, false
+	}
+	return secondsToTime(sec), true
+}
+
+func secondsToTime(sec float64) time.Time {
+	if !(sec > -1e11 && sec < 1e11) {
+		return time.Unix(0, 0).UTC()
+	}
+	whole := int64(sec)
+	return time.Unix(whole, int64((sec-float64(whole))*1e9)).UTC().Truncate(time.Millisecond)
+}
+
+// mark describes a mirror file as it is now, keeping what is known of its
+// last line. A missing file has the zero mark.
+func (f Folder) mark(name string) (fileMark, error) {
+	st, err := os.Lstat(f.path(name))
+	if os.IsNotExist(err) {
+		return fileMark{}, nil
+	}
+	if err != nil {
+		return fileMark{}, fileError("read "+name, f.path(name), err)
+	}
+	if !st.Mode().IsRegular() {
+		return fileMark{}, fika.Errorf(fika.Invalid, "read "+name, "%s is not a regular file: move it away", filepath.Join(f.Path(), name))
+	}
+	return fileMark{Size: st.Size(), MTime: st.ModTime().UnixNano()}, nil
+}
+
+// same reports whether the file was not touched since.
+func (m fileMark) same(now fileMark) bool { return m.Size == now.Size && m.MTime == now.MTime }

@@ -1,0 +1,303 @@
+package folder
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"fika"
+)
+
+// EntrySource reads what the mirror is a copy of. The store implements it
+// through a small adapter in internal/app.
+type EntrySource interface {
+	// Asks lists the agent's ask conversations, oldest first.
+	Asks(context.Context) ([]AskHead, error)
+	// EntriesAfter reads the entries of one of them with seq > since, in
+	// order; at most limit (0: no bound).
+	EntriesAfter(ctx context.Context, c fika.ConversationID, since int64, limit int) ([]fika.Entry, error)
+}
+
+// AskHead is how far an ask conversation has come.
+type AskHead struct {
+	ID      fika.ConversationID
+	LastSeq int64
+	Active  bool // at most one is
+}
+
+// Mirror keeps the plain-text copy of an agent's ask conversations in its
+// folder: context.jsonl (the active one's window), transcript_archive.jsonl
+// (everything else) and transcript.md (all, for people). It is never the
+// truth: its writes are not synced, and whatever happens to them is mended by
+// the next [OpenMirror]. Its methods may be called from several goroutines.
+type Mirror struct {
+	mu     sync.Mutex
+	lock   *Lock
+	source EntrySource
+	meta   *meta
+	notes  []string
+	dirty  bool // a write failed: what the files hold is not known
+}
+
+// OpenMirror brings the mirror of the locked folder up to date. When nothing
+// happened since it was last written that takes one small read and three
+// stats. Files that were cut off or lag behind are mended; files that somebody
+// edited are set aside and named in [Mirror.Notes].
+func OpenMirror(ctx context.Context, lock *Lock, source EntrySource) (*Mirror, error) {
+	m := &Mirror{lock: lock, source: source}
+	f := lock.Folder()
+	var err error
+	if m.meta, err = f.readMeta(); err != nil {
+		return nil, err
+	}
+	if err := m.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Notes says what a person should know of: which file was set aside, and why.
+// Reading them clears them.
+func (m *Mirror) Notes() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	notes := m.notes
+	m.notes = nil
+	return notes
+}
+
+// Append adds entries that were just committed, compactions included. Entries
+// it has already are skipped; if others are missing before them, or one
+// belongs to a conversation the mirror does not know, everything is fetched
+// from the source, so the order and completeness of calls do not matter.
+// Entries of chats and tasks are ignored.
+func (m *Mirror) Append(ctx context.Context, entries ...fika.Entry) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var fresh []fika.Entry
+	next := m.meta.Seen[m.meta.Active]
+	for _, e := range entries {
+		if e.Conversation != m.meta.Active || e.Seq > next+1 {
+			return m.sync(ctx)
+		}
+		if e.Seq == next+1 {
+			fresh = append(fresh, e)
+			next++
+		}
+	}
+	if m.dirty || m.meta.Active == "" {
+		return m.sync(ctx)
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	err := m.guard(ctx, func(f Folder) error { return m.extend(ctx, f, m.meta.Active, fresh) })
+	if fika.IsKind(err, fika.Conflict) { // somebody edits a file at this moment
+		return m.sync(ctx)
+	}
+	return err
+}
+
+// Sync compares the mirror's marks with the files and the source, and mends
+// what differs.
+func (m *Mirror) Sync(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sync(ctx)
+}
+
+func (m *Mirror) sync(ctx context.Context) error {
+	return m.guard(ctx, func(f Folder) error { return m.mend(ctx, f) })
+}
+
+// guard runs a change under the lock's protection. After a failure the files
+// are not trusted until a sync has looked at all of them.
+func (m *Mirror) guard(ctx context.Context, change func(Folder) error) error {
+	if err := ctx.Err(); err != nil {
+		return fika.Wrap(fika.Interrupted, "write mirror", err)
+	}
+	if err := m.lock.Check(); err != nil {
+		return err
+	}
+	err := change(m.lock.Folder())
+	m.dirty = err != nil
+	return err
+}
+
+// extend appends fresh entries of one conversation, which follow directly on
+// what was seen of it, to the files, then notes that in the meta.
+func (m *Mirror) extend(ctx context.Context, f Folder, conv fika.ConversationID, fresh []fika.Entry) error {
+	if err := m.appendTranscript(f, fresh); err != nil {
+		return err
+	}
+	name := contextName
+	if conv != m.meta.Active {
+		name = archiveName
+	}
+	for len(fresh) > 0 {
+		n := 0
+		for n < len(fresh) && !(fresh[n].Type == fika.Compaction && name == contextName) {
+			n++
+		}
+		plain := fresh[:min(n+1, len(fresh))]
+		if err := m.appendLines(f, name, plain); err != nil {
+			return err
+		}
+		m.meta.Seen[conv] = plain[len(plain)-1].Seq
+		if n < len(fresh) {
+			if err := m.compact(ctx, f, fresh[n]); err != nil {
+				return err
+			}
+		}
+		fresh = fresh[len(plain):]
+	}
+	return f.writeMeta(m.meta)
+}
+
+func (m *Mirror) appendTranscript(f Folder, entries []fika.Entry) error {
+	var b bytes.Buffer
+	var last []byte
+	for _, e := range entries {
+		last = renderEntry(e)
+		b.Write(last)
+	}
+	return m.appendBytes(f, transcriptName, b.Bytes(), last, entries[len(entries)-1].Seq)
+}
+
+func (m *Mirror) appendLines(f Folder, name string, entries []fika.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	var last []byte
+	for _, e := range entries {
+		var err error
+		if last, err = entryLine(e); err != nil {
+			return err
+		}
+		b.Write(last)
+	}
+	return m.appendBytes(f, name, b.Bytes(), last, entries[len(entries)-1].Seq)
+}
+
+// appendBytes writes at the end of the file in one write, if the end is where
+// the mirror left it.
+func (m *Mirror) appendBytes(f Folder, name string, data, last []byte, seq int64) error {
+	op := "append to " + name
+	file, err := os.OpenFile(f.path(name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
+	if err != nil {
+		return fileError(op, f.path(name), err)
+	}
+	defer file.Close()
+	before, err := file.Stat()
+	if err != nil {
+		return fileError(op, f.path(name), err)
+	}
+	if mark := m.meta.Files[name]; before.Size() != mark.Size {
+		return fika.Errorf(fika.Conflict, op, "somebody changed the file meanwhile")
+	}
+	if _, err := file.Write(data); err != nil {
+		return fileError(op, f.path(name), err)
+	}
+	st, err := file.Stat()
+	if err != nil {
+		return fileError(op, f.path(name), err)
+	}
+	m.meta.Files[name] = fileMark{
+		LastSeq: seq, Size: st.Size(), MTime: st.ModTime().UnixNano(),
+		LastLine: hashOf(last), LastSize: int64(len(last)),
+	}
+	return nil
+}
+
+// compact moves what a compaction puts out of the window: the archive is
+// appended first, then context.jsonl is replaced. What the compaction keeps
+// may have been archived before, and an undo brings entries back; then both
+// files are made anew from the source.
+func (m *Mirror) compact(ctx context.Context, f Folder, c fika.Entry) error {
+	if c.Meta.Undo > 0 {
+		return m.rewriteJSON(ctx, f)
+	}
+	if c.Meta.UpTo <= 0 {
+		return nil
+	}
+	window, problems, err := readEntriesFile(openRegular(f.path(contextName)), contextName)
+	if err != nil {
+		return err
+	}
+	stay, kept := keeps(c), map[int64]bool{}
+	var gone, rest []fika.Entry
+	for _, e := range window {
+		if stay(e.Seq) {
+			kept[e.Seq] = true
+			rest = append(rest, e)
+		} else {
+			gone = append(gone, e)
+		}
+	}
+	for _, seq := range c.Meta.Kept {
+		if !kept[seq] {
+			return m.rewriteJSON(ctx, f)
+		}
+	}
+	if len(problems) > 0 {
+		return m.rewriteJSON(ctx, f)
+	}
+	if err := m.appendLines(f, archiveName, gone); err != nil {
+		return err
+	}
+	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
+		for _, e := range rest {
+			if err := put(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// replaceLines makes a JSON file anew from what each puts, and marks it.
+func (m *Mirror) replaceLines(f Folder, name string, each func(put func(fika.Entry) error) error) error {
+	var last []byte
+	var seq int64
+	err := swapFile(f.path(name), func(w io.Writer) error {
+		buf := newBuffer(w)
+		put := func(e fika.Entry) error {
+			var err error
+			if last, err = entryLine(e); err != nil {
+				return err
+			}
+			seq = e.Seq
+			_, err = buf.Write(last)
+			return err
+		}
+		if err := each(put); err != nil {
+			return err
+		}
+		return buf.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	mark, err := f.mark(name)
+	if err != nil {
+		return err
+	}
+	mark.LastSeq, mark.LastLine, mark.LastSize = seq, hashOf(last), int64(len(last))
+	m.meta.Files[name] = mark
+	return nil
+}
+
+// note tells the person of something that was set aside.
+func (m *Mirror) aside(f Folder, name string) error {
+	free, err := setAside(f.path(name), "edited", time.Now())
+	if err != nil {
+		return err
+	}
+	delete(m.meta.Files, name)
+	m.notes = append(m.notes, name+" of context "+string(f.Name)+" holds what fika did not write: it is kept as "+free+", and written anew")
+	return nil
+}

@@ -1,0 +1,66 @@
+package folder
+
+import (
+	_ "embed"
+	"path/filepath"
+	"strings"
+
+	"fika"
+)
+
+// Prompt names one of the home's prompts.
+type Prompt string
+
+// The prompts.
+const (
+	DefaultPrompt      Prompt = "default"      // the system prompt of a context without its own
+	CompactionPrompt   Prompt = "compaction"   // instructions for summarising
+	ContinuationPrompt Prompt = "continuation" // introduces the summary afterwards
+)
+
+var (
+	//go:embed prompts/default.md
+	defaultText string
+	//go:embed prompts/compaction.md
+	compactionText string
+	//go:embed prompts/continuation.md
+	continuationText string
+)
+
+// Prompt reads prompts/NAME.md, or gives the built-in text when there is no
+// such file or it is blank. A default prompt called chibi.md is accepted too.
+func (h Home) Prompt(p Prompt) (string, error) {
+	files := []string{string(p) + ".md"}
+	builtin := map[Prompt]string{DefaultPrompt: defaultText, CompactionPrompt: compactionText, ContinuationPrompt: continuationText}
+	text, known := builtin[p]
+	if !known {
+		return "", fika.Errorf(fika.NotFound, "read prompt", "there is no prompt %q", string(p))
+	}
+	if p == DefaultPrompt {
+		files = append(files, "chibi.md")
+	}
+	for _, name := range files {
+		t, err := readText(filepath.Join(h.PromptsDir(), name))
+		if err != nil {
+			return "", err
+		}
+		if strings.TrimSpace(t.Body) != "" {
+			return t.Body, nil
+		}
+	}
+	return text, nil
+}
+
+func (h Home) reflectionFile() string { return filepath.Join(h.PromptsDir(), "reflection.md") }
+
+// Reflection reads prompts/reflection.md, the memory all contexts share.
+func (h Home) Reflection() (Text, error) { return readText(h.reflectionFile()) }
+
+// WriteReflection replaces it, if it still is what seen says (see
+// [Folder.WriteIf]).
+func (h Home) WriteReflection(seen Hash, body string) (Text, error) {
+	if err := h.EnsureDir(h.PromptsDir()); err != nil {
+		return Text{}, err
+	}
+	return writeTextIf(h.reflectionFile(), seen, body)
+}

@@ -1,0 +1,137 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"fika"
+)
+
+// LockStatus is what the context list shows of a lock.
+type LockStatus string
+
+// The statuses. Active: held, and alive within 1.5 heartbeats. Stale: content
+// but no holder, or a holder that has been silent for longer.
+const (
+	LockFree   LockStatus = "free"
+	LockActive LockStatus = "active"
+	LockStale  LockStatus = "stale"
+)
+
+// LockState is what [Folder.Inspect] found.
+type LockState struct {
+	Status LockStatus
+	Held   bool // somebody has the flock
+	Info   LockInfo
+	Age    time.Duration // since the last heartbeat; 0 when free
+}
+
+// Inspect reads a lock without taking it; it never disturbs a holder. A
+// context without a lock file is free.
+func (f Folder) Inspect() (LockState, error) {
+	free := LockState{Status: LockFree}
+	file, err := os.Open(f.lockPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return free, nil
+	}
+	if err != nil {
+		return free, fileError("read lock", f.lockPath(), err)
+	}
+	defer file.Close()
+	info, content := readLockInfo(file)
+	if !content {
+		return free, nil
+	}
+	st := LockState{Status: LockStale, Info: info}
+	if fi, err := file.Stat(); err == nil {
+		st.Age = max(0, time.Since(fi.ModTime()))
+	}
+	switch err := flockShared(file); {
+	case err == nil:
+		_ = unflock(file)
+	case errors.Is(err, errHeld):
+		st.Held = true
+		if st.Age <= info.patience() {
+			st.Status = LockActive
+		}
+	default:
+		return st, fileError("read lock", f.lockPath(), err)
+	}
+	return st, nil
+}
+
+// UnlockOptions says how hard to try.
+type UnlockOptions struct {
+	Force bool          // also end a holder that is not silent
+	Grace time.Duration // between SIGTERM and SIGKILL; 0: 10 s
+}
+
+// Unlock ends a silent holder of the context: SIGTERM, then SIGKILL, but only
+// a process that by pid, start time and boot id is the one that wrote the
+// lock. It reports whether a process was ended; a lock without a holder needs
+// nothing. Error kinds: Locked (not silent, and no force), Denied (the holder
+// cannot be identified, or is on another machine), Failed (it does not end).
+func (f Folder) Unlock(ctx context.Context, o UnlockOptions) (bool, error) {
+	const op = "unlock"
+	st, err := f.Inspect()
+	if err != nil || !st.Held {
+		return false, err
+	}
+	if st.Status == LockActive && !o.Force {
+		return false, &fika.Error{Kind: fika.Locked, Op: op, Err: &HeldError{Name: f.Name, Info: st.Info, Age: st.Age}}
+	}
+	if host, _ := os.Hostname(); st.Info.Host != "" && st.Info.Host != host {
+		return false, fika.Errorf(fika.Denied, op, "context %q is held by process %d on %s: end it there", f.Name, st.Info.PID, st.Info.Host)
+	}
+	if st.Info.PID == os.Getpid() {
+		return false, fika.Errorf(fika.Denied, op, "context %q is held by this process itself", f.Name)
+	}
+	proc, err := os.FindProcess(max(st.Info.PID, 1)) // a handle: the pid cannot change hands any more
+	if err != nil {
+		return false, fika.Wrap(fika.Failed, op, err)
+	}
+	defer func() { _ = proc.Release() }()
+	if st.Info.PID <= 1 || st.Info.Start == 0 || !sameProcess(st.Info.process()) {
+		return false, fika.Errorf(fika.Denied, op, "context %q is held by a process that is not the one its lock names (pid %d): find it with lsof %s", f.Name, st.Info.PID, f.lockPath())
+	}
+	grace := o.Grace
+	if grace <= 0 {
+		grace = 10 * time.Second
+	}
+	for _, kill := range []func() error{
+		func() error { return terminate(proc) },
+		proc.Kill,
+	} {
+		if err := kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return false, fika.Wrap(fika.Denied, op, err)
+		}
+		gone, err := f.awaitFree(ctx, st.Info, grace)
+		if gone || err != nil {
+			return gone, err
+		}
+	}
+	return false, fika.Errorf(fika.Failed, op, "process %d does not end", st.Info.PID)
+}
+
+// awaitFree waits until the lock is no longer held by who.
+func (f Folder) awaitFree(ctx context.Context, who LockInfo, limit time.Duration) (bool, error) {
+	deadline := time.Now().Add(limit)
+	for {
+		st, err := f.Inspect()
+		if err != nil {
+			return false, err
+		}
+		if !st.Held || st.Info.process() != who.process() {
+			return true, nil
+		}
+		if time.Now().After(deadline) {
+			return false, nil
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package folder
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+
+	"fika"
+)
+
+// maxText bounds a text that goes into a prompt.
+const maxText = 4 << 20
+
+// TextKind names one of the texts of a context that a person edits.
+type TextKind string
+
+// The texts.
+const (
+	SystemPrompt TextKind = "system_prompt"
+	Summary      TextKind = "summary"
+	Todos        TextKind = "todos"
+	Goals        TextKind = "goals"
+)
+
+// TextKinds lists them all, in the order they are shown.
+func TextKinds() []TextKind { return []TextKind{SystemPrompt, Summary, Todos, Goals} }
+
+// Hash stands for the content of a file at the moment it was read. The empty
+// hash means that there was no file.
+type Hash string
+
+// Text is what a file held, and the hash to give to WriteIf.
+type Text struct {
+	Body string // valid UTF-8, without byte order mark; "" when there is no file
+	Hash Hash
+}
+
+// TextPath is where a text is kept.
+func (f Folder) TextPath(k TextKind) string { return f.path(string(k) + ".md") }
+
+// Read gives a text; a missing file is an empty Text and no error. Error
+// kinds: Invalid (too large, not a file), Storage.
+func (f Folder) Read(k TextKind) (Text, error) {
+	if err := checkKind(k); err != nil {
+		return Text{}, err
+	}
+	return readText(f.TextPath(k))
+}
+
+// Write replaces a text whatever it holds: for what a person said to write.
+func (f Folder) Write(k TextKind, body string) error {
+	if err := checkKind(k); err != nil {
+		return err
+	}
+	return replaceFile(f.TextPath(k), []byte(body))
+}
+
+// WriteIf replaces a text if the file still is what seen says, so that
+// nothing a person wrote meanwhile is overwritten unread. It returns the text
+// as written. Error kind Conflict: somebody changed it; read it again.
+func (f Folder) WriteIf(k TextKind, seen Hash, body string) (Text, error) {
+	if err := checkKind(k); err != nil {
+		return Text{}, err
+	}
+	return writeTextIf(f.TextPath(k), seen, body)
+}
+
+func checkKind(k TextKind) error {
+	switch k {
+	case SystemPrompt, Summary, Todos, Goals:
+		return nil
+	}
+	return fika.Errorf(fika.Invalid, "text", "there is no text %q in a context", string(k))
+}
+
+func readText(path string) (Text, error) {
+	data, err := readCapped(path, maxText)
+	if err != nil || data == nil {
+		return Text{}, err
+	}
+	body := bytes.TrimPrefix(data, []byte("\ufeff"))
+	return Text{Body: strings.ToValidUTF8(string(body), "\ufffd"), Hash: Hash(hashOf(data))}, nil
+}
+
+func writeTextIf(path string, seen Hash, body string) (Text, error) {
+	if len(body) > maxText {
+		return Text{}, tooLarge(path, int64(len(body)), maxText)
+	}
+	now, err := readText(path)
+	if err != nil {
+		return Text{}, err
+	}
+	next := Text{Body: body, Hash: Hash(hashOf([]byte(body)))}
+	if now.Hash == next.Hash {
+		return next, nil
+	}
+	if now.Hash != seen {
+		return now, fika.Errorf(fika.Conflict, "write "+filepath.Base(path), "%s was changed meanwhile: read it again and apply the change to what it says now", path)
+	}
+	return next, replaceFile(path, []byte(body))
+}

@@ -1,0 +1,116 @@
+package folder
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"fika"
+)
+
+// longResult is how much of a tool's output the transcript for people shows;
+// the JSON files hold all of it.
+const longResult = 4000
+
+// WriteTranscript writes entries for people: Markdown, each entry headed by
+// its [SPEAKER]. It is deterministic, and has neither terminal escapes nor
+// other control characters.
+func WriteTranscript(w io.Writer, entries []fika.Entry) error {
+	for _, e := range entries {
+		if _, err := w.Write(renderEntry(e)); err != nil {
+			return fika.Wrap(fika.Storage, "write transcript", err)
+		}
+	}
+	return nil
+}
+
+// renderEntry is one entry of transcript.md, with a blank line after it. The
+// mirror recognises its own writing by it: changing it makes doctor report
+// every older transcript.
+func renderEntry(e fika.Entry) []byte {
+	var b bytes.Buffer
+	at := e.At.UTC().Format("2006-01-02 15:04:05Z")
+	from := oneLine(e.From)
+	switch e.Type {
+	case fika.ToolCall:
+		fmt.Fprintf(&b, "### [%s] → %s · %s\n\n", from, oneLine(e.To), at)
+		fence(&b, "json", readableJSON(e.Content), 0)
+	case fika.ToolResult:
+		mark := ""
+		if e.Meta.IsError {
+			mark = " (error)"
+		}
+		fmt.Fprintf(&b, "### [%s]%s · %s\n\n", from, mark, at)
+		fence(&b, "", e.Content, longResult)
+	case fika.Compaction:
+		fmt.Fprintf(&b, "---\n\n## [%s] compacted · %s\n\n", from, at)
+		paragraph(&b, e.Content)
+	case fika.Notice:
+		fmt.Fprintf(&b, "> **[%s]** %s · %s\n\n", from, strings.ReplaceAll(clean(e.Content), "\n", "\n> "), at)
+	default:
+		fmt.Fprintf(&b, "## [%s] · %s\n\n", from, at)
+		paragraph(&b, e.Content)
+	}
+	return b.Bytes()
+}
+
+func paragraph(b *bytes.Buffer, text string) {
+	if text = strings.TrimRight(clean(text), "\n"); text != "" {
+		b.WriteString(text)
+		b.WriteString("\n\n")
+	}
+}
+
+// fence writes text between fences longer than any it contains.
+func fence(b *bytes.Buffer, lang, text string, limit int) {
+	text = strings.TrimRight(clean(text), "\n")
+	if text == "" {
+		b.WriteString("(nothing)\n\n")
+		return
+	}
+	rest := 0
+	if limit > 0 && len(text) > limit {
+		cut := strings.ToValidUTF8(text[:limit], "")
+		text, rest = cut, len(text)-len(cut)
+	}
+	ticks := "```"
+	for strings.Contains(text, ticks) {
+		ticks += "`"
+	}
+	fmt.Fprintf(b, "%s%s\n%s\n%s\n\n", ticks, lang, text, ticks)
+	if rest > 0 {
+		fmt.Fprintf(b, "(%d more bytes in the JSON transcript)\n\n", rest)
+	}
+}
+
+func readableJSON(args string) string {
+	var b bytes.Buffer
+	if len(args) < 1<<20 && json.Indent(&b, []byte(args), "", "  ") == nil {
+		return b.String()
+	}
+	return args
+}
+
+// clean drops what could drive a terminal: control characters besides newline
+// and tab, and bidirectional overrides. Carriage returns become newlines.
+func clean(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r':
+			return '\n'
+		case unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(clean(s)), " ")
+}

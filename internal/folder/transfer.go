@@ -1,0 +1,313 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fika"
+)
+
+// Content is what a context folder from anywhere holds: enough to make the
+// context again.
+type Content struct {
+	CreatedAt time.Time
+	Archived  []fika.Entry // compacted away, in order
+	Window    []fika.Entry // still in the conversation, in order
+	Texts     map[TextKind]string
+	Local     []byte    // local.toml as it is; nil: none
+	Problems  []Problem // lines that could not be understood
+	Sources   []string  // the files that entries were read from
+}
+
+// Export writes a self-contained copy of the context into the new folder dst:
+// the entries as a mirror, and the texts and local.toml as they are. Entries
+// are those of the agent's ask conversations, oldest conversation first; the
+// last one's window becomes context.jsonl. The copy appears whole or not at
+// all. Conflict if dst exists and is not an empty folder.
+func (f Folder) Export(dst string, entries []fika.Entry) (err error) {
+	const op = "export context"
+	if there, err := os.ReadDir(dst); err == nil && len(there) > 0 {
+		return fika.Errorf(fika.Conflict, op, "%s exists already and is not empty", dst)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fileError(op, dst, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), dirMode); err != nil {
+		return fileError(op, dst, err)
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dst), ".export-*")
+	if err != nil {
+		return fileError(op, dst, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(tmp)
+		}
+	}()
+	if err := f.exportInto(tmp, entries); err != nil {
+		return err
+	}
+	return fileError(op, dst, os.Rename(tmp, dst))
+}
+
+func (f Folder) exportInto(dir string, entries []fika.Entry) error {
+	archived, window := splitAsks(entries)
+	parts := []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{archiveName, func(w io.Writer) error { return WriteEntries(w, archived) }},
+		{contextName, func(w io.Writer) error { return WriteEntries(w, window) }},
+		{transcriptName, func(w io.Writer) error { return WriteTranscript(w, entries) }},
+	}
+	for _, p := range parts {
+		if err := swapFile(filepath.Join(dir, p.name), func(w io.Writer) error {
+			buf := newBuffer(w)
+			if err := p.write(buf); err != nil {
+				return err
+			}
+			return buf.Flush()
+		}); err != nil {
+			return err
+		}
+	}
+	for _, name := range editedFiles() {
+		data, err := readCapped(f.path(name), maxText)
+		if err != nil {
+			return err
+		}
+		if data == nil {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, fileMode); err != nil {
+			return fileError("export context", name, err)
+		}
+	}
+	old, err := f.readMeta()
+	if err != nil {
+		return err
+	}
+	return writeMetaIn(dir, newMeta(old.CreatedAt))
+}
+
+// editedFiles are what a person edits in a context.
+func editedFiles() []string {
+	names := []string{"local.toml"}
+	for _, k := range TextKinds() {
+		names = append(names, string(k)+".md")
+	}
+	return names
+}
+
+// splitAsks divides the entries of several conversations: all but the last
+// conversation's window is archived.
+func splitAsks(entries []fika.Entry) (archived, window []fika.Entry) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	last := entries[len(entries)-1].Conversation
+	var active []fika.Entry
+	for _, e := range entries {
+		if e.Conversation == last {
+			active = append(active, e)
+		} else {
+			archived = append(archived, e)
+		}
+	}
+	out, window := SplitWindow(active)
+	return append(archived, out...), window
+}
+
+// ReadFolder reads a context folder from anywhere: one that fika exported or
+// mirrored, or chibi's, old (transcript.jsonl, transcript.txt) and new
+// (transcript/). Nothing outside path is read, whatever links it holds.
+// Entries that are in several files are given once. Seqs and conversations are
+// the foreign ones: the importer gives its own. Error kinds: NotFound, Invalid
+// (a text or file too large), Storage.
+func ReadFolder(path string) (Content, error) {
+	const op = "read context folder"
+	c := Content{Texts: map[TextKind]string{}}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return c, fileError(op, path, err)
+	}
+	defer root.Close()
+	seen := map[fika.EntryID]bool{}
+	if c.Window, err = c.entries(root, contextName, seen); err != nil {
+		return c, err
+	}
+	older, err := olderFiles(root)
+	if err != nil {
+		return c, fileError(op, path, err)
+	}
+	for _, name := range older {
+		entries, err := c.entries(root, name, seen)
+		if err != nil {
+			return c, err
+		}
+		c.Archived = append(c.Archived, entries...)
+	}
+	if len(c.Sources) == 0 {
+		if err := c.plainTranscript(root); err != nil {
+			return c, err
+		}
+	}
+	for _, k := range TextKinds() {
+		data, err := readInRoot(root, string(k)+".md")
+		if err != nil {
+			return c, err
+		}
+		if data != nil {
+			c.Texts[k] = strings.ToValidUTF8(strings.TrimPrefix(string(data), "\ufeff"), "\ufffd")
+		}
+	}
+	if c.Local, err = readInRoot(root, "local.toml"); err != nil {
+		return c, err
+	}
+	m := newMeta(time.Now())
+	if data, err := readInRoot(root, metaName); err == nil && m.parse(data) {
+		c.CreatedAt = m.CreatedAt
+	}
+	return c, nil
+}
+
+// olderFiles names the files with archived entries, oldest first: the archive,
+// chibi's partitions by name, which begins with their time, and its active
+// partition last.
+func olderFiles(root *os.Root) ([]string, error) {
+	names := []string{archiveName, "transcript.jsonl"}
+	parts, err := fs.Glob(root.FS(), "transcript/partitions/*.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	return append(append(names, parts...), "transcript/active.jsonl"), nil
+}
+
+// entries reads one JSON Lines file, leaving out ids that were read already.
+func (c *Content) entries(root *os.Root, name string, seen map[fika.EntryID]bool) ([]fika.Entry, error) {
+	file, err := openInRoot(root, name)
+	if file == nil || err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	all, problems, err := ReadEntries(file)
+	for i := range problems {
+		problems[i].File = name
+	}
+	c.Problems = append(c.Problems, problems...)
+	c.Sources = append(c.Sources, name)
+	fresh := all[:0]
+	for _, e := range all {
+		if !seen[e.ID] {
+			seen[e.ID] = true
+			fresh = append(fresh, e)
+		}
+	}
+	return fresh, err
+}
+
+// plainTranscript reads transcript.txt, lines headed by "[SPEAKER]: ", when
+// there is nothing better.
+func (c *Content) plainTranscript(root *os.Root) error {
+	const name = "transcript.txt"
+	file, err := openInRoot(root, name)
+	if file == nil || err != nil {
+		return err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return fileError("read "+name, name, err)
+	}
+	var cur *fika.Entry
+	for lines := newLineReader(file); ; {
+		l, err := lines.raw()
+		if err != nil && err != io.EOF {
+			return fileError("read "+name, name, err)
+		}
+		speaker, text, headed := strings.Cut(string(l.data), "]: ")
+		headed = headed && strings.HasPrefix(speaker, "[") && len(speaker) < 64
+		if (err == io.EOF || headed) && cur != nil {
+			cur.Content = strings.Trim(cur.Content, "\r\n")
+			c.Archived = append(c.Archived, *cur)
+			cur = nil
+		}
+		if err == io.EOF {
+			break
+		}
+		if headed {
+			from := strings.ToLower(strings.TrimPrefix(speaker, "["))
+			cur = &fika.Entry{ID: fika.EntryID("line-" + hashOf([]byte(string(l.data)+st.ModTime().String()+string(rune(l.n))))), At: st.ModTime().UTC(), From: from, Type: fika.Message, Content: text}
+			continue
+		}
+		if cur != nil {
+			cur.Content += string(l.data)
+		}
+	}
+	c.Sources = append(c.Sources, name)
+	return nil
+}
+
+// openInRoot opens a regular file below root; a missing one is nil, nil.
+func openInRoot(root *os.Root, name string) (*os.File, error) {
+	st, err := root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fileError("read "+name, filepath.Join(root.Name(), name), err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fika.Errorf(fika.Invalid, "read "+name, "%s is not a regular file", filepath.Join(root.Name(), name))
+	}
+	file, err := root.Open(name)
+	return file, fileError("read "+name, filepath.Join(root.Name(), name), err)
+}
+
+// readInRoot reads a small file below root; a missing one is nil.
+func readInRoot(root *os.Root, name string) ([]byte, error) {
+	file, err := openInRoot(root, name)
+	if file == nil || err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxText+1))
+	if err != nil {
+		return nil, fileError("read "+name, filepath.Join(root.Name(), name), err)
+	}
+	if len(data) > maxText {
+		return nil, tooLarge(filepath.Join(root.Name(), name), int64(len(data)), maxText)
+	}
+	return data, nil
+}
+
+// Adoptable reports whether the folder came from elsewhere: it holds entries,
+// and what its meta says it mirrors is none of the source's conversations. The
+// caller then imports what [ReadFolder] gives before it opens the mirror,
+// which would otherwise set the files aside.
+func (f Folder) Adoptable(ctx context.Context, source EntrySource) (bool, error) {
+	m, err := f.readMeta()
+	if err != nil {
+		return false, err
+	}
+	heads, err := source.Asks(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, h := range heads {
+		if _, ok := m.Seen[h.ID]; ok {
+			return false, nil
+		}
+	}
+	for _, name := range []string{contextName, archiveName, "transcript.jsonl", "transcript/active.jsonl", "transcript.txt"} {
+		if st, err := os.Stat(f.path(name)); err == nil && st.Mode().IsRegular() && st.Size() > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,44 @@
+package folder
+
+import "fika"
+
+// SplitWindow divides the entries of one conversation, in order, into those
+// that its last compaction put out of the window and those in it. Both keep
+// their order. A compaction that a later one has undone does not count.
+func SplitWindow(entries []fika.Entry) (archived, window []fika.Entry) {
+	in := inWindow(entries)
+	for _, e := range entries {
+		if in(e.Seq) {
+			window = append(window, e)
+		} else {
+			archived = append(archived, e)
+		}
+	}
+	return archived, window
+}
+
+// inWindow gives the rule by which seqs are in the window after the last
+// compaction among entries that holds.
+func inWindow(entries []fika.Entry) func(seq int64) bool {
+	undone := map[int64]bool{}
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := entries[i]
+		switch {
+		case e.Type != fika.Compaction || undone[e.Seq]:
+		case e.Meta.Undo > 0:
+			undone[e.Meta.Undo] = true
+		case e.Meta.UpTo > 0:
+			return keeps(e)
+		}
+	}
+	return func(int64) bool { return true }
+}
+
+// keeps is what one compaction leaves in the window.
+func keeps(c fika.Entry) func(seq int64) bool {
+	kept := make(map[int64]bool, len(c.Meta.Kept))
+	for _, seq := range c.Meta.Kept {
+		kept[seq] = true
+	}
+	return func(seq int64) bool { return seq > c.Meta.UpTo || kept[seq] }
+}
