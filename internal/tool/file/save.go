@@ -1,0 +1,164 @@
+package file
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"fika/internal/tool"
+)
+
+const (
+	tempPrefix = ".fika-"
+	tempSuffix = ".tmp"
+	absent     = "absent"
+	irregular  = "irregular" // a directory, a device: nothing these tools change
+)
+
+func isTemp(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+}
+
+// tempName is the same for each attempt at one step, so that the next one
+// finds what an interrupted one left.
+func tempName(step, rel string) string {
+	if step == "" {
+		return tempPrefix + rand.Text() + tempSuffix
+	}
+	sum := sha256.Sum256([]byte(step + "\x00" + rel))
+	return tempPrefix + hex.EncodeToString(sum[:10]) + tempSuffix
+}
+
+// save puts content at p.rel: a temporary file in the same directory, synced,
+// given the mode and owner of old, renamed over it. A reader sees the old file
+// or the new one, never a part. Without replace, what has come there meanwhile
+// is left and fs.ErrExist returned.
+func (p place) save(step string, content []byte, old fs.FileInfo, replace bool) error {
+	// Held open, so that nobody can put another directory in the parent's place
+	// between the steps below.
+	dir, err := p.root.OpenRoot(filepath.Dir(p.rel))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name, temp := filepath.Base(p.rel), tempName(step, p.rel)
+	if err := dir.Remove(temp); err != nil && !isMissing(err) {
+		return err
+	}
+	if err := writeTemp(dir, temp, content, old); err != nil {
+		_ = dir.Remove(temp)
+		return err
+	}
+	if err := install(dir, temp, name, replace); err != nil {
+		_ = dir.Remove(temp)
+		return err
+	}
+	return syncDir(dir)
+}
+
+func writeTemp(dir *os.Root, temp string, content []byte, old fs.FileInfo) error {
+	mode := fs.FileMode(0o666) // less the umask: a new file
+	if old != nil {
+		mode = 0o600 // until it has the old one's
+	}
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil && old != nil {
+		keepOwner(f, old)
+		err = f.Chmod(old.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// install gives the temporary file its name. A hard link fails when the name
+// is taken, which a rename would not.
+func install(dir *os.Root, temp, name string, replace bool) error {
+	if replace {
+		return dir.Rename(temp, name)
+	}
+	err := dir.Link(temp, name)
+	switch {
+	case err == nil:
+		return dir.Remove(temp)
+	case errors.Is(err, fs.ErrExist):
+		return fs.ErrExist
+	}
+	// A file system without hard links: look, then rename.
+	if _, err := dir.Lstat(name); !isMissing(err) {
+		return fs.ErrExist
+	}
+	return dir.Rename(temp, name)
+}
+
+// syncDir makes the new name durable where directories can be synced.
+func syncDir(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	_ = f.Close()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// hash tells the state of a target: the SHA-256 of its content, or absent.
+// A temporary file of the same step is of no use any more and is removed.
+func hash(ctx context.Context, c tool.Call, path string) (string, error) {
+	p, err := enter(c, path)
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	if p.rel, err = p.target(path); err != nil {
+		return "", err
+	}
+	if c.Step != "" {
+		_ = p.root.Remove(filepath.Join(filepath.Dir(p.rel), tempName(c.Step, p.rel)))
+	}
+	f, err := p.root.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if isMissing(err) || errors.Is(err, syscall.ENOTDIR) {
+		return absent, nil
+	}
+	if err != nil {
+		return "", explain(path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return irregular, nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, reader{ctx, f}); err != nil {
+		return "", explain(path, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(p)
+}

@@ -1,0 +1,126 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"fika"
+	"fika/internal/tool"
+)
+
+// Options bound what the tools read and write; zero fields take the defaults.
+type Options struct {
+	ReadBytes int   // of one read's text: 28 KiB, below the default limit of results
+	ReadLines int   // of one read that names no limit: 2000
+	Entries   int   // of one list: 1000
+	Visits    int   // directory entries looked at by one list: 200,000
+	EditSize  int64 // of a file that edit and create take: 16 MiB
+}
+
+func (o Options) orDefault() Options {
+	set := func(v *int, def int) {
+		if *v <= 0 {
+			*v = def
+		}
+	}
+	set(&o.ReadBytes, 28<<10)
+	set(&o.ReadLines, 2000)
+	set(&o.Entries, 1000)
+	set(&o.Visits, 200_000)
+	if o.EditSize <= 0 {
+		o.EditSize = 16 << 20
+	}
+	return o
+}
+
+// Tools makes read, list, edit and create.
+func Tools(o Options) []tool.Tool {
+	o = o.orDefault()
+	return []tool.Tool{&Read{o}, &List{o}, &Edit{o}, &Create{o}}
+}
+
+// Read shows the lines of a text file.
+type Read struct{ opts Options }
+
+// List shows a directory, or what a pattern matches.
+type List struct{ opts Options }
+
+// Edit replaces text in a file.
+type Edit struct{ opts Options }
+
+// Create writes a whole file.
+type Create struct{ opts Options }
+
+var (
+	_ tool.Tool     = (*Read)(nil)
+	_ tool.Tool     = (*List)(nil)
+	_ tool.Tool     = (*Edit)(nil)
+	_ tool.Tool     = (*Create)(nil)
+	_ tool.Verifier = (*Edit)(nil)
+	_ tool.Verifier = (*Create)(nil)
+)
+
+// Spec implements [tool.Tool].
+func (*Read) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "read",
+		Description: "Show lines of a text file.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},` +
+			`"limit":{"type":"integer","minimum":1},"numbers":{"type":"boolean"}},"required":["path"]}`),
+		Effect: fika.Pure,
+	}
+}
+
+// Spec implements [tool.Tool].
+func (*List) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "list",
+		Description: "List a directory or a glob (**/*.go).",
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
+		Effect:      fika.Pure,
+	}
+}
+
+// Spec implements [tool.Tool].
+func (*Edit) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "edit",
+		Description: "Replace exact text that occurs once in a file.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},` +
+			`"new":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["path","old","new"]}`),
+		Effect: fika.Verifiable,
+	}
+}
+
+// Spec implements [tool.Tool].
+func (*Create) Spec() tool.Spec {
+	return tool.Spec{
+		Name:        "create",
+		Description: "Write a file; makes directories.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},` +
+			`"overwrite":{"type":"boolean"}},"required":["path","content"]}`),
+		Effect: fika.Verifiable,
+	}
+}
+
+// refuse makes the result of a call that failed; an ended context is an error.
+func refuse(ctx context.Context, path string, err error) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, fika.Wrap(fika.Interrupted, "file", context.Cause(ctx))
+	}
+	r := tool.Refusal(err)
+	r.File = path
+	return r, nil
+}
+
+// shown is a name as one line of text: quoted when it has something in it
+// that is not to be printed.
+func shown(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 || strings.ContainsRune(name, '\uFFFD') {
+		return strconv.Quote(name)
+	}
+	return name
+}

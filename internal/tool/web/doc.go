@@ -1,0 +1,11 @@
+// Package web is the fetch tool: one GET of a public page, as text.
+//
+// It is not a browser and not a way into the machine or its network: a name is
+// resolved first, every address that is not public is refused, and the
+// connection goes to the very address that was checked; each redirect is
+// checked again. No proxy, no cookies, no credentials.
+//
+// Read first: [New], [Options], [Public]. A [Tool] keeps no connection open
+// and owns no goroutine between calls. What the server or the network refuses
+// is a result with IsError.
+package web
