@@ -1,0 +1,119 @@
+package plugin
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+)
+
+// cacheVersion changes when the meaning of what is cached does.
+const cacheVersion = 1
+
+// failureLife is how long a plugin that let fika wait for its schema is left
+// alone. Failures that cost no time are not remembered.
+const failureLife = 10 * time.Minute
+
+// cache remembers schemas by path, size, time and mode. It is derived: a file
+// that is missing or broken is an empty cache.
+type cache struct {
+	path string
+
+	mu      sync.Mutex // of what follows
+	entries map[string]cached
+	changed bool
+}
+
+type cached struct {
+	stamp
+	Schema   *schema `json:"schema,omitempty"`
+	Failure  string  `json:"failure,omitempty"`
+	FailedAt int64   `json:"failed_at,omitempty"` // Unix milliseconds
+}
+
+type cacheFile struct {
+	Version int               `json:"version"`
+	Plugins map[string]cached `json:"plugins"` // by path
+}
+
+func openCache(path string) *cache {
+	c := &cache{path: path, entries: map[string]cached{}}
+	if path == "" {
+		return c
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return c
+	}
+	var f cacheFile
+	if json.Unmarshal(raw, &f) == nil && f.Version == cacheVersion && f.Plugins != nil {
+		c.entries = f.Plugins
+	}
+	return c
+}
+
+// find gives what is remembered of f as it is now: a schema, a failure, or
+// neither.
+func (c *cache) find(f *file) (*schema, error) {
+	c.mu.Lock()
+	e, ok := c.entries[f.Path]
+	c.mu.Unlock()
+	switch {
+	case !ok || e.stamp != f.stamp:
+		return nil, nil
+	case e.Schema != nil:
+		return e.Schema, nil
+	case e.Failure != "" && time.Since(time.UnixMilli(e.FailedAt)).Abs() < failureLife:
+		return nil, fika.Errorf(fika.Failed, "plugin "+f.Name, "left out because of what it did at %s: %s; \"fika plugin check %s\" tries it again",
+			time.UnixMilli(e.FailedAt).Format(time.TimeOnly), e.Failure, f.Name)
+	}
+	return nil, nil
+}
+
+func (c *cache) put(f *file, s *schema) { c.set(f.Path, cached{stamp: f.stamp, Schema: s}) }
+
+// fail remembers a failure that cost time.
+func (c *cache) fail(f *file, err error) {
+	if fika.IsKind(err, fika.Limit) {
+		c.set(f.Path, cached{stamp: f.stamp, Failure: err.Error(), FailedAt: time.Now().UnixMilli()})
+	}
+}
+
+func (c *cache) set(path string, e cached) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries[path] = e
+	c.changed = true
+}
+
+// save writes the cache if it changed, without what is no longer in dir.
+func (c *cache) save(dir string, found []*file) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	here := make(map[string]bool, len(found))
+	for _, f := range found {
+		here[f.Path] = true
+	}
+	for path := range c.entries {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && !here[path] {
+			delete(c.entries, path)
+			c.changed = true
+		}
+	}
+	if c.path == "" || !c.changed {
+		return nil
+	}
+	raw, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: c.entries})
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(c.path), 0o700)
+	}
+	if err == nil {
+		err = renameio.WriteFile(c.path, raw, 0o600)
+	}
+	return fika.Wrap(fika.Storage, "save the plugin cache", err)
+}

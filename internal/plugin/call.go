@@ -1,0 +1,123 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/tool"
+)
+
+// pluginTool is one tool of a plugin.
+type pluginTool struct {
+	plugins *Plugins
+	file    *file
+	spec    tool.Spec
+}
+
+func (t toolDecl) spec() tool.Spec {
+	return tool.Spec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Effect: t.Effect, Timeout: t.Timeout}
+}
+
+// spec is what the plugin declares, with the timeout that will hold: the
+// person's, else the plugin's, else the default.
+func (p *Plugins) spec(f *file, t toolDecl) tool.Spec {
+	s := t.spec()
+	s.Timeout = orElse(p.settings(f).Timeout, orElse(s.Timeout, p.opts.Timeout))
+	return s
+}
+
+func (t *pluginTool) Spec() tool.Spec { return t.spec }
+
+// Call runs the plugin with the arguments in its environment.
+func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	p := t.plugins
+	if len(c.Args) == 0 {
+		c.Args = []byte("{}")
+	}
+	l := launch{
+		file: t.file, env: p.callEnv(t, c), dir: c.Workspace, step: c.Step, timeout: t.spec.Timeout,
+		limits: p.opts.Limits, started: c.Started, told: c.Progress, stdin: c.Stdin,
+	}
+	if l.dir == "" {
+		l.dir = p.opts.Workspace
+	}
+	if p.person != nil && t.spec.Effect != fika.Pure { // pure calls run side by side: they cannot share a terminal
+		loan, err := p.person.lend(ctx)
+		if err != nil {
+			l.env.close()
+			return tool.Result{}, fika.Wrap(fika.Interrupted, "plugin "+t.file.Name, err)
+		}
+		defer loan.close()
+		l.stdin = loan
+	}
+	if l.stdin != nil {
+		l.env.set("FIKA_INTERACTIVE", "1")
+	}
+	e, err := p.run(ctx, l)
+	return t.result(e, err)
+}
+
+// callEnv is the environment of a tool call.
+func (p *Plugins) callEnv(t *pluginTool, c tool.Call) *environment {
+	e := p.environmentOf(t.file)
+	e.set("FIKA_TOOL_NAME", t.spec.Name)
+	e.set("CHIBI_TOOL_NAME", t.spec.Name)
+	e.setJSON("TOOL_ARGS", c.Args)
+	if len(c.Args) <= maxEnv {
+		e.setPlain("FIKA_ARG_", c.Args, maxEnv)
+	}
+	e.setWho(p, c.Context, string(c.Agent), c.Username, c.Workspace)
+	return e
+}
+
+// setWho says in whose name the process runs.
+func (e *environment) setWho(p *Plugins, folder, agent, username, workspace string) {
+	pick := func(v, def string) string {
+		if v == "" {
+			return def
+		}
+		return v
+	}
+	e.setIf("FIKA_CONTEXT", pick(folder, p.opts.Context))
+	e.setIf("FIKA_AGENT", pick(agent, string(p.opts.Agent)))
+	e.setIf("FIKA_USERNAME", pick(username, p.opts.Username))
+	e.setIf("FIKA_WORKSPACE", pick(workspace, p.opts.Workspace))
+}
+
+// result turns how a call went into what the model reads.
+func (t *pluginTool) result(e ended, err error) (tool.Result, error) {
+	out := e.exit.Output
+	r := tool.Result{Text: strings.TrimRight(out.Text, "\n"), Spool: out.Spool}
+	switch {
+	case e.timedOut:
+		r.Text = join(fmt.Sprintf("%s was stopped after %s: it took too long", t.spec.Name, t.spec.Timeout.Round(time.Millisecond)), r.Text)
+		r.IsError, r.Unknown = true, t.spec.Effect != fika.Pure
+		return r, nil
+	case fika.IsKind(err, fika.Interrupted):
+		return r, err
+	case err != nil:
+		return tool.Refusal(err), nil
+	case e.exit.Code != 0:
+		r.IsError = true
+		r.Text = join(t.spec.Name+" failed: "+e.why(), r.Text)
+		if !e.asked {
+			r.Text = join(r.Text, "(Nobody was at a terminal, so it could not ask a person anything.)")
+		}
+	case r.Text == "":
+		r.Text = "(no output)"
+	}
+	return r, nil
+}
+
+func join(parts ...string) string {
+	kept := parts[:0:0]
+	for _, s := range parts {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return strings.Join(kept, "\n")
+}

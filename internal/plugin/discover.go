@@ -1,0 +1,190 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"fika"
+	"fika/internal/hook"
+)
+
+// file is one plugin: an executable and what it says of itself.
+type file struct {
+	Name string // of the plugin: the file's name without its extension
+	Path string
+
+	file   string // the file's name, or its folder's
+	stamp  stamp
+	schema *schema    // nil: it did not describe itself
+	tools  []toolDecl // of the schema, those in use
+}
+
+// stamp tells whether a file is the one it was.
+type stamp struct {
+	Size  int64       `json:"size"`
+	MTime int64       `json:"mtime"` // nanoseconds
+	Mode  fs.FileMode `json:"mode"`
+}
+
+func (f *file) info() Info {
+	i := Info{Name: f.Name, Path: f.Path}
+	if f.schema == nil {
+		return i
+	}
+	i.Hooks, i.Block, i.Env = f.schema.Hooks, f.schema.Block, f.schema.Env
+	for _, t := range f.schema.Tools {
+		i.Tools = append(i.Tools, t.Name)
+	}
+	return i
+}
+
+// hears reports whether the plugin has a hook at the point.
+func (f *file) hears(point hook.Point) bool {
+	for _, h := range f.schema.Hooks {
+		if h == point {
+			return true
+		}
+	}
+	return false
+}
+
+// discover lists the executables of the folder, by file name.
+func (p *Plugins) discover() ([]*file, error) {
+	if p.opts.Dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(p.opts.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fika.Wrap(fika.Storage, "open plugins", err)
+	}
+	var found []*file
+	for _, e := range entries {
+		if ignored(e.Name()) {
+			continue
+		}
+		f, err := inspect(p.opts.Dir, filepath.Join(p.opts.Dir, e.Name()), e.Type())
+		switch {
+		case err != nil:
+			p.report(pluginName(e.Name()), err)
+		case f != nil && !p.settings(f).Disabled:
+			found = append(found, f)
+		}
+	}
+	return found, nil
+}
+
+// ignored reports whether a name in the folder is no plugin by its name: one
+// switched off, a hidden file, or an editor's copy.
+func ignored(name string) bool {
+	return strings.HasSuffix(name, ".disabled") || strings.HasPrefix(name, ".") ||
+		strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~")
+}
+
+func pluginName(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
+
+// inspect looks at one path of the folder dir. nil without an error: it is
+// something else than a plugin, which is fine.
+func inspect(dir, path string, kind fs.FileMode) (*file, error) {
+	base := filepath.Base(path)
+	op := "plugin " + base
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		path = filepath.Join(path, base)
+		if info, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(path); err != nil {
+				return nil, nil // a folder that belongs to something else
+			}
+		}
+		kind |= fs.ModeSymlink // its file may be a link
+	}
+	if err != nil {
+		return nil, fika.Wrap(fika.Invalid, op, err)
+	}
+	if kind&fs.ModeSymlink != 0 {
+		if err := staysIn(dir, path); err != nil {
+			return nil, fika.Wrap(fika.Denied, op, err)
+		}
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fika.Errorf(fika.Invalid, op, "%s is not a regular file", path)
+	}
+	if info.Mode()&0o111 == 0 {
+		if isScript(path) {
+			return nil, fika.Errorf(fika.Invalid, op, "it is not executable: run chmod +x %s, or rename it to %s.disabled", path, base)
+		}
+		return nil, nil // notes, data
+	}
+	return &file{
+		Name: pluginName(base), Path: path, file: base,
+		stamp: stamp{info.Size(), info.ModTime().UnixNano(), info.Mode()},
+	}, nil
+}
+
+// staysIn refuses a path that links lead out of dir.
+func staysIn(dir, path string) error {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(root, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return fika.Errorf(fika.Denied, "", "%s links to %s, which is outside the plugins folder: copy it instead", path, real)
+	}
+	return nil
+}
+
+func isScript(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var two [2]byte
+	_, err = io.ReadFull(f, two[:])
+	return err == nil && string(two[:]) == "#!"
+}
+
+// describe gives each file its schema: from the cache, else by asking it, a
+// few at a time.
+func (p *Plugins) describe(ctx context.Context, c *cache, found []*file) {
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 4)
+	for _, f := range found {
+		if known, failure := c.find(f); known != nil {
+			f.schema = known
+			continue
+		} else if failure != nil {
+			p.report(f.Name, failure)
+			continue
+		}
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			s, err := p.ask(ctx, f, p.opts.SchemaTimeout)
+			if err != nil {
+				p.report(f.Name, err)
+				c.fail(f, err)
+				return
+			}
+			for _, note := range s.Notes {
+				p.report(f.Name, fika.Errorf(fika.Invalid, "plugin "+f.Name, "%s", note))
+			}
+			f.schema = s
+			c.put(f, s)
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,205 @@
+package plugin
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fika"
+)
+
+// maxEnv bounds the JSON that is given in a variable: systems refuse more than
+// 128 KiB in one. What is larger is in a file.
+const maxEnv = 64 << 10
+
+// Env documents the variables a plugin is given beside the allow-list: name
+// and meaning.
+func Env() [][2]string {
+	return [][2]string{
+		{"FIKA_TOOL_NAME, CHIBI_TOOL_NAME", "of a call: which tool"},
+		{"FIKA_TOOL_ARGS, CHIBI_TOOL_ARGS", "of a call: its arguments, a JSON object"},
+		{"FIKA_TOOL_ARGS_FILE", "of a call: the file that holds them when they are larger than 64 KiB; the plain variables are left out then"},
+		{"FIKA_ARG_name", "of a call, and of the tool hooks: each argument that is a text, number or truth value"},
+		{"FIKA_HOOK, CHIBI_HOOK", "of a hook: which one"},
+		{"FIKA_HOOK_DATA, CHIBI_HOOK_DATA", "of a hook: its data, a JSON object"},
+		{"FIKA_HOOK_DATA_FILE", "of a hook: the file that holds it when it is larger than 64 KiB"},
+		{"FIKA_HOOK_name", "of a hook: each value of the data that is a text, number or truth value"},
+		{"FIKA_CONTEXT, FIKA_AGENT", "in whose name it runs"},
+		{"FIKA_USERNAME", "what the person is called"},
+		{"FIKA_WORKSPACE", "the folder to work in; also the working folder"},
+		{"FIKA_HOME, CHIBI_HOME", "the home folder"},
+		{"FIKA_BIN", "the fika program"},
+		{"FIKA_INTERACTIVE", "1 when a person is at the terminal that stdin is; else unset, and stdin is empty"},
+		{"FIKA_VERBOSE, CHIBI_VERBOSE", "1 when -v was given"},
+		{"FIKA_DEPTH", "how many fikas are around: 1, or more when fika was started by a plugin"},
+		{"FIKA_STEP", "of a call: its mark, request/n; a program that is left running with it is ended with the call when that is cancelled"},
+	}
+}
+
+// passed are the variables of the person's environment that every plugin gets:
+// where things are and how they look, never who one is to a server.
+var passed = [...]string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "COLORTERM", "NO_COLOR",
+	"TMPDIR", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+}
+
+// baseEnv is what every process of every plugin gets.
+func (p *Plugins) baseEnv(depth int) []string {
+	var env []string
+	for _, kv := range p.opts.Environ {
+		name, _, ok := strings.Cut(kv, "=")
+		if ok && (strings.HasPrefix(name, "LC_") || slices.Contains(passed[:], name)) {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, depthVar+"="+strconv.Itoa(depth), "FIKA_BIN="+p.opts.Bin)
+	if p.opts.Home != "" {
+		env = append(env, "FIKA_HOME="+p.opts.Home, "CHIBI_HOME="+p.opts.Home)
+	}
+	if p.opts.Verbose {
+		env = append(env, "FIKA_VERBOSE=1", "CHIBI_VERBOSE=1")
+	}
+	return env
+}
+
+// environment builds the environment of one process, and removes the files it
+// names when it is closed.
+type environment struct {
+	vars  []string
+	files []string
+	err   error
+}
+
+// environmentOf begins with what the plugin gets always and what the person
+// granted it by name. Names that fika sets itself cannot be granted.
+func (p *Plugins) environmentOf(f *file) *environment {
+	e := &environment{vars: slices.Clone(p.env)}
+	for _, name := range p.settings(f).Env {
+		if strings.HasPrefix(name, "FIKA_") || strings.HasPrefix(name, "CHIBI_") || !validName(name) {
+			continue
+		}
+		if v, ok := find(p.opts.Environ, name); ok {
+			e.set(name, v)
+		}
+	}
+	return e
+}
+
+// set adds a variable; one that no environment can hold is left out.
+func (e *environment) set(name, value string) {
+	if strings.IndexByte(value, 0) < 0 {
+		e.vars = append(e.vars, name+"="+value)
+	}
+}
+
+// setIf adds a variable that says something.
+func (e *environment) setIf(name, value string) {
+	if value != "" {
+		e.set(name, value)
+	}
+}
+
+// setJSON gives a JSON text as FIKA_name and CHIBI_name, or its file as
+// FIKA_name_FILE.
+func (e *environment) setJSON(name string, raw []byte) {
+	if len(raw) <= maxEnv {
+		e.set("FIKA_"+name, string(raw))
+		e.set("CHIBI_"+name, string(raw))
+		return
+	}
+	f, err := os.CreateTemp("", "fika-*.json") // 0600
+	if err != nil {
+		e.err = err
+		return
+	}
+	e.files = append(e.files, f.Name())
+	_, err = f.Write(raw)
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	e.err = err
+	e.set("FIKA_"+name+"_FILE", f.Name())
+}
+
+// setPlain gives each text, number or truth value of a JSON object as a
+// variable of its own, texts up to limit bytes.
+func (e *environment) setPlain(prefix string, raw []byte, limit int) {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(raw, &m) != nil {
+		return
+	}
+	for _, name := range sortedKeys(m) {
+		clean := strings.Map(plainName, name)
+		if _, other := m[clean]; other && clean != name {
+			continue // the name that needs no change has it
+		}
+		if v, ok := plain(m[name]); ok && clean != "" && len(v) <= limit {
+			e.set(prefix+clean, v)
+		}
+	}
+}
+
+// close removes the files.
+func (e *environment) close() {
+	for _, path := range e.files {
+		_ = os.Remove(path) // it is in the folder for temporary files
+	}
+}
+
+// failure tells why the environment could not be built.
+func (e *environment) failure() error {
+	return fika.Wrap(fika.Storage, "write what is too large for the environment", e.err)
+}
+
+// plain gives a JSON value as text if it is a text, number or truth value.
+func plain(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 {
+		return "", false
+	}
+	switch raw[0] {
+	case '{', '[', 'n':
+		return "", false
+	case '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err == nil
+	}
+	return string(raw), true
+}
+
+// plainName turns what no shell variable may have into '_'.
+func plainName(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+		return r
+	}
+	return '_'
+}
+
+func validName(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00") }
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func find(environ []string, name string) (string, bool) {
+	for _, kv := range slices.Backward(environ) { // the last one counts
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+func lookup(environ []string, name string) string {
+	v, _ := find(environ, name)
+	return v
+}

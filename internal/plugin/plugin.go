@@ -1,0 +1,195 @@
+package plugin
+
+import (
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/tool"
+)
+
+// Settings are what a person says of one plugin ([plugins.NAME]).
+type Settings struct {
+	Env      []string      // names of further environment variables it gets
+	Timeout  time.Duration // of a call or hook; 0: as its schema says
+	Disabled bool
+}
+
+// Options say where plugins are and in whose name they run.
+type Options struct {
+	Dir       string // the plugins folder; one that is missing holds no plugins
+	CacheFile string // remembers schemas; "": nothing is remembered
+	Home      string // the home folder, as FIKA_HOME
+	Bin       string // the fika program, as FIKA_BIN; "": this one
+	Context   string // context of hooks whose payload names none
+	Agent     fika.AgentName
+	Workspace string // working folder of hooks, and of calls that have none
+	Username  string
+
+	Environ  []string            // what the allow-list picks from; nil: this process's
+	Settings map[string]Settings // by plugin name, without the extension of the file
+	Reserved []string            // names of tools that plugins may not take
+
+	Timeout       time.Duration // of a call; 0: one minute
+	HookTimeout   time.Duration // of a hook; 0: 30 seconds
+	SchemaTimeout time.Duration // of --schema; 0: 10 seconds
+	Limits        tool.Limits   // of what a call prints
+
+	// Stdin is the person's terminal, lent to one plugin at a time; nil: nobody
+	// is there and plugins read EOF.
+	Stdin io.Reader
+	// Stderr shows what plugins say to the person; nil: nothing.
+	Stderr io.Writer
+	// Report is told of a plugin in trouble; nil: nobody is. It may be called
+	// from many goroutines.
+	Report func(plugin string, err error)
+	// Verbose is handed on, as FIKA_VERBOSE.
+	Verbose bool
+}
+
+// maxDepth bounds fika in a plugin in fika in a plugin …
+const maxDepth = 8
+
+// depthVar counts that; every plugin gets it raised by one.
+const depthVar = "FIKA_DEPTH"
+
+// Plugins are the plugins of a folder as they were when it was opened. It is
+// safe for use by many goroutines.
+type Plugins struct {
+	opts   Options
+	env    []string // what every plugin gets
+	files  []*file  // that can be used, by name
+	person *person
+	stderr sync.Mutex
+}
+
+// Open finds the plugins of a folder and reads their schemas, from the cache
+// where it can. Plugins in trouble are reported and left out. The error is of
+// kind Storage when the folder cannot be read, Limit when fika runs too deep
+// inside its own plugins, Interrupted when ctx ended.
+func Open(ctx context.Context, o Options) (*Plugins, error) {
+	p, err := prepare(o)
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.discover()
+	if err != nil {
+		return nil, err
+	}
+	c := openCache(p.opts.CacheFile)
+	p.describe(ctx, c, found)
+	if err := ctx.Err(); err != nil {
+		return nil, fika.Wrap(fika.Interrupted, "open plugins", err)
+	}
+	if err := c.save(p.opts.Dir, found); err != nil {
+		p.report("cache", err)
+	}
+	p.choose(found)
+	return p, nil
+}
+
+// prepare fills in the defaults.
+func prepare(o Options) (*Plugins, error) {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Bin == "" {
+		o.Bin, _ = os.Executable()
+	}
+	o.Timeout = orElse(o.Timeout, time.Minute)
+	o.HookTimeout = orElse(o.HookTimeout, 30*time.Second)
+	o.SchemaTimeout = orElse(o.SchemaTimeout, 10*time.Second)
+	p := &Plugins{opts: o}
+	if o.Stdin != nil {
+		p.person = newPerson(o.Stdin)
+	}
+	depth, _ := strconv.Atoi(lookup(o.Environ, depthVar))
+	if depth >= maxDepth {
+		return nil, fika.Errorf(fika.Limit, "open plugins", "fika has been started by its own plugins %d times over: stopping here", depth)
+	}
+	p.env = p.baseEnv(depth + 1)
+	return p, nil
+}
+
+func orElse(d, def time.Duration) time.Duration {
+	if d <= 0 {
+		return def
+	}
+	return d
+}
+
+// choose keeps the plugins that described themselves, and of two tools with
+// one name the first.
+func (p *Plugins) choose(found []*file) {
+	taken := make(map[string]string, len(found)+len(p.opts.Reserved))
+	for _, name := range p.opts.Reserved {
+		taken[strings.ToLower(name)] = "fika itself"
+	}
+	for _, f := range found {
+		if f.schema == nil {
+			continue
+		}
+		kept := f.schema.Tools[:0:0]
+		for _, t := range f.schema.Tools {
+			if by, dup := taken[strings.ToLower(t.Name)]; dup {
+				p.report(f.Name, fika.Errorf(fika.Conflict, "plugin "+f.Name, "the tool name %q belongs to %s already: the one in %s is left out; rename it", t.Name, by, f.Path))
+				continue
+			}
+			taken[strings.ToLower(t.Name)] = "the plugin " + f.Name
+			kept = append(kept, t)
+		}
+		f.tools = kept
+		p.files = append(p.files, f)
+	}
+}
+
+// Tools gives the tools of all plugins, in the order of their names.
+func (p *Plugins) Tools() []tool.Tool {
+	var list []tool.Tool
+	for _, f := range p.files {
+		for _, t := range f.tools {
+			list = append(list, &pluginTool{plugins: p, file: f, spec: p.spec(f, t)})
+		}
+	}
+	return list
+}
+
+// Info tells of one plugin, for lists.
+type Info struct {
+	Name  string
+	Path  string
+	Tools []string
+	Hooks []hook.Point
+	Block bool     // refuses when its hooks fail
+	Env   []string // names of variables it asks for
+}
+
+// List tells of the plugins in use, by name.
+func (p *Plugins) List() []Info {
+	list := make([]Info, 0, len(p.files))
+	for _, f := range p.files {
+		list = append(list, f.info())
+	}
+	return list
+}
+
+func (p *Plugins) report(plugin string, err error) {
+	if p.opts.Report != nil {
+		p.opts.Report(plugin, err)
+	}
+}
+
+func (p *Plugins) settings(f *file) Settings {
+	if s, ok := p.opts.Settings[f.Name]; ok {
+		return s
+	}
+	return p.opts.Settings[f.file]
+}
+
+var _ hook.Runner = (*Plugins)(nil)

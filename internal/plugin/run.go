@@ -1,0 +1,135 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"fika"
+	"fika/internal/tool"
+	"fika/internal/tool/proc"
+)
+
+// maxStderr is how much of what a plugin said at last is kept for its error.
+const maxStderr = 2 << 10
+
+// launch says how to start a plugin once.
+type launch struct {
+	file    *file
+	args    []string
+	env     *environment
+	dir     string
+	step    string
+	timeout time.Duration
+	limits  tool.Limits
+	stdin   io.Reader
+	started func(fika.Process)
+	told    func([]byte)
+}
+
+// ended is how it went.
+type ended struct {
+	exit     proc.Exit
+	stderr   string // the last of it
+	timedOut bool
+	asked    bool // a person could have been asked
+}
+
+// run starts a plugin and waits for it. Error kinds: Failed when it could not
+// be started or ctx's time is over, Interrupted when ctx was cancelled, Limit
+// when it took longer than its timeout.
+func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
+	defer l.env.close()
+	if err := l.env.failure(); err != nil {
+		return ended{}, err
+	}
+	inner, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	last := &tail{to: p.opts.Stderr, mu: &p.stderr}
+	exit, err := startAgain(inner, proc.Cmd{
+		Path: l.file.Path, Args: l.args, Dir: l.dir, Env: l.env.vars, Step: l.step,
+		Stdin: l.stdin, Stderr: last, Limits: l.limits, Progress: l.told, Started: l.started,
+	})
+	e := ended{exit: exit, stderr: last.text(), asked: l.stdin != nil}
+	switch {
+	case err == nil:
+		return e, nil
+	case ctx.Err() != nil:
+		return e, fika.Wrap(fika.Interrupted, "plugin "+l.file.Name, context.Cause(ctx))
+	case inner.Err() != nil:
+		e.timedOut = true
+		return e, fika.Errorf(fika.Limit, "plugin "+l.file.Name, "stopped after %s: it took too long", l.timeout)
+	}
+	return e, explainStart(l.file, err)
+}
+
+// startAgain runs c. A file that was written a moment ago may still be open in
+// a process that is being started elsewhere; that passes by itself.
+func startAgain(ctx context.Context, c proc.Cmd) (proc.Exit, error) {
+	pause := 2 * time.Millisecond
+	for {
+		exit, err := proc.Run(ctx, c)
+		if !errors.Is(err, syscall.ETXTBSY) || pause > 200*time.Millisecond {
+			return exit, err
+		}
+		select {
+		case <-ctx.Done():
+			return exit, err
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
+}
+
+// explainStart says what to do about a file that the system does not start.
+func explainStart(f *file, err error) error {
+	op := "plugin " + f.Name
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return fika.Errorf(fika.Failed, op, "%s is no program: a script needs a first line such as #!/bin/sh", f.Path)
+	case errors.Is(err, fs.ErrNotExist):
+		return fika.Errorf(fika.Failed, op, "%s cannot be started: it, or the program its #! line names, is not there", f.Path)
+	case errors.Is(err, fs.ErrPermission):
+		return fika.Errorf(fika.Failed, op, "%s cannot be started: permission denied (is it executable, and the disk not mounted noexec?)", f.Path)
+	case errors.Is(err, syscall.E2BIG):
+		return fika.Errorf(fika.Failed, op, "%s cannot be started: the environment is too large", f.Path)
+	}
+	return fika.Wrap("", op, err)
+}
+
+// ask calls a plugin with --schema. Error kinds: Invalid for what it said,
+// Limit when it took too long or said too much, else as for run.
+func (p *Plugins) ask(ctx context.Context, f *file, timeout time.Duration) (*schema, error) {
+	op := "plugin " + f.Name
+	e, err := p.run(ctx, launch{
+		file: f, args: []string{"--schema"}, env: p.environmentOf(f), dir: p.opts.Workspace,
+		timeout: max(timeout, p.settings(f).Timeout), limits: tool.Limits{Head: maxSchema, Tail: 1},
+	})
+	if err != nil {
+		return nil, fika.Wrap("", "--schema", err)
+	}
+	if e.exit.Code != 0 {
+		return nil, fika.Errorf(fika.Failed, op, "--schema failed: %s", e.why())
+	}
+	if e.exit.Output.Cut {
+		return nil, fika.Errorf(fika.Limit, op, "--schema printed %d bytes; at most %d are taken", e.exit.Output.Total, maxSchema)
+	}
+	s, err := parseSchema([]byte(e.exit.Output.Text))
+	return s, fika.Wrap("", op, err)
+}
+
+// why tells how a process failed, with its last words.
+func (e ended) why() string {
+	s := fmt.Sprintf("exit status %d", e.exit.Code)
+	if e.exit.Signal != "" {
+		s = "ended by a signal (" + e.exit.Signal + ")"
+	}
+	if e.stderr != "" {
+		s += ": " + e.stderr
+	}
+	return s
+}

@@ -1,0 +1,207 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/tool"
+)
+
+// schema is what a plugin says of itself, in the form that is cached.
+type schema struct {
+	Tools   []toolDecl    `json:"tools,omitempty"`
+	Hooks   []hook.Point  `json:"hooks,omitempty"`
+	Block   bool          `json:"block,omitempty"` // a failing hook refuses
+	Timeout time.Duration `json:"timeout,omitempty"`
+	Env     []string      `json:"env,omitempty"`
+	Notes   []string      `json:"-"` // what was left out, for people
+}
+
+// toolDecl is one tool of a plugin.
+type toolDecl struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Effect      fika.Effect     `json:"effect"`
+	Timeout     time.Duration   `json:"timeout,omitempty"`
+}
+
+// declaration is one object of what --schema prints.
+type declaration struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Hooks       []string        `json:"hooks"`
+	Parallel    *bool           `json:"parallel"`
+	Effect      string          `json:"effect"`
+	OnFailure   string          `json:"on_failure"`
+	Timeout     json.RawMessage `json:"timeout"`
+	Env         []string        `json:"env"`
+}
+
+const (
+	maxSchema = 1 << 20 // of what --schema may print
+	maxTools  = 256     // of one plugin
+	// maxTimeout bounds what a plugin may ask for.
+	maxTimeout = 24 * time.Hour
+)
+
+// parseSchema reads what a plugin printed: one object, or an array of them.
+// Error kind: Invalid.
+func parseSchema(raw []byte) (*schema, error) {
+	raw = bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("\ufeff"))
+	if len(raw) == 0 {
+		return nil, fika.Errorf(fika.Invalid, "", "--schema printed nothing")
+	}
+	var list []declaration
+	var err error
+	if raw[0] == '[' {
+		err = json.Unmarshal(raw, &list)
+	} else {
+		list = make([]declaration, 1)
+		err = json.Unmarshal(raw, &list[0])
+	}
+	if err != nil {
+		return nil, fika.Errorf(fika.Invalid, "", "--schema did not print a JSON object or an array of them: %v", err)
+	}
+	if len(list) > maxTools {
+		return nil, fika.Errorf(fika.Invalid, "", "--schema describes %d tools; at most %d are taken", len(list), maxTools)
+	}
+	s := &schema{}
+	for i, d := range list {
+		if err := s.add(d); err != nil {
+			return nil, fika.Wrap(fika.Invalid, fmt.Sprintf("tool %d of --schema", i+1), err)
+		}
+	}
+	if len(s.Tools) == 0 && len(s.Hooks) == 0 {
+		return nil, fika.Errorf(fika.Invalid, "", "--schema describes neither a tool nor a hook%s", strings.Join(append([]string{""}, s.Notes...), "; "))
+	}
+	return s, nil
+}
+
+// add takes in one declaration. One with hooks and without parameters is no
+// tool.
+func (s *schema) add(d declaration) error {
+	timeout, err := parseTimeout(d.Timeout)
+	if err != nil {
+		return err
+	}
+	s.Timeout = max(s.Timeout, timeout)
+	for _, name := range d.Env {
+		if !slices.Contains(s.Env, name) {
+			s.Env = append(s.Env, name)
+		}
+	}
+	s.addHooks(d)
+	params := bytes.TrimSpace(d.Parameters)
+	if len(params) == 0 || bytes.Equal(params, []byte("null")) {
+		if len(d.Hooks) > 0 {
+			return nil
+		}
+		params = []byte(`{"type":"object","properties":{}}`)
+	}
+	t := toolDecl{Name: d.Name, Description: d.Description, Timeout: timeout, Effect: s.effect(d)}
+	if strings.TrimSpace(d.Description) == "" {
+		return fika.Errorf(fika.Invalid, "", "%q has no description: the model needs one", d.Name)
+	}
+	if t.Parameters, err = objectSchema(params); err != nil {
+		return fika.Errorf(fika.Invalid, "", "parameters of %q: %v", d.Name, err)
+	}
+	// The rules of a tool are those of every tool.
+	if _, err := tool.NewSet([]tool.Tool{&pluginTool{spec: t.spec()}}, tool.Permissions{}); err != nil {
+		return err
+	}
+	s.Tools = append(s.Tools, t)
+	return nil
+}
+
+func (s *schema) addHooks(d declaration) {
+	for _, name := range d.Hooks {
+		point := hook.Point(name)
+		switch {
+		case !slices.ContainsFunc(hook.Points(), func(doc hook.Doc) bool { return doc.Point == point }):
+			s.Notes = append(s.Notes, fmt.Sprintf("there is no hook %q: it is ignored", name))
+		case !slices.Contains(s.Hooks, point):
+			s.Hooks = append(s.Hooks, point)
+		}
+	}
+	switch d.OnFailure {
+	case "", "skip":
+	case "block":
+		s.Block = true
+	default:
+		// A misspelled guard must not become an open door.
+		s.Block = true
+		s.Notes = append(s.Notes, fmt.Sprintf("on_failure is %q: expected skip or block; block is taken", d.OnFailure))
+	}
+}
+
+func (s *schema) effect(d declaration) fika.Effect {
+	switch e := fika.Effect(d.Effect); e {
+	case fika.Pure:
+		if d.Parallel != nil && !*d.Parallel {
+			return fika.Idempotent // may be repeated, but wants to be alone
+		}
+		return e
+	case fika.Idempotent, fika.Unsafe:
+		return e
+	case "":
+		return fika.Unsafe
+	default:
+		s.Notes = append(s.Notes, fmt.Sprintf("the effect %q of %q: expected pure, idempotent or unsafe; unsafe is taken", d.Effect, d.Name))
+		return fika.Unsafe
+	}
+}
+
+// objectSchema checks that the parameters are those of an object and says so
+// where the plugin did not.
+func objectSchema(raw json.RawMessage) (json.RawMessage, error) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil || m == nil {
+		return nil, fika.Errorf(fika.Invalid, "", "expected a JSON Schema object")
+	}
+	kind, ok := m["type"]
+	if ok && string(kind) != `"object"` {
+		return nil, fika.Errorf(fika.Invalid, "", `the type is %s: expected "object"`, kind)
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, err
+	}
+	if ok {
+		return b.Bytes(), nil
+	}
+	m["type"] = json.RawMessage(`"object"`)
+	return json.Marshal(m)
+}
+
+// parseTimeout reads seconds, or a duration as "2m30s".
+func parseTimeout(raw json.RawMessage) (time.Duration, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return 0, nil
+	}
+	var seconds float64
+	var text string
+	var d time.Duration
+	switch {
+	case json.Unmarshal(raw, &seconds) == nil:
+		d = time.Duration(min(seconds, 2*maxTimeout.Seconds()) * float64(time.Second))
+	case json.Unmarshal(raw, &text) == nil:
+		var err error
+		if d, err = time.ParseDuration(text); err != nil {
+			return 0, fika.Errorf(fika.Invalid, "", "timeout %q: expected seconds, or a duration such as 2m", text)
+		}
+	default:
+		return 0, fika.Errorf(fika.Invalid, "", "timeout: expected seconds, or a duration such as 2m")
+	}
+	if d <= 0 || d > maxTimeout {
+		return 0, fika.Errorf(fika.Invalid, "", "timeout %s: expected more than nothing and at most %s", raw, maxTimeout)
+	}
+	return d, nil
+}
