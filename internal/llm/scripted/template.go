@@ -1,0 +1,87 @@
+package scripted
+
+import (
+	"encoding/json"
+	"strings"
+	"text/template"
+
+	"fika"
+)
+
+// maxText bounds what one template may write.
+const maxText = 4 << 20
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"upper": strings.ToUpper,
+		"lower": strings.ToLower,
+		"trim":  strings.TrimSpace,
+		"add":   func(a, b int) int { return a + b },
+		"lines": func(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") },
+		"first": first,
+		"json": func(v any) (string, error) {
+			raw, err := json.Marshal(v)
+			return string(raw), err
+		},
+	}
+}
+
+func first(n int, s string) string {
+	for i := range s {
+		if n <= 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// bounded refuses to grow without end.
+type bounded struct{ strings.Builder }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxText {
+		return 0, fika.Errorf(fika.Limit, op, "a template writes more than %d MiB", maxText>>20)
+	}
+	return b.Builder.Write(p)
+}
+
+func expand(t *template.Template, v view, where string) (string, error) {
+	if t == nil {
+		return "", nil
+	}
+	var b bounded
+	if err := t.Execute(&b, v); err != nil {
+		return "", fika.Errorf(fika.Invalid, op, "%s: %s", where, strings.TrimPrefix(err.Error(), "template: "))
+	}
+	return b.String(), nil
+}
+
+// expandArgs replaces the templates within a call's arguments.
+func expandArgs(v any, see view, where string) (any, error) {
+	switch v := v.(type) {
+	case *template.Template:
+		return expand(v, see, where)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, item := range v {
+			x, err := expandArgs(item, see, where)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = x
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			x, err := expandArgs(item, see, where)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = x
+		}
+		return out, nil
+	}
+	return v, nil
+}
