@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"fika"
@@ -143,8 +144,11 @@ type Dead struct {
 // Stamp writes a time as the wire has it: RFC 3339, UTC.
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// MaxPrompt bounds a prompt from the bus, in bytes.
-const MaxPrompt = 900 << 10
+// The bounds of a request from the bus.
+const (
+	MaxPrompt  = 900 << 10 // bytes
+	MaxHistory = 10_000    // entries of context
+)
 
 // ParseRequest reads and checks a request that arrived for agent on its
 // subject. On error the requestId is still given where one could be read, so
@@ -155,21 +159,27 @@ func ParseRequest(data []byte, agent fika.AgentName) (Request, error) {
 		return r, fika.Errorf(fika.Invalid, "request", "not valid UTF-8")
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
-		var id struct {
-			RequestID string `json:"requestId"`
-		}
-		_ = json.Unmarshal(data, &id)
-		return Request{RequestID: cleanID(id.RequestID)}, fika.Errorf(fika.Invalid, "request", "not the JSON of a request: %v", err)
+		return Request{RequestID: readID(data)}, fika.Errorf(fika.Invalid, "request", "not the JSON of a request: %s", shorten(err.Error()))
 	}
-	id := cleanID(r.RequestID)
-	bad := func(format string, args ...any) (Request, error) {
-		return Request{RequestID: id}, fika.Errorf(fika.Invalid, "request", format, args...)
+	if err := r.check(agent); err != nil {
+		return Request{RequestID: cleanID(r.RequestID)}, err
+	}
+	r.AgentName = string(agent)
+	return r, nil
+}
+
+// check says what is wrong with r as a request for agent.
+func (r Request) check(agent fika.AgentName) error {
+	bad := func(format string, args ...any) error {
+		return fika.Errorf(fika.Invalid, "request", format, args...)
 	}
 	switch {
+	case r.V < 0 || r.V > Version:
+		return bad("version %d is not known here; this fika speaks version %d", r.V, Version)
 	case r.RequestID == "":
 		return bad("requestId is missing")
-	case id == "":
-		return bad("requestId has more than 128 characters, or spaces or control characters in it")
+	case cleanID(r.RequestID) == "":
+		return bad("requestId has more than %d characters, or spaces or control characters in it", maxID)
 	case r.Type != TypeTask && r.Type != TypeAsk:
 		return bad("type is %.40q; expected task_request or ask_request", r.Type)
 	case strings.TrimSpace(r.Prompt) == "":
@@ -178,24 +188,55 @@ func ParseRequest(data []byte, agent fika.AgentName) (Request, error) {
 		return bad("prompt has %d bytes; at most %d are taken", len(r.Prompt), MaxPrompt)
 	case r.AgentName != "" && !strings.EqualFold(r.AgentName, string(agent)):
 		return bad("agentName is %.40q but the subject says %q", r.AgentName, agent)
+	case r.Depth < 0:
+		return bad("depth is %d; it counts from 0", r.Depth)
+	case r.ChainRoot != "" && cleanID(r.ChainRoot) == "":
+		return bad("chainRoot has more than %d characters, or spaces or control characters in it", maxID)
+	case len(r.Context) > MaxHistory:
+		return bad("context has %d entries; at most %d are taken", len(r.Context), MaxHistory)
+	}
+	for i, h := range r.Context {
+		if h.Role != "user" && h.Role != "assistant" {
+			return bad("context[%d] has the role %.40q; expected user or assistant", i, h.Role)
+		}
 	}
 	if r.ConversationID != "" {
 		if _, err := fika.ParseConversationName(r.ConversationID); err != nil {
 			return bad("conversationId: %v", err)
 		}
 	}
-	r.AgentName = string(agent)
-	return r, nil
+	return nil
 }
 
+// readID finds the requestId of a body in which something else is wrong.
+func readID(data []byte) string {
+	var fields map[string]json.RawMessage
+	var id string
+	if json.Unmarshal(data, &fields) != nil || json.Unmarshal(fields["requestId"], &id) != nil {
+		return ""
+	}
+	return cleanID(id)
+}
+
+const maxID = 128
+
+// cleanID gives s if it can be an id, else nothing.
 func cleanID(s string) string {
-	if len(s) > 128 {
+	if utf8.RuneCountInString(s) > maxID {
 		return ""
 	}
 	for _, c := range s {
-		if c <= ' ' || c == 0x7f {
+		if unicode.IsSpace(c) || unicode.IsControl(c) || c == utf8.RuneError {
 			return ""
 		}
+	}
+	return s
+}
+
+func shorten(s string) string {
+	const limit = 200
+	if len(s) > limit {
+		return strings.ToValidUTF8(s[:limit], "") + "…"
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -236,12 +237,13 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 // connectError gives an error of the library a kind and words.
 func connectError(err error) error {
 	var own *fika.Error
+	var untrusted *tls.CertificateVerificationError
 	switch {
 	case err == nil || errors.As(err, &own):
 		return err
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
 		return fika.Wrap(fika.Denied, "log in to bus", err)
-	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
+	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted), errors.As(err, &untrusted):
 		return fika.Wrap(fika.Denied, "log in to bus", err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout):
 		return fika.Errorf(fika.Failed, "", "nobody answers there")

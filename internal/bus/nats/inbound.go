@@ -33,6 +33,7 @@ const (
 	firstNak           = time.Second
 	longestNak         = time.Minute
 	purgeEvery         = 128
+	purgeTimeout       = 2 * time.Second
 	pullBatch          = 32
 	pullExpiry         = 30 * time.Second
 	pullHeartbeat      = 5 * time.Second
@@ -193,6 +194,11 @@ func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.
 	defer msgs.Stop()
 	defer context.AfterFunc(ctx, msgs.Stop)()
 	unpurged := 0
+	defer func() {
+		if unpurged > 0 {
+			in.complain(in.purge(ctx, cons))
+		}
+	}()
 	for {
 		m, err := msgs.Next()
 		if err != nil {
@@ -239,19 +245,19 @@ func nakDelay(m jetstream.Msg) time.Duration {
 	return min(d, longestNak)
 }
 
-// purge removes what all have acknowledged, so that only unread messages use
-// space.
+// purge removes what is acknowledged, so that only unread messages use space.
+// It does so after ctx too, and is left to the next time when nobody answers.
 func (in *inbound) purge(ctx context.Context, cons jetstream.Consumer) error {
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	if !in.js.Conn().IsConnected() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), purgeTimeout)
 	defer cancel()
 	info, err := cons.Info(ctx)
 	if err == nil && info.AckFloor.Stream > 0 {
 		err = in.stream.Purge(ctx, jetstream.WithPurgeSequence(info.AckFloor.Stream+1))
 	}
-	if err != nil && ctx.Err() == nil {
-		return streamError("purge what was read", err)
-	}
-	return nil
+	return streamError("purge what was read", err)
 }
 
 // Probe implements bus.Inbound: one message is stored in the stream that

@@ -1,0 +1,233 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/bus/bustest"
+)
+
+// inbox is the hub's side and a foreign publisher.
+type inbox struct {
+	*inbound
+	foreign jetstream.JetStream
+}
+
+func newInbox(t *testing.T, h *home, maxBytes int64) inbox {
+	t.Helper()
+	in, err := OpenInbound(deadline(t), h.open(t, UserHub), InboundOptions{
+		Prefix: "fika", MaxBytes: maxBytes, Log: func(err error) { t.Log(err) },
+	})
+	must(t, err)
+	js, err := jetstream.New(h.open(t, UserMember).(*conn).nc)
+	must(t, err)
+	return inbox{in.(*inbound), js}
+}
+
+func (in inbox) send(t *testing.T, body string) {
+	t.Helper()
+	_, err := in.foreign.Publish(deadline(t), "fika.agent.coder.request", []byte(body))
+	must(t, err)
+}
+
+// consume runs Consume until stop, which joins it.
+func (in inbox) consume(t *testing.T, h func(context.Context, bus.Msg) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- in.Consume(ctx, h) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		must(t, next(t, ended))
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// collect gives a handler that sends the bodies on, and takes all.
+func collect() (<-chan string, func(context.Context, bus.Msg) error) {
+	c := make(chan string, 1024)
+	return c, func(_ context.Context, m bus.Msg) error {
+		c <- string(m.Data)
+		return nil
+	}
+}
+
+func (in inbox) stored(t *testing.T) uint64 {
+	t.Helper()
+	info, err := in.stream.Info(deadline(t))
+	must(t, err)
+	return info.State.Msgs
+}
+
+func TestInboundKeepsUntilRead(t *testing.T) {
+	h := newHome(t)
+	in := newInbox(t, h, 0)
+	for i := range 300 {
+		in.send(t, fmt.Sprint(i))
+	}
+	must(t, h.server.Restart(deadline(t)))
+	got, handler := collect()
+	stop := in.consume(t, handler)
+	for i := range 300 {
+		if body := next(t, got); body != fmt.Sprint(i) {
+			t.Fatalf("message %d is %q", i, body)
+		}
+	}
+	stop()
+	if n := in.stored(t); n != 0 {
+		t.Errorf("%d read messages still use space", n)
+	}
+}
+
+func TestInboundGoesOnThroughRestart(t *testing.T) {
+	h := newHome(t)
+	in := newInbox(t, h, 0)
+	got, handler := collect()
+	in.consume(t, handler)
+	for i := range 3 {
+		in.send(t, fmt.Sprint(i))
+		if body := next(t, got); body != fmt.Sprint(i) {
+			t.Fatalf("got %q, want %d", body, i)
+		}
+		must(t, h.server.Restart(deadline(t)))
+		must(t, in.foreign.Conn().FlushWithContext(deadline(t)))
+	}
+}
+
+// TestInboundPoison: a message that cannot be handled holds up nobody and
+// comes again.
+func TestInboundPoison(t *testing.T) {
+	h := newHome(t)
+	in := newInbox(t, h, 0)
+	in.send(t, "poison")
+	in.send(t, "good")
+	got := make(chan string, 16)
+	fail := true
+	stop := in.consume(t, func(_ context.Context, m bus.Msg) error {
+		got <- string(m.Data)
+		if string(m.Data) == "poison" && fail {
+			fail = false
+			return errors.New("the disk is full")
+		}
+		return nil
+	})
+	for _, want := range []string{"poison", "good", "poison"} {
+		if body := next(t, got); body != want {
+			t.Fatalf("got %q, want %q", body, want)
+		}
+	}
+	stop()
+	if n := in.stored(t); n != 0 {
+		t.Errorf("%d messages are left", n)
+	}
+}
+
+// TestInboundStoresOnlyRequests: bells and all else stay out of the stream.
+func TestInboundStoresOnlyRequests(t *testing.T) {
+	h := newHome(t)
+	in := newInbox(t, h, 0)
+	b := h.open(t, UserHub)
+	s := bus.Subjects{Prefix: "fika"}
+	for _, subject := range []string{s.Bell("coder"), s.Status("coder"), s.Response("coder"), s.Heartbeat("coder"), s.Control("coder"), s.Chat("room"), s.Hub(), s.Dead(), "other.agent.coder.request"} {
+		must(t, b.Publish(subject, []byte("x")))
+	}
+	must(t, b.Publish(s.Request("coder"), []byte("x")))
+	must(t, b.Flush(deadline(t)))
+	in.send(t, "last")
+	if n := in.stored(t); n != 2 {
+		t.Errorf("the stream holds %d messages, want the 2 requests", n)
+	}
+}
+
+func TestInboundLimits(t *testing.T) {
+	h := newHome(t)
+	in := newInbox(t, h, 3<<20)
+	must(t, in.Probe(deadline(t), patience))
+	body := strings.Repeat("x", 512<<10)
+	var err error
+	n := 0
+	for ; err == nil && n < 100; n++ {
+		_, err = in.foreign.Publish(deadline(t), "fika.agent.coder.request", []byte(body))
+	}
+	if n > 8 {
+		t.Fatalf("%d messages of 512 KiB were taken into 3 MiB", n)
+	}
+	for err == nil || !strings.Contains(err.Error(), "maximum bytes") {
+		t.Fatalf("the publisher was told %v", err)
+	}
+	for len(body) > 0 { // fill the rest, so that not even a canary fits
+		body = body[:len(body)/2]
+		_, _ = in.foreign.Publish(deadline(t), "fika.agent.coder.request", []byte(body))
+	}
+	for range 100 {
+		if _, err := in.foreign.Publish(deadline(t), "fika.agent.coder.request", nil); err != nil {
+			break
+		}
+	}
+	wantKind(t, in.Probe(deadline(t), patience), fika.Limit, "full")
+	got, handler := collect()
+	in.consume(t, handler)
+	for range n - 1 {
+		next(t, got)
+	}
+	for ctx := deadline(t); ctx.Err() == nil && in.Probe(ctx, patience) != nil; { // until the purge has come
+	}
+	must(t, in.Probe(deadline(t), patience))
+}
+
+func TestProbe(t *testing.T) {
+	h := newHome(t)
+	in := newInbox(t, h, 0)
+	got, handler := collect()
+	in.consume(t, handler)
+	seen := make(chan string, 16)
+	_, err := h.open(t, UserMember).Subscribe("fika.>", func(m bus.Msg) { seen <- m.Subject })
+	must(t, err)
+	for range 3 {
+		must(t, in.Probe(deadline(t), patience))
+	}
+	if n := in.stored(t); n != 0 {
+		t.Errorf("%d canaries are left", n)
+	}
+	in.send(t, "work")
+	if body := next(t, got); body != "work" {
+		t.Errorf("the hub was handed %q", body)
+	}
+	for next(t, seen) != "fika.agent.coder.request" {
+		t.Error("somebody who watches all subjects saw a canary")
+	}
+	must(t, h.server.ns.DisableJetStream())
+	wantKind(t, in.Probe(deadline(t), 200*time.Millisecond), fika.Storage)
+}
+
+func TestInboundRefuses(t *testing.T) {
+	h := newHome(t)
+	ctx := deadline(t)
+	_, err := OpenInbound(ctx, bustest.Memory(), InboundOptions{Prefix: "fika"})
+	wantKind(t, err, fika.NotFound)
+	if !errors.Is(err, ErrNoJetStream) {
+		t.Errorf("error is %v", err)
+	}
+	b := h.open(t, UserHub)
+	_, err = OpenInbound(ctx, b, InboundOptions{Prefix: "a b"})
+	wantKind(t, err, fika.Invalid)
+	_, err = OpenInbound(ctx, b, InboundOptions{Prefix: "a.b"})
+	must(t, err)
+	_, err = OpenInbound(ctx, b, InboundOptions{Prefix: "a_b"})
+	wantKind(t, err, fika.Conflict, "A_B_REQUESTS", "subject_prefix")
+	in, err := OpenInbound(ctx, b, InboundOptions{Prefix: "a.b", MaxBytes: 1 << 20})
+	must(t, err)
+	if n := in.(*inbound).stream.CachedInfo().Config.MaxBytes; n != 1<<20 {
+		t.Errorf("the stream's size is %d", n)
+	}
+}
