@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 
 	"fika"
@@ -62,7 +63,7 @@ func checkURL(v value, _ any) string {
 func checkNATS(v value, _ any) string {
 	for _, one := range strings.Split(v.text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
-		if err != nil || u.Host == "" || !contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
+		if err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
 			return quote(one) + " is not a NATS address: write it as in nats://localhost:4222"
 		}
 	}
@@ -71,7 +72,7 @@ func checkNATS(v value, _ any) string {
 
 func checkStore(v value, _ any) string {
 	u, err := url.Parse(v.text)
-	if v.text != "" && (err != nil || !contains([]string{"sqlite", "postgres", "postgresql"}, u.Scheme)) {
+	if v.text != "" && (err != nil || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, u.Scheme)) {
 		return quote(v.text) + " is not a database: write sqlite:///path/fika.db or postgres://host/name"
 	}
 	return ""

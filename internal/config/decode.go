@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,7 +187,7 @@ func assignText(p *string, v value, l limits) string {
 	if v.kind != textKind {
 		return "must be a text in quotes; this is " + v.kind.String()
 	}
-	if len(l.oneOf) > 0 && !contains(l.oneOf, v.text) {
+	if len(l.oneOf) > 0 && !slices.Contains(l.oneOf, v.text) {
 		return fmt.Sprintf("must be one of %s; this is %s%s", strings.Join(l.oneOf, ", "), quote(v.text), meant(v.text, l.oneOf))
 	}
 	*p = v.text
@@ -232,13 +233,4 @@ func fraction(v value, l limits) (float64, string) {
 		return 0, "is not a number fika can hold"
 	}
 	return f, l.check(f)
-}
-
-func contains(list []string, s string) bool {
-	for _, t := range list {
-		if t == s {
-			return true
-		}
-	}
-	return false
 }

@@ -20,7 +20,7 @@ func assignDuration(p *time.Duration, v value, l limits) string {
 	var d time.Duration
 	switch v.kind {
 	case intKind:
-		n, wrong := whole(v, limits{})
+		n, wrong := whole(v, limits{min: math.Inf(-1)})
 		if wrong != "" {
 			return wrong
 		}

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"fika"
@@ -52,29 +51,58 @@ func LoadHome(home string) (*Config, error) {
 // them comes as one [*Problems], and then there is no Config; a file that
 // cannot be read is an error of kind Storage.
 func Load(path string, models ...string) (*Config, error) {
-	c := Default()
-	var problems Problems
-	broken := false
+	l := loading{config: Default()}
 	for i, file := range append([]string{path}, models...) {
-		data, err := os.ReadFile(file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			return nil, fika.Wrap(fika.Storage, "read config", err)
+		data, ok, err := readFile(file)
+		if err != nil {
+			return nil, err
 		}
-		c.Files = append(c.Files, file)
-		s := &source{file: file, data: data, problems: &problems}
-		c.read(s, i > 0)
-		broken = broken || s.broken
+		if ok {
+			l.add(file, data, i > 0)
+		}
 	}
-	if !broken {
-		c.check(&problems)
+	return l.finish()
+}
+
+// Parse is [Load] of one configuration file whose text is at hand; file is
+// its name in messages.
+func Parse(file string, data []byte) (*Config, error) {
+	l := loading{config: Default()}
+	l.add(file, data, false)
+	return l.finish()
+}
+
+// readFile gives false for a file that does not exist.
+func readFile(file string) ([]byte, bool, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
 	}
-	if err := problems.orNil(); err != nil {
+	return data, err == nil, fika.Wrap(fika.Storage, "read config", err)
+}
+
+// loading is a configuration on the way.
+type loading struct {
+	config   *Config
+	problems Problems
+	broken   bool // a file could not be parsed in full
+}
+
+func (l *loading) add(file string, data []byte, modelsOnly bool) {
+	l.config.Files = append(l.config.Files, file)
+	s := &source{file: file, data: data, problems: &l.problems}
+	l.config.read(s, modelsOnly)
+	l.broken = l.broken || s.broken
+}
+
+func (l *loading) finish() (*Config, error) {
+	if !l.broken {
+		l.config.check(&l.problems)
+	}
+	if err := l.problems.orNil(l.config.Files...); err != nil {
 		return nil, err
 	}
-	return c, nil
+	return l.config, nil
 }
 
 // read adds one file to c.
@@ -83,7 +111,13 @@ func (c *Config) read(s *source, modelsOnly bool) {
 	r := &reader{source: s, where: c.where}
 	if modelsOnly {
 		type file struct{ Models *[]Model }
-		decode(r, s.root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, nil)
+		decode(r, s.root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, func(e *entry) bool {
+			elsewhere := find(contextKeys(), e.name) != nil || find(topKeys(), e.name) != nil
+			if elsewhere {
+				r.problem(e.at, "%s is not about models; set it in config.toml", e.name)
+			}
+			return elsewhere
+		})
 		return
 	}
 	top, context := topKeys(), contextKeys()
@@ -103,26 +137,26 @@ type Local struct {
 	where map[string]Place
 }
 
-// LoadLocal reads a local.toml; one that does not exist is empty. Errors as
-// [Load].
+// LoadLocal reads a local.toml; one that does not exist is empty. Errors are
+// those of [Load]. Whether the model it names exists is for [Resolve] to say.
 func LoadLocal(path string) (*Local, error) {
-	l := &Local{where: map[string]Place{}}
-	data, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return l, nil
-	case err != nil:
-		return nil, fika.Wrap(fika.Storage, "read config", err)
+	data, _, err := readFile(path)
+	if err != nil {
+		return nil, err
 	}
+	return ParseLocal(path, data)
+}
+
+// ParseLocal is [LoadLocal] of text that is at hand; file is its name in
+// messages.
+func ParseLocal(file string, data []byte) (*Local, error) {
+	l := &Local{where: map[string]Place{}}
 	var problems Problems
-	s := &source{file: path, data: data, problems: &problems}
+	s := &source{file: file, data: data, problems: &problems}
 	s.parse()
 	r := &reader{source: s, where: l.where}
-	context := contextKeys()
-	decode(r, s.root, "", &l.PerContext, context, func(e *entry) bool {
+	decode(r, s.root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
 		switch {
-		case e.name == "lock_heartbeat_seconds":
-			r.problem(e.at, "lock_heartbeat_seconds cannot differ between contexts; set it in config.toml")
 		case find(topKeys(), e.name) != nil:
 			r.problem(e.at, "%s cannot differ between contexts; set it in config.toml", e.name)
 		case find(agentKeys(), e.name) != nil:
@@ -136,94 +170,4 @@ func LoadLocal(path string) (*Local, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// check looks at what concerns more than one key.
-func (c *Config) check(p *Problems) {
-	c.checkModels(p)
-	agents := map[string]int{}
-	for i := range c.Agents {
-		a := &c.Agents[i]
-		if first, twice := agents[a.ID]; twice && a.ID != "" {
-			p.add(c.at("agents", i, "id"), "the agent %s is defined twice; the first is at %s", quote(a.ID), c.at("agents", first, "id"))
-		} else {
-			agents[a.ID] = i
-		}
-		if a.Model != "" && !c.reachable(a.Model) {
-			p.add(c.at("agents", i, "model"), "%s", c.unknownModel(a.Model))
-		}
-	}
-	if c.Model != "" && !c.reachable(c.Model) {
-		p.add(c.where["model"], "%s", c.unknownModel(c.Model))
-	}
-	if d := c.Master.DefaultAgent; d != "" {
-		if _, ok := agents[d]; !ok {
-			var ids []string
-			for _, a := range c.Agents {
-				ids = append(ids, a.ID)
-			}
-			p.add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", quote(d), meant(d, ids))
-		}
-	}
-}
-
-func (c *Config) checkModels(p *Problems) {
-	seen := map[string]string{} // name → where
-	for i := range c.Models {
-		m := &c.Models[i]
-		c.checkModel(p, i, m)
-		for _, n := range []struct{ key, name string }{{"id", m.ID}, {"nickname", m.Nickname}} {
-			if n.name == "" || n.key == "nickname" && n.name == m.ID {
-				continue
-			}
-			at := c.at("models", i, n.key)
-			if first, twice := seen[n.name]; twice {
-				p.add(at, "the model %s is defined twice; the first is at %s", quote(n.name), first)
-				continue
-			}
-			seen[n.name] = at.String()
-		}
-	}
-}
-
-func (c *Config) checkModel(p *Problems, i int, m *Model) {
-	provider := m.Provider
-	if provider == "" && m.BaseURL != "" {
-		provider = guessProvider(m.BaseURL)
-	}
-	switch {
-	case provider == Scripted && m.Rules == "":
-		p.add(c.at("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
-	case provider != Scripted && m.Rules != "":
-		p.add(c.at("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
-	}
-}
-
-// at tells where a key of a list element stands, or the element itself when
-// the key is not set.
-func (c *Config) at(list string, i int, key string) Place {
-	name := list + "[" + itoa(i) + "]"
-	if p, ok := c.where[name+"."+key]; ok {
-		return p
-	}
-	return c.where[name]
-}
-
-func (c *Config) unknownModel(name string) string {
-	known := c.modelNames()
-	if len(known) == 0 {
-		return "the model " + quote(name) + " is not known: define it with [[models]] id and base_url"
-	}
-	return "there is no [[models]] entry with the id or nickname " + quote(name) + meant(name, known) + "; known are " + strings.Join(known, ", ")
-}
-
-func (c *Config) modelNames() []string {
-	var list []string
-	for _, m := range c.Models {
-		list = append(list, m.ID)
-		if m.Nickname != "" {
-			list = append(list, m.Nickname)
-		}
-	}
-	return list
 }

@@ -2,13 +2,10 @@ package config
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 
 	"fika"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // The addresses of providers that need no definition.
 const (
@@ -21,10 +18,16 @@ const (
 // guessProvider tells the protocol from the host: Anthropic speaks its own,
 // everybody else the OpenAI-compatible one.
 func guessProvider(baseURL string) string {
-	if h := hostOf(baseURL); h == "anthropic.com" || strings.HasSuffix(h, ".anthropic.com") {
+	if within(baseURL, "anthropic.com") {
 		return Anthropic
 	}
 	return OpenAI
+}
+
+// within reports whether an address is at a domain or below it.
+func within(baseURL, domain string) bool {
+	h := hostOf(baseURL)
+	return h == domain || strings.HasSuffix(h, "."+domain)
 }
 
 func hostOf(baseURL string) string {
@@ -38,25 +41,27 @@ func hostOf(baseURL string) string {
 // usualKey gives the variable that usually holds the key of a host; none for
 // a loopback address or a host nobody knows.
 func usualKey(baseURL string) string {
-	switch h := hostOf(baseURL); {
-	case h == "anthropic.com", strings.HasSuffix(h, ".anthropic.com"):
+	switch {
+	case within(baseURL, "anthropic.com"):
 		return "ANTHROPIC_API_KEY"
-	case h == "openai.com", strings.HasSuffix(h, ".openai.com"):
+	case within(baseURL, "openai.com"):
 		return "OPENAI_API_KEY"
-	case h == "openrouter.ai", strings.HasSuffix(h, ".openrouter.ai"):
+	case within(baseURL, "openrouter.ai"):
 		return "OPENROUTER_API_KEY"
 	}
 	return ""
 }
 
-// wellKnown tells where a model is reached from its name alone: claude-…,
-// gpt-… and the like, VENDOR/NAME at OpenRouter.
-func wellKnown(name string) (baseURL string) {
-	low := strings.ToLower(name)
+// wellKnown tells where a model is reached from its provider or its name
+// alone: claude-…, gpt-… and the like, VENDOR/NAME at OpenRouter.
+func wellKnown(m Model) (baseURL string) {
+	low := strings.ToLower(m.ID)
 	switch {
+	case m.Provider == Anthropic:
+		return anthropicURL
 	case strings.Contains(low, "/"):
 		return openRouterURL
-	case strings.HasPrefix(low, "claude-"):
+	case m.Provider == "" && strings.HasPrefix(low, "claude-"):
 		return anthropicURL
 	case strings.HasPrefix(low, "gpt-"), strings.HasPrefix(low, "chatgpt-"),
 		len(low) > 1 && low[0] == 'o' && low[1] >= '1' && low[1] <= '9':
@@ -86,10 +91,10 @@ func (c *Config) reachable(name string) bool {
 	if _, ok := c.define(name); ok {
 		return true
 	}
-	return c.BaseURL != "" || len(c.Models) == 0 && wellKnown(name) != ""
+	return c.BaseURL != "" || len(c.Models) == 0 && wellKnown(Model{ID: name}) != ""
 }
 
-// Model gives the definition of a model by id or nickname, with everything
+// FindModel gives the definition of a model by id or nickname, with everything
 // filled in that can be told from it. Error kind: Invalid, with the nearest
 // spelling.
 func (c *Config) FindModel(name string) (Model, error) {
@@ -100,39 +105,33 @@ func (c *Config) FindModel(name string) (Model, error) {
 		}
 		m = Model{ID: name}
 	}
-	return c.complete(m, overlay{baseURL: c.BaseURL, keyEnv: c.APIKeyEnv, provider: c.Provider})
+	return c.complete(m, route{})
 }
 
-// overlay replaces how a model is reached.
-type overlay struct {
-	baseURL, keyEnv, provider string
-	force                     bool // replaces what the model says too
+// route is how a model is reached; nil leaves a part of it as it is.
+type route struct {
+	baseURL, keyEnv, provider *string
 }
 
-// complete fills in what the definition leaves open.
-func (c *Config) complete(m Model, o overlay) (Model, error) {
-	if m.BaseURL == "" || o.force && o.baseURL != "" {
-		if o.baseURL != "" {
-			m.BaseURL = o.baseURL
-			if o.force {
-				m.APIKeyEnv, m.Provider = "", ""
-			}
-		}
+// complete fills in what a definition leaves open, after a context's own route
+// has replaced what it replaces. A key is never sent to another address than
+// the one it was named for: a new base_url forgets the model's key and
+// provider, and the top-level ones count only for models without an address.
+func (c *Config) complete(m Model, own route) (Model, error) {
+	switch {
+	case own.baseURL != nil:
+		m.BaseURL, m.APIKeyEnv, m.Provider = *own.baseURL, "", ""
+	case m.BaseURL == "" && m.Provider != Scripted:
+		m.BaseURL = c.BaseURL
+		m.APIKeyEnv, m.Provider = either(m.APIKeyEnv, c.APIKeyEnv), either(m.Provider, c.Provider)
 	}
-	if m.APIKeyEnv == "" || o.force && o.keyEnv != "" {
-		m.APIKeyEnv = o.keyEnv
-	}
-	if m.Provider == "" || o.force && o.provider != "" {
-		m.Provider = o.provider
+	if own.provider != nil {
+		m.Provider = *own.provider
 	}
 	if m.BaseURL == "" && m.Provider != Scripted {
-		switch {
-		case wellKnown(m.ID) != "":
-			m.BaseURL = wellKnown(m.ID)
-		case m.Provider == Anthropic:
-			m.BaseURL = anthropicURL
-		default:
-			return m, fika.Errorf(fika.Invalid, "choose model", "the model %s has no base_url, and its name does not tell where it is reached", quote(m.ID))
+		m.BaseURL = wellKnown(m)
+		if m.BaseURL == "" {
+			return m, fika.Errorf(fika.Invalid, "choose model", "%s", noAddress(m.ID))
 		}
 	}
 	m.BaseURL = trimEndpoint(m.BaseURL)
@@ -142,10 +141,22 @@ func (c *Config) complete(m Model, o overlay) (Model, error) {
 	if m.APIKeyEnv == "" && m.Provider != Scripted {
 		m.APIKeyEnv = usualKey(m.BaseURL)
 	}
-	if m.WireModel == "" {
-		m.WireModel = m.ID
+	if own.keyEnv != nil {
+		m.APIKeyEnv = *own.keyEnv
 	}
+	m.WireModel = either(m.WireModel, m.ID)
 	return m, nil
+}
+
+func noAddress(id string) string {
+	return "the model " + quote(id) + " has no base_url, and its name does not tell where it is reached"
+}
+
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 // trimEndpoint takes a method's path off an address: the whole one of a chat

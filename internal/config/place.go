@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -37,23 +38,25 @@ func (p Problem) String() string { return p.Place.String() + ": " + p.Message }
 // wrong with them, in the order of the files. It classifies as [fika.Invalid].
 type Problems struct {
 	List []Problem
+	More int // how many further ones were only counted
 }
 
-// shown bounds what a hopeless file can print.
-const shown = 50
+// maxProblems bounds what a hopeless file can cost and print.
+const maxProblems = 100
+
+func (p *Problems) full() bool { return len(p.List) >= maxProblems }
 
 // Error lists every problem on its own line.
 func (p *Problems) Error() string {
 	var b strings.Builder
 	for i, q := range p.List {
-		if i == shown {
-			fmt.Fprintf(&b, "\nand %d more", len(p.List)-shown)
-			break
-		}
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		b.WriteString(q.String())
+	}
+	if p.More > 0 {
+		fmt.Fprintf(&b, "\nand %d more", p.More)
 	}
 	return b.String()
 }
@@ -72,26 +75,24 @@ func (p *Problems) As(target any) bool {
 }
 
 func (p *Problems) add(at Place, format string, args ...any) {
+	if p.full() {
+		p.More++
+		return
+	}
 	p.List = append(p.List, Problem{Place: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// orNil gives the error, or nil when nothing is wrong. Problems of one file
-// are put in the order of their lines.
-func (p *Problems) orNil() error {
+// orNil gives the error, or nil when nothing is wrong: the files in the order
+// given, and in each the order of its lines.
+func (p *Problems) orNil(files ...string) error {
 	if len(p.List) == 0 {
 		return nil
-	}
-	order := map[string]int{}
-	for _, q := range p.List {
-		if _, ok := order[q.File]; !ok {
-			order[q.File] = len(order)
-		}
 	}
 	sort.SliceStable(p.List, func(i, j int) bool {
 		a, b := p.List[i], p.List[j]
 		switch {
-		case order[a.File] != order[b.File]:
-			return order[a.File] < order[b.File]
+		case a.File != b.File:
+			return slices.Index(files, a.File) < slices.Index(files, b.File)
 		case a.Line != b.Line:
 			return a.Line < b.Line
 		}

@@ -1,27 +1,34 @@
 package config
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 )
 
 // unknown reports a key nobody knows: with the reason when it is one of
-// another time or place, else with the nearest right spelling.
+// another time, the table when it stands in the wrong one, else the nearest
+// right spelling.
 func (r *reader) unknown(e *entry, path string, known []string) {
+	if r.problems.full() {
+		r.problems.More++
+		return
+	}
 	section := "at the top level"
 	if path != "" {
 		section = "in " + strings.TrimSuffix(path, ".")
 	}
-	switch {
+	hint := ""
+	switch near := nearest(e.name, known); {
 	case retired(e.name) != "":
-		r.problem(e.at, "unknown key %s %s: %s", quote(e.name), section, retired(e.name))
-	case nearest(e.name, known) != "":
-		r.problem(e.at, "unknown key %s %s; did you mean %s?", quote(e.name), section, nearest(e.name, known))
-	case e.val.kind != tableKind && home(e.name) != "" && path == "":
-		r.problem(e.at, "unknown key %s %s; it belongs in [%s]", quote(e.name), section, home(e.name))
-	default:
-		r.problem(e.at, "unknown key %s %s; known are %s", quote(e.name), section, strings.Join(known, ", "))
+		hint = ": " + retired(e.name)
+	case near != "":
+		hint = "; did you mean " + near + "?"
+	case e.val.kind != tableKind && belongs(e.name) != "":
+		hint = "; it belongs " + belongs(e.name)
+	case len(known) <= 15:
+		hint = "; known are " + strings.Join(known, ", ")
 	}
+	r.problem(e.at, "unknown key %s %s%s", quote(e.name), section, hint)
 }
 
 // retired explains keys that people bring along from elsewhere.
@@ -37,14 +44,21 @@ func retired(name string) string {
 	return ""
 }
 
-// home finds the table that has a key of this name.
-func home(name string) string {
-	for section, known := range map[string][]string{
-		"nats": names(natsKeys()), "master": names(masterKeys()), "hub": names(hubKeys()),
-		"chat": names(chatKeys()), "tools": names(toolKeys()), "[agents]": names(agentKeys()),
+// belongs tells where a key of this name would be known.
+func belongs(name string) string {
+	if find(contextKeys(), name) != nil || find(topKeys(), name) != nil {
+		return "at the top level, above the first [table]"
+	}
+	for _, section := range []struct {
+		header string
+		known  []string
+	}{
+		{"[nats]", names(natsKeys())}, {"[master]", names(masterKeys())}, {"[hub]", names(hubKeys())},
+		{"[chat]", names(chatKeys())}, {"[tools]", names(toolKeys())},
+		{"[[agents]]", names(agentKeys())}, {"[[models]]", names(modelKeys())},
 	} {
-		if contains(known, name) {
-			return section
+		if slices.Contains(section.known, name) {
+			return "in " + section.header
 		}
 	}
 	return ""
@@ -71,8 +85,9 @@ func (r *reader) agents(v value, path string, list *[]Agent) bool {
 	items, ok := r.elements(v, path)
 	for _, item := range items {
 		a := defaultAgent()
-		prefix := fmt.Sprintf("%s[%d].", path, len(*list))
-		r.where[strings.TrimSuffix(prefix, ".")] = r.place(item.at)
+		name := element(path, len(*list))
+		prefix := name + "."
+		r.where[name] = r.place(item.at)
 		own := agentKeys()
 		context := contextKeys()
 		decode(r, item.table, prefix, &a, own, func(e *entry) bool {
@@ -113,8 +128,9 @@ func (r *reader) models(v value, path string, list *[]Model) bool {
 
 func (r *reader) model(t *table, at int, path, id string, list *[]Model) {
 	m := Model{ID: id}
-	prefix := fmt.Sprintf("%s[%d].", path, len(*list))
-	r.where[strings.TrimSuffix(prefix, ".")] = r.place(at)
+	name := element(path, len(*list))
+	prefix := name + "."
+	r.where[name] = r.place(at)
 	decode(r, t, prefix, &m, modelKeys(), nil)
 	if m.ID == "" && t.get("id") == nil {
 		r.problem(at, "this model has no id: give it the name the provider knows, as in id = \"gpt-5.5\"")

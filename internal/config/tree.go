@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"sort"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -54,6 +53,7 @@ type value struct {
 type table struct {
 	at      int
 	header  bool // opened by a [header] of its own
+	full    bool // it had more keys than entries holds
 	entries []entry
 }
 
@@ -63,6 +63,7 @@ type entry struct {
 	val  value
 }
 
+// get finds a key; nil means it is not there.
 func (t *table) get(name string) *entry {
 	for i := range t.entries {
 		if t.entries[i].name == name {
@@ -85,14 +86,14 @@ type source struct {
 // place turns a byte offset into a position.
 func (s *source) place(offset int) Place {
 	if s.lines == nil {
-		s.lines = append(s.lines, 0)
+		s.lines = append(s.lines, s.begin())
 		for i, c := range s.data {
 			if c == '\n' {
 				s.lines = append(s.lines, i+1)
 			}
 		}
 	}
-	offset = min(offset, len(s.data))
+	offset = max(s.lines[0], min(offset, len(s.data)))
 	line := sort.SearchInts(s.lines, offset+1)
 	start := s.lines[line-1]
 	return Place{File: s.file, Line: line, Column: utf8.RuneCount(s.data[start:offset]) + 1}
@@ -102,10 +103,21 @@ func (s *source) problem(offset int, format string, args ...any) {
 	s.problems.add(s.place(offset), format, args...)
 }
 
-// maxFile bounds a file: what is larger is not a file a person wrote.
-const maxFile = 4 << 20
+// begin is where the text begins: after the byte order mark some editors write.
+func (s *source) begin() int {
+	const mark = "\xef\xbb\xbf"
+	if bytes.HasPrefix(s.data, []byte(mark)) {
+		return len(mark)
+	}
+	return 0
+}
 
-var utf8BOM = []byte("\xef\xbb\xbf")
+// What is larger is not a file a person wrote. The second bound also keeps
+// looking up keys cheap.
+const (
+	maxFile = 1 << 20
+	maxKeys = 1000 // of one table
+)
 
 // parse fills s.root. After a syntax error it goes on at the next line that
 // begins a table, so that a person sees more than the first slip.
@@ -116,10 +128,7 @@ func (s *source) parse() {
 		s.problems.add(Place{File: s.file}, "the file has %d bytes; the limit is %d", len(s.data), maxFile)
 		return
 	}
-	base := 0
-	if bytes.HasPrefix(s.data, utf8BOM) {
-		base = len(utf8BOM)
-	}
+	base := s.begin()
 	for base < len(s.data) {
 		stop, ok := s.parseFrom(base)
 		if ok {
@@ -127,7 +136,7 @@ func (s *source) parse() {
 		}
 		s.broken = true
 		next := bytes.Index(s.data[stop:], []byte("\n["))
-		if next < 0 || len(s.problems.List) > shown {
+		if next < 0 || s.problems.full() {
 			return
 		}
 		base = stop + next + 1
@@ -153,11 +162,26 @@ func (s *source) parseFrom(base int) (stop int, ok bool) {
 	var pe *unstable.ParserError
 	if errors.As(err, &pe) {
 		// Highlight is a part of the data: its capacity tells where it begins.
-		stop = base + (len(s.data) - base) - cap(pe.Highlight)
+		stop = max(base, len(s.data)-cap(pe.Highlight))
 		message = pe.Message
 	}
-	s.problem(stop, "not valid TOML: %s", strings.TrimPrefix(message, "toml: "))
-	return min(stop, len(s.data)), false
+	s.problem(stop, "not valid TOML: %s%s", message, s.unquoted(stop))
+	return stop, false
+}
+
+// unquoted explains the most frequent slip: a text without quotes.
+func (s *source) unquoted(at int) string {
+	before := bytes.TrimRight(s.data[:at], " \t")
+	if len(before) == 0 || before[len(before)-1] != '=' || at >= len(s.data) {
+		return ""
+	}
+	switch c := s.data[at]; {
+	case c == '\n', c == '\r':
+		return "; a value must follow the = in the same line"
+	case c != '"' && c != '\'' && c != '[' && c != '{':
+		return "; a text stands in double quotes"
+	}
+	return ""
 }
 
 // builder puts expressions into the tree.
@@ -195,16 +219,16 @@ func (b *builder) parts(it unstable.Iterator) []part {
 // header opens the table of a [header] or one more of a [[header]].
 func (b *builder) header(n *unstable.Node, array bool) *table {
 	parts := b.parts(n.Key())
-	t := b.descend(b.current0(), parts[:len(parts)-1])
+	t := b.descend(b.source.root, parts[:len(parts)-1])
 	last := parts[len(parts)-1]
 	e := t.get(last.name)
 	fresh := &table{at: last.at, header: true}
 	switch {
 	case e == nil && array:
-		t.entries = append(t.entries, entry{last.name, last.at, value{kind: listKind, at: last.at, items: []value{{kind: tableKind, at: last.at, table: fresh}}}})
+		b.add(t, last, value{kind: listKind, at: last.at, items: []value{{kind: tableKind, at: last.at, table: fresh}}})
 		return fresh
 	case e == nil:
-		t.entries = append(t.entries, entry{last.name, last.at, value{kind: tableKind, at: last.at, table: fresh}})
+		b.add(t, last, value{kind: tableKind, at: last.at, table: fresh})
 		return fresh
 	case array && e.val.kind == listKind:
 		e.val.items = append(e.val.items, value{kind: tableKind, at: last.at, table: fresh})
@@ -217,8 +241,6 @@ func (b *builder) header(n *unstable.Node, array bool) *table {
 	return fresh // what follows is still read, and goes nowhere
 }
 
-func (b *builder) current0() *table { return b.source.root }
-
 // descend walks a dotted path, making the tables on the way; [[lists]] are
 // entered at their last table.
 func (b *builder) descend(t *table, path []part) *table {
@@ -227,7 +249,7 @@ func (b *builder) descend(t *table, path []part) *table {
 		switch {
 		case e == nil:
 			next := &table{at: p.at}
-			t.entries = append(t.entries, entry{p.name, p.at, value{kind: tableKind, at: p.at, table: next}})
+			b.add(t, p, value{kind: tableKind, at: p.at, table: next})
 			t = next
 		case e.val.kind == tableKind:
 			t = e.val.table
@@ -250,7 +272,18 @@ func (b *builder) keyValue(t *table, n *unstable.Node) {
 		b.twice(last, e)
 		return
 	}
-	t.entries = append(t.entries, entry{last.name, last.at, v})
+	b.add(t, last, v)
+}
+
+func (b *builder) add(t *table, p part, v value) {
+	if len(t.entries) < maxKeys {
+		t.entries = append(t.entries, entry{p.name, p.at, v})
+		return
+	}
+	if !t.full {
+		t.full = true
+		b.source.problem(p.at, "more than %d keys in one table", maxKeys)
+	}
 }
 
 func (b *builder) twice(p part, first *entry) {

@@ -3,8 +3,10 @@ package config
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"fika"
@@ -23,27 +25,27 @@ func userHome() string {
 // the first model of an Ollama on this machine (asked for a fifth of a second
 // at most). Error kind: Invalid, saying what to set.
 func DefaultModel(env func(string) string) (Model, error) {
-	return Default().defaultModel(env)
+	return defaultModel(env, ollamaURL)
 }
 
-func (c *Config) defaultModel(env func(string) string) (Model, error) {
+func defaultModel(env func(string) string, ollama string) (Model, error) {
+	none := Default()
 	for _, p := range []struct{ variable, id, url string }{
 		{"ANTHROPIC_API_KEY", "claude-sonnet-5-5", anthropicURL},
 		{"OPENAI_API_KEY", "gpt-5.5", openAIURL},
 		{"OPENROUTER_API_KEY", "openrouter/auto", openRouterURL},
 	} {
 		if env != nil && env(p.variable) != "" {
-			return c.complete(Model{ID: p.id, BaseURL: p.url, APIKeyEnv: p.variable}, overlay{})
+			return none.complete(Model{ID: p.id, BaseURL: p.url, APIKeyEnv: p.variable}, route{})
 		}
 	}
-	if id := askOllama(ollamaURL[:len(ollamaURL)-len("/v1")]); id != "" {
-		return c.complete(Model{ID: id, BaseURL: ollamaURL}, overlay{})
+	if id := askOllama(ollama); id != "" {
+		return none.complete(Model{ID: id, BaseURL: ollama}, route{})
 	}
-	return Model{}, fika.Errorf(fika.Invalid, "choose model", `no model is configured, and none was found.
-Do one of these:
-  export ANTHROPIC_API_KEY=…     (or OPENAI_API_KEY, or OPENROUTER_API_KEY)
-  ollama serve                   (a model on this machine; after "ollama pull NAME")
-  write into config.toml: model = "NAME", and [[models]] with its id, base_url and api_key_env
+	return Model{}, fika.Errorf(fika.Invalid, "choose model", `no model is configured, and none was found. Do one of these:
+  export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, or OPENROUTER_API_KEY)
+  ollama pull NAME               (a model on this machine, once Ollama runs)
+  in config.toml: model = "NAME", and a [[models]] entry with its id, base_url and api_key_env
 To look around without a model: fika demo`)
 }
 
@@ -51,7 +53,7 @@ To look around without a model: fika demo`)
 func askOllama(base string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/tags", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(base, "/v1")+"/api/tags", nil)
 	if err != nil {
 		return ""
 	}
@@ -66,7 +68,7 @@ func askOllama(base string) string {
 			Name string `json:"name"`
 		} `json:"models"`
 	}
-	if resp.StatusCode != http.StatusOK || json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&tags) != nil || len(tags.Models) == 0 {
+	if resp.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&tags) != nil || len(tags.Models) == 0 {
 		return ""
 	}
 	return tags.Models[0].Name

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// check looks at what concerns more than one key. It runs only when all files
+// could be parsed: what is missing because of a slip elsewhere is no news.
+func (c *Config) check(p *Problems) {
+	c.checkModels(p)
+	c.checkAgents(p)
+	c.checkNATS(p)
+	if c.Model != "" && !c.reachable(c.Model) {
+		p.add(c.where["model"], "%s", c.unknownModel(c.Model))
+	}
+	if d := c.Master.DefaultAgent; d != "" && c.entry(d) < 0 {
+		p.add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", quote(d), meant(d, c.agentIDs()))
+	}
+}
+
+func (c *Config) checkAgents(p *Problems) {
+	seen := map[string]int{}
+	for i := range c.Agents {
+		a := &c.Agents[i]
+		if first, twice := seen[a.ID]; twice && a.ID != "" {
+			p.add(c.at("agents", i, "id"), "the agent %s is defined twice; the first is at %s", quote(a.ID), c.at("agents", first, "id"))
+		} else {
+			seen[a.ID] = i
+		}
+		if a.Model != "" && !c.reachable(a.Model) && a.BaseURL == "" {
+			p.add(c.at("agents", i, "model"), "%s", c.unknownModel(a.Model))
+		}
+	}
+	if c.entry(strings.ToLower(c.Username)) >= 0 {
+		p.add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", quote(c.Username))
+	}
+}
+
+func (c *Config) checkModels(p *Problems) {
+	seen := map[string]Place{} // ids and nicknames
+	for i := range c.Models {
+		m := &c.Models[i]
+		c.checkModel(p, i, m)
+		keys := []string{"id"}
+		if m.Nickname != "" && m.Nickname != m.ID {
+			keys = append(keys, "nickname")
+		}
+		for _, key := range keys {
+			name := m.ID
+			if key == "nickname" {
+				name = m.Nickname
+			}
+			at := c.at("models", i, key)
+			if first, twice := seen[name]; twice && name != "" {
+				p.add(at, "the model %s is defined twice; the first is at %s", quote(name), first)
+				continue
+			}
+			seen[name] = at
+		}
+	}
+}
+
+func (c *Config) checkModel(p *Problems, i int, m *Model) {
+	provider := m.Provider
+	if provider == "" && m.BaseURL != "" {
+		provider = guessProvider(m.BaseURL)
+	}
+	switch {
+	case m.ID == "": // already reported
+	case provider == Scripted && m.Rules == "":
+		p.add(c.at("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
+	case provider != Scripted && m.Rules != "":
+		p.add(c.at("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
+	case provider != Scripted && m.BaseURL == "" && c.BaseURL == "" && wellKnown(*m) == "":
+		p.add(c.at("models", i, "id"), "%s", noAddress(m.ID))
+	}
+}
+
+func (c *Config) checkNATS(p *Problems) {
+	n := &c.NATS
+	var ways []string
+	for _, w := range []struct {
+		key string
+		set bool
+	}{
+		{"user", n.User != ""}, {"token", n.Token != ""}, {"token_env", n.TokenEnv != ""},
+		{"nkey", n.NKey != ""}, {"creds", n.Creds != ""},
+	} {
+		if w.set {
+			ways = append(ways, w.key)
+		}
+	}
+	if len(ways) > 1 {
+		p.add(c.where["nats."+ways[1]], "the server can be told who you are in one way only: %s are set", strings.Join(ways, " and "))
+	}
+	if n.Password != "" && n.PasswordEnv != "" {
+		p.add(c.where["nats.password_env"], "password and password_env are both set; keep one")
+	}
+	if (n.Password != "" || n.PasswordEnv != "") && n.User == "" {
+		p.add(c.where["nats"], "there is a password but no user")
+	}
+	if (n.TLS.Cert == "") != (n.TLS.Key == "") {
+		p.add(c.where["nats.tls"], "cert and key belong together; one of them is missing")
+	}
+}
+
+// entry gives the index of an agent's entry, or -1.
+func (c *Config) entry(id string) int {
+	for i := range c.Agents {
+		if c.Agents[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *Config) agentIDs() []string {
+	var list []string
+	for i := range c.Agents {
+		list = append(list, c.Agents[i].ID)
+	}
+	return list
+}
+
+// element is the path of one table of a [[list]].
+func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// at tells where a key of a list element stands, or the element itself when
+// the key is not set.
+func (c *Config) at(list string, i int, key string) Place {
+	name := element(list, i)
+	if p, ok := c.where[name+"."+key]; ok {
+		return p
+	}
+	return c.where[name]
+}
+
+// unknownModel says that no model has a name, and which ones there are.
+func (c *Config) unknownModel(name string) string {
+	known := c.modelNames()
+	if len(known) == 0 {
+		return "the model " + quote(name) + " is not known, and its name does not tell where it is reached: define it with [[models]] id and base_url"
+	}
+	if near := meant(name, known); near != "" || len(known) > 20 {
+		return "there is no [[models]] entry with the id or nickname " + quote(name) + near
+	}
+	return "there is no [[models]] entry with the id or nickname " + quote(name) + "; known are " + strings.Join(known, ", ")
+}
+
+func (c *Config) modelNames() []string {
+	var list []string
+	for i := range c.Models {
+		for _, n := range []string{c.Models[i].ID, c.Models[i].Nickname} {
+			if n != "" && !slices.Contains(list, n) {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"fika"
+)
+
+// merged are the per-context settings after all layers.
+type merged struct {
+	PerContext
+	origins map[string]string
+	own     map[string]bool // set above config.toml's top level
+}
+
+// part gives a text that a context sets for itself, else nil.
+func (m merged) part(key string, text *string) *string {
+	if m.own[key] {
+		return text
+	}
+	return nil
+}
+
+// layer is one source of per-context settings.
+type layer struct {
+	from   *PerContext
+	where  map[string]Place
+	prefix string // of its keys in where
+	own    bool
+}
+
+func (in Inputs) layers() []layer {
+	c := in.Config
+	var list []layer
+	if in.Local != nil {
+		list = append(list, layer{&in.Local.PerContext, in.Local.where, "", true})
+	}
+	if i := c.entry(string(in.Agent)); i >= 0 && in.Agent != "" {
+		list = append(list, layer{&c.Agents[i].PerContext, c.where, element("agents", i) + ".", true})
+	}
+	return append(list, layer{&c.PerContext, c.where, "", false})
+}
+
+// merge takes each key from the first layer that sets it.
+func (in Inputs) merge() (merged, error) {
+	keys := contextKeys()
+	for name := range in.Flags {
+		if find(keys, name) == nil {
+			return merged{}, fika.Errorf(fika.Invalid, "settings", "there is no setting %s%s", quote(name), meant(name, names(keys)))
+		}
+	}
+	m := merged{PerContext: in.Config.PerContext, origins: make(map[string]string, len(keys)), own: map[string]bool{}}
+	layers := in.layers()
+	for _, k := range keys {
+		if text, origin := in.given(k.name); origin != "" {
+			if wrong := k.parse(&m.PerContext, text); wrong != "" {
+				return merged{}, fika.Errorf(fika.Invalid, "settings", "%s: %s %s", origin, k.name, wrong)
+			}
+			m.origins[k.name], m.own[k.name] = origin, true
+			continue
+		}
+		m.origins[k.name] = "default"
+		for _, l := range layers {
+			if at, ok := l.where[l.prefix+k.name]; ok {
+				copyField(k.at(&m.PerContext), k.at(l.from))
+				m.origins[k.name], m.own[k.name] = lineOf(at), l.own
+				break
+			}
+		}
+	}
+	return m, nil
+}
+
+// given looks a key up on the command line and in the environment.
+func (in Inputs) given(name string) (text, origin string) {
+	if text, ok := in.Flags[name]; ok {
+		if flag := in.FlagNames[name]; flag != "" {
+			return text, "flag " + flag
+		}
+		return text, "flag --" + strings.ReplaceAll(name, "_", "-")
+	}
+	if in.Env != nil && name != "env" {
+		variable := EnvName(name)
+		if text := in.Env(variable); text != "" {
+			return text, "environment " + variable
+		}
+	}
+	return "", ""
+}
+
+// EnvName gives the environment variable of a per-context key: FIKA_MODEL of
+// model. The key env has none.
+func EnvName(key string) string { return "FIKA_" + strings.ToUpper(key) }
+
+// copyField copies the value behind one pointer to another of the same type.
+func copyField(to, from any) {
+	switch p := to.(type) {
+	case *string:
+		*p = *from.(*string)
+	case *bool:
+		*p = *from.(*bool)
+	case *int:
+		*p = *from.(*int)
+	case *int64:
+		*p = *from.(*int64)
+	case *float64:
+		*p = *from.(*float64)
+	case *time.Duration:
+		*p = *from.(*time.Duration)
+	case *[]string:
+		*p = *from.(*[]string)
+	case *map[string]string:
+		*p = *from.(*map[string]string)
+	case **Reasoning:
+		*p = *from.(**Reasoning)
+	}
+}
+
+// parse reads a value given as plain text, on the command line or in the
+// environment. Lists are joined by commas.
+func (k key[T]) parse(target *T, text string) string {
+	at := k.at(target)
+	v := value{kind: textKind, text: text}
+	switch p := at.(type) {
+	case *bool:
+		v.kind = boolKind
+		switch strings.ToLower(text) {
+		case "true", "1", "yes", "on":
+			v.text = "true"
+		case "false", "0", "no", "off":
+			v.text = "false"
+		default:
+			return "must be true or false; this is " + quote(text)
+		}
+	case *int, *int64:
+		v.kind = intKind
+	case *float64:
+		v.kind = floatKind
+	case *time.Duration:
+		if digits(text) {
+			v.kind = intKind
+		}
+	case *[]string:
+		v.kind = listKind
+		for _, s := range strings.Split(text, ",") {
+			if s = strings.TrimSpace(s); s != "" {
+				v.items = append(v.items, value{kind: textKind, text: s})
+			}
+		}
+	case **Reasoning:
+		r, wrong := parseReasoning(text)
+		if wrong == "" {
+			*p = r
+		}
+		return wrong
+	case *map[string]string:
+		return "can only be set in a file"
+	}
+	wrong := assign(at, v, limits{k.unit, k.min, k.max, k.oneOf})
+	if wrong == "" && k.check != nil {
+		if wrong = k.check(v, at); wrong != "" {
+			wrong = "does not fit: " + wrong
+		}
+	}
+	return wrong
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// parseReasoning reads an effort, a number of tokens, true or false.
+func parseReasoning(text string) (*Reasoning, string) {
+	r := &Reasoning{Enabled: true}
+	switch {
+	case text == "true":
+	case text == "false", text == "none":
+		r.Enabled = false
+	case digits(text):
+		if wrong := assign(&r.MaxTokens, value{kind: intKind, text: text}, limits{min: 1}); wrong != "" {
+			return nil, wrong
+		}
+	default:
+		if wrong := assign(&r.Effort, value{kind: textKind, text: text}, limits{oneOf: efforts()}); wrong != "" {
+			return nil, wrong
+		}
+	}
+	return r, ""
+}
