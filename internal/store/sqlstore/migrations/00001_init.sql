@@ -204,5 +204,5 @@ CREATE TABLE parked (
 
 INSERT INTO meta (key, value) VALUES ('store_id', lower(hex(randomblob(16))));
 INSERT INTO meta (key, value) VALUES ('paused_all', '0');
-PRAGMA application_id = 1718185825;
+PRAGMA application_id = 1718184801;
 PRAGMA user_version = 1;

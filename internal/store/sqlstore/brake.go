@@ -1,0 +1,182 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+
+	"fika"
+	"fika/internal/store"
+)
+
+func allPaused(ctx context.Context, q querier) (bool, error) {
+	v, _, err := one(ctx, q, scanText, `SELECT value FROM meta WHERE key = 'paused_all'`)
+	return v == "1", err
+}
+
+func (t *tx) allPaused(ctx context.Context) (bool, error) { return allPaused(ctx, t) }
+
+// narrowed restricts a query for work to one conversation, its first argument.
+func narrowed(query string) string {
+	return strings.Replace(query, `WHERE `, `WHERE c.id = ? AND `, 1)
+}
+
+func workers(w []store.Work) []fika.AgentName {
+	var names []fika.AgentName
+	for _, a := range w {
+		names = append(names, a.Agent)
+	}
+	return names
+}
+
+// SetPaused pauses or resumes one conversation.
+func (s *Store) SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
+	const op = "pause conversation"
+	var ring []fika.AgentName
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, paused, c)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fika.Errorf(fika.NotFound, op, "no conversation with id %q", c)
+		}
+		if paused {
+			return nil
+		}
+		w, err := s.withWork(ctx, t, c)
+		ring = workers(w)
+		return err
+	})
+	return ring, err
+}
+
+// SetAllPaused stores the brake for all conversations.
+func (s *Store) SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName, error) {
+	var ring []fika.AgentName
+	err := s.write(ctx, "pause all", func(ctx context.Context, t *tx) error {
+		value := "0"
+		if paused {
+			value = "1"
+		}
+		if _, err := t.exec(ctx, `UPDATE meta SET value = ? WHERE key = 'paused_all'`, value); err != nil || paused {
+			return err
+		}
+		w, err := s.withWork(ctx, t, "")
+		ring = workers(w)
+		return err
+	})
+	return ring, err
+}
+
+// AllPaused reads the brake for all conversations.
+func (s *Store) AllPaused(ctx context.Context) (bool, error) {
+	p, err := allPaused(ctx, s.r)
+	return p, s.explain("read brake", err)
+}
+
+// StopChat drops what waits in a conversation and cancels what runs in it.
+func (s *Store) StopChat(ctx context.Context, c fika.ConversationID) (store.Dropped, error) {
+	var out store.Dropped
+	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) error {
+		out = store.Dropped{}
+		if _, err := conversationByID(ctx, t, c); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND state = 'pending'`, reasonStopped, c)
+		if err != nil {
+			return err
+		}
+		out.Notifications = int(n)
+		active, err := many(ctx, t, scanTurn, selectTurn+` WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`, c)
+		if err != nil {
+			return err
+		}
+		for _, r := range active {
+			if err := t.cancel(ctx, r, reasonStopped); err != nil {
+				return err
+			}
+			out.Requests = append(out.Requests, r.id)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// ContinueChain makes what a limit dropped pending again.
+func (s *Store) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fika.AgentName, error) {
+	const op = "continue chain"
+	var ring []fika.AgentName
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		var err error
+		ring, err = many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { err = sc.Scan(&n); return n, err },
+			`SELECT DISTINCT a.name FROM notifications n JOIN agents a ON a.id = n.agent
+WHERE n.conversation = ? AND n.state = 'dropped' AND n.reason = 'limit' ORDER BY a.name`, c)
+		if err != nil {
+			return err
+		}
+		if len(ring) == 0 {
+			return fika.Errorf(fika.NotFound, op, "no limit has stopped anything here")
+		}
+		root := fika.RequestID(s.opt.NewID())
+		if _, _, err := t.chainFor(ctx, "", 0, root, true); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `UPDATE notifications SET state = 'pending', reason = '', request = '', chain = ?, depth = 0
+WHERE conversation = ? AND state = 'dropped' AND reason = 'limit'`, root, c)
+		return err
+	})
+	return ring, err
+}
+
+// Cleanup removes expired messages and old empty chats.
+func (s *Store) Cleanup(ctx context.Context, o store.CleanupOptions) (store.CleanupResult, error) {
+	var out store.CleanupResult
+	err := s.write(ctx, "clean up", func(ctx context.Context, t *tx) error {
+		out = store.CleanupResult{}
+		t.discard = o.DryRun
+		if err := t.removeExpired(ctx, &out); err != nil {
+			return err
+		}
+		return t.removeEmptyChats(ctx, o, &out)
+	})
+	return out, err
+}
+
+func (t *tx) removeExpired(ctx context.Context, out *store.CleanupResult) error {
+	const expired = ` expires_at > 0 AND expires_at <= ? AND pinned = 0`
+	_, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE state = 'pending' AND EXISTS (
+SELECT 1 FROM entries e WHERE e.conversation = notifications.conversation AND e.seq = notifications.seq AND`+expired+`)`, reasonExpired, t.now)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `UPDATE conversations SET messages = messages - (
+SELECT count(*) FROM entries e WHERE e.conversation = conversations.id AND e.type = 'message' AND`+expired+`)
+WHERE id IN (SELECT conversation FROM entries WHERE`+expired+`)`, t.now, t.now)
+	if err != nil {
+		return err
+	}
+	n, err := t.exec(ctx, `DELETE FROM entries WHERE`+expired, t.now)
+	out.Expired = int(n)
+	return err
+}
+
+func (t *tx) removeEmptyChats(ctx context.Context, o store.CleanupOptions, out *store.CleanupResult) error {
+	type empty struct {
+		id   fika.ConversationID
+		name fika.ConversationName
+	}
+	chats, err := many(ctx, t, func(sc scanner) (e empty, err error) { err = sc.Scan(&e.id, &e.name); return e, err },
+		`SELECT c.id, c.name FROM conversations c WHERE c.kind = 'chat' AND c.messages = 0 AND c.updated_at <= ?
+AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0) ORDER BY c.name`,
+		t.now-o.EmptyAge.Milliseconds())
+	if err != nil {
+		return err
+	}
+	for _, c := range chats {
+		if _, err := t.exec(ctx, `DELETE FROM conversations WHERE id = ?`, c.id); err != nil {
+			return err
+		}
+		out.Chats = append(out.Chats, c.name)
+	}
+	return nil
+}

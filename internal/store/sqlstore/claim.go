@@ -1,0 +1,362 @@
+package sqlstore
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// idleHere says that the agent of r has no turn under way in r's conversation.
+const idleHere = `NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
+  AND b.finished_at = 0 AND b.state IN ('running', 'waiting'))`
+
+// claimable is the one condition under which request r of agent a in
+// conversation c may be taken; its argument is the present moment. A
+// foreground request is taken up again only by the process that began it.
+const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_epoch > 0)) AND (
+  (r.state = 'open' AND ` + idleHere + `)
+  OR (r.state = 'waiting' AND (r.reason = 'pause' OR (r.wait_until > 0 AND r.wait_until <= ?)
+    OR (r.reason = 'child' AND NOT EXISTS (SELECT 1 FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0)))
+    AND NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
+      AND b.finished_at = 0 AND b.state = 'running')))`
+
+const (
+	nextRequest = `SELECT r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+WHERE r.agent = ? AND r.kind IN (?, ?) AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	// nextBatch finds the conversation with the oldest pending notification
+	// that may be worked.
+	nextBatch = `SELECT r.conversation FROM notifications r JOIN conversations c ON c.id = r.conversation
+WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
+)
+
+const opClaim = "claim"
+
+// Claim takes the next piece of work.
+func (s *Store) Claim(ctx context.Context, l store.Lease, limits store.Limits) (*store.Claimed, error) {
+	var out *store.Claimed
+	err := s.write(ctx, opClaim, func(ctx context.Context, t *tx) error {
+		out = nil
+		a, err := t.leased(ctx, opClaim, l)
+		if err != nil {
+			return err
+		}
+		if all, err := t.allPaused(ctx); err != nil || all {
+			t.discard = true
+			return err
+		}
+		k := claim{tx: t, agent: a, limits: limits}
+		out, err = k.next(ctx)
+		t.discard = out == nil && !k.wrote
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// claim is one search for work.
+type claim struct {
+	*tx
+	agent   fika.Agent
+	limits  store.Limits
+	noticed []fika.Entry
+	wrote   bool
+}
+
+// next tries the classes of work in order of rank until one gives a turn. A
+// piece of work that a limit forbids is put away and the search goes on.
+func (k *claim) next(ctx context.Context) (*store.Claimed, error) {
+	for {
+		tried := false
+		for _, try := range []func(context.Context) (*store.Claimed, bool, error){
+			func(ctx context.Context) (*store.Claimed, bool, error) {
+				return k.request(ctx, fika.AskRequest, fika.RunRequest)
+			},
+			func(ctx context.Context) (*store.Claimed, bool, error) {
+				return k.request(ctx, fika.NotifyRequest, fika.NotifyRequest)
+			},
+			k.batch,
+			func(ctx context.Context) (*store.Claimed, bool, error) {
+				return k.request(ctx, fika.TaskRequest, fika.TaskRequest)
+			},
+		} {
+			c, found, err := try(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				c.Noticed = k.noticed
+				return c, nil
+			}
+			if found {
+				tried, k.wrote = true, true
+				break
+			}
+		}
+		if !tried {
+			return nil, nil
+		}
+	}
+}
+
+// request takes the oldest claimable request of two kinds. found without a
+// claim: there was one, and it has been ended.
+func (k *claim) request(ctx context.Context, kind, other fika.RequestKind) (_ *store.Claimed, found bool, err error) {
+	id, ok, err := one(ctx, k.tx, scanText, nextRequest, k.agent.ID, kind, other, k.now)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	c, err := k.take(ctx, fika.RequestID(id))
+	return c, true, err
+}
+
+// take makes a request running. Nil when the limit of its chain ended it.
+func (k *claim) take(ctx context.Context, id fika.RequestID) (*store.Claimed, error) {
+	r, ok, err := one(ctx, k.tx, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fika.Errorf(fika.NotFound, opClaim, "no request %q", id)
+	}
+	c, err := conversationByID(ctx, k.tx, r.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	out := &store.Claimed{Conversation: c, Agent: k.agent, Resumed: !r.StartedAt.IsZero()}
+	if r.UptoSeq == 0 {
+		limit, err := k.enterChain(ctx, r.Chain, k.limits)
+		if err != nil {
+			return nil, err
+		}
+		if limit != "" && r.Chain != r.ID {
+			return nil, k.refuse(ctx, r, c, limit)
+		}
+		if err := k.begin(ctx, &r, out); err != nil {
+			return nil, err
+		}
+	} else if out.Prompt, err = k.promptOf(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := k.run(ctx, &r); err != nil {
+		return nil, err
+	}
+	covers, _, err := one(ctx, k.tx, scanInt, `SELECT count(*) FROM notifications WHERE request = ? AND request <> '' AND state = 'claimed'`, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if out.Conversation, err = conversationByID(ctx, k.tx, r.Conversation); err != nil {
+		return nil, err
+	}
+	out.Request, out.Covers = r, int(covers)
+	out.Fence = store.Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch}
+	return out, nil
+}
+
+// begin is the first claim of a request: the prompt becomes an entry, the end
+// of the window is frozen, and what waits for the agent up to there is covered.
+func (k *claim) begin(ctx context.Context, r *fika.Request, out *store.Claimed) error {
+	r.UptoSeq = out.Conversation.LastSeq
+	if p := r.Payload; r.Kind != fika.NotifyRequest && !p.Continue {
+		e := fika.Entry{
+			Conversation: r.Conversation, From: p.From, To: string(k.agent.Name), Content: p.Prompt, Type: fika.Message,
+			Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer},
+		}
+		if e.From == "" {
+			e.From = "user"
+		}
+		if e.Meta.Writer == "" {
+			e.Meta.Writer = fika.ByHuman
+		}
+		e.Meta.WriterName = e.From
+		if err := k.append(ctx, &e); err != nil {
+			return err
+		}
+		r.UptoSeq, out.Prompt = e.Seq, &e
+	}
+	_, err := k.exec(ctx, `UPDATE notifications SET state = 'claimed', request = ?
+WHERE agent = ? AND conversation = ? AND state = 'pending' AND seq <= ?`, r.ID, r.Agent, r.Conversation, r.UptoSeq)
+	return err
+}
+
+// promptOf finds the entry that a request's prompt became at its first claim.
+func (k *claim) promptOf(ctx context.Context, r fika.Request) (*fika.Entry, error) {
+	if r.Kind == fika.NotifyRequest || r.Payload.Continue {
+		return nil, nil
+	}
+	e, ok, err := one(ctx, k.tx, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.seq = ?`, r.Conversation, r.UptoSeq)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &e, nil
+}
+
+// run stamps the request with the claimer's epoch.
+func (k *claim) run(ctx context.Context, r *fika.Request) error {
+	r.State, r.Reason, r.Epoch, r.Touched = fika.Running, "", k.agent.Epoch, at(k.now)
+	r.Attempts++
+	if r.StartedAt.IsZero() {
+		r.StartedAt = at(k.now)
+	}
+	// An empty conversation has nothing to freeze; 1 still says "begun".
+	r.UptoSeq = max(r.UptoSeq, 1)
+	_, err := k.exec(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, attempts = ?, touched = ?,
+started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, r.Attempts, k.now, ms(r.StartedAt), r.UptoSeq, r.ID)
+	return err
+}
+
+// refuse ends a request that its chain's limit does not allow.
+func (k *claim) refuse(ctx context.Context, r fika.Request, c fika.Conversation, limit string) error {
+	e, err := k.noteLimit(ctx, c, r.Chain, limit, k.limits)
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		k.noticed = append(k.noticed, *e)
+	}
+	tr, err := k.turnOf(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	_, err = k.end(ctx, tr, ending{state: fika.RequestFailed, reason: reasonLimit, outcome: fika.Outcome{
+		Error: limitText(c, limit, k.limits), ErrorKind: fika.Limit,
+	}})
+	return err
+}
+
+// batch makes one notify request of all that waits for the agent in the
+// conversation with the oldest pending notification.
+func (k *claim) batch(ctx context.Context) (_ *store.Claimed, found bool, err error) {
+	conv, ok, err := one(ctx, k.tx, scanText, nextBatch, k.agent.ID)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	c, err := conversationByID(ctx, k.tx, fika.ConversationID(conv))
+	if err != nil {
+		return nil, false, err
+	}
+	newest, _, err := one(ctx, k.tx, scanNewest, `SELECT n.chain, e.sender FROM notifications n
+LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
+WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY n.seq DESC LIMIT 1`, k.agent.ID, c.ID)
+	if err != nil {
+		return nil, false, err
+	}
+	limit, err := k.enterChain(ctx, newest.chain, k.limits)
+	if err != nil {
+		return nil, false, err
+	}
+	if limit != "" {
+		return nil, true, k.dropForLimit(ctx, c, newest.chain, limit)
+	}
+	r, err := k.notifyRequest(ctx, c, newest)
+	if err != nil {
+		return nil, false, err
+	}
+	covers, err := k.exec(ctx, `UPDATE notifications SET state = 'claimed', request = ?
+WHERE agent = ? AND conversation = ? AND state = 'pending'`, r.ID, k.agent.ID, c.ID)
+	return &store.Claimed{
+		Fence:   store.Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch},
+		Request: r, Conversation: c, Agent: k.agent, Covers: int(covers),
+	}, true, err
+}
+
+// newest is what the newest of a batch of notifications gives the turn.
+type newest struct {
+	chain  fika.RequestID
+	sender string
+}
+
+func scanNewest(s scanner) (newest, error) {
+	var n newest
+	var sender *string
+	err := s.Scan(&n.chain, &sender)
+	if sender != nil {
+		n.sender = *sender
+	}
+	return n, err
+}
+
+// notifyRequest stores the running request for a batch.
+func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest) (fika.Request, error) {
+	depth, _, err := one(ctx, k.tx, scanInt, `SELECT COALESCE(max(depth), 0) FROM notifications
+WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.agent.ID, c.ID, n.chain)
+	if err != nil {
+		return fika.Request{}, err
+	}
+	now := at(k.now)
+	r := fika.Request{
+		ID: fika.RequestID(k.s.opt.NewID()), Kind: fika.NotifyRequest, Origin: fika.Queued, Agent: k.agent.ID, Conversation: c.ID,
+		Chain: n.chain, Depth: int(depth), UptoSeq: c.LastSeq, State: fika.Running, Epoch: k.agent.Epoch,
+		Attempts: 1, Touched: now, CreatedAt: now, StartedAt: now,
+	}
+	_, err = k.exec(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
+owner_epoch, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Chain, r.Depth, n.sender, r.UptoSeq, r.State,
+		r.Epoch, r.Attempts, k.now, k.now, k.now)
+	return r, err
+}
+
+// dropForLimit puts away the notifications that a chain's limit forbids.
+func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fika.RequestID, limit string) error {
+	e, err := k.noteLimit(ctx, c, chain, limit, k.limits)
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		k.noticed = append(k.noticed, *e)
+	}
+	_, err = k.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit'
+WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.agent.ID, c.ID, chain)
+	return err
+}
+
+// Begin is Accept and Claim of one request in a single transaction.
+func (s *Store) Begin(ctx context.Context, l store.Lease, n store.NewRequest) (store.Claimed, error) {
+	const op = "begin request"
+	var out store.Claimed
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		a, err := t.leased(ctx, op, l)
+		if err != nil {
+			return err
+		}
+		n.Agent = l.Agent
+		acc, err := t.accept(ctx, n)
+		if err != nil {
+			return err
+		}
+		if err := t.mayBegin(ctx, op, acc); err != nil {
+			return err
+		}
+		t.discard = false
+		k := claim{tx: t, agent: a}
+		c, err := k.take(ctx, acc.Request.ID)
+		if err == nil {
+			out = *c
+		}
+		return err
+	})
+	return out, err
+}
+
+// mayBegin says why an accepted request cannot be worked at once.
+func (t *tx) mayBegin(ctx context.Context, op string, acc store.Accepted) error {
+	r, c := acc.Request, acc.Conversation
+	if r.State != fika.Open {
+		return fika.Errorf(fika.Conflict, op, "request %s is %s already", r.ID, r.State)
+	}
+	all, err := t.allPaused(ctx)
+	if err != nil {
+		return err
+	}
+	if all || c.Paused {
+		return fika.Errorf(fika.Locked, op, "%s is paused: resume it first", c.Name)
+	}
+	busy, found, err := one(ctx, t, scanText, `SELECT b.id FROM requests b WHERE b.conversation = ? AND b.agent = ?
+AND b.finished_at = 0 AND b.state IN ('running', 'waiting') LIMIT 1`, c.ID, r.Agent)
+	if err == nil && found {
+		err = fika.Errorf(fika.Locked, op, "request %s is under way in %s: wait for it, or cancel it", busy, c.Name)
+	}
+	return err
+}

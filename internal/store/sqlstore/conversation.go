@@ -1,0 +1,195 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"fika"
+	"fika/internal/store"
+)
+
+const selectConversation = `SELECT ` + conversationColumns + ` FROM conversations c`
+
+func conversationByID(ctx context.Context, q querier, id fika.ConversationID) (fika.Conversation, error) {
+	c, ok, err := one(ctx, q, scanConversation, selectConversation+` WHERE c.id = ?`, id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, "conversation", "no conversation with id %q", id)
+	}
+	return c, err
+}
+
+// newConversation makes an empty one. The name must be free.
+func (t *tx) newConversation(ctx context.Context, name fika.ConversationName, kind fika.ConversationKind, agent fika.AgentID) (fika.Conversation, error) {
+	c := fika.Conversation{
+		ID: fika.ConversationID(t.s.opt.NewID()), Name: name, Kind: kind, Agent: agent,
+		Status: fika.Active, CreatedAt: at(t.now), UpdatedAt: at(t.now),
+	}
+	_, err := t.exec(ctx, `INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		c.ID, c.Name, c.Kind, c.Agent, t.now, t.now)
+	return c, err
+}
+
+// generatedName names a task or ask conversation: kind, agent, time, and six
+// digits against two in the same second.
+func (t *tx) generatedName(kind fika.ConversationKind, agent fika.AgentName) fika.ConversationName {
+	sum := sha256.Sum256([]byte(t.s.opt.NewID()))
+	return fika.ConversationName(strings.Join([]string{
+		string(kind), string(agent), at(t.now).Format("20060102-150405") + "-" + hex.EncodeToString(sum[:3]),
+	}, "_"))
+}
+
+// CreateChat makes a chat.
+func (s *Store) CreateChat(ctx context.Context, name fika.ConversationName) (fika.Conversation, error) {
+	const op = "create chat"
+	var c fika.Conversation
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.nameFree(ctx, op, name, ""); err != nil {
+			return err
+		}
+		var err error
+		c, err = t.newConversation(ctx, name, fika.Chat, "")
+		return err
+	})
+	return c, err
+}
+
+func (t *tx) nameFree(ctx context.Context, op string, name fika.ConversationName, except fika.ConversationID) error {
+	id, taken, err := one(ctx, t, scanText, `SELECT id FROM conversations WHERE name = ?`, name)
+	if err == nil && taken && id != string(except) {
+		err = fika.Errorf(fika.Conflict, op, "there is a conversation named %q already", name)
+	}
+	return err
+}
+
+// Conversation finds one by name.
+func (s *Store) Conversation(ctx context.Context, name fika.ConversationName) (fika.Conversation, error) {
+	const op = "read conversation"
+	c, ok, err := one(ctx, s.r, scanConversation, selectConversation+` WHERE c.name = ?`, name)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "no conversation named %q", name)
+	}
+	return c, s.explain(op, err)
+}
+
+// ConversationByID finds one by id.
+func (s *Store) ConversationByID(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
+	c, err := conversationByID(ctx, s.r, id)
+	return c, s.explain("read conversation", err)
+}
+
+const listConversations = `SELECT ` + conversationColumns + `, COALESCE(a.name, ''),
+c.messages - (SELECT count(*) FROM entries e WHERE e.conversation = c.id AND e.expires_at > 0 AND e.expires_at <= ? AND e.pinned = 0 AND e.type = 'message'),
+(SELECT count(*) FROM notifications n WHERE n.conversation = c.id AND n.state IN ('pending', 'claimed')),
+(SELECT count(*) FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0 AND r.state IN ('running', 'waiting'))
+FROM conversations c LEFT JOIN agents a ON a.id = c.agent
+WHERE (? = '' OR c.kind = ?)
+  AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
+ORDER BY c.updated_at DESC, c.id DESC LIMIT ?`
+
+// ListConversations gives newest activity first.
+func (s *Store) ListConversations(ctx context.Context, f store.ConversationFilter) ([]store.ConversationInfo, error) {
+	const op = "list conversations"
+	all, err := many(ctx, s.r, func(sc scanner) (store.ConversationInfo, error) {
+		var c store.ConversationInfo
+		var created, updated int64
+		dest := conversationFields(&c.Conversation, &created, &updated)
+		err := sc.Scan(append(dest, &c.AgentName, &c.Messages, &c.Pending, &c.Running)...)
+		c.CreatedAt, c.UpdatedAt = at(created), at(updated)
+		return c, err
+	}, listConversations, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, noLimit(f.Limit))
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	for i := range all {
+		if all[i].Kind != fika.Chat {
+			continue
+		}
+		if all[i].Participants, err = s.Participants(ctx, all[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Participants gives the names of those who take part, agents and people, in
+// order of joining.
+func (s *Store) Participants(ctx context.Context, c fika.ConversationID) ([]string, error) {
+	all, err := many(ctx, s.r, scanText, `SELECT CASE WHEN p.agent = '' THEN p.person ELSE COALESCE(a.name, '') END
+FROM participants p LEFT JOIN agents a ON a.id = p.agent WHERE p.conversation = ? ORDER BY p.joined_at, p.agent, p.person`, c)
+	return all, s.explain("list participants", err)
+}
+
+// AskConversations gives all ask conversations of an agent, oldest first.
+func (s *Store) AskConversations(ctx context.Context, id fika.AgentID) ([]fika.Conversation, error) {
+	all, err := many(ctx, s.r, scanConversation, selectConversation+` WHERE c.agent = ? AND c.agent <> '' AND c.kind = 'ask'
+ORDER BY c.created_at, c.id`, id)
+	return all, s.explain("list ask conversations", err)
+}
+
+// noLimit turns "0: no bound" into what LIMIT understands on every engine.
+func noLimit(n int) int64 {
+	if n <= 0 {
+		return 1 << 62
+	}
+	return int64(n)
+}
+
+// DeleteConversation removes one with everything in it. A turn that runs in it
+// finds its request gone at its next write and stops.
+func (s *Store) DeleteConversation(ctx context.Context, id fika.ConversationID) error {
+	const op = "delete conversation"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if _, err := t.exec(ctx, `UPDATE agents SET active_ask = '' WHERE active_ask = ?`, id); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `DELETE FROM conversations WHERE id = ?`, id)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
+		}
+		return err
+	})
+}
+
+// RenameConversation changes a chat's name.
+func (s *Store) RenameConversation(ctx context.Context, id fika.ConversationID, name fika.ConversationName) error {
+	const op = "rename conversation"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.nameFree(ctx, op, name, id); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `UPDATE conversations SET name = ? WHERE id = ?`, name, id)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
+		}
+		return err
+	})
+}
+
+// Search finds messages by words, newest first, at most f.Limit (0: 50).
+func (s *Store) Search(ctx context.Context, words string, f store.ConversationFilter) ([]store.Found, error) {
+	text, arg := s.d.matching(words)
+	if text == "" {
+		return nil, nil
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	all, err := many(ctx, s.r, func(sc scanner) (store.Found, error) {
+		var found store.Found
+		var err error
+		found.Entry, err = entryRow(sc, &found.ConversationName, &found.Snippet)
+		return found, err
+	}, text, arg, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, limit)
+	return all, s.explain("search", err)
+}
+
+// join makes an agent or a person a participant of a chat; one that is there
+// stays as it is.
+func (t *tx) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {
+	_, err := t.exec(ctx, `INSERT INTO participants (conversation, agent, person, joined_at) VALUES (?, ?, ?, ?)
+ON CONFLICT DO NOTHING`, c, agent, person, t.now)
+	return err
+}

@@ -1,0 +1,284 @@
+package sqlstore
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// The texts that stand for a missing tool result.
+const (
+	textMaybeRan = "interrupted: it may or may not have run"
+	textNotRun   = "not run: the turn ended first"
+)
+
+// Finish ends the request, once.
+func (s *Store) Finish(ctx context.Context, f store.Fence, fin store.Finish) (store.Finished, error) {
+	const op = "finish request"
+	var out store.Finished
+	if !fin.State.Terminal() {
+		return out, fika.Errorf(fika.Invalid, op, "%q is not an outcome", fin.State)
+	}
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		out = store.Finished{}
+		if err := t.repair(ctx, r); err != nil {
+			return err
+		}
+		if fin.Final != nil {
+			if err := t.final(ctx, r, &fin, &out); err != nil {
+				return err
+			}
+		}
+		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome}
+		if e.outcome.ErrorKind == "" {
+			e.outcome.ErrorKind = fin.ErrorKind
+		}
+		ended, err := t.end(ctx, r, e)
+		if err != nil {
+			return err
+		}
+		out.Entries = append(out.Entries, ended.entries...)
+		out.Notified = append(out.Notified, ended.ring...)
+		out.Request, _, err = one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, r.id)
+		return err
+	})
+	return out, err
+}
+
+// final stores the model call that made the final text and tells those it
+// mentions.
+func (t *tx) final(ctx context.Context, r turn, fin *store.Finish, out *store.Finished) error {
+	to := fin.To
+	if to == "" {
+		to = r.addressee()
+	}
+	e := r.said(*fin.Final, to)
+	e.Meta.Final = true
+	var err error
+	if e.ReplyTo, err = t.answers(ctx, r); err != nil {
+		return err
+	}
+	if err := t.append(ctx, &e); err != nil {
+		return err
+	}
+	n, err := t.lastStep(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	if err := t.modelStep(ctx, r, n+1, *fin.Final, e.ID); err != nil {
+		return err
+	}
+	fin.Outcome.Entry, fin.Outcome.Seq = e.ID, e.Seq
+	if fin.Outcome.Answer == "" && fin.State == fika.Done {
+		fin.Outcome.Answer = e.Content
+	}
+	out.Entries = append(out.Entries, e)
+	if r.conv.Kind != fika.Chat || len(fin.Notify) == 0 {
+		return nil
+	}
+	return t.forward(ctx, r, e, *fin, out)
+}
+
+// answers finds the message a turn answers: the newest notification it
+// covers, or else nothing.
+func (t *tx) answers(ctx context.Context, r turn) (fika.EntryID, error) {
+	if r.kind != fika.NotifyRequest {
+		return "", nil
+	}
+	id, _, err := one(ctx, t, scanText, `SELECT e.id FROM notifications n
+JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
+WHERE n.request = ? AND n.request <> '' ORDER BY n.seq DESC LIMIT 1`, r.id)
+	return fika.EntryID(id), err
+}
+
+// forward notifies the agents a final text mentions, unless the chain has
+// become too deep.
+func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin store.Finish, out *store.Finished) error {
+	limit := ""
+	if fin.Limits.MaxDepth > 0 && e.Depth > fin.Limits.MaxDepth {
+		limit = "depth"
+	}
+	told, err := t.notify(ctx, r.conv, e, fin.Notify, r.agentName, limit)
+	if err != nil || limit == "" {
+		out.Notified = told
+		return err
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	out.Limited = limit
+	note, err := t.noteLimit(ctx, r.conv, r.chain, limit, fin.Limits)
+	if note != nil {
+		out.Entries = append(out.Entries, *note)
+	}
+	return err
+}
+
+// ending is how a request ends.
+type ending struct {
+	state   fika.RequestState
+	reason  string
+	notice  string // posted, if not empty
+	kind    string // of the notice; empty: the state
+	outcome fika.Outcome
+}
+
+// ended tells what ending a request committed.
+type ended struct {
+	entries []fika.Entry
+	ring    []fika.AgentName // whose turn waited for this outcome
+}
+
+// end gives a request its one outcome and settles all that hangs on it.
+func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
+	var out ended
+	if err := t.repair(ctx, r); err != nil {
+		return out, err
+	}
+	if e.notice != "" {
+		kind := e.kind
+		if kind == "" {
+			kind = string(e.state)
+		}
+		n := t.notice(r.conv, e.notice, kind)
+		n.Request, n.Chain, n.Depth = r.id, r.chain, r.depth+1
+		if err := t.append(ctx, &n); err != nil {
+			return out, err
+		}
+		out.entries = append(out.entries, n)
+	}
+	if err := t.store(ctx, r, e); err != nil {
+		return out, err
+	}
+	if err := t.settle(ctx, r, e); err != nil {
+		return out, err
+	}
+	if err := t.leaveConversation(ctx, r); err != nil {
+		return out, err
+	}
+	if e.state == fika.Cancelled {
+		if err := t.cancelChildren(ctx, r, e.reason); err != nil {
+			return out, err
+		}
+	}
+	parent, ok, err := one(ctx, t, scanText, `SELECT a.name FROM requests p JOIN agents a ON a.id = p.agent
+WHERE p.id = ? AND p.id <> '' AND p.finished_at = 0`, r.parent)
+	if ok {
+		out.ring = append(out.ring, fika.AgentName(parent))
+	}
+	return out, err
+}
+
+// store writes the terminal row.
+func (t *tx) store(ctx context.Context, r turn, e ending) error {
+	if e.outcome.Usage == (fika.Usage{}) {
+		var err error
+		e.outcome.Usage, _, err = one(ctx, t, scanUsage, `SELECT COALESCE(sum(input), 0), COALESCE(sum(output), 0), COALESCE(sum(cached), 0),
+COALESCE(sum(reasoning), 0), COALESCE(sum(cost), 0) FROM usage WHERE request = ?`, r.id)
+		if err != nil {
+			return err
+		}
+	}
+	if e.outcome.Error == "" && e.state != fika.Done {
+		e.outcome.Error = e.reason
+	}
+	outcome, err := toJSON("finish request", e.outcome)
+	if err != nil {
+		return err
+	}
+	n, err := t.exec(ctx, `UPDATE requests SET state = ?, reason = ?, outcome = ?, touched = ?, finished_at = ?, wait_until = 0
+WHERE id = ? AND finished_at = 0`, e.state, e.reason, outcome, t.now, t.now, r.id)
+	if err == nil && n == 0 {
+		err = fika.Errorf(fika.Lost, "finish request", "request %s has its outcome already", r.id)
+	}
+	return err
+}
+
+func scanUsage(s scanner) (u fika.Usage, err error) {
+	err = s.Scan(&u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Cost)
+	return u, err
+}
+
+// settle decides the notifications a request covered: each outcome leaves
+// none claimed.
+func (t *tx) settle(ctx context.Context, r turn, e ending) error {
+	state, reason, holder := fika.NotificationDone, "", r.id
+	switch {
+	case e.state == fika.Done:
+	case e.state == fika.Cancelled:
+		state, reason = fika.NotificationDropped, string(fika.Cancelled)
+	case r.kind == fika.NotifyRequest:
+		state, reason = fika.NotificationDead, string(e.state)
+	default:
+		state, holder = fika.NotificationPending, ""
+	}
+	_, err := t.exec(ctx, `UPDATE notifications SET state = ?, reason = ?, request = ? WHERE request = ? AND request <> '' AND state = 'claimed'`,
+		state, reason, holder, r.id)
+	return err
+}
+
+// leaveConversation moves the agent's cursor in a chat, and completes a task.
+func (t *tx) leaveConversation(ctx context.Context, r turn) error {
+	var err error
+	switch r.conv.Kind {
+	case fika.Chat:
+		if r.uptoSeq == 0 {
+			return nil // it never began
+		}
+		_, err = t.exec(ctx, `INSERT INTO participants (conversation, agent, person, cursor, joined_at) VALUES (?, ?, '', ?, ?)
+ON CONFLICT (conversation, agent, person) DO UPDATE SET cursor = excluded.cursor WHERE participants.cursor < excluded.cursor`,
+			r.conv.ID, r.agent, r.uptoSeq, t.now)
+	case fika.Task:
+		_, err = t.exec(ctx, `UPDATE conversations SET status = 'completed', updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
+	}
+	return err
+}
+
+// repair gives every tool call of r that has no result one, so that no
+// terminal request leaves a transcript a model would refuse.
+func (t *tx) repair(ctx context.Context, r turn) error {
+	open, err := many(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.kind = 'tool'
+AND s.state IN ('planned', 'started') ORDER BY s.n`, r.id)
+	if err != nil {
+		return err
+	}
+	for _, st := range open {
+		text := textNotRun
+		if st.State == fika.StepStarted {
+			text = textMaybeRan
+		}
+		if _, err := t.result(ctx, r, st, store.ToolCommit{Text: text, IsError: true, Interrupted: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelChildren cancels what a cancelled request had delegated: nobody waits
+// for it any more.
+func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
+	children, err := many(ctx, t, scanTurn, selectTurn+` WHERE r.parent = ? AND r.parent <> '' AND r.finished_at = 0`, r.id)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if err := t.cancel(ctx, child, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancel ends a request that nobody works at, and asks a running one to stop.
+func (t *tx) cancel(ctx context.Context, r turn, reason string) error {
+	switch {
+	case r.state.Terminal():
+		return nil
+	case r.state == fika.Running:
+		_, err := t.exec(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, r.id)
+		return err
+	}
+	_, err := t.end(ctx, r, ending{state: fika.Cancelled, reason: reason, outcome: fika.Outcome{ErrorKind: fika.Interrupted}})
+	return err
+}

@@ -1,0 +1,74 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// Acquire takes the lease with a new epoch.
+func (s *Store) Acquire(ctx context.Context, id fika.AgentID, owner string, d time.Duration, force bool) (store.Lease, error) {
+	const op = "acquire agent"
+	var l store.Lease
+	if owner == "" {
+		return l, fika.Errorf(fika.Invalid, op, "an owner needs a name")
+	}
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		a, ok, err := one(ctx, t, scanAgent, selectAgent+` WHERE a.id = ?`+lockRow, id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fika.Errorf(fika.NotFound, op, "no agent with id %q", id)
+		}
+		if !force && a.Owner != "" && a.Owner != owner && ms(a.LeaseUntil) > t.now {
+			return fika.Errorf(fika.Locked, op, "%s belongs to %s until %s", a.Name, a.Owner, a.LeaseUntil.Format(time.RFC3339))
+		}
+		l = store.Lease{Agent: id, Epoch: a.Epoch + 1, Owner: owner}
+		_, err = t.exec(ctx, `UPDATE agents SET owner = ?, epoch = ?, lease_until = ?, seen_at = ?, started_at = ?,
+processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
+			owner, l.Epoch, t.now+d.Milliseconds(), t.now, t.now, id)
+		return err
+	})
+	return l, err
+}
+
+// Renew extends the lease.
+func (s *Store) Renew(ctx context.Context, l store.Lease, d time.Duration, b store.Beat) error {
+	const op = "renew lease"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE agents SET lease_until = ?, seen_at = ?, processed = ?,
+state = CASE WHEN ? = '' THEN state ELSE ? END, state_reason = ''
+WHERE id = ? AND epoch = ? AND owner <> ''`,
+			t.now+d.Milliseconds(), t.now, b.Processed, b.State, b.State, l.Agent, l.Epoch)
+		if err == nil && n == 0 {
+			err = lostLease(op, l)
+		}
+		return err
+	})
+}
+
+// Release ends the lease politely.
+func (s *Store) Release(ctx context.Context, l store.Lease) error {
+	return s.write(ctx, "release lease", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease_until = 0, seen_at = ?,
+state = CASE WHEN state = 'failed' THEN state ELSE 'stopped' END
+WHERE id = ? AND epoch = ?`, t.now, l.Agent, l.Epoch)
+		return err
+	})
+}
+
+// leased reads the agent if the lease still holds; Lost otherwise.
+func (t *tx) leased(ctx context.Context, op string, l store.Lease) (fika.Agent, error) {
+	a, ok, err := one(ctx, t, scanAgent, selectAgent+` WHERE a.id = ? AND a.epoch = ? AND a.owner <> ''`+lockRow, l.Agent, l.Epoch)
+	if err == nil && !ok {
+		err = lostLease(op, l)
+	}
+	return a, err
+}
+
+func lostLease(op string, l store.Lease) error {
+	return fika.Errorf(fika.Lost, op, "the lease of agent %s (epoch %d) has ended or is another's", l.Agent, l.Epoch)
+}

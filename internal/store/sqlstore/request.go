@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+
+	"fika"
+	"fika/internal/store"
+)
+
+const selectRequestInfo = `SELECT ` + requestColumns + `, a.name, c.name
+FROM requests r JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation`
+
+func scanRequestInfo(s scanner) (store.RequestInfo, error) {
+	var i store.RequestInfo
+	var err error
+	i.Request, err = requestRow(s, &i.AgentName, &i.ConversationName)
+	return i, err
+}
+
+// minPrefix is how much of an id must be given.
+const minPrefix = 6
+
+// Request reads one, by id or by a unique beginning of it.
+func (s *Store) Request(ctx context.Context, id fika.RequestID) (store.RequestInfo, error) {
+	const op = "read request"
+	r, ok, err := one(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.id = ?`, id)
+	if err != nil || ok {
+		return r, s.explain(op, err)
+	}
+	if len(id) < minPrefix {
+		return r, fika.Errorf(fika.NotFound, op, "no request %q", id)
+	}
+	found, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.id >= ? AND r.id < ? ORDER BY r.id LIMIT 2`, id, string(id)+"\U0010ffff")
+	switch {
+	case err != nil:
+		return r, s.explain(op, err)
+	case len(found) == 0:
+		return r, fika.Errorf(fika.NotFound, op, "no request %q", id)
+	case len(found) > 1:
+		return r, fika.Errorf(fika.Invalid, op, "several requests begin with %q: give more of the id", id)
+	}
+	return found[0], nil
+}
+
+// ListRequests reads many, newest first.
+func (s *Store) ListRequests(ctx context.Context, f store.RequestFilter) ([]store.RequestInfo, error) {
+	var where []string
+	var args []any
+	if f.Agent != "" {
+		where, args = append(where, `r.agent = ?`), append(args, f.Agent)
+	}
+	if f.Conversation != "" {
+		where, args = append(where, `r.conversation = ?`), append(args, f.Conversation)
+	}
+	if len(f.States) > 0 {
+		where = append(where, `r.state IN (`+placeholders(len(f.States))+`)`)
+		for _, st := range f.States {
+			args = append(args, st)
+		}
+	}
+	if len(f.Kinds) > 0 {
+		where = append(where, `r.kind IN (`+placeholders(len(f.Kinds))+`)`)
+		for _, k := range f.Kinds {
+			args = append(args, k)
+		}
+	}
+	if !f.Since.IsZero() {
+		where = append(where, `(r.created_at > ? OR r.finished_at > ?)`)
+		args = append(args, ms(f.Since), ms(f.Since))
+	}
+	text := selectRequestInfo
+	if len(where) > 0 {
+		text += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	all, err := many(ctx, s.r, scanRequestInfo, text+` ORDER BY r.n DESC LIMIT ?`, append(args, noLimit(f.Limit))...)
+	return all, s.explain("list requests", err)
+}

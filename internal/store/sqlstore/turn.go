@@ -1,0 +1,360 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// turn is what the fenced writes need to know of their request.
+type turn struct {
+	id        fika.RequestID
+	kind      fika.RequestKind
+	origin    fika.Origin
+	agent     fika.AgentID
+	agentName fika.AgentName
+	conv      fika.Conversation // without times
+	parent    fika.RequestID
+	chain     fika.RequestID
+	depth     int
+	asker     string
+	uptoSeq   int64
+	state     fika.RequestState
+	reason    string
+	cancelAt  int64
+	deadline  int64
+	attempts  int
+	epoch     fika.Epoch
+}
+
+const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq
+FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
+
+func scanTurn(s scanner) (turn, error) {
+	var r turn
+	c := &r.conv
+	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
+		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, &c.Paused, &c.LastSeq)
+	return r, err
+}
+
+func (t *tx) turnOf(ctx context.Context, id fika.RequestID) (turn, error) {
+	r, ok, err := one(ctx, t, scanTurn, selectTurn+` WHERE r.id = ?`, id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, "request", "no request %q", id)
+	}
+	return r, err
+}
+
+// progress says whether a fenced write ends a step.
+type progress bool
+
+const (
+	stepEnds  progress = true
+	stepStays progress = false
+)
+
+// withinLease is the only way to write for a running request: a transaction
+// that begins by touching its row, which only the owner of the running
+// request can do. Anybody else gets Lost and has written nothing.
+func (s *Store) withinLease(ctx context.Context, op string, f store.Fence, p progress, fn func(context.Context, *tx, turn) error) error {
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		text := `UPDATE requests SET touched = ? WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
+		if p == stepEnds {
+			text = `UPDATE requests SET touched = ?, attempts = 0 WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
+		}
+		n, err := t.exec(ctx, text, t.now, f.Request, f.Agent, f.Epoch)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return lostFence(op, f)
+		}
+		r, err := t.turnOf(ctx, f.Request)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, t, r)
+	})
+}
+
+func lostFence(op string, f store.Fence) error {
+	return fika.Errorf(fika.Lost, op, "request %s is not running for this owner (epoch %d) any more", f.Request, f.Epoch)
+}
+
+// signal is what the row of a turn says to its owner.
+func (r turn) signal(now int64, allPaused bool) store.Signal {
+	sig := store.Signal{
+		Cancel: r.cancelAt > 0, Paused: r.conv.Paused || allPaused, Deadline: r.deadline > 0 && r.deadline <= now,
+	}
+	if sig.Cancel {
+		sig.Reason = r.reason
+	}
+	return sig
+}
+
+// Signal reads cancel, pause and deadline.
+func (s *Store) Signal(ctx context.Context, f store.Fence) (store.Signal, error) {
+	const op = "read signal"
+	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.state = 'running'`,
+		f.Request, f.Agent, f.Epoch)
+	if err != nil {
+		return store.Signal{}, s.explain(op, err)
+	}
+	if !ok {
+		return store.Signal{}, lostFence(op, f)
+	}
+	all, err := allPaused(ctx, s.r)
+	return r.signal(s.nowMS(), all), s.explain(op, err)
+}
+
+// Steps reads the steps of a request, by N.
+func (s *Store) Steps(ctx context.Context, id fika.RequestID) ([]fika.Step, error) {
+	all, err := many(ctx, s.r, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? ORDER BY s.n`, id)
+	return all, s.explain("read steps", err)
+}
+
+func (t *tx) lastStep(ctx context.Context, id fika.RequestID) (int, error) {
+	n, _, err := one(ctx, t, scanInt, `SELECT COALESCE(max(n), 0) FROM steps WHERE request = ?`, id)
+	return int(n), err
+}
+
+func (t *tx) insertStep(ctx context.Context, st fika.Step) error {
+	_, err := t.exec(ctx, `INSERT INTO steps (request, n, round, kind, call_id, tool, args_hash, effect, state, entry, call_entry,
+blob, started_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		st.Request, st.N, st.Round, st.Kind, st.CallID, st.Tool, st.ArgsHash, st.Effect, st.State, st.Entry, st.CallEntry,
+		string(st.Blob), ms(st.StartedAt), ms(st.FinishedAt))
+	return err
+}
+
+// entryOf begins an entry written by a turn.
+func (r turn) entryOf(typ fika.EntryType, from, to, content string) fika.Entry {
+	return fika.Entry{
+		Conversation: r.conv.ID, From: from, To: to, Content: content, Type: typ,
+		Request: r.id, Chain: r.chain, Depth: r.depth + 1,
+		Meta: fika.EntryMeta{Writer: fika.ByAgent, WriterName: string(r.agentName)},
+	}
+}
+
+// addressee is whom an agent's words in this turn go to.
+func (r turn) addressee() string {
+	switch {
+	case r.conv.Kind == fika.Chat:
+		return string(r.conv.Name)
+	case r.asker != "":
+		return r.asker
+	}
+	return "user"
+}
+
+// CommitModel stores a model call that asked for tools.
+func (s *Store) CommitModel(ctx context.Context, f store.Fence, m store.ModelCommit) (store.Planned, error) {
+	const op = "commit model step"
+	var out store.Planned
+	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+		out = store.Planned{}
+		_, known, err := one(ctx, t, scanInt, `SELECT n FROM steps WHERE request = ? AND kind = 'model' AND round = ?`, r.id, m.Round)
+		if err != nil {
+			return err
+		}
+		if known {
+			return fika.Errorf(fika.Conflict, op, "round %d of request %s is stored already", m.Round, r.id)
+		}
+		n, err := t.lastStep(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		var said fika.Entry
+		if m.Text != "" || m.Reasoning != "" {
+			said = r.said(m, r.addressee())
+			if err := t.append(ctx, &said); err != nil {
+				return err
+			}
+			out.Entries = append(out.Entries, said)
+		}
+		n++
+		if err := t.modelStep(ctx, r, n, m, said.ID); err != nil {
+			return err
+		}
+		for _, call := range m.Calls {
+			n++
+			e, st, err := t.plan(ctx, r, n, m.Round, call)
+			if err != nil {
+				return err
+			}
+			out.Entries, out.Steps = append(out.Entries, e), append(out.Steps, st)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// said is the message entry of a model call.
+func (r turn) said(m store.ModelCommit, to string) fika.Entry {
+	e := r.entryOf(fika.Message, string(r.agentName), to, m.Text)
+	e.Meta.Reasoning = m.Reasoning
+	if m.Usage != (fika.Usage{}) {
+		u := m.Usage
+		e.Meta.Usage = &u
+	}
+	return e
+}
+
+// modelStep stores the finished step of a model call, and what it used.
+func (t *tx) modelStep(ctx context.Context, r turn, n int, m store.ModelCommit, entry fika.EntryID) error {
+	err := t.insertStep(ctx, fika.Step{
+		Request: r.id, N: n, Round: m.Round, Kind: fika.ModelStep, State: fika.StepDone, Entry: entry, Blob: m.Blob,
+		StartedAt: m.StartedAt, FinishedAt: at(t.now),
+	})
+	if err != nil {
+		return err
+	}
+	return t.spend(ctx, r, n, m.Model, m.Usage)
+}
+
+// plan stores one tool call the model asked for.
+func (t *tx) plan(ctx context.Context, r turn, n, round int, call store.PlannedCall) (fika.Entry, fika.Step, error) {
+	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
+	e.Meta.ToolCallID = call.CallID
+	if err := t.append(ctx, &e); err != nil {
+		return e, fika.Step{}, err
+	}
+	effect := call.Effect
+	if effect == "" {
+		effect = fika.Unsafe
+	}
+	st := fika.Step{
+		Request: r.id, N: n, Round: round, Kind: fika.ToolStep, CallID: call.CallID, Tool: call.Tool, ArgsHash: call.ArgsHash,
+		Effect: effect, State: fika.StepPlanned, CallEntry: e.ID,
+	}
+	return e, st, t.insertStep(ctx, st)
+}
+
+func (t *tx) step(ctx context.Context, op string, r turn, n int) (fika.Step, error) {
+	st, ok, err := one(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.n = ?`, r.id, n)
+	if err == nil && (!ok || st.Kind != fika.ToolStep) {
+		err = fika.Errorf(fika.NotFound, op, "request %s has no tool step %d", r.id, n)
+	}
+	return st, err
+}
+
+// BeginTool marks a step started before anything runs.
+func (s *Store) BeginTool(ctx context.Context, f store.Fence, n int, preHash string) (store.Signal, error) {
+	const op = "begin tool step"
+	var sig store.Signal
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		all, err := t.allPaused(ctx)
+		if err != nil {
+			return err
+		}
+		if sig = r.signal(t.now, all); sig.Cancel || sig.Paused {
+			t.discard = true
+			return nil
+		}
+		st, err := t.step(ctx, op, r, n)
+		if err != nil {
+			return err
+		}
+		if st.State != fika.StepPlanned && (st.State != fika.StepStarted || st.Effect == fika.Unsafe) {
+			return fika.Errorf(fika.Conflict, op, "step %s/%d (%s, %s) is %s and not begun again", r.id, n, st.Tool, st.Effect, st.State)
+		}
+		_, err = t.exec(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
+WHERE request = ? AND n = ?`, preHash, t.now, r.id, n)
+		return err
+	})
+	return sig, err
+}
+
+// RecordProcess stores the process a started step runs in.
+func (s *Store) RecordProcess(ctx context.Context, f store.Fence, n int, p fika.Process) error {
+	const op = "record process"
+	return s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		hit, err := t.exec(ctx, `UPDATE steps SET pid = ?, pid_start = ?, boot_id = ? WHERE request = ? AND n = ? AND state = 'started'`,
+			p.PID, p.Start, p.BootID, r.id, n)
+		if err == nil && hit == 0 {
+			err = fika.Errorf(fika.Conflict, op, "step %s/%d is not started", r.id, n)
+		}
+		return err
+	})
+}
+
+// CommitTool stores the result of a tool call and ends its step.
+func (s *Store) CommitTool(ctx context.Context, f store.Fence, n int, c store.ToolCommit) (fika.Entry, error) {
+	const op = "commit tool step"
+	var e fika.Entry
+	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+		st, err := t.step(ctx, op, r, n)
+		if err != nil {
+			return err
+		}
+		if st.State != fika.StepPlanned && st.State != fika.StepStarted {
+			return fika.Errorf(fika.Conflict, op, "step %s/%d has its result already", r.id, n)
+		}
+		e, err = t.result(ctx, r, st, c)
+		return err
+	})
+	return e, err
+}
+
+// result appends the tool_result of a step and ends it.
+func (t *tx) result(ctx context.Context, r turn, st fika.Step, c store.ToolCommit) (fika.Entry, error) {
+	e := r.entryOf(fika.ToolResult, st.Tool, string(r.agentName), c.Text)
+	e.ReplyTo = st.CallEntry
+	e.Meta = fika.EntryMeta{Writer: fika.ByTool, ToolCallID: st.CallID, IsError: c.IsError}
+	if err := t.append(ctx, &e); err != nil {
+		return e, err
+	}
+	state := fika.StepDone
+	if c.Interrupted {
+		state = fika.StepInterrupted
+	}
+	_, err := t.exec(ctx, `UPDATE steps SET state = ?, entry = ?, post_hash = ?, finished_at = ? WHERE request = ? AND n = ?`,
+		state, e.ID, c.PostHash, t.now, r.id, st.N)
+	return e, err
+}
+
+// CommitCompaction stores a compaction entry and its step within a turn.
+func (s *Store) CommitCompaction(ctx context.Context, f store.Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error) {
+	var e fika.Entry
+	err := s.withinLease(ctx, "commit compaction", f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+		e = r.entryOf(fika.Compaction, string(r.agentName), string(r.agentName), content)
+		e.Meta = m
+		if err := t.append(ctx, &e); err != nil {
+			return err
+		}
+		n, err := t.lastStep(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		n++
+		err = t.insertStep(ctx, fika.Step{
+			Request: r.id, N: n, Round: round, Kind: fika.CompactionStep, State: fika.StepDone, Entry: e.ID, FinishedAt: at(t.now),
+		})
+		if err != nil {
+			return err
+		}
+		return t.spend(ctx, r, n, model, u)
+	})
+	return e, err
+}
+
+// Suspend makes the request waiting and gives its attempt back.
+func (s *Store) Suspend(ctx context.Context, f store.Fence, reason fika.WaitReason, until time.Time) error {
+	return s.withinLease(ctx, "suspend request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		_, err := t.exec(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
+attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, ms(until), r.id)
+		return err
+	})
+}
+
+// HandBack makes it open again and gives its attempt back.
+func (s *Store) HandBack(ctx context.Context, f store.Fence) error {
+	return s.withinLease(ctx, "hand back request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		_, err := t.exec(ctx, `UPDATE requests SET state = 'open', reason = '',
+attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, r.id)
+		return err
+	})
+}
