@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -43,11 +42,11 @@ type InboxMessage struct {
 // without Done the next TakeInbox gives them again.
 type Batch struct {
 	Messages []InboxMessage
-	Problems []Problem // lines kept aside
-	Kept     []string  // names of files kept because of Problems, after Done
+	Problems []Problem // lines that are no messages; Done keeps them in inbox.rejected.jsonl
 	More     bool      // there is more than fits into one batch
 
 	folder Folder
+	now    time.Time
 	files  []takenFile
 }
 
@@ -55,7 +54,6 @@ type Batch struct {
 //
 //	inbox.taken.ID.jsonl         renamed; nothing of it is known to be stored
 //	inbox.heard.ID.BYTES.jsonl   stored up to BYTES; read again for late lines
-//	inbox.rejected.ID.jsonl      has lines that are no messages; kept for good
 type takenFile struct {
 	name  string
 	id    string // Unix milliseconds of the taking, dash, random
@@ -63,19 +61,22 @@ type takenFile struct {
 	upto  int64  // where it ended: behind the last whole line
 	size  int64
 	mtime time.Time
-	bad   bool
+	bad   [][2]int64 // begin and end of lines that are no messages
 }
 
 // TakeInbox moves inbox.jsonl aside and reads it, with what earlier calls
 // left. Writers need no lock: they append a line. An empty batch costs one
-// directory listing.
-func (l *Lock) TakeInbox() (*Batch, error) {
+// directory listing. A moved file is deleted by a later call, once writers had
+// time to finish and a second reading found nothing new.
+func (l *Lock) TakeInbox() (*Batch, error) { return l.takeInbox(time.Now()) }
+
+func (l *Lock) takeInbox(now time.Time) (*Batch, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
 	f := l.Folder()
-	b := &Batch{folder: f}
-	if err := f.claimInbox(); err != nil {
+	b := &Batch{folder: f, now: now}
+	if err := f.claimInbox(now); err != nil {
 		return nil, err
 	}
 	dir, err := os.ReadDir(f.Path())
@@ -96,7 +97,7 @@ func (l *Lock) TakeInbox() (*Batch, error) {
 }
 
 // claimInbox renames inbox.jsonl, if it has anything.
-func (f Folder) claimInbox() error {
+func (f Folder) claimInbox(now time.Time) error {
 	path := f.path(inboxName)
 	st, err := os.Lstat(path)
 	switch {
@@ -111,7 +112,7 @@ func (f Folder) claimInbox() error {
 	}
 	var random [6]byte
 	_, _ = rand.Read(random[:])
-	id := fmt.Sprintf("%d-%s", time.Now().UnixMilli(), hex.EncodeToString(random[:]))
+	id := fmt.Sprintf("%d-%s", now.UnixMilli(), hex.EncodeToString(random[:]))
 	return fileError("take inbox", path, os.Rename(path, f.path("inbox.taken."+id+".jsonl")))
 }
 
@@ -162,32 +163,28 @@ func (b *Batch) read(t takenFile, room *int) error {
 		}
 		*room -= len(l.data)
 		msg, reason := parseInbox(l, t.id, t.from)
-		if reason != "" && l.torn && !t.late() {
-			break // being written just now: the next opening hears it
-		}
-		if reason != "" {
+		switch {
+		case reason == "":
+			b.Messages = append(b.Messages, msg)
+		case l.torn && !t.late(b.now):
+			l.end = l.offset // being written just now: the next opening hears it
+		default:
 			p := l.problem(reason)
-			p.File, p.Offset = "inbox.rejected."+t.id+".jsonl", p.Offset+t.from
+			p.File, p.Offset = inboxName, p.Offset+t.from
 			p.Line += countLines(file, t.from)
 			b.Problems = append(b.Problems, p)
-			t.bad = true
-		} else {
-			b.Messages = append(b.Messages, msg)
+			t.bad = append(t.bad, [2]int64{p.Offset, t.from + l.end})
 		}
 		t.upto = t.from + l.end
-	}
-	if !t.bad && t.from > 0 {
-		t.bad = hasBadLine(file, t.from)
 	}
 	b.files = append(b.files, t)
 	return nil
 }
 
 // late reports whether writers have had their time.
-func (t takenFile) late() bool {
+func (t takenFile) late(now time.Time) bool {
 	ms, _, _ := strings.Cut(t.id, "-")
 	taken, err := strconv.ParseInt(ms, 10, 64)
-	now := time.Now()
 	return err != nil || (now.Sub(time.UnixMilli(taken)) > lateAppend && now.Sub(t.mtime) > lateAppend)
 }
 
@@ -203,45 +200,59 @@ func countLines(file *os.File, offset int64) int {
 	}
 }
 
-// hasBadLine reports whether an earlier reading of the file met a line that is
-// no message.
-func hasBadLine(file *os.File, upto int64) bool {
-	for lines := newLineReader(io.NewSectionReader(file, 0, upto)); ; {
-		l, err := lines.next()
-		if err != nil {
-			return false
-		}
-		if _, reason := parseInbox(l, "", 0); reason != "" {
-			return true
-		}
-	}
-}
-
-// Done says that the messages are stored. Files are deleted once a second
-// reading finds nothing new; those with lines that are no messages are kept.
+// Done says that the messages are stored.
 func (b *Batch) Done() error {
 	var errs []error
 	for _, t := range b.files {
 		path := b.folder.path(t.name)
-		next := ""
-		switch {
-		case t.upto > t.from || t.upto < t.size || !t.late():
-			next = fmt.Sprintf("inbox.heard.%s.%d.jsonl", t.id, t.upto)
-		case t.bad:
-			next = "inbox.rejected." + t.id + ".jsonl"
-		default:
+		if err := b.reject(t); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if t.upto == t.from && t.upto == t.size && t.late(b.now) {
 			errs = append(errs, fileError("empty inbox", path, os.Remove(path)))
 			continue
 		}
-		if t.bad {
-			b.Kept = append(b.Kept, next)
-		}
+		next := fmt.Sprintf("inbox.heard.%s.%d.jsonl", t.id, t.upto)
 		if next != t.name {
-			errs = append(errs, fileError("empty inbox", path, os.Rename(path, filepath.Join(b.folder.Path(), next))))
+			errs = append(errs, fileError("empty inbox", path, os.Rename(path, b.folder.path(next))))
 		}
 	}
 	b.files = nil
 	return errors.Join(errs...)
+}
+
+// reject copies lines that are no messages into inbox.rejected.jsonl.
+func (b *Batch) reject(t takenFile) error {
+	if len(t.bad) == 0 {
+		return nil
+	}
+	const op = "keep rejected lines"
+	in, err := os.Open(b.folder.path(t.name))
+	if err != nil {
+		return fileError(op, b.folder.path(t.name), err)
+	}
+	defer in.Close()
+	path := b.folder.path("inbox.rejected.jsonl")
+	out, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, fileMode)
+	if err != nil {
+		return fileError(op, path, err)
+	}
+	for _, span := range t.bad {
+		if err == nil {
+			_, err = io.Copy(out, io.NewSectionReader(in, span[0], span[1]-span[0]))
+		}
+	}
+	if end := t.bad[len(t.bad)-1][1]; err == nil && end == t.size && !endsLine(in, end) {
+		_, err = out.WriteString("\n")
+	}
+	return fileError(op, path, errors.Join(err, out.Sync(), out.Close()))
+}
+
+func endsLine(file *os.File, end int64) bool {
+	var c [1]byte
+	_, err := file.ReadAt(c[:], end-1)
+	return err == nil && c[0] == '\n'
 }
 
 // parseInbox gives the message of a line, or why it is none.

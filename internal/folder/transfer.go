@@ -3,6 +3,7 @@ package folder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -242,7 +243,8 @@ func (c *Content) plainTranscript(root *os.Root) error {
 		}
 		if headed {
 			from := strings.ToLower(strings.TrimPrefix(speaker, "["))
-			cur = &fika.Entry{ID: fika.EntryID("line-" + hashOf([]byte(string(l.data)+st.ModTime().String()+string(rune(l.n))))), At: st.ModTime().UTC(), From: from, Type: fika.Message, Content: text}
+			id := "line-" + hashOf(fmt.Appendf(nil, "%d:%s", l.offset, l.data))
+			cur = &fika.Entry{ID: fika.EntryID(id), At: st.ModTime().UTC(), From: from, Type: fika.Message, Content: text}
 			continue
 		}
 		if cur != nil {

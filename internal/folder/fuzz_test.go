@@ -1,0 +1,108 @@
+package folder
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+func FuzzReadEntries(f *testing.F) {
+	f.Add([]byte(seed))
+	f.Add([]byte(`{"id":"a","timestamp":1e99,"from":"x","entry_type":"message","metadata":[]}` + "\n{\x00\n\n\x00\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries, problems, err := ReadEntries(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, row := range bytes.Split(data, []byte{'\n'}) {
+			if n == 0 {
+				row = bytes.TrimPrefix(row, []byte("\ufeff"))
+			}
+			n++
+			if len(bytes.Trim(row, " \t\r\n\x00")) > 0 {
+				n += 1 << 20
+			}
+		}
+		if n>>20 != len(entries)+len(problems) {
+			t.Fatalf("%d lines, %d entries, %d problems", n>>20, len(entries), len(problems))
+		}
+		// What was read can be written and is read again as it was.
+		var once, twice bytes.Buffer
+		if err := WriteEntries(&once, entries); err != nil {
+			t.Skip() // a year beyond what JSON times can say
+		}
+		again, problems, err := ReadEntries(bytes.NewReader(once.Bytes()))
+		if err != nil || len(problems) > 0 || len(again) != len(entries) {
+			t.Fatal(err, problems, len(again), len(entries))
+		}
+		if err := WriteEntries(&twice, again); err != nil || !bytes.Equal(once.Bytes(), twice.Bytes()) {
+			t.Fatalf("%v\n%s\n%s", err, once.Bytes(), twice.Bytes())
+		}
+		_ = WriteTranscript(&twice, entries)
+	})
+}
+
+func FuzzInbox(f *testing.F) {
+	f.Add([]byte(hello + "x\n" + hello[:9]))
+	f.Add([]byte(`{"from":" ","content":"a"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := testFolder(t)
+		l := testLock(t, dir)
+		write(t, dir.path(inboxName), string(data))
+		heard, rejected := 0, 0
+		for hour := range 4 {
+			b, err := l.takeInbox(time.Now().Add(time.Duration(hour) * time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			heard, rejected = heard+len(b.Messages), rejected+len(b.Problems)
+			if err := b.Done(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kept := lineCount(t, dir.path("inbox.rejected.jsonl")); kept != rejected {
+			t.Fatalf("%d rejected, %d kept", rejected, kept)
+		}
+		lines := 0
+		for _, row := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
+			if strings.Trim(row, " \t\r\x00") != "" {
+				lines++
+			}
+		}
+		if heard+rejected != lines {
+			t.Fatalf("%d lines, %d heard, %d rejected", lines, heard, rejected)
+		}
+	})
+}
+
+func FuzzLockContent(f *testing.F) {
+	f.Add([]byte(`{"pid":1,"since":"2026-01-01T00:00:00Z","heartbeat_seconds":1e300}`))
+	f.Add([]byte("17000"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		info, content := readLockInfo(bytes.NewReader(data))
+		if info.PID > 0 && !content {
+			t.Fatal("a holder without content")
+		}
+		if info.PID < 0 || info.patience() <= 0 {
+			t.Fatalf("%+v", info)
+		}
+		info.alive()
+	})
+}
+
+func FuzzMeta(f *testing.F) {
+	f.Add([]byte(`{"created_at":1700000000,"seen":{"c1":3},"active":"c1","files":{"context.jsonl":{"size":1}}}`))
+	f.Add([]byte(`{"created_at":"2026-01-01T00:00:00Z","seen":{"c1":9223372036854775807}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := testFolder(t)
+		l := testLock(t, dir)
+		s := newSource("c1")
+		s.say(3)
+		openMirror(t, l, s)
+		write(t, dir.path(metaName), string(data))
+		openMirror(t, l, s)
+		wantEqual(t, dir, s)
+	})
+}
