@@ -9,6 +9,11 @@ import (
 	"fika"
 )
 
+// Group is what a process needs to lead a group of its own that [EndGroup] can
+// end, without dying with the thread that starts it: for processes that
+// outlive fika's own.
+func Group() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
 // signalGroup signals every process of a group; none left is no error.
 func signalGroup(pgid int, sig syscall.Signal) error {
 	if pgid <= 1 {

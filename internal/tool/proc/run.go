@@ -152,6 +152,7 @@ func feed(w io.WriteCloser, from io.Reader) {
 }
 
 func environment(c Cmd) []string {
+	// Never nil, which os/exec takes for "inherit".
 	env := append(make([]string, 0, len(c.Env)+1), c.Env...)
 	if c.Step != "" {
 		env = append(env, Mark+"="+c.Step)

@@ -116,7 +116,7 @@ func (t *text) prefix(s string) {
 func (t *text) flush() {
 	if t.gap > 0 && t.out.Len() > 0 {
 		t.out.WriteString("\n\n"[:min(t.gap, 2)])
-	} else if t.space && t.out.Len() > 0 {
+	} else if t.space && t.out.Len() > 0 && !isSpace(t.out.String()[t.out.Len()-1]) {
 		t.out.WriteByte(' ')
 	}
 	t.gap, t.space = 0, false

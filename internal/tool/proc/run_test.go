@@ -1,0 +1,255 @@
+package proc_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"fika"
+	"fika/internal/tool"
+	"fika/internal/tool/proc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func sh(script string) proc.Cmd {
+	return proc.Cmd{Path: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+}
+
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		name, script, want string
+		code               int
+		signal             string
+	}{
+		{name: "nothing", script: "true"},
+		{name: "both streams", script: "echo out; echo err >&2", want: "out\nerr\n"},
+		{name: "status", script: "exit 3", code: 3},
+		{name: "signal", script: "kill -KILL $$", code: 137, signal: "killed"},
+		{name: "stdin is empty", script: "cat; echo done", want: "done\n"},
+		{name: "a child left behind", script: "sleep 300 & echo started", want: "started\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			began := time.Now()
+			e, err := proc.Run(t.Context(), sh(c.script))
+			if err != nil || e.Output.Text != c.want || e.Code != c.code || e.Signal != c.signal {
+				t.Errorf("got %+v, %v", e, err)
+			}
+			if d := time.Since(began); d > 5*time.Second {
+				t.Errorf("took %s", d)
+			}
+		})
+	}
+}
+
+func TestRunTellsTheProcessAndItsOutput(t *testing.T) {
+	c := sh("echo $$; cat")
+	var told fika.Process
+	var seen bytes.Buffer
+	c.Started = func(p fika.Process) { told = p }
+	c.Progress = func(p []byte) { seen.Write(p) }
+	c.Stdin = strings.NewReader("from stdin")
+	e, err := proc.Run(t.Context(), c)
+	if err != nil || told.PID == 0 || told != e.Proc || !strings.HasSuffix(e.Output.Text, "from stdin") || seen.String() != e.Output.Text {
+		t.Errorf("got %+v, told %+v, seen %q, %v", e, told, seen.String(), err)
+	}
+	if runtime.GOOS == "linux" && (told.Start == 0 || told.BootID == "") {
+		t.Errorf("told %+v", told)
+	}
+	if proc.Alive(told) {
+		t.Error("alive after its end")
+	}
+}
+
+func TestRunGivesTheEnvironmentExactly(t *testing.T) {
+	t.Setenv("SECRET", "x")
+	e, err := proc.Run(t.Context(), proc.Cmd{Path: "env", Env: []string{"A=1"}, Step: "r/1"})
+	if err != nil || e.Output.Text != "A=1\nFIKA_STEP=r/1\n" {
+		t.Errorf("got %q, %v", e.Output.Text, err)
+	}
+	// An empty environment is empty, not inherited.
+	e, err = proc.Run(t.Context(), proc.Cmd{Path: "env"})
+	if err != nil || e.Output.Text != "" {
+		t.Errorf("got %q, %v", e.Output.Text, err)
+	}
+}
+
+func TestRunKeepsStderrApart(t *testing.T) {
+	var stderr bytes.Buffer
+	c := sh("echo out; echo err >&2")
+	c.Stderr = &stderr
+	e, err := proc.Run(t.Context(), c)
+	if err != nil || e.Output.Text != "out\n" || stderr.String() != "err\n" {
+		t.Errorf("got %q, %q, %v", e.Output.Text, stderr.String(), err)
+	}
+}
+
+func TestRunSaysWhatCannotStart(t *testing.T) {
+	if _, err := proc.Run(t.Context(), proc.Cmd{Path: "/no/such/program"}); !fika.IsKind(err, fika.Failed) {
+		t.Errorf("got %v", err)
+	}
+	c := sh("true")
+	c.Dir = "/no/such/folder"
+	if _, err := proc.Run(t.Context(), c); !fika.IsKind(err, fika.Failed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// cancelled runs script until it has printed a line, ends its context and
+// gives what Run gave.
+func cancelled(t *testing.T, c proc.Cmd) (proc.Exit, error, time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var ended time.Time
+	c.Progress = func(p []byte) {
+		if ended.IsZero() && bytes.Contains(p, []byte("ready")) {
+			ended = time.Now()
+			cancel()
+		}
+	}
+	e, err := proc.Run(ctx, c)
+	return e, err, time.Since(ended)
+}
+
+func TestCancelEndsEverything(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are found by their mark on Linux alone")
+	}
+	for _, c := range []struct{ name, script string }{
+		{"polite", "echo ready; sleep 300"},
+		{"children", "sleep 300 & sleep 300 & echo ready; wait"},
+		{"deaf", "trap '' TERM; echo ready; while :; do sleep 1; done"},
+		{"daemon", "setsid sh -c 'trap \"\" TERM; echo ready; sleep 300' & wait"},
+		{"double fork", "(setsid sh -c 'sleep 300 & echo ready' &) ; sleep 300"},
+		{"stopped", "echo ready; kill -STOP $$"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := sh(c.script)
+			cmd.Step = strings.ReplaceAll(t.Name(), " ", "_") + "/1"
+			cmd.Grace = 300 * time.Millisecond
+			e, err, took := cancelled(t, cmd)
+			if !fika.IsKind(err, fika.Interrupted) || e.Output.Text != "ready\n" {
+				t.Errorf("got %+v, %v", e, err)
+			}
+			if took > 5*time.Second {
+				t.Errorf("took %s", took)
+			}
+			if n := proc.EndMarked(cmd.Step); n != 0 {
+				t.Errorf("%d processes were left", n)
+			}
+		})
+	}
+}
+
+func TestEscapedChildDoesNotHoldTheCall(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("setsid")
+	}
+	c := sh("mkfifo f; setsid sh -c 'echo started; echo > f; exec sleep 300' & read x < f")
+	c.Dir = t.TempDir()
+	c.Step = t.Name() + "/1"
+	c.Drain = 50 * time.Millisecond
+	began := time.Now()
+	e, err := proc.Run(t.Context(), c)
+	if err != nil || e.Output.Text != "started\n" || time.Since(began) > 5*time.Second {
+		t.Errorf("got %+v, %v after %s", e, err, time.Since(began))
+	}
+	if n := proc.EndMarked(c.Step); n != 1 {
+		t.Errorf("ended %d, want 1", n)
+	}
+}
+
+func TestHugeOutputUsesLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 2 GB through a pipe")
+	}
+	c := sh("yes | head -c 2000000000")
+	c.Limits = tool.Limits{SpoolDir: t.TempDir(), SpoolMax: 1 << 20}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	e, err := proc.Run(t.Context(), c)
+	runtime.ReadMemStats(&after)
+	if err != nil || e.Output.Total != 2_000_000_000 || len(e.Output.Text) > 33<<10 {
+		t.Errorf("got %d bytes, text of %d, %v", e.Output.Total, len(e.Output.Text), err)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("allocated %d bytes", grown)
+	}
+}
+
+func TestEndGroup(t *testing.T) {
+	// A child that outlives the call that made it, as a supervisor has them.
+	cmd := exec.Command("sh", "-c", "trap '' TERM; sleep 300 & echo ready; wait; wait")
+	cmd.SysProcAttr = proc.Group()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 6)); err != nil {
+		t.Fatal(err)
+	}
+	p, ok := proc.Identify(cmd.Process.Pid)
+	if !ok || !proc.Alive(p) {
+		t.Fatalf("got %+v", p)
+	}
+	other := p
+	other.Start++
+	if err := proc.EndGroup(t.Context(), other, 0); err != nil || !proc.Alive(p) {
+		t.Errorf("a process with another start time was signalled: %v", err)
+	}
+	other = p
+	other.BootID = "another"
+	if err := proc.EndGroup(t.Context(), other, 0); err != nil || !proc.Alive(p) {
+		t.Errorf("a process of another boot was signalled: %v", err)
+	}
+	if err := proc.EndGroup(t.Context(), p, 100*time.Millisecond); err != nil || proc.Alive(p) {
+		t.Errorf("still there: %v", err)
+	}
+	_ = cmd.Wait()
+}
+
+func TestIdentify(t *testing.T) {
+	p, ok := proc.Identify(os.Getpid())
+	if !ok || !proc.Alive(p) {
+		t.Errorf("got %+v", p)
+	}
+	for _, pid := range []int{0, -1, 1 << 30} {
+		if _, ok := proc.Identify(pid); ok || proc.Alive(fika.Process{PID: pid, BootID: p.BootID}) {
+			t.Errorf("there is a process %d", pid)
+		}
+	}
+}
+
+func BenchmarkBareExec(b *testing.B) {
+	for b.Loop() {
+		if _, err := exec.Command("sh", "-c", "true").CombinedOutput(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	c := sh("true")
+	c.Step = "bench/1"
+	c.Started = func(fika.Process) {}
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	for b.Loop() {
+		if e, err := proc.Run(ctx, c); err != nil || e.Code != 0 {
+			b.Fatal(e, err)
+		}
+	}
+}
