@@ -109,14 +109,19 @@ func (s Subjects) Dead() string { return s.Prefix + ".dead" }
 // All matches everything of the installation.
 func (s Subjects) All() string { return s.Prefix + ".>" }
 
-// AgentOf gives the agent named by one of the agent subjects, if it is one.
+// AgentOf gives the agent named by one of the agent subjects, if it is one and
+// the name can be an agent's.
 func (s Subjects) AgentOf(subject string) (fika.AgentName, bool) {
 	rest, ok := strings.CutPrefix(subject, s.Prefix+".agent.")
 	if !ok {
 		return "", false
 	}
-	name, _, ok := strings.Cut(rest, ".")
-	return fika.AgentName(name), ok
+	name, what, _ := strings.Cut(rest, ".")
+	if what == "" {
+		return "", false
+	}
+	n, err := fika.ParseAgentName(name)
+	return n, err == nil
 }
 
 // Nobody is a Bus that nobody hears: publishing succeeds, nothing arrives.

@@ -179,7 +179,7 @@ func (r Request) check(agent fika.AgentName) error {
 	case r.RequestID == "":
 		return bad("requestId is missing")
 	case cleanID(r.RequestID) == "":
-		return bad("requestId has more than %d characters, or spaces or control characters in it", maxID)
+		return bad("requestId has more than %d characters, or spaces or invisible characters in it", maxID)
 	case r.Type != TypeTask && r.Type != TypeAsk:
 		return bad("type is %.40q; expected task_request or ask_request", r.Type)
 	case strings.TrimSpace(r.Prompt) == "":
@@ -191,7 +191,7 @@ func (r Request) check(agent fika.AgentName) error {
 	case r.Depth < 0:
 		return bad("depth is %d; it counts from 0", r.Depth)
 	case r.ChainRoot != "" && cleanID(r.ChainRoot) == "":
-		return bad("chainRoot has more than %d characters, or spaces or control characters in it", maxID)
+		return bad("chainRoot has more than %d characters, or spaces or invisible characters in it", maxID)
 	case len(r.Context) > MaxHistory:
 		return bad("context has %d entries; at most %d are taken", len(r.Context), MaxHistory)
 	}
@@ -226,7 +226,7 @@ func cleanID(s string) string {
 		return ""
 	}
 	for _, c := range s {
-		if unicode.IsSpace(c) || unicode.IsControl(c) || c == utf8.RuneError {
+		if c == ' ' || !unicode.IsPrint(c) || c == utf8.RuneError {
 			return ""
 		}
 	}

@@ -243,3 +243,46 @@ func TestSlowConsumer(t *testing.T) {
 		t.Errorf("%d messages of 1 MiB are counted as lost; 64 MiB wait", n)
 	}
 }
+
+// FuzzURL: whatever is given as a server, it is refused or it is safe.
+func FuzzURL(f *testing.F) {
+	for _, s := range []string{"nats://127.0.0.1:4222", "localhost", "tls://u:p@example.org", "nats://[::1]:1,nats://10.0.0.1", "nats://127.0.0.1@evil.org", "nats://127.0.0.1.evil.org", "://", "nats://"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		if (Options{}).checkURLs(list) != nil {
+			return
+		}
+		for _, raw := range strings.Split(list, ",") {
+			u, err := parseURL(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !Loopback(u.Hostname()) && (u.User == nil || (u.Scheme != "tls" && u.Scheme != "wss")) {
+				t.Fatalf("%q leaves this machine in the clear", raw)
+			}
+		}
+	})
+}
+
+// FuzzKeptFiles: torn or foreign files in run/ are errors.
+func FuzzKeptFiles(f *testing.F) {
+	f.Add([]byte(`{"url":"nats://127.0.0.1:1","prefix":"fika","pid":1}`), []byte(`{"port":1,"users":{"member":"x"}}`))
+	f.Add([]byte(`{}`), []byte(`{"users":null}`))
+	f.Add([]byte(``), []byte(`null`))
+	f.Fuzz(func(t *testing.T, hub, sec []byte) {
+		dir := t.TempDir()
+		must(t, os.WriteFile(hubPath(dir), hub, 0o600))
+		must(t, os.WriteFile(credentialsPath(dir), sec, 0o600))
+		e, err := Credentials(dir, UserMember)
+		if err == nil && (e.URL == "" || e.User != UserMember) {
+			t.Fatalf("endpoint %+v", e)
+		}
+		if err != nil && !fika.IsKind(err, fika.Invalid, fika.NotFound) {
+			t.Fatal(err)
+		}
+		if u, err := openUsers(dir, "fika"); err == nil {
+			must(t, u.ensure(UserHub))
+		}
+	})
+}
