@@ -1,0 +1,21 @@
+package anthropic_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"fika/internal/llm"
+	"fika/internal/llm/anthropic"
+	"fika/internal/llm/llmtest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
+}
+
+func TestModel(t *testing.T) {
+	llmtest.TestModel(t, llmtest.Anthropic, func(baseURL string) llm.Model {
+		return anthropic.New(anthropic.Options{BaseURL: baseURL, APIKey: llmtest.Secret, Model: "m"})
+	})
+}

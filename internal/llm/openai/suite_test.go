@@ -1,0 +1,21 @@
+package openai_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"fika/internal/llm"
+	"fika/internal/llm/llmtest"
+	"fika/internal/llm/openai"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"))
+}
+
+func TestModel(t *testing.T) {
+	llmtest.TestModel(t, llmtest.OpenAI, func(baseURL string) llm.Model {
+		return openai.New(openai.Options{BaseURL: baseURL, APIKey: llmtest.Secret, Model: "m"})
+	})
+}
