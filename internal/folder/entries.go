@@ -158,6 +158,12 @@ func parseEntry(l line) (fika.Entry, string) {
 	if len(e.ID) > 256 || !utf8.ValidString(string(e.ID)) {
 		return e, "the id is too long"
 	}
+	if sec := e.At.Unix(); sec > latest || sec < -latest {
+		e.At = secondsToTime(float64(sec))
+	}
+	if y := e.ExpiresAt.UTC().Year(); y < 0 || y > 9999 {
+		return e, "expires_at is out of range"
+	}
 	return e, ""
 }
 

@@ -22,35 +22,48 @@ const (
 )
 
 // replaceFile replaces what a person may edit: synced, atomic, keeping the
-// file's permissions, and through a symbolic link the file it points to.
-func replaceFile(path string, data []byte) error {
+// file's permissions, and through a symbolic link the file it points to. check,
+// if not nil, is asked at the last moment and may still refuse.
+func replaceFile(path string, data []byte, check func() error) error {
+	op := "write " + filepath.Base(path)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	err := renameio.WriteFile(path, data, fileMode, renameio.WithExistingPermissions())
-	return fileError("write "+filepath.Base(path), path, err)
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(fileMode), renameio.WithExistingPermissions())
+	if err != nil {
+		return fileError(op, path, err)
+	}
+	defer func() { _ = f.Cleanup() }()
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync() // slow: done before the check, not after
+	}
+	if err == nil && check != nil {
+		err = check()
+	}
+	if err == nil {
+		err = f.CloseAtomicallyReplace()
+	}
+	return fileError(op, path, err)
 }
 
 // swapFile replaces what is derived and can be made again: atomic, but not
-// synced, because a one-shot prompt does it each time.
+// synced, because a one-shot prompt does it each time. The caller is the only
+// writer of the folder, so the file beside it has a fixed name and what a
+// killed process left there is simply written over.
 func swapFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".swap-*")
+	op := "write " + filepath.Base(path)
+	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
-		return fileError("write "+filepath.Base(path), path, err)
+		return fileError(op, path, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err = write(f); err != nil {
-		_ = f.Close()
-		return fileError("write "+filepath.Base(path), path, err)
+	if err = errors.Join(write(f), f.Close()); err == nil {
+		err = os.Rename(next, path)
 	}
-	if err = f.Close(); err == nil {
-		err = os.Rename(f.Name(), path)
+	if err != nil {
+		_ = os.Remove(next)
 	}
-	return fileError("write "+filepath.Base(path), path, err)
+	return fileError(op, path, err)
 }
 
 // setAside renames a file that is not fika's own writing any more to a free

@@ -54,17 +54,28 @@ func (h Home) Create(name fika.AgentName) (Folder, error) {
 		return Folder{}, err
 	}
 	f := h.Folder(name)
+	taken := fika.Errorf(fika.Conflict, op, "context %q exists already", name)
+	if _, err := os.Lstat(f.Path()); err == nil {
+		return Folder{}, taken
+	}
 	if err := h.EnsureDir(h.ContextsDir()); err != nil {
 		return Folder{}, err
 	}
-	err := os.Mkdir(f.Path(), dirMode)
-	if errors.Is(err, fs.ErrExist) {
-		return Folder{}, fika.Errorf(fika.Conflict, op, "context %q exists already", name)
-	}
+	made, err := os.MkdirTemp(h.ContextsDir(), ".create-*") // nobody sees half a context
 	if err != nil {
 		return Folder{}, fileError(op, f.Path(), err)
 	}
-	return f, f.writeMeta(newMeta(time.Now()))
+	if err = writeMetaIn(made, newMeta(time.Now())); err == nil {
+		err = os.Rename(made, f.Path())
+	}
+	if err == nil {
+		return f, nil
+	}
+	_ = os.RemoveAll(made)
+	if st, statErr := os.Lstat(f.Path()); statErr == nil && st.IsDir() { // somebody else was faster
+		return Folder{}, taken
+	}
+	return Folder{}, fileError(op, f.Path(), err)
 }
 
 // Ensure opens a context folder, made if it is missing.

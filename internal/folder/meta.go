@@ -140,14 +140,22 @@ func parseTime(raw json.RawMessage) (time.Time, bool) {
 		return t.UTC(), err == nil
 	}
 	var sec float64
-	if json.Unmarshal(raw, &sec) != nil || sec < 0 || sec > 1e11 {
+	if json.Unmarshal(raw, &sec) != nil || sec < 0 {
 		return time.Time{}, false
 	}
 	return secondsToTime(sec), true
 }
 
+// latest is the largest time in seconds that is believed (the year 5138);
+// beyond it a foreign program must have meant milliseconds.
+const latest = 100_000_000_000
+
+// secondsToTime reads a Unix time; what is beyond belief becomes 1970.
 func secondsToTime(sec float64) time.Time {
-	if !(sec > -1e11 && sec < 1e11) {
+	if sec >= latest {
+		sec /= 1000
+	}
+	if !(sec > -latest && sec < latest) {
 		return time.Unix(0, 0).UTC()
 	}
 	whole := int64(sec)

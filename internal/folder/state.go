@@ -107,5 +107,5 @@ func (h Home) writeState(s State) error {
 	if err != nil {
 		return fika.Wrap(fika.Failed, "write state", err)
 	}
-	return replaceFile(h.StateFile(), append(data, '\n'))
+	return replaceFile(h.StateFile(), append(data, '\n'), nil)
 }

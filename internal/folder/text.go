@@ -2,8 +2,11 @@ package folder
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"fika"
 )
@@ -52,7 +55,7 @@ func (f Folder) Write(k TextKind, body string) error {
 	if err := checkKind(k); err != nil {
 		return err
 	}
-	return replaceFile(f.TextPath(k), []byte(body))
+	return withDir(f.Path(), func() error { return replaceFile(f.TextPath(k), []byte(body), nil) })
 }
 
 // WriteIf replaces a text if the file still is what seen says, so that
@@ -86,16 +89,54 @@ func writeTextIf(path string, seen Hash, body string) (Text, error) {
 	if len(body) > maxText {
 		return Text{}, tooLarge(path, int64(len(body)), maxText)
 	}
-	now, err := readText(path)
-	if err != nil {
-		return Text{}, err
-	}
 	next := Text{Body: body, Hash: Hash(hashOf([]byte(body)))}
-	if now.Hash == next.Hash {
-		return next, nil
+	result := next
+	err := withDir(filepath.Dir(path), func() error {
+		same := errors.New("written already")
+		err := replaceFile(path, []byte(body), func() error {
+			now, err := readText(path)
+			switch {
+			case err != nil:
+				return err
+			case now.Hash == next.Hash:
+				return same
+			case now.Hash != seen:
+				result = now
+				return fika.Errorf(fika.Conflict, "write "+filepath.Base(path), "%s was changed meanwhile: read it again and apply the change to what it says now", path)
+			}
+			return nil
+		})
+		if errors.Is(err, same) {
+			return nil
+		}
+		return err
+	})
+	return result, err
+}
+
+// withDir runs do while no other process of fika does the same in dir. It is
+// held for one small write, so waiting is short; a holder that was stopped in
+// the middle is not waited for.
+func withDir(dir string, do func() error) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fileError("write text", dir, err)
 	}
-	if now.Hash != seen {
-		return now, fika.Errorf(fika.Conflict, "write "+filepath.Base(path), "%s was changed meanwhile: read it again and apply the change to what it says now", path)
+	defer d.Close()
+	const patience = 3 * time.Second
+	for deadline := time.Now().Add(patience); ; {
+		err := flockExclusive(d)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errHeld) {
+			return fileError("write text", dir, err)
+		}
+		if time.Now().After(deadline) {
+			return fika.Errorf(fika.Locked, "write text", "another process is writing in %s and does not finish", dir)
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
-	return next, replaceFile(path, []byte(body))
+	defer func() { _ = unflock(d) }()
+	return do()
 }
