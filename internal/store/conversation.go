@@ -84,6 +84,9 @@ type Conversations interface {
 	ConversationByID(context.Context, fika.ConversationID) (fika.Conversation, error)
 	// ListConversations gives newest activity first.
 	ListConversations(context.Context, ConversationFilter) ([]ConversationInfo, error)
+	// AskConversations gives all ask conversations of an agent, oldest first;
+	// it is cheap: each opening of a context's folder asks it.
+	AskConversations(context.Context, fika.AgentID) ([]fika.Conversation, error)
 	// Participants gives the names of those who take part, in order of joining.
 	Participants(context.Context, fika.ConversationID) ([]string, error)
 	// DeleteConversation cancels what runs in it, then removes it with its

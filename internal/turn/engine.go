@@ -101,6 +101,11 @@ func New(cfg Config) *Engine {
 	return &Engine{cfg: cfg}
 }
 
+func (w *work) tell(ev Event) {
+	ev.Claimed = &w.claimed
+	w.Engine.tell(ev)
+}
+
 func (e *Engine) tell(ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -111,8 +116,8 @@ func (e *Engine) tell(ev Event) {
 // handed back or lost. When ctx ends, the running step is ended with it: the
 // request becomes cancelled, or, with cause [ErrStop], is handed back.
 func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
-	e.tell(Event{Kind: Started, Claimed: &c, Model: e.cfg.ModelID})
 	t := &work{Engine: e, claimed: c, fence: c.Fence}
+	t.tell(Event{Kind: Started, Model: e.cfg.ModelID})
 	res, err := t.run(ctx)
 	if err != nil {
 		var end *ending
@@ -124,7 +129,7 @@ func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
 			return res, err
 		}
 	}
-	e.tell(Event{Kind: Ended, Outcome: &res, Claimed: &c})
+	t.tell(Event{Kind: Ended, Outcome: &res})
 	return res, nil
 }
 

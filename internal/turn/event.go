@@ -14,7 +14,7 @@ type EventKind string
 
 // The kinds of event, in the order in which a turn may send them.
 const (
-	Started     EventKind = "started"      // Claimed, Model
+	Started     EventKind = "started"      // Model
 	Text        EventKind = "text"         // Text, Round: a piece of the answer, not yet committed
 	Reasoning   EventKind = "reasoning"    // Text, Round
 	Retrying    EventKind = "retrying"     // After, Text: why the provider is asked again
@@ -32,7 +32,7 @@ const (
 // Event is something that happens during a turn.
 type Event struct {
 	Kind    EventKind
-	Claimed *store.Claimed
+	Claimed *store.Claimed // the request it belongs to; always set
 	Model   string
 	Round   int
 	N       int

@@ -99,6 +99,8 @@ func (w *work) stream(ev llm.Event) error {
 		out.Kind, out.Text = Retrying, ev.Reason
 	case llm.Restarted:
 		out.Kind, out.Text = Restarted, ev.Reason
+	default:
+		return nil
 	}
 	w.tell(out)
 	return nil

@@ -188,7 +188,10 @@ func (w *work) preTool(ctx context.Context, j *job) *tool.Result {
 
 // hash is the state of what a verifiable call would change, or "".
 func (w *work) hash(ctx context.Context, j *job) string {
-	v, ok := j.tool.(tool.Verifier)
+	if j.tool == nil {
+		return ""
+	}
+	v, ok := tool.VerifierOf(j.tool)
 	if !ok {
 		return ""
 	}

@@ -1,0 +1,14 @@
+// Command fika runs language-model agents: one-shot prompts, a hub with one
+// process per agent, chats among them.
+package main
+
+import (
+	"os"
+
+	"fika/internal/cli"
+	"fika/internal/term"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], term.System(), os.Getenv))
+}

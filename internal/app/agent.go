@@ -1,0 +1,123 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"fika"
+	"fika/internal/agent"
+	"fika/internal/folder"
+	"fika/internal/store"
+	"fika/internal/tool/proc"
+	"fika/internal/turn"
+)
+
+// AgentOptions is an agent process.
+type AgentOptions struct {
+	Name fika.AgentName
+	Out  io.Writer // where it shows what it does
+	// ByHub: started by the hub, so that it takes its settings from files
+	// alone and works in its own workspace folder unless told otherwise.
+	ByHub bool
+	Wait  time.Duration // for a lock that a one-shot prompt holds
+	// Shutdown is told, once, a function that ends the process; for signals.
+	Shutdown func(func(mode string))
+}
+
+// Agent runs the process of one agent until it is told to stop. It connects to
+// the bus as that agent and works without it while it is away. Error kinds:
+// Locked when the agent runs already, Lost when another owner took it over.
+func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
+	own, err := a.Own(ctx, OwnOptions{Name: o.Name, Kind: folder.LockAgent, Wait: o.Wait, Quiet: o.ByHub})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, own.Close()) }()
+	subjects, err := a.Subjects()
+	if err != nil {
+		return err
+	}
+	conn, err := a.Bus(ctx, string(own.Agent.Name), true)
+	if err != nil {
+		return err
+	}
+	dir := a.opts.Dir
+	if o.ByHub {
+		dir = own.Folder.Workspace()
+		if err := own.Folder.Home.EnsureDir(dir); err != nil {
+			return err
+		}
+	}
+	display := agent.NewDisplay(o.Out)
+	ringer := Ringer{Bus: conn, Subjects: subjects}
+	shop, err := own.workshop(ctx, workshopOptions{dir: dir, warn: display.Warn, bell: ringer, stderr: o.Out})
+	if err != nil {
+		return err
+	}
+	if _, err := a.Model(own.Settings); err != nil {
+		return err
+	}
+	end, err := started(ctx, shop.hooks, own.Agent.Name, false)
+	defer end()
+	if err != nil {
+		return err
+	}
+	p := agent.New(agent.Options{
+		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: own.Store, Bus: conn, Subjects: subjects,
+		Work: shop.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Limits: Limits(own.Settings.Chat),
+		MaxConcurrent: own.Settings.MaxConcurrent, MaxIdle: idle(own), Now: a.opts.Now,
+	})
+	own.Follow(p.Beat, p.Lost)
+	if o.Shutdown != nil {
+		o.Shutdown(p.Shutdown)
+	}
+	return p.Run(ctx)
+}
+
+// idle is how long an agent that is not persistent stays without work.
+func idle(own *Owned) time.Duration {
+	switch s := own.Settings; {
+	case s.Persistent || !s.Entry:
+		return 0
+	case s.MaxIdle > 0:
+		return s.MaxIdle
+	default:
+		return 10 * time.Minute
+	}
+}
+
+// work runs one claimed request. A request whose model cannot be built fails
+// visibly instead of staying open for ever.
+func (w *workshop) work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
+	engine, err := w.engine(c, stop, o)
+	if err != nil {
+		return w.refuse(ctx, c, err, o)
+	}
+	return engine.Run(ctx, c)
+}
+
+func (w *workshop) refuse(ctx context.Context, c store.Claimed, cause error, o turn.Observer) (turn.Result, error) {
+	kind := fika.KindOf(cause)
+	done, err := w.own.Store.Finish(context.WithoutCancel(ctx), c.Fence, store.Finish{
+		State: fika.RequestFailed, Reason: cause.Error(), ErrorKind: kind,
+		Outcome: fika.Outcome{Error: cause.Error(), ErrorKind: kind},
+	})
+	if err != nil {
+		return turn.Result{}, err
+	}
+	res := turn.Result{State: fika.RequestFailed, Reason: cause.Error(), Kind: kind, Outcome: done.Request.Outcome, Entries: done.Entries}
+	o.Observe(turn.Event{Kind: turn.Ended, Claimed: &c, Outcome: &res})
+	return res, nil
+}
+
+// EndStep ends what a step of a crashed owner left running: its process group
+// and everything that carries its mark.
+func EndStep(ctx context.Context, s fika.Step) {
+	if s.Proc.PID != 0 {
+		_ = proc.EndGroup(ctx, s.Proc, 2*time.Second)
+	}
+	proc.EndMarked(fmt.Sprintf("%s/%d", s.Request, s.N))
+}

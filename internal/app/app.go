@@ -1,0 +1,240 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+	"fika/internal/store/sqlstore"
+)
+
+// Options is what an invocation brings along.
+type Options struct {
+	Root   string // of the home; empty: $FIKA_HOME, else ~/.fika
+	Getenv func(string) string
+	Dir    string // the shell's working folder
+	Log    *slog.Logger
+	Now    func() time.Time
+}
+
+// App is one invocation of the program. Everything is made on first use, so
+// that a command pays only for what it needs. It is used from one goroutine;
+// what it hands out says itself what it allows.
+type App struct {
+	opts    Options
+	home    *folder.Home
+	config  *config.Config
+	store   store.Store
+	closers []io.Closer
+}
+
+// New makes an App; nothing is opened yet.
+func New(o Options) *App {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Dir == "" {
+		o.Dir, _ = os.Getwd()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &App{opts: o}
+}
+
+// Close closes what was opened, newest first. It may be called twice.
+func (a *App) Close() error {
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i].Close())
+	}
+	a.closers = nil
+	a.store = nil
+	return errors.Join(errs...)
+}
+
+func (a *App) owns(c io.Closer) { a.closers = append(a.closers, c) }
+
+// Root is the folder of the home, absolute.
+func (a *App) Root() (string, error) {
+	root := a.opts.Root
+	if root == "" {
+		var err error
+		if root, err = folder.DefaultRoot(a.opts.Getenv); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(root)
+}
+
+// Home opens the home, made if it is missing.
+func (a *App) Home() (folder.Home, error) {
+	if a.home != nil {
+		return *a.home, nil
+	}
+	root, err := a.Root()
+	if err != nil {
+		return folder.Home{}, err
+	}
+	h, err := folder.OpenHome(root)
+	if err != nil {
+		return h, err
+	}
+	a.home = &h
+	return h, nil
+}
+
+// Config reads and checks config.toml and models.toml.
+func (a *App) Config() (*config.Config, error) {
+	if a.config != nil {
+		return a.config, nil
+	}
+	root, err := a.Root()
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.LoadHome(root)
+	if err != nil {
+		return nil, err
+	}
+	a.config = c
+	return c, nil
+}
+
+// Store opens the database.
+func (a *App) Store(ctx context.Context) (store.Store, error) {
+	if a.store != nil {
+		return a.store, nil
+	}
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	path := h.DatabaseFile()
+	if c.Store.URL != "" {
+		return nil, fika.Errorf(fika.Invalid, "open store", "[store] url: only the built-in SQLite store exists so far; remove the key")
+	}
+	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: path, Now: a.opts.Now})
+	if err != nil {
+		return nil, err
+	}
+	a.store = s
+	a.owns(s)
+	return s, nil
+}
+
+// Subjects names the bus subjects of this home.
+func (a *App) Subjects() (bus.Subjects, error) {
+	c, err := a.Config()
+	if err != nil {
+		return bus.Subjects{}, err
+	}
+	return bus.Subjects{Prefix: c.NATS.SubjectPrefix}, nil
+}
+
+// Bus connects as the given user: "hub", "member", or an agent's. Without
+// retry a hub that is not there is an error of kind NotFound.
+func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	o := busnats.Options{Name: "fika " + who, Timeout: c.NATS.Timeout, ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: a.opts.Log}
+	if a.external(c, h) {
+		a.externalOptions(c, &o)
+	} else {
+		ep, err := busnats.Credentials(h.RunDir(), who)
+		if err != nil {
+			return nil, err
+		}
+		o.URL, o.User, o.Password, o.Inbox = ep.URL, ep.User, ep.Password, ep.Inbox
+		o.Redial = busnats.RedialFrom(h.RunDir(), who)
+	}
+	b, err := busnats.Dial(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	a.owns(b)
+	return b, nil
+}
+
+// externalOptions are the credentials of somebody else's server.
+func (a *App) externalOptions(c *config.Config, o *busnats.Options) {
+	n := c.NATS
+	o.URL, o.User, o.Password, o.Token = n.Server, n.User, n.Password, n.Token
+	if n.PasswordEnv != "" {
+		o.Password = a.opts.Getenv(n.PasswordEnv)
+	}
+	if n.TokenEnv != "" {
+		o.Token = a.opts.Getenv(n.TokenEnv)
+	}
+	o.NKeyFile, o.CredsFile = n.NKey, n.Creds
+	o.TLSCA, o.TLSCert, o.TLSKey = n.TLS.CA, n.TLS.Cert, n.TLS.Key
+}
+
+// external reports whether the bus is somebody else's server. A loopback
+// server in the config is the embedded one when the hub says that it listens
+// there (run/hub.json), which it does when nothing answered at that address.
+func (a *App) external(c *config.Config, h folder.Home) bool {
+	server := c.NATS.Server
+	if server == "" {
+		return false
+	}
+	u, err := url.Parse(server)
+	if err != nil || !busnats.Loopback(u.Hostname()) {
+		return true
+	}
+	info, err := busnats.ReadEndpoint(h.RunDir())
+	if err != nil {
+		return false
+	}
+	ours, err := url.Parse(info.URL)
+	return err != nil || ours.Port() != u.Port()
+}
+
+// Ringer rings bells on a bus; it never fails, because nothing depends on it.
+type Ringer struct {
+	Bus      bus.Bus
+	Subjects bus.Subjects
+}
+
+// Ring tells agents, and the hub, to look at the store.
+func (r Ringer) Ring(names ...fika.AgentName) {
+	for _, n := range names {
+		_ = r.Bus.Publish(r.Subjects.Bell(n), nil)
+	}
+	if len(names) > 0 {
+		_ = r.Bus.Publish(r.Subjects.Hub(), nil)
+	}
+}
+
+// Show passes committed entries to whoever watches the conversation.
+func (r Ringer) Show(c fika.Conversation, entries ...fika.Entry) {
+	for _, e := range entries {
+		if data, err := e.MarshalJSON(); err == nil {
+			_ = r.Bus.Publish(r.Subjects.Chat(c.Name), data)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package app
+
+import (
+	"os"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/llm"
+	"fika/internal/llm/anthropic"
+	"fika/internal/llm/openai"
+	"fika/internal/llm/retry"
+	"fika/internal/llm/scripted"
+)
+
+// Model builds the model of resolved settings, with retries, idle timeout and
+// cost around it. Error kind Invalid when the API key is missing: the message
+// names the variable.
+func (a *App) Model(s config.Settings) (llm.Model, error) {
+	m, err := a.provider(s)
+	if err != nil {
+		return nil, err
+	}
+	m = retry.Cap(m, 0)
+	m = retry.Idle(m, 0)
+	m = retry.Retry(m, retry.Policy{})
+	if s.Model.Prices.Known() {
+		m = retry.Cost(m, retry.Prices(s.Model.Prices))
+	}
+	return m, nil
+}
+
+func (a *App) provider(s config.Settings) (llm.Model, error) {
+	key := ""
+	if env := s.Model.APIKeyEnv; env != "" && s.Model.Provider != config.Scripted {
+		if key = a.opts.Getenv(env); key == "" {
+			return nil, fika.Errorf(fika.Invalid, "model", "model %q needs an API key: set the environment variable %s", s.Model.ID, env)
+		}
+	}
+	switch s.Model.Provider {
+	case config.Anthropic:
+		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Model: s.Model.WireModel}), nil
+	case config.Scripted:
+		return scriptedModel(s)
+	default:
+		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Model: s.Model.WireModel}), nil
+	}
+}
+
+// scriptedModel answers from the rules file that the model names, a path in
+// the home; without one every prompt gets the default answer.
+func scriptedModel(s config.Settings) (llm.Model, error) {
+	o := scripted.Options{Agent: string(s.Agent), File: s.Model.Rules}
+	if s.Model.Rules != "" {
+		data, err := os.ReadFile(s.Model.Rules)
+		if err != nil {
+			return nil, fika.Errorf(fika.Invalid, "model", "the rules of scripted model %q: %v", s.Model.ID, err)
+		}
+		o.Rules = data
+	}
+	return scripted.New(o)
+}
+
+// reasoning asks the model for reasoning as the settings say.
+func reasoning(s config.Settings) *llm.Reasoning {
+	switch r := s.Reasoning; {
+	case r == nil || !r.Enabled:
+		return nil
+	case r.Effort == "" && r.MaxTokens == 0:
+		return &llm.Reasoning{Effort: "medium"}
+	default:
+		return &llm.Reasoning{Effort: r.Effort, MaxTokens: r.MaxTokens}
+	}
+}

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/hook"
+	"fika/internal/store"
+)
+
+// leaseTime is how long a lease lasts without a sign of life.
+const leaseTime = 45 * time.Second
+
+// Owned is a context that this process alone may write: its folder's lock and
+// its agent's lease are held, its mirror follows the store. Close gives all
+// up, in reverse.
+type Owned struct {
+	App      *App
+	Folder   folder.Folder
+	Settings config.Settings
+	Agent    fika.Agent
+	Lease    store.Lease
+	Store    store.Store
+	Mirror   *folder.Mirror
+	Created  bool
+
+	lock  *folder.Lock
+	lease atomic.Pointer[store.Lease]
+	beat  atomic.Pointer[func() store.Beat]
+	lost  atomic.Pointer[func(error)]
+}
+
+// OwnOptions says how to take a context.
+type OwnOptions struct {
+	Name  fika.AgentName
+	Kind  folder.LockKind
+	Wait  time.Duration // for a held lock; 0: not at all
+	Must  bool          // the context has to exist already
+	Flags map[string]string
+	// Quiet takes no settings from FIKA_MODEL and its like, as for processes
+	// that the hub starts.
+	Quiet bool
+}
+
+// Own takes a context: lock, database, agent row, lease, mirror. Error kind
+// Locked (cause *folder.HeldError) when somebody has it.
+func (a *App) Own(ctx context.Context, o OwnOptions) (*Owned, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := a.Settings(o.Name, o.Flags, o.Quiet)
+	if err != nil {
+		return nil, err
+	}
+	own := &Owned{App: a, Settings: settings}
+	if o.Must {
+		own.Folder, err = folder.OpenFolder(h, o.Name)
+	} else {
+		own.Folder, own.Created, err = h.Ensure(o.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := own.take(ctx, o); err != nil {
+		own.Close()
+		return nil, err
+	}
+	return own, nil
+}
+
+// Settings resolves the settings of a context.
+func (a *App) Settings(name fika.AgentName, flags map[string]string, quiet bool) (config.Settings, error) {
+	root, err := a.Root()
+	if err != nil {
+		return config.Settings{}, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return config.Settings{}, err
+	}
+	local, err := config.LoadLocal(folder.Home{Root: root}.Folder(name).LocalConfig())
+	if err != nil {
+		return config.Settings{}, err
+	}
+	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: a.opts.Getenv, Keys: a.opts.Getenv, Flags: flags}
+	if quiet {
+		in.Env = nil
+	}
+	return config.Resolve(in)
+}
+
+func (own *Owned) take(ctx context.Context, o OwnOptions) error {
+	lock := folder.LockOptions{Kind: o.Kind, Heartbeat: own.Settings.LockHeartbeat, Beat: own.heartbeat}
+	var err error
+	if o.Wait > 0 {
+		waiting, cancel := context.WithTimeout(ctx, o.Wait)
+		defer cancel()
+		own.lock, err = folder.WaitLock(waiting, own.Folder, lock)
+	} else {
+		own.lock, err = folder.TryLock(ctx, own.Folder, lock)
+	}
+	if err != nil {
+		return err
+	}
+	if own.Store, err = own.App.Store(ctx); err != nil {
+		return err
+	}
+	if err := own.acquire(ctx); err != nil {
+		return err
+	}
+	own.Mirror, err = folder.OpenMirror(ctx, own.lock, asks{store: own.Store, agent: own.Agent.Name})
+	return err
+}
+
+// acquire makes sure of the agent's row and takes its lease. The flock of the
+// home that owns the folder permits taking it from a dead owner at once.
+func (own *Owned) acquire(ctx context.Context) error {
+	home, err := own.Folder.Home.ID()
+	if err != nil {
+		return err
+	}
+	own.Agent, err = own.Store.EnsureAgent(ctx, store.NewAgent{
+		Name: own.Folder.Name, HomeID: home, DisplayName: own.Settings.DisplayName, Description: own.Settings.Description,
+	})
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname()
+	owner := fmt.Sprintf("%d@%s", os.Getpid(), host)
+	own.Lease, err = own.Store.Acquire(ctx, own.Agent.ID, owner, leaseTime, own.Agent.HomeID == home)
+	if err != nil {
+		return err
+	}
+	own.lease.Store(&own.Lease)
+	return own.lock.SetEpoch(own.Lease.Epoch)
+}
+
+// heartbeat renews the lease with each touch of the lock.
+func (own *Owned) heartbeat(ctx context.Context) {
+	l := own.lease.Load()
+	if l == nil {
+		return
+	}
+	b := store.Beat{State: fika.AgentBusy}
+	if f := own.beat.Load(); f != nil {
+		b = (*f)()
+	}
+	err := own.Store.Renew(ctx, *l, max(leaseTime, 3*own.Settings.LockHeartbeat/2), b)
+	if f := own.lost.Load(); fika.IsKind(err, fika.Lost) && f != nil {
+		(*f)(err)
+	}
+}
+
+// Follow says what the heartbeat stores, and whom to tell when the lease is
+// another's.
+func (own *Owned) Follow(beat func() store.Beat, lost func(error)) {
+	own.beat.Store(&beat)
+	own.lost.Store(&lost)
+}
+
+// Close releases the lease and the lock. It may be called twice, and on a
+// context that was only half taken.
+func (own *Owned) Close() error {
+	var errs []error
+	if l := own.lease.Swap(nil); l != nil {
+		errs = append(errs, own.Store.Release(context.Background(), *l))
+	}
+	if own.lock != nil {
+		errs = append(errs, own.lock.Close())
+		own.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// started fires on_start and returns what fires on_end.
+func started(ctx context.Context, h hook.Runner, context_ fika.AgentName, verbose bool) (func(), error) {
+	if _, err := h.Fire(ctx, hook.OnStart, hook.Payload{"current_context": string(context_), "verbose": verbose}); err != nil {
+		return func() {}, err
+	}
+	return func() {
+		_, _ = h.Fire(context.WithoutCancel(ctx), hook.OnEnd, hook.Payload{"current_context": string(context_)})
+	}, nil
+}

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// texts gives the prompt assembler what the files of a context say.
+type texts struct {
+	folder    folder.Folder
+	settings  config.Settings
+	workspace string
+	quiet     bool // leave the reflection out
+}
+
+// Base is the context's own prompt, else the agent's, else the default.
+func (t texts) Base() (string, error) {
+	own, err := t.folder.Read(folder.SystemPrompt)
+	if err != nil || strings.TrimSpace(own.Body) != "" {
+		return own.Body, err
+	}
+	if f := t.settings.SystemPromptFile; f != "" {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			return "", fika.Wrap(fika.Invalid, "system_prompt", err)
+		}
+		return string(data), nil
+	}
+	if t.settings.SystemPrompt != "" {
+		return t.settings.SystemPrompt, nil
+	}
+	return t.folder.Home.Prompt(folder.DefaultPrompt)
+}
+
+// Instructions are the AGENTS.md files from the workspace upwards, outermost
+// first, where the workspace is trusted.
+func (t texts) Instructions() (string, error) {
+	if !t.settings.AgentsMD || !t.trusted() {
+		return "", nil
+	}
+	var found []string
+	for dir := t.workspace; ; dir = filepath.Dir(dir) {
+		data, err := os.ReadFile(filepath.Join(dir, "AGENTS.md"))
+		if err == nil && len(data) < maxInstructions {
+			found = append(found, strings.ToValidUTF8(string(data), "�"))
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	slices.Reverse(found)
+	return strings.Join(found, "\n\n"), nil
+}
+
+const maxInstructions = 256 << 10
+
+func (t texts) trusted() bool {
+	for _, dir := range t.settings.Trust {
+		if rel, err := filepath.Rel(dir, t.workspace); err == nil && !strings.HasPrefix(rel, "..") {
+			return true
+		}
+	}
+	return false
+}
+
+// Continuation introduces a summary.
+func (t texts) Continuation() (string, error) {
+	summary, err := t.Summary()
+	if err != nil || summary == "" {
+		return "", err
+	}
+	return t.folder.Home.Prompt(folder.ContinuationPrompt)
+}
+
+// Summary is what compaction left.
+func (t texts) Summary() (string, error) { return t.read(folder.Summary) }
+
+// Goals are the context's goals.
+func (t texts) Goals() (string, error) { return t.read(folder.Goals) }
+
+// Todos are the context's todos.
+func (t texts) Todos() (string, error) { return t.read(folder.Todos) }
+
+func (t texts) read(k folder.TextKind) (string, error) {
+	text, err := t.folder.Read(k)
+	return strings.TrimSpace(text.Body), err
+}
+
+// Reflection is the memory that all contexts share.
+func (t texts) Reflection() (string, error) {
+	if t.quiet || !t.settings.ReflectionEnabled {
+		return "", nil
+	}
+	text, err := t.folder.Home.Reflection()
+	return strings.TrimSpace(text.Body), err
+}
+
+// asks lets the mirror read an agent's ask conversations.
+type asks struct {
+	store store.Store
+	agent fika.AgentName
+}
+
+// Asks lists them, oldest first.
+func (a asks) Asks(ctx context.Context) ([]folder.AskHead, error) {
+	agent, err := a.store.Agent(ctx, a.agent)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.store.AskConversations(ctx, agent.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]folder.AskHead, len(list))
+	for i, c := range list {
+		out[i] = folder.AskHead{ID: c.ID, LastSeq: c.LastSeq, Active: c.ID == agent.ActiveAsk}
+	}
+	return out, nil
+}
+
+// EntriesAfter reads on.
+func (a asks) EntriesAfter(ctx context.Context, c fika.ConversationID, since int64, limit int) ([]fika.Entry, error) {
+	return a.store.Entries(ctx, store.EntryQuery{Conversation: c, Since: since, First: limit})
+}

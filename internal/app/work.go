@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"time"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/config"
+	"fika/internal/hook"
+	"fika/internal/llm"
+	"fika/internal/prompt"
+	"fika/internal/store"
+	"fika/internal/tool"
+	"fika/internal/turn"
+)
+
+// workshop is what an owned context works with: tools, hooks, prompt. One
+// serves all requests of a process.
+type workshop struct {
+	own       *Owned
+	hooks     hook.Runner
+	tools     *tool.Set
+	chats     *chat.Chats
+	workspace string
+	quiet     bool // no reflection
+	stdin     io.Reader
+	grace     time.Duration
+}
+
+// engine builds the turn engine for one request, whose model may be its own.
+func (w *workshop) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
+	settings := w.own.Settings
+	if m := c.Request.Payload.Model; m != "" {
+		var err error
+		settings, err = w.own.App.Settings(w.own.Folder.Name, map[string]string{"model": m}, true)
+		if err != nil {
+			return nil, err
+		}
+	}
+	model, err := w.own.App.Model(settings)
+	if err != nil {
+		return nil, err
+	}
+	return turn.New(w.config(settings, model, stop, o)), nil
+}
+
+func (w *workshop) config(s config.Settings, m llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
+	own := w.own
+	name := own.Agent.Name
+	return turn.Config{
+		Store: own.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
+		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(), Limits: Limits(s.Chat),
+		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent,
+		Call: tool.Call{
+			Agent: name, Context: string(name), Workspace: w.workspace, Username: s.Username, Stdin: w.stdin,
+		},
+		Grace: w.grace, Stop: stop, Now: own.App.opts.Now,
+		Mentioned: func(ctx context.Context, _ fika.Conversation, text string) ([]fika.AgentName, error) {
+			return w.chats.Mentioned(ctx, name, text)
+		},
+		Observer: turn.Observers{mirrored{own}, o},
+	}
+}
+
+func (w *workshop) prompter() *prompt.Assembler {
+	own := w.own
+	return &prompt.Assembler{
+		Source: texts{folder: own.Folder, settings: own.Settings, workspace: w.workspace, quiet: w.quiet},
+		Hooks:  w.hooks, Agent: own.Agent.Name, Context: string(own.Folder.Name), Username: own.Settings.Username,
+		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {
+			return own.Store.Participants(ctx, c.ID)
+		},
+	}
+}
+
+// Limits are the limits of chains as the store takes them.
+func Limits(c config.Chat) store.Limits {
+	return store.Limits{
+		MaxDepth: c.MaxDepth, MaxTurns: c.MaxTurnsPerChain, MaxTokens: c.MaxTokensPerChain,
+		MaxCost: int64(c.MaxCostPerChain), MaxAge: c.MaxChainAge,
+	}
+}
+
+// mirrored lets the files of the context follow what is committed. A failing
+// file costs nothing: the next opening mends it.
+type mirrored struct{ own *Owned }
+
+// Observe appends committed entries of the agent's ask conversations.
+func (m mirrored) Observe(ev turn.Event) {
+	var entries []fika.Entry
+	switch ev.Kind {
+	case turn.Started:
+		if p := ev.Claimed.Prompt; p != nil && ev.Claimed.Conversation.Kind == fika.Ask {
+			entries = []fika.Entry{*p}
+		}
+	case turn.Committed, turn.Compacted:
+		if ev.Claimed != nil && ev.Claimed.Conversation.Kind == fika.Ask {
+			entries = ev.Entries
+		}
+	}
+	if len(entries) > 0 {
+		_ = m.own.Mirror.Append(context.Background(), entries...)
+	}
+}
+
+// workspaceOf is the root of file tools: the setting, else what the caller
+// says.
+func workspaceOf(s config.Settings, otherwise string) string {
+	if s.Workspace != "" {
+		return s.Workspace
+	}
+	if abs, err := filepath.Abs(otherwise); err == nil {
+		return abs
+	}
+	return otherwise
+}

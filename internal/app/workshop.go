@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/plugin"
+	"fika/internal/tool"
+	"fika/internal/tool/file"
+	"fika/internal/tool/shell"
+	"fika/internal/tool/web"
+)
+
+type workshopOptions struct {
+	dir     string // workspace unless the settings name one
+	quiet   bool   // no reflection
+	verbose bool
+	stdin   io.Reader
+	stderr  io.Writer // what plugins say to the person; nil: nothing
+	warn    func(string)
+	bell    chat.Bell
+}
+
+// workshop gathers tools and hooks for an owned context.
+func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, error) {
+	w := &workshop{own: own, chats: chat.New(own.Store, o.bell), quiet: o.quiet, stdin: o.stdin}
+	w.workspace = workspaceOf(own.Settings, o.dir)
+	if info, err := os.Stat(w.workspace); err != nil || !info.IsDir() {
+		return nil, fika.Errorf(fika.Invalid, "workspace", "%s is not a folder; create it or change workspace in the settings of %q", w.workspace, own.Folder.Name)
+	}
+	tools := own.builtins()
+	plugins, err := plugin.Open(ctx, own.pluginOptions(o, w.workspace, tools))
+	if err != nil {
+		return nil, err
+	}
+	w.hooks = plugins
+	for _, t := range plugins.Tools() {
+		tools = append(tools, tool.WithLimit(t, own.outputLimits()))
+	}
+	w.tools, err = tool.NewSet(tools, tool.Permissions{Allow: own.Settings.ToolPermissions, Off: own.Settings.ToolsOff})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (own *Owned) pluginOptions(o workshopOptions, workspace string, taken []tool.Tool) plugin.Options {
+	h := own.Folder.Home
+	p := plugin.Options{
+		Dir: h.PluginsDir(), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Context: string(own.Folder.Name),
+		Agent: own.Agent.Name, Workspace: workspace, Username: own.Settings.Username,
+		Settings: map[string]plugin.Settings{}, Limits: own.outputLimits(),
+		Stdin: o.stdin, Stderr: o.stderr, Verbose: o.verbose,
+		Report: func(name string, err error) { o.warn("plugin " + name + ": " + err.Error()) },
+	}
+	for name, s := range own.Settings.Plugins {
+		p.Settings[name] = plugin.Settings{Env: s.Env, Timeout: s.Timeout, Disabled: s.Disabled}
+	}
+	for _, t := range taken {
+		p.Reserved = append(p.Reserved, t.Spec().Name)
+	}
+	return p
+}
+
+// outputLimits bound what the model sees of a tool's output; the whole goes to
+// a file in the context's folder.
+func (own *Owned) outputLimits() tool.Limits {
+	half := int(own.Settings.Tools.MaxOutputBytes / 2)
+	return tool.Limits{
+		Head: half, Tail: half, SpoolMax: own.Settings.Tools.MaxSpoolBytes,
+		SpoolDir: filepath.Join(own.Folder.Path(), "output"),
+	}
+}
+
+// builtins are the tools fika brings along, in the order the model sees them.
+func (own *Owned) builtins() []tool.Tool {
+	t, limits := own.Settings.Tools, own.outputLimits()
+	list := file.Tools(file.Options{})
+	list = append(list,
+		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: own.toolEnv()}),
+		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}))
+	for i, x := range list {
+		list[i] = tool.WithLimit(x, limits)
+	}
+	return list
+}
+
+// toolEnv is what commands of this agent find in their environment beside the
+// usual names.
+func (own *Owned) toolEnv() []string {
+	env := []string{
+		"FIKA_HOME=" + own.Folder.Home.Root,
+		"FIKA_AGENT=" + string(own.Agent.Name),
+		"FIKA_CONTEXT=" + string(own.Folder.Name),
+	}
+	for k, v := range own.Settings.Env {
+		env = append(env, k+"="+v)
+	}
+	return env
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/term"
+)
+
+func newAgent(e *env) *cobra.Command {
+	return group("agent", "list, start, stop and watch agents", "", `  fika agent list
+  fika agent run coder`, newAgentRun(e))
+}
+
+func newAgentRun(e *env) *cobra.Command {
+	var byHub bool
+	var wait time.Duration
+	c := &cobra.Command{
+		Use:   "run NAME",
+		Short: "run an agent in this terminal",
+		Long: `Runs the process of an agent here and shows what it receives and does. Ctrl-C
+stops it after its current step; what it was working on is handed back.`,
+		Example: "  fika agent run coder",
+		Args:    exactly(1, "the name of an agent"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := fika.ParseAgentName(args[0])
+			if err != nil {
+				return err
+			}
+			var out io.Writer = e.Out
+			if e.OutTTY {
+				clean := term.NewCleaner(e.Out)
+				defer clean.Close()
+				out = clean
+			}
+			return e.open().Agent(cmd.Context(), app.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait})
+		},
+	}
+	c.Flags().BoolVar(&byHub, "by-hub", false, "started by the hub")
+	_ = c.Flags().MarkHidden("by-hub")
+	c.Flags().DurationVar(&wait, "wait", 0, "wait this long for a context that is in use")
+	return c
+}

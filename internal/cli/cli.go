@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/term"
+)
+
+// env is what every command gets: the streams, the environment, and an app
+// whose parts are made when they are asked for.
+type env struct {
+	*term.Streams
+	getenv func(string) string
+	app    *app.App
+	home   string // --home
+}
+
+// Main runs one command line and returns its exit code.
+func Main(args []string, s *term.Streams, getenv func(string) string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends the process the usual way
+	e := &env{Streams: s, getenv: getenv}
+	root := newRoot(e)
+	root.SetArgs(seedSpellings(args))
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	err := root.ExecuteContext(ctx)
+	if e.app != nil {
+		err = errors.Join(err, e.app.Close())
+	}
+	return e.exit(err)
+}
+
+// open makes the app of this invocation; flags are known by now.
+func (e *env) open() *app.App {
+	if e.app == nil {
+		e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv})
+	}
+	return e.app
+}
+
+// say writes a line for the person.
+func (e *env) say(format string, args ...any) {
+	fmt.Fprintln(e.Err, term.CleanStyled(fmt.Sprintf(format, args...)))
+}
+
+// warn writes a warning for the person.
+func (e *env) warn(text string) {
+	fmt.Fprintln(e.Err, e.ErrStyle().Yellow("warning:")+" "+term.Clean(text))
+}
+
+// usageError makes an error of the command line itself.
+func usageError(format string, args ...any) error {
+	return fika.Errorf(fika.Invalid, "", format, args...)
+}
+
+// exactly is cobra's argument check in fika's words; names are those of the
+// arguments, as in "AGENT PROMPT".
+func exactly(n int, names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usageError("%s takes %s, but got %d arguments; see %s --help", cmd.CommandPath(), names, len(args), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// group is a command that only holds others.
+func group(use, short, long, example string, subs ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Long: long, Example: example,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(subs...)
+	return c
+}
+
+func unknownCommand(cmd *cobra.Command, word string) error {
+	msg := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), word)
+	if near := nearest(word, commandNames(cmd)); near != "" {
+		msg += fmt.Sprintf("; did you mean %s %s?", cmd.CommandPath(), near)
+	} else {
+		msg += fmt.Sprintf("; %s --help lists them", cmd.CommandPath())
+	}
+	return usageError("%s", msg)
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+			names = append(names, c.Aliases...)
+		}
+	}
+	return names
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fika"
+	"fika/internal/term"
+)
+
+// silent is an error that has been told already; only its kind counts.
+type silent struct{ kind fika.Kind }
+
+func (s silent) Error() string { return "" }
+
+// exit prints an error once and gives the exit code of its kind.
+func (e *env) exit(err error) int {
+	if err == nil {
+		return 0
+	}
+	var quiet silent
+	if errors.As(err, &quiet) {
+		return code(quiet.kind)
+	}
+	kind := fika.KindOf(err)
+	if errors.Is(err, context.Canceled) {
+		kind = fika.Interrupted
+	}
+	fmt.Fprintln(e.Err, e.ErrStyle().Red("fika:")+" "+term.Clean(err.Error()))
+	return code(kind)
+}
+
+// code is the exit code of a kind of error, as the help says.
+func code(k fika.Kind) int {
+	switch k {
+	case "":
+		return 0
+	case fika.Invalid:
+		return 2
+	case fika.NotFound:
+		return 3
+	case fika.Locked, fika.Lost:
+		return 4
+	case fika.Provider:
+		return 5
+	case fika.Denied:
+		return 6
+	case fika.Detached:
+		return 7
+	case fika.Limit:
+		return 8
+	case fika.Interrupted:
+		return 130
+	default:
+		return 1
+	}
+}
+
+const exitHelp = `Exit status:
+  0 done             1 failed              2 usage or config    3 not found
+  4 locked or busy   5 model provider      6 denied             7 you stopped waiting
+  8 limit or budget  130 interrupted`

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRoot(e *env) *cobra.Command {
+	o := &runOptions{env: e}
+	root := &cobra.Command{
+		Use:   "fika [PROMPT]",
+		Short: "language-model agents that work together, on your machine",
+		Long: `fika runs language-model agents on your machine. A prompt is answered in the
+current context; with the hub running, agents answer each other by @name.
+
+A bare prompt is exactly one argument, or stdin: several words, or a word that
+looks like a command, are not taken for a prompt (fika -- many words, and fika
+run many words, are).
+
+` + exitHelp,
+		Example: `  fika "why does this fail?" < build.log
+  fika run -c notes summarise what we decided
+  fika up && fika chat new design && fika chat send design "@arya sketch an API"`,
+		Args:              cobra.ArbitraryArgs,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := barePrompt(cmd, args); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), args)
+		},
+	}
+	root.PersistentFlags().StringVar(&e.home, "home", "", "folder that holds everything (default $FIKA_HOME, else ~/.fika)")
+	o.flags(root)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%v; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(commands(e)...)
+	return root
+}
+
+// commands are all nouns and verbs below the root.
+func commands(e *env) []*cobra.Command {
+	return []*cobra.Command{
+		newRun(e), newVersion(e), newConfig(e), newAgent(e),
+	}
+}
+
+// barePrompt lets through what is certainly a prompt: nothing (stdin), one
+// argument that is no misspelt command, or anything after --.
+func barePrompt(cmd *cobra.Command, args []string) error {
+	if cmd.ArgsLenAtDash() >= 0 || len(args) == 0 {
+		return nil
+	}
+	word := args[0]
+	near := ""
+	if !strings.ContainsAny(word, " \t\n") {
+		near = nearest(word, commandNames(cmd))
+	}
+	switch {
+	case near != "":
+		return usageError("no command %q; did you mean: fika %s? (for a prompt: fika run %s)", word,
+			strings.Join(append([]string{near}, args[1:]...), " "), strings.Join(args, " "))
+	case len(args) > 1:
+		return usageError("no command %q; for a prompt of several words: fika run %s (or put it in quotes); fika --help lists the commands", word, strings.Join(args, " "))
+	}
+	return nil
+}
+
+// seedSpellings translates flags that stand for commands: --master,
+// --agent-mode --agent-name X, --migrate-config.
+func seedSpellings(args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	switch args[0] {
+	case "--master":
+		return append([]string{"master"}, args[1:]...)
+	case "--migrate-config":
+		return append([]string{"config", "migrate"}, args[1:]...)
+	case "--agent-mode":
+		out := []string{"agent", "run"}
+		for i := 1; i < len(args); i++ {
+			if name, ok := strings.CutPrefix(args[i], "--agent-name="); ok {
+				out = append(out, name)
+			} else if args[i] != "--agent-name" {
+				out = append(out, args[i])
+			}
+		}
+		return out
+	}
+	return args
+}

@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+)
+
+const maxStdin = 32 << 20
+
+// runOptions are the flags of a one-shot prompt.
+type runOptions struct {
+	*env
+	context      string
+	model        string
+	username     string
+	tempUsername string
+	verbose      bool
+	json         bool
+	format       string
+	cont         bool
+	wait         time.Duration
+	noReflection bool
+	showThinking bool
+}
+
+func newRun(e *env) *cobra.Command {
+	o := &runOptions{env: e}
+	c := &cobra.Command{
+		Use:   "run [PROMPT...]",
+		Short: "answer one prompt in a context",
+		Long: `Answers one prompt in a context: the current one, or the one named with -c.
+Arguments are joined by a space; piped input is the prompt, or follows it after
+a blank line; on a terminal without either, type the prompt and end it with a
+line that holds a single dot, or with ctrl-D.
+
+The answer goes to stdout, everything else to stderr.
+
+` + exitHelp,
+		Example: `  fika run explain the borrow checker
+  git diff | fika run -c review "is this safe?"
+  fika run --output-format stream-json list the files here
+  fika run --continue`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	o.flags(c)
+	return c
+}
+
+func (o *runOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&o.context, "context", "c", "", "context for this prompt only")
+	f.StringVarP(&o.model, "model", "m", "", "model for this prompt only (id or nickname)")
+	f.StringVarP(&o.username, "username", "u", "", "what you are called in this context, kept in its local.toml")
+	f.StringVarP(&o.tempUsername, "temp-username", "U", "", "what you are called, for this prompt only")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "say on stderr what happens")
+	f.BoolVar(&o.json, "json", false, "one JSON object at the end (as --output-format json)")
+	f.StringVar(&o.format, "output-format", "text", "text, json or stream-json")
+	f.BoolVar(&o.cont, "continue", false, "go on with the interrupted prompt of the context")
+	f.DurationVar(&o.wait, "wait", 0, "wait this long for a context that is in use")
+	f.BoolVarP(&o.noReflection, "no-reflection", "x", false, "leave the reflection out, text and tool")
+	f.BoolVar(&o.showThinking, "show-thinking", false, "show the model's reasoning on stderr")
+	_ = c.RegisterFlagCompletionFunc("context", o.completeContexts)
+	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *runOptions) run(ctx context.Context, args []string) error {
+	if o.json {
+		o.format = "json"
+	}
+	if o.format != "text" && o.format != "json" && o.format != "stream-json" {
+		return usageError("--output-format is text, json or stream-json, not %q", o.format)
+	}
+	name, err := o.contextName()
+	if err != nil {
+		return err
+	}
+	prompt := ""
+	if !o.cont {
+		if prompt, err = o.prompt(args); err != nil {
+			return err
+		}
+	} else if len(args) > 0 {
+		return usageError("--continue takes no prompt: it goes on with the interrupted one")
+	}
+	flags, err := o.settings(name)
+	if err != nil {
+		return err
+	}
+	view := newRunView(o)
+	ran, err := o.open().Run(ctx, app.RunOptions{
+		Context: name, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
+		Wait: o.wait, Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
+	})
+	var held *folder.HeldError
+	if errors.As(err, &held) && held.Info.Kind == folder.LockAgent {
+		return o.askHolder(ctx, name, prompt, flags)
+	}
+	return view.end(ran, err)
+}
+
+// contextName is the context of this invocation.
+func (e *env) currentContext() (fika.AgentName, error) {
+	h, err := e.open().Home()
+	if err != nil {
+		return "", err
+	}
+	state, err := h.State()
+	return state.Current, err
+}
+
+func (o *runOptions) contextName() (fika.AgentName, error) {
+	if o.context != "" {
+		return fika.ParseAgentName(o.context)
+	}
+	return o.currentContext()
+}
+
+// settings are the flags that override settings; -u is written to the
+// context's local.toml.
+func (o *runOptions) settings(name fika.AgentName) (map[string]string, error) {
+	flags := map[string]string{}
+	if o.model != "" {
+		flags["model"] = o.model
+	}
+	if o.username != "" {
+		user, err := fika.ParseUsername(o.username)
+		if err != nil {
+			return nil, err
+		}
+		h, err := o.open().Home()
+		if err != nil {
+			return nil, err
+		}
+		f, _, err := h.Ensure(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := config.SetKey(f.LocalConfig(), "username", user); err != nil {
+			return nil, err
+		}
+	}
+	if o.tempUsername != "" {
+		user, err := fika.ParseUsername(o.tempUsername)
+		if err != nil {
+			return nil, err
+		}
+		flags["username"] = user
+	}
+	return flags, nil
+}
+
+// prompt puts arguments and stdin together.
+func (o *runOptions) prompt(args []string) (string, error) {
+	prompt := strings.Join(args, " ")
+	piped, err := o.piped()
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case prompt != "" && piped != "":
+		prompt += "\n\n" + piped
+	case prompt == "" && piped != "":
+		prompt = piped
+	case prompt == "" && o.InTTY:
+		if prompt, err = o.typed(); err != nil {
+			return "", err
+		}
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", usageError("there is no prompt: give it as an argument or on stdin (fika --help)")
+	}
+	return prompt, nil
+}
+
+// piped reads stdin unless it is a terminal or a device such as /dev/null.
+func (o *runOptions) piped() (string, error) {
+	if o.InTTY {
+		return "", nil
+	}
+	if f, ok := o.In.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
+			return "", nil
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(o.In, maxStdin+1))
+	if err != nil {
+		return "", fika.Wrap(fika.Failed, "read stdin", err)
+	}
+	if len(data) > maxStdin {
+		return "", usageError("stdin is larger than %d MiB; give the file's name instead and let a tool read it", maxStdin>>20)
+	}
+	return strings.TrimRight(strings.ToValidUTF8(string(data), "�"), "\n"), nil
+}
+
+// typed reads lines from the terminal up to a single dot or the end of input;
+// newlines are kept.
+func (o *runOptions) typed() (string, error) {
+	o.say("%s", o.ErrStyle().Dim("type your prompt; a line with a single dot, or ctrl-D, ends it"))
+	var lines []string
+	in := bufio.NewScanner(o.In)
+	in.Buffer(nil, maxStdin)
+	for in.Scan() {
+		if in.Text() == "." {
+			break
+		}
+		lines = append(lines, in.Text())
+	}
+	return strings.Join(lines, "\n"), in.Err()
+}
+
+// terminal is what plugins may read the person's answers from.
+func (o *runOptions) terminal() io.Reader {
+	if o.InTTY {
+		return o.In
+	}
+	return nil
+}
+
+func (e *env) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	h, err := e.open().Home()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _, err := h.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, n := range names {
+		out = append(out, string(n))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// askHolder hands the prompt to the agent process that holds the context.
+func (o *runOptions) askHolder(context.Context, fika.AgentName, string, map[string]string) error {
+	return fika.Errorf(fika.Locked, "", "the agent is running")
+}

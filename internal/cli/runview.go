@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/agent"
+	"fika/internal/app"
+	"fika/internal/term"
+	"fika/internal/turn"
+)
+
+// runView shows one turn: text on a terminal as it comes, the committed final
+// text elsewhere, or events as JSON Lines.
+type runView struct {
+	o       *runOptions
+	started time.Time
+	stream  bool // text goes out as it comes
+	clean   *term.Cleaner
+	mu      sync.Mutex
+	wrote   bool // something of the answer is on the terminal
+	open    bool // … and its line is not ended
+	model   string
+}
+
+func newRunView(o *runOptions) *runView {
+	v := &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY}
+	v.clean = term.NewCleaner(o.Out)
+	return v
+}
+
+// Observe shows one event.
+func (v *runView) Observe(ev turn.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.o.format == "stream-json" {
+		v.emit(ev)
+	}
+	switch ev.Kind {
+	case turn.Started:
+		v.model = ev.Model
+		v.detail("model %s, context %s", ev.Model, ev.Claimed.Agent.Name)
+	case turn.Text:
+		if v.stream {
+			_, _ = io.WriteString(v.clean, ev.Text)
+			v.wrote, v.open = true, true
+		}
+	case turn.Reasoning:
+		if v.o.showThinking {
+			_, _ = io.WriteString(v.o.Err, term.Clean(ev.Text))
+		}
+	case turn.Restarted:
+		v.line("(%s; what was shown is void, asking again)", ev.Text)
+	case turn.Retrying:
+		v.line("(%s; asking again in %s)", ev.Text, term.Duration(ev.After))
+	case turn.ToolCalled:
+		if v.stream || v.o.verbose {
+			v.line("[%s] %s", ev.Tool, agent.Subject(ev.Args))
+		}
+	case turn.ToolDone:
+		if v.o.verbose {
+			v.line("[%s] → %s", ev.Tool, term.Truncate(ev.Result.Text, 200))
+		}
+	case turn.Warning, turn.StorageBusy:
+		v.endLine()
+		v.o.warn(ev.Text)
+	case turn.Compacted:
+		v.line("(the conversation was compacted)")
+	}
+}
+
+func (v *runView) detail(format string, args ...any) {
+	if v.o.verbose {
+		v.line(format, args...)
+	}
+}
+
+// line writes a line to stderr, ending an open one of the answer first.
+func (v *runView) line(format string, args ...any) {
+	v.endLine()
+	fmt.Fprintln(v.o.Err, v.o.ErrStyle().Dim(term.CleanLine(fmt.Sprintf(format, args...))))
+}
+
+func (v *runView) endLine() {
+	if v.open {
+		fmt.Fprintln(v.o.Out)
+		v.open = false
+	}
+}
+
+// end prints what the turn gave and turns a bad outcome into an error.
+func (v *runView) end(ran app.Ran, err error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.endLine()
+	if ran.State == fika.Done {
+		v.answer(ran)
+	}
+	if v.o.format != "text" && ran.Request != "" {
+		v.result(ran, err)
+	}
+	switch {
+	case err != nil && ran.Unsaved && ran.State == fika.Done:
+		return fika.Wrap(fika.Storage, "not saved", err)
+	case err != nil:
+		return err
+	case ran.State == fika.Done:
+		return nil
+	case ran.State == fika.Cancelled:
+		return fika.Errorf(orKind(ran.Kind, fika.Interrupted), "", "cancelled; the conversation is kept (request %s)", ran.Request)
+	}
+	return fika.Errorf(orKind(ran.Kind, fika.Failed), "", "%s", ran.Reason)
+}
+
+func orKind(k, other fika.Kind) fika.Kind {
+	if k == "" {
+		return other
+	}
+	return k
+}
+
+// answer prints the committed text where it has not been streamed.
+func (v *runView) answer(ran app.Ran) {
+	if v.o.format != "text" || v.wrote {
+		return
+	}
+	text := ran.Outcome.Answer
+	if v.o.OutTTY {
+		text = term.Clean(text)
+	}
+	fmt.Fprintln(v.o.Out, text)
+}
+
+// event is a line of --output-format stream-json.
+type event struct {
+	Type         string          `json:"type"`
+	RequestID    fika.RequestID  `json:"request_id,omitempty"`
+	Context      string          `json:"context,omitempty"`
+	Conversation string          `json:"conversation,omitempty"`
+	Model        string          `json:"model,omitempty"`
+	Step         int             `json:"step,omitempty"`
+	Text         string          `json:"text,omitempty"`
+	ToolName     string          `json:"tool_name,omitempty"`
+	ToolCallID   string          `json:"tool_call_id,omitempty"`
+	Arguments    json.RawMessage `json:"arguments,omitempty"`
+	IsError      bool            `json:"is_error,omitempty"`
+	Entry        *fika.Entry     `json:"entry,omitempty"`
+	Answer       *string         `json:"answer,omitempty"`
+	Outcome      string          `json:"outcome,omitempty"`
+	ErrorKind    fika.Kind       `json:"error_kind,omitempty"`
+	ToolCalls    []fika.ToolUsed `json:"tool_calls,omitempty"`
+	Usage        *fika.Usage     `json:"usage,omitempty"`
+	CostUSD      *float64        `json:"cost_usd,omitempty"`
+	DurationMS   int64           `json:"duration_ms,omitempty"`
+	Saved        *bool           `json:"saved,omitempty"`
+}
+
+func (v *runView) emit(ev turn.Event) {
+	e := event{RequestID: ev.Claimed.Request.ID, Step: ev.Round}
+	switch ev.Kind {
+	case turn.Started:
+		e.Type, e.Model, e.Context, e.Conversation = "init", ev.Model, string(ev.Claimed.Agent.Name), string(ev.Claimed.Conversation.Name)
+	case turn.Committed:
+		for i := range ev.Entries {
+			if ev.Entries[i].Type == fika.Message {
+				v.write(event{Type: "message", RequestID: e.RequestID, Entry: &ev.Entries[i]})
+			}
+		}
+		return
+	case turn.Reasoning:
+		e.Type, e.Text = "reasoning", ev.Text
+	case turn.Text:
+		e.Type, e.Text = "text", ev.Text
+	case turn.ToolCalled:
+		e.Type, e.ToolName, e.ToolCallID, e.Arguments = "tool_use", ev.Tool, ev.CallID, ev.Args
+	case turn.ToolDone:
+		e.Type, e.ToolName, e.ToolCallID, e.Text, e.IsError = "tool_result", ev.Tool, ev.CallID, ev.Result.Text, ev.Result.IsError
+	case turn.Restarted:
+		e.Type, e.Text = "step_restarted", ev.Text
+	case turn.Warning, turn.StorageBusy, turn.Retrying:
+		e.Type, e.Text = "warning", ev.Text
+	default:
+		return
+	}
+	v.write(e)
+}
+
+// result is the last line: the outcome, in json and stream-json alike.
+func (v *runView) result(ran app.Ran, err error) {
+	usage := ran.Outcome.Usage
+	cost := float64(usage.Cost) / 1e6
+	e := event{
+		Type: "result", RequestID: ran.Request, Context: string(ran.Context), Conversation: string(ran.Conversation.Name), Model: v.model,
+		Answer: &ran.Outcome.Answer, Outcome: string(ran.State), ErrorKind: ran.Kind, ToolCalls: ran.Outcome.ToolCalls,
+		Usage: &usage, CostUSD: &cost, DurationMS: time.Since(v.started).Milliseconds(), Saved: &ran.Saved, Text: ran.Reason,
+	}
+	if err != nil {
+		e.Text, e.ErrorKind = err.Error(), fika.KindOf(err)
+	}
+	v.write(e)
+}
+
+func (v *runView) write(e event) {
+	enc := json.NewEncoder(v.o.Out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(e)
+}

@@ -1,0 +1,256 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/agent"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+// Store is what the hub needs of the store.
+type Store interface {
+	Directory
+	Intake
+	Care
+	agent.Announcements
+}
+
+// Directory knows the agents and what is wanted of them.
+type Directory interface {
+	Agent(context.Context, fika.AgentName) (fika.Agent, error)
+	ListAgents(context.Context) ([]fika.Agent, error)
+	SetDesired(context.Context, fika.AgentID, fika.Desired) error
+	SetState(ctx context.Context, id fika.AgentID, s fika.AgentState, reason string) error
+}
+
+// Intake turns messages into rows.
+type Intake interface {
+	Accept(context.Context, store.NewRequest) (store.Accepted, error)
+	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
+	Park(ctx context.Context, subject string, body []byte, reason string) error
+}
+
+// Care is the work nobody else does.
+type Care interface {
+	WithWork(context.Context) ([]store.Work, error)
+	Expire(context.Context) ([]fika.RequestID, error)
+	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
+}
+
+// Processes starts and watches agent processes.
+type Processes interface {
+	// Spawn starts the agent's process. exited is called once, from another
+	// goroutine, when it has ended.
+	Spawn(name fika.AgentName, exited func(Exit)) (fika.Process, error)
+	// Holder tells which agent process holds the context's lock, if one does,
+	// and for how long it has given no sign of life.
+	Holder(name fika.AgentName) (p fika.Process, silent time.Duration, held bool)
+	Alive(fika.Process) bool
+	// Terminate asks the process to leave; Kill ends its group at once. Both
+	// do nothing when the process is no longer the one that is meant.
+	Terminate(fika.Process)
+	Kill(fika.Process)
+	// LastLines gives the end of the agent's log.
+	LastLines(name fika.AgentName, n int) string
+}
+
+// Exit is how a child process ended.
+type Exit struct {
+	Code   int
+	Reason string // "exit status 2", "signal: killed"
+}
+
+// Spec is what config says of an agent the hub may start.
+type Spec struct {
+	Name       fika.AgentName
+	AutoStart  bool
+	Persistent bool
+	Wake       bool
+}
+
+// Options is all that a hub depends on.
+type Options struct {
+	Store     Store
+	Bus       bus.Bus
+	Subjects  bus.Subjects
+	Inbound   bus.Inbound                 // nil: foreign requests are not kept
+	Heal      func(context.Context) error // restarts a wedged embedded server; nil: external
+	Processes Processes
+	Specs     []Spec
+	Log       *slog.Logger
+	Tick      time.Duration // 0: 2 s
+	Canary    time.Duration // 0: 10 s
+	Hung      time.Duration // 0: 90 s
+	StopGrace time.Duration // 0: 30 s
+	Now       func() time.Time
+	// Ready is called once, when every agent to be started has given a sign
+	// of life or has failed to.
+	Ready func([]Started)
+	// ReadyTimeout bounds that wait; 0: 10 s.
+	ReadyTimeout time.Duration
+}
+
+// Started tells how the start of one agent went.
+type Started struct {
+	Name  fika.AgentName `json:"name"`
+	PID   int            `json:"pid,omitempty"`
+	OK    bool           `json:"ok"`
+	Error string         `json:"error,omitempty"`
+}
+
+// Hub supervises. Create it with [New], run it once.
+type Hub struct {
+	opts   Options
+	mail   chan func() // capacity 256; senders wait when it is full, or until Run ends
+	done   chan struct{}
+	agents map[fika.AgentName]*charge
+	order  []fika.AgentName
+	begun  time.Time
+	ready  bool
+	ending bool
+	side   sync.WaitGroup // ingest and canary
+}
+
+// New makes a hub.
+func New(o Options) *Hub {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&o.Tick, 2*time.Second)
+	def(&o.Canary, 10*time.Second)
+	def(&o.Hung, 90*time.Second)
+	def(&o.StopGrace, 30*time.Second)
+	def(&o.ReadyTimeout, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Ready == nil {
+		o.Ready = func([]Started) {}
+	}
+	h := &Hub{opts: o, mail: make(chan func(), 256), done: make(chan struct{}), agents: map[fika.AgentName]*charge{}}
+	for _, s := range o.Specs {
+		h.agents[s.Name] = &charge{spec: s, entry: true}
+		h.order = append(h.order, s.Name)
+	}
+	return h
+}
+
+func (h *Hub) post(f func()) {
+	select {
+	case h.mail <- f:
+	case <-h.done:
+	}
+}
+
+// Run supervises until ctx ends, then stops every agent (those started by hand
+// too) and returns when none is left. All goroutines have ended by then, but
+// for the wait for a child that nobody could kill.
+func (h *Hub) Run(ctx context.Context) error {
+	defer close(h.done)
+	h.begun = h.opts.Now()
+	subs, err := h.subscribe()
+	if err != nil {
+		return err
+	}
+	defer subs()
+	side, stopSide := context.WithCancel(ctx)
+	defer h.side.Wait()
+	defer stopSide()
+	h.begin(side)
+	h.adopt()
+	h.tick(ctx)
+	tick := time.NewTicker(h.opts.Tick)
+	defer tick.Stop()
+	clean := time.NewTicker(time.Hour)
+	defer clean.Stop()
+	for {
+		select {
+		case f := <-h.mail:
+			f()
+		case <-tick.C:
+			h.tick(ctx)
+		case <-clean.C:
+			if _, err := h.opts.Store.Cleanup(ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}); err != nil {
+				h.opts.Log.Warn("cleanup", "err", err)
+			}
+		case <-ctx.Done():
+			stopSide()
+			h.stopAll()
+			return nil
+		}
+		h.report()
+	}
+}
+
+// begin starts what runs beside the owner goroutine; Run joins it.
+func (h *Hub) begin(ctx context.Context) {
+	if h.opts.Inbound == nil {
+		return
+	}
+	h.side.Add(2)
+	go func() {
+		defer h.side.Done()
+		h.ingest(ctx)
+	}()
+	go func() {
+		defer h.side.Done()
+		h.canary(ctx)
+	}()
+}
+
+// tick looks at everything: processes, wishes, work, deadlines, outcomes.
+func (h *Hub) tick(ctx context.Context) {
+	rows, err := h.opts.Store.ListAgents(ctx)
+	if err != nil {
+		h.opts.Log.Warn("tick", "err", err)
+		return
+	}
+	work, err := h.opts.Store.WithWork(ctx)
+	if err != nil {
+		h.opts.Log.Warn("tick", "err", err)
+		return
+	}
+	waiting := map[fika.AgentName]bool{}
+	for _, w := range work {
+		waiting[w.Agent] = true
+	}
+	for _, row := range rows {
+		h.attend(ctx, row, waiting[row.Name])
+	}
+	if ids, err := h.opts.Store.Expire(ctx); err != nil {
+		h.opts.Log.Warn("expire", "err", err)
+	} else if len(ids) > 0 {
+		h.opts.Log.Info("deadlines passed", "requests", ids)
+	}
+	agent.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "")
+}
+
+// subscribe listens to the hub's own bell and to heartbeats.
+func (h *Hub) subscribe() (func(), error) {
+	bell, err := h.opts.Bus.Subscribe(h.opts.Subjects.Hub(), func(bus.Msg) {
+		h.post(func() { h.tick(context.Background()) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	beats, err := h.opts.Bus.Subscribe(h.opts.Subjects.Heartbeat("*"), func(m bus.Msg) {
+		var b message.Heartbeat
+		if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok && json.Unmarshal(m.Data, &b) == nil {
+			h.post(func() { h.heard(name, b) })
+		}
+	})
+	if err != nil {
+		_ = bell.Close()
+		return nil, err
+	}
+	return func() { _ = bell.Close(); _ = beats.Close() }, nil
+}
