@@ -1,6 +1,7 @@
 package anthropic_test
 
 import (
+	"net/http"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -17,5 +18,11 @@ func TestMain(m *testing.M) {
 func TestModel(t *testing.T) {
 	llmtest.TestModel(t, llmtest.Anthropic, func(baseURL string) llm.Model {
 		return anthropic.New(anthropic.Options{BaseURL: baseURL, APIKey: llmtest.Secret, Model: "m"})
+	})
+}
+
+func FuzzStream(f *testing.F) {
+	llmtest.FuzzStream(f, llmtest.Anthropic, func(baseURL string, c *http.Client) llm.Model {
+		return anthropic.New(anthropic.Options{BaseURL: baseURL, Model: "m", HTTPClient: c})
 	})
 }

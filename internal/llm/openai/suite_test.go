@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"net/http"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -17,5 +18,11 @@ func TestMain(m *testing.M) {
 func TestModel(t *testing.T) {
 	llmtest.TestModel(t, llmtest.OpenAI, func(baseURL string) llm.Model {
 		return openai.New(openai.Options{BaseURL: baseURL, APIKey: llmtest.Secret, Model: "m"})
+	})
+}
+
+func FuzzStream(f *testing.F) {
+	llmtest.FuzzStream(f, llmtest.OpenAI, func(baseURL string, c *http.Client) llm.Model {
+		return openai.New(openai.Options{BaseURL: baseURL, Model: "m", HTTPClient: c})
 	})
 }
