@@ -48,7 +48,7 @@ type process struct {
 	stdin io.Closer
 }
 
-func spawn(t *testing.T, dir string) *process {
+func spawn(t testing.TB, dir string) *process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FIKA_TEST_SERVE="+dir)

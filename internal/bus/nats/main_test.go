@@ -30,7 +30,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
