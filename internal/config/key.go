@@ -15,7 +15,6 @@ type key[T any] struct {
 	min     float64
 	max     float64 // 0: no upper bound
 	oneOf   []string
-	global  bool                         // of a per-context key: may stand at the top level only
 	check   func(v value, at any) string // more to check of the value read into the field; the answer is what is wrong
 }
 

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+)
+
+// SetKey sets one key of a config.toml or local.toml and leaves every other
+// byte of the file as it is. key is a top-level key ("username") or one of a
+// table ("master.default_agent", "plugins.git.disabled"); lists of tables are
+// left to people. value is a string, bool, int, int64, float64,
+// time.Duration or []string that fits the key.
+//
+// The file is replaced in one step and keeps its permissions; a link is
+// followed; a file that does not exist is made, for its owner alone. Two
+// processes that set keys of one file at once lose one of the two changes.
+// Error kinds: Invalid (unknown key, wrong value, a file that is not valid
+// TOML, a place that cannot be edited), Storage.
+func SetKey(path, key string, value any) error {
+	const op = "set key"
+	text, err := literal(key, value)
+	if err != nil {
+		return fika.Wrap(fika.Invalid, op, err)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	data, exists, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	changed, err := edit(path, data, strings.Split(key, "."), text)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(changed, data) && exists {
+		return nil
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, changed, mode))
+}
+
+// literal checks a value against its key and writes it as TOML.
+func literal(key string, v any) (string, error) {
+	var text string
+	switch v := v.(type) {
+	case string:
+		if !utf8.ValidString(v) {
+			return "", fmt.Errorf("the value of %s is not valid UTF-8", key)
+		}
+		text = encode(&v)
+	case bool:
+		text = encode(&v)
+	case int:
+		text = encode(&v)
+	case int64:
+		text = encode(&v)
+	case float64:
+		text = encode(&v)
+	case time.Duration:
+		text = encode(&v)
+	case []string:
+		text = encode(&v)
+	default:
+		return "", fmt.Errorf("%s cannot be set to a %T", key, v)
+	}
+	for _, part := range strings.Split(key, ".") {
+		if part == "" || strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+			return "", fmt.Errorf("%s is not a key", quote(key))
+		}
+	}
+	// What the strict reader says of the line alone is what is wrong with it.
+	var problems Problems
+	c := Default()
+	c.read(&source{file: key, data: []byte(key + " = " + text + "\n"), problems: &problems}, false)
+	if len(problems.List) > 0 {
+		return "", fmt.Errorf("%s", problems.List[0].Message)
+	}
+	return text, nil
+}
+
+// edit gives data with the key set to text.
+func edit(path string, data []byte, key []string, text string) ([]byte, error) {
+	const op = "set key"
+	s := &source{file: path, data: data, problems: &Problems{}}
+	s.parse()
+	if s.broken {
+		return nil, fika.Errorf(fika.Invalid, op, "the file has to be mended by hand first: %s", s.problems)
+	}
+	mark := s.begin()
+	e := editor{data: data[mark:], key: key, after: -1, dotted: -1, header: -1}
+	e.scan()
+	if e.inline && e.end == 0 {
+		return nil, fika.Errorf(fika.Invalid, op, "%s: %s is written in one line as {…}; add %s = %s there by hand", path, key[0], key[len(key)-1], text)
+	}
+	changed := append(data[:mark:mark], e.apply(text)...)
+	check := &source{file: path, data: changed, problems: &Problems{}}
+	check.parse()
+	if check.broken || !check.root.holds(key, text) {
+		return nil, fika.Errorf(fika.Invalid, op, "%s: there is no safe place for %s = %s; write it by hand", path, strings.Join(key, "."), text)
+	}
+	return changed, nil
+}
+
+// holds reports whether a tree has the key with the value written in text.
+func (t *table) holds(key []string, text string) bool {
+	for i, part := range key {
+		e := t.get(part)
+		switch {
+		case e == nil:
+			return false
+		case i == len(key)-1:
+			want := &source{data: []byte("v = " + text), problems: &Problems{}}
+			want.parse()
+			w := want.root.get("v")
+			return w != nil && sameValue(e.val, w.val)
+		case e.val.kind != tableKind:
+			return false
+		}
+		t = e.val.table
+	}
+	return false
+}
+
+func sameValue(a, b value) bool {
+	if a.kind != b.kind || a.kind != listKind && a.text != b.text || len(a.items) != len(b.items) {
+		return false
+	}
+	for i := range a.items {
+		if !sameValue(a.items[i], b.items[i]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,209 @@
+package config
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// KeyDoc describes one key of the files, from the same tables the strict
+// reader checks against.
+type KeyDoc struct {
+	Key     string // "nats.server", "agents.id" of [[agents]], "plugins.NAME.env"
+	Type    string // for people: "text", "whole number", "seconds" …
+	Default string // as TOML; empty: unset
+	Meaning string
+	Example string // as TOML
+	OneOf   []string
+	// Context: the key may stand at the top level, in [[agents]] and in
+	// local.toml.
+	Context bool
+	// Env is the environment variable that sets a per-context key, or empty.
+	Env string
+}
+
+// Reference lists every key that fika knows, in the order of the tables.
+func Reference() []KeyDoc {
+	c := Default()
+	var list []KeyDoc
+	list = describe(list, "", &c.PerContext, contextKeys())
+	for i := range list {
+		if !strings.Contains(list[i].Key, ".") {
+			list[i].Context = true
+		}
+		if list[i].Context && list[i].Key != "env" {
+			list[i].Env = EnvName(list[i].Key)
+		}
+	}
+	return describe(list, "", c, topKeys())
+}
+
+// describe appends the documentation of a table's keys; the tables among them
+// follow their own entry.
+func describe[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) []KeyDoc {
+	for _, k := range keys {
+		at := k.at(defaults)
+		name := prefix + k.name
+		if k.doc != "" {
+			d := KeyDoc{Key: name, Type: typeName(at, k.unit), Meaning: k.doc, Example: k.example, OneOf: k.oneOf}
+			d.Default = encode(at)
+			if d.Default == "[]" || d.Default == "{}" || d.Default == `""` {
+				d.Default = ""
+			}
+			if d.Example == "" {
+				d.Example = d.Default
+			}
+			list = append(list, d)
+		}
+		list = describeTable(list, name+".", at)
+	}
+	return list
+}
+
+func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
+	switch p := at.(type) {
+	case *NATS:
+		return describe(list, prefix, p, natsKeys())
+	case *TLS:
+		return describe(list, prefix, p, tlsKeys())
+	case *Master:
+		return describe(list, prefix, p, masterKeys())
+	case *Hub:
+		return describe(list, prefix, p, hubKeys())
+	case *Store:
+		return describe(list, prefix, p, storeKeys())
+	case *Chat:
+		return describe(list, prefix, p, chatKeys())
+	case *Tools:
+		return describe(list, prefix, p, toolKeys())
+	case *Prices:
+		return describe(list, prefix, p, priceKeys())
+	case **Reasoning:
+		return describe(list, prefix, &Reasoning{}, reasoningKeys())
+	case *map[string]Plugin:
+		return describe(list, prefix+"NAME.", &Plugin{}, pluginKeys())
+	case *[]Agent:
+		a := defaultAgent()
+		return describe(list, prefix, &a, agentKeys())
+	case *[]Model:
+		return describe(list, prefix, &Model{}, modelKeys())
+	}
+	return list
+}
+
+func typeName(at any, unit time.Duration) string {
+	switch at.(type) {
+	case *string:
+		return "text"
+	case *bool:
+		return "true or false"
+	case *int, *int64:
+		return "whole number"
+	case *float64:
+		return "number"
+	case *MicroDollars:
+		return "US dollars"
+	case *time.Duration:
+		return "duration (" + unitName(unit) + ", or a text like \"90s\")"
+	case *[]string:
+		return "list of texts"
+	case *map[string]string:
+		return "table of texts"
+	case *[]Agent, *[]Model:
+		return "list of tables"
+	}
+	return "table"
+}
+
+// encode writes the value behind a pointer as TOML. Tables that are not maps
+// of texts give nothing.
+func encode(at any) string {
+	switch p := at.(type) {
+	case *string:
+		return quoteTOML(*p)
+	case *bool:
+		return strconv.FormatBool(*p)
+	case *int:
+		return strconv.Itoa(*p)
+	case *int64:
+		return strconv.FormatInt(*p, 10)
+	case *float64:
+		return number(*p)
+	case *MicroDollars:
+		return number(float64(*p) / 1e6)
+	case *time.Duration:
+		return encodeDuration(*p)
+	case *[]string:
+		list := make([]string, len(*p))
+		for i, s := range *p {
+			list[i] = quoteTOML(s)
+		}
+		return "[" + strings.Join(list, ", ") + "]"
+	case *map[string]string:
+		var list []string
+		for k, s := range *p {
+			list = append(list, k+" = "+quoteTOML(s))
+		}
+		sort.Strings(list)
+		return "{" + strings.Join(list, ", ") + "}"
+	case **Reasoning:
+		return encodeReasoning(*p)
+	}
+	return ""
+}
+
+func encodeReasoning(r *Reasoning) string {
+	switch {
+	case r == nil:
+		return ""
+	case !r.Enabled:
+		return "{enabled = false}"
+	case r.Effort != "":
+		return "{effort = " + quoteTOML(r.Effort) + "}"
+	case r.MaxTokens != 0:
+		return "{max_tokens = " + strconv.FormatInt(r.MaxTokens, 10) + "}"
+	}
+	return "{enabled = true}"
+}
+
+// encodeDuration writes what reads back the same under any key.
+func encodeDuration(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return quoteTOML(s)
+}
+
+// quoteTOML writes a basic string.
+func quoteTOML(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '\t':
+			b.WriteString(`\t`)
+		case c < 0x20 || c == 0x7f:
+			const hex = "0123456789abcdef"
+			b.WriteString(`\u00`)
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		default:
+			b.WriteRune(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

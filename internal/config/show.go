@@ -1,0 +1,115 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// Shown is one setting as a person reads it.
+type Shown struct {
+	Key    string
+	Value  string // as TOML; secrets are replaced by "…"
+	Origin string // as in Settings.Origins
+}
+
+// Show lists the per-context settings with where each came from. The last rows
+// tell what the model's definition made of them.
+func (s *Settings) Show() []Shown {
+	prompt := either(s.SystemPromptFile, s.SystemPrompt)
+	m := s.Model
+	p := PerContext{
+		Model: m.ID, Username: s.Username, Provider: m.Provider, BaseURL: m.BaseURL, APIKeyEnv: m.APIKeyEnv,
+		Reasoning: s.Reasoning, MaxTokens: s.MaxTokens, SystemPrompt: prompt,
+		ToolPermissions: s.ToolPermissions, ToolsOff: s.ToolsOff, Workspace: s.Workspace,
+		ReadableBy: s.ReadableBy, Env: s.Env, AgentsMD: s.AgentsMD,
+		AutoCompact: s.AutoCompact, AutoCompactThreshold: s.AutoCompactThreshold,
+		WarnThresholdPercent: s.WarnThresholdPercent, RollingCompactDrop: s.RollingCompactDrop,
+		ContextWindowLimit: s.ContextWindow, MaxRecursionDepth: s.MaxRecursionDepth,
+		ReflectionEnabled: s.ReflectionEnabled, ReflectionCharacterLimit: s.ReflectionCharacterLimit,
+		TurnTimeout: s.TurnTimeout,
+	}
+	var list []Shown
+	for _, k := range contextKeys() {
+		row := Shown{Key: k.name, Value: encode(k.at(&p)), Origin: s.Origins[k.name]}
+		if list, ok := k.at(&p).(*[]string); ok && *list == nil {
+			row.Value = "" // unset is not the same as none
+		}
+		if k.name == "env" {
+			row.Value = hidden(s.Env)
+		}
+		if row.Origin == "default" && row.Value != "" && fromModel(k.name) {
+			row.Origin = "model " + m.ID
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// fromModel tells the keys that a model's definition answers when nothing
+// else does.
+func fromModel(key string) bool {
+	switch key {
+	case "provider", "base_url", "api_key_env", "reasoning", "max_tokens", "context_window_limit":
+		return true
+	}
+	return false
+}
+
+// hidden shows the names of variables without their values, which may be
+// secrets.
+func hidden(env map[string]string) string {
+	masked := make(map[string]string, len(env))
+	for k := range env {
+		masked[k] = "…"
+	}
+	return encode(&masked)
+}
+
+// Show lists the settings of the whole home: those that no context has of its
+// own. Agents, models and plugins are not among them.
+func (c *Config) Show() []Shown {
+	list := []Shown{{"lock_heartbeat_seconds", encode(&c.LockHeartbeat), c.origin("lock_heartbeat_seconds")},
+		{"trust", encode(&c.Trust), c.origin("trust")}}
+	list = showTable(c, list, "nats.", &c.NATS, natsKeys())
+	list = showTable(c, list, "nats.tls.", &c.NATS.TLS, tlsKeys())
+	list = showTable(c, list, "master.", &c.Master, masterKeys())
+	list = showTable(c, list, "hub.", &c.Hub, hubKeys())
+	list = showTable(c, list, "store.", &c.Store, storeKeys())
+	list = showTable(c, list, "chat.", &c.Chat, chatKeys())
+	return showTable(c, list, "tools.", &c.Tools, toolKeys())
+}
+
+func showTable[T any](c *Config, list []Shown, prefix string, table *T, keys []key[T]) []Shown {
+	for _, k := range keys {
+		if k.doc == "" || k.name == "tls" {
+			continue
+		}
+		row := Shown{prefix + k.name, encode(k.at(table)), c.origin(prefix + k.name)}
+		switch {
+		case row.Value == `""`:
+			row.Value = ""
+		case k.name == "password", k.name == "token":
+			row.Value = `"…"`
+		case k.name == "url" && strings.Contains(row.Value, "@"):
+			row.Value = `"` + withoutPassword(c.Store.URL) + `"`
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+func (c *Config) origin(key string) string {
+	if p, ok := c.where[key]; ok {
+		return lineOf(p)
+	}
+	return "default"
+}
+
+// PluginTimeout gives how long one call of a plugin may take: its own setting, else
+// that of all tools.
+func (s *Settings) PluginTimeout(name string) time.Duration {
+	if t := s.Plugins[name].Timeout; t > 0 {
+		return t
+	}
+	return s.Tools.Timeout
+}
