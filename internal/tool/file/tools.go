@@ -68,8 +68,8 @@ func (*Read) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "read",
 		Description: "Show lines of a text file.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},` +
-			`"limit":{"type":"integer","minimum":1},"numbers":{"type":"boolean"}},"required":["path"]}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer"},` +
+			`"limit":{"type":"integer"},"numbers":{"type":"boolean"}},"required":["path"]}`),
 		Effect: fika.Pure,
 	}
 }
@@ -99,7 +99,7 @@ func (*Edit) Spec() tool.Spec {
 func (*Create) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "create",
-		Description: "Write a file; makes directories.",
+		Description: "Write a whole file.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},` +
 			`"overwrite":{"type":"boolean"}},"required":["path","content"]}`),
 		Effect: fika.Verifiable,

@@ -95,7 +95,7 @@ func harmless(name string) bool {
 func (t *Tool) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "bash",
-		Description: "Run a shell command in the workspace. No terminal; background processes end with it.",
+		Description: "Run a shell command; what it leaves running is ended.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},` +
 			`"timeout_seconds":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}`),
 		Effect:  fika.Unsafe,

@@ -84,7 +84,7 @@ func (t *Tool) Spec() tool.Spec {
 		Name:        "fetch",
 		Description: "GET a public web page as text.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},` +
-			`"max_bytes":{"type":"integer","minimum":1}},"required":["url"]}`),
+			`"max_bytes":{"type":"integer"}},"required":["url"]}`),
 		Effect:  fika.Pure,
 		Timeout: t.opts.Timeout + 5*time.Second, // its own timeout comes first
 	}
@@ -106,6 +106,9 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Refusal(err), nil
 	}
 	most := t.opts.MaxBytes
+	if a.MaxBytes < 0 {
+		return tool.Errorf("max_bytes must be at least 1"), nil
+	}
 	if a.MaxBytes > 0 {
 		most = int64(min(a.MaxBytes, mostBytes))
 	}
