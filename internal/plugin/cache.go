@@ -100,11 +100,22 @@ func (c *cache) save(dir string, found []*file) error {
 		here[f.Path] = true
 	}
 	for path := range c.entries {
-		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) && !here[path] {
+		if within(dir, path) && !here[path] {
 			delete(c.entries, path)
 			c.changed = true
 		}
 	}
+	return c.writeLocked()
+}
+
+// write writes the cache if it changed.
+func (c *cache) write() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.writeLocked()
+}
+
+func (c *cache) writeLocked() error {
 	if c.path == "" || !c.changed {
 		return nil
 	}

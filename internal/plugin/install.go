@@ -1,0 +1,122 @@
+package plugin
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+)
+
+// The shipped plugins are the examples people copy from: they run with any
+// POSIX shell and need nothing else.
+//
+//go:embed shipped
+var shippedFiles embed.FS
+
+const (
+	shippedPlugins   = "shipped/plugins"
+	shippedWorkflows = "shipped/workflows"
+)
+
+// Shipped lists the names of the plugins that fika brings along.
+func Shipped() []string { return shippedNames(shippedPlugins) }
+
+// Workflows lists the names of the workflow prompts that fika brings along.
+func Workflows() []string {
+	names := shippedNames(shippedWorkflows)
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(name, ".md")
+	}
+	return names
+}
+
+// Install writes a shipped plugin into the plugins folder and gives its path.
+// One that is there already as it should be is left alone. Error kinds:
+// NotFound, Conflict when another file has the name, Storage.
+func Install(name, dir string) (string, error) {
+	content, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
+	if err != nil {
+		return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along; it has %s", name, strings.Join(Shipped(), ", "))
+	}
+	path := filepath.Join(dir, name)
+	written, err := writeNew(path, content, 0o755)
+	if err == nil && !written {
+		err = keepExecutable(path)
+	}
+	return path, err
+}
+
+// InstallWorkflows writes those workflow prompts that are missing into the
+// folder dir (prompts/workflows) and gives the paths it wrote. What is there
+// belongs to the person and stays. Error kind: Storage.
+func InstallWorkflows(dir string) ([]string, error) {
+	var paths []string
+	for _, file := range shippedNames(shippedWorkflows) {
+		content, err := shippedFiles.ReadFile(shippedWorkflows + "/" + file)
+		if err != nil {
+			return paths, fika.Wrap(fika.Failed, "install workflows", err)
+		}
+		path := filepath.Join(dir, file)
+		written, err := writeNew(path, content, 0o644)
+		if fika.IsKind(err, fika.Conflict) {
+			continue
+		}
+		if err != nil {
+			return paths, err
+		}
+		if written {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// writeNew writes a file that is not there. false: it is there with this
+// content. Conflict: it is there with another.
+func writeNew(path string, content []byte, mode fs.FileMode) (bool, error) {
+	const op = "install"
+	there, err := os.ReadFile(path)
+	switch {
+	case err == nil && bytes.Equal(there, content):
+		return false, nil
+	case err == nil:
+		return false, fika.Errorf(fika.Conflict, op, "%s exists and is different: move it away first", path)
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, fika.Wrap(fika.Conflict, op, err) // a folder, or not ours to read
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return false, fika.Errorf(fika.Conflict, op, "%s is a link to nowhere: move it away first", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return false, fika.Wrap(fika.Storage, op, err)
+	}
+	return true, fika.Wrap(fika.Storage, op, renameio.WriteFile(path, content, mode))
+}
+
+// keepExecutable mends a plugin that lost its permission to run.
+func keepExecutable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&0o111 == 0 {
+		err = os.Chmod(path, 0o755)
+	}
+	return fika.Wrap(fika.Storage, "install", err)
+}
+
+func shippedNames(dir string) []string {
+	entries, err := shippedFiles.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
