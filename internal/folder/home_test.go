@@ -190,3 +190,32 @@ func TestFoldersAreListedAndGuarded(t *testing.T) {
 		t.Fatal(names, strange, err)
 	}
 }
+
+func TestConcurrentEditsOfOneText(t *testing.T) {
+	f := testFolder(t)
+	var wg sync.WaitGroup
+	const writers = 6
+	for i := range writers {
+		wg.Go(func() {
+			for {
+				seen, err := f.Read(Goals)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = f.WriteIf(Goals, seen.Hash, seen.Body+strings.Repeat("x", i+1)+"\n")
+				if err == nil {
+					return
+				}
+				if !fika.IsKind(err, fika.Conflict) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := lineCount(t, f.TextPath(Goals)); n != writers {
+		t.Fatalf("%d of %d edits are there", n, writers)
+	}
+}

@@ -3,6 +3,8 @@ package folder
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -65,7 +67,9 @@ func (f Folder) readMeta() (*meta, error) {
 	if err != nil || !m.parse(data) {
 		m = newMeta(time.Now())
 		m.broken = err != nil || data != nil
-		if st, err := os.Stat(f.Path()); err == nil {
+		if at, ok := salvage(data); ok {
+			m.CreatedAt = at
+		} else if st, err := os.Stat(f.Path()); err == nil {
 			m.CreatedAt = st.ModTime().UTC().Truncate(time.Second)
 		}
 	}
@@ -92,17 +96,54 @@ func (m *meta) parse(data []byte) bool {
 	return true
 }
 
-func (f Folder) writeMeta(m *meta) error { return writeMetaIn(f.Path(), m) }
+// writeMeta notes what the mirror wrote. Each one-shot prompt does this, and
+// making a file is by far the dearest part of it: while the content fits into
+// one page, which is written whole or not at all, it is written in place,
+// padded with spaces so that it never shrinks.
+func (f Folder) writeMeta(m *meta) error {
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	path := f.path(metaName)
+	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && max(int64(len(data)), st.Size()) <= metaPage {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return fileError("write "+metaName, path, err)
+		}
+		data = append(data, bytes.Repeat([]byte{' '}, max(0, int(st.Size())-len(data)))...)
+		_, err = file.WriteAt(data, 0)
+		return fileError("write "+metaName, path, errors.Join(err, file.Close()))
+	}
+	return writeMetaIn(f.Path(), m)
+}
 
+const metaPage = 4096
+
+// writeMetaIn makes the file anew.
 func writeMetaIn(dir string, m *meta) error {
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	return swapFile(filepath.Join(dir, metaName), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// metaHead begins the file, so that created_at can be read even if the rest
+// is damaged.
+const metaHead = "{\n  \"created_at\": "
+
+func (m *meta) encode() ([]byte, error) {
 	out := make(map[string]any, len(m.rest)+4)
 	for k, v := range m.rest {
 		out[k] = v
 	}
-	for _, k := range []string{"active", "seen", "files"} {
+	for _, k := range []string{"created_at", "active", "seen", "files"} {
 		delete(out, k)
 	}
-	out["created_at"] = m.CreatedAt.UTC().Format(time.RFC3339)
 	if m.Active != "" {
 		out["active"] = m.Active
 	}
@@ -112,14 +153,27 @@ func writeMetaIn(dir string, m *meta) error {
 	if len(m.Files) > 0 {
 		out["files"] = m.Files
 	}
-	data, err := json.MarshalIndent(out, "", "  ")
+	body, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
-		return fika.Wrap(fika.Failed, "write "+metaName, err)
+		return nil, fika.Wrap(fika.Failed, "write "+metaName, err)
 	}
-	return swapFile(filepath.Join(dir, metaName), func(w io.Writer) error {
-		_, err := w.Write(append(data, '\n'))
-		return err
-	})
+	data := fmt.Appendf(nil, "%s%q", metaHead, m.CreatedAt.UTC().Format(time.RFC3339))
+	if len(out) > 0 {
+		data = append(data, ',')
+	} else {
+		data = append(data, '\n')
+	}
+	return append(append(data, body[1:]...), '\n'), nil
+}
+
+// salvage reads created_at out of a damaged meta.
+func salvage(data []byte) (time.Time, bool) {
+	rest, ok := bytes.CutPrefix(data, []byte(metaHead))
+	end := bytes.IndexAny(rest, ",\n")
+	if !ok || end < 0 {
+		return time.Time{}, false
+	}
+	return parseTime(rest[:end])
 }
 
 // CreatedAt is when the context was made.

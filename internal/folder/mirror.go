@@ -32,7 +32,8 @@ type AskHead struct {
 // folder: context.jsonl (the active one's window), transcript_archive.jsonl
 // (everything else) and transcript.md (all, for people). It is never the
 // truth: its writes are not synced, and whatever happens to them is mended by
-// the next [OpenMirror]. Its methods may be called from several goroutines.
+// the next [OpenMirror]; so an error of a Mirror is a warning to a person and
+// no reason to end a turn. Its methods may be called from several goroutines.
 type Mirror struct {
 	mu     sync.Mutex
 	lock   *Lock

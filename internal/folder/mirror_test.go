@@ -219,6 +219,26 @@ func TestMetaKeepsWhatOthersWrote(t *testing.T) {
 	}
 }
 
+func TestMetaDamagedKeepsCreatedAt(t *testing.T) {
+	f := testFolder(t)
+	s := newSource("c1")
+	l := testLock(t, f)
+	if err := openMirror(t, l, s).Append(context.Background(), s.say(1)...); err != nil {
+		t.Fatal(err)
+	}
+	write(t, f.path(metaName), strings.Replace(read(t, f.path(metaName)), "20", "19", 1)[:60])
+	want, err := f.CreatedAt()
+	if err != nil || want.Year() > 1999 {
+		t.Fatal(want, err)
+	}
+	m := openMirror(t, l, s)
+	wantEqual(t, f, s)
+	wantNotes(t, m)
+	if got, err := f.CreatedAt(); err != nil || !got.Equal(want) {
+		t.Fatal(got, err)
+	}
+}
+
 // BenchmarkOneShot is what the mirror costs a one-shot prompt: open, one turn.
 func BenchmarkOneShot(b *testing.B) {
 	f := testFolder(b)
