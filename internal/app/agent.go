@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	busnats "fika/internal/bus/nats"
 	"fika/internal/folder"
 	"fika/internal/store"
 	"fika/internal/tool/proc"
@@ -40,7 +41,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	conn, err := a.Bus(ctx, string(own.Agent.Name), true)
+	conn, err := a.Bus(ctx, busnats.AgentUser(own.Agent.Name), true)
 	if err != nil {
 		return err
 	}

@@ -166,8 +166,11 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 		a.externalOptions(c, &o)
 	} else {
 		ep, err := busnats.Credentials(h.RunDir(), who)
-		if err != nil {
+		if err != nil && !(retry && fika.IsKind(err, fika.NotFound)) {
 			return nil, err
+		}
+		if err != nil {
+			ep.URL = "nats://127.0.0.1:4222" // replaced by Redial once there is a hub
 		}
 		o.URL, o.User, o.Password, o.Inbox = ep.URL, ep.User, ep.Password, ep.Inbox
 		o.Redial = busnats.RedialFrom(h.RunDir(), who)

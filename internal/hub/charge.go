@@ -49,6 +49,11 @@ func (h *Hub) look(name fika.AgentName) *charge {
 		c = &charge{spec: Spec{Name: name}}
 		h.agents[name] = c
 		h.order = append(h.order, name)
+		if h.opts.Admit != nil {
+			if err := h.opts.Admit(name); err != nil {
+				h.opts.Log.Warn("bus credentials", "agent", name, "err", err)
+			}
+		}
 	}
 	if c.running && !c.child && !h.opts.Processes.Alive(c.proc) {
 		c.running, c.ready, c.stopped = false, false, time.Time{}

@@ -83,6 +83,7 @@ type Options struct {
 	Inbound   bus.Inbound                 // nil: foreign requests are not kept
 	Heal      func(context.Context) error // restarts a wedged embedded server; nil: external
 	Processes Processes
+	Admit     func(fika.AgentName) error // lets an agent that config does not name use the bus; nil: everybody may
 	Specs     []Spec
 	Log       *slog.Logger
 	Tick      time.Duration // 0: 2 s

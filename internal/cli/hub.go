@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/tool/proc"
+)
+
+func newUp(e *env) *cobra.Command {
+	var foreground bool
+	var readyFD int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "start the hub and its agents",
+		Long: `Starts the hub in the background and returns when the agents with auto_start
+have given a sign of life. With --foreground it stays, for a service manager,
+and logs to stderr.
+
+` + exitHelp,
+		Example: "  fika up\n  fika up --foreground",
+		Args:    exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if foreground {
+				return e.hubForeground(cmd.Context(), readyFD)
+			}
+			ready, already, err := e.startHub(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if already {
+				e.say("the hub is up already (pid %d)", ready.PID)
+				return nil
+			}
+			return e.showReady(ready, asJSON)
+		},
+	}
+	c.Flags().BoolVar(&foreground, "foreground", false, "stay in the foreground")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was started as JSON")
+	c.Flags().IntVar(&readyFD, "ready-fd", 0, "")
+	_ = c.Flags().MarkHidden("ready-fd")
+	return c
+}
+
+// hubForeground is the hub process itself.
+func (e *env) hubForeground(ctx context.Context, readyFD int) error {
+	e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Log: slog.New(slog.NewTextHandler(e.Err, nil))})
+	tell := func(r app.HubReady) {
+		e.say("hub ready (pid %d), bus %s", r.PID, r.Bus)
+	}
+	if readyFD > 0 {
+		pipe := os.NewFile(uintptr(readyFD), "ready")
+		tell = func(r app.HubReady) {
+			_ = json.NewEncoder(pipe).Encode(r)
+			_ = pipe.Close()
+		}
+	}
+	return e.app.Hub(ctx, app.HubOptions{Ready: tell})
+}
+
+// startHub starts a hub in the background and waits until it is ready. The
+// second result is true when one was running already.
+func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
+	h, err := e.open().Home()
+	if err != nil {
+		return app.HubReady{}, false, err
+	}
+	if _, err := e.open().Config(); err != nil { // told here, with all its places, not in a log
+		return app.HubReady{}, false, err
+	}
+	if p, up := app.HubProcess(h); up {
+		return app.HubReady{PID: p.PID}, true, nil
+	}
+	if err := h.EnsureDir(h.LogsDir()); err != nil {
+		return app.HubReady{}, false, err
+	}
+	logPath := filepath.Join(h.LogsDir(), "hub.log")
+	log, err := app.OpenLog(logPath)
+	if err != nil {
+		return app.HubReady{}, false, fika.Wrap(fika.Storage, "hub log", err)
+	}
+	defer log.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return app.HubReady{}, false, fika.Wrap(fika.Failed, "up", err)
+	}
+	defer r.Close()
+	err = spawnHub(h.Root, log, w)
+	_ = w.Close()
+	if err != nil {
+		return app.HubReady{}, false, fika.Wrap(fika.Failed, "up", err)
+	}
+	return awaitReady(ctx, r, logPath)
+}
+
+func spawnHub(root string, log, ready *os.File) error {
+	binary, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(binary, "up", "--foreground", "--ready-fd", "3", "--home", root)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = root, log, log, []*os.File{ready}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}
+
+// awaitReady reads the one line a hub writes when it is ready; a hub that ends
+// before that has said why in its log.
+func awaitReady(ctx context.Context, r *os.File, logPath string) (app.HubReady, bool, error) {
+	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Now()) })
+	defer stop()
+	var ready app.HubReady
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	if ctx.Err() != nil {
+		return ready, false, fika.Errorf(fika.Detached, "up", "you stopped waiting; the hub goes on starting (fika status)")
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err == nil {
+		return ready, false, nil
+	}
+	last := app.Tail(logPath, 1)
+	if len(last) == 1 {
+		// The hub printed its error as any command does: kind and words are there.
+		return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start: %s (all of it: %s)", strings.TrimPrefix(last[0], "fika: "), logPath)
+	}
+	return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start; see %s", logPath)
+}
+
+func (e *env) showReady(r app.HubReady, asJSON bool) error {
+	if asJSON {
+		return e.printJSON(r)
+	}
+	e.say("hub up (pid %d), bus %s", r.PID, r.Bus)
+	bad := 0
+	for _, a := range r.Agents {
+		if a.OK {
+			e.say("%s @%s started (pid: %d)", e.ErrStyle().Green("✓"), a.Name, a.PID)
+			continue
+		}
+		bad++
+		e.say("%s @%s did not come up: %s", e.ErrStyle().Red("✗"), a.Name, a.Error)
+	}
+	if bad > 0 {
+		return fika.Errorf(fika.Failed, "up", "%d of %d agents did not come up; fika agent logs NAME tells more", bad, len(r.Agents))
+	}
+	return nil
+}
+
+// printJSON writes one value as indented JSON to stdout.
+func (e *env) printJSON(v any) error {
+	enc := json.NewEncoder(e.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func newDown(e *env) *cobra.Command {
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "stop the agents and the hub",
+		Long: `Stops every agent after its current step, those started by hand too, and then
+the hub. Work that is not finished waits in the store for the next fika up.`,
+		Example: "  fika down",
+		Args:    exactly(0, "no arguments"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return e.down(cmd.Context(), timeout) },
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 45*time.Second, "how long to wait")
+	return c
+}
+
+func (e *env) down(ctx context.Context, timeout time.Duration) error {
+	h, err := e.open().Home()
+	if err != nil {
+		return err
+	}
+	p, up := app.HubProcess(h)
+	if !up {
+		e.say("no hub is running")
+		return nil
+	}
+	if !proc.Alive(p) {
+		return fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
+	}
+	if err := syscall.Kill(p.PID, syscall.SIGTERM); err != nil {
+		return fika.Wrap(fika.Denied, fmt.Sprintf("end process %d", p.PID), err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for proc.Alive(p) {
+		select {
+		case <-ctx.Done():
+			return fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone", p.PID)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	e.say("hub down")
+	return nil
+}
