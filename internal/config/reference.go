@@ -121,7 +121,7 @@ func typeName(at any, unit time.Duration) string {
 func encode(at any) string {
 	switch p := at.(type) {
 	case *string:
-		return quoteTOML(*p)
+		return QuoteTOML(*p)
 	case *bool:
 		return strconv.FormatBool(*p)
 	case *int:
@@ -137,13 +137,13 @@ func encode(at any) string {
 	case *[]string:
 		list := make([]string, len(*p))
 		for i, s := range *p {
-			list[i] = quoteTOML(s)
+			list[i] = QuoteTOML(s)
 		}
 		return "[" + strings.Join(list, ", ") + "]"
 	case *map[string]string:
 		var list []string
 		for k, s := range *p {
-			list = append(list, k+" = "+quoteTOML(s))
+			list = append(list, k+" = "+QuoteTOML(s))
 		}
 		sort.Strings(list)
 		return "{" + strings.Join(list, ", ") + "}"
@@ -160,7 +160,7 @@ func encodeReasoning(r *Reasoning) string {
 	case !r.Enabled:
 		return "{enabled = false}"
 	case r.Effort != "":
-		return "{effort = " + quoteTOML(r.Effort) + "}"
+		return "{effort = " + QuoteTOML(r.Effort) + "}"
 	case r.MaxTokens != 0:
 		return "{max_tokens = " + strconv.FormatInt(r.MaxTokens, 10) + "}"
 	}
@@ -179,11 +179,11 @@ func encodeDuration(d time.Duration) string {
 	if strings.HasSuffix(s, "h0m") {
 		s = strings.TrimSuffix(s, "0m")
 	}
-	return quoteTOML(s)
+	return QuoteTOML(s)
 }
 
-// quoteTOML writes a basic string.
-func quoteTOML(s string) string {
+// QuoteTOML writes a text as TOML does: in double quotes, on one line.
+func QuoteTOML(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, c := range s {

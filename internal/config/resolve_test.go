@@ -342,7 +342,7 @@ func FuzzSetKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, value string) {
 		before := &source{file: "c", data: []byte(text), problems: &Problems{}}
 		before.parse()
-		literal := quoteTOML(strings.ToValidUTF8(value, "?"))
+		literal := QuoteTOML(strings.ToValidUTF8(value, "?"))
 		out, err := edit("c", []byte(text), []string{"model"}, literal)
 		if err != nil {
 			return

@@ -83,13 +83,12 @@ func (r *reader) elements(v value, name string) ([]value, bool) {
 
 func (r *reader) agents(v value, path string, list *[]Agent) bool {
 	items, ok := r.elements(v, path)
+	own, context := agentKeys(), contextKeys()
 	for _, item := range items {
 		a := defaultAgent()
 		name := element(path, len(*list))
 		prefix := name + "."
 		r.where[name] = r.place(item.at)
-		own := agentKeys()
-		context := contextKeys()
 		decode(r, item.table, prefix, &a, own, func(e *entry) bool {
 			if find(context, e.name) == nil {
 				r.unknown(e, prefix, append(names(own), names(context)...))

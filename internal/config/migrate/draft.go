@@ -1,0 +1,223 @@
+package migrate
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"fika/internal/config"
+)
+
+// draft is the new file while it is written.
+type draft struct {
+	text  strings.Builder
+	lost  []string
+	check []string
+}
+
+func (d *draft) lose(what, why string)     { d.lost = append(d.lost, what+": "+why) }
+func (d *draft) doubt(what, why string)    { d.check = append(d.check, what+": "+why) }
+func (d *draft) comment(text string)       { d.text.WriteString("# " + text + "\n") }
+func (d *draft) header(name, about string) { fmt.Fprintf(&d.text, "\n# %s\n%s\n", about, name) }
+
+// put writes a key, or reports a value of a kind that fika has no place for.
+func (d *draft) put(key string, v any, from string) {
+	text, ok := literal(v)
+	if !ok {
+		d.lose(from, "a value that fika cannot write")
+		return
+	}
+	d.text.WriteString(key + " = " + text + "\n")
+}
+
+func literal(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return config.QuoteTOML(strings.ToValidUTF8(v, "\ufffd")), true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case float64:
+		if v == float64(int64(v)) {
+			return strconv.FormatInt(int64(v), 10), true
+		}
+		text, err := json.Marshal(v) // refuses NaN and infinities
+		return strings.ToLower(string(text)), err == nil
+	case []any:
+		parts := make([]string, len(v))
+		for i, item := range v {
+			text, ok := item.(string)
+			if !ok {
+				return "", false
+			}
+			parts[i] = config.QuoteTOML(strings.ToValidUTF8(text, "\ufffd"))
+		}
+		return "[" + strings.Join(parts, ", ") + "]", true
+	}
+	return "", false
+}
+
+// strike makes a comment of the line that a problem points to: of the whole
+// entry when it cannot do without that line.
+func (d *draft) strike(text string, p config.Problem) string {
+	lines := strings.Split(text, "\n")
+	at := min(max(p.Line-1, 0), len(lines)-1)
+	from, to := at, at+1
+	if strings.HasPrefix(lines[at], "[") || strings.HasPrefix(lines[at], "id = ") {
+		for from > 0 && !strings.HasPrefix(lines[from], "[") {
+			from--
+		}
+		for to < len(lines) && lines[to] != "" {
+			to++
+		}
+	}
+	d.lose(strings.TrimSpace(lines[at]), p.Message)
+	out := append([]string{}, lines[:from]...)
+	out = append(out, "# not accepted: "+strings.ReplaceAll(p.Message, "\n", " "))
+	for _, line := range lines[from:to] {
+		out = append(out, strings.TrimRight("# "+line, " "))
+	}
+	return strings.Join(append(out, lines[to:]...), "\n")
+}
+
+// object is a table of the source. Taking a key removes it; what is left in
+// the end is lost.
+type object struct {
+	draft  *draft
+	path   string
+	fields map[string]any
+}
+
+// take gives the first of the keys that is there, and removes all of them.
+func (o object) take(keys ...string) (any, string, bool) {
+	var value any
+	var name string
+	found := false
+	for _, want := range keys {
+		for _, spelled := range []string{want, camel(want)} {
+			v, ok := o.fields[spelled]
+			delete(o.fields, spelled)
+			if ok && v != nil && !found {
+				value, name, found = v, o.path+spelled, true
+			}
+		}
+	}
+	return value, name, found
+}
+
+// move writes a key under its fika name, if the source has it.
+func (o object) move(key string, names ...string) bool {
+	v, from, ok := o.take(append(names, key)...)
+	if ok {
+		o.draft.put(key, v, from)
+	}
+	return ok
+}
+
+func (o object) text(names ...string) string {
+	v, from, ok := o.take(names...)
+	s, isText := v.(string)
+	if ok && !isText {
+		o.draft.lose(from, "not a text")
+	}
+	return s
+}
+
+func (o object) table(names ...string) (object, bool) {
+	v, from, ok := o.take(names...)
+	fields, isTable := v.(map[string]any)
+	if ok && !isTable {
+		o.draft.lose(from, "not a table")
+	}
+	return object{o.draft, from + ".", fields}, isTable
+}
+
+// list gives the tables of a list.
+func (o object) list(names ...string) []object {
+	v, from, ok := o.take(names...)
+	items, isList := v.([]any)
+	if ok && !isList {
+		o.draft.lose(from, "not a list")
+	}
+	var list []object
+	for i, item := range items {
+		path := fmt.Sprintf("%s[%d]", from, i)
+		if fields, ok := item.(map[string]any); ok {
+			list = append(list, object{o.draft, path + ".", fields})
+			continue
+		}
+		o.draft.lose(path, "not a table")
+	}
+	return list
+}
+
+func (o object) keys() []string {
+	var list []string
+	for k := range o.fields {
+		list = append(list, k)
+	}
+	sort.Strings(list)
+	return list
+}
+
+// rest reports every key that nobody took.
+func (o object) rest(reasons map[string]string) {
+	for _, k := range o.keys() {
+		why := reasons[k]
+		if why == "" {
+			why = "fika has no such setting"
+		}
+		o.draft.lose(o.path+k, why)
+	}
+}
+
+// camel turns heartbeat_check_interval into heartbeatCheckInterval.
+func camel(s string) string {
+	parts := strings.Split(s, "_")
+	for i := 1; i < len(parts); i++ {
+		if parts[i] != "" {
+			parts[i] = strings.ToUpper(parts[i][:1]) + parts[i][1:]
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// reasoning writes what a source says of reasoning: an effort, a number of
+// tokens, true, or a table of these.
+func (o object) reasoning(names ...string) {
+	v, from, ok := o.take(names...)
+	if !ok {
+		return
+	}
+	if fields, isTable := v.(map[string]any); isTable {
+		inner := object{o.draft, from + ".", fields}
+		if tokens, _, ok := inner.take("max_tokens"); ok {
+			v = tokens
+		} else if effort, _, ok := inner.take("effort"); ok {
+			v = effort
+		} else if enabled, _, ok := inner.take("enabled"); ok {
+			v = enabled
+		} else {
+			v = nil
+		}
+		delete(inner.fields, "enabled")
+		delete(inner.fields, "effort")
+		inner.rest(map[string]string{"exclude": "reasoning goes to stderr only with --show-thinking"})
+	}
+	text, _ := literal(v)
+	switch v.(type) {
+	case string:
+		o.draft.text.WriteString("reasoning = {effort = " + text + "}\n")
+	case bool:
+		o.draft.text.WriteString("reasoning = {enabled = " + text + "}\n")
+	case int64, float64:
+		if text != "0" {
+			o.draft.text.WriteString("reasoning = {max_tokens = " + text + "}\n")
+		}
+	default:
+		o.draft.lose(from, "not understood")
+	}
+}
