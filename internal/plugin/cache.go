@@ -29,6 +29,8 @@ type cache struct {
 	changed bool
 }
 
+// cached is what is known of one file. With a failure, Schema is the last one
+// it had before.
 type cached struct {
 	stamp
 	Schema   *schema `json:"schema,omitempty"`
@@ -66,9 +68,9 @@ func (c *cache) find(f *file) (*schema, error) {
 	switch {
 	case !ok || e.stamp != f.stamp:
 		return nil, nil
-	case e.Schema != nil:
+	case e.Failure == "":
 		return e.Schema, nil
-	case e.Failure != "" && time.Since(time.UnixMilli(e.FailedAt)).Abs() < failureLife:
+	case time.Since(time.UnixMilli(e.FailedAt)).Abs() < failureLife:
 		return nil, fika.Errorf(fika.Failed, "plugin "+f.Name, "left out because of what it did at %s: %s; \"fika plugin check %s\" tries it again",
 			time.UnixMilli(e.FailedAt).Format(time.TimeOnly), e.Failure, f.Name)
 	}
@@ -80,8 +82,16 @@ func (c *cache) put(f *file, s *schema) { c.set(f.Path, cached{stamp: f.stamp, S
 // fail remembers a failure that cost time.
 func (c *cache) fail(f *file, err error) {
 	if fika.IsKind(err, fika.Limit) {
-		c.set(f.Path, cached{stamp: f.stamp, Failure: err.Error(), FailedAt: time.Now().UnixMilli()})
+		c.set(f.Path, cached{stamp: f.stamp, Schema: c.before(f), Failure: err.Error(), FailedAt: time.Now().UnixMilli()})
 	}
+}
+
+// before gives the schema that the file at this path had when it last had one;
+// nil when it never had.
+func (c *cache) before(f *file) *schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries[f.Path].Schema
 }
 
 func (c *cache) set(path string, e cached) {

@@ -15,18 +15,25 @@ type pluginTool struct {
 	plugins *Plugins
 	file    *file
 	spec    tool.Spec
+	timeout time.Duration
 }
+
+// margin is what ending a call that ran out of time takes at most. What is
+// around a tool waits that much longer, so that the call ends itself and keeps
+// what was printed.
+const margin = 5 * time.Second
 
 func (t toolDecl) spec() tool.Spec {
 	return tool.Spec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Effect: t.Effect, Timeout: t.Timeout}
 }
 
-// spec is what the plugin declares, with the timeout that will hold: the
-// person's, else the plugin's, else the default.
-func (p *Plugins) spec(f *file, t toolDecl) tool.Spec {
-	s := t.spec()
-	s.Timeout = orElse(p.settings(f).Timeout, orElse(s.Timeout, p.opts.Timeout))
-	return s
+// tool makes a tool of what the plugin declares. The timeout is the person's,
+// else the plugin's, else the default.
+func (p *Plugins) tool(f *file, d toolDecl) *pluginTool {
+	t := &pluginTool{plugins: p, file: f, spec: d.spec()}
+	t.timeout = orElse(p.settings(f).Timeout, orElse(d.Timeout, p.opts.Timeout))
+	t.spec.Timeout = t.timeout + margin
+	return t
 }
 
 func (t *pluginTool) Spec() tool.Spec { return t.spec }
@@ -38,7 +45,7 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		c.Args = []byte("{}")
 	}
 	l := launch{
-		file: t.file, env: p.callEnv(t, c), dir: c.Workspace, step: c.Step, timeout: t.spec.Timeout,
+		file: t.file, env: p.callEnv(t, c), dir: c.Workspace, step: c.Step, timeout: t.timeout,
 		limits: p.opts.Limits, started: c.Started, told: c.Progress, stdin: c.Stdin,
 	}
 	if l.dir == "" {
@@ -82,6 +89,7 @@ func (e *environment) setWho(p *Plugins, folder, agent, username, workspace stri
 		return v
 	}
 	e.setIf("FIKA_CONTEXT", pick(folder, p.opts.Context))
+	e.setIf("CHIBI_CONTEXT", pick(folder, p.opts.Context))
 	e.setIf("FIKA_AGENT", pick(agent, string(p.opts.Agent)))
 	e.setIf("FIKA_USERNAME", pick(username, p.opts.Username))
 	e.setIf("FIKA_WORKSPACE", pick(workspace, p.opts.Workspace))
@@ -93,7 +101,7 @@ func (t *pluginTool) result(e ended, err error) (tool.Result, error) {
 	r := tool.Result{Text: strings.TrimRight(out.Text, "\n"), Spool: out.Spool}
 	switch {
 	case e.timedOut:
-		r.Text = join(fmt.Sprintf("%s was stopped after %s: it took too long", t.spec.Name, t.spec.Timeout.Round(time.Millisecond)), r.Text)
+		r.Text = join(fmt.Sprintf("%s was stopped after %s: it took too long", t.spec.Name, t.timeout.Round(time.Millisecond)), r.Text)
 		r.IsError, r.Unknown = true, t.spec.Effect != fika.Pure
 		return r, nil
 	case fika.IsKind(err, fika.Interrupted):

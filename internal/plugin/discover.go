@@ -23,6 +23,7 @@ type file struct {
 	stamp  stamp
 	schema *schema    // nil: it did not describe itself
 	tools  []toolDecl // of the schema, those in use
+	broken error      // a guard that cannot describe itself any more: it refuses
 }
 
 // stamp tells whether a file is the one it was.
@@ -167,7 +168,7 @@ func (p *Plugins) describe(ctx context.Context, c *cache, found []*file) {
 			f.schema = known
 			continue
 		} else if failure != nil {
-			p.report(f.Name, failure)
+			p.fail(f, c, failure)
 			continue
 		}
 		wg.Go(func() {
@@ -175,8 +176,8 @@ func (p *Plugins) describe(ctx context.Context, c *cache, found []*file) {
 			defer func() { <-places }()
 			s, err := p.ask(ctx, f, p.opts.SchemaTimeout)
 			if err != nil {
-				p.report(f.Name, err)
 				c.fail(f, err)
+				p.fail(f, c, err)
 				return
 			}
 			for _, note := range s.Notes {
@@ -187,4 +188,14 @@ func (p *Plugins) describe(ctx context.Context, c *cache, found []*file) {
 		})
 	}
 	wg.Wait()
+}
+
+// fail reports a plugin that cannot describe itself. One that said before that
+// nothing may go on without its answer keeps its hooks, which refuse: a guard
+// does not go away by being broken, only by being removed.
+func (p *Plugins) fail(f *file, c *cache, err error) {
+	p.report(f.Name, err)
+	if last := c.before(f); last != nil && last.Block {
+		f.schema, f.broken = &schema{Hooks: last.Hooks, Block: true}, err
+	}
 }

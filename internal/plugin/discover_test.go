@@ -134,8 +134,8 @@ func TestSpecOfATool(t *testing.T) {
 	b.add("c", simple("alone", `,"effect":"pure","parallel":false,"timeout":"2m"`, ""))
 	b.add("mine", simple("mine", `,"effect":"idempotent","timeout":90`, ""))
 	want := map[string]tool.Spec{
-		"plain": {Effect: fika.Unsafe, Timeout: time.Minute}, "pure": {Effect: fika.Pure, Timeout: 90 * time.Second},
-		"alone": {Effect: fika.Idempotent, Timeout: 2 * time.Minute}, "mine": {Effect: fika.Idempotent, Timeout: 7 * time.Second},
+		"plain": {Effect: fika.Unsafe, Timeout: time.Minute + margin}, "pure": {Effect: fika.Pure, Timeout: 90*time.Second + margin},
+		"alone": {Effect: fika.Idempotent, Timeout: 2*time.Minute + margin}, "mine": {Effect: fika.Idempotent, Timeout: 7*time.Second + margin},
 	}
 	got := map[string]tool.Spec{}
 	for range 2 { // from the plugin, then from the cache

@@ -26,7 +26,7 @@ func Env() [][2]string {
 		{"FIKA_HOOK_DATA, CHIBI_HOOK_DATA", "of a hook: its data, a JSON object"},
 		{"FIKA_HOOK_DATA_FILE", "of a hook: the file that holds it when it is larger than 64 KiB"},
 		{"FIKA_HOOK_name", "of a hook: each value of the data that is a text, number or truth value"},
-		{"FIKA_CONTEXT, FIKA_AGENT", "in whose name it runs"},
+		{"FIKA_CONTEXT, CHIBI_CONTEXT, FIKA_AGENT", "in whose name it runs"},
 		{"FIKA_USERNAME", "what the person is called"},
 		{"FIKA_WORKSPACE", "the folder to work in; also the working folder"},
 		{"FIKA_HOME, CHIBI_HOME", "the home folder"},

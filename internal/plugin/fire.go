@@ -39,7 +39,6 @@ func (p *Plugins) Fire(ctx context.Context, point hook.Point, payload hook.Paylo
 		case ctx.Err() != nil:
 			return out, fika.Wrap(fika.Interrupted, "hook "+string(point), context.Cause(ctx))
 		case f.schema.Block:
-			p.report(f.Name, err)
 			return out, fika.Errorf(fika.Denied, "hook "+string(point), "the plugin %s could not answer, and says that nothing may go on then: %v", f.Name, err)
 		default:
 			p.report(f.Name, err)
@@ -54,6 +53,9 @@ func (p *Plugins) Fire(ctx context.Context, point hook.Point, payload hook.Paylo
 // fireOne runs one hook and merges its answer.
 func (p *Plugins) fireOne(ctx context.Context, f *file, point hook.Point, payload hook.Payload) (hook.Payload, error) {
 	op := "hook " + string(point) + " of " + f.Name
+	if f.broken != nil {
+		return payload, f.broken
+	}
 	data, err := json.Marshal(payload)
 	if err != nil {
 		return payload, fika.Wrap(fika.Failed, op, err)

@@ -184,6 +184,39 @@ func TestGuardThatIsRemovedWhileRunning(t *testing.T) {
 	}
 }
 
+// A guard that was edited into something broken still guards.
+func TestGuardThatCannotDescribeItself(t *testing.T) {
+	for name, broken := range map[string]string{"fails": "exit 1", "hangs": "sleep 300", "no json": "echo {"} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.opts.SchemaTimeout = 100 * time.Millisecond
+			b.add("guard", simple("t", `,"hooks":["pre_tool"],"on_failure":"block"`, "echo '{}'"))
+			b.add("other", simple("other", `,"hooks":["pre_tool"]`, ""))
+			b.open()
+			b.add("guard", broken)
+			b.add("other", broken)
+			for range 2 { // the second time from the cache
+				p := b.open()
+				if names := toolNames(p); names != nil {
+					t.Errorf("tools: %q", names)
+				}
+				if _, err := p.Fire(t.Context(), hook.PreTool, hook.Payload{}); !fika.IsKind(err, fika.Denied) {
+					t.Errorf("got %v", err)
+				}
+				if _, err := p.Fire(t.Context(), hook.OnEnd, hook.Payload{}); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := os.Remove(filepath.Join(b.opts.Dir, "guard")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.fire(hook.PreTool, hook.Payload{}); err != nil {
+				t.Errorf("it was removed: %v", err)
+			}
+		})
+	}
+}
+
 func TestArrayPluginHearsAPointOnce(t *testing.T) {
 	b := newBench(t)
 	b.add("h", `if [ "$1" = --schema ]; then echo '[{"name":"a","description":"d","hooks":["post_system_prompt"]},{"name":"b","description":"d","hooks":["post_system_prompt","on_end"]}]'; exit 0; fi

@@ -154,7 +154,7 @@ func (p *Plugins) Tools() []tool.Tool {
 	var list []tool.Tool
 	for _, f := range p.files {
 		for _, t := range f.tools {
-			list = append(list, &pluginTool{plugins: p, file: f, spec: p.spec(f, t)})
+			list = append(list, p.tool(f, t))
 		}
 	}
 	return list

@@ -133,6 +133,7 @@ func toolNames(p *Plugins) []string {
 
 func TestCallGetsItsEnvironment(t *testing.T) {
 	b := newBench(t)
+	b.opts.Verbose = true
 	b.add("show", simple("show_env", "", `env; pwd; cat; echo "$#"; echo oops >&2`))
 	args := `{"text":"a \"b\"\nc","n":1.50,"yes":true,"no":null,"list":[1],"with-dash":"d","big":12345678901234567890}`
 	r := b.call("show_env", args)
@@ -142,7 +143,7 @@ func TestCallGetsItsEnvironment(t *testing.T) {
 	for _, want := range []string{
 		"FIKA_TOOL_NAME=show_env\n", "CHIBI_TOOL_NAME=show_env\n", "FIKA_TOOL_ARGS=" + args + "\n", "CHIBI_TOOL_ARGS=" + args + "\n",
 		"FIKA_ARG_text=a \"b\"\nc\n", "FIKA_ARG_n=1.50\n", "FIKA_ARG_yes=true\n", "FIKA_ARG_with_dash=d\n", "FIKA_ARG_big=12345678901234567890\n",
-		"FIKA_CONTEXT=ctx\n", "FIKA_AGENT=coder\n", "FIKA_HOME=" + b.home + "\n", "CHIBI_HOME=" + b.home + "\n", "FIKA_BIN=/bin/false\n",
+		"FIKA_CONTEXT=ctx\n", "CHIBI_CONTEXT=ctx\n", "FIKA_VERBOSE=1\n", "CHIBI_VERBOSE=1\n", "FIKA_AGENT=coder\n", "FIKA_HOME=" + b.home + "\n", "CHIBI_HOME=" + b.home + "\n", "FIKA_BIN=/bin/false\n",
 		"FIKA_STEP=r1/2\n", "FIKA_DEPTH=1\n", "LC_ALL=C.UTF-8\n", "HOME=" + b.home + "\n", "\n" + b.home + "\n0",
 	} {
 		if !strings.Contains(r.Text, want) {
