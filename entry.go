@@ -34,7 +34,7 @@ type Entry struct {
 	Content      string
 	Type         EntryType
 
-	Request   RequestID // whose turn wrote it; empty for what people say
+	Request   RequestID // whose turn wrote it, or whose prompt it is; empty for what people post
 	ReplyTo   EntryID
 	Chain     RequestID // root of the chain it belongs to
 	Depth     int

@@ -162,7 +162,7 @@ func (k *claim) begin(ctx context.Context, r *fika.Request, out *store.Claimed) 
 	if p := r.Payload; r.Kind != fika.NotifyRequest && !p.Continue {
 		e := fika.Entry{
 			Conversation: r.Conversation, From: p.From, To: string(k.agent.Name), Content: p.Prompt, Type: fika.Message,
-			Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer},
+			Request: r.ID, Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer},
 		}
 		if e.From == "" {
 			e.From = "user"

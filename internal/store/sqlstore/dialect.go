@@ -1,6 +1,9 @@
 package sqlstore
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // dialect is what differs between the SQL engines. All query texts in this
 // package are written once, with ? for arguments.
@@ -42,7 +45,7 @@ func (sqliteDialect) rebind(query string) string { return query }
 // of FTS5; a trailing * asks for a beginning.
 func (sqliteDialect) matching(words string) (query, arg string) {
 	var terms []string
-	for _, w := range strings.Fields(words) {
+	for _, w := range strings.FieldsFunc(words, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		prefix := strings.HasSuffix(w, "*")
 		w = strings.TrimRight(w, "*")
 		if w == "" {

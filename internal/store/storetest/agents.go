@@ -1,0 +1,128 @@
+package storetest
+
+import (
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+var agentTests = map[string]func(*world){
+	"ensure makes once and updates": func(w *world) {
+		a := w.agent("coder")
+		b := must(w.EnsureAgent(w.ctx, store.NewAgent{Name: "coder", HomeID: "h", Description: "writes"}))(w)
+		equal(w, "id", b.ID, a.ID)
+		c := w.agent("coder") // nothing given, nothing lost
+		equal(w, "description", c.Description, "writes")
+		equal(w, "home", c.HomeID, "h")
+	},
+	"unknown names are not found": func(w *world) {
+		_, err := w.Agent(w.ctx, "nobody")
+		w.refused(err, fika.NotFound)
+	},
+	"list is by name": func(w *world) {
+		w.agent("zoe")
+		w.agent("adam")
+		all := must(w.ListAgents(w.ctx))(w)
+		equal(w, "number", len(all), 2)
+		equal(w, "first", all[0].Name, "adam")
+	},
+	"wanting it running clears a failed state": func(w *world) {
+		a := w.agent("coder")
+		w.ok(w.SetState(w.ctx, a.ID, fika.AgentFailed, "crashed 5 times"))
+		w.ok(w.SetDesired(w.ctx, a.ID, fika.DesiredRunning))
+		a = must(w.Agent(w.ctx, "coder"))(w)
+		equal(w, "state", a.State, fika.AgentStopped)
+		equal(w, "reason", a.StateReason, "")
+		equal(w, "desired", a.Desired, fika.DesiredRunning)
+	},
+	"rename keeps the id and refuses taken names": func(w *world) {
+		a := w.agent("coder")
+		w.agent("taken")
+		w.refused(w.RenameAgent(w.ctx, a.ID, "taken"), fika.Conflict)
+		w.ok(w.RenameAgent(w.ctx, a.ID, "writer"))
+		equal(w, "id", must(w.Agent(w.ctx, "writer"))(w).ID, a.ID)
+	},
+	"delete takes its conversations along, not while it is owned": func(w *world) {
+		l := w.lease("coder")
+		run := w.begin(l, "hello")
+		w.answer(run, "hi")
+		room := w.chat("room")
+		w.post(room, "@coder", "coder")
+		w.refused(w.DeleteAgent(w.ctx, l.Agent), fika.Locked)
+		w.ok(w.Release(w.ctx, l))
+		w.ok(w.DeleteAgent(w.ctx, l.Agent))
+		_, err := w.ConversationByID(w.ctx, run.Conversation.ID)
+		w.refused(err, fika.NotFound)
+		_, err = w.Request(w.ctx, run.Request.ID)
+		w.refused(err, fika.NotFound)
+		equal(w, "pending in the chat", w.pending(room.ID), 0)
+		equal(w, "messages of the chat", len(w.entries(room.ID)), 1)
+	},
+	"the active ask is made once": func(w *world) {
+		a := w.agent("coder")
+		c := must(w.ActiveAsk(w.ctx, a.ID))(w)
+		equal(w, "again", must(w.ActiveAsk(w.ctx, a.ID))(w).ID, c.ID)
+		equal(w, "kind", c.Kind, fika.Ask)
+	},
+	"reset and switch": func(w *world) {
+		a := w.agent("coder")
+		old := must(w.ActiveAsk(w.ctx, a.ID))(w)
+		fresh := must(w.ResetAsk(w.ctx, a.ID))(w)
+		if fresh.ID == old.ID {
+			w.Fatal("reset kept the conversation")
+		}
+		equal(w, "active", must(w.ActiveAsk(w.ctx, a.ID))(w).ID, fresh.ID)
+		equal(w, "old status", must(w.ConversationByID(w.ctx, old.ID))(w).Status, fika.Completed)
+		w.ok(w.SwitchAsk(w.ctx, a.ID, old.ID))
+		equal(w, "active", must(w.ActiveAsk(w.ctx, a.ID))(w).ID, old.ID)
+		equal(w, "old status", must(w.ConversationByID(w.ctx, old.ID))(w).Status, fika.Active)
+		w.refused(w.SwitchAsk(w.ctx, a.ID, w.chat("room").ID), fika.NotFound)
+		other := must(w.ActiveAsk(w.ctx, w.agent("other").ID))(w)
+		w.refused(w.SwitchAsk(w.ctx, a.ID, other.ID), fika.NotFound)
+		equal(w, "ask conversations", len(must(w.AskConversations(w.ctx, a.ID))(w)), 2)
+	},
+}
+
+var leaseTests = map[string]func(*world){
+	"each acquisition is a new epoch": func(w *world) {
+		a := w.agent("coder")
+		one := must(w.Acquire(w.ctx, a.ID, "1@x", time.Minute, false))(w)
+		_, err := w.Acquire(w.ctx, a.ID, "2@x", time.Minute, false)
+		w.refused(err, fika.Locked)
+		two := must(w.Acquire(w.ctx, a.ID, "2@x", time.Minute, true))(w)
+		equal(w, "epoch", two.Epoch, one.Epoch+1)
+		w.refused(w.Renew(w.ctx, one, time.Minute, store.Beat{}), fika.Lost)
+		w.ok(w.Renew(w.ctx, two, time.Minute, store.Beat{State: fika.AgentBusy, Processed: 3}))
+		got := must(w.Agent(w.ctx, "coder"))(w)
+		equal(w, "state", got.State, fika.AgentBusy)
+		equal(w, "processed", got.Processed, 3)
+	},
+	"a lapsed lease may be taken": func(w *world) {
+		a := w.agent("coder")
+		must(w.Acquire(w.ctx, a.ID, "1@x", time.Minute, false))(w)
+		w.clock.Advance(2 * time.Minute)
+		must(w.Acquire(w.ctx, a.ID, "2@x", time.Minute, false))(w)
+	},
+	"release frees, and a late one harms nobody": func(w *world) {
+		a := w.agent("coder")
+		one := must(w.Acquire(w.ctx, a.ID, "1@x", time.Minute, false))(w)
+		w.ok(w.Release(w.ctx, one))
+		_, err := w.Claim(w.ctx, one, store.Limits{})
+		w.refused(err, fika.Lost)
+		two := must(w.Acquire(w.ctx, a.ID, "2@x", time.Minute, false))(w)
+		w.ok(w.Release(w.ctx, one))
+		w.ok(w.Renew(w.ctx, two, time.Minute, store.Beat{}))
+	},
+	"an older owner claims, begins and recovers nothing": func(w *world) {
+		old := w.lease("coder")
+		w.accept(fika.AskRequest, old.Agent, "hello")
+		w.lease("coder")
+		_, err := w.Claim(w.ctx, old, store.Limits{})
+		w.refused(err, fika.Lost)
+		_, err = w.Begin(w.ctx, old, store.NewRequest{Kind: fika.RunRequest, Payload: fika.Payload{Prompt: "x"}})
+		w.refused(err, fika.Lost)
+		_, err = w.Recover(w.ctx, old)
+		w.refused(err, fika.Lost)
+	},
+}

@@ -1,0 +1,40 @@
+package storetest
+
+import (
+	"testing"
+
+	"fika/internal/store"
+)
+
+// Open opens a new, empty store that takes its time from clock. The suite
+// does not close it; t.Cleanup may.
+type Open func(t *testing.T, clock *Clock) store.Store
+
+// Test runs the whole suite against the stores that open gives.
+func Test(t *testing.T, open func(t *testing.T, clock *Clock) store.Store) {
+	for _, part := range []struct {
+		name  string
+		tests map[string]func(*world)
+	}{
+		{"agents", agentTests},
+		{"leases", leaseTests},
+		{"conversations", conversationTests},
+		{"entries", entryTests},
+		{"accept", acceptTests},
+		{"claim", claimTests},
+		{"chains", chainTests},
+		{"turn", turnTests},
+		{"finish", finishTests},
+		{"recover", recoverTests},
+		{"wishes", wishTests},
+		{"brakes", brakeTests},
+		{"races", raceTests},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			for name, test := range part.tests {
+				t.Run(name, func(t *testing.T) { test(newWorld(t, open)) })
+			}
+		})
+	}
+	t.Run("anything goes", func(t *testing.T) { testProperties(t, open) })
+}
