@@ -74,9 +74,9 @@ func layout(v view) block {
 		case i == 0:
 			lead = prompt
 		case i == first:
-			lead = v.style.Dim(fit(fmt.Sprintf("↑%d", first), indent))
+			lead = v.style.Dim(marker("↑", first, indent))
 		case i == last-1 && last < len(rows):
-			lead = v.style.Dim(fit(fmt.Sprintf("↓%d", len(rows)-last), indent))
+			lead = v.style.Dim(marker("↓", len(rows)-last, indent))
 		}
 		if i == cursor {
 			b.row = len(b.rows)
@@ -88,6 +88,15 @@ func layout(v view) block {
 		b.rows = append(b.rows, menuRows(v, width, min(left, maxMenuRows))...)
 	}
 	return b
+}
+
+// marker says how many rows are out of sight, if there is room for that.
+func marker(arrow string, n, width int) string {
+	s := fmt.Sprintf("%s%d", arrow, n)
+	if term.Width(s) > width {
+		s = arrow
+	}
+	return fit(s, width)
 }
 
 // fit makes s exactly width columns wide.
