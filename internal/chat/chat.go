@@ -145,3 +145,12 @@ func unknown(list []mention.Unknown) error {
 	}
 	return fika.Errorf(fika.NotFound, "send", "%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "))
 }
+
+// Nearest gives the agent whose name is spelled most like word, or "".
+func Nearest(word string, agents []fika.Agent) fika.AgentName {
+	found := mention.Parse("@"+word, mention.Known{Agents: names(agents)})
+	if len(found.Unknown) == 0 || len(found.Unknown[0].Near) == 0 {
+		return ""
+	}
+	return found.Unknown[0].Near[0]
+}

@@ -1,0 +1,185 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/chat"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+// Client is a person's side: it commits wishes to the store, rings, and
+// follows what comes of them. Without a hub everything works, only slower: the
+// store is asked instead of the bus being heard.
+type Client struct {
+	Store    store.Store
+	Bus      bus.Bus
+	Subjects bus.Subjects
+	Ringer
+}
+
+// poll is how often a client asks the store while it waits for an outcome: the
+// bus makes it quick, this makes it certain.
+const poll = 500 * time.Millisecond
+
+// Client opens the store and, if a hub runs, the bus.
+func (a *App) Client(ctx context.Context) (*Client, error) {
+	s, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	subjects, err := a.Subjects()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{Store: s, Bus: bus.Nobody{}, Subjects: subjects}
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	if _, up := HubProcess(h); up {
+		if b, err := a.Bus(ctx, busnats.UserMember, false); err == nil {
+			c.Bus = b
+		} else {
+			a.opts.Log.Warn("no bus", "err", err)
+		}
+	}
+	c.Ringer = Ringer{Bus: c.Bus, Subjects: subjects}
+	return c, nil
+}
+
+// Chats posts what a person says.
+func (c *Client) Chats() *chat.Chats { return chat.New(c.Store, c.Ringer) }
+
+// FindAgent finds an agent by what a person typed; NotFound comes with the
+// nearest name.
+func (c *Client) FindAgent(ctx context.Context, name string) (fika.Agent, error) {
+	n, err := fika.ParseAgentName(name)
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	row, err := c.Store.Agent(ctx, n)
+	if !fika.IsKind(err, fika.NotFound) {
+		return row, err
+	}
+	agents, listErr := c.Store.ListAgents(ctx)
+	if listErr != nil {
+		return row, listErr
+	}
+	near := ""
+	if m := chat.Nearest(string(n), agents); m != "" {
+		near = "; did you mean \"" + string(m) + "\"?"
+	}
+	return row, fika.Errorf(fika.NotFound, "", "no agent named %q%s", n, near)
+}
+
+// Submit commits a request and rings its agent.
+func (c *Client) Submit(ctx context.Context, r store.NewRequest, agent fika.AgentName) (store.Accepted, error) {
+	accepted, err := c.Store.Accept(ctx, r)
+	if err != nil {
+		return accepted, err
+	}
+	c.Ring(agent)
+	_ = c.Bus.Flush(ctx)
+	return accepted, nil
+}
+
+// Follow is a subscription to what agents do. Take it before the request is
+// committed, so that nothing is missed.
+type Follow struct {
+	client   *Client
+	sub      bus.Subscription
+	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
+}
+
+// Follow subscribes to the statuses and responses of one agent.
+func (c *Client) Follow(agent fika.AgentName) (*Follow, error) {
+	f := &Follow{client: c, statuses: make(chan message.Status, 4096)}
+	var err error
+	f.sub, err = c.Bus.Subscribe(c.Subjects.Status(agent), func(m bus.Msg) {
+		var s message.Status
+		if json.Unmarshal(m.Data, &s) != nil {
+			return
+		}
+		select {
+		case f.statuses <- s:
+		default: // display only; the outcome is in the store
+		}
+	})
+	return f, err
+}
+
+// Close ends the subscription.
+func (f *Follow) Close() error { return f.sub.Close() }
+
+// Await passes on the statuses of one request until its outcome is in the
+// store. When ctx ends first the error is ctx's.
+func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message.Status)) (store.RequestInfo, error) {
+	ask := time.NewTicker(poll)
+	defer ask.Stop()
+	for {
+		info, err := f.client.Store.Request(ctx, id)
+		if ctx.Err() != nil {
+			return info, ctx.Err()
+		}
+		if err != nil || info.State.Terminal() {
+			f.drain(id, show)
+			return info, err
+		}
+		if err := f.listen(ctx, id, ask.C, show); err != nil {
+			return info, err
+		}
+	}
+}
+
+// listen passes statuses on until there is reason to look at the store.
+func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.Time, show func(message.Status)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ask:
+			return nil
+		case s := <-f.statuses:
+			if s.RequestID != string(id) {
+				continue
+			}
+			show(s)
+			if s.Status == "completed" || s.Status == "error" {
+				return nil
+			}
+		}
+	}
+}
+
+// drain shows what had arrived before the outcome was seen.
+func (f *Follow) drain(id fika.RequestID, show func(message.Status)) {
+	for {
+		select {
+		case s := <-f.statuses:
+			if s.RequestID == string(id) {
+				show(s)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// Cancel asks for a request to end: a committed wish first, a ring second.
+func (c *Client) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
+	r, err := c.Store.Cancel(ctx, id, reason)
+	if err != nil {
+		return r, err
+	}
+	if info, err := c.Store.Request(ctx, id); err == nil {
+		c.Ring(info.AgentName)
+		_ = c.Bus.Flush(ctx)
+	}
+	return r, nil
+}

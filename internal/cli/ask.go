@@ -1,0 +1,332 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/agent"
+	"fika/internal/app"
+	"fika/internal/message"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+// askOptions are the flags of ask and task.
+type askOptions struct {
+	*env
+	kind    fika.RequestKind
+	noWait  bool
+	timeout time.Duration
+	json    bool
+	model   string
+	from    string
+}
+
+func newAsk(e *env) *cobra.Command {
+	return askCommand(&askOptions{env: e, kind: fika.AskRequest}, "ask AGENT PROMPT...",
+		"continue an agent's conversation",
+		"Sends a prompt to an agent's ongoing conversation and shows the answer as it is\nmade. What the agent does besides goes to stderr.",
+		"  fika ask coder \"now add error handling\"\n  git diff | fika ask reviewer \"is this safe?\"")
+}
+
+func newTask(e *env) *cobra.Command {
+	return askCommand(&askOptions{env: e, kind: fika.TaskRequest}, "task AGENT PROMPT...",
+		"give an agent a task of its own",
+		"Runs a prompt in a fresh, isolated conversation, which is kept but never\ncontinued.",
+		"  fika task coder \"write a README for this folder\"\n  fika task --no-wait researcher \"compare the three libraries\"")
+}
+
+func askCommand(o *askOptions, use, short, long, example string) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		Long: long + "\n\nCtrl-C cancels the request; --timeout only stops the waiting.\n\n" + exitHelp,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("%s takes an agent and a prompt; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
+		ValidArgsFunction: o.completeAgents,
+	}
+	f := c.Flags()
+	f.BoolVar(&o.noWait, "no-wait", false, "print the request id and return")
+	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the work goes on)")
+	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
+	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
+	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
+	return c
+}
+
+func (o *askOptions) run(ctx context.Context, name string, words []string) error {
+	prompt, err := (&runOptions{env: o.env}).prompt(words)
+	if err != nil {
+		return err
+	}
+	c, err := o.client(ctx)
+	if err != nil {
+		return err
+	}
+	row, err := c.FindAgent(ctx, name)
+	if err != nil {
+		return err
+	}
+	r, err := o.request(row, prompt)
+	if err != nil {
+		return err
+	}
+	return o.submit(ctx, c, row, r)
+}
+
+func (o *askOptions) request(row fika.Agent, prompt string) (store.NewRequest, error) {
+	settings, err := o.open().Settings(row.Name, nil, false)
+	if err != nil && !fika.IsKind(err, fika.Invalid) {
+		return store.NewRequest{}, err
+	}
+	from := settings.Username
+	if o.from != "" {
+		if from, err = fika.ParseUsername(o.from); err != nil {
+			return store.NewRequest{}, err
+		}
+	}
+	if strings.Contains(prompt, "@") {
+		o.hintMention(prompt)
+	}
+	return store.NewRequest{
+		Kind: o.kind, Origin: fika.Queued, Agent: row.ID,
+		Payload: fika.Payload{Prompt: prompt, From: from, Writer: fika.ByHuman, Model: o.model, Background: o.noWait},
+	}, nil
+}
+
+// submit commits the request, then shows what comes of it.
+func (o *askOptions) submit(ctx context.Context, c *app.Client, row fika.Agent, r store.NewRequest) error {
+	follow, err := c.Follow(row.Name)
+	if err != nil {
+		return err
+	}
+	defer follow.Close()
+	accepted, err := c.Submit(ctx, r, row.Name)
+	if err != nil {
+		return err
+	}
+	o.sayIfStopped(row)
+	if o.noWait {
+		_, err := fmt.Fprintln(o.Out, accepted.Request.ID)
+		return err
+	}
+	return o.await(ctx, c, follow, accepted.Request.ID)
+}
+
+func (e *env) sayIfStopped(row fika.Agent) {
+	if row.Desired == fika.DesiredStopped {
+		e.warn(fmt.Sprintf("@%s was stopped by hand and stays so; the request waits for: fika agent start %s", row.Name, row.Name))
+	}
+}
+
+// await shows a request until its outcome. Ctrl-C cancels it; the timeout
+// only ends the waiting.
+func (o *askOptions) await(ctx context.Context, c *app.Client, follow *app.Follow, id fika.RequestID) error {
+	view := newFollowView(o.env, o.json)
+	waiting, cancel := context.WithCancel(ctx)
+	if o.timeout > 0 {
+		waiting, cancel = context.WithTimeout(ctx, o.timeout)
+	}
+	defer cancel()
+	info, err := follow.Await(waiting, id, view.show)
+	switch {
+	case ctx.Err() != nil:
+		return o.cancelled(c, follow, id, view)
+	case errors.Is(err, context.DeadlineExceeded):
+		view.endLine()
+		return fika.Errorf(fika.Detached, "", "still working; you stopped waiting. fika request wait %s gets the answer", id)
+	case err != nil:
+		return err
+	}
+	return view.end(info)
+}
+
+// cancelled is Ctrl-C: the request is cancelled properly, and the person told.
+func (o *askOptions) cancelled(c *app.Client, follow *app.Follow, id fika.RequestID, view *followView) error {
+	view.endLine()
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	o.say("cancelling request %s …", id)
+	if _, err := c.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
+		return err
+	}
+	info, err := follow.Await(ctx, id, func(message.Status) {})
+	if err != nil {
+		return fika.Errorf(fika.Interrupted, "", "cancel was asked for, but request %s has not ended yet; fika request show %s tells", id, id)
+	}
+	return view.end(info)
+}
+
+func (o *askOptions) hintMention(prompt string) {
+	if mentionHint(prompt) {
+		o.say("%s", o.ErrStyle().Dim("@name is only text here; in a chat it would call that agent (fika chat send)"))
+	}
+}
+
+// followView shows the statuses of a request that another process works on.
+type followView struct {
+	*env
+	json   bool
+	stream bool
+	clean  *term.Cleaner
+	step   int
+	seen   int // bytes of this step's text that were shown
+	wrote  bool
+	open   bool
+}
+
+func newFollowView(e *env, asJSON bool) *followView {
+	return &followView{env: e, json: asJSON, stream: !asJSON && e.OutTTY, clean: term.NewCleaner(e.Out)}
+}
+
+// show displays one status.
+func (v *followView) show(s message.Status) {
+	switch s.Status {
+	case "streaming":
+		v.chunk(s.Data)
+	case "tool_call":
+		v.line("[%s] %s", s.Data.ToolName, agent.Subject(s.Data.ToolArgs))
+	case "tool_result":
+		if s.Data.Denied {
+			v.line("[%s] refused: %s", s.Data.ToolName, s.Data.Message)
+		}
+	case "processing":
+		if s.Data.Message != "" {
+			v.line("(%s)", s.Data.Message)
+		}
+	}
+}
+
+func (v *followView) chunk(d message.StatusData) {
+	switch {
+	case !v.stream || d.Reasoning:
+		return
+	case d.Restart:
+		v.line("(%s; what was shown is void, asking again)", d.Message)
+		v.seen = 0
+		return
+	}
+	if d.Step != v.step {
+		v.endLine()
+		v.step, v.seen = d.Step, 0
+	}
+	if d.Offset+len(d.Chunk) <= v.seen {
+		return
+	}
+	_, _ = io.WriteString(v.clean, d.Chunk)
+	v.seen = d.Offset + len(d.Chunk)
+	v.wrote, v.open = true, true
+}
+
+func (v *followView) line(format string, args ...any) {
+	v.endLine()
+	fmt.Fprintln(v.Err, v.ErrStyle().Dim(term.CleanLine(fmt.Sprintf(format, args...))))
+}
+
+func (v *followView) endLine() {
+	if v.open {
+		fmt.Fprintln(v.Out)
+		v.open = false
+	}
+}
+
+// requestJSON is a request as --json shows it.
+type requestJSON struct {
+	ID           fika.RequestID        `json:"id"`
+	Kind         fika.RequestKind      `json:"kind"`
+	Agent        fika.AgentName        `json:"agent"`
+	Conversation fika.ConversationName `json:"conversation"`
+	State        fika.RequestState     `json:"state"`
+	Outcome      string                `json:"outcome,omitempty"`
+	Answer       string                `json:"answer,omitempty"`
+	Error        string                `json:"error,omitempty"`
+	ErrorKind    fika.Kind             `json:"error_kind,omitempty"`
+	Reason       string                `json:"reason,omitempty"`
+	Prompt       string                `json:"prompt,omitempty"`
+	ToolCalls    []fika.ToolUsed       `json:"tool_calls"`
+	Usage        fika.Usage            `json:"usage"`
+	CostUSD      float64               `json:"cost_usd"`
+	Model        string                `json:"model,omitempty"`
+	Chain        fika.RequestID        `json:"chain,omitempty"`
+	Depth        int                   `json:"depth,omitempty"`
+	RetryOf      fika.RequestID        `json:"retry_of,omitempty"`
+	Attempts     int                   `json:"attempts,omitempty"`
+	CreatedAt    time.Time             `json:"created_at"`
+	StartedAt    *time.Time            `json:"started_at,omitempty"`
+	FinishedAt   *time.Time            `json:"finished_at,omitempty"`
+}
+
+func toRequestJSON(r store.RequestInfo) requestJSON {
+	j := requestJSON{
+		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
+		Answer: r.Outcome.Answer, Error: r.Outcome.Error, ErrorKind: r.Outcome.ErrorKind, Reason: r.Reason, Prompt: r.Payload.Prompt,
+		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: float64(r.Outcome.Usage.Cost) / 1e6, Model: r.Outcome.Model,
+		Chain: r.Chain, Depth: r.Depth, RetryOf: r.RetryOf, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
+		StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
+	}
+	if j.ToolCalls == nil {
+		j.ToolCalls = []fika.ToolUsed{}
+	}
+	if r.State.Terminal() {
+		j.Outcome = string(r.State)
+	}
+	return j
+}
+
+func stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
+
+// end prints the outcome: the committed answer where it was not streamed.
+func (v *followView) end(info store.RequestInfo) error {
+	v.endLine()
+	if v.json {
+		enc := json.NewEncoder(v.Out)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(toRequestJSON(info)); err != nil {
+			return err
+		}
+	} else if info.State == fika.Done && !v.wrote {
+		text := info.Outcome.Answer
+		if v.OutTTY {
+			text = term.Clean(text)
+		}
+		fmt.Fprintln(v.Out, text)
+	}
+	return outcomeError(info)
+}
+
+// outcomeError turns a bad outcome into an error of its kind.
+func outcomeError(info store.RequestInfo) error {
+	why := info.Outcome.Error
+	if why == "" {
+		why = info.Reason
+	}
+	switch info.State {
+	case fika.Done:
+		return nil
+	case fika.Cancelled:
+		return fika.Errorf(fika.Interrupted, "", "request %s was cancelled: %s", info.ID, why)
+	case fika.StateInterrupted:
+		return fika.Errorf(fika.Interrupted, "", "request %s was interrupted: %s", info.ID, why)
+	case fika.Dead:
+		return fika.Errorf(fika.Failed, "", "request %s is dead: %s (fika request retry %s)", info.ID, why, info.ID)
+	}
+	return fika.Errorf(orKind(info.Outcome.ErrorKind, fika.Failed), "", "@%s failed: %s", info.AgentName, why)
+}

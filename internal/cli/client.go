@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/app"
+	"fika/internal/mention"
+)
+
+// reader is a client that only looks, or waits for work that others do.
+func (e *env) reader(ctx context.Context) (*app.Client, error) {
+	if _, err := e.open().Home(); err != nil {
+		return nil, err
+	}
+	return e.open().Client(ctx)
+}
+
+// client is a client whose wishes need a hub: one is started when none runs
+// and [hub] autostart allows it.
+func (e *env) client(ctx context.Context) (*app.Client, error) {
+	h, err := e.open().Home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.open().Config()
+	if err != nil {
+		return nil, err
+	}
+	if _, up := app.HubProcess(h); !up {
+		if c.Hub.Autostart {
+			e.say("%s", e.ErrStyle().Dim("starting the hub …"))
+			ready, _, err := e.startHub(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, a := range ready.Agents {
+				if !a.OK {
+					e.warn("@" + string(a.Name) + " did not come up: " + a.Error)
+				}
+			}
+		} else {
+			e.warn("no hub is running: what is sent waits in the store (fika up)")
+		}
+	}
+	return e.open().Client(ctx)
+}
+
+func (e *env) completeAgents(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	client, err := e.reader(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	agents, err := client.Store.ListAgents(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, a := range agents {
+		out = append(out, string(a.Name)+"\t"+a.Description)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// mentionHint reports whether a text mentions anybody, as in a chat.
+func mentionHint(text string) bool {
+	return strings.Contains(text, "@") && !mention.Parse(text, mention.Known{}).None()
+}

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+func newRequest(e *env) *cobra.Command {
+	return group("request", "look at requests: list, show, wait, cancel, retry",
+		"A request is a piece of work one agent has taken or will take. Its id may be\nshortened to any unique beginning of at least 6 characters.", "  fika request list\n  fika request wait 01a1fd6e",
+		newRequestList(e), newRequestShow(e), newRequestWait(e), newRequestCancel(e), newRequestRetry(e))
+}
+
+func newRequestList(e *env) *cobra.Command {
+	var agent, state string
+	var limit int
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list requests, newest first", Example: "  fika request list --agent coder --state running", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			client, err := e.reader(ctx)
+			if err != nil {
+				return err
+			}
+			f := store.RequestFilter{Limit: limit}
+			if agent != "" {
+				row, err := client.FindAgent(ctx, agent)
+				if err != nil {
+					return err
+				}
+				f.Agent = row.ID
+			}
+			if state != "" {
+				f.States = []fika.RequestState{fika.RequestState(state)}
+			}
+			list, err := client.Store.ListRequests(ctx, f)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printLines(e, list, toRequestJSON)
+			}
+			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, rows(list, func(r store.RequestInfo) []string {
+				return []string{string(r.ID), string(r.Kind), string(r.AgentName), string(r.State), term.Ago(r.CreatedAt, time.Now()), term.Truncate(term.CleanLine(promptOf(r)), 60)}
+			}))
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	c.Flags().StringVar(&state, "state", "", "only those in this state: open, running, waiting, done, failed, cancelled, interrupted, dead")
+	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	_ = c.RegisterFlagCompletionFunc("agent", e.completeAgents)
+	return c
+}
+
+func promptOf(r store.RequestInfo) string {
+	if r.Payload.Prompt == "" {
+		return "(" + string(r.ConversationName) + ")"
+	}
+	return r.Payload.Prompt
+}
+
+func newRequestShow(e *env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: exactly(1, "a request id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := e.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			info, err := client.Store.Request(cmd.Context(), fika.RequestID(args[0]))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.printJSON(toRequestJSON(info))
+			}
+			e.showRequest(info)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func (e *env) showRequest(r store.RequestInfo) {
+	p := func(k, v string) {
+		if v != "" {
+			fmt.Fprintf(e.Out, "%-13s %s\n", k, term.Clean(v))
+		}
+	}
+	p("request", string(r.ID))
+	p("kind", string(r.Kind))
+	p("agent", string(r.AgentName))
+	p("conversation", string(r.ConversationName))
+	state := string(r.State)
+	if r.Reason != "" {
+		state += " (" + r.Reason + ")"
+	}
+	p("state", state)
+	p("created", r.CreatedAt.Local().Format(time.DateTime))
+	if !r.FinishedAt.IsZero() {
+		p("took", term.Duration(r.FinishedAt.Sub(r.StartedAt)))
+	}
+	p("model", r.Outcome.Model)
+	p("tokens", fmt.Sprintf("%s in, %s out", term.Count(r.Outcome.Usage.Input), term.Count(r.Outcome.Usage.Output)))
+	p("retry of", string(r.RetryOf))
+	p("prompt", r.Payload.Prompt)
+	p("answer", r.Outcome.Answer)
+	p("error", r.Outcome.Error)
+}
+
+func newRequestWait(e *env) *cobra.Command {
+	o := &askOptions{env: e}
+	c := &cobra.Command{
+		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: exactly(1, "a request id"),
+		Long:    "Waits for a request and prints its answer. Ctrl-C stops the waiting; the work\ngoes on.\n\n" + exitHelp,
+		Example: "  fika request wait $(fika task --no-wait coder \"write tests\")",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			client, err := e.reader(ctx)
+			if err != nil {
+				return err
+			}
+			info, err := client.Store.Request(ctx, fika.RequestID(args[0]))
+			if err != nil {
+				return err
+			}
+			follow, err := client.Follow(info.AgentName)
+			if err != nil {
+				return err
+			}
+			defer follow.Close()
+			waiting, cancel := context.WithCancel(ctx)
+			if o.timeout > 0 {
+				waiting, cancel = context.WithTimeout(ctx, o.timeout)
+			}
+			defer cancel()
+			view := newFollowView(e, o.json)
+			info, err = follow.Await(waiting, info.ID, view.show)
+			if waiting.Err() != nil {
+				view.endLine()
+				return fika.Errorf(fika.Detached, "", "you stopped waiting; request %s goes on", args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return view.end(info)
+		},
+	}
+	c.Flags().DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long")
+	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object at the end")
+	return c
+}
+
+func newRequestCancel(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := e.client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, id := range args {
+				r, err := client.Cancel(cmd.Context(), fika.RequestID(id), "cancelled by fika request cancel")
+				if err != nil {
+					return err
+				}
+				switch {
+				case r.State == fika.Cancelled:
+					e.say("request %s is cancelled", r.ID)
+				case r.State.Terminal():
+					e.say("request %s had ended already: %s", r.ID, r.State)
+				default:
+					e.say("request %s is asked to stop", r.ID)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func newRequestRetry(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "retry REQUEST", Short: "make a new request of one that did not end well", Example: "  fika request retry 01a1fd6e", Args: exactly(1, "a request id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := e.client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			r, err := client.Store.Retry(cmd.Context(), fika.RequestID(args[0]))
+			if err != nil {
+				return err
+			}
+			if info, err := client.Store.Request(cmd.Context(), r.ID); err == nil {
+				client.Ring(info.AgentName)
+				_ = client.Bus.Flush(cmd.Context())
+			}
+			_, err = fmt.Fprintln(e.Out, r.ID)
+			return err
+		},
+	}
+}
+
+// printLines writes JSON Lines.
+func printLines[T, J any](e *env, list []T, to func(T) J) error {
+	enc := json.NewEncoder(e.Out)
+	enc.SetEscapeHTML(false)
+	for _, x := range list {
+		if err := enc.Encode(to(x)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows makes table rows.
+func rows[T any](list []T, row func(T) []string) [][]string {
+	out := make([][]string, 0, len(list))
+	for _, x := range list {
+		out = append(out, row(x))
+	}
+	return out
+}
