@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"fika"
 	"fika/internal/llm"
@@ -26,8 +27,7 @@ type answer struct {
 	metered                  bool
 	finished                 string // the finish reason
 	ended                    bool   // the end mark came
-	choices                  bool
-	size                     int // bytes held besides text
+	size                     int    // bytes held besides text
 }
 
 // pending is a tool call that is still arriving.
@@ -39,8 +39,11 @@ type pending struct {
 	extra json.RawMessage
 }
 
-// complete reports whether nothing essential is missing.
-func (a *answer) complete() bool { return a.finished != "" || a.ended && a.choices }
+// complete reports whether nothing essential is missing: some servers send an
+// end mark but no finish reason.
+func (a *answer) complete() bool {
+	return a.finished != "" || a.ended && (a.text.Len() > 0 || a.refusal.Len() > 0 || len(a.calls) > 0)
+}
 
 // halt remembers the error that ends the call.
 func (a *answer) halt(err error) error {
@@ -109,7 +112,6 @@ func (a *answer) check(c chunk) error {
 }
 
 func (a *answer) choice(ch choice) error {
-	a.choices = true
 	if ch.Delta != nil {
 		if err := a.piece(*ch.Delta, false); err != nil {
 			return err
@@ -254,6 +256,7 @@ func (a *answer) finish() (llm.Response, error) {
 	if !a.complete() {
 		return llm.Response{}, a.fail.Broken("the stream ended before the answer was complete")
 	}
+	slices.SortStableFunc(a.calls, func(x, y *pending) int { return x.index - y.index })
 	if err := a.flush(); err != nil {
 		return llm.Response{}, err
 	}
