@@ -125,6 +125,9 @@ func (c *conn) Flush(ctx context.Context) error {
 		defer cancel()
 	}
 	err := c.nc.FlushWithContext(ctx)
+	for errors.Is(err, nats.ErrConnectionClosed) && !c.nc.IsClosed() && ctx.Err() == nil {
+		err = c.nc.FlushWithContext(ctx) // the connection broke under the last one
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -20,6 +20,7 @@ import (
 type inbox struct {
 	*inbound
 	foreign jetstream.JetStream
+	member  bus.Bus // of foreign
 }
 
 func newInbox(t *testing.T, h *home, maxBytes int64) inbox {
@@ -28,9 +29,10 @@ func newInbox(t *testing.T, h *home, maxBytes int64) inbox {
 		Prefix: "fika", MaxBytes: maxBytes, Log: func(err error) { t.Log(err) },
 	})
 	must(t, err)
-	js, err := jetstream.New(h.open(t, UserMember).(*conn).nc)
+	member := h.open(t, UserMember)
+	js, err := jetstream.New(member.(*conn).nc)
 	must(t, err)
-	return inbox{in.(*inbound), js}
+	return inbox{in.(*inbound), js, member}
 }
 
 func (in inbox) send(t *testing.T, body string) {
@@ -100,7 +102,7 @@ func TestInboundGoesOnThroughRestart(t *testing.T) {
 			t.Fatalf("got %q, want %d", body, i)
 		}
 		must(t, h.server.Restart(deadline(t)))
-		must(t, in.foreign.Conn().FlushWithContext(deadline(t)))
+		must(t, in.member.Flush(deadline(t)))
 	}
 }
 
