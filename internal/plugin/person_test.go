@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +98,7 @@ func TestTwoCannotAskAtOnce(t *testing.T) {
 			if shown > i {
 				break
 			}
+			runtime.Gosched()
 		}
 		if _, err := io.WriteString(keyboard, "y\n"); err != nil {
 			t.Fatal(err)

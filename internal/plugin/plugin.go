@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,6 +102,13 @@ func prepare(o Options) (*Plugins, error) {
 	}
 	if o.Bin == "" {
 		o.Bin, _ = os.Executable()
+	}
+	if o.Dir != "" {
+		dir, err := filepath.Abs(o.Dir) // plugins run in other folders
+		if err != nil {
+			return nil, fika.Wrap(fika.Storage, "open plugins", err)
+		}
+		o.Dir = dir
 	}
 	o.Timeout = orElse(o.Timeout, time.Minute)
 	o.HookTimeout = orElse(o.HookTimeout, 30*time.Second)

@@ -341,6 +341,17 @@ func TestOpenWithoutAFolder(t *testing.T) {
 	b.quiet()
 }
 
+func TestRelativeFolder(t *testing.T) {
+	b := newBench(t)
+	b.add("p", simple("p", "", "echo here"))
+	t.Chdir(b.home)
+	b.opts.Dir = "plugins"
+	p := b.open()
+	if r, err := p.Call(t.Context(), tool.Call{Name: "p", Workspace: t.TempDir()}); err != nil || r.Text != "here" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
 func TestListTells(t *testing.T) {
 	b := newBench(t)
 	path := b.add("x.sh", simple("x", `,"hooks":["on_end"],"on_failure":"block","env":["TOKEN","TOKEN"]`, ""))
