@@ -15,6 +15,10 @@
 // drawn), so their number is known whatever the terminal thinks about the
 // width of an emoji; printed text wraps as the terminal likes.
 //
+// When the terminal becomes narrower, the rows of the block are counted as the
+// terminal has broken them anew; one that cuts rows off instead may lose a few
+// rows above the block, and rows that left the screen stay in the scrollback.
+//
 // Goroutines, all owned by the Console and joined by Close: one reads the
 // terminal; one owns the line being edited and acts on keys, signals and
 // timers; one calls OnInterrupt. Print, Status and SetPrompt draw in the

@@ -263,13 +263,18 @@ func (a *actor) complete(k action) {
 
 // suspend gives the terminal back and stops the process, as ctrl-z should.
 func (a *actor) suspend() {
+	a.suspended = true
+	a.giveBack()
+	stopSelf()
+}
+
+// giveBack leaves the terminal as others expect it.
+func (a *actor) giveBack() {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	width, _ := a.tty.size()
 	a.screen.update(pasteNo, block{}, width)
-	a.suspended = true
-	_ = a.tty.restore()
-	a.mu.Unlock()
-	stopSelf()
+	_ = a.tty.restore() // it fails only when the terminal is gone
 }
 
 // resume takes the terminal again.
@@ -285,6 +290,6 @@ func (a *actor) resume() {
 
 // abort is ctrl-\: give the terminal back, then end with a stack dump.
 func (a *actor) abort() {
-	_ = a.tty.restore()
+	a.giveBack()
 	quitSelf()
 }

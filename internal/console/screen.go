@@ -15,6 +15,11 @@ const (
 	wrapOn  = "\x1b[?7h"
 	pasteOn = "\x1b[?2004h"
 	pasteNo = "\x1b[?2004l"
+
+	// clear empties everything from the beginning of this row on. It steps off
+	// the first column because some terminals take a clear from the top left
+	// corner as "scroll it all away", and would keep the block for ever.
+	clear = "\x1b[2K\x1b[C\x1b[J\r"
 )
 
 // screen knows what block is on the terminal and replaces it.
@@ -29,7 +34,7 @@ type screen struct {
 // next below it, in one write. width is that of the terminal now, which may
 // not be what it was when the block was drawn.
 func (s *screen) update(text string, next block, width int) {
-	if s.err != nil {
+	if s.err != nil || text == "" && !s.visible && len(next.rows) == 0 {
 		return
 	}
 	var b strings.Builder
@@ -55,7 +60,7 @@ func (s *screen) erase(b *strings.Builder, width int) {
 	if up > 0 {
 		b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
 	}
-	b.WriteString("\x1b[J")
+	b.WriteString(clear)
 	s.visible = false
 }
 

@@ -367,21 +367,28 @@ func TestInterruptAndEnd(t *testing.T) {
 func TestResize(t *testing.T) {
 	term := inTmux(t, "", "")
 	term.sees("ready\nyou>")
+	// A terminal that becomes narrower moves rows from the top of a screen that
+	// is not full into its scrollback, where nobody can erase them.
+	term.order("flood 40")
+	term.sees("flood is over\nyou>")
 	term.text(strings.Repeat("0123456789", 12))
 	for _, width := range []string{"40", "25", "73", "31", "60", "20", "100"} {
 		n, _ := strconv.Atoi(width)
+		var rows []string
+		for rest := strings.Repeat("0123456789", 12); rest != ""; {
+			cut := min(n-6, len(rest))
+			rows, rest = append(rows, rest[:cut]), rest[cut:]
+		}
 		fits := func() bool {
 			screen := strings.TrimRight(term.run("capture-pane", "-p", "-S", "-"), "\n ")
-			block := screen[max(0, strings.LastIndex(screen, "you>")):]
-			return len(strings.Split(block, "\n")) == (120+n-7)/(n-6) &&
-				strings.Join(strings.Fields(block), "") == "you>"+strings.Repeat("0123456789", 12)
+			return strings.HasSuffix(screen, "\nyou> "+strings.Join(rows, "\n     "))
 		}
 		term.run("resize-window", "-x", width, "-y", "20")
 		term.until("the block fits "+width, fits)
 		term.order("print now " + width)
 		term.until("the message is there", func() bool { return strings.Contains(term.all(), "now "+width+"\n") && fits() })
 	}
-	for _, width := range []string{"ready", "now 40", "now 25", "now 73", "now 31", "now 60", "now 20", "now 100"} {
+	for _, width := range []string{"flood is over", "now 40", "now 25", "now 73", "now 31", "now 60", "now 20", "now 100"} {
 		if n := strings.Count(term.all(), width+"\n"); n != 1 {
 			t.Errorf("%q is there %d times:\n%s", width, n, term.all())
 		}

@@ -12,7 +12,7 @@ func TestClean(t *testing.T) {
 		{"ordinary", "plain text\n\tindented", "plain text\n\tindented"},
 		{"scripts", "naïve Привет 日本語 עברית हिन्दी", "naïve Привет 日本語 עברית हिन्दी"},
 		{"emoji", "👩‍👩‍👧 ❤️‍🔥 1️⃣ 🇸🇪 👍🏽", "👩‍👩‍👧 ❤️‍🔥 1️⃣ 🇸🇪 👍🏽"},
-		{"persian joiner", "می‌خواهم", "می‌خواهم"},
+		{"persian joiner", "می\u200cخواهم", "می\u200cخواهم"},
 		{"colour", "\x1b[31mred\x1b[0m", "red"},
 		{"cursor", "a\x1b[2J\x1b[1;1Hb", "ab"},
 		{"private mode", "a\x1b[?1049hb", "ab"},
