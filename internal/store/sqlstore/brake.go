@@ -87,15 +87,15 @@ func (s *Store) StopChat(ctx context.Context, c fika.ConversationID) (store.Drop
 			return err
 		}
 		out.Notifications = int(n)
-		active, err := many(ctx, t, scanTurn, selectTurn+` WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`, c)
+		active, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE conversation = ? AND finished_at = 0 ORDER BY n`, c)
 		if err != nil {
 			return err
 		}
-		for _, r := range active {
-			if err := t.cancel(ctx, r, reasonStopped); err != nil {
+		for _, id := range active {
+			if err := t.cancel(ctx, fika.RequestID(id), reasonStopped); err != nil {
 				return err
 			}
-			out.Requests = append(out.Requests, r.id)
+			out.Requests = append(out.Requests, fika.RequestID(id))
 		}
 		return nil
 	})

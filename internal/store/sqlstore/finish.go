@@ -258,12 +258,12 @@ AND s.state IN ('planned', 'started') ORDER BY s.n`, r.id)
 // cancelChildren cancels what a cancelled request had delegated: nobody waits
 // for it any more.
 func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
-	children, err := many(ctx, t, scanTurn, selectTurn+` WHERE r.parent = ? AND r.parent <> '' AND r.finished_at = 0`, r.id)
+	children, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE parent = ? AND parent <> '' AND finished_at = 0`, r.id)
 	if err != nil {
 		return err
 	}
 	for _, child := range children {
-		if err := t.cancel(ctx, child, reason); err != nil {
+		if err := t.cancel(ctx, fika.RequestID(child), reason); err != nil {
 			return err
 		}
 	}
@@ -271,14 +271,18 @@ func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
 }
 
 // cancel ends a request that nobody works at, and asks a running one to stop.
-func (t *tx) cancel(ctx context.Context, r turn, reason string) error {
+// It reads the row itself: the end of another may have ended this one.
+func (t *tx) cancel(ctx context.Context, id fika.RequestID, reason string) error {
+	r, err := t.turnOf(ctx, id)
 	switch {
+	case err != nil:
+		return err
 	case r.state.Terminal():
 		return nil
 	case r.state == fika.Running:
 		_, err := t.exec(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, r.id)
 		return err
 	}
-	_, err := t.end(ctx, r, ending{state: fika.Cancelled, reason: reason, outcome: fika.Outcome{ErrorKind: fika.Interrupted}})
+	_, err = t.end(ctx, r, ending{state: fika.Cancelled, reason: reason, outcome: fika.Outcome{ErrorKind: fika.Interrupted}})
 	return err
 }

@@ -41,12 +41,12 @@ type probe struct {
 	version       int64
 	application   int64
 	journal       string
-	schemaObjects int64
+	schemaObjects int64 // 1 if there is any table but the migration tool's own
 }
 
 const probeQuery = `SELECT sqlite_version(), (SELECT user_version FROM pragma_user_version),
 (SELECT application_id FROM pragma_application_id), (SELECT journal_mode FROM pragma_journal_mode),
-(SELECT count(*) FROM (SELECT 1 FROM sqlite_master LIMIT 1))`
+(SELECT count(*) FROM (SELECT 1 FROM sqlite_master WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' LIMIT 1))`
 
 func (s *Store) probe(ctx context.Context) (probe, error) {
 	var p probe

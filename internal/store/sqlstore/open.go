@@ -126,7 +126,9 @@ func dsn(path string, pragmas ...string) string {
 // connect opens the writing connection and prepares the reading ones, which
 // open when first used.
 func (s *Store) connect(ctx context.Context) error {
-	pragmas := []string{"busy_timeout(1000)", "synchronous(2)", "foreign_keys(1)"}
+	// SQLite waits in short turns, so that a cancelled caller is heard.
+	busy := fmt.Sprintf("busy_timeout(%d)", min(time.Second, s.opt.BusyWait).Milliseconds())
+	pragmas := []string{busy, "synchronous(2)", "foreign_keys(1)"}
 	if s.opt.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", s.opt.MaxPages))
 	}
@@ -136,7 +138,7 @@ func (s *Store) connect(ctx context.Context) error {
 	}
 	db.SetMaxOpenConns(1)
 	s.w = newWriter(s.d, db)
-	rdb, err := sql.Open("sqlite", dsn(s.opt.Path, "busy_timeout(1000)", "query_only(1)"))
+	rdb, err := sql.Open("sqlite", dsn(s.opt.Path, busy, "query_only(1)"))
 	if err != nil {
 		return err
 	}

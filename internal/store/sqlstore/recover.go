@@ -45,6 +45,11 @@ AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`, l.Agent, l.E
 
 // recover decides about one request that an earlier owner left.
 func (k *claim) recover(ctx context.Context, r turn, out *store.Recovery) error {
+	// The end of one before may have ended this one too.
+	r, err := k.turnOf(ctx, r.id)
+	if err != nil || r.state.Terminal() {
+		return err
+	}
 	started, err := many(ctx, k.tx, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.state = 'started' ORDER BY s.n`, r.id)
 	if err != nil {
 		return err

@@ -15,13 +15,10 @@ func (s *Store) Cancel(ctx context.Context, id fika.RequestID, reason string) (f
 		reason = string(fika.Cancelled)
 	}
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		r, err := t.turnOf(ctx, id)
-		if err != nil {
+		if err := t.cancel(ctx, id, reason); err != nil {
 			return err
 		}
-		if err := t.cancel(ctx, r, reason); err != nil {
-			return err
-		}
+		var err error
 		out, _, err = one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
 		return err
 	})
@@ -100,18 +97,15 @@ func (s *Store) Expire(ctx context.Context) ([]fika.RequestID, error) {
 	var out []fika.RequestID
 	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		out = nil
-		all, err := many(ctx, t, scanTurn, selectTurn+late+` ORDER BY r.deadline`, t.now)
+		all, err := many(ctx, t, scanText, `SELECT r.id FROM requests r`+late+` ORDER BY r.deadline`, t.now)
 		if err != nil {
 			return err
 		}
-		for _, r := range all {
-			if r, err = t.turnOf(ctx, r.id); err != nil { // a parent's end may have ended it
+		for _, id := range all {
+			if err := t.cancel(ctx, fika.RequestID(id), "deadline"); err != nil {
 				return err
 			}
-			if err := t.cancel(ctx, r, "deadline"); err != nil {
-				return err
-			}
-			out = append(out, r.id)
+			out = append(out, fika.RequestID(id))
 		}
 		return nil
 	})

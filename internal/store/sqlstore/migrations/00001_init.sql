@@ -113,7 +113,7 @@ CREATE TABLE notifications (
     created_at   INTEGER NOT NULL,
     UNIQUE (conversation, seq, agent)
 );
-CREATE INDEX notifications_pending ON notifications (agent, conversation, seq) WHERE state = 'pending';
+CREATE INDEX notifications_pending ON notifications (agent, id) WHERE state = 'pending';
 CREATE INDEX notifications_request ON notifications (request) WHERE request <> '';
 CREATE INDEX notifications_dropped ON notifications (conversation) WHERE state = 'dropped';
 
