@@ -41,7 +41,7 @@ type Options struct {
 
 	// OnInterrupt is told of a ctrl-c on an empty line. (On a line with text,
 	// ctrl-c clears the line; ctrl-y brings it back.) A second ctrl-c within
-	// two seconds ends the input whatever OnInterrupt does. It runs in a
+	// two seconds, with no other key between, ends the input whatever OnInterrupt does. It runs in a
 	// goroutine of its own, one call at a time, and may use the console, but
 	// must not call Close. nil: the console says how to leave.
 	OnInterrupt func()

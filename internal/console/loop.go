@@ -56,7 +56,7 @@ type actor struct {
 	*Console
 	keys      decoder
 	interrupt chan<- struct{}
-	last      time.Time // of the ctrl-c before
+	last      time.Time // of the ctrl-c just before; zero: there was none
 	suspended bool
 }
 
@@ -140,6 +140,7 @@ func (a *actor) do(k key, show bool) {
 	}
 	a.menu.clear()
 	a.hint = ""
+	a.last = time.Time{} // a ctrl-c after this is a first one again
 	text := ""
 	switch k.action {
 	case actInsert:
