@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fika"
@@ -67,9 +68,25 @@ func (w *work) framed(m []llm.Message) []llm.Message {
 		m = append([]llm.Message{{Role: llm.User, Text: "(the conversation began earlier)"}}, m...)
 	}
 	if last := m[len(m)-1]; last.Role == llm.Assistant {
-		m = append(m, llm.Message{Role: llm.User, Text: "(go on from where you stopped)"})
+		m = append(m, llm.Message{Role: llm.User, Text: w.reminder(m)})
 	}
 	return m
+}
+
+// reminder is what stands at the end of a window that ends with the agent's
+// own words: in a chat, the newest message that mentioned it and came in while
+// it was answering another; elsewhere, an interrupted turn goes on.
+func (w *work) reminder(m []llm.Message) string {
+	if w.claimed.Request.Kind != fika.NotifyRequest {
+		return "(go on from where you stopped)"
+	}
+	name := "@" + string(w.claimed.Agent.Name)
+	for _, x := range slices.Backward(m) {
+		if x.Role == llm.User && strings.Contains(strings.ToLower(x.Text), name) {
+			return x.Text + "\n(this came while you were answering; answer what is still open)"
+		}
+	}
+	return "(answer what is still open)"
 }
 
 // paired keeps providers from refusing a window: a call without a result gets
