@@ -41,9 +41,10 @@ type Options struct {
 
 	// OnInterrupt is told of a ctrl-c on an empty line. (On a line with text,
 	// ctrl-c clears the line; ctrl-y brings it back.) A second ctrl-c within
-	// two seconds, with no other key between, ends the input whatever OnInterrupt does. It runs in a
-	// goroutine of its own, one call at a time, and may use the console, but
-	// must not call Close. nil: the console says how to leave.
+	// two seconds, with no other key between, ends the input whatever
+	// OnInterrupt does. It runs in a goroutine of its own, one call at a time,
+	// and may use the console, but must not call Close. nil: the console says
+	// how to leave.
 	OnInterrupt func()
 
 	// Echo gives what stays on the screen of a line that was entered; "" is

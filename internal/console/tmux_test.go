@@ -418,6 +418,7 @@ func TestKilledAndPanicked(t *testing.T) {
 	term = inTmux(t, "", "%s; echo status $?; stty -a | grep -c -e '-icanon'; cat")
 	term.sees("ready\nyou>")
 	term.text("half a line")
+	term.sees("you> half a line") // or it is echoed by the terminal that was given back
 	term.order("panic now")
 	term.until("the terminal is as before", func() bool { return strings.HasSuffix(term.screen(), "ready\nstatus 3\n0") })
 }
