@@ -2,7 +2,6 @@ package fika
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -15,28 +14,45 @@ type AgentName string
 // characters) or the generated name of a task or ask conversation.
 type ConversationName string
 
-var (
-	agentPattern        = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-	chatPattern         = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	conversationPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
+const (
+	maxAgentName        = 32
+	maxChatName         = 64
+	maxConversationName = 128
 )
 
-// Reserved names cannot be given to an agent: they mean the person, everybody,
-// and the two voices that are nobody's.
-var reserved = map[string]bool{"user": true, "all": true, "tool": true, "system": true}
+// wellFormed reports whether s is 1 to most of a-z 0-9 _ -, beginning with a
+// letter or a digit.
+func wellFormed(s string, most int) bool {
+	if s == "" || len(s) > most || s[0] == '_' || s[0] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
 
 // Reserved reports whether name (in any case) has a meaning of its own in
 // mentions and transcripts and so cannot name an agent.
-func Reserved(name string) bool { return reserved[strings.ToLower(name)] }
+func Reserved(name string) bool {
+	switch strings.ToLower(name) {
+	case "user", "all", "tool", "system":
+		return true
+	}
+	return false
+}
 
 // ParseAgentName checks a name that came from outside (flag, bus, tool
 // argument, file). Upper case is folded. Error kind: [Invalid].
 func ParseAgentName(s string) (AgentName, error) {
 	n := strings.ToLower(s)
-	if !agentPattern.MatchString(n) {
+	if !wellFormed(n, maxAgentName) {
 		return "", Errorf(Invalid, "agent name", "%s is not a name: use 1 to 32 of a-z 0-9 _ - and begin with a letter or a digit", quoteShort(s))
 	}
-	if reserved[n] {
+	if Reserved(n) {
 		return "", Errorf(Invalid, "agent name", "%q is reserved", n)
 	}
 	return AgentName(n), nil
@@ -46,10 +62,10 @@ func ParseAgentName(s string) (AgentName, error) {
 // [Invalid].
 func ParseChatName(s string) (ConversationName, error) {
 	n := strings.ToLower(s)
-	if !chatPattern.MatchString(n) {
+	if !wellFormed(n, maxChatName) {
 		return "", Errorf(Invalid, "chat name", "%s is not a name: use 1 to 64 of a-z 0-9 _ - and begin with a letter or a digit", quoteShort(s))
 	}
-	if reserved[n] {
+	if Reserved(n) {
 		return "", Errorf(Invalid, "chat name", "%q is reserved", n)
 	}
 	return ConversationName(n), nil
@@ -59,7 +75,7 @@ func ParseChatName(s string) (ConversationName, error) {
 // ones included. Error kind: [Invalid].
 func ParseConversationName(s string) (ConversationName, error) {
 	n := strings.ToLower(s)
-	if !conversationPattern.MatchString(n) {
+	if !wellFormed(n, maxConversationName) {
 		return "", Errorf(Invalid, "conversation name", "%s is not a conversation name", quoteShort(s))
 	}
 	return ConversationName(n), nil
@@ -70,7 +86,7 @@ func ParseConversationName(s string) (ConversationName, error) {
 // the name is the store's to say. Error kind: [Invalid].
 func ParseUsername(s string) (string, error) {
 	n := strings.ToLower(s)
-	if !agentPattern.MatchString(n) || (reserved[n] && n != "user") {
+	if !wellFormed(n, maxAgentName) || (Reserved(n) && n != "user") {
 		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters, digits, _ or -; all, tool and system are taken", quoteShort(s))
 	}
 	return s, nil

@@ -32,6 +32,7 @@ type Owned struct {
 	Created  bool
 
 	lock  *folder.Lock
+	notes []string // for the person, see Notes
 	lease atomic.Pointer[store.Lease]
 	beat  atomic.Pointer[func() store.Beat]
 	lost  atomic.Pointer[func(error)]
@@ -44,6 +45,9 @@ type OwnOptions struct {
 	Wait  time.Duration // for a held lock; 0: not at all
 	Must  bool          // the context has to exist already
 	Flags map[string]string
+	// Plain is for commands that need no model: the settings are those every
+	// context has, so that a context can be mended whatever its files say.
+	Plain bool
 	// Quiet takes no settings from FIKA_MODEL and its like, as for processes
 	// that the hub starts.
 	Quiet bool
@@ -56,7 +60,7 @@ func (a *App) Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := a.Settings(o.Name, o.Flags, o.Quiet)
+	settings, err := a.settingsFor(o)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +118,9 @@ func (own *Owned) take(ctx context.Context, o OwnOptions) error {
 		return err
 	}
 	if err := own.acquire(ctx); err != nil {
+		return err
+	}
+	if err := own.adopt(ctx); err != nil {
 		return err
 	}
 	own.Mirror, err = folder.OpenMirror(ctx, own.lock, asks{store: own.Store, agent: own.Agent.Name})

@@ -54,7 +54,7 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 		return Ran{}, err
 	}
 	defer func() { err = errors.Join(err, own.Close()) }()
-	for _, note := range own.Mirror.Notes() {
+	for _, note := range own.Notes() {
 		o.Warn(note)
 	}
 	shop, err := own.workshop(ctx, workshopOptions{

@@ -107,10 +107,16 @@ func (w *work) stream(ev llm.Event) error {
 }
 
 func (w *work) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
-	return store.ModelCommit{
+	c := store.ModelCommit{
 		Round: w.round, Text: resp.Text, Reasoning: resp.Reasoning, Blob: resp.Blob,
 		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.calls(resp.Calls),
 	}
+	for i, call := range resp.Calls {
+		if call.ID != c.Calls[i].CallID {
+			c.Blob = nil // it names the call otherwise
+		}
+	}
+	return c
 }
 
 // calls names the calls uniquely: providers repeat and omit ids.

@@ -107,16 +107,24 @@ func BenchmarkTurn(b *testing.B) {
 				b.Fatal(err)
 			}
 			fill(b, s, c.ID, n)
+			var begin, read, fin time.Duration
 			for b.Loop() {
+				t0 := time.Now()
 				k, err := s.Begin(b.Context(), l, store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Payload: fika.Payload{Prompt: "what is new?"}})
 				if err != nil {
 					b.Fatal(err)
 				}
+				t1 := time.Now()
 				if _, err := s.Before(b.Context(), c.ID, k.Request.UptoSeq, 50); err != nil {
 					b.Fatal(err)
 				}
+				t2 := time.Now()
 				finish(b, s, k.Fence)
+				begin, read, fin = begin+t1.Sub(t0), read+t2.Sub(t1), fin+time.Since(t2)
 			}
+			b.ReportMetric(float64(begin.Microseconds())/float64(b.N), "begin-us")
+			b.ReportMetric(float64(read.Microseconds())/float64(b.N), "read-us")
+			b.ReportMetric(float64(fin.Microseconds())/float64(b.N), "finish-us")
 		})
 	}
 }

@@ -124,7 +124,7 @@ func TestSwappedFolderDoesNotLeadOut(t *testing.T) {
 			_ = os.Rename(away, dir)
 		}
 	}()
-	for i := range 10_000 {
+	for i := range 4000 {
 		if r := k.do("read", m{"path": "swap/secret"}); strings.Contains(r.Text, secret) {
 			t.Error("the secret was read")
 			break

@@ -11,8 +11,9 @@ import (
 
 // Group is what a process needs to lead a group of its own that [EndGroup] can
 // end, without dying with the thread that starts it: for processes that
-// outlive fika's own.
-func Group() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// outlive fika's own. The group has a session of its own too, and so no
+// terminal: what asks for a password fails at once and does not stop for ever.
+func Group() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // signalGroup signals every process of a group; none left is no error.
 func signalGroup(pgid int, sig syscall.Signal) error {

@@ -2,13 +2,11 @@ package proc
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -18,7 +16,9 @@ import (
 // groupAttr puts a child into its own group and lets it die with the thread
 // that starts it.
 func groupAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	attr := Group()
+	attr.Pdeathsig = syscall.SIGKILL
+	return attr
 }
 
 // waitExit waits until pid has ended and leaves it as a zombie; false when
@@ -64,8 +64,12 @@ func Alive(p fika.Process) bool {
 type stat struct {
 	state byte
 	pgrp  int
+	flags int64
 	start int64
 }
+
+// kernel reports whether it is a thread of the kernel (PF_KTHREAD).
+func (s stat) kernel() bool { return s.flags&0x0020_0000 != 0 }
 
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
 
@@ -94,13 +98,14 @@ func parseStat(raw []byte) (stat, bool) {
 		return stat{}, false
 	}
 	f := bytes.Fields(raw[end+1:])
-	const state, pgrp, start = 3 - 3, 5 - 3, 22 - 3 // proc(5) counts from 1; f begins with field 3
+	const state, pgrp, flags, start = 0, 2, 6, 19 // fields 3, 5, 9 and 22 of proc(5): f begins with the third
 	if len(f) <= start || len(f[state]) != 1 {
 		return stat{}, false
 	}
 	group, err1 := strconv.Atoi(string(f[pgrp]))
 	ticks, err2 := strconv.ParseInt(string(f[start]), 10, 64)
-	return stat{state: f[state][0], pgrp: group, start: ticks}, err1 == nil && err2 == nil
+	bits, err3 := strconv.ParseInt(string(f[flags]), 10, 64)
+	return stat{state: f[state][0], pgrp: group, flags: bits, start: ticks}, err1 == nil && err2 == nil && err3 == nil
 }
 
 // groupLives reports whether a process of group pgid runs; zombies do not.
@@ -127,62 +132,4 @@ func pids() []int {
 		}
 	}
 	return list
-}
-
-// EndMarked kills every process of this user that carries the mark of step in
-// the environment it was started with, wherever it has gone, and waits (up to
-// 2 s) until they are gone. It gives the number of processes it killed. A
-// process that has cleared its environment is not found.
-func EndMarked(step string) int {
-	if step == "" {
-		return 0
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	mark := []byte(Mark + "=" + step)
-	killed := map[int]bool{}
-	pause := time.Millisecond
-	for {
-		// Again until none is left: a killed process may have forked meanwhile.
-		left := 0
-		for _, pid := range pids() {
-			if pid != os.Getpid() && killMarked(pid, mark) {
-				killed[pid] = true
-				left++
-			}
-		}
-		if left == 0 || !sleep(ctx, pause) {
-			return len(killed)
-		}
-		pause = min(2*pause, 50*time.Millisecond)
-	}
-}
-
-// killMarked holds the process by a descriptor between looking and killing, so
-// that a pid used again in between is not hit.
-func killMarked(pid int, mark []byte) bool {
-	var owner unix.Stat_t
-	if unix.Stat("/proc/"+strconv.Itoa(pid), &owner) != nil || int(owner.Uid) != os.Geteuid() {
-		return false
-	}
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return false
-	}
-	defer unix.Close(fd)
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil || !hasEntry(env, mark) {
-		return false
-	}
-	return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
-}
-
-// hasEntry looks for a whole entry of a zero-separated environment.
-func hasEntry(env, entry []byte) bool {
-	for one := range bytes.SplitSeq(env, []byte{0}) {
-		if bytes.Equal(one, entry) {
-			return true
-		}
-	}
-	return false
 }

@@ -11,7 +11,7 @@ import (
 
 // groupAttr puts a child into its own group. There is no parent-death signal
 // here: after a crash of fika, recovery ends the group.
-func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func groupAttr() *syscall.SysProcAttr { return Group() }
 
 // waitExit has no portable form that leaves a zombie: the process is reaped
 // first and its group signalled after it.

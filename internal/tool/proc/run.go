@@ -29,7 +29,7 @@ type Cmd struct {
 	Stdin    io.Reader    // nil: /dev/null
 	Stderr   io.Writer    // nil: together with stdout
 	Limits   tool.Limits  // of the captured output
-	Progress func([]byte) // told output as it comes, each slice its own; may be nil
+	Progress func([]byte) // told output as it comes, in order, each slice its own; may be nil
 	Started  func(fika.Process)
 
 	Grace time.Duration // between TERM and KILL; 0: 2 s
@@ -129,8 +129,8 @@ func (r *running) start() error {
 }
 
 // stdin gives the process its input: a file directly, anything else through a
-// pipe whose write end is returned. A terminal goes through a pipe as well: a
-// process outside the terminal's foreground group would be stopped by reading.
+// pipe whose write end is returned. A terminal goes through a pipe as well: it
+// is not the terminal of the process's own session.
 func (r *running) stdin() (io.WriteCloser, error) {
 	if r.cmd.Stdin == nil {
 		return nil, nil

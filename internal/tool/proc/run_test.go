@@ -3,11 +3,14 @@ package proc_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,7 +21,17 @@ import (
 	"fika/internal/tool/proc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The test binary is also the process that is killed in TestKilledParent.
+func TestMain(m *testing.M) {
+	if script := os.Getenv("PROC_TEST_SCRIPT"); script != "" {
+		c := sh(script)
+		c.Step = os.Getenv("PROC_TEST_STEP")
+		_, err := proc.Run(context.Background(), c)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func sh(script string) proc.Cmd {
 	return proc.Cmd{Path: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
@@ -105,7 +118,7 @@ func TestRunSaysWhatCannotStart(t *testing.T) {
 
 // cancelled runs script until it has printed a line, ends its context and
 // gives what Run gave.
-func cancelled(t *testing.T, c proc.Cmd) (proc.Exit, error, time.Duration) {
+func cancelled(t *testing.T, c proc.Cmd) (e proc.Exit, took time.Duration, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -116,8 +129,8 @@ func cancelled(t *testing.T, c proc.Cmd) (proc.Exit, error, time.Duration) {
 			cancel()
 		}
 	}
-	e, err := proc.Run(ctx, c)
-	return e, err, time.Since(ended)
+	e, err = proc.Run(ctx, c)
+	return e, time.Since(ended), err
 }
 
 func TestCancelEndsEverything(t *testing.T) {
@@ -137,7 +150,7 @@ func TestCancelEndsEverything(t *testing.T) {
 			cmd := sh(c.script)
 			cmd.Step = strings.ReplaceAll(t.Name(), " ", "_") + "/1"
 			cmd.Grace = 300 * time.Millisecond
-			e, err, took := cancelled(t, cmd)
+			e, took, err := cancelled(t, cmd)
 			if !fika.IsKind(err, fika.Interrupted) || e.Output.Text != "ready\n" {
 				t.Errorf("got %+v, %v", e, err)
 			}
@@ -169,17 +182,58 @@ func TestEscapedChildDoesNotHoldTheCall(t *testing.T) {
 	}
 }
 
+// A tool's process dies with fika, even by kill -9; what it had started is
+// found by its mark.
+func TestKilledParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no parent-death signal")
+	}
+	dir, step := t.TempDir(), t.Name()+"/1"
+	for _, name := range []string{"tool", "child"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PROC_TEST_STEP="+step,
+		"PROC_TEST_SCRIPT=cd "+dir+"; sleep 300 > child & exec sleep 300 > tool")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Opening waits for the writer; reading ends when the writer has died.
+	died := map[string]*os.File{}
+	for _, name := range []string{"child", "tool"} {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		died[name] = f
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if _, err := io.ReadAll(died["tool"]); err != nil {
+		t.Error(err)
+	}
+	if n := proc.EndMarked(step); n != 1 {
+		t.Errorf("ended %d, want the child alone", n)
+	}
+	if _, err := io.ReadAll(died["child"]); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHugeOutputUsesLittleMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 2 GB through a pipe")
+		t.Skip("writes 500 MB through a pipe")
 	}
-	c := sh("yes | head -c 2000000000")
+	c := sh("yes | head -c 500000000")
 	c.Limits = tool.Limits{SpoolDir: t.TempDir(), SpoolMax: 1 << 20}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	e, err := proc.Run(t.Context(), c)
 	runtime.ReadMemStats(&after)
-	if err != nil || e.Output.Total != 2_000_000_000 || len(e.Output.Text) > 33<<10 {
+	if err != nil || e.Output.Total != 500_000_000 || len(e.Output.Text) > 33<<10 {
 		t.Errorf("got %d bytes, text of %d, %v", e.Output.Total, len(e.Output.Text), err)
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {

@@ -81,7 +81,7 @@ func harmless(name string) bool {
 		return false
 	}
 	if strings.HasPrefix(name, "FIKA_") {
-		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "URL"} {
+		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "URL"} {
 			if strings.Contains(name, word) {
 				return false
 			}

@@ -1,0 +1,45 @@
+package fika_test
+
+import (
+	"strings"
+	"testing"
+
+	"fika"
+)
+
+func TestParseAgentName(t *testing.T) {
+	for in, want := range map[string]string{
+		"arya": "arya", "Arya": "arya", "a": "a", "0x": "0x", "a_b-c": "a_b-c", strings.Repeat("a", 32): strings.Repeat("a", 32),
+		"": "", "../x": "", "a.b": "", "*": "", ">": "", "-a": "", "_a": "", "a b": "", "user": "", "All": "", "system": "", "tool": "",
+		strings.Repeat("a", 33): "", "é": "", "a\x00": "", "a/": "", "a\n": "",
+	} {
+		got, err := fika.ParseAgentName(in)
+		if (err == nil) != (want != "") || string(got) != want {
+			t.Errorf("ParseAgentName(%q) = %q, %v; want %q", in, got, err, want)
+		}
+		if err != nil && fika.KindOf(err) != fika.Invalid {
+			t.Errorf("ParseAgentName(%q): kind %s", in, fika.KindOf(err))
+		}
+	}
+	if _, err := fika.ParseChatName(strings.Repeat("a", 300)); err == nil || len(err.Error()) > 400 {
+		t.Errorf("a name of 300 characters: %v", err)
+	}
+	if _, err := fika.ParseUsername("User"); err != nil {
+		t.Errorf("user is a username: %v", err)
+	}
+}
+
+func FuzzParseNames(f *testing.F) {
+	for _, s := range []string{"arya", "../x", "a.b", "*", strings.Repeat("x", 300), "É"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		n, err := fika.ParseAgentName(s)
+		if err != nil {
+			return
+		}
+		if strings.ContainsAny(string(n), "./\\*> \t\n\x00") || len(n) > 32 || strings.ToLower(string(n)) != string(n) {
+			t.Fatalf("%q became %q", s, n)
+		}
+	})
+}
