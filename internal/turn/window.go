@@ -58,7 +58,7 @@ func (w *work) budget() int64 {
 // entries it saw but left out.
 func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
 	conv := w.claimed.Conversation.ID
-	if w.claimed.Conversation.Kind == fika.Task && len(w.claimed.Request.Payload.History) == 0 {
+	if p := w.claimed.Request.Payload; w.claimed.Conversation.Kind == fika.Task && len(p.History) == 0 && !p.Continue {
 		return nil, 0, nil
 	}
 	upto := w.claimed.Request.UptoSeq
