@@ -120,17 +120,31 @@ func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
 	t.tell(Event{Kind: Started, Model: e.cfg.ModelID})
 	res, err := t.run(ctx)
 	if err != nil {
-		var end *ending
-		if !errors.As(err, &end) {
+		end, over := outcomeOf(err)
+		if !over {
 			return res, err
 		}
-		res, err = t.finish(ctx, end)
-		if err != nil {
+		if res, err = t.finish(ctx, end); err != nil {
 			return res, err
 		}
 	}
 	t.tell(Event{Kind: Ended, Outcome: &res})
 	return res, nil
+}
+
+// outcomeOf says how a turn that cannot go on ends. It is not over when the
+// right to write is gone, or when the store takes nothing: then the next owner
+// finds the request as it was. Anything else is an outcome, so that no request
+// stays running with nobody at work.
+func outcomeOf(err error) (*ending, bool) {
+	var end *ending
+	switch {
+	case errors.As(err, &end):
+		return end, true
+	case fika.IsKind(err, fika.Lost, fika.Storage):
+		return nil, false
+	}
+	return failed(err), true
 }
 
 // work is one request being worked.
@@ -182,8 +196,8 @@ func (w *work) run(ctx context.Context) (Result, error) {
 	if err := w.load(ctx); err != nil {
 		return Result{}, err
 	}
-	if err := w.begin(ctx); err != nil {
-		return Result{}, err
+	if res, err := w.begin(ctx); err != nil || res != nil {
+		return deref(res), err
 	}
 	for {
 		if res, err := w.runTools(ctx); err != nil || res != nil {
@@ -196,11 +210,8 @@ func (w *work) run(ctx context.Context) (Result, error) {
 			return Result{}, &ending{state: fika.RequestFailed, kind: fika.Limit,
 				reason: fmt.Sprintf("%d model calls without a final answer; the limit is max_rounds", w.round)}
 		}
-		if err := w.askModel(ctx); err != nil {
-			if res, handed := w.handBackOnStop(ctx, err); handed {
-				return deref(res), nil
-			}
-			return Result{}, err
+		if res, err := w.askModel(ctx); err != nil || res != nil {
+			return deref(res), err
 		}
 	}
 }
@@ -223,7 +234,7 @@ func (w *work) heed(ctx context.Context) (*Result, error) {
 	default:
 	}
 	var sig store.Signal
-	err := w.persist(ctx, func(ctx context.Context) (err error) {
+	err := w.read(ctx, func(ctx context.Context) (err error) {
 		sig, err = w.cfg.Store.Signal(ctx, w.fence)
 		return err
 	})
@@ -258,19 +269,20 @@ func (w *work) interrupted(ctx context.Context) (*Result, error) {
 	}
 	reason := "cancelled"
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		reason = "its deadline has passed"
+		return nil, &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
 	} else if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		reason = cause.Error()
 	}
 	return nil, &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: reason}
 }
 
-func (w *work) handBackOnStop(ctx context.Context, err error) (*Result, bool) {
-	if ctx.Err() == nil || !errors.Is(context.Cause(ctx), ErrStop) || fika.KindOf(err) == fika.Lost {
-		return nil, false
+// gaveUp decides what an error of a step means that has not reached the store:
+// after a stop or a cancel it is that, else it ends the turn.
+func (w *work) gaveUp(ctx context.Context, err error) (*Result, error) {
+	if ctx.Err() != nil {
+		return w.interrupted(ctx)
 	}
-	res, err := w.handBack(ctx, "the process is stopping")
-	return res, err == nil
+	return nil, failed(err)
 }
 
 func (w *work) handBack(ctx context.Context, reason string) (*Result, error) {

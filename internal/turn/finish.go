@@ -33,7 +33,7 @@ func (w *work) finish(ctx context.Context, end *ending) (Result, error) {
 	})
 	res := Result{State: end.state, Reason: end.reason, Kind: end.kind, Outcome: f.Outcome}
 	if err != nil {
-		res.Unsaved = true
+		res.Unsaved = end.final != nil
 		return res, err
 	}
 	res.Entries, res.Notified, res.Limited = done.Entries, done.Notified, done.Limited

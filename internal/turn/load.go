@@ -17,11 +17,14 @@ func (w *work) load(ctx context.Context) error {
 		}
 		return nil
 	}
-	steps, err := w.cfg.Store.Steps(ctx, w.fence.Request)
-	if err != nil {
+	var steps []fika.Step
+	err := w.read(ctx, func(ctx context.Context) (err error) {
+		if steps, err = w.cfg.Store.Steps(ctx, w.fence.Request); err == nil {
+			w.own, err = w.cfg.Store.OfRequest(ctx, w.fence.Request)
+		}
 		return err
-	}
-	if w.own, err = w.cfg.Store.OfRequest(ctx, w.fence.Request); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	for _, s := range steps {
@@ -32,6 +35,9 @@ func (w *work) load(ctx context.Context) error {
 		case fika.ToolStep:
 			if s.State == fika.StepPlanned || s.State == fika.StepStarted {
 				w.queue = append(w.queue, s)
+			}
+			if s.ArgsHash == cutOff {
+				w.cut = s.N
 			}
 		}
 	}
@@ -47,13 +53,13 @@ func (w *work) load(ctx context.Context) error {
 }
 
 // begin builds the system prompt and lets hooks see the prompt.
-func (w *work) begin(ctx context.Context) error {
+func (w *work) begin(ctx context.Context) (*Result, error) {
 	if p := w.claimed.Prompt; p != nil && w.claimed.Request.Origin != fika.Foreground {
 		out, err := w.cfg.Hooks.Fire(ctx, hook.PreMessage, hook.Payload{
 			"prompt": p.Content, "context_name": w.cfg.Call.Context, "summary": "",
 		})
 		if err != nil {
-			return failed(err)
+			return w.gaveUp(ctx, err)
 		}
 		if s, ok := out["prompt"].(string); ok && s != p.Content {
 			w.prompt = s
@@ -61,8 +67,8 @@ func (w *work) begin(ctx context.Context) error {
 	}
 	system, err := w.cfg.Prompt.System(ctx, w.claimed)
 	if err != nil {
-		return failed(err)
+		return w.gaveUp(ctx, err)
 	}
 	w.system = system
-	return nil
+	return nil, nil
 }

@@ -16,32 +16,37 @@ import (
 const (
 	maxEmpty     = 3 // empty replies in a row before the turn fails
 	maxAllErrors = 6 // rounds in a row in which no tool call worked
+
+	// cutOff stands for the hash of arguments that the provider cut off, so
+	// that an owner after a crash does not run them either.
+	cutOff = "cut off"
 )
 
 // askModel makes one model call and commits what came of it: tool calls are
 // planned, a final text ends the turn.
-func (w *work) askModel(ctx context.Context) error {
+func (w *work) askModel(ctx context.Context) (*Result, error) {
 	entries, err := w.window(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if again, err := w.compact(ctx, entries); err != nil {
-		return err
+		return nil, err
 	} else if again {
 		if entries, err = w.window(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	w.round++
 	started := w.cfg.Now()
 	resp, err := w.cfg.Model.Generate(ctx, w.request(entries), w.stream)
 	if err != nil {
-		if ctx.Err() != nil {
-			_, err := w.interrupted(ctx)
-			return orStop(err, ctx)
-		}
-		return failed(err)
+		return w.gaveUp(ctx, err)
 	}
+	return nil, w.heard(ctx, resp, started)
+}
+
+// heard decides what an answer of the model is.
+func (w *work) heard(ctx context.Context, resp llm.Response, started time.Time) error {
 	w.lastIn = resp.Usage.Input + resp.Usage.Output
 	w.usage = w.usage.Add(resp.Usage)
 	commit := w.modelCommit(resp, started)
@@ -63,15 +68,6 @@ func (w *work) askModel(ctx context.Context) error {
 	}
 	w.tell(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
 	return nil
-}
-
-// orStop lets a stop through as the context's own error, so that the caller
-// hands the request back instead of ending it.
-func orStop(err error, ctx context.Context) error {
-	if err != nil {
-		return err
-	}
-	return context.Cause(ctx)
 }
 
 func (w *work) request(entries []fika.Entry) llm.Request {
@@ -150,6 +146,9 @@ func orUnsafe(e fika.Effect) fika.Effect {
 // provider cut off is answered with an error instead of being run.
 func (w *work) plan(ctx context.Context, commit store.ModelCommit, truncated bool) error {
 	w.empty = 0
+	if truncated {
+		commit.Calls[len(commit.Calls)-1].ArgsHash = cutOff
+	}
 	var planned store.Planned
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
 		planned, err = w.cfg.Store.CommitModel(ctx, w.fence, commit)

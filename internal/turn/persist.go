@@ -17,6 +17,23 @@ const (
 // answer or the trace of an effect: for Config.Grace, or for ever. An ended
 // ctx does not stop a write: what happened must be recorded.
 func (w *work) persist(ctx context.Context, write func(context.Context) error) error {
+	return w.insist(ctx, write, func() bool { return false })
+}
+
+// read is persist for what has no effect: it gives up as well when the turn is
+// to end, since nothing is lost by that.
+func (w *work) read(ctx context.Context, read func(context.Context) error) error {
+	return w.insist(ctx, read, func() bool {
+		select {
+		case <-w.cfg.Stop:
+			return true
+		default:
+			return ctx.Err() != nil
+		}
+	})
+}
+
+func (w *work) insist(ctx context.Context, write func(context.Context) error, enough func() bool) error {
 	safe := context.WithoutCancel(ctx)
 	var deadline time.Time
 	if w.cfg.Grace > 0 {
@@ -27,7 +44,7 @@ func (w *work) persist(ctx context.Context, write func(context.Context) error) e
 		if !fika.IsKind(err, fika.Storage) {
 			return err
 		}
-		if !deadline.IsZero() && w.cfg.Now().After(deadline) {
+		if enough() || !deadline.IsZero() && w.cfg.Now().After(deadline) {
 			return err
 		}
 		w.tell(Event{Kind: StorageBusy, Text: err.Error()})

@@ -84,16 +84,18 @@ func (w *work) start(ctx context.Context, j *job) (*Result, error) {
 		j.result = &tool.Result{IsError: true, Text: "not run: the provider cut the arguments off at its output limit; send the call again, shorter"}
 		return nil, nil
 	}
+	if j.step.State == fika.StepStarted && orUnsafe(j.step.Effect) == fika.Unsafe {
+		j.result = &tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"}
+		return nil, nil
+	}
 	if j.result = w.check(j); j.result != nil {
 		return nil, nil
 	}
-	pre := w.hash(ctx, j)
-	if j.step.State == fika.StepStarted {
-		if j.result = afterCrash(j.step, pre); j.result != nil {
-			return nil, nil
-		}
-	}
 	if j.result = w.preTool(ctx, j); j.result != nil {
+		return nil, nil
+	}
+	pre := w.hash(ctx, j) // of what the hooks left of the call
+	if j.result = afterCrash(j.step, pre); j.result != nil {
 		return nil, nil
 	}
 	var sig store.Signal
@@ -125,20 +127,14 @@ func (w *work) check(j *job) *tool.Result {
 	return nil
 }
 
-// afterCrash decides what becomes of a step that had begun when its owner
-// died; nil means: run it again.
+// afterCrash decides what becomes of a call that had begun when its owner died
+// and that may be repeated; nil means: run it (again).
 func afterCrash(s fika.Step, now string) *tool.Result {
-	switch {
-	case s.Effect == fika.Pure || s.Effect == fika.Idempotent:
+	if s.State != fika.StepStarted || s.Effect != fika.Verifiable || s.PreHash != "" && s.PreHash == now {
 		return nil
-	case s.Effect == fika.Verifiable && s.PreHash != "" && s.PreHash == now:
-		return nil
-	case s.Effect == fika.Verifiable:
-		return &tool.Result{IsError: true, Unknown: true,
-			Text: "interrupted: the target has changed since the call began, so it has probably happened; check before doing it again"}
 	}
 	return &tool.Result{IsError: true, Unknown: true,
-		Text: "interrupted: it may or may not have run; check what it did before doing it again"}
+		Text: "interrupted: the target has changed since the call began, so it has probably happened; check before doing it again"}
 }
 
 // toolCall is what the tool will be given.

@@ -62,14 +62,22 @@ func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, 
 		return nil, 0, nil
 	}
 	upto := w.claimed.Request.UptoSeq
-	cut, err := w.cfg.Store.LastCompaction(ctx, conv, upto)
+	var cut *fika.Entry
+	err := w.read(ctx, func(ctx context.Context) (err error) {
+		cut, err = w.cfg.Store.LastCompaction(ctx, conv, upto)
+		return err
+	})
 	if err != nil {
 		return nil, 0, err
 	}
 	var seen []fika.Entry // newest first
 	var cost int64
 	for size := firstPage; upto > 0; size = laterPage {
-		page, err := w.cfg.Store.Before(ctx, conv, upto, size)
+		var page []fika.Entry
+		err := w.read(ctx, func(ctx context.Context) (err error) {
+			page, err = w.cfg.Store.Before(ctx, conv, upto, size)
+			return err
+		})
 		if err != nil {
 			return nil, 0, err
 		}
@@ -153,7 +161,11 @@ func (w *work) whole(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry
 		if t := g[0].Type; t != fika.ToolCall && t != fika.ToolResult {
 			continue
 		}
-		all, err := w.cfg.Store.OfRequest(ctx, g[0].Request)
+		var all []fika.Entry
+		err := w.read(ctx, func(ctx context.Context) (err error) {
+			all, err = w.cfg.Store.OfRequest(ctx, g[0].Request)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
