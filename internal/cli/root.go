@@ -45,7 +45,7 @@ run many words, are).
 // commands are all nouns and verbs below the root.
 func commands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		newRun(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newConfig(e), newVersion(e),
+		newDemo(e), newRun(e), newContext(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newConfig(e), newVersion(e),
 	}
 }
 
