@@ -53,7 +53,7 @@ func (w *workshop) config(s config.Settings, m llm.Model, stop <-chan struct{}, 
 	return turn.Config{
 		Store: own.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
 		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(), Limits: Limits(s.Chat),
-		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent,
+		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: w.workspace, Username: s.Username, Stdin: w.stdin,
 		},

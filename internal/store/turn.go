@@ -21,7 +21,7 @@ type Fence struct {
 type Signal struct {
 	Cancel   bool
 	Reason   string
-	Paused   bool // the conversation, or everything
+	Paused   bool // the conversation, or everything; never for a foreground request
 	Deadline bool // the request's deadline has passed
 }
 
@@ -94,7 +94,7 @@ type Turns interface {
 	CommitModel(context.Context, Fence, ModelCommit) (Planned, error)
 	// BeginTool marks a planned (or repeatable started) step started, before
 	// anything runs, and reads the signal in the same transaction. When the
-	// signal says cancel or pause, the step stays planned.
+	// signal says anything, the step stays planned.
 	BeginTool(ctx context.Context, f Fence, n int, preHash string) (Signal, error)
 	// RecordProcess stores the process a started step runs in.
 	RecordProcess(ctx context.Context, f Fence, n int, p fika.Process) error

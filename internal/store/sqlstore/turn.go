@@ -88,7 +88,8 @@ func lostFence(op string, f store.Fence) error {
 // signal is what the row of a turn says to its owner.
 func (r turn) signal(now int64, allPaused bool) store.Signal {
 	sig := store.Signal{
-		Cancel: r.cancelAt > 0, Paused: r.conv.Paused || allPaused, Deadline: r.deadline > 0 && r.deadline <= now,
+		Cancel: r.cancelAt > 0, Deadline: r.deadline > 0 && r.deadline <= now,
+		Paused: (r.conv.Paused || allPaused) && r.origin != fika.Foreground, // a person at a terminal is not held
 	}
 	if sig.Cancel {
 		sig.Reason = r.reason
@@ -174,6 +175,8 @@ func (s *Store) CommitModel(ctx context.Context, f store.Fence, m store.ModelCom
 				return err
 			}
 			out.Entries = append(out.Entries, said)
+		} else {
+			said.ID = fika.EntryID(t.s.opt.NewID()) // the first call's, which stands for the step
 		}
 		n++
 		if err := t.modelStep(ctx, r, n, m, said.ID); err != nil {
@@ -181,7 +184,12 @@ func (s *Store) CommitModel(ctx context.Context, f store.Fence, m store.ModelCom
 		}
 		for _, call := range m.Calls {
 			n++
-			e, st, err := t.plan(ctx, r, n, m.Round, call)
+			first := fika.Entry{}
+			if len(out.Entries) == 0 {
+				first = r.said(m, "")
+				first.ID = said.ID
+			}
+			e, st, err := t.plan(ctx, r, n, m.Round, call, first)
 			if err != nil {
 				return err
 			}
@@ -215,9 +223,11 @@ func (t *tx) modelStep(ctx context.Context, r turn, n int, m store.ModelCommit, 
 	return t.spend(ctx, r, n, m.Model, m.Usage)
 }
 
-// plan stores one tool call the model asked for.
-func (t *tx) plan(ctx context.Context, r turn, n, round int, call store.PlannedCall) (fika.Entry, fika.Step, error) {
+// plan stores one tool call the model asked for. The first entry of a model
+// step without text has its id and usage from first.
+func (t *tx) plan(ctx context.Context, r turn, n, round int, call store.PlannedCall, first fika.Entry) (fika.Entry, fika.Step, error) {
 	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
+	e.ID, e.Meta.Usage = first.ID, first.Meta.Usage
 	e.Meta.ToolCallID = call.CallID
 	if err := t.append(ctx, &e); err != nil {
 		return e, fika.Step{}, err
@@ -250,7 +260,7 @@ func (s *Store) BeginTool(ctx context.Context, f store.Fence, n int, preHash str
 		if err != nil {
 			return err
 		}
-		if sig = r.signal(t.now, all); sig.Cancel || sig.Paused {
+		if sig = r.signal(t.now, all); sig != (store.Signal{}) {
 			t.discard = true
 			return nil
 		}

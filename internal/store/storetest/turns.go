@@ -49,8 +49,26 @@ var turnTests = map[string]func(*world){
 			must(w.BeginTool(w.ctx, c.Fence, s.N, ""))(w)
 		}
 	},
-	"cancel and pause keep a step from starting": func(w *world) {
+	"a person at a terminal is not held": func(w *world) {
 		c := w.begin(w.lease("coder"), "x")
+		n := w.plan(c, 1, fika.Pure)[0].N
+		must(w.SetPaused(w.ctx, c.Conversation.ID, true))(w)
+		equal(w, "paused", must(w.BeginTool(w.ctx, c.Fence, n, ""))(w).Paused, false)
+		equal(w, "state", must(w.Steps(w.ctx, c.Request.ID))(w)[1].State, fika.StepStarted)
+	},
+	"a model step without text is its first call": func(w *world) {
+		c := w.begin(w.lease("coder"), "x")
+		u := fika.Usage{Input: 3, Output: 1}
+		p := must(w.CommitModel(w.ctx, c.Fence, store.ModelCommit{Round: 1, Usage: u, Calls: []store.PlannedCall{{CallID: "a", Tool: "read"}, {CallID: "b", Tool: "read"}}}))(w)
+		equal(w, "entries", len(p.Entries), 2)
+		equal(w, "usage", *p.Entries[0].Meta.Usage, u)
+		equal(w, "second usage", p.Entries[1].Meta.Usage, nil)
+		equal(w, "step", must(w.Steps(w.ctx, c.Request.ID))(w)[0].Entry, p.Entries[0].ID)
+	},
+	"cancel and pause keep a step from starting": func(w *world) {
+		l := w.lease("coder")
+		w.accept(fika.AskRequest, l.Agent, "x")
+		c := w.claim(l)
 		n := w.plan(c, 1, fika.Pure)[0].N
 		must(w.SetPaused(w.ctx, c.Conversation.ID, true))(w)
 		equal(w, "paused", must(w.BeginTool(w.ctx, c.Fence, n, ""))(w).Paused, true)
