@@ -156,6 +156,7 @@ type work struct {
 	round  int                    // model calls so far
 	system string                 // assembled once per turn
 	prompt string                 // what a pre_message hook made of the prompt; empty: as stored
+	names  map[string]bool        // what this agent is called in the window
 	own    []fika.Entry           // the request's entries, in order
 	blobs  map[fika.EntryID]blobs // raw provider messages of this turn's model steps
 	queue  []fika.Step            // tool steps without a result

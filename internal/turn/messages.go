@@ -13,6 +13,7 @@ import (
 // entries are the assistant's; everybody else speaks as user, by name where
 // the name tells something.
 func (w *work) messages(entries []fika.Entry) []llm.Message {
+	w.names = w.ownNames(entries)
 	var out []llm.Message
 	open := false // the last message is an assistant's that may take calls
 	for _, e := range entries {
@@ -36,9 +37,28 @@ func (w *work) messages(entries []fika.Entry) []llm.Message {
 	return w.framed(paired(out))
 }
 
+// mine reports whether an entry is what this agent said, whatever it was
+// called then: it may have been renamed, or its entries come from elsewhere.
 func (w *work) mine(e fika.Entry) bool {
-	return e.Meta.Writer == fika.ByAgent && e.Meta.WriterName == string(w.claimed.Agent.Name) ||
-		e.Meta.Writer == "" && e.From == string(w.claimed.Agent.Name)
+	if e.Meta.Writer == fika.ByAgent {
+		return w.names[e.Meta.WriterName]
+	}
+	return e.Meta.Writer == "" && (w.names[e.From] || w.claimed.Conversation.Kind != fika.Chat && e.To == "user")
+}
+
+// ownNames are the names this agent goes by in a window: its own, and in
+// conversations of its own those by which people called it.
+func (w *work) ownNames(entries []fika.Entry) map[string]bool {
+	names := map[string]bool{string(w.claimed.Agent.Name): true}
+	if w.claimed.Conversation.Kind == fika.Chat {
+		return names
+	}
+	for _, e := range entries {
+		if e.Type == fika.Message && e.Meta.Writer == fika.ByHuman {
+			names[e.To] = true
+		}
+	}
+	return names
 }
 
 // said is a message entry as the model sees it.

@@ -131,6 +131,12 @@ func (w *work) visible(e fika.Entry, cut *fika.Entry) bool {
 	switch e.Type {
 	case fika.Message:
 		return true
+	case fika.ToolCall, fika.ToolResult:
+		if w.claimed.Conversation.Kind != fika.Chat {
+			return true // its own, whatever it was called then
+		}
+	}
+	switch e.Type {
 	case fika.ToolCall:
 		return e.From == string(w.claimed.Agent.Name)
 	case fika.ToolResult:
@@ -170,7 +176,9 @@ func (w *work) whole(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry
 			return nil, err
 		}
 		if len(all) > len(g) {
-			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool { return e.Type == fika.Notice || e.Type == fika.Compaction })
+			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool {
+				return e.Type == fika.Notice || e.Type == fika.Compaction || e.Conversation != g[0].Conversation
+			})
 		}
 	}
 	return groups, nil

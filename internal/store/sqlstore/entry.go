@@ -132,7 +132,7 @@ ORDER BY e.seq DESC LIMIT 1`, c, upto)
 		case undone[e.Seq]: // taken back, and so is what it took back
 		case e.Meta.Undo > 0:
 			undone[e.Meta.Undo] = true
-		default:
+		case e.Meta.UpTo > 0: // one that another program wrote cuts nothing
 			return &e, nil
 		}
 		upto = e.Seq - 1
