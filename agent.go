@@ -31,7 +31,14 @@ const (
 	DesiredNone    Desired = ""        // nobody said: config decides
 	DesiredRunning Desired = "running" // keep it running
 	DesiredStopped Desired = "stopped" // leave it stopped, even if work waits
+	DesiredFinish  Desired = "finish"  // stopped, once its current requests have ended
+	DesiredNow     Desired = "now"     // stopped, without finishing the current step
 )
+
+// Stopped reports whether a person wants the agent stopped, in whatever way.
+func (d Desired) Stopped() bool {
+	return d == DesiredStopped || d == DesiredFinish || d == DesiredNow
+}
 
 // Agent is a named worker. It exists when it has a row; its prompt, settings
 // and files live in its context folder.

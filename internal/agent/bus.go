@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
+	"time"
 
 	"fika"
 	"fika/internal/bus"
@@ -15,6 +17,12 @@ import (
 type Announcements interface {
 	Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]store.RequestInfo, error)
 	MarkAnnounced(context.Context, fika.RequestID) error
+}
+
+// Wishes is what a person wants of this process.
+type Wishes interface {
+	Agent(context.Context, fika.AgentName) (fika.Agent, error)
+	SetDesired(context.Context, fika.AgentID, fika.Desired) error
 }
 
 // Conversations moves the pointer to the active ask conversation.
@@ -69,9 +77,20 @@ func (p *Process) subscribe() (func(), error) {
 		subs = append(subs, s)
 	}
 	watch := p.opts.Bus.Watch(func(s bus.State, err error) {
-		p.post(func() { p.opts.Display.Bus(s, err) })
+		p.post(func() { p.busChanged(s, err) })
 	})
 	return func() { closeAll(); _ = watch.Close() }, nil
+}
+
+// busChanged tells of the connection. What ended while it was away is
+// announced when it is back; the heartbeat says that this process is there.
+func (p *Process) busChanged(s bus.State, err error) {
+	p.opts.Display.Bus(s, err)
+	p.connected = s == bus.Connected
+	if p.connected && p.ready {
+		p.heartbeat()
+		p.announcePending(context.Background())
+	}
 }
 
 // control obeys a control message. The wish is a committed column already, or
@@ -93,6 +112,13 @@ func (p *Process) obey(c message.Control) error {
 	ctx := context.Background()
 	switch c.Action {
 	case "shutdown":
+		want, ok := map[string]fika.Desired{"": fika.DesiredStopped, "finish": fika.DesiredFinish, "now": fika.DesiredNow}[c.Mode]
+		if !ok {
+			return fika.Errorf(fika.Invalid, "control", "unknown mode %.40q; known are finish and now", c.Mode)
+		}
+		if err := p.opts.Store.SetDesired(ctx, p.opts.Agent.ID, want); err != nil {
+			return err
+		}
 		p.Shutdown(c.Mode)
 		return nil
 	case "cancel":
@@ -125,27 +151,61 @@ func (p *Process) obey(c message.Control) error {
 
 // announcePending publishes the outcomes that nobody has published yet.
 func (p *Process) announcePending(ctx context.Context) {
-	Announce(ctx, p.opts.Store, p.opts.Bus, p.opts.Subjects, p.opts.Agent.ID)
+	if p.connected {
+		Announce(ctx, p.opts.Store, p.opts.Bus, p.opts.Subjects, p.opts.Agent.ID, nil)
+	}
 }
+
+// flushTimeout bounds how long the owner goroutine waits for the server; what
+// was not confirmed is announced again.
+const flushTimeout = 2 * time.Second
 
 // Announce publishes the unpublished outcomes of an agent (of all agents when
 // id is empty) and notes each once the server has it. While the bus is away
-// nothing is noted, so that they are announced later.
-func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID) {
+// nothing is noted, so that they are announced later; callers do not call it
+// then. leave, if not nil, says which outcomes are somebody else's to announce.
+func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID, leave func(store.RequestInfo) bool) {
 	list, err := s.Unannounced(ctx, id, 100)
 	if err != nil || len(list) == 0 {
 		return
 	}
+	var sent []fika.RequestID
 	for _, r := range list {
-		data, err := json.Marshal(message.ResponseOf(r.Request, r.AgentName, r.ConversationName))
-		if err != nil || b.Publish(subjects.Response(r.AgentName), data) != nil {
-			return
+		if leave != nil && leave(r) {
+			continue
 		}
+		if b.Publish(subjects.Response(r.AgentName), Response(r, b.MaxPayload())) != nil {
+			break
+		}
+		sent = append(sent, r.ID)
 	}
-	if b.Flush(ctx) != nil {
+	if len(sent) == 0 {
 		return
 	}
-	for _, r := range list {
-		_ = s.MarkAnnounced(ctx, r.ID)
+	flushing, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	if b.Flush(flushing) != nil {
+		return
 	}
+	for _, id := range sent {
+		_ = s.MarkAnnounced(ctx, id)
+	}
+}
+
+// Response is the body that announces an outcome. One that would be larger
+// than limit bytes carries the beginning of the answer and says where the
+// whole is.
+func Response(r store.RequestInfo, limit int) []byte {
+	body := message.ResponseOf(r.Request, r.AgentName, r.ConversationName)
+	data, err := json.Marshal(body)
+	if err != nil || len(data) <= limit {
+		return data // marshalling plain values does not fail
+	}
+	body.Result.ToolCalls = []fika.ToolUsed{}
+	body.Error = clip(body.Error)
+	note := "\n… (shortened; the whole answer: fika request show " + string(r.ID) + ")"
+	room := limit / 8 // a character may take six bytes in JSON
+	body.Result.Content = strings.ToValidUTF8(body.Result.Content[:min(room, len(body.Result.Content))], "") + note
+	data, _ = json.Marshal(body)
+	return data
 }

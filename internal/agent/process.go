@@ -21,6 +21,7 @@ type Store interface {
 	Signal(context.Context, store.Fence) (store.Signal, error)
 	Announcements
 	Conversations
+	Wishes
 }
 
 // Work runs one claimed request. stop, when closed, hands it back between two
@@ -29,15 +30,18 @@ type Work func(ctx context.Context, c store.Claimed, stop <-chan struct{}, o tur
 
 // Options is all that a process depends on.
 type Options struct {
-	Agent         fika.Agent
-	Lease         store.Lease
-	Model         string // as displayed
-	Store         Store
-	Bus           bus.Bus
-	Subjects      bus.Subjects
-	Work          Work
-	Orphan        func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
-	Ring          func(...fika.AgentName)
+	Agent    fika.Agent
+	Lease    store.Lease
+	Model    string // as displayed
+	Store    Store
+	Bus      bus.Bus
+	Subjects bus.Subjects
+	Work     Work
+	Orphan   func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
+	Ring     func(...fika.AgentName)
+	// Sign stores a sign of life at once, when the process becomes ready; nil:
+	// the owner's heartbeat comes soon enough.
+	Sign          func(context.Context)
 	Display       *Display // nil: none
 	Limits        store.Limits
 	MaxConcurrent int           // turns at once; 0 means 1
@@ -55,6 +59,8 @@ type Process struct {
 	started time.Time
 
 	running   map[fika.RequestID]*job
+	connected bool          // the bus is there
+	ready     bool          // recovered, and looking for work
 	stopping  bool          // no more claims
 	stop      chan struct{} // closed: hand back between steps
 	cause     error         // why Run ends
@@ -87,6 +93,9 @@ func New(o Options) *Process {
 	}
 	if o.Ring == nil {
 		o.Ring = func(...fika.AgentName) {}
+	}
+	if o.Sign == nil {
+		o.Sign = func(context.Context) {}
 	}
 	p := &Process{
 		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), stop: make(chan struct{}),
@@ -124,19 +133,22 @@ func (p *Process) post(f func()) {
 // (kind Lost). When ctx ends, it stops as Shutdown("") does. All goroutines
 // have ended when it returns.
 func (p *Process) Run(ctx context.Context) error {
-	defer close(p.done)
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	defer die()
 	subs, err := p.subscribe()
 	if err != nil {
+		close(p.done)
 		return err
 	}
 	defer subs()
+	defer close(p.done) // before subs ends: a handler may be waiting to post
+	p.opts.Display.Ready(p.opts.Agent.Name, p.opts.Model, p.opts.Subjects.Request(p.opts.Agent.Name))
+	p.setState(fika.AgentIdle)
 	if err := p.recover(alive); err != nil {
 		return err
 	}
-	p.setState(fika.AgentIdle)
-	p.opts.Display.Ready(p.opts.Agent.Name, p.opts.Model, p.opts.Subjects.Request(p.opts.Agent.Name))
+	p.ready = true
+	p.opts.Sign(alive)
 	p.announcePending(alive)
 	p.loop(ctx, alive)
 	p.setState(fika.AgentStopped)
@@ -170,6 +182,7 @@ func (p *Process) loop(ctx, alive context.Context) {
 
 // look obeys what was asked of running turns and claims what there is.
 func (p *Process) look(ctx context.Context) {
+	p.heed(ctx)
 	for _, j := range p.running {
 		sig, err := p.opts.Store.Signal(ctx, j.claimed.Fence)
 		if err == nil && (sig.Cancel || sig.Deadline) {
@@ -195,6 +208,23 @@ func (p *Process) look(ctx context.Context) {
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.opts.Display.Warn("idle for " + idle.Round(time.Second).String() + "; leaving")
 		p.shutdown("")
+	}
+}
+
+// heed stops the process when a person wants it stopped. The wish is a column,
+// so that it is obeyed without hub and bus.
+func (p *Process) heed(ctx context.Context) {
+	row, err := p.opts.Store.Agent(ctx, p.opts.Agent.Name)
+	if err != nil {
+		return // the next look tells more
+	}
+	switch row.Desired {
+	case fika.DesiredStopped:
+		p.shutdown("")
+	case fika.DesiredFinish:
+		p.shutdown("finish")
+	case fika.DesiredNow:
+		p.shutdown("now")
 	}
 }
 

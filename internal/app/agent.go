@@ -32,6 +32,11 @@ type AgentOptions struct {
 // the bus as that agent and works without it while it is away. Error kinds:
 // Locked when the agent runs already, Lost when another owner took it over.
 func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
+	if !o.ByHub {
+		if err := a.allow(ctx, o.Name); err != nil {
+			return err
+		}
+	}
 	own, err := a.Own(ctx, OwnOptions{Name: o.Name, Kind: folder.LockAgent, Wait: o.Wait, Quiet: o.ByHub})
 	if err != nil {
 		return err
@@ -66,16 +71,45 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := shop.inbox.take(ctx); err != nil {
+		return err
+	}
 	p := agent.New(agent.Options{
-		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: own.Store, Bus: conn, Subjects: subjects,
+		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: conn, Subjects: subjects,
 		Work: shop.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Limits: Limits(own.Settings.Chat),
-		MaxConcurrent: own.Settings.MaxConcurrent, MaxIdle: idle(own), Now: a.opts.Now,
+		MaxConcurrent: own.Settings.MaxConcurrent, MaxIdle: idle(own), Now: a.opts.Now, Sign: own.heartbeat,
 	})
 	own.Follow(p.Beat, p.Lost)
 	if o.Shutdown != nil {
 		o.Shutdown(p.Shutdown)
 	}
 	return p.Run(ctx)
+}
+
+// allow takes back the wish that an agent stay stopped: whoever starts it by
+// hand wants it to run now, though not that the hub starts it again.
+func (a *App) allow(ctx context.Context, name fika.AgentName) error {
+	s, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	row, err := s.Agent(ctx, name)
+	if err != nil || !row.Desired.Stopped() {
+		return nil // Own says what is wrong, or makes the row
+	}
+	if state, err := a.holder(name); err == nil && state.Held {
+		return nil // it is just stopping: Own says who has it
+	}
+	return s.SetDesired(ctx, row.ID, fika.DesiredNone)
+}
+
+// holder tells who holds an agent's context.
+func (a *App) holder(name fika.AgentName) (folder.LockState, error) {
+	h, err := a.Home()
+	if err != nil {
+		return folder.LockState{}, err
+	}
+	return h.Folder(name).Inspect()
 }
 
 // idle is how long an agent that is not persistent stays without work.
@@ -93,6 +127,7 @@ func idle(own *Owned) time.Duration {
 // work runs one claimed request. A request whose model cannot be built fails
 // visibly instead of staying open for ever.
 func (w *workshop) work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
+	defer w.notes.Forget(c.Request.ID)
 	engine, err := w.engine(c, stop, o)
 	if err != nil {
 		return w.refuse(ctx, c, err, o)

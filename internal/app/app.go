@@ -175,6 +175,9 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 		o.URL, o.User, o.Password, o.Inbox = ep.URL, ep.User, ep.Password, ep.Inbox
 		o.Redial = busnats.RedialFrom(h.RunDir(), who)
 	}
+	if c.NATS.Server != "" && loopbackURL(c.NATS.Server) {
+		a.eitherServer(c, h, who, &o)
+	}
 	b, err := busnats.Dial(ctx, o)
 	if err != nil {
 		return nil, err
@@ -197,6 +200,21 @@ func (a *App) externalOptions(c *config.Config, o *busnats.Options) {
 	o.TLSCA, o.TLSCert, o.TLSKey = n.TLS.CA, n.TLS.Cert, n.TLS.Key
 }
 
+// eitherServer lets a connection find the bus again when the hub has changed
+// its mind: a loopback server in the config is somebody else's while it
+// answers, and the hub's own when it does not.
+func (a *App) eitherServer(c *config.Config, h folder.Home, who string, o *busnats.Options) {
+	foreign := *o
+	a.externalOptions(c, &foreign)
+	o.NKeyFile, o.CredsFile = foreign.NKeyFile, foreign.CredsFile
+	o.Redial = func() (busnats.Endpoint, error) {
+		if a.external(c, h) {
+			return busnats.Endpoint{URL: foreign.URL, User: foreign.User, Password: foreign.Password, Token: foreign.Token}, nil
+		}
+		return busnats.Credentials(h.RunDir(), who)
+	}
+}
+
 // external reports whether the bus is somebody else's server. A loopback
 // server in the config is the embedded one when the hub says that it listens
 // there (run/hub.json), which it does when nothing answered at that address.
@@ -211,7 +229,7 @@ func (a *App) external(c *config.Config, h folder.Home) bool {
 	}
 	info, err := busnats.ReadEndpoint(h.RunDir())
 	if err != nil {
-		return false
+		return true // a hub with a server of its own would have written it
 	}
 	ours, err := url.Parse(info.URL)
 	return err != nil || ours.Port() != u.Port()

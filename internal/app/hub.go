@@ -65,8 +65,13 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	meta, err := s.Meta(ctx)
+	if err != nil {
+		return err
+	}
 	return hub.New(hub.Options{
-		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
+		StoreID: meta.StoreID,
+		Store:   s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {
@@ -132,7 +137,14 @@ func (a *App) openBus(ctx context.Context, h folder.Home, c *config.Config, spec
 	if external {
 		o := busnats.Options{Name: "fika hub", Timeout: c.NATS.Timeout, Log: a.opts.Log}
 		a.externalOptions(c, &o)
+		// What a hub with a server of its own left behind would mislead clients.
+		if err := os.Remove(filepath.Join(h.RunDir(), "hub.json")); err != nil && !os.IsNotExist(err) {
+			return nil, fika.Wrap(fika.Storage, "hub.json", err)
+		}
 		b.conn, err = busnats.Dial(ctx, o)
+		if fika.IsKind(err, fika.Denied) && loopbackURL(c.NATS.Server) {
+			err = &fika.Error{Kind: fika.Denied, Op: "bus", Msg: "the server at " + c.NATS.Server + " refuses; if it is the hub of another home, set another nats.server or nats.port here", Err: err}
+		}
 	} else {
 		var names []fika.AgentName
 		for _, s := range specs {
@@ -174,6 +186,11 @@ func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {
 		URL: ep.URL, User: ep.User, Password: ep.Password, Inbox: ep.Inbox, Name: "fika hub",
 		Redial: busnats.RedialFrom(h.RunDir(), busnats.UserHub),
 	})
+}
+
+func loopbackURL(server string) bool {
+	u, err := url.Parse(server)
+	return err == nil && busnats.Loopback(u.Hostname())
 }
 
 // embeddedPort says where the embedded server listens (0: its own choice), or

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -36,21 +37,12 @@ func newProcesses(h folder.Home) (*processes, error) {
 	p := &processes{home: h, binary: binary}
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		if !contains(notForAgents, name) && name != "FIKA_HOME" {
+		if !slices.Contains(notForAgents, name) && name != "FIKA_HOME" {
 			p.env = append(p.env, kv)
 		}
 	}
 	p.env = append(p.env, "FIKA_HOME="+h.Root)
 	return p, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // Spawn starts an agent with its output going to its log.
@@ -119,12 +111,17 @@ func (p *processes) Terminate(id fika.Process) {
 	}
 }
 
-// Kill ends it; its tools end with it (parent-death signal), or are ended by
-// the next owner.
+// Kill ends it with its process group, if it leads one; its tools, which have
+// groups of their own, end with it (parent-death signal), or are ended by the
+// next owner.
 func (p *processes) Kill(id fika.Process) {
-	if proc.Alive(id) {
-		_ = syscall.Kill(id.PID, syscall.SIGKILL)
+	if !proc.Alive(id) {
+		return
 	}
+	if group, err := syscall.Getpgid(id.PID); err == nil && group == id.PID {
+		_ = syscall.Kill(-id.PID, syscall.SIGKILL)
+	}
+	_ = syscall.Kill(id.PID, syscall.SIGKILL)
 }
 
 // LastLines gives the end of the agent's log on one line.

@@ -103,6 +103,9 @@ func (s Subjects) Chat(c fika.ConversationName) string { return s.Prefix + ".cha
 // Hub is the bell of the hub itself.
 func (s Subjects) Hub() string { return s.Prefix + ".hub.bell" }
 
+// HubStore answers which store the hub of this prefix works for.
+func (s Subjects) HubStore() string { return s.Prefix + ".hub.store" }
+
 // Dead carries what could not be understood.
 func (s Subjects) Dead() string { return s.Prefix + ".dead" }
 

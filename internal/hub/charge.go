@@ -2,12 +2,13 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"fika"
 	"fika/internal/message"
+	"fika/internal/store"
 )
 
 const (
@@ -15,8 +16,9 @@ const (
 	budgetSpan  = time.Minute
 	firstDelay  = 250 * time.Millisecond
 	longDelay   = 8 * time.Second
-	exitLocked  = 4 // somebody else has the context
-	exitInvalid = 2 // config: starting again changes nothing
+	calmDelay   = time.Second // before an agent that left politely is started again
+	exitLocked  = 4           // somebody else has the context
+	exitInvalid = 2           // config: starting again changes nothing
 )
 
 // charge is one agent under supervision.
@@ -26,67 +28,103 @@ type charge struct {
 	proc    fika.Process
 	running bool
 	child   bool // started by this hub, not adopted
-	ready   bool
-	asked   bool // auto-started by this hub: Ready waits for it
+	ready   bool // it has given a sign of life
+	asked   bool // it was started by this hub: auto_start has had its due
+	resting bool // a person wants it stopped
 	failed  string
 	crashes []time.Time
 	after   time.Time // not before: backoff
 	stopped time.Time // when it was told to stop; zero: it was not
 }
 
-// adopt finds the agents that outlived an earlier hub, or were started by
-// hand, before anything is started.
-func (h *Hub) adopt() {
-	for _, name := range h.order {
-		h.look(name)
-	}
-}
-
-// look updates what is known of an agent's process from its lock.
-func (h *Hub) look(name fika.AgentName) *charge {
+// charge gives the agent's record, made on first sight.
+func (h *Hub) charge(name fika.AgentName) *charge {
 	c := h.agents[name]
-	if c == nil {
-		c = &charge{spec: Spec{Name: name}}
-		h.agents[name] = c
-		h.order = append(h.order, name)
-		if h.opts.Admit != nil {
-			if err := h.opts.Admit(name); err != nil {
-				h.opts.Log.Warn("bus credentials", "agent", name, "err", err)
-			}
-		}
-	}
-	if c.running && !c.child && !h.opts.Processes.Alive(c.proc) {
-		c.running, c.ready, c.stopped = false, false, time.Time{}
-	}
-	if c.running {
+	if c != nil {
 		return c
 	}
-	if p, _, held := h.opts.Processes.Holder(name); held {
-		c.proc, c.running, c.child, c.ready = p, true, false, true
-		h.opts.Log.Info("adopted", "agent", name, "pid", p.PID)
+	c = &charge{spec: Spec{Name: name}}
+	h.agents[name] = c
+	h.order = append(h.order, name)
+	if h.opts.Admit != nil {
+		if err := h.opts.Admit(name); err != nil {
+			h.opts.Log.Warn("bus credentials", "agent", name, "err", err)
+		}
 	}
 	return c
 }
 
+// look updates what is known of an agent's process from its lock. left is true
+// when a process that this hub did not start itself has gone since.
+func (h *Hub) look(name fika.AgentName) (c *charge, left bool) {
+	c = h.charge(name)
+	if c.running && !c.child && !h.opts.Processes.Alive(c.proc) {
+		c.running, c.ready, left = false, false, true
+	}
+	if c.running {
+		return c, false
+	}
+	if p, _, held := h.opts.Processes.Holder(name); held {
+		c.proc, c.running, c.child, c.ready, c.stopped = p, true, false, true, time.Time{}
+		h.opts.Log.Info("adopted", "agent", name, "pid", p.PID)
+		return c, false
+	}
+	return c, left
+}
+
 // attend does what one agent needs now.
 func (h *Hub) attend(ctx context.Context, row fika.Agent, work bool) {
-	c := h.look(row.Name)
+	c, left := h.look(row.Name)
+	c.resting = row.Desired.Stopped()
 	switch {
-	case c.running && row.Desired == fika.DesiredStopped:
-		h.stop(c, "")
-	case c.running:
+	case left:
+		h.gone(ctx, c)
+	case c.running && (row.Desired == fika.DesiredStopped || row.Desired == fika.DesiredNow):
+		h.stop(c)
+	case c.running && row.Desired == fika.DesiredFinish:
+		// It has read that itself; only silence makes it wait no longer.
 		h.checkHung(ctx, c, row)
-	case !c.entry || row.Desired == fika.DesiredStopped:
+	case c.running:
+		h.notice(c, row)
+		h.checkHung(ctx, c, row)
+	case c.resting:
+		h.rest(ctx, row)
+	case !c.entry:
 	case row.State == fika.AgentFailed && c.failed != "":
 	case h.wanted(c, row, work) && !h.opts.Now().Before(c.after):
 		h.start(ctx, c, row)
 	}
 }
 
+// rest makes the way in which an agent was to stop a mere "stopped", and tidies
+// the state that a process left which could not.
+func (h *Hub) rest(ctx context.Context, row fika.Agent) {
+	if row.Desired != fika.DesiredStopped {
+		_ = h.opts.Store.SetDesired(ctx, row.ID, fika.DesiredStopped)
+	}
+	if row.State != fika.AgentStopped {
+		_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, "")
+	}
+}
+
+// notice takes the agent's own word, in its row, that it is ready.
+func (h *Hub) notice(c *charge, row fika.Agent) {
+	if !c.ready && (row.State == fika.AgentIdle || row.State == fika.AgentBusy) && ownedBy(row, c.proc) {
+		c.ready = true
+	}
+}
+
+// ownedBy reports whether the row's lease is the process's.
+func ownedBy(row fika.Agent, p fika.Process) bool {
+	var pid int
+	_, err := fmt.Sscanf(row.Owner, "%d@", &pid)
+	return err == nil && pid == p.PID
+}
+
 // wanted says whether an agent should run.
 func (h *Hub) wanted(c *charge, row fika.Agent, work bool) bool {
-	if row.State != fika.AgentFailed {
-		c.failed = "" // a person said start again
+	if row.State != fika.AgentFailed && c.failed != "" {
+		c.failed, c.crashes, c.after = "", nil, time.Time{} // a person said start again
 	}
 	return row.Desired == fika.DesiredRunning || (c.spec.AutoStart && (c.spec.Persistent || !c.asked)) || (c.spec.Wake && work)
 }
@@ -94,13 +132,13 @@ func (h *Hub) wanted(c *charge, row fika.Agent, work bool) bool {
 func (h *Hub) start(ctx context.Context, c *charge, row fika.Agent) {
 	c.asked = true
 	name := c.spec.Name
+	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStarting, row.StateReason)
 	p, err := h.opts.Processes.Spawn(name, func(x Exit) { h.post(func() { h.exited(name, x) }) })
 	if err != nil {
 		h.crashed(ctx, c, row.ID, err.Error())
 		return
 	}
 	c.proc, c.running, c.child, c.ready, c.stopped = p, true, true, false, time.Time{}
-	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStarting, "")
 	h.opts.Log.Info("started", "agent", name, "pid", p.PID)
 }
 
@@ -111,47 +149,73 @@ func (h *Hub) exited(name fika.AgentName, x Exit) {
 	told := !c.stopped.IsZero()
 	c.running, c.ready, c.stopped = false, false, time.Time{}
 	h.opts.Log.Info("exited", "agent", name, "how", x.Reason)
+	if h.ending {
+		return
+	}
 	row, err := h.opts.Store.Agent(ctx, name)
-	if err != nil || h.ending {
+	if err != nil {
+		h.opts.Log.Warn("exited", "agent", name, "err", err)
 		return
 	}
 	switch {
-	case told || x.Code == 0:
-		_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, "")
-		if !c.spec.Persistent && row.Desired == fika.DesiredRunning {
-			_ = h.opts.Store.SetDesired(ctx, row.ID, fika.DesiredNone)
-		}
+	case told || x.Code == 0 || row.Desired.Stopped():
+		h.left(ctx, c, row)
 	case x.Code == exitLocked:
-		c.after = h.opts.Now().Add(time.Second) // its owner is another process, which the next look adopts
+		c.after = h.opts.Now().Add(calmDelay) // its owner is another process, which the next look adopts
+		_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, h.lastWords(name, x))
 	case x.Code == exitInvalid:
 		h.give(ctx, c, row.ID, "it cannot start: "+h.lastWords(name, x))
 	default:
 		h.crashed(ctx, c, row.ID, h.lastWords(name, x))
 	}
-	h.tick(ctx)
+	h.nudge()
+}
+
+// gone handles the end of a process that this hub did not start: a polite one
+// has given its lease back.
+func (h *Hub) gone(ctx context.Context, c *charge) {
+	told := !c.stopped.IsZero()
+	c.stopped = time.Time{}
+	row, err := h.opts.Store.Agent(ctx, c.spec.Name)
+	if err != nil {
+		return
+	}
+	h.opts.Log.Info("gone", "agent", row.Name, "pid", c.proc.PID)
+	if told || row.Desired.Stopped() || row.Owner == "" {
+		h.left(ctx, c, row)
+	} else {
+		h.crashed(ctx, c, row.ID, h.lastWords(row.Name, Exit{Reason: fmt.Sprintf("process %d ended without a word", c.proc.PID)}))
+	}
+	h.nudge()
+}
+
+// left notes a polite end. One that may leave when idle has done what a person
+// wanted of it.
+func (h *Hub) left(ctx context.Context, c *charge, row fika.Agent) {
+	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, "")
+	if !c.spec.Persistent && row.Desired == fika.DesiredRunning {
+		_ = h.opts.Store.SetDesired(ctx, row.ID, fika.DesiredNone)
+	}
+	c.after = h.opts.Now().Add(calmDelay)
 }
 
 // crashed plans a restart, or gives up when the budget is spent.
 func (h *Hub) crashed(ctx context.Context, c *charge, id fika.AgentID, why string) {
 	now := h.opts.Now()
-	recent := c.crashes[:0]
-	for _, t := range c.crashes {
-		if now.Sub(t) < budgetSpan {
-			recent = append(recent, t)
-		}
-	}
-	c.crashes = append(recent, now)
+	c.crashes = slices.DeleteFunc(c.crashes, func(t time.Time) bool { return now.Sub(t) >= budgetSpan })
+	c.crashes = append(c.crashes, now)
 	if len(c.crashes) > budget {
-		h.give(ctx, c, id, fmt.Sprintf("%d crashes in %s: %s", len(c.crashes), budgetSpan, why))
+		h.give(ctx, c, id, fmt.Sprintf("%d crashes within %s, the last: %s", len(c.crashes), budgetSpan, why))
 		return
 	}
 	delay := min(firstDelay<<(len(c.crashes)-1), longDelay)
 	c.after = now.Add(delay)
 	h.opts.Log.Warn("crashed", "agent", c.spec.Name, "why", why, "again_in", delay)
 	_ = h.opts.Store.SetState(ctx, id, fika.AgentUnhealthy, why)
-	time.AfterFunc(delay, func() { h.post(func() { h.tick(context.Background()) }) })
+	time.AfterFunc(delay, h.nudge)
 }
 
+// give gives an agent up: a person has to start it again.
 func (h *Hub) give(ctx context.Context, c *charge, id fika.AgentID, why string) {
 	c.failed, c.crashes = why, nil
 	h.opts.Log.Error("failed", "agent", c.spec.Name, "why", why)
@@ -176,23 +240,42 @@ func (h *Hub) checkHung(ctx context.Context, c *charge, row fika.Agent) {
 	if !held || silent < h.opts.Hung || h.opts.Now().Sub(row.SeenAt) < h.opts.Hung {
 		return
 	}
-	h.opts.Log.Warn("hung", "agent", row.Name, "pid", c.proc.PID, "silent", silent)
-	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentUnhealthy, fmt.Sprintf("no sign of life for %s; ending it", silent.Round(time.Second)))
+	h.kill(ctx, c, row.ID, fmt.Sprintf("no sign of life for %s", silent.Round(time.Second)))
+}
+
+// kill ends a hung process; its end is then handled as a crash.
+func (h *Hub) kill(ctx context.Context, c *charge, id fika.AgentID, why string) {
+	h.opts.Log.Warn("hung", "agent", c.spec.Name, "pid", c.proc.PID, "why", why)
+	_ = h.opts.Store.SetState(ctx, id, fika.AgentUnhealthy, why+"; it is ended and started again")
 	h.opts.Processes.Kill(c.proc)
 }
 
-// stop tells an agent to leave; the wish is a row, the message only rings.
-func (h *Hub) stop(c *charge, mode string) {
+// overdue ends processes whose step does not end although its request was
+// cancelled, or is past its deadline, for as long as a silent process may be.
+func (h *Hub) overdue(ctx context.Context) {
+	list, err := h.opts.Store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running}, Limit: 1000})
+	if err != nil {
+		return
+	}
+	for _, r := range list {
+		c := h.agents[r.AgentName]
+		if c == nil || !c.running || r.Origin != fika.Queued || r.CancelAt.IsZero() || h.opts.Now().Sub(r.CancelAt) < h.opts.Hung {
+			continue
+		}
+		h.kill(ctx, c, r.Agent, fmt.Sprintf("request %s should have ended %s ago and has not", r.ID, h.opts.Now().Sub(r.CancelAt).Round(time.Second)))
+	}
+}
+
+// stop tells an agent to leave after its current step. The signal needs no
+// bus; that it is wanted, and how, stands in its row.
+func (h *Hub) stop(c *charge) {
 	if !c.stopped.IsZero() {
 		h.insist(c)
 		return
 	}
 	c.stopped = h.opts.Now()
-	data, _ := json.Marshal(message.Control{Action: "shutdown", Mode: mode})
-	_ = h.opts.Bus.Publish(h.opts.Subjects.Control(c.spec.Name), data)
-	if mode == "" {
-		h.opts.Processes.Terminate(c.proc) // means the same, and needs no bus
-	}
+	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(c.spec.Name), nil)
+	h.opts.Processes.Terminate(c.proc)
 }
 
 // insist ends a process that was told to leave and did not.
@@ -203,81 +286,13 @@ func (h *Hub) insist(c *charge) {
 }
 
 // heard notes a heartbeat: the agent is there.
-func (h *Hub) heard(name fika.AgentName, _ message.Heartbeat) {
-	if c := h.agents[name]; c != nil && c.running {
-		c.ready = true
-	} else if c == nil || !c.running {
-		h.look(name)
-	}
-}
-
-// report calls Ready once: when every auto-started agent is there or has
-// failed, or when it has taken too long.
-func (h *Hub) report() {
-	if h.ready {
+func (h *Hub) heard(name fika.AgentName, b message.Heartbeat) {
+	c := h.agents[name]
+	if c == nil || !c.running {
+		h.nudge() // somebody has started it: the next look adopts it
 		return
 	}
-	late := h.opts.Now().Sub(h.begun) > h.opts.ReadyTimeout
-	var list []Started
-	for _, name := range h.order {
-		c := h.agents[name]
-		if !c.spec.AutoStart && !c.running {
-			continue
-		}
-		s := Started{Name: name, PID: c.proc.PID, OK: c.ready, Error: c.failed}
-		switch {
-		case c.ready || c.failed != "":
-		case len(c.crashes) > 1:
-			s.Error = h.lastWords(name, Exit{Reason: "it crashes at start"})
-		case late:
-			s.Error = "no sign of life yet"
-		default:
-			return
-		}
-		list = append(list, s)
+	if b.Status != string(fika.AgentStopped) && (b.PID == 0 || b.PID == c.proc.PID) {
+		c.ready = true
 	}
-	h.ready = true
-	h.opts.Ready(list)
-}
-
-// stopAll stops every agent and returns when none is left, or when even
-// killing has not helped.
-func (h *Hub) stopAll() {
-	h.ending = true
-	for _, name := range h.order {
-		if c := h.look(name); c.running {
-			h.stop(c, "")
-		}
-	}
-	deadline := time.NewTimer(h.opts.StopGrace + 5*time.Second)
-	defer deadline.Stop()
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		if h.left() == 0 {
-			return
-		}
-		select {
-		case f := <-h.mail:
-			f()
-		case <-poll.C:
-		case <-deadline.C:
-			return
-		}
-	}
-}
-
-// left counts the agents that are still there, insisting where it is time.
-func (h *Hub) left() int {
-	n := 0
-	for _, c := range h.agents {
-		if c.running && !h.opts.Processes.Alive(c.proc) {
-			c.running = false
-		}
-		if c.running {
-			n++
-			h.insist(c)
-		}
-	}
-	return n
 }

@@ -42,6 +42,7 @@ type Care interface {
 	WithWork(context.Context) ([]store.Work, error)
 	Expire(context.Context) ([]fika.RequestID, error)
 	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
+	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 }
 
 // Processes starts and watches agent processes.
@@ -77,9 +78,12 @@ type Spec struct {
 
 // Options is all that a hub depends on.
 type Options struct {
-	Store     Store
-	Bus       bus.Bus
-	Subjects  bus.Subjects
+	Store    Store
+	Bus      bus.Bus
+	Subjects bus.Subjects
+	// StoreID names the store. A hub of another store on the same subjects is
+	// refused; empty: nobody asks.
+	StoreID   string
 	Inbound   bus.Inbound                 // nil: foreign requests are not kept
 	Heal      func(context.Context) error // restarts a wedged embedded server; nil: external
 	Processes Processes
@@ -109,13 +113,15 @@ type Started struct {
 // Hub supervises. Create it with [New], run it once.
 type Hub struct {
 	opts   Options
-	mail   chan func() // capacity 256; senders wait when it is full, or until Run ends
+	mail   chan func()   // capacity 256; senders wait when it is full, or until Run ends
+	nudges chan struct{} // capacity 1: one look answers any number of bells
 	done   chan struct{}
 	agents map[fika.AgentName]*charge
 	order  []fika.AgentName
 	begun  time.Time
 	ready  bool
 	ending bool
+	online bool           // the bus is there
 	side   sync.WaitGroup // ingest and canary
 }
 
@@ -137,7 +143,7 @@ func New(o Options) *Hub {
 	if o.Ready == nil {
 		o.Ready = func([]Started) {}
 	}
-	h := &Hub{opts: o, mail: make(chan func(), 256), done: make(chan struct{}), agents: map[fika.AgentName]*charge{}}
+	h := &Hub{opts: o, mail: make(chan func(), 256), nudges: make(chan struct{}, 1), done: make(chan struct{}), agents: map[fika.AgentName]*charge{}}
 	for _, s := range o.Specs {
 		h.agents[s.Name] = &charge{spec: s, entry: true}
 		h.order = append(h.order, s.Name)
@@ -156,18 +162,24 @@ func (h *Hub) post(f func()) {
 // too) and returns when none is left. All goroutines have ended by then, but
 // for the wait for a child that nobody could kill.
 func (h *Hub) Run(ctx context.Context) error {
-	defer close(h.done)
 	h.begun = h.opts.Now()
-	subs, err := h.subscribe()
-	if err != nil {
+	if err := h.claimSubjects(ctx); err != nil {
+		close(h.done)
 		return err
 	}
-	defer subs()
+	subs, err := h.subscribe()
+	if err != nil {
+		close(h.done)
+		return err
+	}
 	side, stopSide := context.WithCancel(ctx)
-	defer h.side.Wait()
-	defer stopSide()
+	defer func() {
+		close(h.done) // first: a handler or the intake may be waiting to post
+		stopSide()
+		h.side.Wait()
+		subs()
+	}()
 	h.begin(side)
-	h.adopt()
 	h.tick(ctx)
 	tick := time.NewTicker(h.opts.Tick)
 	defer tick.Stop()
@@ -177,6 +189,8 @@ func (h *Hub) Run(ctx context.Context) error {
 		select {
 		case f := <-h.mail:
 			f()
+		case <-h.nudges:
+			h.tick(ctx)
 		case <-tick.C:
 			h.tick(ctx)
 		case <-clean.C:
@@ -220,6 +234,7 @@ func (h *Hub) tick(ctx context.Context) {
 		h.opts.Log.Warn("tick", "err", err)
 		return
 	}
+	h.overdue(ctx)
 	waiting := map[fika.AgentName]bool{}
 	for _, w := range work {
 		waiting[w.Agent] = true
@@ -232,26 +247,81 @@ func (h *Hub) tick(ctx context.Context) {
 	} else if len(ids) > 0 {
 		h.opts.Log.Info("deadlines passed", "requests", ids)
 	}
-	agent.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "")
+	if h.online {
+		agent.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)
+	}
+}
+
+// leftToAgent says that an outcome is announced by its agent, which has just
+// finished it.
+func (h *Hub) leftToAgent(r store.RequestInfo) bool {
+	c := h.agents[r.AgentName]
+	return c != nil && c.running && h.opts.Now().Sub(r.FinishedAt) < 10*time.Second
+}
+
+// nudge asks for a tick soon.
+func (h *Hub) nudge() {
+	select {
+	case h.nudges <- struct{}{}:
+	default:
+	}
+}
+
+// claimSubjects makes sure that no hub of another store serves these subjects:
+// both would take in the same requests.
+func (h *Hub) claimSubjects(ctx context.Context) error {
+	if h.opts.StoreID == "" {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	other, err := h.opts.Bus.Request(asking, h.opts.Subjects.HubStore(), nil)
+	if err != nil || string(other) == h.opts.StoreID {
+		return nil // nobody is there, or it is the same store
+	}
+	return fika.Errorf(fika.Conflict, "up", "another hub with another store uses the subjects %q on this bus; set another subject_prefix under [nats], or let both use one store", h.opts.Subjects.All())
 }
 
 // subscribe listens to the hub's own bell and to heartbeats.
 func (h *Hub) subscribe() (func(), error) {
-	bell, err := h.opts.Bus.Subscribe(h.opts.Subjects.Hub(), func(bus.Msg) {
-		h.post(func() { h.tick(context.Background()) })
-	})
-	if err != nil {
-		return nil, err
+	handlers := map[string]func(bus.Msg){
+		h.opts.Subjects.Hub(): func(bus.Msg) { h.nudge() },
+		h.opts.Subjects.Heartbeat("*"): func(m bus.Msg) {
+			var b message.Heartbeat
+			if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok && json.Unmarshal(m.Data, &b) == nil {
+				h.post(func() { h.heard(name, b) })
+			}
+		},
+		h.opts.Subjects.HubStore(): func(m bus.Msg) {
+			if m.Respond != nil {
+				_ = m.Respond([]byte(h.opts.StoreID))
+			}
+		},
 	}
-	beats, err := h.opts.Bus.Subscribe(h.opts.Subjects.Heartbeat("*"), func(m bus.Msg) {
-		var b message.Heartbeat
-		if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok && json.Unmarshal(m.Data, &b) == nil {
-			h.post(func() { h.heard(name, b) })
+	var subs []bus.Subscription
+	closeAll := func() {
+		for _, s := range subs {
+			_ = s.Close()
 		}
-	})
-	if err != nil {
-		_ = bell.Close()
-		return nil, err
 	}
-	return func() { _ = bell.Close(); _ = beats.Close() }, nil
+	for subject, f := range handlers {
+		s, err := h.opts.Bus.Subscribe(subject, f)
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		subs = append(subs, s)
+	}
+	watch := h.opts.Bus.Watch(func(s bus.State, err error) {
+		h.post(func() { h.busChanged(s, err) })
+	})
+	return func() { closeAll(); _ = watch.Close() }, nil
+}
+
+func (h *Hub) busChanged(s bus.State, err error) {
+	if online := s == bus.Connected; online != h.online {
+		h.online = online
+		h.opts.Log.Info("bus", "state", s, "err", err)
+		h.nudge()
+	}
 }

@@ -57,7 +57,7 @@ func (h *Hub) take(ctx context.Context, m bus.Msg) error {
 		return h.again(ctx, accepted.Request.ID)
 	}
 	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(name), nil)
-	h.post(func() { h.tick(context.Background()) })
+	h.nudge()
 	return nil
 }
 
