@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+)
+
+func newChatPause(e *env) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "pause CHAT...", Short: "the brake: running steps finish, nothing new begins",
+		Long:    "Pauses chats, or everything with --all (new chats too). What is mentioned\nmeanwhile waits; fika chat resume goes on from there.",
+		Example: "  fika chat pause design\n  fika chat pause --all",
+		Args:    chatsOrAll(&all), ValidArgsFunction: e.completeChats,
+		RunE: func(cmd *cobra.Command, args []string) error { return e.setPaused(cmd.Context(), args, all, true) },
+	}
+	c.Flags().BoolVar(&all, "all", false, "everything, new chats included")
+	return c
+}
+
+func newChatResume(e *env) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "resume CHAT...", Short: "go on after a pause", Example: "  fika chat resume design",
+		Args: chatsOrAll(&all), ValidArgsFunction: e.completeChats,
+		RunE: func(cmd *cobra.Command, args []string) error { return e.setPaused(cmd.Context(), args, all, false) },
+	}
+	c.Flags().BoolVar(&all, "all", false, "lift the brake on everything")
+	return c
+}
+
+func chatsOrAll(all *bool) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if (len(args) == 0) != *all {
+			return usageError("%s takes the names of chats, or --all; see --help", cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func (e *env) setPaused(ctx context.Context, words []string, all, paused bool) error {
+	open := e.reader
+	if !paused {
+		open = e.client
+	}
+	client, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	verb := map[bool]string{true: "paused", false: "resumed"}[paused]
+	if all {
+		agents, err := client.Store.SetAllPaused(ctx, paused)
+		if err != nil {
+			return err
+		}
+		client.Ring(agents...)
+		_ = client.Bus.Flush(ctx)
+		e.say("everything is %s", verb)
+		return nil
+	}
+	convs, _, err := findChats(ctx, client, words)
+	if err != nil {
+		return err
+	}
+	for _, conv := range convs {
+		agents, err := client.Store.SetPaused(ctx, conv.ID, paused)
+		if err != nil {
+			return err
+		}
+		client.Ring(agents...)
+		e.say("%s is %s", conv.Name, verb)
+	}
+	if everything, err := client.Store.AllPaused(ctx); err == nil && everything && !paused {
+		e.warn("everything is still paused (fika chat resume --all)")
+	}
+	return client.Bus.Flush(ctx)
+}
+
+func newChatStop(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "stop CHAT...", Short: "end what goes on in a chat: drop what waits, cancel what runs", Example: "  fika chat stop design",
+		Args: atLeastOneChat, ValidArgsFunction: e.completeChats,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			client, err := e.reader(ctx)
+			if err != nil {
+				return err
+			}
+			convs, _, err := findChats(ctx, client, args)
+			if err != nil {
+				return err
+			}
+			for _, conv := range convs {
+				d, err := client.Store.StopChat(ctx, conv.ID)
+				if err != nil {
+					return err
+				}
+				for _, id := range d.Requests {
+					if info, err := client.Store.Request(ctx, id); err == nil {
+						client.Ring(info.AgentName)
+					}
+				}
+				e.say("%s: %d waiting mentions dropped, %d running turns cancelled", conv.Name, d.Notifications, len(d.Requests))
+			}
+			return client.Bus.Flush(ctx)
+		},
+	}
+}
+
+func newChatContinue(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "continue CHAT", Short: "go on where a limit ended a chain", Example: "  fika chat continue design",
+		Args: exactly(1, "the name of a chat"), ValidArgsFunction: e.completeChats,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			client, err := e.client(ctx)
+			if err != nil {
+				return err
+			}
+			conv, err := findChat(ctx, client, args[0])
+			if err != nil {
+				return err
+			}
+			agents, err := client.Store.ContinueChain(ctx, conv.ID)
+			if fika.IsKind(err, fika.NotFound) {
+				return fika.Errorf(fika.NotFound, "", "no limit has stopped anything in %q", conv.Name)
+			}
+			if err != nil {
+				return err
+			}
+			client.Ring(agents...)
+			e.say("%s goes on with %s", conv.Name, mentions(agents))
+			return client.Bus.Flush(ctx)
+		},
+	}
+}
+
+func mentions(agents []fika.AgentName) string {
+	var out []string
+	for _, a := range agents {
+		out = append(out, "@"+string(a))
+	}
+	return strings.Join(out, " ")
+}

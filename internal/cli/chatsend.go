@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+)
+
+func newChatSend(e *env) *cobra.Command {
+	var as string
+	c := &cobra.Command{
+		Use: "send CHAT MESSAGE...", Short: "say something in a chat and return at once",
+		Long: `Stores the message, tells the agents it mentions, prints its seq and returns.
+The conversation goes on by itself: fika chat view --follow shows it.
+
+` + exitHelp,
+		Example: "  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  git log -5 | fika chat send design \"@arya what changed?\"",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("%s takes a chat and a message; see --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: e.completeChats,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := (&runOptions{env: e}).prompt(args[1:])
+			if err != nil {
+				return err
+			}
+			return e.chatSend(cmd.Context(), args[0], text, as)
+		},
+	}
+	c.Flags().StringVar(&as, "as", "", "name to speak as (default: your username)")
+	return c
+}
+
+func (e *env) chatSend(ctx context.Context, word, text, as string) error {
+	client, err := e.client(ctx)
+	if err != nil {
+		return err
+	}
+	conv, err := findChat(ctx, client, word)
+	if err != nil {
+		return err
+	}
+	said, err := e.said(text, as)
+	if err != nil {
+		return err
+	}
+	sent, err := client.Chats().Send(ctx, conv, said)
+	if err != nil {
+		return err
+	}
+	_ = client.Bus.Flush(ctx)
+	if _, err := fmt.Fprintln(e.Out, sent.Entry.Seq); err != nil {
+		return err
+	}
+	e.explainSent(ctx, client, conv, sent)
+	return nil
+}
+
+// said is a message of the person at this terminal.
+func (e *env) said(text, as string) (chat.Said, error) {
+	c, err := e.open().Config()
+	if err != nil {
+		return chat.Said{}, err
+	}
+	user := c.Username
+	if u := e.getenv("FIKA_USERNAME"); u != "" {
+		user = u
+	}
+	if user, err = fika.ParseUsername(user); err != nil {
+		return chat.Said{}, err
+	}
+	s := chat.Said{From: user, Username: user, Text: text, TTL: c.Chat.MessageTTL}
+	if as != "" {
+		if s.From, err = fika.ParseUsername(as); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// explainSent says what a person might otherwise wonder about.
+func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversation, sent chat.Sent) {
+	switch {
+	case sent.Paused:
+		e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("chat %q is paused: nobody answers before fika chat resume", conv.Name)))
+	case sent.Nobody:
+		e.say("%s", e.ErrStyle().Dim("nobody is mentioned, so nobody answers"))
+	}
+	for _, n := range sent.Notified {
+		if row, err := c.Store.Agent(ctx, n); err == nil {
+			e.sayIfStopped(row)
+		}
+	}
+}
