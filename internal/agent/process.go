@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/message"
+	"fika/internal/outcome"
 	"fika/internal/store"
 	"fika/internal/turn"
 )
@@ -19,7 +20,7 @@ type Store interface {
 	Claim(context.Context, store.Lease, store.Limits) (*store.Claimed, error)
 	Recover(context.Context, store.Lease) (store.Recovery, error)
 	Signal(context.Context, store.Fence) (store.Signal, error)
-	Announcements
+	outcome.Announcements
 	Conversations
 	Wishes
 }

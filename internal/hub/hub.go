@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/agent"
 	"fika/internal/bus"
 	"fika/internal/message"
+	"fika/internal/outcome"
 	"fika/internal/store"
 )
 
@@ -19,7 +19,7 @@ type Store interface {
 	Directory
 	Intake
 	Care
-	agent.Announcements
+	outcome.Announcements
 }
 
 // Directory knows the agents and what is wanted of them.
@@ -248,7 +248,7 @@ func (h *Hub) tick(ctx context.Context) {
 		h.opts.Log.Info("deadlines passed", "requests", ids)
 	}
 	if h.online {
-		agent.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)
+		outcome.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)
 	}
 }
 
