@@ -1,0 +1,115 @@
+package importtest
+
+// row says what one package may import, beyond the standard library, and why
+// that is right. "." is the module root, the nouns.
+type row struct {
+	pkg string
+	may string
+	why string
+}
+
+// packages are all rows, from the ground up.
+var packages = [...]row{
+	// The nouns.
+	{".", "", "everything talks in the nouns, so they know nobody and need the standard library only"},
+
+	// Contracts: interfaces and values. They know the nouns.
+	{"internal/store", ".", "the contract of the only truth"},
+	{"internal/bus", ".", "the contract of the bell, and its subjects"},
+	{"internal/llm", ".", "the contract of language models"},
+	{"internal/tool", ".", "the contract of tools, with what every tool needs and no technology"},
+	{"internal/hook", "", "the contract of hooks: names and payloads"},
+	{"internal/message", ".", "the JSON bodies of the bus"},
+
+	// Decisions: what is to be done, in terms of contracts.
+	{"internal/mention", ". github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
+		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
+	{"internal/chat", ". internal/mention internal/store", "who is told of a message: mentions and rows"},
+	{"internal/prompt", ". internal/hook internal/store", "puts the system prompt together; hooks may add to it"},
+	{"internal/turn", ". internal/hook internal/llm internal/store internal/tool golang.org/x/sync/errgroup",
+		"the turn speaks to four contracts; errgroup joins tool calls that run side by side"},
+	{"internal/compaction", ". internal/hook internal/llm internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
+	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
+
+	// Technologies: each knows its contract and its library, not its neighbours.
+	{"internal/store/sqlstore", ". internal/store github.com/gofrs/flock github.com/google/uuid github.com/pressly/goose/v3 golang.org/x/sys/unix modernc.org/sqlite modernc.org/sqlite/lib",
+		"SQL: driver, migrations under a file lock, ids, and statfs to refuse network file systems"},
+	{"internal/bus/nats", ". internal/bus github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
+		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
+	{"internal/llm/wire", ". internal/llm", "HTTP and server-sent events, as both providers need them"},
+	{"internal/llm/openai", ". internal/llm internal/llm/wire github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/option github.com/openai/openai-go/v3/packages/param github.com/openai/openai-go/v3/shared",
+		"chat completions, with the provider's own types"},
+	{"internal/llm/anthropic", ". internal/llm internal/llm/wire github.com/anthropics/anthropic-sdk-go github.com/anthropics/anthropic-sdk-go/option github.com/anthropics/anthropic-sdk-go/packages/param",
+		"messages, with the provider's own types"},
+	{"internal/llm/scripted", ". internal/llm github.com/pelletier/go-toml/v2 github.com/pelletier/go-toml/v2/unstable",
+		"answers from a rules file in TOML; the unstable parser gives the place of a mistake"},
+	{"internal/llm/retry", ". internal/llm", "decorators of any model: retry, idle time, cap, cost"},
+	{"internal/tool/proc", ". internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
+	{"internal/tool/file", ". internal/tool", "file tools, inside a workspace"},
+	{"internal/tool/shell", ". internal/tool internal/tool/proc", "bash is a process in a group"},
+	{"internal/tool/web", ". internal/tool", "fetch"},
+	{"internal/tool/note", ". internal/tool", "todos, goals and reflection; the files come in as functions"},
+	{"internal/tool/peer", ". internal/hook internal/store internal/tool github.com/google/uuid",
+		"messages and tasks for other agents are rows with ids of their own; a hook may look at them"},
+	{"internal/plugin", ". internal/hook internal/tool internal/tool/proc github.com/google/renameio/v2",
+		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
+	{"internal/folder", ". github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
+		"files: replaced in one step, locked with flock, the home has an id"},
+	{"internal/config", ". github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
+		"TOML with the place of every mistake; edited files are replaced in one step"},
+	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
+	{"internal/term", "github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
+	{"internal/console", ". internal/term github.com/charmbracelet/x/ansi github.com/muesli/cancelreader golang.org/x/term",
+		"the line a person types into: raw mode, width, a read that can be ended"},
+
+	// Processes: one goroutine that owns the state, contracts on all sides.
+	{"internal/agent", ". internal/bus internal/message internal/outcome internal/store internal/turn", "the process of one agent runs turns and tells of them"},
+	{"internal/hub", ". internal/bus internal/message internal/outcome internal/store", "the hub supervises, and announces what an agent that is gone could not"},
+
+	// Above all: what is put together, and how a person reaches it.
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/config internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/message internal/plugin internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/proc internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock",
+		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
+	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/console internal/folder internal/mention internal/message internal/store internal/term internal/tool/proc internal/turn github.com/spf13/cobra",
+		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings and folders are what people edit"},
+	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
+
+	// Suites and stand-ins for tests, and tools of the build.
+	{"internal/store/storetest", ". internal/store pgregory.net/rapid", "the suite of every store, with generated histories"},
+	{"internal/bus/bustest", ". internal/bus", "the suite of every bus, and one in memory"},
+	{"internal/llm/llmtest", ". internal/llm internal/llm/wire github.com/google/go-cmp/cmp", "the suite of every model, and servers that stand in for providers"},
+	{"internal/llm/llmtest/llmserve", "internal/llm internal/llm/llmtest internal/llm/scripted", "a stand-in provider as a program"},
+	{"internal/tool/tooltest", ". internal/tool internal/tool/proc", "the suite of every tool"},
+	{"internal/importtest", "", "reads source"},
+}
+
+// The layers, for the arrows that no row may turn round.
+var (
+	contracts = []string{"internal/store", "internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
+	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome"}
+	processes = []string{"internal/hub", "internal/agent", "internal/master", "internal/web"}
+	// languages are libraries that decisions may use: they touch nothing
+	// outside the process.
+	languages = []string{
+		"github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/parser", "github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
+		"golang.org/x/sync/errgroup",
+	}
+	forbiddenInTests = []string{"github.com/stretchr/testify/assert", "github.com/stretchr/testify/require", "github.com/onsi/gomega"}
+)
+
+// guard keeps one package of the standard library to a few of ours.
+type guard struct {
+	imported string
+	only     string
+	why      string
+}
+
+var guarded = [...]guard{
+	{"database/sql", "internal/store/sqlstore", "one package writes SQL"},
+	{"net/http", "internal/config internal/llm/anthropic internal/llm/openai internal/llm/wire internal/tool/web",
+		"HTTP is for providers, for fetch, and for finding an Ollama on this machine"},
+	{"os/exec", "internal/app internal/cli internal/tool/proc internal/tool/shell",
+		"processes start in groups (proc), as agents and hub (app, cli), or are looked up (shell)"},
+	{"os/signal", "internal/cli internal/console", "signals belong to the program and to the terminal line"},
+	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store/sqlstore",
+		"the demo, the starting config, the prompts, the shipped plugins, the migrations"},
+}
