@@ -25,7 +25,7 @@ run many words, are).
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := barePrompt(cmd, args); err != nil {
 				return err
@@ -45,7 +45,7 @@ run many words, are).
 // commands are all nouns and verbs below the root.
 func commands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		newDemo(e), newRun(e), newContext(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newConfig(e), newVersion(e),
+		newDemo(e), newRun(e), newContext(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newMonitor(e), newStatus(e), newUsage(e), newConversation(e), newConfig(e), newModel(e), newDoctor(e), newCompletion(e), newVersion(e),
 	}
 }
 

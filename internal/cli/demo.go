@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/store"
+)
+
+//go:embed demo/config.toml demo/rules.toml
+var demoFiles embed.FS
+
+const (
+	demoChat    = "design"
+	demoMessage = "@arya please sketch an API for notes"
+	demoTimeout = 2 * time.Minute
+)
+
+func newDemo(e *env) *cobra.Command {
+	var keep bool
+	c := &cobra.Command{
+		Use: "demo", Short: "watch three agents talk to each other, offline",
+		Long: `Starts a hub with three agents in a folder of its own, says one sentence to a
+chat, shows what the agents make of it, and takes everything away again. It
+needs no key and no network: the agents use the scripted model, which answers
+from a rules file. Everything else is real: processes, bus, database, tools.`,
+		Example: "  fika demo\n  fika demo --keep   # and look into the folder afterwards",
+		Args:    exactly(0, "no arguments"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return e.demo(cmd.Context(), keep) },
+	}
+	c.Flags().BoolVar(&keep, "keep", false, "keep the folder (the hub is stopped all the same)")
+	return c
+}
+
+// demo runs the main job in a home of its own.
+func (e *env) demo(ctx context.Context, keep bool) (err error) {
+	home, err := demoHome()
+	if err != nil {
+		return err
+	}
+	d := &env{Streams: e.Streams, getenv: quietEnv(e.getenv), home: home}
+	defer func() {
+		err = errors.Join(err, d.endDemo(home, keep))
+	}()
+	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
+	defer cancel()
+	begun := time.Now()
+	ready, _, err := d.startHub(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.showReady(ready, false); err != nil {
+		return err
+	}
+	client, err := d.reader(ctx)
+	if err != nil {
+		return err
+	}
+	conv, err := makeChat(ctx, client, []string{demoChat})
+	if err != nil {
+		return err
+	}
+	d.say("%s", d.ErrStyle().Dim(fmt.Sprintf("$ fika chat send %s %q", demoChat, demoMessage)))
+	if err := d.demoTalk(ctx, client, conv); err != nil {
+		return err
+	}
+	return d.demoSum(ctx, client, conv, time.Since(begun))
+}
+
+func demoHome() (string, error) {
+	home, err := os.MkdirTemp("", "fika-demo-")
+	if err != nil {
+		return "", fika.Wrap(fika.Failed, "demo", err)
+	}
+	for _, name := range []string{"config.toml", "rules.toml"} {
+		data, err := demoFiles.ReadFile("demo/" + name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(home, name), data, 0o600)
+		}
+		if err != nil {
+			return home, fika.Wrap(fika.Failed, "demo", err)
+		}
+	}
+	return home, nil
+}
+
+// quietEnv keeps settings of the person's own home out of the demo.
+func quietEnv(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if len(name) > 5 && name[:5] == "FIKA_" {
+			return ""
+		}
+		return getenv(name)
+	}
+}
+
+// demoTalk says the sentence and shows what comes of it until all is quiet.
+func (e *env) demoTalk(ctx context.Context, client *app.Client, conv fika.Conversation) error {
+	live, err := followChat(client, conv)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	said, err := e.said(demoMessage, "")
+	if err != nil {
+		return err
+	}
+	if _, err := client.Chats().Send(ctx, conv, said); err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	show := func(x fika.Entry) error {
+		if _, err := fmt.Fprint(e.Out, pageEntry(e.OutStyle(), x)); err != nil {
+			return err
+		}
+		quiet, err := isQuiet(ctx, client, conv)
+		if quiet {
+			stop()
+		}
+		return err
+	}
+	err = live.run(watching, store.EntryQuery{Conversation: conv.ID}, show)
+	if ctx.Err() != nil {
+		return fika.Errorf(fika.Failed, "demo", "the agents did not come to an end in %s", demoTimeout)
+	}
+	return err
+}
+
+// isQuiet reports whether nothing waits and nothing runs in a conversation.
+func isQuiet(ctx context.Context, client *app.Client, conv fika.Conversation) (bool, error) {
+	list, err := client.Store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
+	for _, c := range list {
+		if c.ID == conv.ID {
+			return c.Pending == 0 && c.Running == 0, err
+		}
+	}
+	return false, err
+}
+
+// demoSum counts what happened, and fails when it was not what a demo should
+// show.
+func (e *env) demoSum(ctx context.Context, client *app.Client, conv fika.Conversation, took time.Duration) error {
+	entries, err := client.Store.Entries(ctx, store.EntryQuery{Conversation: conv.ID})
+	if err != nil {
+		return err
+	}
+	hops, calls := 0, 0
+	for _, x := range entries {
+		switch {
+		case x.Type == fika.ToolCall:
+			calls++
+		case x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Meta.Final:
+			hops++
+		}
+	}
+	e.say("%d answers by three agents in processes of their own, %d tool calls, in %s", hops, calls, took.Round(10*time.Millisecond))
+	if hops < 5 || calls < 1 {
+		return fika.Errorf(fika.Failed, "demo", "expected 5 answers (4 hops) and a tool call")
+	}
+	return nil
+}
+
+// endDemo stops the hub and removes the folder.
+func (e *env) endDemo(home string, keep bool) error {
+	err := e.down(context.Background(), time.Minute)
+	if e.app != nil {
+		err = errors.Join(err, e.app.Close())
+	}
+	if keep {
+		e.say("kept: fika --home %s chat view %s", home, demoChat)
+		return err
+	}
+	return errors.Join(err, os.RemoveAll(home))
+}
