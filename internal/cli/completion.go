@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/term"
+)
+
+// Commands builds the whole tree of commands, to be looked at: the generated
+// reference and the tests of help read it. To run one, use [Main].
+func Commands() *cobra.Command {
+	return newRoot(&env{Streams: term.System(), getenv: os.Getenv})
+}
+
+func newCompletion(*env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "print a completion script for bash, zsh or fish",
+		Long: `Prints a script that teaches your shell the commands of fika, and the names of
+your agents, chats and contexts. Load it once for a try, or in the shell's
+start-up file for good.`,
+		Example: `  source <(fika completion bash)          # bash
+  source <(fika completion zsh)           # zsh, after compinit
+  fika completion fish | source           # fish`,
+		Args:      exactly(1, "the name of a shell: bash, zsh or fish"),
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(cmd.OutOrStdout(), true)
+			case "zsh":
+				return root.GenZshCompletion(cmd.OutOrStdout())
+			case "fish":
+				return root.GenFishCompletion(cmd.OutOrStdout(), true)
+			}
+			return usageError("no completion for %q; there is one for bash, zsh and fish", args[0])
+		},
+	}
+}

@@ -1,0 +1,163 @@
+package cli_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fika/internal/cli"
+)
+
+// each calls f for every command that help shows.
+func each(c *cobra.Command, f func(*cobra.Command)) {
+	if c.Hidden || c.Name() == "help" {
+		return
+	}
+	f(c)
+	for _, sub := range c.Commands() {
+		each(sub, f)
+	}
+}
+
+// TestHelp: every command says what it is and shows how it is used.
+func TestHelp(t *testing.T) {
+	n := 0
+	each(cli.Commands(), func(c *cobra.Command) {
+		n++
+		path := c.CommandPath()
+		switch first, _ := firstRune(c.Short); {
+		case c.Short == "":
+			t.Errorf("%s has no Short", path)
+		case strings.HasSuffix(c.Short, ".") || (first >= 'A' && first <= 'Z'):
+			t.Errorf("%s: Short is no sentence: %q", path, c.Short)
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no Example", path)
+		}
+		if c.Runnable() && c.Args == nil && !strings.Contains(c.Use, "...") {
+			t.Errorf("%s takes whatever it is given: set Args", path)
+		}
+		for _, l := range strings.Split(c.Example, "\n") {
+			if !strings.HasPrefix(l, "  ") {
+				t.Errorf("%s: a line of Example is not indented: %q", path, l)
+			}
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" && !f.Hidden {
+				t.Errorf("%s: --%s has no words", path, f.Name)
+			}
+			if strings.HasSuffix(f.Usage, ".") {
+				t.Errorf("%s: --%s: no full stop in %q", path, f.Name, f.Usage)
+			}
+		})
+	})
+	if n < 40 {
+		t.Errorf("only %d commands seen", n)
+	}
+}
+
+func firstRune(s string) (rune, bool) {
+	for _, r := range s {
+		return r, true
+	}
+	return 0, false
+}
+
+// otherSpelling are flags that stand for commands.
+var otherSpelling = map[string]bool{"--master": true, "--agent-mode": true, "--migrate-config": true}
+
+// TestExamples: what an example shows exists, words and flags.
+func TestExamples(t *testing.T) {
+	root := cli.Commands()
+	each(root, func(c *cobra.Command) {
+		for _, call := range calls(c.Example) {
+			if len(call) > 0 && otherSpelling[call[0]] {
+				continue
+			}
+			found, rest, err := root.Find(call)
+			if err != nil {
+				t.Errorf("%s: fika %s: %v", c.CommandPath(), strings.Join(call, " "), err)
+				continue
+			}
+			for _, word := range rest {
+				if word == "--" {
+					break
+				}
+				if !known(found, word) {
+					t.Errorf("%s: %s has no flag %s", c.CommandPath(), found.CommandPath(), word)
+				}
+			}
+			// What stands after a group is a command, or the group is at work.
+			if found.HasSubCommands() && found != root && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+				t.Errorf("%s: %s has no command %q", c.CommandPath(), found.CommandPath(), rest[0])
+			}
+		}
+	})
+}
+
+// TestHelpNamesCommands: where a text names a command, the command exists.
+func TestHelpNamesCommands(t *testing.T) {
+	root := cli.Commands()
+	groups := map[string]*cobra.Command{}
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			groups[c.Name()] = c
+		}
+	}
+	named := regexp.MustCompile(`\bfika ([a-z]+) ([a-z]+)\b`)
+	each(root, func(c *cobra.Command) {
+		for _, m := range named.FindAllStringSubmatch(c.Long+"\n"+c.Short, -1) {
+			g := groups[m[1]]
+			if g == nil || m[2] == "has" {
+				continue
+			}
+			if sub, _, err := g.Find([]string{m[2]}); err != nil || sub == g {
+				t.Errorf("%s: its help names %q, which is no command", c.CommandPath(), m[0])
+			}
+		}
+	})
+}
+
+func known(c *cobra.Command, word string) bool {
+	if !strings.HasPrefix(word, "-") || word == "-" {
+		return true
+	}
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	if strings.HasPrefix(word, "--") {
+		return c.Flag(name) != nil || c.InheritedFlags().Lookup(name) != nil
+	}
+	return c.Flags().ShorthandLookup(name[:1]) != nil || c.InheritedFlags().ShorthandLookup(name[:1]) != nil
+}
+
+// calls finds the command lines of fika in an example: its words, without
+// quoted ones, up to whatever ends a command in a shell.
+func calls(example string) [][]string {
+	quoted := regexp.MustCompile(`"(\\.|[^"\\])*"|'[^']*'`)
+	line := regexp.MustCompile(`\bfika((?:\s+[^\s|&;<>()#]+)*)`)
+	var out [][]string
+	for _, l := range strings.Split(quoted.ReplaceAllString(example, "WORD"), "\n") {
+		if at := strings.Index(l, " #"); at >= 0 {
+			l = l[:at]
+		}
+		for _, m := range line.FindAllStringSubmatch(l, -1) {
+			out = append(out, strings.Fields(m[1]))
+		}
+	}
+	return out
+}
+
+func TestCalls(t *testing.T) {
+	got := calls("  git diff | fika run -c x \"is -- this; safe?\" && fika chat view d --follow # fika nope\n  fika request wait $(fika task --no-wait a b)")
+	want := []string{"run -c x WORD", "chat view d --follow", "request wait $", "task --no-wait a b"}
+	if len(got) != len(want) {
+		t.Fatalf("%q", got)
+	}
+	for i := range want {
+		if strings.Join(got[i], " ") != want[i] {
+			t.Errorf("%q, want %q", got[i], want[i])
+		}
+	}
+}
