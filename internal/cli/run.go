@@ -83,7 +83,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	if o.format != "text" && o.format != "json" && o.format != "stream-json" {
 		return usageError("--output-format is text, json or stream-json, not %q", o.format)
 	}
-	name, err := o.contextName()
+	name, current, err := o.contextName()
 	if err != nil {
 		return err
 	}
@@ -100,15 +100,23 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	view := newRunView(o)
-	ran, err := o.open().Run(ctx, app.RunOptions{
-		Context: name, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
-		Wait: o.wait, Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
-	})
+	ro := app.RunOptions{
+		Context: name, From: current, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
+		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
+	}
+	ran, err := o.open().Run(ctx, ro)
 	var held *folder.HeldError
-	if errors.As(err, &held) && held.Info.Kind == folder.LockAgent {
+	if o.wait > 0 && errors.As(err, &held) && held.Info.Kind != folder.LockAgent {
+		ro.Wait = o.wait // an agent's process is asked instead of waited for
+		ran, err = o.open().Run(ctx, ro)
+	}
+	if held != nil && ctx.Err() != nil {
+		return fika.Errorf(fika.Interrupted, "", "you stopped waiting for context %q; nothing was asked", name)
+	}
+	if errors.As(err, &held) && held.Info.Kind == folder.LockAgent && ran.Request == "" {
 		return o.askHolder(ctx, name, prompt, flags)
 	}
-	return view.end(ran, err)
+	return view.end(ran, heldHint(err))
 }
 
 // contextName is the context of this invocation.
@@ -121,11 +129,18 @@ func (e *env) currentContext() (fika.AgentName, error) {
 	return state.Current, err
 }
 
-func (o *runOptions) contextName() (fika.AgentName, error) {
-	if o.context != "" {
-		return fika.ParseAgentName(o.context)
+// contextName gives the context of this prompt, and the current one.
+func (o *runOptions) contextName() (name, current fika.AgentName, err error) {
+	if o.context == "" {
+		name, err = o.currentContext()
+		return name, name, err
 	}
-	return o.currentContext()
+	if name, err = fika.ParseAgentName(o.context); err != nil {
+		return "", "", err
+	}
+	// A broken state.json is no reason to refuse a prompt that needs none.
+	current, _ = o.currentContext()
+	return name, current, nil
 }
 
 // settings are the flags that override settings; -u is written to the
@@ -243,9 +258,4 @@ func (e *env) completeContexts(*cobra.Command, []string, string) ([]string, cobr
 		out = append(out, string(n))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// askHolder hands the prompt to the agent process that holds the context.
-func (o *runOptions) askHolder(context.Context, fika.AgentName, string, map[string]string) error {
-	return fika.Errorf(fika.Locked, "", "the agent is running")
 }

@@ -1,0 +1,385 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/plugin"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+// Level says how much a [Finding] matters.
+type Level string
+
+// The levels.
+const (
+	Fine    Level = "ok"
+	Note    Level = "note"    // good to know
+	Trouble Level = "problem" // something is wrong
+	Mended  Level = "fixed"   // it was wrong
+)
+
+// Finding is one thing that a look at the home found.
+type Finding struct {
+	Check string `json:"check"`
+	Level Level  `json:"level"`
+	Text  string `json:"text"`
+	Fix   string `json:"fix,omitempty"` // what a person can do
+}
+
+// doctor looks at everything of a home, one check after the other.
+type doctor struct {
+	*App
+	home folder.Home
+	fix  bool
+	out  []Finding
+}
+
+func (d *doctor) add(check string, l Level, fix, format string, args ...any) {
+	d.out = append(d.out, Finding{Check: check, Level: l, Fix: fix, Text: fmt.Sprintf(format, args...)})
+}
+
+// Doctor looks for what is wrong with this home. With fix it mends what can be
+// mended without losing anything. The error says that not even that could be
+// done.
+func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	d := &doctor{App: a, home: h, fix: fix}
+	d.checkModes()
+	d.checkDisk()
+	if d.checkConfig() {
+		d.checkStore(ctx)
+		d.checkContexts(ctx)
+		d.checkPlugins(ctx)
+		d.checkTools()
+	}
+	d.checkHub()
+	return d.out, ctx.Err()
+}
+
+// checkModes sees to it that only the owner can read what is private.
+func (d *doctor) checkModes() {
+	const check = "permissions"
+	root, err := os.Stat(d.home.Root)
+	if err == nil && root.Mode().Perm()&0o077 == 0 {
+		d.add(check, Fine, "", "%s is private", d.home.Root) // and so is all that is in it
+		return
+	}
+	for _, path := range []string{d.home.Root, d.home.ContextsDir(), d.home.RunDir(), d.home.DatabaseFile()} {
+		st, err := os.Stat(path)
+		if err != nil || st.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		want := st.Mode().Perm() &^ 0o077
+		if d.fix {
+			if err := os.Chmod(path, want); err == nil {
+				d.add(check, Mended, "", "%s was open to others", path)
+				continue
+			}
+		}
+		d.add(check, Trouble, fmt.Sprintf("chmod %o %s", want, path), "%s can be read by others (%s)", path, st.Mode().Perm())
+	}
+}
+
+func (d *doctor) checkDisk() {
+	const check = "disk"
+	free, ok := freeBytes(d.home.Root)
+	switch {
+	case !ok:
+	case free < 100<<20:
+		d.add(check, Trouble, "make room: prompts fail when the disk is full", "only %s are free", term.Count(free))
+	case free < 1<<30:
+		d.add(check, Note, "", "%s bytes are free", term.Count(free))
+	default:
+		d.add(check, Fine, "", "%s bytes are free", term.Count(free))
+	}
+}
+
+// checkConfig reports every problem of the files; without a configuration
+// nothing else can be looked at.
+func (d *doctor) checkConfig() bool {
+	const check = "config"
+	c, err := d.Config()
+	var problems *config.Problems
+	switch {
+	case errors.As(err, &problems):
+		for _, p := range problems.List {
+			d.add(check, Trouble, "", "%s", p)
+		}
+		return false
+	case err != nil:
+		d.add(check, Trouble, "", "%v", err)
+		return false
+	}
+	d.add(check, Fine, "", "%d agents, %d models", len(c.Agents), len(c.Models))
+	state, err := d.home.State()
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return true
+	}
+	s, err := d.Settings(state.Current, nil, false)
+	if err != nil {
+		d.add("model", Trouble, "", "context %q: %v", state.Current, err)
+	} else if _, err := d.Model(s); err != nil {
+		d.add("model", Trouble, "", "%v", err)
+	} else {
+		d.add("model", Fine, "", "%s (%s)", s.Model.ID, s.Origins["model"])
+	}
+	return true
+}
+
+func (d *doctor) checkStore(ctx context.Context) {
+	const check = "store"
+	s, err := d.Store(ctx)
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return
+	}
+	checker, ok := s.(interface {
+		Check(context.Context) ([]string, error)
+	})
+	if !ok {
+		return
+	}
+	found, err := checker.Check(ctx)
+	if err != nil {
+		found = []string{err.Error()}
+	}
+	for _, f := range found {
+		d.add(check, Trouble, "restore a backup of "+d.home.DatabaseFile()+", or move it away: contexts come back from their folders", "%s", f)
+	}
+	if len(found) == 0 {
+		d.add(check, Fine, "", "the database is sound")
+	}
+	dead, err := s.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Dead}, Limit: 100})
+	if err == nil && len(dead) > 0 {
+		d.add("requests", Note, "fika request list --state dead; fika request retry ID", "%d requests were given up", len(dead))
+	}
+}
+
+func (d *doctor) checkContexts(ctx context.Context) {
+	const check = "contexts"
+	names, strange, err := d.home.List()
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return
+	}
+	for _, s := range strange {
+		d.add(check, Note, "rename or remove it", "contexts/%s is no context: its name is not one", s)
+	}
+	before := len(d.out)
+	for _, n := range names {
+		d.checkContext(ctx, d.home.Folder(n))
+	}
+	d.checkOrphans(ctx, names)
+	if len(d.out) == before {
+		d.add(check, Fine, "", "%d contexts agree with the database", len(names))
+	}
+}
+
+func (d *doctor) checkContext(ctx context.Context, f folder.Folder) {
+	check := "context " + string(f.Name)
+	if s, err := d.Settings(f.Name, nil, false); err != nil {
+		if _, local := config.LoadLocal(f.LocalConfig()); local != nil {
+			err = local
+		}
+		d.add(check, Trouble, "", "%v", err)
+	} else if slices.Contains(s.ToolPermissions, "bash") {
+		d.checkBash(check, s)
+	}
+	lock, err := f.Inspect()
+	switch {
+	case err != nil:
+		d.add(check, Trouble, "", "%v", err)
+	case lock.Status == folder.LockStale && lock.Held:
+		d.add(check, Trouble, fmt.Sprintf("fika context unlock %s", f.Name), "process %d (%s) holds it and has been silent for %s", lock.Info.PID, lock.Info.Kind, term.Duration(lock.Age))
+	case lock.Status == folder.LockStale:
+		d.add(check, Note, "", "process %d ended without giving it back; the next prompt takes it over", lock.Info.PID)
+	}
+	if lock.Held || d.store == nil {
+		return // its mirror is being written
+	}
+	d.checkMirror(ctx, check, f)
+}
+
+// checkBash says what no permission can promise yet.
+func (d *doctor) checkBash(check string, s config.Settings) {
+	can := func(tool string) bool { return slices.Contains(s.ToolPermissions, tool) }
+	if !can("edit") && !can("create") {
+		d.add(check, Note, "take bash out of tool_permissions where that matters", "bash is permitted but edit and create are not: a shell command can still write files, since nothing confines it yet")
+		return
+	}
+	d.add(check, Note, "", "bash runs with all your rights; only the file tools stay inside the workspace")
+}
+
+func (d *doctor) checkMirror(ctx context.Context, check string, f folder.Folder) {
+	r, err := d.ReadContext(ctx, f)
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return
+	}
+	if r.foreign != nil {
+		d.add(check, Note, "", "came from elsewhere: %d entries are taken over at its first use", len(r.foreign.Archived)+len(r.foreign.Window))
+		for _, p := range r.foreign.Problems {
+			d.add(check, Note, "", "%s", p)
+		}
+		return
+	}
+	if r.Agent == nil {
+		return
+	}
+	src := asks{store: d.store, agent: f.Name}
+	diffs, err := folder.Compare(ctx, f, src)
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return
+	}
+	if len(diffs) == 0 {
+		return
+	}
+	if d.fix {
+		if err := d.remake(ctx, f, diffs); err != nil {
+			d.add(check, Trouble, "", "the mirror was not made anew: %v", err)
+			return
+		}
+		d.add(check, Mended, "", "%d differences from the database; the mirror was made anew, the old files were kept beside it", len(diffs))
+		return
+	}
+	for _, x := range diffs[:min(5, len(diffs))] {
+		d.add(check, Trouble, "fika doctor --fix makes the mirror anew from the database", "%s", x)
+	}
+	if n := len(diffs) - 5; n > 0 {
+		d.add(check, Trouble, "", "%d more differences between its files and the database", n)
+	}
+}
+
+// remake puts the files that differ aside, under names of their own, and lets
+// the mirror be written anew.
+func (d *doctor) remake(ctx context.Context, f folder.Folder, diffs []folder.Difference) error {
+	lock, err := d.lockFolder(ctx, f, 0)
+	if err != nil {
+		return err
+	}
+	stamp := d.opts.Now().UTC().Format("20060102T150405")
+	var errs []error
+	var done []string
+	for _, x := range diffs {
+		name := filepath.Base(x.File)
+		if slices.Contains(done, name) {
+			continue
+		}
+		done = append(done, name)
+		err := os.Rename(filepath.Join(f.Path(), name), filepath.Join(f.Path(), name+".replaced-"+stamp))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(append(errs, lock.Close())...); err != nil {
+		return fika.Wrap(fika.Storage, "set aside", err)
+	}
+	own, err := d.command(ctx, f.Name, true, 0, func(string) {})
+	if err != nil {
+		return err
+	}
+	return own.Close()
+}
+
+// checkOrphans looks for agents of this home whose folder is gone. Their
+// conversations are in the database, so the folder can be made again.
+func (d *doctor) checkOrphans(ctx context.Context, names []fika.AgentName) {
+	if d.store == nil {
+		return
+	}
+	home, err := d.home.ID()
+	if err != nil {
+		d.add("home", Trouble, "", "%v", err)
+		return
+	}
+	agents, err := d.store.ListAgents(ctx)
+	if err != nil {
+		d.add("agents", Trouble, "", "%v", err)
+		return
+	}
+	for _, a := range agents {
+		if a.HomeID != home || slices.Contains(names, a.Name) {
+			continue
+		}
+		if d.fix {
+			own, err := d.command(ctx, a.Name, false, 0, func(string) {})
+			if err == nil {
+				err = own.Close()
+			}
+			if err == nil {
+				d.add("agent "+string(a.Name), Mended, "", "its folder was gone and was made again from the database")
+				continue
+			}
+		}
+		d.add("agent "+string(a.Name), Trouble, fmt.Sprintf("fika doctor --fix makes it again from the database; fika context delete %s removes the agent", a.Name),
+			"its folder %s is gone", d.home.Folder(a.Name).Path())
+	}
+}
+
+func (d *doctor) checkPlugins(ctx context.Context) {
+	const check = "plugins"
+	state, err := d.home.State()
+	if err != nil {
+		return // said by checkConfig
+	}
+	s, err := d.plainSettings(state.Current)
+	if err != nil {
+		return
+	}
+	before := len(d.out)
+	own := d.lookAt(d.home.Folder(state.Current), s)
+	o := own.pluginOptions(workshopOptions{warn: func(string) {}}, d.home.Root, own.builtins())
+	o.Report = func(name string, err error) { d.add(check, Trouble, "fika plugin check "+name, "%s: %v", name, err) }
+	plugins, err := plugin.Open(ctx, o)
+	switch {
+	case err != nil:
+		d.add(check, Trouble, "", "%v", err)
+	case len(d.out) == before:
+		var names []string
+		for _, p := range plugins.List() {
+			names = append(names, p.Name)
+		}
+		d.add(check, Fine, "", "%d in use%s", len(names), listed(names))
+	}
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(names, ", ")
+}
+
+// checkTools says what plugins and shells may do.
+func (d *doctor) checkTools() {
+	c, err := d.Config()
+	if err != nil {
+		return
+	}
+	if slices.Contains(c.ToolPermissions, "bash") {
+		d.add("tools", Note, "", "bash is permitted to every context: its commands and all plugins run with your rights")
+	}
+}
+
+func (d *doctor) checkHub() {
+	if p, up := HubProcess(d.home); up {
+		d.add("hub", Fine, "", "runs (pid %d)", p.PID)
+		return
+	}
+	d.add("hub", Fine, "", "is not running; commands that need it start it")
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/term"
+)
+
+func newDoctor(e *env) *cobra.Command {
+	var asJSON, fix bool
+	c := &cobra.Command{
+		Use: "doctor", Short: "look for what is wrong with this home", Args: exactly(0, "no arguments"),
+		Long: `Looks at permissions, configuration, database, contexts, locks, plugins and the
+disk. --fix mends what can be mended without losing anything. Exit status 1 when
+something is wrong.`,
+		Example: "  fika doctor\n  fika doctor --fix",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found, err := e.open().Doctor(cmd.Context(), fix)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printLines(e, found, func(f app.Finding) app.Finding { return f })
+			} else {
+				err = e.showFindings(found)
+			}
+			if err != nil {
+				return err
+			}
+			for _, f := range found {
+				if f.Level == app.Trouble {
+					return silent{fika.Failed}
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&fix, "fix", false, "mend what can be mended")
+	return c
+}
+
+func (e *env) showFindings(found []app.Finding) error {
+	s := e.OutStyle()
+	marks := map[app.Level]string{
+		app.Fine: s.Green("ok     "), app.Note: s.Yellow("note   "), app.Trouble: s.Red("problem"), app.Mended: s.Green("fixed  "),
+	}
+	for _, f := range found {
+		if _, err := fmt.Fprintf(e.Out, "%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), term.CleanLine(f.Text)); err != nil {
+			return err
+		}
+		if f.Fix != "" && f.Level != app.Mended {
+			if _, err := fmt.Fprintf(e.Out, "         → %s\n", term.CleanLine(f.Fix)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package cli_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"fika/internal/cli"
+	"fika/internal/term"
+)
+
+// TestMain makes the test binary the program itself when it is called fika, so
+// that scripts and tests run the real command line in processes of their own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"fika": func() { os.Exit(cli.Main(os.Args[1:], term.System(), os.Getenv)) },
+	})
+}
+
+// TestScript runs testdata/script/*.txtar. Each script has a home of its own
+// ($FIKA_HOME is $WORK/home, $HOME is $WORK) and, beside the usual commands:
+//
+//	status N CMD ARGS…     the command ends with exit status N
+//	until PATTERN CMD ARGS…  run it again until its stdout matches
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("FIKA_HOME", home)
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("TERM", "xterm")
+			if err := os.MkdirAll(home, 0o700); err != nil {
+				return err
+			}
+			e.Defer(func() { stopHub(e) })
+			return os.Chmod(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": scriptStatus, "until": scriptUntil},
+	})
+}
+
+// stopHub ends a hub that a script left running.
+func stopHub(e *testscript.Env) {
+	if _, err := os.Stat(filepath.Join(e.WorkDir, "home", "run", "hub.lock")); err != nil {
+		return
+	}
+	cmd := exec.Command("fika", "down", "--now")
+	cmd.Env = e.Vars
+	_ = cmd.Run()
+}
+
+func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	got := 0
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, not %d\n%s%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until pattern command [args...]")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%v never printed %s (%v)", args[1:], args[0], err)
+		}
+		time.Sleep(20 * time.Millisecond) // between looks at another process
+	}
+}
