@@ -12,8 +12,11 @@ import (
 )
 
 func newAgent(e *env) *cobra.Command {
-	return group("agent", "list, start, stop and watch agents", "", `  fika agent list
-  fika agent run coder`, newAgentRun(e))
+	c := group("agent", "list, start, stop and watch agents", "", `  fika agent list
+  fika agent start coder
+  fika agent attach coder`, newAgentRun(e))
+	c.AddCommand(agentCommands(e)...)
+	return c
 }
 
 func newAgentRun(e *env) *cobra.Command {

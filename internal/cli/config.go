@@ -7,7 +7,7 @@ import (
 )
 
 func newConfig(e *env) *cobra.Command {
-	return group("config", "check, show and migrate the configuration", "", "  fika config check", newConfigPath(e), newConfigCheck(e))
+	return group("config", "check, show and migrate the configuration", "", "  fika config check", newConfigPath(e), newConfigCheck(e), newConfigShow(e), newConfigMigrate(e))
 }
 
 func newConfigPath(e *env) *cobra.Command {

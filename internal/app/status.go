@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/store"
+)
+
+// Status is how a home is.
+type Status struct {
+	Home    string
+	Hub     fika.Process // PID 0: no hub runs
+	HubFrom time.Time    // since when; zero: not known
+	BusURL  string       // empty: none
+	BusOwn  bool         // the hub's own server
+	BusUp   bool         // it answers
+	Store   store.Meta
+	Bytes   int64 // of the database, its log included
+	Agents  []AgentView
+	Waiting int // requests and chats that could be taken now, of all agents
+	Paused  bool
+}
+
+// Status looks at everything; it needs no hub and starts none.
+func (a *App) Status(ctx context.Context) (Status, error) {
+	var st Status
+	agents, err := a.Agents(ctx)
+	if err != nil {
+		return st, err
+	}
+	h := agents.home
+	st.Home = h.Root
+	if p, up := HubProcess(h); up {
+		st.Hub = p
+		if info, err := os.Stat(hubLockPath(h)); err == nil {
+			st.HubFrom = info.ModTime()
+		}
+		st.BusURL, st.BusOwn = agents.config.NATS.Server, false
+		if !a.external(agents.config, h) {
+			if info, err := busnats.ReadEndpoint(h.RunDir()); err == nil {
+				st.BusURL, st.BusOwn = info.URL, true
+			}
+		}
+	}
+	_, off := agents.Client.Bus.(bus.Nobody)
+	st.BusUp = !off && agents.Client.Bus.Flush(ctx) == nil
+	s := agents.Client.Store
+	if st.Store, err = s.Meta(ctx); err != nil {
+		return st, err
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(st.Store.Path + suffix); err == nil {
+			st.Bytes += info.Size()
+		}
+	}
+	if st.Paused, err = s.AllPaused(ctx); err != nil {
+		return st, err
+	}
+	work, err := s.WithWork(ctx)
+	if err != nil {
+		return st, err
+	}
+	for _, w := range work {
+		st.Waiting += w.Open
+	}
+	st.Agents, err = agents.List(ctx, false)
+	return st, err
+}
+
+// BusEndpoint is how a foreign program reaches the bus, with its credential.
+func (a *App) BusEndpoint() (busnats.Endpoint, error) {
+	h, err := a.Home()
+	if err != nil {
+		return busnats.Endpoint{}, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return busnats.Endpoint{}, err
+	}
+	if a.external(c, h) {
+		return busnats.Endpoint{URL: c.NATS.Server}, nil // its credentials are the person's own
+	}
+	return busnats.Credentials(h.RunDir(), busnats.UserMember)
+}
+
+// Listen connects to the bus as one that only listens: while no hub runs it
+// waits for one.
+func (a *App) Listen(ctx context.Context) (bus.Bus, error) {
+	return a.Bus(ctx, busnats.UserMember, true)
+}

@@ -1,0 +1,367 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/term"
+)
+
+// agentCommands are the commands of fika agent beside run.
+func agentCommands(e *env) []*cobra.Command {
+	return []*cobra.Command{
+		newAgentList(e), newAgentStart(e), newAgentStop(e), newAgentRestart(e), newAgentHealth(e),
+		newAgentAttach(e), newAgentLogs(e), newAgentReset(e),
+	}
+}
+
+// agents is the view of all agents for a command that only looks.
+func (e *env) agents(ctx context.Context) (*app.Agents, error) {
+	if _, err := e.open().Home(); err != nil {
+		return nil, err
+	}
+	return e.open().Agents(ctx)
+}
+
+// agentJSON is an agent as --json shows it.
+type agentJSON struct {
+	Name        fika.AgentName  `json:"name"`
+	DisplayName string          `json:"display_name,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Configured  bool            `json:"configured"`
+	Status      fika.AgentState `json:"status"`
+	Why         string          `json:"why,omitempty"`
+	Trouble     string          `json:"trouble,omitempty"`
+	Desired     fika.Desired    `json:"desired,omitempty"`
+	PID         int             `json:"pid,omitempty"`
+	Model       string          `json:"model,omitempty"`
+	StartedAt   *time.Time      `json:"started_at,omitempty"`
+	SeenAt      *time.Time      `json:"seen_at,omitempty"`
+	Uptime      int64           `json:"uptime_seconds,omitempty"`
+	Processed   int64           `json:"requests"`
+	Waiting     int             `json:"waiting"`
+	Running     []string        `json:"running"`
+}
+
+func toAgentJSON(v app.AgentView) agentJSON {
+	j := agentJSON{
+		Name: v.Row.Name, DisplayName: v.Row.DisplayName, Description: v.Row.Description, Configured: v.Entry,
+		Status: v.Status, Why: v.Why, Trouble: v.Trouble, Desired: v.Row.Desired, PID: v.PID, Model: v.Model,
+		StartedAt: stamp(v.Since), SeenAt: stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
+	}
+	if !v.Since.IsZero() {
+		j.Uptime = int64(time.Since(v.Since) / time.Second)
+	}
+	for _, r := range v.Running {
+		j.Running = append(j.Running, string(r.ID))
+	}
+	return j
+}
+
+var agentHeaders = []string{"AGENT", "STATUS", "PID", "MODEL", "UPTIME", "REQUESTS", "WAITING", "WHY"}
+
+func agentRow(v app.AgentView) []string {
+	pid, up, done := "-", "-", "-"
+	if v.PID != 0 {
+		pid = fmt.Sprint(v.PID)
+	}
+	if !v.Since.IsZero() {
+		up, done = term.Duration(time.Since(v.Since).Round(time.Second)), fmt.Sprint(v.Processed)
+	}
+	why := v.Why
+	if why == "" {
+		why = v.Trouble
+	}
+	return []string{string(v.Row.Name), string(v.Status), pid, dash(v.Model), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func newAgentList(e *env) *cobra.Command {
+	var all, asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list agents, with what they are doing",
+		Long: `Lists the agents of the config, and others that run or have work waiting.
+REQUESTS counts what the process has finished since it started, WAITING the
+requests and chats it could take now. Works without a hub.`,
+		Example: "  fika agent list\n  fika agent list --json | jq -r 'select(.status==\"failed\").name'", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			agents, err := e.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views, err := agents.List(cmd.Context(), all)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printLines(e, views, toAgentJSON)
+			}
+			if len(views) == 0 {
+				e.say("no agents; add [[agents]] to %s, or see the contexts: fika agent list --all", "config.toml")
+				return nil
+			}
+			return e.Table(agentHeaders, rows(views, agentRow))
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "also contexts that have never been more")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+// forAgents runs one thing for each agent that the arguments name, and fails
+// with the worst when one failed.
+func (e *env) forAgents(ctx context.Context, agents *app.Agents, args []string, all bool, do func(fika.Agent) error) error {
+	switch {
+	case all && len(args) > 0:
+		return usageError("give names or --all, not both")
+	case all:
+		args = []string{"*"}
+	case len(args) == 0:
+		return usageError("which agent? give a name, a pattern such as 'r*', or --all; fika agent list shows them")
+	}
+	list, err := agents.Match(ctx, args)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, row := range list {
+		if err := do(row); err != nil {
+			if len(list) == 1 || ctx.Err() != nil {
+				return err
+			}
+			e.say("%s @%s: %s", e.ErrStyle().Red("✗"), row.Name, term.CleanLine(err.Error()))
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return silent{fika.KindOf(errs[0])}
+	}
+	return nil
+}
+
+func newAgentStart(e *env) *cobra.Command {
+	var all bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "start NAME...", Short: "start agents in the background",
+		Long: `Starts agents and returns when each has given a sign of life; when one does
+not, says why with the end of its log. An agent started so stays wanted: the
+hub starts it again after a crash and after fika down and up, until
+fika agent stop. The hub is started if it is not running.`,
+		Example: "  fika agent start researcher\n  fika agent start 'test-*'", ValidArgsFunction: e.completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if _, err := e.client(ctx); err != nil {
+				return err
+			}
+			agents, err := e.agents(ctx)
+			if err != nil {
+				return err
+			}
+			return e.forAgents(ctx, agents, args, all, func(row fika.Agent) error { return e.startAgent(ctx, agents, row, timeout) })
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "every agent of the config")
+	c.Flags().DurationVar(&timeout, "timeout", 20*time.Second, "how long to wait for a sign of life")
+	return c
+}
+
+func (e *env) startAgent(ctx context.Context, agents *app.Agents, row fika.Agent, timeout time.Duration) error {
+	before, err := agents.View(ctx, string(row.Name))
+	if err != nil {
+		return err
+	}
+	v, err := agents.Start(ctx, row, timeout)
+	if err != nil {
+		return err
+	}
+	word := "started"
+	if before.PID == v.PID {
+		word = "was running already"
+	}
+	e.say("%s @%s %s (pid: %d)", e.ErrStyle().Green("✓"), row.Name, word, v.PID)
+	return nil
+}
+
+func newAgentStop(e *env) *cobra.Command {
+	var all, finish, now bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "stop NAME...", Short: "stop agents and keep them stopped",
+		Long: `Stops agents, those started by hand too. The current step finishes and what an
+agent works on is handed back: it goes on when the agent runs again. With
+--finish its current requests end first; with --now the current step is
+cancelled. A stopped agent stays so, also after fika down and up and when work
+waits for it, until fika agent start.`,
+		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: e.completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			how, err := manner(finish, now)
+			if err != nil {
+				return err
+			}
+			agents, err := e.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return e.forAgents(cmd.Context(), agents, args, all, func(row fika.Agent) error {
+				return e.stopAgent(cmd.Context(), agents, row, how, timeout)
+			})
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&all, "all", false, "every agent")
+	f.BoolVar(&finish, "finish", false, "let the current requests end first")
+	f.BoolVar(&now, "now", false, "cancel the current step")
+	f.DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
+	return c
+}
+
+// manner is how to stop, as the flags say.
+func manner(finish, now bool) (fika.Desired, error) {
+	switch {
+	case finish && now:
+		return "", usageError("--finish and --now exclude each other")
+	case finish:
+		return fika.DesiredFinish, nil
+	case now:
+		return fika.DesiredNow, nil
+	}
+	return fika.DesiredStopped, nil
+}
+
+func (e *env) stopAgent(ctx context.Context, agents *app.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
+	if timeout == 0 {
+		timeout = 45 * time.Second
+		if how == fika.DesiredFinish {
+			timeout = 24 * time.Hour
+		}
+	}
+	before, err := agents.Stop(ctx, row, how, timeout)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fika.Errorf(fika.Detached, "", "you stopped waiting; @%s stops when its current work allows", row.Name)
+	case err != nil:
+		return err
+	case !before.Alive():
+		e.say("@%s was not running, and stays stopped", row.Name)
+	default:
+		e.say("%s @%s stopped (pid: %d)", e.ErrStyle().Green("✓"), row.Name, before.PID)
+	}
+	return nil
+}
+
+func newAgentRestart(e *env) *cobra.Command {
+	var all, finish, now bool
+	c := &cobra.Command{
+		Use: "restart NAME...", Short: "stop agents and start them again",
+		Long: `Stops agents as fika agent stop does, and starts them as fika agent start
+does: so a change of settings takes effect. What an agent was working on goes
+on.`,
+		Example: "  fika agent restart coder", ValidArgsFunction: e.completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			how, err := manner(finish, now)
+			if err != nil {
+				return err
+			}
+			if _, err := e.client(ctx); err != nil {
+				return err
+			}
+			agents, err := e.agents(ctx)
+			if err != nil {
+				return err
+			}
+			return e.forAgents(ctx, agents, args, all, func(row fika.Agent) error {
+				if v, err := agents.View(ctx, string(row.Name)); err != nil || !v.Entry {
+					return errors.Join(err, fika.Errorf(fika.Invalid, "", "@%s has no [[agents]] entry: end it in its terminal and start it there again", row.Name))
+				}
+				if err := e.stopAgent(ctx, agents, row, how, 0); err != nil {
+					return err
+				}
+				return e.startAgent(ctx, agents, row, 20*time.Second)
+			})
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "every agent")
+	c.Flags().BoolVar(&finish, "finish", false, "let the current requests end first")
+	c.Flags().BoolVar(&now, "now", false, "cancel the current step")
+	return c
+}
+
+func newAgentHealth(e *env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "health", Short: "say which agents need attention, and why",
+		Long: `Says for each agent whether it is well: its process, what it is doing and for
+how long, and whether its last request failed (an unreachable model, a wrong
+key). Exit status 1 when one needs attention.`,
+		Example: "  fika agent health", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			agents, err := e.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views, err := agents.List(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printLines(e, views, toAgentJSON)
+			} else {
+				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, rows(views, healthRow))
+				e.say("%s", app.Summary(views))
+			}
+			for _, v := range views {
+				if err == nil && v.Trouble != "" {
+					err = silent{fika.Failed}
+				}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func healthRow(v app.AgentView) []string {
+	health := "ok"
+	if v.Trouble != "" {
+		health = v.Trouble
+	} else if v.Status == fika.AgentBusy {
+		health = "ok, " + v.Why
+	}
+	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, time.Now()), term.CleanLine(health)}
+}
+
+func newAgentReset(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "reset NAME...", Short: "let the next ask of an agent start afresh",
+		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console switches back to it.",
+		Example: "  fika agent reset coder", ValidArgsFunction: e.completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agents, err := e.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return e.forAgents(cmd.Context(), agents, args, false, func(row fika.Agent) error {
+				_, err := agents.Reset(cmd.Context(), row)
+				if err == nil {
+					e.say("%s @%s conversation context reset", e.ErrStyle().Green("✓"), row.Name)
+				}
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/agent"
+	"fika/internal/app"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+// output is where foreign text goes: cleaned on a terminal, as it is elsewhere.
+func (e *env) output() io.Writer {
+	if e.OutTTY {
+		return term.NewCleaner(e.Out)
+	}
+	return e.Out
+}
+
+func newAgentLogs(e *env) *cobra.Command {
+	var follow bool
+	var n int
+	c := &cobra.Command{
+		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
+		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: e.completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agents, err := e.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			row, err := agents.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return e.logs(cmd.Context(), agents.LogFile(row.Name), row.Name, n, follow)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	c.Flags().IntVarP(&n, "lines", "n", 100, "print the last N lines")
+	return c
+}
+
+func (e *env) logs(ctx context.Context, path string, name fika.AgentName, n int, follow bool) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fika.Errorf(fika.NotFound, "", "@%s has no log: the hub has not started it yet (an agent run by hand shows its work in its own terminal)", name)
+	}
+	if err != nil {
+		return fika.Wrap(fika.Storage, "log", err)
+	}
+	defer func() { _ = f.Close() }()
+	out := e.output()
+	if err := lastLines(f, n); err != nil {
+		return fika.Wrap(fika.Storage, "log", err)
+	}
+	for {
+		if _, err := io.Copy(out, f); err != nil || !follow {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+		if f, err = reopened(f, path); err != nil {
+			return fika.Wrap(fika.Storage, "log", err)
+		}
+	}
+}
+
+// reopened goes on with the new file when the log has been set aside.
+func reopened(f *os.File, path string) (*os.File, error) {
+	now, err := os.Stat(path)
+	if err != nil {
+		return f, nil // between the two names
+	}
+	old, err := f.Stat()
+	if err == nil && os.SameFile(old, now) {
+		return f, nil
+	}
+	next, err := os.Open(path)
+	if err != nil {
+		return f, err
+	}
+	_ = f.Close()
+	return next, nil
+}
+
+// lastLines places f before its last n lines, reading backwards in blocks.
+func lastLines(f *os.File, n int) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil || n <= 0 {
+		return err
+	}
+	const block = 32 << 10
+	buf := make([]byte, block)
+	seen := 0
+	for pos := end; pos > 0; {
+		size := min(block, pos)
+		pos -= size
+		if _, err := f.ReadAt(buf[:size], pos); err != nil {
+			return err
+		}
+		for i := size - 1; i >= 0; i-- {
+			if buf[i] != '\n' || pos+i == end-1 {
+				continue
+			}
+			if seen++; seen == n {
+				_, err := f.Seek(pos+i+1, io.SeekStart)
+				return err
+			}
+		}
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return err
+}
+
+func newAgentAttach(e *env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "attach NAME", Short: "watch what an agent does, live",
+		Long: `Shows what an agent does as its own terminal would: what it receives, its text
+as it comes, its tools and their results. A request that it is working on is
+shown from its beginning, as far as its steps are committed. Ctrl-C ends the
+watching, never the work.`,
+		Example: "  fika agent attach coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: e.completeAgents,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			agents, err := e.agents(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return e.attach(cmd.Context(), agents, args[0], asJSON)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "the status messages as JSON Lines")
+	return c
+}
+
+func (e *env) attach(ctx context.Context, agents *app.Agents, name string, asJSON bool) error {
+	row, err := agents.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	c := agents.Client
+	if _, off := c.Bus.(bus.Nobody); off {
+		return fika.Errorf(fika.NotFound, "", "no hub is running, so there is nothing to listen to: fika up; what is committed: fika conversation show --agent %s", row.Name)
+	}
+	statuses := make(chan message.Status, 4096) // display only: what does not fit is not shown
+	sub, err := c.Bus.Subscribe(c.Subjects.Status(row.Name), func(m bus.Msg) {
+		var s message.Status
+		if json.Unmarshal(m.Data, &s) == nil {
+			select {
+			case statuses <- s:
+			default:
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if err := c.Bus.Flush(ctx); err != nil {
+		return err
+	}
+	v, err := agents.View(ctx, string(row.Name))
+	if err != nil {
+		return err
+	}
+	e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("attached to @%s (%s); ctrl-c leaves, the agent goes on", row.Name, v.Status)))
+	view := &attached{display: agent.NewDisplay(e.output()), rounds: map[string]int{}}
+	if !asJSON {
+		for _, r := range v.Running {
+			if err := view.begin(ctx, c.Store, r); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			view.display.Break()
+			return nil
+		case s := <-statuses:
+			if asJSON {
+				if err := json.NewEncoder(e.Out).Encode(s); err != nil {
+					return err
+				}
+				continue
+			}
+			view.show(s)
+		}
+	}
+}
+
+// attached shows requests; rounds are the model rounds of each that were shown
+// from the store, so that nothing is shown twice.
+type attached struct {
+	display *agent.Display
+	rounds  map[string]int
+}
+
+// begin shows what a running request has committed so far.
+func (a *attached) begin(ctx context.Context, s store.Store, r store.RequestInfo) error {
+	entries, err := s.OfRequest(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	steps, err := s.Steps(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	for _, st := range steps {
+		a.rounds[string(r.ID)] = max(a.rounds[string(r.ID)], st.Round)
+	}
+	a.display.Status(message.Status{
+		RequestID: string(r.ID), AgentName: string(r.AgentName), Status: "processing",
+		Data: message.StatusData{Kind: string(r.Kind), Prompt: r.Payload.Prompt},
+	})
+	for _, e := range entries {
+		a.display.Entry(e, r.AgentName)
+	}
+	return nil
+}
+
+func (a *attached) show(s message.Status) {
+	if s.Status != "completed" && s.Status != "error" && s.Data.Step != 0 && s.Data.Step <= a.rounds[s.RequestID] && s.Status != "tool_result" {
+		return // it was shown from the store
+	}
+	a.display.Status(s)
+}

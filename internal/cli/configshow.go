@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/term"
+)
+
+type shownJSON struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // as TOML
+	Origin string `json:"origin"`
+}
+
+func newConfigShow(e *env) *cobra.Command {
+	var context string
+	var all, asJSON bool
+	c := &cobra.Command{
+		Use: "show", Short: "show settings, and where each came from",
+		Long: `Shows the settings of a context (the current one unless --context names another)
+as TOML, with where each came from: flag, environment, file and line, or
+default. --all adds the settings of the whole home. Secrets are not shown.`,
+		Example: "  fika config show --context coder\n  fika config show --all", Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			name, err := e.currentContext()
+			if context != "" {
+				name, err = fika.ParseAgentName(context)
+			}
+			if err != nil {
+				return err
+			}
+			settings, err := e.open().Settings(name, nil, false)
+			if err != nil {
+				return err
+			}
+			shown := settings.Show()
+			if all {
+				conf, err := e.open().Config()
+				if err != nil {
+					return err
+				}
+				shown = append(conf.Show(), shown...)
+			}
+			if asJSON {
+				return printLines(e, shown, func(s config.Shown) shownJSON { return shownJSON(s) })
+			}
+			return e.Table([]string{"KEY", "VALUE", "FROM"}, rows(shown, func(s config.Shown) []string {
+				return []string{s.Key, term.CleanLine(s.Value), s.Origin}
+			}))
+		},
+	}
+	c.Flags().StringVarP(&context, "context", "c", "", "whose settings")
+	c.Flags().BoolVar(&all, "all", false, "also those of the whole home")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	_ = c.RegisterFlagCompletionFunc("context", e.completeContexts)
+	return c
+}

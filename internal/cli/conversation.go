@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+func newConversation(e *env) *cobra.Command {
+	return group("conversation", "look at all conversations: list, show, search",
+		"Every conversation is kept: asks (an agent's ongoing ones), tasks (one request\neach) and chats (shared; fika chat has more for them).",
+		"  fika conversation list --kind task\n  fika conversation search \"port already in use\"",
+		newConversationList(e), newConversationShow(e), newConversationSearch(e))
+}
+
+type conversationJSON struct {
+	Name         fika.ConversationName   `json:"name"`
+	Kind         fika.ConversationKind   `json:"kind"`
+	Agent        fika.AgentName          `json:"agent,omitempty"`
+	Status       fika.ConversationStatus `json:"status"`
+	Active       bool                    `json:"active"` // of an ask: the one the next ask goes on with
+	Paused       bool                    `json:"paused,omitempty"`
+	Messages     int                     `json:"messages"`
+	Participants []string                `json:"participants,omitempty"`
+	LastSeq      int64                   `json:"last_seq"`
+	CreatedAt    time.Time               `json:"created_at"`
+	UpdatedAt    time.Time               `json:"updated_at"`
+}
+
+// conversationFilter are the flags that narrow lists and searches.
+type conversationFilter struct {
+	kind, agent string
+	limit       int
+}
+
+func (f *conversationFilter) flags(e *env, c *cobra.Command, limit int) {
+	c.Flags().StringVar(&f.kind, "kind", "", "only ask, task or chat")
+	c.Flags().StringVar(&f.agent, "agent", "", "only those of this agent")
+	c.Flags().IntVar(&f.limit, "limit", limit, "at most this many")
+	_ = c.RegisterFlagCompletionFunc("agent", e.completeAgents)
+	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"ask", "task", "chat"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *conversationFilter) store(ctx context.Context, client *app.Client) (store.ConversationFilter, error) {
+	out := store.ConversationFilter{Kind: fika.ConversationKind(f.kind), Limit: f.limit}
+	switch out.Kind {
+	case "", fika.Ask, fika.Task, fika.Chat:
+	default:
+		return out, usageError("--kind is ask, task or chat, not %q", f.kind)
+	}
+	if f.agent != "" {
+		row, err := client.FindAgent(ctx, f.agent)
+		if err != nil {
+			return out, err
+		}
+		out.Agent = row.ID
+	}
+	return out, nil
+}
+
+func newConversationList(e *env) *cobra.Command {
+	var f conversationFilter
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list conversations, newest first", Example: "  fika conversation list --agent coder", Args: exactly(0, "no arguments"),
+		Long: "Lists conversations, newest first. A * marks the ask conversation that an\nagent's next ask goes on with.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			client, err := e.reader(ctx)
+			if err != nil {
+				return err
+			}
+			filter, err := f.store(ctx, client)
+			if err != nil {
+				return err
+			}
+			list, err := client.Store.ListConversations(ctx, filter)
+			if err != nil {
+				return err
+			}
+			active, err := activeAsks(ctx, client)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printLines(e, list, func(c store.ConversationInfo) conversationJSON { return toConversationJSON(c, active) })
+			}
+			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, rows(list, func(c store.ConversationInfo) []string {
+				name := string(c.Name)
+				if active[c.ID] {
+					name += " *"
+				}
+				who := string(c.AgentName)
+				if who == "" {
+					who = strings.Join(c.Participants, ", ")
+				}
+				return []string{name, string(c.Kind), who, string(c.Status), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, time.Now())}
+			}))
+		},
+	}
+	f.flags(e, c, 50)
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func activeAsks(ctx context.Context, client *app.Client) (map[fika.ConversationID]bool, error) {
+	agents, err := client.Store.ListAgents(ctx)
+	out := map[fika.ConversationID]bool{}
+	for _, a := range agents {
+		out[a.ActiveAsk] = true
+	}
+	return out, err
+}
+
+func toConversationJSON(c store.ConversationInfo, active map[fika.ConversationID]bool) conversationJSON {
+	return conversationJSON{
+		Name: c.Name, Kind: c.Kind, Agent: c.AgentName, Status: c.Status, Active: active[c.ID], Paused: c.Paused,
+		Messages: c.Messages, Participants: c.Participants, LastSeq: c.LastSeq, CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
+	}
+}
+
+func newConversationShow(e *env) *cobra.Command {
+	var asJSON, all bool
+	var limit int
+	c := &cobra.Command{
+		Use: "show CONVERSATION", Short: "print a conversation", Args: exactly(1, "the name of a conversation"),
+		Long:    "Prints the messages and notices of a conversation; --all adds what tools were\ncalled with and said. An agent's name stands for its ongoing conversation.",
+		Example: "  fika conversation show task_coder_20260102-101530 --all\n  fika conversation show coder",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			client, err := e.reader(ctx)
+			if err != nil {
+				return err
+			}
+			conv, err := findConversation(ctx, client, args[0])
+			if err != nil {
+				return err
+			}
+			q := store.EntryQuery{Conversation: conv.ID, Last: limit}
+			if !all {
+				q.Types = []fika.EntryType{fika.Message, fika.Notice}
+			}
+			entries, err := client.Store.Entries(ctx, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printLines(e, entries, func(x fika.Entry) fika.Entry { return x })
+			}
+			e.showEntries(entries)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&all, "all", false, "tool calls, results and compactions too")
+	c.Flags().IntVar(&limit, "limit", 0, "only the last N")
+	return c
+}
+
+// findConversation finds one by name; an agent's name means its active ask.
+func findConversation(ctx context.Context, client *app.Client, name string) (fika.Conversation, error) {
+	n, err := fika.ParseConversationName(name)
+	if err != nil {
+		return fika.Conversation{}, err
+	}
+	conv, err := client.Store.Conversation(ctx, n)
+	if !fika.IsKind(err, fika.NotFound) {
+		return conv, err
+	}
+	agent, nameErr := fika.ParseAgentName(name)
+	if nameErr != nil {
+		return conv, err
+	}
+	row, rowErr := client.Store.Agent(ctx, agent)
+	if rowErr != nil {
+		return conv, fika.Errorf(fika.NotFound, "", "no conversation and no agent named %q; fika conversation list shows them", name)
+	}
+	return client.Store.ActiveAsk(ctx, row.ID)
+}
+
+// showEntries prints entries for a person to read.
+func (e *env) showEntries(entries []fika.Entry) {
+	style := e.OutStyle()
+	clean := func(s string) string { return s }
+	if e.OutTTY {
+		clean = term.Clean
+	}
+	for _, x := range entries {
+		head := style.Speaker(x.From, clean(x.From))
+		switch x.Type {
+		case fika.ToolCall:
+			head += style.Dim(" calls " + clean(x.To))
+		case fika.ToolResult:
+			head += style.Dim(" says")
+		case fika.Notice, fika.Compaction:
+			head = style.Yellow(string(x.Type))
+		}
+		fmt.Fprintf(e.Out, "%s %s\n%s\n\n", head, style.Dim(fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format(time.DateTime))), clean(strings.TrimRight(x.Content, "\n")))
+	}
+}
+
+type foundJSON struct {
+	Conversation fika.ConversationName `json:"conversation"`
+	Snippet      string                `json:"snippet"`
+	Entry        fika.Entry            `json:"entry"`
+}
+
+func newConversationSearch(e *env) *cobra.Command {
+	var f conversationFilter
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "search WORDS...", Short: "find entries by their words, newest first",
+		Example: "  fika conversation search \"error handling\" --agent coder", Args: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(strings.Join(args, " ")) == "" {
+				return usageError("search for what? fika conversation search WORDS")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			client, err := e.reader(ctx)
+			if err != nil {
+				return err
+			}
+			filter, err := f.store(ctx, client)
+			if err != nil {
+				return err
+			}
+			found, err := client.Store.Search(ctx, strings.Join(args, " "), filter)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				enc := json.NewEncoder(e.Out)
+				enc.SetEscapeHTML(false)
+				for _, x := range found {
+					if err := enc.Encode(foundJSON{x.ConversationName, x.Snippet, x.Entry}); err != nil {
+						return err
+					}
+				}
+			}
+			if len(found) == 0 {
+				return fika.Errorf(fika.NotFound, "", "nothing has these words: %s", strings.Join(args, " "))
+			}
+			if asJSON {
+				return nil
+			}
+			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, rows(found, func(x store.Found) []string {
+				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, time.Now()), term.CleanLine(x.Snippet)}
+			}))
+		},
+	}
+	f.flags(e, c, 30)
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}

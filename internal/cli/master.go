@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/console"
+	"fika/internal/master"
+)
+
+func newMaster(e *env) *cobra.Command {
+	var quiet bool
+	c := &cobra.Command{
+		Use: "master", Short: "give agents work from one console",
+		Long: `Opens a console that gives agents work and shows what comes of it:
+
+  @coder:task: write a README     a task of its own
+  @coder:ask: now add a section   go on with the agent's conversation (also @coder: …)
+  plain text                      for [master] default_agent, or worked here if
+                                  no agents are configured
+
+Several requests may be at work at once. Ctrl-C cancels the newest, /help lists
+the commands. What an agent does meanwhile is seen with fika agent attach.
+Piped input is worked line by line; the exit status is 1 if any of it failed.
+
+` + exitHelp,
+		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return e.master(cmd.Context(), quiet) },
+	}
+	c.Flags().BoolVar(&quiet, "quiet", false, "bare completion lines only")
+	return c
+}
+
+func (e *env) master(ctx context.Context, quiet bool) error {
+	started, err := e.masterHub(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := e.open().Master(ctx, e.warn)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	h, err := e.open().Home()
+	if err != nil {
+		return err
+	}
+	o := m.Options()
+	o.Quiet, o.Style = quiet, e.OutStyle()
+	if e.OutTTY {
+		o.Width = e.Width
+	}
+	var console_ *master.Master
+	screen, err := console.New(console.Options{
+		Streams: e.Streams, Prompt: "> ", HistoryFile: filepath.Join(h.RunDir(), "master.history"),
+		Complete:    completeMaster(ctx, m),
+		OnInterrupt: func() { console_.Interrupt() },
+	})
+	if err != nil {
+		return err
+	}
+	defer screen.Close()
+	o.Screen = screen
+	console_ = master.New(o)
+	console_.Hello(started, m.BusLine())
+	err = console_.Run(ctx)
+	if errors.Is(err, master.ErrFailed) {
+		return silent{fika.Failed}
+	}
+	return err
+}
+
+// masterHub starts the hub, if agents are configured and none runs, and tells
+// how the start of each agent went.
+func (e *env) masterHub(ctx context.Context) ([]master.Agent, error) {
+	conf, err := e.open().Config()
+	if err != nil {
+		return nil, err
+	}
+	_, up, err := e.hubUp()
+	if err != nil || up || len(conf.Agents) == 0 || !conf.Hub.Autostart {
+		return nil, err
+	}
+	ready, _, err := e.startHub(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return startedAgents(ready), nil
+}
+
+func startedAgents(r app.HubReady) []master.Agent {
+	var out []master.Agent
+	for _, a := range r.Agents {
+		x := master.Agent{Name: a.Name, PID: a.PID}
+		if !a.OK {
+			x.Trouble = a.Error
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// completeMaster offers agents after @, verbs after the colon, and commands.
+func completeMaster(ctx context.Context, m *app.Master) func(string, int) []console.Completion {
+	return func(line string, pos int) []console.Completion {
+		text := line[:pos]
+		var words []string
+		start := 0
+		switch {
+		case strings.HasPrefix(text, "/") && strings.Count(text, " ") < 2:
+			words = append(words, master.Commands()...)
+			if strings.HasPrefix(text, "/agents st") || strings.HasPrefix(text, "/agents restart") || strings.HasPrefix(text, "/switch") || strings.HasPrefix(text, "/tasks") || strings.HasPrefix(text, "/conversations") {
+				head := text[:strings.LastIndexByte(text, ' ')+1]
+				words = append(words, agentWords(ctx, m, head, "")...)
+			}
+		case strings.HasPrefix(text, "@") && strings.Count(text, ":") == 1 && !strings.Contains(text, " "):
+			head := text[:strings.IndexByte(text, ':')+1]
+			words = []string{head + "task: ", head + "ask: ", head + "reset"}
+		case strings.HasPrefix(text, "@") && !strings.ContainsAny(text, ": "):
+			words = agentWords(ctx, m, "@", ":")
+		}
+		var out []console.Completion
+		for _, w := range words {
+			if strings.HasPrefix(w, text) && w != text {
+				out = append(out, console.Completion{Start: start, Text: w})
+			}
+		}
+		return out
+	}
+}
+
+func agentWords(ctx context.Context, m *app.Master, before, after string) []string {
+	list, err := m.List(ctx)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, a := range list {
+		out = append(out, before+string(a.Name)+after)
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/config/migrate"
+)
+
+func newConfigMigrate(e *env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "migrate [SOURCE]", Short: "make a config.toml of another program's configuration",
+		Long: `Turns the JSON of niffler or the TOML of chibi into a config.toml of this home.
+SOURCE is the file or its folder; without it the usual places are looked at.
+The source is copied to a backup first, and a config.toml that exists is never
+touched.`,
+		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, err := e.open().Home()
+			if err != nil {
+				return err
+			}
+			source, err := migrationSource(args, e.getenv("HOME"))
+			if err != nil {
+				return err
+			}
+			r, err := migrate.Run(source, h.Root, time.Now())
+			if err != nil {
+				return err
+			}
+			for _, b := range r.Backups {
+				e.say("backup: %s", b)
+			}
+			for _, x := range r.Lost {
+				e.warn("not carried over: " + x)
+			}
+			for _, x := range r.Check {
+				e.warn("please check: " + x)
+			}
+			e.say("%s %s from %s (%s); fika config check, fika config show", e.ErrStyle().Green("✓"), r.Written, strings.Join(r.Sources, ", "), r.Format)
+			return nil
+		},
+	}
+	return c
+}
+
+// migrationSource is the file to convert: the one given, or the only one there
+// is in the usual places.
+func migrationSource(args []string, home string) (string, error) {
+	if len(args) == 1 {
+		return args[0], nil
+	}
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	found := migrate.Find(home)
+	switch len(found) {
+	case 0:
+		return "", fika.Errorf(fika.NotFound, "", "there is nothing to migrate in the usual places; name the file: fika config migrate FILE")
+	case 1:
+		return found[0], nil
+	}
+	return "", usageError("there is more than one to migrate; name one: %s", strings.Join(found, ", "))
+}

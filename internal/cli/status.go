@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/term"
+)
+
+// statusJSON is fika status --json.
+type statusJSON struct {
+	Home  string      `json:"home"`
+	Hub   *hubJSON    `json:"hub"` // null: not running
+	Bus   busJSON     `json:"bus"`
+	Store storeJSON   `json:"store"`
+	Agent []agentJSON `json:"agents"`
+	Wait  int         `json:"waiting"`
+	Pause bool        `json:"paused_all"`
+}
+
+type hubJSON struct {
+	PID       int        `json:"pid"`
+	StartedAt *time.Time `json:"started_at,omitempty"`
+}
+
+type busJSON struct {
+	URL      string `json:"url,omitempty"`
+	Embedded bool   `json:"embedded"`
+	Up       bool   `json:"up"`
+}
+
+type storeJSON struct {
+	Path   string `json:"path"`
+	Engine string `json:"engine"`
+	Schema int64  `json:"schema"`
+	Bytes  int64  `json:"bytes"`
+	ID     string `json:"id"`
+}
+
+func newStatus(e *env) *cobra.Command {
+	var asJSON, showBus bool
+	c := &cobra.Command{
+		Use: "status", Short: "show the hub, the bus, the store and the agents",
+		Long: `Shows how everything is; it starts nothing and works without a hub. Exit status
+0 when the hub is up, 3 when it is not.
+
+--show-bus prints the bus URL with the credential of a member, for programs
+that are not fika: they may read everything, send requests and ring.`,
+		Example: "  fika status\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showBus {
+				return e.showBus()
+			}
+			st, err := e.open().Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = e.printJSON(toStatusJSON(st))
+			} else {
+				err = e.showStatus(st)
+			}
+			if err == nil && st.Hub.PID == 0 {
+				return silent{fika.NotFound}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&showBus, "show-bus", false, "print the URL and credential for a foreign client, nothing else")
+	return c
+}
+
+func toStatusJSON(st app.Status) statusJSON {
+	j := statusJSON{
+		Home: st.Home, Bus: busJSON{URL: st.BusURL, Embedded: st.BusOwn, Up: st.BusUp},
+		Store: storeJSON{Path: st.Store.Path, Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID},
+		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
+	}
+	if st.Hub.PID != 0 {
+		j.Hub = &hubJSON{PID: st.Hub.PID, StartedAt: stamp(st.HubFrom)}
+	}
+	for _, v := range st.Agents {
+		j.Agent = append(j.Agent, toAgentJSON(v))
+	}
+	return j
+}
+
+func (e *env) showStatus(st app.Status) error {
+	p := func(k, v string) { fmt.Fprintf(e.Out, "%-7s %s\n", k, term.CleanLine(v)) }
+	p("home", st.Home)
+	if st.Hub.PID == 0 {
+		p("hub", "not running (fika up)")
+	} else {
+		p("hub", fmt.Sprintf("up (pid %d), %s", st.Hub.PID, term.Duration(time.Since(st.HubFrom).Round(time.Second))))
+		kind, answers := "somebody else's server", "does not answer"
+		if st.BusOwn {
+			kind = "the hub's own"
+		}
+		if st.BusUp {
+			answers = "answers"
+		}
+		p("bus", fmt.Sprintf("%s (%s, %s)", withoutSecrets(st.BusURL), kind, answers))
+		if !st.BusOwn {
+			p("", "what a foreign program publishes is as safe as that server's own settings make it")
+		}
+	}
+	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", st.Store.Path, st.Store.Engine, st.Store.Schema, bytesOf(st.Bytes)))
+	if st.Paused {
+		p("paused", "all conversations (fika chat resume --all)")
+	}
+	if st.Waiting > 0 {
+		p("waiting", fmt.Sprintf("%d", st.Waiting))
+	}
+	if len(st.Agents) == 0 {
+		return nil
+	}
+	fmt.Fprintln(e.Out)
+	return e.Table(agentHeaders, rows(st.Agents, agentRow))
+}
+
+func bytesOf(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+func withoutSecrets(server string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	return u.Redacted()
+}
+
+// showBus prints one URL that a NATS client can use as it is.
+func (e *env) showBus() error {
+	ep, err := e.open().BusEndpoint()
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(ep.URL)
+	if err != nil || ep.User == "" {
+		_, err = fmt.Fprintln(e.Out, ep.URL)
+		return err
+	}
+	u.User = url.UserPassword(ep.User, ep.Password)
+	_, err = fmt.Fprintln(e.Out, u.String())
+	return err
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+// usageLine is what was spent under one name.
+type usageLine struct {
+	Agent    string     `json:"agent,omitempty"`
+	Model    string     `json:"model,omitempty"`
+	Requests int        `json:"requests"`
+	Usage    fika.Usage `json:"usage"`
+	CostUSD  float64    `json:"cost_usd"`
+}
+
+func newUsage(e *env) *cobra.Command {
+	var since, by string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "usage", Short: "show what was spent: tokens and money",
+		Long: `Shows tokens and money over all agents and models. COST counts what the prices
+in the config say; a model without prices costs 0 here.`,
+		Example: "  fika usage --since 7d --by model", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var from time.Time
+			if since != "" {
+				d, ok := config.ParseDuration(since)
+				if !ok {
+					return usageError("--since %q is not a duration such as 24h or 7d", since)
+				}
+				from = time.Now().Add(-d)
+			}
+			if by != "" && by != "agent" && by != "model" {
+				return usageError("--by is agent or model, not %q", by)
+			}
+			client, err := e.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list, err := client.Store.UsageSince(cmd.Context(), from)
+			if err != nil {
+				return err
+			}
+			return e.showUsage(list, by, asJSON)
+		},
+	}
+	c.Flags().StringVar(&since, "since", "", "only what was spent in the last 24h, 7d …")
+	c.Flags().StringVar(&by, "by", "", "add up by agent or by model (default: both apart)")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	_ = c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"agent", "model"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (e *env) showUsage(list []store.UsageRow, by string, asJSON bool) error {
+	lines := addUp(list, by)
+	if asJSON {
+		return printLines(e, lines, func(l usageLine) usageLine { return l })
+	}
+	if len(lines) == 0 {
+		e.say("nothing was spent")
+		return nil
+	}
+	total := usageLine{Agent: "total"}
+	for _, l := range lines {
+		total.Requests += l.Requests
+		total.Usage = total.Usage.Add(l.Usage)
+	}
+	if by == "model" {
+		total.Agent, total.Model = "", "total"
+	}
+	headers := []string{"AGENT", "MODEL", "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"}
+	cut := func(row []string) []string {
+		switch by {
+		case "agent":
+			return append(row[:1:1], row[2:]...)
+		case "model":
+			return row[1:]
+		}
+		return row
+	}
+	return e.Table(cut(headers), rows(append(lines, total), func(l usageLine) []string { return cut(l.row()) }))
+}
+
+func (l usageLine) row() []string {
+	return []string{
+		l.Agent, l.Model, fmt.Sprint(l.Requests), term.Count(l.Usage.Input), term.Count(l.Usage.Cached), term.Count(l.Usage.Output),
+		fmt.Sprintf("$%.4f", float64(l.Usage.Cost)/1e6),
+	}
+}
+
+// addUp sums the rows by agent, by model, or by both, the dearest first.
+func addUp(list []store.UsageRow, by string) []usageLine {
+	sums := map[[2]string]*usageLine{}
+	var out []*usageLine
+	for _, r := range list {
+		key := [2]string{string(r.Agent), r.Model}
+		switch by {
+		case "agent":
+			key[1] = ""
+		case "model":
+			key[0] = ""
+		}
+		l := sums[key]
+		if l == nil {
+			l = &usageLine{Agent: key[0], Model: key[1]}
+			sums[key] = l
+			out = append(out, l)
+		}
+		l.Requests += r.Requests
+		l.Usage = l.Usage.Add(r.Usage)
+		l.CostUSD = float64(l.Usage.Cost) / 1e6
+	}
+	slices.SortFunc(out, func(a, b *usageLine) int {
+		return cmp.Or(cmp.Compare(b.Usage.Cost, a.Usage.Cost), cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Agent+a.Model, b.Agent+b.Model))
+	})
+	lines := make([]usageLine, 0, len(out))
+	for _, l := range out {
+		lines = append(lines, *l)
+	}
+	return lines
+}

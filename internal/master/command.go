@@ -1,0 +1,283 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/term"
+)
+
+const help = `  @agent:task: PROMPT      a task of its own for an agent
+  @agent:ask: PROMPT       go on with an agent's conversation (also @agent: PROMPT)
+  @agent:reset             let an agent's next ask begin afresh
+  PROMPT                   for the default agent (// begins text with a slash)
+  /agents list             agents, with what they are doing
+  /agents start|stop|restart NAME
+  /agents health           who needs attention, and why
+  /conversations [AGENT]   ask conversations; * is the one an ask goes on with
+  /tasks [AGENT]           tasks, newest first
+  /switch AGENT CONVERSATION
+  /queue                   what is waited for
+  /cancel [ID]             cancel a request (ctrl-c: the newest)
+  /usage                   tokens and money so far
+  /help, /quit             (ctrl-d leaves too; work goes on)`
+
+// commands are the names, for completion.
+var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/agents restart ", "/agents health", "/conversations ", "/tasks ", "/switch ", "/queue", "/cancel ", "/usage", "/help", "/quit"}
+
+// Commands lists what may follow a slash.
+func Commands() []string { return slices.Clone(commands) }
+
+// command obeys a /command.
+func (m *Master) command(ctx context.Context, words []string) {
+	arg := func(i int) string {
+		if i < len(words) {
+			return words[i]
+		}
+		return ""
+	}
+	var err error
+	switch strings.ToLower(words[0]) {
+	case "agents", "agent":
+		err = m.agents(ctx, words[1:])
+	case "conversations", "conversation":
+		err = m.conversations(ctx, arg(1), fika.Ask)
+	case "tasks", "task":
+		err = m.conversations(ctx, arg(1), fika.Task)
+	case "switch":
+		if len(words) != 3 {
+			err = fika.Errorf(fika.Invalid, "", "/switch takes an agent and a conversation; /conversations lists them")
+		} else if err = m.o.Keeper.Switch(ctx, strings.TrimPrefix(arg(1), "@"), arg(2)); err == nil {
+			m.say("%s @%s goes on with %s", m.o.Style.Green("✓"), strings.TrimPrefix(arg(1), "@"), arg(2))
+		}
+	case "queue":
+		m.queue()
+	case "cancel":
+		err = m.cancelID(ctx, arg(1))
+	case "usage":
+		err = m.usage(ctx)
+	case "help", "?":
+		m.o.Screen.Print(help)
+	case "quit", "exit", "q":
+		m.quit = m.o.Screen.Interactive()
+		m.ended = true
+	default:
+		err = fika.Errorf(fika.Invalid, "", "there is no /%s; /help lists the commands", term.CleanLine(words[0]))
+	}
+	if err != nil {
+		m.trouble(err)
+	}
+}
+
+func (m *Master) agents(ctx context.Context, words []string) error {
+	if len(words) == 0 {
+		words = []string{"list"}
+	}
+	verb := strings.ToLower(words[0])
+	switch {
+	case verb == "list" && len(words) == 1:
+		return m.listAgents(ctx)
+	case verb == "health" && len(words) == 1:
+		return m.health(ctx)
+	case (verb == "start" || verb == "stop" || verb == "restart") && len(words) == 2:
+		m.manage(ctx, verb, strings.TrimPrefix(words[1], "@"))
+		return nil
+	}
+	return fika.Errorf(fika.Invalid, "", "/agents takes list, health, or start, stop, restart and a name")
+}
+
+func (m *Master) listAgents(ctx context.Context) error {
+	list, err := m.o.Keeper.List(ctx)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, 0, len(list))
+	for _, a := range list {
+		up, done := "-", "-"
+		if a.Uptime >= 0 {
+			up, done = term.Duration(a.Uptime.Round(time.Second)), fmt.Sprint(a.Requests)
+		}
+		rows = append(rows, []string{string(a.Name), string(a.Status), dash(a.Model), up, done})
+	}
+	m.table([]string{"Agent", "Status", "Model", "Uptime", "Requests"}, rows)
+	return nil
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func (m *Master) health(ctx context.Context) error {
+	list, err := m.o.Keeper.List(ctx)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, 0, len(list))
+	running, bad := 0, 0
+	for _, a := range list {
+		if a.Uptime >= 0 {
+			running++
+		}
+		health := "ok"
+		if a.Trouble != "" {
+			bad++
+			health = a.Trouble
+		} else if a.Why != "" {
+			health += ", " + a.Why
+		}
+		rows = append(rows, []string{string(a.Name), string(a.Status), term.Ago(a.Seen, m.o.Now()), health})
+	}
+	m.table([]string{"Agent", "Status", "Last seen", "Health"}, rows)
+	if bad == 0 {
+		m.say("All agents healthy (%d/%d running)", running, len(list))
+	} else {
+		m.say("%s", m.o.Style.Yellow(fmt.Sprintf("%d of %d agents need attention (%d/%d running)", bad, len(list), running, len(list))))
+	}
+	return nil
+}
+
+// manage starts and stops without keeping the console waiting.
+func (m *Master) manage(ctx context.Context, verb, name string) {
+	if verb != "start" {
+		m.say("Stopping agent '%s'...", term.CleanLine(name))
+	} else {
+		m.say("Starting agent '%s'...", term.CleanLine(name))
+	}
+	m.job(func() func() {
+		var err error
+		pid := 0
+		if verb != "start" {
+			err = m.o.Keeper.Stop(ctx, name)
+		}
+		if err == nil && verb != "stop" {
+			pid, err = m.o.Keeper.Start(ctx, name)
+		}
+		return func() {
+			switch {
+			case err != nil:
+				m.trouble(err)
+			case verb == "stop":
+				m.say("%s Stopped gracefully", m.o.Style.Green("✓"))
+			default:
+				m.say("%s Started (pid: %d)", m.o.Style.Green("✓"), pid)
+			}
+			m.quietly(ctx)
+		}
+	})
+}
+
+// quietly takes the agents as they are now for known: the person did it.
+func (m *Master) quietly(ctx context.Context) {
+	if list, err := m.o.Keeper.List(ctx); err == nil {
+		for _, a := range list {
+			m.last[a.Name] = a
+		}
+	}
+}
+
+func (m *Master) reset(ctx context.Context, name string) {
+	n, err := m.o.Keeper.Reset(ctx, name)
+	if err != nil {
+		m.trouble(err)
+		return
+	}
+	m.say("%s @%s conversation context reset", m.o.Style.Green("✓"), n)
+}
+
+func (m *Master) conversations(ctx context.Context, agent string, kind fika.ConversationKind) error {
+	list, err := m.o.Archive.Conversations(ctx, strings.TrimPrefix(agent, "@"), kind)
+	if err != nil {
+		return err
+	}
+	active, err := m.o.Archive.Active(ctx)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		m.say("%s", m.o.Style.Dim("none"))
+		return nil
+	}
+	rows := make([][]string, 0, len(list))
+	for _, c := range list {
+		name := string(c.Name)
+		if active[c.ID] {
+			name += " *"
+		}
+		rows = append(rows, []string{name, string(c.AgentName), string(c.Status), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, m.o.Now())})
+	}
+	m.table([]string{"Conversation", "Agent", "Status", "Messages", "Updated"}, rows)
+	return nil
+}
+
+func (m *Master) queue() {
+	if len(m.waiting) == 0 {
+		m.say("%s", m.o.Style.Dim("nothing is waited for"))
+		return
+	}
+	rows := make([][]string, 0, len(m.waiting))
+	for _, e := range m.waiting {
+		rows = append(rows, []string{dash(short(e.id)), dash(string(e.agent)), string(e.kind), term.Duration(m.o.Now().Sub(e.from).Round(time.Second)), term.Truncate(term.CleanLine(e.prompt), 60)})
+	}
+	m.table([]string{"Request", "Agent", "Kind", "Since", "Prompt"}, rows)
+}
+
+// cancelID cancels the request whose id begins so; the newest for "".
+func (m *Master) cancelID(ctx context.Context, id string) error {
+	var found []*errand
+	for _, e := range m.waiting {
+		if strings.HasPrefix(string(e.id), id) {
+			found = append(found, e)
+		}
+	}
+	switch {
+	case id == "" && len(found) > 0:
+		m.cancel(ctx, found[len(found)-1])
+	case len(found) == 1:
+		m.cancel(ctx, found[0])
+	case len(found) > 1:
+		return fika.Errorf(fika.Invalid, "", "%d requests begin with %q; /queue shows them", len(found), id)
+	case id == "":
+		return fika.Errorf(fika.NotFound, "", "nothing is waited for")
+	default: // one that this console does not wait for
+		r, err := m.o.Router.Cancel(ctx, fika.RequestID(id))
+		if err != nil {
+			return err
+		}
+		m.say("request %s: %s", short(r.ID), cancelWord(r))
+	}
+	return nil
+}
+
+func cancelWord(r fika.Request) string {
+	if r.State.Terminal() {
+		return string(r.State)
+	}
+	return "asked to stop"
+}
+
+func (m *Master) usage(ctx context.Context) error {
+	list, err := m.o.Archive.Usage(ctx)
+	if err != nil {
+		return err
+	}
+	var total fika.Usage
+	rows := make([][]string, 0, len(list)+1)
+	line := func(agent, model, n string, u fika.Usage) []string {
+		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), money(u.Cost)}
+	}
+	count := 0
+	for _, r := range list {
+		total = total.Add(r.Usage)
+		count += r.Requests
+		rows = append(rows, line(string(r.Agent), r.Model, fmt.Sprint(r.Requests), r.Usage))
+	}
+	m.table([]string{"Agent", "Model", "Requests", "Input", "Output", "Cost"}, append(rows, line("total", "", fmt.Sprint(count), total)))
+	return nil
+}

@@ -1,0 +1,456 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+// Screen is where lines come from and words go.
+type Screen interface {
+	ReadLine(context.Context) (string, error)
+	Print(text string)
+	Status(text string)
+	Interactive() bool
+}
+
+// Router gives agents work.
+type Router interface {
+	// Agent finds one by what was typed; NotFound comes with the nearest name.
+	Agent(ctx context.Context, name string) (fika.Agent, error)
+	// Submit commits a request under the given id and rings the agent.
+	Submit(ctx context.Context, id fika.RequestID, kind fika.RequestKind, agent fika.Agent, prompt string) error
+	// Request reads one; NotFound.
+	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
+	Cancel(context.Context, fika.RequestID) (fika.Request, error)
+	// Here works a prompt in this process, in the current context.
+	Here(ctx context.Context, prompt string) (store.RequestInfo, error)
+}
+
+// Agent is a line of the tables about agents.
+type Agent struct {
+	Name      fika.AgentName
+	Status    fika.AgentState
+	Model     string
+	PID       int
+	Uptime    time.Duration // negative: it does not run
+	Requests  int64
+	Waiting   int
+	Seen      time.Time
+	Trouble   string // empty: healthy
+	Why       string // what a busy one does
+	AutoStart bool
+}
+
+// Keeper looks after agents.
+type Keeper interface {
+	List(context.Context) ([]Agent, error)
+	Start(ctx context.Context, name string) (pid int, err error)
+	Stop(ctx context.Context, name string) error
+	Reset(ctx context.Context, name string) (fika.AgentName, error)
+	Switch(ctx context.Context, agent, conversation string) error
+}
+
+// Archive reads what happened.
+type Archive interface {
+	Conversations(ctx context.Context, agent string, kind fika.ConversationKind) ([]store.ConversationInfo, error)
+	// Active tells which ask conversations are gone on with.
+	Active(ctx context.Context) (map[fika.ConversationID]bool, error)
+	Usage(ctx context.Context) ([]store.UsageRow, error)
+}
+
+// Memory keeps which requests a console waits for beyond its end.
+type Memory interface {
+	Load() ([]fika.RequestID, error)
+	Save([]fika.RequestID) error
+}
+
+// Options is all that a master depends on.
+type Options struct {
+	Screen  Screen
+	Router  Router
+	Keeper  Keeper
+	Archive Archive
+	Memory  Memory
+	// Ended is rung when some request may have its outcome, and News brings
+	// lines about the bus to show; both may be nil.
+	Ended   <-chan struct{}
+	News    <-chan string
+	NewID   func() fika.RequestID
+	Style   term.Style
+	Width   int            // of tables; 0: as wide as they are
+	Agents  bool           // the config names agents; else plain text is worked here
+	Default fika.AgentName // for plain text; empty: none
+	Quiet   bool           // bare completion lines
+	Poll    time.Duration  // how often to look at the store; 0: 500 ms
+	Health  time.Duration  // how often to look at agents; 0: 30 s
+	Now     func() time.Time
+}
+
+// Master is a console. Create it with [New], run it once.
+type Master struct {
+	o       Options
+	mail    chan func() // capacity 64; senders wait when it is full, or until Run ends
+	done    chan struct{}
+	waiting []*errand // in the order of their sending
+	failed  int
+	ended   bool // no more lines will come
+	quit    bool
+	last    map[fika.AgentName]Agent // as seen at the last health check
+	jobs    sync.WaitGroup
+	busy    int // jobs that run
+	here    chan struct{}
+	said    string // the last trouble with the store
+}
+
+// errand is a request whose outcome is waited for.
+type errand struct {
+	id     fika.RequestID
+	agent  fika.AgentName // empty: worked here
+	kind   fika.RequestKind
+	prompt string
+	from   time.Time
+	cancel context.CancelFunc // of one that is worked here
+}
+
+// New makes a master.
+func New(o Options) *Master {
+	if o.Poll == 0 {
+		o.Poll = 500 * time.Millisecond
+	}
+	if o.Health == 0 {
+		o.Health = 30 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	m := &Master{o: o, mail: make(chan func(), 64), done: make(chan struct{}), here: make(chan struct{}, 1), last: map[fika.AgentName]Agent{}}
+	return m
+}
+
+// ErrFailed says that some request of the session did not end well; it has
+// been told already.
+var ErrFailed = errors.New("a request failed")
+
+// Run reads lines until the input ends or /quit, and on a terminal leaves
+// then, while work goes on; otherwise it waits for all answers first and
+// returns [ErrFailed] when one of them was bad.
+func (m *Master) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer m.jobs.Wait()
+	defer close(m.done)
+	defer stop()
+	if err := m.remember(ctx); err != nil {
+		return err
+	}
+	m.checkAgents(ctx)
+	m.jobs.Add(1)
+	go func() { // joined by Run; ReadLine ends with ctx
+		defer m.jobs.Done()
+		m.read(ctx)
+	}()
+	poll := time.NewTicker(m.o.Poll)
+	defer poll.Stop()
+	health := time.NewTicker(m.o.Health)
+	defer health.Stop()
+	for !m.over() {
+		select {
+		case f := <-m.mail:
+			f()
+		case <-m.o.Ended:
+			m.look(ctx)
+		case text := <-m.o.News:
+			m.say("%s", m.o.Style.Dim(text))
+		case <-poll.C:
+			m.look(ctx)
+			m.showStatus()
+		case <-health.C:
+			m.checkAgents(ctx)
+		case <-ctx.Done():
+			m.leave()
+			return fika.Wrap(fika.Interrupted, "", ctx.Err())
+		}
+	}
+	m.leave()
+	if m.failed > 0 && !m.o.Screen.Interactive() {
+		return ErrFailed
+	}
+	return nil
+}
+
+// over reports whether there is no reason to stay.
+func (m *Master) over() bool {
+	if m.quit || (m.ended && m.o.Screen.Interactive()) {
+		return true
+	}
+	return m.ended && len(m.waiting) == 0 && m.busy == 0
+}
+
+// leave says what goes on without the console.
+func (m *Master) leave() {
+	m.o.Screen.Status("")
+	n := 0
+	for _, e := range m.waiting {
+		if e.cancel != nil {
+			e.cancel()
+		} else {
+			n++
+		}
+	}
+	if n > 0 {
+		m.say("%s", m.o.Style.Dim(fmt.Sprintf("%d still at work; the next console shows what comes of it (or fika request list)", n)))
+	}
+}
+
+// post hands f to the owner goroutine; after Run has ended it does nothing.
+func (m *Master) post(f func()) {
+	select {
+	case m.mail <- f:
+	case <-m.done:
+	}
+}
+
+// Interrupt is ctrl-c: it cancels the newest request that is waited for.
+func (m *Master) Interrupt() {
+	m.post(func() {
+		if len(m.waiting) == 0 {
+			m.say("%s", m.o.Style.Dim("nothing is waiting; /quit or ctrl-d leaves"))
+			return
+		}
+		m.cancel(context.Background(), m.waiting[len(m.waiting)-1])
+	})
+}
+
+// read passes lines on, in order: the next is read when the last was taken.
+func (m *Master) read(ctx context.Context) {
+	for {
+		line, err := m.o.Screen.ReadLine(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			bad := !errors.Is(err, io.EOF)
+			m.post(func() {
+				if bad {
+					m.trouble(err)
+				}
+				m.ended = true
+			})
+			return
+		}
+		m.post(func() { m.take(ctx, line) })
+	}
+}
+
+// take obeys one line.
+func (m *Master) take(ctx context.Context, text string) {
+	l, err := Parse(text)
+	if err != nil {
+		m.trouble(err)
+		return
+	}
+	switch l.Verb {
+	case Nothing:
+	case Command:
+		m.command(ctx, l.Words)
+	case Reset:
+		m.reset(ctx, l.Agent)
+	case Plain:
+		m.plain(ctx, l.Text)
+	case Task:
+		m.send(ctx, l.Agent, fika.TaskRequest, l.Text)
+	default:
+		m.send(ctx, l.Agent, fika.AskRequest, l.Text)
+	}
+}
+
+func (m *Master) plain(ctx context.Context, text string) {
+	switch {
+	case m.o.Default != "":
+		m.send(ctx, string(m.o.Default), fika.AskRequest, text)
+	case m.o.Agents:
+		m.trouble(fika.Errorf(fika.Invalid, "", "who shall do that? write @name: before it, or set default_agent under [master]; /agents list shows who there is"))
+	default:
+		m.workHere(ctx, text)
+	}
+}
+
+// send commits a request. Its id is remembered first: a console that is killed
+// in between loses nothing.
+func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, prompt string) {
+	row, err := m.o.Router.Agent(ctx, name)
+	if err != nil {
+		m.trouble(err)
+		return
+	}
+	e := &errand{id: m.o.NewID(), agent: row.Name, kind: kind, prompt: prompt, from: m.o.Now()}
+	m.waiting = append(m.waiting, e)
+	m.keep()
+	if err := m.o.Router.Submit(ctx, e.id, kind, row, prompt); err != nil {
+		m.drop(e)
+		m.trouble(err)
+		return
+	}
+	what := "Sent"
+	if kind == fika.TaskRequest {
+		what = "Sent task"
+	}
+	if !m.o.Quiet {
+		m.say("→ %s to @%s%s", what, row.Name, m.o.Style.Dim("  "+short(e.id)))
+	}
+	if row.Desired.Stopped() {
+		m.say("%s", m.o.Style.Yellow(fmt.Sprintf("@%s was stopped by hand; the request waits for /agents start %s", row.Name, row.Name)))
+	}
+}
+
+// workHere works a prompt in this process, one at a time.
+func (m *Master) workHere(ctx context.Context, prompt string) {
+	ctx, cancel := context.WithCancel(ctx)
+	e := &errand{prompt: prompt, from: m.o.Now(), cancel: cancel}
+	m.waiting = append(m.waiting, e)
+	m.job(func() func() {
+		defer cancel()
+		select {
+		case m.here <- struct{}{}:
+		case <-ctx.Done():
+			return func() { m.drop(e); m.say("%s cancelled%s", m.o.Style.Red("✗"), of(prompt)) }
+		}
+		info, err := m.o.Router.Here(ctx, prompt)
+		<-m.here
+		return func() {
+			m.drop(e)
+			if err != nil {
+				m.trouble(err)
+				return
+			}
+			m.outcome(e, info)
+		}
+	})
+}
+
+// job runs f beside the owner; what it returns is run by the owner.
+func (m *Master) job(f func() func()) {
+	m.busy++
+	m.jobs.Add(1)
+	go func() { // joined by Run
+		defer m.jobs.Done()
+		after := f()
+		m.post(func() {
+			m.busy--
+			after()
+		})
+	}()
+}
+
+// remember takes up what an earlier console was waiting for.
+func (m *Master) remember(ctx context.Context) error {
+	ids, err := m.o.Memory.Load()
+	if err != nil {
+		m.trouble(err)
+		return nil
+	}
+	for _, id := range ids {
+		info, err := m.o.Router.Request(ctx, id)
+		if fika.IsKind(err, fika.NotFound) {
+			continue // it was never committed, or has been deleted
+		}
+		if err != nil {
+			return err
+		}
+		m.waiting = append(m.waiting, &errand{id: info.ID, agent: info.AgentName, kind: info.Kind, prompt: info.Payload.Prompt, from: info.CreatedAt})
+	}
+	if len(m.waiting) > 0 {
+		m.say("%s", m.o.Style.Dim(fmt.Sprintf("%d of the last time:", len(m.waiting))))
+	}
+	m.look(ctx)
+	m.keep()
+	return nil
+}
+
+// keep stores what is waited for.
+func (m *Master) keep() {
+	ids := []fika.RequestID{}
+	for _, e := range m.waiting {
+		if e.id != "" {
+			ids = append(ids, e.id)
+		}
+	}
+	if err := m.o.Memory.Save(ids); err != nil {
+		m.trouble(err)
+	}
+}
+
+func (m *Master) drop(e *errand) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(x *errand) bool { return x == e })
+	if e.id != "" {
+		m.keep()
+	}
+}
+
+// look reads the outcomes that are there by now.
+func (m *Master) look(ctx context.Context) {
+	for _, e := range slices.Clone(m.waiting) {
+		if e.id == "" {
+			continue
+		}
+		info, err := m.o.Router.Request(ctx, e.id)
+		switch {
+		case fika.IsKind(err, fika.NotFound):
+			m.drop(e)
+			m.trouble(fika.Errorf(fika.NotFound, "", "request %s of @%s has been deleted", short(e.id), e.agent))
+		case err != nil:
+			if ctx.Err() == nil && m.said != err.Error() { // once, not at every look
+				m.said = err.Error()
+				m.say("%s", m.o.Style.Yellow(term.Clean(err.Error())))
+			}
+			return
+		case info.State.Terminal():
+			m.outcome(e, info)
+			m.drop(e) // after it was shown
+		}
+	}
+	m.said = ""
+}
+
+// cancel asks for a request to end; its outcome is shown as any other.
+func (m *Master) cancel(ctx context.Context, e *errand) {
+	if e.cancel != nil {
+		e.cancel()
+		return
+	}
+	r, err := m.o.Router.Cancel(ctx, e.id)
+	switch {
+	case err != nil:
+		m.trouble(err)
+	case !r.State.Terminal():
+		m.say("%s", m.o.Style.Dim(fmt.Sprintf("asked @%s to stop%s", e.agent, of(e.prompt))))
+	}
+	m.look(ctx)
+}
+
+// trouble shows an error and counts it.
+func (m *Master) trouble(err error) {
+	m.failed++
+	m.say("%s %s", m.o.Style.Red("✗"), term.Clean(err.Error()))
+}
+
+func (m *Master) say(format string, args ...any) {
+	m.o.Screen.Print(fmt.Sprintf(format, args...))
+}
+
+// short is the beginning of an id that tells it from others.
+func short(id fika.RequestID) string { return string(id[:min(len(id), 13)]) }
+
+// of names the request that an outcome belongs to.
+func of(prompt string) string {
+	return ": " + term.Truncate(term.CleanLine(strings.TrimSpace(prompt)), 60)
+}

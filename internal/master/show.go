@@ -1,0 +1,164 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+// outcome shows how a request ended, with the request it belongs to.
+func (m *Master) outcome(e *errand, info store.RequestInfo) {
+	who := "done here"
+	if e.agent != "" {
+		who = "@" + string(e.agent)
+	}
+	if info.State != fika.Done {
+		m.failed++
+		word := string(info.State)
+		if info.State == fika.RequestFailed {
+			word = "failed"
+		}
+		why := info.Outcome.Error
+		if why == "" {
+			why = info.Reason
+		}
+		if m.o.Quiet {
+			m.say("✗ %s %s", who, word)
+			return
+		}
+		m.say("%s %s %s: %s\n%s", m.o.Style.Red("✗"), who, word, term.Clean(why), m.o.Style.Dim(m.about(e)))
+		return
+	}
+	if m.o.Quiet {
+		m.say("✓ %s completed", who)
+		return
+	}
+	word := " completed"
+	if e.agent == "" {
+		word = ""
+	}
+	text := fmt.Sprintf("%s %s%s (%s)\n%s", m.o.Style.Green("✓"), who, word, measures(info), m.o.Style.Dim(m.about(e)))
+	if answer := strings.TrimSpace(info.Outcome.Answer); answer != "" {
+		text += "\n" + term.Clean(answer)
+	}
+	m.say("%s", text)
+}
+
+// about names the request of an outcome.
+func (m *Master) about(e *errand) string {
+	kind, id := string(e.kind), short(e.id)
+	if e.agent == "" {
+		kind, id = "here", ""
+	}
+	return strings.TrimRight("  "+strings.TrimSpace(kind+" "+id)+of(e.prompt), " ")
+}
+
+// measures tells what a request took: "12.3 s, 1.2k/450 tokens, $0.004".
+func measures(r store.RequestInfo) string {
+	from := r.StartedAt
+	if from.IsZero() {
+		from = r.CreatedAt
+	}
+	parts := []string{fmt.Sprintf("%.1f s", max(0, r.FinishedAt.Sub(from).Seconds()))}
+	u := r.Outcome.Usage
+	if u.Input+u.Output > 0 {
+		parts = append(parts, term.Count(u.Input)+"/"+term.Count(u.Output)+" tokens")
+	}
+	if u.Cost > 0 {
+		parts = append(parts, money(u.Cost))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// money writes micro-dollars, with as many digits as tell something.
+func money(micro int64) string {
+	usd := float64(micro) / 1e6
+	switch {
+	case micro < 1000:
+		return fmt.Sprintf("$%.6f", usd)
+	case micro < 1_000_000:
+		return fmt.Sprintf("$%.3f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// showStatus tells above the prompt who is waited for.
+func (m *Master) showStatus() {
+	if !m.o.Screen.Interactive() {
+		return
+	}
+	var parts []string
+	for _, e := range m.waiting {
+		who := "here"
+		if e.agent != "" {
+			who = "@" + string(e.agent)
+		}
+		parts = append(parts, who+" "+term.Duration(m.o.Now().Sub(e.from).Truncate(time.Second)))
+	}
+	text := strings.Join(parts, " · ")
+	if text != "" {
+		text = "waiting: " + text
+	}
+	m.o.Screen.Status(m.o.Style.Dim(text))
+}
+
+// Hello prints the lines a console begins with. started are the agents that
+// were started for it.
+func (m *Master) Hello(autostarted []Agent, bus string) {
+	if m.o.Quiet {
+		return
+	}
+	m.say("Master mode initialized")
+	if len(autostarted) > 0 {
+		names := make([]string, len(autostarted))
+		for i, a := range autostarted {
+			names[i] = string(a.Name)
+		}
+		m.say("Auto-starting agents: %s", strings.Join(names, ", "))
+	}
+	for _, a := range autostarted {
+		if a.Trouble != "" {
+			m.say("%s @%s did not start: %s", m.o.Style.Red("✗"), a.Name, term.Clean(a.Trouble))
+			continue
+		}
+		m.say("%s @%s started (pid: %d)", m.o.Style.Green("✓"), a.Name, a.PID)
+	}
+	if bus != "" {
+		m.say("%s", m.o.Style.Dim(bus))
+	}
+	m.say("Ready for commands (type /help for help)")
+}
+
+// checkAgents tells what has changed about agents since the last look: who
+// crashed, who is back, who needs a person.
+func (m *Master) checkAgents(ctx context.Context) {
+	list, err := m.o.Keeper.List(ctx)
+	if err != nil {
+		return // the next look at the store tells
+	}
+	for _, a := range list {
+		before, known := m.last[a.Name]
+		m.last[a.Name] = a
+		if !known || m.o.Quiet {
+			continue
+		}
+		bad := a.Status == fika.AgentFailed || a.Status == fika.AgentUnhealthy
+		switch {
+		case bad && before.Status != a.Status:
+			m.say("%s @%s is %s: %s", m.o.Style.Red("✗"), a.Name, a.Status, term.Clean(a.Trouble))
+		case !bad && a.PID != 0 && before.PID != 0 && before.PID != a.PID:
+			m.say("%s @%s was restarted (pid: %d)", m.o.Style.Yellow("↻"), a.Name, a.PID)
+		case !bad && a.PID != 0 && (before.Status == fika.AgentFailed || before.Status == fika.AgentUnhealthy):
+			m.say("%s @%s is back (pid: %d)", m.o.Style.Green("✓"), a.Name, a.PID)
+		}
+	}
+}
+
+func (m *Master) table(headers []string, rows [][]string) {
+	m.o.Screen.Print(term.FormatTable(term.TableOptions{Border: term.Box, Width: m.o.Width, Style: m.o.Style}, headers, rows))
+}
