@@ -66,6 +66,7 @@ type EntryMeta struct {
 	UpTo       int64    `json:"up_to,omitempty"`   // of a compaction: everything at or before this seq is out of the window
 	Kept       []int64  `json:"kept,omitempty"`    // of a compaction: seqs at or before UpTo that stay in the window
 	Summary    string   `json:"summary,omitempty"` // of a compaction: the summary after it
+	Was        string   `json:"was,omitempty"`     // of a compaction: what the summary was before it
 	Undo       int64    `json:"undo,omitempty"`    // of a compaction: takes back the compaction with this seq
 	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
 	Delivered  []string `json:"delivered,omitempty"`

@@ -71,9 +71,6 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := shop.inbox.take(ctx); err != nil {
-		return err
-	}
 	p := agent.New(agent.Options{
 		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: conn, Subjects: subjects,
 		Work: shop.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Limits: Limits(own.Settings.Chat),

@@ -123,6 +123,9 @@ func (own *Owned) take(ctx context.Context, o OwnOptions) error {
 	if err := own.adopt(ctx); err != nil {
 		return err
 	}
+	if err := own.mendSummary(ctx); err != nil {
+		return err
+	}
 	own.Mirror, err = folder.OpenMirror(ctx, own.lock, asks{store: own.Store, agent: own.Agent.Name})
 	return err
 }

@@ -22,6 +22,7 @@ const foregroundGrace = 60 * time.Second
 // RunOptions is a one-shot prompt.
 type RunOptions struct {
 	Context      fika.AgentName
+	From         fika.AgentName // the current context, when Context is another for this prompt only
 	Prompt       string
 	Flags        map[string]string // settings of this invocation
 	Verbose      bool
@@ -63,15 +64,21 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 	if err != nil {
 		return Ran{}, err
 	}
-	shop.grace = foregroundGrace
+	shop.grace, shop.model = foregroundGrace, o.Flags["model"]
 	if err := own.recoverForeground(ctx, o.Warn); err != nil {
 		return Ran{}, err
+	}
+	if o.From != "" && o.From != o.Context {
+		if _, err := shop.hooks.Fire(ctx, hook.OnContextSwitch, switched(o.From, o.Context, true)); err != nil {
+			return Ran{}, err
+		}
 	}
 	end, err := started(ctx, shop.hooks, own.Agent.Name, o.Verbose)
 	defer end()
 	if err != nil {
 		return Ran{}, err
 	}
+	shop.inbox.look(ctx)
 	claimed, err := own.begin(ctx, shop, o)
 	if err != nil {
 		return Ran{}, err
@@ -102,12 +109,12 @@ func (own *Owned) begin(ctx context.Context, shop *workshop, o RunOptions) (stor
 		r.RetryOf, r.Payload.Continue, r.Payload.Prompt = last.ID, true, ""
 		return own.Store.Begin(ctx, own.Lease, r)
 	}
-	summary, err := own.Folder.Read(folder.Summary)
+	summary, err := own.summary(ctx)
 	if err != nil {
 		return store.Claimed{}, err
 	}
 	out, err := shop.hooks.Fire(ctx, hook.PreMessage, hook.Payload{
-		"prompt": o.Prompt, "context_name": string(own.Folder.Name), "summary": summary.Body,
+		"prompt": o.Prompt, "context_name": string(own.Folder.Name), "summary": summary,
 	})
 	if err != nil {
 		return store.Claimed{}, err

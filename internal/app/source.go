@@ -11,6 +11,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/store"
+	"fika/internal/tool/note"
 )
 
 // texts gives the prompt assembler what the files of a context say.
@@ -18,7 +19,8 @@ type texts struct {
 	folder    folder.Folder
 	settings  config.Settings
 	workspace string
-	quiet     bool // leave the reflection out
+	quiet     bool                         // leave the reflection out
+	saw       func(note.Name, folder.Hash) // is told which notes were read; nil: nobody is
 }
 
 // Base is the context's own prompt, else the agent's, else the default.
@@ -84,10 +86,10 @@ func (t texts) Continuation() (string, error) {
 func (t texts) Summary() (string, error) { return t.read(folder.Summary) }
 
 // Goals are the context's goals.
-func (t texts) Goals() (string, error) { return t.read(folder.Goals) }
+func (t texts) Goals() (string, error) { return t.note(note.Goals) }
 
 // Todos are the context's todos.
-func (t texts) Todos() (string, error) { return t.read(folder.Todos) }
+func (t texts) Todos() (string, error) { return t.note(note.Todos) }
 
 func (t texts) read(k folder.TextKind) (string, error) {
 	text, err := t.folder.Read(k)
@@ -99,7 +101,19 @@ func (t texts) Reflection() (string, error) {
 	if t.quiet || !t.settings.ReflectionEnabled {
 		return "", nil
 	}
-	text, err := t.folder.Home.Reflection()
+	return t.note(note.Reflection)
+}
+
+// note reads one of the notes that the model keeps.
+func (t texts) note(n note.Name) (string, error) {
+	read := func() (folder.Text, error) { return t.folder.Read(folder.TextKind(n)) }
+	if n == note.Reflection {
+		read = t.folder.Home.Reflection
+	}
+	text, err := read()
+	if err == nil && t.saw != nil {
+		t.saw(n, text.Hash)
+	}
 	return strings.TrimSpace(text.Body), err
 }
 

@@ -9,11 +9,13 @@ import (
 	"fika"
 	"fika/internal/chat"
 	"fika/internal/config"
+	"fika/internal/folder"
 	"fika/internal/hook"
 	"fika/internal/llm"
 	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/tool"
+	"fika/internal/tool/note"
 	"fika/internal/turn"
 )
 
@@ -28,12 +30,15 @@ type workshop struct {
 	quiet     bool // no reflection
 	stdin     io.Reader
 	grace     time.Duration
+	model     string // of this invocation: in the settings already
+	notes     note.Book
+	inbox     *inbox
 }
 
 // engine builds the turn engine for one request, whose model may be its own.
 func (w *workshop) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
 	settings := w.own.Settings
-	if m := c.Request.Payload.Model; m != "" {
+	if m := c.Request.Payload.Model; m != "" && m != w.model {
 		var err error
 		settings, err = w.own.App.Settings(w.own.Folder.Name, map[string]string{"model": m}, true)
 		if err != nil {
@@ -44,15 +49,15 @@ func (w *workshop) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer
 	if err != nil {
 		return nil, err
 	}
-	return turn.New(w.config(settings, model, stop, o)), nil
+	return turn.New(w.config(c, settings, model, stop, o)), nil
 }
 
-func (w *workshop) config(s config.Settings, m llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
+func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
 	own := w.own
 	name := own.Agent.Name
 	return turn.Config{
 		Store: own.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(), Limits: Limits(s.Chat),
+		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request.ID), Limits: Limits(s.Chat),
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: w.workspace, Username: s.Username, Stdin: w.stdin,
@@ -61,15 +66,19 @@ func (w *workshop) config(s config.Settings, m llm.Model, stop <-chan struct{}, 
 		Mentioned: func(ctx context.Context, _ fika.Conversation, text string) ([]fika.AgentName, error) {
 			return w.chats.Mentioned(ctx, name, text)
 		},
-		Observer: turn.Observers{mirrored{own}, o},
+		Observer:  turn.Observers{mirrored{own}, o},
+		Compactor: w.compactor(c, s, m), Summary: own.summary,
 	}
 }
 
-func (w *workshop) prompter() *prompt.Assembler {
+// prompter builds the prompt of one request, and notes which version of the
+// notes it was shown.
+func (w *workshop) prompter(r fika.RequestID) *prompt.Assembler {
 	own := w.own
 	return &prompt.Assembler{
-		Source: texts{folder: own.Folder, settings: own.Settings, workspace: w.workspace, quiet: w.quiet},
-		Hooks:  w.hooks, Agent: own.Agent.Name, Context: string(own.Folder.Name), Username: own.Settings.Username,
+		Source: texts{folder: own.Folder, settings: own.Settings, workspace: w.workspace, quiet: w.quiet,
+			saw: func(n note.Name, v folder.Hash) { w.notes.Saw(r, n, note.Version(v)) }},
+		Hooks: w.hooks, Agent: own.Agent.Name, Context: string(own.Folder.Name), Username: own.Settings.Username,
 		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {
 			return own.Store.Participants(ctx, c.ID)
 		},

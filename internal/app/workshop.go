@@ -32,7 +32,8 @@ func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, e
 	if info, err := os.Stat(w.workspace); err != nil || !info.IsDir() {
 		return nil, fika.Errorf(fika.Invalid, "workspace", "%s is not a folder; create it or change workspace in the settings of %q", w.workspace, own.Folder.Name)
 	}
-	tools := own.builtins()
+	w.inbox = &inbox{own: own, warn: o.warn, taken: own.App.opts.Now()}
+	tools := append(own.builtins(), w.furniture(o.warn)...)
 	plugins, err := plugin.Open(ctx, own.pluginOptions(o, w.workspace, tools))
 	if err != nil {
 		return nil, err

@@ -32,10 +32,12 @@ type Prompter interface {
 	System(context.Context, store.Claimed) (string, error)
 }
 
-// Compactor shortens a window that has become too long. It returns the entry
-// content and metadata to commit, or nil when there is nothing to compact.
+// Compactor shortens a history that has become too long, so that it costs no
+// more than room tokens (estimated; it may be negative). It returns the entry
+// content and metadata to commit, or nil when there is nothing to compact. It
+// never touches the request's own entries, nor what the request has to answer.
 type Compactor interface {
-	Compact(ctx context.Context, c store.Claimed, window []fika.Entry) (*Compacting, error)
+	Compact(ctx context.Context, c store.Claimed, room int64) (*Compacting, error)
 }
 
 // Compacting is what a [Compactor] decided.
@@ -58,9 +60,10 @@ type Config struct {
 	Tools     *tool.Set
 	Hooks     hook.Runner
 	Prompt    Prompter
-	Compactor Compactor // nil: never
-	CompactAt float64   // percent of Window
-	WarnAt    float64   // percent of Window; 0: never
+	Compactor Compactor                             // nil: never
+	Summary   func(context.Context) (string, error) // as hooks are told; may be nil
+	CompactAt float64                               // percent of Window
+	WarnAt    float64                               // percent of Window; 0: never
 	Limits    store.Limits
 	MaxRounds int           // model calls in one turn
 	Call      tool.Call     // what every tool call carries: agent, context, workspace, username …
@@ -167,6 +170,11 @@ type work struct {
 	empty  int   // empty replies in a row
 	cut    int   // the step whose arguments the provider cut off; 0: none
 	warned bool
+
+	asked      *fika.Entry // what the turn answers: the prompt, or the newest message of others
+	left       int         // entries that did not fit into the window
+	compaction int64       // seq of the last one; 0: none
+	compacted  bool        // a compaction was tried in this turn
 }
 
 type blobs = json.RawMessage

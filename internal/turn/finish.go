@@ -58,8 +58,8 @@ func (w *work) mentioned(ctx context.Context, text string) []fika.AgentName {
 
 func (w *work) postMessage(ctx context.Context, answer string) {
 	prompt := w.prompt
-	if prompt == "" && w.claimed.Prompt != nil {
-		prompt = w.claimed.Prompt.Content
+	if prompt == "" && w.asked != nil {
+		prompt = w.asked.Content
 	}
 	_, err := w.cfg.Hooks.Fire(ctx, hook.PostMessage, hook.Payload{
 		"prompt": prompt, "response": answer, "context_name": w.cfg.Call.Context,

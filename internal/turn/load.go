@@ -54,21 +54,64 @@ func (w *work) load(ctx context.Context) error {
 
 // begin builds the system prompt and lets hooks see the prompt.
 func (w *work) begin(ctx context.Context) (*Result, error) {
-	if p := w.claimed.Prompt; p != nil && w.claimed.Request.Origin != fika.Foreground {
-		out, err := w.cfg.Hooks.Fire(ctx, hook.PreMessage, hook.Payload{
-			"prompt": p.Content, "context_name": w.cfg.Call.Context, "summary": "",
-		})
-		if err != nil {
-			return w.gaveUp(ctx, err)
-		}
-		if s, ok := out["prompt"].(string); ok && s != p.Content {
-			w.prompt = s
-		}
+	if err := w.preMessage(ctx); err != nil {
+		return w.gaveUp(ctx, err)
 	}
 	system, err := w.cfg.Prompt.System(ctx, w.claimed)
 	if err != nil {
 		return w.gaveUp(ctx, err)
 	}
 	w.system = system
+	return nil, nil
+}
+
+// preMessage lets hooks see and replace what the turn answers: its prompt, or
+// the newest of the messages that it was told of. The prompt of a foreground
+// run was shown to them before it was stored.
+func (w *work) preMessage(ctx context.Context) error {
+	w.asked = w.claimed.Prompt
+	if w.claimed.Request.Kind == fika.NotifyRequest {
+		err := w.read(ctx, func(ctx context.Context) (err error) {
+			w.asked, err = w.newestOfOthers(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if w.asked == nil || w.claimed.Request.Origin == fika.Foreground {
+		return nil
+	}
+	summary := ""
+	if w.cfg.Summary != nil {
+		var err error
+		if summary, err = w.cfg.Summary(ctx); err != nil {
+			return err
+		}
+	}
+	out, err := w.cfg.Hooks.Fire(ctx, hook.PreMessage, hook.Payload{
+		"prompt": w.asked.Content, "context_name": w.cfg.Call.Context, "summary": summary,
+	})
+	if err != nil {
+		return err
+	}
+	if s, ok := out["prompt"].(string); ok && s != w.asked.Content {
+		w.prompt = s
+	}
+	return nil
+}
+
+// newestOfOthers is the newest message before this turn that is not the
+// agent's own.
+func (w *work) newestOfOthers(ctx context.Context) (*fika.Entry, error) {
+	page, err := w.cfg.Store.Before(ctx, w.claimed.Conversation.ID, w.claimed.Request.UptoSeq, firstPage)
+	if err != nil {
+		return nil, err
+	}
+	for i := range page {
+		if page[i].Type == fika.Message && !w.mine(page[i]) {
+			return &page[i], nil
+		}
+	}
 	return nil, nil
 }

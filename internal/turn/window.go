@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"fika"
@@ -30,7 +31,8 @@ func (w *work) window(ctx context.Context) ([]fika.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if left > 0 && !w.warned {
+	w.left = left
+	if left > 0 && !w.warned && (w.cfg.Compactor == nil || w.compacted) {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
 	}
@@ -43,10 +45,7 @@ func (w *work) window(ctx context.Context) ([]fika.Entry, error) {
 
 // budget is what history may cost, in estimated tokens.
 func (w *work) budget() int64 {
-	b := int64(float64(w.cfg.Window)*(1-reserve)) - Estimate(w.system)
-	for _, s := range w.cfg.Tools.Offer() {
-		b -= Estimate(s.Description) + Estimate(string(s.Parameters)) + 8
-	}
+	b := int64(float64(w.cfg.Window)*(1-reserve)) - w.fixed()
 	for _, e := range w.own {
 		b -= EstimateEntry(e)
 	}
@@ -64,14 +63,18 @@ func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, 
 	upto := w.claimed.Request.UptoSeq
 	var cut *fika.Entry
 	err := w.read(ctx, func(ctx context.Context) (err error) {
-		cut, err = w.cfg.Store.LastCompaction(ctx, conv, upto)
+		cut, err = w.cfg.Store.LastCompaction(ctx, conv, math.MaxInt64) // one that this turn made counts, too
 		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
+	if cut != nil {
+		w.compaction = cut.Seq
+	}
 	var seen []fika.Entry // newest first
 	var cost int64
+	upto = next(upto, cut)
 	for size := firstPage; upto > 0; size = laterPage {
 		var page []fika.Entry
 		err := w.read(ctx, func(ctx context.Context) (err error) {
@@ -87,10 +90,10 @@ func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, 
 				cost += EstimateEntry(e)
 			}
 		}
-		if len(page) < size || cost > budget || past(page, cut) {
+		if len(page) < size || cost > budget {
 			break
 		}
-		upto = page[len(page)-1].Seq - 1
+		upto = next(page[len(page)-1].Seq-1, cut)
 	}
 	slices.Reverse(seen)
 	groups, err := w.whole(ctx, Group(seen))
@@ -101,21 +104,19 @@ func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, 
 	return groups, left, nil
 }
 
-// past reports whether reading further back can find nothing more.
-func past(page []fika.Entry, cut *fika.Entry) bool {
-	if cut == nil || len(page) == 0 {
-		return false
+// next is where the page before goes on, at or before upto: what a compaction
+// has archived is not read. 0: there is nothing more.
+func next(upto int64, cut *fika.Entry) int64 {
+	if cut == nil || upto > cut.Meta.UpTo {
+		return upto
 	}
-	oldest := page[len(page)-1].Seq
-	if oldest > cut.Meta.UpTo {
-		return false
-	}
+	newest := int64(0)
 	for _, k := range cut.Meta.Kept {
-		if k < oldest {
-			return false
+		if k <= upto {
+			newest = max(newest, k)
 		}
 	}
-	return true
+	return newest
 }
 
 // visible reports whether an entry may be in this agent's window: not before

@@ -1,0 +1,208 @@
+package compaction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/llm"
+	"fika/internal/store"
+	"fika/internal/turn"
+)
+
+// Store is what is read of a conversation.
+type Store interface {
+	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
+	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+}
+
+// Source gives the texts of the context.
+type Source interface {
+	Instructions() (string, error) // how to summarise
+	Summary() (string, error)
+	Goals() (string, error)
+	Todos() (string, error)
+}
+
+// Config is all that a [Compactor] depends on.
+type Config struct {
+	Store   Store
+	Model   llm.Model
+	ModelID string // as usage reports name it
+	Window  int64  // of the model, in tokens
+	Source  Source
+	Hooks   hook.Runner
+	Context string  // as hooks are told
+	Drop    float64 // percent of the entries that a rolling compaction archives
+	// Save follows the commit: it puts the new summary where prompts read it,
+	// if it still is what it was.
+	Save func(ctx context.Context, was, summary string) error
+	// Warn is told what a person should know; nil: nobody is.
+	Warn func(string)
+}
+
+// Compactor decides compactions of one context. It implements
+// [turn.Compactor]; it may be used by many turns at once.
+type Compactor struct{ cfg Config }
+
+// New makes a compactor.
+func New(cfg Config) *Compactor {
+	if cfg.Window <= 0 {
+		cfg.Window = 128_000
+	}
+	if cfg.Hooks == nil {
+		cfg.Hooks = hook.None{}
+	}
+	if cfg.Warn == nil {
+		cfg.Warn = func(string) {}
+	}
+	return &Compactor{cfg: cfg}
+}
+
+// Compact makes room before a model call of a turn, by a rolling compaction of
+// what came before its request. room is how many tokens history may cost. Nil
+// without an error: there is nothing that may be archived.
+func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int64) (*turn.Compacting, error) {
+	r := claimed.Request
+	entries, floor, err := window(ctx, c.cfg.Store, claimed.Conversation.ID, r.UptoSeq)
+	if err != nil {
+		return nil, err
+	}
+	entries = slices.DeleteFunc(entries, func(e fika.Entry) bool { return e.Request == r.ID })
+	h := History{Units: Divide(entries, claimed.Covers, r.Payload.Continue), UpTo: floor}
+	// What is gained should last for a while, and the summary takes its part.
+	return c.Roll(ctx, h, room*4/5-c.cfg.Window/summaryOf)
+}
+
+// History reads what is in the window of a conversation that no turn is
+// working in. The newest waiting messages have not been read by anybody yet.
+func (c *Compactor) History(ctx context.Context, conv fika.Conversation, waiting int) (History, error) {
+	entries, floor, err := window(ctx, c.cfg.Store, conv.ID, conv.LastSeq)
+	return History{Units: Divide(entries, waiting, false), UpTo: floor}, err
+}
+
+// Roll decides a rolling compaction that leaves at most room tokens. Nil: there
+// is nothing to archive.
+func (c *Compactor) Roll(ctx context.Context, h History, room int64) (*turn.Compacting, error) {
+	units := h.Units
+	if plan := Rolling(units, c.cfg.Drop, room, nil); len(plan.Archive) == 0 {
+		return nil, nil
+	}
+	n, err := c.notes()
+	if err != nil {
+		return nil, err
+	}
+	messages := messages(units)
+	_, err = c.cfg.Hooks.Fire(ctx, hook.PreRollingCompact, hook.Payload{
+		"context_name": c.cfg.Context, "message_count": messages, "non_system_count": messages, "summary": n.summary,
+	})
+	if err != nil {
+		return nil, err
+	}
+	chosen, usage, err := c.chosen(ctx, units, n, room)
+	if err != nil {
+		return nil, err
+	}
+	plan := Rolling(units, c.cfg.Drop, room, chosen)
+	return c.decide(ctx, plan, h.UpTo, n, usage, "rolling", func(ctx context.Context, summary string) error {
+		_, err := c.cfg.Hooks.Fire(ctx, hook.PostRollingCompact, hook.Payload{
+			"context_name": c.cfg.Context, "message_count": plan.messages(), "summary": summary, "messages_archived": plan.Archived(),
+		})
+		return err
+	})
+}
+
+// chosen asks the model what may go, where it has a choice. A model that fails
+// or answers nonsense leaves it at the oldest.
+func (c *Compactor) chosen(ctx context.Context, units []Unit, n notes, room int64) (map[int]bool, fika.Usage, error) {
+	oldest := Rolling(units, c.cfg.Drop, room, nil)
+	target := Target(units, c.cfg.Drop)
+	if oldest.Archived() > 2*target || len(units) < 3 {
+		return nil, fika.Usage{}, nil // what has to go leaves no choice
+	}
+	chosen, usage, err := c.choose(ctx, units, n, target)
+	switch {
+	case ctx.Err() != nil:
+		return nil, usage, fika.Wrap(fika.Interrupted, "compact", ctx.Err())
+	case err != nil:
+		c.cfg.Warn("the model did not choose what to archive, so the oldest goes: " + err.Error())
+	}
+	return chosen, usage, nil
+}
+
+// Whole decides a full compaction. Nil: there is nothing to archive.
+func (c *Compactor) Whole(ctx context.Context, h History) (*turn.Compacting, error) {
+	plan := Full(h.Units)
+	if len(plan.Archive) == 0 {
+		return nil, nil
+	}
+	n, err := c.notes()
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.cfg.Hooks.Fire(ctx, hook.PreCompact, hook.Payload{
+		"context_name": c.cfg.Context, "message_count": messages(h.Units), "summary": n.summary,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.decide(ctx, plan, h.UpTo, n, fika.Usage{}, "full", func(ctx context.Context, summary string) error {
+		_, err := c.cfg.Hooks.Fire(ctx, hook.PostCompact, hook.Payload{
+			"context_name": c.cfg.Context, "message_count": plan.messages(), "summary": summary,
+		})
+		return err
+	})
+}
+
+// decide summarises what goes and says what to commit.
+func (c *Compactor) decide(ctx context.Context, p Plan, floor int64, n notes, usage fika.Usage, how string, post func(context.Context, string) error) (*turn.Compacting, error) {
+	was := n.summary
+	summary, used, err := c.summarise(ctx, p.Archive, n)
+	if err != nil {
+		return nil, err
+	}
+	usage = usage.Add(used)
+	upTo, kept := p.marks(floor)
+	return &turn.Compacting{
+		Content: fmt.Sprintf("%s compaction: %d entries archived, %d kept", how, p.Archived(), p.Kept()),
+		Meta:    fika.EntryMeta{UpTo: upTo, Kept: kept, Summary: summary, Was: was, Usage: &usage},
+		Usage:   usage, Model: c.cfg.ModelID,
+		Done: func(ctx context.Context) error {
+			if err := c.cfg.Save(ctx, was, summary); err != nil {
+				return err
+			}
+			return post(ctx, summary)
+		},
+	}, nil
+}
+
+func (c *Compactor) notes() (n notes, err error) {
+	for _, r := range []struct {
+		into *string
+		read func() (string, error)
+	}{{&n.summary, c.cfg.Source.Summary}, {&n.goals, c.cfg.Source.Goals}, {&n.todos, c.cfg.Source.Todos}} {
+		if *r.into, err = r.read(); err != nil {
+			return n, err
+		}
+		*r.into = strings.TrimSpace(*r.into)
+	}
+	return n, nil
+}
+
+// messages is what hooks are told as message_count.
+func messages(units []Unit) int {
+	n := 0
+	for _, u := range units {
+		for _, e := range u.Entries {
+			if e.Type == fika.Message {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (p Plan) messages() int { return messages(p.Keep) }

@@ -1,0 +1,169 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"fika"
+	"fika/internal/llm"
+	"fika/internal/turn"
+)
+
+const (
+	maxParts   = 32 // model calls that one compaction should not need more of
+	leastEntry = 200
+	summaryOf  = 8 // the summary may take an eighth of the window
+)
+
+// notes are the texts that say what the work is about.
+type notes struct{ summary, goals, todos string }
+
+func (n notes) write(b *strings.Builder, withSummary bool) {
+	add := func(title, text string) {
+		if text = strings.TrimSpace(text); text != "" {
+			b.WriteString("--- " + title + " ---\n" + text + "\n\n")
+		}
+	}
+	if withSummary {
+		add("SUMMARY OF WHAT CAME BEFORE", n.summary)
+	}
+	add("GOALS", n.goals)
+	add("TODOS", n.todos)
+}
+
+// summarise folds units into the summary, part by part where they are too much
+// for one call. A provider that finds a part too long gets smaller ones.
+func (c *Compactor) summarise(ctx context.Context, units []Unit, n notes) (string, fika.Usage, error) {
+	var usage fika.Usage
+	budget := c.cfg.Window/2 - turn.Estimate(n.summary+n.goals+n.todos)
+	for tries := 0; ; tries++ {
+		text, u, err := c.fold(ctx, units, n, max(budget, leastEntry))
+		usage = usage.Add(u)
+		if err == nil || tries == 2 || !tooLong(err) {
+			return text, usage, err
+		}
+		budget /= 2
+	}
+}
+
+func tooLong(err error) bool {
+	var p *llm.ProviderError
+	return errors.As(err, &p) && (p.Status == 400 || p.Status == 413)
+}
+
+func (c *Compactor) fold(ctx context.Context, units []Unit, n notes, budget int64) (string, fika.Usage, error) {
+	instructions, err := c.cfg.Source.Instructions()
+	if err != nil {
+		return "", fika.Usage{}, err
+	}
+	var usage fika.Usage
+	for _, part := range parts(units, budget) {
+		resp, err := c.cfg.Model.Generate(ctx, llm.Request{
+			System: instructions, Messages: []llm.Message{{Role: llm.User, Text: c.foldPrompt(n, part)}},
+		}, ignore)
+		usage = usage.Add(resp.Usage)
+		if err != nil {
+			return "", usage, err
+		}
+		text := strings.TrimSpace(resp.Text)
+		if text == "" {
+			return "", usage, fika.Errorf(fika.Provider, "compact", "the model gave an empty summary; nothing was changed")
+		}
+		n.summary = c.capped(text)
+	}
+	return n.summary, usage, nil
+}
+
+func (c *Compactor) foldPrompt(n notes, part string) string {
+	var b strings.Builder
+	n.write(&b, true)
+	b.WriteString("--- CONVERSATION TO SUMMARISE ---\n" + part + "--- END ---\n\n")
+	if strings.TrimSpace(n.summary) != "" {
+		b.WriteString("Write one new summary that holds what came before and this. ")
+	} else {
+		b.WriteString("Write the summary. ")
+	}
+	fmt.Fprintf(&b, "Use at most %d words.", max(50, c.cfg.Window/summaryOf/2))
+	return b.String()
+}
+
+// capped keeps a summary that ignores its bound from eating the window.
+func (c *Compactor) capped(text string) string {
+	most := max(800, int(c.cfg.Window/summaryOf*4))
+	if len(text) <= most {
+		return text
+	}
+	return clip(text, most) + "\n(the summary was longer; its end is left out)"
+}
+
+// parts writes units as texts of at most budget tokens each. Entries are
+// shortened, never left out, when there would be too many parts.
+func parts(units []Unit, budget int64) []string {
+	size := int(budget * 4)
+	most := size
+	for {
+		list := cut(units, size, most)
+		if len(list) <= maxParts || most <= leastEntry {
+			return list
+		}
+		most = max(leastEntry, most/2)
+	}
+}
+
+// cut packs entries of at most most bytes into texts of at most size bytes.
+func cut(units []Unit, size, most int) []string {
+	var list []string
+	var b strings.Builder
+	for _, u := range units {
+		for _, e := range u.Entries {
+			line := fmt.Sprintf("[%s]: %s\n\n", speaker(e), shorten(e.Content, most))
+			if b.Len() > 0 && b.Len()+len(line) > size {
+				list = append(list, b.String())
+				b.Reset()
+			}
+			b.WriteString(line)
+		}
+	}
+	if b.Len() > 0 {
+		list = append(list, b.String())
+	}
+	return list
+}
+
+// speaker says who speaks, and for tools what happens.
+func speaker(e fika.Entry) string {
+	switch e.Type {
+	case fika.ToolCall:
+		return e.From + " calls " + e.To
+	case fika.ToolResult:
+		return e.From + " gives"
+	}
+	return e.From
+}
+
+// shorten keeps the beginning and the end of a long text.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head := clip(text, most*2/3)
+	tail := text[len(text)-most/3:]
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n(… %d bytes left out …)\n%s", head, len(text)-len(head)-len(tail), tail)
+}
+
+// clip cuts a text to at most most bytes, at the border of a character.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}

@@ -1,0 +1,148 @@
+package compaction
+
+import (
+	"fika"
+	"fika/internal/turn"
+)
+
+// Unit is what is archived or kept as a whole: all entries of one request, or
+// one message that belongs to none.
+type Unit struct {
+	Entries []fika.Entry
+	Tokens  int64 // estimated
+	// Keep: a turn has still to answer it.
+	Keep bool
+}
+
+// Divide makes units of what is in the window, in order. The newest waiting
+// messages that belong to no request are kept: nobody has read them yet. With
+// last, so is the newest unit: a turn goes on from there.
+func Divide(window []fika.Entry, waiting int, last bool) []Unit {
+	var units []Unit
+	for _, g := range turn.Group(window) {
+		u := Unit{Entries: g}
+		for _, e := range g {
+			u.Tokens += turn.EstimateEntry(e)
+		}
+		units = append(units, u)
+	}
+	for i := len(units) - 1; i >= 0 && waiting > 0; i-- {
+		if units[i].Entries[0].Request == "" {
+			units[i].Keep = true
+			waiting--
+		}
+	}
+	if last && len(units) > 0 {
+		units[len(units)-1].Keep = true
+	}
+	return units
+}
+
+// Plan says what leaves the window and what stays.
+type Plan struct {
+	Archive, Keep []Unit
+	// Before and After are estimated tokens of what is in the window; the
+	// summary is not counted.
+	Before, After int64
+}
+
+// Archived counts the entries that leave.
+func (p Plan) Archived() int { return count(p.Archive) }
+
+// Kept counts the entries that stay.
+func (p Plan) Kept() int { return count(p.Keep) }
+
+func count(units []Unit) int {
+	n := 0
+	for _, u := range units {
+		n += len(u.Entries)
+	}
+	return n
+}
+
+// split makes a plan of units and which of them go.
+func split(units []Unit, gone []bool) Plan {
+	var p Plan
+	for i, u := range units {
+		p.Before += u.Tokens
+		if gone[i] {
+			p.Archive = append(p.Archive, u)
+		} else {
+			p.Keep = append(p.Keep, u)
+			p.After += u.Tokens
+		}
+	}
+	return p
+}
+
+// Full archives everything that nobody waits for.
+func Full(units []Unit) Plan {
+	gone := make([]bool, len(units))
+	for i, u := range units {
+		gone[i] = !u.Keep
+	}
+	return split(units, gone)
+}
+
+// Rolling archives the chosen units, then the oldest, until at least drop
+// percent of the entries have gone and the rest costs no more than room. The
+// newest unit stays unless there is no room for it.
+func Rolling(units []Unit, drop float64, room int64, chosen map[int]bool) Plan {
+	gone := make([]bool, len(units))
+	newest := len(units) - 1
+	target := Target(units, drop)
+	archived, left := 0, int64(0)
+	for _, u := range units {
+		left += u.Tokens
+	}
+	take := func(i int) {
+		gone[i] = true
+		archived += len(units[i].Entries)
+		left -= units[i].Tokens
+	}
+	for i, u := range units {
+		if chosen[i] && !u.Keep && i != newest {
+			take(i)
+		}
+	}
+	for i := 0; i < newest && (archived < target || left > room); i++ {
+		if !gone[i] && !units[i].Keep {
+			take(i)
+		}
+	}
+	if newest >= 0 && left > room && !units[newest].Keep {
+		take(newest)
+	}
+	return split(units, gone)
+}
+
+// Target is how many entries a rolling compaction aims to archive.
+func Target(units []Unit, drop float64) int {
+	free := 0
+	for _, u := range units {
+		if !u.Keep {
+			free += len(u.Entries)
+		}
+	}
+	return max(1, int(float64(free)*drop/100+0.5))
+}
+
+// marks gives what a compaction entry records: everything at or before upTo is
+// out of the window but the kept seqs. What was archived before, up to floor,
+// stays archived.
+func (p Plan) marks(floor int64) (upTo int64, kept []int64) {
+	upTo = floor
+	for _, u := range p.Archive {
+		for _, e := range u.Entries {
+			upTo = max(upTo, e.Seq)
+		}
+	}
+	for _, u := range p.Keep {
+		for _, e := range u.Entries {
+			if e.Seq <= upTo {
+				kept = append(kept, e.Seq)
+			}
+		}
+	}
+	return upTo, kept
+}

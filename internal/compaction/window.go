@@ -1,0 +1,60 @@
+package compaction
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// said are the types of entry that a model sees.
+var said = []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}
+
+// History is what is in the window of a conversation.
+type History struct {
+	Units []Unit
+	// UpTo is that of the last compaction: what it archived stays archived.
+	UpTo int64
+}
+
+// window reads what of a conversation is in the window of its agent, oldest
+// first: what came after the last compaction, and what that kept.
+func window(ctx context.Context, s Store, conv fika.ConversationID, upto int64) (out []fika.Entry, floor int64, err error) {
+	cut, err := s.LastCompaction(ctx, conv, math.MaxInt64)
+	if err != nil {
+		return nil, 0, err
+	}
+	q := store.EntryQuery{Conversation: conv, Upto: upto, Types: said}
+	if cut != nil {
+		q.Since = cut.Meta.UpTo
+		for _, r := range runs(cut.Meta.Kept) {
+			kept, err := s.Entries(ctx, store.EntryQuery{Conversation: conv, Since: r[0] - 1, Upto: min(r[1], upto), Types: said})
+			if err != nil {
+				return nil, 0, err
+			}
+			out = append(out, kept...)
+		}
+	}
+	if upto <= q.Since {
+		return out, q.Since, nil
+	}
+	rest, err := s.Entries(ctx, q)
+	return append(out, rest...), q.Since, err
+}
+
+// runs gathers seqs into stretches without a gap.
+func runs(seqs []int64) [][2]int64 {
+	seqs = slices.Clone(seqs)
+	slices.Sort(seqs)
+	var out [][2]int64
+	for _, s := range seqs {
+		if n := len(out); n > 0 && s <= out[n-1][1]+1 {
+			out[n-1][1] = s
+			continue
+		}
+		out = append(out, [2]int64{s, s})
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/store"
+	"fika/internal/tool"
+)
+
+// maxMessage bounds one message, in bytes: it will be in a prompt.
+const maxMessage = 64 << 10
+
+// Find resolves a name that a model wrote. Error kind NotFound names the
+// nearest one.
+type Find func(ctx context.Context, name string) (fika.Agent, error)
+
+// Send is the tool send_message: it puts a message into the ongoing
+// conversation of another agent, which reads it with its next turn.
+type Send struct {
+	Find  Find
+	Store store.Peers
+	Hooks hook.Runner
+	Ring  func(...fika.AgentName)
+	// MaxDepth is how long a chain of messages may grow; 0: without end.
+	MaxDepth int
+	Warn     func(string)
+}
+
+// Spec implements [tool.Tool]. The id of a message follows from the step, so
+// that a repeated call delivers nothing twice.
+func (*Send) Spec() tool.Spec {
+	return tool.Spec{
+		Name: "send_message", Description: "Message another agent.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"},"content":{"type":"string"}},"required":["to","content"]}`),
+		Effect:     fika.Idempotent, Always: true,
+	}
+}
+
+// Call implements [tool.Tool].
+func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	var args struct{ To, Content string }
+	if err := tool.Decode(s.Spec(), c, &args); err != nil {
+		return tool.Refusal(err), nil
+	}
+	to, err := s.Find(ctx, args.To)
+	if err != nil {
+		return answerTo(ctx, err)
+	}
+	if why := s.senseless(c, to, args.Content); why != "" {
+		return tool.Errorf("not sent: " + why), nil
+	}
+	payload := hook.Payload{"from": string(c.Agent), "to": string(to.Name), "content": args.Content, "context_name": c.Context}
+	out, err := s.Hooks.Fire(ctx, hook.PreSendMessage, payload)
+	if err != nil {
+		return answerTo(ctx, err)
+	}
+	var text string
+	if taken, _ := out["delivered"].(bool); taken {
+		text = "Delivered" + by(out["via"]) + "."
+	} else if text, err = s.deliver(ctx, c, to, args.Content); err != nil {
+		return answerTo(ctx, err)
+	}
+	payload["delivery_result"] = text
+	if _, err := s.Hooks.Fire(context.WithoutCancel(ctx), hook.PostSendMessage, payload); err != nil && s.Warn != nil {
+		s.Warn(err.Error())
+	}
+	return tool.Result{Text: text}, nil
+}
+
+// senseless says why a message is not sent.
+func (s *Send) senseless(c tool.Call, to fika.Agent, content string) string {
+	switch {
+	case to.Name == c.Agent:
+		return "that is you; keep a note with update_todos instead"
+	case strings.TrimSpace(content) == "":
+		return "it is empty"
+	case len(content) > maxMessage:
+		return fmt.Sprintf("it has %d bytes and may have %d; put it into a file and name the file", len(content), maxMessage)
+	case s.MaxDepth > 0 && c.Depth+1 >= s.MaxDepth:
+		return fmt.Sprintf("this chain of messages has come to its limit (max_depth %d); answer the user instead", s.MaxDepth)
+	}
+	return ""
+}
+
+func (s *Send) deliver(ctx context.Context, c tool.Call, to fika.Agent, content string) (string, error) {
+	m := store.Send{
+		To: to.ID, From: string(c.Agent), Writer: fika.ByAgent, WriterName: string(c.Agent),
+		Content: content, Chain: c.Chain, Depth: c.Depth + 1,
+	}
+	if c.Step != "" {
+		m.ID = fika.EntryID(uuid.NewSHA1(uuid.NameSpaceOID, []byte("send_message "+c.Step)).String())
+	}
+	posted, err := s.Store.Deliver(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	s.Ring(to.Name)
+	if posted.Paused {
+		return "Sent to " + string(to.Name) + "; it is paused and reads it when it is resumed.", nil
+	}
+	return "Sent to " + string(to.Name) + ".", nil
+}
+
+func by(via any) string {
+	if s, _ := via.(string); s != "" {
+		return " by " + s
+	}
+	return ""
+}
+
+// answerTo gives an error to the model; that the call was ended is for the
+// turn to know.
+func answerTo(ctx context.Context, err error) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, fika.Wrap(fika.Interrupted, "", err)
+	}
+	return tool.Refusal(err), nil
+}
