@@ -131,7 +131,9 @@ func (d *doctor) checkConfig() bool {
 	}
 	s, err := d.Settings(state.Current, nil, false)
 	if err != nil {
-		d.add("model", Trouble, "", "context %q: %v", state.Current, err)
+		if _, there := folder.OpenFolder(d.home, state.Current); there != nil { // else checkContext says it
+			d.add("model", Trouble, "", "%v", err)
+		}
 	} else if _, err := d.Model(s); err != nil {
 		d.add("model", Trouble, "", "%v", err)
 	} else {
