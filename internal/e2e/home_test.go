@@ -85,10 +85,7 @@ func (h *home) leave() {
 			h.Errorf("down: exit %d: %s", r.code, r.stderr)
 		}
 	}
-	deadline := time.Now().Add(5 * time.Second)
-	for len(h.processes("")) > 0 && time.Now().Before(deadline) {
-		time.Sleep(glance)
-	}
+	waitFor(5*time.Second, func() bool { return len(h.processes("")) == 0 })
 	for pid, line := range h.processes("") {
 		h.Errorf("left behind: %d %s", pid, line)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -228,11 +225,22 @@ func (h *home) store() store.Store {
 // until waits for something to become true.
 func (h *home) until(what string, true_ func() bool) {
 	h.Helper()
-	for deadline := time.Now().Add(patience); !true_(); time.Sleep(glance) {
+	if !waitFor(patience, true_) {
+		h.Fatalf("still waiting for: %s", what)
+	}
+}
+
+// waitFor looks again and again until something is true, or has not become so
+// in time.
+func waitFor(d time.Duration, true_ func() bool) bool {
+	look := time.NewTicker(glance)
+	defer look.Stop()
+	for deadline := time.Now().Add(d); !true_(); <-look.C {
 		if time.Now().After(deadline) {
-			h.Fatalf("still waiting for: %s", what)
+			return false
 		}
 	}
+	return true
 }
 
 // processes are those of this home whose command line holds the words, by pid.

@@ -67,7 +67,7 @@ func (w *work) said(e fika.Entry) llm.Message {
 		return llm.Message{Role: llm.Assistant, Text: e.Content, Blob: w.blobs[e.ID]}
 	}
 	text := e.Content
-	if w.prompt != "" && w.claimed.Prompt != nil && e.ID == w.claimed.Prompt.ID {
+	if w.prompt != "" && w.asked != nil && e.ID == w.asked.ID {
 		text = w.prompt
 	}
 	switch {
@@ -110,44 +110,63 @@ func (w *work) reminder(m []llm.Message) string {
 }
 
 // paired keeps providers from refusing a window: a call without a result gets
-// one, a result without a call is dropped.
+// one, a result without a call is dropped, an empty message too.
 func paired(in []llm.Message) []llm.Message {
-	var out []llm.Message
-	var waiting []string
-	settle := func() {
-		for _, id := range waiting {
-			out = append(out, llm.Message{Role: llm.ToolRole, CallID: id, IsError: true, Text: "interrupted: it may or may not have run"})
-		}
-		waiting = nil
-	}
+	var p pairing
 	for _, m := range in {
-		if m.Role == llm.ToolRole {
-			i := index(waiting, m.CallID)
-			if i < 0 {
-				continue
-			}
-			waiting = append(waiting[:i], waiting[i+1:]...)
-			out = append(out, m)
+		switch {
+		case m.Role == llm.ToolRole:
+			p.answer(m)
+			continue
+		case m.Role == llm.Assistant && len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "":
 			continue
 		}
-		settle()
-		if m.Role == llm.Assistant && len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "" {
-			continue
-		}
-		out = append(out, m)
-		for _, c := range m.Calls {
-			waiting = append(waiting, c.ID)
-		}
+		p.settle()
+		p.call(&m)
+		p.out = append(p.out, m)
 	}
-	settle()
-	return out
+	p.settle()
+	return p.out
 }
 
-func index(ids []string, id string) int {
-	for i, x := range ids {
-		if x == id {
-			return i
+type pairing struct {
+	out  []llm.Message
+	open []openCall // of the last message, in order
+}
+
+// openCall is a call that waits for its result: the id that the entries know
+// it by, and the one it is sent with.
+type openCall struct{ known, sent string }
+
+// call opens the calls of a message. Two with one id, or with none, as foreign
+// entries may have them, are told apart.
+func (p *pairing) call(m *llm.Message) {
+	used := map[string]bool{"": true}
+	for i := range m.Calls {
+		c := &m.Calls[i]
+		known := c.ID
+		for n := i + 1; used[c.ID]; n++ {
+			c.ID, m.Blob = fmt.Sprintf("call_%d", n), nil
+		}
+		used[c.ID] = true
+		p.open = append(p.open, openCall{known, c.ID})
+	}
+}
+
+func (p *pairing) answer(m llm.Message) {
+	for i, c := range p.open {
+		if c.known == m.CallID {
+			m.CallID = c.sent
+			p.out = append(p.out, m)
+			p.open = append(p.open[:i], p.open[i+1:]...)
+			return
 		}
 	}
-	return -1
+}
+
+func (p *pairing) settle() {
+	for _, c := range p.open {
+		p.out = append(p.out, llm.Message{Role: llm.ToolRole, CallID: c.sent, IsError: true, Text: "interrupted: it may or may not have run"})
+	}
+	p.open = nil
 }
