@@ -55,7 +55,7 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 			return nil
 		},
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
-		ValidArgsFunction: o.completeAgents,
+		ValidArgsFunction: first(o.completeAgents),
 	}
 	f := c.Flags()
 	f.BoolVar(&o.noWait, "no-wait", false, "print the request id and return")

@@ -26,7 +26,7 @@ The conversation goes on by itself: fika chat view --follow shows it.
 			}
 			return nil
 		},
-		ValidArgsFunction: e.completeChats,
+		ValidArgsFunction: first(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := (&runOptions{env: e}).prompt(args[1:])
 			if err != nil {

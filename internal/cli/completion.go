@@ -40,3 +40,13 @@ start-up file for good.`,
 		},
 	}
 }
+
+// first completes the first argument only: what follows it is a prompt.
+func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, word)
+	}
+}

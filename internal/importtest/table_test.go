@@ -66,11 +66,13 @@ var packages = [...]row{
 	{"internal/agent", ". internal/bus internal/message internal/outcome internal/store internal/turn", "the process of one agent runs turns and tells of them"},
 	{"internal/hub", ". internal/bus internal/message internal/outcome internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
+	{"internal/master", ". internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term"},
+
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/config internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/message internal/plugin internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/proc internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/compaction internal/config internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/proc internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
-	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/console internal/folder internal/mention internal/message internal/store internal/term internal/tool/proc internal/turn github.com/spf13/cobra",
-		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings and folders are what people edit"},
+	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/store internal/term internal/tool/proc internal/turn github.com/spf13/cobra",
+		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
 	// Suites and stand-ins for tests, and tools of the build.
@@ -79,6 +81,11 @@ var packages = [...]row{
 	{"internal/llm/llmtest", ". internal/llm internal/llm/wire github.com/google/go-cmp/cmp", "the suite of every model, and servers that stand in for providers"},
 	{"internal/llm/llmtest/llmserve", "internal/llm internal/llm/llmtest internal/llm/scripted", "a stand-in provider as a program"},
 	{"internal/tool/tooltest", ". internal/tool internal/tool/proc", "the suite of every tool"},
+	{"internal/e2e", "", "runs the real program; only its tests import anything"},
+	{"internal/bench", ". internal/bus/nats internal/llm/llmtest internal/store/sqlstore github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
+	{"internal/bench/peer", "github.com/nats-io/nats.go", "the other end of a measured message"},
+	{"internal/docgen", "internal/cli internal/config internal/hook internal/plugin github.com/spf13/cobra github.com/spf13/pflag",
+		"writes the references from the commands, settings, hooks and variables there are"},
 	{"internal/importtest", "", "reads source"},
 }
 

@@ -107,8 +107,8 @@ func standard(imported string) bool {
 	return !strings.Contains(first, ".") && first != module
 }
 
-// forTests reports whether a package exists for tests alone: suites and
-// stand-ins.
+// forTests reports whether a package exists for tests alone: suites,
+// stand-ins, and what measures.
 func forTests(pkg string) bool {
-	return strings.HasSuffix(path.Base(pkg), "test") || strings.Contains(pkg, "test/")
+	return pkg == "internal/e2e" || strings.HasPrefix(pkg+"/", "internal/bench/") || strings.HasSuffix(path.Base(pkg), "test") || strings.Contains(pkg, "test/")
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fika/internal/cli"
+)
+
+// commandsPage is the reference of the command line.
+func commandsPage() string {
+	root := cli.Commands()
+	var b strings.Builder
+	b.WriteString("# Commands\n\n" + notice)
+	b.WriteString("What `fika COMMAND --help` says, on one page. stdout carries the answer or the data; words for people go to stderr.\n\n")
+	for _, c := range visible(root) {
+		fmt.Fprintf(&b, "- [%s](#%s) %s\n", c.CommandPath(), anchor(c.CommandPath()), c.Short)
+	}
+	b.WriteString("\n## Flags of every command\n\n```\n")
+	b.WriteString(flagLines(root.PersistentFlags()))
+	b.WriteString("  -h, --help          help for the command\n```\n")
+	for _, c := range visible(root) {
+		command(&b, c)
+	}
+	return b.String()
+}
+
+// visible lists a command and all below it, in the order of the help.
+func visible(c *cobra.Command) []*cobra.Command {
+	out := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if !sub.Hidden && sub.Name() != "help" {
+			out = append(out, visible(sub)...)
+		}
+	}
+	return out
+}
+
+func anchor(path string) string { return strings.ReplaceAll(path, " ", "-") }
+
+func command(b *strings.Builder, c *cobra.Command) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```\n%s\n```\n", c.CommandPath(), sentence(c.Short), c.UseLine())
+	if c.Long != "" {
+		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimSpace(c.Long))
+	}
+	if len(c.Aliases) > 0 {
+		fmt.Fprintf(b, "\nAlso: `%s`\n", strings.Join(c.Aliases, "`, `"))
+	}
+	if flags := flagLines(c.LocalNonPersistentFlags()); flags != "" {
+		fmt.Fprintf(b, "\nFlags:\n\n```\n%s```\n", flags)
+	}
+	if c.Example != "" {
+		fmt.Fprintf(b, "\nExamples:\n\n```sh\n%s\n```\n", unindent(c.Example))
+	}
+}
+
+func flagLines(f *pflag.FlagSet) string {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.VisitAll(func(x *pflag.Flag) {
+		if x.Name != "help" {
+			set.AddFlag(x)
+		}
+	})
+	return set.FlagUsages()
+}
+
+func unindent(s string) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimPrefix(l, "  ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sentence makes one of a short description.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}

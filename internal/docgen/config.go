@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"fika/internal/config"
+)
+
+// configPage is the reference of config.toml, models.toml and local.toml.
+func configPage() string {
+	var b strings.Builder
+	b.WriteString("# Settings\n\n" + notice)
+	b.WriteString("Settings are TOML files in the home folder (`$FIKA_HOME`, else `~/.fika`):\n\n" +
+		"- `config.toml`: everything on this page\n" +
+		"- `models.toml`: further `[[models]]`, if you like them apart\n" +
+		"- `contexts/NAME/local.toml`: the per-context keys, for one context alone\n\n" +
+		"For a per-context key the first of these that sets it wins: flag, environment variable, `local.toml`, the agent's `[[agents]]` entry, the top\n" +
+		"level of `config.toml`, the default. Agents that the hub starts take no settings from the environment. `fika config check` reports every\n" +
+		"problem of the files with file, line and column; a key that does not exist is a problem.\n\n" +
+		"A duration is a whole number in the unit its key names (milliseconds for `_ms`, else seconds), or a text such as `\"90s\"` or `\"7d\"`. Money is\n" +
+		"in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative ones start at the home.\n")
+	docs := config.Reference()
+	var tables []string
+	rows := map[string][]config.KeyDoc{}
+	for _, d := range docs {
+		t := tableOf(d)
+		if rows[t] == nil {
+			tables = append(tables, t)
+		}
+		rows[t] = append(rows[t], d)
+	}
+	for _, t := range tables {
+		fmt.Fprintf(&b, "\n## %s\n\n| key | type | default | meaning |\n|---|---|---|---|\n", t)
+		for _, d := range rows[t] {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", lastKey(d.Key), cell(d.Type), code(d.Default), cell(meaning(d)))
+		}
+	}
+	b.WriteString("\n## An example\n\nEvery line is a comment; take the `# ` away where you want something else than the default.\n\n```toml\n")
+	b.WriteString(strings.TrimRight(config.Example(), "\n"))
+	b.WriteString("\n```\n")
+	return b.String()
+}
+
+// tableOf is the heading a key stands under.
+func tableOf(d config.KeyDoc) string {
+	i := strings.LastIndex(d.Key, ".")
+	switch {
+	case i < 0 && d.Context:
+		return "Per context: top level, `[[agents]]`, `local.toml`"
+	case i < 0:
+		return "Top level"
+	}
+	switch t := d.Key[:i]; t {
+	case "agents", "models":
+		return "`[[" + t + "]]`"
+	default:
+		return "`[" + t + "]`"
+	}
+}
+
+func lastKey(key string) string { return key[strings.LastIndex(key, ".")+1:] }
+
+func meaning(d config.KeyDoc) string {
+	s := d.Meaning
+	if len(d.OneOf) > 0 {
+		s += " One of: " + strings.Join(d.OneOf, ", ") + "."
+	}
+	if d.Env != "" {
+		s += " Environment: `" + d.Env + "`."
+	}
+	if d.Example != "" {
+		s += " Example: `" + d.Example + "`."
+	}
+	return s
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + cell(s) + "`"
+}
+
+// cell makes a text fit for a table.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(s)
+}

@@ -1,0 +1,35 @@
+// Command docgen writes the references that follow from the code: docs/CLI.md,
+// docs/CONFIG.md and docs/HOOKS.md.
+//
+//	go run ./internal/docgen docs
+//
+// A test fails when what is written there is not what the code says.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "docgen: give the folder to write into: go run ./internal/docgen docs")
+		os.Exit(2)
+	}
+	for _, p := range pages() {
+		if err := os.WriteFile(filepath.Join(os.Args[1], p.name), []byte(p.text), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "docgen:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// page is one generated document.
+type page struct{ name, text string }
+
+func pages() []page {
+	return []page{{"CLI.md", commandsPage()}, {"CONFIG.md", configPage()}, {"HOOKS.md", hooksPage()}}
+}
+
+const notice = "<!-- written by go run ./internal/docgen docs; change the code instead -->\n\n"
