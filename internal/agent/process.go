@@ -40,8 +40,8 @@ type Options struct {
 	Work     Work
 	Orphan   func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
 	Ring     func(...fika.AgentName)
-	// Sign stores a sign of life at once, when the process becomes ready; nil:
-	// the owner's heartbeat comes soon enough.
+	// Sign stores a sign of life at once: when the process becomes ready, and
+	// soon after something changed. nil: the owner's heartbeat does.
 	Sign          func(context.Context)
 	Display       *Display // nil: none
 	Limits        store.Limits
@@ -61,6 +61,7 @@ type Process struct {
 
 	running   map[fika.RequestID]*job
 	connected bool          // the bus is there
+	signed    store.Beat    // what Sign stored last
 	ready     bool          // recovered, and looking for work
 	stopping  bool          // no more claims
 	stop      chan struct{} // closed: hand back between steps
@@ -149,7 +150,7 @@ func (p *Process) Run(ctx context.Context) error {
 		return err
 	}
 	p.ready = true
-	p.opts.Sign(alive)
+	p.sign(alive)
 	p.announcePending(alive)
 	p.loop(ctx, alive)
 	p.setState(fika.AgentStopped)
@@ -169,6 +170,7 @@ func (p *Process) loop(ctx, alive context.Context) {
 		case f := <-p.mail:
 			f()
 		case <-poll.C:
+			p.sign(alive)
 		case <-beat.C:
 			p.heartbeat()
 			continue
@@ -209,6 +211,15 @@ func (p *Process) look(ctx context.Context) {
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.opts.Display.Warn("idle for " + idle.Round(time.Second).String() + "; leaving")
 		p.shutdown("")
+	}
+}
+
+// sign stores what has changed since the last time, so that lists are true
+// without a write for each request.
+func (p *Process) sign(ctx context.Context) {
+	if b := p.Beat(); b != p.signed {
+		p.signed = b
+		p.opts.Sign(ctx)
 	}
 }
 

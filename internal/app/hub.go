@@ -22,6 +22,8 @@ import (
 // HubOptions is a hub process.
 type HubOptions struct {
 	Ready func(HubReady) // called once
+	Hung  time.Duration  // silence after which an agent is ended; 0: 90 s
+	Grace time.Duration  // between asking an agent to leave and ending it; 0: 30 s
 }
 
 // HubReady is what a hub says when it is ready.
@@ -70,8 +72,8 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 		return err
 	}
 	return hub.New(hub.Options{
-		StoreID: meta.StoreID,
-		Store:   s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
+		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
+		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"fika"
@@ -78,8 +77,8 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 // noSign explains a start that nobody answered.
 func (s *Agents) noSign(v AgentView) error {
 	why := "the hub has not started it; a hub reads config.toml when it starts (fika down, fika up)"
-	if last := Tail(s.home.LogFile(v.Row.Name), 3); v.Status != fika.AgentStopped && len(last) > 0 {
-		why = "its log ends: " + strings.Join(last, " / ")
+	if last := lastWords(s.home.LogFile(v.Row.Name), 3); v.Status != fika.AgentStopped && last != "" {
+		why = "its log ends: " + last
 	}
 	return fika.Errorf(fika.Failed, "", "@%s gives no sign of life yet: %s", v.Row.Name, why)
 }

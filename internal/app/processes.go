@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -55,6 +56,7 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 		return fika.Process{}, fika.Wrap(fika.Storage, "agent log", err)
 	}
 	defer log.Close()
+	fmt.Fprintf(log, "%s%s]\n", startMark, time.Now().Format(time.DateTime))
 	cmd := exec.Command(p.binary, "agent", "run", "--by-hub", "--wait", "10s", string(name))
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.home.Root, p.env, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -75,6 +77,9 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 	}()
 	return id, nil
 }
+
+// startMark begins the line that a log has before each start.
+const startMark = "[STARTED by the hub, "
 
 const (
 	maxLog  = 16 << 20
@@ -124,9 +129,19 @@ func (p *processes) Kill(id fika.Process) {
 	_ = syscall.Kill(id.PID, syscall.SIGKILL)
 }
 
-// LastLines gives the end of the agent's log on one line.
+// LastLines gives the end of the agent's log since its last start, on one line.
 func (p *processes) LastLines(name fika.AgentName, n int) string {
-	return strings.Join(Tail(p.home.LogFile(name), n), " / ")
+	return lastWords(p.home.LogFile(name), n)
+}
+
+func lastWords(path string, n int) string {
+	lines := Tail(path, n+1)
+	for i, l := range slices.Backward(lines) {
+		if strings.HasPrefix(l, startMark) {
+			return strings.Join(lines[i+1:], " / ")
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], " / ")
 }
 
 // Tail reads the last n lines of a file.

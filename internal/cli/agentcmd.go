@@ -72,13 +72,18 @@ func agentRow(v app.AgentView) []string {
 		pid = fmt.Sprint(v.PID)
 	}
 	if !v.Since.IsZero() {
-		up, done = term.Duration(time.Since(v.Since).Round(time.Second)), fmt.Sprint(v.Processed)
+		up, done = uptime(v.Since), fmt.Sprint(v.Processed)
 	}
 	why := v.Why
 	if why == "" {
 		why = v.Trouble
 	}
 	return []string{string(v.Row.Name), string(v.Status), pid, dash(v.Model), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+}
+
+// uptime is how long ago t was, in whole seconds.
+func uptime(t time.Time) string {
+	return term.Duration(max(time.Since(t).Round(time.Second), time.Second))
 }
 
 func dash(s string) string {

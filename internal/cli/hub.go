@@ -23,6 +23,7 @@ import (
 func newUp(e *env) *cobra.Command {
 	var foreground bool
 	var readyFD int
+	var o app.HubOptions
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "up",
@@ -36,7 +37,7 @@ and logs to stderr.
 		Args:    exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if foreground {
-				return e.hubForeground(cmd.Context(), readyFD)
+				return e.hubForeground(cmd.Context(), readyFD, o)
 			}
 			ready, already, err := e.startHub(cmd.Context())
 			if err != nil {
@@ -52,24 +53,28 @@ and logs to stderr.
 	c.Flags().BoolVar(&foreground, "foreground", false, "stay in the foreground")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was started as JSON")
 	c.Flags().IntVar(&readyFD, "ready-fd", 0, "")
-	_ = c.Flags().MarkHidden("ready-fd")
+	c.Flags().DurationVar(&o.Hung, "hung", 0, "")
+	c.Flags().DurationVar(&o.Grace, "grace", 0, "")
+	for _, name := range []string{"ready-fd", "hung", "grace"} {
+		_ = c.Flags().MarkHidden(name)
+	}
 	return c
 }
 
 // hubForeground is the hub process itself.
-func (e *env) hubForeground(ctx context.Context, readyFD int) error {
+func (e *env) hubForeground(ctx context.Context, readyFD int, o app.HubOptions) error {
 	e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Log: slog.New(slog.NewTextHandler(e.Err, nil))})
-	tell := func(r app.HubReady) {
+	o.Ready = func(r app.HubReady) {
 		e.say("hub ready (pid %d), bus %s", r.PID, r.Bus)
 	}
 	if readyFD > 0 {
 		pipe := os.NewFile(uintptr(readyFD), "ready")
-		tell = func(r app.HubReady) {
+		o.Ready = func(r app.HubReady) {
 			_ = json.NewEncoder(pipe).Encode(r)
 			_ = pipe.Close()
 		}
 	}
-	return e.app.Hub(ctx, app.HubOptions{Ready: tell})
+	return e.app.Hub(ctx, o)
 }
 
 // startHub starts a hub in the background and waits until it is ready. The

@@ -97,7 +97,7 @@ func (e *env) showStatus(st app.Status) error {
 	if st.Hub.PID == 0 {
 		p("hub", "not running (fika up)")
 	} else {
-		p("hub", fmt.Sprintf("up (pid %d), %s", st.Hub.PID, term.Duration(time.Since(st.HubFrom).Round(time.Second))))
+		p("hub", fmt.Sprintf("up (pid %d), %s", st.Hub.PID, uptime(st.HubFrom)))
 		kind, answers := "somebody else's server", "does not answer"
 		if st.BusOwn {
 			kind = "the hub's own"

@@ -31,6 +31,7 @@ type charge struct {
 	ready   bool // it has given a sign of life
 	asked   bool // it was started by this hub: auto_start has had its due
 	resting bool // a person wants it stopped
+	hoped   bool // a person wants it running
 	failed  string
 	crashes []time.Time
 	after   time.Time // not before: backoff
@@ -75,7 +76,7 @@ func (h *Hub) look(name fika.AgentName) (c *charge, left bool) {
 // attend does what one agent needs now.
 func (h *Hub) attend(ctx context.Context, row fika.Agent, work bool) {
 	c, left := h.look(row.Name)
-	c.resting = row.Desired.Stopped()
+	c.resting, c.hoped = row.Desired.Stopped(), row.Desired == fika.DesiredRunning
 	switch {
 	case left:
 		h.gone(ctx, c)

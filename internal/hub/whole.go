@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// report calls Ready once: when every auto-started agent is there or has
+// report calls Ready once: when every agent that is to run is there or has
 // failed, or when it has taken too long.
 func (h *Hub) report() {
 	if h.ready {
@@ -15,7 +15,7 @@ func (h *Hub) report() {
 	var list []Started
 	for _, name := range h.order {
 		c := h.agents[name]
-		if !c.running && (!c.spec.AutoStart || c.resting) {
+		if !c.running && !(c.entry && (c.spec.AutoStart || c.hoped) && !c.resting) {
 			continue
 		}
 		s := Started{Name: name, PID: c.proc.PID, OK: c.ready, Error: c.failed}

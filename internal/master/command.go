@@ -99,7 +99,7 @@ func (m *Master) listAgents(ctx context.Context) error {
 	for _, a := range list {
 		up, done := "-", "-"
 		if a.Uptime >= 0 {
-			up, done = term.Duration(a.Uptime.Round(time.Second)), fmt.Sprint(a.Requests)
+			up, done = term.Duration(max(a.Uptime.Round(time.Second), time.Second)), fmt.Sprint(a.Requests)
 		}
 		rows = append(rows, []string{string(a.Name), string(a.Status), dash(a.Model), up, done})
 	}
@@ -270,7 +270,11 @@ func (m *Master) usage(ctx context.Context) error {
 	var total fika.Usage
 	rows := make([][]string, 0, len(list)+1)
 	line := func(agent, model, n string, u fika.Usage) []string {
-		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), money(u.Cost)}
+		cost := "-"
+		if u.Cost > 0 {
+			cost = money(u.Cost)
+		}
+		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), cost}
 	}
 	count := 0
 	for _, r := range list {
