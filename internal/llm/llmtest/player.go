@@ -138,6 +138,7 @@ func (p *player) send(s string) bool {
 	if s == "" {
 		return true
 	}
+	leaving := time.Now()
 	_, err := io.WriteString(p.w, s)
 	if f, ok := p.w.(http.Flusher); ok {
 		f.Flush()
@@ -147,7 +148,7 @@ func (p *player) send(s string) bool {
 		if p.rec.First.IsZero() {
 			p.rec.First = now
 		}
-		p.rec.Last, p.rec.Gone = now, p.rec.Gone || err != nil
+		p.rec.Leaving, p.rec.Last, p.rec.Gone = leaving, now, p.rec.Gone || err != nil
 	})
 	return err == nil
 }

@@ -47,6 +47,7 @@ type Record struct {
 	Request
 	Received time.Time // when its body was read
 	First    time.Time // when the first byte of the answer was sent; zero: not yet
+	Leaving  time.Time // when the last chunk began to be sent
 	Last     time.Time // when the last chunk was sent; zero: not yet
 	Done     bool      // the handler has returned
 	Gone     bool      // the client left before the answer was complete

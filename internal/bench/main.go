@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// measure is one row of the table, or a few that share their runs.
+type measure struct {
+	name string
+	what string
+	run  func(context.Context, *lab) ([]result, error)
+}
+
+func measures() []measure {
+	return []measure{
+		{"oneshot", "a one-shot prompt, whole process", oneshot},
+		{"memory", "private memory of a one-shot prompt", memory},
+		{"hop", "one mention hop between running agents", hop},
+		{"stream", "a chunk from the model to the terminal of fika ask", stream},
+		{"tool", "a call of bash within a turn", toolTurn},
+		{"plugin", "a call of a plugin within a turn", pluginTurn},
+		{"plugins", "a one-shot prompt with 20 plugins installed", twentyPlugins},
+		{"idle", "idle agent processes", idle},
+		{"history", "a turn in a long conversation", history},
+		{"up", "fika up with three agents", up},
+	}
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	fika := flag.String("fika", "bin/fika", "the binary to measure")
+	only := flag.String("only", "", "measures to run, separated by commas; empty: all")
+	n := flag.Int("n", 30, "samples per measure")
+	warm := flag.Int("warm", 5, "samples thrown away first")
+	dir := flag.String("dir", "", "where the homes are made; empty: the system's temporary folder")
+	out := flag.String("json", "", "also write the results to this file")
+	strict := flag.Bool("strict", false, "fail when a goal is missed")
+	limit := flag.Duration("limit", 4*time.Minute, "end after this long")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	l, err := newLab(ctx, *fika, *dir, *n, *warm)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	m := describe(l.dir)
+	fmt.Println(m)
+	results, err := runAll(ctx, l, *only)
+	if *out != "" {
+		if e := writeJSON(*out, m, results); e != nil {
+			return e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	missed := 0
+	for _, r := range results {
+		if r.Met != nil && !*r.Met {
+			missed++
+		}
+	}
+	if missed > 0 {
+		fmt.Printf("\n%d goals missed\n", missed)
+		if *strict {
+			return fmt.Errorf("%d goals missed", missed)
+		}
+	}
+	return nil
+}
+
+func runAll(ctx context.Context, l *lab, only string) ([]result, error) {
+	wanted := map[string]bool{}
+	for _, name := range strings.FieldsFunc(only, func(r rune) bool { return r == ',' }) {
+		wanted[name] = true
+	}
+	known := map[string]bool{}
+	for _, m := range measures() {
+		known[m.name] = true
+	}
+	for name := range wanted {
+		if !known[name] {
+			return nil, fmt.Errorf("no measure %q", name)
+		}
+	}
+	var all []result
+	var failed []string
+	for _, m := range measures() {
+		if len(wanted) > 0 && !wanted[m.name] {
+			continue
+		}
+		started := time.Now()
+		rs, err := m.run(ctx, l)
+		fmt.Printf("\n%s: %s (%.1f s)\n", m.name, m.what, time.Since(started).Seconds())
+		for _, r := range rs {
+			fmt.Print(r)
+		}
+		all = append(all, rs...)
+		if err != nil {
+			fmt.Printf("  FAILED: %v\n", err)
+			failed = append(failed, m.name)
+		}
+		if ctx.Err() != nil {
+			return all, fmt.Errorf("ended before all was measured: %w", context.Cause(ctx))
+		}
+	}
+	if len(failed) > 0 {
+		return all, fmt.Errorf("not measured: %s", strings.Join(failed, ", "))
+	}
+	return all, nil
+}
+
+func writeJSON(path string, m machine, results []result) error {
+	data, err := json.MarshalIndent(struct {
+		At      time.Time `json:"at"`
+		Machine machine   `json:"machine"`
+		Results []result  `json:"results"`
+	}{time.Now().UTC(), m, results}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
