@@ -244,7 +244,8 @@ func waitFor(d time.Duration, true_ func() bool) bool {
 }
 
 // processes are those of this home whose command line holds the words, by pid.
-// A process belongs to a home by its environment, or by its command line.
+// A process belongs to a home by its environment, its command line, or the
+// folder it is in.
 func (h *home) processes(words string) map[int]string {
 	found := map[int]string{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -255,8 +256,9 @@ func (h *home) processes(words string) map[int]string {
 			continue
 		}
 		environ, _ := os.ReadFile(filepath.Join(d, "environ"))
+		cwd, _ := os.Readlink(filepath.Join(d, "cwd"))
 		args := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
-		if (bytes.Contains(environ, []byte(h.dir)) || strings.Contains(args, h.dir)) && strings.Contains(args, words) {
+		if (bytes.Contains(environ, []byte(h.dir)) || strings.Contains(args+cwd, h.dir)) && strings.Contains(args, words) {
 			found[pid] = args
 		}
 	}
