@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fika"
 	"fika/internal/folder"
@@ -140,8 +141,14 @@ func (own *Owned) setWindow(ctx context.Context, c fika.ConversationID, want map
 	if same {
 		return nil
 	}
+	if mine, err := own.Folder.Read(folder.Summary); err != nil {
+		return err
+	} else if s := strings.TrimSpace(mine.Body); s != "" {
+		summary = s // a person's own summary stays
+	}
+	summary = strings.TrimSpace(summary)
 	_, err = own.Store.AppendCompaction(ctx, c, string(own.Agent.Name), "archived before it came here",
-		fika.EntryMeta{UpTo: all[len(all)-1].Seq, Kept: kept, Summary: summary})
+		fika.EntryMeta{UpTo: all[len(all)-1].Seq, Kept: kept, Summary: summary, Was: summary})
 	return err
 }
 

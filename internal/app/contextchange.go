@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,7 +99,11 @@ func (a *App) ClearContext(ctx context.Context, name fika.AgentName, wait time.D
 	if err != nil {
 		return 0, err
 	}
-	spoken := 0
+	unread, err := own.unread(ctx, conv.ID, window)
+	if err != nil {
+		return 0, err
+	}
+	spoken := -len(unread)
 	for _, e := range window {
 		if e.Type != fika.Compaction {
 			spoken++
@@ -107,6 +112,7 @@ func (a *App) ClearContext(ctx context.Context, name fika.AgentName, wait time.D
 			n++
 		}
 	}
+	n -= len(unread)
 	if spoken == 0 && strings.TrimSpace(summary.Body) == "" {
 		return 0, nil
 	}
@@ -117,7 +123,7 @@ func (a *App) ClearContext(ctx context.Context, name fika.AgentName, wait time.D
 	if _, err := hooks.Fire(ctx, hook.PreClear, hook.Payload{"context_name": string(name), "message_count": n, "summary": summary.Body}); err != nil {
 		return 0, err
 	}
-	if err := own.clear(ctx, conv, summary); err != nil {
+	if err := own.clear(ctx, conv, summary, unread); err != nil {
 		return 0, err
 	}
 	if _, err := hooks.Fire(ctx, hook.PostClear, hook.Payload{"context_name": string(name)}); err != nil {
@@ -126,19 +132,38 @@ func (a *App) ClearContext(ctx context.Context, name fika.AgentName, wait time.D
 	return n, nil
 }
 
-// clear commits first and empties the summary then: a crash between the two
-// leaves a summary too many, never one too few. The old summary goes into the
-// entry, so that it is not lost either.
-func (own *Owned) clear(ctx context.Context, conv fika.Conversation, summary folder.Text) error {
+// unread gives the seqs of messages that came in and that no turn has read:
+// they stay for the next one.
+func (own *Owned) unread(ctx context.Context, c fika.ConversationID, window []fika.Entry) ([]int64, error) {
+	list, err := own.Store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: own.Agent.ID})
+	if err != nil {
+		return nil, err
+	}
+	pending := 0
+	for _, i := range list {
+		if i.ID == c {
+			pending = i.Pending
+		}
+	}
+	var seqs []int64
+	for _, e := range slices.Backward(window) {
+		if len(seqs) < pending && e.Type == fika.Message && e.Request == "" {
+			seqs = append(seqs, e.Seq)
+		}
+	}
+	slices.Reverse(seqs)
+	return seqs, nil
+}
+
+// clear commits first and empties the summary then; what a crash leaves
+// undone between the two, the next opening does.
+func (own *Owned) clear(ctx context.Context, conv fika.Conversation, summary folder.Text, unread []int64) error {
 	conv, err := own.Store.ConversationByID(ctx, conv.ID)
 	if err != nil {
 		return err
 	}
-	content := "cleared"
-	if s := strings.TrimSpace(summary.Body); s != "" {
-		content += "; the summary was:\n\n" + s
-	}
-	entry, err := own.Store.AppendCompaction(ctx, conv.ID, string(own.Agent.Name), content, fika.EntryMeta{UpTo: max(conv.LastSeq, 1)})
+	meta := fika.EntryMeta{UpTo: max(conv.LastSeq, 1), Kept: unread, Was: strings.TrimSpace(summary.Body)}
+	entry, err := own.Store.AppendCompaction(ctx, conv.ID, string(own.Agent.Name), "cleared", meta)
 	if err != nil {
 		return err
 	}

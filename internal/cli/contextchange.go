@@ -95,7 +95,7 @@ Nothing is deleted: fika context log --all still shows it.`,
 			case n == 0:
 				e.say("context %q has no messages now", f.Name)
 			default:
-				e.say("cleared context %q: %d messages are out of the conversation (fika context log %s --all shows them)", f.Name, n, f.Name)
+				e.say("cleared context %q: %d messages are out of the conversation (fika context compact %s --undo takes that back)", f.Name, n, f.Name)
 			}
 			return nil
 		},

@@ -1,0 +1,226 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/llm/llmtest"
+	"fika/internal/tool/proc"
+)
+
+// home is a home of its own for one test, and the program that works in it.
+type home struct {
+	t    *testing.T
+	dir  string
+	work string // where commands run
+	env  []string
+}
+
+func newHome(t *testing.T, config string, env ...string) *home {
+	t.Helper()
+	h := &home{t: t, dir: t.TempDir(), work: t.TempDir()}
+	if err := os.Chmod(h.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.env = append([]string{"FIKA_HOME=" + h.dir, "HOME=" + h.work, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "KEY=" + llmtest.Secret}, env...)
+	h.write("config.toml", config)
+	return h
+}
+
+func (h *home) write(name, text string) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// process is a running fika.
+type process struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+func (h *home) start(args ...string) *process {
+	h.t.Helper()
+	p := &process{Cmd: exec.Command("fika", args...)}
+	p.Dir, p.Env, p.Stdout, p.Stderr = h.work, h.env, &p.out, &p.err
+	if err := p.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	return p
+}
+
+// wait gives the exit status; -1 for a signal.
+func (p *process) wait(t *testing.T) int {
+	t.Helper()
+	end := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	defer end.Stop()
+	err := p.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// run runs a command to its end and checks its exit status.
+func (h *home) run(want int, args ...string) (stdout, stderr string) {
+	h.t.Helper()
+	p := h.start(args...)
+	if got := p.wait(h.t); got != want {
+		h.t.Fatalf("fika %s: exit status %d, not %d\n%s%s", strings.Join(args, " "), got, want, &p.out, &p.err)
+	}
+	return p.out.String(), p.err.String()
+}
+
+func openAI(srv *llmtest.Server, more string) string {
+	return fmt.Sprintf("model = \"m\"\n%s\n[[models]]\nid = \"m\"\nprovider = \"openai\"\nbase_url = %q\napi_key_env = \"KEY\"\n", more, srv.URL())
+}
+
+func asked(t *testing.T, srv *llmtest.Server, n int) []llmtest.Record {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	list, err := srv.Await(ctx, func(r []llmtest.Record) bool { return len(r) >= n })
+	if err != nil {
+		t.Fatalf("the model was not asked %d times: %v", n, err)
+	}
+	return list
+}
+
+func has(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("%s lacks %q:\n%s", what, p, text)
+		}
+	}
+}
+
+// said is what the last user message of a request says.
+func said(r llmtest.Record) string { return r.Messages[len(r.Messages)-1].Text }
+
+func stallFirst(r llmtest.Request) llmtest.Script {
+	if r.N == 1 {
+		return llmtest.Script{llmtest.Text("I think "), llmtest.Stall()}
+	}
+	return llmtest.Script{llmtest.Text(fmt.Sprintf("answer %d", r.N))}
+}
+
+func TestCtrlC(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, stallFirst)
+	h := newHome(t, openAI(srv, ""))
+	p := h.start("run", "--json", "think hard")
+	asked(t, srv, 1)
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.wait(t); got != 130 {
+		t.Fatalf("exit status %d\n%s", got, &p.err)
+	}
+	has(t, "stderr", p.err.String(), "cancelled; the conversation is kept")
+	has(t, "stdout", p.out.String(), `"outcome":"cancelled"`)
+	list, _ := h.run(0, "request", "list", "--json")
+	has(t, "request list", list, `"state":"cancelled"`)
+	out, warnings := h.run(0, "run", "next")
+	if out != "answer 2\n" || warnings != "" {
+		t.Errorf("after a cancelled prompt: %q, %q", out, warnings)
+	}
+	last := srv.Requests()[1]
+	if len(last.Messages) != 3 && len(last.Messages) != 2 {
+		t.Errorf("the model got %+v", last.Messages)
+	}
+	has(t, "the window", fmt.Sprint(last.Messages), "think hard", "next")
+	h.run(0, "doctor")
+}
+
+func TestKilled(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, stallFirst)
+	h := newHome(t, openAI(srv, ""))
+	p := h.start("run", "think hard")
+	asked(t, srv, 1)
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	list, _ := h.run(0, "context", "list")
+	if list != "* default [stale]\n" {
+		t.Errorf("context list says %q", list)
+	}
+	out, warnings := h.run(0, "run", "--continue")
+	has(t, "stderr", warnings, "the last prompt of context \"default\" was interrupted")
+	if out != "answer 2\n" {
+		t.Errorf("--continue gave %q", out)
+	}
+	has(t, "the continued window", fmt.Sprint(srv.Requests()[1].Messages), "think hard")
+	requests, _ := h.run(0, "request", "list", "--json")
+	has(t, "request list", requests, `"state":"interrupted"`, `"retry_of":`, `"state":"done"`)
+	_, why := h.run(3, "run", "--continue")
+	has(t, "stderr", why, "nothing was interrupted")
+	h.run(0, "doctor")
+}
+
+// A tool that ran when its prompt was killed is ended, and its call gets a
+// result that says so.
+func TestKilledInTool(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		if r.N == 1 {
+			return llmtest.Script{llmtest.Call("c1", "bash", `{"command":"echo $$ >pid; exec sleep 1000"}`)}
+		}
+		return llmtest.Script{llmtest.Text("understood")}
+	})
+	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\"]"))
+	p := h.start("run", "sleep")
+	tool := awaitProcess(t, filepath.Join(h.work, "pid"))
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	out, warnings := h.run(0, "run", "what happened?")
+	has(t, "stderr", warnings, "was interrupted")
+	if out != "understood\n" {
+		t.Errorf("stdout %q", out)
+	}
+	window, err := json.Marshal(srv.Requests()[1].Messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, "the window", string(window), "sleep 1000", "may or may not have run", "what happened?")
+	if proc.Alive(tool) {
+		t.Errorf("process %d of the tool still runs", tool.PID)
+	}
+	h.run(0, "doctor")
+}
+
+// awaitProcess gives the process whose pid a file comes to hold.
+func awaitProcess(t *testing.T, path string) fika.Process {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		pid := 0
+		if data, err := os.ReadFile(path); err != nil {
+			continue
+		} else if _, err := fmt.Sscan(string(data), &pid); err != nil {
+			continue
+		}
+		if p, ok := proc.Identify(pid); ok {
+			return p
+		}
+	}
+	t.Fatalf("%s never named a process", path)
+	return fika.Process{}
+}
