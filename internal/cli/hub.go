@@ -109,7 +109,13 @@ func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
 	if err != nil {
 		return app.HubReady{}, false, fika.Wrap(fika.Failed, "up", err)
 	}
-	return awaitReady(ctx, r, logPath)
+	ready, already, err := awaitReady(ctx, r, logPath)
+	if err != nil && ctx.Err() == nil {
+		if p, up := app.HubProcess(h); up { // somebody else's start was quicker
+			return app.HubReady{PID: p.PID}, true, nil
+		}
+	}
+	return ready, already, err
 }
 
 func spawnHub(root string, log, ready *os.File) error {

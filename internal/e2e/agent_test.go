@@ -56,7 +56,7 @@ func scriptedHome(t *testing.T, more string, agents ...string) *home {
 }
 
 const (
-	autoCoder = "id = \"coder\"\nauto_start = true"
+	autoCoder = "id = \"coder\"\nauto_start = true\npersistent = true"
 	lazy      = "id = \"lazy\"\npersistent = false\nmax_idle_seconds = 1"
 	manual    = "id = \"manual\"\nwake = false"
 )
@@ -137,6 +137,18 @@ func TestCrash(t *testing.T) {
 	if got := h.must("ask", "coder", "hello"); got != "you said hello" {
 		t.Errorf("answer %q", got)
 	}
+}
+
+// TestCrashOfLazy: one that is not persistent is started again when it died at
+// work, and only then.
+func TestCrashOfLazy(t *testing.T) {
+	h := scriptedHome(t, "", "id = \"lazy\"\nauto_start = true")
+	h.must("up")
+	id := h.must("ask", "--no-wait", "lazy", "slow")
+	h.untilState(id, fika.Running)
+	h.kill(agentWords("lazy"))
+	h.untilState(id, fika.Done)
+	h.settled()
 }
 
 // TestHubKilled: agents outlive the hub; the next one adopts them. When both

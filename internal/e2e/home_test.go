@@ -225,7 +225,12 @@ func (h *home) store() store.Store {
 // until waits for something to become true.
 func (h *home) until(what string, true_ func() bool) {
 	h.Helper()
-	if !waitFor(patience, true_) {
+	h.untilFor(patience, what, true_)
+}
+
+func (h *home) untilFor(d time.Duration, what string, true_ func() bool) {
+	h.Helper()
+	if !waitFor(d, true_) {
 		h.Fatalf("still waiting for: %s", what)
 	}
 }
