@@ -88,7 +88,7 @@ func (w *work) measure(entries []fika.Entry) size {
 	s := size{window: w.cfg.Window}
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
-		if u := e.Meta.Usage; u != nil && e.Type != fika.Compaction && e.Seq > w.compaction && w.mine(e) && u.Input+u.Output > 0 {
+		if u := e.Meta.Usage; u != nil && e.Type != fika.Compaction && e.Seq > w.compaction && w.wrote(e) && u.Input+u.Output > 0 {
 			s.counted = true
 			s.tokens += u.Input + u.Output
 			break
@@ -103,6 +103,11 @@ func (w *work) measure(entries []fika.Entry) size {
 	}
 	s.tokens += w.fixed()
 	return s
+}
+
+// wrote reports whether the entry came of a model call of this agent.
+func (w *work) wrote(e fika.Entry) bool {
+	return w.claimed.Conversation.Kind != fika.Chat || e.Meta.WriterName == string(w.claimed.Agent.Name)
 }
 
 // sinceLast adds the results of the last round to what the provider counted.

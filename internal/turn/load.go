@@ -109,7 +109,7 @@ func (w *work) newestOfOthers(ctx context.Context) (*fika.Entry, error) {
 		return nil, err
 	}
 	for i := range page {
-		if page[i].Type == fika.Message && !w.mine(page[i]) {
+		if page[i].Type == fika.Message && page[i].Meta.WriterName != string(w.claimed.Agent.Name) {
 			return &page[i], nil
 		}
 	}
