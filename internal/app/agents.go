@@ -255,10 +255,10 @@ func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 		v.Status = fika.AgentUnhealthy
 	case len(v.Running) > 0:
 		v.Status, v.Why = fika.AgentBusy, ""
-	case v.Row.State == fika.AgentStarting:
-		v.Status, v.Why = fika.AgentStarting, ""
-	default:
+	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && strings.HasPrefix(v.Row.Owner, fmt.Sprint(v.PID, "@")):
 		v.Status, v.Why = fika.AgentIdle, ""
+	default: // it has the lock and has not yet said in its row that it is ready
+		v.Status, v.Why = fika.AgentStarting, ""
 	}
 }
 

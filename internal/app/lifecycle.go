@@ -117,6 +117,51 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 	}
 }
 
+// StopLeft ends the agents that have outlived their hub, as the hub does when
+// it goes down: after their current step, and the hard way after 30 s. Nothing
+// is wished for: they are started again as if the hub had stopped them. It
+// gives their names.
+func (s *Agents) StopLeft(ctx context.Context) ([]fika.AgentName, error) {
+	views, err := s.List(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	procs := &processes{home: s.home}
+	left := map[fika.AgentName]fika.Process{}
+	var names []fika.AgentName
+	for _, v := range views {
+		if p, _, held := procs.Holder(v.Row.Name); held {
+			left[v.Row.Name] = p
+			names = append(names, v.Row.Name)
+			procs.Terminate(p)
+		}
+	}
+	hard := time.NewTimer(stopGrace)
+	defer hard.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for len(left) > 0 {
+		for n, p := range left {
+			if !procs.Alive(p) {
+				delete(left, n)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return names, fika.Wrap(fika.Detached, "down", ctx.Err())
+		case <-hard.C:
+			for _, p := range left {
+				procs.Kill(p)
+			}
+		case <-look.C:
+		}
+	}
+	return names, nil
+}
+
+// stopGrace is how long an agent may take to leave.
+const stopGrace = 30 * time.Second
+
 // settle makes the way to stop a mere "stopped", as the hub does if there is one.
 func (s *Agents) settle(ctx context.Context, row fika.Agent) error {
 	now, err := s.Client.Store.Agent(ctx, row.Name)

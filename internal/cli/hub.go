@@ -199,6 +199,22 @@ the hub. Work that is not finished waits in the store for the next fika up.`,
 	return c
 }
 
+// downLeft ends the agents of a hub that was killed.
+func (e *env) downLeft(ctx context.Context, timeout time.Duration) error {
+	e.say("no hub is running")
+	agents, err := e.agents(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	names, err := agents.StopLeft(ctx)
+	for _, n := range names {
+		e.say("@%s was still there, and was asked to leave", n)
+	}
+	return err
+}
+
 func (e *env) down(ctx context.Context, timeout time.Duration) error {
 	h, err := e.open().Home()
 	if err != nil {
@@ -206,8 +222,7 @@ func (e *env) down(ctx context.Context, timeout time.Duration) error {
 	}
 	p, up := app.HubProcess(h)
 	if !up {
-		e.say("no hub is running")
-		return nil
+		return e.downLeft(ctx, timeout)
 	}
 	if !proc.Alive(p) {
 		return fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)

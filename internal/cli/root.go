@@ -45,7 +45,7 @@ run many words, are).
 // commands are all nouns and verbs below the root.
 func commands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		newDemo(e), newRun(e), newContext(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newMonitor(e), newStatus(e), newUsage(e), newConversation(e), newConfig(e), newModel(e), newDoctor(e), newCompletion(e), newVersion(e),
+		newDemo(e), newRun(e), newContext(e), newPlugin(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), newConversation(e), newConfig(e), newModel(e), newDoctor(e), newCompletion(e), newVersion(e),
 	}
 }
 

@@ -66,7 +66,7 @@ func (h *Hub) look(name fika.AgentName) (c *charge, left bool) {
 		return c, false
 	}
 	if p, _, held := h.opts.Processes.Holder(name); held {
-		c.proc, c.running, c.child, c.ready, c.stopped = p, true, false, true, time.Time{}
+		c.proc, c.running, c.child, c.ready, c.stopped = p, true, false, false, time.Time{}
 		h.opts.Log.Info("adopted", "agent", name, "pid", p.PID)
 		return c, false
 	}
@@ -251,20 +251,27 @@ func (h *Hub) kill(ctx context.Context, c *charge, id fika.AgentID, why string) 
 	h.opts.Processes.Kill(c.proc)
 }
 
-// overdue ends processes whose step does not end although its request was
-// cancelled, or is past its deadline, for as long as a silent process may be.
-func (h *Hub) overdue(ctx context.Context) {
+// atWork names the agents that have running requests: one that has no process
+// any more is needed to go on with them. It ends processes whose step does not
+// end although its request was cancelled, or is past its deadline, for as long
+// as a silent process may be.
+func (h *Hub) atWork(ctx context.Context) map[fika.AgentName]bool {
+	names := map[fika.AgentName]bool{}
 	list, err := h.opts.Store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running}, Limit: 1000})
 	if err != nil {
-		return
+		h.opts.Log.Warn("tick", "err", err)
 	}
 	for _, r := range list {
-		c := h.agents[r.AgentName]
-		if c == nil || !c.running || r.Origin != fika.Queued || r.CancelAt.IsZero() || h.opts.Now().Sub(r.CancelAt) < h.opts.Hung {
-			continue
+		if r.Origin != fika.Queued {
+			continue // its person's to go on with
 		}
-		h.kill(ctx, c, r.Agent, fmt.Sprintf("request %s should have ended %s ago and has not", r.ID, h.opts.Now().Sub(r.CancelAt).Round(time.Second)))
+		names[r.AgentName] = true
+		c := h.agents[r.AgentName]
+		if late := h.opts.Now().Sub(r.CancelAt); c != nil && c.running && !r.CancelAt.IsZero() && late >= h.opts.Hung {
+			h.kill(ctx, c, r.Agent, fmt.Sprintf("request %s should have ended %s ago and has not", r.ID, late.Round(time.Second)))
+		}
 	}
+	return names
 }
 
 // stop tells an agent to leave after its current step. The signal needs no

@@ -234,8 +234,7 @@ func (h *Hub) tick(ctx context.Context) {
 		h.opts.Log.Warn("tick", "err", err)
 		return
 	}
-	h.overdue(ctx)
-	waiting := map[fika.AgentName]bool{}
+	waiting := h.atWork(ctx)
 	for _, w := range work {
 		waiting[w.Agent] = true
 	}
