@@ -26,11 +26,11 @@ type Options struct {
 // Tools makes update_todos, update_goals and, if it is on, update_reflection.
 func Tools(o Options) []tool.Tool {
 	list := []tool.Tool{
-		&update{opts: o, note: Todos, limit: maxNote, about: "Replace your todo list."},
+		&update{opts: o, note: Todos, limit: maxNote, about: "Replace your todos."},
 		&update{opts: o, note: Goals, limit: maxNote, about: "Replace your goals."},
 	}
 	if o.Reflection {
-		list = append(list, &update{opts: o, note: Reflection, limit: o.Limit, about: "Replace your memory, shared by all contexts."})
+		list = append(list, &update{opts: o, note: Reflection, limit: o.Limit, about: "Replace the shared memory."})
 	}
 	return list
 }

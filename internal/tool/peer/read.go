@@ -38,7 +38,7 @@ type Read struct {
 // Spec implements [tool.Tool].
 func (*Read) Spec() tool.Spec {
 	return tool.Spec{
-		Name: "read_context", Description: "Read another agent's conversation.",
+		Name: "read_context", Description: "Read an agent's conversation.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"last":{"type":"integer"}},"required":["name"]}`),
 		Effect:     fika.Pure, Always: true,
 	}
