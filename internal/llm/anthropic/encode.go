@@ -6,58 +6,46 @@ import (
 	"fmt"
 	"strings"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
 	"fika/internal/llm"
 )
 
 // defaultMaxTokens is the room for an answer when the request names none.
 const defaultMaxTokens = 8192
 
-// body is a call as it is sent.
-type body struct {
-	Model        string       `json:"model"`
-	MaxTokens    int64        `json:"max_tokens"`
-	System       []rawBlock   `json:"system,omitempty"`
-	Messages     []rawMessage `json:"messages"`
-	Tools        []bodyTool   `json:"tools,omitempty"`
-	Thinking     any          `json:"thinking,omitempty"`
-	OutputConfig any          `json:"output_config,omitempty"`
-	Stream       bool         `json:"stream"`
-}
-
-type bodyTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	InputSchema json.RawMessage `json:"input_schema"`
-}
-
-// body builds the body of a call.
-func (m *model) body(r llm.Request) body {
-	b := body{Model: m.opts.Model, MaxTokens: r.MaxTokens, Messages: window(r.Messages), Stream: true}
-	if b.MaxTokens <= 0 {
-		b.MaxTokens = defaultMaxTokens
+// params builds the body of a call. Thinking is set as an extra field: the
+// client library writes a warning to stderr for the typed one.
+func (m *model) params(r llm.Request) sdk.MessageNewParams {
+	p := sdk.MessageNewParams{Model: m.opts.Model, MaxTokens: r.MaxTokens}
+	if p.MaxTokens <= 0 {
+		p.MaxTokens = defaultMaxTokens
 	}
 	if strings.TrimSpace(r.System) != "" {
-		b.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(ephemeral)}}
+		p.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
 	}
 	for _, t := range r.Tools {
-		b.Tools = append(b.Tools, toolOf(t))
+		p.Tools = append(p.Tools, toolParam(t))
 	}
 	if t, ok := thinkingFor(m.opts.Model, r); ok {
-		b.MaxTokens += t.budget
-		b.Thinking, b.OutputConfig = t.fields["thinking"], t.fields["output_config"]
+		p.MaxTokens += t.budget
+		p.SetExtraFields(t.fields)
 	}
-	return b
+	for _, msg := range window(r.Messages) {
+		p.Messages = append(p.Messages, param.Override[sdk.MessageParam](msg))
+	}
+	return p
 }
 
-// ephemeral asks the API to cache what comes up to here.
-const ephemeral = `{"type":"ephemeral"}`
-
-func toolOf(t llm.Tool) bodyTool {
-	b := bodyTool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters}
-	if !isObject(b.InputSchema) {
-		b.InputSchema = json.RawMessage(`{"type":"object","properties":{}}`)
+func toolParam(t llm.Tool) sdk.ToolUnionParam {
+	schema := t.Parameters
+	if !isObject(schema) {
+		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return b
+	return param.Override[sdk.ToolUnionParam](map[string]any{
+		"name": t.Name, "description": t.Description, "input_schema": schema,
+	})
 }
 
 // rawMessage is a message as it is sent. Its blocks stay raw, so that what the
@@ -228,7 +216,7 @@ func markForCache(messages []rawMessage) {
 	content := messages[len(messages)-1].Content
 	var b rawBlock
 	if last := len(content) - 1; json.Unmarshal(content[last], &b) == nil {
-		b.CacheControl = json.RawMessage(ephemeral)
+		b.CacheControl = json.RawMessage(`{"type":"ephemeral"}`)
 		content[last] = b.raw()
 	}
 }

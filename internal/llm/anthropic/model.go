@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strings"
 
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/llm/wire"
@@ -22,14 +25,11 @@ type Options struct {
 	HTTPClient *http.Client // nil: http.DefaultClient
 }
 
-// apiVersion is the version of the wire format that this package speaks.
-const apiVersion = "2023-06-01"
-
 type model struct {
-	opts   Options
-	host   string
-	bad    error
-	header http.Header
+	opts    Options
+	host    string
+	bad     error
+	service sdk.MessageService
 }
 
 // New makes a model. Wrong options are reported by the first call, as Invalid.
@@ -47,10 +47,14 @@ func New(o Options) llm.Model {
 		return m
 	}
 	m.host = u.Hostname()
-	m.header = http.Header{"Accept": {"text/event-stream"}, "Anthropic-Version": {apiVersion}}
+	options := []option.RequestOption{option.WithBaseURL(o.BaseURL + "/"), option.WithMaxRetries(0)}
 	if o.APIKey != "" {
-		m.header.Set("X-Api-Key", o.APIKey)
+		options = append(options, option.WithAPIKey(o.APIKey))
 	}
+	if o.HTTPClient != nil {
+		options = append(options, option.WithHTTPClient(o.HTTPClient))
+	}
+	m.service = sdk.NewMessageService(options...)
 	return m
 }
 
@@ -63,7 +67,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	call, deadline := wire.NewDeadline(ctx)
 	defer deadline.Stop()
 
-	res, err := wire.Post(call, m.opts.HTTPClient, m.opts.BaseURL+"/v1/messages", m.header, m.body(r))
+	res, err := m.send(call, r)
 	if err != nil {
 		return llm.Response{}, fail.Transport(ctx, err)
 	}
@@ -82,4 +86,26 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 		return llm.Response{}, a.fail.Transport(ctx, ctx.Err())
 	}
 	return a.finish()
+}
+
+// send makes the HTTP call. An answer of any status is returned as it is.
+func (m *model) send(ctx context.Context, r llm.Request) (*http.Response, error) {
+	var res *http.Response
+	stream := m.service.NewStreaming(ctx, m.params(r),
+		option.WithResponseBodyInto(&res),
+		option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			return wire.BoundErrors(req, next)
+		}),
+	)
+	err := stream.Err()
+	if res != nil && res.Body != nil && res.StatusCode >= 400 {
+		return res, nil
+	}
+	if err != nil && res != nil && res.Body != nil {
+		res.Body.Close()
+	}
+	if err == nil && res == nil {
+		err = context.Canceled
+	}
+	return res, err
 }

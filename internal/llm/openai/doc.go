@@ -9,9 +9,6 @@
 // missing or twice) and never hands on half an answer: a stream that breaks off
 // is an error of kind Provider with an [llm.ProviderError] cause.
 //
-// It builds the body itself: the provider's own library is large, and every
-// start of fika would pay for it.
-//
 // Trouble told of in the middle of a stream gets the HTTP status it would have
 // had. Response.Blob is the assistant message as it must be sent back within
 // the turn, reasoning included.

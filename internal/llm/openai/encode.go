@@ -3,80 +3,54 @@ package openai
 import (
 	"encoding/json"
 
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
 	"fika/internal/llm"
 )
 
-// body is a call as it is sent.
-type body struct {
-	Model               string         `json:"model"`
-	Messages            []any          `json:"messages"`
-	Tools               []bodyTool     `json:"tools,omitempty"`
-	MaxTokens           int64          `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int64          `json:"max_completion_tokens,omitempty"`
-	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
-	Reasoning           *bodyReasoning `json:"reasoning,omitempty"`
-	Stream              bool           `json:"stream"`
-	StreamOptions       usageWish      `json:"stream_options"`
-	Usage               *routerUsage   `json:"usage,omitempty"`
-}
-
-// bodyTool is a function; its schema is passed on as it is.
-type bodyTool struct {
-	Type     string `json:"type"`
-	Function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	} `json:"function"`
-}
-
-// bodyReasoning is OpenRouter's form: one of the two.
-type bodyReasoning struct {
-	Effort    string `json:"effort,omitempty"`
-	MaxTokens int64  `json:"max_tokens,omitempty"`
-}
-
-type usageWish struct {
-	IncludeUsage bool `json:"include_usage"`
-}
-
-type routerUsage struct {
-	Include bool `json:"include"`
-}
-
-// body builds the body of a call.
-func (m *model) body(r llm.Request) body {
-	b := body{Model: m.opts.Model, Messages: messages(r), Stream: true, StreamOptions: usageWish{true}}
+// params builds the body of a call.
+func (m *model) params(r llm.Request) sdk.ChatCompletionNewParams {
+	p := sdk.ChatCompletionNewParams{
+		Model:         m.opts.Model,
+		Messages:      messages(r),
+		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
+	}
+	extra := map[string]any{"stream": true}
 	for _, t := range r.Tools {
-		b.Tools = append(b.Tools, toolOf(t))
+		p.Tools = append(p.Tools, toolParam(t))
 	}
-	if isHost(m.host, "openai.com") {
-		b.MaxCompletionTokens = max(r.MaxTokens, 0)
-	} else {
-		b.MaxTokens = max(r.MaxTokens, 0)
+	if r.MaxTokens > 0 {
+		if isHost(m.host, "openai.com") {
+			p.MaxCompletionTokens = param.NewOpt(r.MaxTokens)
+		} else {
+			p.MaxTokens = param.NewOpt(r.MaxTokens)
+		}
 	}
-	m.askReasoning(r.Reasoning, &b)
+	m.askReasoning(r.Reasoning, &p, extra)
 	if isHost(m.host, "openrouter.ai") {
-		b.Usage = &routerUsage{true}
+		extra["usage"] = map[string]bool{"include": true}
 	}
-	return b
+	p.SetExtraFields(extra)
+	return p
 }
 
 // askReasoning puts the wish for reasoning into the form the server knows. A
 // token budget has no plain field, so it is turned into the nearest effort.
-func (m *model) askReasoning(r *llm.Reasoning, b *body) {
+func (m *model) askReasoning(r *llm.Reasoning, p *sdk.ChatCompletionNewParams, extra map[string]any) {
 	if r == nil || r.Effort == "" && r.MaxTokens <= 0 {
 		return
 	}
 	switch m.opts.ReasoningStyle {
 	case ReasoningObject:
 		if r.MaxTokens > 0 {
-			b.Reasoning = &bodyReasoning{MaxTokens: r.MaxTokens}
+			extra["reasoning"] = map[string]any{"max_tokens": r.MaxTokens}
 		} else {
-			b.Reasoning = &bodyReasoning{Effort: r.Effort}
+			extra["reasoning"] = map[string]any{"effort": r.Effort}
 		}
 	case ReasoningEffort:
-		b.ReasoningEffort = effort(r)
+		p.ReasoningEffort = shared.ReasoningEffort(effort(r))
 	}
 }
 
@@ -92,35 +66,30 @@ func effort(r *llm.Reasoning) string {
 	return "high"
 }
 
-func toolOf(t llm.Tool) bodyTool {
-	b := bodyTool{Type: "function"}
-	b.Function.Name, b.Function.Description, b.Function.Parameters = t.Name, t.Description, t.Parameters
-	if !json.Valid(t.Parameters) {
-		b.Function.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+func toolParam(t llm.Tool) sdk.ChatCompletionToolUnionParam {
+	schema := t.Parameters
+	if !json.Valid(schema) {
+		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return b
+	return param.Override[sdk.ChatCompletionToolUnionParam](map[string]any{
+		"type":     "function",
+		"function": map[string]any{"name": t.Name, "description": t.Description, "parameters": schema},
+	})
 }
 
-// plainMessage is a message that is text and nothing else.
-type plainMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-	CallID  string `json:"tool_call_id,omitempty"`
-}
-
-func messages(r llm.Request) []any {
-	var out []any
+func messages(r llm.Request) []sdk.ChatCompletionMessageParamUnion {
+	var out []sdk.ChatCompletionMessageParamUnion
 	if r.System != "" {
-		out = append(out, plainMessage{Role: "system", Content: r.System})
+		out = append(out, sdk.SystemMessage(r.System))
 	}
 	for _, m := range r.Messages {
 		switch m.Role {
 		case llm.Assistant:
 			out = append(out, assistant(m))
 		case llm.ToolRole:
-			out = append(out, plainMessage{Role: "tool", Content: m.Text, CallID: m.CallID})
+			out = append(out, sdk.ToolMessage(m.Text, m.CallID))
 		default:
-			out = append(out, plainMessage{Role: "user", Content: m.Text})
+			out = append(out, sdk.UserMessage(m.Text))
 		}
 	}
 	return out
@@ -128,9 +97,9 @@ func messages(r llm.Request) []any {
 
 // assistant sends a message back as the server made it if it still has that,
 // else builds it anew.
-func assistant(m llm.Message) any {
+func assistant(m llm.Message) sdk.ChatCompletionMessageParamUnion {
 	if ownBlob(m.Blob) {
-		return m.Blob
+		return param.Override[sdk.ChatCompletionMessageParamUnion](m.Blob)
 	}
 	raw := rawMessage{Role: "assistant"}
 	if m.Text != "" || len(m.Calls) == 0 {
@@ -139,7 +108,7 @@ func assistant(m llm.Message) any {
 	for _, c := range m.Calls {
 		raw.Calls = append(raw.Calls, rawCall{ID: c.ID, Type: "function", Function: rawFunction{c.Name, argsOrEmpty(c.Args)}})
 	}
-	return raw
+	return param.Override[sdk.ChatCompletionMessageParamUnion](raw)
 }
 
 // ownBlob reports whether a blob is a message of this wire format.

@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strings"
 
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/llm/wire"
@@ -36,10 +39,10 @@ type Options struct {
 }
 
 type model struct {
-	opts   Options
-	host   string
-	bad    error
-	header http.Header
+	opts    Options
+	host    string
+	bad     error
+	service sdk.ChatCompletionService
 }
 
 // New makes a model. Wrong options are reported by the first call, as Invalid.
@@ -59,10 +62,14 @@ func New(o Options) llm.Model {
 	if o.ReasoningStyle == ReasoningByHost {
 		m.opts.ReasoningStyle = styleOf(m.host)
 	}
-	m.header = http.Header{"Accept": {"text/event-stream"}}
+	options := []option.RequestOption{option.WithBaseURL(o.BaseURL), option.WithMaxRetries(0)}
 	if o.APIKey != "" {
-		m.header.Set("Authorization", "Bearer "+o.APIKey)
+		options = append(options, option.WithAPIKey(o.APIKey))
 	}
+	if o.HTTPClient != nil {
+		options = append(options, option.WithHTTPClient(o.HTTPClient))
+	}
+	m.service = sdk.NewChatCompletionService(options...)
 	return m
 }
 
@@ -87,7 +94,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	call, deadline := wire.NewDeadline(ctx)
 	defer deadline.Stop()
 
-	res, err := wire.Post(call, m.opts.HTTPClient, m.opts.BaseURL+"/chat/completions", m.header, m.body(r))
+	res, err := m.send(call, r)
 	if err != nil {
 		return llm.Response{}, fail.Transport(ctx, err)
 	}
@@ -106,4 +113,22 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 		return llm.Response{}, a.fail.Transport(ctx, ctx.Err())
 	}
 	return a.finish()
+}
+
+// send makes the HTTP call. An answer of any status is returned as it is; its
+// error body is bounded before the client library reads it.
+func (m *model) send(ctx context.Context, r llm.Request) (*http.Response, error) {
+	var res *http.Response
+	_, err := m.service.New(ctx, m.params(r),
+		option.WithResponseBodyInto(&res),
+		option.WithHeader("Accept", "text/event-stream"),
+		option.WithMiddleware(wire.BoundErrors),
+	)
+	if res != nil && res.Body != nil && res.StatusCode >= 400 {
+		return res, nil
+	}
+	if err != nil && res != nil && res.Body != nil {
+		res.Body.Close()
+	}
+	return res, err
 }

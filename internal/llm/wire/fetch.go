@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -11,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"fika"
 	"fika/internal/llm"
 )
 
@@ -81,24 +78,17 @@ func BaseURL(raw, fallback string) string {
 	return raw
 }
 
-// Post sends v as JSON and returns the answer, of whatever status; the caller
-// closes its body. client nil: http.DefaultClient.
-func Post(ctx context.Context, client *http.Client, url string, header http.Header, v any) (*http.Response, error) {
-	var body bytes.Buffer
-	enc := json.NewEncoder(&body)
-	enc.SetEscapeHTML(false) // shorter, and prompts are cached by their bytes
-	if err := enc.Encode(v); err != nil {
-		return nil, fika.Wrap(fika.Invalid, Op, err)
+// BoundErrors is a middleware for the providers' client libraries, which read
+// the whole body of an error: it lets them see 64 KiB at most.
+func BoundErrors(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	res, err := next(req)
+	if err == nil && res.StatusCode >= 400 {
+		res.Body = boundBody{io.LimitReader(res.Body, 64<<10), res.Body}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &body)
-	if err != nil {
-		return nil, err
-	}
-	req.Header = header.Clone()
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "fika")
-	if client == nil {
-		client = http.DefaultClient
-	}
-	return client.Do(req)
+	return res, err
+}
+
+type boundBody struct {
+	io.Reader
+	io.Closer
 }
