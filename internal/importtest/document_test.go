@@ -1,0 +1,107 @@
+package importtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// documents gives the Markdown files of the module.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rel, err := filepath.Rel(root, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[filepath.ToSlash(rel)] = string(text)
+		}
+	}
+	if len(out) < 5 {
+		t.Fatalf("only %d documents found", len(out))
+	}
+	return out
+}
+
+// TestLinks: a link between documents, and a file named in one, exist.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	file := regexp.MustCompile("`((?:cmd|internal)/[a-z0-9_/]+\\.go)\\b")
+	for name, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", name, m[1])
+			}
+		}
+		for _, m := range file.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+				t.Errorf("%s: there is no %s", name, m[1])
+			}
+		}
+	}
+}
+
+// TestPromises: the tests that docs/PROMISES.md names exist.
+func TestPromises(t *testing.T) {
+	text := documents(t)["docs/PROMISES.md"]
+	all := map[string]string{} // package → its source, tests and suites
+	for _, s := range tree(t) {
+		if s.test || forTests(s.pkg) {
+			all[s.pkg] += s.text
+		}
+	}
+	n := 0
+	for _, m := range regexp.MustCompile("`(internal/[a-z0-9/]+) (Test[A-Za-z]+|\"[^\"]+\")`").FindAllStringSubmatch(text, -1) {
+		n++
+		want := m[2]
+		if strings.HasPrefix(want, "Test") {
+			want = "func " + want + "("
+		}
+		if !strings.Contains(all[m[1]], want) {
+			t.Errorf("docs/PROMISES.md names %s of %s, which does not exist", m[2], m[1])
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d tests are named", n)
+	}
+}
+
+// TestDependencies: go.mod and docs/DEPENDENCIES.md list the same direct
+// dependencies.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := map[string]bool{}
+	for _, l := range strings.Split(string(mod), "\n") {
+		f := strings.Fields(l)
+		if len(f) == 2 && strings.HasPrefix(l, "\t") {
+			direct[f[0]] = true
+		}
+	}
+	listed := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(documents(t)["docs/DEPENDENCIES.md"], -1) {
+		listed[m[1]] = true
+		if !direct[m[1]] {
+			t.Errorf("docs/DEPENDENCIES.md lists %s, which go.mod does not require directly", m[1])
+		}
+	}
+	for d := range direct {
+		if !listed[d] {
+			t.Errorf("docs/DEPENDENCIES.md does not say why %s is needed", d)
+		}
+	}
+}
