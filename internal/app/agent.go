@@ -58,6 +58,9 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 		}
 	}
 	display := agent.NewDisplay(o.Out)
+	for _, note := range own.Notes() {
+		display.Warn(note)
+	}
 	ringer := Ringer{Bus: conn, Subjects: subjects}
 	shop, err := own.workshop(ctx, workshopOptions{dir: dir, warn: display.Warn, bell: ringer, stderr: o.Out})
 	if err != nil {

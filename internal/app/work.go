@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -57,10 +58,10 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 	name := own.Agent.Name
 	return turn.Config{
 		Store: own.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request.ID), Limits: Limits(s.Chat),
+		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat),
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
-			Agent: name, Context: string(name), Workspace: w.workspace, Username: s.Username, Stdin: w.stdin,
+			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request), Stdin: w.stdin,
 		},
 		Grace: w.grace, Stop: stop, Now: own.App.opts.Now,
 		Mentioned: func(ctx context.Context, _ fika.Conversation, text string) ([]fika.AgentName, error) {
@@ -73,16 +74,37 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 
 // prompter builds the prompt of one request, and notes which version of the
 // notes it was shown.
-func (w *workshop) prompter(r fika.RequestID) *prompt.Assembler {
+func (w *workshop) prompter(r fika.Request) *prompt.Assembler {
 	own := w.own
 	return &prompt.Assembler{
-		Source: texts{folder: own.Folder, settings: own.Settings, workspace: w.workspace, quiet: w.quiet,
-			saw: func(n note.Name, v folder.Hash) { w.notes.Saw(r, n, note.Version(v)) }},
-		Hooks: w.hooks, Agent: own.Agent.Name, Context: string(own.Folder.Name), Username: own.Settings.Username,
+		Source: texts{folder: own.Folder, settings: own.Settings, workspace: w.place(r), quiet: w.quiet,
+			saw: func(n note.Name, v folder.Hash) { w.notes.Saw(r.ID, n, note.Version(v)) }},
+		Hooks: w.hooks, Agent: own.Agent.Name, Context: string(own.Folder.Name), Username: w.user(r),
 		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {
 			return own.Store.Participants(ctx, c.ID)
 		},
 	}
+}
+
+// place is the root of file tools for a request: where the person who gave it
+// stands, unless the settings name a place.
+func (w *workshop) place(r fika.Request) string {
+	dir := r.Payload.Workspace
+	if w.own.Settings.Workspace != "" || r.Payload.Writer != fika.ByHuman || !filepath.IsAbs(dir) {
+		return w.workspace
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return w.workspace
+	}
+	return dir
+}
+
+// user is what the person is called who gave a request.
+func (w *workshop) user(r fika.Request) string {
+	if p := r.Payload; p.Writer == fika.ByHuman && p.From != "" && p.Sender == "" {
+		return p.From
+	}
+	return w.own.Settings.Username
 }
 
 // Limits are the limits of chains as the store takes them.

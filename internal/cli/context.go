@@ -61,21 +61,26 @@ func (e *env) findContext(args []string) (folder.Folder, error) {
 }
 
 func (e *env) noContext(h folder.Home, name fika.AgentName, hint string) error {
-	names, _, err := h.List()
-	if err != nil {
-		return err
-	}
-	var all []string
-	for _, n := range names {
-		all = append(all, string(n))
-	}
 	msg := fmt.Sprintf("there is no context %q", name)
-	if near := nearest(string(name), all); near != "" {
+	if near := e.nearContext(h, name); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
 	} else if hint == "" {
 		msg += "; fika context list shows them"
 	}
 	return fika.Errorf(fika.NotFound, "", "%s%s", msg, hint)
+}
+
+// nearContext is the context that somebody probably meant; "" if none.
+func (e *env) nearContext(h folder.Home, name fika.AgentName) string {
+	names, _, err := h.List()
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for _, n := range names {
+		all = append(all, string(n))
+	}
+	return nearest(string(name), all)
 }
 
 // oneContext completes and checks the optional NAME of a command.

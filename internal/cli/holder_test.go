@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"fika/internal/llm/llmtest"
 )
@@ -15,13 +14,14 @@ import (
 func (h *home) agentProcess(name string) *process {
 	h.t.Helper()
 	p := h.start("agent", "run", name)
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if list, _ := h.run(0, "context", "list"); strings.Contains(list, name+" [active] [agent]") {
-			return p
-		}
+	up := eventually(func() bool {
+		list, _ := h.run(0, "context", "list")
+		return strings.Contains(list, name+" [active] [agent]")
+	})
+	if !up {
+		h.t.Fatalf("@%s did not come up:\n%s%s", name, &p.out, &p.err)
 	}
-	h.t.Fatalf("@%s did not come up:\n%s%s", name, &p.out, &p.err)
-	return nil
+	return p
 }
 
 // A prompt for a context whose agent runs is asked of that agent, in every
@@ -43,7 +43,10 @@ func TestAskHolder(t *testing.T) {
 	if err := os.WriteFile(h.work+"/here.txt", []byte("found it"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	there := h.work
+	h.work = t.TempDir() // the agent's own place
 	agent := h.agentProcess("coder")
+	h.work = there
 
 	out, _ := h.run(0, "run", "-c", "coder", "hello")
 	if out != "hej from m\n" {
@@ -53,6 +56,7 @@ func TestAskHolder(t *testing.T) {
 	if out != "hej from other\n" {
 		t.Errorf("with -m: %q", out)
 	}
+	has(t, "system prompt", srv.Requests()[1].System, "The user is called freja")
 	log, _ := h.run(0, "context", "log", "coder", "--json", "--last", "2")
 	has(t, "log", log, `"from":"freja","to":"coder","content":"hello again"`)
 

@@ -208,19 +208,22 @@ func TestKilledInTool(t *testing.T) {
 }
 
 // awaitProcess gives the process whose pid a file comes to hold.
-func awaitProcess(t *testing.T, path string) fika.Process {
+func awaitProcess(t *testing.T, path string) (p fika.Process) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	named := eventually(func() bool {
 		pid := 0
-		if data, err := os.ReadFile(path); err != nil {
-			continue
-		} else if _, err := fmt.Sscan(string(data), &pid); err != nil {
-			continue
+		data, err := os.ReadFile(path)
+		if err == nil {
+			_, err = fmt.Sscan(string(data), &pid)
 		}
-		if p, ok := proc.Identify(pid); ok {
-			return p
+		ok := false
+		if err == nil {
+			p, ok = proc.Identify(pid)
 		}
+		return ok
+	})
+	if !named {
+		t.Fatalf("%s never named a process", path)
 	}
-	t.Fatalf("%s never named a process", path)
-	return fika.Process{}
+	return p
 }

@@ -95,6 +95,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	} else if len(args) > 0 {
 		return usageError("--continue takes no prompt: it goes on with the interrupted one")
 	}
+	o.hintSpelling(name)
 	flags, err := o.settings(name)
 	if err != nil {
 		return err
@@ -141,6 +142,21 @@ func (o *runOptions) contextName() (name, current fika.AgentName, err error) {
 	// A broken state.json is no reason to refuse a prompt that needs none.
 	current, _ = o.currentContext()
 	return name, current, nil
+}
+
+// hintSpelling says when -c is about to make a context whose name is nearly
+// that of another.
+func (o *runOptions) hintSpelling(name fika.AgentName) {
+	h, err := o.open().Home()
+	if err != nil || o.context == "" {
+		return
+	}
+	if _, err := folder.OpenFolder(h, name); err == nil {
+		return
+	}
+	if near := o.nearContext(h, name); near != "" {
+		o.say("context %q is new (there is also %q)", name, near)
+	}
 }
 
 // settings are the flags that override settings; -u is written to the

@@ -85,14 +85,23 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		err := ts.Exec(args[1], args[2:]...)
-		if pattern.MatchString(ts.ReadFile("stdout")) {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%v never printed %s (%v)", args[1:], args[0], err)
-		}
-		time.Sleep(20 * time.Millisecond) // between looks at another process
+	last := error(nil)
+	seen := eventually(func() bool {
+		last = ts.Exec(args[1], args[2:]...)
+		return pattern.MatchString(ts.ReadFile("stdout"))
+	})
+	if !seen {
+		ts.Fatalf("%v never printed %s (%v)", args[1:], args[0], last)
 	}
+}
+
+// eventually looks again and again at what other processes do, which nothing
+// here can hear, until they have done it; not for ever.
+func eventually(done func() bool) bool {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if done() {
+			return true
+		}
+	}
+	return false
 }

@@ -60,7 +60,9 @@ func TestSettingsReachTheWire(t *testing.T) {
 		{name: "reasoning", local: `reasoning = {effort = "high"}`, check: func(_ llmtest.Record, b map[string]any) string {
 			return contains(fmt.Sprint(b), "high")
 		}},
-		{name: "username", local: `username = "ragnar"`, check: func(r llmtest.Record, _ map[string]any) string { return contains(r.System, "The user is called ragnar") }},
+		{name: "username", local: `username = "ragnar"`, check: func(r llmtest.Record, _ map[string]any) string {
+			return contains(r.System, "The user is called ragnar")
+		}},
 		{name: "-U over username", local: `username = "ragnar"`, args: []string{"-U", "freja"}, check: func(r llmtest.Record, _ map[string]any) string {
 			return contains(r.System, "The user is called freja")
 		}},
