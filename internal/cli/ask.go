@@ -71,6 +71,9 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if err != nil {
 		return err
 	}
+	if _, err := fika.ParseAgentName(name); err != nil { // before a hub is started for it
+		return err
+	}
 	c, err := o.client(ctx)
 	if err != nil {
 		return err

@@ -40,6 +40,9 @@ The conversation goes on by itself: fika chat view --follow shows it.
 }
 
 func (e *env) chatSend(ctx context.Context, word, text, as string) error {
+	if _, err := fika.ParseChatName(word); err != nil { // before a hub is started for it
+		return err
+	}
 	client, err := e.client(ctx)
 	if err != nil {
 		return err

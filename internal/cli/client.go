@@ -29,6 +29,9 @@ func (e *env) client(ctx context.Context) (*app.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := e.open().Store(ctx); err != nil { // told here rather than in the hub's log
+		return nil, err
+	}
 	if _, up := app.HubProcess(h); !up {
 		if c.Hub.Autostart {
 			e.say("%s", e.ErrStyle().Dim("starting the hub …"))
