@@ -45,12 +45,13 @@ With auto_compact = true contexts are compacted by themselves.`,
 	f.StringVarP(&o.model, "model", "m", "", "model that writes the summary (id or nickname)")
 	f.BoolVar(&o.json, "json", false, "one JSON object")
 	waitFlag(c, &o.wait)
-	c.MarkFlagsMutuallyExclusive("undo", "rolling")
-	c.MarkFlagsMutuallyExclusive("undo", "dry-run")
 	return c
 }
 
 func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
+	if o.undo && (o.rolling || o.dryRun) {
+		return usageError("--undo goes alone")
+	}
 	if o.undo {
 		what, err := o.open().UndoCompaction(ctx, name, o.wait, o.warn)
 		if err == nil {
