@@ -103,3 +103,42 @@ func TestAskHolder(t *testing.T) {
 		t.Errorf("after the agent: %q", out)
 	}
 }
+
+// With a hub the asker sees what the agent does while it does it.
+func TestAskHolderStreams(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		if strings.Contains(said(llmtest.Record{Request: r}), "look") {
+			return llmtest.Script{llmtest.Text("I shall look. "), llmtest.Call("c1", "list", `{"path":"."}`)}
+		}
+		return llmtest.Script{llmtest.Reasoning("hm"), llmtest.Text("one ", "two ", "three")}
+	})
+	h := newHome(t, openAI(srv, "")+"[[agents]]\nid = \"coder\"\nauto_start = true\npersistent = true\n")
+	t.Cleanup(func() { h.start("down", "--now").wait(t) })
+	h.run(0, "up")
+	out, _ := h.run(0, "run", "-c", "coder", "--output-format", "stream-json", "look around")
+	var text strings.Builder
+	kinds := map[string]int{}
+	for line := range strings.Lines(out) {
+		var e struct{ Type, Text, ToolName string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		kinds[e.Type]++
+		if e.Type == "text" {
+			text.WriteString(e.Text)
+		}
+	}
+	if text.String() != "I shall look. one two three" {
+		t.Errorf("streamed %q", &text)
+	}
+	for _, k := range []string{"init", "tool_use", "tool_result", "reasoning", "message", "result"} {
+		if kinds[k] == 0 {
+			t.Errorf("no event of type %s in\n%s", k, out)
+		}
+	}
+	out, errs := h.run(0, "run", "-c", "coder", "--show-thinking", "-v", "look again")
+	if out != "one two three\n" {
+		t.Errorf("stdout %q", out)
+	}
+	has(t, "stderr", errs, "@coder runs as a process", "[list]", "hm")
+}
