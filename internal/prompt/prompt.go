@@ -3,6 +3,7 @@ package prompt
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	"fika"
@@ -47,7 +48,7 @@ func Assemble(p Parts) string {
 	add("", p.Base)
 	add("", speakers(p))
 	add("AGENT INSTRUCTIONS", p.Instructions)
-	if p.Summary != "" {
+	if strings.TrimSpace(p.Summary) != "" {
 		add("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
 	}
 	add("CURRENT GOALS", p.Goals)
@@ -164,7 +165,7 @@ func (a *Assembler) parts(ctx context.Context, c store.Claimed) (Parts, error) {
 }
 
 func (a *Assembler) inject(ctx context.Context, at hook.Point, payload hook.Payload) (string, error) {
-	out, err := a.Hooks.Fire(ctx, at, payload)
+	out, err := a.Hooks.Fire(ctx, at, maps.Clone(payload)) // what one point injects is not the other's
 	if err != nil {
 		return "", err
 	}

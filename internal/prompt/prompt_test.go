@@ -1,0 +1,153 @@
+package prompt_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/prompt"
+	"fika/internal/store"
+)
+
+func TestAssemble(t *testing.T) {
+	all := prompt.Parts{
+		Before: "BEFORE", Base: "BASE", Agent: "arya", Username: "ann", Instructions: "INSTRUCTIONS", Continuation: "CONTINUATION",
+		Summary: "SUMMARY", Goals: "GOALS", Todos: "TODOS", Reflection: "REFLECTION", After: "AFTER",
+	}
+	const want = `BEFORE
+
+BASE
+
+You are "arya". The user is called ann; messages marked with another name are from other speakers.
+
+--- AGENT INSTRUCTIONS ---
+INSTRUCTIONS
+
+--- CONVERSATION SUMMARY ---
+CONTINUATION
+
+SUMMARY
+
+--- CURRENT GOALS ---
+GOALS
+
+--- CURRENT TODOS ---
+TODOS
+
+--- REFLECTION ---
+REFLECTION
+
+AFTER`
+	if d := cmp.Diff(want, prompt.Assemble(all)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestAssembleEmpty: what is empty leaves no trace, blank texts included.
+func TestAssembleEmpty(t *testing.T) {
+	p := prompt.Parts{Agent: "arya", Continuation: "never alone"}
+	for _, blank := range []string{"", " \n\t"} {
+		p.Before, p.Base, p.Instructions, p.Summary = blank, blank, blank, blank
+		p.Goals, p.Todos, p.Reflection, p.After = blank, blank, blank, blank
+		want := `You are "arya". The user is called user; messages marked with another name are from other speakers.`
+		if d := cmp.Diff(want, prompt.Assemble(p)); d != "" {
+			t.Errorf("%q: %s", blank, d)
+		}
+	}
+}
+
+func TestAssembleChat(t *testing.T) {
+	p := prompt.Parts{Agent: "arya", Conversation: "tale", Participants: []string{"ann", "arya", "gendry"}}
+	if got := prompt.Assemble(p); !strings.HasPrefix(got, `You are @arya in the chat "tale" with @ann, @gendry. `) {
+		t.Error(got)
+	}
+	p.Participants = []string{"arya"}
+	if got := prompt.Assemble(p); !strings.HasPrefix(got, `You are @arya in the chat "tale" with the user. `) {
+		t.Error(got)
+	}
+}
+
+// texts is a source whose every text is its name, or an error.
+type texts map[string]error
+
+func (s texts) text(name string) (string, error) { return name, s[name] }
+func (s texts) Base() (string, error)            { return s.text("BASE") }
+func (s texts) Instructions() (string, error)    { return s.text("INSTRUCTIONS") }
+func (s texts) Continuation() (string, error)    { return s.text("CONTINUATION") }
+func (s texts) Summary() (string, error)         { return s.text("SUMMARY") }
+func (s texts) Goals() (string, error)           { return s.text("GOALS") }
+func (s texts) Todos() (string, error)           { return s.text("TODOS") }
+func (s texts) Reflection() (string, error)      { return s.text("REFLECTION") }
+
+// injector is a runner that injects the point's name, in the payload it got.
+type injector map[hook.Point]error
+
+func (i injector) Fire(_ context.Context, at hook.Point, p hook.Payload) (hook.Payload, error) {
+	if before, is := p["inject"].(string); is {
+		p["inject"] = before + string(at)
+	} else {
+		p["inject"] = string(at)
+	}
+	return p, i[at]
+}
+
+func claimed(kind fika.ConversationKind) store.Claimed {
+	return store.Claimed{Conversation: fika.Conversation{Name: "tale", Kind: kind}}
+}
+
+func TestSystem(t *testing.T) {
+	a := prompt.Assembler{Source: texts{}, Hooks: injector{}, Agent: "arya", Context: "arya", Username: "ann",
+		Participants: func(context.Context, fika.Conversation) ([]string, error) { return []string{"ann", "arya"}, nil }}
+	for kind, tt := range map[fika.ConversationKind]struct{ has, lacks []string }{
+		fika.Ask:  {[]string{"BASE", "SUMMARY", "CONTINUATION", "TODOS", "called ann"}, []string{"in the chat"}},
+		fika.Task: {[]string{"BASE", "TODOS", "called ann"}, []string{"SUMMARY", "CONTINUATION"}},
+		fika.Chat: {[]string{"BASE", "TODOS", `in the chat "tale" with @ann.`}, []string{"SUMMARY", "CONTINUATION"}},
+	} {
+		got, err := a.System(t.Context(), claimed(kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range tt.has {
+			if !strings.Contains(got, s) {
+				t.Errorf("%s: no %q in %q", kind, s, got)
+			}
+		}
+		for _, s := range tt.lacks {
+			if strings.Contains(got, s) {
+				t.Errorf("%s: %q in %q", kind, s, got)
+			}
+		}
+		if !strings.HasPrefix(got, "pre_system_prompt\n\nBASE") || !strings.HasSuffix(got, "REFLECTION\n\npost_system_prompt") {
+			t.Errorf("%s: injections are misplaced in %q", kind, got)
+		}
+	}
+}
+
+// TestSystemFails: any text that cannot be read, and any hook that forbids,
+// ends the building with that error.
+func TestSystemFails(t *testing.T) {
+	broken := fika.Errorf(fika.Storage, "read", "broken")
+	for _, name := range []string{"BASE", "INSTRUCTIONS", "CONTINUATION", "SUMMARY", "GOALS", "TODOS", "REFLECTION"} {
+		a := prompt.Assembler{Source: texts{name: broken}, Hooks: hook.None{}, Agent: "arya"}
+		if _, err := a.System(t.Context(), claimed(fika.Ask)); !errors.Is(err, broken) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	denied := fika.Errorf(fika.Denied, "hook", "no")
+	for _, at := range []hook.Point{hook.PreSystemPrompt, hook.PostSystemPrompt} {
+		a := prompt.Assembler{Source: texts{}, Hooks: injector{at: denied}, Agent: "arya"}
+		if _, err := a.System(t.Context(), claimed(fika.Ask)); !fika.IsKind(err, fika.Denied) {
+			t.Errorf("%s: error %v", at, err)
+		}
+	}
+	a := prompt.Assembler{Source: texts{}, Hooks: hook.None{}, Agent: "arya",
+		Participants: func(context.Context, fika.Conversation) ([]string, error) { return nil, broken }}
+	if _, err := a.System(t.Context(), claimed(fika.Chat)); !errors.Is(err, broken) {
+		t.Errorf("participants: error %v", err)
+	}
+}
