@@ -29,8 +29,10 @@ func oneshot(ctx context.Context, l *lab) ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := h.run(ctx, "run", "hi"); err != nil {
-		return nil, err
+	for i := range l.rounds() { // so that each prompt finds a context with one exchange in it
+		if _, _, err := h.run(ctx, "run", "-c", contextOf(i), "hi"); err != nil {
+			return nil, err
+		}
 	}
 	body := string(srv.Requests()[0].Body)
 	curl, err := exec.LookPath("curl")
@@ -38,7 +40,7 @@ func oneshot(ctx context.Context, l *lab) ([]result, error) {
 		curl = ""
 	}
 	var whole, floor series
-	for range l.rounds() {
+	for i := range l.rounds() {
 		if curl != "" {
 			cmd := exec.CommandContext(ctx, curl, "-sN", "-H", "Content-Type: application/json", "-H", "Authorization: Bearer sk-bench", "-d", body, srv.URL()+"/chat/completions")
 			_, took, err := timed(cmd)
@@ -48,7 +50,7 @@ func oneshot(ctx context.Context, l *lab) ([]result, error) {
 			floor.took(took)
 		}
 		before := len(srv.Requests())
-		out, took, err := h.run(ctx, "run", "hi")
+		out, took, err := h.run(ctx, "run", "-c", contextOf(i), "hi")
 		if err != nil {
 			return nil, err
 		}
@@ -67,6 +69,8 @@ func oneshot(ctx context.Context, l *lab) ([]result, error) {
 	}
 	return []result{r, ownWords(body)}, nil
 }
+
+func contextOf(i int) string { return fmt.Sprintf("bench%d", i) }
 
 // ownWords counts what of a request is fika's own: system prompt and tools.
 func ownWords(body string) result {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,6 +25,7 @@ type job struct {
 	tool   tool.Tool
 	call   tool.Call
 	result *tool.Result
+	noting sync.WaitGroup // the process is being recorded
 }
 
 // runTools settles every planned tool step, in order; consecutive pure calls
@@ -79,7 +81,7 @@ func (w *work) start(ctx context.Context, j *job) (*Result, error) {
 	if ctx.Err() != nil {
 		return w.interrupted(ctx)
 	}
-	j.call = w.toolCall(ctx, j.step)
+	j.call = w.toolCall(ctx, j)
 	if j.step.N == w.cut {
 		j.result = &tool.Result{IsError: true, Text: "not run: the provider cut the arguments off at its output limit; send the call again, shorter"}
 		return nil, nil
@@ -138,15 +140,16 @@ func afterCrash(s fika.Step, now string) *tool.Result {
 }
 
 // toolCall is what the tool will be given.
-func (w *work) toolCall(ctx context.Context, s fika.Step) tool.Call {
-	call := w.cfg.Call
+func (w *work) toolCall(ctx context.Context, j *job) tool.Call {
+	call, s := w.cfg.Call, j.step
 	call.Step = fmt.Sprintf("%s/%d", w.fence.Request, s.N)
 	call.CallID, call.Name = s.CallID, s.Tool
 	call.Request, call.Chain, call.Depth = w.fence.Request, w.claimed.Request.Chain, w.claimed.Request.Depth
 	call.Args = json.RawMessage(w.argsOf(s))
 	call.Started = func(p fika.Process) {
-		// Recovery also finds the process by its mark: a failure here costs nothing.
-		_ = w.cfg.Store.RecordProcess(context.WithoutCancel(ctx), w.fence, s.N, p)
+		// Beside the process, which is at work already. Recovery also finds it
+		// by its mark: a failure here costs nothing.
+		j.noting.Go(func() { _ = w.cfg.Store.RecordProcess(context.WithoutCancel(ctx), w.fence, s.N, p) })
 	}
 	call.Progress = func(b []byte) {
 		w.tell(Event{Kind: ToolOutput, Tool: s.Tool, CallID: s.CallID, N: s.N, Text: string(b)})
@@ -218,6 +221,7 @@ func (w *work) callOne(ctx context.Context, j *job) {
 		return
 	}
 	r, err := j.tool.Call(ctx, j.call)
+	j.noting.Wait()
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
