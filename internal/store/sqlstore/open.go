@@ -144,7 +144,7 @@ func (s *Store) connect(ctx context.Context) error {
 	}
 	rdb.SetMaxOpenConns(4)
 	rdb.SetMaxIdleConns(2)
-	s.r = newReader(s.d, rdb)
+	s.r = newReader(s.d, s.w, rdb)
 	return s.w.open(ctx)
 }
 

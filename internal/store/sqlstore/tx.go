@@ -13,7 +13,22 @@ import (
 
 // querier runs a query: a transaction, or the reading connections.
 type querier interface {
-	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+	query(ctx context.Context, text string, args ...any) (cursor, error)
+}
+
+// cursor is rows, and what closing them gives back.
+type cursor struct {
+	*sql.Rows
+	release func() // may be nil
+}
+
+// Close ends the reading. It must be called once.
+func (c cursor) Close() error {
+	err := c.Rows.Close()
+	if c.release != nil {
+		c.release()
+	}
+	return err
 }
 
 // scanner is *sql.Rows as the scan functions see it.
@@ -129,6 +144,17 @@ func (w *writer) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// query reads on the writing connection. The token is held until the rows are
+// closed.
+func (w *writer) query(ctx context.Context, text string, args ...any) (cursor, error) {
+	st, err := w.stmt(ctx, text)
+	if err != nil {
+		return cursor{}, err
+	}
+	rows, err := st.QueryContext(ctx, args...)
+	return cursor{Rows: rows}, err
+}
+
 // tx is one write transaction: it holds the writer and the database's write
 // lock, sees one moment, and is all or nothing.
 type tx struct {
@@ -137,12 +163,8 @@ type tx struct {
 	discard bool  // roll back although all went well
 }
 
-func (t *tx) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	st, err := t.s.w.stmt(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	return st.QueryContext(ctx, args...)
+func (t *tx) query(ctx context.Context, text string, args ...any) (cursor, error) {
+	return t.s.w.query(ctx, text, args...)
 }
 
 // exec runs a statement and returns how many rows it touched.
@@ -218,27 +240,55 @@ func (s *Store) abandon(err error) error {
 	return err
 }
 
-// reader is the reading connections of a process.
+// reader is the reading connections of a process. While nobody writes it
+// borrows the writing one, so that a process that does one thing at a time
+// opens one connection, reads one schema and prepares each text once.
 type reader struct {
 	d     dialect
+	w     *writer
 	db    *sql.DB
 	mu    sync.Mutex
 	stmts map[string]*sql.Stmt
 }
 
-func newReader(d dialect, db *sql.DB) *reader {
-	return &reader{d: d, db: db, stmts: make(map[string]*sql.Stmt)}
+func newReader(d dialect, w *writer, db *sql.DB) *reader {
+	return &reader{d: d, w: w, db: db, stmts: make(map[string]*sql.Stmt)}
 }
 
-func (r *reader) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+func (r *reader) query(ctx context.Context, text string, args ...any) (cursor, error) {
+	if c, ok := r.borrow(ctx, text, args...); ok {
+		return c, nil
+	}
 	st, err := r.stmt(ctx, text)
 	if err != nil {
-		return nil, err
+		return cursor{}, err
 	}
 	if st == nil {
-		return r.db.QueryContext(ctx, r.d.rebind(text), args...)
+		rows, err := r.db.QueryContext(ctx, r.d.rebind(text), args...)
+		return cursor{Rows: rows}, err
 	}
-	return st.QueryContext(ctx, args...)
+	rows, err := st.QueryContext(ctx, args...)
+	return cursor{Rows: rows}, err
+}
+
+// borrow reads on the writing connection if that is open and free. Whatever
+// fails there is left to the reading connections.
+func (r *reader) borrow(ctx context.Context, text string, args ...any) (cursor, bool) {
+	select {
+	case r.w.token <- struct{}{}:
+	default:
+		return cursor{}, false
+	}
+	if ctx.Err() == nil && r.w.conn != nil {
+		// A cancelled read must not take the connection with it.
+		c, err := r.w.query(context.WithoutCancel(ctx), text, args...)
+		if err == nil {
+			c.release = func() { <-r.w.token }
+			return c, true
+		}
+	}
+	<-r.w.token
+	return cursor{}, false
 }
 
 // stmt prepares a text once; nil when enough are kept already.
