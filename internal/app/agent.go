@@ -132,7 +132,7 @@ func (w *workshop) work(ctx context.Context, c store.Claimed, stop <-chan struct
 	if err != nil {
 		return w.refuse(ctx, c, err, o)
 	}
-	return engine.Run(ctx, c)
+	return w.turn(ctx, engine, c)
 }
 
 func (w *workshop) refuse(ctx context.Context, c store.Claimed, cause error, o turn.Observer) (turn.Result, error) {

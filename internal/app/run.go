@@ -88,7 +88,7 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 	if err != nil {
 		return ran, err
 	}
-	ran.Result, err = engine.Run(ctx, claimed)
+	ran.Result, err = shop.turn(ctx, engine, claimed)
 	ran.Saved = !ran.Unsaved
 	return ran, err
 }

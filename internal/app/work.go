@@ -53,6 +53,16 @@ func (w *workshop) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer
 	return turn.New(w.config(c, settings, model, stop, o)), nil
 }
 
+// turn works a request, for as long as the settings allow one to take.
+func (w *workshop) turn(ctx context.Context, e *turn.Engine, c store.Claimed) (turn.Result, error) {
+	if d := w.own.Settings.TurnTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	return e.Run(ctx, c)
+}
+
 func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
 	own := w.own
 	name := own.Agent.Name

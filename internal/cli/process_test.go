@@ -207,6 +207,17 @@ func TestKilledInTool(t *testing.T) {
 	h.run(0, "doctor")
 }
 
+func TestTurnTimeout(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, stallFirst)
+	h := newHome(t, openAI(srv, "turn_timeout_seconds = 1"))
+	_, why := h.run(8, "run", "think hard")
+	has(t, "stderr", why, "deadline has passed; the conversation is kept")
+	out, _ := h.run(0, "run", "next")
+	if out != "answer 2\n" {
+		t.Errorf("stdout %q", out)
+	}
+}
+
 // awaitProcess gives the process whose pid a file comes to hold.
 func awaitProcess(t *testing.T, path string) (p fika.Process) {
 	t.Helper()

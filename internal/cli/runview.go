@@ -110,6 +110,8 @@ func (v *runView) end(ran app.Ran, err error) error {
 		return err
 	case ran.State == fika.Done:
 		return nil
+	case ran.State == fika.Cancelled && ran.Kind == fika.Limit:
+		return fika.Errorf(fika.Limit, "", "%s; the conversation is kept (request %s)", ran.Reason, ran.Request)
 	case ran.State == fika.Cancelled:
 		return fika.Errorf(orKind(ran.Kind, fika.Interrupted), "", "cancelled; the conversation is kept (request %s)", ran.Request)
 	}

@@ -217,7 +217,7 @@ func (w *work) run(ctx context.Context) (Result, error) {
 		}
 		if w.round >= w.cfg.MaxRounds {
 			return Result{}, &ending{state: fika.RequestFailed, kind: fika.Limit,
-				reason: fmt.Sprintf("%d model calls without a final answer; the limit is max_rounds", w.round)}
+				reason: fmt.Sprintf("%d model calls without a final answer; the limit is max_recursion_depth", w.round)}
 		}
 		if res, err := w.askModel(ctx); err != nil || res != nil {
 			return deref(res), err
