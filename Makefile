@@ -14,7 +14,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 all: build
 
 build:
-	$(GO) build -ldflags "-s -w" -o $(BIN) ./cmd/fika
+	CGO_ENABLED=0 $(GO) build -ldflags "-s -w" -o $(BIN) ./cmd/fika
 
 demo: build
 	./$(BIN) demo
