@@ -122,8 +122,8 @@ func (p *Process) obey(c message.Control) error {
 		return err
 	case "reset":
 		active, err := p.opts.Store.ActiveAsk(ctx, p.opts.Agent.ID)
-		if err != nil || (c.ConversationID != "" && string(active.Name) == c.ConversationID) {
-			return err
+		if err != nil || (c.ConversationID != "" && string(active.Name) != c.ConversationID) {
+			return err // the conversation it means has been left already
 		}
 		_, err = p.opts.Store.ResetAsk(ctx, p.opts.Agent.ID)
 		return err

@@ -2,13 +2,11 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"fika"
 	"fika/internal/folder"
-	"fika/internal/message"
 )
 
 // lookEvery is how often a waiting command looks at locks and rows.
@@ -175,7 +173,7 @@ func (s *Agents) settle(ctx context.Context, row fika.Agent) error {
 func (s *Agents) Reset(ctx context.Context, row fika.Agent) (fika.Conversation, error) {
 	conv, err := s.Client.Store.ResetAsk(ctx, row.ID)
 	if err == nil {
-		s.tell(ctx, row.Name, message.Control{Action: "reset", ConversationID: string(conv.Name)})
+		s.ring(ctx, row.Name)
 	}
 	return conv, err
 }
@@ -196,16 +194,8 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 	if err := s.Client.Store.SwitchAsk(ctx, row.ID, conv.ID); err != nil {
 		return conv, err
 	}
-	s.tell(ctx, row.Name, message.Control{Action: "switch", ConversationID: string(n)})
+	s.ring(ctx, row.Name)
 	return conv, nil
-}
-
-// tell lets a running agent know of a wish that is committed already.
-func (s *Agents) tell(ctx context.Context, name fika.AgentName, c message.Control) {
-	if data, err := json.Marshal(c); err == nil {
-		_ = s.Client.Bus.Publish(s.Client.Subjects.Control(name), data)
-		_ = s.Client.Bus.Flush(ctx)
-	}
 }
 
 func (s *Agents) ring(ctx context.Context, name fika.AgentName) {

@@ -111,11 +111,11 @@ func (f *foreign) count(what, id, status string) int {
 // rest takes what comes until a mark that is published now.
 func (f *foreign) rest() {
 	f.h.Helper()
-	f.h.ok(f.nc.Publish(f.prefix+".mark", nil))
+	f.h.ok(f.nc.Publish(f.prefix+".agent.mark.bell", nil))
 	for {
 		m, err := f.all.NextMsg(patience)
 		f.h.ok(err)
-		if m.Subject == f.prefix+".mark" {
+		if m.Subject == f.prefix+".agent.mark.bell" {
 			return
 		}
 		f.seen = append(f.seen, m)

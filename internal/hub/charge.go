@@ -197,7 +197,10 @@ func (h *Hub) left(ctx context.Context, c *charge, row fika.Agent) {
 	if !c.spec.Persistent && row.Desired == fika.DesiredRunning {
 		_ = h.opts.Store.SetDesired(ctx, row.ID, fika.DesiredNone)
 	}
-	c.after = h.opts.Now().Add(calmDelay)
+	if !row.Desired.Stopped() {
+		c.after = h.opts.Now().Add(calmDelay)
+		time.AfterFunc(calmDelay, h.nudge)
+	}
 }
 
 // crashed plans a restart, or gives up when the budget is spent.
