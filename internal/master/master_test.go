@@ -1,0 +1,378 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"fika"
+	"fika/internal/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// desk stands for everything behind the console.
+type desk struct {
+	mu       sync.Mutex
+	lines    chan string // closed: the end of input
+	shown    []string
+	tty      bool
+	requests map[fika.RequestID]*store.RequestInfo
+	saved    []fika.RequestID
+	agents   []Agent
+	here     func(context.Context, string) (store.RequestInfo, error)
+	broken   error // of the store
+	next     int
+	rung     chan struct{}
+}
+
+func newDesk() *desk {
+	return &desk{lines: make(chan string, 20), requests: map[fika.RequestID]*store.RequestInfo{}, rung: make(chan struct{}, 1)}
+}
+
+func (d *desk) master(change func(*Options)) *Master {
+	o := Options{
+		Screen: d, Router: d, Keeper: keeper{d}, Archive: archive{}, Memory: d, Ended: d.rung, Agents: true,
+		NewID: func() fika.RequestID { d.next++; return fika.RequestID(fmt.Sprintf("id-%d", d.next)) },
+	}
+	if change != nil {
+		change(&o)
+	}
+	return New(o)
+}
+
+func (d *desk) ReadLine(ctx context.Context) (string, error) {
+	select {
+	case l, ok := <-d.lines:
+		if !ok {
+			return "", io.EOF
+		}
+		return l, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (d *desk) Print(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.shown = append(d.shown, strings.TrimRight(text, "\n"))
+}
+
+func (d *desk) text() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Join(d.shown, "\n")
+}
+
+func (d *desk) Status(string)     {}
+func (d *desk) Interactive() bool { return d.tty }
+
+func (d *desk) Agent(_ context.Context, name string) (fika.Agent, error) {
+	if name != "coder" && name != "lazy" {
+		return fika.Agent{}, fika.Errorf(fika.NotFound, "", "no agent named %q", name)
+	}
+	return fika.Agent{ID: fika.AgentID(name), Name: fika.AgentName(name)}, nil
+}
+
+func (d *desk) Submit(_ context.Context, id fika.RequestID, kind fika.RequestKind, a fika.Agent, prompt string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Contains(d.saved, id) {
+		return errors.New("submitted before it was remembered")
+	}
+	d.requests[id] = &store.RequestInfo{AgentName: a.Name, Request: fika.Request{ID: id, Kind: kind, State: fika.Open, Payload: fika.Payload{Prompt: prompt}}}
+	return nil
+}
+
+func (d *desk) Request(_ context.Context, id fika.RequestID) (store.RequestInfo, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken != nil {
+		return store.RequestInfo{}, d.broken
+	}
+	r := d.requests[id]
+	if r == nil {
+		return store.RequestInfo{}, fika.Errorf(fika.NotFound, "", "no request %q", id)
+	}
+	return *r, nil
+}
+
+func (d *desk) Cancel(_ context.Context, id fika.RequestID) (fika.Request, error) {
+	d.end(id, fika.Cancelled, "")
+	r, err := d.Request(context.Background(), id)
+	return r.Request, err
+}
+
+func (d *desk) Here(ctx context.Context, prompt string) (store.RequestInfo, error) {
+	return d.here(ctx, prompt)
+}
+
+func (d *desk) Load() ([]fika.RequestID, error) { return d.saved, nil }
+
+func (d *desk) Save(ids []fika.RequestID) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.saved = ids
+	return nil
+}
+
+// end gives a request its outcome and rings.
+func (d *desk) end(id fika.RequestID, state fika.RequestState, answer string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.requests[id]
+	r.State, r.Outcome.Answer, r.Reason = state, answer, "for a reason"
+	r.StartedAt = time.Unix(100, 0)
+	r.FinishedAt = r.StartedAt.Add(12300 * time.Millisecond)
+	r.Outcome.Usage = fika.Usage{Input: 1200, Output: 450, Cost: 4000}
+	select {
+	case d.rung <- struct{}{}:
+	default:
+	}
+}
+
+type keeper struct{ *desk }
+
+func (k keeper) List(context.Context) ([]Agent, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.agents), nil
+}
+func (k keeper) Start(context.Context, string) (int, error) { return 7, nil }
+func (k keeper) Stop(context.Context, string) error         { return nil }
+func (k keeper) Reset(_ context.Context, n string) (fika.AgentName, error) {
+	return fika.AgentName(n), nil
+}
+func (k keeper) Switch(_ context.Context, _ string, conversation string) error { return nil }
+
+type archive struct{}
+
+func (archive) Conversations(context.Context, string, fika.ConversationKind) ([]store.ConversationInfo, error) {
+	return nil, nil
+}
+func (archive) Active(context.Context) (map[fika.ConversationID]bool, error) { return nil, nil }
+func (archive) Usage(context.Context) ([]store.UsageRow, error)              { return nil, nil }
+
+// run runs a console beside the test, in a bubble where time is the test's.
+func run(t *testing.T, m *Master, d *desk, test func()) error {
+	t.Helper()
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = m.Run(t.Context())
+	}()
+	synctest.Wait()
+	test()
+	close(d.lines)
+	<-done
+	return err
+}
+
+func (d *desk) shows(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	for _, w := range want {
+		if !strings.Contains(d.text(), w) {
+			t.Errorf("no %q in:\n%s", w, d.text())
+		}
+	}
+}
+
+func TestRouting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		err := run(t, d.master(nil), d, func() {
+			d.lines <- "@coder:task: build it"
+			d.lines <- "@lazy: look"
+			d.shows(t, "→ Sent task to @coder  id-1", "→ Sent to @lazy  id-2")
+			d.end("id-2", fika.Done, "seen")
+			d.shows(t, "✓ @lazy completed (12.3 s, 1.2k/450 tokens, $0.004)\n  ask id-2: look\nseen")
+			d.end("id-1", fika.RequestFailed, "")
+			d.shows(t, "✗ @coder failed: for a reason\n  task id-1: build it")
+		})
+		if !errors.Is(err, ErrFailed) || len(d.saved) != 0 {
+			t.Errorf("error %v, saved %v", err, d.saved)
+		}
+	})
+}
+
+func TestOutcomesNeedNoBell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		_ = run(t, d.master(func(o *Options) { o.Ended = nil }), d, func() {
+			d.lines <- "@coder: x"
+			synctest.Wait()
+			d.end("id-1", fika.Done, "found")
+			time.Sleep(time.Second)
+			d.shows(t, "found")
+		})
+	})
+}
+
+func TestInterruptCancelsTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		m := d.master(nil)
+		_ = run(t, m, d, func() {
+			d.lines <- "@coder: one"
+			d.lines <- "@coder: two"
+			d.lines <- "@coder: three"
+			synctest.Wait()
+			m.Interrupt()
+			d.shows(t, "✗ @coder cancelled: for a reason\n  ask id-3: three")
+			d.lines <- "/cancel id-1"
+			d.shows(t, "  ask id-1: one")
+			m.Interrupt()
+			d.shows(t, "  ask id-2: two")
+			m.Interrupt()
+			d.shows(t, "nothing is waiting")
+		})
+	})
+}
+
+func TestRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		d.tty = true
+		_ = run(t, d.master(nil), d, func() {
+			d.lines <- "@coder: one"
+			d.lines <- "@coder: two"
+			synctest.Wait()
+		})
+		d.shows(t, "2 still at work")
+		d.end("id-1", fika.Done, "meanwhile")
+		d.saved = append(d.saved, "never-committed")
+		d.lines, d.shown = make(chan string), nil
+		_ = run(t, d.master(nil), d, func() { d.shows(t, "  ask id-1: one\nmeanwhile") })
+		if !slices.Equal(d.saved, []fika.RequestID{"id-2"}) {
+			t.Errorf("saved %v", d.saved)
+		}
+	})
+}
+
+func TestPlainText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		_ = run(t, d.master(func(o *Options) { o.Default = "coder" }), d, func() {
+			d.lines <- "hello"
+			d.shows(t, "→ Sent to @coder")
+			d.end("id-1", fika.Done, "")
+		})
+		d = newDesk()
+		_ = run(t, d.master(nil), d, func() {
+			d.lines <- "hello"
+			d.shows(t, "set default_agent")
+		})
+		d = newDesk()
+		started := make(chan string, 2)
+		d.here = func(ctx context.Context, p string) (store.RequestInfo, error) {
+			started <- p
+			if p == "long" {
+				<-ctx.Done()
+				return store.RequestInfo{}, fika.Errorf(fika.Interrupted, "", "cancelled")
+			}
+			return store.RequestInfo{Request: fika.Request{State: fika.Done, Outcome: fika.Outcome{Answer: "done " + p}}}, nil
+		}
+		m := d.master(func(o *Options) { o.Agents = false })
+		_ = run(t, m, d, func() {
+			d.lines <- "long"
+			<-started
+			m.Interrupt()
+			d.shows(t, "cancelled")
+			d.lines <- "short"
+			d.shows(t, "done short")
+		})
+	})
+}
+
+// TestTellsOfCrashes: what happens to agents is said without being asked.
+func TestTellsOfCrashes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		set := func(a Agent) {
+			d.mu.Lock()
+			d.agents = []Agent{a}
+			d.mu.Unlock()
+			time.Sleep(time.Minute)
+		}
+		d.agents = []Agent{{Name: "coder", Status: fika.AgentIdle, PID: 1}}
+		_ = run(t, d.master(nil), d, func() {
+			set(Agent{Name: "coder", Status: fika.AgentUnhealthy, Trouble: "signal: killed"})
+			d.shows(t, "✗ @coder is unhealthy: signal: killed")
+			set(Agent{Name: "coder", Status: fika.AgentIdle, PID: 2})
+			d.shows(t, "✓ @coder is back (pid: 2)")
+			set(Agent{Name: "coder", Status: fika.AgentBusy, PID: 3})
+			d.shows(t, "↻ @coder was restarted (pid: 3)")
+		})
+	})
+}
+
+// TestStoreTrouble: a store that refuses is told once, and loses nothing.
+func TestStoreTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		_ = run(t, d.master(nil), d, func() {
+			d.lines <- "@coder: x"
+			synctest.Wait()
+			d.mu.Lock()
+			d.broken = fika.Errorf(fika.Storage, "", "the disk is full")
+			d.mu.Unlock()
+			time.Sleep(time.Minute)
+			d.mu.Lock()
+			d.broken = nil
+			d.mu.Unlock()
+			d.end("id-1", fika.Done, "after all")
+			d.shows(t, "after all")
+		})
+		if n := strings.Count(d.text(), "the disk is full"); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+	})
+}
+
+// TestHostileText: what others wrote cannot steer the terminal.
+func TestHostileText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		_ = run(t, d.master(nil), d, func() {
+			d.lines <- "@coder: x\x1b]0;title\x07y"
+			synctest.Wait()
+			d.end("id-1", fika.Done, "a\x1b[2Jb")
+			d.shows(t, "ab")
+		})
+		if strings.ContainsRune(d.text(), '\x1b') {
+			t.Errorf("an escape came through: %q", d.text())
+		}
+	})
+}
+
+func TestOrdinaryCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		d.agents = []Agent{
+			{Name: "coder", Status: fika.AgentIdle, Model: "sonnet", PID: 4, Uptime: 83 * time.Minute, Requests: 15},
+			{Name: "researcher", Status: fika.AgentStopped, Model: "haiku", Uptime: -1},
+		}
+		_ = run(t, d.master(nil), d, func() {
+			for _, l := range []string{"/agents list", "/agents health", "/agents start researcher", "/agents dance", "/switch x", "/queue", "/cancel", "/nope"} {
+				d.lines <- l
+			}
+			d.shows(t,
+				"┌────────────┬─────────┬────────┬────────┬──────────┐\n│ Agent      │ Status  │ Model  │ Uptime │ Requests │",
+				"│ coder      │ idle    │ sonnet │ 1h 23m │ 15       │\n│ researcher │ stopped │ haiku  │ -      │ -        │",
+				"All agents healthy (1/2 running)", "Starting agent 'researcher'...", "✓ Started (pid: 7)",
+				"/agents takes list", "/switch takes an agent", "nothing is waited for", "there is no /nope")
+		})
+	})
+}

@@ -1,0 +1,70 @@
+package master
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fika"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]Line{
+		"":                          {},
+		"  \t ":                     {},
+		"hello":                     {Verb: Plain, Text: "hello"},
+		"mail me@home":              {Verb: Plain, Text: "mail me@home"},
+		"//etc is a folder":         {Verb: Plain, Text: "/etc is a folder"},
+		"@coder: do it":             {Verb: Ask, Agent: "coder", Text: "do it"},
+		"@coder do it":              {Verb: Ask, Agent: "coder", Text: "do it"},
+		"@Coder:task: do: it":       {Verb: Task, Agent: "Coder", Text: "do: it"},
+		"@coder:TASK: do it":        {Verb: Task, Agent: "coder", Text: "do it"},
+		"@coder:task do it":         {Verb: Task, Agent: "coder", Text: "do it"},
+		"@coder:ask: a\nb":          {Verb: Ask, Agent: "coder", Text: "a\nb"},
+		"@coder: task: a":           {Verb: Ask, Agent: "coder", Text: "task: a"},
+		"@coder:http://x says what": {Verb: Ask, Agent: "coder", Text: "http://x says what"},
+		"@coder:note: buy milk":     {Verb: Ask, Agent: "coder", Text: "note: buy milk"},
+		"@coder:reset":              {Verb: Reset, Agent: "coder"},
+		"@coder:reset:":             {Verb: Reset, Agent: "coder"},
+		"/agents  start  x":         {Verb: Command, Words: []string{"agents", "start", "x"}},
+		"/":                         {Verb: "error"},
+		"@":                         {Verb: "error"},
+		"@coder":                    {Verb: "error"},
+		"@coder:":                   {Verb: "error"},
+		"@coder:task:":              {Verb: "error"},
+		"@coder:tsak: do it":        {Verb: "error"},
+		"@coder:tasks: do it":       {Verb: "error"},
+		"@coder:reset: everything":  {Verb: "error"},
+		"@: hello":                  {Verb: "error"},
+	} {
+		got, err := Parse(text)
+		if err != nil {
+			if !fika.IsKind(err, fika.Invalid) {
+				t.Errorf("%q: %v", text, err)
+			}
+			got = Line{Verb: "error"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: -want +got:\n%s", text, diff)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", "@coder:task: x", "@a:reset", "/agents list", "//x", "@:::", "@coder:tsak: x", "\x00@", "@é: ü"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := Parse(s)
+		switch {
+		case err != nil:
+			if !fika.IsKind(err, fika.Invalid) {
+				t.Fatal(err)
+			}
+		case (l.Verb == Ask || l.Verb == Task) && (l.Agent == "" || l.Text == "" || strings.ContainsAny(l.Agent, ": \n")),
+			l.Verb == Plain && l.Text == "", l.Verb == Command && len(l.Words) == 0:
+			t.Fatalf("%q became %+v", s, l)
+		}
+	})
+}
