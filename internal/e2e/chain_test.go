@@ -220,6 +220,51 @@ func TestPauseInChain(t *testing.T) {
 	}
 }
 
+// TestDownInChain: a polite end lets the running step finish, and the next hub
+// goes on from there.
+func TestDownInChain(t *testing.T) {
+	c := newChain(t, llmtest.OpenAI, 7)
+	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
+	h.must("up")
+	chat := h.chat("tale")
+	release := c.holds(4)
+	c.begin(h, chat)
+	requestsTo(h, c.Server, 1, asksHop(4))
+	down := h.start("", "down")
+	h.until("the others to leave", func() bool { return len(h.processes("agent run")) == 1 })
+	release()
+	if r := down.wait(); r.code != 0 {
+		t.Fatalf("down: exit %d, %s", r.code, r.stderr)
+	}
+	if left := h.processes(""); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if n := len(h.messages(chat.ID)); n != 5 {
+		t.Errorf("%d messages", n)
+	}
+	h.must("up")
+	c.check(h, chat)
+}
+
+// TestPauseAll: the brake covers chats that are made later, and asks.
+func TestPauseAll(t *testing.T) {
+	c := newChain(t, llmtest.OpenAI, 3)
+	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
+	h.must("up")
+	h.must("chat", "pause", "--all")
+	chat := h.chat("tale")
+	c.begin(h, chat)
+	id := h.must("ask", "--no-wait", "arya", "hop 3")
+	if r := h.run("request", "wait", id, "--timeout", "3s"); r.code != 7 {
+		t.Errorf("exit %d, %s%s", r.code, r.stdout, r.stderr)
+	}
+	if n := len(c.Requests()); n != 0 {
+		t.Errorf("%d requests to the model while everything is paused", n)
+	}
+	h.must("chat", "resume", "--all")
+	c.check(h, chat, 3)
+}
+
 // TestPauseBetweenSteps: a turn that is paused between two steps waits, and
 // resume does not repeat what it did.
 func TestPauseBetweenSteps(t *testing.T) {
