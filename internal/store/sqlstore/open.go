@@ -138,6 +138,7 @@ func (s *Store) connect(ctx context.Context) error {
 	}
 	db.SetMaxOpenConns(1)
 	s.w = newWriter(s.d, db)
+	s.w.setup = "PRAGMA busy_timeout = 0" // from here on [Store.write] waits
 	rdb, err := sql.Open("sqlite", dsn(s.opt.Path, busy, "query_only(1)"))
 	if err != nil {
 		return err

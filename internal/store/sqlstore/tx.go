@@ -77,6 +77,7 @@ type writer struct {
 	d      dialect
 	db     *sql.DB
 	token  chan struct{}
+	setup  string // run on a new connection
 	conn   *sql.Conn
 	stmts  map[string]*sql.Stmt
 	closed bool
@@ -96,7 +97,13 @@ func (w *writer) open(ctx context.Context) error {
 		return nil
 	}
 	conn, err := w.db.Conn(ctx)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, w.setup)
+	}
 	if err != nil {
+		if conn != nil {
+			_ = conn.Close()
+		}
 		return err
 	}
 	w.conn = conn
@@ -180,13 +187,21 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 	return res.RowsAffected()
 }
 
+// A write that finds the database busy looks again after about as long as a
+// commit takes, and less and less often. SQLite's own waiting begins at a
+// millisecond and is soon at ten.
+const (
+	firstWait = 200 * time.Microsecond
+	lastWait  = 5 * time.Millisecond
+)
+
 // write runs fn in a transaction that is durable when write returns nil. fn
 // may run again when the database was busy, so it must only assign results.
 // Once begun a transaction is not interrupted: it is short, and half of an
 // answer that was paid for helps nobody.
 func (s *Store) write(ctx context.Context, op string, fn func(context.Context, *tx) error) error {
 	deadline := time.Now().Add(s.opt.BusyWait)
-	for {
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		err := s.writeOnce(ctx, fn)
 		if err == nil {
 			return nil
@@ -195,7 +210,7 @@ func (s *Store) write(ctx context.Context, op string, fn func(context.Context, *
 		if f != faultBusy && f != faultConn || time.Now().After(deadline) {
 			return s.explain(op, err)
 		}
-		if err := pause(ctx, time.Duration(500+rand.IntN(4500))*time.Microsecond); err != nil {
+		if err := pause(ctx, wait/2+rand.N(wait)); err != nil {
 			return s.explain(op, err)
 		}
 	}
