@@ -169,7 +169,7 @@ func (a *App) InstallPlugin(ctx context.Context, name string, p Person) (plugin.
 func (a *App) copyPlugin(ctx context.Context, h folder.Home, path string, p Person) (string, error) {
 	if filepath.Base(path) == path {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along, and there is no such file; it brings %v", path, plugin.Shipped())
+			return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along, and there is no such file; it brings %s", path, strings.Join(plugin.Shipped(), ", "))
 		}
 		path = "." + string(filepath.Separator) + path
 	}

@@ -43,7 +43,7 @@ var (
 func atMostOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return usageError("%s takes at most %s, but got %d arguments", cmd.CommandPath(), what, len(args))
+			return usageError("%s takes at most %s, but got %s; see %s --help", cmd.CommandPath(), what, counted(len(args)), cmd.CommandPath())
 		}
 		return nil
 	}

@@ -70,10 +70,30 @@ func usageError(format string, args ...any) error {
 func exactly(n int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError("%s takes %s, but got %d arguments; see %s --help", cmd.CommandPath(), names, len(args), cmd.CommandPath())
+			return usageError("%s takes %s, but got %s; see %s --help", cmd.CommandPath(), names, counted(len(args)), cmd.CommandPath())
 		}
 		return nil
 	}
+}
+
+// atLeastOne is the check of a command that takes one or more of something.
+func atLeastOne(names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError("%s takes %s; see %s --help", cmd.CommandPath(), names, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func counted(n int) string {
+	switch n {
+	case 0:
+		return "none"
+	case 1:
+		return "one"
+	}
+	return fmt.Sprint(n)
 }
 
 // group is a command that only holds others.

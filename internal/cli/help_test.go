@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fika"
 	"fika/internal/cli"
 )
 
@@ -60,6 +61,22 @@ func TestHelp(t *testing.T) {
 	if n < 40 {
 		t.Errorf("only %d commands seen", n)
 	}
+}
+
+// TestArguments: too few and too many arguments are an error of usage, which
+// names the command.
+func TestArguments(t *testing.T) {
+	each(cli.Commands(), func(c *cobra.Command) {
+		if c.Args == nil {
+			return
+		}
+		for _, n := range []int{0, 1, 2, 40} {
+			err := c.Args(c, make([]string, n))
+			if err != nil && (fika.KindOf(err) != fika.Invalid || !strings.Contains(err.Error(), c.CommandPath())) {
+				t.Errorf("%s with %d arguments: %v (%s)", c.CommandPath(), n, err, fika.KindOf(err))
+			}
+		}
+	})
 }
 
 func firstRune(s string) (rune, bool) {

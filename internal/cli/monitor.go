@@ -36,7 +36,7 @@ it, or to the subject given ("agent.*.status"; the prefix may be left out).
 --type keeps one kind: request, bell, response, status, heartbeat, control,
 chat, dead. While no hub runs it says so and waits.`,
 		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body",
-		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Args:    atMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject := ""
 			if len(args) == 1 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,6 +42,9 @@ func newRequestList(e *env) *cobra.Command {
 				f.Agent = row.ID
 			}
 			if state != "" {
+				if !slices.Contains(requestStates[:], fika.RequestState(state)) {
+					return usageError("--state is one of %s, not %q", joinWords(requestStates[:]), state)
+				}
 				f.States = []fika.RequestState{fika.RequestState(state)}
 			}
 			list, err := client.Store.ListRequests(ctx, f)
@@ -55,11 +60,22 @@ func newRequestList(e *env) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
-	c.Flags().StringVar(&state, "state", "", "only those in this state: open, running, waiting, done, failed, cancelled, interrupted, dead")
+	c.Flags().StringVar(&state, "state", "", "only those in this state: "+joinWords(requestStates[:]))
 	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("agent", e.completeAgents)
 	return c
+}
+
+// requestStates are all states a request may be in.
+var requestStates = [...]fika.RequestState{fika.Open, fika.Running, fika.Waiting, fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead}
+
+func joinWords[T ~string](list []T) string {
+	var words []string
+	for _, w := range list {
+		words = append(words, string(w))
+	}
+	return strings.Join(words, ", ")
 }
 
 func promptOf(r store.RequestInfo) string {
@@ -165,7 +181,7 @@ func newRequestWait(e *env) *cobra.Command {
 
 func newRequestCancel(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: cobra.MinimumNArgs(1),
+		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: atLeastOne("the ids of requests"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := e.client(cmd.Context())
 			if err != nil {
