@@ -8,7 +8,6 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/message"
-	"fika/internal/outcome"
 )
 
 // Wishes is what a person wants of this process.
@@ -81,7 +80,7 @@ func (p *Process) busChanged(s bus.State, err error) {
 	p.connected = s == bus.Connected
 	if p.connected && p.ready {
 		p.heartbeat()
-		p.announcePending(context.Background())
+		p.announcePending()
 	}
 }
 
@@ -141,9 +140,9 @@ func (p *Process) obey(c message.Control) error {
 	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch", c.Action)
 }
 
-// announcePending publishes the outcomes that nobody has published yet.
-func (p *Process) announcePending(ctx context.Context) {
+// announcePending has the outcomes published that nobody has published yet.
+func (p *Process) announcePending() {
 	if p.connected {
-		outcome.Announce(ctx, p.opts.Store, p.opts.Bus, p.opts.Subjects, p.opts.Agent.ID, nil)
+		p.announcer.look()
 	}
 }

@@ -59,6 +59,8 @@ type Process struct {
 	done    chan struct{}
 	started time.Time
 
+	announcer *announcer
+
 	running   map[fika.RequestID]*job
 	connected bool          // the bus is there
 	signed    store.Beat    // what Sign stored last
@@ -137,6 +139,8 @@ func (p *Process) post(f func()) {
 func (p *Process) Run(ctx context.Context) error {
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	defer die()
+	p.announcer = p.startAnnouncer()
+	defer p.announcer.close() // after subs: nobody wakes it any more
 	subs, err := p.subscribe()
 	if err != nil {
 		close(p.done)
@@ -151,7 +155,7 @@ func (p *Process) Run(ctx context.Context) error {
 	}
 	p.ready = true
 	p.sign(alive)
-	p.announcePending(alive)
+	p.announcePending()
 	p.loop(ctx, alive)
 	p.setState(fika.AgentStopped)
 	return p.cause
@@ -276,7 +280,7 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 	case res.State.Terminal():
 		p.processed.Add(1)
 		p.opts.Ring(res.Notified...)
-		p.announcePending(context.Background())
+		p.announcePending()
 	}
 	if len(p.running) == 0 {
 		p.setState(fika.AgentIdle)

@@ -27,9 +27,15 @@ const flushTimeout = 2 * time.Second
 // nothing is noted, so that they are announced later; callers do not call it
 // then. leave, if not nil, says which outcomes are somebody else's to announce.
 func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID, leave func(store.RequestInfo) bool) {
+	Note(ctx, s, Publish(ctx, s, b, subjects, id, leave))
+}
+
+// Publish is the first half of [Announce]: it returns what the server has, and
+// leaves the noting to the caller.
+func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID, leave func(store.RequestInfo) bool) []fika.RequestID {
 	list, err := s.Unannounced(ctx, id, 100)
 	if err != nil || len(list) == 0 {
-		return
+		return nil
 	}
 	var sent []fika.RequestID
 	for _, r := range list {
@@ -42,13 +48,19 @@ func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subj
 		sent = append(sent, r.ID)
 	}
 	if len(sent) == 0 {
-		return
+		return nil
 	}
 	flushing, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	if b.Flush(flushing) != nil {
-		return
+		return nil
 	}
+	return sent
+}
+
+// Note is the second half: it notes outcomes as published. One that is not
+// noted is announced again.
+func Note(ctx context.Context, s Announcements, sent []fika.RequestID) {
 	for _, id := range sent {
 		_ = s.MarkAnnounced(ctx, id)
 	}

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"fika"
+	"fika/internal/outcome"
+	"fika/internal/store"
+)
+
+// settle is how long an outcome that is published waits to be noted. Whoever
+// was just mentioned claims its work in this time; noting is in no hurry.
+const settle = 25 * time.Millisecond
+
+// announcer publishes outcomes beside the owner goroutine, so that the bus and
+// the store are never waited for before the next piece of work is claimed. It
+// is one goroutine; close ends and joins it.
+type announcer struct {
+	p    *Process
+	wake chan struct{} // capacity 1: one look finds all there is
+	done chan struct{}
+	sent []fika.RequestID // published, not noted yet
+}
+
+func (p *Process) startAnnouncer() *announcer {
+	a := &announcer{p: p, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go a.run()
+	return a
+}
+
+// look makes it look at the store. Never after close.
+func (a *announcer) look() {
+	select {
+	case a.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// close lets it do what it was asked for, and waits for it.
+func (a *announcer) close() {
+	close(a.wake)
+	<-a.done
+}
+
+func (a *announcer) run() {
+	defer close(a.done)
+	var due <-chan time.Time
+	for {
+		select {
+		case _, more := <-a.wake:
+			if !more {
+				a.note()
+				return
+			}
+			a.publish()
+			if due == nil && len(a.sent) > 0 {
+				due = time.After(settle)
+			}
+		case <-due:
+			a.note()
+			due = nil
+		}
+	}
+}
+
+func (a *announcer) publish() {
+	o := a.p.opts
+	sent := outcome.Publish(context.Background(), o.Store, o.Bus, o.Subjects, o.Agent.ID, func(r store.RequestInfo) bool {
+		return slices.Contains(a.sent, r.ID)
+	})
+	a.sent = append(a.sent, sent...)
+}
+
+func (a *announcer) note() {
+	outcome.Note(context.Background(), a.p.opts.Store, a.sent)
+	a.sent = nil
+}
