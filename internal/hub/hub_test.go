@@ -43,7 +43,6 @@ type procs struct {
 	next    int
 	spawned map[fika.AgentName]int
 	alive   map[int]fika.AgentName
-	byHand  map[fika.AgentName]int
 	exits   map[int]func(Exit)
 	silent  map[fika.AgentName]time.Duration
 	deaf    bool                               // nobody obeys Terminate

@@ -230,7 +230,7 @@ func (m *Master) Interrupt() {
 	})
 }
 
-// read passes lines on, in order: the next is read when the last was taken.
+// read passes lines on, in order.
 func (m *Master) read(ctx context.Context) {
 	for {
 		line, err := m.o.Screen.ReadLine(ctx)
