@@ -104,13 +104,15 @@ func (w *work) preMessage(ctx context.Context) error {
 // newestOfOthers is the newest message before this turn that is not the
 // agent's own.
 func (w *work) newestOfOthers(ctx context.Context) (*fika.Entry, error) {
-	page, err := w.cfg.Store.Before(ctx, w.claimed.Conversation.ID, w.claimed.Request.UptoSeq, firstPage)
-	if err != nil {
-		return nil, err
-	}
-	for i := range page {
-		if page[i].Type == fika.Message && page[i].Meta.WriterName != string(w.claimed.Agent.Name) {
-			return &page[i], nil
+	for _, size := range []int{2, firstPage} { // mostly it is the newest of all
+		page, err := w.cfg.Store.Before(ctx, w.claimed.Conversation.ID, w.claimed.Request.UptoSeq, size)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if page[i].Type == fika.Message && page[i].Meta.WriterName != string(w.claimed.Agent.Name) {
+				return &page[i], nil
+			}
 		}
 	}
 	return nil, nil
