@@ -215,6 +215,16 @@ func (a *App) eitherServer(c *config.Config, h folder.Home, who string, o *busna
 	}
 }
 
+// HubAnswers reports whether the bus of this home answers.
+func (a *App) HubAnswers(ctx context.Context) bool {
+	b, err := a.Bus(ctx, busnats.UserMember, false)
+	if err != nil {
+		return false
+	}
+	_ = b.Close() // again when a closes, which does nothing
+	return true
+}
+
 // external reports whether the bus is somebody else's server. A loopback
 // server in the config is the embedded one when the hub says that it listens
 // there (run/hub.json), which it does when nothing answered at that address.

@@ -17,6 +17,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/folder"
 	"fika/internal/tool/proc"
 )
 
@@ -87,7 +88,7 @@ func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
 	if _, err := e.open().Config(); err != nil { // told here, with all its places, not in a log
 		return app.HubReady{}, false, err
 	}
-	if p, up := app.HubProcess(h); up {
+	if p, up := e.answeringHub(ctx, h); up {
 		return app.HubReady{PID: p.PID}, true, nil
 	}
 	if err := h.EnsureDir(h.LogsDir()); err != nil {
@@ -117,6 +118,29 @@ func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
 	}
 	return ready, already, err
 }
+
+// answeringHub tells whether there is a hub. One that holds the lock but whose
+// bus does not answer is only just starting, stopping, or dying of a signal:
+// which of them is known a moment later.
+func (e *env) answeringHub(ctx context.Context, h folder.Home) (fika.Process, bool) {
+	ctx, cancel := context.WithTimeout(ctx, hubSettles)
+	defer cancel()
+	for {
+		p, up := app.HubProcess(h)
+		if !up || e.open().HubAnswers(ctx) {
+			return p, up
+		}
+		select {
+		case <-ctx.Done():
+			return p, up
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// hubSettles bounds how long a hub may hold its lock without answering before
+// it is taken for one that is up but in trouble.
+const hubSettles = 10 * time.Second
 
 func spawnHub(root string, log, ready *os.File) error {
 	binary, err := os.Executable()
