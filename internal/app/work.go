@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -29,7 +28,6 @@ type workshop struct {
 	chats     *chat.Chats
 	workspace string
 	quiet     bool // no reflection
-	stdin     io.Reader
 	grace     time.Duration
 	model     string // of this invocation: in the settings already
 	notes     note.Book
@@ -71,7 +69,7 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat),
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
-			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request), Stdin: w.stdin,
+			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request),
 		},
 		Grace: w.grace, Stop: stop, Now: own.App.opts.Now,
 		Mentioned: func(ctx context.Context, _ fika.Conversation, text string) ([]fika.AgentName, error) {

@@ -19,7 +19,7 @@ type workshopOptions struct {
 	dir     string // workspace unless the settings name one
 	quiet   bool   // no reflection
 	verbose bool
-	stdin   io.Reader
+	stdin   io.Reader // lent to plugins; other tools get no terminal
 	stderr  io.Writer // what plugins say to the person; nil: nothing
 	warn    func(string)
 	bell    chat.Bell
@@ -27,7 +27,7 @@ type workshopOptions struct {
 
 // workshop gathers tools and hooks for an owned context.
 func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, error) {
-	w := &workshop{own: own, chats: chat.New(own.Store, o.bell), quiet: o.quiet, stdin: o.stdin}
+	w := &workshop{own: own, chats: chat.New(own.Store, o.bell), quiet: o.quiet}
 	w.workspace = workspaceOf(own.Settings, o.dir)
 	if info, err := os.Stat(w.workspace); err != nil || !info.IsDir() {
 		return nil, fika.Errorf(fika.Invalid, "workspace", "%s is not a folder; create it or change workspace in the settings of %q", w.workspace, own.Folder.Name)

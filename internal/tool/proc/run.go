@@ -147,7 +147,9 @@ func (r *running) stdin() (io.WriteCloser, error) {
 // feed is not joined when Stdin blocks in Read, as a terminal does: nothing
 // can wake it, and it touches nothing of the run any more.
 func feed(w io.WriteCloser, from io.Reader) {
-	_, _ = io.Copy(w, from) // the process may read as much as it likes
+	// Plain reads and writes: a copy inside the kernel would hold w while from
+	// blocks, and Wait could not close it.
+	_, _ = io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{from})
 	_ = w.Close()
 }
 

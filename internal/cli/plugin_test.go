@@ -1,0 +1,200 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"fika/internal/llm/llmtest"
+)
+
+// terminal is a fika at a pseudo-terminal, with what it has shown so far.
+type terminal struct {
+	io.Writer
+	mu    sync.Mutex
+	shown strings.Builder
+}
+
+func (x *terminal) text() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.shown.String()
+}
+
+// atTerminal runs a command at a terminal, answers the first question it asks
+// and gives all it showed.
+func (h *home) atTerminal(question, answer string, args ...string) string {
+	h.t.Helper()
+	cmd := exec.Command("fika", args...)
+	cmd.Dir, cmd.Env = h.work, h.env
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer tty.Close()
+	x := &terminal{Writer: tty}
+	read := make(chan struct{})
+	go func() { // ends with the terminal
+		defer close(read)
+		buf := make([]byte, 4096)
+		for {
+			n, err := tty.Read(buf)
+			x.mu.Lock()
+			x.shown.Write(buf[:n])
+			x.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	if !eventually(func() bool { return strings.Contains(x.text(), question) }) {
+		_ = cmd.Process.Kill()
+		h.t.Errorf("never asked %q:\n%s", question, x.text())
+	}
+	_, _ = io.WriteString(x, answer)
+	end := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer end.Stop()
+	err = cmd.Wait()
+	<-read
+	if err != nil {
+		h.t.Errorf("%v: %v\n%s", args, err, x.text())
+	}
+	return x.text()
+}
+
+func TestApproveAsksThePersonAtTheTerminal(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		last := r.Messages[len(r.Messages)-1]
+		if last.CallID == "" {
+			return llmtest.Script{llmtest.Call("c1", "bash", `{"command":"echo made by bash >made.txt"}`)}
+		}
+		return llmtest.Script{llmtest.Text("result: " + last.Text)}
+	})
+	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\"]"))
+	h.run(0, "plugin", "install", "approve")
+	made := filepath.Join(h.work, "made.txt")
+
+	out, _ := h.run(0, "run", "do it")
+	has(t, "without a terminal", out, "nobody is at a terminal")
+	if exists(made) {
+		t.Error("it ran without anybody")
+	}
+	shown := h.atTerminal("Allow it? [y/N]", "\n", "run", "do it")
+	has(t, "after an empty line", shown, "echo made by bash", "did not approve")
+	if exists(made) {
+		t.Error("it ran after a no")
+	}
+	h.atTerminal("Allow it? [y/N]", "y\n", "run", "do it")
+	if !exists(made) {
+		t.Error("it did not run after a yes")
+	}
+}
+
+func TestInstallAsksForVariables(t *testing.T) {
+	h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n", "SECRET_CITY=Oslo")
+	h.write("r.toml", "fallback = \"ok\"")
+	path := filepath.Join(h.dir, "wants")
+	h.write("wants", "#!/bin/sh\n[ \"$1\" = --schema ] && { echo '{\"name\":\"wants\",\"description\":\"d\",\"env\":[\"SECRET_CITY\"],\"parameters\":{\"type\":\"object\",\"properties\":{}}}'; exit; }\necho \"city: $SECRET_CITY\"\n")
+	if err := exec.Command("chmod", "755", path).Run(); err != nil {
+		t.Fatal(err)
+	}
+	shown := h.atTerminal("[y/N]", "n\n", "plugin", "install", path)
+	has(t, "a no", shown, "SECRET_CITY", "does not get")
+	out, _ := h.run(0, "plugin", "call", "wants")
+	if out != "city: \n" {
+		t.Errorf("got %q", out)
+	}
+	h.run(0, "plugin", "remove", "wants")
+	h.atTerminal("[y/N]", "y\n", "plugin", "install", path)
+	out, _ = h.run(0, "plugin", "call", "wants")
+	if out != "city: Oslo\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+// However prompts that compact are killed, nothing is lost or doubled, the
+// mirror is mended, and the next prompt is answered.
+func TestKilledAtAnyMoment(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		last := r.Messages[len(r.Messages)-1].Text
+		if strings.Contains(last, "CONVERSATION TO SUMMARISE") {
+			return llmtest.Script{llmtest.Text("what was said")}
+		}
+		if strings.HasPrefix(r.System, "You look after the memory") {
+			return llmtest.Script{llmtest.Text("[2]")}
+		}
+		return llmtest.Script{llmtest.Text("answer")}
+	})
+	h := newHome(t, openAI(srv, "auto_compact = true\nauto_compact_threshold = 50\ncontext_window_limit = 2500\n"))
+	long := strings.Repeat(" and so on", 60)
+	h.run(0, "run", "first"+long)
+	begun := time.Now()
+	h.run(0, "run", "second"+long)
+	span := time.Since(begun)
+	rounds := 25
+	if testing.Short() {
+		rounds = 8
+	}
+	for i := range rounds {
+		p := h.start("run", fmt.Sprintf("p%d", i)+long)
+		time.AfterFunc(time.Duration(rand.Int64N(int64(span))), func() { _ = p.Process.Kill() }) // chance is the point
+		p.wait(t)
+	}
+	for i := range 4 {
+		if out, _ := h.run(0, "run", fmt.Sprintf("last-%d", i)+long); out != "answer\n" {
+			t.Errorf("a prompt after all that gave %q", out)
+		}
+	}
+	log, _ := h.run(0, "context", "log", "--all", "--json")
+	h.checkLog(log)
+	h.run(0, "doctor")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// checkLog fails when an entry is there twice or a seq is missing.
+func (h *home) checkLog(log string) {
+	h.t.Helper()
+	ids, prompts, compactions := map[string]bool{}, map[string]bool{}, 0
+	next := int64(1)
+	for _, line := range strings.Split(strings.TrimSpace(log), "\n") {
+		var e struct {
+			ID, From, Content string
+			Seq               int64
+			EntryType         string `json:"entry_type"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			h.t.Fatal(err)
+		}
+		if e.Seq != next || ids[e.ID] {
+			h.t.Errorf("entry %d (%s) where %d was due", e.Seq, e.ID, next)
+		}
+		next, ids[e.ID] = e.Seq+1, true
+		if e.From == "user" {
+			if prompts[e.Content] {
+				h.t.Errorf("said twice: %.20s", e.Content)
+			}
+			prompts[e.Content] = true
+		}
+		if e.EntryType == "compaction" {
+			compactions++
+		}
+	}
+	h.t.Logf("%d entries, %d prompts, %d compactions", len(ids), len(prompts), compactions)
+	if compactions == 0 {
+		h.t.Error("nothing was compacted")
+	}
+}
