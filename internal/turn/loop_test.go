@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -157,9 +158,15 @@ func TestModelTrouble(t *testing.T) {
 
 func TestEmptyThenAnswer(t *testing.T) {
 	w := newWorld(t)
-	w.model.says(llm.Response{}, llm.Response{}, text("now"))
+	nothing := llm.Response{Usage: fika.Usage{Input: 7, Output: 1}}
+	w.model.says(nothing, nothing, text("now"))
 	if res := w.run(w.ask("go")); res.Outcome.Answer != "now" {
 		t.Errorf("%+v", res)
+	}
+	rows, err := w.store.UsageSince(t.Context(), time.Time{})
+	w.ok(err)
+	if len(rows) != 1 || rows[0].Usage.Input < 14 {
+		t.Errorf("what empty answers cost is not in the ledger: %+v", rows)
 	}
 }
 

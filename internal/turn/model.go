@@ -59,7 +59,13 @@ func (w *work) heard(ctx context.Context, resp llm.Response, started time.Time) 
 		}
 		return &ending{state: fika.Done, final: &commit}
 	case resp.Refusal != "":
+		if _, err := w.commit(ctx, commit); err != nil {
+			return err
+		}
 		return &ending{state: fika.RequestFailed, kind: fika.Provider, reason: "the model declined: " + resp.Refusal}
+	}
+	if _, err := w.commit(ctx, commit); err != nil { // it was paid for
+		return err
 	}
 	w.empty++
 	if w.empty >= maxEmpty {
@@ -149,15 +155,10 @@ func (w *work) plan(ctx context.Context, commit store.ModelCommit, truncated boo
 	if truncated {
 		commit.Calls[len(commit.Calls)-1].ArgsHash = cutOff
 	}
-	var planned store.Planned
-	err := w.persist(ctx, func(ctx context.Context) (err error) {
-		planned, err = w.cfg.Store.CommitModel(ctx, w.fence, commit)
-		return err
-	})
+	planned, err := w.commit(ctx, commit)
 	if err != nil {
 		return err
 	}
-	w.own = append(w.own, planned.Entries...)
 	if len(planned.Entries) > 0 && len(commit.Blob) > 0 {
 		w.blobs[planned.Entries[0].ID] = commit.Blob
 	}
@@ -167,4 +168,16 @@ func (w *work) plan(ctx context.Context, commit store.ModelCommit, truncated boo
 		w.cut = planned.Steps[len(planned.Steps)-1].N
 	}
 	return nil
+}
+
+// commit stores a model call that does not end the turn.
+func (w *work) commit(ctx context.Context, c store.ModelCommit) (planned store.Planned, err error) {
+	err = w.persist(ctx, func(ctx context.Context) (err error) {
+		planned, err = w.cfg.Store.CommitModel(ctx, w.fence, c)
+		return err
+	})
+	if err == nil {
+		w.own = append(w.own, planned.Entries...)
+	}
+	return planned, err
 }
