@@ -149,12 +149,13 @@ func (p *Process) Run(ctx context.Context) error {
 	defer subs()
 	defer close(p.done) // before subs ends: a handler may be waiting to post
 	p.opts.Display.Ready(p.opts.Agent.Name, p.opts.Model, p.opts.Subjects.Request(p.opts.Agent.Name))
-	p.setState(fika.AgentIdle)
+	p.state.Store(fika.AgentIdle)
 	if err := p.recover(alive); err != nil {
 		return err
 	}
+	p.sign(alive) // before the bus is told: who hears it looks at the row
 	p.ready = true
-	p.sign(alive)
+	p.heartbeat()
 	p.announcePending()
 	p.loop(ctx, alive)
 	p.setState(fika.AgentStopped)
@@ -345,7 +346,11 @@ func (p *Process) setState(s fika.AgentState) {
 	}
 }
 
+// heartbeat tells the bus how this process is, once it is ready.
 func (p *Process) heartbeat() {
+	if !p.ready {
+		return
+	}
 	state := p.state.Load().(fika.AgentState)
 	h := message.Heartbeat{
 		Type: message.TypeHeartbeat, AgentName: string(p.opts.Agent.Name), Status: string(state),
