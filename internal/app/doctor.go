@@ -99,11 +99,11 @@ func (d *doctor) checkDisk() {
 	switch {
 	case !ok:
 	case free < 100<<20:
-		d.add(check, Trouble, "make room: prompts fail when the disk is full", "only %s are free", term.Count(free))
+		d.add(check, Trouble, "make room: prompts fail when the disk is full", "only %d MiB are free", free>>20)
 	case free < 1<<30:
-		d.add(check, Note, "", "%s bytes are free", term.Count(free))
+		d.add(check, Note, "", "%.1f GiB are free", float64(free)/(1<<30))
 	default:
-		d.add(check, Fine, "", "%s bytes are free", term.Count(free))
+		d.add(check, Fine, "", "%.1f GiB are free", float64(free)/(1<<30))
 	}
 }
 
