@@ -15,7 +15,7 @@ func (s *Store) Acquire(ctx context.Context, id fika.AgentID, owner string, d ti
 	if owner == "" {
 		return l, fika.Errorf(fika.Invalid, op, "an owner needs a name")
 	}
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+	err := s.jot(ctx, op, func(ctx context.Context, t *tx) error {
 		a, ok, err := one(ctx, t, scanAgent, selectAgent+` WHERE a.id = ?`+lockRow, id)
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
 // Renew extends the lease.
 func (s *Store) Renew(ctx context.Context, l store.Lease, d time.Duration, b store.Beat) error {
 	const op = "renew lease"
-	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+	return s.jot(ctx, op, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, `UPDATE agents SET lease_until = ?, seen_at = ?, processed = ?,
 state = CASE WHEN ? = '' THEN state ELSE ? END, state_reason = ''
 WHERE id = ? AND epoch = ? AND owner <> ''`,
@@ -52,7 +52,7 @@ WHERE id = ? AND epoch = ? AND owner <> ''`,
 
 // Release ends the lease politely.
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
-	return s.write(ctx, "release lease", func(ctx context.Context, t *tx) error {
+	return s.jot(ctx, "release lease", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease_until = 0, seen_at = ?,
 state = CASE WHEN state = 'failed' THEN state ELSE 'stopped' END
 WHERE id = ? AND epoch = ?`, t.now, l.Agent, l.Epoch)

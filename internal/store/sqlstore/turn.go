@@ -61,7 +61,11 @@ const (
 // that begins by touching its row, which only the owner of the running
 // request can do. Anybody else gets Lost and has written nothing.
 func (s *Store) withinLease(ctx context.Context, op string, f store.Fence, p progress, fn func(context.Context, *tx, turn) error) error {
-	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+	return s.fenced(ctx, op, durable, f, p, fn)
+}
+
+func (s *Store) fenced(ctx context.Context, op string, c care, f store.Fence, p progress, fn func(context.Context, *tx, turn) error) error {
+	return s.writeWith(ctx, op, c, func(ctx context.Context, t *tx) error {
 		text := `UPDATE requests SET touched = ? WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
 		if p == stepEnds {
 			text = `UPDATE requests SET touched = ?, attempts = 0 WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
@@ -281,7 +285,7 @@ WHERE request = ? AND n = ?`, preHash, t.now, r.id, n)
 // RecordProcess stores the process a started step runs in.
 func (s *Store) RecordProcess(ctx context.Context, f store.Fence, n int, p fika.Process) error {
 	const op = "record process"
-	return s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+	return s.fenced(ctx, op, passing, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		hit, err := t.exec(ctx, `UPDATE steps SET pid = ?, pid_start = ?, boot_id = ? WHERE request = ? AND n = ? AND state = 'started'`,
 			p.PID, p.Start, p.BootID, r.id, n)
 		if err == nil && hit == 0 {

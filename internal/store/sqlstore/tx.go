@@ -74,13 +74,14 @@ const cachedTexts = 256
 // writer is the one writing connection of a process. Whoever holds the token
 // uses it.
 type writer struct {
-	d      dialect
-	db     *sql.DB
-	token  chan struct{}
-	setup  string // run on a new connection
-	conn   *sql.Conn
-	stmts  map[string]*sql.Stmt
-	closed bool
+	d        dialect
+	db       *sql.DB
+	token    chan struct{}
+	setup    string // run on a new connection
+	conn     *sql.Conn
+	stmts    map[string]*sql.Stmt
+	closed   bool
+	careless bool // the connection commits without waiting for the disk
 }
 
 func newWriter(d dialect, db *sql.DB) *writer {
@@ -110,8 +111,29 @@ func (w *writer) open(ctx context.Context) error {
 	return nil
 }
 
+// take sets how carefully the next transaction is committed. A new connection
+// is careful.
+func (w *writer) take(ctx context.Context, c care) error {
+	if w.careless == (c == passing) {
+		return nil
+	}
+	text := `PRAGMA synchronous = FULL`
+	if c == passing {
+		text = `PRAGMA synchronous = NORMAL`
+	}
+	st, err := w.stmt(ctx, text)
+	if err == nil {
+		_, err = st.ExecContext(ctx)
+	}
+	if err == nil {
+		w.careless = c == passing
+	}
+	return err
+}
+
 // reset drops a connection that is of no use any more.
 func (w *writer) reset() error {
+	w.careless = false
 	var errs []error
 	for text, st := range w.stmts {
 		errs = append(errs, st.Close())
@@ -199,10 +221,33 @@ const (
 // may run again when the database was busy, so it must only assign results.
 // Once begun a transaction is not interrupted: it is short, and half of an
 // answer that was paid for helps nobody.
-func (s *Store) write(ctx context.Context, op string, fn func(context.Context, *tx) error) error {
+func (s *Store) write(ctx context.Context, op string, fn change) error {
+	return s.writeWith(ctx, op, durable, fn)
+}
+
+// jot is write for what a power failure may take back: leases and processes,
+// which it ends anyway, and marks that are made again. What any later write
+// makes durable is durable up to there, so nothing is lost out of order. The
+// end of a process takes nothing back.
+func (s *Store) jot(ctx context.Context, op string, fn change) error {
+	return s.writeWith(ctx, op, passing, fn)
+}
+
+// change is what a transaction does.
+type change = func(context.Context, *tx) error
+
+// care is how a transaction is committed.
+type care bool
+
+const (
+	durable care = true
+	passing care = false
+)
+
+func (s *Store) writeWith(ctx context.Context, op string, c care, fn change) error {
 	deadline := time.Now().Add(s.opt.BusyWait)
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := s.writeOnce(ctx, fn)
+		err := s.writeOnce(ctx, c, fn)
 		if err == nil {
 			return nil
 		}
@@ -216,7 +261,7 @@ func (s *Store) write(ctx context.Context, op string, fn func(context.Context, *
 	}
 }
 
-func (s *Store) writeOnce(ctx context.Context, fn func(context.Context, *tx) error) error {
+func (s *Store) writeOnce(ctx context.Context, c care, fn change) error {
 	select {
 	case s.w.token <- struct{}{}:
 		defer func() { <-s.w.token }()
@@ -231,6 +276,9 @@ func (s *Store) writeOnce(ctx context.Context, fn func(context.Context, *tx) err
 		return err
 	}
 	t := &tx{s: s}
+	if err := s.w.take(ctx, c); err != nil {
+		return s.abandon(err)
+	}
 	if _, err := t.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return s.abandon(err)
 	}

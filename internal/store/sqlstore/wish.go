@@ -185,7 +185,7 @@ AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLim
 
 // MarkAnnounced notes that a response was published.
 func (s *Store) MarkAnnounced(ctx context.Context, id fika.RequestID) error {
-	return s.write(ctx, "mark announced", func(ctx context.Context, t *tx) error {
+	return s.jot(ctx, "mark announced", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id)
 		return err
 	})
