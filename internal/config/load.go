@@ -19,7 +19,7 @@ func Default() *Config {
 			AutoCompactThreshold:     80,
 			WarnThresholdPercent:     80,
 			RollingCompactDrop:       50,
-			MaxRecursionDepth:        30,
+			MaxRecursionDepth:        100,
 			ReflectionEnabled:        true,
 			ReflectionCharacterLimit: 10000,
 		},
