@@ -117,10 +117,25 @@ func (d *Display) received(c store.Claimed) {
 		prompt = fmt.Sprintf("%s (%d new)", c.Conversation.Name, c.Covers)
 	}
 	d.line("[RECEIVED:%s @%s] %s", strings.ToUpper(string(c.Request.Kind)), c.Agent.Name, prompt)
+	d.processing(continues(c))
+}
+
+// continues says what goes on with a claimed request.
+func continues(c store.Claimed) string {
 	switch {
 	case c.Resumed:
-		d.line("[PROCESSING...] (resuming after an interruption)")
+		return "request"
 	case c.Conversation.Kind == fika.Ask && c.Prompt != nil && c.Prompt.Seq > 1:
+		return "conversation"
+	}
+	return ""
+}
+
+func (d *Display) processing(continues string) {
+	switch continues {
+	case "request":
+		d.line("[PROCESSING...] (resuming after an interruption)")
+	case "conversation":
 		d.line("[PROCESSING...] (continuing conversation)")
 	default:
 		d.line("[PROCESSING...]")

@@ -285,6 +285,7 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 	}
 	if len(p.running) == 0 {
 		p.setState(fika.AgentIdle)
+		p.sign(context.Background()) // nobody waits for this: the outcome is out
 	}
 }
 

@@ -20,7 +20,7 @@ func (d *Display) Status(s message.Status) {
 				prompt = s.ConversationID
 			}
 			d.line("[RECEIVED:%s @%s] %s", strings.ToUpper(s.Data.Kind), s.AgentName, prompt)
-			d.line("[PROCESSING...]")
+			d.processing(s.Data.Continues)
 		case s.Data.Message != "":
 			d.line("[WARNING] %s", s.Data.Message)
 		}

@@ -34,7 +34,7 @@ type statuses struct {
 func (s *statuses) Observe(ev turn.Event) {
 	switch ev.Kind {
 	case turn.Started:
-		s.send("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt})
+		s.send("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continues(s.c)})
 	case turn.Text, turn.Reasoning:
 		s.chunk(ev)
 	case turn.Restarted:

@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/agent"
 	busnats "fika/internal/bus/nats"
+	"fika/internal/chat"
 	"fika/internal/folder"
 	"fika/internal/store"
 	"fika/internal/tool/proc"
@@ -32,6 +33,9 @@ type AgentOptions struct {
 // the bus as that agent and works without it while it is away. Error kinds:
 // Locked when the agent runs already, Lost when another owner took it over.
 func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
+	if err := a.known(o.Name); err != nil {
+		return err
+	}
 	if !o.ByHub {
 		if err := a.allow(ctx, o.Name); err != nil {
 			return err
@@ -110,6 +114,39 @@ func (a *App) holder(name fika.AgentName) (folder.LockState, error) {
 		return folder.LockState{}, err
 	}
 	return h.Folder(name).Inspect()
+}
+
+// known refuses a name that is neither an [[agents]] entry nor a context: a
+// misspelt agent must not come into being.
+func (a *App) known(name fika.AgentName) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	h, err := a.Home()
+	if err != nil || c.Agent(name) != nil {
+		return err
+	}
+	_, err = folder.OpenFolder(h, name)
+	if !fika.IsKind(err, fika.NotFound) {
+		return err
+	}
+	names, _, err := h.List()
+	if err != nil {
+		return err
+	}
+	var agents []fika.Agent
+	for _, n := range names {
+		agents = append(agents, fika.Agent{Name: n})
+	}
+	for _, e := range c.Agents {
+		agents = append(agents, fika.Agent{Name: fika.AgentName(e.ID)})
+	}
+	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
+	if near := chat.Nearest(string(name), agents); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s", name, hint)
 }
 
 // idle is how long an agent that is not persistent stays without work.

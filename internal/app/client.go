@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"fika"
@@ -92,6 +93,10 @@ func (c *Client) Submit(ctx context.Context, r store.NewRequest, agent fika.Agen
 // Follow is a subscription to what agents do. Take it before the request is
 // committed, so that nothing is missed.
 type Follow struct {
+	// Warn, if not nil, is told once why a request that waits may wait for
+	// long: its agent failed, or was stopped by hand.
+	Warn func(string)
+
 	client   *Client
 	sub      bus.Subscription
 	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
@@ -131,10 +136,25 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 			f.drain(id, show)
 			return info, err
 		}
+		f.explain(ctx, info)
 		if err := f.listen(ctx, id, ask.C, show); err != nil {
 			return info, err
 		}
 	}
+}
+
+// explain tells, once, that the agent of a waiting request will not come by
+// itself.
+func (f *Follow) explain(ctx context.Context, info store.RequestInfo) {
+	if f.Warn == nil || info.State != fika.Open {
+		return
+	}
+	row, err := f.client.Store.Agent(ctx, info.AgentName)
+	if err != nil || row.State != fika.AgentFailed {
+		return
+	}
+	f.Warn(fmt.Sprintf("@%s cannot work: %s (the request waits; once that is mended: fika agent start %s)", row.Name, row.StateReason, row.Name))
+	f.Warn = nil
 }
 
 // listen passes statuses on until there is reason to look at the store.

@@ -116,6 +116,7 @@ func (o *askOptions) submit(ctx context.Context, c *app.Client, row fika.Agent, 
 		return err
 	}
 	defer follow.Close()
+	follow.Warn = o.warn
 	accepted, err := c.Submit(ctx, r, row.Name)
 	if err != nil {
 		return err

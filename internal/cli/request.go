@@ -157,6 +157,7 @@ func newRequestWait(e *env) *cobra.Command {
 				return err
 			}
 			defer follow.Close()
+			follow.Warn = e.warn
 			waiting, cancel := context.WithCancel(ctx)
 			if o.timeout > 0 {
 				waiting, cancel = context.WithTimeout(ctx, o.timeout)

@@ -14,6 +14,8 @@ func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "-" + Duration(max(-d, 0))
+	case d == 0:
+		return "0s"
 	case d < time.Second:
 		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	case d < 10*time.Second:

@@ -11,9 +11,9 @@ import (
 
 func TestHuman(t *testing.T) {
 	durations := map[time.Duration]string{
-		0: "0ms", 120 * time.Millisecond: "120ms", 3250 * time.Millisecond: "3.2s", 9*time.Second + 999*time.Millisecond: "9.9s",
+		0: "0s", 120 * time.Millisecond: "120ms", 3250 * time.Millisecond: "3.2s", 9*time.Second + 999*time.Millisecond: "9.9s",
 		2 * time.Second: "2s", 42 * time.Second: "42s", 185 * time.Second: "3m 5s", 3 * time.Minute: "3m",
-		83 * time.Minute: "1h 23m", 76 * time.Hour: "3d 4h", -time.Second: "-1s", math.MinInt64: "-0ms",
+		83 * time.Minute: "1h 23m", 76 * time.Hour: "3d 4h", -time.Second: "-1s", math.MinInt64: "-0s",
 	}
 	for d, want := range durations {
 		if got := Duration(d); got != want {
