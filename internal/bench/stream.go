@@ -25,7 +25,7 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 		for i := range l.rounds() {
 			script = append(script, llmtest.Wait(next), llmtest.Text(token(i)))
 		}
-		return script
+		return append(script, llmtest.Wait(next)) // the end comes when the last has been measured
 	})
 	if err != nil {
 		return nil, err
@@ -77,6 +77,7 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 		}
 		floor.took(way)
 	}
+	close(next)
 	chunks.skip(l.warm)
 	floor.skip(l.warm)
 	r := compare("chunk to terminal", &chunks, "1 NATS message between processes", &floor, 0)
