@@ -190,7 +190,6 @@ func (p *Process) loop(ctx, alive context.Context) {
 
 // look obeys what was asked of running turns and claims what there is.
 func (p *Process) look(ctx context.Context) {
-	p.heed(ctx)
 	for _, j := range p.running {
 		sig, err := p.opts.Store.Signal(ctx, j.claimed.Fence)
 		if err == nil && (sig.Cancel || sig.Deadline) {
@@ -213,6 +212,7 @@ func (p *Process) look(ctx context.Context) {
 		p.show(c.Conversation, c.Noticed...)
 		p.begin(ctx, *c)
 	}
+	p.heed(ctx) // after the claim, which gives nothing to an agent that is wanted stopped
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.opts.Display.Warn("idle for " + idle.Round(time.Second).String() + "; leaving")
 		p.shutdown("")

@@ -70,7 +70,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Model(own.Settings); err != nil {
+	if shop.llm, err = a.Model(own.Settings); err != nil {
 		return err
 	}
 	end, err := started(ctx, shop.hooks, own.Agent.Name, false)

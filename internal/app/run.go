@@ -96,7 +96,8 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 // begin lets hooks see the prompt, then accepts and claims it in one
 // transaction. The model is built first: without one nothing is stored.
 func (own *Owned) begin(ctx context.Context, shop *workshop, o RunOptions) (store.Claimed, error) {
-	if _, err := own.App.Model(own.Settings); err != nil {
+	var err error
+	if shop.llm, err = own.App.Model(own.Settings); err != nil {
 		return store.Claimed{}, err
 	}
 	r := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: own.Agent.ID}

@@ -22,6 +22,7 @@ import (
 // workshop is what an owned context works with: tools, hooks, prompt. One
 // serves all requests of a process.
 type workshop struct {
+	llm       llm.Model // of requests that name none of their own; serves many at once
 	own       *Owned
 	hooks     hook.Runner
 	tools     *tool.Set
@@ -36,17 +37,16 @@ type workshop struct {
 
 // engine builds the turn engine for one request, whose model may be its own.
 func (w *workshop) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
-	settings := w.own.Settings
+	settings, model := w.own.Settings, w.llm
 	if m := c.Request.Payload.Model; m != "" && m != w.model {
 		var err error
 		settings, err = w.own.App.Settings(w.own.Folder.Name, map[string]string{"model": m}, true)
 		if err != nil {
 			return nil, err
 		}
-	}
-	model, err := w.own.App.Model(settings)
-	if err != nil {
-		return nil, err
+		if model, err = w.own.App.Model(settings); err != nil {
+			return nil, err
+		}
 	}
 	return turn.New(w.config(c, settings, model, stop, o)), nil
 }

@@ -89,8 +89,9 @@ type Queue interface {
 	// Claim takes the next piece of work of the leased agent: asks and runs
 	// first, then chats, then tasks, oldest first; nothing in a paused
 	// conversation nor in one where the agent already has a running or waiting
-	// request. A waiting request whose reason is over is taken again. Nil
-	// when there is nothing. Lost if the lease is gone.
+	// request; nothing at all for an agent that a person wants stopped. A
+	// waiting request whose reason is over is taken again. Nil when there is
+	// nothing. Lost if the lease is gone.
 	Claim(context.Context, Lease, Limits) (*Claimed, error)
 	// Recover takes over the running requests of earlier owners: queued ones
 	// are claimed again (attempts grow; the third start without progress makes

@@ -41,7 +41,7 @@ func (s *Store) Claim(ctx context.Context, l store.Lease, limits store.Limits) (
 		if err != nil {
 			return err
 		}
-		if all, err := t.allPaused(ctx); err != nil || all {
+		if all, err := t.allPaused(ctx); err != nil || all || a.Desired.Stopped() {
 			t.discard = true
 			return err
 		}

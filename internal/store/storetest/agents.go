@@ -114,6 +114,14 @@ var leaseTests = map[string]func(*world){
 		w.ok(w.Release(w.ctx, one))
 		w.ok(w.Renew(w.ctx, two, time.Minute, store.Beat{}))
 	},
+	"an agent that is wanted stopped claims nothing": func(w *world) {
+		l := w.lease("coder")
+		w.accept(fika.AskRequest, l.Agent, "hello")
+		w.ok(w.SetDesired(w.ctx, l.Agent, fika.DesiredFinish))
+		w.nothing(l)
+		w.ok(w.SetDesired(w.ctx, l.Agent, fika.DesiredRunning))
+		w.claim(l)
+	},
 	"an older owner claims, begins and recovers nothing": func(w *world) {
 		old := w.lease("coder")
 		w.accept(fika.AskRequest, old.Agent, "hello")
