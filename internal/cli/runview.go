@@ -203,6 +203,9 @@ func (v *runView) result(ran app.Ran, err error) {
 	if err != nil {
 		e.Text, e.ErrorKind = err.Error(), fika.KindOf(err)
 	}
+	if v.o.format == "stream-json" && (err != nil || ran.State != fika.Done) {
+		v.write(event{Type: "error", RequestID: e.RequestID, Text: e.Text, ErrorKind: e.ErrorKind})
+	}
 	v.write(e)
 }
 
