@@ -45,6 +45,7 @@ func TestAskHolder(t *testing.T) {
 	}
 	there := h.work
 	h.work = t.TempDir() // the agent's own place
+	h.run(0, "context", "new", "coder")
 	agent := h.agentProcess("coder")
 	h.work = there
 
