@@ -55,12 +55,16 @@ func (a *announcer) run() {
 				return
 			}
 			a.publish()
-			if due == nil && len(a.sent) > 0 {
-				due = time.After(settle)
-			}
 		case <-due:
-			a.note()
 			due = nil
+			full := len(a.sent) >= outcome.Batch
+			a.note()
+			if full { // there may be more, from a time without a bus
+				a.publish()
+			}
+		}
+		if due == nil && len(a.sent) > 0 {
+			due = time.After(settle)
 		}
 	}
 }

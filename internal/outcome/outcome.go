@@ -18,6 +18,9 @@ type Announcements interface {
 	MarkAnnounced(context.Context, fika.RequestID) error
 }
 
+// Batch is how many outcomes are published at a time.
+const Batch = 100
+
 // flushTimeout bounds how long the caller waits for the server; what was not
 // confirmed is announced again.
 const flushTimeout = 2 * time.Second
@@ -33,7 +36,7 @@ func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subj
 // Publish is the first half of [Announce]: it returns what the server has, and
 // leaves the noting to the caller.
 func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID, leave func(store.RequestInfo) bool) []fika.RequestID {
-	list, err := s.Unannounced(ctx, id, 100)
+	list, err := s.Unannounced(ctx, id, Batch)
 	if err != nil || len(list) == 0 {
 		return nil
 	}
