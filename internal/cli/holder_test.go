@@ -114,7 +114,7 @@ func TestAskHolderStreams(t *testing.T) {
 		return llmtest.Script{llmtest.Reasoning("hm"), llmtest.Text("one ", "two ", "three")}
 	})
 	h := newHome(t, openAI(srv, "")+"[[agents]]\nid = \"coder\"\nauto_start = true\npersistent = true\n")
-	t.Cleanup(func() { h.start("down", "--now").wait(t) })
+	t.Cleanup(func() { h.start("down").wait(t) })
 	h.run(0, "up")
 	out, _ := h.run(0, "run", "-c", "coder", "--output-format", "stream-json", "look around")
 	var text strings.Builder

@@ -55,7 +55,7 @@ func stopHub(e *testscript.Env) {
 	if _, err := os.Stat(filepath.Join(e.WorkDir, "home", "run", "hub.lock")); err != nil {
 		return
 	}
-	cmd := exec.Command("fika", "down", "--now")
+	cmd := exec.Command("fika", "down")
 	cmd.Env = e.Vars
 	_ = cmd.Run()
 }
