@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/crash"
 	"fika/internal/outcome"
 	"fika/internal/store"
 )
@@ -71,9 +72,13 @@ func (a *announcer) run() {
 
 func (a *announcer) publish() {
 	o := a.p.opts
+	crash.Point("response.before")
 	sent := outcome.Publish(context.Background(), o.Store, o.Bus, o.Subjects, o.Agent.ID, func(r store.RequestInfo) bool {
 		return slices.Contains(a.sent, r.ID)
 	})
+	if len(sent) > 0 {
+		crash.Point("response.after")
+	}
 	a.sent = append(a.sent, sent...)
 }
 

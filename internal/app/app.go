@@ -14,6 +14,7 @@ import (
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
+	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/store"
 	"fika/internal/store/sqlstore"
@@ -48,7 +49,7 @@ func New(o Options) *App {
 		o.Dir, _ = os.Getwd()
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = crash.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

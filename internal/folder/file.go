@@ -14,6 +14,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/crash"
 )
 
 const (
@@ -41,7 +42,9 @@ func replaceFile(path string, data []byte, check func() error) error {
 		err = check()
 	}
 	if err == nil {
+		crash.Point("text replace.before")
 		err = f.CloseAtomicallyReplace()
+		crash.Point("text replace.after")
 	}
 	return fileError(op, path, err)
 }
@@ -58,7 +61,9 @@ func swapFile(path string, write func(io.Writer) error) (err error) {
 		return fileError(op, path, err)
 	}
 	if err = errors.Join(write(f), f.Close()); err == nil {
+		crash.Point("mirror rename.before")
 		err = os.Rename(next, path)
+		crash.Point("mirror rename.after")
 	}
 	if err != nil {
 		_ = os.Remove(next)

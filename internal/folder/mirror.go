@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/crash"
 )
 
 // EntrySource reads what the mirror is a copy of. The store implements it
@@ -200,6 +201,7 @@ func (m *Mirror) appendBytes(f Folder, name string, data, last []byte, seq int64
 	if mark := m.meta.Files[name]; before.Size() != mark.Size {
 		return fika.Errorf(fika.Conflict, op, "somebody changed the file meanwhile")
 	}
+	crash.Torn("mirror append", file, data)
 	if _, err := file.Write(data); err != nil {
 		return fileError(op, f.path(name), err)
 	}

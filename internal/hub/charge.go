@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/crash"
 	"fika/internal/message"
 	"fika/internal/store"
 )
@@ -134,11 +135,13 @@ func (h *Hub) start(ctx context.Context, c *charge, row fika.Agent) {
 	c.asked = true
 	name := c.spec.Name
 	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStarting, row.StateReason)
+	crash.Point("wake.before")
 	p, err := h.opts.Processes.Spawn(name, func(x Exit) { h.post(func() { h.exited(name, x) }) })
 	if err != nil {
 		h.crashed(ctx, c, row.ID, err.Error())
 		return
 	}
+	crash.Point("wake.after")
 	c.proc, c.running, c.child, c.ready, c.stopped = p, true, true, false, time.Time{}
 	h.opts.Log.Info("started", "agent", name, "pid", p.PID)
 }

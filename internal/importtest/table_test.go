@@ -13,6 +13,8 @@ var packages = [...]row{
 	// The nouns.
 	{".", "", "everything talks in the nouns, so they know nobody and need the standard library only"},
 
+	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
+
 	// Contracts: interfaces and values. They know the nouns.
 	{"internal/store", ".", "the contract of the only truth"},
 	{"internal/bus", ".", "the contract of the bell, and its subjects"},
@@ -32,9 +34,9 @@ var packages = [...]row{
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.
-	{"internal/store/sqlstore", ". internal/store github.com/gofrs/flock github.com/google/uuid github.com/pressly/goose/v3 golang.org/x/sys/unix modernc.org/sqlite modernc.org/sqlite/lib",
+	{"internal/store/sqlstore", ". internal/crash internal/store github.com/gofrs/flock github.com/google/uuid github.com/pressly/goose/v3 golang.org/x/sys/unix modernc.org/sqlite modernc.org/sqlite/lib",
 		"SQL: driver, migrations under a file lock, ids, and statfs to refuse network file systems"},
-	{"internal/bus/nats", ". internal/bus github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
+	{"internal/bus/nats", ". internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
 		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
 	{"internal/llm/wire", ". internal/llm", "HTTP and server-sent events, as both providers need them"},
 	{"internal/llm/openai", ". internal/llm internal/llm/wire github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/option github.com/openai/openai-go/v3/packages/param github.com/openai/openai-go/v3/shared",
@@ -44,7 +46,7 @@ var packages = [...]row{
 	{"internal/llm/scripted", ". internal/llm github.com/pelletier/go-toml/v2 github.com/pelletier/go-toml/v2/unstable",
 		"answers from a rules file in TOML; the unstable parser gives the place of a mistake"},
 	{"internal/llm/retry", ". internal/llm", "decorators of any model: retry, idle time, cap, cost"},
-	{"internal/tool/proc", ". internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
+	{"internal/tool/proc", ". internal/crash internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
 	{"internal/tool/file", ". internal/tool", "file tools, inside a workspace"},
 	{"internal/tool/shell", ". internal/tool internal/tool/proc", "bash is a process in a group"},
 	{"internal/tool/web", ". internal/tool", "fetch"},
@@ -53,7 +55,7 @@ var packages = [...]row{
 		"messages and tasks for other agents are rows with ids of their own; a hook may look at them"},
 	{"internal/plugin", ". internal/hook internal/tool internal/tool/proc github.com/google/renameio/v2",
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
-	{"internal/folder", ". github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
+	{"internal/folder", ". internal/crash github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked with flock, the home has an id"},
 	{"internal/config", ". github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
 		"TOML with the place of every mistake; edited files are replaced in one step"},
@@ -63,13 +65,13 @@ var packages = [...]row{
 		"the line a person types into: raw mode, width, a read that can be ended"},
 
 	// Processes: one goroutine that owns the state, contracts on all sides.
-	{"internal/agent", ". internal/bus internal/message internal/outcome internal/store internal/turn", "the process of one agent runs turns and tells of them"},
-	{"internal/hub", ". internal/bus internal/message internal/outcome internal/store", "the hub supervises, and announces what an agent that is gone could not"},
+	{"internal/agent", ". internal/bus internal/crash internal/message internal/outcome internal/store internal/turn", "the process of one agent runs turns and tells of them"},
+	{"internal/hub", ". internal/bus internal/crash internal/message internal/outcome internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	{"internal/master", ". internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/compaction internal/config internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/proc internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/proc internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
 	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/store internal/term internal/tool/proc internal/turn github.com/spf13/cobra",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},

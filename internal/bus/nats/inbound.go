@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
+	"fika/internal/crash"
 )
 
 // ErrNoJetStream says that the server keeps no messages, so what foreign
@@ -226,10 +227,12 @@ func (in *inbound) handle(ctx context.Context, m jetstream.Msg, h func(context.C
 	// Acknowledge even when ctx has just ended: the work is done.
 	ackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiTimeout)
 	defer cancel()
+	crash.Point("ingest ack.before")
 	if err := m.DoubleAck(ackCtx); err != nil {
 		in.complain(streamError("acknowledge a foreign request, which will come again", err))
 		return false
 	}
+	crash.Point("ingest ack.after")
 	return true
 }
 

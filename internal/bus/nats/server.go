@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"fika"
+	"fika/internal/crash"
 )
 
 // ServerOptions says what to serve, and where it keeps its things.
@@ -177,7 +178,7 @@ func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "fika", Host: s.opts.Host, Port: port,
 		NoSigs: true, NoLog: true, DisableJetStreamBanner: true,
-		JetStream: true, StoreDir: s.opts.Dir, SyncAlways: true,
+		JetStream: true, StoreDir: s.opts.Dir, SyncAlways: !crash.Without(crash.SyncBus),
 		JetStreamMaxStore: s.opts.MaxStore, JetStreamMaxMemory: maxMemory,
 		MaxPayload: defaultPayload, PingInterval: serverPing,
 		CustomClientAuthentication: s.users,

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"fika"
+	"fika/internal/crash"
 	"fika/internal/store"
 )
 
@@ -33,11 +34,13 @@ func (t *tx) accept(ctx context.Context, n store.NewRequest) (store.Accepted, er
 	}
 	if n.ID != "" {
 		known, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, n.ID)
-		if err != nil || ok {
-			if err == nil {
-				out, err = t.repeated(ctx, known, n, hash)
-			}
+		switch {
+		case ok && crash.Without(crash.Dedup):
+			n.ID = fika.RequestID(t.s.opt.NewID())
+		case err != nil:
 			return out, err
+		case ok:
+			return t.repeated(ctx, known, n, hash)
 		}
 	} else {
 		n.ID = fika.RequestID(t.s.opt.NewID())

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/crash"
 	"fika/internal/store"
 )
 
@@ -254,8 +255,11 @@ WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY n.seq 
 	if err != nil {
 		return nil, false, err
 	}
-	covers, err := k.exec(ctx, `UPDATE notifications SET state = 'claimed', request = ?
-WHERE agent = ? AND conversation = ? AND state = 'pending'`, r.ID, k.agent.ID, c.ID)
+	mark := `UPDATE notifications SET state = 'claimed', request = ? WHERE agent = ? AND conversation = ? AND state = 'pending'`
+	if crash.Without(crash.Claim) {
+		mark += ` AND seq < (SELECT last_seq FROM conversations WHERE id = conversation)` // who looks next takes it as well
+	}
+	covers, err := k.exec(ctx, mark, r.ID, k.agent.ID, c.ID)
 	return &store.Claimed{
 		Fence:   store.Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch},
 		Request: r, Conversation: c, Agent: k.agent, Covers: int(covers),

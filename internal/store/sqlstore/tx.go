@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/crash"
 )
 
 // querier runs a query: a transaction, or the reading connections.
@@ -114,6 +115,9 @@ func (w *writer) open(ctx context.Context) error {
 // take sets how carefully the next transaction is committed. A new connection
 // is careful.
 func (w *writer) take(ctx context.Context, c care) error {
+	if crash.Without(crash.SyncStore) {
+		c = passing
+	}
 	if w.careless == (c == passing) {
 		return nil
 	}
@@ -247,7 +251,7 @@ const (
 func (s *Store) writeWith(ctx context.Context, op string, c care, fn change) error {
 	deadline := time.Now().Add(s.opt.BusyWait)
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := s.writeOnce(ctx, c, fn)
+		err := s.writeOnce(ctx, op, c, fn)
 		if err == nil {
 			return nil
 		}
@@ -261,7 +265,7 @@ func (s *Store) writeWith(ctx context.Context, op string, c care, fn change) err
 	}
 }
 
-func (s *Store) writeOnce(ctx context.Context, c care, fn change) error {
+func (s *Store) writeOnce(ctx context.Context, op string, c care, fn change) error {
 	select {
 	case s.w.token <- struct{}{}:
 		defer func() { <-s.w.token }()
@@ -285,7 +289,9 @@ func (s *Store) writeOnce(ctx context.Context, c care, fn change) error {
 	t.now = s.nowMS()
 	err := fn(ctx, t)
 	if err == nil && !t.discard {
+		crash.Committing(op)
 		if _, err = t.exec(ctx, `COMMIT`); err == nil {
+			crash.Committed(op)
 			return nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/crash"
 	"fika/internal/tool"
 )
 
@@ -75,6 +76,7 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 		err = r.exec.Wait()
 	}
 	r.drain(ended)
+	crash.Point("tool exit")
 
 	e := r.exit(err)
 	if ended {
@@ -110,12 +112,14 @@ func (r *running) start() error {
 	r.exec.SysProcAttr = groupAttr()
 	stdin, err := r.stdin()
 	if err == nil {
+		crash.Point("tool start.before")
 		err = r.exec.Start()
 	}
 	if err != nil {
 		pr.Close()
 		return err
 	}
+	crash.Point("tool start.after")
 	r.pipe, r.copied = pr, make(chan struct{})
 	go r.copy()
 	if stdin != nil {

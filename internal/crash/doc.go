@@ -1,0 +1,30 @@
+// Package crash lets a harness end the program at the worst moments. In an
+// ordinary build everything here is empty and costs nothing: no variable is
+// read, no file is looked for. Only a build with the tag chaos obeys the folder
+// that FIKA_CHAOS names:
+//
+//   - plan: "POINT N kill" ends the process that passes POINT as the N-th of
+//     all processes that share the folder; "POINT N stop" halts it instead
+//   - clock: milliseconds that are added to the time
+//   - without: the names of guards to leave out, to see that the harness
+//     notices
+//
+// Each pass of a point leaves a byte in a file of its name, so a harness knows
+// which points were reached, and a second process never dies of the same pass.
+//
+// Read first: [Point], [Without], [Now].
+package crash
+
+// A Guard is one of the things that keep work from being lost or done twice.
+type Guard string
+
+// The guards that a harness can leave out.
+const (
+	Fence     Guard = "fence"      // a write needs the epoch of the request's owner
+	Claim     Guard = "claim"      // only work that nobody has is taken
+	Dedup     Guard = "dedup"      // a request id is accepted once
+	Before    Guard = "before"     // a tool is committed as started before it runs
+	SyncBus   Guard = "sync-bus"   // the stream of foreign requests waits for the disk
+	SyncStore Guard = "sync-store" // so does the store
+	Flock     Guard = "flock"      // one process per context; left out, there are two owners
+)

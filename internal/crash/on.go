@@ -1,0 +1,101 @@
+//go:build chaos
+
+package crash
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Point is a moment at which a process may die: after what was written before
+// it, before what comes next.
+func Point(name string) {
+	if how, hit := pass(name); hit {
+		end(how)
+	}
+}
+
+// Committing and Committed are the points around the commit of a transaction.
+func Committing(op string) { Point(op + ".before") }
+
+// Committed is the point after a commit.
+func Committed(op string) { Point(op + ".after") }
+
+// Torn is a point in the middle of a write of data to w.
+func Torn(name string, w io.Writer, data []byte) {
+	if how, hit := pass(name); hit {
+		_, _ = w.Write(data[:len(data)/2])
+		end(how)
+	}
+}
+
+// Without reports whether a guard is to be left out.
+func Without(g Guard) bool {
+	for _, name := range strings.Fields(read("without")) {
+		if name == string(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// Now is the time, moved by what the harness says.
+func Now() time.Time {
+	ms, _ := strconv.ParseInt(strings.TrimSpace(read("clock")), 10, 64)
+	return time.Now().Add(time.Duration(ms) * time.Millisecond)
+}
+
+func read(name string) string {
+	dir := os.Getenv("FIKA_CHAOS")
+	if dir == "" {
+		return ""
+	}
+	data, _ := os.ReadFile(filepath.Join(dir, name))
+	return string(data)
+}
+
+// pass counts the pass and says whether it is the one that is planned.
+func pass(name string) (how string, hit bool) {
+	dir := os.Getenv("FIKA_CHAOS")
+	if dir == "" {
+		return "", false
+	}
+	name = strings.ReplaceAll(name, " ", "-")
+	n := count(filepath.Join(dir, "passed-"+name))
+	plan := strings.Fields(read("plan"))
+	if len(plan) != 3 || plan[0] != name {
+		return "", false
+	}
+	want, err := strconv.ParseInt(plan[1], 10, 64)
+	return plan[2], err == nil && n == want
+}
+
+// count adds a byte to a file and returns which one it was: with O_APPEND the
+// kernel hands out each place once, whoever asks.
+func count(path string) int64 {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	if _, err := f.Write([]byte{'.'}); err != nil {
+		return 0
+	}
+	n, _ := f.Seek(0, io.SeekCurrent)
+	return n
+}
+
+// end kills or halts this process, as nothing can be held against.
+func end(how string) {
+	sig := syscall.SIGKILL
+	if how == "stop" {
+		sig = syscall.SIGSTOP
+	}
+	_ = syscall.Kill(os.Getpid(), sig)
+	time.Sleep(50 * time.Millisecond) // the signal is for the process: other threads may see it first
+}
