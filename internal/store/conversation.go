@@ -131,8 +131,9 @@ type Entries interface {
 
 // Brakes pauses, resumes and stops.
 type Brakes interface {
-	// SetPaused pauses or resumes one conversation and returns the agents that
-	// now have work (to be rung).
+	// SetPaused pauses or resumes one conversation, and with it the tasks that
+	// its turns have delegated, and returns the agents that now have work (to
+	// be rung).
 	SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error)
 	// SetAllPaused stores the brake for all conversations, new ones included.
 	SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName, error)

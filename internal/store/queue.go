@@ -46,10 +46,11 @@ type Claimed struct {
 	Request      fika.Request
 	Conversation fika.Conversation
 	Agent        fika.Agent
-	Resumed      bool         // it ran before: steps may exist
-	Covers       int          // notifications it settles
-	Prompt       *fika.Entry  // the entry made of the prompt; nil for a notify
-	Noticed      []fika.Entry // notices this claim posted (a limit was hit)
+	Resumed      bool            // it ran before: steps may exist
+	Waited       fika.WaitReason // what it was suspended for until now; empty: nothing
+	Covers       int             // notifications it settles
+	Prompt       *fika.Entry     // the entry made of the prompt; nil for a notify
+	Noticed      []fika.Entry    // notices this claim posted (a limit was hit)
 }
 
 // RequestFilter narrows [Queue.ListRequests]; newest first.
@@ -101,6 +102,8 @@ type Queue interface {
 	// Request reads one. NotFound. A unique prefix of at least 6 characters
 	// is accepted.
 	Request(context.Context, fika.RequestID) (RequestInfo, error)
+	// Children reads the tasks that a request has delegated, by step.
+	Children(context.Context, fika.RequestID) ([]Child, error)
 	// ListRequests reads many.
 	ListRequests(context.Context, RequestFilter) ([]RequestInfo, error)
 }

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"fika"
@@ -102,7 +104,20 @@ type Turns interface {
 	CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fika.Entry, error)
 	// CommitCompaction stores a compaction entry and its step within a turn.
 	CommitCompaction(ctx context.Context, f Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error)
-	// Finish ends the request, once.
+	// Delegate gives planned tool steps a child task each, marks the steps
+	// started and suspends the request until all children have an outcome: one
+	// transaction. A child's id is its [ChildID]; it belongs to the chain of its
+	// parent, one deeper, and its deadline is no later than the parent's. When
+	// the signal says anything, nothing is written. A step is refused when its
+	// agent is the request's own or one that waits for it, directly or not; it
+	// stays planned, and if all are refused the request stays running.
+	Delegate(context.Context, Fence, []Delegation) (Delegated, error)
+	// Await reads the children of the started steps. While one has neither an
+	// outcome nor passed its deadline by a few seconds, the request is suspended
+	// again. One that has is told to stop and not waited for any longer.
+	Await(context.Context, Fence) (Awaited, error)
+	// Finish ends the request, once. Children it still has are cancelled,
+	// unless it is done.
 	Finish(context.Context, Fence, Finish) (Finished, error)
 	// Suspend makes the request waiting. It is claimable again when the reason
 	// is over.
@@ -115,6 +130,42 @@ type Turns interface {
 type Planned struct {
 	Entries []fika.Entry
 	Steps   []fika.Step // the planned tool steps, in the model's order
+}
+
+// Delegation is what a tool step gives another agent to do.
+type Delegation struct {
+	N        int // the planned step
+	Agent    fika.AgentID
+	Prompt   string
+	Deadline time.Duration // from now; must be set
+}
+
+// Delegated tells what [Turns.Delegate] stored.
+type Delegated struct {
+	Signal   Signal
+	Children []Child        // made, in the order of their steps; none: not suspended
+	Refused  map[int]string // why, by step
+}
+
+// Awaited tells what became of children.
+type Awaited struct {
+	Children []Child // in the order of their steps; one that was deleted is missing
+	Waiting  bool    // the request is suspended again
+}
+
+// Child is a request that a tool step of its parent made.
+type Child struct {
+	RequestInfo
+	N int // the step
+}
+
+// ChildID is the id of the task that a tool step gives to another agent. It
+// follows from the step, so that one step never has two children.
+func ChildID(parent fika.RequestID, n int) fika.RequestID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "delegate\x00%s\x00%d", parent, n))
+	b := sum[:16]
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // a UUID of the version that is anybody's own
+	return fika.RequestID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
 }
 
 // Send is a message from one context to another ([Peers]).

@@ -137,6 +137,9 @@ func (s *Store) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 		if a.Owner != "" && ms(a.LeaseUntil) > t.now {
 			return fika.Errorf(fika.Locked, op, "%s is at work (%s): stop it first", a.Name, a.Owner)
 		}
+		if err := t.orphan(ctx, `p.agent = ?`, id); err != nil {
+			return err
+		}
 		for _, text := range []string{
 			`DELETE FROM conversations WHERE agent = ? AND agent <> ''`,
 			`DELETE FROM participants WHERE agent = ?`,

@@ -40,12 +40,27 @@ func (s *Store) SetPaused(ctx context.Context, c fika.ConversationID, paused boo
 		if n == 0 {
 			return fika.Errorf(fika.NotFound, op, "no conversation with id %q", c)
 		}
+		tasks, err := many(ctx, t, scanText, below, c)
+		if err != nil {
+			return err
+		}
+		for _, id := range tasks {
+			if _, err := t.exec(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, paused, id); err != nil {
+				return err
+			}
+		}
 		if paused {
 			return nil
 		}
-		w, err := s.withWork(ctx, t, c)
-		ring = workers(w)
-		return err
+		ring = nil
+		for _, id := range append(tasks, string(c)) {
+			w, err := s.withWork(ctx, t, fika.ConversationID(id))
+			if err != nil {
+				return err
+			}
+			ring = append(ring, workers(w)...)
+		}
+		return nil
 	})
 	return ring, err
 }

@@ -127,6 +127,9 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*store.Claimed, er
 		return nil, err
 	}
 	out := &store.Claimed{Conversation: c, Agent: k.agent, Resumed: !r.StartedAt.IsZero()}
+	if r.State == fika.Waiting {
+		out.Waited = fika.WaitReason(r.Reason)
+	}
 	if r.UptoSeq == 0 {
 		limit, err := k.enterChain(ctx, r.Chain, k.limits)
 		if err != nil {

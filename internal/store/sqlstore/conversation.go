@@ -141,6 +141,9 @@ func noLimit(n int) int64 {
 func (s *Store) DeleteConversation(ctx context.Context, id fika.ConversationID) error {
 	const op = "delete conversation"
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.orphan(ctx, `p.conversation = ?`, id); err != nil {
+			return err
+		}
 		if _, err := t.exec(ctx, `UPDATE agents SET active_ask = '' WHERE active_ask = ?`, id); err != nil {
 			return err
 		}

@@ -375,6 +375,9 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 		"last step":       `SELECT COALESCE(max(n), 0) FROM steps WHERE request = ?`,
 		"open tool steps": `SELECT n FROM steps s WHERE s.request = ? AND s.kind = 'tool' AND s.state IN ('planned', 'started') ORDER BY s.n`,
 		"children":        `SELECT id FROM requests WHERE parent = ? AND parent <> '' AND finished_at = 0`,
+		"children, all":   selectChildren + ` ORDER BY s.n`,
+		"waits for":       waitsFor,
+		"below":           below,
 		"unannounced":     `SELECT id FROM requests r WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued' ORDER BY r.finished_at LIMIT 1`,
 		"late":            `SELECT r.id FROM requests r WHERE r.finished_at = 0 AND r.deadline > 0 AND r.deadline <= ? AND r.cancel_at = 0`,
 		"left behind":     selectTurn + ` WHERE r.agent = ? AND r.finished_at = 0 AND r.owner_epoch < ? AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`,
@@ -389,6 +392,9 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 			var detail string
 			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
 				t.Fatal(err)
+			}
+			if detail == "SCAN up" || detail == "SCAN down" { // what a recursion has found
+				continue
 			}
 			if strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "USING") || strings.Contains(detail, "TEMP B-TREE FOR ORDER BY") && name != "of request" {
 				t.Errorf("%s: %s", name, detail)

@@ -157,7 +157,7 @@ func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
 	if err := t.leaveConversation(ctx, r); err != nil {
 		return out, err
 	}
-	if e.state == fika.Cancelled {
+	if e.state != fika.Done {
 		if err := t.cancelChildren(ctx, r, e.reason); err != nil {
 			return out, err
 		}
@@ -255,8 +255,8 @@ AND s.state IN ('planned', 'started') ORDER BY s.n`, r.id)
 	return nil
 }
 
-// cancelChildren cancels what a cancelled request had delegated: nobody waits
-// for it any more.
+// cancelChildren cancels what a request had delegated that ends without an
+// answer: nobody waits for it any more.
 func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
 	children, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE parent = ? AND parent <> '' AND finished_at = 0`, r.id)
 	if err != nil {

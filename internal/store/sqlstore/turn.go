@@ -362,9 +362,7 @@ func (s *Store) CommitCompaction(ctx context.Context, f store.Fence, round int, 
 // Suspend makes the request waiting and gives its attempt back.
 func (s *Store) Suspend(ctx context.Context, f store.Fence, reason fika.WaitReason, until time.Time) error {
 	return s.withinLease(ctx, "suspend request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
-		_, err := t.exec(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
-attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, ms(until), r.id)
-		return err
+		return t.suspend(ctx, r, reason, ms(until))
 	})
 }
 

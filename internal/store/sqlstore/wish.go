@@ -85,6 +85,9 @@ WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped')`, r.ID, old
 	return r, err
 }
 
+// reasonDeadline is why a request that took too long is cancelled.
+const reasonDeadline = "deadline"
+
 // Expire cancels requests past their deadline and returns them.
 func (s *Store) Expire(ctx context.Context) ([]fika.RequestID, error) {
 	const op = "expire requests"
@@ -102,7 +105,7 @@ func (s *Store) Expire(ctx context.Context) ([]fika.RequestID, error) {
 			return err
 		}
 		for _, id := range all {
-			if err := t.cancel(ctx, fika.RequestID(id), "deadline"); err != nil {
+			if err := t.cancel(ctx, fika.RequestID(id), reasonDeadline); err != nil {
 				return err
 			}
 			out = append(out, fika.RequestID(id))

@@ -26,6 +26,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) store.Store) {
 		{"turn", turnTests},
 		{"finish", finishTests},
 		{"recover", recoverTests},
+		{"delegation", delegateTests},
 		{"wishes", wishTests},
 		{"brakes", brakeTests},
 		{"races", raceTests},

@@ -122,8 +122,10 @@ func (w *world) fenced(f store.Fence, n int) {
 	_, e4 := w.CommitTool(w.ctx, f, n, store.ToolCommit{})
 	_, e5 := w.CommitCompaction(w.ctx, f, 9, "", fika.EntryMeta{}, fika.Usage{}, "")
 	_, e6 := w.Finish(w.ctx, f, store.Finish{State: fika.Done})
+	_, e7 := w.Delegate(w.ctx, f, []store.Delegation{{N: n, Agent: w.agent("peer").ID, Deadline: time.Minute}})
+	_, e8 := w.Await(w.ctx, f)
 	for _, err := range []error{
-		e1, e2, e3, e4, e5, e6, w.RecordProcess(w.ctx, f, n, fika.Process{}),
+		e1, e2, e3, e4, e5, e6, e7, e8, w.RecordProcess(w.ctx, f, n, fika.Process{}),
 		w.Suspend(w.ctx, f, fika.WaitPause, time.Time{}), w.HandBack(w.ctx, f),
 	} {
 		w.refused(err, fika.Lost)
