@@ -222,6 +222,7 @@ type Store interface {
 	Turns
 	Peers
 	Ledger
+	Watch
 	Meta(context.Context) (Meta, error)
 	Close() error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -335,7 +336,7 @@ func TestBackupBeforeMigration(t *testing.T) {
 	if err := s.backup(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	found, err := filepath.Glob(filepath.Join(dir, "fika.db.schema1-*.backup"))
+	found, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("fika.db.schema%d-*.backup", schemaVersion)))
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}

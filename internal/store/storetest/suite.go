@@ -29,6 +29,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) store.Store) {
 		{"delegation", delegateTests},
 		{"wishes", wishTests},
 		{"brakes", brakeTests},
+		{"watch", watchTests},
 		{"races", raceTests},
 	} {
 		t.Run(part.name, func(t *testing.T) {

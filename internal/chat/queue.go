@@ -1,0 +1,298 @@
+package chat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// Place says where a piece of work stands.
+type Place string
+
+// The places, in the order in which they are shown.
+const (
+	PlaceRunning Place = "running" // an agent is at it
+	PlaceWaiting Place = "waiting" // it goes on by itself
+	PlaceHeld    Place = "held"    // something has to change first
+	PlaceDead    Place = "dead"    // it failed; it can be tried again
+	PlaceDropped Place = "dropped" // it will not be worked
+)
+
+var places = [...]Place{PlaceRunning, PlaceWaiting, PlaceHeld, PlaceDead, PlaceDropped}
+
+// Item is one piece of work of a chat: a request, or what waits for one agent.
+type Item struct {
+	Chat    fika.ConversationName
+	Agent   fika.AgentName
+	Place   Place
+	Why     string // one word, for programs
+	Text    string // the same for people
+	Request fika.RequestID
+	Seqs    []int64 // of the messages it is about, ascending
+	Since   time.Time
+	Until   time.Time // when it goes on at the latest; zero: not known
+	Stuck   bool      // it waits for a person
+}
+
+// Over reports whether nothing comes of it any more by itself.
+func (i Item) Over() bool { return i.Place == PlaceDead || i.Place == PlaceDropped }
+
+// Presence is what is known of an agent's process.
+type Presence struct {
+	Alive  bool   // it has one
+	Wakes  bool   // the hub starts one when there is work
+	Hub    bool   // a hub runs
+	InUse  bool   // a prompt on a terminal has its context
+	Failed string // why it has been given up; empty: it has not
+	// Rests is why it takes nothing for a while, and Until when that is over;
+	// empty: it does not rest.
+	Rests string
+	Until time.Time
+}
+
+// Queue puts together what goes on in chats: what runs, what waits and why,
+// what came to nothing. presence is asked once for each agent that something
+// waits for.
+func Queue(a store.Activity, agents []fika.Agent, presence func(fika.Agent) Presence, now time.Time) []Item {
+	q := &queue{all: a, agents: map[fika.AgentID]fika.Agent{}, chats: map[fika.ConversationID]fika.Conversation{},
+		ask: presence, known: map[fika.AgentID]Presence{}, now: now}
+	for _, x := range agents {
+		q.agents[x.ID] = x
+	}
+	for _, c := range a.Conversations {
+		if c.Kind == fika.Chat {
+			q.chats[c.ID] = c
+		}
+	}
+	q.requests()
+	q.notifications()
+	slices.SortStableFunc(q.items, func(x, y Item) int {
+		return cmp.Or(cmp.Compare(x.Chat, y.Chat), cmp.Compare(slices.Index(places[:], x.Place), slices.Index(places[:], y.Place)))
+	})
+	return q.items
+}
+
+type queue struct {
+	all    store.Activity
+	agents map[fika.AgentID]fika.Agent
+	chats  map[fika.ConversationID]fika.Conversation
+	ask    func(fika.Agent) Presence
+	known  map[fika.AgentID]Presence
+	now    time.Time
+	items  []Item
+}
+
+// requests lists those that have not ended, with the messages they cover.
+func (q *queue) requests() {
+	covered := map[fika.RequestID][]int64{}
+	for _, n := range q.all.Notifications {
+		if n.State == fika.NotificationClaimed {
+			covered[n.Request] = append(covered[n.Request], n.Seq)
+		}
+	}
+	for _, r := range q.all.Requests {
+		c, ok := q.chats[r.Conversation]
+		if !ok {
+			continue
+		}
+		slices.Sort(covered[r.ID])
+		i := Item{Chat: c.Name, Agent: r.AgentName, Request: r.ID, Seqs: covered[r.ID], Since: r.CreatedAt}
+		switch r.State {
+		case fika.Running:
+			q.running(&i, r)
+		case fika.Waiting:
+			q.waiting(&i, r, c)
+		default:
+			q.pending(&i, c, r.Agent)
+		}
+		q.items = append(q.items, i)
+	}
+}
+
+func (q *queue) running(i *Item, r store.Underway) {
+	i.Place, i.Why, i.Text, i.Since = PlaceRunning, "model", "asks the model", r.StartedAt
+	if r.Calls > 0 {
+		i.Text = fmt.Sprintf("asks the model, call %d", r.Calls+1)
+	}
+	if r.Tool != "" {
+		i.Why, i.Text = "tool", "runs "+r.Tool
+	}
+	switch p := q.presence(r.Agent); {
+	case !r.CancelAt.IsZero():
+		i.Why, i.Text = "stopping", i.Text+"; asked to stop"
+	case !p.Alive && r.Origin == fika.Queued:
+		// Its process is gone: it is taken up again as an open request is.
+		c := q.chats[r.Conversation]
+		q.pending(i, c, r.Agent)
+		i.Text = "its process is gone; " + i.Text
+	}
+}
+
+func (q *queue) waiting(i *Item, r store.Underway, c fika.Conversation) {
+	i.Place, i.Why, i.Since, i.Until = PlaceWaiting, r.Reason, r.Touched, r.WaitUntil
+	switch fika.WaitReason(r.Reason) {
+	case fika.WaitPause:
+		q.pending(i, c, r.Agent)
+		i.Text = "in the middle of its turn; " + i.Text
+	case fika.WaitChild:
+		i.Text = "waits for what it delegated"
+		if r.Child != "" {
+			i.Text += " (request " + string(r.Child) + ")"
+		}
+	case fika.WaitApproval:
+		i.Text, i.Stuck = "waits for a person's approval", true
+	default:
+		i.Text = "waits: " + r.Reason
+	}
+}
+
+// pending says why work that could begin has not: in the order in which what
+// has to change is best changed.
+func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
+	a := q.agents[id]
+	hold := func(why, text string) {
+		i.Place, i.Why, i.Text, i.Stuck = PlaceHeld, why, text, true
+	}
+	if q.all.PausedAll {
+		hold("paused_all", "everything is paused (fika chat resume --all)")
+		return
+	}
+	if c.Paused {
+		hold("paused", fmt.Sprintf("the chat is paused (fika chat resume %s)", c.Name))
+		return
+	}
+	if a.Desired.Stopped() {
+		hold("stopped", fmt.Sprintf("@%s was stopped by hand (fika agent start %s)", a.Name, a.Name))
+		return
+	}
+	if other := q.turnHere(*i, id); other != "" {
+		i.Place, i.Why, i.Text = PlaceHeld, "turn", fmt.Sprintf("@%s has a turn here already (request %s)", a.Name, other)
+		return
+	}
+	p := q.presence(id)
+	switch {
+	case p.Failed != "":
+		hold("failed", fmt.Sprintf("@%s cannot work: %s (once that is mended: fika agent start %s)", a.Name, p.Failed, a.Name))
+	case p.Rests != "":
+		i.Place, i.Why, i.Text, i.Until = PlaceHeld, "limit", p.Rests, p.Until
+	case p.Alive:
+		i.Place, i.Why, i.Text = PlaceWaiting, "next", "is taken next"
+		if other := q.elsewhere(id, c.ID); other != "" {
+			i.Why, i.Text = "busy", fmt.Sprintf("@%s works in %s first", a.Name, other)
+		}
+	case p.InUse:
+		i.Place, i.Why, i.Text = PlaceHeld, "in_use", fmt.Sprintf("a prompt on a terminal has the context of @%s", a.Name)
+	case !p.Wakes:
+		hold("absent", fmt.Sprintf("@%s has no process and is not started by itself (fika agent run %s)", a.Name, a.Name))
+	case !p.Hub:
+		hold("no_hub", fmt.Sprintf("@%s has no process, and no hub runs that would start it (fika up)", a.Name))
+	default:
+		i.Place, i.Why, i.Text = PlaceWaiting, "starting", fmt.Sprintf("@%s is being started", a.Name)
+	}
+}
+
+func (q *queue) presence(id fika.AgentID) Presence {
+	p, ok := q.known[id]
+	if !ok {
+		p = q.ask(q.agents[id])
+		q.known[id] = p
+	}
+	return p
+}
+
+// turnHere finds another request of the agent that is under way in the chat.
+func (q *queue) turnHere(i Item, id fika.AgentID) fika.RequestID {
+	for _, r := range q.all.Requests {
+		if r.Agent == id && r.ConversationName == i.Chat && r.ID != i.Request && (r.State == fika.Running || r.State == fika.Waiting) {
+			return r.ID
+		}
+	}
+	return ""
+}
+
+// elsewhere finds the conversation that keeps an agent busy.
+func (q *queue) elsewhere(id fika.AgentID, here fika.ConversationID) fika.ConversationName {
+	for _, r := range q.all.Requests {
+		if r.Agent == id && r.Conversation != here && r.State == fika.Running {
+			return r.ConversationName
+		}
+	}
+	return ""
+}
+
+// notifications lists what no request has taken, and what came to nothing,
+// gathered by what is said of them.
+func (q *queue) notifications() {
+	at := map[string]int{}
+	for _, n := range q.all.Notifications {
+		c, ok := q.chats[n.Conversation]
+		if !ok || n.State == fika.NotificationClaimed {
+			continue // its request is listed
+		}
+		i := Item{Chat: c.Name, Agent: n.AgentName, Since: n.CreatedAt}
+		switch n.State {
+		case fika.NotificationPending:
+			q.pending(&i, c, n.Agent)
+		case fika.NotificationDead:
+			i.Place, i.Why, i.Request = PlaceDead, n.Reason, n.Request
+			i.Text = fmt.Sprintf("%s (fika chat retry %s %s)", endedAs(n.Reason), c.Name, n.AgentName)
+		default:
+			i.Place, i.Why, i.Request, i.Text = PlaceDropped, n.Reason, n.Request, DroppedFor(n.Reason, c.Name)
+		}
+		key := fmt.Sprint(c.ID, "\x00", n.Agent, "\x00", i.Place, i.Why, i.Text, i.Request)
+		if k, ok := at[key]; ok {
+			q.items[k].Seqs = append(q.items[k].Seqs, n.Seq)
+			continue
+		}
+		i.Seqs = []int64{n.Seq}
+		at[key] = len(q.items)
+		q.items = append(q.items, i)
+	}
+}
+
+func endedAs(reason string) string {
+	switch fika.RequestState(reason) {
+	case fika.RequestFailed:
+		return "the turn failed"
+	case fika.StateInterrupted:
+		return "the turn was interrupted"
+	case fika.Dead:
+		return "the turn was begun three times and never got a step further"
+	}
+	return "the turn ended: " + reason
+}
+
+// DroppedFor says why a notification was dropped.
+func DroppedFor(reason string, chat fika.ConversationName) string {
+	switch reason {
+	case "limit":
+		return fmt.Sprintf("a limit ended the chain (fika chat continue %s)", chat)
+	case "stopped":
+		return "the chat was stopped"
+	case "expired":
+		return "the message had expired before anybody came to it"
+	case string(fika.Cancelled):
+		return "the turn was cancelled"
+	}
+	return reason
+}
+
+// Idle reports whether nothing more happens: nothing runs and nothing waits.
+// stuck are the pieces that wait for a person, when all do.
+func Idle(items []Item) (idle bool, stuck []Item) {
+	idle = true
+	for _, i := range items {
+		switch {
+		case i.Over():
+		case i.Stuck:
+			idle, stuck = false, append(stuck, i)
+		default:
+			return false, nil
+		}
+	}
+	return idle, stuck
+}

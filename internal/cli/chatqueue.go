@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+	"fika/internal/term"
+)
+
+func newChatQueue(e *env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "queue [CHAT...]", Short: "what runs, what waits and why, what came to nothing",
+		Long: `Shows the work of chats; without a name, of every chat that has any. Works
+without a hub.
+
+  running   an agent is at it; WHY says at what
+  waiting   it goes on by itself: the agent comes to it next, is busy elsewhere,
+            is being started, or waits for what it delegated
+  held      something has to change first: the chat or everything is paused, the
+            agent was stopped by hand, failed, has no process and is not started
+            by itself, has a turn here already, or rests until its hour is over
+  dead      the turn failed; fika chat retry tries again
+  dropped   nobody will work it: a limit, fika chat stop, or its time to live.
+            Remembered for a day; what a limit dropped, until fika chat continue`,
+		Example: "  fika chat queue design\n  fika chat queue --json | jq -r 'select(.state==\"dead\").chat'",
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: e.completeChats,
+		RunE: func(cmd *cobra.Command, args []string) error { return e.queue(cmd.Context(), args, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func (e *env) queue(ctx context.Context, words []string, asJSON bool) error {
+	agents, err := e.agents(ctx)
+	if err != nil {
+		return err
+	}
+	items, err := queueOf(ctx, agents, words)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printLines(e, items, toItemJSON)
+	}
+	if len(items) == 0 {
+		e.say("nothing runs, nothing waits")
+		return nil
+	}
+	now, several := time.Now(), len(words) != 1 || strings.ContainsAny(words[0], "*?[")
+	headers := []string{"AGENT", "STATE", "SINCE", "MESSAGES", "WHY"}
+	if several {
+		headers = append([]string{"CHAT"}, headers...)
+	}
+	return e.Table(headers, rows(items, func(i chat.Item) []string {
+		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), seqList(i.Seqs), term.CleanLine(whyItem(i, now))}
+		if several {
+			row = append([]string{string(i.Chat)}, row...)
+		}
+		return row
+	}))
+}
+
+func queueOf(ctx context.Context, agents *app.Agents, words []string) ([]chat.Item, error) {
+	if len(words) == 0 {
+		return agents.Queue(ctx, "")
+	}
+	convs, _, err := findChats(ctx, agents.Client, words)
+	if err != nil {
+		return nil, err
+	}
+	var all []chat.Item
+	for _, c := range convs {
+		items, err := agents.Queue(ctx, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+	}
+	return all, nil
+}
+
+func whyItem(i chat.Item, now time.Time) string {
+	if i.Until.IsZero() {
+		return i.Text
+	}
+	return fmt.Sprintf("%s, until %s (%s)", i.Text, i.Until.Local().Format("15:04:05"), term.Duration(max(i.Until.Sub(now), 0)))
+}
+
+// seqList writes numbers of messages; of many, the first and the last.
+func seqList(seqs []int64) string {
+	const most = 4
+	var words []string
+	for k, s := range seqs {
+		if len(seqs) > most && k == most-1 {
+			return strings.Join(append(words, fmt.Sprintf("… #%d (%d)", seqs[len(seqs)-1], len(seqs))), " ")
+		}
+		words = append(words, fmt.Sprintf("#%d", s))
+	}
+	return dash(strings.Join(words, " "))
+}
+
+type itemJSON struct {
+	Chat    fika.ConversationName `json:"chat"`
+	Agent   fika.AgentName        `json:"agent"`
+	State   chat.Place            `json:"state"`
+	Why     string                `json:"why"`
+	Text    string                `json:"text"`
+	Request fika.RequestID        `json:"request,omitempty"`
+	Seqs    []int64               `json:"messages"`
+	Since   time.Time             `json:"since"`
+	Until   *time.Time            `json:"until,omitempty"`
+	Stuck   bool                  `json:"stuck"` // it waits for a person
+}
+
+func toItemJSON(i chat.Item) itemJSON {
+	if i.Seqs == nil {
+		i.Seqs = []int64{}
+	}
+	return itemJSON{i.Chat, i.Agent, i.Place, i.Why, i.Text, i.Request, i.Seqs, i.Since.UTC(), stamp(i.Until), i.Stuck}
+}
+
+func newChatRetry(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use: "retry CHAT [AGENT]", Short: "try again what failed in a chat",
+		Long: `Makes a new request of each turn of the chat that failed, was interrupted or
+died, with the messages it had to answer, and prints their ids; with an agent,
+of its turns only. fika chat queue shows what is dead. Exit status 3 when
+nothing is.`,
+		Example: "  fika chat retry design\n  fika chat retry design arya",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usageError("%s takes a chat and perhaps an agent, but got %s; see %s --help", cmd.CommandPath(), counted(len(args)), cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: e.completeChatThenAgent,
+		RunE:              func(cmd *cobra.Command, args []string) error { return e.chatRetry(cmd.Context(), args) },
+	}
+}
+
+func (e *env) chatRetry(ctx context.Context, args []string) error {
+	// What cannot be found is said before a hub is started for it.
+	client, err := e.reader(ctx)
+	if err != nil {
+		return err
+	}
+	conv, err := findChat(ctx, client, args[0])
+	if err != nil {
+		return err
+	}
+	var only fika.Agent
+	if len(args) == 2 {
+		if only, err = client.FindAgent(ctx, args[1]); err != nil {
+			return err
+		}
+	}
+	if client, err = e.client(ctx); err != nil {
+		return err
+	}
+	tried, err := client.RetryDead(ctx, conv, only.ID)
+	for _, r := range tried {
+		e.say("@%s tries again: %s", r.AgentName, seqList(r.Seqs))
+		fmt.Fprintln(e.Out, r.Request)
+	}
+	if err != nil || len(tried) > 0 {
+		return err
+	}
+	if only.Name != "" {
+		return fika.Errorf(fika.NotFound, "", "nothing of @%s is dead in %q (fika chat queue %s)", only.Name, conv.Name, conv.Name)
+	}
+	return fika.Errorf(fika.NotFound, "", "nothing is dead in %q (fika chat queue %s)", conv.Name, conv.Name)
+}
+
+// completeChatThenAgent completes a chat, then one of its agents.
+func (e *env) completeChatThenAgent(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	switch len(args) {
+	case 0:
+		return e.completeChats(cmd, args, word)
+	case 1:
+		return e.completeAgentsOf(cmd, args[0])
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeAgentsOf completes the agents that take part in a chat.
+func (e *env) completeAgentsOf(cmd *cobra.Command, word string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	client, err := e.reader(cmd.Context())
+	if err != nil {
+		return nil, none
+	}
+	conv, err := findChat(cmd.Context(), client, word)
+	if err != nil {
+		return nil, none
+	}
+	list, err := client.Store.ListAgents(cmd.Context())
+	if err != nil {
+		return nil, none
+	}
+	in, err := client.Store.Participants(cmd.Context(), conv.ID)
+	if err != nil {
+		return nil, none
+	}
+	return participantsAmong(in, list), none
+}
+
+func participantsAmong(in []string, agents []fika.Agent) []string {
+	var out []string
+	for _, name := range in {
+		for _, a := range agents {
+			if string(a.Name) == name {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
