@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"fika"
 	"fika/internal/bus"
@@ -123,6 +124,8 @@ func (d *Display) received(c store.Claimed) {
 // continues says what goes on with a claimed request.
 func continues(c store.Claimed) string {
 	switch {
+	case c.Waited == fika.WaitChild:
+		return "answers"
 	case c.Resumed:
 		return "request"
 	case c.Conversation.Kind == fika.Ask && c.Prompt != nil && c.Prompt.Seq > 1:
@@ -135,6 +138,8 @@ func (d *Display) processing(continues string) {
 	switch continues {
 	case "request":
 		d.line("[PROCESSING...] (resuming after an interruption)")
+	case "answers":
+		d.line("[PROCESSING...] (what was delegated has ended)")
 	case "conversation":
 		d.line("[PROCESSING...] (continuing conversation)")
 	default:
@@ -149,6 +154,9 @@ func (d *Display) ended(r turn.Result) {
 	case r.State.Terminal():
 		d.line("[ERROR ✗] %s", r.Reason)
 	default:
+		for _, k := range r.Children {
+			d.line("[DELEGATED @%s] request %s, until %s", k.AgentName, k.ID, k.Deadline.Local().Format(time.TimeOnly))
+		}
 		d.line("[%s] %s", strings.ToUpper(string(r.State)), r.Reason)
 	}
 }
@@ -158,7 +166,7 @@ func (d *Display) ended(r turn.Result) {
 func Subject(args json.RawMessage) string {
 	var m map[string]any
 	if json.Unmarshal(args, &m) == nil {
-		for _, k := range []string{"path", "file", "command", "url", "to", "pattern"} {
+		for _, k := range []string{"path", "file", "command", "url", "to", "pattern", "agent"} {
 			if s, ok := m[k].(string); ok {
 				return firstLine(s)
 			}

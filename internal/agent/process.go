@@ -278,6 +278,10 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 	case err != nil:
 		p.opts.Display.Warn(err.Error())
 		p.opts.Display.Failed(err.Error())
+	case len(res.Children) > 0:
+		for _, k := range res.Children {
+			p.opts.Ring(k.AgentName)
+		}
 	case res.State.Terminal():
 		p.processed.Add(1)
 		p.opts.Ring(res.Notified...)

@@ -76,6 +76,8 @@ func (s *statuses) ended(r turn.Result) {
 		s.send("completed", message.StatusData{Message: clip(r.Outcome.Answer)})
 	case r.State.Terminal():
 		s.send("error", message.StatusData{Message: r.Reason})
+	case len(r.Children) > 0:
+		s.send("processing", message.StatusData{Message: r.Reason})
 	default:
 		s.send("processing", message.StatusData{Message: "not finished: " + r.Reason})
 	}

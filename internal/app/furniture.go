@@ -15,7 +15,7 @@ import (
 
 // furniture are the tools that every agent has: its notes, and its peers.
 func (w *workshop) furniture(warn func(string)) []tool.Tool {
-	own := w.own
+	own, t := w.own, w.own.Settings.Tools
 	list := note.Tools(note.Options{
 		Pad: pad{own.Folder}, Book: &w.notes,
 		Reflection: own.Settings.ReflectionEnabled && !w.quiet, Limit: own.Settings.ReflectionCharacterLimit,
@@ -27,6 +27,10 @@ func (w *workshop) furniture(warn func(string)) []tool.Tool {
 		},
 		tool.WithLimit(&peer.Read{Find: w.findPeer, Store: own.Store, May: own.App.mayRead, Notes: own.peerNotes}, own.outputLimits()),
 		&peer.Create{Make: own.makeContext},
+		&peer.Delegate{
+			Find: w.findPeer, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
+			MaxDepth: own.Settings.Chat.MaxDepth, Limits: own.outputLimits(), Alone: !w.waits,
+		},
 	)
 }
 

@@ -29,6 +29,7 @@ type workshop struct {
 	chats     *chat.Chats
 	workspace string
 	quiet     bool // no reflection
+	waits     bool // an agent process: its turns can be suspended
 	grace     time.Duration
 	model     string // of this invocation: in the settings already
 	notes     note.Book

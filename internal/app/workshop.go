@@ -18,6 +18,7 @@ import (
 type workshopOptions struct {
 	dir     string // workspace unless the settings name one
 	quiet   bool   // no reflection
+	waits   bool   // for an agent process, whose turns can be suspended
 	verbose bool
 	stdin   io.Reader // lent to plugins; other tools get no terminal
 	stderr  io.Writer // what plugins say to the person; nil: nothing
@@ -27,7 +28,7 @@ type workshopOptions struct {
 
 // workshop gathers tools and hooks for an owned context.
 func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, error) {
-	w := &workshop{own: own, chats: chat.New(own.Store, o.bell), quiet: o.quiet}
+	w := &workshop{own: own, chats: chat.New(own.Store, o.bell), quiet: o.quiet, waits: o.waits}
 	w.workspace = workspaceOf(own.Settings, o.dir)
 	if info, err := os.Stat(w.workspace); err != nil || !info.IsDir() {
 		return nil, fika.Errorf(fika.Invalid, "workspace", "%s is not a folder; create it or change workspace in the settings of %q", w.workspace, own.Folder.Name)

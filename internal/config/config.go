@@ -127,6 +127,9 @@ type Tools struct {
 	MaxOutputBytes    int64         // of one result shown to the model; the rest is spooled
 	MaxSpoolBytes     int64         // of one result kept on disk
 	MaxFetchBytes     int64
+
+	DelegateDeadline    time.Duration // of a delegated task that names none
+	MaxDelegateDeadline time.Duration
 }
 
 // Plugin are the settings of one plugin.

@@ -58,7 +58,7 @@ func contextKeys() []key[PerContext] {
 		{name: "tool_permissions", at: func(c *PerContext) any { return &c.ToolPermissions }, example: `["read", "list", "edit"]`,
 			doc: "The only tools that may run, of read, list, edit, create, bash, fetch and those of plugins. Unset: read, list and every plugin."},
 		{name: "tools_off", at: func(c *PerContext) any { return &c.ToolsOff }, example: `["send_message"]`,
-			doc: "Takes away tools that are offered whatever tool_permissions says: update_todos, update_goals, update_reflection, send_message, read_context, create_context."},
+			doc: "Takes away tools that are offered whatever tool_permissions says: update_todos, update_goals, update_reflection, send_message, read_context, create_context, delegate."},
 		{name: "workspace", at: func(c *PerContext) any { return &c.Workspace }, example: `"~/src/project"`,
 			doc: "The folder that file tools cannot leave. Unset: the folder you are in, or contexts/NAME/workspace for an agent the hub started."},
 		{name: "readable_by", at: func(c *PerContext) any { return &c.ReadableBy }, check: checkNames, example: `["reviewer"]`,
@@ -160,6 +160,8 @@ func toolKeys() []key[Tools] {
 		{name: "max_output_bytes", at: func(t *Tools) any { return &t.MaxOutputBytes }, min: 1024, doc: "How much of one result the model sees; the whole is kept in a file."},
 		{name: "max_spool_bytes", at: func(t *Tools) any { return &t.MaxSpoolBytes }, min: 1024, doc: "How much of one result that file may hold."},
 		{name: "max_fetch_bytes", at: func(t *Tools) any { return &t.MaxFetchBytes }, min: 1024, doc: "How much one fetch may load."},
+		{name: "delegate_deadline_seconds", at: func(t *Tools) any { return &t.DelegateDeadline }, min: 1, doc: "How long a task may take that an agent delegates without saying how long."},
+		{name: "max_delegate_deadline_seconds", at: func(t *Tools) any { return &t.MaxDelegateDeadline }, min: 1, doc: "How long it may say."},
 	}
 }
 

@@ -32,6 +32,7 @@ func Default() *Config {
 		Chat:   Chat{MaxDepth: 100, MaxTurnsPerChain: 200},
 		Tools: Tools{
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,
+			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,
 		},
 		where: map[string]Place{},
 	}

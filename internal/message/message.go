@@ -73,7 +73,7 @@ type StatusData struct {
 	Denied    bool            `json:"denied,omitempty"`
 	Kind      string          `json:"kind,omitempty"` // ask, task, notify, run
 	Prompt    string          `json:"prompt,omitempty"`
-	Continues string          `json:"continues,omitempty"` // what goes on here: "conversation", or "request" after an interruption
+	Continues string          `json:"continues,omitempty"` // what goes on here: "conversation", "request" after an interruption, "answers" when what was delegated has ended
 }
 
 // Response is the outcome of a request. Status is completed, failed,

@@ -76,16 +76,4 @@ func Shorten(r Result, name string, l Limits) Result {
 }
 
 // VerifierOf finds the [Verifier] of a tool through its decorators.
-func VerifierOf(t Tool) (Verifier, bool) {
-	for t != nil {
-		if v, ok := t.(Verifier); ok {
-			return v, true
-		}
-		u, ok := t.(interface{ Unwrap() Tool })
-		if !ok {
-			return nil, false
-		}
-		t = u.Unwrap()
-	}
-	return nil, false
-}
+func VerifierOf(t Tool) (Verifier, bool) { return unwrapped[Verifier](t) }

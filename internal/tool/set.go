@@ -60,7 +60,7 @@ func NewSet(tools []Tool, p Permissions) (*Set, error) {
 func (s *Set) Offer() []Spec {
 	specs := make([]Spec, 0, len(s.order))
 	for _, name := range s.order {
-		if spec := s.tools[name].Spec(); s.allowed(spec) {
+		if spec := s.tools[name].Spec(); s.allowed(spec) && !spec.Hidden {
 			specs = append(specs, spec)
 		}
 	}
@@ -74,6 +74,10 @@ func (s *Set) Find(name string) (Tool, error) {
 	}
 	return s.tools[name], nil
 }
+
+// Delegator gives a tool that delegates, whether or not the agent may use it
+// any more: what it has begun has to be reported.
+func (s *Set) Delegator(name string) (Delegator, bool) { return DelegatorOf(s.tools[name]) }
 
 // Check says whether the agent may call name: nil, kind NotFound for a name
 // that is no tool, kind Denied for a tool its permissions do not give.

@@ -17,6 +17,7 @@ type Spec struct {
 	Effect      fika.Effect
 	Timeout     time.Duration // of one call; 0: the caller's default
 	Always      bool          // offered whatever tool_permissions says (update_*, send_message, …)
+	Hidden      bool          // not offered; a call is answered with why it cannot be made here
 }
 
 // Tool does one thing for a model. Call may be called from many goroutines.

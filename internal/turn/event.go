@@ -76,5 +76,6 @@ type Result struct {
 	Entries  []fika.Entry // committed with the outcome
 	Notified []fika.AgentName
 	Limited  string
-	Unsaved  bool // the answer exists but could not be committed
+	Children []store.Child // who is waited for, when suspended for that; to be rung
+	Unsaved  bool          // the answer exists but could not be committed
 }

@@ -63,6 +63,14 @@ func (f *faulty) CommitTool(ctx context.Context, x store.Fence, n int, c store.T
 	return through(f, "tool", func() (fika.Entry, error) { return f.Store.CommitTool(ctx, x, n, c) })
 }
 
+func (f *faulty) Delegate(ctx context.Context, x store.Fence, d []store.Delegation) (store.Delegated, error) {
+	return through(f, "delegate", func() (store.Delegated, error) { return f.Store.Delegate(ctx, x, d) })
+}
+
+func (f *faulty) Await(ctx context.Context, x store.Fence) (store.Awaited, error) {
+	return through(f, "await", func() (store.Awaited, error) { return f.Store.Await(ctx, x) })
+}
+
 func (f *faulty) Finish(ctx context.Context, x store.Fence, e store.Finish) (store.Finished, error) {
 	return through(f, "finish", func() (store.Finished, error) { return f.Store.Finish(ctx, x, e) })
 }

@@ -36,6 +36,14 @@ func (w *work) runTools(ctx context.Context) (*Result, error) {
 	}
 	worked := false
 	for len(w.queue) > 0 {
+		if w.delegates(w.queue[0]) {
+			ok, res, err := w.delegated(ctx)
+			if err != nil || res != nil {
+				return res, err
+			}
+			worked = worked || ok
+			continue
+		}
 		batch := w.nextBatch()
 		for _, j := range batch {
 			if res, err := w.start(ctx, j); err != nil || res != nil {
@@ -44,11 +52,11 @@ func (w *work) runTools(ctx context.Context) (*Result, error) {
 		}
 		w.callAll(ctx, batch)
 		for _, j := range batch {
-			if err := w.record(ctx, j); err != nil {
+			ok, err := w.settle(ctx, j)
+			if err != nil {
 				return nil, err
 			}
-			worked = worked || !j.result.IsError
-			w.queue = w.queue[1:]
+			worked = worked || ok
 		}
 		if ctx.Err() != nil {
 			return w.interrupted(ctx)

@@ -76,8 +76,8 @@ func agentIn(system string) string {
 	}
 }
 
-// speaker splits "[name] text" and "[message from name; …]\ntext". Text without
-// such a mark is the user's own: its speaker is "".
+// speaker splits "[name] text", "[message from name; …]\ntext" and "[task from
+// name]\ntext". Text without such a mark is the user's own: its speaker is "".
 func speaker(text string) (from, rest string) {
 	if !strings.HasPrefix(text, "[") {
 		return "", text
@@ -86,9 +86,11 @@ func speaker(text string) (from, rest string) {
 	if !ok || len(mark) > 200 || strings.Contains(mark, "\n") {
 		return "", text
 	}
-	if name, found := strings.CutPrefix(mark, "message from "); found {
-		name, _, _ = strings.Cut(name, ";")
-		return name, strings.TrimLeft(rest, " \n")
+	for _, kind := range []string{"message from ", "task from "} {
+		if name, found := strings.CutPrefix(mark, kind); found {
+			name, _, _ = strings.Cut(name, ";")
+			return name, strings.TrimLeft(rest, " \n")
+		}
 	}
 	if mark == "" || strings.ContainsAny(mark, " \t") {
 		return "", text
