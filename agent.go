@@ -40,6 +40,11 @@ func (d Desired) Stopped() bool {
 	return d == DesiredStopped || d == DesiredFinish || d == DesiredNow
 }
 
+// Held reports whether the agent's hour is used up at the given moment.
+func (a Agent) Held(now time.Time) bool {
+	return now.Before(a.HeldUntil) && a.HeldUntil.Sub(now) <= time.Hour // a clock may have been set back
+}
+
 // Agent is a named worker. It exists when it has a row; its prompt, settings
 // and files live in its context folder.
 type Agent struct {
@@ -58,5 +63,11 @@ type Agent struct {
 	StartedAt   time.Time // of the owning process
 	Processed   int64     // requests finished since StartedAt
 	ActiveAsk   ConversationID
-	CreatedAt   time.Time
+	// HeldUntil says that the agent has used up its hour: until then it begins
+	// nothing new, and what waits for it stays where it is. HeldReason names
+	// the limit, as in "20 turns an hour". It is stored when the agent first
+	// finds work that it may not begin; a time that has passed holds nothing.
+	HeldUntil  time.Time
+	HeldReason string
+	CreatedAt  time.Time
 }

@@ -34,8 +34,20 @@ type Conversation struct {
 	Status    ConversationStatus
 	Paused    bool
 	LastSeq   int64
+	Limits    ChainLimits // of this conversation alone
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// ChainLimits are limits of chains that a person has set for one conversation.
+// A nil field leaves a limit to those who take part, 0 takes it away.
+type ChainLimits struct {
+	Depth  *int64 `json:"depth,omitempty"`
+	Turns  *int64 `json:"turns,omitempty"`
+	Tokens *int64 `json:"tokens,omitempty"`
+	Cost   *int64 `json:"cost,omitempty"` // micro-dollars
+	Time   *int64 `json:"time,omitempty"` // milliseconds
+	Echo   *int64 `json:"echo,omitempty"` // messages without new content
 }
 
 // NotificationState is where a notification stands.

@@ -60,6 +60,7 @@ const (
 	WaitPause    WaitReason = "pause"
 	WaitApproval WaitReason = "approval"
 	WaitChild    WaitReason = "child"
+	WaitLimit    WaitReason = "limit" // the agent's hour is used up
 )
 
 // Payload is what the asker gave with a request, stored as JSON until the
@@ -157,5 +158,8 @@ type Chain struct {
 	Tokens    int64
 	Cost      int64 // micro-dollars
 	StartedAt time.Time
-	LimitHit  string // which limit ended it; empty: none
+	LimitHit  string // which limit ended it first; empty: none
+	// Conversation is where the chain began; empty for one begun by a fika
+	// that did not note it.
+	Conversation ConversationID
 }

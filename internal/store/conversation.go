@@ -141,8 +141,9 @@ type Brakes interface {
 	AllPaused(context.Context) (bool, error)
 	// StopChat drops pending notifications and asks running turns to cancel.
 	StopChat(context.Context, fika.ConversationID) (Dropped, error)
-	// ContinueChain makes the notifications that a limit dropped pending again
-	// under a new root at depth 0. NotFound if no limit stopped anything.
+	// ContinueChain makes the notifications that a limit dropped, here or
+	// elsewhere in a chain that began here, pending again under a new root at
+	// depth 0. NotFound if no limit stopped anything.
 	ContinueChain(context.Context, fika.ConversationID) ([]fika.AgentName, error)
 	// Cleanup removes expired messages and old empty chats.
 	Cleanup(context.Context, CleanupOptions) (CleanupResult, error)

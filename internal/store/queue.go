@@ -20,6 +20,8 @@ type NewRequest struct {
 	Depth        int
 	Deadline     time.Time // zero: none
 	Payload      fika.Payload
+	// Limits bounds what [Queue.Begin] begins. Accept does not look at them.
+	Limits Limits
 }
 
 // Accepted tells what [Queue.Accept] stored. Repeat: the id was known with the
@@ -28,15 +30,6 @@ type Accepted struct {
 	Request      fika.Request
 	Conversation fika.Conversation
 	Repeat       bool
-}
-
-// Limits bounds a chain. Zero fields do not limit.
-type Limits struct {
-	MaxDepth  int
-	MaxTurns  int
-	MaxTokens int64
-	MaxCost   int64 // micro-dollars
-	MaxAge    time.Duration
 }
 
 // Claimed is a request that now belongs to the claimer, with all it needs to
@@ -85,7 +78,7 @@ type Queue interface {
 	Accept(context.Context, NewRequest) (Accepted, error)
 	// Begin is Accept and Claim of that one request in a single transaction,
 	// for whoever holds the lease. Locked while the agent has a running or
-	// waiting request in the conversation.
+	// waiting request in the conversation, Limit when its hour is used up.
 	Begin(context.Context, Lease, NewRequest) (Claimed, error)
 	// Claim takes the next piece of work of the leased agent: asks and runs
 	// first, then chats, then tasks, oldest first; nothing in a paused
@@ -93,6 +86,13 @@ type Queue interface {
 	// request; nothing at all for an agent that a person wants stopped. A
 	// waiting request whose reason is over is taken again. Nil when there is
 	// nothing. Lost if the lease is gone.
+	//
+	// What begins is counted in its chain, once. A chain that has come to a
+	// limit begins no more: its notifications are dropped with the reason
+	// "limit", its requests fail, and one notice says so where it stopped and
+	// where the chain began. An agent whose hour is used up begins nothing but
+	// goes on with what it had begun: its work waits, one notice an hour says
+	// so in each conversation, and the agent's row says until when.
 	Claim(context.Context, Lease, Limits) (*Claimed, error)
 	// Recover takes over the running requests of earlier owners: queued ones
 	// are claimed again (attempts grow; the third start without progress makes
@@ -123,11 +123,13 @@ type Wishes interface {
 	// stands is returned.
 	Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error)
 	// Retry makes a new request (retry_of) of a terminal one that did not end
-	// done; it takes over dead notifications. Conflict for a done one.
+	// done; it takes over dead notifications. It belongs to the same chain,
+	// but to a new one if a limit has ended that. Conflict for a done one.
 	Retry(context.Context, fika.RequestID) (fika.Request, error)
 	// Expire cancels requests past their deadline and returns them.
 	Expire(context.Context) ([]fika.RequestID, error)
-	// WithWork lists agents that have something to claim.
+	// WithWork lists agents that have something to claim; not those whose hour
+	// is used up (fika.Agent.Held), unless they can go on with what they began.
 	WithWork(context.Context) ([]Work, error)
 	// Unannounced lists terminal queued requests whose response was not yet
 	// published, oldest first; MarkAnnounced notes that it was.

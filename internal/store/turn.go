@@ -64,8 +64,15 @@ type Finish struct {
 	// usage are committed with the outcome. Nil when there is none.
 	Final *ModelCommit
 	// Notify are the agents mentioned in the final text (chats only); not
-	// forwarded past Limits.MaxDepth.
+	// forwarded past Limits.MaxDepth, nor when Echo is set.
 	Notify []fika.AgentName
+	// Echo says that the final text only repeats what the one it mentions and
+	// this agent have been telling each other: the chain stops here.
+	Echo bool
+	// Limit is the limit of its chain that ends the turn before its answer, as
+	// [Budgets.Exceeded] named it. Its notice is posted, once, and what the turn
+	// was told of is dropped with the reason "limit".
+	Limit string
 	// To is whom the final entry addresses; empty: the conversation's usual.
 	To     string
 	Limits Limits
@@ -222,6 +229,7 @@ type Store interface {
 	Turns
 	Peers
 	Ledger
+	Budgets
 	Watch
 	Meta(context.Context) (Meta, error)
 	Close() error

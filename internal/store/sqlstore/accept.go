@@ -141,7 +141,7 @@ func (t *tx) seed(ctx context.Context, c fika.Conversation, a fika.Agent, histor
 
 // insertRequest stores an open request, and its chain if it is a root.
 func (t *tx) insertRequest(ctx context.Context, n store.NewRequest, c fika.ConversationID, hash string) (fika.Request, error) {
-	chain, depth, err := t.chainFor(ctx, n.Chain, n.Depth, n.ID, true)
+	chain, depth, err := t.chainFor(ctx, c, n.Chain, n.Depth, n.ID, true)
 	if err != nil {
 		return fika.Request{}, err
 	}

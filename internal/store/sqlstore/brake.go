@@ -117,6 +117,11 @@ func (s *Store) StopChat(ctx context.Context, c fika.ConversationID) (store.Drop
 	return out, err
 }
 
+// stoppedHere picks what a limit has stopped in a conversation (its two
+// arguments), or elsewhere in a chain that began there.
+const stoppedHere = `n.state = 'dropped' AND n.reason = 'limit'
+AND (n.conversation = ? OR n.chain IN (SELECT ch.root FROM chains ch WHERE ch.conversation = ? AND ch.limit_hit <> ''))`
+
 // ContinueChain makes what a limit dropped pending again.
 func (s *Store) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fika.AgentName, error) {
 	const op = "continue chain"
@@ -124,8 +129,7 @@ func (s *Store) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fik
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		var err error
 		ring, err = many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { err = sc.Scan(&n); return n, err },
-			`SELECT DISTINCT a.name FROM notifications n JOIN agents a ON a.id = n.agent
-WHERE n.conversation = ? AND n.state = 'dropped' AND n.reason = 'limit' ORDER BY a.name`, c)
+			`SELECT DISTINCT a.name FROM notifications n JOIN agents a ON a.id = n.agent WHERE `+stoppedHere+` ORDER BY a.name`, c, c)
 		if err != nil {
 			return err
 		}
@@ -133,11 +137,11 @@ WHERE n.conversation = ? AND n.state = 'dropped' AND n.reason = 'limit' ORDER BY
 			return fika.Errorf(fika.NotFound, op, "no limit has stopped anything here")
 		}
 		root := fika.RequestID(s.opt.NewID())
-		if _, _, err := t.chainFor(ctx, "", 0, root, true); err != nil {
+		if _, _, err := t.chainFor(ctx, c, "", 0, root, true); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `UPDATE notifications SET state = 'pending', reason = '', request = '', chain = ?, depth = 0
-WHERE conversation = ? AND state = 'dropped' AND reason = 'limit'`, root, c)
+WHERE id IN (SELECT n.id FROM notifications n WHERE `+stoppedHere+`)`, root, c, c)
 		return err
 	})
 	return ring, err

@@ -2,9 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 
 	"fika"
 	"fika/internal/store"
@@ -17,10 +14,10 @@ const (
 	reasonExpired = "expired"
 )
 
-// chainFor decides which chain something new belongs to: the named one with
-// the given depth if fika knows it, else a new one rooted at root with depth
-// 0. A row for a new chain is made when one is needed.
-func (t *tx) chainFor(ctx context.Context, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
+// chainFor decides which chain something new in conversation c belongs to:
+// the named one with the given depth if fika knows it, else a new one rooted
+// at root with depth 0. A row for a new chain is made when one is needed.
+func (t *tx) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		_, known, err := one(ctx, t, scanText, `SELECT root FROM chains WHERE root = ?`, chain)
 		if err != nil || known {
@@ -30,19 +27,19 @@ func (t *tx) chainFor(ctx context.Context, chain fika.RequestID, depth int, root
 	if !needed {
 		return root, 0, nil
 	}
-	_, err := t.exec(ctx, `INSERT INTO chains (root, started_at) VALUES (?, ?) ON CONFLICT DO NOTHING`, root, t.now)
+	_, err := t.exec(ctx, `INSERT INTO chains (root, conversation, started_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, root, c, t.now)
 	return root, 0, err
 }
 
 func scanChain(s scanner) (fika.Chain, error) {
 	var c fika.Chain
 	var started int64
-	err := s.Scan(&c.Root, &c.Turns, &c.Tokens, &c.Cost, &started, &c.LimitHit)
+	err := s.Scan(&c.Root, &c.Turns, &c.Tokens, &c.Cost, &started, &c.LimitHit, &c.Conversation)
 	c.StartedAt = at(started)
 	return c, err
 }
 
-const selectChain = `SELECT root, turns, tokens, cost, started_at, limit_hit FROM chains WHERE root = ?`
+const selectChain = `SELECT root, turns, tokens, cost, started_at, limit_hit, conversation FROM chains WHERE root = ?`
 
 // Chain reads the counters of a chain.
 func (s *Store) Chain(ctx context.Context, root fika.RequestID) (fika.Chain, error) {
@@ -53,74 +50,107 @@ func (s *Store) Chain(ctx context.Context, root fika.RequestID) (fika.Chain, err
 	return c, s.explain("read chain", err)
 }
 
-// enterChain counts one more turn, or names the limit that forbids it.
-func (t *tx) enterChain(ctx context.Context, root fika.RequestID, l store.Limits) (limit string, err error) {
-	c, ok, err := one(ctx, t, scanChain, selectChain+lockRow, root)
+const (
+	currentChains = `SELECT n.chain FROM notifications n WHERE n.conversation = ? AND n.state = 'pending'
+UNION SELECT r.chain FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY 1 DESC`
+	lastChain = `SELECT r.chain FROM requests r WHERE r.conversation = ? ORDER BY r.n DESC LIMIT 1`
+)
+
+// Chains gives the chains that go on in a conversation, or the one that did
+// last.
+func (s *Store) Chains(ctx context.Context, c fika.ConversationID) ([]store.ChainInfo, error) {
+	const op = "read chains"
+	roots, err := many(ctx, s.r, scanText, currentChains, c, c)
+	current := len(roots) > 0
+	if err == nil && !current {
+		roots, err = many(ctx, s.r, scanText, lastChain, c)
+	}
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	var out []store.ChainInfo
+	for _, root := range roots {
+		i := store.ChainInfo{Current: current}
+		var known bool
+		if i.Chain, known, err = one(ctx, s.r, scanChain, selectChain, root); err != nil {
+			return nil, s.explain(op, err)
+		}
+		if !known {
+			continue
+		}
+		depth, _, err := one(ctx, s.r, scanInt, `SELECT depth FROM entries WHERE conversation = ? AND chain = ? AND type = 'message' ORDER BY seq DESC LIMIT 1`, c, root)
+		if err != nil {
+			return nil, s.explain(op, err)
+		}
+		stopped, _, err := one(ctx, s.r, scanInt, `SELECT count(*) FROM notifications
+WHERE conversation = ? AND state = 'dropped' AND reason = 'limit' AND chain = ?`, c, root)
+		if err != nil {
+			return nil, s.explain(op, err)
+		}
+		i.Depth, i.Stopped = int(depth), int(stopped)
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// enterChain counts one more turn of chain in conversation c, and in the hour
+// of its agent, or names the limit that forbids it. No limit forbids the root.
+func (k *claim) enterChain(ctx context.Context, c fika.Conversation, chain fika.RequestID, depth int, root bool) (limit string, err error) {
+	ch, ok, err := one(ctx, k.tx, scanChain, selectChain+lockRow, chain)
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		_, err = t.exec(ctx, `INSERT INTO chains (root, turns, started_at) VALUES (?, 1, ?)`, root, t.now)
+		_, err = k.exec(ctx, `INSERT INTO chains (root, conversation, turns, started_at) VALUES (?, ?, 1, ?)`, chain, c.ID, k.now)
+	} else {
+		if limit := forbidden(ch, depth, k.limits.Of(c.Limits), k.now); limit != "" && !root {
+			return limit, nil
+		}
+		// Its time begins with its first turn: what waited for an agent that
+		// was away has not been at work.
+		_, err = k.exec(ctx, `UPDATE chains SET turns = turns + 1, started_at = CASE WHEN turns = 0 THEN ? ELSE started_at END WHERE root = ?`, k.now, chain)
+	}
+	if err != nil {
 		return "", err
 	}
-	if limit := limitReached(c, l, t.now); limit != "" {
-		return limit, nil
-	}
-	_, err = t.exec(ctx, `UPDATE chains SET turns = turns + 1 WHERE root = ?`, root)
-	return "", err
+	return "", k.countHour(ctx)
 }
 
-// limitReached names the bound that a chain has come to; "" for none.
-func limitReached(c fika.Chain, l store.Limits, now int64) string {
+// forbidden names the limit at which a chain begins no further turn; "" for
+// none.
+func forbidden(c fika.Chain, depth int, l store.Limits, now int64) string {
 	switch {
+	case l.MaxDepth > 0 && depth >= l.MaxDepth: // the answer would be deeper still
+		return limitDepth
 	case l.MaxTurns > 0 && c.Turns >= l.MaxTurns:
-		return "turns"
+		return limitTurns
+	}
+	return spent(c, l, now)
+}
+
+// spent names the bound that ends a chain even between two steps of a turn.
+func spent(c fika.Chain, l store.Limits, now int64) string {
+	switch {
 	case l.MaxTokens > 0 && c.Tokens >= l.MaxTokens:
-		return "tokens"
+		return limitTokens
 	case l.MaxCost > 0 && c.Cost >= l.MaxCost:
-		return "cost"
-	case l.MaxAge > 0 && now-ms(c.StartedAt) >= l.MaxAge.Milliseconds():
-		return "age"
+		return limitCost
+	case l.MaxAge > 0 && c.Turns > 0 && now-ms(c.StartedAt) >= l.MaxAge.Milliseconds():
+		return limitAge
 	}
 	return ""
 }
 
-// noteLimit posts the notice of a limit, once per chain and limit; nil when it
-// was posted before.
-func (t *tx) noteLimit(ctx context.Context, c fika.Conversation, root fika.RequestID, limit string, l store.Limits) (*fika.Entry, error) {
-	if _, err := t.exec(ctx, `UPDATE chains SET limit_hit = ? WHERE root = ? AND limit_hit = ''`, limit, root); err != nil {
-		return nil, err
+// forwarding names the limit at which a final text is stored and forwards
+// nothing; "" for none.
+func forwarding(e fika.Entry, fin store.Finish, l store.Limits) string {
+	switch {
+	case l.MaxDepth > 0 && e.Depth >= l.MaxDepth:
+		return limitDepth
+	case fin.Echo:
+		return limitEcho
 	}
-	sum := sha256.Sum256([]byte(string(root) + "\x00" + limit))
-	id := fika.EntryID("limit-" + hex.EncodeToString(sum[:16]))
-	_, known, err := one(ctx, t, scanText, `SELECT id FROM entries WHERE conversation = ? AND id = ?`, c.ID, id)
-	if err != nil || known {
-		return nil, err
-	}
-	e := t.notice(c, limitText(c, limit, l), "limit")
-	e.ID, e.Chain = id, root
-	return &e, t.append(ctx, &e)
-}
-
-func limitText(c fika.Conversation, limit string, l store.Limits) string {
-	var what string
-	switch limit {
-	case "turns":
-		what = fmt.Sprintf("%d turns", l.MaxTurns)
-	case "tokens":
-		what = fmt.Sprintf("%d tokens", l.MaxTokens)
-	case "cost":
-		what = fmt.Sprintf("$%.2f", float64(l.MaxCost)/1e6)
-	case "age":
-		what = l.MaxAge.String()
-	case "depth":
-		what = fmt.Sprintf("%d answers in a row", l.MaxDepth)
-	}
-	text := "this chain of messages has come to its limit of " + what + " and stops here"
-	if c.Kind == fika.Chat {
-		text += fmt.Sprintf("; fika chat continue %s goes on", c.Name)
-	}
-	return text
+	return ""
 }
 
 // notice is something fika itself says in a conversation; not yet stored.

@@ -47,7 +47,7 @@ func (s *Store) Claim(ctx context.Context, l store.Lease, limits store.Limits) (
 			return err
 		}
 		k := claim{tx: t, agent: a, limits: limits}
-		out, err = k.next(ctx)
+		out, err = k.withinHour(ctx)
 		t.discard = out == nil && !k.wrote
 		return err
 	})
@@ -131,11 +131,11 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*store.Claimed, er
 		out.Waited = fika.WaitReason(r.Reason)
 	}
 	if r.UptoSeq == 0 {
-		limit, err := k.enterChain(ctx, r.Chain, k.limits)
+		limit, err := k.enterChain(ctx, c, r.Chain, r.Depth, r.Chain == r.ID)
 		if err != nil {
 			return nil, err
 		}
-		if limit != "" && r.Chain != r.ID {
+		if limit != "" {
 			return nil, k.refuse(ctx, r, c, limit)
 		}
 		if err := k.begin(ctx, &r, out); err != nil {
@@ -211,25 +211,6 @@ started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, r.Attempts,
 	return err
 }
 
-// refuse ends a request that its chain's limit does not allow.
-func (k *claim) refuse(ctx context.Context, r fika.Request, c fika.Conversation, limit string) error {
-	e, err := k.noteLimit(ctx, c, r.Chain, limit, k.limits)
-	if err != nil {
-		return err
-	}
-	if e != nil {
-		k.noticed = append(k.noticed, *e)
-	}
-	tr, err := k.turnOf(ctx, r.ID)
-	if err != nil {
-		return err
-	}
-	_, err = k.end(ctx, tr, ending{state: fika.RequestFailed, reason: reasonLimit, outcome: fika.Outcome{
-		Error: limitText(c, limit, k.limits), ErrorKind: fika.Limit,
-	}})
-	return err
-}
-
 // batch makes one notify request of all that waits for the agent in the
 // conversation with the oldest pending notification.
 func (k *claim) batch(ctx context.Context) (_ *store.Claimed, found bool, err error) {
@@ -241,13 +222,14 @@ func (k *claim) batch(ctx context.Context) (_ *store.Claimed, found bool, err er
 	if err != nil {
 		return nil, false, err
 	}
-	newest, _, err := one(ctx, k.tx, scanNewest, `SELECT n.chain, e.sender FROM notifications n
+	newest, _, err := one(ctx, k.tx, scanNewest, `SELECT n.chain, e.sender, (SELECT max(m.depth) FROM notifications m
+WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain) FROM notifications n
 LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
 WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY n.seq DESC LIMIT 1`, k.agent.ID, c.ID)
 	if err != nil {
 		return nil, false, err
 	}
-	limit, err := k.enterChain(ctx, newest.chain, k.limits)
+	limit, err := k.enterChain(ctx, c, newest.chain, newest.depth, false)
 	if err != nil {
 		return nil, false, err
 	}
@@ -273,12 +255,13 @@ WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY n.seq 
 type newest struct {
 	chain  fika.RequestID
 	sender string
+	depth  int // the largest of its chain
 }
 
 func scanNewest(s scanner) (newest, error) {
 	var n newest
 	var sender *string
-	err := s.Scan(&n.chain, &sender)
+	err := s.Scan(&n.chain, &sender, &n.depth)
 	if sender != nil {
 		n.sender = *sender
 	}
@@ -287,36 +270,17 @@ func scanNewest(s scanner) (newest, error) {
 
 // notifyRequest stores the running request for a batch.
 func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest) (fika.Request, error) {
-	depth, _, err := one(ctx, k.tx, scanInt, `SELECT COALESCE(max(depth), 0) FROM notifications
-WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.agent.ID, c.ID, n.chain)
-	if err != nil {
-		return fika.Request{}, err
-	}
 	now := at(k.now)
 	r := fika.Request{
 		ID: fika.RequestID(k.s.opt.NewID()), Kind: fika.NotifyRequest, Origin: fika.Queued, Agent: k.agent.ID, Conversation: c.ID,
-		Chain: n.chain, Depth: int(depth), UptoSeq: c.LastSeq, State: fika.Running, Epoch: k.agent.Epoch,
+		Chain: n.chain, Depth: n.depth, UptoSeq: c.LastSeq, State: fika.Running, Epoch: k.agent.Epoch,
 		Attempts: 1, Touched: now, CreatedAt: now, StartedAt: now,
 	}
-	_, err = k.exec(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
+	_, err := k.exec(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
 owner_epoch, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Chain, r.Depth, n.sender, r.UptoSeq, r.State,
 		r.Epoch, r.Attempts, k.now, k.now, k.now)
 	return r, err
-}
-
-// dropForLimit puts away the notifications that a chain's limit forbids.
-func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fika.RequestID, limit string) error {
-	e, err := k.noteLimit(ctx, c, chain, limit, k.limits)
-	if err != nil {
-		return err
-	}
-	if e != nil {
-		k.noticed = append(k.noticed, *e)
-	}
-	_, err = k.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit'
-WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.agent.ID, c.ID, chain)
-	return err
 }
 
 // Begin is Accept and Claim of one request in a single transaction.
@@ -337,7 +301,10 @@ func (s *Store) Begin(ctx context.Context, l store.Lease, n store.NewRequest) (s
 			return err
 		}
 		t.discard = false
-		k := claim{tx: t, agent: a}
+		k := claim{tx: t, agent: a, limits: n.Limits}
+		if err := k.room(ctx, op); err != nil {
+			return err
+		}
 		c, err := k.take(ctx, acc.Request.ID)
 		if err == nil {
 			out = *c

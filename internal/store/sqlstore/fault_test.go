@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/pressly/goose/v3"
 
 	"fika"
 	"fika/internal/store"
@@ -346,6 +348,53 @@ func TestBackupBeforeMigration(t *testing.T) {
 	if err != nil || c.Name != "room" {
 		t.Fatal(c, err)
 	}
+}
+
+// TestMigrateKeepsWhatIsThere opens a database of the first schema.
+func TestMigrateKeepsWhatIsThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fika.db")
+	first, err := migrations.ReadFile("migrations/00001_init.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", dsn(path, "foreign_keys(1)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, fstest.MapFS{"00001_init.sql": {Data: first}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{
+		`INSERT INTO conversations (id, name, kind, created_at, updated_at) VALUES ('c1', 'room', 'chat', 1, 1)`,
+		`INSERT INTO agents (id, name, created_at) VALUES ('a1', 'coder', 1)`,
+		`INSERT INTO chains (root, turns, tokens, started_at) VALUES ('r1', 3, 70, 1)`,
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := openAt(t, Options{Path: path})
+	room, err := s.Conversation(t.Context(), "room")
+	if err != nil || room.Limits != (fika.ChainLimits{}) {
+		t.Error(room, err)
+	}
+	if c, err := s.Chain(t.Context(), "r1"); err != nil || c.Turns != 3 || c.Tokens != 70 || c.Conversation != "" {
+		t.Error(c, err)
+	}
+	if a, err := s.Agent(t.Context(), "coder"); err != nil || !a.HeldUntil.IsZero() {
+		t.Error(a, err)
+	}
+	if kept, err := filepath.Glob(path + ".schema1-*.backup"); err != nil || len(kept) != 1 {
+		t.Error(kept, err)
+	}
+	sound(t, path)
 }
 
 func TestAtLeast(t *testing.T) {

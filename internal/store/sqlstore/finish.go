@@ -30,6 +30,11 @@ func (s *Store) Finish(ctx context.Context, f store.Fence, fin store.Finish) (st
 				return err
 			}
 		}
+		said, err := t.halted(ctx, r, fin)
+		if err != nil {
+			return err
+		}
+		out.Entries = append(out.Entries, said...)
 		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome}
 		if e.outcome.ErrorKind == "" {
 			e.outcome.ErrorKind = fin.ErrorKind
@@ -95,10 +100,8 @@ WHERE n.request = ? AND n.request <> '' ORDER BY n.seq DESC LIMIT 1`, r.id)
 // forward notifies the agents a final text mentions, unless the chain has
 // become too deep.
 func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin store.Finish, out *store.Finished) error {
-	limit := ""
-	if fin.Limits.MaxDepth > 0 && e.Depth > fin.Limits.MaxDepth {
-		limit = "depth"
-	}
+	l := fin.Limits.Of(r.conv.Limits)
+	limit := forwarding(e, fin, l)
 	told, err := t.notify(ctx, r.conv, e, fin.Notify, r.agentName, limit)
 	if err != nil || limit == "" {
 		out.Notified = told
@@ -108,10 +111,12 @@ func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin store.Finish
 		return nil
 	}
 	out.Limited = limit
-	note, err := t.noteLimit(ctx, r.conv, r.chain, limit, fin.Limits)
-	if note != nil {
-		out.Entries = append(out.Entries, *note)
+	h := haltOf(r.conv, r.chain, limit, l, "")
+	if limit == limitEcho {
+		h = echoing(r, fin.Notify, l)
 	}
+	said, err := t.halt(ctx, h)
+	out.Entries = append(out.Entries, said...)
 	return err
 }
 

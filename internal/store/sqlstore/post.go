@@ -81,7 +81,7 @@ func (t *tx) post(ctx context.Context, c fika.Conversation, p store.Post, when t
 	} else {
 		p.ID = fika.EntryID(t.s.opt.NewID())
 	}
-	chain, depth, err := t.chainFor(ctx, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
+	chain, depth, err := t.chainFor(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
 	if err != nil {
 		return out, err
 	}

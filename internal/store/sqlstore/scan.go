@@ -27,21 +27,21 @@ func scanText(s scanner) (v string, err error) { err = s.Scan(&v); return v, err
 func scanInt(s scanner) (v int64, err error)   { err = s.Scan(&v); return v, err }
 
 const agentColumns = `a.id, a.name, a.home_id, a.display_name, a.description, a.desired, a.state, a.state_reason,
-a.owner, a.epoch, a.lease_until, a.seen_at, a.started_at, a.processed, a.active_ask, a.created_at`
+a.owner, a.epoch, a.lease_until, a.seen_at, a.started_at, a.processed, a.active_ask, a.created_at, a.held_until, a.held_reason`
 
 func scanAgent(s scanner) (fika.Agent, error) {
 	var a fika.Agent
-	var lease, seen, started, created int64
+	var lease, seen, started, created, held int64
 	err := s.Scan(&a.ID, &a.Name, &a.HomeID, &a.DisplayName, &a.Description, &a.Desired, &a.State, &a.StateReason,
-		&a.Owner, &a.Epoch, &lease, &seen, &started, &a.Processed, &a.ActiveAsk, &created)
-	a.LeaseUntil, a.SeenAt, a.StartedAt, a.CreatedAt = at(lease), at(seen), at(started), at(created)
+		&a.Owner, &a.Epoch, &lease, &seen, &started, &a.Processed, &a.ActiveAsk, &created, &held, &a.HeldReason)
+	a.LeaseUntil, a.SeenAt, a.StartedAt, a.CreatedAt, a.HeldUntil = at(lease), at(seen), at(started), at(created), at(held)
 	return a, err
 }
 
-const conversationColumns = `c.id, c.name, c.kind, c.agent, c.status, c.paused, c.last_seq, c.created_at, c.updated_at`
+const conversationColumns = `c.id, c.name, c.kind, c.agent, c.status, c.paused, c.last_seq, c.limits, c.created_at, c.updated_at`
 
 func conversationFields(c *fika.Conversation, created, updated *int64) []any {
-	return []any{&c.ID, &c.Name, &c.Kind, &c.Agent, &c.Status, &c.Paused, &c.LastSeq, created, updated}
+	return []any{&c.ID, &c.Name, &c.Kind, &c.Agent, &c.Status, &c.Paused, &c.LastSeq, chainLimits{&c.Limits}, created, updated}
 }
 
 func scanConversation(s scanner) (fika.Conversation, error) {

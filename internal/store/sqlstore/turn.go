@@ -31,14 +31,14 @@ type turn struct {
 }
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
-r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits
 FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
 
 func scanTurn(s scanner) (turn, error) {
 	var r turn
 	c := &r.conv
 	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
-		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, &c.Paused, &c.LastSeq)
+		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, &c.Paused, &c.LastSeq, chainLimits{&c.Limits})
 	return r, err
 }
 

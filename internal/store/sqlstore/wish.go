@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"fika"
 	"fika/internal/store"
@@ -64,6 +65,11 @@ func (t *tx) retry(ctx context.Context, op string, old fika.Request) (fika.Reque
 		RetryOf: old.ID, Chain: old.Chain, Depth: old.Depth, Payload: p,
 	}
 	n.Payload.Deadline = 0
+	if ch, _, err := one(ctx, t, scanChain, selectChain, old.Chain); err != nil {
+		return fika.Request{}, err
+	} else if ch.LimitHit != "" { // asked for on purpose: it begins anew
+		n.Chain, n.Depth = "", 0
+	}
 	hash, err := bodyHash(n)
 	if err != nil {
 		return fika.Request{}, err
@@ -118,10 +124,10 @@ func (s *Store) Expire(ctx context.Context) ([]fika.RequestID, error) {
 const (
 	workRequests = `SELECT a.id, a.name, count(*), min(r.created_at) FROM requests r
 JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE ` + claimable + ` AND r.origin = 'queued' GROUP BY a.id, a.name`
+WHERE ` + claimable + ` AND r.origin = 'queued' AND (r.upto_seq > 0 OR a.held_until NOT BETWEEN ? AND ?) GROUP BY a.id, a.name`
 	workBatches = `SELECT a.id, a.name, count(DISTINCT r.conversation), min(r.created_at) FROM notifications r
 JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` GROUP BY a.id, a.name`
+WHERE r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
 )
 
 // WithWork lists agents that have something to claim, by name of id.
@@ -147,11 +153,13 @@ func (s *Store) withWork(ctx context.Context, q querier, only fika.ConversationI
 		w.Oldest = at(oldest)
 		return w, err
 	}
-	all, err := many(ctx, q, scan, requests, append(args, s.nowMS())...)
+	now := s.nowMS()
+	held := []any{now + 1, now + hour} // later than that: the clock was set back
+	all, err := many(ctx, q, scan, requests, slices.Concat(args, []any{now}, held)...)
 	if err != nil {
 		return nil, err
 	}
-	more, err := many(ctx, q, scan, batches, args...)
+	more, err := many(ctx, q, scan, batches, slices.Concat(args, held)...)
 	if err != nil {
 		return nil, err
 	}

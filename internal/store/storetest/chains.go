@@ -72,7 +72,7 @@ var chainTests = map[string]func(*world){
 	"tokens are limited": limited(store.Limits{MaxTokens: 350}, 4),
 	"money is limited":   limited(store.Limits{MaxCost: 2500}, 3),
 	"time is limited":    limited(store.Limits{MaxAge: 4 * time.Second}, 4),
-	"depth is limited":   limited(store.Limits{MaxDepth: 2}, 3),
+	"depth is limited":   limited(store.Limits{MaxDepth: 2}, 2),
 	"counters": func(w *world) {
 		w.limits = store.Limits{MaxTurns: 3}
 		room := w.chat("room")

@@ -41,7 +41,7 @@ func testProperties(t *testing.T, open Open) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"post": m.post, "accept": m.accept, "claim": m.claim, "model": m.model, "tool": m.tool,
 			"finish": m.finish, "suspend": m.suspend, "hand back": m.handBack, "crash": m.crash,
-			"cancel": m.cancel, "retry": m.retry, "pause": m.pause, "stop": m.stop, "pass time": m.passTime,
+			"cancel": m.cancel, "retry": m.retry, "pause": m.pause, "stop": m.stop, "continue": m.goOn, "set limits": m.setLimits, "pass time": m.passTime,
 			"": m.check,
 		})
 		m.drain(rt)
@@ -156,6 +156,7 @@ func (m *model) finish(t *rapid.T) {
 		f.Final = &store.ModelCommit{Round: 1000, Text: "ok"}
 		if rapid.Bool().Draw(t, "mentions") {
 			f.Notify = m.names
+			f.Echo = rapid.IntRange(0, 4).Draw(t, "echo") == 0
 		}
 	}
 	_, err := m.Finish(m.ctx, c.Fence, f)
@@ -227,6 +228,18 @@ func (m *model) pause(t *rapid.T) {
 func (m *model) stop(t *rapid.T) {
 	_, err := m.StopChat(m.ctx, rapid.SampledFrom(m.rooms).Draw(t, "room").ID)
 	m.do(t, err)
+}
+
+func (m *model) goOn(t *rapid.T) {
+	_, err := m.ContinueChain(m.ctx, rapid.SampledFrom(m.rooms).Draw(t, "room").ID)
+	if !fika.IsKind(err, fika.NotFound) {
+		m.do(t, err)
+	}
+}
+
+func (m *model) setLimits(t *rapid.T) {
+	turns := rapid.Int64Range(0, 5).Draw(t, "turns")
+	m.do(t, m.SetLimits(m.ctx, rapid.SampledFrom(m.rooms).Draw(t, "room").ID, fika.ChainLimits{Turns: &turns}))
 }
 
 func (m *model) passTime(t *rapid.T) {
