@@ -180,7 +180,7 @@ func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
 	case p.Rests != "":
 		i.Place, i.Why, i.Text, i.Until = PlaceHeld, "limit", p.Rests, p.Until
 	case p.Alive:
-		i.Place, i.Why, i.Text = PlaceWaiting, "next", "is taken next"
+		i.Place, i.Why, i.Text = PlaceWaiting, "next", fmt.Sprintf("@%s comes to it next", a.Name)
 		if other := q.elsewhere(id, c.ID); other != "" {
 			i.Why, i.Text = "busy", fmt.Sprintf("@%s works in %s first", a.Name, other)
 		}

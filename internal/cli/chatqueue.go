@@ -29,7 +29,9 @@ without a hub.
             by itself, has a turn here already, or rests until its hour is over
   dead      the turn failed; fika chat retry tries again
   dropped   nobody will work it: a limit, fika chat stop, or its time to live.
-            Remembered for a day; what a limit dropped, until fika chat continue`,
+            Remembered for a day; what a limit dropped, until fika chat continue
+
+fika chat why says the same of one message and one agent.`,
 		Example: "  fika chat queue design\n  fika chat queue --json | jq -r 'select(.state==\"dead\").chat'",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: e.completeChats,
 		RunE: func(cmd *cobra.Command, args []string) error { return e.queue(cmd.Context(), args, asJSON) },

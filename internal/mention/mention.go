@@ -14,6 +14,24 @@ import (
 type Known struct {
 	Agents []fika.AgentName
 	Human  string // the person's username, in any case; "user" always means the person
+	// People are others who take part, in any case.
+	People []string
+}
+
+// names is who is meant by which name. An agent's name is nobody else's.
+func (k Known) names() map[string]who {
+	names := make(map[string]who, len(k.Agents)+len(k.People)+3)
+	for _, p := range k.People {
+		names[strings.ToLower(p)] = human
+	}
+	if k.Human != "" {
+		names[strings.ToLower(k.Human)] = human
+	}
+	for _, a := range k.Agents {
+		names[string(a)] = agent
+	}
+	names["user"], names["all"] = human, everybody
+	return names
 }
 
 // Unknown is a name that was mentioned and that nobody has, in lower case,
@@ -81,15 +99,7 @@ func (p *Parser) Parse(text string, known Known) Result {
 
 // resolve turns what stands behind each @ into names.
 func resolve(runs []string, known Known) Result {
-	names := make(map[string]who, len(known.Agents)+3)
-	for _, a := range known.Agents {
-		names[string(a)] = agent
-	}
-	if known.Human != "" {
-		names[strings.ToLower(known.Human)] = human
-	}
-	names["user"], names["all"] = human, everybody
-
+	names := known.names()
 	var r Result
 	seen := make(map[string]bool, len(runs))
 	for _, run := range runs {

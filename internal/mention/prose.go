@@ -28,6 +28,14 @@ type collector struct {
 	inner parser.Parser
 	out   []byte
 	tags  []tag
+	// hidden, if not nil, is told what is left out, and as what.
+	hidden func(Hiding, []byte)
+}
+
+func (c *collector) hide(why Hiding, text []byte) {
+	if c.hidden != nil {
+		c.hidden(why, text)
+	}
 }
 
 // tag is an HTML tag met at a place of the prose.
@@ -55,12 +63,17 @@ func (c *collector) collect(p parser.Parser, src []byte) {
 		}
 		switch n := n.(type) {
 		case *ast.CodeSpan, *ast.CodeBlock, *ast.FencedCodeBlock, *ast.Link, *ast.Image, *ast.AutoLink:
+			if c.hidden != nil {
+				c.leftOut(n, src)
+			}
 			return ast.WalkSkipChildren, nil
 		case *ast.HTMLBlock:
 			// Text between tags is prose still: models wrap answers in tags.
 			if quotes == 0 && (n.HTMLBlockType == ast.HTMLBlockType6 || n.HTMLBlockType == ast.HTMLBlockType7) && p != c.inner {
 				c.collect(c.inner, n.Lines().Value(src))
 				stop = -1
+			} else {
+				c.hide(InHTML, n.Lines().Value(src))
 			}
 			return ast.WalkSkipChildren, nil
 		case *ast.RawHTML:
@@ -71,6 +84,7 @@ func (c *collector) collect(p parser.Parser, src []byte) {
 		case *ast.Text:
 			seg := n.Segment
 			if quotes > 0 && quoted(src, seg.Start) {
+				c.hide(InQuote, seg.Value(src))
 				return ast.WalkContinue, nil
 			}
 			if seg.Start != stop {
@@ -110,8 +124,9 @@ func (c *collector) tag(raw []byte) {
 func (c *collector) hideTagged() {
 	type open struct{ start, depth, lastClose int }
 	opened := map[string]*open{}
-	hide := func(o *open) {
+	hide := func(name string, o *open) {
 		if o.lastClose > 0 {
+			c.hide(tagHides(name), c.out[o.start:o.lastClose])
 			clear(c.out[o.start:o.lastClose]) // gap is 0
 		}
 	}
@@ -126,12 +141,12 @@ func (c *collector) hideTagged() {
 			o.depth--
 			o.lastClose = t.at
 			if o.depth == 0 {
-				hide(o)
+				hide(t.name, o)
 				delete(opened, t.name)
 			}
 		}
 	}
-	for _, o := range opened {
-		hide(o)
+	for name, o := range opened {
+		hide(name, o)
 	}
 }

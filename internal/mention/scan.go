@@ -19,6 +19,17 @@ const maxRun = 64
 // may begin a mention.
 func candidates(prose []byte) []string {
 	var runs []string
+	scan(prose, func(run string, bound bool) {
+		if !bound {
+			runs = append(runs, run)
+		}
+	})
+	return runs
+}
+
+// scan passes on what stands behind each @, in order and in lower case, and
+// whether something before binds the @, so that it begins no mention.
+func scan(prose []byte, found func(run string, bound bool)) {
 	inURL := false
 	for i, b := range prose {
 		switch {
@@ -26,13 +37,12 @@ func candidates(prose []byte) []string {
 			inURL = false
 		case b == ':' && bytes.HasPrefix(prose[i:], []byte("://")):
 			inURL = true
-		case b == '@' && !inURL && !attached(prose[:i]):
+		case b == '@':
 			if run := nameRun(prose[i+1:]); run != "" {
-				runs = append(runs, run)
+				found(run, inURL || attached(prose[:i]))
 			}
 		}
 	}
-	return runs
 }
 
 // attached reports whether what ends in before binds the @ that follows: then

@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/chat"
+	"fika/internal/message"
+)
+
+// lookAgain is how often a wait for a chat looks at the store when nothing
+// rings.
+const lookAgain = 2 * time.Second
+
+// AwaitIdle waits until nothing runs and nothing waits in a chat, and returns
+// what came to nothing and can be taken up again, or was dropped meanwhile. stuck is told what the chat waits for when
+// only a person can let it go on, once for each such state. When ctx ends
+// first the error is ctx's, and what is left is returned. No hub is needed.
+func (s *Agents) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck func([]chat.Item)) ([]chat.Item, error) {
+	rung := make(chan struct{}, 1) // one look answers any number of bells
+	ring := func() {
+		select {
+		case rung <- struct{}{}:
+		default:
+		}
+	}
+	close, err := s.onChange(conv, ring)
+	if err != nil {
+		return nil, err
+	}
+	defer close()
+	poll := time.NewTicker(lookAgain)
+	defer poll.Stop()
+	var before map[string]bool
+	told := ""
+	for {
+		items, err := s.Queue(ctx, conv.ID)
+		if ctx.Err() != nil {
+			return items, ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			before = over(items)
+		}
+		idle, waits := chat.Idle(items)
+		if idle {
+			return since(items, before), nil
+		}
+		if what := fmt.Sprint(waits); len(waits) > 0 && what != told {
+			told = what
+			stuck(waits)
+		}
+		select {
+		case <-ctx.Done():
+			return items, ctx.Err()
+		case <-rung:
+		case <-poll.C:
+		}
+	}
+}
+
+// onChange calls ring when an entry is stored in a chat, and when a turn in it
+// has ended.
+func (s *Agents) onChange(conv fika.Conversation, ring func()) (func(), error) {
+	c := s.Client
+	entries, err := c.Bus.Subscribe(c.Subjects.Chat(conv.Name), func(bus.Msg) { ring() })
+	if err != nil {
+		return nil, err
+	}
+	ends, err := c.Bus.Subscribe(c.Subjects.Status("*"), func(m bus.Msg) {
+		var st message.Status
+		if json.Unmarshal(m.Data, &st) == nil && st.ConversationID == string(conv.Name) && (st.Status == "completed" || st.Status == "error") {
+			ring()
+		}
+	})
+	if err != nil {
+		_ = entries.Close()
+		return nil, err
+	}
+	return func() { _ = entries.Close(); _ = ends.Close() }, nil
+}
+
+// over names what had been dropped.
+func over(items []chat.Item) map[string]bool {
+	known := map[string]bool{}
+	for _, i := range items {
+		for _, seq := range i.Seqs {
+			if i.Place == chat.PlaceDropped {
+				known[overKey(i, seq)] = true
+			}
+		}
+	}
+	return known
+}
+
+func overKey(i chat.Item, seq int64) string { return fmt.Sprint(i.Agent, " ", i.Request, " ", seq) }
+
+// since keeps of the items what came to nothing: what a person may take up
+// again, and what was dropped otherwise and was not known before.
+func since(items []chat.Item, known map[string]bool) []chat.Item {
+	var out []chat.Item
+	for _, i := range items {
+		var fresh []int64
+		for _, seq := range i.Seqs {
+			if i.Place == chat.PlaceDead || i.Why == "limit" || !known[overKey(i, seq)] {
+				fresh = append(fresh, seq)
+			}
+		}
+		if len(fresh) > 0 && i.Over() {
+			i.Seqs = fresh
+			out = append(out, i)
+		}
+	}
+	return out
+}

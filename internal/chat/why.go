@@ -1,0 +1,415 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/mention"
+	"fika/internal/store"
+)
+
+// Verdict is, in one word, what came of a message for an agent.
+type Verdict string
+
+// The verdicts.
+const (
+	Answered  Verdict = "answered"  // a turn has answered it
+	AtWork    Verdict = "running"   // a turn is at it
+	Waits     Verdict = "waiting"   // a turn will come to it, or goes on later
+	IsDropped Verdict = "dropped"   // it will not be worked
+	IsDead    Verdict = "dead"      // its turn failed; it can be tried again
+	NoMessage Verdict = "none"      // the entry is no message
+	Itself    Verdict = "self"      // the agent's own words
+	Midway    Verdict = "not_final" // said in the middle of a turn
+	Hidden    Verdict = "hidden"    // the name stands where it is no mention
+	Misspelt  Verdict = "unknown"   // a name like it, that nobody has
+	NotMeant  Verdict = "not_mentioned"
+	Unseen    Verdict = "unseen" // it names the agent, but did not when it was stored
+)
+
+// Why tells what an entry of a chat set going for one agent, and for what
+// reason.
+type Why struct {
+	Chat    fika.ConversationName
+	Seq     int64
+	Agent   fika.AgentName
+	Verdict Verdict
+	Lines   []string       // the same for people, a sentence or two each
+	Request fika.RequestID // that covers it; empty: none
+	Answer  int64          // seq of the answer; 0: none
+}
+
+func (w *Why) say(format string, args ...any) { w.Lines = append(w.Lines, fmt.Sprintf(format, args...)) }
+
+// WhyStore is what telling why needs of the store.
+type WhyStore interface {
+	store.Watch
+	EntryByID(context.Context, fika.ConversationID, fika.EntryID) (fika.Entry, error)
+	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
+	ListAgents(context.Context) ([]fika.Agent, error)
+	Participants(context.Context, fika.ConversationID) ([]string, error)
+	Chain(context.Context, fika.RequestID) (fika.Chain, error)
+}
+
+// Explain says why an entry, given by seq or id, did or did not start a turn
+// of an agent. queue tells what goes on in the chat now. NotFound if there is
+// no such entry.
+func Explain(ctx context.Context, s WhyStore, conv fika.Conversation, word string, a fika.Agent, queue func(context.Context) ([]Item, error)) (Why, error) {
+	x := explainer{WhyStore: s, conv: conv, agent: a, queue: queue, why: Why{Chat: conv.Name, Agent: a.Name}}
+	err := x.find(ctx, word)
+	if err != nil {
+		return x.why, err
+	}
+	notes, err := s.Notifications(ctx, store.NotificationFilter{Conversation: conv.ID, Seq: x.why.Seq, Agent: a.ID})
+	if err != nil {
+		return x.why, err
+	}
+	if x.entry == nil && len(notes) == 0 {
+		return x.why, fika.Errorf(fika.NotFound, "", "no entry %q in %q", word, conv.Name)
+	}
+	x.introduce()
+	if len(notes) > 0 {
+		return x.why, x.notified(ctx, notes[0])
+	}
+	return x.why, x.passedBy(ctx)
+}
+
+type explainer struct {
+	WhyStore
+	conv  fika.Conversation
+	agent fika.Agent
+	queue func(context.Context) ([]Item, error)
+	entry *fika.Entry // nil: gone
+	why   Why
+}
+
+// find reads the entry. One that has been cleaned away may still be known by
+// what it set going.
+func (x *explainer) find(ctx context.Context, word string) error {
+	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
+	var e fika.Entry
+	if err == nil {
+		x.why.Seq = seq
+		e, err = x.EntryBySeq(ctx, x.conv.ID, seq)
+		if fika.IsKind(err, fika.NotFound) {
+			return nil
+		}
+	} else {
+		e, err = x.EntryByID(ctx, x.conv.ID, fika.EntryID(word))
+		if fika.IsKind(err, fika.NotFound) {
+			return fika.Errorf(fika.NotFound, "", "no entry %q in %q", word, x.conv.Name)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	x.entry, x.why.Seq = &e, e.Seq
+	return nil
+}
+
+// introduce says what the entry is.
+func (x *explainer) introduce() {
+	if x.entry == nil {
+		x.why.say("#%d has expired and is gone.", x.why.Seq)
+		return
+	}
+	e := x.entry
+	what := "a message of " + e.From
+	switch {
+	case e.Type == fika.Notice:
+		what = "a notice"
+	case e.Type != fika.Message:
+		what = fmt.Sprintf("a %s of %s", strings.ReplaceAll(string(e.Type), "_", " "), e.From)
+	case e.Meta.Writer == fika.ByAgent:
+		what = fmt.Sprintf("a message of the agent @%s", writerOf(*e))
+	case e.Meta.Writer == fika.ByHuman:
+		what += " (a person)"
+	}
+	x.why.say("#%d is %s, %s.", e.Seq, what, stampOf(e.At))
+}
+
+func stampOf(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+func writerOf(e fika.Entry) string {
+	if e.Meta.WriterName != "" {
+		return e.Meta.WriterName
+	}
+	return e.From
+}
+
+// notified tells what came of a notification.
+func (x *explainer) notified(ctx context.Context, n store.NotificationInfo) error {
+	x.why.Request = n.Request
+	if x.entry != nil {
+		x.why.say("It mentions @%s.", x.agent.Name)
+	}
+	var r store.RequestInfo
+	var err error
+	if n.Request != "" {
+		if r, err = x.Request(ctx, n.Request); err != nil && !fika.IsKind(err, fika.NotFound) {
+			return err
+		}
+	}
+	switch n.State {
+	case fika.NotificationPending:
+		return x.pending(ctx)
+	case fika.NotificationClaimed:
+		return x.claimed(ctx, r)
+	case fika.NotificationDone:
+		x.done(r)
+		return x.together(ctx, r)
+	case fika.NotificationDead:
+		x.dead(r)
+		return x.together(ctx, r)
+	}
+	return x.dropped(ctx, n, r)
+}
+
+// inQueue finds what the queue says of the message.
+func (x *explainer) inQueue(ctx context.Context) (Item, bool, error) {
+	items, err := x.queue(ctx)
+	for _, i := range items {
+		if i.Agent == x.agent.Name && !i.Over() && slices.Contains(i.Seqs, x.why.Seq) {
+			return i, true, err
+		}
+	}
+	return Item{}, false, err
+}
+
+func (x *explainer) pending(ctx context.Context) error {
+	x.why.Verdict = Waits
+	i, found, err := x.inQueue(ctx)
+	if err != nil || !found {
+		x.why.say("@%s has just come to it.", x.agent.Name)
+		return err
+	}
+	x.why.say("It waits: %s.", i.Text)
+	if !i.Until.IsZero() {
+		x.why.say("It goes on at %s.", stampOf(i.Until))
+	}
+	return nil
+}
+
+func (x *explainer) claimed(ctx context.Context, r store.RequestInfo) error {
+	x.why.Verdict = AtWork
+	i, found, err := x.inQueue(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !found:
+		x.why.say("Request %s of @%s covers it, and has just ended.", r.ID, x.agent.Name)
+	case i.Place == PlaceRunning:
+		x.why.say("@%s is at it since %s (request %s): %s.", x.agent.Name, stampOf(i.Since), r.ID, i.Text)
+	default:
+		x.why.Verdict = Waits
+		x.why.say("Request %s of @%s covers it, which waits: %s.", r.ID, x.agent.Name, i.Text)
+	}
+	if r.RetryOf != "" {
+		x.why.say("It is tried again: request %s did not end well.", r.RetryOf)
+	}
+	return x.together(ctx, r)
+}
+
+func (x *explainer) done(r store.RequestInfo) {
+	x.why.Verdict, x.why.Answer = Answered, r.Outcome.Seq
+	took := stampOf(r.FinishedAt)
+	switch {
+	case r.Outcome.Seq > 0:
+		x.why.say("@%s answered it with #%d (request %s, done %s).", x.agent.Name, r.Outcome.Seq, r.ID, took)
+	case r.ID == "":
+		x.why.say("A turn of @%s has covered it.", x.agent.Name)
+	default:
+		x.why.say("Request %s of @%s covered it and ended without words (%s, %s).", r.ID, x.agent.Name, r.State, took)
+	}
+}
+
+func (x *explainer) dead(r store.RequestInfo) {
+	x.why.Verdict = IsDead
+	why := r.Outcome.Error
+	if why == "" {
+		why = r.Reason
+	}
+	x.why.say("The turn of @%s that covered it came to nothing (request %s, %s, %s): %s.", x.agent.Name, r.ID, r.State, stampOf(r.FinishedAt), strings.TrimRight(why, "."))
+	x.why.say("fika chat retry %s %s tries again.", x.conv.Name, x.agent.Name)
+}
+
+// together names the other messages of the same turn.
+func (x *explainer) together(ctx context.Context, r store.RequestInfo) error {
+	if r.ID == "" {
+		return nil
+	}
+	all, err := x.Notifications(ctx, store.NotificationFilter{Request: r.ID})
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, n := range all {
+		if n.Seq != x.why.Seq && n.Conversation == x.conv.ID {
+			others = append(others, fmt.Sprintf("#%d", n.Seq))
+		}
+	}
+	if len(others) > 0 {
+		x.why.say("What had come together, the turn took together: also %s.", strings.Join(others, ", "))
+	}
+	return nil
+}
+
+func (x *explainer) dropped(ctx context.Context, n store.NotificationInfo, r store.RequestInfo) error {
+	x.why.Verdict = IsDropped
+	x.why.say("It was dropped: %s.", DroppedFor(n.Reason, x.conv.Name))
+	if n.Reason == string(fika.Cancelled) && r.ID != "" {
+		x.why.say("That was request %s: %s.", r.ID, r.Reason)
+	}
+	if n.Reason != "limit" {
+		return nil
+	}
+	c, err := x.Chain(ctx, n.Chain)
+	if fika.IsKind(err, fika.NotFound) {
+		return nil
+	}
+	if err == nil {
+		limit := c.LimitHit
+		if limit == "" {
+			limit = "unknown"
+		}
+		x.why.say("The chain began %s and had %d turns, %d tokens; the limit was: %s. This message was %d answers deep.", stampOf(c.StartedAt), c.Turns, c.Tokens, limit, n.Depth)
+	}
+	return err
+}
+
+// passedBy tells why there is no notification.
+func (x *explainer) passedBy(ctx context.Context) error {
+	e, w := x.entry, &x.why
+	if e.Type != fika.Message {
+		w.Verdict = NoMessage
+		w.say("Only messages can start a turn.")
+		return nil
+	}
+	agents, err := x.ListAgents(ctx)
+	if err != nil {
+		return err
+	}
+	in, err := x.Participants(ctx, x.conv.ID)
+	if err != nil {
+		return err
+	}
+	places := mention.New().Places(e.Content, mention.Known{Agents: names(agents), Human: "user", People: people(in, agents)})
+	byAgent := e.Meta.Writer == fika.ByAgent
+	for _, p := range places {
+		if p.Agent == x.agent.Name && p.Hidden == "" {
+			x.mentioned(byAgent)
+			return nil
+		}
+	}
+	switch {
+	case x.hidden(places):
+	case x.misspelt(places, byAgent):
+	case x.all(places, byAgent, slices.Contains(in, string(x.agent.Name))):
+	default:
+		w.Verdict = NotMeant
+		w.say("It does not mention @%s%s.", x.agent.Name, meant(places))
+	}
+	w.say("Without a mention nobody answers; @%s reads it when something else calls it here.", x.agent.Name)
+	return nil
+}
+
+// mentioned tells why a mention made no notification.
+func (x *explainer) mentioned(byAgent bool) {
+	e, w := x.entry, &x.why
+	switch {
+	case byAgent && strings.EqualFold(writerOf(*e), string(x.agent.Name)):
+		w.Verdict = Itself
+		w.say("It mentions @%s, but these are @%s's own words: nobody calls itself.", x.agent.Name, x.agent.Name)
+	case byAgent && !e.Meta.Final:
+		w.Verdict = Midway
+		w.say("It mentions @%s, but was said in the middle of a turn (request %s): only the final text of a turn calls others.", x.agent.Name, e.Request)
+	case x.agent.CreatedAt.After(e.At):
+		w.Verdict = Unseen
+		w.say("It mentions @%s, but there was no agent of that name yet: it was made %s.", x.agent.Name, stampOf(x.agent.CreatedAt))
+	default:
+		w.Verdict = Unseen
+		w.say("It reads as a mention of @%s, but called nobody when it was stored: it was imported, or the agent had another name then.", x.agent.Name)
+	}
+}
+
+func (x *explainer) all(places []mention.Place, byAgent, takesPart bool) bool {
+	if !slices.ContainsFunc(places, func(p mention.Place) bool { return p.All && p.Hidden == "" }) {
+		return false
+	}
+	x.why.Verdict = NotMeant
+	switch {
+	case byAgent:
+		x.why.say("It says @all, which is for people only: agents call each other by name.")
+	case takesPart:
+		x.why.say("It says @all, which means those who took part then; @%s joined later.", x.agent.Name)
+	default:
+		x.why.say("It says @all, which means those who take part; @%s does not.", x.agent.Name)
+	}
+	return true
+}
+
+func (x *explainer) hidden(places []mention.Place) bool {
+	for _, p := range places {
+		if p.Agent != x.agent.Name {
+			continue
+		}
+		x.why.Verdict = Hidden
+		x.why.say("It says @%s, but %s, where it is no mention.", p.Name, map[mention.Hiding]string{
+			mention.InCode: "inside code", mention.InLink: "inside a link", mention.InQuote: "inside a quote",
+			mention.InHTML: "inside HTML", mention.Bound: "as part of an address, a path or a longer word",
+		}[p.Hidden])
+		return true
+	}
+	return false
+}
+
+// misspelt finds a name that nobody has and that is spelled nearly so.
+func (x *explainer) misspelt(places []mention.Place, byAgent bool) bool {
+	for _, p := range places {
+		if p.Hidden != "" || !slices.Contains(p.Near, x.agent.Name) {
+			continue
+		}
+		x.why.Verdict = Misspelt
+		x.why.say("It says @%s, and nobody has that name; did it mean @%s?", p.Name, x.agent.Name)
+		if byAgent {
+			x.why.say("An agent that misspells a name is not told; a person is.")
+		}
+		return true
+	}
+	return false
+}
+
+// meant says whom a text mentions instead.
+func meant(places []mention.Place) string {
+	var agents []string
+	person := ""
+	for _, p := range places {
+		switch name := "@" + p.Name; {
+		case p.Hidden != "" || slices.Contains(agents, name):
+		case p.Agent != "":
+			agents = append(agents, name)
+		case p.Person && person == "":
+			person = name
+		}
+	}
+	switch {
+	case len(agents) > 0:
+		return ", only " + strings.Join(agents, ", ")
+	case person != "":
+		return ": it turns to " + person + ", a person, and that ends this branch"
+	}
+	return ""
+}
+
+// people are the participants that are no agents.
+func people(in []string, agents []fika.Agent) []string {
+	return slices.DeleteFunc(slices.Clone(in), func(n string) bool {
+		return slices.ContainsFunc(agents, func(a fika.Agent) bool { return string(a.Name) == n })
+	})
+}

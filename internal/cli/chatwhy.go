@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/term"
+)
+
+func newChatWhy(e *env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "why CHAT MESSAGE AGENT", Short: "say why a message did, or did not, start a turn of an agent",
+		Long: `Says in plain words what came of one message for one agent: that it answered,
+and with what; what it waits for; why it was dropped or its turn died; or why
+the message did not call it: no mention, a mention inside code, a quote or a
+link, a misspelt name, its own words, words in the middle of a turn.
+
+MESSAGE is the number that chat send prints and chat view shows, or an id. Exit
+status 3 when there is no such message or agent.`,
+		Example: "  fika chat why design 3 arya\n  fika chat why design 3 arya --json | jq -r .verdict",
+		Args:    exactly(3, "a chat, the number of a message and an agent"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
+				return e.completeChats(cmd, args, word)
+			case 2:
+				return e.completeAgents(cmd, nil, word)
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return e.why(cmd.Context(), args, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+type whyJSON struct {
+	Chat    fika.ConversationName `json:"chat"`
+	Seq     int64                 `json:"seq"`
+	Agent   fika.AgentName        `json:"agent"`
+	Verdict chat.Verdict          `json:"verdict"`
+	Request fika.RequestID        `json:"request,omitempty"`
+	Answer  int64                 `json:"answer,omitempty"` // seq
+	Text    []string              `json:"text"`
+}
+
+func (e *env) why(ctx context.Context, args []string, asJSON bool) error {
+	agents, err := e.agents(ctx)
+	if err != nil {
+		return err
+	}
+	conv, err := findChat(ctx, agents.Client, args[0])
+	if err != nil {
+		return err
+	}
+	row, err := agents.Client.FindAgent(ctx, args[2])
+	if err != nil {
+		return err
+	}
+	w, err := chat.Explain(ctx, agents.Client.Store, conv, args[1], row, func(ctx context.Context) ([]chat.Item, error) {
+		return agents.Queue(ctx, conv.ID)
+	})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return e.printJSON(whyJSON{w.Chat, w.Seq, w.Agent, w.Verdict, w.Request, w.Answer, w.Lines})
+	}
+	for _, l := range w.Lines {
+		fmt.Fprintln(e.Out, term.CleanLine(l))
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package mention
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"fika"
+)
+
+// Hiding is why an @name in a text is no mention.
+type Hiding string
+
+// The ways to hide.
+const (
+	InCode  Hiding = "code"
+	InLink  Hiding = "link"
+	InQuote Hiding = "quote"
+	InHTML  Hiding = "html"
+	Bound   Hiding = "bound" // a word, a path or an address goes on with the @
+)
+
+// Place is one @name of a text, with what is made of it.
+type Place struct {
+	Name   string         // in lower case: a name that is known, or else all that stands behind the @
+	Agent  fika.AgentName // whose name it is; empty: no agent's
+	Person bool           // it is a person's name
+	All    bool           // it is everybody
+	Near   []fika.AgentName
+	Hidden Hiding // why it does not count; empty: it does
+}
+
+// Places finds every @name of a text, those that are no mentions too: the
+// long form of [Parser.Parse], for whoever wants to know why.
+func (p *Parser) Places(text string, known Known) []Place {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	names := known.names()
+	var out []Place
+	add := func(run string, why Hiding) {
+		name, kind := longest(run, names)
+		x := Place{Name: name, Hidden: why, Person: kind == human, All: kind == everybody}
+		switch kind {
+		case agent:
+			x.Agent = fika.AgentName(name)
+		case nobody:
+			x.Near = near(name, known.Agents)
+		}
+		out = append(out, x)
+	}
+	src := tame([]byte(text))
+	c := collector{inner: p.inner}
+	c.hidden = func(why Hiding, text []byte) {
+		scan(text, func(run string, bound bool) {
+			if !bound {
+				add(run, why)
+			}
+		})
+	}
+	c.collect(p.blocks, src)
+	c.hideTagged()
+	scan(c.out, func(run string, bound bool) {
+		why := Hiding("")
+		if bound {
+			why = Bound
+		}
+		add(run, why)
+	})
+	return out
+}
+
+// leftOut tells what a node hides whose content is not prose.
+func (c *collector) leftOut(n ast.Node, src []byte) {
+	switch n := n.(type) {
+	case *ast.CodeBlock:
+		c.hide(InCode, n.Lines().Value(src))
+	case *ast.FencedCodeBlock:
+		c.hide(InCode, n.Lines().Value(src))
+	case *ast.AutoLink:
+		c.hide(InLink, n.Label(src))
+	case *ast.CodeSpan:
+		c.hide(InCode, inside(n, src))
+	default:
+		c.hide(InLink, inside(n, src))
+	}
+}
+
+// inside gives the text of all text nodes below n.
+func inside(n ast.Node, src []byte) []byte {
+	var out []byte
+	_ = ast.Walk(n, func(x ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor never fails
+		if t, ok := x.(*ast.Text); ok && entering {
+			out = append(out, t.Segment.Value(src)...)
+		}
+		return ast.WalkContinue, nil
+	})
+	return out
+}
+
+// tagHides says as what the content of a tag is hidden.
+func tagHides(tag string) Hiding {
+	switch tag {
+	case "a":
+		return InLink
+	case "blockquote", "q":
+		return InQuote
+	case "script", "style":
+		return InHTML
+	}
+	return InCode
+}
