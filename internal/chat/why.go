@@ -44,7 +44,9 @@ type Why struct {
 	Answer  int64          // seq of the answer; 0: none
 }
 
-func (w *Why) say(format string, args ...any) { w.Lines = append(w.Lines, fmt.Sprintf(format, args...)) }
+func (w *Why) say(format string, args ...any) {
+	w.Lines = append(w.Lines, fmt.Sprintf(format, args...))
+}
 
 // WhyStore is what telling why needs of the store.
 type WhyStore interface {
