@@ -157,7 +157,7 @@ func (d *Display) ended(r turn.Result) {
 		for _, k := range r.Children {
 			d.line("[DELEGATED @%s] request %s, until %s", k.AgentName, k.ID, k.Deadline.Local().Format(time.TimeOnly))
 		}
-		d.line("[%s] %s", strings.ToUpper(string(r.State)), r.Reason)
+		d.line("[%s] %s", strings.ToUpper(string(r.State)), strings.TrimPrefix(r.Reason, "waiting "))
 	}
 }
 
@@ -166,7 +166,11 @@ func (d *Display) ended(r turn.Result) {
 func Subject(args json.RawMessage) string {
 	var m map[string]any
 	if json.Unmarshal(args, &m) == nil {
-		for _, k := range []string{"path", "file", "command", "url", "to", "pattern", "agent"} {
+		if to, _ := m["agent"].(string); to != "" {
+			prompt, _ := m["prompt"].(string)
+			return firstLine(to + ": " + prompt)
+		}
+		for _, k := range []string{"path", "file", "command", "url", "to", "pattern"} {
 			if s, ok := m[k].(string); ok {
 				return firstLine(s)
 			}

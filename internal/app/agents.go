@@ -28,7 +28,8 @@ type AgentView struct {
 	Processed int64           // requests finished since then
 	Waiting   int             // requests and chats it could take now
 	Running   []store.RequestInfo
-	Model     string // nickname or id; empty: not known without asking the network
+	Suspended []store.RequestInfo // requests that wait: for a child, for the end of a pause
+	Model     string              // nickname or id; empty: not known without asking the network
 	Last      *store.RequestInfo
 	Trouble   string // empty: healthy
 }
@@ -192,7 +193,7 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	if err != nil {
 		return nil, err
 	}
-	running, err := s.Client.Store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running}})
+	underWay, err := s.Client.Store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running, fika.Waiting}})
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +207,13 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 				v.Waiting = w.Open
 			}
 		}
-		for _, r := range running {
-			if r.Agent == row.ID {
+		for _, r := range underWay {
+			switch {
+			case r.Agent != row.ID:
+			case r.State == fika.Running:
 				v.Running = append(v.Running, r)
+			default:
+				v.Suspended = append(v.Suspended, r)
 			}
 		}
 		lock, err := s.home.Folder(row.Name).Inspect()
@@ -276,10 +281,13 @@ func (s *Agents) explain(ctx context.Context, v *AgentView, now time.Time) {
 	if v.Status == fika.AgentBusy && len(v.Running) > 0 {
 		v.Why = s.doing(ctx, v.Running[0], now)
 	}
+	if v.Why == "" && len(v.Suspended) > 0 {
+		v.Why = s.awaited(ctx, v.Suspended, now)
+	}
 	switch {
 	case v.Status == fika.AgentFailed || v.Status == fika.AgentUnhealthy:
 		v.Trouble = v.Why
-	case v.Status == fika.AgentStopped && v.Why != "":
+	case v.Status == fika.AgentStopped && v.Why != "" && len(v.Suspended) == 0:
 		v.Trouble = v.Why
 	case v.Last != nil && (v.Last.State == fika.RequestFailed || v.Last.State == fika.Dead):
 		v.Trouble = fmt.Sprintf("its last request failed (%s): %s", term.Ago(v.Last.FinishedAt, now), reasonOf(*v.Last))

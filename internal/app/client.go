@@ -197,9 +197,22 @@ func (c *Client) Cancel(ctx context.Context, id fika.RequestID, reason string) (
 	if err != nil {
 		return r, err
 	}
-	if info, err := c.Store.Request(ctx, id); err == nil {
-		c.Ring(info.AgentName)
-		_ = c.Bus.Flush(ctx)
-	}
+	c.RingStopped(ctx, id)
+	_ = c.Bus.Flush(ctx)
 	return r, nil
+}
+
+// RingStopped rings the agents of a request that was cancelled, and of those
+// that it had delegated and that run.
+func (c *Client) RingStopped(ctx context.Context, id fika.RequestID) {
+	f, err := c.Family(ctx, id)
+	if err != nil {
+		return // they look by themselves
+	}
+	c.Ring(f.AgentName)
+	f.walk(func(k Family) {
+		if !k.State.Terminal() {
+			c.Ring(k.AgentName)
+		}
+	})
 }

@@ -265,9 +265,11 @@ type requestJSON struct {
 	Model        string                `json:"model,omitempty"`
 	Chain        fika.RequestID        `json:"chain,omitempty"`
 	Depth        int                   `json:"depth,omitempty"`
+	Parent       fika.RequestID        `json:"parent,omitempty"`
 	RetryOf      fika.RequestID        `json:"retry_of,omitempty"`
 	Attempts     int                   `json:"attempts,omitempty"`
 	CreatedAt    time.Time             `json:"created_at"`
+	Deadline     *time.Time            `json:"deadline,omitempty"`
 	StartedAt    *time.Time            `json:"started_at,omitempty"`
 	FinishedAt   *time.Time            `json:"finished_at,omitempty"`
 }
@@ -277,8 +279,8 @@ func toRequestJSON(r store.RequestInfo) requestJSON {
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
 		Answer: r.Outcome.Answer, Error: r.Outcome.Error, ErrorKind: r.Outcome.ErrorKind, Reason: r.Reason, Prompt: r.Payload.Prompt,
 		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: float64(r.Outcome.Usage.Cost) / 1e6, Model: r.Outcome.Model,
-		Chain: r.Chain, Depth: r.Depth, RetryOf: r.RetryOf, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
-		StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
+		Chain: r.Chain, Depth: r.Depth, Parent: r.Parent, RetryOf: r.RetryOf, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
+		Deadline: stamp(r.Deadline), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
 	}
 	if j.ToolCalls == nil {
 		j.ToolCalls = []fika.ToolUsed{}

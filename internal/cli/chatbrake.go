@@ -100,9 +100,7 @@ func newChatStop(e *env) *cobra.Command {
 					return err
 				}
 				for _, id := range d.Requests {
-					if info, err := client.Store.Request(ctx, id); err == nil {
-						client.Ring(info.AgentName)
-					}
+					client.RingStopped(ctx, id)
 				}
 				e.say("%s: %d waiting mentions dropped, %d running turns cancelled", conv.Name, d.Notifications, len(d.Requests))
 			}

@@ -94,46 +94,19 @@ func newRequestShow(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			info, err := client.Store.Request(cmd.Context(), fika.RequestID(args[0]))
+			f, err := client.Family(cmd.Context(), fika.RequestID(args[0]))
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return e.printJSON(toRequestJSON(info))
+				return e.printJSON(toFamilyJSON(f))
 			}
-			e.showRequest(info)
+			e.showRequest(f)
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	return c
-}
-
-func (e *env) showRequest(r store.RequestInfo) {
-	p := func(k, v string) {
-		if v != "" {
-			fmt.Fprintf(e.Out, "%-13s %s\n", k, term.Clean(v))
-		}
-	}
-	p("request", string(r.ID))
-	p("kind", string(r.Kind))
-	p("agent", string(r.AgentName))
-	p("conversation", string(r.ConversationName))
-	state := string(r.State)
-	if r.Reason != "" {
-		state += " (" + r.Reason + ")"
-	}
-	p("state", state)
-	p("created", r.CreatedAt.Local().Format(time.DateTime))
-	if !r.FinishedAt.IsZero() {
-		p("took", term.Duration(r.FinishedAt.Sub(r.StartedAt)))
-	}
-	p("model", r.Outcome.Model)
-	p("tokens", fmt.Sprintf("%s in, %s out", term.Count(r.Outcome.Usage.Input), term.Count(r.Outcome.Usage.Output)))
-	p("retry of", string(r.RetryOf))
-	p("prompt", r.Payload.Prompt)
-	p("answer", r.Outcome.Answer)
-	p("error", r.Outcome.Error)
 }
 
 func newRequestWait(e *env) *cobra.Command {
