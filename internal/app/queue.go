@@ -49,6 +49,9 @@ func (s *Agents) presence(row fika.Agent) chat.Presence {
 	if row.Desired == fika.DesiredRunning && s.config.Agent(row.Name) != nil {
 		p.Wakes = true
 	}
+	if now := s.app.opts.Now(); row.Held(now) {
+		p.Rests, p.Until = row.HeldReason, row.HeldUntil
+	}
 	if row.State == fika.AgentFailed {
 		p.Failed = row.StateReason
 	}

@@ -48,8 +48,8 @@ type Presence struct {
 	Hub    bool   // a hub runs
 	InUse  bool   // a prompt on a terminal has its context
 	Failed string // why it has been given up; empty: it has not
-	// Rests is why it takes nothing for a while, and Until when that is over;
-	// empty: it does not rest.
+	// Rests is the limit for which it begins nothing for a while, as in "20
+	// turns an hour", and Until when that is over; empty: it does not rest.
 	Rests string
 	Until time.Time
 }
@@ -135,7 +135,7 @@ func (q *queue) running(i *Item, r store.Underway) {
 func (q *queue) waiting(i *Item, r store.Underway, c fika.Conversation) {
 	i.Place, i.Why, i.Since, i.Until = PlaceWaiting, r.Reason, r.Touched, r.WaitUntil
 	switch fika.WaitReason(r.Reason) {
-	case fika.WaitPause:
+	case fika.WaitPause, fika.WaitLimit:
 		q.pending(i, c, r.Agent)
 		i.Text = "in the middle of its turn; " + i.Text
 	case fika.WaitChild:
@@ -178,7 +178,7 @@ func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
 	case p.Failed != "":
 		hold("failed", fmt.Sprintf("@%s cannot work: %s (once that is mended: fika agent start %s)", a.Name, p.Failed, a.Name))
 	case p.Rests != "":
-		i.Place, i.Why, i.Text, i.Until = PlaceHeld, "limit", p.Rests, p.Until
+		i.Place, i.Why, i.Text, i.Until = PlaceHeld, "limit", fmt.Sprintf("@%s has used up its hour: %s", a.Name, p.Rests), p.Until
 	case p.Alive:
 		i.Place, i.Why, i.Text = PlaceWaiting, "next", fmt.Sprintf("@%s comes to it next", a.Name)
 		if other := q.elsewhere(id, c.ID); other != "" {

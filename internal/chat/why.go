@@ -301,7 +301,7 @@ func (x *explainer) passedBy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	places := mention.New().Places(e.Content, mention.Known{Agents: names(agents), Human: "user", People: people(in, agents)})
+	places := mention.New().Places(e.Content, mention.Known{Agents: names(agents), Human: "user", People: People(in, agents)})
 	byAgent := e.Meta.Writer == fika.ByAgent
 	for _, p := range places {
 		if p.Agent == x.agent.Name && p.Hidden == "" {
@@ -409,8 +409,8 @@ func meant(places []mention.Place) string {
 	return ""
 }
 
-// people are the participants that are no agents.
-func people(in []string, agents []fika.Agent) []string {
+// People are the participants that are no agents.
+func People(in []string, agents []fika.Agent) []string {
 	return slices.DeleteFunc(slices.Clone(in), func(n string) bool {
 		return slices.ContainsFunc(agents, func(a fika.Agent) bool { return string(a.Name) == n })
 	})

@@ -2,22 +2,18 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"sort"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/bus"
+	"fika/internal/chat"
 	"fika/internal/console"
-	"fika/internal/message"
 	"fika/internal/store"
 )
 
@@ -53,9 +49,7 @@ type joined struct {
 	client *app.Client
 	conv   fika.Conversation
 	con    *console.Console
-
-	mu   sync.Mutex
-	busy map[string]string // agent → what it does
+	page   page
 }
 
 func (e *env) join(ctx context.Context, word string, history int) error {
@@ -71,7 +65,10 @@ func (e *env) join(ctx context.Context, word string, history int) error {
 	if err != nil {
 		return err
 	}
-	j := &joined{env: e, client: client, conv: conv, busy: map[string]string{}}
+	j := &joined{env: e, client: client, conv: conv}
+	if j.page, err = newPage(ctx, client, conv, e.OutStyle()); err != nil {
+		return err
+	}
 	j.con, err = console.New(console.Options{
 		Streams: e.Streams, Prompt: string(conv.Name) + "> ", HistoryFile: filepath.Join(h.RunDir(), "history"),
 		Complete: j.complete, Echo: func(string) string { return "" },
@@ -90,11 +87,13 @@ func (j *joined) run(ctx context.Context, history int) error {
 		return err
 	}
 	defer live.Close()
-	doing, err := j.client.Bus.Subscribe(j.client.Subjects.Status("*"), j.status)
+	t := newTyping(j.client, j.conv, func(line string) { j.con.Status(j.OutStyle().Dim(line)) })
+	deaf, err := t.listen()
 	if err != nil {
 		return err
 	}
-	defer doing.Close()
+	defer deaf()
+	live.looked = t.refresh
 	q := store.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(false), Last: history}
 	last, err := showEntries(ctx, j.client, q, j.show)
 	if err != nil {
@@ -130,41 +129,11 @@ func (j *joined) note(text string) { j.con.Print(j.OutStyle().Dim(text)) }
 
 func (j *joined) show(x fika.Entry) error {
 	if !j.con.Interactive() {
-		_, err := fmt.Fprintf(j.Out, "%d|%d|%s|%s\n", x.Seq, x.At.Unix(), escapeField(x.From), escapeField(x.Content))
+		_, err := fmt.Fprintln(j.Out, entryLine(x))
 		return err
 	}
-	j.con.Print(strings.TrimRight(pageEntry(j.OutStyle(), x), "\n"))
+	j.con.Print(strings.TrimRight(j.page.entry(chat.Node{Entry: x}, nil), "\n"))
 	return nil
-}
-
-// status keeps the line that says who is at work.
-func (j *joined) status(m bus.Msg) {
-	var s message.Status
-	if json.Unmarshal(m.Data, &s) != nil || s.ConversationID != string(j.conv.Name) {
-		return
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	switch s.Status {
-	case "processing":
-		j.busy[s.AgentName] = "is thinking"
-	case "streaming":
-		j.busy[s.AgentName] = "is writing"
-	case "tool_call":
-		j.busy[s.AgentName] = "runs " + s.Data.ToolName
-	case "completed", "error":
-		delete(j.busy, s.AgentName)
-	}
-	var parts []string
-	for a, what := range j.busy {
-		parts = append(parts, "@"+a+" "+what)
-	}
-	sort.Strings(parts)
-	line := strings.Join(parts, " · ")
-	if line != "" {
-		line += " …"
-	}
-	j.con.Status(j.OutStyle().Dim(line))
 }
 
 func (j *joined) read(ctx context.Context) error {

@@ -2,11 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +11,6 @@ import (
 	"fika/internal/app"
 	"fika/internal/bus"
 	"fika/internal/store"
-	"fika/internal/term"
 )
 
 // viewOptions are the flags of chat view.
@@ -26,6 +21,8 @@ type viewOptions struct {
 	all    bool
 	json   bool
 	follow bool
+	tree   bool
+	costs  bool
 }
 
 func newChatView(e *env) *cobra.Command {
@@ -38,8 +35,14 @@ newlines, carriage returns, | and \ in any field escaped by a backslash.
 
 --since takes a seq or an id and shows what came after; --limit counts the rows
 that are shown (with --since the first N after it, else the last N), so that
---since LAST --limit 100 pages through everything once.`,
-		Example: "  fika chat view design --limit 20\n  fika chat view design --since 42 --json\n  fika chat view design | awk -F'|' '{print $3}' | sort | uniq -c",
+--since LAST --limit 100 pages through everything once.
+
+--tree puts answers below what they answer, indented by how long the chain is
+(with --json as "level" and "parent"). -v adds what each turn used and cost,
+behind its last text, and the sum; piped as request|input|output|cost in dollars
+at the end of each line, with --json as "turn". On a terminal it is also shown
+who is at work, with --follow for as long as you watch.`,
+		Example: "  fika chat view design --limit 20\n  fika chat view design --since 42 --json\n  fika chat view design | awk -F'|' '{print $3}' | sort | uniq -c\n  fika chat view design --tree -v",
 		Args:    exactly(1, "the name of a chat"), ValidArgsFunction: e.completeChats,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
@@ -49,12 +52,17 @@ that are shown (with --since the first N after it, else the last N), so that
 	f.BoolVar(&o.all, "all", false, "tool calls and results too")
 	f.BoolVar(&o.json, "json", false, "JSON Lines")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on showing what arrives")
+	f.BoolVar(&o.tree, "tree", false, "who answered whom")
+	f.BoolVarP(&o.costs, "verbose", "v", false, "what each turn used and cost")
 	return c
 }
 
 func (o *viewOptions) run(ctx context.Context, word string) error {
 	if o.limit < 0 {
 		return usageError("--limit is a number of rows, not %d", o.limit)
+	}
+	if o.tree && o.follow {
+		return usageError("--tree shows what there is; it cannot --follow")
 	}
 	client, err := o.reader(ctx)
 	if err != nil {
@@ -68,23 +76,64 @@ func (o *viewOptions) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	var live *liveChat
+	p, err := o.printer(ctx, client, conv)
+	if err != nil {
+		return err
+	}
 	if o.follow { // subscribed before the first read, so that nothing falls between
-		if live, err = followChat(client, conv); err != nil {
+		return o.watch(ctx, client, conv, q, p)
+	}
+	if o.tree {
+		err = o.showTree(ctx, client, q, p)
+	} else {
+		_, err = showEntries(ctx, client, q, p.entries(ctx))
+	}
+	if err != nil {
+		return err
+	}
+	if o.OutTTY {
+		t := newTyping(client, conv, nil)
+		t.refresh(ctx)
+		if line := t.line(); line != "" {
+			o.say("%s", o.ErrStyle().Dim("— "+line))
+		}
+	}
+	p.end()
+	return nil
+}
+
+// watch shows what there is and then what arrives, with who is at work below.
+func (o *viewOptions) watch(ctx context.Context, client *app.Client, conv fika.Conversation, q store.EntryQuery, p *printer) error {
+	live, err := followChat(client, conv)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	show := p.entries(ctx)
+	if o.OutTTY && o.ErrTTY {
+		foot := &footer{w: o.Err, style: o.ErrStyle()}
+		t := newTyping(client, conv, foot.set)
+		closeTyping, err := t.listen()
+		if err != nil {
 			return err
 		}
-		defer live.Close()
+		defer foot.set("")
+		defer closeTyping()
+		entry := show
+		show = func(x fika.Entry) error { return foot.above(func() error { return entry(x) }) }
+		live.looked = t.refresh
 	}
-	show := o.printer()
 	last, err := showEntries(ctx, client, q, show)
-	if err != nil || !o.follow {
+	if err != nil {
 		return err
 	}
 	q.Since, q.Last, q.First = max(last, q.Since), 0, 0
 	if last == 0 && q.Since == 0 {
 		q.Since = conv.LastSeq
 	}
-	return live.run(ctx, q, show)
+	err = live.run(ctx, q, show)
+	p.end()
+	return err
 }
 
 func (o *viewOptions) query(ctx context.Context, c *app.Client, conv fika.Conversation) (store.EntryQuery, error) {
@@ -130,53 +179,13 @@ func showEntries(ctx context.Context, c *app.Client, q store.EntryQuery, show fu
 	return last, nil
 }
 
-// printer is how entries are written here: JSON Lines, a page, or lines.
-func (o *viewOptions) printer() func(fika.Entry) error {
-	switch {
-	case o.json:
-		enc := json.NewEncoder(o.Out)
-		enc.SetEscapeHTML(false)
-		return func(x fika.Entry) error { return enc.Encode(x) }
-	case o.OutTTY:
-		return func(x fika.Entry) error {
-			_, err := io.WriteString(o.Out, pageEntry(o.OutStyle(), x))
-			return err
-		}
-	default:
-		return func(x fika.Entry) error {
-			_, err := fmt.Fprintf(o.Out, "%d|%d|%s|%s\n", x.Seq, x.At.Unix(), escapeField(x.From), escapeField(x.Content))
-			return err
-		}
-	}
-}
-
-// fieldEscaper keeps a field on one line and apart from its neighbours.
-var fieldEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "|", `\|`)
-
-func escapeField(s string) string { return fieldEscaper.Replace(s) }
-
-// pageEntry is an entry for people.
-func pageEntry(st term.Style, x fika.Entry) string {
-	head := fmt.Sprintf("%s %s", st.Speaker(x.From, term.CleanLine(x.From)), st.Dim(fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format("15:04:05"))))
-	switch x.Type {
-	case fika.Notice:
-		return st.Yellow("— "+term.CleanLine(x.Content)) + "\n\n"
-	case fika.Compaction:
-		return st.Dim("— cleared: agents no longer see what is above") + "\n\n"
-	case fika.ToolCall:
-		return st.Dim(fmt.Sprintf("%s calls %s %s", x.From, x.To, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
-	case fika.ToolResult:
-		return st.Dim(fmt.Sprintf("%s → %s", x.From, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
-	}
-	return head + "\n" + strings.TrimRight(term.Clean(x.Content), "\n") + "\n\n"
-}
-
 // liveChat waits for what arrives in a chat: the bus makes it quick, looking
 // at the store now and then makes it certain.
 type liveChat struct {
 	client *app.Client
 	sub    bus.Subscription
-	rung   chan struct{} // capacity 1: look at the store
+	rung   chan struct{}         // capacity 1: look at the store
+	looked func(context.Context) // after each look at the store; may be nil
 }
 
 func followChat(c *app.Client, conv fika.Conversation) (*liveChat, error) {
@@ -207,6 +216,9 @@ func (l *liveChat) run(ctx context.Context, q store.EntryQuery, show func(fika.E
 			return err
 		}
 		q.Since = max(q.Since, last)
+		if l.looked != nil {
+			l.looked(ctx)
+		}
 		select {
 		case <-ctx.Done():
 			return nil

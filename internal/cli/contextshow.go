@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/chat"
 	"fika/internal/folder"
 	"fika/internal/term"
 )
@@ -209,9 +210,9 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	if err != nil {
 		return err
 	}
-	show := (&viewOptions{env: o.env, all: o.all, json: o.json}).printer()
+	p := printer{o: &viewOptions{env: o.env, all: o.all, json: o.json}, page: page{st: o.OutStyle()}}
 	for _, x := range o.choose(entries) {
-		if err := show(x); err != nil {
+		if err := p.node(ctx, chat.Node{Entry: x}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/chat"
 	"fika/internal/store"
 )
 
@@ -119,8 +120,12 @@ func (e *env) demoTalk(ctx context.Context, client *app.Client, conv fika.Conver
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
+	page, err := newPage(ctx, client, conv, e.OutStyle())
+	if err != nil {
+		return err
+	}
 	show := func(x fika.Entry) error {
-		if _, err := fmt.Fprint(e.Out, pageEntry(e.OutStyle(), x)); err != nil {
+		if _, err := fmt.Fprint(e.Out, page.entry(chat.Node{Entry: x}, nil)); err != nil {
 			return err
 		}
 		quiet, err := isQuiet(ctx, client, conv)

@@ -118,6 +118,10 @@ type Entries interface {
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
 	// Post appends a message with its notifications; mentioned agents join.
 	Post(context.Context, Post) (Posted, error)
+	// Pin makes a message or notice stay when its time to live is over, or
+	// takes that back, and returns it. Invalid for other entries: they stay and
+	// go with their turn.
+	Pin(ctx context.Context, c fika.ConversationID, seq int64, pinned bool) (fika.Entry, error)
 	// AppendCompaction appends a compaction entry outside a turn (clear,
 	// manual compaction, undo) and returns it.
 	AppendCompaction(ctx context.Context, c fika.ConversationID, from, content string, m fika.EntryMeta) (fika.Entry, error)

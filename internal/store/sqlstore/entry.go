@@ -151,3 +151,25 @@ func (s *Store) AppendCompaction(ctx context.Context, c fika.ConversationID, fro
 	})
 	return stored, err
 }
+
+// Pin keeps an entry beyond its time to live, or takes that back.
+func (s *Store) Pin(ctx context.Context, c fika.ConversationID, seq int64, pinned bool) (fika.Entry, error) {
+	const op = "pin entry"
+	var out fika.Entry
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		e, ok, err := one(ctx, t, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.seq = ?`+notExpired, c, seq, t.now)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fika.Errorf(fika.NotFound, op, "no entry %d in this conversation", seq)
+		case e.Type != fika.Message && e.Type != fika.Notice:
+			return fika.Errorf(fika.Invalid, op, "entry %d is a %s: it stays and goes with its turn; pin a message", seq, e.Type)
+		}
+		e.Pinned = pinned
+		out = e
+		_, err = t.exec(ctx, `UPDATE entries SET pinned = ? WHERE conversation = ? AND seq = ?`, pinned, c, seq)
+		return err
+	})
+	return out, err
+}

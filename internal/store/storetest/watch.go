@@ -98,4 +98,18 @@ var watchTests = map[string]func(*world){
 		_, err := w.EntryBySeq(w.ctx, room.ID, 2)
 		w.refused(err, fika.NotFound)
 	},
+	"pin": func(w *world) {
+		room := w.chat("room")
+		w.post(room, "1")
+		equal(w, "pinned", must(w.Pin(w.ctx, room.ID, 1, true))(w).Pinned, true)
+		equal(w, "stored", w.entries(room.ID)[0].Pinned, true)
+		equal(w, "unpinned", must(w.Pin(w.ctx, room.ID, 1, false))(w).Pinned, false)
+		_, err := w.Pin(w.ctx, room.ID, 2, true)
+		w.refused(err, fika.NotFound)
+		l := w.lease("coder")
+		w.post(room, "2", "coder")
+		w.plan(w.claim(l), 1, fika.Pure)
+		_, err = w.Pin(w.ctx, room.ID, 4, true)
+		w.refused(err, fika.Invalid)
+	},
 }

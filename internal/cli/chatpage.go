@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+	"fika/internal/store"
+	"fika/internal/term"
+)
+
+// printer writes entries: as JSON Lines, as a page for people, or as lines.
+type printer struct {
+	o      *viewOptions
+	client *app.Client
+	page   page
+	total  fika.Usage
+	turns  int
+}
+
+func (o *viewOptions) printer(ctx context.Context, c *app.Client, conv fika.Conversation) (*printer, error) {
+	p := &printer{o: o, client: c}
+	var err error
+	if o.OutTTY && !o.json {
+		p.page, err = newPage(ctx, c, conv, o.OutStyle())
+	}
+	return p, err
+}
+
+// turnJSON is what a turn used, beside the entry that ended it.
+type turnJSON struct {
+	Request fika.RequestID    `json:"request"`
+	State   fika.RequestState `json:"state"`
+	Input   int64             `json:"input"`
+	Output  int64             `json:"output"`
+	CostUSD float64           `json:"cost_usd"`
+	Millis  int64             `json:"took_ms"`
+	Model   string            `json:"model,omitempty"`
+}
+
+// spent finds what the turn used that an entry ended; nil if it ended none.
+func (p *printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
+	ends := x.Type == fika.Message && x.Meta.Final || x.Type == fika.Notice
+	if !p.o.costs || !ends || x.Request == "" {
+		return nil, nil
+	}
+	r, err := p.client.Store.Request(ctx, x.Request)
+	if fika.IsKind(err, fika.NotFound) {
+		return nil, nil
+	}
+	if err != nil || !r.State.Terminal() {
+		return nil, err
+	}
+	u := r.Outcome.Usage
+	p.total, p.turns = p.total.Add(u), p.turns+1
+	return &turnJSON{r.ID, r.State, u.Input, u.Output, float64(u.Cost) / 1e6, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model}, nil
+}
+
+// entries gives a function that writes one entry after the other.
+func (p *printer) entries(ctx context.Context) func(fika.Entry) error {
+	return func(x fika.Entry) error { return p.node(ctx, chat.Node{Entry: x}) }
+}
+
+func (p *printer) node(ctx context.Context, n chat.Node) error {
+	turn, err := p.spent(ctx, n.Entry)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.o.json:
+		return p.json(n, turn)
+	case p.o.OutTTY:
+		_, err = io.WriteString(p.o.Out, indent(p.page.entry(n, turn), n.Level))
+	default:
+		_, err = fmt.Fprintln(p.o.Out, strings.Repeat("  ", n.Level)+entryLine(n.Entry)+p.costFields(turn))
+	}
+	return err
+}
+
+// json writes an entry with what the flags add to it.
+func (p *printer) json(n chat.Node, turn *turnJSON) error {
+	more := struct {
+		Level  *int      `json:"level,omitempty"`
+		Parent int64     `json:"parent,omitempty"`
+		Also   []int64   `json:"also,omitempty"`
+		Turn   *turnJSON `json:"turn,omitempty"`
+	}{nil, n.Parent, n.Also, turn}
+	if p.o.tree {
+		more.Level = &n.Level
+	}
+	line, err := plainJSON(n.Entry)
+	if err != nil {
+		return err
+	}
+	extra, err := plainJSON(more)
+	if err != nil {
+		return err
+	}
+	if len(extra) > len("{}") {
+		line = append(append(line[:len(line)-1], ','), extra[1:]...)
+	}
+	_, err = p.o.Out.Write(append(line, '\n'))
+	return err
+}
+
+// plainJSON encodes without escaping what only HTML would need escaped.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+func (p *printer) costFields(t *turnJSON) string {
+	switch {
+	case !p.o.costs:
+		return ""
+	case t == nil:
+		return "||||"
+	}
+	return fmt.Sprintf("|%s|%d|%d|%.6f", t.Request, t.Input, t.Output, t.CostUSD)
+}
+
+// end tells the sum.
+func (p *printer) end() {
+	if p.o.costs {
+		p.o.say("%s", p.o.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, $%.4f", p.turns, term.Count(p.total.Input), term.Count(p.total.Output), float64(p.total.Cost)/1e6)))
+	}
+}
+
+// fieldEscaper keeps a field on one line and apart from its neighbours.
+var fieldEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "|", `\|`)
+
+func escapeField(s string) string { return fieldEscaper.Replace(s) }
+
+// entryLine is an entry for programs.
+func entryLine(x fika.Entry) string {
+	return fmt.Sprintf("%d|%d|%s|%s", x.Seq, x.At.Unix(), escapeField(x.From), escapeField(x.Content))
+}
+
+// page writes entries for people.
+type page struct {
+	st     term.Style
+	people *regexp.Regexp // @name of the people who take part
+}
+
+func newPage(ctx context.Context, c *app.Client, conv fika.Conversation, st term.Style) (page, error) {
+	agents, err := c.Store.ListAgents(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	in, err := c.Store.Participants(ctx, conv.ID)
+	if err != nil {
+		return page{}, err
+	}
+	names := []string{"user"}
+	for _, n := range chat.People(in, agents) {
+		names = append(names, regexp.QuoteMeta(n))
+	}
+	return page{st, regexp.MustCompile(`(?i)(?:^|[^\w./@])(@(?:` + strings.Join(names, "|") + `))(?:[^\w]|$)`)}, nil
+}
+
+// said is a text with those highlighted who are people: an agent that turns to
+// one of them waits for an answer.
+func (p page) said(text string) string {
+	text = strings.TrimRight(term.Clean(text), "\n")
+	if p.people == nil || !p.st.On() || !strings.Contains(text, "@") {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, m := range p.people.FindAllStringSubmatchIndex(text, -1) {
+		b.WriteString(text[at:m[2]])
+		b.WriteString(p.st.Bold(p.st.Yellow(text[m[2]:m[3]])))
+		at = m[3]
+	}
+	return b.String() + text[at:]
+}
+
+func (p page) entry(n chat.Node, turn *turnJSON) string {
+	x, st := n.Entry, p.st
+	about := fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format("15:04:05"))
+	if x.Pinned {
+		about += " pinned"
+	}
+	if len(n.Also) > 0 {
+		about += " also to " + seqList(n.Also)
+	}
+	used := ""
+	if turn != nil {
+		used = fmt.Sprintf("%s in, %s out, $%.4f, %s", term.Count(turn.Input), term.Count(turn.Output), turn.CostUSD, term.Duration(time.Duration(turn.Millis)*time.Millisecond))
+		if turn.State != fika.Done {
+			used = string(turn.State) + ": " + used
+		}
+		used = st.Dim("  "+used) + "\n"
+	}
+	head := fmt.Sprintf("%s %s", st.Speaker(x.From, term.CleanLine(x.From)), st.Dim(about))
+	switch x.Type {
+	case fika.Notice:
+		return st.Yellow("— "+term.CleanLine(x.Content)) + "\n" + used + "\n"
+	case fika.Compaction:
+		return st.Dim("— cleared: agents no longer see what is above") + "\n\n"
+	case fika.ToolCall:
+		return st.Dim(fmt.Sprintf("%s calls %s %s", x.From, x.To, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
+	case fika.ToolResult:
+		return st.Dim(fmt.Sprintf("%s → %s", x.From, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
+	}
+	return head + "\n" + p.said(x.Content) + "\n" + used + "\n"
+}
+
+// deepest is where indenting ends: a page is only so wide.
+const deepest = 12
+
+// indent moves each line of a text to the right.
+func indent(text string, level int) string {
+	if level == 0 {
+		return text
+	}
+	margin := strings.Repeat("  ", min(level, deepest))
+	if level > deepest {
+		margin += fmt.Sprintf("(%d) ", level)
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if l != "" {
+			lines[i] = margin + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// showTree shows who answered whom.
+func (o *viewOptions) showTree(ctx context.Context, c *app.Client, q store.EntryQuery, p *printer) error {
+	entries, err := c.Store.Entries(ctx, q)
+	if err != nil {
+		return err
+	}
+	notes, err := c.Store.Notifications(ctx, store.NotificationFilter{Conversation: q.Conversation})
+	if err != nil {
+		return err
+	}
+	covers := map[fika.RequestID][]int64{}
+	for _, n := range notes {
+		covers[n.Request] = append(covers[n.Request], n.Seq)
+	}
+	for _, n := range chat.Tree(entries, covers) {
+		if err := p.node(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
