@@ -202,14 +202,17 @@ func (c *Client) Cancel(ctx context.Context, id fika.RequestID, reason string) (
 	return r, nil
 }
 
-// RingStopped rings the agents of a request that was cancelled, and of those
-// that it had delegated and that run.
+// RingStopped rings the agents of a request that was cancelled, of those that
+// it had delegated and that run, and of the one that waits for it.
 func (c *Client) RingStopped(ctx context.Context, id fika.RequestID) {
 	f, err := c.Family(ctx, id)
 	if err != nil {
 		return // they look by themselves
 	}
 	c.Ring(f.AgentName)
+	if f.Parent != nil && !f.Parent.State.Terminal() {
+		c.Ring(f.Parent.AgentName)
+	}
 	f.walk(func(k Family) {
 		if !k.State.Terminal() {
 			c.Ring(k.AgentName)

@@ -235,7 +235,8 @@ func (t *tx) leaveConversation(ctx context.Context, r turn) error {
 ON CONFLICT (conversation, agent, person) DO UPDATE SET cursor = excluded.cursor WHERE participants.cursor < excluded.cursor`,
 			r.conv.ID, r.agent, r.uptoSeq, t.now)
 	case fika.Task:
-		_, err = t.exec(ctx, `UPDATE conversations SET status = 'completed', updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
+		// A pause that came with that of the chat it works for is over as well.
+		_, err = t.exec(ctx, `UPDATE conversations SET status = 'completed', paused = 0, updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
 	}
 	return err
 }

@@ -243,6 +243,18 @@ var delegateTests = map[string]func(*world){
 		w.answer(w.claim(mid), "ok")
 		w.claim(l)
 	},
+	"a pause does not outlive what it held": func(w *world) {
+		l, other := w.lease("boss"), w.lease("a")
+		room := w.chat("room")
+		w.post(room, "x", "boss")
+		c := w.claim(l)
+		d := must(w.Delegate(w.ctx, c.Fence, []store.Delegation{{N: w.plan(c, 1, fika.Idempotent)[0].N, Agent: other.Agent, Deadline: time.Hour}}))(w)
+		must(w.SetPaused(w.ctx, room.ID, true))(w)
+		must(w.Cancel(w.ctx, c.Request.ID, ""))(w)
+		must(w.SetPaused(w.ctx, room.ID, false))(w)
+		r := must(w.Retry(w.ctx, d.Children[0].ID))(w)
+		equal(w, "again", w.claim(other).Request.ID, r.ID)
+	},
 	"what is deleted leaves no work behind": func(w *world) {
 		f := w.delegate(time.Minute, "a", "b")
 		w.ok(w.DeleteConversation(w.ctx, w.child(f, 0).Conversation))

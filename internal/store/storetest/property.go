@@ -40,7 +40,7 @@ func testProperties(t *testing.T, open Open) {
 		m.setUp(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"post": m.post, "accept": m.accept, "claim": m.claim, "model": m.model, "tool": m.tool,
-			"finish": m.finish, "suspend": m.suspend, "hand back": m.handBack, "crash": m.crash,
+			"finish": m.finish, "suspend": m.suspend, "delegate": m.delegate, "await": m.await, "hand back": m.handBack, "crash": m.crash,
 			"cancel": m.cancel, "retry": m.retry, "pause": m.pause, "stop": m.stop, "continue": m.goOn, "set limits": m.setLimits, "pass time": m.passTime,
 			"": m.check,
 		})
@@ -174,6 +174,40 @@ func (m *model) suspend(t *rapid.T) {
 	m.gone(c.Request.ID)
 }
 
+// delegate gives the planned steps of a turn to anybody.
+func (m *model) delegate(t *rapid.T) {
+	c := m.pick(t)
+	steps, err := m.Steps(m.ctx, c.Request.ID)
+	m.do(t, err)
+	var list []store.Delegation
+	for _, s := range steps {
+		if s.State == fika.StepPlanned {
+			d := time.Duration(rapid.IntRange(1, 100).Draw(t, "deadline")) * time.Second
+			list = append(list, store.Delegation{N: s.N, Agent: rapid.SampledFrom(m.leases).Draw(t, "agent").Agent, Prompt: "x", Deadline: d})
+		}
+	}
+	if len(list) == 0 {
+		t.Skip("no step to delegate")
+	}
+	got, err := m.Delegate(m.ctx, c.Fence, list)
+	m.do(t, err)
+	if got.Signal == (store.Signal{}) && len(got.Children)+len(got.Refused) != len(list) {
+		t.Fatalf("of %d: %d made, %d refused", len(list), len(got.Children), len(got.Refused))
+	}
+	if len(got.Children) > 0 {
+		m.gone(c.Request.ID)
+	}
+}
+
+func (m *model) await(t *rapid.T) {
+	c := m.pick(t)
+	got, err := m.Await(m.ctx, c.Fence)
+	m.do(t, err)
+	if got.Waiting {
+		m.gone(c.Request.ID)
+	}
+}
+
 func (m *model) handBack(t *rapid.T) {
 	c := m.pick(t)
 	m.do(t, m.HandBack(m.ctx, c.Fence))
@@ -246,11 +280,13 @@ func (m *model) passTime(t *rapid.T) {
 	m.clock.Advance(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
 }
 
-// check holds after every step: a terminal request never changes, and an agent
-// has at most one turn under way in a conversation.
+// check holds after every step: a terminal request never changes, an agent has
+// at most one turn under way in a conversation, nothing that was delegated
+// survives an end without an answer, and nobody waits for themselves.
 func (m *model) check(t *rapid.T) {
 	all, err := m.ListRequests(m.ctx, store.RequestFilter{})
 	m.do(t, err)
+	m.checkFamilies(t, all)
 	busy := map[string]bool{}
 	for _, r := range all {
 		if was, ended := m.outcomes[r.ID]; ended && was != r.State {
@@ -265,6 +301,24 @@ func (m *model) check(t *rapid.T) {
 				t.Fatalf("two turns of one agent in one conversation: %s", key)
 			}
 			busy[key] = true
+		}
+	}
+}
+
+func (m *model) checkFamilies(t *rapid.T, all []store.RequestInfo) {
+	byID := map[fika.RequestID]store.RequestInfo{}
+	for _, r := range all {
+		byID[r.ID] = r
+	}
+	for _, r := range all {
+		p, ok := byID[r.Parent]
+		if ok && p.State.Terminal() && p.State != fika.Done && !r.State.Terminal() && r.CancelAt.IsZero() {
+			t.Fatalf("%s is %s, and %s, which it delegated, %s", p.ID, p.State, r.ID, r.State)
+		}
+		for ; ok; p, ok = byID[p.Parent] {
+			if p.Agent == r.Agent {
+				t.Fatalf("%s works for %s, which is its own agent's", r.ID, p.ID)
+			}
 		}
 	}
 }
