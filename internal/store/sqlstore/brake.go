@@ -8,6 +8,9 @@ import (
 	"fika/internal/store"
 )
 
+// pausedAll is the brake for all conversations, as a column.
+const pausedAll = `(SELECT m.value = '1' FROM meta m WHERE m.key = 'paused_all')`
+
 func allPaused(ctx context.Context, q querier) (bool, error) {
 	v, _, err := one(ctx, q, scanText, `SELECT value FROM meta WHERE key = 'paused_all'`)
 	return v == "1", err

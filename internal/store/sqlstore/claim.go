@@ -27,7 +27,7 @@ const (
 WHERE r.agent = ? AND r.kind IN (?, ?) AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	// nextBatch finds the conversation with the oldest pending notification
 	// that may be worked.
-	nextBatch = `SELECT r.conversation FROM notifications r JOIN conversations c ON c.id = r.conversation
+	nextBatch = `SELECT ` + conversationColumns + ` FROM notifications r JOIN conversations c ON c.id = r.conversation
 WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
 )
 
@@ -36,15 +36,15 @@ const opClaim = "claim"
 // Claim takes the next piece of work.
 func (s *Store) Claim(ctx context.Context, l store.Lease, limits store.Limits) (*store.Claimed, error) {
 	var out *store.Claimed
-	err := s.write(ctx, opClaim, func(ctx context.Context, t *tx) error {
+	err := s.lookFirst(ctx, opClaim, func(ctx context.Context, t *tx) error {
 		out = nil
-		a, err := t.leased(ctx, opClaim, l)
+		a, all, err := t.leased(ctx, opClaim, l)
 		if err != nil {
 			return err
 		}
-		if all, err := t.allPaused(ctx); err != nil || all || a.Desired.Stopped() {
+		if all || a.Desired.Stopped() {
 			t.discard = true
-			return err
+			return nil
 		}
 		k := claim{tx: t, agent: a, limits: limits}
 		out, err = k.withinHour(ctx)
@@ -214,16 +214,13 @@ started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, r.Attempts,
 // batch makes one notify request of all that waits for the agent in the
 // conversation with the oldest pending notification.
 func (k *claim) batch(ctx context.Context) (_ *store.Claimed, found bool, err error) {
-	conv, ok, err := one(ctx, k.tx, scanText, nextBatch, k.agent.ID)
+	c, ok, err := one(ctx, k.tx, scanConversation, nextBatch, k.agent.ID)
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	c, err := conversationByID(ctx, k.tx, fika.ConversationID(conv))
-	if err != nil {
-		return nil, false, err
-	}
 	newest, _, err := one(ctx, k.tx, scanNewest, `SELECT n.chain, e.sender, (SELECT max(m.depth) FROM notifications m
-WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain) FROM notifications n
+  WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain)
+FROM notifications n
 LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
 WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY n.seq DESC LIMIT 1`, k.agent.ID, c.ID)
 	if err != nil {
@@ -288,7 +285,7 @@ func (s *Store) Begin(ctx context.Context, l store.Lease, n store.NewRequest) (s
 	const op = "begin request"
 	var out store.Claimed
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		a, err := t.leased(ctx, op, l)
+		a, _, err := t.leased(ctx, op, l)
 		if err != nil {
 			return err
 		}

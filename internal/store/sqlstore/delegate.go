@@ -30,11 +30,7 @@ func (s *Store) Delegate(ctx context.Context, f store.Fence, list []store.Delega
 		if r.origin == fika.Foreground {
 			return fika.Errorf(fika.Invalid, op, "request %s is worked in the foreground and cannot be suspended", r.id)
 		}
-		all, err := t.allPaused(ctx)
-		if err != nil {
-			return err
-		}
-		if out.Signal = r.signal(t.now, all); out.Signal != (store.Signal{}) {
+		if out.Signal = r.signal(t.now); out.Signal != (store.Signal{}) {
 			t.discard = true
 			return nil
 		}

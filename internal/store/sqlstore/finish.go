@@ -39,14 +39,14 @@ func (s *Store) Finish(ctx context.Context, f store.Fence, fin store.Finish) (st
 		if e.outcome.ErrorKind == "" {
 			e.outcome.ErrorKind = fin.ErrorKind
 		}
-		ended, err := t.end(ctx, r, e)
+		ended, err := t.conclude(ctx, r, e)
 		if err != nil {
 			return err
 		}
 		out.Entries = append(out.Entries, ended.entries...)
 		out.Notified = append(out.Notified, ended.ring...)
-		out.Request, _, err = one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, r.id)
-		return err
+		out.Request = ended.request
+		return nil
 	})
 	return out, err
 }
@@ -67,11 +67,7 @@ func (t *tx) final(ctx context.Context, r turn, fin *store.Finish, out *store.Fi
 	if err := t.append(ctx, &e); err != nil {
 		return err
 	}
-	n, err := t.lastStep(ctx, r.id)
-	if err != nil {
-		return err
-	}
-	if err := t.modelStep(ctx, r, n+1, *fin.Final, e.ID); err != nil {
+	if err := t.modelStep(ctx, r, *fin.Final, e.ID); err != nil {
 		return err
 	}
 	fin.Outcome.Entry, fin.Outcome.Seq = e.ID, e.Seq
@@ -131,16 +127,22 @@ type ending struct {
 
 // ended tells what ending a request committed.
 type ended struct {
+	request fika.Request // as it now stands
 	entries []fika.Entry
 	ring    []fika.AgentName // whose turn waited for this outcome
 }
 
-// end gives a request its one outcome and settles all that hangs on it.
+// end gives a request its one outcome, and its open tool calls a result.
 func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
-	var out ended
 	if err := t.repair(ctx, r); err != nil {
-		return out, err
+		return ended{}, err
 	}
+	return t.conclude(ctx, r, e)
+}
+
+// conclude gives a request its one outcome and settles all that hangs on it.
+func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
+	var out ended
 	if e.notice != "" {
 		kind := e.kind
 		if kind == "" {
@@ -153,7 +155,8 @@ func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
 		}
 		out.entries = append(out.entries, n)
 	}
-	if err := t.store(ctx, r, e); err != nil {
+	var err error
+	if out.request, err = t.store(ctx, r, e); err != nil {
 		return out, err
 	}
 	if err := t.settle(ctx, r, e); err != nil {
@@ -167,8 +170,11 @@ func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
 			return out, err
 		}
 	}
+	if r.parent == "" {
+		return out, nil
+	}
 	parent, ok, err := one(ctx, t, scanText, `SELECT a.name FROM requests p JOIN agents a ON a.id = p.agent
-WHERE p.id = ? AND p.id <> '' AND p.finished_at = 0`, r.parent)
+WHERE p.id = ? AND p.finished_at = 0`, r.parent)
 	if ok {
 		out.ring = append(out.ring, fika.AgentName(parent))
 	}
@@ -176,13 +182,13 @@ WHERE p.id = ? AND p.id <> '' AND p.finished_at = 0`, r.parent)
 }
 
 // store writes the terminal row.
-func (t *tx) store(ctx context.Context, r turn, e ending) error {
+func (t *tx) store(ctx context.Context, r turn, e ending) (fika.Request, error) {
+	var err error
 	if e.outcome.Usage == (fika.Usage{}) {
-		var err error
 		e.outcome.Usage, _, err = one(ctx, t, scanUsage, `SELECT COALESCE(sum(input), 0), COALESCE(sum(output), 0), COALESCE(sum(cached), 0),
 COALESCE(sum(reasoning), 0), COALESCE(sum(cost), 0) FROM usage WHERE request = ?`, r.id)
 		if err != nil {
-			return err
+			return fika.Request{}, err
 		}
 	}
 	if e.outcome.Error == "" && e.state != fika.Done {
@@ -190,14 +196,14 @@ COALESCE(sum(reasoning), 0), COALESCE(sum(cost), 0) FROM usage WHERE request = ?
 	}
 	outcome, err := toJSON("finish request", e.outcome)
 	if err != nil {
-		return err
+		return fika.Request{}, err
 	}
-	n, err := t.exec(ctx, `UPDATE requests SET state = ?, reason = ?, outcome = ?, touched = ?, finished_at = ?, wait_until = 0
-WHERE id = ? AND finished_at = 0`, e.state, e.reason, outcome, t.now, t.now, r.id)
-	if err == nil && n == 0 {
+	done, ok, err := one(ctx, t, scanRequest, `UPDATE requests SET state = ?, reason = ?, outcome = ?, touched = ?, finished_at = ?, wait_until = 0
+WHERE id = ? AND finished_at = 0 RETURNING `+unqualified(requestColumns), e.state, e.reason, outcome, t.now, t.now, r.id)
+	if err == nil && !ok {
 		err = fika.Errorf(fika.Lost, "finish request", "request %s has its outcome already", r.id)
 	}
-	return err
+	return done, err
 }
 
 func scanUsage(s scanner) (u fika.Usage, err error) {

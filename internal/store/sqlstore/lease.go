@@ -60,13 +60,15 @@ WHERE id = ? AND epoch = ?`, t.now, l.Agent, l.Epoch)
 	})
 }
 
-// leased reads the agent if the lease still holds; Lost otherwise.
-func (t *tx) leased(ctx context.Context, op string, l store.Lease) (fika.Agent, error) {
-	a, ok, err := one(ctx, t, scanAgent, selectAgent+` WHERE a.id = ? AND a.epoch = ? AND a.owner <> ''`+lockRow, l.Agent, l.Epoch)
+// leased reads the agent if the lease still holds, and whether everything is
+// paused; Lost otherwise.
+func (t *tx) leased(ctx context.Context, op string, l store.Lease) (a fika.Agent, allPaused bool, err error) {
+	a, ok, err := one(ctx, t, func(s scanner) (fika.Agent, error) { return agentRow(s, &allPaused) },
+		`SELECT `+agentColumns+`, `+pausedAll+` FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.owner <> ''`+lockRow, l.Agent, l.Epoch)
 	if err == nil && !ok {
 		err = lostLease(op, l)
 	}
-	return a, err
+	return a, allPaused, err
 }
 
 func lostLease(op string, l store.Lease) error {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"fika"
@@ -29,11 +30,15 @@ func scanInt(s scanner) (v int64, err error)   { err = s.Scan(&v); return v, err
 const agentColumns = `a.id, a.name, a.home_id, a.display_name, a.description, a.desired, a.state, a.state_reason,
 a.owner, a.epoch, a.lease_until, a.seen_at, a.started_at, a.processed, a.active_ask, a.created_at, a.held_until, a.held_reason`
 
-func scanAgent(s scanner) (fika.Agent, error) {
+func scanAgent(s scanner) (fika.Agent, error) { return agentRow(s) }
+
+// agentRow takes an agent out of a row, with whatever follows it.
+func agentRow(s scanner, more ...any) (fika.Agent, error) {
 	var a fika.Agent
 	var lease, seen, started, created, held int64
-	err := s.Scan(&a.ID, &a.Name, &a.HomeID, &a.DisplayName, &a.Description, &a.Desired, &a.State, &a.StateReason,
-		&a.Owner, &a.Epoch, &lease, &seen, &started, &a.Processed, &a.ActiveAsk, &created, &held, &a.HeldReason)
+	dest := []any{&a.ID, &a.Name, &a.HomeID, &a.DisplayName, &a.Description, &a.Desired, &a.State, &a.StateReason,
+		&a.Owner, &a.Epoch, &lease, &seen, &started, &a.Processed, &a.ActiveAsk, &created, &held, &a.HeldReason}
+	err := s.Scan(append(dest, more...)...)
 	a.LeaseUntil, a.SeenAt, a.StartedAt, a.CreatedAt, a.HeldUntil = at(lease), at(seen), at(started), at(created), at(held)
 	return a, err
 }
@@ -79,6 +84,10 @@ func scanEntry(s scanner) (fika.Entry, error) { return entryRow(s) }
 const requestColumns = `r.id, r.kind, r.origin, r.agent, r.conversation, r.parent, r.retry_of, r.chain, r.depth,
 r.upto_seq, r.state, r.reason, r.owner_epoch, r.cancel_at, r.deadline, r.payload, r.body_hash, r.outcome,
 r.attempts, r.touched, r.announced_at, r.created_at, r.started_at, r.finished_at`
+
+// unqualified gives columns without their table's letter, as RETURNING wants
+// them.
+func unqualified(columns string) string { return strings.ReplaceAll(columns, "r.", "") }
 
 // requestRow takes a request out of a row, with whatever follows it.
 func requestRow(s scanner, more ...any) (fika.Request, error) {

@@ -28,17 +28,19 @@ type turn struct {
 	deadline  int64
 	attempts  int
 	epoch     fika.Epoch
+	allPaused bool // everything is
 }
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
-r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, ` + pausedAll + `
 FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
 
 func scanTurn(s scanner) (turn, error) {
 	var r turn
 	c := &r.conv
 	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
-		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, &c.Paused, &c.LastSeq, chainLimits{&c.Limits})
+		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, &c.Paused, &c.LastSeq,
+		chainLimits{&c.Limits}, &r.allPaused)
 	return r, err
 }
 
@@ -91,10 +93,10 @@ func lostFence(op string, f store.Fence) error {
 }
 
 // signal is what the row of a turn says to its owner.
-func (r turn) signal(now int64, allPaused bool) store.Signal {
+func (r turn) signal(now int64) store.Signal {
 	sig := store.Signal{
 		Cancel: r.cancelAt > 0, Deadline: r.deadline > 0 && r.deadline <= now,
-		Paused: (r.conv.Paused || allPaused) && r.origin != fika.Foreground, // a person at a terminal is not held
+		Paused: (r.conv.Paused || r.allPaused) && r.origin != fika.Foreground, // a person at a terminal is not held
 	}
 	if sig.Cancel {
 		sig.Reason = r.reason
@@ -113,8 +115,7 @@ func (s *Store) Signal(ctx context.Context, f store.Fence) (store.Signal, error)
 	if !ok {
 		return store.Signal{}, lostFence(op, f)
 	}
-	all, err := allPaused(ctx, s.r)
-	return r.signal(s.nowMS(), all), s.explain(op, err)
+	return r.signal(s.nowMS()), nil
 }
 
 // Steps reads the steps of a request, by N.
@@ -123,16 +124,13 @@ func (s *Store) Steps(ctx context.Context, id fika.RequestID) ([]fika.Step, erro
 	return all, s.explain("read steps", err)
 }
 
-func (t *tx) lastStep(ctx context.Context, id fika.RequestID) (int, error) {
-	n, _, err := one(ctx, t, scanInt, `SELECT COALESCE(max(n), 0) FROM steps WHERE request = ?`, id)
-	return int(n), err
-}
-
-func (t *tx) insertStep(ctx context.Context, st fika.Step) error {
-	_, err := t.exec(ctx, `INSERT INTO steps (request, n, round, kind, call_id, tool, args_hash, effect, state, entry, call_entry,
-blob, started_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		st.Request, st.N, st.Round, st.Kind, st.CallID, st.Tool, st.ArgsHash, st.Effect, st.State, st.Entry, st.CallEntry,
+// insertStep stores a step as the request's next.
+func (t *tx) insertStep(ctx context.Context, st *fika.Step) error {
+	n, _, err := one(ctx, t, scanInt, `INSERT INTO steps (request, n, round, kind, call_id, tool, args_hash, effect, state, entry, call_entry,
+blob, started_at, finished_at) VALUES (?, (SELECT COALESCE(max(n), 0) + 1 FROM steps WHERE request = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`,
+		st.Request, st.Request, st.Round, st.Kind, st.CallID, st.Tool, st.ArgsHash, st.Effect, st.State, st.Entry, st.CallEntry,
 		string(st.Blob), ms(st.StartedAt), ms(st.FinishedAt))
+	st.N = int(n)
 	return err
 }
 
@@ -169,10 +167,6 @@ func (s *Store) CommitModel(ctx context.Context, f store.Fence, m store.ModelCom
 		if known {
 			return fika.Errorf(fika.Conflict, op, "round %d of request %s is stored already", m.Round, r.id)
 		}
-		n, err := t.lastStep(ctx, r.id)
-		if err != nil {
-			return err
-		}
 		var said fika.Entry
 		if m.Text != "" || m.Reasoning != "" {
 			said = r.said(m, r.addressee())
@@ -183,18 +177,16 @@ func (s *Store) CommitModel(ctx context.Context, f store.Fence, m store.ModelCom
 		} else {
 			said.ID = fika.EntryID(t.s.opt.NewID()) // the first call's, which stands for the step
 		}
-		n++
-		if err := t.modelStep(ctx, r, n, m, said.ID); err != nil {
+		if err := t.modelStep(ctx, r, m, said.ID); err != nil {
 			return err
 		}
 		for _, call := range m.Calls {
-			n++
 			first := fika.Entry{}
 			if len(out.Entries) == 0 {
 				first = r.said(m, "")
 				first.ID = said.ID
 			}
-			e, st, err := t.plan(ctx, r, n, m.Round, call, first)
+			e, st, err := t.plan(ctx, r, m.Round, call, first)
 			if err != nil {
 				return err
 			}
@@ -217,20 +209,20 @@ func (r turn) said(m store.ModelCommit, to string) fika.Entry {
 }
 
 // modelStep stores the finished step of a model call, and what it used.
-func (t *tx) modelStep(ctx context.Context, r turn, n int, m store.ModelCommit, entry fika.EntryID) error {
-	err := t.insertStep(ctx, fika.Step{
-		Request: r.id, N: n, Round: m.Round, Kind: fika.ModelStep, State: fika.StepDone, Entry: entry, Blob: m.Blob,
+func (t *tx) modelStep(ctx context.Context, r turn, m store.ModelCommit, entry fika.EntryID) error {
+	st := fika.Step{
+		Request: r.id, Round: m.Round, Kind: fika.ModelStep, State: fika.StepDone, Entry: entry, Blob: m.Blob,
 		StartedAt: m.StartedAt, FinishedAt: at(t.now),
-	})
-	if err != nil {
+	}
+	if err := t.insertStep(ctx, &st); err != nil {
 		return err
 	}
-	return t.spend(ctx, r, n, m.Model, m.Usage)
+	return t.spend(ctx, r, st.N, m.Model, m.Usage)
 }
 
 // plan stores one tool call the model asked for. The first entry of a model
 // step without text has its id and usage from first.
-func (t *tx) plan(ctx context.Context, r turn, n, round int, call store.PlannedCall, first fika.Entry) (fika.Entry, fika.Step, error) {
+func (t *tx) plan(ctx context.Context, r turn, round int, call store.PlannedCall, first fika.Entry) (fika.Entry, fika.Step, error) {
 	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
 	e.ID, e.Meta.Usage = first.ID, first.Meta.Usage
 	e.Meta.ToolCallID = call.CallID
@@ -242,10 +234,11 @@ func (t *tx) plan(ctx context.Context, r turn, n, round int, call store.PlannedC
 		effect = fika.Unsafe
 	}
 	st := fika.Step{
-		Request: r.id, N: n, Round: round, Kind: fika.ToolStep, CallID: call.CallID, Tool: call.Tool, ArgsHash: call.ArgsHash,
+		Request: r.id, Round: round, Kind: fika.ToolStep, CallID: call.CallID, Tool: call.Tool, ArgsHash: call.ArgsHash,
 		Effect: effect, State: fika.StepPlanned, CallEntry: e.ID,
 	}
-	return e, st, t.insertStep(ctx, st)
+	err := t.insertStep(ctx, &st)
+	return e, st, err
 }
 
 func (t *tx) step(ctx context.Context, op string, r turn, n int) (fika.Step, error) {
@@ -264,11 +257,7 @@ func (s *Store) BeginTool(ctx context.Context, f store.Fence, n int, preHash str
 		return sig, nil
 	}
 	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
-		all, err := t.allPaused(ctx)
-		if err != nil {
-			return err
-		}
-		if sig = r.signal(t.now, all); sig != (store.Signal{}) {
+		if sig = r.signal(t.now); sig != (store.Signal{}) {
 			t.discard = true
 			return nil
 		}
@@ -343,18 +332,13 @@ func (s *Store) CommitCompaction(ctx context.Context, f store.Fence, round int, 
 		if err := t.append(ctx, &e); err != nil {
 			return err
 		}
-		n, err := t.lastStep(ctx, r.id)
-		if err != nil {
+		st := fika.Step{
+			Request: r.id, Round: round, Kind: fika.CompactionStep, State: fika.StepDone, Entry: e.ID, FinishedAt: at(t.now),
+		}
+		if err := t.insertStep(ctx, &st); err != nil {
 			return err
 		}
-		n++
-		err = t.insertStep(ctx, fika.Step{
-			Request: r.id, N: n, Round: round, Kind: fika.CompactionStep, State: fika.StepDone, Entry: e.ID, FinishedAt: at(t.now),
-		})
-		if err != nil {
-			return err
-		}
-		return t.spend(ctx, r, n, model, u)
+		return t.spend(ctx, r, st.N, model, u)
 	})
 	return e, err
 }

@@ -237,6 +237,23 @@ func (s *Store) jot(ctx context.Context, op string, fn change) error {
 	return s.writeWith(ctx, op, passing, fn)
 }
 
+// lookFirst is write for what mostly finds nothing to do: it reads before it
+// takes the write lock, so that looking holds up nobody. When it does write,
+// and somebody else was quicker, it begins again with the lock.
+func (s *Store) lookFirst(ctx context.Context, op string, fn change) error {
+	err := s.writeOnce(ctx, op, durable, beginReading, fn)
+	if f := s.d.fault(err); err != nil && (f == faultBusy || f == faultConn) {
+		return s.write(ctx, op, fn)
+	}
+	return s.explain(op, err)
+}
+
+// The ways to begin: with the write lock, or without it until the first write.
+const (
+	beginWriting = `BEGIN IMMEDIATE`
+	beginReading = `BEGIN DEFERRED`
+)
+
 // change is what a transaction does.
 type change = func(context.Context, *tx) error
 
@@ -251,7 +268,7 @@ const (
 func (s *Store) writeWith(ctx context.Context, op string, c care, fn change) error {
 	deadline := time.Now().Add(s.opt.BusyWait)
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := s.writeOnce(ctx, op, c, fn)
+		err := s.writeOnce(ctx, op, c, beginWriting, fn)
 		if err == nil {
 			return nil
 		}
@@ -265,7 +282,7 @@ func (s *Store) writeWith(ctx context.Context, op string, c care, fn change) err
 	}
 }
 
-func (s *Store) writeOnce(ctx context.Context, op string, c care, fn change) error {
+func (s *Store) writeOnce(ctx context.Context, op string, c care, begin string, fn change) error {
 	select {
 	case s.w.token <- struct{}{}:
 		defer func() { <-s.w.token }()
@@ -283,7 +300,7 @@ func (s *Store) writeOnce(ctx context.Context, op string, c care, fn change) err
 	if err := s.w.take(ctx, c); err != nil {
 		return s.abandon(err)
 	}
-	if _, err := t.exec(ctx, `BEGIN IMMEDIATE`); err != nil {
+	if _, err := t.exec(ctx, begin); err != nil {
 		return s.abandon(err)
 	}
 	t.now = s.nowMS()
