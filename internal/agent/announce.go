@@ -85,4 +85,5 @@ func (a *announcer) publish() {
 func (a *announcer) note() {
 	outcome.Note(context.Background(), a.p.opts.Store, a.sent)
 	a.sent = nil
+	a.p.post(func() { a.p.sign(context.Background()) })
 }

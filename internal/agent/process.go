@@ -196,6 +196,7 @@ func (p *Process) look(ctx context.Context) {
 			j.cancel(cancelled(sig))
 		}
 	}
+	claimed := false
 	for !p.stopping && len(p.running) < p.opts.MaxConcurrent {
 		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits)
 		if fika.IsKind(err, fika.Lost) {
@@ -211,8 +212,11 @@ func (p *Process) look(ctx context.Context) {
 		}
 		p.show(c.Conversation, c.Noticed...)
 		p.begin(ctx, *c)
+		claimed = true
 	}
-	p.heed(ctx) // after the claim, which gives nothing to an agent that is wanted stopped
+	if !claimed { // an agent that is wanted stopped is given nothing
+		p.heed(ctx)
+	}
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.opts.Display.Warn("idle for " + idle.Round(time.Second).String() + "; leaving")
 		p.shutdown("")
@@ -284,12 +288,10 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 		}
 	case res.State.Terminal():
 		p.processed.Add(1)
-		p.opts.Ring(res.Notified...)
 		p.announcePending()
 	}
 	if len(p.running) == 0 {
 		p.setState(fika.AgentIdle)
-		p.sign(context.Background()) // nobody waits for this: the outcome is out
 	}
 }
 

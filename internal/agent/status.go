@@ -50,6 +50,7 @@ func (s *statuses) Observe(ev turn.Event) {
 	case turn.Retrying, turn.Warning, turn.StorageBusy:
 		s.send("processing", message.StatusData{Message: ev.Text})
 	case turn.Committed:
+		s.p.opts.Ring(ev.Notified...) // before anything else: somebody waits for it
 		s.p.show(s.c.Conversation, ev.Entries...)
 	case turn.Ended:
 		s.ended(*ev.Outcome)

@@ -182,6 +182,7 @@ func (w *workshop) refuse(ctx context.Context, c store.Claimed, cause error, o t
 		return turn.Result{}, err
 	}
 	res := turn.Result{State: fika.RequestFailed, Reason: cause.Error(), Kind: kind, Outcome: done.Request.Outcome, Entries: done.Entries}
+	o.Observe(turn.Event{Kind: turn.Committed, Claimed: &c, Entries: done.Entries, Notified: done.Notified})
 	o.Observe(turn.Event{Kind: turn.Ended, Claimed: &c, Outcome: &res})
 	return res, nil
 }

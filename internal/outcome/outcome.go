@@ -15,7 +15,7 @@ import (
 // Announcements knows what is not published yet.
 type Announcements interface {
 	Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]store.RequestInfo, error)
-	MarkAnnounced(context.Context, fika.RequestID) error
+	MarkAnnounced(context.Context, ...fika.RequestID) error
 }
 
 // Batch is how many outcomes are published at a time.
@@ -64,8 +64,8 @@ func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subje
 // Note is the second half: it notes outcomes as published. One that is not
 // noted is announced again.
 func Note(ctx context.Context, s Announcements, sent []fika.RequestID) {
-	for _, id := range sent {
-		_ = s.MarkAnnounced(ctx, id)
+	if len(sent) > 0 {
+		_ = s.MarkAnnounced(ctx, sent...)
 	}
 }
 

@@ -26,8 +26,8 @@ func (r *rows) Unannounced(context.Context, fika.AgentID, int) ([]store.RequestI
 	return r.list, nil
 }
 
-func (r *rows) MarkAnnounced(_ context.Context, id fika.RequestID) error {
-	r.marked = append(r.marked, id)
+func (r *rows) MarkAnnounced(_ context.Context, ids ...fika.RequestID) error {
+	r.marked = append(r.marked, ids...)
 	return nil
 }
 

@@ -132,9 +132,9 @@ type Wishes interface {
 	// is used up (fika.Agent.Held), unless they can go on with what they began.
 	WithWork(context.Context) ([]Work, error)
 	// Unannounced lists terminal queued requests whose response was not yet
-	// published, oldest first; MarkAnnounced notes that it was.
+	// published, oldest first; MarkAnnounced notes those that were.
 	Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]RequestInfo, error)
-	MarkAnnounced(context.Context, fika.RequestID) error
+	MarkAnnounced(context.Context, ...fika.RequestID) error
 	// Park keeps a bus message that could not be understood.
 	Park(ctx context.Context, subject string, body []byte, reason string) error
 }

@@ -22,7 +22,7 @@ const (
 	ToolCalled  EventKind = "tool_call"    // Tool, Args, CallID, N
 	ToolOutput  EventKind = "tool_output"  // Tool, CallID, N, Text: output as it comes
 	ToolDone    EventKind = "tool_result"  // Tool, CallID, N, Result
-	Committed   EventKind = "committed"    // Entries are in the store
+	Committed   EventKind = "committed"    // Entries are in the store; Notified have work now
 	Warning     EventKind = "warning"      // Text for the person
 	StorageBusy EventKind = "storage_busy" // Text: a result is held until the store takes it
 	Compacted   EventKind = "compacted"    // Entries, Text
@@ -31,19 +31,20 @@ const (
 
 // Event is something that happens during a turn.
 type Event struct {
-	Kind    EventKind
-	Claimed *store.Claimed // the request it belongs to; always set
-	Model   string
-	Round   int
-	N       int
-	Text    string
-	Tool    string
-	CallID  string
-	Args    json.RawMessage
-	Result  *tool.Result
-	Entries []fika.Entry
-	After   time.Duration
-	Outcome *Result
+	Kind     EventKind
+	Claimed  *store.Claimed // the request it belongs to; always set
+	Model    string
+	Round    int
+	N        int
+	Text     string
+	Tool     string
+	CallID   string
+	Args     json.RawMessage
+	Result   *tool.Result
+	Entries  []fika.Entry
+	Notified []fika.AgentName
+	After    time.Duration
+	Outcome  *Result
 }
 
 // Observer is told what happens, in order; calls do not overlap. It must not

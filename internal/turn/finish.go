@@ -38,7 +38,7 @@ func (w *work) finish(ctx context.Context, end *ending) (Result, error) {
 	}
 	res.Entries, res.Notified, res.Limited = done.Entries, done.Notified, done.Limited
 	res.Outcome = done.Request.Outcome
-	w.tell(Event{Kind: Committed, Entries: done.Entries, Round: w.round})
+	w.tell(Event{Kind: Committed, Entries: done.Entries, Notified: done.Notified, Round: w.round})
 	if end.state == fika.Done {
 		w.postMessage(safe, end.final.Text)
 	}

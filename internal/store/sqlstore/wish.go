@@ -194,11 +194,15 @@ AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLim
 	return all, s.explain("list unannounced", err)
 }
 
-// MarkAnnounced notes that a response was published.
-func (s *Store) MarkAnnounced(ctx context.Context, id fika.RequestID) error {
+// MarkAnnounced notes that responses were published.
+func (s *Store) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) error {
 	return s.jot(ctx, "mark announced", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id)
-		return err
+		for _, id := range ids {
+			if _, err := t.exec(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
