@@ -70,6 +70,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	shop.store = turn.NewTail(own.Store)
 	if shop.llm, err = a.Model(own.Settings); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 type workshop struct {
 	llm       llm.Model // of requests that name none of their own; serves many at once
 	own       *Owned
+	store     turn.Store // own.Store, or what remembers some of it
 	hooks     hook.Runner
 	tools     *tool.Set
 	chats     *chat.Chats
@@ -66,7 +67,7 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 	own := w.own
 	name := own.Agent.Name
 	return turn.Config{
-		Store: own.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
+		Store: w.store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
 		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat),
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{

@@ -28,7 +28,7 @@ type workshopOptions struct {
 
 // workshop gathers tools and hooks for an owned context.
 func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, error) {
-	w := &workshop{own: own, chats: chat.New(own.Store, o.bell), quiet: o.quiet, waits: o.waits}
+	w := &workshop{own: own, store: own.Store, chats: chat.New(own.Store, o.bell), quiet: o.quiet, waits: o.waits}
 	w.workspace = workspaceOf(own.Settings, o.dir)
 	if info, err := os.Stat(w.workspace); err != nil || !info.IsDir() {
 		return nil, fika.Errorf(fika.Invalid, "workspace", "%s is not a folder; create it or change workspace in the settings of %q", w.workspace, own.Folder.Name)

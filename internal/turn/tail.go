@@ -1,0 +1,175 @@
+package turn
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"fika"
+)
+
+const (
+	// tailRead is how many of the newest entries a look for new ones reads. In
+	// a chain of mentions there are two or three.
+	tailRead = 8
+	// tailBytes bounds what is remembered of all conversations together.
+	tailBytes = 1 << 20
+	// entryBytes is about what an entry takes besides its text.
+	entryBytes = 512
+)
+
+// Tail is a [Store] that remembers the newest entries of the conversations its
+// process works in, so that a turn reads only what came since the last one:
+// what is stored never changes. Entries with a time to live do; a conversation
+// that has any is not remembered.
+//
+// It may be used from many goroutines. What it returns is shared: read only.
+type Tail struct {
+	Store
+	mu    sync.Mutex
+	tails map[fika.ConversationID]*tail
+	bytes int
+	clock int // counts uses
+}
+
+// tail is every entry of a conversation from the first remembered one to the
+// last.
+type tail struct {
+	entries []fika.Entry // oldest first
+	whole   bool         // the first one is the conversation's first
+	bytes   int
+	used    int
+}
+
+// NewTail remembers what s reads.
+func NewTail(s Store) *Tail { return &Tail{Store: s, tails: map[fika.ConversationID]*tail{}} }
+
+// Before reads as the store does.
+func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := t.tails[c]
+	if known == nil || known.last() < upto {
+		if err := t.follow(ctx, c); err != nil {
+			return nil, err
+		}
+		if known = t.tails[c]; known == nil || known.last() < upto {
+			return t.Store.Before(ctx, c, upto, limit) // not remembered, or being written
+		}
+	}
+	t.clock++
+	known.used = t.clock
+	out := known.before(upto, limit)
+	if len(out) >= limit || known.whole {
+		return out, nil
+	}
+	older := known.entries[0].Seq - 1
+	more, err := t.Store.Before(ctx, c, min(upto, older), limit-len(out))
+	if err != nil {
+		return nil, err
+	}
+	if upto >= older {
+		t.prepend(c, known, more, len(more) < limit-len(out))
+	}
+	return append(out, more...), nil
+}
+
+// last is the seq of the newest entry.
+func (k *tail) last() int64 { return k.entries[len(k.entries)-1].Seq }
+
+// before gives at most limit entries up to upto, newest first.
+func (k *tail) before(upto int64, limit int) []fika.Entry {
+	end, found := slices.BinarySearchFunc(k.entries, upto, func(e fika.Entry, seq int64) int { return int(e.Seq - seq) })
+	if found {
+		end++
+	}
+	out := slices.Clone(k.entries[max(0, end-limit):end])
+	slices.Reverse(out)
+	return out
+}
+
+// follow reads what came since the last look. What cannot be remembered is
+// forgotten.
+func (t *Tail) follow(ctx context.Context, c fika.ConversationID) error {
+	page, err := t.Store.Before(ctx, c, math.MaxInt64, tailRead)
+	if err != nil {
+		return err
+	}
+	if len(page) == 0 || fleeting(page) {
+		t.forget(c)
+		return nil
+	}
+	slices.Reverse(page)
+	known := t.tails[c]
+	if known == nil || page[0].Seq > known.last() && len(page) == tailRead { // there may be more between
+		t.forget(c)
+		known = &tail{}
+		t.tails[c] = known
+	}
+	known.whole = known.whole || len(page) < tailRead
+	for _, e := range page {
+		if len(known.entries) == 0 || e.Seq > known.last() {
+			known.entries = append(known.entries, e)
+			t.grow(known, e)
+		}
+	}
+	t.shrink(c)
+	return nil
+}
+
+// prepend remembers older entries, given newest first.
+func (t *Tail) prepend(c fika.ConversationID, known *tail, older []fika.Entry, whole bool) {
+	if fleeting(older) {
+		t.forget(c)
+		return
+	}
+	first := slices.Clone(older)
+	slices.Reverse(first)
+	known.entries, known.whole = append(first, known.entries...), whole
+	for _, e := range older {
+		t.grow(known, e)
+	}
+	t.shrink(c)
+}
+
+func (t *Tail) grow(k *tail, e fika.Entry) {
+	n := entryBytes + len(e.Content) + len(e.Meta.Reasoning)
+	k.bytes += n
+	t.bytes += n
+}
+
+// shrink keeps the bound: the conversation unused longest goes, the last one
+// loses its oldest half.
+func (t *Tail) shrink(c fika.ConversationID) {
+	for t.bytes > tailBytes {
+		oldest := c
+		for id, k := range t.tails {
+			if id != c && (oldest == c || k.used < t.tails[oldest].used) {
+				oldest = id
+			}
+		}
+		k := t.tails[oldest]
+		if oldest != c || len(k.entries) < 2 {
+			t.forget(oldest)
+			continue
+		}
+		t.bytes -= k.bytes
+		k.entries, k.whole, k.bytes = slices.Clone(k.entries[len(k.entries)/2:]), false, 0
+		for _, e := range k.entries {
+			t.grow(k, e)
+		}
+	}
+}
+
+func (t *Tail) forget(c fika.ConversationID) {
+	if k := t.tails[c]; k != nil {
+		t.bytes -= k.bytes
+		delete(t.tails, c)
+	}
+}
+
+// fleeting reports whether any of the entries will not stay.
+func fleeting(entries []fika.Entry) bool {
+	return slices.ContainsFunc(entries, func(e fika.Entry) bool { return !e.ExpiresAt.IsZero() })
+}
