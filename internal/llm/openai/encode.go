@@ -5,52 +5,86 @@ import (
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
 
+	"fika"
 	"fika/internal/llm"
+	"fika/internal/llm/wire"
 )
 
+// body is a call as the server reads it. The client library sends it as it is:
+// its own types are encoded several times over, which a short answer would
+// wait for.
+type body struct {
+	Model               string         `json:"model"`
+	Messages            []any          `json:"messages"` // rawMessage, or a blob
+	Tools               []rawTool      `json:"tools,omitempty"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       streamOptions  `json:"stream_options"`
+	MaxTokens           int64          `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int64          `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+	Reasoning           map[string]any `json:"reasoning,omitempty"` // OpenRouter
+	Usage               *includeUsage  `json:"usage,omitempty"`     // OpenRouter
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type includeUsage struct {
+	Include bool `json:"include"`
+}
+
+type rawTool struct {
+	Type     string       `json:"type"`
+	Function toolFunction `json:"function"`
+}
+
+type toolFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
 // params builds the body of a call.
-func (m *model) params(r llm.Request) sdk.ChatCompletionNewParams {
-	p := sdk.ChatCompletionNewParams{
-		Model:         m.opts.Model,
-		Messages:      messages(r),
-		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
+func (m *model) params(r llm.Request) (sdk.ChatCompletionNewParams, error) {
+	b := body{
+		Model: m.opts.Model, Messages: messages(r), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
 	}
-	extra := map[string]any{"stream": true}
 	for _, t := range r.Tools {
-		p.Tools = append(p.Tools, toolParam(t))
+		b.Tools = append(b.Tools, toolOf(t))
 	}
-	if r.MaxTokens > 0 {
-		if isHost(m.host, "openai.com") {
-			p.MaxCompletionTokens = param.NewOpt(r.MaxTokens)
-		} else {
-			p.MaxTokens = param.NewOpt(r.MaxTokens)
-		}
+	if isHost(m.host, "openai.com") {
+		b.MaxCompletionTokens = max(r.MaxTokens, 0)
+	} else {
+		b.MaxTokens = max(r.MaxTokens, 0)
 	}
-	m.askReasoning(r.Reasoning, &p, extra)
+	m.askReasoning(r.Reasoning, &b)
 	if isHost(m.host, "openrouter.ai") {
-		extra["usage"] = map[string]bool{"include": true}
+		b.Usage = &includeUsage{true}
 	}
-	p.SetExtraFields(extra)
-	return p
+	data, err := json.Marshal(b)
+	if err != nil {
+		return sdk.ChatCompletionNewParams{}, fika.Wrap(fika.Invalid, wire.Op, err)
+	}
+	return param.Override[sdk.ChatCompletionNewParams](json.RawMessage(data)), nil
 }
 
 // askReasoning puts the wish for reasoning into the form the server knows. A
 // token budget has no plain field, so it is turned into the nearest effort.
-func (m *model) askReasoning(r *llm.Reasoning, p *sdk.ChatCompletionNewParams, extra map[string]any) {
+func (m *model) askReasoning(r *llm.Reasoning, b *body) {
 	if r == nil || r.Effort == "" && r.MaxTokens <= 0 {
 		return
 	}
 	switch m.opts.ReasoningStyle {
 	case ReasoningObject:
 		if r.MaxTokens > 0 {
-			extra["reasoning"] = map[string]any{"max_tokens": r.MaxTokens}
+			b.Reasoning = map[string]any{"max_tokens": r.MaxTokens}
 		} else {
-			extra["reasoning"] = map[string]any{"effort": r.Effort}
+			b.Reasoning = map[string]any{"effort": r.Effort}
 		}
 	case ReasoningEffort:
-		p.ReasoningEffort = shared.ReasoningEffort(effort(r))
+		b.ReasoningEffort = effort(r)
 	}
 }
 
@@ -66,30 +100,27 @@ func effort(r *llm.Reasoning) string {
 	return "high"
 }
 
-func toolParam(t llm.Tool) sdk.ChatCompletionToolUnionParam {
+func toolOf(t llm.Tool) rawTool {
 	schema := t.Parameters
 	if !json.Valid(schema) {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return param.Override[sdk.ChatCompletionToolUnionParam](map[string]any{
-		"type":     "function",
-		"function": map[string]any{"name": t.Name, "description": t.Description, "parameters": schema},
-	})
+	return rawTool{Type: "function", Function: toolFunction{t.Name, t.Description, schema}}
 }
 
-func messages(r llm.Request) []sdk.ChatCompletionMessageParamUnion {
-	var out []sdk.ChatCompletionMessageParamUnion
+func messages(r llm.Request) []any {
+	var out []any
 	if r.System != "" {
-		out = append(out, sdk.SystemMessage(r.System))
+		out = append(out, rawMessage{Role: "system", Content: &r.System})
 	}
 	for _, m := range r.Messages {
 		switch m.Role {
 		case llm.Assistant:
 			out = append(out, assistant(m))
 		case llm.ToolRole:
-			out = append(out, sdk.ToolMessage(m.Text, m.CallID))
+			out = append(out, rawMessage{Role: "tool", Content: &m.Text, CallID: m.CallID})
 		default:
-			out = append(out, sdk.UserMessage(m.Text))
+			out = append(out, rawMessage{Role: "user", Content: &m.Text})
 		}
 	}
 	return out
@@ -97,9 +128,9 @@ func messages(r llm.Request) []sdk.ChatCompletionMessageParamUnion {
 
 // assistant sends a message back as the server made it if it still has that,
 // else builds it anew.
-func assistant(m llm.Message) sdk.ChatCompletionMessageParamUnion {
+func assistant(m llm.Message) any {
 	if ownBlob(m.Blob) {
-		return param.Override[sdk.ChatCompletionMessageParamUnion](m.Blob)
+		return m.Blob
 	}
 	raw := rawMessage{Role: "assistant"}
 	if m.Text != "" || len(m.Calls) == 0 {
@@ -108,7 +139,7 @@ func assistant(m llm.Message) sdk.ChatCompletionMessageParamUnion {
 	for _, c := range m.Calls {
 		raw.Calls = append(raw.Calls, rawCall{ID: c.ID, Type: "function", Function: rawFunction{c.Name, argsOrEmpty(c.Args)}})
 	}
-	return param.Override[sdk.ChatCompletionMessageParamUnion](raw)
+	return raw
 }
 
 // ownBlob reports whether a blob is a message of this wire format.
@@ -130,10 +161,11 @@ func argsOrEmpty(args string) string {
 	return args
 }
 
-// rawMessage is an assistant message as it is sent back.
+// rawMessage is a message as it is sent; most fields are an assistant's.
 type rawMessage struct {
 	Role             string            `json:"role"`
 	Content          *string           `json:"content"`
+	CallID           string            `json:"tool_call_id,omitempty"` // of a tool's result
 	Refusal          string            `json:"refusal,omitempty"`
 	Calls            []rawCall         `json:"tool_calls,omitempty"`
 	Reasoning        string            `json:"reasoning,omitempty"`

@@ -118,8 +118,12 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 // send makes the HTTP call. An answer of any status is returned as it is; its
 // error body is bounded before the client library reads it.
 func (m *model) send(ctx context.Context, r llm.Request) (*http.Response, error) {
+	params, err := m.params(r)
+	if err != nil {
+		return nil, err
+	}
 	var res *http.Response
-	_, err := m.service.New(ctx, m.params(r),
+	_, err = m.service.New(ctx, params,
 		option.WithResponseBodyInto(&res),
 		option.WithHeader("Accept", "text/event-stream"),
 		option.WithMiddleware(wire.BoundErrors),
