@@ -39,7 +39,7 @@ var packages = [...]row{
 	{"internal/bus/nats", ". internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
 		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
 	{"internal/llm/wire", ". internal/llm", "HTTP and server-sent events, as both providers need them"},
-	{"internal/llm/openai", ". internal/llm internal/llm/wire github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/option github.com/openai/openai-go/v3/packages/param github.com/openai/openai-go/v3/shared",
+	{"internal/llm/openai", ". internal/llm internal/llm/wire github.com/openai/openai-go/v3 github.com/openai/openai-go/v3/option github.com/openai/openai-go/v3/packages/param",
 		"chat completions, with the provider's own types"},
 	{"internal/llm/anthropic", ". internal/llm internal/llm/wire github.com/anthropics/anthropic-sdk-go github.com/anthropics/anthropic-sdk-go/option github.com/anthropics/anthropic-sdk-go/packages/param",
 		"messages, with the provider's own types"},
