@@ -125,15 +125,10 @@ func (a *App) Store(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.Config()
-	if err != nil {
+	if _, err := a.Config(); err != nil { // which may name another database
 		return nil, err
 	}
-	path := h.DatabaseFile()
-	if c.Store.URL != "" {
-		return nil, fika.Errorf(fika.Invalid, "open store", "[store] url: only the built-in SQLite store exists so far; remove the key")
-	}
-	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: path, Now: a.opts.Now})
+	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: h.DatabaseFile(), Now: a.opts.Now})
 	if err != nil {
 		return nil, err
 	}

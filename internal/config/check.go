@@ -71,11 +71,14 @@ func checkNATS(v value, _ any) string {
 }
 
 func checkStore(v value, _ any) string {
-	u, err := url.Parse(v.text)
-	if v.text != "" && (err != nil || !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, u.Scheme)) {
-		return quote(v.text) + " is not a database: write sqlite:///path/fika.db or postgres://host/name"
+	switch u, err := url.Parse(v.text); {
+	case v.text == "":
+		return ""
+	case err == nil && slices.Contains([]string{"postgres", "postgresql"}, u.Scheme):
+		return "PostgreSQL is not supported yet: remove the key, and fika.db in the home is used"
+	default: // not shown: it may hold a password
+		return "no other database than fika.db in the home is supported: remove the key"
 	}
-	return ""
 }
 
 func checkEnvName(v value, _ any) string {

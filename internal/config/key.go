@@ -138,7 +138,7 @@ func hubKeys() []key[Hub] {
 
 func storeKeys() []key[Store] {
 	return []key[Store]{
-		{name: "url", at: func(s *Store) any { return &s.URL }, check: checkStore, example: `"sqlite:///home/me/fika.db"`, doc: "Must stay unset: fika.db in the home is the only database so far."},
+		{name: "url", at: func(s *Store) any { return &s.URL }, check: checkStore, doc: "Must stay unset: fika.db in the home is the only database so far."},
 	}
 }
 

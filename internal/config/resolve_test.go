@@ -235,7 +235,8 @@ func TestParseDuration(t *testing.T) {
 }
 
 func TestShow(t *testing.T) {
-	c := mustParse(t, layered+"[nats]\nuser = \"u\"\npassword = \"hush\"\n[store]\nurl = \"postgres://me:hush@db/fika\"\n")
+	c := mustParse(t, layered+"[nats]\nuser = \"u\"\npassword = \"hush\"\n")
+	c.Store.URL = "postgres://me:hush@db/fika"
 	s, err := Resolve(Inputs{Config: c, Agent: "coder", Home: "/h", Local: mustLocal(t, `env = {TOKEN = "hush"}`)})
 	if err != nil {
 		t.Fatal(err)
