@@ -175,10 +175,14 @@ func (w *workshop) work(ctx context.Context, c store.Claimed, stop <-chan struct
 
 func (w *workshop) refuse(ctx context.Context, c store.Claimed, cause error, o turn.Observer) (turn.Result, error) {
 	kind := fika.KindOf(cause)
-	done, err := w.own.Store.Finish(context.WithoutCancel(ctx), c.Fence, store.Finish{
-		State: fika.RequestFailed, Reason: cause.Error(), ErrorKind: kind,
+	f := store.Finish{
+		State: fika.RequestFailed, Reason: cause.Error(), ErrorKind: kind, TTL: w.own.Settings.Chat.MessageTTL,
 		Outcome: fika.Outcome{Error: cause.Error(), ErrorKind: kind},
-	})
+	}
+	if c.Conversation.Kind == fika.Chat {
+		f.Notice = "@" + string(c.Agent.Name) + " did not answer: " + cause.Error()
+	}
+	done, err := w.own.Store.Finish(context.WithoutCancel(ctx), c.Fence, f)
 	if err != nil {
 		return turn.Result{}, err
 	}

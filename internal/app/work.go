@@ -68,7 +68,7 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 	name := own.Agent.Name
 	return turn.Config{
 		Store: w.store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat),
+		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat), TTL: s.Chat.MessageTTL,
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request),

@@ -105,7 +105,12 @@ func (e *env) confirm(what string) error {
 func newChatCleanup(e *env) *cobra.Command {
 	var dry bool
 	c := &cobra.Command{
-		Use: "cleanup", Short: "remove expired messages, and empty chats older than a day", Example: "  fika chat cleanup --dry-run", Args: exactly(0, "no arguments"),
+		Use: "cleanup", Short: "remove expired messages, and empty chats older than a day",
+		Long: `Removes, all at once or not at all, messages whose time to live is over ([chat]
+message_ttl) and chats in which nothing has been said, or nothing is left, for a
+day; prints the names of those. Pinned messages stay, and so does everything in
+a chat in which a turn is under way. The hub does the same every hour.`,
+		Example: "  fika chat cleanup --dry-run", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := e.reader(cmd.Context())
 			if err != nil {
@@ -119,7 +124,7 @@ func newChatCleanup(e *env) *cobra.Command {
 			if dry {
 				verb = "would be removed"
 			}
-			e.say("%d expired messages and %d empty chats %s", r.Expired, len(r.Chats), verb)
+			e.say("%d expired entries and %d empty chats %s", r.Expired, len(r.Chats), verb)
 			for _, n := range r.Chats {
 				fmt.Fprintln(e.Out, n)
 			}

@@ -94,6 +94,7 @@ type Options struct {
 	Canary    time.Duration // 0: 10 s
 	Hung      time.Duration // 0: 90 s
 	StopGrace time.Duration // 0: 30 s
+	Clean     time.Duration // between two cleanings, the first soon after the start; 0: 1 h
 	Now       func() time.Time
 	// Ready is called once, when every agent to be started has given a sign
 	// of life or has failed to.
@@ -137,6 +138,7 @@ func New(o Options) *Hub {
 	def(&o.Hung, 90*time.Second)
 	def(&o.StopGrace, 30*time.Second)
 	def(&o.ReadyTimeout, 10*time.Second)
+	def(&o.Clean, time.Hour)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -183,7 +185,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	h.tick(ctx)
 	tick := time.NewTicker(h.opts.Tick)
 	defer tick.Stop()
-	clean := time.NewTicker(time.Hour)
+	clean := time.NewTimer(h.opts.Clean / 60)
 	defer clean.Stop()
 	for {
 		select {
@@ -194,9 +196,8 @@ func (h *Hub) Run(ctx context.Context) error {
 		case <-tick.C:
 			h.tick(ctx)
 		case <-clean.C:
-			if _, err := h.opts.Store.Cleanup(ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}); err != nil {
-				h.opts.Log.Warn("cleanup", "err", err)
-			}
+			h.clean(ctx)
+			clean.Reset(h.opts.Clean)
 		case <-ctx.Done():
 			stopSide()
 			h.stopAll()
@@ -248,6 +249,17 @@ func (h *Hub) tick(ctx context.Context) {
 	}
 	if h.online {
 		outcome.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)
+	}
+}
+
+// clean removes what has expired.
+func (h *Hub) clean(ctx context.Context) {
+	r, err := h.opts.Store.Cleanup(ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour})
+	switch {
+	case err != nil:
+		h.opts.Log.Warn("cleanup", "err", err)
+	case r.Expired > 0 || len(r.Chats) > 0:
+		h.opts.Log.Info("cleaned", "expired", r.Expired, "empty_chats", r.Chats)
 	}
 }
 

@@ -173,7 +173,7 @@ func (w *world) run(specs ...Spec) {
 	}
 	h := New(Options{
 		Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Specs: specs,
-		Log: slog.New(slog.DiscardHandler), Tick: 2 * time.Millisecond, Now: w.now, StopGrace: time.Second,
+		Log: slog.New(slog.DiscardHandler), Tick: 2 * time.Millisecond, Clean: 600 * time.Millisecond, Now: w.now, StopGrace: time.Second,
 		Ready: func(list []Started) { w.ready <- list }, ReadyTimeout: time.Hour,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

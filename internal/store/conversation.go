@@ -71,7 +71,7 @@ type CleanupOptions struct {
 
 // CleanupResult tells what was, or would be, removed.
 type CleanupResult struct {
-	Expired int
+	Expired int // entries, of whatever type
 	Chats   []fika.ConversationName
 }
 
@@ -149,6 +149,10 @@ type Brakes interface {
 	// elsewhere in a chain that began here, pending again under a new root at
 	// depth 0. NotFound if no limit stopped anything.
 	ContinueChain(context.Context, fika.ConversationID) ([]fika.AgentName, error)
-	// Cleanup removes expired messages and old empty chats.
+	// Cleanup removes, in one transaction, expired entries of chats, and chats
+	// without messages that have been so for EmptyAge. Pinned entries stay, and
+	// whatever is in a chat that has a request which has not ended. Seqs are
+	// not used again; mentions that nobody has answered are dropped with their
+	// message, with the reason "expired".
 	Cleanup(context.Context, CleanupOptions) (CleanupResult, error)
 }

@@ -76,6 +76,10 @@ type Finish struct {
 	// To is whom the final entry addresses; empty: the conversation's usual.
 	To     string
 	Limits Limits
+	// TTL is how long what the turn has written in a chat is kept from now on;
+	// 0: for ever. All of it goes at once, so that no call is left without its
+	// result.
+	TTL time.Duration
 	// Notice, if not empty, is posted as a notice entry (failed turns).
 	Notice    string
 	Outcome   fika.Outcome

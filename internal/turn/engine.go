@@ -65,6 +65,7 @@ type Config struct {
 	CompactAt float64                               // percent of Window
 	WarnAt    float64                               // percent of Window; 0: never
 	Limits    store.Limits
+	TTL       time.Duration // how long what is said in chats is kept; 0: for ever
 	MaxRounds int           // model calls in one turn
 	Call      tool.Call     // what every tool call carries: agent, context, workspace, username …
 	Grace     time.Duration // how long a paid result is held for a store that refuses; 0: for ever

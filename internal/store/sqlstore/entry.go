@@ -13,7 +13,9 @@ import (
 const (
 	selectEntry = `SELECT ` + entryColumns + ` FROM entries e`
 	// notExpired takes the present moment as its argument.
-	notExpired = ` AND (e.expires_at = 0 OR e.expires_at > ? OR e.pinned = 1)`
+	// What a turn is about to answer stays until it has.
+	notExpired = ` AND (e.expires_at = 0 OR e.expires_at > ? OR e.pinned = 1 OR EXISTS (SELECT 1 FROM notifications x
+  WHERE x.conversation = e.conversation AND x.seq = e.seq AND x.state = 'claimed'))`
 )
 
 // append gives e its seq and stores it. Missing id and time are filled in.

@@ -45,6 +45,11 @@ func (s *Store) Finish(ctx context.Context, f store.Fence, fin store.Finish) (st
 		}
 		out.Entries = append(out.Entries, ended.entries...)
 		out.Notified = append(out.Notified, ended.ring...)
+		if fin.TTL > 0 && r.conv.Kind == fika.Chat {
+			if err := t.keepFor(ctx, r, fin.TTL, out.Entries); err != nil {
+				return err
+			}
+		}
 		out.Request = ended.request
 		return nil
 	})

@@ -87,7 +87,7 @@ func (t *tx) retry(ctx context.Context, op string, old fika.Request) (fika.Reque
 		}
 	}
 	_, err = t.exec(ctx, `UPDATE notifications SET state = 'claimed', reason = '', request = ?
-WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped')`, r.ID, old.ID)
+WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped') AND reason <> '`+reasonExpired+`'`, r.ID, old.ID)
 	return r, err
 }
 

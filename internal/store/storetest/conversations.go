@@ -92,6 +92,76 @@ var conversationTests = map[string]func(*world){
 		equal(w, "next seq", w.post(room, "next").Entry.Seq, 3)
 		equal(w, "messages", w.info(room.ID).Messages, 2)
 	},
+	"cleanup takes whole turns, and leaves what is pinned or under way": func(w *world) {
+		w.agent("helper")
+		l := w.lease("coder")
+		room := w.chat("room")
+		brief := func(text string, notify ...fika.AgentName) {
+			must(w.Post(w.ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: text, TTL: time.Hour, Notify: notify}))(w)
+		}
+		turn := func(state fika.RequestState) store.Claimed {
+			c := w.claim(l)
+			w.plan(c, 1, fika.Pure)
+			must(w.BeginTool(w.ctx, c.Fence, 2, ""))(w)
+			must(w.CommitTool(w.ctx, c.Fence, 2, store.ToolCommit{Text: "seen"}))(w)
+			f := store.Finish{State: state, TTL: time.Hour, Final: &store.ModelCommit{Round: 9, Text: "answer"}}
+			for _, e := range must(w.Finish(w.ctx, c.Fence, f))(w).Entries {
+				equal(w, "expiry", e.ExpiresAt.IsZero(), false)
+			}
+			return c
+		}
+		brief("1", "coder")
+		turn(fika.Done) // 2 to 5
+		brief("6", "coder")
+		c := w.claim(l)
+		w.plan(c, 1, fika.Pure) // 7, 8
+		must(w.StopChat(w.ctx, room.ID))(w)
+		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Cancelled}))(w) // 9; it says nothing of a time to live
+		brief("10", "helper")
+		brief("11")
+		must(w.Pin(w.ctx, room.ID, 11, true))(w)
+		brief("12", "coder")
+		c = w.claim(l)
+		w.clock.Advance(2 * time.Hour)
+
+		equal(w, "under way", must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 0)
+		equal(w, "what is being answered is still shown", len(must(w.Before(w.ctx, room.ID, 12, 1))(w)), 1)
+		equal(w, "the window", must(w.Before(w.ctx, room.ID, 12, 1))(w)[0].Seq, 12)
+		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Done, TTL: time.Hour, Final: &store.ModelCommit{Round: 9, Text: "13"}}))(w)
+		equal(w, "expired", must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 11)
+
+		var left []int64
+		for _, e := range w.entries(room.ID) {
+			left = append(left, e.Seq)
+		}
+		equal(w, "left", fmt.Sprint(left), "[11 13]")
+		equal(w, "messages", w.info(room.ID).Messages, 2)
+		equal(w, "found", len(must(w.Search(w.ctx, "answer", store.ConversationFilter{}))(w)), 0)
+		n := must(w.Notifications(w.ctx, store.NotificationFilter{Conversation: room.ID, Seq: 10}))(w)
+		equal(w, "reason", n[0].Reason, "expired")
+		w.nothing(w.lease("helper"))
+
+		w.clock.Advance(48 * time.Hour)
+		must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
+		equal(w, "messages", w.info(room.ID).Messages, 1)
+		must(w.Pin(w.ctx, room.ID, 11, false))(w)
+		r := must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
+		equal(w, "chats", fmt.Sprint(r.Chats), "[room]")
+	},
+	"a dead mention is not tried again once its message is gone": func(w *world) {
+		l := w.lease("coder")
+		room := w.chat("room")
+		w.post(room, "stays")
+		must(w.Post(w.ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: "x", TTL: time.Hour, Notify: []fika.AgentName{"coder"}}))(w)
+		c := w.claim(l)
+		w.fail(c, fika.RequestFailed)
+		w.clock.Advance(2 * time.Hour)
+		equal(w, "expired", must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 2) // its notice, too
+		n := must(w.Notifications(w.ctx, store.NotificationFilter{Conversation: room.ID}))(w)
+		equal(w, "state", n[0].State, fika.NotificationDropped)
+		r := must(w.Retry(w.ctx, c.Request.ID))(w)
+		equal(w, "taken over", len(must(w.Notifications(w.ctx, store.NotificationFilter{Request: r.ID}))(w)), 0)
+	},
 }
 
 var entryTests = map[string]func(*world){

@@ -1,0 +1,29 @@
+package hub
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// TestClean: the hub removes what has expired, soon after it has started.
+func TestClean(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	room, err := w.store.CreateChat(ctx, "room")
+	w.ok(err)
+	for _, ttl := range []time.Duration{time.Millisecond, 0} {
+		_, err = w.store.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: "x", TTL: ttl})
+		w.ok(err)
+	}
+	w.run()
+	w.until("one message is gone", func() bool {
+		_, err := w.store.EntryBySeq(ctx, room.ID, 1)
+		return fika.IsKind(err, fika.NotFound)
+	})
+	_, err = w.store.EntryBySeq(ctx, room.ID, 2)
+	w.ok(err)
+}
