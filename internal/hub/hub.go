@@ -43,6 +43,7 @@ type Care interface {
 	Expire(context.Context) ([]fika.RequestID, error)
 	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
 	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
+	IndexWords(ctx context.Context, batches int) error
 }
 
 // Processes starts and watches agent processes.
@@ -223,6 +224,9 @@ func (h *Hub) begin(ctx context.Context) {
 	}()
 }
 
+// wordBatches is how much of what was said each tick makes ready to be searched.
+const wordBatches = 4
+
 // tick looks at everything: processes, wishes, work, deadlines, outcomes.
 func (h *Hub) tick(ctx context.Context) {
 	rows, err := h.opts.Store.ListAgents(ctx)
@@ -246,6 +250,9 @@ func (h *Hub) tick(ctx context.Context) {
 		h.opts.Log.Warn("expire", "err", err)
 	} else if len(ids) > 0 {
 		h.opts.Log.Info("deadlines passed", "requests", ids)
+	}
+	if err := h.opts.Store.IndexWords(ctx, wordBatches); err != nil {
+		h.opts.Log.Warn("index words", "err", err)
 	}
 	if h.online {
 		outcome.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)

@@ -96,6 +96,10 @@ type Conversations interface {
 	RenameConversation(context.Context, fika.ConversationID, fika.ConversationName) error
 	// Search finds entries by words (full text), newest first.
 	Search(ctx context.Context, query string, f ConversationFilter) ([]Found, error)
+	// IndexWords prepares what a search would prepare, in batches of a few
+	// hundred entries: that many batches, or all when 0. Without it a search
+	// after a long time takes long.
+	IndexWords(ctx context.Context, batches int) error
 }
 
 // Found is an entry that a search found.

@@ -36,11 +36,7 @@ func (w *work) window(ctx context.Context) ([]fika.Entry, error) {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
 	}
-	var out []fika.Entry
-	for _, g := range groups {
-		out = append(out, g...)
-	}
-	return append(out, w.own...), nil
+	return slices.Concat(append(groups, w.own)...), nil
 }
 
 // budget is what history may cost, in estimated tokens.
@@ -84,6 +80,7 @@ func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, 
 		if err != nil {
 			return nil, 0, err
 		}
+		seen = slices.Grow(seen, len(page))
 		for _, e := range page {
 			if w.visible(e, cut) {
 				seen = append(seen, e)

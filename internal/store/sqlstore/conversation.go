@@ -170,25 +170,6 @@ func (s *Store) RenameConversation(ctx context.Context, id fika.ConversationID, 
 	})
 }
 
-// Search finds messages by words, newest first, at most f.Limit (0: 50).
-func (s *Store) Search(ctx context.Context, words string, f store.ConversationFilter) ([]store.Found, error) {
-	text, arg := s.d.matching(words)
-	if text == "" {
-		return nil, nil
-	}
-	limit := f.Limit
-	if limit <= 0 {
-		limit = 50
-	}
-	all, err := many(ctx, s.r, func(sc scanner) (store.Found, error) {
-		var found store.Found
-		var err error
-		found.Entry, err = entryRow(sc, &found.ConversationName, &found.Snippet)
-		return found, err
-	}, text, arg, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, limit)
-	return all, s.explain("search", err)
-}
-
 // join makes an agent or a person a participant of a chat; one that is there
 // stays as it is.
 func (t *tx) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {

@@ -71,6 +71,27 @@ var conversationTests = map[string]func(*world){
 		w.ok(w.DeleteConversation(w.ctx, hall.ID))
 		equal(w, "after delete", len(must(w.Search(w.ctx, "weather", store.ConversationFilter{}))(w)), 1)
 	},
+	"what is deleted is not found, whoever indexes it": func(w *world) {
+		find := func(word string) int { return len(must(w.Search(w.ctx, word, store.ConversationFilter{}))(w)) }
+		room := w.chat("room")
+		w.post(room, "lasting weather")
+		for i := range 3 {
+			gone := w.chat("gone")
+			w.post(gone, "passing weather")
+			if i == 0 {
+				equal(w, "before", find("weather"), 2)
+			}
+			w.post(gone, "passing rain")
+			w.ok(w.DeleteConversation(w.ctx, gone.ID))
+			w.post(room, "new snow")
+			if i == 1 {
+				w.ok(w.IndexWords(w.ctx, 1))
+			}
+			equal(w, "passing", find("passing"), 0)
+			equal(w, "lasting", find("weather"), 1)
+			equal(w, "new", find("snow"), i+1)
+		}
+	},
 	"cleanup removes what has expired and old empty chats": func(w *world) {
 		w.agent("coder")
 		room := w.chat("room")
