@@ -28,8 +28,9 @@ var packages = [...]row{
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
 	{"internal/chat", ". internal/mention internal/store", "who is told of a message: mentions and rows"},
 	{"internal/prompt", ". internal/hook internal/store", "puts the system prompt together; hooks may add to it"},
-	{"internal/turn", ". internal/hook internal/llm internal/store internal/tool golang.org/x/sync/errgroup",
-		"the turn speaks to four contracts; errgroup joins tool calls that run side by side"},
+	{"internal/echo", "", "whether two texts say the same is for the texts to say"},
+	{"internal/turn", ". internal/echo internal/hook internal/llm internal/store internal/tool golang.org/x/sync/errgroup",
+		"the turn speaks to four contracts and stops an exchange that repeats itself; errgroup joins tool calls that run side by side"},
 	{"internal/compaction", ". internal/hook internal/llm internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
@@ -94,7 +95,7 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	contracts = []string{"internal/store", "internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome"}
+	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo"}
 	processes = []string{"internal/hub", "internal/agent", "internal/master", "internal/web"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.

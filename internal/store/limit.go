@@ -62,12 +62,12 @@ type ChainInfo struct {
 type Budgets interface {
 	// Exceeded reads, between two steps of a running turn, whether its chain or
 	// its agent's hour is used up. If it is the hour, the agent is noted as
-	// held, with one notice.
+	// held, with one notice; not for a foreground request, whose person is there.
 	Exceeded(context.Context, Fence, Limits) (Exceeded, error)
 	// Chains gives the chains that go on in a conversation, and if none does
 	// the one that did last. Newest first.
 	Chains(context.Context, fika.ConversationID) ([]ChainInfo, error)
 	// SetLimits stores the limits that hold in one conversation, whoever takes
-	// part. They count from the next turn, or the next step of one, on.
+	// part. They count from the next turn on.
 	SetLimits(context.Context, fika.ConversationID, fika.ChainLimits) error
 }

@@ -25,6 +25,7 @@ type Store interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+	Exceeded(context.Context, store.Fence, store.Limits) (store.Exceeded, error)
 }
 
 // Prompter builds the system prompt of a request.
@@ -162,6 +163,7 @@ type work struct {
 	prompt string                 // what a pre_message hook made of the prompt; empty: as stored
 	names  map[string]bool        // what this agent is called in the window
 	own    []fika.Entry           // the request's entries, in order
+	seen   []fika.Entry           // what the model was shown last
 	blobs  map[fika.EntryID]blobs // raw provider messages of this turn's model steps
 	queue  []fika.Step            // tool steps without a result
 	used   []fika.ToolUsed
@@ -186,6 +188,7 @@ type ending struct {
 	state  fika.RequestState
 	kind   fika.Kind
 	reason string
+	limit  string // of its chain, that ends the turn
 	final  *store.ModelCommit
 }
 
@@ -251,7 +254,10 @@ func (w *work) heed(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return w.obey(ctx, sig)
+	if res, err := w.obey(ctx, sig); err != nil || res != nil {
+		return res, err
+	}
+	return w.within(ctx)
 }
 
 func (w *work) obey(ctx context.Context, sig store.Signal) (*Result, error) {

@@ -14,15 +14,19 @@ import (
 // the Result then says Unsaved.
 func (w *work) finish(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
-	f := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: w.cfg.Limits, TTL: w.cfg.TTL, ErrorKind: end.kind}
+	f := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: w.cfg.Limits, TTL: w.cfg.TTL, Limit: end.limit, ErrorKind: end.kind}
 	f.Outcome = fika.Outcome{ToolCalls: w.used, Usage: w.usage, Model: w.cfg.ModelID}
 	if end.final != nil {
 		f.Outcome.Answer = end.final.Text
 		f.Notify = w.mentioned(safe, end.final.Text)
+		var err error
+		if f.Echo, err = w.echoes(safe, end.final.Text, f.Notify); err != nil {
+			w.tell(Event{Kind: Warning, Text: "whether this only repeats what was said is not known: " + err.Error()})
+		}
 	}
 	if end.state != fika.Done {
 		f.Outcome.Error, f.Outcome.ErrorKind = end.reason, end.kind
-		if w.claimed.Conversation.Kind == fika.Chat && end.state != fika.Cancelled {
+		if w.claimed.Conversation.Kind == fika.Chat && end.state != fika.Cancelled && end.limit == "" {
 			f.Notice = "@" + string(w.claimed.Agent.Name) + " did not answer: " + end.reason
 		}
 	}

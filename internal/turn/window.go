@@ -36,7 +36,8 @@ func (w *work) window(ctx context.Context) ([]fika.Entry, error) {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
 	}
-	return slices.Concat(append(groups, w.own)...), nil
+	w.seen = slices.Concat(append(groups, w.own)...)
+	return w.seen, nil
 }
 
 // budget is what history may cost, in estimated tokens.

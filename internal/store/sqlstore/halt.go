@@ -226,6 +226,10 @@ func (s *Store) Exceeded(ctx context.Context, f store.Fence, l store.Limits) (st
 	if err != nil || full == nil {
 		return store.Exceeded{}, s.explain(op, err)
 	}
+	if r.origin == fika.Foreground {
+		return store.Exceeded{Until: at(full.until), Reason: fmt.Sprintf("%s has used up its %s; %s goes on after %s UTC",
+			r.agentName, full.limit, r.goesOn(), at(full.until).Format("15:04"))}, nil
+	}
 	err = s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		if _, err := t.noteFull(ctx, r.conv, r.agent, r.agentName, *full); err != nil {
 			return err
