@@ -81,7 +81,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	}
 	p := agent.New(agent.Options{
 		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: conn, Subjects: subjects,
-		Work: shop.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Limits: Limits(own.Settings.Chat),
+		Work: shop.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Limits: Limits(own.Settings.Chat.Limits),
 		MaxConcurrent: own.Settings.MaxConcurrent, MaxIdle: idle(own), Now: a.opts.Now, Sign: own.heartbeat,
 	})
 	own.Follow(p.Beat, p.Lost)

@@ -100,7 +100,7 @@ func (own *Owned) begin(ctx context.Context, shop *workshop, o RunOptions) (stor
 	if shop.llm, err = own.App.Model(own.Settings); err != nil {
 		return store.Claimed{}, err
 	}
-	r := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: own.Agent.ID}
+	r := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: own.Agent.ID, Limits: Limits(own.Settings.Chat.Limits)}
 	r.Payload = fika.Payload{Prompt: o.Prompt, From: own.Settings.Username, Writer: fika.ByHuman, Workspace: shop.workspace, Model: o.Flags["model"]}
 	if o.Continue {
 		last, err := own.interrupted(ctx)

@@ -68,7 +68,7 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 	name := own.Agent.Name
 	return turn.Config{
 		Store: w.store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat), TTL: s.Chat.MessageTTL,
+		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat.Limits), TTL: s.Chat.MessageTTL,
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request),
@@ -117,11 +117,12 @@ func (w *workshop) user(r fika.Request) string {
 	return w.own.Settings.Username
 }
 
-// Limits are the limits of chains as the store takes them.
-func Limits(c config.Chat) store.Limits {
+// Limits are the limits of chains and agents as the store takes them.
+func Limits(c config.Limits) store.Limits {
 	return store.Limits{
 		MaxDepth: c.MaxDepth, MaxTurns: c.MaxTurnsPerChain, MaxTokens: c.MaxTokensPerChain,
-		MaxCost: int64(c.MaxCostPerChain), MaxAge: c.MaxChainAge,
+		MaxCost: int64(c.MaxCostPerChain), MaxAge: c.MaxChainAge, MaxEcho: c.MaxEcho,
+		HourTurns: c.MaxTurnsPerHour, HourTokens: c.MaxTokensPerHour,
 	}
 }
 

@@ -19,9 +19,9 @@ func hop(ctx context.Context, l *lab) ([]result, error) {
 		case n%(hopsPerChain+1) == hopsPerChain:
 			return llmtest.Script{llmtest.Text("that was the last")}
 		case n%(hopsPerChain+1)%2 == 0:
-			return llmtest.Script{llmtest.Text("your turn, @gendry")}
+			return llmtest.Script{llmtest.Text(fmt.Sprintf("%d: your turn, @gendry", r.N))}
 		}
-		return llmtest.Script{llmtest.Text("your turn, @arya")}
+		return llmtest.Script{llmtest.Text(fmt.Sprintf("%d: your turn, @arya", r.N))}
 	})
 	if err != nil {
 		return nil, err

@@ -65,6 +65,20 @@ type PerContext struct {
 	ReflectionEnabled        bool
 	ReflectionCharacterLimit int
 	TurnTimeout              time.Duration // of a whole turn; 0: none
+
+	Limits // of this agent; what is not set is [Chat]'s
+}
+
+// Limits bound chains of messages, and an agent. 0 means no limit.
+type Limits struct {
+	MaxDepth          int
+	MaxTurnsPerChain  int
+	MaxTokensPerChain int64
+	MaxCostPerChain   MicroDollars
+	MaxChainAge       time.Duration
+	MaxEcho           int
+	MaxTurnsPerHour   int
+	MaxTokensPerHour  int64
 }
 
 // NATS says how the bus is reached.
@@ -110,14 +124,10 @@ type Store struct {
 	URL string // empty: fika.db in the home
 }
 
-// Chat are the limits of conversations among agents. 0 means no limit.
+// Chat is about conversations among agents.
 type Chat struct {
-	MaxDepth          int
-	MaxTurnsPerChain  int
-	MaxTokensPerChain int64
-	MaxCostPerChain   MicroDollars
-	MaxChainAge       time.Duration
-	MessageTTL        time.Duration // 0: messages do not expire
+	Limits                   // of all agents that set none of their own
+	MessageTTL time.Duration // 0: messages do not expire
 }
 
 // Tools are limits of all tools.

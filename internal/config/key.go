@@ -16,6 +16,8 @@ type key[T any] struct {
 	max     float64 // 0: no upper bound
 	oneOf   []string
 	check   func(v value, at any) string // more to check of the value read into the field; the answer is what is wrong
+	// inherits: unset, it is what [chat] says for all. The top level has none of it.
+	inherits bool
 }
 
 func topKeys() []key[Config] {
@@ -36,8 +38,38 @@ func topKeys() []key[Config] {
 	}
 }
 
+// limitKeys are limits: of all agents in [chat], of one in its own settings.
+func limitKeys[T any](in func(*T) *Limits, inherits bool) []key[T] {
+	keys := []key[T]{
+		{name: "max_depth", at: func(t *T) any { return &in(t).MaxDepth }, doc: "How many answers may follow one on another after a message of yours; 0 is no limit."},
+		{name: "max_turns_per_chain", at: func(t *T) any { return &in(t).MaxTurnsPerChain }, doc: "How many turns one message of yours may set off; 0 is no limit."},
+		{name: "max_tokens_per_chain", at: func(t *T) any { return &in(t).MaxTokensPerChain }, example: "2000000", doc: "Likewise tokens; 0 is no limit. A turn that comes to it ends before its next model call."},
+		{name: "max_cost_per_chain", at: func(t *T) any { return &in(t).MaxCostPerChain }, example: "5.00", doc: "Likewise money, in US dollars; 0 is no limit. Counts only models whose prices are known."},
+		{name: "max_chain_age", at: func(t *T) any { return &in(t).MaxChainAge }, example: `"6h"`, doc: "Likewise time, from its first turn on; 0 is no limit."},
+		{name: "max_echo", at: func(t *T) any { return &in(t).MaxEcho }, doc: "How many messages two agents may exchange in which each only repeats itself (nine tenths of its runs of three words); at least 4, 0 is no limit.",
+			check: func(_ value, at any) string {
+				if n := *at.(*int); n > 0 && n < 4 {
+					return "fewer than 4 messages are too few to tell"
+				}
+				return ""
+			}},
+		{name: "max_turns_per_hour", at: func(t *T) any { return &in(t).MaxTurnsPerHour }, example: "60", doc: "How many turns one agent may begin in an hour of the clock, whoever asks; 0 is no limit. What waits for it goes on in the next."},
+		{name: "max_tokens_per_hour", at: func(t *T) any { return &in(t).MaxTokensPerHour }, example: "500000", doc: "Likewise tokens; 0 is no limit. A turn that comes to it waits before its next model call."},
+	}
+	for i := range keys {
+		if keys[i].inherits = inherits; inherits {
+			keys[i].doc = "Of this agent, here or in its local.toml. Unset: that of `[chat]`; see there."
+		}
+	}
+	return keys
+}
+
 // contextKeys are the keys of [PerContext].
 func contextKeys() []key[PerContext] {
+	return append(ownKeys(), limitKeys(func(c *PerContext) *Limits { return &c.Limits }, true)...)
+}
+
+func ownKeys() []key[PerContext] {
 	return []key[PerContext]{
 		{name: "model", at: func(c *PerContext) any { return &c.Model }, example: `"sonnet"`,
 			doc: "The model, by id or nickname. At the top level: the default of every context."},
@@ -143,14 +175,8 @@ func storeKeys() []key[Store] {
 }
 
 func chatKeys() []key[Chat] {
-	return []key[Chat]{
-		{name: "max_depth", at: func(c *Chat) any { return &c.MaxDepth }, doc: "How many answers may follow one on another after a message of yours."},
-		{name: "max_turns_per_chain", at: func(c *Chat) any { return &c.MaxTurnsPerChain }, doc: "How many turns one message of yours may set off; 0 is no limit."},
-		{name: "max_tokens_per_chain", at: func(c *Chat) any { return &c.MaxTokensPerChain }, example: "2000000", doc: "Likewise tokens; 0 is no limit."},
-		{name: "max_cost_per_chain", at: func(c *Chat) any { return &c.MaxCostPerChain }, example: "5.00", doc: "Likewise money, in US dollars; 0 is no limit. Counts only models whose prices are known."},
-		{name: "max_chain_age", at: func(c *Chat) any { return &c.MaxChainAge }, example: `"6h"`, doc: "Likewise time; 0 is no limit."},
-		{name: "message_ttl", at: func(c *Chat) any { return &c.MessageTTL }, example: `"90d"`, doc: "How long messages are kept; 0 is for ever. Pinned ones stay."},
-	}
+	return append(limitKeys(func(c *Chat) *Limits { return &c.Limits }, false),
+		key[Chat]{name: "message_ttl", at: func(c *Chat) any { return &c.MessageTTL }, example: `"90d"`, doc: "How long messages are kept; 0 is for ever. Pinned ones stay."})
 }
 
 func toolKeys() []key[Tools] {

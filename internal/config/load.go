@@ -29,7 +29,7 @@ func Default() *Config {
 		},
 		Master: Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Hub:    Hub{Autostart: true},
-		Chat:   Chat{MaxDepth: 100, MaxTurnsPerChain: 200},
+		Chat:   Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},
 		Tools: Tools{
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,
 			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,
@@ -125,6 +125,10 @@ func (c *Config) read(s *source, modelsOnly bool) {
 	decode(r, s.root, "", c, top, func(e *entry) bool {
 		if find(context, e.name) == nil {
 			r.unknown(e, "", append(names(context), names(top)...))
+			return true
+		}
+		if find(context, e.name).inherits {
+			r.problem(e.at, "%s is set in [chat] for all agents, and for one in its [[agents]] entry or its local.toml", e.name)
 			return true
 		}
 		decode(r, &table{entries: []entry{*e}}, "", &c.PerContext, context, nil)

@@ -39,7 +39,8 @@ func (in Inputs) layers() []layer {
 	if i := c.entry(string(in.Agent)); i >= 0 && in.Agent != "" {
 		list = append(list, layer{&c.Agents[i].PerContext, c.where, element("agents", i) + ".", true})
 	}
-	return append(list, layer{&c.PerContext, c.where, "", false})
+	return append(list, layer{&c.PerContext, c.where, "", false},
+		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}) // for the keys that inherit from it
 }
 
 // merge takes each key from the first layer that sets it.
@@ -51,6 +52,7 @@ func (in Inputs) merge() (merged, error) {
 		}
 	}
 	m := merged{PerContext: in.Config.PerContext, origins: make(map[string]string, len(keys)), own: map[string]bool{}}
+	m.Limits = in.Config.Chat.Limits
 	layers := in.layers()
 	for _, k := range keys {
 		if text, origin := in.given(k.name); origin != "" {
@@ -106,6 +108,8 @@ func copyField(to, from any) {
 		*p = *from.(*int64)
 	case *float64:
 		*p = *from.(*float64)
+	case *MicroDollars:
+		*p = *from.(*MicroDollars)
 	case *time.Duration:
 		*p = *from.(*time.Duration)
 	case *[]string:
@@ -135,7 +139,7 @@ func (k key[T]) parse(target *T, text string) string {
 		}
 	case *int, *int64:
 		v.kind = intKind
-	case *float64:
+	case *float64, *MicroDollars:
 		v.kind = floatKind
 	case *time.Duration:
 		if digits(text) {

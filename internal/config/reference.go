@@ -27,7 +27,7 @@ type KeyDoc struct {
 func Reference() []KeyDoc {
 	c := Default()
 	var list []KeyDoc
-	list = describe(list, "", &c.PerContext, contextKeys())
+	list = describe(list, "", &c.PerContext, ownKeys())
 	for i := range list {
 		if !strings.Contains(list[i].Key, ".") {
 			list[i].Context = true
@@ -48,11 +48,14 @@ func describe[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) [
 		if k.doc != "" {
 			d := KeyDoc{Key: name, Type: typeName(at, k.unit), Meaning: k.doc, Example: k.example, OneOf: k.oneOf}
 			d.Default = encode(at)
-			if d.Default == "[]" || d.Default == "{}" || d.Default == `""` {
+			if d.Default == "[]" || k.inherits || d.Default == "{}" || d.Default == `""` {
 				d.Default = ""
 			}
 			if d.Example == "" {
 				d.Example = d.Default
+			}
+			if d.Example == "" && k.inherits {
+				d.Example = "20"
 			}
 			list = append(list, d)
 		}
@@ -85,7 +88,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describe(list, prefix+"NAME.", &Plugin{}, pluginKeys())
 	case *[]Agent:
 		a := defaultAgent()
-		return describe(list, prefix, &a, agentKeys())
+		list = describe(list, prefix, &a, agentKeys())
+		return describe(list, prefix, &a.PerContext, limitKeys(func(c *PerContext) *Limits { return &c.Limits }, true))
 	case *[]Model:
 		return describe(list, prefix, &Model{}, modelKeys())
 	}

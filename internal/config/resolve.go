@@ -70,7 +70,7 @@ type Settings struct {
 	MaxIdle       time.Duration
 	MaxConcurrent int
 
-	Chat    Chat
+	Chat    Chat // with the limits of this agent
 	Tools   Tools
 	Plugins map[string]Plugin
 
@@ -109,6 +109,7 @@ func Resolve(in Inputs) (Settings, error) {
 		LockHeartbeat: c.LockHeartbeat, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins,
 		Workspace: in.path(m.Workspace),
 	}
+	s.Chat.Limits = m.Limits
 	for _, t := range c.Trust {
 		s.Trust = append(s.Trust, in.path(t))
 	}

@@ -114,6 +114,43 @@ func TestResolve(t *testing.T) {
 }
 
 // A key is never sent to another address than the one it was named for.
+// TestLimits: the most specific holds, and where there is none it is [chat]'s.
+func TestLimits(t *testing.T) {
+	c := mustParse(t, "[chat]\nmax_depth = 50\nmax_turns_per_hour = 9\n[[agents]]\nid = \"coder\"\nmodel = \"gpt-5.5\"\nmax_depth = 60\nmax_cost_per_chain = 1.5\nmax_chain_age = \"2h\"\n"+
+		"[[agents]]\nid = \"other\"\nmodel = \"gpt-5.5\"\n")
+	local := mustLocal(t, "max_turns_per_hour = 0\nmax_cost_per_chain = 0.25\n")
+	s, err := Resolve(Inputs{Config: c, Agent: "coder", Local: local})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Limits{MaxDepth: 60, MaxTurnsPerChain: 200, MaxCostPerChain: 250_000, MaxChainAge: 2 * time.Hour, MaxEcho: 6}
+	if d := cmp.Diff(want, s.Chat.Limits); d != "" {
+		t.Error(d)
+	}
+	for key, origin := range map[string]string{"max_depth": "config.toml:7", "max_turns_per_hour": "local.toml:1", "max_turns_per_chain": "default"} {
+		if s.Origins[key] != origin {
+			t.Errorf("%s is from %s", key, s.Origins[key])
+		}
+	}
+	s, err = Resolve(Inputs{Config: c, Agent: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(c.Chat.Limits, s.Chat.Limits); d != "" || s.Origins["max_depth"] != "config.toml:2" {
+		t.Error(d, s.Origins["max_depth"])
+	}
+	for text, want := range map[string]string{
+		"max_depth = 3":                    "set in [chat] for all agents",
+		"[chat]\nmax_echo = 3":             "too few to tell",
+		"[chat]\nmax_depth = -1":           "at least 0",
+		"[chat]\nmax_cost_per_chain=\"x\"": "must be a number",
+	} {
+		if _, err := Parse("config.toml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestRoutes(t *testing.T) {
 	const models = "[[models]]\nid = \"a\"\nbase_url = \"https://api.anthropic.com/v1\"\napi_key_env = \"MY_KEY\"\n[[models]]\nid = \"openai/x\"\n"
 	type result struct{ provider, url, key string }

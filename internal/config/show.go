@@ -26,7 +26,7 @@ func (s *Settings) Show() []Shown {
 		WarnThresholdPercent: s.WarnThresholdPercent, RollingCompactDrop: s.RollingCompactDrop,
 		ContextWindowLimit: s.ContextWindow, MaxRecursionDepth: s.MaxRecursionDepth,
 		ReflectionEnabled: s.ReflectionEnabled, ReflectionCharacterLimit: s.ReflectionCharacterLimit,
-		TurnTimeout: s.TurnTimeout,
+		TurnTimeout: s.TurnTimeout, Limits: s.Chat.Limits,
 	}
 	var list []Shown
 	for _, k := range contextKeys() {

@@ -18,6 +18,10 @@ func configPage() string {
 		"For a per-context key the first of these that sets it wins: flag, environment variable, `local.toml`, the agent's `[[agents]]` entry, the top\n" +
 		"level of `config.toml`, the default. Agents that the hub starts take no settings from the environment. `fika config check` reports every\n" +
 		"problem of the files with file, line and column; a key that does not exist is a problem.\n\n" +
+		"For the limits of chains and agents, likewise, the most specific holds, be it tighter or wider: what `fika chat limit` has set for one\n" +
+		"conversation, then the agent's own (`local.toml`, then `[[agents]]`), then `[chat]`. A chain that comes to a limit stops with one notice, and\n" +
+		"`fika chat continue` goes on with fresh counters. An agent that has used up its hour (from one full hour to the next, UTC) loses nothing: what\n" +
+		"waits for it goes on in the next, with one notice an hour in each conversation; a prompt from the shell is refused (exit 8).\n\n" +
 		"A duration is a whole number in the unit its key names (milliseconds for `_ms`, else seconds), or a text such as `\"90s\"` or `\"7d\"`. Money is\n" +
 		"in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative ones start at the home.\n")
 	docs := config.Reference()

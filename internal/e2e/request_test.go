@@ -134,7 +134,7 @@ func TestKillRun(t *testing.T) {
 func endless(t *testing.T) *llmtest.Server {
 	return llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		other := map[string]string{"arya": "gendry", "gendry": "arya"}[r.Model]
-		return llmtest.Script{llmtest.Text("@" + other + " once more")}
+		return llmtest.Script{llmtest.Text(fmt.Sprintf("@%s once more, for the %dth time", other, r.N))}
 	})
 }
 
@@ -146,7 +146,7 @@ func TestLimits(t *testing.T) {
 		first  int // messages when the limit is hit
 		second int // … and hit again
 	}{
-		"depth": {"[chat]\nmax_depth = 4", 6, 11},
+		"depth": {"[chat]\nmax_depth = 4", 5, 9},
 		"turns": {"[chat]\nmax_turns_per_chain = 4", 5, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
