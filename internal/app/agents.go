@@ -31,7 +31,8 @@ type AgentView struct {
 	Suspended []store.RequestInfo // requests that wait: for a child, for the end of a pause
 	Model     string              // nickname or id; empty: not known without asking the network
 	Last      *store.RequestInfo
-	Trouble   string // empty: healthy
+	Trouble   string    // empty: healthy
+	HeldUntil time.Time // its hour is used up; zero: it is not
 }
 
 // The statuses a list adds to those of a process.
@@ -222,6 +223,7 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 		}
 		v.judge(lock, hub, now)
 		s.explain(ctx, &v, now)
+		s.resting(ctx, &v, now)
 		out = append(out, v)
 	}
 	return out, nil
@@ -295,6 +297,18 @@ func (s *Agents) explain(ctx context.Context, v *AgentView, now time.Time) {
 		v.Trouble = fmt.Sprintf("%d waiting, and it was stopped by hand", v.Waiting)
 	case v.Waiting > 0 && !v.Alive() && !v.Entry:
 		v.Trouble = fmt.Sprintf("%d waiting, and nobody starts it: fika agent run %s", v.Waiting, v.Row.Name)
+	}
+}
+
+// resting adds that the agent's hour is used up, and what waits for the next.
+func (s *Agents) resting(ctx context.Context, v *AgentView, now time.Time) {
+	why := rests(v.Row, now)
+	if why == "" {
+		return
+	}
+	v.HeldUntil, v.Waiting = v.Row.HeldUntil, s.waitingFor(ctx, v.Row.ID)
+	if v.Why == "" {
+		v.Why = "used up its " + v.Row.HeldReason + ", " + goesOn(v.Row, now)
 	}
 }
 

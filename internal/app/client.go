@@ -94,7 +94,7 @@ func (c *Client) Submit(ctx context.Context, r store.NewRequest, agent fika.Agen
 // committed, so that nothing is missed.
 type Follow struct {
 	// Warn, if not nil, is told once why a request that waits may wait for
-	// long: its agent failed, or was stopped by hand.
+	// long: its agent failed, was stopped by hand, or has used up its hour.
 	Warn func(string)
 
 	client   *Client
@@ -146,11 +146,16 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 // explain tells, once, that the agent of a waiting request will not come by
 // itself.
 func (f *Follow) explain(ctx context.Context, info store.RequestInfo) {
-	if f.Warn == nil || info.State != fika.Open {
+	if f.Warn == nil || info.State != fika.Open && info.State != fika.Waiting {
 		return
 	}
 	row, err := f.client.Store.Agent(ctx, info.AgentName)
-	if err != nil || row.State != fika.AgentFailed {
+	if hint := HeldHint(row, time.Now()); err == nil && hint != "" {
+		f.Warn(fmt.Sprintf("%s (fika request cancel %s gives it up)", hint, info.ID))
+		f.Warn = nil
+		return
+	}
+	if err != nil || info.State != fika.Open || row.State != fika.AgentFailed {
 		return
 	}
 	f.Warn(fmt.Sprintf("@%s cannot work: %s (the request waits; once that is mended: fika agent start %s)", row.Name, row.StateReason, row.Name))

@@ -55,6 +55,9 @@ func (s *Agents) presence(row fika.Agent) chat.Presence {
 	if row.State == fika.AgentFailed {
 		p.Failed = row.StateReason
 	}
+	if p.Rests = rests(row, s.app.opts.Now()); p.Rests != "" {
+		p.Until = row.HeldUntil
+	}
 	id, _ := s.home.ID()
 	if row.HomeID != "" && row.HomeID != id {
 		// Its folder is another home's: its lease says whether it is there.

@@ -47,6 +47,7 @@ type agentJSON struct {
 	Processed   int64           `json:"requests"`
 	Waiting     int             `json:"waiting"`
 	Running     []string        `json:"running"`
+	HeldUntil   *time.Time      `json:"held_until,omitempty"` // its hour is used up until then
 }
 
 func toAgentJSON(v app.AgentView) agentJSON {
@@ -54,6 +55,7 @@ func toAgentJSON(v app.AgentView) agentJSON {
 		Name: v.Row.Name, DisplayName: v.Row.DisplayName, Description: v.Row.Description, Configured: v.Entry,
 		Status: v.Status, Why: v.Why, Trouble: v.Trouble, Desired: v.Row.Desired, PID: v.PID, Model: v.Model,
 		StartedAt: stamp(v.Since), SeenAt: stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
+		HeldUntil: stamp(v.HeldUntil),
 	}
 	if !v.Since.IsZero() {
 		j.Uptime = int64(time.Since(v.Since) / time.Second)
@@ -344,7 +346,7 @@ func healthRow(v app.AgentView) []string {
 	health := "ok"
 	if v.Trouble != "" {
 		health = v.Trouble
-	} else if v.Status == fika.AgentBusy {
+	} else if v.Why != "" {
 		health = "ok, " + v.Why
 	}
 	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, time.Now()), term.CleanLine(health)}

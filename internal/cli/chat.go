@@ -20,7 +20,7 @@ func newChat(e *env) *cobra.Command {
 		"A chat is a conversation of many. Who is mentioned as @name answers, and whom\nan answer mentions answers in turn, with nobody watching. pause is the brake.\nNames may be patterns (* and ?) where several chats make sense.",
 		"  fika chat new design\n  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  fika chat view design --follow",
 		newChatList(e), newChatNew(e), newChatCreate(e), newChatJoin(e), newChatSend(e), newChatView(e), newChatPause(e), newChatResume(e),
-		newChatStop(e), newChatContinue(e), newChatQueue(e), newChatRetry(e), newChatWhy(e), newChatWait(e), newChatPin(e), newChatUnpin(e), newChatClear(e), newChatDelete(e), newChatCleanup(e))
+		newChatStop(e), newChatContinue(e), newChatLimit(e), newChatQueue(e), newChatRetry(e), newChatWhy(e), newChatWait(e), newChatPin(e), newChatUnpin(e), newChatClear(e), newChatDelete(e), newChatCleanup(e))
 	list := newChatList(e)
 	c.RunE = list.RunE // fika chat lists, as its help says
 	return c

@@ -112,6 +112,9 @@ func newChatStop(e *env) *cobra.Command {
 func newChatContinue(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "continue CHAT", Short: "go on where a limit ended a chain", Example: "  fika chat continue design",
+		Long: `Takes up again what a limit has stopped in a chat, or in a chain that began
+there, with fresh counters. It may come to a limit again, and be continued
+again. fika chat limit shows and sets the limits.`,
 		Args: exactly(1, "the name of a chat"), ValidArgsFunction: e.completeChats,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -119,7 +122,7 @@ func newChatContinue(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			conv, err := findChat(ctx, client, args[0])
+			conv, err := findTalk(ctx, client, args[0])
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -100,6 +101,9 @@ func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversa
 	for _, n := range sent.Notified {
 		if row, err := c.Store.Agent(ctx, n); err == nil {
 			e.sayIfStopped(row)
+			if hint := app.HeldHint(row, time.Now()); hint != "" {
+				e.warn(hint)
+			}
 		}
 	}
 }
