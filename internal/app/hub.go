@@ -24,6 +24,9 @@ type HubOptions struct {
 	Ready func(HubReady) // called once
 	Hung  time.Duration  // silence after which an agent is ended; 0: 90 s
 	Grace time.Duration  // between asking an agent to leave and ending it; 0: 30 s
+	// Shutdown is told, once, a function that ends the hub otherwise than ctx
+	// does: after the requests of its agents, or without finishing their steps.
+	Shutdown func(func(fika.Desired))
 }
 
 // HubReady is what a hub says when it is ready.
@@ -71,16 +74,21 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	return hub.New(hub.Options{
+	process := hub.New(hub.Options{
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
+		Home: lock.Holds,
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {
 				o.Ready(HubReady{PID: os.Getpid(), Bus: b.url, Agents: list})
 			}
 		},
-	}).Run(ctx)
+	})
+	if o.Shutdown != nil {
+		o.Shutdown(process.Shutdown)
+	}
+	return process.Run(ctx)
 }
 
 // specs lists the agents of the config, with their rows and folders made.

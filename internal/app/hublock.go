@@ -18,6 +18,8 @@ import (
 // says who holds it.
 type HubLock struct {
 	file *flock.Flock
+	info os.FileInfo
+	home string
 }
 
 func hubLockPath(h folder.Home) string { return filepath.Join(h.RunDir(), "hub.lock") }
@@ -45,11 +47,28 @@ func TakeHubLock(h folder.Home) (*HubLock, error) {
 	if err == nil {
 		err = os.WriteFile(path, data, 0o600)
 	}
+	var info os.FileInfo
+	if err == nil {
+		info, err = os.Stat(path)
+	}
 	if err != nil {
 		_ = l.Close()
 		return nil, fika.Wrap(fika.Storage, "hub lock", err)
 	}
-	return &HubLock{file: l}, nil
+	return &HubLock{file: l, info: info, home: h.Root}, nil
+}
+
+// Holds says whether the lock still is where others look for it. It is not
+// when the home was deleted under its hub, or replaced.
+func (l *HubLock) Holds() error {
+	now, err := os.Stat(l.file.Path())
+	switch {
+	case os.IsNotExist(err):
+		return fika.Errorf(fika.Storage, "hub", "the home %s was deleted while its hub ran; there is nothing left to look after", l.home)
+	case err == nil && !os.SameFile(now, l.info):
+		return fika.Errorf(fika.Storage, "hub", "the home %s was replaced while its hub ran; the new one needs a hub of its own (fika up)", l.home)
+	}
+	return nil
 }
 
 // Close gives the lock up.

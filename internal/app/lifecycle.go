@@ -116,10 +116,10 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 }
 
 // StopLeft ends the agents that have outlived their hub, as the hub does when
-// it goes down: after their current step, and the hard way after 30 s. Nothing
-// is wished for: they are started again as if the hub had stopped them. It
+// it goes down: in the way that how says, and the hard way after 30 s, unless
+// they are to finish. Nothing is wished for: they are started again as if the hub had stopped them. It
 // gives their names.
-func (s *Agents) StopLeft(ctx context.Context) ([]fika.AgentName, error) {
+func (s *Agents) StopLeft(ctx context.Context, how fika.Desired) ([]fika.AgentName, error) {
 	views, err := s.List(ctx, true)
 	if err != nil {
 		return nil, err
@@ -131,11 +131,15 @@ func (s *Agents) StopLeft(ctx context.Context) ([]fika.AgentName, error) {
 		if p, _, held := procs.Holder(v.Row.Name); held {
 			left[v.Row.Name] = p
 			names = append(names, v.Row.Name)
-			procs.Terminate(p)
+			procs.Terminate(p, how)
 		}
 	}
-	hard := time.NewTimer(stopGrace)
-	defer hard.Stop()
+	var hard <-chan time.Time
+	if how != fika.DesiredFinish {
+		timer := time.NewTimer(stopGrace)
+		defer timer.Stop()
+		hard = timer.C
+	}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for len(left) > 0 {
@@ -147,7 +151,7 @@ func (s *Agents) StopLeft(ctx context.Context) ([]fika.AgentName, error) {
 		select {
 		case <-ctx.Done():
 			return names, fika.Wrap(fika.Detached, "down", ctx.Err())
-		case <-hard.C:
+		case <-hard:
 			for _, p := range left {
 				procs.Kill(p)
 			}

@@ -110,10 +110,22 @@ func (p *processes) Holder(name fika.AgentName) (fika.Process, time.Duration, bo
 func (p *processes) Alive(id fika.Process) bool { return proc.Alive(id) }
 
 // Terminate asks it to leave.
-func (p *processes) Terminate(id fika.Process) {
+func (p *processes) Terminate(id fika.Process, how fika.Desired) {
 	if proc.Alive(id) {
-		_ = syscall.Kill(id.PID, syscall.SIGTERM)
+		_ = syscall.Kill(id.PID, StopSignal(how))
 	}
+}
+
+// StopSignal is the signal that ends a hub or an agent in one of the ways there
+// are. It needs no bus.
+func StopSignal(how fika.Desired) syscall.Signal {
+	switch how {
+	case fika.DesiredFinish:
+		return syscall.SIGUSR1
+	case fika.DesiredNow:
+		return syscall.SIGUSR2
+	}
+	return syscall.SIGTERM
 }
 
 // Kill ends it with its process group, if it leads one; its tools, which have

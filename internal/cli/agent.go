@@ -40,7 +40,12 @@ stops it after its current step; what it was working on is handed back.`,
 				defer clean.Close()
 				out = clean
 			}
-			return e.open().Agent(cmd.Context(), app.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait})
+			o := app.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait}
+			ctx, release := stopsBySignal(cmd.Context(), func(take func(func(fika.Desired))) {
+				o.Shutdown = func(end func(string)) { take(func(how fika.Desired) { end(string(how)) }) }
+			})
+			defer release()
+			return e.open().Agent(ctx, o)
 		},
 	}
 	c.Flags().BoolVar(&byHub, "by-hub", false, "started by the hub")

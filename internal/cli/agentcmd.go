@@ -250,10 +250,7 @@ func manner(finish, now bool) (fika.Desired, error) {
 
 func (e *env) stopAgent(ctx context.Context, agents *app.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
 	if timeout == 0 {
-		timeout = 45 * time.Second
-		if how == fika.DesiredFinish {
-			timeout = 24 * time.Hour
-		}
+		timeout = stopPatience(how)
 	}
 	before, err := agents.Stop(ctx, row, how, timeout)
 	switch {

@@ -177,7 +177,7 @@ func (e *env) demoSum(ctx context.Context, client *app.Client, conv fika.Convers
 
 // endDemo stops the hub and removes the folder.
 func (e *env) endDemo(home string, keep bool) error {
-	err := e.down(context.Background(), time.Minute)
+	err := e.down(context.Background(), fika.DesiredStopped, time.Minute)
 	if e.app != nil {
 		err = errors.Join(err, e.app.Close())
 	}

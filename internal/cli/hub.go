@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -18,7 +17,6 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/folder"
-	"fika/internal/tool/proc"
 )
 
 func newUp(e *env) *cobra.Command {
@@ -68,6 +66,8 @@ func (e *env) hubForeground(ctx context.Context, readyFD int, o app.HubOptions) 
 	o.Ready = func(r app.HubReady) {
 		e.say("hub ready (pid %d), bus %s", r.PID, r.Bus)
 	}
+	ctx, release := stopsBySignal(ctx, func(take func(func(fika.Desired))) { o.Shutdown = take })
+	defer release()
 	if readyFD > 0 {
 		pipe := os.NewFile(uintptr(readyFD), "ready")
 		o.Ready = func(r app.HubReady) {
@@ -206,63 +206,4 @@ func (e *env) printJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-func newDown(e *env) *cobra.Command {
-	var timeout time.Duration
-	c := &cobra.Command{
-		Use:   "down",
-		Short: "stop the agents and the hub",
-		Long: `Stops every agent after its current step, those started by hand too, and then
-the hub. Work that is not finished waits in the store for the next fika up.`,
-		Example: "  fika down",
-		Args:    exactly(0, "no arguments"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return e.down(cmd.Context(), timeout) },
-	}
-	c.Flags().DurationVar(&timeout, "timeout", 45*time.Second, "how long to wait")
-	return c
-}
-
-// downLeft ends the agents of a hub that was killed.
-func (e *env) downLeft(ctx context.Context, timeout time.Duration) error {
-	e.say("no hub is running")
-	agents, err := e.agents(ctx)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	names, err := agents.StopLeft(ctx)
-	for _, n := range names {
-		e.say("@%s was still there, and was asked to leave", n)
-	}
-	return err
-}
-
-func (e *env) down(ctx context.Context, timeout time.Duration) error {
-	h, err := e.open().Home()
-	if err != nil {
-		return err
-	}
-	p, up := app.HubProcess(h)
-	if !up {
-		return e.downLeft(ctx, timeout)
-	}
-	if !proc.Alive(p) {
-		return fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
-	}
-	if err := syscall.Kill(p.PID, syscall.SIGTERM); err != nil {
-		return fika.Wrap(fika.Denied, fmt.Sprintf("end process %d", p.PID), err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for proc.Alive(p) {
-		select {
-		case <-ctx.Done():
-			return fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone", p.PID)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	e.say("hub down")
-	return nil
 }

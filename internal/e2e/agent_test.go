@@ -349,3 +349,77 @@ func TestManyAgents(t *testing.T) {
 		t.Error("hub.json is left")
 	}
 }
+
+// TestDownModes: a home goes down after the requests of its agents, or without
+// finishing their steps; either way it comes up again as it was.
+func TestDownModes(t *testing.T) {
+	h := scriptedHome(t, "", autoCoder)
+	h.must("up")
+	id := h.must("ask", "--no-wait", "coder", "slow")
+	h.untilState(id, fika.Running)
+	next := h.must("task", "--no-wait", "coder", "hello")
+	h.must("down", "--finish")
+	if r := h.request(id); r.State != fika.Done {
+		t.Errorf("after --finish: %s", r.State)
+	}
+	if r := h.request(next); r.State != fika.Open {
+		t.Errorf("what had not begun is %s", r.State)
+	}
+	if left := h.processes(""); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	h.must("up")
+	if got := h.must("request", "wait", next); got != "you said hello" {
+		t.Errorf("answer %q", got)
+	}
+	id = h.must("ask", "--no-wait", "coder", "sleep")
+	h.untilAgent("coder", "in its tool", func(a listed) bool { return strings.Contains(a.Why, "in the tool bash") })
+	began := time.Now()
+	h.must("down", "--now")
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("--now took %s", took)
+	}
+	if r := h.request(id); r.State != fika.Open || r.Attempts != 0 {
+		t.Errorf("after --now: %s, %d attempts", r.State, r.Attempts)
+	}
+	if left := h.processes(""); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+	h.must("request", "cancel", id)
+	h.one(h.run("down", "--now", "--finish"), 2, "exclude each other")
+}
+
+// TestDownFinishStricter: who does not want to wait any longer says so.
+func TestDownFinishStricter(t *testing.T) {
+	h := scriptedHome(t, "", autoCoder)
+	h.must("up")
+	id := h.must("ask", "--no-wait", "coder", "never")
+	h.untilState(id, fika.Running)
+	first := h.start("", "down", "--finish")
+	h.untilAgent("coder", "stopping", func(a listed) bool { return a.PID != 0 })
+	if r := h.run("down", "--finish", "--timeout", "300ms"); r.code != 7 {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	h.must("down", "--now")
+	if r := first.wait(); r.code != 0 {
+		t.Errorf("exit %d: %s", r.code, r.stderr)
+	}
+	if s := h.request(id).State; s != fika.Open {
+		t.Errorf("after all: %s", s)
+	}
+}
+
+// TestHomeDeleted: hub and agents end when their home is deleted under them.
+func TestHomeDeleted(t *testing.T) {
+	h := scriptedHome(t, "", autoCoder)
+	hub := h.start("", "up", "--foreground")
+	h.untilAgent("coder", "idle", func(a listed) bool { return a.Status == "idle" })
+	h.ok(os.RemoveAll(h.dir))
+	r := hub.wait()
+	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+	if last := lines[len(lines)-1]; r.code != 1 || !strings.Contains(last, "was deleted while its hub ran") || strings.Count(r.stderr, "deleted") != 1 {
+		t.Errorf("exit %d:\n%s", r.code, r.stderr)
+	}
+	h.until("the agents to go", func() bool { return len(h.processes("")) == 0 })
+	h.ok(os.MkdirAll(h.dir, 0o700))
+}

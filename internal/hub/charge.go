@@ -289,7 +289,7 @@ func (h *Hub) stop(c *charge) {
 	}
 	c.stopped = h.opts.Now()
 	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(c.spec.Name), nil)
-	h.opts.Processes.Terminate(c.proc)
+	h.opts.Processes.Terminate(c.proc, fika.DesiredStopped)
 }
 
 // insist ends a process that was told to leave and did not.

@@ -55,9 +55,11 @@ type Processes interface {
 	// and for how long it has given no sign of life.
 	Holder(name fika.AgentName) (p fika.Process, silent time.Duration, held bool)
 	Alive(fika.Process) bool
-	// Terminate asks the process to leave; Kill ends its group at once. Both
-	// do nothing when the process is no longer the one that is meant.
-	Terminate(fika.Process)
+	// Terminate asks the process to leave: after its current step
+	// (DesiredStopped), after its current requests (DesiredFinish), or without
+	// finishing its step (DesiredNow). Kill ends its group at once. Both do
+	// nothing when the process is no longer the one that is meant.
+	Terminate(p fika.Process, how fika.Desired)
 	Kill(fika.Process)
 	// LastLines gives the end of the agent's log.
 	LastLines(name fika.AgentName, n int) string
@@ -100,6 +102,9 @@ type Options struct {
 	// Ready is called once, when every agent to be started has given a sign
 	// of life or has failed to.
 	Ready func([]Started)
+	// Home says why there is no home to look after any more, if that is so: it
+	// was deleted. The hub ends then. nil: nobody asks.
+	Home func() error
 	// ReadyTimeout bounds that wait; 0: 10 s.
 	ReadyTimeout time.Duration
 }
@@ -123,6 +128,9 @@ type Hub struct {
 	begun  time.Time
 	ready  bool
 	ending bool
+	how    fika.Desired   // to end: see Shutdown
+	told   time.Time      // when the agents were told so
+	lost   error          // why there is nothing to look after any more
 	online bool           // the bus is there
 	side   sync.WaitGroup // ingest and canary
 }
@@ -161,8 +169,18 @@ func (h *Hub) post(f func()) {
 	}
 }
 
-// Run supervises until ctx ends, then stops every agent (those started by hand
-// too) and returns when none is left. All goroutines have ended by then, but
+// Shutdown ends the hub after its agents: after their current requests
+// (DesiredFinish), or without finishing their current step (DesiredNow). It may
+// be called again, to be stricter. The end of ctx is DesiredStopped.
+func (h *Hub) Shutdown(how fika.Desired) {
+	h.post(func() {
+		h.ending, h.how = true, how
+		h.tellAll()
+	})
+}
+
+// Run supervises until ctx ends or [Hub.Shutdown] is called, then stops every
+// agent (those started by hand too) and returns when none is left. All goroutines have ended by then, but
 // for the wait for a child that nobody could kill.
 func (h *Hub) Run(ctx context.Context) error {
 	h.begun = h.opts.Now()
@@ -200,9 +218,12 @@ func (h *Hub) Run(ctx context.Context) error {
 			h.clean(ctx)
 			clean.Reset(h.opts.Clean)
 		case <-ctx.Done():
+			h.ending, h.how = true, fika.DesiredStopped
+		}
+		if h.ending {
 			stopSide()
-			h.stopAll()
-			return nil
+			h.stopAll(ctx)
+			return h.lost
 		}
 		h.report()
 	}
@@ -229,6 +250,12 @@ const wordBatches = 4
 
 // tick looks at everything: processes, wishes, work, deadlines, outcomes.
 func (h *Hub) tick(ctx context.Context) {
+	if h.opts.Home != nil {
+		if h.lost = h.opts.Home(); h.lost != nil {
+			h.ending, h.how = true, fika.DesiredStopped
+			return
+		}
+	}
 	rows, err := h.opts.Store.ListAgents(ctx)
 	if err != nil {
 		h.opts.Log.Warn("tick", "err", err)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,7 +34,10 @@ type world struct {
 	bus   *bustest.Bus
 	procs *procs
 	ready chan []Started
-	skew  time.Duration // of the hub's clock
+	hub   *Hub
+	ended chan error
+	home  atomic.Pointer[error] // what is wrong with it
+	skew  time.Duration         // of the hub's clock
 	mu    sync.Mutex
 	end   func()
 }
@@ -45,7 +50,9 @@ type procs struct {
 	alive   map[int]fika.AgentName
 	exits   map[int]func(Exit)
 	silent  map[fika.AgentName]time.Duration
-	deaf    bool                               // nobody obeys Terminate
+	deaf    bool // nobody obeys Terminate
+	busy    bool // nobody has finished
+	told    []fika.Desired
 	atStart func(name fika.AgentName, pid int) // what a process does
 	killed  map[int]bool
 }
@@ -82,9 +89,10 @@ func (p *procs) Alive(x fika.Process) bool {
 	return ok
 }
 
-func (p *procs) Terminate(x fika.Process) {
+func (p *procs) Terminate(x fika.Process, how fika.Desired) {
 	p.mu.Lock()
-	deaf := p.deaf
+	deaf := p.deaf || p.busy && how == fika.DesiredFinish
+	p.told = append(p.told, how)
 	p.mu.Unlock()
 	if !deaf {
 		p.exit(x.PID, Exit{Reason: "exit status 0"})
@@ -175,14 +183,34 @@ func (w *world) run(specs ...Spec) {
 		Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Specs: specs,
 		Log: slog.New(slog.DiscardHandler), Tick: 2 * time.Millisecond, Clean: 600 * time.Millisecond, Now: w.now, StopGrace: time.Second,
 		Ready: func(list []Started) { w.ready <- list }, ReadyTimeout: time.Hour,
+		Home: func() error {
+			if err := w.home.Load(); err != nil {
+				return *err
+			}
+			return nil
+		},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()
+	w.hub, w.ended = h, done
 	w.end = func() {
 		cancel()
 		w.ok(<-done)
 		w.end = nil
+	}
+}
+
+// over waits until the hub has ended by itself.
+func (w *world) over() error {
+	w.Helper()
+	w.end = nil
+	select {
+	case err := <-w.ended:
+		return err
+	case <-time.After(patience):
+		w.Fatal("the hub does not end")
+		return nil
 	}
 }
 
@@ -451,5 +479,52 @@ func TestTake(t *testing.T) {
 	cancel()
 	if err := h.take(ended, bus.Msg{Subject: "fika.agent.coder.request", Data: []byte(`{"type":"task_request","requestId":"r-2","prompt":"x"}`)}); err == nil {
 		t.Error("a store that does not answer lost a message")
+	}
+}
+
+// TestShutdown: agents that finish their requests have the time they need;
+// whoever asks again may be stricter.
+func TestShutdown(t *testing.T) {
+	w := newWorld(t)
+	w.procs.busy = true
+	w.run(persistent)
+	w.until("a start", func() bool { return w.procs.count("coder") == 1 })
+	w.hub.Shutdown(fika.DesiredFinish)
+	told := func(how ...fika.Desired) func() bool {
+		return func() bool {
+			w.procs.mu.Lock()
+			defer w.procs.mu.Unlock()
+			got := slices.Compact(slices.Clone(w.procs.told))
+			return slices.Equal(got, how)
+		}
+	}
+	w.until("the agent to be told", told(fika.DesiredFinish))
+	w.later(time.Hour)
+	w.ok(w.bus.Publish("fika.hub.bell", nil))
+	if len(w.procs.killed) != 0 || w.procs.count("coder") != 1 {
+		t.Errorf("killed %v, started %d times", w.procs.killed, w.procs.count("coder"))
+	}
+	w.hub.Shutdown(fika.DesiredNow)
+	w.ok(w.over())
+	if !told(fika.DesiredFinish, fika.DesiredNow)() {
+		t.Errorf("told %v", w.procs.told)
+	}
+	if a := w.agent("coder"); a.Desired != fika.DesiredNone {
+		t.Errorf("desired: %q", a.Desired)
+	}
+}
+
+// TestHomeGone: a hub does not outlive its home, nor do its agents.
+func TestHomeGone(t *testing.T) {
+	w := newWorld(t)
+	w.run(persistent)
+	w.until("a start", func() bool { return w.procs.count("coder") == 1 })
+	gone := error(fika.Errorf(fika.Storage, "hub", "gone"))
+	w.home.Store(&gone)
+	if err := w.over(); err != gone {
+		t.Errorf("ended with %v", err)
+	}
+	if len(w.procs.alive) != 0 {
+		t.Errorf("left: %v", w.procs.alive)
 	}
 }

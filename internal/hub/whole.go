@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"time"
+
+	"fika"
 )
 
 // report calls Ready once: when every agent that is to run is there or has
@@ -35,21 +37,16 @@ func (h *Hub) report() {
 }
 
 // stopAll stops every agent, those started by hand too, and returns when none
-// is left, or when even killing has not helped.
-func (h *Hub) stopAll() {
-	h.ending = true
+// is left, or when even killing has not helped. While it waits for requests to
+// finish, the end of ctx makes it stricter.
+func (h *Hub) stopAll(ctx context.Context) {
 	if rows, err := h.opts.Store.ListAgents(context.Background()); err == nil {
 		for _, row := range rows {
 			h.charge(row.Name)
 		}
 	}
-	for _, name := range h.order {
-		if c, _ := h.look(name); c.running {
-			h.stop(c)
-		}
-	}
-	deadline := time.NewTimer(h.opts.StopGrace + 5*time.Second)
-	defer deadline.Stop()
+	h.tellAll()
+	ended := ctx.Done()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
 	for h.remaining() > 0 {
@@ -57,22 +54,51 @@ func (h *Hub) stopAll() {
 		case f := <-h.mail:
 			f()
 		case <-poll.C:
-		case <-deadline.C:
+		case <-ended:
+			ended = nil
+			if h.how == fika.DesiredFinish {
+				h.how = fika.DesiredStopped
+				h.tellAll()
+			}
+		}
+		if h.how != fika.DesiredFinish && h.opts.Now().Sub(h.told) > h.opts.StopGrace+5*time.Second {
 			return
 		}
 	}
 }
 
-// remaining counts the agents that are still there, insisting where it is time.
+// tellAll tells every agent to leave, in the way in which the hub ends.
+func (h *Hub) tellAll() {
+	h.told = h.opts.Now()
+	for _, name := range h.order {
+		c, _ := h.look(name)
+		if !c.running {
+			continue
+		}
+		if h.how != fika.DesiredFinish {
+			c.stopped = h.told
+		}
+		h.opts.Processes.Terminate(c.proc, h.how)
+	}
+}
+
+// remaining counts the agents that are still there, insisting where it is
+// time. One that finishes its requests has all the time it needs, unless it
+// gives no sign of life.
 func (h *Hub) remaining() int {
 	n := 0
-	for _, c := range h.agents {
+	for name, c := range h.agents {
 		if c.running && !h.opts.Processes.Alive(c.proc) {
 			c.running = false
 		}
-		if c.running {
-			n++
+		if !c.running {
+			continue
+		}
+		n++
+		if !c.stopped.IsZero() {
 			h.insist(c)
+		} else if _, silent, held := h.opts.Processes.Holder(name); held && silent >= h.opts.Hung {
+			h.opts.Processes.Kill(c.proc)
 		}
 	}
 	return n

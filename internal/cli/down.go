@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/tool/proc"
+)
+
+func newDown(e *env) *cobra.Command {
+	var finish, now bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "stop the agents and the hub",
+		Long: `Stops every agent after its current step, those started by hand too, and then
+the hub. With --finish the current requests of the agents end first; with --now
+the current steps are cancelled. Work that is not finished waits in the store
+for the next fika up. A fika down while another waits for requests to finish
+is stricter.`,
+		Example: "  fika down\n  fika down --finish",
+		Args:    exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			how, err := manner(finish, now)
+			if err != nil {
+				return err
+			}
+			if timeout == 0 {
+				timeout = stopPatience(how)
+			}
+			return e.down(cmd.Context(), how, timeout)
+		},
+	}
+	c.Flags().BoolVar(&finish, "finish", false, "let the current requests end first")
+	c.Flags().BoolVar(&now, "now", false, "cancel the current steps")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
+	return c
+}
+
+// downLeft ends the agents of a hub that was killed.
+func (e *env) downLeft(ctx context.Context, how fika.Desired, timeout time.Duration) error {
+	e.say("no hub is running")
+	agents, err := e.agents(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	names, err := agents.StopLeft(ctx, how)
+	for _, n := range names {
+		e.say("@%s was still there, and was asked to leave", n)
+	}
+	return err
+}
+
+func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration) error {
+	h, err := e.open().Home()
+	if err != nil {
+		return err
+	}
+	p, up := app.HubProcess(h)
+	if !up {
+		return e.downLeft(ctx, how, timeout)
+	}
+	if !proc.Alive(p) {
+		return fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
+	}
+	if err := syscall.Kill(p.PID, app.StopSignal(how)); err != nil {
+		return fika.Wrap(fika.Denied, fmt.Sprintf("end process %d", p.PID), err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for proc.Alive(p) {
+		select {
+		case <-ctx.Done():
+			return fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone", p.PID)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	e.say("hub down")
+	return nil
+}
+
+// stopPatience is how long a command waits for a process to end in some way.
+func stopPatience(how fika.Desired) time.Duration {
+	if how == fika.DesiredFinish {
+		return 24 * time.Hour
+	}
+	return 45 * time.Second
+}
+
+// stopsBySignal lets the signals of [app.StopSignal] end a process, beside
+// those that end every command. give is called with a function that takes what
+// they then call; before that has come they end ctx. release ends the hearing.
+func stopsBySignal(ctx context.Context, give func(take func(func(fika.Desired)))) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var mu sync.Mutex
+	end := func(fika.Desired) { cancel() }
+	give(func(f func(fika.Desired)) {
+		mu.Lock()
+		defer mu.Unlock()
+		end = f
+	})
+	ways := map[os.Signal]fika.Desired{}
+	signals := make(chan os.Signal, 4)
+	for _, how := range []fika.Desired{fika.DesiredFinish, fika.DesiredNow} {
+		ways[app.StopSignal(how)] = how
+		signal.Notify(signals, app.StopSignal(how))
+	}
+	done := make(chan struct{})
+	go func() { // joined by release
+		defer close(done)
+		for s := range signals {
+			mu.Lock()
+			f := end
+			mu.Unlock()
+			f(ways[s])
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		<-done
+		cancel()
+	}
+}
