@@ -11,8 +11,9 @@ import (
 	"fika/internal/store"
 )
 
-// settle is how long an outcome that is published waits to be noted. Whoever
-// was just mentioned claims its work in this time; noting is in no hurry.
+// settle is how long an outcome that is published waits to be noted, and that
+// of a turn in a chat, which nobody waits for by its id, to be published.
+// Whoever was just mentioned begins in this time; the rest is in no hurry.
 const settle = 25 * time.Millisecond
 
 // announcer publishes outcomes beside the owner goroutine, so that the bus and
@@ -21,12 +22,13 @@ const settle = 25 * time.Millisecond
 type announcer struct {
 	p    *Process
 	wake chan struct{} // capacity 1: one look finds all there is
+	soon chan struct{} // capacity 1: a look after a while will do
 	done chan struct{}
 	sent []fika.RequestID // published, not noted yet
 }
 
 func (p *Process) startAnnouncer() *announcer {
-	a := &announcer{p: p, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	a := &announcer{p: p, wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), done: make(chan struct{})}
 	go a.run()
 	return a
 }
@@ -39,6 +41,14 @@ func (a *announcer) look() {
 	}
 }
 
+// lookSoon makes it look at the store after a while.
+func (a *announcer) lookSoon() {
+	select {
+	case a.soon <- struct{}{}:
+	default:
+	}
+}
+
 // close lets it do what it was asked for, and waits for it.
 func (a *announcer) close() {
 	close(a.wake)
@@ -47,14 +57,25 @@ func (a *announcer) close() {
 
 func (a *announcer) run() {
 	defer close(a.done)
-	var due <-chan time.Time
+	var due, late <-chan time.Time
 	for {
 		select {
 		case _, more := <-a.wake:
 			if !more {
+				if late != nil || len(a.soon) > 0 {
+					a.publish()
+				}
 				a.note()
 				return
 			}
+			late = nil
+			a.publish()
+		case <-a.soon:
+			if late == nil {
+				late = time.After(settle)
+			}
+		case <-late:
+			late = nil
 			a.publish()
 		case <-due:
 			due = nil
@@ -85,5 +106,8 @@ func (a *announcer) publish() {
 func (a *announcer) note() {
 	outcome.Note(context.Background(), a.p.opts.Store, a.sent)
 	a.sent = nil
-	a.p.post(func() { a.p.sign(context.Background()) })
+	select {
+	case a.p.noted <- struct{}{}:
+	default:
+	}
 }

@@ -57,6 +57,7 @@ type Process struct {
 	opts    Options
 	mail    chan func() // capacity 64; senders wait when it is full, or until Run ends
 	done    chan struct{}
+	noted   chan struct{} // capacity 1: outcomes are out, and the row may say so
 	started time.Time
 
 	announcer *announcer
@@ -102,7 +103,7 @@ func New(o Options) *Process {
 		o.Sign = func(context.Context) {}
 	}
 	p := &Process{
-		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), stop: make(chan struct{}),
+		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), noted: make(chan struct{}, 1), stop: make(chan struct{}),
 		running: map[fika.RequestID]*job{}, started: o.Now(), idleSince: o.Now(),
 	}
 	p.state.Store(fika.AgentStarting)
@@ -176,6 +177,10 @@ func (p *Process) loop(ctx, alive context.Context) {
 			f()
 		case <-poll.C:
 			p.sign(alive)
+			p.heed(alive)
+		case <-p.noted:
+			p.sign(alive)
+			continue
 		case <-beat.C:
 			p.heartbeat()
 			continue
@@ -196,7 +201,6 @@ func (p *Process) look(ctx context.Context) {
 			j.cancel(cancelled(sig))
 		}
 	}
-	claimed := false
 	for !p.stopping && len(p.running) < p.opts.MaxConcurrent {
 		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits)
 		if fika.IsKind(err, fika.Lost) {
@@ -212,10 +216,6 @@ func (p *Process) look(ctx context.Context) {
 		}
 		p.show(c.Conversation, c.Noticed...)
 		p.begin(ctx, *c)
-		claimed = true
-	}
-	if !claimed { // an agent that is wanted stopped is given nothing
-		p.heed(ctx)
 	}
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.opts.Display.Warn("idle for " + idle.Round(time.Second).String() + "; leaving")
@@ -233,7 +233,7 @@ func (p *Process) sign(ctx context.Context) {
 }
 
 // heed stops the process when a person wants it stopped. The wish is a column,
-// so that it is obeyed without hub and bus.
+// so that it is obeyed without hub and bus; a control message is quicker.
 func (p *Process) heed(ctx context.Context) {
 	row, err := p.opts.Store.Agent(ctx, p.opts.Agent.Name)
 	if err != nil {
@@ -263,7 +263,6 @@ func cancelled(sig store.Signal) error {
 func (p *Process) begin(ctx context.Context, c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.running[c.Request.ID] = &job{claimed: c, cancel: cancel}
-	p.setState(fika.AgentBusy)
 	p.turns.Add(1)
 	go func() { // joined by loop
 		defer p.turns.Done()
@@ -271,6 +270,7 @@ func (p *Process) begin(ctx context.Context, c store.Claimed) {
 		res, err := p.opts.Work(ctx, c, p.stop, p.observer(c))
 		p.post(func() { p.finished(c, res, err) })
 	}()
+	p.setState(fika.AgentBusy)
 }
 
 func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
@@ -288,7 +288,11 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 		}
 	case res.State.Terminal():
 		p.processed.Add(1)
-		p.announcePending()
+		if c.Request.Kind != fika.NotifyRequest {
+			p.announcePending()
+		} else if p.connected {
+			p.announcer.lookSoon()
+		}
 	}
 	if len(p.running) == 0 {
 		p.setState(fika.AgentIdle)
