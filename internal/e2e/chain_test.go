@@ -246,6 +246,47 @@ func TestDownInChain(t *testing.T) {
 	c.check(h, chat)
 }
 
+// TestPauseOutlivesProcesses: a chat paused while no hub is there, and twice,
+// stays paused whoever dies or starts; what waits is answered once, when it is
+// resumed.
+func TestPauseOutlivesProcesses(t *testing.T) {
+	c := newChain(t, llmtest.OpenAI, 7)
+	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
+	h.must("up")
+	chat := h.chat("tale")
+	release := c.holds(4)
+	c.begin(h, chat)
+	requestsTo(h, c.Server, 1, asksHop(4))
+	h.kill(hubWords)
+	h.must("chat", "pause", "tale")
+	release()
+	h.until("the answer of the running step", func() bool { return len(h.messages(chat.ID)) == 5 })
+	h.must("chat", "pause", "tale")
+	for _, a := range three {
+		h.kill(agentWords(a.name))
+	}
+	for range 2 {
+		h.must("up")
+		h.must("ask", "gendry", "are you there?") // it has looked at everything before it answers
+		if n := len(h.messages(chat.ID)); n != 5 {
+			t.Errorf("%d messages while paused", n)
+		}
+		h.must("down")
+	}
+	h.must("chat", "resume", "tale") // nobody is there to hear it
+	h.must("up")
+	h.until("the last answer", func() bool { return len(h.messages(chat.ID)) == 8 })
+	h.quiet()
+	h.settled()
+	asked := map[int]int{}
+	for _, r := range c.Requests() {
+		asked[hopOf(r)]++
+	}
+	if d := cmp.Diff(map[int]int{0: 2, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1}, asked); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestPauseAll: the brake covers chats that are made later, and asks.
 func TestPauseAll(t *testing.T) {
 	c := newChain(t, llmtest.OpenAI, 3)

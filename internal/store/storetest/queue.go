@@ -203,6 +203,39 @@ var claimTests = map[string]func(*world){
 		equal(w, "ring", fmt.Sprint(must(w.SetAllPaused(w.ctx, false))(w)), "[coder]")
 		w.claim(l)
 	},
+	"a pause of an hour, by owners that are gone since": func(w *world) {
+		early, late := w.lease("coder"), w.lease("reviewer")
+		room := w.chat("room")
+		w.post(room, "1", "coder")
+		turn := w.claim(early)
+		w.post(room, "2", "coder", "reviewer")
+		must(w.SetPaused(w.ctx, room.ID, true))(w)
+		equal(w, "signal", must(w.Signal(w.ctx, turn.Fence))(w).Paused, true)
+		w.ok(w.Suspend(w.ctx, turn.Fence, fika.WaitPause, time.Time{}))
+		must(w.SetPaused(w.ctx, room.ID, true))(w)
+		w.post(room, "3", "coder", "reviewer")
+		w.clock.Advance(time.Hour)
+		early, late = w.lease("coder"), w.lease("reviewer") // what they had has lapsed
+		for _, l := range []store.Lease{early, late} {
+			equal(w, "recovered", len(must(w.Recover(w.ctx, l))(w).Claimed), 0)
+			w.nothing(l)
+		}
+		equal(w, "ring", fmt.Sprint(must(w.SetPaused(w.ctx, room.ID, false))(w)), "[coder reviewer]")
+		again := w.claim(early)
+		equal(w, "the turn that was held", again.Request.ID, turn.Request.ID)
+		equal(w, "its window", again.Request.UptoSeq, turn.Request.UptoSeq)
+		w.answer(again, "to 1")
+		next := w.claim(early)
+		equal(w, "covers", next.Covers, 2)
+		w.answer(next, "to 2 and 3")
+		other := w.claim(late)
+		equal(w, "covers", other.Covers, 2)
+		w.answer(other, "to 2 and 3, too")
+		for _, l := range []store.Lease{early, late} {
+			w.nothing(l)
+		}
+		equal(w, "messages", w.info(room.ID).Messages, 6)
+	},
 	"a prompt covers the inbox": func(w *world) {
 		l := w.lease("coder")
 		must(w.Deliver(w.ctx, store.Send{To: l.Agent, From: "other", Content: "hi"}))(w)
