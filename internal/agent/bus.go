@@ -47,6 +47,14 @@ func (p *Process) show(c fika.Conversation, entries ...fika.Entry) {
 	}
 }
 
+// showNoticed passes on what a claim said, which may be in other chats than
+// that of the work it found.
+func (p *Process) showNoticed(entries []fika.Entry) {
+	for _, e := range entries {
+		p.publish(p.opts.Subjects.Chat(fika.ConversationName(e.To)), e)
+	}
+}
+
 func (p *Process) subscribe() (func(), error) {
 	name := p.opts.Agent.Name
 	var subs []bus.Subscription

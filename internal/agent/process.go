@@ -214,7 +214,7 @@ func (p *Process) look(ctx context.Context) {
 		if c == nil {
 			break
 		}
-		p.show(c.Conversation, c.Noticed...)
+		p.showNoticed(c.Noticed)
 		p.begin(ctx, *c)
 	}
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 //
 //	status N CMD ARGS…     the command ends with exit status N
 //	until PATTERN CMD ARGS…  run it again until its stdout matches
+//	[hour-ends] …  only in the last minute before the full hour
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -45,6 +47,12 @@ func TestScript(t *testing.T) {
 			}
 			e.Defer(func() { stopHub(e) })
 			return os.Chmod(home, 0o700)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "hour-ends" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return time.Now().Minute() == 59, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": scriptStatus, "until": scriptUntil},
 	})

@@ -43,7 +43,7 @@ type Claimed struct {
 	Waited       fika.WaitReason // what it was suspended for until now; empty: nothing
 	Covers       int             // notifications it settles
 	Prompt       *fika.Entry     // the entry made of the prompt; nil for a notify
-	Noticed      []fika.Entry    // notices this claim posted (a limit was hit)
+	Noticed      []fika.Entry    // notices this claim posted (a limit was hit), each To its own conversation
 }
 
 // RequestFilter narrows [Queue.ListRequests]; newest first.

@@ -37,15 +37,15 @@ func haltOf(c fika.Conversation, chain fika.RequestID, limit string, l store.Lim
 	var what string
 	switch limit {
 	case limitTurns:
-		what = fmt.Sprintf("%d turns", l.MaxTurns)
+		what = counted(int64(l.MaxTurns), "turn")
 	case limitTokens:
-		what = fmt.Sprintf("%d tokens", l.MaxTokens)
+		what = counted(l.MaxTokens, "token")
 	case limitCost:
 		what = fmt.Sprintf("$%.2f", float64(l.MaxCost)/1e6)
 	case limitAge:
 		what = duration(l.MaxAge)
 	case limitDepth:
-		what = fmt.Sprintf("%d answers in a row", l.MaxDepth)
+		what = counted(int64(l.MaxDepth), "answer") + " in a row"
 	}
 	if on == "" {
 		on = fmt.Sprintf("fika chat continue %s", c.Name)
@@ -62,6 +62,13 @@ func echoing(r turn, names []fika.AgentName, l store.Limits) halt {
 	}
 	h.why = fmt.Sprintf("only repeats itself (%d messages of @%s and @%s without anything new)", l.MaxEcho, r.agentName, peer)
 	return h
+}
+
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // duration leaves out what is nought at the end: 6h, not 6h0m0s.
@@ -99,7 +106,8 @@ func noticeID(kind string, parts ...string) fika.EntryID {
 }
 
 // halt posts the notice of a limit where the chain stops, and where it began.
-// What was said before is not said again.
+// What was said before is not said again; what is said where it stops is
+// returned.
 func (t *tx) halt(ctx context.Context, h halt) ([]fika.Entry, error) {
 	began, _, err := one(ctx, t, scanText, `UPDATE chains SET limit_hit = CASE WHEN limit_hit = '' THEN ? ELSE limit_hit END
 WHERE root = ? RETURNING conversation`, h.limit, h.chain)
@@ -117,8 +125,8 @@ WHERE root = ? RETURNING conversation`, h.limit, h.chain)
 	if err != nil {
 		return out, err
 	}
-	more, err := t.noteOnce(ctx, origin, h.id(), h.chain, h.away(origin), reasonLimit)
-	return append(out, more...), err
+	_, err = t.noteOnce(ctx, origin, h.id(), h.chain, h.away(origin), reasonLimit)
+	return out, err
 }
 
 // noteOnce posts a notice with an id of its own, unless it is there.

@@ -32,7 +32,7 @@ func hourFull(ctx context.Context, q querier, id fika.AgentID, l store.Limits, n
 			return nil, err
 		}
 		if turns >= int64(l.HourTurns) {
-			return &full{begins + hour, fmt.Sprintf("%d turns an hour", l.HourTurns)}, nil
+			return &full{begins + hour, counted(int64(l.HourTurns), "turn") + " an hour"}, nil
 		}
 	}
 	if l.HourTokens > 0 {
@@ -41,7 +41,7 @@ func hourFull(ctx context.Context, q querier, id fika.AgentID, l store.Limits, n
 			return nil, err
 		}
 		if tokens >= l.HourTokens {
-			return &full{begins + hour, fmt.Sprintf("%d tokens an hour", l.HourTokens)}, nil
+			return &full{begins + hour, counted(l.HourTokens, "token") + " an hour"}, nil
 		}
 	}
 	return nil, nil

@@ -112,6 +112,54 @@ var limitTests = map[string]func(*world){
 		w.goOn(room.ID, 1)
 		equal(w, "covers", w.claim(l).Covers, 1)
 	},
+	"what goes on is not counted again": func(w *world) {
+		w.limits = store.Limits{MaxTurns: 2, HourTurns: 2}
+		l := w.lease("coder")
+		room := w.chat("room")
+		w.post(room, "1", "coder")
+		c := w.claim(l)
+		root := c.Request.Chain
+		for _, again := range []func(){
+			func() { w.ok(w.Suspend(w.ctx, c.Fence, fika.WaitPause, time.Time{})) }, // pause and resume
+			func() { w.ok(w.HandBack(w.ctx, c.Fence)) },                             // a polite restart
+		} {
+			again()
+			c = w.claim(l)
+			equal(w, "turns", must(w.Chain(w.ctx, root))(w).Turns, 1)
+		}
+		l = w.lease("coder") // a kill, and whoever the hub starts next
+		c = must(w.Recover(w.ctx, l))(w).Claimed[0]
+		equal(w, "turns", must(w.Chain(w.ctx, root))(w).Turns, 1)
+		w.answer(c, "ok")
+		w.post(room, "2", "coder")
+		w.answer(w.claim(l), "ok")
+		w.post(room, "3", "coder")
+		w.nothing(l)
+	},
+	"whoever asks, it is counted": func(w *world) {
+		w.limits = store.Limits{MaxTurns: 9, HourTurns: 9}
+		l, other := w.lease("coder"), w.lease("other")
+		for _, kind := range []fika.RequestKind{fika.AskRequest, fika.TaskRequest, fika.RunRequest} {
+			r := w.accept(kind, l.Agent, "x").Request
+			w.answer(w.claim(l), "ok")
+			equal(w, string(kind), must(w.Chain(w.ctx, r.ID))(w).Turns, 1)
+		}
+		run := must(w.Begin(w.ctx, l, store.NewRequest{Kind: fika.RunRequest, Limits: w.limits}))(w)
+		equal(w, "foreground", must(w.Chain(w.ctx, run.Request.ID))(w).Turns, 1)
+		must(w.Deliver(w.ctx, store.Send{To: other.Agent, From: "coder", Writer: fika.ByAgent, WriterName: "coder", Content: "x", Chain: run.Request.ID, Depth: 1}))(w)
+		w.answer(w.claim(other), "read")
+		must(w.Accept(w.ctx, store.NewRequest{Kind: fika.TaskRequest, Agent: other.Agent, Parent: run.Request.ID, Chain: run.Request.ID, Depth: 1}))(w)
+		w.answer(w.claim(other), "done")
+		equal(w, "with message and task", must(w.Chain(w.ctx, run.Request.ID))(w).Turns, 3)
+		w.fail(run, fika.RequestFailed)
+		again := must(w.Retry(w.ctx, run.Request.ID))(w)
+		w.answer(w.claim(l), "ok")
+		equal(w, "tried again", must(w.Chain(w.ctx, again.Chain))(w).Turns, 4)
+		must(w.Accept(w.ctx, store.NewRequest{ID: "foreign", Kind: fika.TaskRequest, Agent: l.Agent, Chain: "made up", Depth: 50}))(w)
+		c := w.claim(l)
+		equal(w, "a chain that is not known", c.Request.Chain, "foreign")
+		equal(w, "its depth", c.Request.Depth, 0)
+	},
 	"time begins with the first turn": func(w *world) {
 		w.limits = store.Limits{MaxAge: time.Hour}
 		l := w.lease("coder")
