@@ -74,8 +74,8 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request),
 		},
 		Grace: w.grace, Stop: stop, Now: own.App.opts.Now,
-		Mentioned: func(ctx context.Context, _ fika.Conversation, text string) ([]fika.AgentName, error) {
-			return w.chats.Mentioned(ctx, name, text)
+		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
+			return w.chats.Mentioned(ctx, conv, name, text)
 		},
 		Observer:  turn.Observers{mirrored{own}, o},
 		Compactor: w.compactor(c, s, m), Summary: own.summary,

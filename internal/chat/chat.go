@@ -17,6 +17,7 @@ type Store interface {
 	ListAgents(context.Context) ([]fika.Agent, error)
 	Participants(context.Context, fika.ConversationID) ([]string, error)
 	Post(context.Context, store.Post) (store.Posted, error)
+	Join(ctx context.Context, c fika.ConversationID, person string) error
 }
 
 // Bell tells those who wait. Its methods do not fail: nothing depends on them.
@@ -51,6 +52,7 @@ type Said struct {
 type Sent struct {
 	store.Posted
 	All    bool // @all was expanded
+	Person bool // it mentions a person
 	Nobody bool // it concerns no agent
 }
 
@@ -65,18 +67,26 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	if err != nil {
 		return Sent{}, err
 	}
-	if err := notAnAgent(agents, s.From); err != nil {
-		return Sent{}, err
+	for _, name := range []string{s.From, s.Username} {
+		if err := notAnAgent(agents, name); err != nil {
+			return Sent{}, err
+		}
 	}
-	found := c.Parser.Parse(s.Text, mention.Known{Agents: names(agents), Human: s.Username})
+	known := mention.Known{Agents: names(agents), Human: s.Username, People: []string{s.From}}
+	var in []string
+	if strings.Contains(s.Text, "@") {
+		if in, err = c.Store.Participants(ctx, conv.ID); err != nil {
+			return Sent{}, err
+		}
+		known.People = append(known.People, People(in, agents)...)
+	}
+	found := c.Parser.Parse(s.Text, known)
 	if len(found.Unknown) > 0 {
 		return Sent{}, unknown(found.Unknown)
 	}
 	notify := found.Agents
 	if found.All {
-		if notify, err = c.everybody(ctx, conv, agents, notify); err != nil {
-			return Sent{}, err
-		}
+		notify = everybody(in, agents, notify)
 	}
 	posted, err := c.Store.Post(ctx, store.Post{
 		Conversation: conv.ID, ID: s.ID, From: s.From, Writer: fika.ByHuman, WriterName: s.Username,
@@ -87,12 +97,30 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	}
 	c.Bell.Show(conv, posted.Entry)
 	c.Bell.Ring(posted.Notified...)
-	return Sent{Posted: posted, All: found.All, Nobody: len(notify) == 0}, nil
+	return Sent{Posted: posted, All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
 }
 
-// Mentioned finds whom the final text of agent self concerns: existing agents,
-// each once, never itself, and never everybody at once.
-func (c *Chats) Mentioned(ctx context.Context, self fika.AgentName, text string) ([]fika.AgentName, error) {
+// Enter makes a person take part, so that others can mention them. Denied for
+// an agent's name.
+func (c *Chats) Enter(ctx context.Context, conv fika.Conversation, name string) error {
+	agents, err := c.Store.ListAgents(ctx)
+	if err != nil {
+		return err
+	}
+	if err := notAnAgent(agents, name); err != nil {
+		return err
+	}
+	in, err := c.Store.Participants(ctx, conv.ID)
+	if err != nil || slices.Contains(in, name) {
+		return err
+	}
+	return c.Store.Join(ctx, conv.ID, name)
+}
+
+// Mentioned finds whom the final text of agent self in a chat concerns:
+// existing agents, each once, never itself, and never everybody at once. A
+// person whose name is longer than an agent's is not taken for that agent.
+func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika.AgentName, text string) ([]fika.AgentName, error) {
 	if !strings.Contains(text, "@") {
 		return nil, nil
 	}
@@ -100,21 +128,38 @@ func (c *Chats) Mentioned(ctx context.Context, self fika.AgentName, text string)
 	if err != nil {
 		return nil, err
 	}
-	found := c.Parser.Parse(text, mention.Known{Agents: names(agents)})
+	known := mention.Known{Agents: names(agents)}
+	if goesOn(text, agents) {
+		in, err := c.Store.Participants(ctx, conv.ID)
+		if err != nil {
+			return nil, err
+		}
+		known.People = People(in, agents)
+	}
+	found := c.Parser.Parse(text, known)
 	return slices.DeleteFunc(found.Agents, func(n fika.AgentName) bool { return n == self }), nil
 }
 
-func (c *Chats) everybody(ctx context.Context, conv fika.Conversation, agents []fika.Agent, also []fika.AgentName) ([]fika.AgentName, error) {
-	in, err := c.Store.Participants(ctx, conv.ID)
-	if err != nil {
-		return nil, err
+// goesOn reports whether an agent's name may be only the beginning of another:
+// who else takes part is asked only then.
+func goesOn(text string, agents []fika.Agent) bool {
+	text = strings.ToLower(text)
+	for _, a := range agents {
+		if at := "@" + string(a.Name); strings.Contains(text, at+"-") || strings.Contains(text, at+"_") || strings.Contains(text, at+`\`) {
+			return true
+		}
 	}
+	return false
+}
+
+// everybody adds the agents among those who take part.
+func everybody(in []string, agents []fika.Agent, also []fika.AgentName) []fika.AgentName {
 	for _, a := range agents {
 		if slices.Contains(in, string(a.Name)) && !slices.Contains(also, a.Name) {
 			also = append(also, a.Name)
 		}
 	}
-	return also, nil
+	return also
 }
 
 func names(agents []fika.Agent) []fika.AgentName {

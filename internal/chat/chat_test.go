@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +121,7 @@ func TestSendRefuses(t *testing.T) {
 		"nothing":       {chat.Said{From: "ann", Username: "ann", Text: " \n\t"}, fika.Invalid, "empty"},
 		"unknown agent": {chat.Said{From: "ann", Username: "ann", Text: "@aria hello"}, fika.NotFound, `did you mean "arya"?`},
 		"two unknown":   {chat.Said{From: "ann", Username: "ann", Text: "@arya @x1 @x2"}, fika.NotFound, `"x2"`},
+		"of an agent":   {chat.Said{From: "ann", Username: "Arya", Text: "hello"}, fika.Denied, "cannot speak as an agent"},
 		"as an agent":   {chat.Said{From: "Arya", Username: "ann", Text: "hello"}, fika.Denied, "cannot speak as an agent"},
 	} {
 		r := newRoom(t, "arya")
@@ -188,7 +190,7 @@ func TestMentioned(t *testing.T) {
 		"@nobody and @user":          nil,
 		"> @gendry said\n\n@hotpie?": {"hotpie"},
 	} {
-		got, err := r.Mentioned(t.Context(), "arya", text)
+		got, err := r.Mentioned(t.Context(), r.conv, "arya", text)
 		r.ok(err)
 		if d := cmp.Diff(want, got); d != "" && len(want)+len(got) > 0 {
 			t.Errorf("%q: %s", text, d)
@@ -202,5 +204,40 @@ func TestNearest(t *testing.T) {
 		if got := chat.Nearest(word, agents); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
+	}
+}
+
+// TestPeople: several people at one table are known by their names, and no
+// agent is called by them.
+func TestPeople(t *testing.T) {
+	r := newRoom(t, "arya", "gendry")
+	say := func(from, text string) (chat.Sent, error) {
+		return r.Send(t.Context(), r.conv, chat.Said{From: from, Username: "ann", Text: text})
+	}
+	_, err := say("ann", "@bob hello")
+	if !fika.IsKind(err, fika.NotFound) {
+		t.Errorf("bob is not there yet: %v", err)
+	}
+	for _, name := range []string{"bob", "Arya-x", "carol"} {
+		_, err := say(name, "I am here")
+		r.ok(err)
+	}
+	sent, err := say("carol", "@bob, @ann and @arya-x")
+	r.ok(err)
+	if len(sent.Notified) > 0 || !sent.Nobody || !sent.Person {
+		t.Errorf("%+v", sent)
+	}
+	if sent, err = say("carol", "@arya and @Bob"); err != nil || len(sent.Notified) != 1 {
+		t.Errorf("%+v, %v", sent, err)
+	}
+	got, err := r.Mentioned(t.Context(), r.conv, "gendry", "@arya-x knows, and so does @bob")
+	r.ok(err)
+	if len(got) > 0 {
+		t.Errorf("a person is taken for %v", got)
+	}
+	in, err := r.store.Participants(t.Context(), r.conv.ID)
+	r.ok(err)
+	if d := cmp.Diff([]string{"Arya-x", "arya", "bob", "carol"}, slices.Sorted(slices.Values(in))); d != "" {
+		t.Error(d)
 	}
 }

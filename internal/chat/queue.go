@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fika"
@@ -162,7 +163,7 @@ func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
 		return
 	}
 	if c.Paused {
-		hold("paused", fmt.Sprintf("the chat is paused (fika chat resume %s)", c.Name))
+		hold("paused", fmt.Sprintf("%s (fika chat resume %s)", q.pausedBy(c), c.Name))
 		return
 	}
 	if a.Desired.Stopped() {
@@ -193,6 +194,24 @@ func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
 	default:
 		i.Place, i.Why, i.Text = PlaceWaiting, "starting", fmt.Sprintf("@%s is being started", a.Name)
 	}
+}
+
+// pausedBy says whose brake holds a chat.
+func (q *queue) pausedBy(c fika.Conversation) string {
+	var owners []string
+	for _, b := range q.all.Brakes {
+		switch {
+		case b.Conversation != c.ID:
+		case b.Owner == "":
+			return "the chat is paused"
+		default:
+			owners = append(owners, b.Owner)
+		}
+	}
+	if len(owners) == 0 {
+		return "the chat is paused"
+	}
+	return "the chat is held by " + strings.Join(owners, " and by ") + ", until they leave it"
 }
 
 func (q *queue) presence(id fika.AgentID) Presence {

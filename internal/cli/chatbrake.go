@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/store"
 )
 
 func newChatPause(e *env) *cobra.Command {
@@ -25,8 +26,10 @@ func newChatPause(e *env) *cobra.Command {
 func newChatResume(e *env) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use: "resume CHAT...", Short: "go on after a pause", Example: "  fika chat resume design",
-		Args: chatsOrAll(&all), ValidArgsFunction: e.completeChats,
+		Use: "resume CHAT...", Short: "go on after a pause",
+		Long:    "Lifts the brake, also one that somebody holds who has joined with --pause.",
+		Example: "  fika chat resume design\n  fika chat resume --all",
+		Args:    chatsOrAll(&all), ValidArgsFunction: e.completeChats,
 		RunE: func(cmd *cobra.Command, args []string) error { return e.setPaused(cmd.Context(), args, all, false) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "lift the brake on everything")
@@ -81,32 +84,49 @@ func (e *env) setPaused(ctx context.Context, words []string, all, paused bool) e
 }
 
 func newChatStop(e *env) *cobra.Command {
-	return &cobra.Command{
-		Use: "stop CHAT...", Short: "end what goes on in a chat: drop what waits, cancel what runs", Example: "  fika chat stop design",
-		Args: atLeastOneChat, ValidArgsFunction: e.completeChats,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			client, err := e.reader(ctx)
-			if err != nil {
-				return err
-			}
-			convs, _, err := findChats(ctx, client, args)
-			if err != nil {
-				return err
-			}
-			for _, conv := range convs {
-				d, err := client.Store.StopChat(ctx, conv.ID)
-				if err != nil {
-					return err
-				}
-				for _, id := range d.Requests {
-					client.RingStopped(ctx, id)
-				}
-				e.say("%s: %d waiting mentions dropped, %d running turns cancelled", conv.Name, d.Notifications, len(d.Requests))
-			}
-			return client.Bus.Flush(ctx)
-		},
+	var all bool
+	c := &cobra.Command{
+		Use: "stop CHAT...", Short: "end what goes on in a chat: drop what waits, cancel what runs",
+		Long:    "Drops what waits in chats, or in every chat with --all, and cancels what runs in\nthem. What is said after begins anew: fika chat pause is the brake.",
+		Example: "  fika chat stop design\n  fika chat stop 'review-*'\n  fika chat stop --all",
+		Args:    chatsOrAll(&all), ValidArgsFunction: e.completeChats,
+		RunE: func(cmd *cobra.Command, args []string) error { return e.stopChats(cmd.Context(), args, all) },
 	}
+	c.Flags().BoolVar(&all, "all", false, "every chat")
+	return c
+}
+
+func (e *env) stopChats(ctx context.Context, words []string, all bool) error {
+	client, err := e.reader(ctx)
+	if err != nil {
+		return err
+	}
+	var convs []fika.Conversation
+	if all {
+		list, err := client.Store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if c.Pending+c.Running > 0 {
+				convs = append(convs, c.Conversation)
+			}
+		}
+		if len(convs) == 0 {
+			e.say("nothing runs or waits in any chat")
+		}
+	} else if convs, _, err = findChats(ctx, client, words); err != nil {
+		return err
+	}
+	for _, conv := range convs {
+		d, err := client.Store.StopChat(ctx, conv.ID)
+		if err != nil {
+			return err
+		}
+		ringRequests(ctx, client, d.Requests)
+		e.say("%s: %d waiting mentions dropped, %d running turns cancelled", conv.Name, d.Notifications, len(d.Requests))
+	}
+	return client.Bus.Flush(ctx)
 }
 
 func newChatContinue(e *env) *cobra.Command {

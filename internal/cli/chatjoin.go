@@ -17,20 +17,36 @@ import (
 	"fika/internal/store"
 )
 
+// joinOptions are the flags of chat join.
+type joinOptions struct {
+	history int
+	pause   bool
+	as      string
+}
+
 func newChatJoin(e *env) *cobra.Command {
-	var history int
+	var o joinOptions
 	c := &cobra.Command{
 		Use: "join CHAT", Aliases: []string{"open"}, Short: "take part in a chat: read along, type, steer",
 		Long: `Shows the last messages, then what arrives, and sends what you type. What
 arrives never disturbs the line you are typing. Leaving changes nothing: the
 conversation goes on.
 
+--pause holds the chat until you leave: running steps finish, nothing new
+begins, what is said waits. If your terminal dies, or this program is killed,
+the hub lets the chat go on 15 seconds later, with a notice in it; without a hub
+that happens when the next one starts. A chat that was paused already stays so.
+
+--as NAME speaks as somebody else, as fika chat send does.
+
 ` + joinHelp,
-		Example: "  fika chat join design",
-		Args:    exactly(1, "the name of a chat"), ValidArgsFunction: e.completeChats,
-		RunE: func(cmd *cobra.Command, args []string) error { return e.join(cmd.Context(), args[0], history) },
+		Example: "  fika chat join design\n  fika chat join design --pause\n  fika chat join design --as bob",
+		Args:    exactly(1, "the name of a chat"), ValidArgsFunction: first(e.completeChats),
+		RunE: func(cmd *cobra.Command, args []string) error { return e.join(cmd.Context(), args[0], o) },
 	}
-	c.Flags().IntVar(&history, "limit", 25, "how many of the last messages to show first")
+	c.Flags().IntVar(&o.history, "limit", 25, "how many of the last messages to show first")
+	c.Flags().BoolVar(&o.pause, "pause", false, "hold the chat until you leave")
+	c.Flags().StringVar(&o.as, "as", "", "name to speak as (default: your username)")
 	return c
 }
 
@@ -50,9 +66,18 @@ type joined struct {
 	conv   fika.Conversation
 	con    *console.Console
 	page   page
+	as     string
+	hold   *hold // nil: it does not hold the chat
 }
 
-func (e *env) join(ctx context.Context, word string, history int) error {
+func (e *env) join(ctx context.Context, word string, o joinOptions) error {
+	if _, err := fika.ParseChatName(word); err != nil { // before a hub is started for it
+		return err
+	}
+	said, err := e.said("", o.as)
+	if err != nil {
+		return err
+	}
 	client, err := e.client(ctx)
 	if err != nil {
 		return err
@@ -65,7 +90,10 @@ func (e *env) join(ctx context.Context, word string, history int) error {
 	if err != nil {
 		return err
 	}
-	j := &joined{env: e, client: client, conv: conv}
+	if err := client.Chats().Enter(ctx, conv, said.From); err != nil {
+		return err
+	}
+	j := &joined{env: e, client: client, conv: conv, as: o.as}
 	if j.page, err = newPage(ctx, client, conv, e.OutStyle()); err != nil {
 		return err
 	}
@@ -77,7 +105,29 @@ func (e *env) join(ctx context.Context, word string, history int) error {
 		return err
 	}
 	defer j.con.Close()
-	return j.run(ctx, history)
+	if o.pause {
+		if j.hold, err = holdChat(ctx, client, conv, said.From); err != nil {
+			return err
+		}
+		defer j.letGo()
+	}
+	return j.run(ctx, o.history)
+}
+
+// letGo ends the hold, whatever ended the joining.
+func (j *joined) letGo() {
+	_ = j.con.Close() // its last words come below the line
+	resumed, err := j.hold.letGo()
+	switch {
+	case err != nil:
+		j.warn(err.Error())
+	case resumed:
+		j.say("%s goes on", j.conv.Name)
+	default:
+		if c, err := j.client.Store.ConversationByID(context.Background(), j.conv.ID); err == nil && c.Paused {
+			j.say("%s is still paused (fika chat resume %s)", j.conv.Name, j.conv.Name)
+		}
+	}
 }
 
 // run shows what arrives in one goroutine and reads lines in this one.
@@ -93,7 +143,12 @@ func (j *joined) run(ctx context.Context, history int) error {
 		return err
 	}
 	defer deaf()
-	live.looked = t.refresh
+	live.looked = func(ctx context.Context) {
+		t.refresh(ctx)
+		if err := j.hold.keep(ctx); err != nil {
+			j.note("— you do not hold the chat any more: " + err.Error())
+		}
+	}
 	q := store.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(false), Last: history}
 	last, err := showEntries(ctx, j.client, q, j.show)
 	if err != nil {
@@ -119,7 +174,10 @@ func sinceIfEmpty(last int64, c fika.Conversation) int64 {
 
 func (j *joined) welcome() {
 	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", j.conv.Name)
-	if j.conv.Paused {
+	switch {
+	case j.hold != nil && j.hold.first:
+		note += "; you hold it: nothing new begins before you leave"
+	case j.conv.Paused:
 		note += "; it is PAUSED (/resume)"
 	}
 	j.note(note)
@@ -153,13 +211,13 @@ func (j *joined) read(ctx context.Context) error {
 		case strings.HasPrefix(text, "/"):
 			j.command(ctx, text)
 		default:
-			j.say(ctx, line)
+			j.send(ctx, line)
 		}
 	}
 }
 
-func (j *joined) say(ctx context.Context, text string) {
-	said, err := j.said(text, "")
+func (j *joined) send(ctx context.Context, text string) {
+	said, err := j.said(text, j.as)
 	if err != nil {
 		j.note(err.Error())
 		return
@@ -172,6 +230,8 @@ func (j *joined) say(ctx context.Context, text string) {
 	switch {
 	case sent.Paused:
 		j.note("— paused: nobody answers before /resume")
+	case sent.Nobody && sent.Person:
+		j.note("— only a person is mentioned, so no agent answers")
 	case sent.Nobody:
 		j.note("— nobody is mentioned, so nobody answers")
 	}
@@ -184,13 +244,16 @@ func (j *joined) command(ctx context.Context, text string) {
 	case "/pause", "/resume":
 		var agents []fika.AgentName
 		if agents, err = j.client.Store.SetPaused(ctx, j.conv.ID, word == "/pause"); err == nil {
+			if word == "/resume" {
+				j.hold.over()
+			}
 			j.client.Ring(agents...)
 			j.note("— " + map[string]string{"/pause": "paused; what is said now waits", "/resume": "resumed"}[word])
 		}
 	case "/stop":
 		var d store.Dropped
 		if d, err = j.client.Store.StopChat(ctx, j.conv.ID); err == nil {
-			j.ringRequests(ctx, d.Requests)
+			ringRequests(ctx, j.client, d.Requests)
 			j.note(fmt.Sprintf("— %d waiting mentions dropped, %d running turns cancelled", d.Notifications, len(d.Requests)))
 		}
 	case "/continue":
@@ -214,11 +277,10 @@ func (j *joined) command(ctx context.Context, text string) {
 	}
 }
 
-func (j *joined) ringRequests(ctx context.Context, ids []fika.RequestID) {
+// ringRequests rings the agents of requests that were asked to stop.
+func ringRequests(ctx context.Context, c *app.Client, ids []fika.RequestID) {
 	for _, id := range ids {
-		if info, err := j.client.Store.Request(ctx, id); err == nil {
-			j.client.Ring(info.AgentName)
-		}
+		c.RingStopped(ctx, id)
 	}
 }
 

@@ -64,7 +64,7 @@ func newChatNew(e *env) *cobra.Command {
 				return err
 			}
 			if e.InTTY && e.OutTTY {
-				return e.join(cmd.Context(), string(conv.Name), 25)
+				return e.join(cmd.Context(), string(conv.Name), joinOptions{history: 25})
 			}
 			_, err = fmt.Fprintln(e.Out, conv.Name)
 			return err

@@ -19,8 +19,12 @@ func newChatSend(e *env) *cobra.Command {
 		Long: `Stores the message, tells the agents it mentions, prints its seq and returns.
 The conversation goes on by itself: fika chat view --follow shows it.
 
+With --as several people sit at one table: each takes part under a name of
+their own, which may not be an agent's. A mention of a person (@bob) calls
+nobody: that branch of the conversation waits for bob.
+
 ` + exitHelp,
-		Example: "  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  git log -5 | fika chat send design \"@arya what changed?\"",
+		Example: "  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  git log -5 | fika chat send design \"@arya what changed?\"\n  fika chat send design --as bob \"@arya and what about tests?\"",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError("%s takes a chat and a message; see --help", cmd.CommandPath())
@@ -42,6 +46,9 @@ The conversation goes on by itself: fika chat view --follow shows it.
 
 func (e *env) chatSend(ctx context.Context, word, text, as string) error {
 	if _, err := fika.ParseChatName(word); err != nil { // before a hub is started for it
+		return err
+	}
+	if _, err := e.said(text, as); err != nil {
 		return err
 	}
 	client, err := e.client(ctx)
@@ -95,6 +102,8 @@ func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversa
 	switch {
 	case sent.Paused:
 		e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("chat %q is paused: nobody answers before fika chat resume", conv.Name)))
+	case sent.Nobody && sent.Person:
+		e.say("%s", e.ErrStyle().Dim("only a person is mentioned, so no agent answers"))
 	case sent.Nobody:
 		e.say("%s", e.ErrStyle().Dim("nobody is mentioned, so nobody answers"))
 	}

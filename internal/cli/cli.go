@@ -28,7 +28,12 @@ type env struct {
 func Main(args []string, s *term.Streams, getenv func(string) string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal ends the process the usual way
+	// The second signal ends the process the usual way, but for a hangup: a
+	// terminal that dies sends it twice, and there are things to put back.
+	context.AfterFunc(ctx, func() {
+		stop()
+		signal.Ignore(syscall.SIGHUP)
+	})
 	e := &env{Streams: s, getenv: getenv}
 	root := newRoot(e)
 	root.SetArgs(seedSpellings(args))

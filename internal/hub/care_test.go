@@ -27,3 +27,22 @@ func TestClean(t *testing.T) {
 	_, err = w.store.EntryBySeq(ctx, room.ID, 2)
 	w.ok(err)
 }
+
+// TestLift: a chat that somebody held who is not heard of any more goes on.
+func TestLift(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	w.agent("coder")
+	room, err := w.store.CreateChat(ctx, "room")
+	w.ok(err)
+	_, err = w.store.Hold(ctx, room.ID, "ann", 50*time.Millisecond)
+	w.ok(err)
+	_, err = w.store.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: "@coder", Notify: []fika.AgentName{"coder"}})
+	w.ok(err)
+	w.run(persistent)
+	w.until("the chat goes on", func() bool {
+		c, err := w.store.ConversationByID(ctx, room.ID)
+		w.ok(err)
+		return !c.Paused && c.LastSeq == 2 // the notice
+	})
+}

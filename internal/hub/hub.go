@@ -42,6 +42,7 @@ type Care interface {
 	WithWork(context.Context) ([]store.Work, error)
 	Expire(context.Context) ([]fika.RequestID, error)
 	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
+	LiftBrakes(context.Context) ([]store.Lifted, error)
 	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 	IndexWords(ctx context.Context, batches int) error
 }
@@ -256,6 +257,7 @@ func (h *Hub) tick(ctx context.Context) {
 			return
 		}
 	}
+	h.lift(ctx)
 	rows, err := h.opts.Store.ListAgents(ctx)
 	if err != nil {
 		h.opts.Log.Warn("tick", "err", err)
@@ -283,6 +285,23 @@ func (h *Hub) tick(ctx context.Context) {
 	}
 	if h.online {
 		outcome.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)
+	}
+}
+
+// lift lets chats go on whose holders have gone without a word.
+func (h *Hub) lift(ctx context.Context) {
+	lifted, err := h.opts.Store.LiftBrakes(ctx)
+	if err != nil {
+		h.opts.Log.Warn("lift brakes", "err", err)
+	}
+	for _, l := range lifted {
+		h.opts.Log.Info("brake lifted", "chat", l.Conversation.Name, "owner", l.Owner)
+		if data, err := json.Marshal(l.Notice); err == nil {
+			_ = h.opts.Bus.Publish(h.opts.Subjects.Chat(l.Conversation.Name), data)
+		}
+		for _, a := range l.Ring {
+			_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(a), nil)
+		}
 	}
 }
 

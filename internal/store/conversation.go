@@ -63,6 +63,14 @@ type Dropped struct {
 	Requests      []fika.RequestID // asked to cancel
 }
 
+// Lifted is a hold that ended because its owner was not heard of any more.
+type Lifted struct {
+	Conversation fika.Conversation
+	Owner        string
+	Notice       fika.Entry
+	Ring         []fika.AgentName // who has work now
+}
+
 // CleanupOptions says what [Conversations.Cleanup] may remove.
 type CleanupOptions struct {
 	DryRun   bool
@@ -89,6 +97,8 @@ type Conversations interface {
 	AskConversations(context.Context, fika.AgentID) ([]fika.Conversation, error)
 	// Participants gives the names of those who take part, in order of joining.
 	Participants(context.Context, fika.ConversationID) ([]string, error)
+	// Join makes a person take part in a chat before they have said anything.
+	Join(ctx context.Context, c fika.ConversationID, person string) error
 	// DeleteConversation cancels what runs in it, then removes it with its
 	// entries, notifications and requests.
 	DeleteConversation(context.Context, fika.ConversationID) error
@@ -143,6 +153,19 @@ type Brakes interface {
 	// its turns have delegated, and returns the agents that now have work (to
 	// be rung).
 	SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error)
+	// Hold pauses one conversation for owner, who has to say so again within d
+	// ([Brakes.KeepHold]), and reports whether it was not paused before. It is
+	// paused for as long as anybody holds it, or SetPaused has paused it;
+	// resuming it with SetPaused lets go of everything.
+	Hold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) (first bool, err error)
+	// KeepHold says so again. Lost when somebody has resumed it meanwhile, or d
+	// had passed.
+	KeepHold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error
+	// LetGo ends owner's hold, and returns the agents that now have work. One
+	// that is gone is no error.
+	LetGo(ctx context.Context, c fika.ConversationID, owner string) ([]fika.AgentName, error)
+	// LiftBrakes ends the holds whose time has passed, each with a notice.
+	LiftBrakes(context.Context) ([]Lifted, error)
 	// SetAllPaused stores the brake for all conversations, new ones included.
 	SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName, error)
 	// AllPaused reads it.

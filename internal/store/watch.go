@@ -21,12 +21,19 @@ type ActivityQuery struct {
 type Activity struct {
 	PausedAll     bool
 	Conversations []fika.Conversation // those the query is about and those of Requests, by name
+	Brakes        []Brake
 	// Requests are those of the conversation that have not ended, and those
 	// that run elsewhere, oldest first.
 	Requests []Underway
 	// Notifications are those that are pending, claimed, dead or dropped,
 	// oldest first.
 	Notifications []NotificationInfo
+}
+
+// Brake is what pauses a conversation.
+type Brake struct {
+	Conversation fika.ConversationID
+	Owner        string // who holds it; empty: it was paused until it is resumed
 }
 
 // Underway is a request that has not ended, with where it stands.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"strings"
+	"time"
 
 	"fika"
 	"fika/internal/store"
@@ -36,36 +37,162 @@ func (s *Store) SetPaused(ctx context.Context, c fika.ConversationID, paused boo
 	const op = "pause conversation"
 	var ring []fika.AgentName
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, paused, c)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return fika.Errorf(fika.NotFound, op, "no conversation with id %q", c)
-		}
-		tasks, err := many(ctx, t, scanText, below, c)
-		if err != nil {
-			return err
-		}
-		for _, id := range tasks {
-			if _, err := t.exec(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, paused, id); err != nil {
-				return err
-			}
-		}
-		if paused {
-			return nil
-		}
 		ring = nil
-		for _, id := range append(tasks, string(c)) {
-			w, err := s.withWork(ctx, t, fika.ConversationID(id))
-			if err != nil {
+		if _, err := conversationByID(ctx, t, c); err != nil {
+			return err
+		}
+		text := `DELETE FROM brakes WHERE conversation = ?`
+		if paused {
+			text = `INSERT INTO brakes (conversation, owner) VALUES (?, '') ON CONFLICT DO NOTHING`
+		}
+		if _, err := t.exec(ctx, text, c); err != nil {
+			return err
+		}
+		var err error
+		ring, err = t.setPaused(ctx, c, paused)
+		return err
+	})
+	return ring, err
+}
+
+// setPaused pauses or resumes a conversation with the tasks that were
+// delegated in it, and tells who has work then.
+func (t *tx) setPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
+	tasks, err := many(ctx, t, scanText, below, c)
+	if err != nil {
+		return nil, err
+	}
+	var ring []fika.AgentName
+	for _, id := range append(tasks, string(c)) {
+		if _, err := t.exec(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, paused, id); err != nil {
+			return nil, err
+		}
+	}
+	if paused {
+		return nil, nil
+	}
+	for _, id := range append(tasks, string(c)) {
+		w, err := t.s.withWork(ctx, t, fika.ConversationID(id))
+		if err != nil {
+			return nil, err
+		}
+		ring = append(ring, workers(w)...)
+	}
+	return ring, nil
+}
+
+// Hold pauses a conversation for an owner, for as long as that says so.
+func (s *Store) Hold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) (bool, error) {
+	const op = "hold conversation"
+	if owner == "" || d <= 0 {
+		return false, fika.Errorf(fika.Invalid, op, "a brake needs an owner and an end")
+	}
+	first := false
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		conv, err := conversationByID(ctx, t, c)
+		if err != nil {
+			return err
+		}
+		first = !conv.Paused
+		_, err = t.exec(ctx, `INSERT INTO brakes (conversation, owner, until) VALUES (?, ?, ?)
+ON CONFLICT (conversation, owner) DO UPDATE SET until = excluded.until`, c, owner, t.now+d.Milliseconds())
+		if err == nil && first {
+			_, err = t.setPaused(ctx, c, true)
+		}
+		return err
+	})
+	return first, err
+}
+
+// KeepHold prolongs a brake.
+func (s *Store) KeepHold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error {
+	const op = "hold conversation"
+	return s.jot(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE brakes SET until = ? WHERE conversation = ? AND owner = ? AND until > 0`, t.now+d.Milliseconds(), c, owner)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.Lost, op, "somebody has resumed it")
+		}
+		return err
+	})
+}
+
+// LetGo ends a brake.
+func (s *Store) LetGo(ctx context.Context, c fika.ConversationID, owner string) ([]fika.AgentName, error) {
+	var ring []fika.AgentName
+	err := s.write(ctx, "let go of conversation", func(ctx context.Context, t *tx) error {
+		var err error
+		ring, _, err = t.letGo(ctx, c, owner)
+		return err
+	})
+	return ring, err
+}
+
+// letGo removes a brake and, if it was the last one, resumes.
+func (t *tx) letGo(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
+	n, err := t.exec(ctx, `DELETE FROM brakes WHERE conversation = ? AND owner = ? AND until > 0`, c, owner)
+	if err != nil || n == 0 {
+		t.discard = err == nil
+		return nil, false, err
+	}
+	_, more, err := one(ctx, t, scanText, `SELECT owner FROM brakes WHERE conversation = ?`, c)
+	if err != nil || more {
+		return nil, false, err
+	}
+	ring, err = t.setPaused(ctx, c, false)
+	return ring, true, err
+}
+
+// LiftBrakes ends the brakes of owners that have not been heard of.
+func (s *Store) LiftBrakes(ctx context.Context) ([]store.Lifted, error) {
+	const op = "lift brakes"
+	const late = `SELECT conversation, owner FROM brakes WHERE until > 0 AND until <= ?`
+	scan := func(sc scanner) (l store.Lifted, err error) {
+		err = sc.Scan(&l.Conversation.ID, &l.Owner)
+		return l, err
+	}
+	// Asked every few seconds, and mostly for nothing: look before writing.
+	_, any, err := one(ctx, s.r, scan, late, s.nowMS())
+	if err != nil || !any {
+		return nil, s.explain(op, err)
+	}
+	var out []store.Lifted
+	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		out = nil
+		all, err := many(ctx, t, scan, late, t.now)
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if l, err = t.lift(ctx, l); err != nil {
 				return err
 			}
-			ring = append(ring, workers(w)...)
+			out = append(out, l)
 		}
 		return nil
 	})
-	return ring, err
+	return out, err
+}
+
+// lift ends one brake and says so in the conversation.
+func (t *tx) lift(ctx context.Context, l store.Lifted) (store.Lifted, error) {
+	c, err := conversationByID(ctx, t, l.Conversation.ID)
+	if err != nil {
+		return l, err
+	}
+	resumed := false
+	if l.Ring, resumed, err = t.letGo(ctx, c.ID, l.Owner); err != nil {
+		return l, err
+	}
+	text := l.Owner + " held this chat and has gone without a word; it is still paused"
+	if resumed {
+		text = l.Owner + " held this chat and has gone without a word: it goes on"
+	}
+	l.Notice = t.notice(c, text, "resumed")
+	if err := t.append(ctx, &l.Notice); err != nil {
+		return l, err
+	}
+	l.Conversation, err = conversationByID(ctx, t, c.ID)
+	return l, err
 }
 
 // SetAllPaused stores the brake for all conversations.

@@ -121,6 +121,24 @@ FROM participants p LEFT JOIN agents a ON a.id = p.agent WHERE p.conversation = 
 	return all, s.explain("list participants", err)
 }
 
+// Join makes a person take part in a chat.
+func (s *Store) Join(ctx context.Context, c fika.ConversationID, person string) error {
+	const op = "join"
+	if person == "" {
+		return fika.Errorf(fika.Invalid, op, "nobody is named")
+	}
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		conv, err := conversationByID(ctx, t, c)
+		if err == nil && conv.Kind != fika.Chat {
+			err = fika.Errorf(fika.Invalid, op, "%s is no chat", conv.Name)
+		}
+		if err != nil {
+			return err
+		}
+		return t.join(ctx, c, "", person)
+	})
+}
+
 // AskConversations gives all ask conversations of an agent, oldest first.
 func (s *Store) AskConversations(ctx context.Context, id fika.AgentID) ([]fika.Conversation, error) {
 	all, err := many(ctx, s.r, scanConversation, selectConversation+` WHERE c.agent = ? AND c.agent <> '' AND c.kind = 'ask'

@@ -73,6 +73,11 @@ func (s *Store) Activity(ctx context.Context, q store.ActivityQuery) (store.Acti
 			c, c, c, c, since); err != nil {
 			return err
 		}
+		out.Brakes, err = many(ctx, r, func(sc scanner) (b store.Brake, err error) { err = sc.Scan(&b.Conversation, &b.Owner); return b, err },
+			`SELECT conversation, owner FROM brakes WHERE ? = '' OR conversation = ? ORDER BY conversation, owner`, c, c)
+		if err != nil {
+			return err
+		}
 		out.Conversations, err = many(ctx, r, scanConversation, activeConversations, c, c, since)
 		return err
 	})

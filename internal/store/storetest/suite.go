@@ -30,6 +30,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) store.Store) {
 		{"delegation", delegateTests},
 		{"wishes", wishTests},
 		{"brakes", brakeTests},
+		{"holds", holdTests},
 		{"watch", watchTests},
 		{"races", raceTests},
 	} {
