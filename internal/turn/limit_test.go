@@ -71,8 +71,8 @@ func (tb *table) play(most int, say func(name fika.AgentName, n int) string) (tu
 			tb.model.answer = func(context.Context, int, llm.Request) (llm.Response, error) { return text(say(name, tb.turns)), nil }
 			cfg := tb.config()
 			cfg.Call.Agent, cfg.Call.Context, cfg.Limits = name, string(name), tb.limits
-			cfg.Mentioned = func(ctx context.Context, _ fika.Conversation, said string) ([]fika.AgentName, error) {
-				return chats.Mentioned(ctx, name, said)
+			cfg.Mentioned = func(ctx context.Context, conv fika.Conversation, said string) ([]fika.AgentName, error) {
+				return chats.Mentioned(ctx, conv, name, said)
 			}
 			_, err = turn.New(cfg).Run(tb.Context(), *c)
 			tb.ok(err)
