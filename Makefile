@@ -2,6 +2,8 @@
 # make test   everything that CI runs
 # make check  the same, and what only developers need: staticcheck
 # make bench  the speed goals, as ratios against floors of the same run
+# make chaos  end fika at every durable step, break what it needs, see that nothing is lost
+# make soak   20 agents at work with random kills and pauses, for DURATION
 # make docs   write the generated references under docs/
 
 GO ?= go
@@ -9,7 +11,7 @@ BIN := bin/fika
 export GOFLAGS ?= -trimpath
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build demo test check bench docs fmt clean
+.PHONY: all build demo test check bench chaos soak docs fmt clean
 
 all: build
 
@@ -28,6 +30,13 @@ check: test
 
 bench: build
 	./scripts/bench.sh
+
+# Knobs: SEEDS=20, POINT=finish-request, FAULT=kill-hub, CONTROL=fence, JOBS=4.
+chaos:
+	@GO="$(GO)" ./scripts/chaos.sh
+
+soak:
+	@GO="$(GO)" SOAK="$${DURATION:-10m}" ./scripts/chaos.sh
 
 docs:
 	$(GO) run ./internal/docgen docs

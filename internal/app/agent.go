@@ -11,10 +11,18 @@ import (
 	"fika/internal/agent"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/chat"
+	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/store"
 	"fika/internal/tool/proc"
 	"fika/internal/turn"
+)
+
+// pollTime is how often agents and hub look for work that nobody rang for, and
+// canaryTime how often the hub tries its stream.
+const (
+	pollTime   = 2 * time.Second
+	canaryTime = 10 * time.Second
 )
 
 // AgentOptions is an agent process.
@@ -82,7 +90,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	p := agent.New(agent.Options{
 		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: conn, Subjects: subjects,
 		Work: shop.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Limits: Limits(own.Settings.Chat.Limits),
-		MaxConcurrent: own.Settings.MaxConcurrent, MaxIdle: idle(own), Now: a.opts.Now, Sign: own.heartbeat,
+		MaxConcurrent: own.Settings.MaxConcurrent, MaxIdle: idle(own), Now: a.opts.Now, Sign: own.heartbeat, Poll: crash.Pace(pollTime),
 	})
 	own.Follow(p.Beat, p.Lost)
 	if o.Shutdown != nil {

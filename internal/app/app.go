@@ -128,7 +128,7 @@ func (a *App) Store(ctx context.Context) (store.Store, error) {
 	if _, err := a.Config(); err != nil { // which may name another database
 		return nil, err
 	}
-	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: h.DatabaseFile(), Now: a.opts.Now})
+	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: h.DatabaseFile(), Now: a.opts.Now, MaxPages: crash.Pages()})
 	if err != nil {
 		return nil, err
 	}

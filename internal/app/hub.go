@@ -14,6 +14,7 @@ import (
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
+	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/hub"
 	"fika/internal/store"
@@ -79,6 +80,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
 		Home: lock.Holds,
+		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {
 				o.Ready(HubReady{PID: os.Getpid(), Bus: b.url, Agents: list})

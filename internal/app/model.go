@@ -2,15 +2,21 @@ package app
 
 import (
 	"os"
+	"time"
 
 	"fika"
 	"fika/internal/config"
+	"fika/internal/crash"
 	"fika/internal/llm"
 	"fika/internal/llm/anthropic"
 	"fika/internal/llm/openai"
 	"fika/internal/llm/retry"
 	"fika/internal/llm/scripted"
 )
+
+// silence is how long a provider may send nothing at all before the call is
+// given up and made again. Models that are only being loaded take minutes.
+const silence = 5 * time.Minute
 
 // Model builds the model of resolved settings, with retries, idle timeout and
 // cost around it. Error kind Invalid when the API key is missing: the message
@@ -21,7 +27,7 @@ func (a *App) Model(s config.Settings) (llm.Model, error) {
 		return nil, err
 	}
 	m = retry.Cap(m, 0)
-	m = retry.Idle(m, 0)
+	m = retry.Idle(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})
 	if s.Model.Prices.Known() {
 		m = retry.Cost(m, retry.Prices(s.Model.Prices))

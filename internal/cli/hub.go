@@ -69,6 +69,9 @@ func (e *env) hubForeground(ctx context.Context, readyFD int, o app.HubOptions) 
 	ctx, release := stopsBySignal(ctx, func(take func(func(fika.Desired))) { o.Shutdown = take })
 	defer release()
 	if readyFD > 0 {
+		// The agents must not inherit it: whoever waits at the other end would
+		// wait for them, should this process die before it is ready.
+		syscall.CloseOnExec(readyFD)
 		pipe := os.NewFile(uintptr(readyFD), "ready")
 		o.Ready = func(r app.HubReady) {
 			_ = json.NewEncoder(pipe).Encode(r)

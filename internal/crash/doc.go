@@ -6,13 +6,15 @@
 //   - plan: "POINT N kill" ends the process that passes POINT as the N-th of
 //     all processes that share the folder; "POINT N stop" halts it instead
 //   - clock: milliseconds that are added to the time
+//   - pace: by how much what is done now and then is done more often
+//   - pages: the database's file may not grow beyond so many
 //   - without: the names of guards to leave out, to see that the harness
 //     notices
 //
 // Each pass of a point leaves a byte in a file of its name, so a harness knows
 // which points were reached, and a second process never dies of the same pass.
 //
-// Read first: [Point], [Without], [Now].
+// Read first: [Point], [Without], [Now], [Pace].
 package crash
 
 // A Guard is one of the things that keep work from being lost or done twice.

@@ -25,3 +25,9 @@ func Without(Guard) bool { return false }
 
 // Now is the time.
 func Now() time.Time { return time.Now() }
+
+// Pages bounds the database's file; 0: no bound.
+func Pages() int { return 0 }
+
+// Pace is how often something is looked at that nobody rang for.
+func Pace(d time.Duration) time.Duration { return d }

@@ -50,6 +50,21 @@ func Now() time.Time {
 	return time.Now().Add(time.Duration(ms) * time.Millisecond)
 }
 
+// Pages bounds the database's file; 0: no bound.
+func Pages() int {
+	n, _ := strconv.Atoi(strings.TrimSpace(read("pages")))
+	return n
+}
+
+// Pace is how often something is looked at that nobody rang for. A harness has
+// thousands of runs before it, and many begin with a bell that was lost.
+func Pace(d time.Duration) time.Duration {
+	if n, err := strconv.Atoi(strings.TrimSpace(read("pace"))); err == nil && n > 1 {
+		return d / time.Duration(n)
+	}
+	return d
+}
+
 func read(name string) string {
 	dir := os.Getenv("FIKA_CHAOS")
 	if dir == "" {

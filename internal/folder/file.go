@@ -35,6 +35,7 @@ func replaceFile(path string, data []byte, check func() error) error {
 		return fileError(op, path, err)
 	}
 	defer func() { _ = f.Cleanup() }()
+	defer removeOld(filepath.Dir(path), "."+filepath.Base(path)+"[0-9]*", time.Now())
 	if _, err = f.Write(data); err == nil {
 		err = f.Sync() // slow: done before the check, not after
 	}
@@ -47,6 +48,20 @@ func replaceFile(path string, data []byte, check func() error) error {
 		crash.Point("text replace.after")
 	}
 	return fileError(op, path, err)
+}
+
+// abandoned is how old a half-made file or folder is when nobody can be at
+// work on it any more.
+const abandoned = time.Hour
+
+// removeOld removes what killed processes left half-made in a folder.
+func removeOld(dir, pattern string, now time.Time) {
+	found, _ := filepath.Glob(filepath.Join(dir, pattern))
+	for _, path := range found {
+		if st, err := os.Lstat(path); err == nil && now.Sub(st.ModTime()) > abandoned {
+			_ = os.RemoveAll(path)
+		}
+	}
 }
 
 // swapFile replaces what is derived and can be made again: atomic, but not

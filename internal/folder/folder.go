@@ -61,6 +61,7 @@ func (h Home) Create(name fika.AgentName) (Folder, error) {
 	if err := h.EnsureDir(h.ContextsDir()); err != nil {
 		return Folder{}, err
 	}
+	removeOld(h.ContextsDir(), ".create-*", time.Now())
 	made, err := os.MkdirTemp(h.ContextsDir(), ".create-*") // nobody sees half a context
 	if err != nil {
 		return Folder{}, fileError(op, f.Path(), err)

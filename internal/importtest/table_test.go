@@ -85,6 +85,8 @@ var packages = [...]row{
 	{"internal/llm/llmtest/llmserve", "internal/llm internal/llm/llmtest internal/llm/scripted", "a stand-in provider as a program"},
 	{"internal/tool/tooltest", ". internal/tool internal/tool/proc", "the suite of every tool"},
 	{"internal/e2e", "", "runs the real program; only its tests import anything"},
+	{"internal/chaos", "internal/llm internal/llm/llmtest github.com/nats-io/nats.go golang.org/x/sync/errgroup golang.org/x/sys/unix modernc.org/sqlite",
+		"breaks the real program and reads the verdict from its database; it shares no code with what it judges"},
 	{"internal/bench", ". internal/bus/nats internal/llm/llmtest internal/store/sqlstore github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
 	{"internal/bench/peer", "github.com/nats-io/nats.go", "the other end of a measured message"},
 	{"internal/docgen", "internal/cli internal/config internal/hook internal/plugin github.com/spf13/cobra github.com/spf13/pflag",

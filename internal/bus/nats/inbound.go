@@ -30,7 +30,7 @@ const (
 	maxStreamMsg       = 1 << 20
 	hubConsumer        = "hub"
 	apiTimeout         = 10 * time.Second
-	ackWait            = 2 * time.Minute
+	ackWait            = 20 * time.Second // until what a hub had in hand when it was killed comes again
 	firstNak           = time.Second
 	longestNak         = time.Minute
 	purgeEvery         = 128
@@ -120,7 +120,7 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Stream, jetstream.Co
 	}
 	cons, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: hubConsumer, FilterSubject: in.requests(),
-		AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1, MaxAckPending: 8 * pullBatch,
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: crash.Pace(ackWait), MaxDeliver: -1, MaxAckPending: 8 * pullBatch,
 	})
 	return stream, cons, streamError("open consumer of "+in.name, err)
 }

@@ -1,0 +1,215 @@
+//go:build chaos
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ordinary and broken are the program, made by TestMain: as people have it,
+// and as the harness needs it.
+var ordinary, broken string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "fika-chaos-build-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ordinary, broken = filepath.Join(dir, "fika"), filepath.Join(dir, "fika-chaos")
+	for bin, tags := range map[string]string{ordinary: "", broken: "chaos"} {
+		if out, err := exec.Command("go", "build", "-tags", tags, "-o", bin, "fika/cmd/fika").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// TestPoints: the crash points are read from the source.
+func TestPoints(t *testing.T) {
+	all, err := points("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"accept-request.before", "claim.after", "commit-model-step.before", "begin-tool-step.after", "finish-request.after",
+		"record-process.after", "suspend-request.before", "mark-announced.before", "post.after", "tool-exit", "mirror-append", "ingest-ack.before", "wake.after", "response.before"} {
+		if !slices.Contains(all, p) {
+			t.Errorf("%s is not among the points %v", p, all)
+		}
+	}
+}
+
+// TestChaos is the short form of make chaos: a few points, a few faults, and
+// one guard left out.
+func TestChaos(t *testing.T) {
+	o := options{bin: broken, source: "../..", dir: t.TempDir(), seeds: 1, seed: uint64(time.Now().UnixNano() % 1e6), jobs: 2}
+	t.Logf("seed %d", o.seed)
+	table := &table{}
+	for point, scene := range map[string]string{
+		"accept-request.after": "ask", "claim.after": "chat", "commit-model-step.after": "files", "begin-tool-step.after": "task",
+		"tool-exit": "task", "finish-request.before": "chat", "finish-request.after": "chat", "ingest-ack.before": "wire", "wake.after": "wake",
+	} {
+		if err := o.try(t.Context(), table, point, map[string]int{scene: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range faults() {
+		if slices.Contains([]string{"kill-all", "stop-owner"}, f.name) {
+			out, err := o.strike(t.Context(), f, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.bad = out.red > 0 || out.fired == 0 || out.done == 0
+			table.add(out)
+		}
+	}
+	o.control = "before"
+	if err := o.deny(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.verdict(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOrdinaryBuild: what a harness says is nothing to a program that was
+// built without the tag.
+func TestOrdinaryBuild(t *testing.T) {
+	r, err := newRun(ordinary, t.TempDir(), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	for name, text := range map[string]string{"plan": "commit-model-step.before 1 kill", "clock": "999999999", "pages": "1", "without": "fence claim dedup before flock sync-bus sync-store"} {
+		if err := r.tell(name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if j := r.once("notes", "bash"); !j.accepted {
+		t.Error("the prompt was not answered")
+	}
+	db, err := r.query()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if early := column(r, db, `SELECT id FROM requests WHERE created_at > (unixepoch() + 60) * 1000`); len(early) > 0 {
+		t.Error("the clock was moved")
+	}
+	if begun := column(r, db, `SELECT request FROM steps WHERE kind = 'tool' AND started_at = 0`); len(begun) > 0 {
+		t.Error("a tool was not committed as started")
+	}
+	if passed, _ := filepath.Glob(filepath.Join(r.chaos, "passed-*")); len(passed) > 0 {
+		t.Errorf("points were counted: %v", passed)
+	}
+	cmd := r.command(context.Background(), "run", "-c", "notes", "job 9 hop 0 plan notes:long")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	if !wait(patience, func() bool { return r.markers() > 1 }) {
+		t.Fatal("the tool does not begin")
+	}
+	if res := r.fika("run", "-c", "notes", "hello"); res.code != 4 {
+		t.Errorf("two processes in one context: %v", res)
+	}
+	for _, w := range r.wrong {
+		t.Error(w)
+	}
+}
+
+// TestVerdict is the check of the checker: a home with one of each fault is
+// seen to be faulty.
+func TestVerdict(t *testing.T) {
+	r, err := newRun(broken, t.TempDir(), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	r.start()
+	r.chat(hop{"arya", []string{"bash", "pair"}}, hop{"gendry", nil})
+	r.ask("ask", "arya", "bash")
+	r.settle()
+	r.finish()
+	if len(r.wrong) > 0 {
+		t.Fatalf("a home where nothing happened: %v", r.wrong)
+	}
+	db, err := r.query()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil := []string{
+		`UPDATE requests SET state = 'running', finished_at = 0`,
+		`UPDATE requests SET state = 'failed'`,
+		`UPDATE requests SET announced_at = 0`,
+		`UPDATE notifications SET state = 'pending'`,
+		`DELETE FROM entries WHERE json_extract(nullif(metadata, ''), '$.final') = 1`,
+		`DELETE FROM entries WHERE type = 'tool_result'`,
+		`UPDATE steps SET state = 'started' WHERE kind = 'tool'`,
+		`UPDATE steps SET round = 1`,
+		`DELETE FROM usage`,
+		`DELETE FROM requests WHERE kind = 'ask'`,
+		`UPDATE conversations SET last_seq = last_seq + 1`,
+		`UPDATE entries SET content = 'answer 1 hop 1' WHERE content LIKE 'answer 1 hop 0%'`,
+		`UPDATE entries SET content = replace(content, 'job 2', 'job 1') WHERE content LIKE 'job 2%'`,
+	}
+	for _, text := range spoil {
+		for _, q := range []string{"PRAGMA foreign_keys = OFF", "SAVEPOINT spoil", text} {
+			if _, err := db.Exec(q); err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+		}
+		r.wrong = nil
+		r.verdict()
+		if len(r.wrong) == 0 {
+			t.Errorf("nothing is noticed after %s", text)
+		}
+		for _, q := range []string{"ROLLBACK TO spoil", "RELEASE spoil"} {
+			if _, err := db.Exec(q); err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+		}
+	}
+	steps, err := os.ReadFile(r.marker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(r.marker, slices.Concat(steps, steps), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(){
+		"ran twice":     func() {},
+		"earlier round": func() { r.model.log = append(r.model.log, asked{1, 0, 0}) },
+		"invalid":       func() { r.model.invalid = []string{"x"} },
+		"not there":     func() { r.jobs = append(r.jobs, &job{id: 99, kind: "ask", accepted: true}) },
+	} {
+		if r.wrong = nil; what != "ran twice" {
+			_ = os.WriteFile(r.marker, steps, 0o600)
+		}
+		before := len(r.jobs)
+		change()
+		r.verdict()
+		if len(r.wrong) == 0 {
+			t.Errorf("%s: nothing is noticed", what)
+		}
+		r.jobs, r.model.invalid = r.jobs[:before], nil
+		if n := len(r.model.log); what == "earlier round" {
+			r.model.log = r.model.log[:n-1]
+		}
+		_ = os.WriteFile(r.marker, slices.Concat(steps, steps), 0o600)
+	}
+	if text := fmt.Sprint(sceneNames(scenes())); !strings.Contains(text, "delegate") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// never are queries that find something only when a promise is broken. Each
+// gives what it found, in words.
+var never = [...]struct{ what, query string }{
+	{"a request has no outcome", `SELECT id || ' ' || kind || ' ' || state FROM requests WHERE finished_at = 0 OR state NOT IN ('done', 'failed', 'cancelled', 'interrupted', 'dead')`},
+	{"a notification is not settled", `SELECT id || ' ' || state FROM notifications WHERE state IN ('pending', 'claimed')`},
+	{"an outcome was not published", `SELECT id FROM requests WHERE announced_at = 0 AND origin = 'queued'`},
+	{"a finished request does not have one answer", `SELECT r.id || ' ' || r.state || ' has ' || count(e.id) FROM requests r
+LEFT JOIN entries e ON e.request = r.id AND e.type = 'message' AND json_extract(nullif(e.metadata, ''), '$.final') = 1
+WHERE EXISTS (SELECT 1 FROM entries x WHERE x.request = r.id) GROUP BY r.id HAVING count(e.id) <> (r.state = 'done')`},
+	{"a tool call does not have one result", `SELECT c.id || ' of ' || c.request || ' has ' || count(t.id) FROM entries c
+LEFT JOIN entries t ON t.conversation = c.conversation AND t.reply_to = c.id AND t.type = 'tool_result' WHERE c.type = 'tool_call' GROUP BY c.id HAVING count(t.id) <> 1`},
+	{"a step is not settled", `SELECT request || '/' || n || ' ' || state FROM steps WHERE state IN ('planned', 'started')`},
+	{"a model call was stored twice", `SELECT request || ' round ' || round FROM steps WHERE kind = 'model' GROUP BY request, round HAVING count(*) > 1`},
+	{"usage and model steps differ", `SELECT s.request || '/' || s.n FROM steps s LEFT JOIN usage u ON u.request = s.request AND u.n = s.n WHERE s.kind = 'model' AND u.n IS NULL`},
+	{"a conversation has gaps", `SELECT c.name || ' has ' || count(e.n) || ' entries and ends at ' || c.last_seq FROM conversations c JOIN entries e ON e.conversation = c.id
+WHERE c.kind <> 'chat' OR c.name LIKE 'table%' GROUP BY c.id HAVING count(e.n) <> c.last_seq OR max(e.seq) <> c.last_seq`},
+	{"an answer was given twice", `SELECT substr(content, 1, 24) || ' by ' || sender FROM entries WHERE type = 'message' AND content LIKE 'answer %' GROUP BY conversation, content HAVING count(*) > 1`},
+	{"two turns of an agent overlapped", `SELECT a.id || ' and ' || b.id FROM requests a JOIN requests b ON a.conversation = b.conversation AND a.agent = b.agent AND a.n < b.n
+JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHERE request <> '' AND type <> 'notice' GROUP BY request) x ON x.request = a.id
+JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHERE request <> '' AND type <> 'notice' GROUP BY request) y ON y.request = b.id
+WHERE x.lo < y.hi AND y.lo < x.hi AND a.retry_of = '' AND b.retry_of = ''`},
+	{"the database is damaged", `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
+	{"a row points nowhere", `SELECT "table" || ' ' || rowid FROM pragma_foreign_key_check`},
+}
+
+// verdict checks the home at rest against the promises.
+func (r *run) verdict() {
+	db, err := r.query()
+	if err != nil {
+		r.bad("no database: %v", err)
+		return
+	}
+	for _, q := range never {
+		for _, found := range column(r, db, q.query) {
+			r.bad("%s: %s", q.what, found)
+		}
+	}
+	for _, j := range r.jobs {
+		r.checkJob(db, j)
+	}
+	r.checkModel()
+	r.checkMarkers()
+}
+
+// column reads the texts a query gives.
+func column(r *run, db *sql.DB, query string, args ...any) []string {
+	rows, err := db.Query(query, args...)
+	if err != nil {
+		r.bad("%v in %s", err, query)
+		return nil
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			r.bad("%v in %s", err, query)
+			return all
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// checkJob holds what became of one job against what was said of it.
+func (r *run) checkJob(db *sql.DB, j *job) {
+	asked := column(r, db, `SELECT content FROM entries WHERE type = 'message' AND content LIKE ? AND content NOT LIKE 'answer %'`, "%"+fmt.Sprintf("job %d hop 0 plan ", j.id)+"%")
+	states := r.statesOf(db, j)
+	switch n := max(len(asked), len(states)); {
+	case n > 1:
+		r.bad("doubled: job %d (%s) is there %d times, %v", j.id, j.kind, n, states)
+	case j.accepted && n == 0:
+		r.bad("lost: job %d (%s) was accepted and is not there", j.id, j.kind)
+	case j.refused && n > 0:
+		r.bad("job %d (%s) was refused and is there", j.id, j.kind)
+	}
+	for _, s := range states {
+		if s != "done" && !slices.Contains(j.may, s) {
+			r.bad("job %d (%s) is %s", j.id, j.kind, s)
+		}
+	}
+	if len(asked) != 1 || len(j.may) > 0 {
+		return
+	}
+	answers := column(r, db, `SELECT content FROM entries WHERE type = 'message' AND content LIKE ? ORDER BY conversation, seq`, fmt.Sprintf("answer %d hop %%", j.id))
+	for i := range j.plan {
+		want := fmt.Sprintf("answer %d hop %d", j.id, i)
+		if i >= len(answers) || answers[i] != want && !strings.HasPrefix(answers[i], want+":") {
+			r.bad("lost: job %d (%s) has %q, not every answer in order", j.id, j.kind, answers)
+			return
+		}
+	}
+	if len(answers) > len(j.plan) {
+		r.bad("doubled: job %d (%s) has %d answers, not %d", j.id, j.kind, len(answers), len(j.plan))
+	}
+}
+
+// statesOf are the states of the requests of a job that is not a chat.
+func (r *run) statesOf(db *sql.DB, j *job) []string {
+	if j.kind == "chat" {
+		return column(r, db, `SELECT DISTINCT q.state FROM requests q JOIN conversations c ON c.id = q.conversation WHERE c.name = ? AND q.state <> 'done' AND q.retry_of = ''`, j.chat)
+	}
+	return column(r, db, `SELECT state FROM requests WHERE retry_of = '' AND json_extract(payload, '$.prompt') LIKE ? AND kind <> 'notify'`, fmt.Sprintf("job %d hop 0 plan %%", j.id))
+}
+
+// checkModel looks at what the model server was asked: valid conversations,
+// and never an earlier round after a later one.
+func (r *run) checkModel() {
+	m := r.model
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, bad := range m.invalid {
+		r.bad("the model was sent an invalid conversation: %s", bad)
+	}
+	last, again := map[[2]int]int{}, map[asked]int{}
+	for _, a := range m.log {
+		key := [2]int{a.job, a.hop}
+		if a.round < last[key] {
+			r.bad("job %d hop %d: the model was asked for round %d after round %d: a finished step ran again", a.job, a.hop, a.round, last[key])
+		}
+		last[key] = max(last[key], a.round)
+		if again[a]++; again[a] > 1+r.kills {
+			r.bad("job %d hop %d round %d was asked of the model %d times, with %d kills", a.job, a.hop, a.round, again[a], r.kills)
+		}
+	}
+}
+
+// markers is how often an unsafe tool has begun.
+func (r *run) markers() int {
+	data, _ := os.ReadFile(r.marker)
+	return strings.Count(string(data), "begin ")
+}
+
+// checkMarkers looks at what unsafe tools left: none began twice.
+func (r *run) checkMarkers() {
+	data, err := os.ReadFile(r.marker)
+	if err != nil {
+		return // no tool ran
+	}
+	began := map[string]int{}
+	for line := range strings.Lines(string(data)) {
+		if step, ok := strings.CutPrefix(strings.TrimSpace(line), "begin "); ok {
+			if began[step]++; began[step] == 2 {
+				r.bad("doubled: the unsafe step %s ran twice", step)
+			}
+		}
+	}
+}
+
+// counts are what a run achieved: operations that were accepted, requests that
+// were done, losses and doubles found.
+type counts struct {
+	runs, fired, accepted, done, lost, doubled, red int
+}
+
+func (c *counts) add(o counts) {
+	c.runs += o.runs
+	c.fired += o.fired
+	c.accepted += o.accepted
+	c.done += o.done
+	c.lost += o.lost
+	c.doubled += o.doubled
+	c.red += o.red
+}
+
+func (r *run) counts() counts {
+	c := counts{runs: 1}
+	for _, j := range r.jobs {
+		if j.accepted {
+			c.accepted++
+		}
+	}
+	c.done, _ = r.number(`SELECT count(*) FROM requests WHERE state = 'done'`)
+	for _, w := range r.wrong {
+		switch {
+		case strings.HasPrefix(w, "lost"):
+			c.lost++
+		case strings.HasPrefix(w, "doubled"), strings.Contains(w, "twice"), strings.Contains(w, "again"):
+			c.doubled++
+		}
+	}
+	if len(r.wrong) > 0 {
+		c.red = 1
+	}
+	return c
+}

@@ -1,0 +1,18 @@
+// Command chaos proves the promises of docs/PROMISES.md by breaking things: it
+// ends fika at every durable step, halts it, takes its bus, its disk and its
+// clock away, and then checks that nothing accepted was lost and nothing
+// finished was done twice.
+//
+//	go run ./internal/chaos -seeds 20            every crash point
+//	go run ./internal/chaos -point finish-request.after
+//	go run ./internal/chaos -fault stop-owner
+//	go run ./internal/chaos -control fence       leaves a guard out: must turn red
+//
+// Each run has a home of its own, a hub, three agents and a model server in
+// this process. What the program printed counts as accepted; the verdict is
+// read from the database, from what the model server was asked, and from files
+// that tools wrote into. Homes of red runs are kept and named.
+//
+// Read first: [scene] (what is done in a run), [sweep] (points and seeds),
+// verdict in check.go.
+package main

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	_ "modernc.org/sqlite"
+
+	"fika/internal/llm/llmtest"
+)
+
+const (
+	patience = 40 * time.Second // for anything that has to happen
+	glance   = 5 * time.Millisecond
+)
+
+// agents of every home: two that start with the hub, one that work wakes.
+var agents = []string{"arya", "gendry", "hotpie"}
+
+// home is one FIKA_HOME with its own model server.
+type home struct {
+	bin    string
+	dir    string // everything of the run
+	root   string // FIKA_HOME
+	chaos  string // FIKA_CHAOS
+	marker string // what unsafe tools leave behind
+	env    []string
+	model  *model
+	server *llmtest.Server
+	db     *sql.DB
+	power  sync.RWMutex // read by everybody who runs a command
+}
+
+func newHome(bin, parent, more string) (*home, error) {
+	dir, err := os.MkdirTemp(parent, "fika-chaos-")
+	if err != nil {
+		return nil, err
+	}
+	h := &home{bin: bin, dir: dir, root: filepath.Join(dir, "home"), chaos: filepath.Join(dir, "chaos"), marker: filepath.Join(dir, "marker")}
+	h.model = &model{marker: h.marker}
+	for _, d := range []string{h.root, h.chaos, filepath.Join(dir, "work")} {
+		err = errors.Join(err, os.Mkdir(d, 0o700))
+	}
+	if err == nil {
+		h.server, err = llmtest.Listen("127.0.0.1:0", llmtest.OpenAI, h.model.answer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "FIKA_") && !strings.Contains(kv, "_API_KEY=") {
+			h.env = append(h.env, kv)
+		}
+	}
+	h.env = append(h.env, "FIKA_HOME="+h.root, "FIKA_CHAOS="+h.chaos, "NO_COLOR=1")
+	return h, errors.Join(h.tell("pace", "10"), os.WriteFile(filepath.Join(h.root, "config.toml"), []byte(h.config(more)), 0o600))
+}
+
+// config gives each agent a model of its own name, so that the server can tell
+// them apart.
+func (h *home) config(more string) string {
+	var b strings.Builder
+	tools := `["bash", "read", "list", "edit", "create"]`
+	fmt.Fprintf(&b, "model = \"own\"\nlock_heartbeat_seconds = 1\nreflection_enabled = false\ntool_permissions = %s\n%s\n", tools, more)
+	for i, a := range agents {
+		eager := i < 2
+		fmt.Fprintf(&b, "[[agents]]\nid = %q\nmodel = %q\nauto_start = %v\npersistent = %v\nmax_idle_seconds = 3\ntool_permissions = %s\n", a, a, eager, eager, tools)
+	}
+	for _, n := range append([]string{"own"}, agents...) {
+		fmt.Fprintf(&b, "[[models]]\nid = %q\nprovider = \"openai\"\nbase_url = %q\n", n, h.server.URL())
+	}
+	return b.String()
+}
+
+// tell writes one of the files that a chaos build obeys, in one step.
+func (h *home) tell(name, text string) error {
+	next := filepath.Join(h.chaos, "."+name)
+	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(h.chaos, name))
+}
+
+// passed is how often a point was passed.
+func (h *home) passed(point string) int {
+	st, err := os.Stat(filepath.Join(h.chaos, "passed-"+point))
+	if err != nil {
+		return 0
+	}
+	return int(st.Size())
+}
+
+// result is what a command gave.
+type result struct {
+	args   []string
+	stdout string
+	stderr string
+	code   int // -1: it was killed
+}
+
+func (r result) String() string {
+	return fmt.Sprintf("fika %s: exit %d, %q, %q", strings.Join(r.args, " "), r.code, r.stdout, r.stderr)
+}
+
+// fika runs a command to its end.
+func (h *home) fika(args ...string) result { return h.typed("", args...) }
+
+// typed is fika with something on its standard input.
+func (h *home) typed(stdin string, args ...string) result {
+	h.power.RLock()
+	defer h.power.RUnlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	cmd := h.command(ctx, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	err := cmd.Run()
+	r := result{args: args, stdout: strings.TrimSpace(out.String()), stderr: strings.TrimSpace(errs.String())}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		r.code = exit.ExitCode()
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		r.code, r.stderr = -1, err.Error()
+	}
+	return r
+}
+
+func (h *home) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, h.bin, args...)
+	cmd.Dir, cmd.Env = filepath.Join(h.dir, "work"), h.env
+	cmd.WaitDelay = time.Second // a hub that was started in the background may hold the pipes
+	return cmd
+}
+
+// processes are those of this home, whose command line holds the words.
+func (h *home) processes(words string) map[int]string {
+	found := map[int]string{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(d))
+		environ, err := os.ReadFile(filepath.Join(d, "environ"))
+		if err != nil || pid == os.Getpid() || !bytes.Contains(environ, []byte(h.dir)) {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(d, "cmdline"))
+		args := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+		if args != "" && strings.Contains(args, words) {
+			found[pid] = args
+		}
+	}
+	return found
+}
+
+// dark ends every process of the home and calls f while none can start.
+func (h *home) dark(f func()) (killed int) {
+	for !h.power.TryLock() {
+		killed += h.signal("", syscall.SIGKILL)
+		time.Sleep(glance)
+	}
+	defer h.power.Unlock()
+	if h.db != nil {
+		_ = h.db.Close()
+		h.db = nil
+	}
+	wait(5*time.Second, func() bool {
+		n := h.signal("", syscall.SIGKILL)
+		killed += n
+		return n == 0 && len(h.processes("")) == 0
+	})
+	f()
+	return killed
+}
+
+const hubWords = "up --foreground"
+
+func agentWords(name string) string { return "agent run --by-hub --wait 10s " + name }
+
+// signal sends a signal to the processes whose command line holds the words
+// and says to how many.
+func (h *home) signal(words string, s syscall.Signal) (n int) {
+	for pid := range h.processes(words) {
+		if syscall.Kill(pid, s) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// hubPID is the hub's process, if it runs.
+func (h *home) hubPID() int {
+	for pid := range h.processes(hubWords) {
+		return pid
+	}
+	return 0
+}
+
+// query opens the database on first use; it exists once a command has run.
+func (h *home) query() (*sql.DB, error) {
+	if h.db != nil {
+		return h.db, nil
+	}
+	path := filepath.Join(h.root, "fika.db")
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	h.db = db
+	return db, nil
+}
+
+// number runs a query that gives one number.
+func (h *home) number(text string, args ...any) (int, error) {
+	db, err := h.query()
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	return n, db.QueryRow(text, args...).Scan(&n)
+}
+
+// open counts what is not settled: requests, notifications that nothing holds
+// back, outcomes that were not published.
+func (h *home) open() (int, error) {
+	return h.number(`SELECT (SELECT count(*) FROM requests WHERE finished_at = 0 AND origin = 'queued')
++ (SELECT count(*) FROM notifications WHERE state IN ('pending', 'claimed'))
++ (SELECT count(*) FROM requests WHERE finished_at > 0 AND announced_at = 0 AND origin = 'queued')`)
+}
+
+// wait looks again and again until something is true, or has not become so in
+// time.
+func wait(d time.Duration, ready func() bool) bool {
+	look := time.NewTicker(glance)
+	defer look.Stop()
+	for deadline := time.Now().Add(d); !ready(); <-look.C {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// close ends what is left of the run.
+func (h *home) close() {
+	if h.db != nil {
+		_ = h.db.Close()
+	}
+	for range 3 {
+		if h.signal("", syscall.SIGKILL) == 0 {
+			break
+		}
+		wait(time.Second, func() bool { return len(h.processes("")) == 0 })
+	}
+	_ = h.server.Close()
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fika/internal/llm"
+	"fika/internal/llm/llmtest"
+)
+
+// A plan is in the prompt: who works which tools, in this order.
+//
+//	job 7 hop 0 plan arya:bash,read;gendry:;hotpie:edit
+//
+// The model makes one tool call a round, then answers. In a chat the answer
+// mentions the next of the plan.
+var planned = regexp.MustCompile(`job (\d+) hop (\d+) plan (\S+)`)
+
+// asked is one request to the model about a job.
+type asked struct {
+	job, hop, round int
+}
+
+// model answers by the plan in the prompt and remembers what it was asked.
+type model struct {
+	marker string
+	fault  func(asked) llmtest.Script // if not nil: what to do instead; nil script: nothing special
+
+	mu      sync.Mutex
+	log     []asked
+	invalid []string // conversations that a provider would refuse
+	slow    time.Duration
+	failed  bool
+}
+
+func (m *model) answer(r llmtest.Request) llmtest.Script {
+	a, plan, ok := read(r)
+	ok = ok && len(r.Tools) > 0 // a summary is asked for without tools
+	m.mu.Lock()
+	if bad := invalid(r.Messages); bad != "" {
+		m.invalid = append(m.invalid, bad)
+	}
+	if ok {
+		m.log = append(m.log, a)
+	}
+	fault, slow := m.fault, m.slow
+	m.mu.Unlock()
+	if !ok {
+		return llmtest.Script{llmtest.Text("a summary of all that was said")}
+	}
+	if fault != nil {
+		if s := fault(a); s != nil {
+			return s
+		}
+	}
+	var s llmtest.Script
+	if slow > 0 {
+		s = append(s, llmtest.Delay(slow))
+	}
+	return append(s, m.script(a, plan)...)
+}
+
+// script is the answer of one round.
+func (m *model) script(a asked, plan []hop) llmtest.Script {
+	tools := plan[a.hop].tools
+	if a.round < len(tools) {
+		id := fmt.Sprintf("c%d-%d-%d", a.job, a.hop, a.round)
+		if tools[a.round] == "pair" {
+			return llmtest.Script{llmtest.Text("looking"), llmtest.Call(id+"a", "list", `{}`), llmtest.Call(id+"b", "list", `{"path":"."}`), llmtest.Usage(50, 5)}
+		}
+		if tools[a.round] == "fail" {
+			return m.failOnce(id)
+		}
+		name, args := m.call(tools[a.round], a)
+		return llmtest.Script{llmtest.Call(id, name, args), llmtest.Usage(50, 5)}
+	}
+	text := fmt.Sprintf("answer %d hop %d", a.job, a.hop)
+	if a.hop+1 < len(plan) {
+		text += fmt.Sprintf(": @%s job %d hop %d plan %s", plan[a.hop+1].agent, a.job, a.hop+1, words(plan))
+	}
+	return llmtest.Script{llmtest.Text(text), llmtest.Usage(50, 5)}
+}
+
+// failOnce refuses the first request in a way that no retry mends; after that
+// it is a call that does nothing.
+func (m *model) failOnce(id string) llmtest.Script {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed {
+		return llmtest.Script{llmtest.Call(id, "list", "{}"), llmtest.Usage(50, 5)}
+	}
+	m.failed = true
+	return llmtest.Script{llmtest.Status(400, "refused", 0)}
+}
+
+// call gives the name and arguments of a tool of a plan.
+func (m *model) call(tool string, a asked) (name, args string) {
+	file := fmt.Sprintf("f%d-%d", a.job, a.hop)
+	value := map[string]any{}
+	switch name = tool; tool {
+	case "bash":
+		// Whoever is killed in the middle leaves a begin without an end.
+		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %s; sleep 0.0%d; echo end $FIKA_STEP >> %s", m.marker, a.job%4, m.marker)
+	case "long":
+		name = "bash"
+		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %s; sleep 0.4; echo end $FIKA_STEP >> %s", m.marker, m.marker)
+	case "create":
+		value["path"], value["content"], value["overwrite"] = file, "one\n", true
+	case "edit":
+		value["path"], value["old"], value["new"] = file, "one\n", "one\ntwo\n"
+	case "read":
+		value["path"] = file
+	case "list":
+	case "tell":
+		name = "send_message"
+		value["to"], value["content"] = agents[(a.hop+1)%2], fmt.Sprintf("job %d hop 0 plan %s:", a.job+1000, agents[(a.hop+1)%2])
+	case "flood":
+		name = "bash"
+		value["command"] = "yes 0123456789 | head -c 12000"
+	case "hand":
+		name = "delegate"
+		value["agent"], value["prompt"] = agents[(a.hop+1)%2], fmt.Sprintf("job %d hop 0 plan %s:", a.job+2000, agents[(a.hop+1)%2])
+	case "goals":
+		name = "update_goals"
+		value["content"] = fmt.Sprintf("finish job %d", a.job)
+	}
+	data, _ := json.Marshal(value)
+	return name, string(data)
+}
+
+// hop is one agent's part of a plan.
+type hop struct {
+	agent string
+	tools []string
+}
+
+func words(plan []hop) string {
+	var parts []string
+	for _, p := range plan {
+		parts = append(parts, p.agent+":"+strings.Join(p.tools, ","))
+	}
+	return strings.Join(parts, ";")
+}
+
+// read finds the job that was asked for last, and its round.
+func read(r llmtest.Request) (asked, []hop, bool) {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role != "user" {
+			continue
+		}
+		all := planned.FindAllStringSubmatch(r.Messages[i].Text, -1)
+		if len(all) == 0 {
+			return asked{}, nil, false
+		}
+		found := all[len(all)-1]
+		var a asked
+		a.job, _ = strconv.Atoi(found[1])
+		a.hop, _ = strconv.Atoi(found[2])
+		var plan []hop
+		for part := range strings.SplitSeq(found[3], ";") {
+			who, what, _ := strings.Cut(part, ":")
+			plan = append(plan, hop{who, strings.FieldsFunc(what, func(r rune) bool { return r == ',' })})
+		}
+		for _, m := range r.Messages[i+1:] {
+			if m.Role == "assistant" && len(m.Calls) > 0 {
+				a.round++
+			}
+		}
+		return a, plan, a.hop < len(plan)
+	}
+	return asked{}, nil, false
+}
+
+// invalid says why a provider would refuse these messages, or "".
+func invalid(list []llm.Message) string {
+	due := map[string]bool{}
+	for i, m := range list {
+		switch {
+		case m.Role == "tool" && !due[m.CallID]:
+			return fmt.Sprintf("message %d is a result of %q, which nobody called just before", i, m.CallID)
+		case m.Role == "tool":
+			delete(due, m.CallID)
+		case len(due) > 0:
+			return fmt.Sprintf("message %d comes before the results of %v", i, due)
+		}
+		for _, c := range m.Calls {
+			due[c.ID] = true
+		}
+	}
+	if len(due) > 0 {
+		return fmt.Sprintf("no results of %v", due)
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// elsewhere are points that no scene of this program passes, with where they
+// are tried instead.
+var elsewhere = map[string]string{
+	"rename-conversation": "no command renames a chat: storetest",
+	"set-limits":          "storetest",
+	"read-limits":         "an agent whose hour is used up rests for an hour: storetest",
+}
+
+// points reads the crash points from the source: the names given to Point and
+// Torn, and one before and one after the commit of each operation of the store.
+// So a new operation is tried from the day it is written, and a scene that
+// passes it is missed at once.
+func points(root string) ([]string, error) {
+	var all []string
+	err := filepath.WalkDir(filepath.Join(root, "internal"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		names, err := pointsIn(path)
+		all = append(all, names...)
+		return err
+	})
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if err == nil && len(all) < 20 {
+		err = fmt.Errorf("only %d crash points found under %s", len(all), root)
+	}
+	return all, err
+}
+
+// writers are the functions of the store whose second argument names the
+// operation.
+var writers = [...]string{"write", "jot", "writeWith", "lookFirst", "withinLease", "fenced"}
+
+// pointsIn reads the files of one folder.
+func pointsIn(dir string) ([]string, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	set := token.NewFileSet()
+	var decls []ast.Decl
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		decls = append(decls, file.Decls...)
+	}
+	return pointsOf(decls, filepath.Base(dir) == "sqlstore"), nil
+}
+
+func pointsOf(decls []ast.Decl, store bool) []string {
+	shared := map[string]string{}
+	for _, d := range decls {
+		if g, ok := d.(*ast.GenDecl); ok {
+			constants(g, shared)
+		}
+	}
+	var all []string
+	for _, d := range decls {
+		ops := maps.Clone(shared)
+		constants(d, ops)
+		ast.Inspect(d, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			x, _ := f.X.(*ast.Ident)
+			switch {
+			case x != nil && x.Name == "crash" && (f.Sel.Name == "Point" || f.Sel.Name == "Torn"):
+				if s, ok := text(call.Args[0], ops); ok {
+					all = append(all, dashed(s))
+				}
+			case store && slices.Contains(writers[:], f.Sel.Name) && len(call.Args) > 2:
+				if s, ok := text(call.Args[1], ops); ok {
+					all = append(all, dashed(s)+".before", dashed(s)+".after")
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+func dashed(s string) string { return strings.ReplaceAll(s, " ", "-") }
+
+// text is a string literal, or a constant of the function or the file.
+func text(e ast.Expr, ops map[string]string) (string, bool) {
+	switch x := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(x.Value)
+		return s, err == nil
+	case *ast.Ident:
+		s, ok := ops[x.Name]
+		return s, ok
+	}
+	return "", false
+}
+
+// constants adds the string constants of a declaration.
+func constants(d ast.Decl, found map[string]string) {
+	ast.Inspect(d, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == len(v.Names) {
+			for i, name := range v.Names {
+				if s, ok := text(v.Values[i], nil); ok {
+					found[name.Name] = s
+				}
+			}
+		}
+		return true
+	})
+}

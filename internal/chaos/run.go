@@ -1,0 +1,264 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// job is one piece of work that was asked for.
+type job struct {
+	id       int
+	kind     string // ask, task, run, chat, wire
+	plan     []hop
+	request  string // its id, as far as somebody was told
+	chat     string
+	accepted bool // the program said so; otherwise it may have happened, once
+	refused  bool // the program said no: it must not have happened
+	may      []string
+}
+
+// run is one home, what is done in it, and what was found wrong.
+type run struct {
+	*home
+	rng   *rand.Rand
+	kills int // how often something may have been asked again, at most
+
+	mu    sync.Mutex
+	jobs  []*job
+	wrong []string
+	heard map[string]int // responses on the bus, by request
+}
+
+func newRun(bin, parent, more string, seed uint64) (*run, error) {
+	h, err := newHome(bin, parent, more)
+	if err != nil {
+		return nil, err
+	}
+	return &run{home: h, rng: rand.New(rand.NewPCG(seed, 7)), heard: map[string]int{}}, nil
+}
+
+// bad notes a violation.
+func (r *run) bad(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
+}
+
+// new makes a job; hops are agents with their tools.
+func (r *run) new(kind string, plan ...hop) *job {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j := &job{id: len(r.jobs) + 1, kind: kind, plan: plan}
+	r.jobs = append(r.jobs, j)
+	return j
+}
+
+func (j *job) prompt() string { return fmt.Sprintf("job %d hop 0 plan %s", j.id, words(j.plan)) }
+
+// pick is a hop of an agent with n tools at random.
+func (r *run) pick(agent string, n int) hop {
+	kinds := []string{"bash", "bash", "read", "list", "pair", "create", "edit", "goals"}
+	h := hop{agent: agent}
+	for range n {
+		h.tools = append(h.tools, kinds[r.rng.IntN(len(kinds))])
+	}
+	return h
+}
+
+// ask hands work to an agent and does not wait.
+func (r *run) ask(kind, agent string, tools ...string) *job {
+	j := r.new(kind, hop{agent, tools})
+	res := r.fika(kind, "--no-wait", agent, j.prompt())
+	j.request = res.stdout
+	r.judge(j, res, res.stdout != "")
+	return j
+}
+
+// judge notes whether the program said that it has the work.
+func (r *run) judge(j *job, res result, said bool) {
+	j.accepted = said
+	j.refused = !said && res.code > 0
+	if res.code == 0 && !said {
+		r.bad("job %d: exit 0 and nothing printed: %v", j.id, res)
+	}
+	if res.code > 0 && lastLine(res.stderr) == "" {
+		r.bad("job %d: exit %d without a word: %v", j.id, res.code, res)
+	}
+}
+
+// follow hands work to an agent and waits for the answer.
+func (r *run) follow(kind, agent string, tools ...string) *job {
+	j := r.new(kind, hop{agent, tools})
+	res := r.fika(kind, agent, j.prompt())
+	want := fmt.Sprintf("answer %d hop 0", j.id)
+	r.judge(j, res, res.code == 0)
+	j.refused = false // it may be waiting for somebody who was killed
+	if res.code == 0 && res.stdout != want {
+		r.bad("job %d: exit 0 and %q, not %q", j.id, res.stdout, want)
+	}
+	return j
+}
+
+// once is a prompt in the foreground, in a context of its own.
+func (r *run) once(context string, tools ...string) *job {
+	j := r.new("run", hop{context, tools})
+	res := r.fika("run", "-c", context, j.prompt())
+	r.judge(j, res, res.code == 0)
+	j.refused = false
+	j.may = []string{"interrupted"} // what a person sees does not go on unseen
+	if want := fmt.Sprintf("answer %d hop 0", j.id); res.code == 0 && res.stdout != want {
+		r.bad("job %d: exit 0 and %q, not %q", j.id, res.stdout, want)
+	}
+	return j
+}
+
+// chat makes a chat and says the first word in it.
+func (r *run) chat(plan ...hop) *job {
+	j := r.new("chat", plan...)
+	j.chat = fmt.Sprintf("table%d", j.id)
+	if res := r.fika("chat", "create", j.chat); res.code != 0 {
+		// Killed after its commit, it has made the chat all the same.
+		_ = r.fika("chat", "create", j.chat)
+	}
+	r.say(j)
+	return j
+}
+
+// say sends the first word of a chat.
+func (r *run) say(j *job) {
+	res := r.fika("chat", "send", j.chat, "@"+j.plan[0].agent+" "+j.prompt())
+	r.judge(j, res, res.stdout != "")
+}
+
+// chain is a plan of n hops round the table.
+func (r *run) chain(n, tools int) []hop {
+	var plan []hop
+	first := r.rng.IntN(len(agents))
+	for i := range n {
+		plan = append(plan, r.pick(agents[(first+i)%len(agents)], tools))
+	}
+	return plan
+}
+
+// start brings the hub up. It tries again when what is planned hits the start.
+func (r *run) start() bool {
+	var res result
+	ok := wait(patience, func() bool {
+		res = r.fika("up")
+		return res.code == 0
+	})
+	if !ok {
+		r.bad("the hub does not come up: %v", res)
+	}
+	return ok
+}
+
+// settle restarts what does not run and waits until nothing is open.
+func (r *run) settle() bool {
+	open, looked := -1, time.Time{}
+	ok := wait(patience, func() bool {
+		if time.Since(looked) > 100*time.Millisecond {
+			looked = time.Now()
+			if r.hubPID() == 0 && !r.start() {
+				return true
+			}
+		}
+		n, err := r.open()
+		if err == nil {
+			open = n
+		}
+		return err == nil && n == 0 && r.taken()
+	})
+	if !ok {
+		r.bad("%d things are still open: %s", open, r.openWork())
+	}
+	return ok
+}
+
+// taken reports whether all that the bus has acknowledged has become a row.
+func (r *run) taken() bool {
+	for _, j := range r.jobs {
+		if j.kind == "wire" && j.accepted {
+			if n, err := r.number(`SELECT count(*) FROM requests WHERE id = ?`, j.request); err != nil || n == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (r *run) openWork() string {
+	db, err := r.query()
+	if err != nil {
+		return err.Error()
+	}
+	rows, err := db.Query(`SELECT 'request ' || id || ' ' || kind || ' ' || state || ' ' || reason || ' announced ' || announced_at FROM requests
+WHERE finished_at = 0 OR announced_at = 0 AND origin = 'queued'
+UNION ALL SELECT 'notification ' || id || ' ' || state || ' ' || conversation FROM notifications WHERE state IN ('pending', 'claimed')`)
+	if err != nil {
+		return err.Error()
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var s string
+		if rows.Scan(&s) == nil {
+			all = append(all, s)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// finish brings everything down politely and looks at what is left.
+func (r *run) finish() {
+	var res result
+	if !wait(patience, func() bool { res = r.fika("down"); return res.code == 0 || r.hubPID() == 0 }) {
+		r.bad("down: %v", res)
+	}
+	if !wait(5*time.Second, func() bool { return len(r.processes("")) == 0 }) {
+		r.bad("left behind: %v", r.processes(""))
+		r.signal("", syscall.SIGKILL)
+	}
+	r.leftovers()
+	r.verdict()
+}
+
+// leftovers are files that no process has any more: half-written ones, and
+// locks that look held.
+func (r *run) leftovers() {
+	_ = filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		name := d.Name()
+		if strings.HasPrefix(name, ".") || strings.Contains(name, ".edited-") || strings.Contains(name, ".corrupt") {
+			r.bad("left over: %s", strings.TrimPrefix(path, r.root))
+		}
+		if name == "lock" && held(path) {
+			r.bad("somebody still holds %s", strings.TrimPrefix(path, r.root))
+		}
+		return nil
+	})
+}
+
+// held reports whether a process has the lock. What is written in a free one
+// only informs.
+func held(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,384 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// scene is something that people and programs do with fika. Any command in it
+// may meet a process that dies, and so may the command itself.
+type scene struct {
+	name string
+	play func(*run)
+}
+
+// scenes are few and short: each crash point is tried in those that pass it.
+func scenes() []scene {
+	return []scene{
+		{"ask", func(r *run) { r.ask("ask", "arya", r.pick("", 2).tools...) }},
+		{"task", func(r *run) { r.ask("task", "gendry", "bash", "goals") }},
+		{"wake", func(r *run) { r.ask("ask", "hotpie", "bash") }},
+		{"chat", func(r *run) { r.chat(r.chain(3, r.rng.IntN(2))...) }},
+		{"follow", func(r *run) { r.follow("ask", "gendry", r.pick("", 1).tools...) }},
+		{"files", func(r *run) { r.ask("ask", "arya", "create", "edit", "pair") }},
+		{"tell", func(r *run) { r.ask("task", "arya", "tell") }},
+		{"wire", wire},
+		{"garbage", garbage},
+		{"once", func(r *run) { r.once("notes", "bash"); r.once("notes") }},
+		{"pause", pause},
+		{"brake", brake},
+		{"stop", stop},
+		{"cancel", cancel},
+		{"deadline", deadline},
+		{"limit", limit},
+		{"restart", restart},
+		{"chats", chats},
+		{"contexts", contexts},
+		{"compact", compact},
+		{"grow", grow},
+		{"suspend", suspend},
+		{"recover", recovered},
+		{"switch", switchAsk},
+		{"delegate", func(r *run) { r.ask("task", "arya", "hand", "bash") }},
+		{"dead", dead},
+	}
+}
+
+// people run commands that change something and may have to be given again:
+// whoever was killed has done it or not.
+func (r *run) people(args ...string) result {
+	res := r.fika(args...)
+	if res.code < 0 {
+		res = r.fika(args...)
+	}
+	return res
+}
+
+// wire is a program that is not fika. It publishes until it is told that its
+// request is kept, and once more although it was.
+func wire(r *run) {
+	for i, name := range agents[:2] {
+		j := r.new("wire", hop{name, []string{"bash"}})
+		j.request = fmt.Sprintf("wire-%d-%d", j.id, i)
+		body := wireBody([]string{"task_request", "ask_request"}[i], name, j)
+		j.accepted = r.publish(name, body) && r.publish(name, body)
+	}
+}
+
+func wireBody(kind, agent string, j *job) []byte {
+	body, _ := json.Marshal(map[string]any{"type": kind, "requestId": j.request, "agentName": agent,
+		"prompt": j.prompt(), "context": nil, "metadata": map[string]any{"sender": "prog"}})
+	return body
+}
+
+// garbage is what no program should send.
+func garbage(r *run) {
+	r.ask("ask", "arya")
+	r.publish("arya", []byte("not JSON at all"))
+	r.publish("nobody", []byte(`{"type":"ask_request","agentName":"nobody","prompt":"x"}`))
+}
+
+// publish sends a request and says whether the stream has acknowledged it.
+func (r *run) publish(agent string, body []byte) bool {
+	return wait(patience/2, func() bool {
+		if r.hubPID() == 0 && !r.start() {
+			return false
+		}
+		return r.publishTo(r.fika("status", "--show-bus").stdout, agent, body)
+	})
+}
+
+// publishTo tries once.
+func (r *run) publishTo(url, agent string, body []byte) bool {
+	nc, err := nats.Connect(url, nats.Timeout(time.Second), nats.MaxReconnects(0))
+	if err != nil {
+		return false
+	}
+	defer nc.Close()
+	m, err := nc.Request("fika.agent."+agent+".request", body, time.Second)
+	if err != nil {
+		return false
+	}
+	var ack struct {
+		Seq   uint64 `json:"seq"`
+		Error any    `json:"error"`
+	}
+	return json.Unmarshal(m.Data, &ack) == nil && ack.Seq > 0 && ack.Error == nil
+}
+
+func pause(r *run) {
+	j := r.chat(r.chain(3, 1)...)
+	r.people("chat", "pause", j.chat)
+	r.people("chat", "resume", j.chat)
+}
+
+// brake halts everything, new chats included.
+func brake(r *run) {
+	r.ask("ask", "arya", "bash", "read")
+	r.people("chat", "pause", "--all")
+	r.chat(r.chain(2, 0)...)
+	r.people("chat", "resume", "--all")
+}
+
+// stop ends a chain on purpose; what was dropped may be missing.
+func stop(r *run) {
+	j := r.chat(r.chain(3, 1)...)
+	j.may = []string{"cancelled"}
+	r.people("chat", "stop", j.chat)
+}
+
+func cancel(r *run) {
+	j := r.ask("ask", "arya", "long", "bash")
+	j.may = []string{"cancelled", "done"}
+	if j.request == "" {
+		return
+	}
+	r.people("request", "cancel", j.request)
+	if wait(patience/4, func() bool { return r.fika("request", "wait", "--timeout", "1s", j.request).code != 7 }) {
+		r.people("request", "retry", j.request)
+	}
+}
+
+// deadline is a request whose time is over before it is worked.
+func deadline(r *run) {
+	r.people("chat", "pause", "--all")
+	j := r.ask("task", "arya", "bash")
+	if db, err := r.query(); err == nil {
+		if _, err := db.Exec(`UPDATE requests SET deadline = 1 WHERE id = ?`, j.request); err != nil {
+			r.bad("deadline: %v", err)
+		}
+	}
+	j.may = []string{"failed", "cancelled", "done"}
+	wait(2*time.Second, func() bool {
+		n, err := r.number(`SELECT count(*) FROM requests WHERE finished_at = 0`)
+		return err == nil && n == 0
+	})
+	r.people("chat", "resume", "--all")
+	r.ask("ask", "arya") // with its outcome, arya announces the other
+}
+
+// limit is a chain that is stopped by its depth, and continued on purpose.
+func limit(r *run) {
+	path := filepath.Join(r.root, "config.toml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.bad("%v", err)
+		return
+	}
+	_ = os.WriteFile(path, append(text, "\n[chat]\nmax_turns_per_chain = 2\n"...), 0o600)
+	r.people("down")
+	r.start()
+	j := r.chat(r.chain(4, 0)...)
+	j.may = []string{"cancelled"}
+	r.settle()
+	r.people("chat", "continue", j.chat)
+}
+
+// restart is an agent that is stopped in the middle of its work.
+func restart(r *run) {
+	r.ask("ask", "arya", "long", "bash", "read")
+	r.people("agent", "stop", "arya")
+	r.people("agent", "start", "arya")
+	r.ask("ask", "gendry", "long")
+	r.people("agent", "restart", "gendry")
+}
+
+// chats are made, renamed, emptied and removed.
+func chats(r *run) {
+	j := r.chat(r.chain(2, 0)...)
+	r.settle()
+	r.people("chat", "create", "spare")
+	r.people("chat", "send", "spare", "nobody is meant")
+	r.people("chat", "pin", j.chat, "1")
+	r.people("chat", "unpin", j.chat, "1")
+	r.people("chat", "clear", "spare", "--yes")
+	r.people("chat", "delete", "spare", "--yes")
+	r.people("chat", "create", "old")
+	_ = r.tell("clock", "172800000") // empty chats go after a day
+	r.people("chat", "cleanup")
+	_ = r.tell("clock", "0")
+}
+
+// contexts are made, renamed, carried elsewhere and removed, and asks begun
+// anew.
+func contexts(r *run) {
+	copied := filepath.Join(r.dir, "copy")
+	r.people("context", "new", "first", "--if-missing", "--prompt", "be kind")
+	r.once("first", "goals")
+	r.people("context", "export", "first", copied)
+	r.people("context", "import", "second", copied)
+	r.people("context", "rename", "second", "third")
+	r.people("context", "clear", "third")
+	r.people("context", "delete", "third", "--yes")
+	r.people("agent", "reset", "arya")
+}
+
+// compact replaces what was said by a summary, and takes that back.
+func compact(r *run) {
+	for range 3 {
+		r.once("notes", "list")
+	}
+	r.people("context", "compact", "notes")
+	r.once("notes")
+	r.people("context", "compact", "notes", "--undo")
+}
+
+// grow is a context that is summarised by itself in the middle of a turn.
+func grow(r *run) {
+	config := "auto_compact = true\nauto_compact_threshold = 2\n"
+	r.people("context", "new", "notes")
+	if err := os.WriteFile(filepath.Join(r.root, "contexts", "notes", "local.toml"), []byte(config), 0o600); err != nil {
+		r.bad("%v", err)
+	}
+	for range 3 {
+		r.once("notes", "flood")
+	}
+}
+
+// suspend halts a turn between two steps.
+func suspend(r *run) {
+	j := r.chat(hop{"arya", []string{"long", "read"}}, hop{"gendry", nil})
+	r.begun(j)
+	r.people("chat", "pause", j.chat)
+	wait(patience/4, func() bool {
+		n, err := r.number(`SELECT count(*) FROM requests WHERE state = 'running'`)
+		return err == nil && n == 0
+	})
+	r.people("chat", "resume", j.chat)
+}
+
+// recovered is an agent that is killed in the middle of a tool, so that its
+// successor has something to take over.
+func recovered(r *run) {
+	r.kills++
+	j := r.ask("ask", "arya", "long", "read")
+	r.begun(j)
+	r.signal(agentWords("arya"), syscall.SIGKILL)
+}
+
+// begun waits until the first tool of a job has begun.
+func (r *run) begun(j *job) {
+	wait(patience/4, func() bool {
+		n, err := r.number(`SELECT count(*) FROM steps WHERE kind = 'tool' AND state = 'started'`)
+		return err == nil && n > 0
+	})
+}
+
+// switchAsk goes back to an older conversation of an agent.
+func switchAsk(r *run) {
+	r.settle()
+	old := ""
+	if db, err := r.query(); err == nil {
+		for _, old = range column(r, db, `SELECT c.name FROM conversations c JOIN agents a ON a.active_ask = c.id WHERE a.name = 'arya'`) {
+		}
+	}
+	r.people("agent", "reset", "arya")
+	r.ask("ask", "arya")
+	r.typed("/switch arya "+old+"\n/quit\n", "master")
+}
+
+// dead is a chat that fails and is tried again.
+func dead(r *run) {
+	j := r.chat(hop{"arya", []string{"fail"}}, hop{"gendry", nil})
+	j.may = []string{"failed"}
+	r.kills++ // a retry asks again as well
+	wait(patience/4, func() bool {
+		n, err := r.number(`SELECT count(*) FROM requests WHERE state = 'failed'`)
+		return err == nil && n > 0
+	})
+	r.people("chat", "retry", j.chat)
+}
+
+// play does the scene with useful work before and after it.
+func (r *run) play(s scene) {
+	if !r.start() {
+		return
+	}
+	r.ask("ask", "arya", "read")
+	s.play(r)
+	r.ask("task", "gendry")
+	r.settle()
+	r.rest()
+	r.settle()
+}
+
+// rest ends what only the next one to open a context can end: a prompt in the
+// foreground whose process was killed.
+func (r *run) rest() {
+	db, err := r.query()
+	if err != nil {
+		r.bad("%v", err)
+		return
+	}
+	for _, name := range column(r, db, `SELECT DISTINCT a.name FROM requests q JOIN agents a ON a.id = q.agent WHERE q.origin = 'foreground' AND q.finished_at = 0`) {
+		r.once(name)
+	}
+	r.tidy()
+}
+
+// tidy makes half-made files old and lets the next one who writes there remove
+// them, as an hour would.
+func (r *run) tidy() {
+	made := map[string]string{} // context → file
+	long := time.Now().Add(-2 * time.Hour)
+	for _, pattern := range []string{"contexts/.create-*", "contexts/*/.*", ".*"} {
+		found, _ := filepath.Glob(filepath.Join(r.root, pattern))
+		for _, path := range found {
+			_ = os.Chtimes(path, long, long)
+			made[filepath.Base(filepath.Dir(path))] = filepath.Base(path)
+		}
+	}
+	for context, file := range made {
+		switch context {
+		case "contexts":
+			r.people("context", "new", "spare")
+			r.people("context", "delete", "spare", "--yes")
+		case "home":
+			r.people("context", "switch", "new:spare")
+		default:
+			r.people("down") // its agent has it
+			tools := []string{"list"}
+			if strings.Contains(file, "goals") {
+				tools = []string{"goals"}
+			}
+			r.once(context, tools...)
+		}
+	}
+}
+
+// all does many things at once, for faults that strike anywhere.
+func (r *run) all(n int) {
+	var together sync.WaitGroup
+	for i := range n {
+		switch i % 4 {
+		case 0:
+			plan := r.chain(3, 1)
+			together.Go(func() { r.chat(plan...) })
+		case 1:
+			tools := r.pick("", 2).tools
+			together.Go(func() { r.ask("ask", "arya", tools...) })
+		case 2:
+			together.Go(func() { r.ask("task", "gendry", "bash", "read") })
+		case 3:
+			together.Go(func() { r.ask("ask", "hotpie", "bash") })
+		}
+	}
+	together.Wait()
+}
+
+// sceneNames are for messages.
+func sceneNames(list []scene) string {
+	var names []string
+	for _, s := range list {
+		names = append(names, s.name)
+	}
+	return strings.Join(names, ", ")
+}

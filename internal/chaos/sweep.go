@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// passes says how often each point is passed in each scene.
+type passes map[string]map[string]int // point → scene → times
+
+// rehearse plays every scene without a crash, and learns which points it
+// passes. A scene that goes wrong by itself is red at once.
+func (o options) rehearse(ctx context.Context, t *table, names []string) (passes, error) {
+	known := passes{}
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(o.jobs)
+	for _, s := range scenes() {
+		if o.scene != "" && s.name != o.scene {
+			continue
+		}
+		g.Go(func() error {
+			began := time.Now()
+			r, err := o.perform(ctx, s, 1, "")
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, p := range names {
+				if n := r.passed(p); n > 0 {
+					if known[p] == nil {
+						known[p] = map[string]int{}
+					}
+					known[p][s.name] = n
+				}
+			}
+			c := r.counts()
+			t.add(row{kind: "scene", name: s.name, counts: c, bad: c.red > 0, note: o.clear(r) + fmt.Sprintf(" %.1f s", time.Since(began).Seconds())})
+			return nil
+		})
+	}
+	return known, g.Wait()
+}
+
+// perform plays a scene in a fresh home; plan is what the chaos build obeys.
+func (o options) perform(ctx context.Context, s scene, seed uint64, plan string) (*run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r, err := newRun(o.bin, o.dir, "", seed)
+	if err != nil {
+		return nil, err
+	}
+	if plan != "" {
+		r.kills = 1
+		if err := r.tell("plan", plan); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(r.dir))
+		}
+	}
+	r.play(s)
+	r.finish()
+	return r, nil
+}
+
+// clear removes a green home, and keeps a red one and says where.
+func (o options) clear(r *run) string {
+	r.close()
+	if len(r.wrong) == 0 {
+		_ = os.RemoveAll(r.dir)
+		return ""
+	}
+	if !o.keep {
+		_ = os.RemoveAll(r.dir)
+		return r.wrong[0]
+	}
+	list := strings.Join(r.wrong, "\n")
+	_ = os.WriteFile(r.dir+"/wrong", []byte(list+"\n"), 0o600)
+	return fmt.Sprintf("%s: %s", r.dir, r.wrong[0])
+}
+
+// sweep ends a process at every point, for every seed.
+func (o options) sweep(ctx context.Context, t *table) error {
+	names, err := points(o.source)
+	if err != nil {
+		return err
+	}
+	known, err := o.rehearse(ctx, t, names)
+	if err != nil {
+		return err
+	}
+	for _, p := range names {
+		if !strings.HasPrefix(p, o.point) {
+			continue
+		}
+		if len(known[p]) == 0 {
+			why := elsewhere[strings.TrimSuffix(strings.TrimSuffix(p, ".before"), ".after")]
+			if o.scene == "" {
+				t.add(row{kind: "point", name: p, bad: why == "", note: orElse(why, "no scene passes it")})
+			}
+			continue
+		}
+		if err := o.try(ctx, t, p, known[p]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orElse(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// try ends a process at one point, once per seed.
+func (o options) try(ctx context.Context, t *table, point string, where map[string]int) error {
+	var among []scene
+	for _, s := range scenes() {
+		if where[s.name] > 0 {
+			among = append(among, s)
+		}
+	}
+	out := row{kind: "point", name: point}
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(o.jobs)
+	for i := range o.seeds {
+		g.Go(func() error {
+			seed := o.seed + uint64(i)
+			s := among[i%len(among)]
+			n := 1 + i/len(among)%where[s.name]
+			r, err := o.perform(ctx, s, seed, fmt.Sprintf("%s %d kill", point, n))
+			if err != nil {
+				return err
+			}
+			c := r.counts()
+			if r.passed(point) >= n {
+				c.fired = 1
+			}
+			note := o.clear(r)
+			mu.Lock()
+			defer mu.Unlock()
+			out.counts.add(c)
+			if note != "" && out.note == "" {
+				out.note = fmt.Sprintf("scene %s seed %d pass %d: %s", s.name, seed, n, note)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if out.fired == 0 {
+		out.note += " never passed"
+	}
+	if out.done == 0 {
+		out.note += " nothing was done"
+	}
+	out.bad = out.red > 0 || out.fired == 0 || out.done == 0
+	t.add(out)
+	return nil
+}

@@ -1,0 +1,16 @@
+#!/bin/sh
+# The harness of the promises (see internal/chaos): builds fika with the tag
+# chaos and breaks it. SEEDS, POINT, FAULT, CONTROL, JOBS, SEED narrow it down;
+# SOAK=10m works for that long instead.
+set -eu
+cd "$(dirname "$0")/.."
+GO=${GO:-go}
+bin=bin/fika-chaos
+CGO_ENABLED=0 $GO build -tags chaos -trimpath -o $bin ./cmd/fika
+$GO build -o bin/chaos ./internal/chaos
+set -- -fika $bin -seeds "${SEEDS:-20}" -seed "${SEED:-1}" -jobs "${JOBS:-4}"
+[ -z "${POINT:-}" ] || set -- "$@" -point "$POINT"
+[ -z "${FAULT:-}" ] || set -- "$@" -fault "$FAULT"
+[ -z "${CONTROL:-}" ] || set -- "$@" -control "$CONTROL"
+[ -z "${SOAK:-}" ] || set -- "$@" -soak "$SOAK"
+exec bin/chaos "$@"
