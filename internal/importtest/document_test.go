@@ -53,28 +53,37 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPromises: the tests that docs/PROMISES.md names exist.
+// TestPromises: the tests that docs/PROMISES.md and docs/FAILURES.md name
+// exist.
 func TestPromises(t *testing.T) {
-	text := documents(t)["docs/PROMISES.md"]
 	all := map[string]string{} // package → its source, tests and suites
 	for _, s := range tree(t) {
 		if s.test || forTests(s.pkg) {
 			all[s.pkg] += s.text
 		}
 	}
-	n := 0
-	for _, m := range regexp.MustCompile("`(internal/[a-z0-9/]+) (Test[A-Za-z]+|\"[^\"]+\")`").FindAllStringSubmatch(text, -1) {
-		n++
-		want := m[2]
-		if strings.HasPrefix(want, "Test") {
-			want = "func " + want + "("
+	named := regexp.MustCompile("`(internal/[a-z0-9/]+) ((?:Test|Fuzz)[A-Za-z]+|\"[^\"]+\")`")
+	script := regexp.MustCompile("`([a-z_]+\\.txtar)`")
+	for name, least := range map[string]int{"docs/PROMISES.md": 20, "docs/FAILURES.md": 80} {
+		text := documents(t)[name]
+		found := named.FindAllStringSubmatch(text, -1)
+		for _, m := range found {
+			want := m[2]
+			if !strings.HasPrefix(want, "\"") {
+				want = "func " + want + "("
+			}
+			if !strings.Contains(all[m[1]], want) {
+				t.Errorf("%s names %s of %s, which does not exist", name, m[2], m[1])
+			}
 		}
-		if !strings.Contains(all[m[1]], want) {
-			t.Errorf("docs/PROMISES.md names %s of %s, which does not exist", m[2], m[1])
+		for _, m := range script.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, "internal/cli/testdata/script", m[1])); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, m[1])
+			}
 		}
-	}
-	if n < 20 {
-		t.Errorf("only %d tests are named", n)
+		if len(found) < least {
+			t.Errorf("%s names only %d tests", name, len(found))
+		}
 	}
 }
 

@@ -81,7 +81,8 @@ func TestWindowKeepsTurnsWhole(t *testing.T) {
 	}
 }
 
-// TestWindowHidesOthersTools: of another agent only its words are seen.
+// TestWindowHidesOthersTools: of another agent only its words are seen, not
+// what it called, was told or thought.
 func TestWindowHidesOthersTools(t *testing.T) {
 	w := newWorld(t)
 	chat, err := w.store.CreateChat(t.Context(), "tale")
@@ -93,11 +94,11 @@ func TestWindowHidesOthersTools(t *testing.T) {
 	w.ok(err)
 	c, err := w.store.Claim(t.Context(), l, store.Limits{})
 	w.ok(err)
-	_, err = w.store.CommitModel(t.Context(), c.Fence, store.ModelCommit{Round: 1, Text: "let me look", Calls: []store.PlannedCall{{CallID: "c1", Tool: "look", Args: "{}"}}})
+	_, err = w.store.CommitModel(t.Context(), c.Fence, store.ModelCommit{Round: 1, Text: "let me look", Reasoning: "ann is in a hurry", Calls: []store.PlannedCall{{CallID: "c1", Tool: "look", Args: "{}"}}})
 	w.ok(err)
 	_, err = w.store.CommitTool(t.Context(), c.Fence, 2, store.ToolCommit{Text: "seen"})
 	w.ok(err)
-	_, err = w.store.Finish(t.Context(), c.Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 2, Text: "@arya I looked"}, Notify: []fika.AgentName{"arya"}})
+	_, err = w.store.Finish(t.Context(), c.Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 2, Text: "@arya I looked", Reasoning: "let her do it"}, Notify: []fika.AgentName{"arya"}})
 	w.ok(err)
 	if d := cmp.Diff([]string{"[ann] @gendry look", "[gendry] let me look", "[gendry] @arya I looked"}, w.shown(w.claim(), nil)); d != "" {
 		t.Error(d)

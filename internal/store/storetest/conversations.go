@@ -230,6 +230,29 @@ var entryTests = map[string]func(*world){
 		_, err := w.EntryByID(w.ctx, room.ID, "nothing")
 		w.refused(err, fika.NotFound)
 	},
+	"a limit counts the rows that are asked for": func(w *world) {
+		l := w.lease("coder")
+		room := w.chat("room")
+		w.post(room, "1", "coder")
+		c := w.claim(l)
+		w.plan(c, 1, fika.Pure, fika.Pure) // 2 and the calls, 3 and 4
+		for n := range 2 {
+			must(w.BeginTool(w.ctx, c.Fence, 2+n, ""))(w)
+			must(w.CommitTool(w.ctx, c.Fence, 2+n, store.ToolCommit{Text: "seen"}))(w)
+		}
+		w.answer(c, "7")
+		w.post(room, "8")
+		for want, q := range map[string]store.EntryQuery{
+			"[7 8]": {Last: 2}, "[1 2 7]": {First: 3}, "[7]": {Since: 2, First: 1}, "[2 7 8]": {Last: 3},
+		} {
+			q.Conversation, q.Types = room.ID, []fika.EntryType{fika.Message, fika.Notice}
+			var seqs []int64
+			for _, e := range must(w.Entries(w.ctx, q))(w) {
+				seqs = append(seqs, e.Seq)
+			}
+			equal(w, "rows", fmt.Sprint(seqs), want)
+		}
+	},
 	"all of an entry comes back": func(w *world) {
 		room := w.chat("room")
 		e := fika.Entry{
