@@ -35,6 +35,7 @@ bench: build
 chaos:
 	@GO="$(GO)" ./scripts/chaos.sh
 
+# Knob: DURATION=10m.
 soak:
 	@GO="$(GO)" SOAK="$${DURATION:-10m}" ./scripts/chaos.sh
 

@@ -1,5 +1,3 @@
-//go:build chaos
-
 package main
 
 import (
@@ -11,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // ordinary and broken are the program, made by TestMain: as people have it,
@@ -52,10 +49,9 @@ func TestPoints(t *testing.T) {
 }
 
 // TestChaos is the short form of make chaos: a few points, a few faults, and
-// one guard left out.
+// one guard left out. Its seed is always the same; make chaos has many.
 func TestChaos(t *testing.T) {
-	o := options{bin: broken, source: "../..", dir: t.TempDir(), seeds: 1, seed: uint64(time.Now().UnixNano() % 1e6), jobs: 2}
-	t.Logf("seed %d", o.seed)
+	o := options{bin: broken, source: "../..", dir: t.TempDir(), seeds: 1, seed: 1, jobs: 4}
 	table := &table{}
 	for point, scene := range map[string]string{
 		"accept-request.after": "ask", "claim.after": "chat", "commit-model-step.after": "files", "begin-tool-step.after": "task",
@@ -66,7 +62,7 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	for _, f := range faults() {
-		if slices.Contains([]string{"kill-all", "stop-owner"}, f.name) {
+		if slices.Contains([]string{"kill-all", "stop-owner", "pause-unpublished"}, f.name) {
 			out, err := o.strike(t.Context(), f, "")
 			if err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@
 //	go run ./internal/chaos -point finish-request.after
 //	go run ./internal/chaos -fault stop-owner
 //	go run ./internal/chaos -control fence       leaves a guard out: must turn red
+//	go run ./internal/chaos -soak 10m            20 agents, random kills and pauses
 //
 // Each run has a home of its own, a hub, three agents and a model server in
 // this process. What the program printed counts as accepted; the verdict is

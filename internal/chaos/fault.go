@@ -43,6 +43,10 @@ func faults() []fault {
 		{"tails", "", tails},
 		{"power-bus", "", powerBus},
 		{"power-store", "", powerStore},
+		{"pause-in-model", "", pauseInModel},
+		{"pause-in-tool", "", pauseInTool},
+		{"pause-unpublished", "", pauseUnpublished},
+		{"pause-without-hub", "[hub]\nautostart = false\n", pauseWithoutHub},
 	}
 }
 

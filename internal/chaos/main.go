@@ -30,6 +30,7 @@ func chaos() error {
 	flag.StringVar(&o.scene, "scene", "", "only this scene")
 	flag.StringVar(&o.fault, "fault", "", "only faults whose name begins so; none: no faults")
 	flag.StringVar(&o.control, "control", "", "only this negative control; none: no controls")
+	flag.DurationVar(&o.soak, "soak", 0, "instead: work for this long, with random kills and pauses")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -57,12 +58,19 @@ type options struct {
 	seeds, jobs                  int
 	seed                         uint64
 	point, scene, fault, control string
+	soak                         time.Duration
 	keep                         bool // homes of red runs
 }
 
 // all does what the options name: by default everything but the soak.
 func (o options) all(ctx context.Context) (*table, error) {
 	t := &table{}
+	if o.soak > 0 {
+		if err := o.soakFor(ctx, t); err != nil {
+			return t, err
+		}
+		return t, t.verdict()
+	}
 	if wanted(o.point, o.fault, o.control) {
 		if err := o.sweep(ctx, t); err != nil {
 			return t, err

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,6 +37,8 @@ func scenes() []scene {
 		{"once", func(r *run) { r.once("notes", "bash"); r.once("notes") }},
 		{"pause", pause},
 		{"brake", brake},
+		{"table", sit},
+		{"hold", hold},
 		{"stop", stop},
 		{"cancel", cancel},
 		{"deadline", deadline},
@@ -126,6 +130,62 @@ func brake(r *run) {
 	r.people("chat", "pause", "--all")
 	r.chat(r.chain(2, 0)...)
 	r.people("chat", "resume", "--all")
+}
+
+// sit is a person who joins a chat, holds it while there, and leaves.
+func sit(r *run) {
+	j := r.chat(r.chain(2, 1)...)
+	r.typed("/who\n/quit\n", "chat", "join", j.chat, "--pause", "--as", "eve")
+	r.passOver() // whoever was killed at the table lets go by being silent
+}
+
+// hold is a person whose terminal dies while the chat is held: the hub lets it
+// go on.
+func hold(r *run) {
+	j := r.chat(r.chain(2, 1)...)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	cmd := r.command(ctx, "chat", "join", j.chat, "--pause", "--as", "eve")
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.bad("join: %v", err)
+		return
+	}
+	gone := make(chan struct{})
+	go func() { defer close(gone); _ = cmd.Wait() }()
+	wait(patience/4, func() bool {
+		select {
+		case <-gone: // killed at a crash point
+			return true
+		default:
+		}
+		n, err := r.number(`SELECT count(*) FROM brakes WHERE owner LIKE 'eve%'`)
+		return err == nil && n > 0
+	})
+	if r.rng.IntN(2) == 0 {
+		_, _ = io.WriteString(stdin, "hello\n")
+	}
+	cancel()
+	<-gone
+	r.passOver()
+}
+
+// passOver moves the clock on until no chat is held by somebody who is gone.
+func (r *run) passOver() {
+	_ = r.tell("clock", "60000")
+	if !wait(patience/2, func() bool {
+		if r.hubPID() == 0 {
+			r.start()
+		}
+		n, err := r.number(`SELECT count(*) FROM brakes`)
+		return err == nil && n == 0
+	}) {
+		r.bad("a chat stays held by nobody")
+	}
+	_ = r.tell("clock", "0")
 }
 
 // stop ends a chain on purpose; what was dropped may be missing.
