@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/spelling"
 	"fika/internal/store"
 	"fika/internal/term"
 )
@@ -48,7 +49,7 @@ func findChat(ctx context.Context, c *app.Client, word string) (fika.Conversatio
 		names = append(names, string(x.Name))
 	}
 	hint := fmt.Sprintf(" (fika chat create %s makes it)", name)
-	if near := nearest(string(name), names); near != "" {
+	if near := spelling.Nearest(string(name), names); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	return conv, fika.Errorf(fika.NotFound, "", "no chat named %q%s", name, hint)

@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/spelling"
 	"fika/internal/term"
 )
 
@@ -119,7 +120,7 @@ func group(use, short, long, example string, subs ...*cobra.Command) *cobra.Comm
 
 func unknownCommand(cmd *cobra.Command, word string) error {
 	msg := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), word)
-	if near := nearest(word, commandNames(cmd)); near != "" {
+	if near := spelling.Nearest(word, commandNames(cmd)); near != "" {
 		msg += fmt.Sprintf("; did you mean %s %s?", cmd.CommandPath(), near)
 	} else {
 		msg += fmt.Sprintf("; %s --help lists them", cmd.CommandPath())

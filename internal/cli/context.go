@@ -12,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/folder"
+	"fika/internal/spelling"
 	"fika/internal/term"
 )
 
@@ -80,7 +81,7 @@ func (e *env) nearContext(h folder.Home, name fika.AgentName) string {
 	for _, n := range names {
 		all = append(all, string(n))
 	}
-	return nearest(string(name), all)
+	return spelling.Nearest(string(name), all)
 }
 
 // oneContext completes and checks the optional NAME of a command.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fika/internal/spelling"
 )
 
 func newRoot(e *env) *cobra.Command {
@@ -58,7 +60,7 @@ func barePrompt(cmd *cobra.Command, args []string) error {
 	word := args[0]
 	near := ""
 	if !strings.ContainsAny(word, " \t\n") {
-		near = nearest(word, commandNames(cmd))
+		near = spelling.Nearest(word, commandNames(cmd))
 	}
 	switch {
 	case near != "":

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"fika/internal/spelling"
 )
 
 // unknown reports a key nobody knows: with the reason when it is one of
@@ -18,7 +20,7 @@ func (r *reader) unknown(e *entry, path string, known []string) {
 		section = "in " + strings.TrimSuffix(path, ".")
 	}
 	hint := ""
-	switch near := nearest(e.name, known); {
+	switch near := spelling.Nearest(e.name, known); {
 	case retired(e.name) != "":
 		hint = ": " + retired(e.name)
 	case near != "":

@@ -13,18 +13,19 @@ var packages = [...]row{
 	// The nouns.
 	{".", "", "everything talks in the nouns, so they know nobody and need the standard library only"},
 
+	{"internal/spelling", "", "how far two words are apart: every layer says what was probably meant"},
 	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
 
 	// Contracts: interfaces and values. They know the nouns.
 	{"internal/store", ".", "the contract of the only truth"},
 	{"internal/bus", ".", "the contract of the bell, and its subjects"},
 	{"internal/llm", ".", "the contract of language models"},
-	{"internal/tool", ".", "the contract of tools, with what every tool needs and no technology"},
+	{"internal/tool", ". internal/spelling", "the contract of tools, with what every tool needs and no technology"},
 	{"internal/hook", "", "the contract of hooks: names and payloads"},
 	{"internal/message", ".", "the JSON bodies of the bus"},
 
 	// Decisions: what is to be done, in terms of contracts.
-	{"internal/mention", ". github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
+	{"internal/mention", ". internal/spelling github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
 	{"internal/chat", ". internal/mention internal/store", "who is told of a message: mentions and rows"},
 	{"internal/prompt", ". internal/hook internal/store", "puts the system prompt together; hooks may add to it"},
@@ -58,7 +59,7 @@ var packages = [...]row{
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
 	{"internal/folder", ". internal/crash github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked with flock, the home has an id"},
-	{"internal/config", ". github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
+	{"internal/config", ". internal/spelling github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
 		"TOML with the place of every mistake; edited files are replaced in one step"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
 	{"internal/term", "github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
@@ -74,7 +75,7 @@ var packages = [...]row{
 	// Above all: what is put together, and how a person reaches it.
 	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/proc internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
-	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/store internal/term internal/tool/proc internal/turn github.com/spf13/cobra",
+	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/spelling internal/store internal/term internal/tool/proc internal/turn github.com/spf13/cobra",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -96,6 +97,8 @@ var packages = [...]row{
 
 // The layers, for the arrows that no row may turn round.
 var (
+	// nouns may be used by all.
+	nouns     = []string{".", "internal/spelling"}
 	contracts = []string{"internal/store", "internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
 	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo"}
 	processes = []string{"internal/hub", "internal/agent", "internal/master", "internal/web"}

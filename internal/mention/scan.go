@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"fika"
+	"fika/internal/spelling"
 )
 
 // maxRun bounds what is read behind an @: no name is longer, and what is cut
@@ -99,7 +100,7 @@ func near(name string, agents []fika.AgentName) []fika.AgentName {
 	}
 	var found []scored
 	for _, a := range agents {
-		switch d := slips(name, string(a)); {
+		switch d := spelling.Distance(name, string(a)); {
 		case d <= 2 && 2*d <= len(name):
 			found = append(found, scored{a, d})
 		case len(name) >= 3 && strings.HasPrefix(string(a), name), len(a) >= 3 && strings.HasPrefix(name, string(a)):
@@ -114,28 +115,4 @@ func near(name string, agents []fika.AgentName) []fika.AgentName {
 		out = append(out, f.name)
 	}
 	return out
-}
-
-// slips counts the insertions, deletions, substitutions and swaps of
-// neighbours between two ASCII words.
-func slips(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

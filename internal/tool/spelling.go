@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"fika/internal/spelling"
 )
 
 // suggest ends a message about an unknown name: with the nearest of names, or
@@ -26,7 +28,7 @@ func nearest(name string, names []string) string {
 	best, limit := "", 1+len(name)/3
 	for _, n := range names {
 		low := strings.ToLower(n)
-		d := distance(name, low)
+		d := spelling.Distance(name, low)
 		if d > limit && len(low) > 2 && (strings.HasPrefix(name, low) || strings.HasSuffix(name, low)) {
 			d = limit // read_file for read, file_path for path
 		}
@@ -35,27 +37,6 @@ func nearest(name string, names []string) string {
 		}
 	}
 	return best
-}
-
-// distance counts the letters to insert, delete or replace.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost++
-			}
-			diag = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
