@@ -60,6 +60,11 @@ func (a *App) Agents(ctx context.Context) (*Agents, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.AgentsOf(c)
+}
+
+// AgentsOf is Agents with a client that is open already.
+func (a *App) AgentsOf(c *Client) (*Agents, error) {
 	h, err := a.Home()
 	if err != nil {
 		return nil, err
@@ -120,7 +125,7 @@ func (s *Agents) View(ctx context.Context, name string) (AgentView, error) {
 }
 
 // Find finds an agent by name. One that only the config names gets its row, as
-// it does when the hub starts.
+// it does when the hub starts. NotFound comes with the nearest name.
 func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	n, err := fika.ParseAgentName(name)
 	if err != nil {
@@ -128,11 +133,15 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	}
 	row, err := s.Client.Store.Agent(ctx, n)
 	entry := s.config.Agent(n)
-	if !fika.IsKind(err, fika.NotFound) || entry == nil {
+	if !fika.IsKind(err, fika.NotFound) {
+		return row, err
+	}
+	if entry == nil {
+		rows, err := s.rows(ctx)
 		if err != nil {
-			return s.Client.FindAgent(ctx, name) // with the nearest name
+			return row, err
 		}
-		return row, nil
+		return row, noAgent(n, rows)
 	}
 	id, err := s.home.ID()
 	if err != nil {

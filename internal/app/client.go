@@ -72,11 +72,16 @@ func (c *Client) FindAgent(ctx context.Context, name string) (fika.Agent, error)
 	if listErr != nil {
 		return row, listErr
 	}
+	return row, noAgent(n, agents)
+}
+
+// noAgent says that nobody has a name, and which of those there are is like it.
+func noAgent(name fika.AgentName, agents []fika.Agent) error {
 	near := ""
-	if m := chat.Nearest(string(n), agents); m != "" {
+	if m := chat.Nearest(string(name), agents); m != "" {
 		near = "; did you mean \"" + string(m) + "\"?"
 	}
-	return row, fika.Errorf(fika.NotFound, "", "no agent named %q%s", n, near)
+	return fika.Errorf(fika.NotFound, "", "no agent named %q%s", name, near)
 }
 
 // Submit commits a request and rings its agent.

@@ -127,21 +127,44 @@ requests and chats it could take now. Works without a hub.`,
 	return c
 }
 
-// forAgents runs one thing for each agent that the arguments name, and fails
-// with the worst when one failed.
-func (e *env) forAgents(ctx context.Context, agents *app.Agents, args []string, all bool, do func(fika.Agent) error) error {
+// namedAgents finds the agents that the arguments name.
+func namedAgents(ctx context.Context, agents *app.Agents, args []string, all bool) ([]fika.Agent, error) {
 	switch {
 	case all && len(args) > 0:
-		return usageError("give names or --all, not both")
+		return nil, usageError("give names or --all, not both")
 	case all:
 		args = []string{"*"}
 	case len(args) == 0:
-		return usageError("which agent? give a name, a pattern such as 'r*', or --all; fika agent list shows them")
+		return nil, usageError("which agent? give a name, a pattern such as 'r*', or --all; fika agent list shows them")
 	}
-	list, err := agents.Match(ctx, args)
+	return agents.Match(ctx, args)
+}
+
+// agentsFor finds the agents that the arguments name, and starts a hub for
+// them.
+func (e *env) agentsFor(ctx context.Context, args []string, all bool) (agents *app.Agents, list []fika.Agent, err error) {
+	_, err = e.clientFor(ctx, func(c *app.Client) (err error) {
+		if agents, err = e.open().AgentsOf(c); err != nil {
+			return err
+		}
+		list, err = namedAgents(ctx, agents, args, all)
+		return err
+	})
+	return agents, list, err
+}
+
+// forAgents runs one thing for each agent that the arguments name.
+func (e *env) forAgents(ctx context.Context, agents *app.Agents, args []string, all bool, do func(fika.Agent) error) error {
+	list, err := namedAgents(ctx, agents, args, all)
 	if err != nil {
 		return err
 	}
+	return e.eachAgent(ctx, list, do)
+}
+
+// eachAgent runs one thing for each agent, and fails with the worst when one
+// failed.
+func (e *env) eachAgent(ctx context.Context, list []fika.Agent, do func(fika.Agent) error) error {
 	var errs []error
 	for _, row := range list {
 		if err := do(row); err != nil {
@@ -170,14 +193,11 @@ fika agent stop. The hub is started if it is not running.`,
 		Example: "  fika agent start researcher\n  fika agent start 'test-*'", ValidArgsFunction: e.completeAgents,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if _, err := e.client(ctx); err != nil {
-				return err
-			}
-			agents, err := e.agents(ctx)
+			agents, list, err := e.agentsFor(ctx, args, all)
 			if err != nil {
 				return err
 			}
-			return e.forAgents(ctx, agents, args, all, func(row fika.Agent) error { return e.startAgent(ctx, agents, row, timeout) })
+			return e.eachAgent(ctx, list, func(row fika.Agent) error { return e.startAgent(ctx, agents, row, timeout) })
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "every agent of the config")
@@ -280,14 +300,11 @@ on.`,
 			if err != nil {
 				return err
 			}
-			if _, err := e.client(ctx); err != nil {
-				return err
-			}
-			agents, err := e.agents(ctx)
+			agents, list, err := e.agentsFor(ctx, args, all)
 			if err != nil {
 				return err
 			}
-			return e.forAgents(ctx, agents, args, all, func(row fika.Agent) error {
+			return e.eachAgent(ctx, list, func(row fika.Agent) error {
 				if v, err := agents.View(ctx, string(row.Name)); err != nil || !v.Entry {
 					return errors.Join(err, fika.Errorf(fika.Invalid, "", "@%s has no [[agents]] entry: end it in its terminal and start it there again", row.Name))
 				}

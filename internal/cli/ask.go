@@ -71,14 +71,15 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if err != nil {
 		return err
 	}
-	if _, err := fika.ParseAgentName(name); err != nil { // before a hub is started for it
+	var row fika.Agent
+	c, err := o.clientFor(ctx, func(c *app.Client) error {
+		agents, err := o.open().AgentsOf(c)
+		if err != nil {
+			return err
+		}
+		row, err = agents.Find(ctx, name)
 		return err
-	}
-	c, err := o.client(ctx)
-	if err != nil {
-		return err
-	}
-	row, err := c.FindAgent(ctx, name)
+	})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/store"
 )
 
@@ -138,11 +139,8 @@ again. fika chat limit shows and sets the limits.`,
 		Args: exactly(1, "the name of a chat"), ValidArgsFunction: e.completeChats,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			client, err := e.client(ctx)
-			if err != nil {
-				return err
-			}
-			conv, err := findTalk(ctx, client, args[0])
+			var conv fika.Conversation
+			client, err := e.clientFor(ctx, func(c *app.Client) (err error) { conv, err = findTalk(ctx, c, args[0]); return err })
 			if err != nil {
 				return err
 			}

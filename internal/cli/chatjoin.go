@@ -71,18 +71,11 @@ type joined struct {
 }
 
 func (e *env) join(ctx context.Context, word string, o joinOptions) error {
-	if _, err := fika.ParseChatName(word); err != nil { // before a hub is started for it
-		return err
-	}
 	said, err := e.said("", o.as)
 	if err != nil {
 		return err
 	}
-	client, err := e.client(ctx)
-	if err != nil {
-		return err
-	}
-	conv, err := findChat(ctx, client, word)
+	client, conv, err := e.chatFor(ctx, word)
 	if err != nil {
 		return err
 	}

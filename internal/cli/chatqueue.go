@@ -149,22 +149,15 @@ nothing is.`,
 }
 
 func (e *env) chatRetry(ctx context.Context, args []string) error {
-	// What cannot be found is said before a hub is started for it.
-	client, err := e.reader(ctx)
-	if err != nil {
-		return err
-	}
-	conv, err := findChat(ctx, client, args[0])
-	if err != nil {
-		return err
-	}
+	var conv fika.Conversation
 	var only fika.Agent
-	if len(args) == 2 {
-		if only, err = client.FindAgent(ctx, args[1]); err != nil {
-			return err
+	client, err := e.clientFor(ctx, func(c *app.Client) (err error) {
+		if conv, err = findChat(ctx, c, args[0]); err == nil && len(args) == 2 {
+			only, err = c.FindAgent(ctx, args[1])
 		}
-	}
-	if client, err = e.client(ctx); err != nil {
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	tried, err := client.RetryDead(ctx, conv, only.ID)

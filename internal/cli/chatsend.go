@@ -45,17 +45,10 @@ nobody: that branch of the conversation waits for bob.
 }
 
 func (e *env) chatSend(ctx context.Context, word, text, as string) error {
-	if _, err := fika.ParseChatName(word); err != nil { // before a hub is started for it
-		return err
-	}
 	if _, err := e.said(text, as); err != nil {
 		return err
 	}
-	client, err := e.client(ctx)
-	if err != nil {
-		return err
-	}
-	conv, err := findChat(ctx, client, word)
+	client, conv, err := e.chatFor(ctx, word)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika"
 	"fika/internal/app"
 	"fika/internal/mention"
 )
@@ -49,6 +50,36 @@ func (e *env) client(ctx context.Context) (*app.Client, error) {
 		}
 	}
 	return e.open().Client(ctx)
+}
+
+// clientFor is client for what find finds: that there is no such thing is said
+// before a hub is started for it. find may be called a second time, with the
+// client that is returned.
+func (e *env) clientFor(ctx context.Context, find func(*app.Client) error) (*app.Client, error) {
+	h, err := e.open().Home()
+	if err != nil {
+		return nil, err
+	}
+	if _, up := app.HubProcess(h); !up {
+		c, err := e.open().Client(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := find(c); err != nil {
+			return nil, err
+		}
+	}
+	c, err := e.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, find(c)
+}
+
+// chatFor is clientFor a chat.
+func (e *env) chatFor(ctx context.Context, word string) (c *app.Client, conv fika.Conversation, err error) {
+	c, err = e.clientFor(ctx, func(c *app.Client) (err error) { conv, err = findChat(ctx, c, word); return err })
+	return c, conv, err
 }
 
 func (e *env) completeAgents(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/store"
 	"fika/internal/term"
 )
@@ -153,11 +154,23 @@ func newRequestWait(e *env) *cobra.Command {
 	return c
 }
 
+// requestsFor is a client for requests that exist.
+func (e *env) requestsFor(ctx context.Context, ids []string) (*app.Client, error) {
+	return e.clientFor(ctx, func(c *app.Client) error {
+		for _, id := range ids {
+			if _, err := c.Store.Request(ctx, fika.RequestID(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func newRequestCancel(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: atLeastOne("the ids of requests"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := e.client(cmd.Context())
+			client, err := e.requestsFor(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -184,7 +197,7 @@ func newRequestRetry(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "retry REQUEST", Short: "make a new request of one that did not end well", Example: "  fika request retry 01a1fd6e", Args: exactly(1, "a request id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := e.client(cmd.Context())
+			client, err := e.requestsFor(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
