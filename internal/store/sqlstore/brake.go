@@ -227,12 +227,12 @@ func (s *Store) StopChat(ctx context.Context, c fika.ConversationID) (store.Drop
 		if _, err := conversationByID(ctx, t, c); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND state = 'pending'`, reasonStopped, c)
+		n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)
 		if err != nil {
 			return err
 		}
 		out.Notifications = int(n)
-		active, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE conversation = ? AND finished_at = 0 ORDER BY n`, c)
+		active, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE conversation = ? AND finished_at = 0 ORDER BY +n`, c)
 		if err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (s *Store) StopChat(ctx context.Context, c fika.ConversationID) (store.Drop
 // stoppedHere picks what a limit has stopped in a conversation (its two
 // arguments), or elsewhere in a chain that began there.
 const stoppedHere = `n.state = 'dropped' AND n.reason = 'limit'
-AND (n.conversation = ? OR n.chain IN (SELECT ch.root FROM chains ch WHERE ch.conversation = ? AND ch.limit_hit <> ''))`
+AND (n.conversation = ? OR EXISTS (SELECT 1 FROM chains ch WHERE ch.root = n.chain AND ch.conversation = ? AND ch.limit_hit <> ''))`
 
 // ContinueChain makes what a limit dropped pending again.
 func (s *Store) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fika.AgentName, error) {

@@ -51,7 +51,7 @@ func (s *Store) Chain(ctx context.Context, root fika.RequestID) (fika.Chain, err
 }
 
 const (
-	currentChains = `SELECT n.chain FROM notifications n WHERE n.conversation = ? AND n.state = 'pending'
+	currentChains = `SELECT n.chain FROM notifications n WHERE n.conversation = ? AND n.` + live + ` AND n.state = 'pending'
 UNION SELECT r.chain FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY 1 DESC`
 	lastChain = `SELECT r.chain FROM requests r WHERE r.conversation = ? ORDER BY r.n DESC LIMIT 1`
 )

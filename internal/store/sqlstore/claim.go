@@ -181,7 +181,7 @@ func (k *claim) begin(ctx context.Context, r *fika.Request, out *store.Claimed) 
 		r.UptoSeq, out.Prompt = e.Seq, &e
 	}
 	_, err := k.exec(ctx, `UPDATE notifications SET state = 'claimed', request = ?
-WHERE agent = ? AND conversation = ? AND state = 'pending' AND seq <= ?`, r.ID, r.Agent, r.Conversation, r.UptoSeq)
+WHERE agent = ? AND conversation = ? AND state = 'pending' AND +seq <= ?`, r.ID, r.Agent, r.Conversation, r.UptoSeq)
 	return err
 }
 
@@ -222,7 +222,7 @@ func (k *claim) batch(ctx context.Context) (_ *store.Claimed, found bool, err er
   WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain)
 FROM notifications n
 LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
-WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY n.seq DESC LIMIT 1`, k.agent.ID, c.ID)
+WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1`, k.agent.ID, c.ID)
 	if err != nil {
 		return nil, false, err
 	}

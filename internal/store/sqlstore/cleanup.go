@@ -56,6 +56,11 @@ const (
 SELECT 1 FROM entries e WHERE e.conversation = c.id AND` + isExpired + `) ORDER BY c.id`
 	// isExpired takes the present moment as its argument.
 	isExpired = ` e.expires_at > 0 AND e.expires_at <= ? AND e.pinned = 0`
+	// callsOfExpired are the notifications of what has expired in one chat:
+	// begun with what has expired, for that is little (hence CROSS JOIN, which
+	// keeps the order). It takes the chat and the present moment.
+	callsOfExpired = `entries e CROSS JOIN notifications n
+WHERE n.conversation = e.conversation AND n.seq = e.seq AND e.conversation = ? AND` + isExpired
 )
 
 // removeExpired removes what has expired in a chat in which no turn is under
@@ -67,14 +72,13 @@ func (t *tx) removeExpired(ctx context.Context, c fika.ConversationID) (int64, e
 	}{
 		// A turn that was ended from outside could not say how long its words
 		// are kept: they go with the message they were to answer.
-		{`UPDATE entries SET expires_at = ? WHERE conversation = ? AND expires_at = 0 AND pinned = 0 AND request IN (
-SELECT n.request FROM notifications n JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
-JOIN requests r ON r.id = n.request
-WHERE n.conversation = ? AND n.request <> '' AND r.state <> 'done' AND` + isExpired + `)`, []any{t.now, c, c, t.now}},
+		{`UPDATE entries SET expires_at = ? WHERE +conversation = ? AND expires_at = 0 AND pinned = 0 AND request <> '' AND request IN (
+SELECT n.request FROM ` + callsOfExpired + ` AND n.request <> '' AND EXISTS (SELECT 1 FROM requests r WHERE r.id = n.request AND r.state <> 'done'))`,
+			[]any{t.now, c, c, t.now}},
 		// Nobody is called by a message that is gone.
 		{`UPDATE notifications SET state = 'dropped', reason = '` + reasonExpired + `'
-WHERE conversation = ? AND (state IN ('pending', 'dead') OR (state = 'dropped' AND reason = '` + reasonLimit + `')) AND EXISTS (
-SELECT 1 FROM entries e WHERE e.conversation = notifications.conversation AND e.seq = notifications.seq AND` + isExpired + `)`, []any{c, t.now}},
+WHERE id IN (SELECT n.id FROM ` + callsOfExpired + `)
+AND (state IN ('pending', 'dead') OR (state = 'dropped' AND reason = '` + reasonLimit + `'))`, []any{c, t.now}},
 		{`UPDATE conversations SET messages = messages - (
 SELECT count(*) FROM entries e WHERE e.conversation = conversations.id AND e.type = 'message' AND` + isExpired + `) WHERE id = ?`, []any{t.now, c}},
 	} {

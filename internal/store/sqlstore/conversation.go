@@ -81,7 +81,7 @@ func (s *Store) ConversationByID(ctx context.Context, id fika.ConversationID) (f
 
 const listConversations = `SELECT ` + conversationColumns + `, COALESCE(a.name, ''),
 c.messages - (SELECT count(*) FROM entries e WHERE e.conversation = c.id AND e.expires_at > 0 AND e.expires_at <= ? AND e.pinned = 0 AND e.type = 'message'),
-(SELECT count(*) FROM notifications n WHERE n.conversation = c.id AND n.state IN ('pending', 'claimed')),
+(SELECT count(*) FROM notifications n WHERE n.conversation = c.id AND n.` + live + ` AND n.state <> 'dead'),
 (SELECT count(*) FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0 AND r.state IN ('running', 'waiting'))
 FROM conversations c LEFT JOIN agents a ON a.id = c.agent
 WHERE (? = '' OR c.kind = ?)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"fika"
@@ -43,6 +44,10 @@ func (s *Store) Request(ctx context.Context, id fika.RequestID) (store.RequestIn
 	return found[0], nil
 }
 
+// unfinished picks requests by n. They are few among many, and an order by n
+// alone would not find them.
+const unfinished = `n IN (SELECT o.n FROM requests o WHERE o.finished_at = 0)`
+
 // ListRequests reads many, newest first.
 func (s *Store) ListRequests(ctx context.Context, f store.RequestFilter) ([]store.RequestInfo, error) {
 	var where []string
@@ -55,6 +60,9 @@ func (s *Store) ListRequests(ctx context.Context, f store.RequestFilter) ([]stor
 	}
 	if len(f.States) > 0 {
 		where = append(where, `r.state IN (`+placeholders(len(f.States))+`)`)
+		if !slices.ContainsFunc(f.States, fika.RequestState.Terminal) {
+			where = append(where, `r.`+unfinished)
+		}
 		for _, st := range f.States {
 			args = append(args, st)
 		}

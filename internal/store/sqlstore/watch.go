@@ -35,6 +35,11 @@ func (s *Store) snapshot(ctx context.Context, fn func(querier) error) error {
 	return fn(frozen{s.d, conn})
 }
 
+// live is the condition of notifications_live, word for word: whoever asks for
+// some of what is not settled must ask for it as well, or the database reads
+// all that ever was.
+const live = `state IN ('pending', 'claimed', 'dead')`
+
 const (
 	selectNotification = `SELECT n.id, n.conversation, n.seq, n.agent, n.chain, n.depth, n.state, n.reason, n.request, n.created_at, a.name
 FROM notifications n JOIN agents a ON a.id = n.agent`
@@ -44,13 +49,13 @@ COALESCE((SELECT s.tool FROM steps s WHERE s.request = r.id AND s.state = 'start
 COALESCE((SELECT s.started_at FROM steps s WHERE s.request = r.id AND s.state = 'started' AND s.kind = 'tool' ORDER BY s.n DESC LIMIT 1), 0),
 COALESCE((SELECT k.id FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0 ORDER BY k.n LIMIT 1), '')
 FROM requests r JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation
-WHERE r.finished_at = 0 AND (? = '' OR r.conversation = ? OR r.state = 'running') ORDER BY r.n`
-	liveNotifications = selectNotification + ` WHERE n.state IN ('pending', 'claimed', 'dead') AND (? = '' OR n.conversation = ?)`
-	lostNotifications = selectNotification + ` WHERE n.state = 'dropped' AND (? = '' OR n.conversation = ?)
+WHERE r.` + unfinished + ` AND (? = '' OR r.conversation = ? OR r.state = 'running') ORDER BY r.n`
+	liveNotifications = selectNotification + ` WHERE n.id IN (SELECT l.id FROM notifications l WHERE l.` + live + `) AND (? = '' OR n.conversation = ?)`
+	lostNotifications = selectNotification + ` WHERE n.id IN (SELECT l.id FROM notifications l WHERE l.state = 'dropped') AND (? = '' OR n.conversation = ?)
 AND (n.reason = '` + reasonLimit + `' OR n.created_at >= ?)`
 	activeConversations = selectConversation + ` WHERE c.id = ?
 OR c.id IN (SELECT r.conversation FROM requests r WHERE r.finished_at = 0)
-OR (? = '' AND (c.id IN (SELECT n.conversation FROM notifications n WHERE n.state IN ('pending', 'claimed', 'dead'))
+OR (? = '' AND (c.id IN (SELECT n.conversation FROM notifications n WHERE n.` + live + `)
   OR c.id IN (SELECT n.conversation FROM notifications n WHERE n.state = 'dropped' AND (n.reason = '` + reasonLimit + `' OR n.created_at >= ?))))
 ORDER BY c.name`
 )

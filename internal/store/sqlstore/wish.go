@@ -127,7 +127,7 @@ JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
 WHERE ` + claimable + ` AND r.origin = 'queued' AND (r.upto_seq > 0 OR a.held_until NOT BETWEEN ? AND ?) GROUP BY a.id, a.name`
 	workBatches = `SELECT a.id, a.name, count(DISTINCT r.conversation), min(r.created_at) FROM notifications r
 JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
+WHERE r.` + live + ` AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
 )
 
 // WithWork lists agents that have something to claim, by name of id.
