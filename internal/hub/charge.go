@@ -35,8 +35,19 @@ type charge struct {
 	hoped   bool // a person wants it running
 	failed  string
 	crashes []time.Time
-	after   time.Time // not before: backoff
-	stopped time.Time // when it was told to stop; zero: it was not
+	left    time.Time     // when it ended last
+	pause   time.Duration // from then on, before it is started again: backoff
+	stopped time.Time     // when it was told to stop; zero: it was not
+}
+
+// rest says that the agent is not to be started again before its pause is over.
+func (c *charge) rest(now time.Time, pause time.Duration) { c.left, c.pause = now, pause }
+
+// rested reports whether it may be started. A clock that was set back does not
+// prolong the pause.
+func (c *charge) rested(now time.Time) bool {
+	passed := now.Sub(c.left)
+	return passed < 0 || passed >= c.pause
 }
 
 // charge gives the agent's record, made on first sight.
@@ -93,7 +104,7 @@ func (h *Hub) attend(ctx context.Context, row fika.Agent, work bool) {
 		h.rest(ctx, row)
 	case !c.entry:
 	case row.State == fika.AgentFailed && c.failed != "":
-	case h.wanted(c, row, work) && !h.opts.Now().Before(c.after):
+	case h.wanted(c, row, work) && c.rested(h.opts.Now()):
 		h.start(ctx, c, row)
 	}
 }
@@ -126,7 +137,7 @@ func ownedBy(row fika.Agent, p fika.Process) bool {
 // wanted says whether an agent should run.
 func (h *Hub) wanted(c *charge, row fika.Agent, work bool) bool {
 	if row.State != fika.AgentFailed && c.failed != "" {
-		c.failed, c.crashes, c.after = "", nil, time.Time{} // a person said start again
+		c.failed, c.crashes, c.pause = "", nil, 0 // a person said start again
 	}
 	return row.Desired == fika.DesiredRunning || (c.spec.AutoStart && (c.spec.Persistent || !c.asked)) || (c.spec.Wake && work)
 }
@@ -165,7 +176,7 @@ func (h *Hub) exited(name fika.AgentName, x Exit) {
 	case told || x.Code == 0 || row.Desired.Stopped():
 		h.left(ctx, c, row)
 	case x.Code == exitLocked:
-		c.after = h.opts.Now().Add(calmDelay) // its owner is another process, which the next look adopts
+		c.rest(h.opts.Now(), calmDelay) // its owner is another process, which the next look adopts
 		_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, h.lastWords(name, x))
 	case x.Code == exitInvalid:
 		h.give(ctx, c, row.ID, "it cannot start: "+h.lastWords(name, x))
@@ -201,7 +212,7 @@ func (h *Hub) left(ctx context.Context, c *charge, row fika.Agent) {
 		_ = h.opts.Store.SetDesired(ctx, row.ID, fika.DesiredNone)
 	}
 	if !row.Desired.Stopped() {
-		c.after = h.opts.Now().Add(calmDelay)
+		c.rest(h.opts.Now(), calmDelay)
 		time.AfterFunc(calmDelay, h.nudge)
 	}
 }
@@ -216,7 +227,7 @@ func (h *Hub) crashed(ctx context.Context, c *charge, id fika.AgentID, why strin
 		return
 	}
 	delay := min(firstDelay<<(len(c.crashes)-1), longDelay)
-	c.after = now.Add(delay)
+	c.rest(now, delay)
 	h.opts.Log.Warn("crashed", "agent", c.spec.Name, "why", why, "again_in", delay)
 	_ = h.opts.Store.SetState(ctx, id, fika.AgentUnhealthy, why)
 	time.AfterFunc(delay, h.nudge)
