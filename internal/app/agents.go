@@ -79,7 +79,7 @@ func (a *App) AgentsOf(c *Client) (*Agents, error) {
 // List gives the agents that have an [[agents]] entry, a process, waiting work
 // or a wish; with all also the contexts that are nothing more, by name.
 func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
-	rows, err := s.rows(ctx)
+	rows, err := s.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,9 @@ func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
 	}), nil
 }
 
-// rows are the agents of the store and those that so far only the config names.
-func (s *Agents) rows(ctx context.Context) ([]fika.Agent, error) {
+// Rows are the agents of the store and those that so far only the config names,
+// by name.
+func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {
 	rows, err := s.Client.Store.ListAgents(ctx)
 	if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 		return row, err
 	}
 	if entry == nil {
-		rows, err := s.rows(ctx)
+		rows, err := s.Rows(ctx)
 		if err != nil {
 			return row, err
 		}

@@ -28,7 +28,7 @@ func newAgentRun(e *env) *cobra.Command {
 		Long: `Runs the process of an agent here and shows what it receives and does. Ctrl-C
 stops it after its current step; what it was working on is handed back.`,
 		Example: "  fika agent run coder",
-		Args:    exactly(1, "the name of an agent"),
+		Args:    exactly(1, "the name of an agent"), ValidArgsFunction: first(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

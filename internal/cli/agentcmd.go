@@ -190,7 +190,7 @@ func newAgentStart(e *env) *cobra.Command {
 not, says why with the end of its log. An agent started so stays wanted: the
 hub starts it again after a crash and after fika down and up, until
 fika agent stop. The hub is started if it is not running.`,
-		Example: "  fika agent start researcher\n  fika agent start 'test-*'", ValidArgsFunction: e.completeAgents,
+		Example: "  fika agent start researcher\n  fika agent start 'test-*'", ValidArgsFunction: several(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			agents, list, err := e.agentsFor(ctx, args, all)
@@ -232,7 +232,7 @@ agent works on is handed back: it goes on when the agent runs again. With
 --finish its current requests end first; with --now the current step is
 cancelled. A stopped agent stays so, also after fika down and up and when work
 waits for it, until fika agent start.`,
-		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: e.completeAgents,
+		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: several(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			how, err := manner(finish, now)
 			if err != nil {
@@ -293,7 +293,7 @@ func newAgentRestart(e *env) *cobra.Command {
 		Long: `Stops agents as fika agent stop does, and starts them as fika agent start
 does: so a change of settings takes effect. What an agent was working on goes
 on.`,
-		Example: "  fika agent restart coder", ValidArgsFunction: e.completeAgents,
+		Example: "  fika agent restart coder", ValidArgsFunction: several(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			how, err := manner(finish, now)
@@ -370,7 +370,7 @@ func newAgentReset(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset NAME...", Short: "let the next ask of an agent start afresh",
 		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console switches back to it.",
-		Example: "  fika agent reset coder", ValidArgsFunction: e.completeAgents,
+		Example: "  fika agent reset coder", ValidArgsFunction: several(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agents, err := e.agents(cmd.Context())
 			if err != nil {

@@ -33,7 +33,7 @@ func newAgentLogs(e *env) *cobra.Command {
 	var n int
 	c := &cobra.Command{
 		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
-		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: e.completeAgents,
+		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: first(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agents, err := e.agents(cmd.Context())
 			if err != nil {
@@ -134,7 +134,7 @@ func newAgentAttach(e *env) *cobra.Command {
 as it comes, its tools and their results. A request that it is working on is
 shown from its beginning, as far as its steps are committed. Ctrl-C ends the
 watching, never the work.`,
-		Example: "  fika agent attach coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: e.completeAgents,
+		Example: "  fika agent attach coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: first(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			agents, err := e.agents(cmd.Context())
 			if err != nil {

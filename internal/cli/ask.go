@@ -62,6 +62,7 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the work goes on)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
 	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
+	_ = c.RegisterFlagCompletionFunc("model", o.completeModels)
 	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
 	return c
 }

@@ -161,19 +161,3 @@ func atLeastOneChat(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
-
-func (e *env) completeChats(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	client, err := e.reader(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	list, err := client.Store.ListConversations(cmd.Context(), store.ConversationFilter{Kind: fika.Chat})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	for _, c := range list {
-		out = append(out, string(c.Name))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}

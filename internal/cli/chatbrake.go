@@ -17,7 +17,7 @@ func newChatPause(e *env) *cobra.Command {
 		Use: "pause CHAT...", Short: "the brake: running steps finish, nothing new begins",
 		Long:    "Pauses chats, or everything with --all (new chats too). What is mentioned\nmeanwhile waits; fika chat resume goes on from there.",
 		Example: "  fika chat pause design\n  fika chat pause --all",
-		Args:    chatsOrAll(&all), ValidArgsFunction: e.completeChats,
+		Args:    chatsOrAll(&all), ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.setPaused(cmd.Context(), args, all, true) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "everything, new chats included")
@@ -30,7 +30,7 @@ func newChatResume(e *env) *cobra.Command {
 		Use: "resume CHAT...", Short: "go on after a pause",
 		Long:    "Lifts the brake, also one that somebody holds who has joined with --pause.",
 		Example: "  fika chat resume design\n  fika chat resume --all",
-		Args:    chatsOrAll(&all), ValidArgsFunction: e.completeChats,
+		Args:    chatsOrAll(&all), ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.setPaused(cmd.Context(), args, all, false) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "lift the brake on everything")
@@ -90,7 +90,7 @@ func newChatStop(e *env) *cobra.Command {
 		Use: "stop CHAT...", Short: "end what goes on in a chat: drop what waits, cancel what runs",
 		Long:    "Drops what waits in chats, or in every chat with --all, and cancels what runs in\nthem. What is said after begins anew: fika chat pause is the brake.",
 		Example: "  fika chat stop design\n  fika chat stop 'review-*'\n  fika chat stop --all",
-		Args:    chatsOrAll(&all), ValidArgsFunction: e.completeChats,
+		Args:    chatsOrAll(&all), ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.stopChats(cmd.Context(), args, all) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "every chat")
@@ -136,7 +136,7 @@ func newChatContinue(e *env) *cobra.Command {
 		Long: `Takes up again what a limit has stopped in a chat, or in a chain that began
 there, with fresh counters. It may come to a limit again, and be continued
 again. fika chat limit shows and sets the limits.`,
-		Args: exactly(1, "the name of a chat"), ValidArgsFunction: e.completeChats,
+		Args: exactly(1, "the name of a chat"), ValidArgsFunction: first(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			var conv fika.Conversation

@@ -53,7 +53,7 @@ func newChatNew(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "new [NAME]", Short: "make a chat, and enter it on a terminal",
 		Long:    "Makes a chat with the given or a generated name. On a terminal it is entered\n(fika chat join); elsewhere its name is printed.",
-		Example: "  fika chat new design", Args: atMostOne("a name"),
+		Example: "  fika chat new design", Args: atMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := e.reader(cmd.Context())
 			if err != nil {
@@ -74,7 +74,7 @@ func newChatNew(e *env) *cobra.Command {
 
 func newChatCreate(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "create [NAME]", Short: "make a chat and print its name", Example: "  fika chat create design", Args: atMostOne("a name"),
+		Use: "create [NAME]", Short: "make a chat and print its name", Example: "  fika chat create design", Args: atMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := e.reader(cmd.Context())
 			if err != nil {

@@ -33,7 +33,7 @@ without a hub.
 
 fika chat why says the same of one message and one agent.`,
 		Example: "  fika chat queue design\n  fika chat queue --json | jq -r 'select(.state==\"dead\").chat'",
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: e.completeChats,
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error { return e.queue(cmd.Context(), args, asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
@@ -143,7 +143,7 @@ nothing is.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: e.completeChatThenAgent,
+		ValidArgsFunction: inOrder(e.completeChats, e.completeAgentsOf),
 		RunE:              func(cmd *cobra.Command, args []string) error { return e.chatRetry(cmd.Context(), args) },
 	}
 }
@@ -172,39 +172,6 @@ func (e *env) chatRetry(ctx context.Context, args []string) error {
 		return fika.Errorf(fika.NotFound, "", "nothing of @%s is dead in %q (fika chat queue %s)", only.Name, conv.Name, conv.Name)
 	}
 	return fika.Errorf(fika.NotFound, "", "nothing is dead in %q (fika chat queue %s)", conv.Name, conv.Name)
-}
-
-// completeChatThenAgent completes a chat, then one of its agents.
-func (e *env) completeChatThenAgent(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	switch len(args) {
-	case 0:
-		return e.completeChats(cmd, args, word)
-	case 1:
-		return e.completeAgentsOf(cmd, args[0])
-	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeAgentsOf completes the agents that take part in a chat.
-func (e *env) completeAgentsOf(cmd *cobra.Command, word string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	client, err := e.reader(cmd.Context())
-	if err != nil {
-		return nil, none
-	}
-	conv, err := findChat(cmd.Context(), client, word)
-	if err != nil {
-		return nil, none
-	}
-	list, err := client.Store.ListAgents(cmd.Context())
-	if err != nil {
-		return nil, none
-	}
-	in, err := client.Store.Participants(cmd.Context(), conv.ID)
-	if err != nil {
-		return nil, none
-	}
-	return participantsAmong(in, list), none
 }
 
 func participantsAmong(in []string, agents []fika.Agent) []string {

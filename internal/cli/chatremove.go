@@ -17,7 +17,7 @@ func newChatClear(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "clear CHAT...", Short: "let agents forget what was said so far; the entries stay",
 		Long:    "Puts a compaction with an empty summary into the chat: agents no longer see\nwhat was said before it, people still do.",
-		Example: "  fika chat clear design", Args: atLeastOneChat, ValidArgsFunction: e.completeChats,
+		Example: "  fika chat clear design", Args: atLeastOneChat, ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			client, err := e.reader(ctx)
@@ -53,7 +53,7 @@ func newChatDelete(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete CHAT...", Short: "stop a chat and delete it for good",
 		Long:    "Stops what goes on in a chat, then deletes it with everything in it. Asks on a\nterminal; elsewhere --yes is needed.",
-		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: e.completeChats,
+		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			client, err := e.reader(ctx)

@@ -22,18 +22,10 @@ link, a misspelt name, its own words, words in the middle of a turn.
 
 MESSAGE is the number that chat send prints and chat view shows, or an id. Exit
 status 3 when there is no such message or agent.`,
-		Example: "  fika chat why design 3 arya\n  fika chat why design 3 arya --json | jq -r .verdict",
-		Args:    exactly(3, "a chat, the number of a message and an agent"),
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-			switch len(args) {
-			case 0:
-				return e.completeChats(cmd, args, word)
-			case 2:
-				return e.completeAgents(cmd, nil, word)
-			}
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return e.why(cmd.Context(), args, asJSON) },
+		Example:           "  fika chat why design 3 arya\n  fika chat why design 3 arya --json | jq -r .verdict",
+		Args:              exactly(3, "a chat, the number of a message and an agent"),
+		ValidArgsFunction: inOrder(e.completeChats, nil, e.completeAgents),
+		RunE:              func(cmd *cobra.Command, args []string) error { return e.why(cmd.Context(), args, asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	return c

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"fika"
 	"fika/internal/app"
 	"fika/internal/mention"
@@ -80,22 +78,6 @@ func (e *env) clientFor(ctx context.Context, find func(*app.Client) error) (*app
 func (e *env) chatFor(ctx context.Context, word string) (c *app.Client, conv fika.Conversation, err error) {
 	c, err = e.clientFor(ctx, func(c *app.Client) (err error) { conv, err = findChat(ctx, c, word); return err })
 	return c, conv, err
-}
-
-func (e *env) completeAgents(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	client, err := e.reader(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	agents, err := client.Store.ListAgents(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	for _, a := range agents {
-		out = append(out, string(a.Name)+"\t"+a.Description)
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // mentionHint reports whether a text mentions anybody, as in a chat.

@@ -45,6 +45,7 @@ With auto_compact = true contexts are compacted by themselves.`,
 	f.StringVarP(&o.model, "model", "m", "", "model that writes the summary (id or nickname)")
 	f.BoolVar(&o.json, "json", false, "one JSON object")
 	waitFlag(c, &o.wait)
+	_ = c.RegisterFlagCompletionFunc("model", e.completeModels)
 	return c
 }
 

@@ -1,10 +1,17 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"fika"
+	"fika/internal/app"
+	"fika/internal/plugin"
+	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -41,12 +48,204 @@ start-up file for good.`,
 	}
 }
 
-// first completes the first argument only: what follows it is a prompt.
-func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
+// What completes asks the store and the folders of the home, never the bus: a
+// key that is pressed in passing starts nothing and waits for nobody.
+const nothing = cobra.ShellCompDirectiveNoFileComp
+
+// files leaves it to the shell to complete the names of files.
+func files(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// inOrder completes each argument in a way of its own; nil, and what follows
+// the last one, is nothing to complete.
+func inOrder(list ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
+		if len(args) >= len(list) || list[len(args)] == nil {
+			return nil, nothing
 		}
-		return complete(cmd, args, word)
+		return list[len(args)](cmd, args, word)
 	}
+}
+
+// first completes the first argument only: what follows it is a prompt.
+func first(complete cobra.CompletionFunc) cobra.CompletionFunc { return inOrder(complete) }
+
+// several completes any number of arguments, each once.
+func several(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		all, how := complete(cmd, args, word)
+		return slices.DeleteFunc(all, func(c cobra.Completion) bool {
+			name, _, _ := strings.Cut(c, "\t")
+			return slices.Contains(args, name)
+		}), how
+	}
+}
+
+// offered is a completion with a few words about it.
+func offered(name, about string) cobra.Completion {
+	if about = term.Truncate(term.CleanLine(about), 60); about == "" {
+		return name
+	}
+	return cobra.CompletionWithDesc(name, about)
+}
+
+// asked opens the store for what completes.
+func (e *env) asked(cmd *cobra.Command) (*app.Client, error) {
+	s, err := e.open().Store(cmd.Context())
+	return &app.Client{Store: s}, err
+}
+
+func (e *env) completeAgents(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	client, err := e.asked(cmd)
+	if err != nil {
+		return nil, nothing
+	}
+	agents, err := e.open().AgentsOf(client)
+	if err != nil {
+		return nil, nothing
+	}
+	rows, err := agents.Rows(cmd.Context())
+	if err != nil {
+		return nil, nothing
+	}
+	for _, a := range rows {
+		out = append(out, offered(string(a.Name), a.Description))
+	}
+	return out, nothing
+}
+
+// completeAgentsOf completes the agents that take part in the chat before it.
+func (e *env) completeAgentsOf(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	client, err := e.asked(cmd)
+	if err != nil {
+		return nil, nothing
+	}
+	conv, err := findChat(cmd.Context(), client, args[0])
+	if err != nil {
+		return nil, nothing
+	}
+	list, err := client.Store.ListAgents(cmd.Context())
+	if err != nil {
+		return nil, nothing
+	}
+	in, err := client.Store.Participants(cmd.Context(), conv.ID)
+	if err != nil {
+		return nil, nothing
+	}
+	return participantsAmong(in, list), nothing
+}
+
+func (e *env) completeContexts(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	h, err := e.open().Home()
+	if err != nil {
+		return nil, nothing
+	}
+	names, _, err := h.List()
+	if err != nil {
+		return nil, nothing
+	}
+	for _, n := range names {
+		out = append(out, string(n))
+	}
+	return out, nothing
+}
+
+func (e *env) completeChats(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	client, err := e.asked(cmd)
+	if err != nil {
+		return nil, nothing
+	}
+	list, err := client.Store.ListConversations(cmd.Context(), store.ConversationFilter{Kind: fika.Chat})
+	if err != nil {
+		return nil, nothing
+	}
+	for _, c := range list {
+		out = append(out, string(c.Name))
+	}
+	return out, nothing
+}
+
+// completeConversations completes the newest of all kinds, and the names of
+// agents, which stand for their ongoing ones.
+func (e *env) completeConversations(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, _ := e.completeAgents(cmd, args, word)
+	client, err := e.asked(cmd)
+	if err != nil {
+		return out, nothing
+	}
+	list, err := client.Store.ListConversations(cmd.Context(), store.ConversationFilter{Limit: 100})
+	if err != nil {
+		return out, nothing
+	}
+	for _, c := range list {
+		out = append(out, offered(string(c.Name), strings.TrimSpace(string(c.Kind)+" "+string(c.AgentName))))
+	}
+	return out, nothing
+}
+
+// completeRequests completes the ids of the newest requests that are in one of
+// the states, or in any when none is given.
+func (e *env) completeRequests(states ...fika.RequestState) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		client, err := e.asked(cmd)
+		if err != nil {
+			return nil, nothing
+		}
+		list, err := client.Store.ListRequests(cmd.Context(), store.RequestFilter{States: states, Limit: 50})
+		if err != nil {
+			return nil, nothing
+		}
+		for _, r := range list {
+			out = append(out, offered(string(r.ID), fmt.Sprintf("@%s %s %s", r.AgentName, r.State, promptOf(r))))
+		}
+		return out, nothing
+	}
+}
+
+func (e *env) completeModels(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	c, err := e.open().Config()
+	if err != nil {
+		return nil, nothing
+	}
+	for _, m := range c.Models {
+		out = append(out, offered(m.ID, m.Nickname))
+		if m.Nickname != "" {
+			out = append(out, offered(m.Nickname, m.ID))
+		}
+	}
+	return out, nothing
+}
+
+func (e *env) plugins(cmd *cobra.Command) []app.PluginState {
+	list, err := e.open().Plugins(cmd.Context())
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+func (e *env) completePlugins(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, p := range e.plugins(cmd) {
+		out = append(out, offered(p.Name, strings.Join(p.Tools, " ")))
+	}
+	return out, nothing
+}
+
+func (e *env) completePluginsOrFiles(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, _ := e.completePlugins(cmd, args, word)
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+func (e *env) completeShipped(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return plugin.Shipped(), cobra.ShellCompDirectiveDefault // or a file
+}
+
+func (e *env) completeTools(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, p := range e.plugins(cmd) {
+		for _, t := range p.Tools {
+			out = append(out, offered(t, p.Name))
+		}
+	}
+	return out, nothing
 }

@@ -86,7 +86,7 @@ func (e *env) nearContext(h folder.Home, name fika.AgentName) string {
 
 // oneContext completes and checks the optional NAME of a command.
 func (e *env) oneContext(c *cobra.Command) *cobra.Command {
-	c.ValidArgsFunction = e.completeContexts
+	c.ValidArgsFunction = first(e.completeContexts)
 	c.Args = atMostOne("the name of a context")
 	return c
 }
@@ -201,6 +201,7 @@ stdout.`,
 	f.BoolVar(&o.IfMissing, "if-missing", false, "leave one that exists as it is, without an error")
 	f.BoolVar(&change, "switch", false, "make it current")
 	waitFlag(c, &o.Wait)
+	_ = c.RegisterFlagCompletionFunc("prompt-file", files)
 	return c
 }
 
@@ -272,7 +273,7 @@ func newContextSwitch(e *env) *cobra.Command {
 YYYYMMDD_HHMMSS, and new:PREFIX puts PREFIX_ before that. A name that does not
 exist is an error unless --create says to make it.`,
 		Example: "  fika context switch review\n  fika context switch -\n  fika context switch new:bug",
-		Args:    exactly(1, "a name, - or new"), ValidArgsFunction: e.completeContexts,
+		Args:    exactly(1, "a name, - or new"), ValidArgsFunction: first(e.completeContexts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := e.switchTarget(cmd, args[0], create)
 			if err != nil {

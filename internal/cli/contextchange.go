@@ -22,7 +22,7 @@ func newContextPrompt(e *env) *cobra.Command {
 --clear the default one counts again. --assembled shows all that the model gets:
 with summary, goals, todos, reflection and what plugins put in.`,
 		Example: "  fika context prompt\n  fika context prompt review \"You review Go code.\"\n  fika context prompt review --file prompt.md\n  fika context prompt --assembled",
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: e.completeContexts,
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: first(e.completeContexts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := e.findContext(args)
 			if err != nil {
@@ -55,6 +55,7 @@ with summary, goals, todos, reflection and what plugins put in.`,
 	fl := c.Flags()
 	fl.StringVar(&file, "file", "", "set it to what this file holds (- for stdin)")
 	fl.BoolVar(&assembled, "assembled", false, "show the whole prompt as the model gets it")
+	_ = c.RegisterFlagCompletionFunc("file", files)
 	fl.BoolVar(&clearIt, "clear", false, "take it away: the default counts again")
 	waitFlag(c, &wait)
 	return c
@@ -108,7 +109,7 @@ func newContextRename(e *env) *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
 		Use: "rename OLD NEW", Short: "give a context another name", Example: "  fika context rename 20260301_101500 parser",
-		Args: exactly(2, "the old and the new name"), ValidArgsFunction: e.completeContexts,
+		Args: exactly(2, "the old and the new name"), ValidArgsFunction: first(e.completeContexts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := fika.ParseAgentName(args[0])
 			if err != nil {
@@ -147,7 +148,7 @@ func newContextDelete(e *env) *cobra.Command {
 chats stays. Asks first; without a terminal, or for the current context, --yes
 has to say it.`,
 		Example: "  fika context delete scratch\n  fika context delete scratch --yes",
-		Args:    exactly(1, "the name of a context"), ValidArgsFunction: e.completeContexts,
+		Args:    exactly(1, "the name of a context"), ValidArgsFunction: first(e.completeContexts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {
@@ -206,7 +207,7 @@ func newContextImport(e *env) *cobra.Command {
 one of another program in the same format. The context is made if it is missing.
 Entries that are here already are not taken twice; texts that are here stay.`,
 		Example: "  fika context import parser ~/backup/parser",
-		Args:    exactly(2, "a name and a folder"),
+		Args:    exactly(2, "a name and a folder"), ValidArgsFunction: inOrder(e.completeContexts, files),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {
@@ -233,7 +234,7 @@ func newContextExport(e *env) *cobra.Command {
 		Long: `Writes the entries and texts of a context into a new folder, from which any fika
 can make it again: with fika context import, or put into its contexts folder.`,
 		Example: "  fika context export parser ~/backup/parser",
-		Args:    exactly(2, "a name and a folder that does not exist yet"), ValidArgsFunction: e.completeContexts,
+		Args:    exactly(2, "a name and a folder that does not exist yet"), ValidArgsFunction: inOrder(e.completeContexts, files),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := e.findContext(args[:1])
 			if err != nil {
@@ -257,7 +258,7 @@ func newContextUnlock(e *env) *cobra.Command {
 and a half heartbeats; a lock whose process is gone needs nothing. --force also
 ends one that is alive.`,
 		Example: "  fika context unlock coder",
-		Args:    exactly(1, "the name of a context"), ValidArgsFunction: e.completeContexts,
+		Args:    exactly(1, "the name of a context"), ValidArgsFunction: first(e.completeContexts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := e.findContext(args)
 			if err != nil {

@@ -132,7 +132,7 @@ func newConversationShow(e *env) *cobra.Command {
 	var asJSON, all bool
 	var limit int
 	c := &cobra.Command{
-		Use: "show CONVERSATION", Short: "print a conversation", Args: exactly(1, "the name of a conversation"),
+		Use: "show CONVERSATION", Short: "print a conversation", Args: exactly(1, "the name of a conversation"), ValidArgsFunction: first(e.completeConversations),
 		Long:    "Prints the messages and notices of a conversation; --all adds what tools were\ncalled with and said. An agent's name stands for its ongoing conversation.",
 		Example: "  fika conversation show task_coder_20260102-101530 --all\n  fika conversation show coder",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -218,7 +218,7 @@ func newConversationSearch(e *env) *cobra.Command {
 	var f conversationFilter
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "search WORDS...", Short: "find entries by their words, newest first",
+		Use: "search WORDS...", Short: "find entries by their words, newest first", ValidArgsFunction: cobra.NoFileCompletions,
 		Example: "  fika conversation search \"error handling\" --agent coder", Args: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
 				return usageError("search for what? fika conversation search WORDS")

@@ -18,7 +18,7 @@ func newConfigMigrate(e *env) *cobra.Command {
 SOURCE is the file or its folder; without it the usual places are looked at.
 The source is copied to a backup first, and a config.toml that exists is never
 touched.`,
-		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: atMostOne("a file or folder"),
+		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: atMostOne("a file or folder"), ValidArgsFunction: first(files),
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, err := e.open().Home()
 			if err != nil {

@@ -51,6 +51,7 @@ chat, dead. While no hub runs it says so and waits.`,
 	f.StringVar(&o.kind, "type", "", "only this kind of message")
 	f.BoolVar(&o.json, "json", false, "JSON Lines: at, subject, body (or text)")
 	_ = c.RegisterFlagCompletionFunc("agent", e.completeAgents)
+	_ = c.RegisterFlagCompletionFunc("chat", e.completeChats)
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(monitorTypes, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -90,7 +90,7 @@ func newPluginCheck(e *env) *cobra.Command {
 		Use: "check FILE", Short: "look whether a file is a plugin",
 		Long:    "Asks a plugin for its schema and says what is wrong with it. FILE is a path, or\nthe name of an installed plugin. With --args one of its tools is called as well.",
 		Example: "  fika plugin check ./weather\n  fika plugin check ./weather --args '{\"city\":\"Oslo\"}'",
-		Args:    exactly(1, "a file, or the name of a plugin"),
+		Args:    exactly(1, "a file, or the name of a plugin"), ValidArgsFunction: first(e.completePluginsOrFiles),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			var trial *plugin.Trial
 			if args != "" || call != "" {
@@ -107,6 +107,7 @@ func newPluginCheck(e *env) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&call, "tool", "", "tool to call, when it has several")
+	_ = c.RegisterFlagCompletionFunc("tool", e.completeTools)
 	c.Flags().StringVar(&args, "args", "", "arguments of a trial call, a JSON object")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c
@@ -167,7 +168,8 @@ func (e *env) showResult(text string, isError bool) error {
 func newPluginCall(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "call TOOL [JSON]", Short: "call a tool of a plugin, as a model would",
-		Example: "  fika plugin call recurse '{\"note\":\"once more\"}'",
+		Example:           "  fika plugin call recurse '{\"note\":\"once more\"}'",
+		ValidArgsFunction: first(e.completeTools),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil
@@ -196,9 +198,9 @@ func newPluginInstall(e *env) *cobra.Command {
 it. A plugin gets none of your environment but the usual names; when it asks for
 more you are asked, and what you allow is written to config.toml. It brings:
 ` + strings.Join(plugin.Shipped(), ", ") + ".",
-		Example:   "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
-		Args:      exactly(1, "the name of a plugin, or a file"),
-		ValidArgs: plugin.Shipped(),
+		Example:           "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
+		Args:              exactly(1, "the name of a plugin, or a file"),
+		ValidArgsFunction: first(e.completeShipped),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := e.open().InstallPlugin(cmd.Context(), args[0], e.person())
 			if err != nil {
@@ -242,7 +244,7 @@ func (e *env) grant(r plugin.Report, yes bool) error {
 func newPluginRemove(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "remove a plugin", Long: "Removes a plugin. What it made (contexts, files) stays.",
-		Example: "  fika plugin remove coffee-table", Args: exactly(1, "the name of a plugin"),
+		Example: "  fika plugin remove coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(e.completePlugins),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := e.open().RemovePlugin(args[0]); err != nil {
 				return err
@@ -255,7 +257,7 @@ func newPluginRemove(e *env) *cobra.Command {
 
 func newPluginSwitch(e *env, verb, short string, on bool) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " NAME", Short: short, Example: "  fika plugin " + verb + " coffee-table", Args: exactly(1, "the name of a plugin"),
+		Use: verb + " NAME", Short: short, Example: "  fika plugin " + verb + " coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(e.completePlugins),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := e.open().EnablePlugin(args[0], on); err != nil {
 				return err

@@ -65,6 +65,7 @@ func newRequestList(e *env) *cobra.Command {
 	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("agent", e.completeAgents)
+	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(joinWords(requestStates[:]), ", "), nothing))
 	return c
 }
 
@@ -89,7 +90,7 @@ func promptOf(r store.RequestInfo) string {
 func newRequestShow(e *env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: exactly(1, "a request id"),
+		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: exactly(1, "a request id"), ValidArgsFunction: first(e.completeRequests()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := e.reader(cmd.Context())
 			if err != nil {
@@ -113,7 +114,7 @@ func newRequestShow(e *env) *cobra.Command {
 func newRequestWait(e *env) *cobra.Command {
 	o := &askOptions{env: e}
 	c := &cobra.Command{
-		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: exactly(1, "a request id"),
+		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: exactly(1, "a request id"), ValidArgsFunction: first(e.completeRequests(fika.Open, fika.Running, fika.Waiting)),
 		Long:    "Waits for a request and prints its answer. Ctrl-C stops the waiting; the work\ngoes on.\n\n" + exitHelp,
 		Example: "  fika request wait $(fika task --no-wait coder \"write tests\")",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -168,7 +169,7 @@ func (e *env) requestsFor(ctx context.Context, ids []string) (*app.Client, error
 
 func newRequestCancel(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: atLeastOne("the ids of requests"),
+		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: atLeastOne("the ids of requests"), ValidArgsFunction: several(e.completeRequests(fika.Open, fika.Running, fika.Waiting)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := e.requestsFor(cmd.Context(), args)
 			if err != nil {
@@ -195,7 +196,7 @@ func newRequestCancel(e *env) *cobra.Command {
 
 func newRequestRetry(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "retry REQUEST", Short: "make a new request of one that did not end well", Example: "  fika request retry 01a1fd6e", Args: exactly(1, "a request id"),
+		Use: "retry REQUEST", Short: "make a new request of one that did not end well", Example: "  fika request retry 01a1fd6e", Args: exactly(1, "a request id"), ValidArgsFunction: first(e.completeRequests(fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := e.requestsFor(cmd.Context(), args)
 			if err != nil {

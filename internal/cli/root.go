@@ -37,6 +37,8 @@ run many words, are).
 	}
 	root.PersistentFlags().StringVar(&e.home, "home", "", "folder that holds everything (default $FIKA_HOME, else ~/.fika)")
 	o.flags(root)
+	root.CompletionOptions.SetDefaultShellCompDirective(nothing)
+	_ = root.RegisterFlagCompletionFunc("home", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%v; see %s --help", err, cmd.CommandPath())
 	})

@@ -52,7 +52,7 @@ The answer goes to stdout, everything else to stderr.
   git diff | fika run -c review "is this safe?"
   fika run --output-format stream-json list the files here
   fika run --continue`,
-		Args: cobra.ArbitraryArgs,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	o.flags(c)
@@ -73,6 +73,7 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.BoolVarP(&o.noReflection, "no-reflection", "x", false, "leave the reflection out, text and tool")
 	f.BoolVar(&o.showThinking, "show-thinking", false, "show the model's reasoning on stderr")
 	_ = c.RegisterFlagCompletionFunc("context", o.completeContexts)
+	_ = c.RegisterFlagCompletionFunc("model", o.completeModels)
 	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -258,20 +259,4 @@ func (o *runOptions) terminal() io.Reader {
 		return o.In
 	}
 	return nil
-}
-
-func (e *env) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	h, err := e.open().Home()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names, _, err := h.List()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	for _, n := range names {
-		out = append(out, string(n))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }

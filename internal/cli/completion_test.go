@@ -1,0 +1,185 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fika/internal/cli"
+)
+
+// shell is a home with one of each, in which Tab is pressed.
+type shell struct {
+	*testing.T
+	dir   string
+	value map[string]string // what an argument may be, by its word in Use
+}
+
+func newShell(t *testing.T) *shell {
+	s := &shell{T: t, dir: t.TempDir()}
+	for name, text := range map[string]string{
+		"config.toml": "model = \"script\"\n[[models]]\nid = \"script\"\nnickname = \"nick\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"arya\"\ndescription = \"sketches\"\nauto_start = false\n",
+		"rules.toml":  "fallback = \"yes\"\n[[rule]]\nmatch = \"break\"\nerror = {status = 400, message = \"it breaks\"}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.must("context", "new", "notes")
+	s.must("chat", "create", "design")
+	s.must("plugin", "install", "recurse")
+	_, _ = s.run("run", "-c", "notes", "break")
+	s.must("run", "-c", "notes", "hello")
+	id := regexp.MustCompile(`"id":"([0-9a-f-]+)"`)
+	failed := id.FindStringSubmatch(s.must("request", "list", "--state", "failed", "--json"))
+	done := id.FindStringSubmatch(s.must("request", "list", "--state", "done", "--json"))
+	if failed == nil || done == nil {
+		t.Fatal("no requests to complete")
+	}
+	s.value = map[string]string{
+		"AGENT": "arya", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
+		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "OLD": "notes",
+		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": "", "request cancel REQUEST": "",
+		"FILE": "a file", "PATH": "a file", "SOURCE": "a file",
+		// What is new, or free text, completes to nothing.
+		"PROMPT": "", "MESSAGE": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "",
+	}
+	return s
+}
+
+func (s *shell) run(args ...string) (stdout, all string) {
+	var out, both bytes.Buffer
+	cmd := exec.Command("fika", args...)
+	cmd.Env = append(os.Environ(), "FIKA_HOME="+s.dir)
+	cmd.Stdout, cmd.Stderr = &out, &both
+	_ = cmd.Run()
+	return out.String(), out.String() + both.String()
+}
+
+func (s *shell) must(args ...string) string {
+	s.Helper()
+	out, all := s.run(args...)
+	if out == "" && all == "" {
+		s.Fatalf("fika %v says nothing", args)
+	}
+	return out
+}
+
+// tab gives what completes a command line, and whether files do.
+func (s *shell) tab(args ...string) (offers []string, files bool) {
+	s.Helper()
+	out, _ := s.run(append([]string{"__complete"}, args...)...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for _, l := range lines[:len(lines)-1] {
+		name, _, _ := strings.Cut(l, "\t")
+		offers = append(offers, name)
+	}
+	return offers, lines[len(lines)-1] == ":0"
+}
+
+// means finds what an argument may be: what is known of it for this command,
+// for its group, or for all.
+func (s *shell) means(path []string, word string) (string, bool) {
+	for _, key := range []string{strings.Join(path, " ") + " " + word, path[0] + " " + word, word} {
+		if v, ok := s.value[key]; ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// TestCompletion presses Tab at every argument of every command: what has a
+// name is offered by its name, and only files are left to the shell.
+func TestCompletion(t *testing.T) {
+	s := newShell(t)
+	argument := regexp.MustCompile(`[A-Z]{2,}`)
+	n := 0
+	each(cli.Commands(), func(c *cobra.Command) {
+		path := strings.Fields(c.CommandPath())[1:]
+		if len(path) == 0 || c.HasSubCommands() {
+			return
+		}
+		line := slices.Clone(path)
+		for i, word := range argument.FindAllString(c.Use, -1) {
+			if word == "PREFIX" {
+				continue
+			}
+			want, ok := s.means(path, word)
+			if !ok {
+				t.Errorf("%s: how does %s complete? Say so in this test", c.CommandPath(), word)
+				return
+			}
+			n++
+			offers, files := s.tab(append(line, "")...)
+			if wantFile := want == "a file"; wantFile != files && !strings.HasPrefix(c.CommandPath(), "fika plugin") {
+				t.Errorf("%s: argument %d (%s): files are offered: %v", c.CommandPath(), i+1, word, files)
+			}
+			switch {
+			case want == "" && len(offers) > 0:
+				t.Errorf("%s: argument %d (%s) offers %q", c.CommandPath(), i+1, word, offers)
+			case want != "" && want != "a file" && !slices.Contains(offers, want):
+				t.Errorf("%s: argument %d (%s) offers %q, not %q", c.CommandPath(), i+1, word, offers, want)
+			}
+			if want == "" || want == "a file" {
+				want = "1"
+			}
+			line = append(line, want)
+		}
+		if again, _ := s.tab(append(line, "")...); slices.Contains(again, line[len(line)-1]) && len(line) > len(path) {
+			t.Errorf("%s offers %s twice", c.CommandPath(), line[len(line)-1])
+		}
+	})
+	if n < 40 {
+		t.Errorf("only %d arguments seen", n)
+	}
+}
+
+// TestFlagCompletion: a flag that takes the name of something completes it,
+// wherever it is.
+func TestFlagCompletion(t *testing.T) {
+	s := newShell(t)
+	want := map[string]string{
+		"agent": "arya", "chat": "design", "context": "notes", "model": "nick", "state": "failed", "kind": "chat", "type": "status",
+		"by": "agent", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
+		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "",
+	}
+	n := 0
+	each(cli.Commands(), func(c *cobra.Command) {
+		if c.HasSubCommands() && c.HasParent() {
+			return
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || f.Value.Type() != "string" {
+				return
+			}
+			value, ok := want[f.Name]
+			if !ok {
+				t.Errorf("%s: how does --%s complete? Say so in this test", c.CommandPath(), f.Name)
+				return
+			}
+			n++
+			offers, files := s.tab(append(strings.Fields(c.CommandPath())[1:], "--"+f.Name, "")...)
+			right := files == (value == "a file")
+			switch value {
+			case "", "a file", "a folder":
+				right = right && len(offers) == 0
+			default:
+				right = right && slices.Contains(offers, value)
+			}
+			if !right {
+				t.Errorf("%s --%s offers %q, files: %v; not %q", c.CommandPath(), f.Name, offers, files, value)
+			}
+		})
+	})
+	if n < 20 {
+		t.Errorf("only %d flags seen", n)
+	}
+}
