@@ -51,12 +51,15 @@ func (s *Store) Retry(ctx context.Context, id fika.RequestID) (fika.Request, err
 // retry stores the new request: it goes on in the old one's conversation, and
 // takes over the notifications that died or were dropped with it.
 func (t *tx) retry(ctx context.Context, op string, old fika.Request) (fika.Request, error) {
-	again, found, err := one(ctx, t, scanText, `SELECT id FROM requests WHERE conversation = ? AND retry_of = ? AND finished_at = 0`, old.Conversation, old.ID)
-	if err != nil {
+	again, found, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r
+WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'done') LIMIT 1`, old.ID)
+	switch {
+	case err != nil:
 		return fika.Request{}, err
-	}
-	if found {
-		return fika.Request{}, fika.Errorf(fika.Conflict, op, "request %s is being tried again already, as %s", old.ID, again)
+	case found && again.State == fika.Done:
+		return fika.Request{}, fika.Errorf(fika.Conflict, op, "request %s was tried again as %s, which is done", old.ID, again.ID)
+	case found:
+		return fika.Request{}, fika.Errorf(fika.Conflict, op, "request %s is being tried again already, as %s", old.ID, again.ID)
 	}
 	p := old.Payload
 	p.Continue = p.Continue || old.UptoSeq > 0 && old.Kind != fika.NotifyRequest

@@ -174,6 +174,8 @@ var wishTests = map[string]func(*world){
 		w.answer(c, "ok")
 		equal(w, "entries", types(w.entries(c.Conversation.ID)), "message notice message")
 		w.state(old.Request.ID, fika.RequestFailed)
+		_, err = w.Retry(w.ctx, old.Request.ID) // whoever did not hear of the first says it once more
+		w.refused(err, fika.Conflict)
 	},
 	"retry of what never began brings the prompt": func(w *world) {
 		l := w.lease("coder")
