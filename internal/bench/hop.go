@@ -14,15 +14,7 @@ const hopsPerChain = 10
 // one agent's answer begins to leave the model server and ends when the other agent's
 // request is there.
 func hop(ctx context.Context, l *lab) ([]result, error) {
-	srv, err := serve(func(r llmtest.Request) llmtest.Script {
-		switch n := r.N - 1; {
-		case n%(hopsPerChain+1) == hopsPerChain:
-			return llmtest.Script{llmtest.Text("that was the last")}
-		case n%(hopsPerChain+1)%2 == 0:
-			return llmtest.Script{llmtest.Text(fmt.Sprintf("%d: your turn, @gendry", r.N))}
-		}
-		return llmtest.Script{llmtest.Text(fmt.Sprintf("%d: your turn, @arya", r.N))}
-	})
+	srv, err := serve(func(r llmtest.Request) llmtest.Script { return pingPong(r.N - 1) })
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +45,7 @@ func hop(ctx context.Context, l *lab) ([]result, error) {
 		if _, _, err := h.run(ctx, "chat", "send", "bench", "@arya go"); err != nil {
 			return nil, err
 		}
-		if err := followChain(ctx, srv, chain, &hops); err != nil {
+		if err := followChain(ctx, srv, chain*(hopsPerChain+1), &hops); err != nil {
 			return nil, err
 		}
 		if err := hopFloor(c, w, &floor); err != nil {
@@ -65,8 +57,21 @@ func hop(ctx context.Context, l *lab) ([]result, error) {
 	return []result{compare("mention hop", &hops, "3 FULL commits + 1 NATS message between processes", &floor, 3)}, nil
 }
 
-func followChain(ctx context.Context, srv *llmtest.Server, chain int, hops *series) error {
-	first := chain * (hopsPerChain + 1)
+// pingPong is the n-th answer (from 0) of two agents that call each other ten
+// times and begin anew.
+func pingPong(n int) llmtest.Script {
+	switch {
+	case n%(hopsPerChain+1) == hopsPerChain:
+		return llmtest.Script{llmtest.Text("that was the last")}
+	case n%(hopsPerChain+1)%2 == 0:
+		return llmtest.Script{llmtest.Text(fmt.Sprintf("%d: your turn, @gendry", n+1))}
+	}
+	return llmtest.Script{llmtest.Text(fmt.Sprintf("%d: your turn, @arya", n+1))}
+}
+
+// followChain measures the hops of the chain whose first answer is the
+// server's first, counted from 0.
+func followChain(ctx context.Context, srv *llmtest.Server, first int, hops *series) error {
 	end := first + hopsPerChain + 1
 	wait, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -31,6 +31,8 @@ func measures() []measure {
 		{"idle", "idle agent processes", idle},
 		{"history", "a turn in a long conversation", history},
 		{"up", "fika up with three agents", up},
+		{"scale", "a store of 1,000,000 entries, 100,000 of them in one chat, against one of 1,000", scale},
+		{"fair", "100 chats at once over 20 agents, a chain of 10 hops in each", fair},
 	}
 }
 
@@ -49,7 +51,7 @@ func run() error {
 	dir := flag.String("dir", "", "where the homes are made; empty: the system's temporary folder")
 	out := flag.String("json", "", "also write the results to this file")
 	strict := flag.Bool("strict", false, "fail when a goal is missed")
-	limit := flag.Duration("limit", 4*time.Minute, "end after this long")
+	limit := flag.Duration("limit", 10*time.Minute, "end after this long")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -35,14 +35,15 @@ type stats struct {
 	P10    float64 `json:"p10"`
 	Median float64 `json:"median"`
 	P90    float64 `json:"p90"`
+	P99    float64 `json:"p99"`
 }
 
 func (s *series) stats() *stats {
-	return &stats{Unit: s.unit, N: len(s.all), Min: s.at(0), P10: s.at(0.1), Median: s.median(), P90: s.at(0.9)}
+	return &stats{Unit: s.unit, N: len(s.all), Min: s.at(0), P10: s.at(0.1), Median: s.median(), P90: s.at(0.9), P99: s.at(0.99)}
 }
 
 func (s stats) String() string {
-	return fmt.Sprintf("median %8.3f %s   p10 %.3f  p90 %.3f  min %.3f  (n %d)", s.Median, s.Unit, s.P10, s.P90, s.Min, s.N)
+	return fmt.Sprintf("median %8.3f %s   p10 %.3f  p90 %.3f  p99 %.3f  min %.3f  (n %d)", s.Median, s.Unit, s.P10, s.P90, s.P99, s.Min, s.N)
 }
 
 // result is one goal: what fika needs, the floor of the same run, the ratio.

@@ -165,18 +165,34 @@ func shownTypes(all bool) []fika.EntryType {
 	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction}
 }
 
+// viewPage is how many rows are read at a time: a chat may be longer than the
+// memory is large.
+const viewPage = 1000
+
 func showEntries(ctx context.Context, c *app.Client, q store.EntryQuery, show func(fika.Entry) error) (last int64, err error) {
-	entries, err := c.Store.Entries(ctx, q)
-	if err != nil {
-		return 0, err
-	}
-	for _, x := range entries {
-		if err := show(x); err != nil {
+	wanted := q.First // 0: all
+	for {
+		if q.Last == 0 {
+			q.First = viewPage
+			if wanted > 0 {
+				q.First = min(wanted, viewPage)
+			}
+		}
+		entries, err := c.Store.Entries(ctx, q)
+		if err != nil {
 			return last, err
 		}
-		last = x.Seq
+		for _, x := range entries {
+			if err := show(x); err != nil {
+				return last, err
+			}
+			last = x.Seq
+		}
+		if wanted -= len(entries); q.Last > 0 || len(entries) < q.First || wanted == 0 {
+			return last, nil
+		}
+		q.Since = last
 	}
-	return last, nil
 }
 
 // liveChat waits for what arrives in a chat: the bus makes it quick, looking

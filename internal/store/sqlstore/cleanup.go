@@ -72,7 +72,7 @@ func (t *tx) removeExpired(ctx context.Context, c fika.ConversationID) (int64, e
 	}{
 		// A turn that was ended from outside could not say how long its words
 		// are kept: they go with the message they were to answer.
-		{`UPDATE entries SET expires_at = ? WHERE +conversation = ? AND expires_at = 0 AND pinned = 0 AND request <> '' AND request IN (
+		{`UPDATE entries SET expires_at = ? WHERE conversation || '' = ? AND expires_at = 0 AND pinned = 0 AND request <> '' AND request IN (
 SELECT n.request FROM ` + callsOfExpired + ` AND n.request <> '' AND EXISTS (SELECT 1 FROM requests r WHERE r.id = n.request AND r.state <> 'done'))`,
 			[]any{t.now, c, c, t.now}},
 		// Nobody is called by a message that is gone.
