@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -14,11 +15,14 @@ import (
 // Status is how a home is.
 type Status struct {
 	Home    string
-	Hub     fika.Process // PID 0: no hub runs
-	HubFrom time.Time    // since when; zero: not known
-	BusURL  string       // empty: none
-	BusOwn  bool         // the hub's own server
-	BusUp   bool         // it answers
+	Hub     fika.Process         // PID 0: no hub runs
+	HubFrom time.Time            // since when; zero: not known
+	BusURL  string               // empty: none
+	BusOwn  bool                 // the hub's own server
+	BusUp   bool                 // it answers
+	BusTrip time.Duration        // how long that took
+	Stream  *busnats.StreamState // of foreign requests; nil: it did not tell
+	NoKeep  bool                 // the server keeps nothing: foreign requests are lost while no hub reads
 	Store   store.Meta
 	Bytes   int64 // of the database, its log included
 	Agents  []AgentView
@@ -48,7 +52,9 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		}
 	}
 	_, off := agents.Client.Bus.(bus.Nobody)
-	st.BusUp = !off && agents.Client.Bus.Flush(ctx) == nil
+	if !off {
+		st.readBus(ctx, agents.Client)
+	}
 	s := agents.Client.Store
 	if st.Store, err = s.Meta(ctx); err != nil {
 		return st, err
@@ -71,6 +77,28 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 	st.Agents, err = agents.List(ctx, false)
 	return st, err
 }
+
+// readBus asks the bus how it is, and does not wait for long.
+func (st *Status) readBus(ctx context.Context, c *Client) {
+	var err error
+	if st.BusTrip, err = busnats.RoundTrip(c.Bus); err != nil {
+		return
+	}
+	st.BusUp = true
+	ctx, cancel := context.WithTimeout(ctx, streamPatience)
+	defer cancel()
+	s, err := busnats.ReadStream(ctx, c.Bus, c.Subjects.Prefix)
+	switch {
+	case err == nil:
+		st.Stream = &s
+	case errors.Is(err, busnats.ErrNoJetStream):
+		st.NoKeep = true
+	}
+}
+
+// streamPatience is how long a status may wait for the numbers of a stream: a
+// server may leave the question of somebody who may not ask unanswered.
+const streamPatience = time.Second
 
 // BusEndpoint is how a foreign program reaches the bus, with its credential.
 func (a *App) BusEndpoint() (busnats.Endpoint, error) {

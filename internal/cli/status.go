@@ -29,9 +29,19 @@ type hubJSON struct {
 }
 
 type busJSON struct {
-	URL      string `json:"url,omitempty"`
-	Embedded bool   `json:"embedded"`
-	Up       bool   `json:"up"`
+	URL      string      `json:"url,omitempty"`
+	Embedded bool        `json:"embedded"`
+	Up       bool        `json:"up"`
+	Trip     float64     `json:"round_trip_ms,omitempty"`
+	Stream   *streamJSON `json:"stream"` // of foreign requests; null: there is none, or it does not tell
+}
+
+type streamJSON struct {
+	Name     string     `json:"name"`
+	Unread   uint64     `json:"unread"`
+	Bytes    uint64     `json:"bytes"`
+	MaxBytes int64      `json:"max_bytes"`
+	ReadAt   *time.Time `json:"last_read_at,omitempty"`
 }
 
 type storeJSON struct {
@@ -78,9 +88,12 @@ that are not fika: they may read everything, send requests and ring.`,
 
 func toStatusJSON(st app.Status) statusJSON {
 	j := statusJSON{
-		Home: st.Home, Bus: busJSON{URL: st.BusURL, Embedded: st.BusOwn, Up: st.BusUp},
+		Home: st.Home, Bus: busJSON{URL: st.BusURL, Embedded: st.BusOwn, Up: st.BusUp, Trip: float64(st.BusTrip.Microseconds()) / 1000},
 		Store: storeJSON{Path: st.Store.Path, Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID},
 		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
+	}
+	if s := st.Stream; s != nil {
+		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: stamp(s.ReadAt)}
 	}
 	if st.Hub.PID != 0 {
 		j.Hub = &hubJSON{PID: st.Hub.PID, StartedAt: stamp(st.HubFrom)}
@@ -98,16 +111,8 @@ func (e *env) showStatus(st app.Status) error {
 		p("hub", "not running (fika up)")
 	} else {
 		p("hub", fmt.Sprintf("up (pid %d), %s", st.Hub.PID, uptime(st.HubFrom)))
-		kind, answers := "somebody else's server", "does not answer"
-		if st.BusOwn {
-			kind = "the hub's own"
-		}
-		if st.BusUp {
-			answers = "answers"
-		}
-		p("bus", fmt.Sprintf("%s (%s, %s)", withoutSecrets(st.BusURL), kind, answers))
-		if !st.BusOwn {
-			p("", "what a foreign program publishes is as safe as that server's own settings make it")
+		for i, l := range busLines(st) {
+			p([]string{"bus", ""}[min(i, 1)], l)
 		}
 	}
 	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", st.Store.Path, st.Store.Engine, st.Store.Schema, bytesOf(st.Bytes)))
@@ -122,6 +127,28 @@ func (e *env) showStatus(st app.Status) error {
 	}
 	fmt.Fprintln(e.Out)
 	return e.Table(agentHeaders, rows(st.Agents, agentRow))
+}
+
+// busLines say how the bus is, and what waits there.
+func busLines(st app.Status) []string {
+	kind, answers := "somebody else's server", "does not answer"
+	if st.BusOwn {
+		kind = "the hub's own"
+	}
+	if st.BusUp {
+		answers = fmt.Sprintf("answers in %.1f ms", float64(st.BusTrip.Microseconds())/1000)
+	}
+	lines := []string{fmt.Sprintf("%s (%s, %s)", withoutSecrets(st.BusURL), kind, answers)}
+	switch s := st.Stream; {
+	case st.NoKeep:
+		lines = append(lines, "it keeps nothing: what foreign programs send while the hub is away is lost")
+	case s != nil:
+		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, bytesOf(int64(s.Bytes)), bytesOf(s.MaxBytes)))
+	}
+	if !st.BusOwn {
+		lines = append(lines, "what a foreign program publishes is as safe as that server's own settings make it")
+	}
+	return lines
 }
 
 func bytesOf(n int64) string {

@@ -103,6 +103,7 @@ func permissions(prefix, who string) *server.Permissions {
 			Publish: &server.SubjectPermission{Allow: []string{
 				agents + "request", agents + "bell", agents + "control", agents + "context.request",
 				prefix + ".chat.*", prefix + ".hub.bell",
+				"$JS.API.STREAM.INFO." + streamName(prefix), "$JS.API.CONSUMER.INFO." + streamName(prefix) + "." + hubConsumer,
 			}},
 			Subscribe: &server.SubjectPermission{Allow: []string{prefix + ".>", "_INBOX.>"}},
 			Response:  answers,
