@@ -136,3 +136,14 @@ func writeJSON(path string, v any) error {
 	}
 	return fika.Wrap(fika.Storage, "write "+path, renameio.WriteFile(path, append(data, '\n'), 0o600))
 }
+
+// removeHalves removes what a server that was killed in the middle of writeJSON
+// left behind. Nobody but the server of runDir writes these files.
+func removeHalves(runDir string) {
+	for _, path := range []string{hubPath(runDir), credentialsPath(runDir)} {
+		left, _ := filepath.Glob(filepath.Join(runDir, "."+filepath.Base(path)+"[0-9]*"))
+		for _, l := range left {
+			_ = os.Remove(l)
+		}
+	}
+}

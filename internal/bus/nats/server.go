@@ -84,6 +84,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 			return nil, fika.Wrap(fika.Storage, "start bus", err)
 		}
 	}
+	removeHalves(o.RunDir)
 	users, err := openUsers(o.RunDir, o.Prefix)
 	if err != nil {
 		return nil, err

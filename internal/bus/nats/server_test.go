@@ -68,6 +68,25 @@ func occupy(t *testing.T, port int) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// TestHalfWritten: what a killed server had half written is gone with the next
+// one, and nothing else.
+func TestHalfWritten(t *testing.T) {
+	h := newHome(t)
+	h.down(t)
+	for _, name := range []string{".hub.json123", ".credentials4046750031", ".history-77", ".hub.json.mine"} {
+		must(t, os.WriteFile(filepath.Join(h.dir, name), []byte("{"), 0o600))
+	}
+	h.up(t)
+	left, err := filepath.Glob(filepath.Join(h.dir, ".*"))
+	must(t, err)
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	if got := strings.Join(left, " "); got != ".history-77 .hub.json.mine" {
+		t.Errorf("left: %s", got)
+	}
+}
+
 func TestPortTaken(t *testing.T) {
 	port := occupy(t, 0)
 	o := (&home{dir: t.TempDir()}).options(t)
