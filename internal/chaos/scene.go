@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 // scene is something that people and programs do with fika. Any command in it
@@ -64,58 +59,6 @@ func (r *run) people(args ...string) result {
 		res = r.fika(args...)
 	}
 	return res
-}
-
-// wire is a program that is not fika. It publishes until it is told that its
-// request is kept, and once more although it was.
-func wire(r *run) {
-	for i, name := range agents[:2] {
-		j := r.new("wire", hop{name, []string{"bash"}})
-		j.request = fmt.Sprintf("wire-%d-%d", j.id, i)
-		body := wireBody([]string{"task_request", "ask_request"}[i], name, j)
-		j.accepted = r.publish(name, body) && r.publish(name, body)
-	}
-}
-
-func wireBody(kind, agent string, j *job) []byte {
-	body, _ := json.Marshal(map[string]any{"type": kind, "requestId": j.request, "agentName": agent,
-		"prompt": j.prompt(), "context": nil, "metadata": map[string]any{"sender": "prog"}})
-	return body
-}
-
-// garbage is what no program should send.
-func garbage(r *run) {
-	r.ask("ask", "arya")
-	r.publish("arya", []byte("not JSON at all"))
-	r.publish("nobody", []byte(`{"type":"ask_request","agentName":"nobody","prompt":"x"}`))
-}
-
-// publish sends a request and says whether the stream has acknowledged it.
-func (r *run) publish(agent string, body []byte) bool {
-	return wait(patience/2, func() bool {
-		if r.hubPID() == 0 && !r.start() {
-			return false
-		}
-		return r.publishTo(r.fika("status", "--show-bus").stdout, agent, body)
-	})
-}
-
-// publishTo tries once.
-func (r *run) publishTo(url, agent string, body []byte) bool {
-	nc, err := nats.Connect(url, nats.Timeout(time.Second), nats.MaxReconnects(0))
-	if err != nil {
-		return false
-	}
-	defer nc.Close()
-	m, err := nc.Request("fika.agent."+agent+".request", body, time.Second)
-	if err != nil {
-		return false
-	}
-	var ack struct {
-		Seq   uint64 `json:"seq"`
-		Error any    `json:"error"`
-	}
-	return json.Unmarshal(m.Data, &ack) == nil && ack.Seq > 0 && ack.Error == nil
 }
 
 func pause(r *run) {
@@ -355,83 +298,6 @@ func dead(r *run) {
 		return err == nil && n > 0
 	})
 	r.people("chat", "retry", j.chat)
-}
-
-// play does the scene with useful work before and after it.
-func (r *run) play(s scene) {
-	if !r.start() {
-		return
-	}
-	r.ask("ask", "arya", "read")
-	s.play(r)
-	r.ask("task", "gendry")
-	r.settle()
-	r.rest()
-	r.settle()
-}
-
-// rest ends what only the next one to open a context can end: a prompt in the
-// foreground whose process was killed.
-func (r *run) rest() {
-	db, err := r.query()
-	if err != nil {
-		r.bad("%v", err)
-		return
-	}
-	for _, name := range column(r, db, `SELECT DISTINCT a.name FROM requests q JOIN agents a ON a.id = q.agent WHERE q.origin = 'foreground' AND q.finished_at = 0`) {
-		r.once(name)
-	}
-	r.tidy()
-}
-
-// tidy makes half-made files old and lets the next one who writes there remove
-// them, as an hour would.
-func (r *run) tidy() {
-	made := map[string]string{} // context → file
-	long := time.Now().Add(-2 * time.Hour)
-	for _, pattern := range []string{"contexts/.create-*", "contexts/*/.*", ".*"} {
-		found, _ := filepath.Glob(filepath.Join(r.root, pattern))
-		for _, path := range found {
-			_ = os.Chtimes(path, long, long)
-			made[filepath.Base(filepath.Dir(path))] = filepath.Base(path)
-		}
-	}
-	for context, file := range made {
-		switch context {
-		case "contexts":
-			r.people("context", "new", "spare")
-			r.people("context", "delete", "spare", "--yes")
-		case "home":
-			r.people("context", "switch", "new:spare")
-		default:
-			r.people("down") // its agent has it
-			tools := []string{"list"}
-			if strings.Contains(file, "goals") {
-				tools = []string{"goals"}
-			}
-			r.once(context, tools...)
-		}
-	}
-}
-
-// all does many things at once, for faults that strike anywhere.
-func (r *run) all(n int) {
-	var together sync.WaitGroup
-	for i := range n {
-		switch i % 4 {
-		case 0:
-			plan := r.chain(3, 1)
-			together.Go(func() { r.chat(plan...) })
-		case 1:
-			tools := r.pick("", 2).tools
-			together.Go(func() { r.ask("ask", "arya", tools...) })
-		case 2:
-			together.Go(func() { r.ask("task", "gendry", "bash", "read") })
-		case 3:
-			together.Go(func() { r.ask("ask", "hotpie", "bash") })
-		}
-	}
-	together.Wait()
 }
 
 // sceneNames are for messages.

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stopAgent halts an agent for longer than its lease. On one home nobody takes
+// over: the hub ends the one that hangs, and starts it again.
+func stopAgent(r *run) int {
+	hub := r.command(context.Background(), "up", "--foreground", "--hung", "1500ms")
+	if err := hub.Start(); err != nil {
+		r.bad("%v", err)
+		return 0
+	}
+	defer func() { _ = hub.Wait() }()
+	defer func() { r.fika("down") }()
+	wait(patience/4, func() bool {
+		n, err := r.number(`SELECT count(*) FROM agents WHERE state = 'idle'`)
+		return err == nil && n >= 2
+	})
+	n := 0
+	if r.rng.IntN(2) == 0 { // with the database's write lock in its hands
+		_ = r.tell("plan", "commit-tool-step.before 1 stop")
+		r.ask("ask", "arya", "bash", "long", "read")
+		if wait(patience/4, func() bool { return r.passed("commit-tool-step.before") > 0 }) {
+			n = 1
+		}
+	} else {
+		r.begun(r.ask("ask", "arya", "bash", "long", "read"))
+		r.pause(400 * time.Millisecond)
+		n = r.signal(agentWords("arya"), syscall.SIGSTOP)
+	}
+	_ = r.tell("clock", "60000")
+	r.ask("task", "gendry", "bash")
+	r.settle()
+	return n
+}
+
+// stopOwner halts one owner of an agent at a random step, lets a second take
+// over (the flock is left out, the lease is over), and wakes the first while
+// the second works, or after. The fence alone keeps them apart.
+func stopOwner(r *run, point, more string) int {
+	if point == "" {
+		// Between transactions: within one it would keep the database for itself.
+		all := []string{"claim.after", "commit-model-step.after", "begin-tool-step.after", "tool-start.before", "tool-exit", "commit-tool-step.after"}
+		point = all[r.rng.IntN(len(all))]
+	}
+	_ = r.tell("without", "flock "+more)
+	_ = r.tell("plan", point+" 1 stop")
+	r.fika("context", "new", "arya")
+	first := r.command(context.Background(), "agent", "run", "arya")
+	if err := first.Start(); err != nil {
+		r.bad("%v", err)
+		return 0
+	}
+	r.start0()
+	r.ask("ask", "arya", "bash", "list", "long")
+	r.ask("task", "arya", "bash")
+	struck := 0
+	if wait(patience/4, func() bool { return r.passed(point) > 0 && halted(first.Process.Pid) }) {
+		struck = 1
+	}
+	_ = r.tell("clock", "60000")
+	second := r.command(context.Background(), "agent", "run", "arya")
+	if err := second.Start(); err != nil {
+		r.bad("%v", err)
+	}
+	early := r.rng.IntN(2) == 0 || more != ""
+	if early {
+		wait(patience/4, func() bool {
+			n, err := r.number(`SELECT count(*) FROM agents WHERE name = 'arya' AND epoch > 1`)
+			return err == nil && n > 0
+		})
+		r.pause(150 * time.Millisecond)
+	} else {
+		r.quiet()
+	}
+	_ = first.Process.Signal(syscall.SIGCONT)
+	r.quiet()
+	_ = first.Process.Signal(syscall.SIGTERM)
+	_ = second.Process.Signal(syscall.SIGTERM)
+	_, _ = first.Wait(), second.Wait()
+	_ = r.tell("without", more) // one owner again, and a hub that publishes what came of it
+	r.start()
+	r.settle()
+	return struck
+}
+
+// start0 notes the chat-free home as begun: its database exists.
+func (r *run) start0() {
+	wait(patience/4, func() bool {
+		n, err := r.number(`SELECT count(*) FROM agents WHERE state = 'idle'`)
+		return err == nil && n > 0
+	})
+}
+
+// quiet waits until nothing is open, without starting anything.
+func (r *run) quiet() {
+	if !wait(patience/2, func() bool {
+		n, err := r.number(`SELECT count(*) FROM requests WHERE finished_at = 0`)
+		return err == nil && n == 0
+	}) {
+		r.bad("still open: %s", r.openWork())
+	}
+}
+
+// halted reports whether a process is stopped.
+func halted(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	rest := string(data)[strings.LastIndex(string(data), ")")+1:]
+	return strings.HasPrefix(strings.TrimSpace(rest), "T")
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// storeLocked is another program that keeps the database for itself.
+func storeLocked(r *run) int {
+	return r.meanwhile(8, func() (n int) {
+		for range 2 {
+			r.pause(300 * time.Millisecond)
+			if release := r.lock(); release != nil {
+				r.pause(1500 * time.Millisecond)
+				release()
+				n++
+			}
+		}
+		return n
+	})
+}
+
+// lock takes the write lock of the database.
+func (r *run) lock() (release func()) {
+	db, err := r.query()
+	if err != nil {
+		return nil
+	}
+	conn, err := db.Conn(context.Background())
+	if err == nil {
+		_, err = conn.ExecContext(context.Background(), "BEGIN IMMEDIATE")
+	}
+	if err != nil {
+		r.bad("lock: %v", err)
+		return nil
+	}
+	return func() {
+		_, err := conn.ExecContext(context.Background(), "ROLLBACK")
+		if err := errors.Join(err, conn.Close()); err != nil {
+			r.bad("lock: %v", err)
+		}
+	}
+}
+
+// storeReadOnly is a database that may not be written for a while: work is
+// refused with a reason, and none of it is half there.
+func storeReadOnly(r *run) int {
+	if !r.start() {
+		return 0
+	}
+	r.ask("ask", "arya", "bash")
+	r.settle()
+	files, _ := filepath.Glob(filepath.Join(r.root, "fika.db*"))
+	defer func() { _ = immutable(files, false) }()
+	if err := immutable(files, true); err != nil {
+		return notHere
+	}
+	if j := r.ask("ask", "arya"); j.accepted {
+		r.bad("job %d was accepted by a database that cannot be written", j.id)
+	}
+	if err := immutable(files, false); err != nil {
+		r.bad("%v", err)
+	}
+	r.ask("ask", "arya", "bash")
+	r.settle()
+	return 1
+}
+
+// storeFull is a disk without space under the database of everybody who runs.
+func storeFull(r *run) int {
+	return r.meanwhile(6, func() (n int) {
+		r.pause(300 * time.Millisecond)
+		pids := r.processes("")
+		for pid := range pids {
+			if err := sizeLimit(pid, 4096); errors.Is(err, syscall.EPERM) {
+				return notHere
+			}
+		}
+		r.pause(2 * time.Second)
+		for pid := range r.processes("") {
+			_ = sizeLimit(pid, 0)
+		}
+		return len(pids)
+	})
+}
+
+// storeLimit is a database that has reached its largest size, and may grow
+// again after a restart.
+func storeLimit(r *run) int {
+	if !r.start() {
+		return 0
+	}
+	r.ask("ask", "arya", "read")
+	r.settle()
+	pages, err := r.number(`SELECT page_count FROM pragma_page_count`)
+	if err != nil {
+		r.bad("%v", err)
+	}
+	r.people("down")
+	_ = r.tell("pages", fmt.Sprint(pages+3))
+	r.start()
+	refused := 0
+	for range 20 {
+		if j := r.ask("ask", "arya", "flood", "bash"); j.refused {
+			refused++
+		}
+	}
+	_ = r.tell("pages", "0")
+	r.dark(func() {})
+	r.settle()
+	return refused
+}
