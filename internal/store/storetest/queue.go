@@ -204,10 +204,10 @@ var claimTests = map[string]func(*world){
 		w.claim(l)
 	},
 	"a pause of an hour, by owners that are gone since": func(w *world) {
-		early, late := w.lease("coder"), w.lease("reviewer")
+		gone := []store.Lease{w.lease("coder"), w.lease("reviewer")}
 		room := w.chat("room")
 		w.post(room, "1", "coder")
-		turn := w.claim(early)
+		turn := w.claim(gone[0])
 		w.post(room, "2", "coder", "reviewer")
 		must(w.SetPaused(w.ctx, room.ID, true))(w)
 		equal(w, "signal", must(w.Signal(w.ctx, turn.Fence))(w).Paused, true)
@@ -215,7 +215,11 @@ var claimTests = map[string]func(*world){
 		must(w.SetPaused(w.ctx, room.ID, true))(w)
 		w.post(room, "3", "coder", "reviewer")
 		w.clock.Advance(time.Hour)
-		early, late = w.lease("coder"), w.lease("reviewer") // what they had has lapsed
+		early, late := w.lease("coder"), w.lease("reviewer") // what they had has lapsed
+		for _, l := range gone {
+			_, err := w.Claim(w.ctx, l, w.limits)
+			w.refused(err, fika.Lost)
+		}
 		for _, l := range []store.Lease{early, late} {
 			equal(w, "recovered", len(must(w.Recover(w.ctx, l))(w).Claimed), 0)
 			w.nothing(l)
