@@ -57,6 +57,9 @@ func New(o Options) *App {
 	return &App{opts: o}
 }
 
+// Now is the time by which rows are stamped.
+func (a *App) Now() time.Time { return a.opts.Now() }
+
 // Close closes what was opened, newest first. It may be called twice.
 func (a *App) Close() error {
 	var errs []error

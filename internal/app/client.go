@@ -22,6 +22,8 @@ type Client struct {
 	Bus      bus.Bus
 	Subjects bus.Subjects
 	Ringer
+
+	now func() time.Time
 }
 
 // poll is how often a client asks the store while it waits for an outcome: the
@@ -38,7 +40,7 @@ func (a *App) Client(ctx context.Context) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Store: s, Bus: bus.Nobody{}, Subjects: subjects}
+	c := &Client{Store: s, Bus: bus.Nobody{}, Subjects: subjects, now: a.opts.Now}
 	h, err := a.Home()
 	if err != nil {
 		return nil, err
@@ -155,7 +157,7 @@ func (f *Follow) explain(ctx context.Context, info store.RequestInfo) {
 		return
 	}
 	row, err := f.client.Store.Agent(ctx, info.AgentName)
-	if hint := HeldHint(row, time.Now()); err == nil && hint != "" {
+	if hint := HeldHint(row, f.client.now()); err == nil && hint != "" {
 		f.Warn(fmt.Sprintf("%s (fika request cancel %s gives it up)", hint, info.ID))
 		f.Warn = nil
 		return

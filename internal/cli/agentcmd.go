@@ -341,7 +341,7 @@ key). Exit status 1 when one needs attention.`,
 			if asJSON {
 				err = printLines(e, views, toAgentJSON)
 			} else {
-				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, rows(views, healthRow))
+				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, rows(views, e.healthRow))
 				e.say("%s", app.Summary(views))
 			}
 			for _, v := range views {
@@ -356,14 +356,14 @@ key). Exit status 1 when one needs attention.`,
 	return c
 }
 
-func healthRow(v app.AgentView) []string {
+func (e *env) healthRow(v app.AgentView) []string {
 	health := "ok"
 	if v.Trouble != "" {
 		health = v.Trouble
 	} else if v.Why != "" {
 		health = "ok, " + v.Why
 	}
-	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, time.Now()), term.CleanLine(health)}
+	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, e.now()), term.CleanLine(health)}
 }
 
 func newAgentReset(e *env) *cobra.Command {

@@ -116,7 +116,7 @@ func newChatList(e *env) *cobra.Command {
 				e.say("no chats yet; fika chat new NAME makes one")
 				return nil
 			}
-			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, rows(list, chatRow))
+			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, rows(list, e.chatRow))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
@@ -142,7 +142,7 @@ func toChatJSON(c store.ConversationInfo) chatJSON {
 	return chatJSON{c.Name, c.Messages, c.LastSeq, c.Paused, c.Pending, c.Running, c.Participants, c.CreatedAt.UTC(), c.UpdatedAt.UTC()}
 }
 
-func chatRow(c store.ConversationInfo) []string {
+func (e *env) chatRow(c store.ConversationInfo) []string {
 	state := "quiet"
 	switch {
 	case c.Paused:
@@ -152,7 +152,7 @@ func chatRow(c store.ConversationInfo) []string {
 	case c.Pending > 0:
 		state = fmt.Sprintf("%d waiting", c.Pending)
 	}
-	return []string{string(c.Name), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, time.Now()), state, strings.Join(c.Participants, " ")}
+	return []string{string(c.Name), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, e.now()), state, strings.Join(c.Participants, " ")}
 }
 
 func atLeastOneChat(cmd *cobra.Command, args []string) error {

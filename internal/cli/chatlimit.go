@@ -173,7 +173,7 @@ func (o *limitOptions) show(limits []app.Bound, chains []store.ChainInfo) error 
 		return err
 	}
 	fmt.Fprintln(o.Out)
-	now := time.Now()
+	now := o.now()
 	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, rows(chains, func(c store.ChainInfo) []string {
 		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), dollars(c.Cost),
 			term.Duration(chainTime(c, now))}

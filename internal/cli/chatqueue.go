@@ -56,7 +56,7 @@ func (e *env) queue(ctx context.Context, words []string, asJSON bool) error {
 		e.say("nothing runs, nothing waits")
 		return nil
 	}
-	now, several := time.Now(), len(words) != 1 || strings.ContainsAny(words[0], "*?[")
+	now, several := e.now(), len(words) != 1 || strings.ContainsAny(words[0], "*?[")
 	headers := []string{"AGENT", "STATE", "SINCE", "MESSAGES", "WHY"}
 	if several {
 		headers = append([]string{"CHAT"}, headers...)

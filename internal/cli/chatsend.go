@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -103,7 +102,7 @@ func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversa
 	for _, n := range sent.Notified {
 		if row, err := c.Store.Agent(ctx, n); err == nil {
 			e.sayIfStopped(row)
-			if hint := app.HeldHint(row, time.Now()); hint != "" {
+			if hint := app.HeldHint(row, e.now()); hint != "" {
 				e.warn(hint)
 			}
 		}

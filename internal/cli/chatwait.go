@@ -59,7 +59,7 @@ func (e *env) chatWait(ctx context.Context, word string, timeout time.Duration) 
 	defer cancel()
 	items, err := agents.AwaitIdle(waiting, conv, func(stuck []chat.Item) {
 		for _, i := range stuck {
-			e.warn(fmt.Sprintf("%s does not go on by itself: %s", conv.Name, itemLine(i)))
+			e.warn(fmt.Sprintf("%s does not go on by itself: %s", conv.Name, e.itemLine(i)))
 		}
 	})
 	if waiting.Err() != nil {
@@ -67,7 +67,7 @@ func (e *env) chatWait(ctx context.Context, word string, timeout time.Duration) 
 		for _, i := range items {
 			if !i.Over() {
 				left++
-				e.say("%s", itemLine(i))
+				e.say("%s", e.itemLine(i))
 			}
 		}
 		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s is not at rest (%d under way, see fika chat queue %s)", conv.Name, left, conv.Name)
@@ -76,11 +76,11 @@ func (e *env) chatWait(ctx context.Context, word string, timeout time.Duration) 
 		return err
 	}
 	for _, i := range items {
-		e.warn(itemLine(i))
+		e.warn(e.itemLine(i))
 	}
 	return nil
 }
 
-func itemLine(i chat.Item) string {
-	return fmt.Sprintf("@%s %s %s: %s", i.Agent, i.Place, seqList(i.Seqs), whyItem(i, time.Now()))
+func (e *env) itemLine(i chat.Item) string {
+	return fmt.Sprintf("@%s %s %s: %s", i.Agent, i.Place, seqList(i.Seqs), whyItem(i, e.now()))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,12 +22,17 @@ import (
 type env struct {
 	*term.Streams
 	getenv func(string) string
+	clock  func() time.Time // nil: the usual one
 	app    *app.App
 	home   string // --home
 }
 
 // Main runs one command line and returns its exit code.
 func Main(args []string, s *term.Streams, getenv func(string) string) int {
+	return (&env{Streams: s, getenv: getenv}).main(args)
+}
+
+func (e *env) main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// The second signal ends the process the usual way, but for a hangup: a
@@ -35,12 +41,11 @@ func Main(args []string, s *term.Streams, getenv func(string) string) int {
 		stop()
 		signal.Ignore(syscall.SIGHUP)
 	})
-	e := &env{Streams: s, getenv: getenv}
 	root := newRoot(e)
 	root.SetArgs(seedSpellings(args))
-	root.SetIn(s.In)
-	root.SetOut(s.Out)
-	root.SetErr(s.Err)
+	root.SetIn(e.In)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
 	err := root.ExecuteContext(ctx)
 	if e.app != nil {
 		err = errors.Join(err, e.app.Close())
@@ -51,10 +56,13 @@ func Main(args []string, s *term.Streams, getenv func(string) string) int {
 // open makes the app of this invocation; flags are known by now.
 func (e *env) open() *app.App {
 	if e.app == nil {
-		e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv})
+		e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Now: e.clock})
 	}
 	return e.app
 }
+
+// now is the time by which rows are stamped.
+func (e *env) now() time.Time { return e.open().Now() }
 
 // say writes a line for the person.
 func (e *env) say(format string, args ...any) {

@@ -103,7 +103,7 @@ func newConversationList(e *env) *cobra.Command {
 				if who == "" {
 					who = strings.Join(c.Participants, ", ")
 				}
-				return []string{name, string(c.Kind), who, string(c.Status), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, time.Now())}
+				return []string{name, string(c.Kind), who, string(c.Status), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, e.now())}
 			}))
 		},
 	}
@@ -255,7 +255,7 @@ func newConversationSearch(e *env) *cobra.Command {
 				return nil
 			}
 			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, rows(found, func(x store.Found) []string {
-				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, time.Now()), term.CleanLine(x.Snippet)}
+				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, e.now()), term.CleanLine(x.Snippet)}
 			}))
 		},
 	}

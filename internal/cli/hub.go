@@ -62,7 +62,7 @@ and logs to stderr.
 
 // hubForeground is the hub process itself.
 func (e *env) hubForeground(ctx context.Context, readyFD int, o app.HubOptions) error {
-	e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Log: slog.New(slog.NewTextHandler(e.Err, nil))})
+	e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Now: e.clock, Log: slog.New(slog.NewTextHandler(e.Err, nil))})
 	o.Ready = func(r app.HubReady) {
 		e.say("hub ready (pid %d), bus %s", r.PID, r.Bus)
 	}

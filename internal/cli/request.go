@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +55,7 @@ func newRequestList(e *env) *cobra.Command {
 				return printLines(e, list, toRequestJSON)
 			}
 			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, rows(list, func(r store.RequestInfo) []string {
-				return []string{string(r.ID), string(r.Kind), string(r.AgentName), string(r.State), term.Ago(r.CreatedAt, time.Now()), term.Truncate(term.CleanLine(promptOf(r)), 60)}
+				return []string{string(r.ID), string(r.Kind), string(r.AgentName), string(r.State), term.Ago(r.CreatedAt, e.now()), term.Truncate(term.CleanLine(promptOf(r)), 60)}
 			}))
 		},
 	}

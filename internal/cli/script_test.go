@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +20,7 @@ import (
 // that scripts and tests run the real command line in processes of their own.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"fika": func() { os.Exit(cli.Main(os.Args[1:], term.System(), os.Getenv)) },
+		"fika": func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.System(), os.Getenv)) },
 	})
 }
 
@@ -30,7 +29,8 @@ func TestMain(m *testing.M) {
 //
 //	status N CMD ARGS…     the command ends with exit status N
 //	until PATTERN CMD ARGS…  run it again until its stdout matches
-//	[hour-ends] …  only in the last minute before the full hour
+//	clock D                all processes of the home are D (2h, -1m) later from here on
+//	clock next-hour        … or as much as there is to the next full hour
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -42,19 +42,14 @@ func TestScript(t *testing.T) {
 			e.Setenv("FIKA_HOME", home)
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TERM", "xterm")
+			e.Setenv(clockEnv, filepath.Join(e.WorkDir, "clock"))
 			if err := os.MkdirAll(home, 0o700); err != nil {
 				return err
 			}
 			e.Defer(func() { stopHub(e) })
 			return os.Chmod(home, 0o700)
 		},
-		Condition: func(cond string) (bool, error) {
-			if cond != "hour-ends" {
-				return false, fmt.Errorf("unknown condition %q", cond)
-			}
-			return time.Now().Minute() == 59, nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": scriptStatus, "until": scriptUntil},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": scriptStatus, "until": scriptUntil, "clock": scriptClock},
 	})
 }
 
@@ -66,6 +61,35 @@ func stopHub(e *testscript.Env) {
 	cmd := exec.Command("fika", "down")
 	cmd.Env = e.Vars
 	_ = cmd.Run()
+}
+
+// clockEnv names a file that says how much later it is. Scripts are the only
+// ones to set it: the clock of the program itself cannot be moved.
+const clockEnv = "FIKA_SCRIPT_CLOCK"
+
+func scriptNow() time.Time { return time.Now().Add(later(os.Getenv(clockEnv))) }
+
+func later(file string) time.Duration {
+	data, _ := os.ReadFile(file)
+	d, _ := time.ParseDuration(string(data))
+	return d
+}
+
+func scriptClock(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: clock duration|next-hour")
+	}
+	file := ts.Getenv(clockEnv)
+	now := time.Now().Add(later(file))
+	by := now.UTC().Truncate(time.Hour).Add(time.Hour).Sub(now)
+	if args[0] != "next-hour" {
+		var err error
+		by, err = time.ParseDuration(args[0])
+		ts.Check(err)
+	}
+	// In one step: others read it all the time.
+	ts.Check(os.WriteFile(file+".new", []byte((later(file) + by).String()), 0o600))
+	ts.Check(os.Rename(file+".new", file))
 }
 
 func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {

@@ -38,7 +38,7 @@ in the config say; a model without prices costs 0 here.`,
 				if !ok {
 					return usageError("--since %q is not a duration such as 24h or 7d", since)
 				}
-				from = time.Now().Add(-d)
+				from = e.now().Add(-d)
 			}
 			if by != "" && by != "agent" && by != "model" {
 				return usageError("--by is agent or model, not %q", by)

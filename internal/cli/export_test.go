@@ -1,0 +1,12 @@
+package cli
+
+import (
+	"time"
+
+	"fika/internal/term"
+)
+
+// MainAt is [Main] by another clock.
+func MainAt(now func() time.Time, args []string, s *term.Streams, getenv func(string) string) int {
+	return (&env{Streams: s, getenv: getenv, clock: now}).main(args)
+}
