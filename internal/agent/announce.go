@@ -11,10 +11,11 @@ import (
 	"fika/internal/store"
 )
 
-// settle is how long an outcome that is published waits to be noted, and that
-// of a turn in a chat, which nobody waits for by its id, to be published.
-// Whoever was just mentioned begins in this time; the rest is in no hurry.
-const settle = 25 * time.Millisecond
+// Whoever was just mentioned begins at once; the rest is in less of a hurry.
+const (
+	settle  = 25 * time.Millisecond  // from publishing an outcome to noting that
+	unasked = 250 * time.Millisecond // from the end of a turn in a chat, whose id nobody has, to publishing that
+)
 
 // announcer publishes outcomes beside the owner goroutine, so that the bus and
 // the store are never waited for before the next piece of work is claimed. It
@@ -72,7 +73,7 @@ func (a *announcer) run() {
 			a.publish()
 		case <-a.soon:
 			if late == nil {
-				late = time.After(settle)
+				late = time.After(unasked)
 			}
 		case <-late:
 			late = nil

@@ -250,15 +250,16 @@ type Ringer struct {
 	Subjects bus.Subjects
 }
 
-// Ring tells agents, and the hub, to look at the store.
+// Ring tells agents to look at the store. The hub hears it too, and starts
+// those that do not run.
 func (r Ringer) Ring(names ...fika.AgentName) {
 	for _, n := range names {
 		_ = r.Bus.Publish(r.Subjects.Bell(n), nil)
 	}
-	if len(names) > 0 {
-		_ = r.Bus.Publish(r.Subjects.Hub(), nil)
-	}
 }
+
+// RingHub tells the hub that somebody wishes something of an agent.
+func (r Ringer) RingHub() { _ = r.Bus.Publish(r.Subjects.Hub(), nil) }
 
 // Show passes committed entries to whoever watches the conversation.
 func (r Ringer) Show(c fika.Conversation, entries ...fika.Entry) {

@@ -204,6 +204,7 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 
 func (s *Agents) ring(ctx context.Context, name fika.AgentName) {
 	s.Client.Ring(name)
+	s.Client.RingHub()
 	_ = s.Client.Bus.Flush(ctx)
 }
 

@@ -310,6 +310,15 @@ func (h *Hub) insist(c *charge) {
 	}
 }
 
+// rung looks at everything when a bell rings for an agent that nobody runs. One
+// that runs hears it itself, and most bells ring in the middle of a chain.
+func (h *Hub) rung(name fika.AgentName) {
+	c := h.agents[name]
+	if c == nil || !c.running || !c.child && !h.opts.Processes.Alive(c.proc) {
+		h.nudge()
+	}
+}
+
 // heard notes a heartbeat: the agent is there.
 func (h *Hub) heard(name fika.AgentName, b message.Heartbeat) {
 	c := h.agents[name]

@@ -346,10 +346,16 @@ func (h *Hub) claimSubjects(ctx context.Context) error {
 	return fika.Errorf(fika.Conflict, "up", "another hub with another store uses the subjects %q on this bus; set another subject_prefix under [nats], or let both use one store", h.opts.Subjects.All())
 }
 
-// subscribe listens to the hub's own bell and to heartbeats.
+// subscribe listens to the hub's own bell, to those of agents and to
+// heartbeats.
 func (h *Hub) subscribe() (func(), error) {
 	handlers := map[string]func(bus.Msg){
 		h.opts.Subjects.Hub(): func(bus.Msg) { h.nudge() },
+		h.opts.Subjects.Bell("*"): func(m bus.Msg) {
+			if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok {
+				h.post(func() { h.rung(name) })
+			}
+		},
 		h.opts.Subjects.Heartbeat("*"): func(m bus.Msg) {
 			var b message.Heartbeat
 			if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok && json.Unmarshal(m.Data, &b) == nil {

@@ -160,13 +160,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if err != nil {
 		return
 	}
+	received := time.Now()
 	req, err := parse(s.wire, body)
 	if err != nil {
 		http.Error(w, fmt.Sprintf(`{"error":{"type":"invalid_request_error","message":%q}}`, err.Error()), http.StatusBadRequest)
 		return
 	}
 	req.Path, req.Header = hr.URL.Path, hr.Header.Clone()
-	rec := &Record{Received: time.Now()}
+	rec := &Record{Received: received}
 	s.update(func() {
 		req.N = len(s.records) + 1
 		rec.Request = req

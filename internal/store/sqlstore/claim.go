@@ -38,11 +38,11 @@ func (s *Store) Claim(ctx context.Context, l store.Lease, limits store.Limits) (
 	var out *store.Claimed
 	err := s.lookFirst(ctx, opClaim, func(ctx context.Context, t *tx) error {
 		out = nil
-		a, all, err := t.leased(ctx, opClaim, l)
+		a, err := t.leased(ctx, opClaim, l)
 		if err != nil {
 			return err
 		}
-		if all || a.Desired.Stopped() {
+		if a.allPaused || a.Desired.Stopped() || a.idle() {
 			t.discard = true
 			return nil
 		}
@@ -57,10 +57,13 @@ func (s *Store) Claim(ctx context.Context, l store.Lease, limits store.Limits) (
 	return out, nil
 }
 
+// idle reports whether there is nothing to look at any closer.
+func (o owned) idle() bool { return !o.requests && !o.pending && o.HeldUntil.IsZero() }
+
 // claim is one search for work.
 type claim struct {
 	*tx
-	agent   fika.Agent
+	agent   owned // as it was when the search began
 	limits  store.Limits
 	noticed []fika.Entry
 	wrote   bool
@@ -105,6 +108,9 @@ func (k *claim) next(ctx context.Context) (*store.Claimed, error) {
 // request takes the oldest claimable request of two kinds. found without a
 // claim: there was one, and it has been ended.
 func (k *claim) request(ctx context.Context, kind, other fika.RequestKind) (_ *store.Claimed, found bool, err error) {
+	if !k.agent.requests {
+		return nil, false, nil
+	}
 	id, ok, err := one(ctx, k.tx, scanText, nextRequest, k.agent.ID, kind, other, k.now)
 	if err != nil || !ok {
 		return nil, false, err
@@ -126,7 +132,7 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*store.Claimed, er
 	if err != nil {
 		return nil, err
 	}
-	out := &store.Claimed{Conversation: c, Agent: k.agent, Resumed: !r.StartedAt.IsZero()}
+	out := &store.Claimed{Conversation: c, Agent: k.agent.Agent, Resumed: !r.StartedAt.IsZero()}
 	if r.State == fika.Waiting {
 		out.Waited = fika.WaitReason(r.Reason)
 	}
@@ -214,6 +220,9 @@ started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, r.Attempts,
 // batch makes one notify request of all that waits for the agent in the
 // conversation with the oldest pending notification.
 func (k *claim) batch(ctx context.Context) (_ *store.Claimed, found bool, err error) {
+	if !k.agent.pending {
+		return nil, false, nil
+	}
 	c, ok, err := one(ctx, k.tx, scanConversation, nextBatch, k.agent.ID)
 	if err != nil || !ok {
 		return nil, false, err
@@ -244,7 +253,7 @@ WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq
 	covers, err := k.exec(ctx, mark, r.ID, k.agent.ID, c.ID)
 	return &store.Claimed{
 		Fence:   store.Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch},
-		Request: r, Conversation: c, Agent: k.agent, Covers: int(covers),
+		Request: r, Conversation: c, Agent: k.agent.Agent, Covers: int(covers),
 	}, true, err
 }
 
@@ -285,7 +294,7 @@ func (s *Store) Begin(ctx context.Context, l store.Lease, n store.NewRequest) (s
 	const op = "begin request"
 	var out store.Claimed
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		a, _, err := t.leased(ctx, op, l)
+		a, err := t.leased(ctx, op, l)
 		if err != nil {
 			return err
 		}

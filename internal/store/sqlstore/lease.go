@@ -60,15 +60,31 @@ WHERE id = ? AND epoch = ?`, t.now, l.Agent, l.Epoch)
 	})
 }
 
-// leased reads the agent if the lease still holds, and whether everything is
-// paused; Lost otherwise.
-func (t *tx) leased(ctx context.Context, op string, l store.Lease) (a fika.Agent, allPaused bool, err error) {
-	a, ok, err := one(ctx, t, func(s scanner) (fika.Agent, error) { return agentRow(s, &allPaused) },
-		`SELECT `+agentColumns+`, `+pausedAll+` FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.owner <> ''`+lockRow, l.Agent, l.Epoch)
+// owned is an agent as its owner finds it.
+type owned struct {
+	fika.Agent
+	allPaused bool
+	requests  bool // some have no outcome
+	pending   bool // notifications wait
+}
+
+const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
+  EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0),
+  EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')
+FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.owner <> ''` + lockRow
+
+func scanOwned(s scanner) (o owned, err error) {
+	o.Agent, err = agentRow(s, &o.allPaused, &o.requests, &o.pending)
+	return o, err
+}
+
+// leased reads the agent if the lease still holds; Lost otherwise.
+func (t *tx) leased(ctx context.Context, op string, l store.Lease) (owned, error) {
+	o, ok, err := one(ctx, t, scanOwned, selectOwned, l.Agent, l.Epoch)
 	if err == nil && !ok {
 		err = lostLease(op, l)
 	}
-	return a, allPaused, err
+	return o, err
 }
 
 func lostLease(op string, l store.Lease) error {

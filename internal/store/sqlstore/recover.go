@@ -18,7 +18,7 @@ func (s *Store) Recover(ctx context.Context, l store.Lease) (store.Recovery, err
 	var out store.Recovery
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		out = store.Recovery{}
-		a, _, err := t.leased(ctx, op, l)
+		a, err := t.leased(ctx, op, l)
 		if err != nil {
 			return err
 		}
