@@ -229,9 +229,11 @@ func newAgentStop(e *env) *cobra.Command {
 		Use: "stop NAME...", Short: "stop agents and keep them stopped",
 		Long: `Stops agents, those started by hand too. The current step finishes and what an
 agent works on is handed back: it goes on when the agent runs again. With
---finish its current requests end first; with --now the current step is
-cancelled. A stopped agent stays so, also after fika down and up and when work
-waits for it, until fika agent start.`,
+--finish the requests it is working on end first; with --now the current step is
+cancelled. A request that waits itself (for a task given to another agent, for
+the end of a pause, for the next hour) holds nobody up, not with --finish
+either: it goes on when the agent runs again. A stopped agent stays so, also
+after fika down and up and when work waits for it, until fika agent start.`,
 		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: several(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			how, err := manner(finish, now)
@@ -249,7 +251,7 @@ waits for it, until fika agent start.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&all, "all", false, "every agent")
-	f.BoolVar(&finish, "finish", false, "let the current requests end first")
+	f.BoolVar(&finish, "finish", false, "let what it is working on end first")
 	f.BoolVar(&now, "now", false, "cancel the current step")
 	f.DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
 	return c
@@ -282,6 +284,9 @@ func (e *env) stopAgent(ctx context.Context, agents *app.Agents, row fika.Agent,
 		e.say("@%s was not running, and stays stopped", row.Name)
 	default:
 		e.say("%s @%s stopped (pid: %d)", e.ErrStyle().Green("✓"), row.Name, before.PID)
+	}
+	if v, err := agents.View(ctx, string(row.Name)); err == nil && len(v.Suspended) > 0 {
+		e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("@%s: %s waiting for something else, and on hold until it runs again", row.Name, requestsOf(len(v.Suspended)))))
 	}
 	return nil
 }
@@ -316,7 +321,7 @@ on.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "every agent")
-	c.Flags().BoolVar(&finish, "finish", false, "let the current requests end first")
+	c.Flags().BoolVar(&finish, "finish", false, "let what it is working on end first")
 	c.Flags().BoolVar(&now, "now", false, "cancel the current step")
 	return c
 }

@@ -13,6 +13,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/store"
 	"fika/internal/tool/proc"
 )
 
@@ -23,10 +24,12 @@ func newDown(e *env) *cobra.Command {
 		Use:   "down",
 		Short: "stop the agents and the hub",
 		Long: `Stops every agent after its current step, those started by hand too, and then
-the hub. With --finish the current requests of the agents end first; with --now
-the current steps are cancelled. Work that is not finished waits in the store
-for the next fika up. A fika down while another waits for requests to finish
-is stricter.`,
+the hub. With --finish the requests that agents are working on end first; with
+--now the current steps are cancelled. What is not finished waits in the store
+for the next fika up. That includes requests that wait themselves: for a task
+given to another agent, for the end of a pause, for the next hour. --finish does
+not wait for those, because nobody begins the work they wait for. A fika down
+while another waits for requests to finish is stricter.`,
 		Example: "  fika down\n  fika down --finish",
 		Args:    exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +43,7 @@ is stricter.`,
 			return e.down(cmd.Context(), how, timeout)
 		},
 	}
-	c.Flags().BoolVar(&finish, "finish", false, "let the current requests end first")
+	c.Flags().BoolVar(&finish, "finish", false, "let what agents are working on end first")
 	c.Flags().BoolVar(&now, "now", false, "cancel the current steps")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
 	return c
@@ -87,7 +90,30 @@ func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration)
 		}
 	}
 	e.say("hub down")
+	e.sayLeft()
 	return nil
+}
+
+// sayLeft tells how much is not finished. It is only told: that it cannot be
+// found out is no failure of what went before.
+func (e *env) sayLeft() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	s, err := e.open().Store(ctx)
+	if err != nil {
+		return
+	}
+	list, err := s.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}})
+	if err == nil && len(list) > 0 {
+		e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s not finished: after the next fika up they go on (fika request list --state open, or waiting)", requestsOf(len(list)))))
+	}
+}
+
+func requestsOf(n int) string {
+	if n == 1 {
+		return "1 request is"
+	}
+	return fmt.Sprintf("%d requests are", n)
 }
 
 // stopPatience is how long a command waits for a process to end in some way.

@@ -161,6 +161,36 @@ func TestDelegateWithoutProcess(t *testing.T) {
 	h.settled()
 }
 
+// TestDelegateDownFinish: --finish waits for what is being worked on, and not
+// for a request that waits for it: that one goes on with the next hub.
+func TestDelegateDownFinish(t *testing.T) {
+	g := newGivingServer(t)
+	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
+	h.must("up")
+	left := g.holds("left work")
+	id := h.must("ask", "--no-wait", "boss", "ask left")
+	h.untilState(id, fika.Waiting)
+	requestsTo(h, g.Server, 1, by("left"))
+	if r := h.run("agent", "stop", "--finish", "boss"); r.code != 0 || !strings.Contains(r.stderr, "@boss: 1 request is waiting for something else") {
+		t.Errorf("stop: exit %d, %s", r.code, r.stderr)
+	}
+	h.must("agent", "start", "boss")
+	down := h.start("", "down", "--finish")
+	h.until("boss to leave", func() bool { return len(h.processes("agent run")) == 1 })
+	left()
+	if r := down.wait(); r.code != 0 || !strings.Contains(r.stderr, "1 request is not finished") {
+		t.Errorf("down: exit %d, %s", r.code, r.stderr)
+	}
+	if k, r := h.children(id)[0], h.request(id); k.State != fika.Done || r.State != fika.Waiting {
+		t.Errorf("the task is %s, and who waits for it %s", k.State, r.State)
+	}
+	h.must("up")
+	if got := h.must("request", "wait", id); got != "left did: work for boss" {
+		t.Errorf("answer %q", got)
+	}
+	h.settled()
+}
+
 // TestDelegateCrosswise: two agents that take one turn at a time wait for each
 // other's work; neither is in the other's way. Meanwhile they do other work.
 func TestDelegateCrosswise(t *testing.T) {
