@@ -16,7 +16,8 @@ import (
 const (
 	fewEntries  = 1_000
 	manyEntries = 1_000_000
-	solo        = "hi" // said to nobody in the chat
+	indexing    = 8 * time.Second // several looks of a hub
+	solo        = "hi"            // said to nobody in the chat
 )
 
 // scaleHome is a store of some size, with a hub and two agents.
@@ -197,7 +198,7 @@ func (p *pair) hops() {
 		return
 	}
 	var few, many series
-	for len(few.all) < p.lab.rounds() {
+	for len(few.all) < 3*p.lab.rounds() { // they are quick
 		for _, x := range []struct {
 			h *scaleHome
 			s *series
@@ -225,17 +226,32 @@ func (p *pair) unindexed(usual *series) {
 	if p.err = p.many.forgetWords(p.ctx); p.err != nil {
 		return
 	}
+	if _, p.err = p.many.cutWindow(p.ctx, int64(windowKept+p.lab.rounds())); p.err != nil { // as long as it was when that began
+		return
+	}
 	if _, _, p.err = p.many.start(p.ctx); p.err != nil {
 		return
 	}
 	var late series
-	for len(late.all) < p.lab.rounds() {
+	for len(late.all) < len(usual.all)+p.lab.warm {
 		if p.err = p.many.chain(p.ctx, &late); p.err != nil {
+			return
+		}
+		select {
+		case <-time.After(indexing / time.Duration(len(usual.all)/hopsPerChain)):
+		case <-p.ctx.Done():
+			p.err = p.ctx.Err()
 			return
 		}
 	}
 	late.skip(p.lab.warm)
-	p.out = append(p.out, compare("the same while all words wait to be indexed", &late, "when they are", usual, 1.5))
+	var known int64
+	if known, p.err = p.many.wordsKnown(p.ctx); p.err != nil {
+		return
+	}
+	r := compare("the same while all words wait to be indexed", &late, "when they are", usual, 1.5)
+	r.note("%d entries were taken into the index meanwhile", known)
+	p.out = append(p.out, r)
 }
 
 // chain lets the agents mention each other ten times.

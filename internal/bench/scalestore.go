@@ -53,7 +53,11 @@ func (h *home) grow(ctx context.Context, entries int) error {
 	if err := db.Close(); err != nil {
 		return err
 	}
-	return h.cutWindow(ctx, entries)
+	last, err := h.cutWindow(ctx, windowKept)
+	if want := int64(entries / 10); err == nil && last != want {
+		err = fmt.Errorf("%d entries in the big chat, not %d", last, want)
+	}
+	return err
 }
 
 // database opens the home's with one connection.
@@ -82,6 +86,17 @@ func (h *home) forgetWords(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// wordsKnown is up to which entry the index of words goes.
+func (h *home) wordsKnown(ctx context.Context) (n int64, err error) {
+	db, err := h.database("query_only(1)", "busy_timeout(5000)")
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	err = db.QueryRowContext(ctx, `SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'words_upto'`).Scan(&n)
+	return n, err
 }
 
 // id is an expression for an id like those fika makes: they grow with time.
@@ -156,21 +171,18 @@ INSERT INTO entries_words (rowid, content) SELECT n, content FROM entries WHERE 
 UPDATE meta SET value = (SELECT max(n) FROM entries) WHERE key = 'words_upto';
 DROP TABLE turns`
 
-// cutWindow opens what was written as fika does, looks at it, and puts all but
-// the newest entries of the big chat out of the window.
-func (h *home) cutWindow(ctx context.Context, entries int) error {
+// cutWindow puts all but the newest entries of the big chat out of the window
+// and returns how many there were.
+func (h *home) cutWindow(ctx context.Context, keep int64) (int64, error) {
 	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: filepath.Join(h.root, "fika.db")})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer s.Close()
 	c, err := s.Conversation(ctx, bigChat)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if want := int64(entries / 10); c.LastSeq != want {
-		return fmt.Errorf("%d entries in the big chat, not %d", c.LastSeq, want)
-	}
-	_, err = s.AppendCompaction(ctx, c.ID, "arya", "earlier entries", fika.EntryMeta{UpTo: c.LastSeq - windowKept})
-	return err
+	_, err = s.AppendCompaction(ctx, c.ID, "arya", "earlier entries", fika.EntryMeta{UpTo: c.LastSeq - keep})
+	return c.LastSeq, err
 }

@@ -207,14 +207,19 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer tick.Stop()
 	clean := time.NewTimer(h.opts.Clean / 60)
 	defer clean.Stop()
+	nudges, rested := h.nudges, (<-chan time.Time)(nil)
 	for {
 		select {
 		case f := <-h.mail:
 			f()
-		case <-h.nudges:
+		case <-nudges:
 			h.tick(ctx)
+			nudges, rested = nil, time.After(nudgeRest)
+		case <-rested:
+			nudges, rested = h.nudges, nil
 		case <-tick.C:
 			h.tick(ctx)
+			h.index(ctx)
 		case <-clean.C:
 			h.clean(ctx)
 			clean.Reset(h.opts.Clean)
@@ -246,8 +251,14 @@ func (h *Hub) begin(ctx context.Context) {
 	}()
 }
 
-// wordBatches is how much of what was said each tick makes ready to be searched.
-const wordBatches = 4
+const (
+	// nudgeRest is the least between two looks that others ask for: each hop of
+	// each chain asks.
+	nudgeRest = 25 * time.Millisecond
+	// wordBatches is how much of what was said becomes ready to be searched every
+	// Tick, and never more often: it is not to keep those waiting who say it.
+	wordBatches = 4
+)
 
 // tick looks at everything: processes, wishes, work, deadlines, outcomes.
 func (h *Hub) tick(ctx context.Context) {
@@ -280,11 +291,15 @@ func (h *Hub) tick(ctx context.Context) {
 	} else if len(ids) > 0 {
 		h.opts.Log.Info("deadlines passed", "requests", ids)
 	}
-	if err := h.opts.Store.IndexWords(ctx, wordBatches); err != nil {
-		h.opts.Log.Warn("index words", "err", err)
-	}
 	if h.online {
 		outcome.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)
+	}
+}
+
+// index makes what was said ready to be searched.
+func (h *Hub) index(ctx context.Context) {
+	if err := h.opts.Store.IndexWords(ctx, wordBatches); err != nil {
+		h.opts.Log.Warn("index words", "err", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"fika"
 	"fika/internal/store"
 )
 
@@ -44,6 +45,11 @@ func (s *Store) IndexWords(ctx context.Context, batches int) error {
 		newest, _, err := one(ctx, s.r, scanInt, `SELECT COALESCE(max(n), 0) FROM entries`)
 		if err != nil || newest <= from {
 			return s.explain(op, err)
+		}
+		if n > 0 { // whoever waits to write has looked again by then
+			if err := pause(ctx, lastWait); err != nil {
+				return fika.Wrap(fika.Interrupted, op, err)
+			}
 		}
 		if err := s.jot(ctx, op, func(ctx context.Context, t *tx) error { return t.indexWords(ctx) }); err != nil {
 			return err
