@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fika"
+	"fika/internal/chat"
 	"fika/internal/folder"
 	"fika/internal/hook"
 	"fika/internal/store"
@@ -23,7 +24,7 @@ func (w *workshop) furniture(warn func(string)) []tool.Tool {
 	return append(list,
 		&peer.Send{
 			Find: w.findPeer, Store: own.Store, Hooks: laterHooks{w}, Ring: w.chats.Bell.Ring,
-			MaxDepth: own.Settings.Chat.MaxDepth, Warn: warn,
+			MaxDepth: own.Settings.Chat.MaxDepth, Echoes: w.echoes, Warn: warn,
 		},
 		tool.WithLimit(&peer.Read{Find: w.findPeer, Store: own.Store, May: own.App.mayRead, Notes: own.peerNotes}, own.outputLimits()),
 		&peer.Create{Make: own.makeContext},
@@ -76,6 +77,11 @@ func (w *workshop) findPeer(ctx context.Context, name string) (fika.Agent, error
 		return agent, err
 	}
 	return own.ensurePeer(ctx, n)
+}
+
+func (w *workshop) echoes(ctx context.Context, c tool.Call, to fika.Agent, content string) (bool, error) {
+	l := chat.Letter{From: c.Agent, To: to, Chain: c.Chain, Depth: c.Depth + 1, Text: content}
+	return chat.Echoes(ctx, w.own.Store, l, w.own.Settings.Chat.MaxEcho)
 }
 
 func (own *Owned) ensurePeer(ctx context.Context, name fika.AgentName) (fika.Agent, error) {

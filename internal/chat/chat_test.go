@@ -4,7 +4,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,11 +25,16 @@ type room struct {
 	conv  fika.Conversation
 	rung  []fika.AgentName
 	shown int
+	root  fika.RequestID // of letters
 }
 
 func newRoom(t *testing.T, agents ...fika.AgentName) *room {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), sqlstore.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	var ticks atomic.Int64 // every look at the clock is a moment of its own
+	begun := time.Now()
+	s, err := sqlstore.Open(t.Context(), sqlstore.Options{
+		Path: filepath.Join(t.TempDir(), "fika.db"), Now: func() time.Time { return begun.Add(time.Duration(ticks.Add(1)) * time.Millisecond) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,3 +134,39 @@ func TestLimitsOutliveKills(t *testing.T) {
 		h.settled()
 	})
 }
+
+// TestEchoOfLetters: two agents that only write to each other by the tool are
+// stopped as well when they repeat themselves.
+func TestEchoOfLetters(t *testing.T) {
+	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		if text, ok := answered(r); ok {
+			return llmtest.Script{llmtest.Text("it said: " + text)}
+		}
+		args := map[string]string{
+			"arya":   `{"to":"gendry","content":"Thank you so much, that was kind!"}`,
+			"gendry": `{"to":"arya","content":"You are very welcome, I have to thank you!"}`,
+		}[r.Model]
+		return llmtest.Script{llmtest.Call("c1", "send_message", args)}
+	})
+	h := newHome(t, config(srv, llmtest.OpenAI, "", three...))
+	h.must("up")
+	h.must("ask", "arya", "thank gendry")
+	h.quiet()
+	sent, refused := 0, 0
+	for _, a := range three[:2] {
+		row, err := h.store().Agent(t.Context(), fika.AgentName(a.name))
+		h.ok(err)
+		for _, e := range h.select_(row.ActiveAsk, fika.Message) {
+			switch {
+			case e.Meta.Writer == fika.ByAgent && e.Meta.WriterName != a.name:
+				sent++
+			case strings.Contains(e.Content, "only repeat what you have said to each other (max_echo)"):
+				refused++
+			}
+		}
+	}
+	if sent != 5 || refused != 1 {
+		t.Errorf("%d messages were sent, %d refused; want 5 and the sixth", sent, refused)
+	}
+	h.settled()
+}

@@ -145,6 +145,25 @@ func TestWhatIsNotSent(t *testing.T) {
 	}
 }
 
+// TestWhatOnlyRepeatsIsNotSent: no hook is asked about it either.
+func TestWhatOnlyRepeatsIsNotSent(t *testing.T) {
+	s, p, d, _ := sender()
+	echo := true
+	s.Echoes = func(_ context.Context, c tool.Call, to fika.Agent, content string) (bool, error) {
+		if c.Agent != "ann" || to.Name != "bob" || content != "thanks" {
+			t.Errorf("asked about %q of %s to %s", content, c.Agent, to.Name)
+		}
+		return echo, nil
+	}
+	if r := send(t, s, callOf(`{"to":"bob","content":"thanks"}`)); !r.IsError || !strings.Contains(r.Text, "max_echo") || len(p.sent)+len(d.saw) != 0 {
+		t.Errorf("got %+v, %+v, hooks saw %q", r, p.sent, d.saw)
+	}
+	echo = false
+	if r := send(t, s, callOf(`{"to":"bob","content":"thanks"}`)); r.IsError || len(p.sent) != 1 {
+		t.Errorf("got %+v, %+v", r, p.sent)
+	}
+}
+
 func TestAHookMayDeliverOrRefuse(t *testing.T) {
 	s, p, d, _ := sender()
 	d.answer = map[string]any{"delivered": true, "via": "pigeon"}

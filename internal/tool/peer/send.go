@@ -30,7 +30,10 @@ type Send struct {
 	Ring  func(...fika.AgentName)
 	// MaxDepth is how long a chain of messages may grow; 0: without end.
 	MaxDepth int
-	Warn     func(string)
+	// Echoes tells whether a message only repeats what the two have been
+	// saying to each other. nil: nobody looks.
+	Echoes func(ctx context.Context, c tool.Call, to fika.Agent, content string) (bool, error)
+	Warn   func(string)
 }
 
 // Spec implements [tool.Tool]. The id of a message follows from the step, so
@@ -55,6 +58,15 @@ func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	if why := s.senseless(c, to, args.Content); why != "" {
 		return tool.Errorf("not sent: " + why), nil
+	}
+	if s.Echoes != nil {
+		repeats, err := s.Echoes(ctx, c, to, args.Content)
+		if err != nil {
+			return answerTo(ctx, err)
+		}
+		if repeats {
+			return tool.Errorf("not sent: you and " + string(to.Name) + " only repeat what you have said to each other (max_echo); end here, or say something new"), nil
+		}
 	}
 	payload := hook.Payload{"from": string(c.Agent), "to": string(to.Name), "content": args.Content, "context_name": c.Context}
 	out, err := s.Hooks.Fire(ctx, hook.PreSendMessage, payload)

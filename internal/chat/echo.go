@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"fika"
+	"fika/internal/echo"
+	"fika/internal/store"
+)
+
+// Letters is what agents have been sent.
+type Letters interface {
+	Agent(context.Context, fika.AgentName) (fika.Agent, error)
+	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
+}
+
+// Letter is a message of one agent to another, outside of any chat.
+type Letter struct {
+	From  fika.AgentName
+	To    fika.Agent
+	Chain fika.RequestID
+	Depth int
+	Text  string
+}
+
+// Echoes reports whether a letter would only go on an exchange in which both
+// repeat themselves: it and the last letters of its chain, most in all, go
+// forth and back between the two and each says the same again. What a person,
+// another agent or another chain has said to either of them meanwhile is
+// something new. most = 0: never.
+func Echoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
+	if most <= 0 || l.Depth < most { // each letter is one deeper than what it answers
+		return false, nil
+	}
+	from, err := s.Agent(ctx, l.From)
+	if err != nil {
+		return false, err
+	}
+	var all []fika.Entry
+	for _, a := range []fika.Agent{from, l.To} {
+		got, err := s.Entries(ctx, store.EntryQuery{Conversation: a.ActiveAsk, Types: []fika.EntryType{fika.Message}, Last: 8 * most})
+		if err != nil {
+			return false, err
+		}
+		// What an agent says in its own conversation is sent to nobody.
+		all = append(all, slices.DeleteFunc(got, func(e fika.Entry) bool { return e.Meta.Writer == fika.ByAgent && e.Meta.WriterName == string(a.Name) })...)
+	}
+	said := []echo.Said{{By: string(l.From), Text: l.Text}}
+	begun, last := exchange(all, l.Chain, most-1)
+	for _, e := range all {
+		if e.At.After(begun) && (e.Chain != l.Chain || e.Meta.Writer != fika.ByAgent) {
+			return false, nil
+		}
+	}
+	for _, e := range last {
+		said = append(said, echo.Said{By: e.Meta.WriterName, Text: e.Content})
+	}
+	slices.Reverse(said)
+	return len(said) == most && echo.Repeats(said), nil
+}
+
+// exchange gives the newest n entries of a chain, newest first, and when the
+// first of them was said.
+func exchange(all []fika.Entry, chain fika.RequestID, n int) (begun time.Time, last []fika.Entry) {
+	for _, e := range all {
+		if e.Chain == chain && e.Meta.Writer == fika.ByAgent {
+			last = append(last, e)
+		}
+	}
+	slices.SortStableFunc(last, func(a, b fika.Entry) int { return cmp.Compare(b.Depth, a.Depth) })
+	if last = last[:min(n, len(last))]; len(last) > 0 {
+		begun = last[len(last)-1].At
+	}
+	return begun, last
+}
