@@ -4,7 +4,9 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -45,8 +47,9 @@ func (r *run) verdict() {
 			r.bad("%s: %s", q.what, found)
 		}
 	}
+	found := r.traces(db)
 	for _, j := range r.jobs {
-		r.checkJob(db, j)
+		r.checkJob(db, found[j.id], j)
 	}
 	r.checkModel()
 	r.checkMarkers()
@@ -72,11 +75,51 @@ func column(r *run, db *sql.DB, query string, args ...any) []string {
 	return all
 }
 
+// trace is what the database has of one job.
+type trace struct {
+	asked   int      // messages that ask for it
+	answers []string // in order
+	states  []string // of its requests that are no retries
+}
+
+var (
+	askedFor = regexp.MustCompile(`job (\d+) hop 0 plan `)
+	answered = regexp.MustCompile(`^answer (\d+) hop `)
+)
+
+// traces reads all jobs at once: after a soak there are thousands.
+func (r *run) traces(db *sql.DB) map[int]trace {
+	all := map[int]trace{}
+	note := func(pattern *regexp.Regexp, text string, add func(*trace)) bool {
+		m := pattern.FindStringSubmatch(text)
+		if m == nil {
+			return false
+		}
+		id, _ := strconv.Atoi(m[1])
+		t := all[id]
+		add(&t)
+		all[id] = t
+		return true
+	}
+	for _, text := range column(r, db, `SELECT content FROM entries WHERE type = 'message' ORDER BY conversation, seq`) {
+		if !note(answered, text, func(t *trace) { t.answers = append(t.answers, text) }) {
+			note(askedFor, text, func(t *trace) { t.asked++ })
+		}
+	}
+	for _, text := range column(r, db, `SELECT state || ' ' || json_extract(payload, '$.prompt') FROM requests WHERE retry_of = '' AND kind <> 'notify'`) {
+		state, _, _ := strings.Cut(text, " ")
+		note(askedFor, text, func(t *trace) { t.states = append(t.states, state) })
+	}
+	return all
+}
+
 // checkJob holds what became of one job against what was said of it.
-func (r *run) checkJob(db *sql.DB, j *job) {
-	asked := column(r, db, `SELECT content FROM entries WHERE type = 'message' AND content LIKE ? AND content NOT LIKE 'answer %'`, "%"+fmt.Sprintf("job %d hop 0 plan ", j.id)+"%")
-	states := r.statesOf(db, j)
-	switch n := max(len(asked), len(states)); {
+func (r *run) checkJob(db *sql.DB, found trace, j *job) {
+	states := found.states
+	if j.kind == "chat" {
+		states = r.troubleIn(db, j.chat)
+	}
+	switch n := max(found.asked, len(states)); {
 	case n > 1:
 		r.bad("doubled: job %d (%s) is there %d times, %v", j.id, j.kind, n, states)
 	case j.accepted && n == 0:
@@ -89,10 +132,10 @@ func (r *run) checkJob(db *sql.DB, j *job) {
 			r.bad("job %d (%s) is %s", j.id, j.kind, s)
 		}
 	}
-	if len(asked) != 1 || len(j.may) > 0 {
+	if found.asked != 1 || len(j.may) > 0 {
 		return
 	}
-	answers := column(r, db, `SELECT content FROM entries WHERE type = 'message' AND content LIKE ? ORDER BY conversation, seq`, fmt.Sprintf("answer %d hop %%", j.id))
+	answers := found.answers
 	for i := range j.plan {
 		want := fmt.Sprintf("answer %d hop %d", j.id, i)
 		if i >= len(answers) || answers[i] != want && !strings.HasPrefix(answers[i], want+":") {
@@ -105,12 +148,9 @@ func (r *run) checkJob(db *sql.DB, j *job) {
 	}
 }
 
-// statesOf are the states of the requests of a job that is not a chat.
-func (r *run) statesOf(db *sql.DB, j *job) []string {
-	if j.kind == "chat" {
-		return column(r, db, `SELECT DISTINCT q.state FROM requests q JOIN conversations c ON c.id = q.conversation WHERE c.name = ? AND q.state <> 'done' AND q.retry_of = ''`, j.chat)
-	}
-	return column(r, db, `SELECT state FROM requests WHERE retry_of = '' AND json_extract(payload, '$.prompt') LIKE ? AND kind <> 'notify'`, fmt.Sprintf("job %d hop 0 plan %%", j.id))
+// troubleIn are the ways, other than well, in which turns of a chat ended.
+func (r *run) troubleIn(db *sql.DB, chat string) []string {
+	return column(r, db, `SELECT DISTINCT q.state FROM requests q JOIN conversations c ON c.id = q.conversation WHERE c.name = ? AND q.state <> 'done' AND q.retry_of = ''`, chat)
 }
 
 // checkModel looks at what the model server was asked: valid conversations,

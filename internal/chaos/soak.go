@@ -29,8 +29,11 @@ func (o options) soakFor(ctx context.Context, t *table) error {
 	if err != nil {
 		return err
 	}
+	// With a small window, what a turn holds is the same after a minute as after
+	// an hour.
+	fmt.Fprintf(&more, "\n[[models]]\nid = \"small\"\nprovider = \"openai\"\nbase_url = %q\ncontext_window = 8000\n", r.server.URL())
 	for _, n := range names {
-		fmt.Fprintf(&more, "\n[[agents]]\nid = %q\nmodel = \"own\"\nauto_start = true\npersistent = true\ntool_permissions = [\"bash\", \"read\", \"list\"]\n", n)
+		fmt.Fprintf(&more, "\n[[agents]]\nid = %q\nmodel = \"small\"\nauto_start = true\npersistent = true\ntool_permissions = [\"bash\", \"read\", \"list\"]\n", n)
 	}
 	path := filepath.Join(r.root, "config.toml")
 	text, err := os.ReadFile(path)
