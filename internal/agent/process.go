@@ -70,6 +70,7 @@ type Process struct {
 	stop      chan struct{} // closed: hand back between steps
 	cause     error         // why Run ends
 	idleSince time.Time
+	changed   <-chan time.Time // the state has changed, and the bus is to be told; nil: it knows
 	turns     sync.WaitGroup
 
 	state     atomic.Value // fika.AgentState
@@ -160,6 +161,7 @@ func (p *Process) Run(ctx context.Context) error {
 	p.announcePending()
 	p.loop(ctx, alive)
 	p.setState(fika.AgentStopped)
+	p.heartbeat()
 	return p.cause
 }
 
@@ -182,6 +184,9 @@ func (p *Process) loop(ctx, alive context.Context) {
 			p.sign(alive)
 			continue
 		case <-beat.C:
+			p.heartbeat()
+			continue
+		case <-p.changed:
 			p.heartbeat()
 			continue
 		case <-ended:
@@ -351,14 +356,17 @@ func (p *Process) recover(ctx context.Context) error {
 	return nil
 }
 
+// setState changes the state, of which the bus is told soon: whoever begins or
+// ends a turn has better things to do first.
 func (p *Process) setState(s fika.AgentState) {
-	if p.state.Swap(s) != s {
-		p.heartbeat()
+	if p.state.Swap(s) != s && p.changed == nil {
+		p.changed = time.After(settle)
 	}
 }
 
 // heartbeat tells the bus how this process is, once it is ready.
 func (p *Process) heartbeat() {
+	p.changed = nil
 	if !p.ready {
 		return
 	}

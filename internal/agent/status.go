@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"runtime"
 	"strings"
 	"sync"
 
@@ -51,6 +52,7 @@ func (s *statuses) Observe(ev turn.Event) {
 		s.send("processing", message.StatusData{Message: ev.Text})
 	case turn.Committed:
 		s.p.opts.Ring(ev.Notified...) // before anything else: somebody waits for it
+		runtime.Gosched()             // and what writes to the bus goes first
 		s.p.show(s.c.Conversation, ev.Entries...)
 	case turn.Ended:
 		s.ended(*ev.Outcome)
