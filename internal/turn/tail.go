@@ -51,7 +51,7 @@ func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, li
 	defer t.mu.Unlock()
 	known := t.tails[c]
 	if known == nil || known.last() < upto {
-		if err := t.follow(ctx, c); err != nil {
+		if err := t.follow(ctx, c, upto); err != nil {
 			return nil, err
 		}
 		if known = t.tails[c]; known == nil || known.last() < upto {
@@ -89,10 +89,16 @@ func (k *tail) before(upto int64, limit int) []fika.Entry {
 	return out
 }
 
-// follow reads what came since the last look. What cannot be remembered is
-// forgotten.
-func (t *Tail) follow(ctx context.Context, c fika.ConversationID) error {
-	page, err := t.Store.Before(ctx, c, math.MaxInt64, tailRead)
+// follow reads what came since the last look: up to upto if that is near, else
+// the newest there is. What cannot be remembered is forgotten.
+func (t *Tail) follow(ctx context.Context, c fika.ConversationID, upto int64) error {
+	size := int64(tailRead)
+	if known := t.tails[c]; known != nil && upto-known.last() < size {
+		size = upto - known.last()
+	} else {
+		upto = math.MaxInt64
+	}
+	page, err := t.Store.Before(ctx, c, upto, int(size))
 	if err != nil {
 		return err
 	}
@@ -102,12 +108,12 @@ func (t *Tail) follow(ctx context.Context, c fika.ConversationID) error {
 	}
 	slices.Reverse(page)
 	known := t.tails[c]
-	if known == nil || page[0].Seq > known.last() && len(page) == tailRead { // there may be more between
+	if known == nil || page[0].Seq > known.last()+1 && len(page) == tailRead { // there may be more between
 		t.forget(c)
 		known = &tail{}
 		t.tails[c] = known
 	}
-	known.whole = known.whole || len(page) < tailRead
+	known.whole = known.whole || int64(len(page)) < size
 	for _, e := range page {
 		if len(known.entries) == 0 || e.Seq > known.last() {
 			known.entries = append(known.entries, e)
