@@ -185,10 +185,11 @@ func TestVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, change := range map[string]func(){
-		"ran twice":     func() {},
-		"earlier round": func() { r.model.log = append(r.model.log, asked{1, 0, 0}) },
-		"invalid":       func() { r.model.invalid = []string{"x"} },
-		"not there":     func() { r.jobs = append(r.jobs, &job{id: 99, kind: "ask", accepted: true}) },
+		"ran twice":          func() {},
+		"earlier round":      func() { r.model.log = append(r.model.log, asked{1, 0, 0}) },
+		"invalid":            func() { r.model.invalid = []string{"x"} },
+		"but the request is": func() { r.jobs = append(r.jobs, &job{id: 2, kind: "ask", waited: true, exit: 5}) },
+		"not there":          func() { r.jobs = append(r.jobs, &job{id: 99, kind: "ask", accepted: true}) },
 	} {
 		if r.wrong = nil; what != "ran twice" {
 			_ = os.WriteFile(r.marker, steps, 0o600)

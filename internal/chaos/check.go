@@ -132,6 +132,7 @@ func (r *run) checkJob(db *sql.DB, found trace, j *job) {
 			r.bad("job %d (%s) is %s", j.id, j.kind, s)
 		}
 	}
+	r.checkExit(j, states)
 	if found.asked != 1 || len(j.may) > 0 {
 		return
 	}
@@ -145,6 +146,18 @@ func (r *run) checkJob(db *sql.DB, found trace, j *job) {
 	}
 	if len(answers) > len(j.plan) {
 		r.bad("doubled: job %d (%s) has %d answers, not %d", j.id, j.kind, len(answers), len(j.plan))
+	}
+}
+
+// checkExit holds the exit status of a command that waited for an outcome
+// against the outcome. One that was killed, or only stopped waiting, says
+// nothing about it.
+func (r *run) checkExit(j *job, states []string) {
+	done := slices.Contains(states, "done")
+	switch {
+	case !j.waited:
+	case j.exit == 0 && !done, slices.Contains([]int{1, 5, 6, 8}, j.exit) && done:
+		r.bad("job %d (%s): exit %d, but the request is %v", j.id, j.kind, j.exit, states)
 	}
 }
 

@@ -20,6 +20,8 @@ type job struct {
 	chat     string
 	accepted bool // the program said so; otherwise it may have happened, once
 	refused  bool // the program said no: it must not have happened
+	waited   bool // the command waited for the outcome, and ended with exit
+	exit     int  // -1: it was killed
 	may      []string
 }
 
@@ -98,6 +100,7 @@ func (r *run) follow(kind, agent string, tools ...string) *job {
 	res := r.fika(kind, agent, j.prompt())
 	want := fmt.Sprintf("answer %d hop 0", j.id)
 	r.judge(j, res, res.code == 0)
+	j.waited, j.exit = true, res.code
 	j.refused = false // it may be waiting for somebody who was killed
 	if res.code == 0 && res.stdout != want {
 		r.bad("job %d: exit 0 and %q, not %q", j.id, res.stdout, want)
@@ -110,6 +113,7 @@ func (r *run) once(context string, tools ...string) *job {
 	j := r.new("run", hop{context, tools})
 	res := r.fika("run", "-c", context, j.prompt())
 	r.judge(j, res, res.code == 0)
+	j.waited, j.exit = true, res.code
 	j.refused = false
 	j.may = []string{"interrupted"} // what a person sees does not go on unseen
 	if want := fmt.Sprintf("answer %d hop 0", j.id); res.code == 0 && res.stdout != want {
