@@ -36,13 +36,23 @@ type block struct {
 	signature string
 }
 
+// Failure says how an error is told by now.
+func (a *answer) Failure() wire.Failure { return a.fail }
+
+// Halted is the error that ends the call as it is.
+func (a *answer) Halted() error { return a.halted }
+
+// Complete reports whether the reason came for which the answer ends.
+func (a *answer) Complete() bool { return a.reason != "" }
+
+// halt remembers the error that ends the call.
 func (a *answer) halt(err error) error {
 	a.halted = err
 	return err
 }
 
-// take handles one event of the stream.
-func (a *answer) take(_ string, data []byte) error {
+// Take handles one event of the stream.
+func (a *answer) Take(_ string, data []byte) error {
 	if data == nil {
 		return a.send(llm.Alive, "")
 	}
@@ -179,8 +189,8 @@ func (a *answer) send(kind llm.EventKind, text string) error {
 	return nil
 }
 
-// finish makes the response of a complete answer.
-func (a *answer) finish() (llm.Response, error) {
+// Finish makes the response of a complete answer.
+func (a *answer) Finish() (llm.Response, error) {
 	if a.reason == "" {
 		return llm.Response{}, a.fail.Broken("the stream ended before the answer was complete")
 	}

@@ -71,21 +71,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	if err != nil {
 		return llm.Response{}, fail.Transport(ctx, err)
 	}
-	defer res.Body.Close()
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return llm.Response{}, fail.Status(res)
-	}
-	a := &answer{fail: fail, emit: emit, deadline: deadline, blocks: map[int]*block{}}
-	err = wire.Stream(res, fail, a.take)
-	switch {
-	case a.halted != nil:
-		return llm.Response{}, a.halted
-	case err != nil && a.reason == "":
-		return llm.Response{}, a.fail.Transport(ctx, err)
-	case ctx.Err() != nil && a.reason == "":
-		return llm.Response{}, a.fail.Transport(ctx, ctx.Err())
-	}
-	return a.finish()
+	return wire.Receive(ctx, res, &answer{fail: fail, emit: emit, deadline: deadline, blocks: map[int]*block{}})
 }
 
 // send makes the HTTP call. An answer of any status is returned as it is.

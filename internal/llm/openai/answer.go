@@ -17,7 +17,7 @@ type answer struct {
 	fail     wire.Failure
 	emit     func(llm.Event) error
 	deadline *wire.Deadline
-	stop     error // ends the call as it is
+	halted   error // ends the call as it is
 
 	text, reasoning, refusal wire.Joiner
 	thought                  string // which field reasoning came in
@@ -39,20 +39,26 @@ type pending struct {
 	extra json.RawMessage
 }
 
-// complete reports whether nothing essential is missing: some servers send an
+// Complete reports whether nothing essential is missing: some servers send an
 // end mark but no finish reason.
-func (a *answer) complete() bool {
+func (a *answer) Complete() bool {
 	return a.finished != "" || a.ended && (a.text.Len() > 0 || a.refusal.Len() > 0 || len(a.calls) > 0)
 }
 
-// halt remembers the error that ends the call.
+// Failure says how an error is told by now.
+func (a *answer) Failure() wire.Failure { return a.fail }
+
+// Halted is the error that ends the call as it is.
+func (a *answer) Halted() error { return a.halted }
+
+// halt remembers it.
 func (a *answer) halt(err error) error {
-	a.stop = err
+	a.halted = err
 	return err
 }
 
-// take handles one event of the stream.
-func (a *answer) take(_ string, data []byte) error {
+// Take handles one event of the stream.
+func (a *answer) Take(_ string, data []byte) error {
 	if data == nil {
 		return a.send(llm.Alive, "")
 	}
@@ -63,7 +69,7 @@ func (a *answer) take(_ string, data []byte) error {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		if a.complete() {
+		if a.Complete() {
 			return wire.ErrDone
 		}
 		return a.halt(a.fail.Broken("sent something that is not an answer: %.80q", data))
@@ -251,9 +257,9 @@ func (a *answer) send(kind llm.EventKind, text string) error {
 	return nil
 }
 
-// finish makes the response of a complete answer.
-func (a *answer) finish() (llm.Response, error) {
-	if !a.complete() {
+// Finish makes the response of a complete answer.
+func (a *answer) Finish() (llm.Response, error) {
+	if !a.Complete() {
 		return llm.Response{}, a.fail.Broken("the stream ended before the answer was complete")
 	}
 	slices.SortStableFunc(a.calls, func(x, y *pending) int { return x.index - y.index })

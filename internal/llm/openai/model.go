@@ -98,21 +98,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	if err != nil {
 		return llm.Response{}, fail.Transport(ctx, err)
 	}
-	defer res.Body.Close()
-	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return llm.Response{}, fail.Status(res)
-	}
-	a := &answer{fail: fail, emit: emit, deadline: deadline}
-	err = wire.Stream(res, fail, a.take)
-	switch {
-	case a.stop != nil:
-		return llm.Response{}, a.stop
-	case err != nil && !a.complete():
-		return llm.Response{}, a.fail.Transport(ctx, err)
-	case ctx.Err() != nil && !a.complete():
-		return llm.Response{}, a.fail.Transport(ctx, ctx.Err())
-	}
-	return a.finish()
+	return wire.Receive(ctx, res, &answer{fail: fail, emit: emit, deadline: deadline})
 }
 
 // send makes the HTTP call. An answer of any status is returned as it is; its

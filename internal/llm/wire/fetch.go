@@ -16,6 +16,40 @@ import (
 // what may still come (usage, the end mark).
 const Grace = 2 * time.Second
 
+// Answer gathers one answer from the events of its stream.
+type Answer interface {
+	// Take handles one event, as [Events] calls it. [ErrDone]: that was all.
+	Take(name string, data []byte) error
+	// Failure says how an error is told by now: whether text was seen.
+	Failure() Failure
+	// Halted is the error that ends the call as it is; nil: none.
+	Halted() error
+	// Complete reports whether nothing essential is missing.
+	Complete() bool
+	// Finish gives the response, or says what is wrong with a complete answer.
+	Finish() (llm.Response, error)
+}
+
+// Receive reads an answer to its end and closes the body. What breaks off after
+// the answer was complete does no harm.
+func Receive(ctx context.Context, res *http.Response, a Answer) (llm.Response, error) {
+	defer res.Body.Close()
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return llm.Response{}, a.Failure().Status(res)
+	}
+	err := Stream(res, a.Failure(), a.Take)
+	if halted := a.Halted(); halted != nil {
+		return llm.Response{}, halted
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil && !a.Complete() {
+		return llm.Response{}, a.Failure().Transport(ctx, err)
+	}
+	return a.Finish()
+}
+
 // Stream reads the body of a successful answer: server-sent events, or one
 // JSON document for servers that do not stream. It calls each as [Events] does,
 // and closes the body.
