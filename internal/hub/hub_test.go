@@ -397,6 +397,29 @@ func TestWakes(t *testing.T) {
 	}
 }
 
+// TestRung: a bell makes the hub look only if nobody else hears it.
+func TestRung(t *testing.T) {
+	w := newWorld(t)
+	h := New(Options{Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)})
+	there, err := w.procs.Spawn("adopted", nil)
+	w.ok(err)
+	h.agents = map[fika.AgentName]*charge{
+		"child":   {running: true, child: true},
+		"adopted": {running: true, proc: there},
+		"killed":  {running: true, proc: fika.Process{PID: 99}},
+		"asleep":  {},
+	}
+	for name, want := range map[fika.AgentName]int{"child": 0, "adopted": 0, "killed": 1, "asleep": 1, "unknown": 1} {
+		h.rung(name)
+		if got := len(h.nudges); got != want {
+			t.Errorf("%s: looks %d times, want %d", name, got, want)
+		}
+		for len(h.nudges) > 0 {
+			<-h.nudges
+		}
+	}
+}
+
 // TestAnnounces: the outcome of an agent that is gone reaches the bus, once.
 func TestAnnounces(t *testing.T) {
 	w := newWorld(t)
