@@ -101,7 +101,8 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Stream, jetstream.Co
 	defer cancel()
 	want := in.config()
 	stream, err := in.js.Stream(ctx, in.name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	made := errors.Is(err, jetstream.ErrStreamNotFound)
+	if made {
 		stream, err = in.js.CreateStream(ctx, want)
 	}
 	if err != nil {
@@ -118,11 +119,32 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Stream, jetstream.Co
 			return nil, nil, streamError("set limits of inbound stream "+in.name, err)
 		}
 	}
-	cons, err := stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+	cons, err := in.reader(ctx, stream, made)
+	return stream, cons, streamError("open consumer of "+in.name, err)
+}
+
+// reader finds or makes the consumer. One that has read further than the stream
+// reaches belongs to a stream that has lost its end, or everything, in a power
+// failure: it would skip what comes next, so a new one begins from the start.
+// What was read before and is still there comes again, and is recognised.
+func (in *inbound) reader(ctx context.Context, stream jetstream.Stream, madeNow bool) (jetstream.Consumer, error) {
+	config := jetstream.ConsumerConfig{
 		Durable: hubConsumer, FilterSubject: in.requests(),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: crash.Pace(ackWait), MaxDeliver: -1, MaxAckPending: 8 * pullBatch,
-	})
-	return stream, cons, streamError("open consumer of "+in.name, err)
+	}
+	cons, err := stream.CreateOrUpdateConsumer(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	read := cons.CachedInfo().Delivered.Stream
+	have, err := stream.Info(ctx) // after that, so that it is never behind a reader that is right
+	if err != nil || read == 0 || !madeNow && read <= have.State.LastSeq {
+		return cons, err
+	}
+	if err := stream.DeleteConsumer(ctx, hubConsumer); err != nil {
+		return nil, err
+	}
+	return stream.CreateConsumer(ctx, config)
 }
 
 func sameSubjects(have, want []string) bool {

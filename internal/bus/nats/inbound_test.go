@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -103,6 +105,46 @@ func TestInboundGoesOnThroughRestart(t *testing.T) {
 		}
 		must(t, h.server.Restart(deadline(t)))
 		must(t, in.member.Flush(deadline(t)))
+	}
+}
+
+// TestInboundLostStream: a power failure takes from the stream what it has of
+// the last messages, or its own description, but not what its reader has noted.
+// What comes then is read all the same.
+func TestInboundLostStream(t *testing.T) {
+	for name, lost := range map[string][]string{"description": {"meta.sum"}, "messages": {"msgs/*"}, "both": {"meta.sum", "msgs/*"}} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			in := newInbox(t, h, 0)
+			got, handler := collect()
+			stop := in.consume(t, handler)
+			for i := range 5 {
+				in.send(t, fmt.Sprint(i))
+				next(t, got)
+			}
+			stop()
+			h.down(t)
+			dir := filepath.Join(h.dir, "jetstream", "jetstream", "$G", "streams", streamName("fika"))
+			for _, what := range lost {
+				found, err := filepath.Glob(filepath.Join(dir, what))
+				must(t, err)
+				if len(found) == 0 {
+					t.Fatalf("no %s in %s", what, dir)
+				}
+				for _, path := range found {
+					must(t, os.Truncate(path, 0))
+				}
+			}
+			h.up(t)
+			in = newInbox(t, h, 0)
+			in.consume(t, handler)
+			for i := range 3 {
+				in.send(t, fmt.Sprint("new ", i))
+				if body := next(t, got); body != fmt.Sprint("new ", i) {
+					t.Errorf("got %q", body)
+				}
+			}
+		})
 	}
 }
 
