@@ -136,6 +136,7 @@ func TestVerdict(t *testing.T) {
 	r.start()
 	r.chat(hop{"arya", []string{"bash", "pair"}}, hop{"gendry", nil})
 	r.ask("ask", "arya", "bash")
+	r.ask("ask", "arya")
 	r.settle()
 	r.finish()
 	if len(r.wrong) > 0 {
@@ -146,6 +147,9 @@ func TestVerdict(t *testing.T) {
 		t.Fatal(err)
 	}
 	spoil := []string{
+		// The second turn's answer comes before the end of the first.
+		`UPDATE entries SET request = (SELECT b.request FROM entries b WHERE b.conversation = entries.conversation ORDER BY b.seq DESC LIMIT 1)
+WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE kind = 'ask')`,
 		`UPDATE requests SET state = 'running', finished_at = 0`,
 		`UPDATE requests SET state = 'failed'`,
 		`UPDATE requests SET announced_at = 0`,
@@ -160,7 +164,7 @@ func TestVerdict(t *testing.T) {
 		`UPDATE entries SET content = 'answer 1 hop 1' WHERE content LIKE 'answer 1 hop 0%'`,
 		`UPDATE entries SET content = replace(content, 'job 2', 'job 1') WHERE content LIKE 'job 2%'`,
 	}
-	for _, text := range spoil {
+	for i, text := range spoil {
 		for _, q := range []string{"PRAGMA foreign_keys = OFF", "SAVEPOINT spoil", text} {
 			if _, err := db.Exec(q); err != nil {
 				t.Fatalf("%s: %v", q, err)
@@ -170,6 +174,9 @@ func TestVerdict(t *testing.T) {
 		r.verdict()
 		if len(r.wrong) == 0 {
 			t.Errorf("nothing is noticed after %s", text)
+		}
+		if overlap := slices.ContainsFunc(r.wrong, func(w string) bool { return strings.Contains(w, "overlapped") }); overlap != (i == 0) {
+			t.Errorf("overlapping turns noticed: %v, after %s", overlap, text)
 		}
 		for _, q := range []string{"ROLLBACK TO spoil", "RELEASE spoil"} {
 			if _, err := db.Exec(q); err != nil {

@@ -27,10 +27,10 @@ LEFT JOIN entries t ON t.conversation = c.conversation AND t.reply_to = c.id AND
 	{"a conversation has gaps", `SELECT c.name || ' has ' || count(e.n) || ' entries and ends at ' || c.last_seq FROM conversations c JOIN entries e ON e.conversation = c.id
 WHERE c.kind <> 'chat' OR c.name LIKE 'table%' GROUP BY c.id HAVING count(e.n) <> c.last_seq OR max(e.seq) <> c.last_seq`},
 	{"an answer was given twice", `SELECT substr(content, 1, 24) || ' by ' || sender FROM entries WHERE type = 'message' AND content LIKE 'answer %' GROUP BY conversation, content HAVING count(*) > 1`},
-	{"two turns of an agent overlapped", `SELECT a.id || ' and ' || b.id FROM requests a JOIN requests b ON a.conversation = b.conversation AND a.agent = b.agent AND a.n < b.n
-JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHERE request <> '' AND type <> 'notice' GROUP BY request) x ON x.request = a.id
-JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHERE request <> '' AND type <> 'notice' GROUP BY request) y ON y.request = b.id
-WHERE x.lo < y.hi AND y.lo < x.hi AND a.retry_of = '' AND b.retry_of = ''`},
+	{"two turns of an agent overlapped", `SELECT id || ' and one before it' FROM (
+SELECT r.id, x.lo, max(x.hi) OVER (PARTITION BY r.conversation, r.agent ORDER BY x.lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+FROM requests r JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHERE request <> '' AND type <> 'notice' GROUP BY request) x ON x.request = r.id
+WHERE r.retry_of = '') WHERE lo < before`},
 	{"the database is damaged", `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
 	{"a row points nowhere", `SELECT "table" || ' ' || rowid FROM pragma_foreign_key_check`},
 }
@@ -47,9 +47,9 @@ func (r *run) verdict() {
 			r.bad("%s: %s", q.what, found)
 		}
 	}
-	found := r.traces(db)
+	found, ends := r.traces(db), r.badEnds(db)
 	for _, j := range r.jobs {
-		r.checkJob(db, found[j.id], j)
+		r.checkJob(found[j.id], ends[j.chat], j)
 	}
 	r.checkModel()
 	r.checkMarkers()
@@ -114,10 +114,10 @@ func (r *run) traces(db *sql.DB) map[int]trace {
 }
 
 // checkJob holds what became of one job against what was said of it.
-func (r *run) checkJob(db *sql.DB, found trace, j *job) {
+func (r *run) checkJob(found trace, ends []string, j *job) {
 	states := found.states
 	if j.kind == "chat" {
-		states = r.troubleIn(db, j.chat)
+		states = ends
 	}
 	switch n := max(found.asked, len(states)); {
 	case n > 1:
@@ -161,9 +161,15 @@ func (r *run) checkExit(j *job, states []string) {
 	}
 }
 
-// troubleIn are the ways, other than well, in which turns of a chat ended.
-func (r *run) troubleIn(db *sql.DB, chat string) []string {
-	return column(r, db, `SELECT DISTINCT q.state FROM requests q JOIN conversations c ON c.id = q.conversation WHERE c.name = ? AND q.state <> 'done' AND q.retry_of = ''`, chat)
+// badEnds are the ways, other than well, in which turns of each chat ended.
+func (r *run) badEnds(db *sql.DB) map[string][]string {
+	all := map[string][]string{}
+	for _, text := range column(r, db, `SELECT DISTINCT c.name || ' ' || q.state FROM requests q JOIN conversations c ON c.id = q.conversation
+WHERE c.kind = 'chat' AND q.state <> 'done' AND q.retry_of = ''`) {
+		name, state, _ := strings.Cut(text, " ")
+		all[name] = append(all[name], state)
+	}
+	return all
 }
 
 // checkModel looks at what the model server was asked: valid conversations,

@@ -17,7 +17,6 @@ import (
 // are tried instead.
 var elsewhere = map[string]string{
 	"rename-conversation": "no command renames a chat: storetest",
-	"set-limits":          "storetest",
 	"read-limits":         "an agent whose hour is used up rests for an hour: storetest",
 }
 

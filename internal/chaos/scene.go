@@ -202,6 +202,7 @@ func chats(r *run) {
 	r.people("chat", "send", "spare", "nobody is meant")
 	r.people("chat", "pin", j.chat, "1")
 	r.people("chat", "unpin", j.chat, "1")
+	r.people("chat", "limit", "spare", "--turns", "500")
 	r.people("chat", "clear", "spare", "--yes")
 	r.people("chat", "delete", "spare", "--yes")
 	r.people("chat", "create", "old")
