@@ -113,10 +113,7 @@ func (o options) strike(ctx context.Context, f fault, without string) (row, erro
 
 // pause waits a random time up to d.
 func (r *run) pause(d time.Duration) {
-	r.mu.Lock()
-	d = time.Duration(r.rng.Int64N(int64(d)))
-	r.mu.Unlock()
-	time.Sleep(d)
+	time.Sleep(time.Duration(r.rng.Int64N(int64(d))))
 }
 
 // meanwhile does work beside f, then waits for both and for rest.
@@ -139,10 +136,7 @@ func (r *run) killing(words ...string) int {
 	return r.meanwhile(8, func() (n int) {
 		for range 3 {
 			r.pause(300 * time.Millisecond)
-			r.mu.Lock()
-			w := words[r.rng.IntN(len(words))]
-			r.mu.Unlock()
-			n += r.signal(w, syscall.SIGKILL)
+			n += r.signal(words[r.rng.IntN(len(words))], syscall.SIGKILL)
 			if r.hubPID() == 0 {
 				r.start()
 			}
@@ -192,9 +186,7 @@ func clock(r *run) int {
 	return r.meanwhile(8, func() int {
 		for range 5 {
 			r.pause(150 * time.Millisecond)
-			r.mu.Lock()
 			ms := r.rng.Int64N(2*86400_000) - 86400_000
-			r.mu.Unlock()
 			_ = r.tell("clock", fmt.Sprint(ms))
 		}
 		_ = r.tell("clock", "0")

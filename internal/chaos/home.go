@@ -30,16 +30,17 @@ var agents = []string{"arya", "gendry", "hotpie"}
 
 // home is one FIKA_HOME with its own model server.
 type home struct {
-	bin    string
-	dir    string // everything of the run
-	root   string // FIKA_HOME
-	chaos  string // FIKA_CHAOS
-	marker string // what unsafe tools leave behind
-	env    []string
-	model  *model
-	server *llmtest.Server
-	db     *sql.DB
-	power  sync.RWMutex // read by everybody who runs a command
+	bin     string
+	dir     string // everything of the run
+	root    string // FIKA_HOME
+	chaos   string // FIKA_CHAOS
+	marker  string // what unsafe tools leave behind
+	env     []string
+	model   *model
+	server  *llmtest.Server
+	opening sync.Mutex
+	db      *sql.DB      // guarded by opening
+	power   sync.RWMutex // read by everybody who runs a command
 }
 
 func newHome(bin, parent, more string) (*home, error) {
@@ -170,10 +171,7 @@ func (h *home) dark(f func()) (killed int) {
 		time.Sleep(glance)
 	}
 	defer h.power.Unlock()
-	if h.db != nil {
-		_ = h.db.Close()
-		h.db = nil
-	}
+	h.forget()
 	wait(5*time.Second, func() bool {
 		n := h.signal("", syscall.SIGKILL)
 		killed += n
@@ -208,6 +206,8 @@ func (h *home) hubPID() int {
 
 // query opens the database on first use; it exists once a command has run.
 func (h *home) query() (*sql.DB, error) {
+	h.opening.Lock()
+	defer h.opening.Unlock()
 	if h.db != nil {
 		return h.db, nil
 	}
@@ -222,6 +222,16 @@ func (h *home) query() (*sql.DB, error) {
 	db.SetMaxOpenConns(1)
 	h.db = db
 	return db, nil
+}
+
+// forget closes the database; query opens it again.
+func (h *home) forget() {
+	h.opening.Lock()
+	defer h.opening.Unlock()
+	if h.db != nil {
+		_ = h.db.Close()
+		h.db = nil
+	}
 }
 
 // number runs a query that gives one number.
@@ -257,9 +267,7 @@ func wait(d time.Duration, ready func() bool) bool {
 
 // close ends what is left of the run.
 func (h *home) close() {
-	if h.db != nil {
-		_ = h.db.Close()
-	}
+	h.forget()
 	for range 3 {
 		if h.signal("", syscall.SIGKILL) == 0 {
 			break

@@ -28,8 +28,8 @@ type job struct {
 // run is one home, what is done in it, and what was found wrong.
 type run struct {
 	*home
-	rng   *rand.Rand
-	kills int // how often something may have been asked again, at most
+	rng   *rand.Rand // may be used from many goroutines
+	kills int        // how often something may have been asked again, at most
 
 	mu    sync.Mutex
 	jobs  []*job
@@ -37,12 +37,25 @@ type run struct {
 	heard map[string]int // responses on the bus, by request
 }
 
+// dice is a source that many goroutines may ask.
+type dice struct {
+	mu  sync.Mutex
+	pcg *rand.PCG
+}
+
+// Uint64 implements [rand.Source].
+func (d *dice) Uint64() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pcg.Uint64()
+}
+
 func newRun(bin, parent, more string, seed uint64) (*run, error) {
 	h, err := newHome(bin, parent, more)
 	if err != nil {
 		return nil, err
 	}
-	return &run{home: h, rng: rand.New(rand.NewPCG(seed, 7)), heard: map[string]int{}}, nil
+	return &run{home: h, rng: rand.New(&dice{pcg: rand.NewPCG(seed, 7)}), heard: map[string]int{}}, nil
 }
 
 // bad notes a violation.

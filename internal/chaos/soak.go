@@ -48,9 +48,6 @@ func (o options) soakFor(ctx context.Context, t *table) error {
 	if !r.start() {
 		return fmt.Errorf("soak: %s", r.wrong[0])
 	}
-	if _, err := r.query(); err != nil { // once, before several ask
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, o.soak)
 	defer cancel()
 	var busy sync.WaitGroup
@@ -80,10 +77,8 @@ func (o options) soakFor(ctx context.Context, t *table) error {
 func (r *run) table(ctx context.Context, name, a, b string) {
 	r.people("chat", "create", name)
 	for ctx.Err() == nil {
-		r.mu.Lock()
 		plan := []hop{{a, nil}, {b, nil}, {a, nil}, {b, nil}}
 		plan[r.rng.IntN(len(plan))].tools = []string{[]string{"bash", "list"}[r.rng.IntN(2)]}
-		r.mu.Unlock()
 		j := r.new("chat", plan...)
 		j.chat = name
 		r.say(j)
@@ -99,12 +94,10 @@ func (r *run) table(ctx context.Context, name, a, b string) {
 func (r *run) trouble(ctx context.Context, names []string) (kills int) {
 	for ctx.Err() == nil {
 		r.pause(4 * time.Second)
-		r.mu.Lock()
 		words := agentWords(names[r.rng.IntN(len(names))])
 		if r.rng.IntN(8) == 0 {
 			words = hubWords
 		}
-		r.mu.Unlock()
 		kills += r.signal(words, syscall.SIGKILL)
 		if r.hubPID() == 0 {
 			r.start()
@@ -117,12 +110,10 @@ func (r *run) trouble(ctx context.Context, names []string) (kills int) {
 func (r *run) pauses(ctx context.Context) (n int) {
 	for ctx.Err() == nil {
 		r.pause(6 * time.Second)
-		r.mu.Lock()
 		which := fmt.Sprintf("table-%d", r.rng.IntN(soakChats))
 		if r.rng.IntN(5) == 0 {
 			which = "--all"
 		}
-		r.mu.Unlock()
 		if r.fika("chat", "pause", which).code == 0 {
 			n++
 		}
