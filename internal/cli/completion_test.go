@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fika/internal/cli"
+	"fika/internal/term"
 )
 
 // shell is a home with one of each, in which Tab is pressed.
@@ -56,12 +56,16 @@ func newShell(t *testing.T) *shell {
 }
 
 func (s *shell) run(args ...string) (stdout, all string) {
-	var out, both bytes.Buffer
-	cmd := exec.Command("fika", args...)
-	cmd.Env = append(os.Environ(), "FIKA_HOME="+s.dir)
-	cmd.Stdout, cmd.Stderr = &out, &both
-	_ = cmd.Run()
-	return out.String(), out.String() + both.String()
+	// In this process: under the race detector a start takes a second, and there
+	// are hundreds.
+	var out, errs bytes.Buffer
+	cli.Main(args, &term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, func(k string) string {
+		if k == "FIKA_HOME" {
+			return s.dir
+		}
+		return os.Getenv(k)
+	})
+	return out.String(), out.String() + errs.String()
 }
 
 func (s *shell) must(args ...string) string {
