@@ -1,5 +1,5 @@
 #!/bin/sh
-# The harness of the promises (see internal/chaos): builds fika with the tag
+# The harness of the promises (see test/chaos): builds fika with the tag
 # chaos and breaks it. SEEDS, POINT, FAULT, CONTROL, JOBS, SEED narrow it down;
 # SOAK=10m works for that long instead.
 set -eu
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 GO=${GO:-go}
 bin=bin/fika-chaos
 CGO_ENABLED=0 $GO build -tags chaos -trimpath -o $bin ./cmd/fika
-$GO build -o bin/chaos ./internal/chaos
+$GO build -o bin/chaos ./test/chaos
 set -- -fika $bin -seeds "${SEEDS:-20}" -seed "${SEED:-1}" -jobs "${JOBS:-4}"
 [ -z "${POINT:-}" ] || set -- "$@" -point "$POINT"
 [ -z "${FAULT:-}" ] || set -- "$@" -fault "$FAULT"

@@ -38,7 +38,7 @@ func documents(t *testing.T) map[string]string {
 // TestLinks: a link between documents, and a file named in one, exist.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	file := regexp.MustCompile("`((?:cmd|internal)/[a-z0-9_/]+\\.go)\\b")
+	file := regexp.MustCompile("`((?:cmd|internal|test)/[a-z0-9_/]+\\.go)\\b")
 	for name, text := range documents(t) {
 		for _, m := range link.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), m[1])); err != nil {
@@ -62,7 +62,7 @@ func TestPromises(t *testing.T) {
 			all[s.pkg] += s.text
 		}
 	}
-	named := regexp.MustCompile("`(internal/[a-z0-9/]+) ((?:Test|Fuzz)[A-Za-z]+|\"[^\"]+\")`")
+	named := regexp.MustCompile("`((?:internal|test)/[a-z0-9/]+) ((?:Test|Fuzz)[A-Za-z]+|\"[^\"]+\")`")
 	script := regexp.MustCompile("`([a-z_]+\\.txtar)`")
 	for name, least := range map[string]int{"docs/PROMISES.md": 20, "docs/FAILURES.md": 80} {
 		text := documents(t)[name]

@@ -110,5 +110,5 @@ func standard(imported string) bool {
 // forTests reports whether a package exists for tests alone: suites,
 // stand-ins, and what measures.
 func forTests(pkg string) bool {
-	return pkg == "internal/e2e" || pkg == "internal/chaos" || strings.HasPrefix(pkg+"/", "internal/bench/") || strings.HasSuffix(path.Base(pkg), "test") || strings.Contains(pkg, "test/")
+	return strings.HasPrefix(pkg, "test/") || strings.HasSuffix(path.Base(pkg), "test") || strings.Contains(pkg, "test/")
 }

@@ -64,7 +64,7 @@ func (l *lab) buildPeer(ctx context.Context) error {
 		return nil
 	}
 	path := filepath.Join(l.dir, "peer")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "fika/internal/bench/peer")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "fika/test/bench/peer")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the peer: %w: %s", err, out)
 	}

@@ -3,11 +3,11 @@
 // clock away, and then checks that nothing accepted was lost and nothing
 // finished was done twice.
 //
-//	go run ./internal/chaos -seeds 20            every crash point
-//	go run ./internal/chaos -point finish-request.after
-//	go run ./internal/chaos -fault stop-owner
-//	go run ./internal/chaos -control fence       leaves a guard out: must turn red
-//	go run ./internal/chaos -soak 10m            20 agents, random kills and pauses
+//	go run ./test/chaos -seeds 20            every crash point
+//	go run ./test/chaos -point finish-request.after
+//	go run ./test/chaos -fault stop-owner
+//	go run ./test/chaos -control fence       leaves a guard out: must turn red
+//	go run ./test/chaos -soak 10m            20 agents, random kills and pauses
 //
 // Each run has a home of its own, a hub, three agents and a model server in
 // this process. What the program printed counts as accepted; the verdict is
