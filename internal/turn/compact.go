@@ -11,10 +11,10 @@ import (
 // may, it compacts, once in a turn, as history does not grow meanwhile. The
 // answer is true when the window has to be read again. The prompt is answered
 // whatever happens here: the window falls back to what fits.
-func (w *work) compact(ctx context.Context, entries []fika.Entry) (bool, error) {
+func (w *attempt) compact(ctx context.Context, entries []fika.Entry) (bool, error) {
 	size := w.measure(entries)
 	if w.cfg.Compactor == nil || w.claimed.Conversation.Kind != fika.Ask ||
-		(size.percent() < w.cfg.CompactAt && w.left == 0) {
+		(size.percent() < w.cfg.CompactAt && w.omitted == 0) {
 		w.warnFull(size)
 		return false, nil
 	}
@@ -35,7 +35,7 @@ func (w *work) compact(ctx context.Context, entries []fika.Entry) (bool, error) 
 	return true, w.commitCompaction(ctx, decided)
 }
 
-func (w *work) commitCompaction(ctx context.Context, decided *Compacting) error {
+func (w *attempt) commitCompaction(ctx context.Context, decided *Compacting) error {
 	var entry fika.Entry
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
 		entry, err = w.cfg.Store.CommitCompaction(ctx, w.fence, w.round, decided.Content, decided.Meta, decided.Usage, decided.Model)
@@ -59,7 +59,7 @@ func (w *work) commitCompaction(ctx context.Context, decided *Compacting) error 
 	return nil
 }
 
-func (w *work) warnFull(s size) {
+func (w *attempt) warnFull(s size) {
 	if w.cfg.WarnAt > 0 && s.percent() >= w.cfg.WarnAt && !w.warned {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: "the window is " + s.String()})
@@ -84,7 +84,7 @@ func (s size) String() string {
 
 // measure takes what the provider counted last, if the window has only grown
 // since then, and estimates the rest.
-func (w *work) measure(entries []fika.Entry) size {
+func (w *attempt) measure(entries []fika.Entry) size {
 	s := size{window: w.cfg.Window}
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
@@ -106,12 +106,12 @@ func (w *work) measure(entries []fika.Entry) size {
 }
 
 // wrote reports whether the entry came of a model call of this agent.
-func (w *work) wrote(e fika.Entry) bool {
+func (w *attempt) wrote(e fika.Entry) bool {
 	return w.claimed.Conversation.Kind != fika.Chat || e.Meta.WriterName == string(w.claimed.Agent.Name)
 }
 
 // sinceLast adds the results of the last round to what the provider counted.
-func (w *work) sinceLast(entries []fika.Entry) size {
+func (w *attempt) sinceLast(entries []fika.Entry) size {
 	s := size{window: w.cfg.Window, counted: true, tokens: w.lastIn}
 	for i := len(entries) - 1; i >= 0 && entries[i].Type == fika.ToolResult; i-- {
 		s.tokens += EstimateEntry(entries[i])
@@ -120,7 +120,7 @@ func (w *work) sinceLast(entries []fika.Entry) size {
 }
 
 // fixed estimates what every call of this turn costs before any entry.
-func (w *work) fixed() int64 {
+func (w *attempt) fixed() int64 {
 	n := Estimate(w.system)
 	for _, t := range w.cfg.Tools.Offer() {
 		n += Estimate(t.Description) + Estimate(string(t.Parameters)) + 8
@@ -131,7 +131,7 @@ func (w *work) fixed() int64 {
 // room is what history may cost, in estimated tokens, so that the call stays
 // below the threshold. Where the provider counts otherwise than the estimate,
 // its count is believed.
-func (w *work) room(s size, shown []fika.Entry) int64 {
+func (w *attempt) room(s size, shown []fika.Entry) int64 {
 	room := int64(w.cfg.CompactAt / 100 * float64(w.cfg.Window))
 	if estimated := w.estimated(shown); s.counted && s.tokens > estimated && estimated > 0 {
 		room = int64(float64(room) * float64(estimated) / float64(s.tokens))
@@ -143,7 +143,7 @@ func (w *work) room(s size, shown []fika.Entry) int64 {
 	return room
 }
 
-func (w *work) estimated(shown []fika.Entry) int64 {
+func (w *attempt) estimated(shown []fika.Entry) int64 {
 	n := w.fixed()
 	for _, e := range shown {
 		n += EstimateEntry(e)

@@ -12,11 +12,11 @@ import (
 // maxChildren is how many tasks a turn waits for at once; further calls follow.
 const maxChildren = 64
 
-// delegates reports whether a step is another agent's work. One that was
+// isDelegated reports whether a step is another agent's work. One that was
 // started has its child already; one that is planned needs a tool that may be
 // used, and a request that can be suspended.
-func (w *work) delegates(s fika.Step) bool {
-	if s.N == w.cut || w.claimed.Request.Origin == fika.Foreground {
+func (w *attempt) isDelegated(s fika.Step) bool {
+	if s.N == w.cutStep || w.claimed.Request.Origin == fika.Foreground {
 		return false
 	}
 	if _, ok := w.cfg.Tools.Delegator(s.Tool); !ok {
@@ -28,52 +28,51 @@ func (w *work) delegates(s fika.Step) bool {
 	return w.cfg.Tools.Check(s.Tool) == nil
 }
 
-// delegated settles the delegate steps the queue begins with: it reports what
-// came of those that are under way, and gives the others to their agents. A
-// non-nil Result means that the turn waits.
-func (w *work) delegated(ctx context.Context) (worked bool, _ *Result, _ error) {
+// runDelegated settles the delegate steps that come first: it reports what came
+// of those that are under way, and gives the others to their agents. Worked is
+// true when one of them succeeded.
+func (w *attempt) runDelegated(ctx context.Context) (worked bool, _ error) {
 	if ctx.Err() != nil {
-		res, err := w.interrupted(ctx)
-		return false, res, err
+		return false, w.interrupted(ctx)
 	}
 	var batch []*job
-	for _, s := range w.queue {
-		if !w.delegates(s) || len(batch) == maxChildren {
+	for _, s := range w.pending {
+		if !w.isDelegated(s) || len(batch) == maxChildren {
 			break
 		}
 		batch = append(batch, &job{step: s})
 	}
-	if res, err := w.await(ctx, batch); err != nil || res != nil {
-		return false, res, err
+	if err := w.awaitChildren(ctx, batch); err != nil {
+		return false, err
 	}
 	list := w.delegations(ctx, batch)
 	for len(batch) > 0 { // what is known goes first; nothing is asked twice
 		if batch[0].result == nil {
-			res, err := w.handOut(ctx, batch, list)
-			if err != nil || res != nil {
-				return worked, res, err
+			if err := w.createChildren(ctx, batch, list); err != nil {
+				return worked, err
 			}
 		}
-		ok, err := w.settle(ctx, batch[0])
+		ok, err := w.recordFirst(ctx, batch[0])
 		if err != nil {
-			return worked, nil, err
+			return worked, err
 		}
 		worked, batch = worked || ok, batch[1:]
 	}
-	return worked, nil, nil
+	return worked, nil
 }
 
-// settle records the result of the first step of the queue.
-func (w *work) settle(ctx context.Context, j *job) (worked bool, err error) {
-	if err := w.record(ctx, j); err != nil {
+// recordFirst commits the result of the first pending step. Worked reports
+// whether the call succeeded.
+func (w *attempt) recordFirst(ctx context.Context, j *job) (worked bool, err error) {
+	if err := w.commitResult(ctx, j); err != nil {
 		return false, err
 	}
-	w.queue = w.queue[1:]
+	w.pending = w.pending[1:]
 	return !j.result.IsError, nil
 }
 
-// await looks what has become of the children of started steps.
-func (w *work) await(ctx context.Context, batch []*job) (*Result, error) {
+// awaitChildren looks what has become of the children of started steps.
+func (w *attempt) awaitChildren(ctx context.Context, batch []*job) error {
 	var started []*job
 	for _, j := range batch {
 		if j.step.State == fika.StepStarted {
@@ -81,7 +80,7 @@ func (w *work) await(ctx context.Context, batch []*job) (*Result, error) {
 		}
 	}
 	if len(started) == 0 {
-		return nil, nil
+		return nil
 	}
 	var got store.Awaited
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
@@ -89,10 +88,10 @@ func (w *work) await(ctx context.Context, batch []*job) (*Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if got.Waiting {
-		return suspended(got.Children), nil
+		return waitingFor(got.Children)
 	}
 	for _, j := range started {
 		j.call = w.toolCall(ctx, j)
@@ -107,19 +106,19 @@ func (w *work) await(ctx context.Context, batch []*job) (*Result, error) {
 		j.result = &r
 		w.postTool(ctx, j)
 	}
-	return nil, nil
+	return nil
 }
 
 // delegations reads the planned calls. One that hooks, permissions or the tool
 // refuse has its result.
-func (w *work) delegations(ctx context.Context, batch []*job) []store.Delegation {
+func (w *attempt) delegations(ctx context.Context, batch []*job) []store.Delegation {
 	var list []store.Delegation
 	for _, j := range batch {
 		if j.result != nil {
 			continue
 		}
 		j.call = w.toolCall(ctx, j)
-		if j.result = w.check(j); j.result != nil {
+		if j.result = w.checkCall(j); j.result != nil {
 			continue
 		}
 		if j.result = w.preTool(ctx, j); j.result != nil {
@@ -137,9 +136,9 @@ func (w *work) delegations(ctx context.Context, batch []*job) []store.Delegation
 	return list
 }
 
-// handOut makes the children. It returns a Result when the turn is suspended,
-// or must not go on; else every step was refused, and has its result.
-func (w *work) handOut(ctx context.Context, batch []*job, list []store.Delegation) (*Result, error) {
+// createChildren makes the children and releases the request until they are
+// done. It returns nil when every step was refused and has its result.
+func (w *attempt) createChildren(ctx context.Context, batch []*job, list []store.Delegation) error {
 	if ctx.Err() != nil {
 		return w.interrupted(ctx)
 	}
@@ -149,10 +148,10 @@ func (w *work) handOut(ctx context.Context, batch []*job, list []store.Delegatio
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if res, err := w.obey(ctx, got.Signal); err != nil || res != nil {
-		return res, err
+	if err := w.applySignal(ctx, got.Signal); err != nil {
+		return err
 	}
 	for _, j := range batch {
 		if why, refused := got.Refused[j.step.N]; refused {
@@ -162,14 +161,14 @@ func (w *work) handOut(ctx context.Context, batch []*job, list []store.Delegatio
 		}
 	}
 	if len(got.Children) == 0 {
-		return nil, nil
+		return nil
 	}
-	return suspended(got.Children), nil
+	return waitingFor(got.Children)
 }
 
-// suspended is the result of a turn that waits for its children.
-func suspended(children []store.Child) *Result {
-	res := &Result{State: fika.Waiting}
+// waitingFor releases a request that waits for its children.
+func waitingFor(children []store.Child) *released {
+	res := &released{Result{State: fika.Waiting}}
 	var names []string
 	for _, k := range children {
 		if !k.State.Terminal() {

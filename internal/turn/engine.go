@@ -106,7 +106,7 @@ func New(cfg Config) *Engine {
 	return &Engine{cfg: cfg}
 }
 
-func (w *work) tell(ev Event) {
+func (w *attempt) tell(ev Event) {
 	ev.Claimed = &w.claimed
 	w.Engine.tell(ev)
 }
@@ -121,20 +121,25 @@ func (e *Engine) tell(ev Event) {
 // handed back or lost. When ctx ends, the running step is ended with it: the
 // request becomes cancelled, or, with cause [ErrStop], is handed back.
 func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
-	t := &work{Engine: e, claimed: c, fence: c.Fence}
+	t := &attempt{Engine: e, claimed: c, fence: c.Fence}
 	t.tell(Event{Kind: Started, Model: e.cfg.ModelID})
-	res, err := t.run(ctx)
-	if err != nil {
-		end, over := outcomeOf(err)
-		if !over {
-			return res, err
-		}
-		if res, err = t.finish(ctx, end); err != nil {
-			return res, err
-		}
+	res, err := t.conclude(ctx, t.run(ctx))
+	if err == nil {
+		t.tell(Event{Kind: Ended, Outcome: &res})
 	}
-	t.tell(Event{Kind: Ended, Outcome: &res})
-	return res, nil
+	return res, err
+}
+
+// conclude turns what stopped a turn into its result; an outcome is committed.
+func (w *attempt) conclude(ctx context.Context, stop error) (Result, error) {
+	if r := (*released)(nil); errors.As(stop, &r) {
+		return r.Result, nil
+	}
+	end, over := outcomeOf(stop)
+	if !over {
+		return Result{}, stop
+	}
+	return w.finish(ctx, end)
 }
 
 // outcomeOf says how a turn that cannot go on ends. It is not over when the
@@ -152,38 +157,40 @@ func outcomeOf(err error) (*ending, bool) {
 	return failed(err), true
 }
 
-// work is one request being worked.
-type work struct {
+// attempt is one request being worked.
+type attempt struct {
 	*Engine
 	claimed store.Claimed
 	fence   store.Fence
 
-	round  int                    // model calls so far
-	system string                 // assembled once per turn
-	prompt string                 // what a pre_message hook made of the prompt; empty: as stored
-	names  map[string]bool        // what this agent is called in the window
-	own    []fika.Entry           // the request's entries, in order
-	seen   []fika.Entry           // what the model was shown last
-	blobs  map[fika.EntryID]blobs // raw provider messages of this turn's model steps
-	queue  []fika.Step            // tool steps without a result
-	used   []fika.ToolUsed
-	usage  fika.Usage
-	lastIn int64 // input tokens the provider counted last; 0: unknown
-	errors int   // rounds in a row in which every tool call failed
-	empty  int   // empty replies in a row
-	cut    int   // the step whose arguments the provider cut off; 0: none
-	warned bool
+	round   int                    // model calls so far
+	system  string                 // assembled once per turn
+	prompt  string                 // what a pre_message hook made of the prompt; empty: as stored
+	names   map[string]bool        // what this agent is called in the window
+	own     []fika.Entry           // the request's entries, in order
+	seen    []fika.Entry           // what the model was shown last
+	blobs   map[fika.EntryID]blobs // raw provider messages of this turn's model steps
+	pending []fika.Step            // tool steps without a result
+	used    []fika.ToolUsed
+	usage   fika.Usage
+	lastIn  int64 // input tokens the provider counted last; 0: unknown
+	errors  int   // rounds in a row in which every tool call failed
+	empty   int   // empty replies in a row
+	cutStep int   // the step whose arguments the provider cut off; 0: none
+	warned  bool
 
 	asked      *fika.Entry // what the turn answers: the prompt, or the newest message of others
-	left       int         // entries that did not fit into the window
+	omitted    int         // entries that did not fit into the window
 	compaction int64       // seq of the last one; 0: none
 	compacted  bool        // a compaction was tried in this turn
 }
 
 type blobs = json.RawMessage
 
-// ending carries an outcome up through the steps; it is not an error of the
-// store.
+// Each step of a turn returns nil to go on, or an error that stops the turn:
+// an *ending, a *released, or what the store or the model said.
+
+// ending is the outcome that a turn comes to.
 type ending struct {
 	state  fika.RequestState
 	kind   fika.Kind
@@ -194,6 +201,12 @@ type ending struct {
 
 func (e *ending) Error() string { return fmt.Sprintf("%s: %s", e.state, e.reason) }
 
+// released says that the request leaves this turn without an outcome: it was
+// suspended or handed back.
+type released struct{ Result }
+
+func (r *released) Error() string { return fmt.Sprintf("%s: %s", r.State, r.Reason) }
+
 func failed(err error) *ending {
 	state := fika.RequestFailed
 	if fika.KindOf(err) == fika.Interrupted {
@@ -202,42 +215,34 @@ func failed(err error) *ending {
 	return &ending{state: state, kind: fika.KindOf(err), reason: err.Error()}
 }
 
-// run loops: settle what is pending, look whether anybody wants a stop, ask
-// the model. It returns through an *ending, or a Result for a request that is
-// not over.
-func (w *work) run(ctx context.Context) (Result, error) {
-	if err := w.load(ctx); err != nil {
-		return Result{}, err
+// run settles what is pending, looks whether anybody wants a stop, and asks the
+// model, until one of its steps stops the turn.
+func (w *attempt) run(ctx context.Context) error {
+	if err := w.loadSteps(ctx); err != nil {
+		return err
 	}
-	if res, err := w.begin(ctx); err != nil || res != nil {
-		return deref(res), err
+	if err := w.preparePrompt(ctx); err != nil {
+		return err
 	}
 	for {
-		if res, err := w.runTools(ctx); err != nil || res != nil {
-			return deref(res), err
+		if err := w.runTools(ctx); err != nil {
+			return err
 		}
-		if res, err := w.heed(ctx); err != nil || res != nil {
-			return deref(res), err
+		if err := w.checkSignals(ctx); err != nil {
+			return err
 		}
 		if w.round >= w.cfg.MaxRounds {
-			return Result{}, &ending{state: fika.RequestFailed, kind: fika.Limit,
+			return &ending{state: fika.RequestFailed, kind: fika.Limit,
 				reason: fmt.Sprintf("%d model calls without a final answer; the limit is max_recursion_depth", w.round)}
 		}
-		if res, err := w.askModel(ctx); err != nil || res != nil {
-			return deref(res), err
+		if err := w.askModel(ctx); err != nil {
+			return err
 		}
 	}
 }
 
-func deref(r *Result) Result {
-	if r == nil {
-		return Result{}
-	}
-	return *r
-}
-
-// heed looks between two steps whether the turn should go on.
-func (w *work) heed(ctx context.Context) (*Result, error) {
+// checkSignals looks between two steps whether the turn should go on.
+func (w *attempt) checkSignals(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return w.interrupted(ctx)
 	}
@@ -252,61 +257,62 @@ func (w *work) heed(ctx context.Context) (*Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if res, err := w.obey(ctx, sig); err != nil || res != nil {
-		return res, err
+	if err := w.applySignal(ctx, sig); err != nil {
+		return err
 	}
-	return w.within(ctx)
+	return w.checkLimits(ctx)
 }
 
-func (w *work) obey(ctx context.Context, sig store.Signal) (*Result, error) {
+// applySignal stops the turn when a person or a deadline asks for it.
+func (w *attempt) applySignal(ctx context.Context, sig store.Signal) error {
 	switch {
 	case sig.Cancel:
-		return nil, &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: orElse(sig.Reason, "cancelled")}
+		return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: orElse(sig.Reason, "cancelled")}
 	case sig.Deadline:
-		return nil, &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
+		return &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
 	case sig.Paused && w.claimed.Request.Origin != fika.Foreground:
 		err := w.persist(ctx, func(ctx context.Context) error {
 			return w.cfg.Store.Suspend(ctx, w.fence, fika.WaitPause, time.Time{})
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return &Result{State: fika.Waiting, Reason: "paused"}, nil
+		return &released{Result{State: fika.Waiting, Reason: "paused"}}
 	}
-	return nil, nil
+	return nil
 }
 
 // interrupted decides what an ended context means.
-func (w *work) interrupted(ctx context.Context) (*Result, error) {
+func (w *attempt) interrupted(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), ErrStop) {
 		return w.handBack(ctx, "the process is stopping")
 	}
 	reason := "cancelled"
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return nil, &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
+		return &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
 	} else if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		reason = cause.Error()
 	}
-	return nil, &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: reason}
+	return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: reason}
 }
 
-// gaveUp decides what an error of a step means that has not reached the store:
+// failTurn decides what an error of a step means that has not reached the store:
 // after a stop or a cancel it is that, else it ends the turn.
-func (w *work) gaveUp(ctx context.Context, err error) (*Result, error) {
+func (w *attempt) failTurn(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return w.interrupted(ctx)
 	}
-	return nil, failed(err)
+	return failed(err)
 }
 
-func (w *work) handBack(ctx context.Context, reason string) (*Result, error) {
+func (w *attempt) handBack(ctx context.Context, reason string) error {
 	err := w.persist(ctx, func(ctx context.Context) error { return w.cfg.Store.HandBack(ctx, w.fence) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &Result{State: fika.Open, Reason: reason}, nil
+	return &released{Result{State: fika.Open, Reason: reason}}
 }
 
 func orElse(s, other string) string {

@@ -10,6 +10,6 @@ import (
 
 // Messages is what the model would be sent for these entries.
 func Messages(cfg Config, c store.Claimed, entries []fika.Entry) []llm.Message {
-	w := &work{Engine: New(cfg), claimed: c, fence: c.Fence, blobs: map[fika.EntryID]json.RawMessage{}}
+	w := &attempt{Engine: New(cfg), claimed: c, fence: c.Fence, blobs: map[fika.EntryID]json.RawMessage{}}
 	return w.messages(entries)
 }

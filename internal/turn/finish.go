@@ -12,7 +12,7 @@ import (
 // finish commits the outcome: final entry, notifications and state in one
 // transaction. What was answered is not thrown away when the store refuses:
 // the Result then says Unsaved.
-func (w *work) finish(ctx context.Context, end *ending) (Result, error) {
+func (w *attempt) finish(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
 	f := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: w.cfg.Limits, TTL: w.cfg.TTL, Limit: end.limit, ErrorKind: end.kind}
 	f.Outcome = fika.Outcome{ToolCalls: w.used, Usage: w.usage, Model: w.cfg.ModelID}
@@ -49,7 +49,7 @@ func (w *work) finish(ctx context.Context, end *ending) (Result, error) {
 	return res, nil
 }
 
-func (w *work) mentioned(ctx context.Context, text string) []fika.AgentName {
+func (w *attempt) mentioned(ctx context.Context, text string) []fika.AgentName {
 	if w.cfg.Mentioned == nil || w.claimed.Conversation.Kind != fika.Chat {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (w *work) mentioned(ctx context.Context, text string) []fika.AgentName {
 	return names
 }
 
-func (w *work) postMessage(ctx context.Context, answer string) {
+func (w *attempt) postMessage(ctx context.Context, answer string) {
 	prompt := w.prompt
 	if prompt == "" && w.asked != nil {
 		prompt = w.asked.Content

@@ -10,13 +10,13 @@ import (
 	"fika/internal/store"
 )
 
-// within looks between two steps whether the turn may go on for what it costs:
+// checkLimits looks between two steps whether the turn may go on for what it costs:
 // a chain at its limit ends it, an hour that its agent has used up makes it
 // wait. A person at a terminal is told instead of being made to wait.
-func (w *work) within(ctx context.Context) (*Result, error) {
+func (w *attempt) checkLimits(ctx context.Context) error {
 	l := w.cfg.Limits.Of(w.claimed.Conversation.Limits)
 	if w.round == 0 || l.MaxTokens <= 0 && l.MaxCost <= 0 && l.MaxAge <= 0 && l.HourTokens <= 0 {
-		return nil, nil
+		return nil
 	}
 	var x store.Exceeded
 	err := w.read(ctx, func(ctx context.Context) (err error) {
@@ -25,25 +25,25 @@ func (w *work) within(ctx context.Context) (*Result, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case x.Chain != "":
-		return nil, &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason, limit: x.Chain}
+		return &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason, limit: x.Chain}
 	case x.Until.IsZero():
-		return nil, nil
+		return nil
 	case w.claimed.Request.Origin == fika.Foreground:
-		return nil, &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason}
+		return &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason}
 	}
 	err = w.persist(ctx, func(ctx context.Context) error { return w.cfg.Store.Suspend(ctx, w.fence, fika.WaitLimit, x.Until) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &Result{State: fika.Waiting, Reason: x.Reason}, nil
+	return &released{Result{State: fika.Waiting, Reason: x.Reason}}
 }
 
 // echoes reports whether a final text would only go on an exchange in which
 // this agent and the one it mentions repeat themselves. The window, which is
 // at hand, mostly shows that it does not.
-func (w *work) echoes(ctx context.Context, text string, notify []fika.AgentName) (bool, error) {
+func (w *attempt) echoes(ctx context.Context, text string, notify []fika.AgentName) (bool, error) {
 	r := w.claimed.Request
 	most := w.cfg.Limits.Of(w.claimed.Conversation.Limits).MaxEcho
 	// Each message of such an exchange is one deeper than the one before.
@@ -82,7 +82,7 @@ func reversed(list []fika.Entry) []fika.Entry {
 // exchange takes the last n messages of this turn's chain from entries, oldest
 // first. It has enough when it found as many, or one that is not of the chain:
 // a person's word, or another chain's, begins something new.
-func (w *work) exchange(entries []fika.Entry, n int) (said []echo.Said, enough bool) {
+func (w *attempt) exchange(entries []fika.Entry, n int) (said []echo.Said, enough bool) {
 	for _, e := range slices.Backward(entries) {
 		if e.Type != fika.Message || e.Request == w.fence.Request || e.Meta.Writer == fika.ByAgent && !e.Meta.Final {
 			continue

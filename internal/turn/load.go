@@ -8,8 +8,8 @@ import (
 	"fika/internal/hook"
 )
 
-// load brings back what earlier attempts of the request committed.
-func (w *work) load(ctx context.Context) error {
+// loadSteps brings back what earlier attempts of the request committed.
+func (w *attempt) loadSteps(ctx context.Context) error {
 	w.blobs = make(map[fika.EntryID]json.RawMessage)
 	if !w.claimed.Resumed {
 		if w.claimed.Prompt != nil {
@@ -34,10 +34,10 @@ func (w *work) load(ctx context.Context) error {
 			w.blobs[s.Entry] = s.Blob
 		case fika.ToolStep:
 			if s.State == fika.StepPlanned || s.State == fika.StepStarted {
-				w.queue = append(w.queue, s)
+				w.pending = append(w.pending, s)
 			}
 			if s.ArgsHash == cutOff {
-				w.cut = s.N
+				w.cutStep = s.N
 			}
 		}
 	}
@@ -52,23 +52,23 @@ func (w *work) load(ctx context.Context) error {
 	return nil
 }
 
-// begin builds the system prompt and lets hooks see the prompt.
-func (w *work) begin(ctx context.Context) (*Result, error) {
+// preparePrompt builds the system prompt and lets hooks see the prompt.
+func (w *attempt) preparePrompt(ctx context.Context) error {
 	if err := w.preMessage(ctx); err != nil {
-		return w.gaveUp(ctx, err)
+		return w.failTurn(ctx, err)
 	}
 	system, err := w.cfg.Prompt.System(ctx, w.claimed)
 	if err != nil {
-		return w.gaveUp(ctx, err)
+		return w.failTurn(ctx, err)
 	}
 	w.system = system
-	return nil, nil
+	return nil
 }
 
 // preMessage lets hooks see and replace what the turn answers: its prompt, or
 // the newest of the messages that it was told of. The prompt of a foreground
 // run was shown to them before it was stored.
-func (w *work) preMessage(ctx context.Context) error {
+func (w *attempt) preMessage(ctx context.Context) error {
 	w.asked = w.claimed.Prompt
 	if w.claimed.Request.Kind == fika.NotifyRequest {
 		err := w.read(ctx, func(ctx context.Context) (err error) {
@@ -103,7 +103,7 @@ func (w *work) preMessage(ctx context.Context) error {
 
 // newestOfOthers is the newest message before this turn that is not the
 // agent's own.
-func (w *work) newestOfOthers(ctx context.Context) (*fika.Entry, error) {
+func (w *attempt) newestOfOthers(ctx context.Context) (*fika.Entry, error) {
 	for _, size := range []int{2, firstPage} { // mostly it is the newest of all
 		page, err := w.cfg.Store.Before(ctx, w.claimed.Conversation.ID, w.claimed.Request.UptoSeq, size)
 		if err != nil {

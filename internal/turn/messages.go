@@ -12,7 +12,7 @@ import (
 // messages turns the window into what the provider is sent. The agent's own
 // entries are the assistant's; everybody else speaks as user, by name where
 // the name tells something.
-func (w *work) messages(entries []fika.Entry) []llm.Message {
+func (w *attempt) messages(entries []fika.Entry) []llm.Message {
 	w.names = w.ownNames(entries)
 	var out []llm.Message
 	open := false // the last message is an assistant's that may take calls
@@ -39,7 +39,7 @@ func (w *work) messages(entries []fika.Entry) []llm.Message {
 
 // mine reports whether an entry is what this agent said, whatever it was
 // called then: it may have been renamed, or its entries come from elsewhere.
-func (w *work) mine(e fika.Entry) bool {
+func (w *attempt) mine(e fika.Entry) bool {
 	if e.Meta.Writer == fika.ByAgent {
 		return w.names[e.Meta.WriterName]
 	}
@@ -48,7 +48,7 @@ func (w *work) mine(e fika.Entry) bool {
 
 // ownNames are the names this agent goes by in a window: its own, and in
 // conversations of its own those by which people called it.
-func (w *work) ownNames(entries []fika.Entry) map[string]bool {
+func (w *attempt) ownNames(entries []fika.Entry) map[string]bool {
 	names := map[string]bool{string(w.claimed.Agent.Name): true}
 	if w.claimed.Conversation.Kind == fika.Chat {
 		return names
@@ -62,7 +62,7 @@ func (w *work) ownNames(entries []fika.Entry) map[string]bool {
 }
 
 // said is a message entry as the model sees it.
-func (w *work) said(e fika.Entry) llm.Message {
+func (w *attempt) said(e fika.Entry) llm.Message {
 	if w.mine(e) {
 		return llm.Message{Role: llm.Assistant, Text: e.Content, Blob: w.blobs[e.ID]}
 	}
@@ -85,7 +85,7 @@ func (w *work) said(e fika.Entry) llm.Message {
 
 // framed makes the ends acceptable to every provider: a window begins with the
 // user and ends with something to answer.
-func (w *work) framed(m []llm.Message) []llm.Message {
+func (w *attempt) framed(m []llm.Message) []llm.Message {
 	if len(m) == 0 || m[0].Role != llm.User {
 		m = append([]llm.Message{{Role: llm.User, Text: "(the conversation began earlier)"}}, m...)
 	}
@@ -98,7 +98,7 @@ func (w *work) framed(m []llm.Message) []llm.Message {
 // reminder is what stands at the end of a window that ends with the agent's
 // own words: in a chat, the newest message that mentioned it and came in while
 // it was answering another; elsewhere, an interrupted turn goes on.
-func (w *work) reminder(m []llm.Message) string {
+func (w *attempt) reminder(m []llm.Message) string {
 	if w.claimed.Request.Kind != fika.NotifyRequest {
 		return "(go on from where you stopped)"
 	}

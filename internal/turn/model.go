@@ -24,47 +24,47 @@ const (
 
 // askModel makes one model call and commits what came of it: tool calls are
 // planned, a final text ends the turn.
-func (w *work) askModel(ctx context.Context) (*Result, error) {
+func (w *attempt) askModel(ctx context.Context) error {
 	entries, err := w.window(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if again, err := w.compact(ctx, entries); err != nil {
-		return nil, err
+		return err
 	} else if again {
 		if entries, err = w.window(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	w.round++
 	started := w.cfg.Now()
 	resp, err := w.cfg.Model.Generate(ctx, w.request(entries), w.stream)
 	if err != nil {
-		return w.gaveUp(ctx, err)
+		return w.failTurn(ctx, err)
 	}
-	return nil, w.heard(ctx, resp, started)
+	return w.handleResponse(ctx, resp, started)
 }
 
-// heard decides what an answer of the model is.
-func (w *work) heard(ctx context.Context, resp llm.Response, started time.Time) error {
+// handleResponse decides what an answer of the model is.
+func (w *attempt) handleResponse(ctx context.Context, resp llm.Response, started time.Time) error {
 	w.lastIn = resp.Usage.Input + resp.Usage.Output
 	w.usage = w.usage.Add(resp.Usage)
 	commit := w.modelCommit(resp, started)
 	switch {
 	case len(resp.Calls) > 0:
-		return w.plan(ctx, commit, resp.Truncated)
+		return w.planCalls(ctx, commit, resp.Truncated)
 	case strings.TrimSpace(resp.Text) != "":
 		if resp.Truncated {
 			w.tell(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
 		}
 		return &ending{state: fika.Done, final: &commit}
 	case resp.Refusal != "":
-		if _, err := w.commit(ctx, commit); err != nil {
+		if _, err := w.commitModel(ctx, commit); err != nil {
 			return err
 		}
 		return &ending{state: fika.RequestFailed, kind: fika.Provider, reason: "the model declined: " + resp.Refusal}
 	}
-	if _, err := w.commit(ctx, commit); err != nil { // it was paid for
+	if _, err := w.commitModel(ctx, commit); err != nil { // it was paid for
 		return err
 	}
 	w.empty++
@@ -76,7 +76,7 @@ func (w *work) heard(ctx context.Context, resp llm.Response, started time.Time) 
 	return nil
 }
 
-func (w *work) request(entries []fika.Entry) llm.Request {
+func (w *attempt) request(entries []fika.Entry) llm.Request {
 	r := llm.Request{
 		System:    w.system,
 		Messages:  w.messages(entries),
@@ -90,7 +90,7 @@ func (w *work) request(entries []fika.Entry) llm.Request {
 }
 
 // stream passes on what arrives; it is display, never truth.
-func (w *work) stream(ev llm.Event) error {
+func (w *attempt) stream(ev llm.Event) error {
 	out := Event{Round: w.round, Text: ev.Text, After: ev.After}
 	switch ev.Kind {
 	case llm.TextDelta:
@@ -108,10 +108,10 @@ func (w *work) stream(ev llm.Event) error {
 	return nil
 }
 
-func (w *work) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
+func (w *attempt) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
 	c := store.ModelCommit{
 		Round: w.round, Text: resp.Text, Reasoning: resp.Reasoning, Blob: resp.Blob,
-		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.calls(resp.Calls),
+		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.plannedCalls(resp.Calls),
 	}
 	for i, call := range resp.Calls {
 		if call.ID != c.Calls[i].CallID {
@@ -121,8 +121,8 @@ func (w *work) modelCommit(resp llm.Response, started time.Time) store.ModelComm
 	return c
 }
 
-// calls names the calls uniquely: providers repeat and omit ids.
-func (w *work) calls(calls []llm.Call) []store.PlannedCall {
+// plannedCalls names the calls uniquely: providers repeat and omit ids.
+func (w *attempt) plannedCalls(calls []llm.Call) []store.PlannedCall {
 	seen := map[string]bool{}
 	var out []store.PlannedCall
 	for i, c := range calls {
@@ -148,30 +148,30 @@ func orUnsafe(e fika.Effect) fika.Effect {
 	return e
 }
 
-// plan commits the calls before any of them runs. A call whose arguments the
+// planCalls commits the calls before any of them runs. A call whose arguments the
 // provider cut off is answered with an error instead of being run.
-func (w *work) plan(ctx context.Context, commit store.ModelCommit, truncated bool) error {
+func (w *attempt) planCalls(ctx context.Context, commit store.ModelCommit, truncated bool) error {
 	w.empty = 0
 	if truncated {
 		commit.Calls[len(commit.Calls)-1].ArgsHash = cutOff
 	}
-	planned, err := w.commit(ctx, commit)
+	planned, err := w.commitModel(ctx, commit)
 	if err != nil {
 		return err
 	}
 	if len(planned.Entries) > 0 && len(commit.Blob) > 0 {
 		w.blobs[planned.Entries[0].ID] = commit.Blob
 	}
-	w.queue = append(w.queue, planned.Steps...)
+	w.pending = append(w.pending, planned.Steps...)
 	w.tell(Event{Kind: Committed, Entries: planned.Entries, Round: w.round})
 	if truncated && len(planned.Steps) > 0 {
-		w.cut = planned.Steps[len(planned.Steps)-1].N
+		w.cutStep = planned.Steps[len(planned.Steps)-1].N
 	}
 	return nil
 }
 
-// commit stores a model call that does not end the turn.
-func (w *work) commit(ctx context.Context, c store.ModelCommit) (planned store.Planned, err error) {
+// commitModel stores a model call that does not end the turn.
+func (w *attempt) commitModel(ctx context.Context, c store.ModelCommit) (planned store.Planned, err error) {
 	err = w.persist(ctx, func(ctx context.Context) (err error) {
 		planned, err = w.cfg.Store.CommitModel(ctx, w.fence, c)
 		return err

@@ -16,14 +16,14 @@ const (
 // read-only, busy) is asked again, because what is being written may be a paid
 // answer or the trace of an effect: for Config.Grace, or for ever. An ended
 // ctx does not stop a write: what happened must be recorded.
-func (w *work) persist(ctx context.Context, write func(context.Context) error) error {
-	return w.insist(ctx, write, func() bool { return false })
+func (w *attempt) persist(ctx context.Context, write func(context.Context) error) error {
+	return w.retryStore(ctx, write, func() bool { return false })
 }
 
 // read is persist for what has no effect: it gives up as well when the turn is
 // to end, since nothing is lost by that.
-func (w *work) read(ctx context.Context, read func(context.Context) error) error {
-	return w.insist(ctx, read, func() bool {
+func (w *attempt) read(ctx context.Context, read func(context.Context) error) error {
+	return w.retryStore(ctx, read, func() bool {
 		select {
 		case <-w.cfg.Stop:
 			return true
@@ -33,7 +33,7 @@ func (w *work) read(ctx context.Context, read func(context.Context) error) error
 	})
 }
 
-func (w *work) insist(ctx context.Context, write func(context.Context) error, enough func() bool) error {
+func (w *attempt) retryStore(ctx context.Context, write func(context.Context) error, enough func() bool) error {
 	safe := context.WithoutCancel(ctx)
 	var deadline time.Time
 	if w.cfg.Grace > 0 {

@@ -28,33 +28,33 @@ type job struct {
 	noting sync.WaitGroup // the process is being recorded
 }
 
-// runTools settles every planned tool step, in order; consecutive pure calls
-// run side by side. A non-nil Result means that the turn does not go on.
-func (w *work) runTools(ctx context.Context) (*Result, error) {
-	if len(w.queue) == 0 {
-		return nil, nil
+// runTools settles every pending tool step, in order; consecutive pure calls
+// run side by side.
+func (w *attempt) runTools(ctx context.Context) error {
+	if len(w.pending) == 0 {
+		return nil
 	}
 	worked := false
-	for len(w.queue) > 0 {
-		if w.delegates(w.queue[0]) {
-			ok, res, err := w.delegated(ctx)
-			if err != nil || res != nil {
-				return res, err
+	for len(w.pending) > 0 {
+		if w.isDelegated(w.pending[0]) {
+			ok, err := w.runDelegated(ctx)
+			if err != nil {
+				return err
 			}
 			worked = worked || ok
 			continue
 		}
 		batch := w.nextBatch()
 		for _, j := range batch {
-			if res, err := w.start(ctx, j); err != nil || res != nil {
-				return res, err
+			if err := w.beginTool(ctx, j); err != nil {
+				return err
 			}
 		}
 		w.callAll(ctx, batch)
 		for _, j := range batch {
-			ok, err := w.settle(ctx, j)
+			ok, err := w.recordFirst(ctx, j)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			worked = worked || ok
 		}
@@ -65,17 +65,17 @@ func (w *work) runTools(ctx context.Context) (*Result, error) {
 	if worked {
 		w.errors = 0
 	} else if w.errors++; w.errors >= maxAllErrors {
-		return nil, &ending{state: fika.RequestFailed, kind: fika.Limit,
+		return &ending{state: fika.RequestFailed, kind: fika.Limit,
 			reason: fmt.Sprintf("every tool call failed, %d rounds in a row", w.errors)}
 	}
-	return nil, nil
+	return nil
 }
 
-// nextBatch is the first step, or the pure ones the queue begins with.
-func (w *work) nextBatch() []*job {
-	batch := []*job{{step: w.queue[0]}}
-	for _, s := range w.queue[1:] {
-		if w.queue[0].Effect != fika.Pure || s.Effect != fika.Pure || len(batch) == maxParallel {
+// nextBatch is the first step, or the pure ones the pending ones begin with.
+func (w *attempt) nextBatch() []*job {
+	batch := []*job{{step: w.pending[0]}}
+	for _, s := range w.pending[1:] {
+		if w.pending[0].Effect != fika.Pure || s.Effect != fika.Pure || len(batch) == maxParallel {
 			break
 		}
 		batch = append(batch, &job{step: s})
@@ -83,30 +83,30 @@ func (w *work) nextBatch() []*job {
 	return batch
 }
 
-// start commits that a step begins. A job that is not to be run gets its
+// beginTool commits that a step begins. A job that is not to be run gets its
 // result here: interrupted by a crash, refused, or senseless.
-func (w *work) start(ctx context.Context, j *job) (*Result, error) {
+func (w *attempt) beginTool(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return w.interrupted(ctx)
 	}
 	j.call = w.toolCall(ctx, j)
-	if j.step.N == w.cut {
+	if j.step.N == w.cutStep {
 		j.result = &tool.Result{IsError: true, Text: "not run: the provider cut the arguments off at its output limit; send the call again, shorter"}
-		return nil, nil
+		return nil
 	}
 	if j.step.State == fika.StepStarted && orUnsafe(j.step.Effect) == fika.Unsafe {
 		j.result = &tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"}
-		return nil, nil
+		return nil
 	}
-	if j.result = w.check(j); j.result != nil {
-		return nil, nil
+	if j.result = w.checkCall(j); j.result != nil {
+		return nil
 	}
 	if j.result = w.preTool(ctx, j); j.result != nil {
-		return nil, nil
+		return nil
 	}
-	pre := w.hash(ctx, j) // of what the hooks left of the call
-	if j.result = afterCrash(j.step, pre); j.result != nil {
-		return nil, nil
+	pre := w.targetHash(ctx, j) // of what the hooks left of the call
+	if j.result = resultAfterCrash(j.step, pre); j.result != nil {
+		return nil
 	}
 	var sig store.Signal
 	err := w.persist(ctx, func(ctx context.Context) (err error) {
@@ -114,17 +114,17 @@ func (w *work) start(ctx context.Context, j *job) (*Result, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	res, err := w.obey(ctx, sig)
-	if err == nil && res == nil {
-		w.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
+	if err := w.applySignal(ctx, sig); err != nil {
+		return err
 	}
-	return res, err
+	w.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
+	return nil
 }
 
-// check finds the tool and looks at permission and arguments.
-func (w *work) check(j *job) *tool.Result {
+// checkCall finds the tool and looks at permission and arguments.
+func (w *attempt) checkCall(j *job) *tool.Result {
 	t, err := w.cfg.Tools.Find(j.step.Tool)
 	if err == nil {
 		j.tool = t
@@ -137,9 +137,9 @@ func (w *work) check(j *job) *tool.Result {
 	return nil
 }
 
-// afterCrash decides what becomes of a call that had begun when its owner died
+// resultAfterCrash decides what becomes of a call that had begun when its owner died
 // and that may be repeated; nil means: run it (again).
-func afterCrash(s fika.Step, now string) *tool.Result {
+func resultAfterCrash(s fika.Step, now string) *tool.Result {
 	if s.State != fika.StepStarted || s.Effect != fika.Verifiable || s.PreHash != "" && s.PreHash == now {
 		return nil
 	}
@@ -148,7 +148,7 @@ func afterCrash(s fika.Step, now string) *tool.Result {
 }
 
 // toolCall is what the tool will be given.
-func (w *work) toolCall(ctx context.Context, j *job) tool.Call {
+func (w *attempt) toolCall(ctx context.Context, j *job) tool.Call {
 	call, s := w.cfg.Call, j.step
 	call.Step = fmt.Sprintf("%s/%d", w.fence.Request, s.N)
 	call.CallID, call.Name = s.CallID, s.Tool
@@ -166,7 +166,7 @@ func (w *work) toolCall(ctx context.Context, j *job) tool.Call {
 }
 
 // argsOf gives the arguments as the model wrote them; none at all is {}.
-func (w *work) argsOf(s fika.Step) string {
+func (w *attempt) argsOf(s fika.Step) string {
 	for i := range w.own {
 		if w.own[i].ID == s.CallEntry && w.own[i].Content != "" {
 			return w.own[i].Content
@@ -176,7 +176,7 @@ func (w *work) argsOf(s fika.Step) string {
 }
 
 // preTool lets hooks change the arguments or refuse the call.
-func (w *work) preTool(ctx context.Context, j *job) *tool.Result {
+func (w *attempt) preTool(ctx context.Context, j *job) *tool.Result {
 	out, err := w.cfg.Hooks.Fire(ctx, hook.PreTool, hook.Payload{"tool_name": j.call.Name, "arguments": j.call.Args})
 	if err != nil {
 		return &tool.Result{IsError: true, Denied: true, Text: "refused: " + err.Error()}
@@ -190,11 +190,11 @@ func (w *work) preTool(ctx context.Context, j *job) *tool.Result {
 		return nil
 	}
 	j.call.Args = raw
-	return w.check(j)
+	return w.checkCall(j)
 }
 
-// hash is the state of what a verifiable call would change, or "".
-func (w *work) hash(ctx context.Context, j *job) string {
+// targetHash is the state of what a verifiable call would change, or "".
+func (w *attempt) targetHash(ctx context.Context, j *job) string {
 	if j.tool == nil {
 		return ""
 	}
@@ -210,7 +210,7 @@ func (w *work) hash(ctx context.Context, j *job) string {
 }
 
 // callAll runs the jobs of a batch that have no result yet.
-func (w *work) callAll(ctx context.Context, batch []*job) {
+func (w *attempt) callAll(ctx context.Context, batch []*job) {
 	if len(batch) == 1 {
 		w.callOne(ctx, batch[0])
 		return
@@ -224,7 +224,7 @@ func (w *work) callAll(ctx context.Context, batch []*job) {
 }
 
 // callOne runs one tool. What goes wrong is a result: the model has to know.
-func (w *work) callOne(ctx context.Context, j *job) {
+func (w *attempt) callOne(ctx context.Context, j *job) {
 	if j.result != nil {
 		return
 	}
@@ -243,7 +243,7 @@ func (w *work) callOne(ctx context.Context, j *job) {
 	w.postTool(ctx, j)
 }
 
-func (w *work) postTool(ctx context.Context, j *job) {
+func (w *attempt) postTool(ctx context.Context, j *job) {
 	_, err := w.cfg.Hooks.Fire(context.WithoutCancel(ctx), hook.PostTool, hook.Payload{
 		"tool_name": j.step.Tool, "arguments": j.call.Args, "result": j.result.Text,
 	})
@@ -252,11 +252,11 @@ func (w *work) postTool(ctx context.Context, j *job) {
 	}
 }
 
-// record commits a result; results go to the model in the order of the calls.
-func (w *work) record(ctx context.Context, j *job) error {
+// commitResult stores a result; results go to the model in the order of the calls.
+func (w *attempt) commitResult(ctx context.Context, j *job) error {
 	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown}
 	if j.tool != nil && !j.result.IsError {
-		c.PostHash = w.hash(context.WithoutCancel(ctx), j)
+		c.PostHash = w.targetHash(context.WithoutCancel(ctx), j)
 	}
 	var entry fika.Entry
 	err := w.persist(ctx, func(ctx context.Context) (err error) {

@@ -25,13 +25,13 @@ func EstimateEntry(e fika.Entry) int64 { return Estimate(e.Content) + Estimate(e
 
 // window chooses what of the conversation the model sees: the newest whole
 // turns at or before upto_seq that fit, then this request's own entries.
-func (w *work) window(ctx context.Context) ([]fika.Entry, error) {
+func (w *attempt) window(ctx context.Context) ([]fika.Entry, error) {
 	budget := w.budget()
 	groups, left, err := w.history(ctx, budget)
 	if err != nil {
 		return nil, err
 	}
-	w.left = left
+	w.omitted = left
 	if left > 0 && !w.warned && (w.cfg.Compactor == nil || w.compacted) {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
@@ -41,7 +41,7 @@ func (w *work) window(ctx context.Context) ([]fika.Entry, error) {
 }
 
 // budget is what history may cost, in estimated tokens.
-func (w *work) budget() int64 {
+func (w *attempt) budget() int64 {
 	b := int64(float64(w.cfg.Window)*(1-reserve)) - w.fixed()
 	for _, e := range w.own {
 		b -= EstimateEntry(e)
@@ -52,7 +52,7 @@ func (w *work) budget() int64 {
 // history reads back page by page until the budget is spent or the last
 // compaction is reached. It returns whole turns, oldest first, and how many
 // entries it saw but left out.
-func (w *work) history(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
+func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
 	conv := w.claimed.Conversation.ID
 	if p := w.claimed.Request.Payload; w.claimed.Conversation.Kind == fika.Task && len(p.History) == 0 && !p.Continue {
 		return nil, 0, nil
@@ -120,7 +120,7 @@ func next(upto int64, cut *fika.Entry) int64 {
 // visible reports whether an entry may be in this agent's window: not before
 // the last compaction (unless it kept it), not this request's own, no notices,
 // and of other agents only what they said.
-func (w *work) visible(e fika.Entry, cut *fika.Entry) bool {
+func (w *attempt) visible(e fika.Entry, cut *fika.Entry) bool {
 	if cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq) {
 		return false
 	}
@@ -161,7 +161,7 @@ func Group(entries []fika.Entry) [][]fika.Entry {
 }
 
 // whole completes turns that the oldest page cut in two.
-func (w *work) whole(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry, error) {
+func (w *attempt) whole(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry, error) {
 	for i, g := range groups {
 		if t := g[0].Type; t != fika.ToolCall && t != fika.ToolResult {
 			continue
