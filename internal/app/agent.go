@@ -13,8 +13,8 @@ import (
 	"fika/internal/chat"
 	"fika/internal/crash"
 	"fika/internal/folder"
+	"fika/internal/process"
 	"fika/internal/store"
-	"fika/internal/tool/proc"
 	"fika/internal/turn"
 )
 
@@ -204,7 +204,7 @@ func (w *workshop) refuse(ctx context.Context, c store.Claimed, cause error, o t
 // and everything that carries its mark.
 func EndStep(ctx context.Context, s fika.Step) {
 	if s.Proc.PID != 0 {
-		_ = proc.EndGroup(ctx, s.Proc, 2*time.Second)
+		_ = process.EndGroup(ctx, s.Proc, 2*time.Second)
 	}
-	proc.EndMarked(fmt.Sprintf("%s/%d", s.Request, s.N))
+	process.EndMarked(fmt.Sprintf("%s/%d", s.Request, s.N))
 }

@@ -11,7 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/folder"
-	"fika/internal/tool/proc"
+	"fika/internal/process"
 )
 
 // HubLock is the right to be the hub of a home. The lock decides; its content
@@ -42,7 +42,7 @@ func TakeHubLock(h folder.Home) (*HubLock, error) {
 		who, _ := HubProcess(h)
 		return nil, fika.Errorf(fika.Locked, "up", "a hub is running already (pid %d); fika status shows it", who.PID)
 	}
-	id, _ := proc.Identify(os.Getpid())
+	id, _ := process.Identify(os.Getpid())
 	data, err := json.Marshal(id)
 	if err == nil {
 		err = os.WriteFile(path, data, 0o600)
@@ -87,7 +87,7 @@ func HubProcess(h folder.Home) (fika.Process, bool) {
 	}
 	var id fika.Process
 	data, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(data, &id) != nil || !proc.Alive(id) {
+	if err != nil || json.Unmarshal(data, &id) != nil || !process.Alive(id) {
 		return id, id.PID != 0
 	}
 	return id, true

@@ -15,7 +15,7 @@ import (
 	"fika"
 	"fika/internal/folder"
 	"fika/internal/hub"
-	"fika/internal/tool/proc"
+	"fika/internal/process"
 )
 
 // processes starts agent processes of this program and looks after them. They
@@ -63,7 +63,7 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 	if err := cmd.Start(); err != nil {
 		return fika.Process{}, fika.Wrap(fika.Failed, "start agent "+string(name), err)
 	}
-	id, ok := proc.Identify(cmd.Process.Pid)
+	id, ok := process.Identify(cmd.Process.Pid)
 	if !ok {
 		id = fika.Process{PID: cmd.Process.Pid}
 	}
@@ -107,11 +107,11 @@ func (p *processes) Holder(name fika.AgentName) (fika.Process, time.Duration, bo
 }
 
 // Alive tells whether the process is still the same one.
-func (p *processes) Alive(id fika.Process) bool { return proc.Alive(id) }
+func (p *processes) Alive(id fika.Process) bool { return process.Alive(id) }
 
 // Terminate asks it to leave.
 func (p *processes) Terminate(id fika.Process, how fika.Desired) {
-	if proc.Alive(id) {
+	if process.Alive(id) {
 		_ = syscall.Kill(id.PID, StopSignal(how))
 	}
 }
@@ -132,7 +132,7 @@ func StopSignal(how fika.Desired) syscall.Signal {
 // groups of their own, end with it (parent-death signal), or are ended by the
 // next owner.
 func (p *processes) Kill(id fika.Process) {
-	if !proc.Alive(id) {
+	if !process.Alive(id) {
 		return
 	}
 	if group, err := syscall.Getpgid(id.PID); err == nil && group == id.PID {

@@ -13,8 +13,8 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/process"
 	"fika/internal/store"
-	"fika/internal/tool/proc"
 )
 
 func newDown(e *env) *cobra.Command {
@@ -74,7 +74,7 @@ func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration)
 	if !up {
 		return e.downLeft(ctx, how, timeout)
 	}
-	if !proc.Alive(p) {
+	if !process.Alive(p) {
 		return fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
 	}
 	if err := syscall.Kill(p.PID, app.StopSignal(how)); err != nil {
@@ -82,7 +82,7 @@ func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for proc.Alive(p) {
+	for process.Alive(p) {
 		select {
 		case <-ctx.Done():
 			return fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone", p.PID)

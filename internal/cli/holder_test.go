@@ -11,7 +11,7 @@ import (
 )
 
 // agentProcess starts an agent and waits until it holds its context.
-func (h *home) agentProcess(name string) *process {
+func (h *home) agentProcess(name string) *program {
 	h.t.Helper()
 	p := h.start("agent", "run", name)
 	up := eventually(func() bool {

@@ -15,7 +15,7 @@ import (
 
 	"fika"
 	"fika/internal/llm/llmtest"
-	"fika/internal/tool/proc"
+	"fika/internal/process"
 )
 
 // home is a home of its own for one test, and the program that works in it.
@@ -48,15 +48,15 @@ func (h *home) write(name, text string) {
 	}
 }
 
-// process is a running fika.
-type process struct {
+// program is a running fika.
+type program struct {
 	*exec.Cmd
 	out, err bytes.Buffer
 }
 
-func (h *home) start(args ...string) *process {
+func (h *home) start(args ...string) *program {
 	h.t.Helper()
-	p := &process{Cmd: exec.Command("fika", args...)}
+	p := &program{Cmd: exec.Command("fika", args...)}
 	p.Dir, p.Env, p.Stdout, p.Stderr = h.work, h.env, &p.out, &p.err
 	if err := p.Start(); err != nil {
 		h.t.Fatal(err)
@@ -66,7 +66,7 @@ func (h *home) start(args ...string) *process {
 }
 
 // wait gives the exit status; -1 for a signal.
-func (p *process) wait(t *testing.T) int {
+func (p *program) wait(t *testing.T) int {
 	t.Helper()
 	end := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
 	defer end.Stop()
@@ -201,7 +201,7 @@ func TestKilledInTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, "the window", string(window), "sleep 1000", "may or may not have run", "what happened?")
-	if proc.Alive(tool) {
+	if process.Alive(tool) {
 		t.Errorf("process %d of the tool still runs", tool.PID)
 	}
 	h.run(0, "doctor")
@@ -229,7 +229,7 @@ func awaitProcess(t *testing.T, path string) (p fika.Process) {
 		}
 		ok := false
 		if err == nil {
-			p, ok = proc.Identify(pid)
+			p, ok = process.Identify(pid)
 		}
 		return ok
 	})

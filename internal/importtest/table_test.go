@@ -14,6 +14,8 @@ var packages = [...]row{
 	{".", "", "everything talks in the nouns, so they know nobody and need the standard library only"},
 
 	{"internal/spelling", "", "how far two words are apart: every layer says what was probably meant"},
+	{"internal/clock", "", "one sleep that a context ends, for everybody who waits"},
+	{"internal/process", ". internal/clock golang.org/x/sys/unix", "one answer to which process is which and whether it runs, and one sort of file lock; signals, pidfd, sysctl and flock are the system's"},
 	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
 
 	// Contracts: interfaces and values. They know the nouns.
@@ -48,9 +50,9 @@ var packages = [...]row{
 	{"internal/llm/scripted", ". internal/llm github.com/pelletier/go-toml/v2 github.com/pelletier/go-toml/v2/unstable",
 		"answers from a rules file in TOML; the unstable parser gives the place of a mistake"},
 	{"internal/llm/retry", ". internal/llm", "decorators of any model: retry, idle time, cap, cost"},
-	{"internal/tool/proc", ". internal/crash internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
+	{"internal/tool/proc", ". internal/crash internal/process internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
 	{"internal/tool/file", ". internal/tool", "file tools, inside a workspace"},
-	{"internal/tool/shell", ". internal/tool internal/tool/proc", "bash is a process in a group"},
+	{"internal/tool/shell", ". internal/process internal/tool internal/tool/proc", "bash is a process in a group"},
 	{"internal/tool/web", ". internal/tool", "fetch"},
 	{"internal/tool/note", ". internal/tool", "todos, goals and reflection; the files come in as functions"},
 	{"internal/tool/peer", ". internal/hook internal/store internal/tool github.com/google/uuid",
@@ -73,9 +75,9 @@ var packages = [...]row{
 	{"internal/master", ". internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/proc internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
-	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/spelling internal/store internal/term internal/tool/proc internal/turn github.com/spf13/cobra",
+	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -84,7 +86,7 @@ var packages = [...]row{
 	{"internal/bus/bustest", ". internal/bus", "the suite of every bus, and one in memory"},
 	{"internal/llm/llmtest", ". internal/llm internal/llm/wire github.com/google/go-cmp/cmp", "the suite of every model, and servers that stand in for providers"},
 	{"internal/llm/llmtest/llmserve", "internal/llm internal/llm/llmtest internal/llm/scripted", "a stand-in provider as a program"},
-	{"internal/tool/tooltest", ". internal/tool internal/tool/proc", "the suite of every tool"},
+	{"internal/tool/tooltest", ". internal/process internal/tool", "the suite of every tool"},
 	{"test/e2e", "", "runs the real program; only its tests import anything"},
 	{"test/chaos", "internal/llm internal/llm/llmtest github.com/nats-io/nats.go golang.org/x/sync/errgroup golang.org/x/sys/unix modernc.org/sqlite",
 		"breaks the real program and reads the verdict from its database; it shares no code with what it judges"},
@@ -98,7 +100,7 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns     = []string{".", "internal/spelling"}
+	nouns     = []string{".", "internal/spelling", "internal/clock"}
 	contracts = []string{"internal/store", "internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
 	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo"}
 	processes = []string{"internal/hub", "internal/agent", "internal/master", "internal/web"}

@@ -6,11 +6,11 @@
 // It is not a job system: [Run] is synchronous and ends with its process. What
 // a command leaves running in its group is killed when the command ends; what
 // has deliberately left the group (setsid) is found by its mark, on
-// cancellation and by [EndMarked], not after every call.
+// cancellation and in recovery, not after every call.
 //
-// Read first: [Cmd], [Run], [EndGroup]. A [Run] owns two goroutines at most,
+// Read first: [Cmd], [Run]. A [Run] owns two goroutines at most,
 // one that copies the output and one that copies Stdin, and a watcher of the
 // context; all but a Stdin that does not return from Read are joined before it
-// returns. A fika.Process is signalled only after pid, start time and boot id
-// match ([Alive]): pids are used again.
+// returns. Which process is which, and how one is ended from elsewhere, is
+// package process's to say.
 package proc

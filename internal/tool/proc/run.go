@@ -13,11 +13,9 @@ import (
 
 	"fika"
 	"fika/internal/crash"
+	"fika/internal/process"
 	"fika/internal/tool"
 )
-
-// Mark is the environment variable that says which step a process works for.
-const Mark = "FIKA_STEP"
 
 // Cmd says what to run. Nothing is inherited but what it names.
 type Cmd struct {
@@ -68,9 +66,9 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 		err = r.exec.Wait()
 	}
 	ended := stopWatch()
-	_ = signalGroup(r.exec.Process.Pid, syscall.SIGKILL) // what it left behind
+	_ = process.SignalGroup(r.exec.Process.Pid, syscall.SIGKILL) // what it left behind
 	if ended {
-		EndMarked(c.Step)
+		process.EndMarked(c.Step)
 	}
 	if zombie {
 		err = r.exec.Wait()
@@ -125,7 +123,7 @@ func (r *running) start() error {
 	if stdin != nil {
 		go feed(stdin, r.cmd.Stdin)
 	}
-	r.proc, _ = Identify(r.exec.Process.Pid)
+	r.proc, _ = process.Identify(r.exec.Process.Pid)
 	if r.cmd.Started != nil {
 		r.cmd.Started(r.proc)
 	}
@@ -161,7 +159,7 @@ func environment(c Cmd) []string {
 	// Never nil, which os/exec takes for "inherit".
 	env := append(make([]string, 0, len(c.Env)+1), c.Env...)
 	if c.Step != "" {
-		env = append(env, Mark+"="+c.Step)
+		env = append(env, process.Mark+"="+c.Step)
 	}
 	return env
 }
@@ -202,14 +200,14 @@ func (r *running) watch(ctx context.Context) func() bool {
 			ended = true
 		}
 		pid := r.exec.Process.Pid
-		_ = signalGroup(pid, syscall.SIGTERM)
-		_ = signalGroup(pid, syscall.SIGCONT) // a stopped process cannot hear TERM
+		_ = process.SignalGroup(pid, syscall.SIGTERM)
+		_ = process.SignalGroup(pid, syscall.SIGCONT) // a stopped process cannot hear TERM
 		grace := time.NewTimer(orDefault(r.cmd.Grace, 2*time.Second))
 		defer grace.Stop()
 		select {
 		case <-stop:
 		case <-grace.C:
-			_ = signalGroup(pid, syscall.SIGKILL)
+			_ = process.SignalGroup(pid, syscall.SIGKILL)
 		}
 	})
 	return func() bool {

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
+	"fika/internal/process"
 	"fika/internal/tool"
 	"fika/internal/tool/proc"
 )
@@ -77,7 +78,7 @@ func TestRunTellsTheProcessAndItsOutput(t *testing.T) {
 	if runtime.GOOS == "linux" && (told.Start == 0 || told.BootID == "") {
 		t.Errorf("told %+v", told)
 	}
-	if proc.Alive(told) {
+	if process.Alive(told) {
 		t.Error("alive after its end")
 	}
 }
@@ -157,7 +158,7 @@ func TestCancelEndsEverything(t *testing.T) {
 			if took > 5*time.Second {
 				t.Errorf("took %s", took)
 			}
-			if n := proc.EndMarked(cmd.Step); n != 0 {
+			if n := process.EndMarked(cmd.Step); n != 0 {
 				t.Errorf("%d processes were left", n)
 			}
 		})
@@ -177,7 +178,7 @@ func TestEscapedChildDoesNotHoldTheCall(t *testing.T) {
 	if err != nil || e.Output.Text != "started\n" || time.Since(began) > 5*time.Second {
 		t.Errorf("got %+v, %v after %s", e, err, time.Since(began))
 	}
-	if n := proc.EndMarked(c.Step); n != 1 {
+	if n := process.EndMarked(c.Step); n != 1 {
 		t.Errorf("ended %d, want 1", n)
 	}
 }
@@ -215,7 +216,7 @@ func TestKilledParent(t *testing.T) {
 	if _, err := io.ReadAll(died["tool"]); err != nil {
 		t.Error(err)
 	}
-	if n := proc.EndMarked(step); n != 1 {
+	if n := process.EndMarked(step); n != 1 {
 		t.Errorf("ended %d, want the child alone", n)
 	}
 	if _, err := io.ReadAll(died["child"]); err != nil {
@@ -238,52 +239,6 @@ func TestHugeOutputUsesLittleMemory(t *testing.T) {
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
 		t.Errorf("allocated %d bytes", grown)
-	}
-}
-
-func TestEndGroup(t *testing.T) {
-	// A child that outlives the call that made it, as a supervisor has them.
-	cmd := exec.Command("sh", "-c", "trap '' TERM; sleep 300 & echo ready; wait; wait")
-	cmd.SysProcAttr = proc.Group()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(out, make([]byte, 6)); err != nil {
-		t.Fatal(err)
-	}
-	p, ok := proc.Identify(cmd.Process.Pid)
-	if !ok || !proc.Alive(p) {
-		t.Fatalf("got %+v", p)
-	}
-	other := p
-	other.Start++
-	if err := proc.EndGroup(t.Context(), other, 0); err != nil || !proc.Alive(p) {
-		t.Errorf("a process with another start time was signalled: %v", err)
-	}
-	other = p
-	other.BootID = "another"
-	if err := proc.EndGroup(t.Context(), other, 0); err != nil || !proc.Alive(p) {
-		t.Errorf("a process of another boot was signalled: %v", err)
-	}
-	if err := proc.EndGroup(t.Context(), p, 100*time.Millisecond); err != nil || proc.Alive(p) {
-		t.Errorf("still there: %v", err)
-	}
-	_ = cmd.Wait()
-}
-
-func TestIdentify(t *testing.T) {
-	p, ok := proc.Identify(os.Getpid())
-	if !ok || !proc.Alive(p) {
-		t.Errorf("got %+v", p)
-	}
-	for _, pid := range []int{0, -1, 1 << 30} {
-		if _, ok := proc.Identify(pid); ok || proc.Alive(fika.Process{PID: pid, BootID: p.BootID}) {
-			t.Errorf("there is a process %d", pid)
-		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/process"
 	"fika/internal/tool"
 	"fika/internal/tool/proc"
 )
@@ -77,7 +78,7 @@ func harmless(name string) bool {
 	switch name {
 	case "PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ":
 		return true
-	case proc.Mark:
+	case process.Mark:
 		return false
 	}
 	if strings.HasPrefix(name, "FIKA_") {

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
+	"fika/internal/process"
 	"fika/internal/tool"
-	"fika/internal/tool/proc"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/tooltest"
 )
@@ -101,7 +101,7 @@ func TestLongOutputIsKept(t *testing.T) {
 func TestStartedIsTold(t *testing.T) {
 	var p fika.Process
 	call := tool.Call{Args: json.RawMessage(`{"command":"true"}`), Workspace: t.TempDir(), Started: func(q fika.Process) { p = q }}
-	if _, err := shell.New(shell.Options{}).Call(t.Context(), call); err != nil || p.PID == 0 || proc.Alive(p) {
+	if _, err := shell.New(shell.Options{}).Call(t.Context(), call); err != nil || p.PID == 0 || process.Alive(p) {
 		t.Errorf("told %+v, %v", p, err)
 	}
 }

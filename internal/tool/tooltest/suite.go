@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"fika"
+	"fika/internal/process"
 	"fika/internal/tool"
-	"fika/internal/tool/proc"
 )
 
 // Case is one tool and how to call it.
@@ -169,7 +169,7 @@ func (c Case) cancel(t *testing.T) {
 	case <-time.After(promptly):
 		t.Fatalf("still running %s after its context ended", promptly)
 	}
-	if proc.Alive(p) {
+	if process.Alive(p) {
 		t.Errorf("process %d is left", p.PID)
 	}
 	NoProcess(t, call.Step)
@@ -179,7 +179,7 @@ func (c Case) cancel(t *testing.T) {
 // ends it.
 func NoProcess(t *testing.T, step string) {
 	t.Helper()
-	if n := proc.EndMarked(step); n > 0 {
+	if n := process.EndMarked(step); n > 0 {
 		t.Errorf("%d processes of step %s were left", n, step)
 	}
 }

@@ -1,4 +1,4 @@
-package proc
+package process
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/clock"
 )
 
 // Group is what a process needs to lead a group of its own that [EndGroup] can
@@ -15,8 +16,8 @@ import (
 // terminal: what asks for a password fails at once and does not stop for ever.
 func Group() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// signalGroup signals every process of a group; none left is no error.
-func signalGroup(pgid int, sig syscall.Signal) error {
+// SignalGroup signals every process of a group; none left is no error.
+func SignalGroup(pgid int, sig syscall.Signal) error {
 	if pgid <= 1 {
 		return errors.New("no process group") // -1 would mean everybody
 	}
@@ -35,16 +36,16 @@ func EndGroup(ctx context.Context, p fika.Process, grace time.Duration) error {
 	if p.PID <= 1 || !Alive(p) {
 		return nil
 	}
-	if err := signalGroup(p.PID, syscall.SIGTERM); err != nil {
+	if err := SignalGroup(p.PID, syscall.SIGTERM); err != nil {
 		return fika.Wrap(fika.Failed, "end process group", err)
 	}
-	_ = signalGroup(p.PID, syscall.SIGCONT) // a stopped process cannot hear TERM
+	_ = SignalGroup(p.PID, syscall.SIGCONT) // a stopped process cannot hear TERM
 	polite, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	if awaitGone(polite, p.PID) {
 		return nil
 	}
-	if err := signalGroup(p.PID, syscall.SIGKILL); err != nil {
+	if err := SignalGroup(p.PID, syscall.SIGKILL); err != nil {
 		return fika.Wrap(fika.Failed, "end process group", err)
 	}
 	last, cancelLast := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -55,27 +56,15 @@ func EndGroup(ctx context.Context, p fika.Process, grace time.Duration) error {
 	return nil
 }
 
-// awaitGone looks until the group is gone; false when ctx ended first.
+// awaitGone looks until the group is gone; false when ctx ended first. The
+// kernel tells nobody but a parent of a process's end, so others look again.
 func awaitGone(ctx context.Context, pgid int) bool {
 	pause := time.Millisecond
 	for groupLives(pgid) {
-		if !sleep(ctx, pause) {
+		if clock.Sleep(ctx, pause) != nil {
 			return false
 		}
 		pause = min(2*pause, 100*time.Millisecond)
 	}
 	return true
-}
-
-// sleep waits for d; false when ctx ended first. The kernel tells nobody but a
-// parent of a process's end, so those who are not must look again.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

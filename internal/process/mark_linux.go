@@ -1,4 +1,4 @@
-package proc
+package process
 
 import (
 	"bytes"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fika/internal/clock"
 )
 
 // EndMarked kills every process of this user that carries the mark of step in
@@ -32,7 +34,7 @@ func EndMarked(step string) int {
 		default:
 			quiet++
 		}
-		if !sleep(ctx, pause) {
+		if clock.Sleep(ctx, pause) != nil {
 			break
 		}
 		pause = min(2*pause, 20*time.Millisecond)

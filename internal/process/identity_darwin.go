@@ -1,4 +1,4 @@
-package proc
+package process
 
 import (
 	"golang.org/x/sys/unix"
@@ -19,4 +19,23 @@ func Identify(pid int) (fika.Process, bool) {
 		p.Start = int64(t.Sec)*1e6 + int64(t.Usec)
 	}
 	return p, true
+}
+
+// StateOf says what exactly p does now.
+func StateOf(p fika.Process) State {
+	if now, ok := Identify(p.PID); !ok || now != p {
+		return Gone
+	}
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", p.PID)
+	if err != nil {
+		return Unknown
+	}
+	const stopped, zombie = 4, 5 // SSTOP and SZOMB of <sys/proc.h>
+	switch info.Proc.P_stat {
+	case stopped:
+		return Stopped
+	case zombie:
+		return Zombie
+	}
+	return Running
 }

@@ -1,4 +1,4 @@
-package proc
+package process
 
 import (
 	"bytes"
@@ -12,25 +12,6 @@ import (
 
 	"fika"
 )
-
-// groupAttr puts a child into its own group and lets it die with the thread
-// that starts it.
-func groupAttr() *syscall.SysProcAttr {
-	attr := Group()
-	attr.Pdeathsig = syscall.SIGKILL
-	return attr
-}
-
-// waitExit waits until pid has ended and leaves it as a zombie; false when
-// that cannot be done.
-func waitExit(pid int) bool {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR {
-			return err == nil
-		}
-	}
-}
 
 // bootID never changes while this process lives.
 var bootID = sync.OnceValue(func() string {
@@ -51,21 +32,44 @@ func Identify(pid int) (fika.Process, bool) {
 	return fika.Process{PID: pid, Start: s.start, BootID: bootID()}, true
 }
 
-// Alive reports whether exactly p still runs. A zombie does not.
-func Alive(p fika.Process) bool {
+// StateOf says what exactly p does now.
+func StateOf(p fika.Process) State {
 	if p.PID <= 0 || p.BootID != bootID() {
-		return false
+		return Gone
 	}
 	s, ok := readStat(p.PID)
-	return ok && s.start == p.Start && !s.dead()
+	switch {
+	case !ok || s.start != p.Start || s.state == 'X' || s.state == 'x':
+		return Gone
+	case s.state == 'Z':
+		return Zombie
+	case s.state == 'T' || s.state == 't':
+		return Stopped
+	}
+	return Running
+}
+
+// send holds the process by a descriptor while it looks once more, so that a
+// pid used again is not hit.
+func send(p fika.Process, sig syscall.Signal) error {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if err != nil { // an old kernel, or it has just gone
+		return syscall.Kill(p.PID, sig)
+	}
+	defer unix.Close(fd)
+	if !Alive(p) {
+		return nil
+	}
+	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
 // stat is what is used of /proc/PID/stat.
 type stat struct {
-	state byte
-	pgrp  int
-	flags int64
-	start int64
+	state  byte
+	parent int
+	pgrp   int
+	flags  int64
+	start  int64
 }
 
 // kernel reports whether it is a thread of the kernel (PF_KTHREAD).
@@ -98,14 +102,17 @@ func parseStat(raw []byte) (stat, bool) {
 		return stat{}, false
 	}
 	f := bytes.Fields(raw[end+1:])
-	const state, pgrp, flags, start = 0, 2, 6, 19 // fields 3, 5, 9 and 22 of proc(5): f begins with the third
+	// Fields 3, 4, 5, 9 and 22 of proc(5): f begins with the third.
+	const state, parent, pgrp, flags, start = 0, 1, 2, 6, 19
 	if len(f) <= start || len(f[state]) != 1 {
 		return stat{}, false
 	}
+	up, err0 := strconv.Atoi(string(f[parent]))
 	group, err1 := strconv.Atoi(string(f[pgrp]))
 	ticks, err2 := strconv.ParseInt(string(f[start]), 10, 64)
 	bits, err3 := strconv.ParseInt(string(f[flags]), 10, 64)
-	return stat{state: f[state][0], pgrp: group, flags: bits, start: ticks}, err1 == nil && err2 == nil && err3 == nil
+	s := stat{state: f[state][0], parent: up, pgrp: group, flags: bits, start: ticks}
+	return s, err0 == nil && err1 == nil && err2 == nil && err3 == nil
 }
 
 // groupLives reports whether a process of group pgid runs; zombies do not.

@@ -1,6 +1,6 @@
 //go:build unix && !linux && !darwin
 
-package proc
+package process
 
 import "fika"
 
@@ -8,4 +8,13 @@ import "fika"
 // false: there is no such process.
 func Identify(pid int) (fika.Process, bool) {
 	return fika.Process{PID: pid}, pid > 0 && exists(pid)
+}
+
+// StateOf says whether there is a process with this pid; what it does is
+// unknown.
+func StateOf(p fika.Process) State {
+	if now, ok := Identify(p.PID); !ok || now != p {
+		return Gone
+	}
+	return Unknown
 }

@@ -1,0 +1,22 @@
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Sleep waits for d and returns nil, or returns the cause of ctx's end as soon
+// as ctx ends. A d of 0 or less only looks whether ctx has ended.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,51 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"fika"
+)
+
+// Mark is the environment variable that says which step a process works for.
+const Mark = "FIKA_STEP"
+
+// State is what the system says a process does.
+type State string
+
+// The states. Stopped is a process that was sent SIGSTOP (or is held by a
+// debugger): it holds its locks and answers nothing until SIGCONT. Unknown is
+// one that runs on a platform that tells no more.
+const (
+	Gone    State = "gone" // no such process, or its pid is somebody else's now
+	Zombie  State = "zombie"
+	Running State = "running"
+	Stopped State = "stopped"
+	Unknown State = "unknown"
+)
+
+// Alive reports whether exactly p still runs, stopped or not. A zombie does
+// not run: it holds nothing any more.
+func Alive(p fika.Process) bool {
+	s := StateOf(p)
+	return s != Gone && s != Zombie
+}
+
+// Self identifies this process.
+func Self() fika.Process {
+	p, _ := Identify(os.Getpid())
+	return p
+}
+
+// Signal sends sig to exactly p. A process that does not run any more is not
+// signalled, and that is no error; nor is a signal that came too late.
+func Signal(p fika.Process, sig syscall.Signal) error {
+	if p.PID <= 1 || !Alive(p) {
+		return nil
+	}
+	if err := send(p, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fika.Wrap(fika.Failed, "signal process", err)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+//go:build unix && !linux
+
+package process
+
+import (
+	"errors"
+	"syscall"
+
+	"fika"
+)
+
+func send(p fika.Process, sig syscall.Signal) error { return syscall.Kill(p.PID, sig) }
+
+func groupLives(pgid int) bool { return !errors.Is(syscall.Kill(-pgid, 0), syscall.ESRCH) }
+
+// EndMarked finds nothing here: other processes' environments cannot be read.
+func EndMarked(string) int { return 0 }
+
+// Ancestors knows nothing here.
+func Ancestors(int) (list []fika.Process, known bool) { return nil, false }
+
+func exists(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
