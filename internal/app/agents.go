@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/term"
 )
@@ -272,7 +273,7 @@ func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 		v.Status = fika.AgentUnhealthy
 	case len(v.Running) > 0:
 		v.Status, v.Why = fika.AgentBusy, ""
-	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && strings.HasPrefix(v.Row.Owner, fmt.Sprint(v.PID, "@")):
+	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && process.Owns(v.Row.Owner, v.PID):
 		v.Status, v.Why = fika.AgentIdle, ""
 	default: // it has the lock and has not yet said in its row that it is ready
 		v.Status, v.Why = fika.AgentStarting, ""

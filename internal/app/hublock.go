@@ -3,13 +3,14 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"fika"
+	"fika/internal/clock"
 	"fika/internal/folder"
 	"fika/internal/process"
 )
@@ -17,7 +18,7 @@ import (
 // HubLock is the right to be the hub of a home. The lock decides; its content
 // says who holds it.
 type HubLock struct {
-	file *flock.Flock
+	file *os.File
 	info os.FileInfo
 	home string
 }
@@ -29,39 +30,52 @@ func TakeHubLock(h folder.Home) (*HubLock, error) {
 	if err := h.EnsureDir(h.RunDir()); err != nil {
 		return nil, err
 	}
-	path := hubLockPath(h)
-	l := flock.New(path, flock.SetPermissions(0o600))
-	// Somebody who only looks holds the lock for an instant: look again.
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	ok, err := l.TryLockContext(ctx, 5*time.Millisecond)
-	if err != nil && ctx.Err() == nil {
+	file, err := os.OpenFile(hubLockPath(h), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
 		return nil, fika.Wrap(fika.Storage, "hub lock", err)
 	}
-	if !ok {
+	l := &HubLock{file: file, home: h.Root}
+	switch err := l.take(); {
+	case errors.Is(err, process.ErrHeld):
+		_ = file.Close()
 		who, _ := HubProcess(h)
 		return nil, fika.Errorf(fika.Locked, "up", "a hub is running already (pid %d); fika status shows it", who.PID)
-	}
-	id, _ := process.Identify(os.Getpid())
-	data, err := json.Marshal(id)
-	if err == nil {
-		err = os.WriteFile(path, data, 0o600)
-	}
-	var info os.FileInfo
-	if err == nil {
-		info, err = os.Stat(path)
-	}
-	if err != nil {
-		_ = l.Close()
+	case err != nil:
+		_ = file.Close()
 		return nil, fika.Wrap(fika.Storage, "hub lock", err)
 	}
-	return &HubLock{file: l, info: info, home: h.Root}, nil
+	return l, nil
+}
+
+// take locks the file and writes who has it. Somebody who only looks holds the
+// lock for an instant, so it looks again for a while.
+func (l *HubLock) take() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	err := process.LockFile(l.file)
+	for errors.Is(err, process.ErrHeld) && clock.Sleep(ctx, 5*time.Millisecond) == nil {
+		err = process.LockFile(l.file)
+	}
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(process.Self())
+	if err == nil {
+		_, err = l.file.WriteAt(data, 0)
+	}
+	if err == nil {
+		err = l.file.Truncate(int64(len(data)))
+	}
+	if err == nil {
+		l.info, err = l.file.Stat()
+	}
+	return err
 }
 
 // Holds says whether the lock still is where others look for it. It is not
 // when the home was deleted under its hub, or replaced.
 func (l *HubLock) Holds() error {
-	now, err := os.Stat(l.file.Path())
+	now, err := os.Stat(l.file.Name())
 	switch {
 	case os.IsNotExist(err):
 		return fika.Errorf(fika.Storage, "hub", "the home %s was deleted while its hub ran; there is nothing left to look after", l.home)
@@ -76,19 +90,18 @@ func (l *HubLock) Close() error { return l.file.Close() }
 
 // HubProcess tells which process is the hub of a home, if one runs.
 func HubProcess(h folder.Home) (fika.Process, bool) {
-	path := hubLockPath(h)
-	if _, err := os.Stat(path); err != nil {
+	file, err := os.Open(hubLockPath(h))
+	if err != nil {
 		return fika.Process{}, false
 	}
-	probe := flock.New(path)
-	if ok, err := probe.TryRLock(); err != nil || ok {
-		_ = probe.Close()
-		return fika.Process{}, false
+	defer file.Close()
+	if err := process.LockFileShared(file); !errors.Is(err, process.ErrHeld) {
+		return fika.Process{}, false // closing it gives it back
 	}
 	var id fika.Process
-	data, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(data, &id) != nil || !process.Alive(id) {
-		return id, id.PID != 0
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	if err != nil || json.Unmarshal(data, &id) != nil {
+		return fika.Process{}, false
 	}
-	return id, true
+	return id, id.PID != 0
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 	"github.com/google/uuid"
 
@@ -18,6 +17,7 @@ import (
 	"fika/internal/bus"
 	"fika/internal/folder"
 	"fika/internal/master"
+	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/turn"
 )
@@ -264,15 +264,17 @@ func (m *Master) Usage(ctx context.Context) ([]store.UsageRow, error) {
 // console of a home does; the others remember nothing.
 type masterMemory struct {
 	path   string
-	lock   *flock.Flock
-	shared bool // this console has the file
+	lock   *os.File // nil: it cannot be opened
+	shared bool     // this console has the file
 	mu     sync.Mutex
 }
 
 func newMasterMemory(h folder.Home) *masterMemory {
 	m := &masterMemory{path: filepath.Join(h.RunDir(), "master.json")}
-	m.lock = flock.New(filepath.Join(h.RunDir(), "master.lock"), flock.SetPermissions(0o600))
-	m.shared, _ = m.lock.TryLock()
+	lock, err := os.OpenFile(filepath.Join(h.RunDir(), "master.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		m.lock, m.shared = lock, process.LockFile(lock) == nil
+	}
 	return m
 }
 
@@ -311,4 +313,9 @@ func (m *masterMemory) Save(ids []fika.RequestID) error {
 }
 
 // Close lets another console have the file.
-func (m *masterMemory) Close() error { return m.lock.Close() }
+func (m *masterMemory) Close() error {
+	if m.lock == nil {
+		return nil
+	}
+	return m.lock.Close()
+}

@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/hook"
+	"fika/internal/process"
 	"fika/internal/store"
 )
 
@@ -143,9 +142,7 @@ func (own *Owned) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, _ := os.Hostname()
-	owner := fmt.Sprintf("%d@%s", os.Getpid(), host)
-	own.Lease, err = own.Store.Acquire(ctx, own.Agent.ID, owner, leaseTime, own.Agent.HomeID == home)
+	own.Lease, err = own.Store.Acquire(ctx, own.Agent.ID, process.Owner(), leaseTime, own.Agent.HomeID == home)
 	if err != nil {
 		return err
 	}

@@ -111,9 +111,7 @@ func (p *processes) Alive(id fika.Process) bool { return process.Alive(id) }
 
 // Terminate asks it to leave.
 func (p *processes) Terminate(id fika.Process, how fika.Desired) {
-	if process.Alive(id) {
-		_ = syscall.Kill(id.PID, StopSignal(how))
-	}
+	_ = process.Signal(id, StopSignal(how))
 }
 
 // StopSignal is the signal that ends a hub or an agent in one of the ways there

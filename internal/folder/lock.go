@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/clock"
+	"fika/internal/process"
 )
 
 // LockKind says what sort of process holds a context.
@@ -111,8 +113,8 @@ func TryLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 		if !errors.As(err, &held) || !held.idle() || time.Now().After(deadline) {
 			return nil, err
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
-			return nil, err
+		if err := clock.Sleep(ctx, time.Millisecond); err != nil {
+			return nil, fika.Wrap(fika.Interrupted, "take lock", err)
 		}
 	}
 }
@@ -126,20 +128,9 @@ func WaitLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 		if !fika.IsKind(err, fika.Locked) {
 			return l, err
 		}
-		if pause(ctx, step) != nil {
+		if clock.Sleep(ctx, step) != nil {
 			return nil, err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return fika.Wrap(fika.Interrupted, "take lock", ctx.Err())
-	case <-t.C:
-		return nil
 	}
 }
 
@@ -162,7 +153,7 @@ func openLocked(f Folder) (*os.File, error) {
 			return nil, fileError(op, f.lockPath(), err)
 		}
 		switch err := flockExclusive(file); {
-		case errors.Is(err, errHeld):
+		case errors.Is(err, process.ErrHeld):
 			held := heldBy(f, file)
 			_ = file.Close()
 			return nil, &fika.Error{Kind: fika.Locked, Err: held}
@@ -192,7 +183,7 @@ func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
 		every = DefaultHeartbeat
 	}
 	host, _ := os.Hostname()
-	self := thisProcess()
+	self := process.Self()
 	l := &Lock{
 		folder: f, file: file,
 		info: LockInfo{
@@ -309,7 +300,7 @@ func (l *Lock) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	err := errors.Join(l.file.Truncate(0), unflock(l.file), l.file.Close())
+	err := errors.Join(l.file.Truncate(0), process.UnlockFile(l.file), l.file.Close())
 	l.file = nil
 	return fileError("give lock back", l.folder.lockPath(), err)
 }
@@ -354,7 +345,7 @@ func (i LockInfo) alive() bool {
 	if host, _ := os.Hostname(); i.Host != "" && i.Host != host {
 		return true
 	}
-	return sameProcess(i.process())
+	return process.Alive(i.process())
 }
 
 func (i LockInfo) process() fika.Process {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"fika"
+	"fika/internal/clock"
+	"fika/internal/process"
 )
 
 // LockStatus is what the context list shows of a lock.
@@ -49,10 +52,10 @@ func (f Folder) Inspect() (LockState, error) {
 	if fi, err := file.Stat(); err == nil {
 		st.Age = max(0, time.Since(fi.ModTime()))
 	}
-	switch err := flockShared(file); {
+	switch err := process.LockFileShared(file); {
 	case err == nil:
-		_ = unflock(file)
-	case errors.Is(err, errHeld):
+		_ = process.UnlockFile(file)
+	case errors.Is(err, process.ErrHeld):
 		st.Held = true
 		if st.Age <= info.patience() {
 			st.Status = LockActive
@@ -89,23 +92,16 @@ func (f Folder) Unlock(ctx context.Context, o UnlockOptions) (bool, error) {
 	if st.Info.PID == os.Getpid() {
 		return false, fika.Errorf(fika.Denied, op, "context %q is held by this process itself", f.Name)
 	}
-	proc, err := os.FindProcess(max(st.Info.PID, 1)) // a handle: the pid cannot change hands any more
-	if err != nil {
-		return false, fika.Wrap(fika.Failed, op, err)
-	}
-	defer func() { _ = proc.Release() }()
-	if st.Info.PID <= 1 || st.Info.Start == 0 || !sameProcess(st.Info.process()) {
+	holder := st.Info.process()
+	if holder.PID <= 1 || holder.Start == 0 || !process.Alive(holder) {
 		return false, fika.Errorf(fika.Denied, op, "context %q is held by a process that is not the one its lock names (pid %d): find it with lsof %s", f.Name, st.Info.PID, f.lockPath())
 	}
 	grace := o.Grace
 	if grace <= 0 {
 		grace = 10 * time.Second
 	}
-	for _, kill := range []func() error{
-		func() error { return terminate(proc) },
-		proc.Kill,
-	} {
-		if err := kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if err := process.Signal(holder, sig); err != nil {
 			return false, fika.Wrap(fika.Denied, op, err)
 		}
 		gone, err := f.awaitFree(ctx, st.Info, grace)
@@ -130,8 +126,8 @@ func (f Folder) awaitFree(ctx context.Context, who LockInfo, limit time.Duration
 		if time.Now().After(deadline) {
 			return false, nil
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return false, err
+		if err := clock.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return false, fika.Wrap(fika.Interrupted, "unlock", err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/process"
 )
 
 // maxText bounds a text that goes into a prompt.
@@ -129,7 +130,7 @@ func withDir(dir string, do func() error) error {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errHeld) {
+		if !errors.Is(err, process.ErrHeld) {
 			return fileError("write text", dir, err)
 		}
 		if time.Now().After(deadline) {
@@ -137,6 +138,6 @@ func withDir(dir string, do func() error) error {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	defer func() { _ = unflock(d) }()
+	defer func() { _ = process.UnlockFile(d) }()
 	return do()
 }

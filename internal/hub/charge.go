@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/crash"
 	"fika/internal/message"
+	"fika/internal/process"
 	"fika/internal/store"
 )
 
@@ -122,16 +123,9 @@ func (h *Hub) rest(ctx context.Context, row fika.Agent) {
 
 // notice takes the agent's own word, in its row, that it is ready.
 func (h *Hub) notice(c *charge, row fika.Agent) {
-	if !c.ready && (row.State == fika.AgentIdle || row.State == fika.AgentBusy) && ownedBy(row, c.proc) {
+	if !c.ready && (row.State == fika.AgentIdle || row.State == fika.AgentBusy) && process.Owns(row.Owner, c.proc.PID) {
 		c.ready = true
 	}
-}
-
-// ownedBy reports whether the row's lease is the process's.
-func ownedBy(row fika.Agent, p fika.Process) bool {
-	var pid int
-	_, err := fmt.Sscanf(row.Owner, "%d@", &pid)
-	return err == nil && pid == p.PID
 }
 
 // wanted says whether an agent should run.

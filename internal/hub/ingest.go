@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
+	"fika/internal/clock"
 	"fika/internal/message"
 	"fika/internal/store"
 )
@@ -21,10 +22,7 @@ func (h *Hub) ingest(ctx context.Context) {
 			return
 		}
 		h.opts.Log.Warn("ingest", "err", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+		_ = clock.Sleep(ctx, wait)
 	}
 }
 

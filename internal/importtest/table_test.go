@@ -47,9 +47,9 @@ var packages = [...]row{
 		"chat completions, with the provider's own types"},
 	{"internal/llm/anthropic", ". internal/llm internal/llm/wire github.com/anthropics/anthropic-sdk-go github.com/anthropics/anthropic-sdk-go/option github.com/anthropics/anthropic-sdk-go/packages/param",
 		"messages, with the provider's own types"},
-	{"internal/llm/scripted", ". internal/llm github.com/pelletier/go-toml/v2 github.com/pelletier/go-toml/v2/unstable",
+	{"internal/llm/scripted", ". internal/clock internal/llm github.com/pelletier/go-toml/v2 github.com/pelletier/go-toml/v2/unstable",
 		"answers from a rules file in TOML; the unstable parser gives the place of a mistake"},
-	{"internal/llm/retry", ". internal/llm", "decorators of any model: retry, idle time, cap, cost"},
+	{"internal/llm/retry", ". internal/clock internal/llm", "decorators of any model: retry, idle time, cap, cost"},
 	{"internal/tool/proc", ". internal/crash internal/process internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
 	{"internal/tool/file", ". internal/tool", "file tools, inside a workspace"},
 	{"internal/tool/shell", ". internal/process internal/tool internal/tool/proc", "bash is a process in a group"},
@@ -59,8 +59,8 @@ var packages = [...]row{
 		"messages and tasks for other agents are rows with ids of their own; a hook may look at them"},
 	{"internal/plugin", ". internal/hook internal/tool internal/tool/proc github.com/google/renameio/v2",
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
-	{"internal/folder", ". internal/crash github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
-		"files: replaced in one step, locked with flock, the home has an id"},
+	{"internal/folder", ". internal/clock internal/crash internal/process github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
+		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},
 	{"internal/config", ". internal/spelling github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
 		"TOML with the place of every mistake; edited files are replaced in one step"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
@@ -70,12 +70,12 @@ var packages = [...]row{
 
 	// Processes: one goroutine that owns the state, contracts on all sides.
 	{"internal/agent", ". internal/bus internal/crash internal/message internal/outcome internal/store internal/turn", "the process of one agent runs turns and tells of them"},
-	{"internal/hub", ". internal/bus internal/crash internal/message internal/outcome internal/store", "the hub supervises, and announces what an agent that is gone could not"},
+	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	{"internal/master", ". internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/gofrs/flock github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
 	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},

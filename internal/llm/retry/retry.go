@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/clock"
 	"fika/internal/llm"
 )
 
@@ -43,23 +44,12 @@ func (p Policy) withDefaults() Policy {
 		p.Now = time.Now
 	}
 	if p.Sleep == nil {
-		p.Sleep = sleep
+		p.Sleep = clock.Sleep
 	}
 	if p.Rand == nil {
 		p.Rand = rand.Float64
 	}
 	return p
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 type retrier struct {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"fika"
+	"fika/internal/clock"
 	"fika/internal/llm"
 )
 
@@ -38,28 +39,14 @@ func New(o Options) (llm.Model, error) {
 	}
 	m := &model{rules: rules, agent: o.Agent, sleep: o.Sleep}
 	if m.sleep == nil {
-		m.sleep = sleep
+		m.sleep = clock.Sleep
 	}
 	return m, nil
 }
 
 // Default is a model without rules: it says that it is scripted, and repeats
 // what it was told.
-func Default() llm.Model { return &model{rules: &Rules{}, sleep: sleep} }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
+func Default() llm.Model { return &model{rules: &Rules{}, sleep: clock.Sleep} }
 
 // Generate implements [llm.Model].
 func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
