@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/term"
 )
 
 func newAgent(e *env) *cobra.Command {
@@ -34,12 +32,8 @@ stops it after its current step; what it was working on is handed back.`,
 			if err != nil {
 				return err
 			}
-			var out io.Writer = e.Out
-			if e.OutTTY {
-				clean := term.NewCleaner(e.Out)
-				defer clean.Close()
-				out = clean
-			}
+			out := e.display()
+			defer out.Close()
 			o := app.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait}
 			ctx, release := stopsBySignal(cmd.Context(), func(take func(func(fika.Desired))) {
 				o.Shutdown = func(end func(string)) { take(func(how fika.Desired) { end(string(how)) }) }

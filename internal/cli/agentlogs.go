@@ -17,19 +17,10 @@ import (
 	"fika/internal/bus"
 	"fika/internal/message"
 	"fika/internal/store"
-	"fika/internal/term"
 )
 
-// output is where foreign text goes: cleaned on a terminal, as it is elsewhere.
-func (e *env) output() io.Writer {
-	if e.OutTTY {
-		return term.NewCleaner(e.Out)
-	}
-	return e.Out
-}
-
 func newAgentLogs(e *env) *cobra.Command {
-	var follow bool
+	var follow, raw bool
 	var n int
 	c := &cobra.Command{
 		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
@@ -43,15 +34,23 @@ func newAgentLogs(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.logs(cmd.Context(), agents.LogFile(row.Name), row.Name, n, follow)
+			return e.logs(cmd.Context(), agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw})
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
 	c.Flags().IntVarP(&n, "lines", "n", 100, "print the last N lines")
+	rawFlag(c, &raw)
 	return c
 }
 
-func (e *env) logs(ctx context.Context, path string, name fika.AgentName, n int, follow bool) error {
+// logView is what of a log is shown, and how.
+type logView struct {
+	lines  int
+	follow bool
+	raw    bool // with terminal escapes
+}
+
+func (e *env) logs(ctx context.Context, path string, name fika.AgentName, v logView) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return fika.Errorf(fika.NotFound, "", "@%s has no log: the hub has not started it yet (an agent run by hand shows its work in its own terminal)", name)
@@ -60,12 +59,12 @@ func (e *env) logs(ctx context.Context, path string, name fika.AgentName, n int,
 		return fika.Wrap(fika.Storage, "log", err)
 	}
 	defer func() { _ = f.Close() }()
-	out := e.output()
-	if err := lastLines(f, n); err != nil {
+	out := e.foreign(v.raw)
+	if err := lastLines(f, v.lines); err != nil {
 		return fika.Wrap(fika.Storage, "log", err)
 	}
 	for {
-		if _, err := io.Copy(out, f); err != nil || !follow {
+		if _, err := io.Copy(out, f); err != nil || !v.follow {
 			return err
 		}
 		select {
@@ -178,7 +177,7 @@ func (e *env) attach(ctx context.Context, agents *app.Agents, name string, asJSO
 		return err
 	}
 	e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("attached to @%s (%s); ctrl-c leaves, the agent goes on", row.Name, v.Status)))
-	view := &attached{display: agent.NewDisplay(e.output()), rounds: map[string]int{}}
+	view := &attached{display: agent.NewDisplay(e.foreign(false)), rounds: map[string]int{}}
 	if !asJSON {
 		for _, r := range v.Running {
 			if err := view.begin(ctx, c.Store, r); err != nil {
@@ -193,12 +192,14 @@ func (e *env) attach(ctx context.Context, agents *app.Agents, name string, asJSO
 			return nil
 		case s := <-statuses:
 			if asJSON {
-				if err := json.NewEncoder(e.Out).Encode(s); err != nil {
-					return err
-				}
-				continue
+				err = e.printLine(s)
+			} else {
+				view.show(s)
+				err = e.checkWritten("")
 			}
-			view.show(s)
+			if err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +25,7 @@ type askOptions struct {
 	noWait  bool
 	timeout time.Duration
 	json    bool
+	raw     bool
 	model   string
 	from    string
 }
@@ -61,6 +61,7 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 	f.BoolVar(&o.noWait, "no-wait", false, "print the request id and return")
 	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the work goes on)")
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
+	rawFlag(c, &o.raw)
 	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
 	_ = c.RegisterFlagCompletionFunc("model", o.completeModels)
 	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
@@ -125,8 +126,7 @@ func (o *askOptions) submit(ctx context.Context, c *app.Client, row fika.Agent, 
 	}
 	o.sayIfStopped(row)
 	if o.noWait {
-		_, err := fmt.Fprintln(o.Out, accepted.Request.ID)
-		return err
+		return o.println(accepted.Request.ID)
 	}
 	return o.await(ctx, c, follow, accepted.Request.ID)
 }
@@ -140,7 +140,7 @@ func (e *env) sayIfStopped(row fika.Agent) {
 // await shows a request until its outcome. Ctrl-C cancels it; the timeout
 // only ends the waiting.
 func (o *askOptions) await(ctx context.Context, c *app.Client, follow *app.Follow, id fika.RequestID) error {
-	view := newFollowView(o.env, o.json)
+	view := newFollowView(o.env, o.json, o.raw)
 	waiting, cancel := context.WithCancel(ctx)
 	if o.timeout > 0 {
 		waiting, cancel = context.WithTimeout(ctx, o.timeout)
@@ -186,15 +186,16 @@ type followView struct {
 	*env
 	json   bool
 	stream bool
-	clean  *term.Cleaner
+	raw    bool
+	text   io.Writer
 	step   int
 	seen   int // bytes of this step's text that were shown
 	wrote  bool
 	open   bool
 }
 
-func newFollowView(e *env, asJSON bool) *followView {
-	return &followView{env: e, json: asJSON, stream: !asJSON && e.OutTTY, clean: term.NewCleaner(e.Out)}
+func newFollowView(e *env, asJSON, raw bool) *followView {
+	return &followView{env: e, json: asJSON, stream: !asJSON && e.OutTTY, raw: raw, text: e.foreign(raw)}
 }
 
 // show displays one status.
@@ -231,7 +232,7 @@ func (v *followView) chunk(d message.StatusData) {
 	if d.Offset+len(d.Chunk) <= v.seen {
 		return
 	}
-	_, _ = io.WriteString(v.clean, d.Chunk)
+	_, _ = io.WriteString(v.text, d.Chunk)
 	v.seen = d.Offset + len(d.Chunk)
 	v.wrote, v.open = true, true
 }
@@ -243,7 +244,7 @@ func (v *followView) line(format string, args ...any) {
 
 func (v *followView) endLine() {
 	if v.open {
-		fmt.Fprintln(v.Out)
+		_ = v.print("\n") // end looks whether all was written
 		v.open = false
 	}
 }
@@ -305,19 +306,19 @@ func stamp(t time.Time) *time.Time {
 func (v *followView) end(info store.RequestInfo) error {
 	v.endLine()
 	if v.json {
-		enc := json.NewEncoder(v.Out)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(toRequestJSON(info)); err != nil {
-			return err
-		}
+		_ = v.printLine(toRequestJSON(info))
 	} else if info.State == fika.Done && !v.wrote {
-		text := info.Outcome.Answer
-		if v.OutTTY {
-			text = term.Clean(text)
-		}
-		fmt.Fprintln(v.Out, text)
+		_ = v.answerText(info.Outcome.Answer, v.raw)
+	}
+	if err := v.checkWritten(keptAnswer(info.ID)); err != nil && info.State == fika.Done {
+		return err
 	}
 	return outcomeError(info)
+}
+
+// keptAnswer says how to get an answer that did not reach stdout.
+func keptAnswer(id fika.RequestID) string {
+	return fmt.Sprintf("it is kept: fika request wait %s", id)
 }
 
 // outcomeError turns a bad outcome into an error of its kind.

@@ -180,8 +180,7 @@ func (j *joined) note(text string) { j.con.Print(j.OutStyle().Dim(text)) }
 
 func (j *joined) show(x fika.Entry) error {
 	if !j.con.Interactive() {
-		_, err := fmt.Fprintln(j.Out, entryLine(x))
-		return err
+		return j.println(entryLine(x, false))
 	}
 	j.con.Print(strings.TrimRight(j.page.entry(chat.Node{Entry: x}, nil), "\n"))
 	return nil

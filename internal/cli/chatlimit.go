@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"time"
@@ -172,7 +171,9 @@ func (o *limitOptions) show(limits []app.Bound, chains []store.ChainInfo) error 
 	if err != nil || len(chains) == 0 {
 		return err
 	}
-	fmt.Fprintln(o.Out)
+	if err := o.print("\n"); err != nil {
+		return err
+	}
 	now := o.now()
 	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, rows(chains, func(c store.ChainInfo) []string {
 		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), dollars(c.Cost),
@@ -253,9 +254,7 @@ func (o *limitOptions) printJSON(conv fika.Conversation, limits []app.Bound, cha
 	for _, c := range chains {
 		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, float64(c.Cost) / 1e6, c.StartedAt.UTC(), c.LimitHit, c.Stopped})
 	}
-	enc := json.NewEncoder(o.Out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(j)
+	return o.printLine(j)
 }
 
 // findTalk finds a conversation of any kind by its name; what is not found is

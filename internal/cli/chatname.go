@@ -66,8 +66,7 @@ func newChatNew(e *env) *cobra.Command {
 			if e.InTTY && e.OutTTY {
 				return e.join(cmd.Context(), string(conv.Name), joinOptions{history: 25})
 			}
-			_, err = fmt.Fprintln(e.Out, conv.Name)
-			return err
+			return e.println(conv.Name)
 		},
 	}
 }
@@ -84,8 +83,7 @@ func newChatCreate(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(e.Out, conv.Name)
-			return err
+			return e.println(conv.Name)
 		},
 	}
 }

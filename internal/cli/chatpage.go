@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"time"
@@ -78,9 +77,9 @@ func (p *printer) node(ctx context.Context, n chat.Node) error {
 	case p.o.json:
 		return p.json(n, turn)
 	case p.o.OutTTY:
-		_, err = io.WriteString(p.o.Out, indent(p.page.entry(n, turn), n.Level))
+		err = p.o.print(indent(p.page.entry(n, turn), n.Level))
 	default:
-		_, err = fmt.Fprintln(p.o.Out, strings.Repeat("  ", n.Level)+entryLine(n.Entry)+p.costFields(turn))
+		err = p.o.println(strings.Repeat("  ", n.Level) + entryLine(n.Entry, p.o.raw) + p.costFields(turn))
 	}
 	return err
 }
@@ -107,8 +106,7 @@ func (p *printer) json(n chat.Node, turn *turnJSON) error {
 	if len(extra) > len("{}") {
 		line = append(append(line[:len(line)-1], ','), extra[1:]...)
 	}
-	_, err = p.o.Out.Write(append(line, '\n'))
-	return err
+	return p.o.println(string(line))
 }
 
 // plainJSON encodes without escaping what only HTML would need escaped.
@@ -140,11 +138,22 @@ func (p *printer) end() {
 // fieldEscaper keeps a field on one line and apart from its neighbours.
 var fieldEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "|", `\|`)
 
-func escapeField(s string) string { return fieldEscaper.Replace(s) }
+// escapeField makes a text one field of a line. It is cleaned of terminal
+// escapes unless raw; its carriage returns stay, because they are escaped.
+func escapeField(s string, raw bool) string {
+	if !raw {
+		parts := strings.Split(s, "\r")
+		for i := range parts {
+			parts[i] = term.Clean(parts[i])
+		}
+		s = strings.Join(parts, "\r")
+	}
+	return fieldEscaper.Replace(s)
+}
 
 // entryLine is an entry for programs.
-func entryLine(x fika.Entry) string {
-	return fmt.Sprintf("%d|%d|%s|%s", x.Seq, x.At.Unix(), escapeField(x.From), escapeField(x.Content))
+func entryLine(x fika.Entry, raw bool) string {
+	return fmt.Sprintf("%d|%d|%s|%s", x.Seq, x.At.Unix(), escapeField(x.From, raw), escapeField(x.Content, raw))
 }
 
 // page writes entries for people.

@@ -163,7 +163,9 @@ func (e *env) chatRetry(ctx context.Context, args []string) error {
 	tried, err := client.RetryDead(ctx, conv, only.ID)
 	for _, r := range tried {
 		e.say("@%s tries again: %s", r.AgentName, seqList(r.Seqs))
-		fmt.Fprintln(e.Out, r.Request)
+		if err := e.println(r.Request); err != nil {
+			return err
+		}
 	}
 	if err != nil || len(tried) > 0 {
 		return err

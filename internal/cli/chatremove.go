@@ -126,9 +126,9 @@ a chat in which a turn is under way. The hub does the same every hour.`,
 			}
 			e.say("%d expired entries and %d empty chats %s", r.Expired, len(r.Chats), verb)
 			for _, n := range r.Chats {
-				fmt.Fprintln(e.Out, n)
+				_ = e.println(n)
 			}
-			return nil
+			return e.checkWritten("")
 		},
 	}
 	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be removed")

@@ -60,7 +60,7 @@ func (e *env) chatSend(ctx context.Context, word, text, as string) error {
 		return err
 	}
 	_ = client.Bus.Flush(ctx)
-	if _, err := fmt.Fprintln(e.Out, sent.Entry.Seq); err != nil {
+	if err := e.println(sent.Entry.Seq); err != nil {
 		return err
 	}
 	e.explainSent(ctx, client, conv, sent)

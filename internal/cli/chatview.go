@@ -23,6 +23,7 @@ type viewOptions struct {
 	follow bool
 	tree   bool
 	costs  bool
+	raw    bool
 }
 
 func newChatView(e *env) *cobra.Command {
@@ -53,6 +54,7 @@ who is at work, with --follow for as long as you watch.`,
 	f.BoolVar(&o.json, "json", false, "JSON Lines")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on showing what arrives")
 	f.BoolVar(&o.tree, "tree", false, "who answered whom")
+	rawFlag(c, &o.raw)
 	f.BoolVarP(&o.costs, "verbose", "v", false, "what each turn used and cost")
 	return c
 }

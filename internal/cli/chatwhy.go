@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +63,9 @@ func (e *env) why(ctx context.Context, args []string, asJSON bool) error {
 		return e.printJSON(whyJSON{w.Chat, w.Seq, w.Agent, w.Verdict, w.Request, w.Answer, w.Lines})
 	}
 	for _, l := range w.Lines {
-		fmt.Fprintln(e.Out, term.CleanLine(l))
+		if err := e.println(term.CleanLine(l)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

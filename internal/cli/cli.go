@@ -29,7 +29,15 @@ type env struct {
 
 // Main runs one command line and returns its exit code.
 func Main(args []string, s *term.Streams, getenv func(string) string) int {
-	return (&env{Streams: s, getenv: getenv}).main(args)
+	return newEnv(s, getenv).main(args)
+}
+
+// newEnv returns what a command gets. Its stdout remembers whether all of the
+// answer was written.
+func newEnv(s *term.Streams, getenv func(string) string) *env {
+	checked := *s
+	checked.Out = term.NewAnswer(s.Out)
+	return &env{Streams: &checked, getenv: getenv}
 }
 
 func (e *env) main(args []string) int {
@@ -44,13 +52,13 @@ func (e *env) main(args []string) int {
 	root := newRoot(e)
 	root.SetArgs(seedSpellings(args))
 	root.SetIn(e.In)
-	root.SetOut(e.Out)
+	root.SetOut(e.Out) // a help text is an answer
 	root.SetErr(e.Err)
 	err := root.ExecuteContext(ctx)
 	if e.app != nil {
 		err = errors.Join(err, e.app.Close())
 	}
-	return e.exit(err)
+	return e.exit(e.answered(err))
 }
 
 // open makes the app of this invocation; flags are known by now.

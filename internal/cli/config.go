@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -18,8 +16,7 @@ func newConfigPath(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(e.Out, h.ConfigFile())
-			return err
+			return e.println(h.ConfigFile())
 		},
 	}
 }

@@ -148,7 +148,7 @@ its lock, [agent] that its agent runs as a process.`,
 				return printLines(e, list, toContextJSON)
 			}
 			for _, c := range list {
-				if _, err := fmt.Fprintln(e.Out, contextLine(e.OutStyle(), c)); err != nil {
+				if err := e.println(contextLine(e.OutStyle(), c)); err != nil {
 					return err
 				}
 			}
@@ -213,7 +213,7 @@ func (e *env) makeContext(cmd *cobra.Command, args []string, o app.NewContextOpt
 		if name, err = e.open().FreshContext(ctx, "", o); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(e.Out, name); err != nil {
+		if err := e.println(name); err != nil {
 			return err
 		}
 	} else {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -73,8 +72,7 @@ func (e *env) showPrompt(f folder.Folder) error {
 }
 
 func (e *env) printText(text string) error {
-	_, err := io.WriteString(e.Out, strings.TrimRight(text, "\n")+"\n")
-	return err
+	return e.answerText(strings.TrimRight(text, "\n"), false)
 }
 
 func newContextClear(e *env) *cobra.Command {

@@ -78,7 +78,7 @@ func newContextShow(e *env) *cobra.Command {
 				return e.printJSON(toContextShowJSON(f, c))
 			}
 			e.showContext(f, c)
-			return nil
+			return e.checkWritten("")
 		},
 	})
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
@@ -88,7 +88,7 @@ func newContextShow(e *env) *cobra.Command {
 func (e *env) showContext(f folder.Folder, c app.ContextState) {
 	p := func(k, v string) {
 		if v != "" {
-			fmt.Fprintf(e.Out, "%-11s %s\n", k, term.Clean(v))
+			_ = e.printf("%-11s %s\n", k, term.Clean(v))
 		}
 	}
 	name := string(c.Name)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -129,7 +128,7 @@ func toConversationJSON(c store.ConversationInfo, active map[fika.ConversationID
 }
 
 func newConversationShow(e *env) *cobra.Command {
-	var asJSON, all bool
+	var asJSON, all, raw bool
 	var limit int
 	c := &cobra.Command{
 		Use: "show CONVERSATION", Short: "print a conversation", Args: exactly(1, "the name of a conversation"), ValidArgsFunction: first(e.completeConversations),
@@ -156,12 +155,12 @@ func newConversationShow(e *env) *cobra.Command {
 			if asJSON {
 				return printLines(e, entries, func(x fika.Entry) fika.Entry { return x })
 			}
-			e.showEntries(entries)
-			return nil
+			return e.showEntries(entries, raw)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	c.Flags().BoolVar(&all, "all", false, "tool calls, results and compactions too")
+	rawFlag(c, &raw)
 	c.Flags().IntVar(&limit, "limit", 0, "only the last N")
 	return c
 }
@@ -188,11 +187,11 @@ func findConversation(ctx context.Context, client *app.Client, name string) (fik
 }
 
 // showEntries prints entries for a person to read.
-func (e *env) showEntries(entries []fika.Entry) {
+func (e *env) showEntries(entries []fika.Entry, raw bool) error {
 	style := e.OutStyle()
-	clean := func(s string) string { return s }
-	if e.OutTTY {
-		clean = term.Clean
+	clean := term.Clean
+	if raw {
+		clean = func(s string) string { return s }
 	}
 	for _, x := range entries {
 		head := style.Speaker(x.From, clean(x.From))
@@ -204,8 +203,12 @@ func (e *env) showEntries(entries []fika.Entry) {
 		case fika.Notice, fika.Compaction:
 			head = style.Yellow(string(x.Type))
 		}
-		fmt.Fprintf(e.Out, "%s %s\n%s\n\n", head, style.Dim(fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format(time.DateTime))), clean(strings.TrimRight(x.Content, "\n")))
+		about := style.Dim(fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format(time.DateTime)))
+		if err := e.printf("%s %s\n%s\n\n", head, about, clean(strings.TrimRight(x.Content, "\n"))); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 type foundJSON struct {
@@ -240,12 +243,8 @@ func newConversationSearch(e *env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				enc := json.NewEncoder(e.Out)
-				enc.SetEscapeHTML(false)
-				for _, x := range found {
-					if err := enc.Encode(foundJSON{x.ConversationName, x.Snippet, x.Entry}); err != nil {
-						return err
-					}
+				if err := printLines(e, found, func(x store.Found) foundJSON { return foundJSON{x.ConversationName, x.Snippet, x.Entry} }); err != nil {
+					return err
 				}
 			}
 			if len(found) == 0 {

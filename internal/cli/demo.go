@@ -125,7 +125,7 @@ func (e *env) demoTalk(ctx context.Context, client *app.Client, conv fika.Conver
 		return err
 	}
 	show := func(x fika.Entry) error {
-		if _, err := fmt.Fprint(e.Out, page.entry(chat.Node{Entry: x}, nil)); err != nil {
+		if err := e.print(page.entry(chat.Node{Entry: x}, nil)); err != nil {
 			return err
 		}
 		quiet, err := isQuiet(ctx, client, conv)

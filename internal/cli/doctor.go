@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"fika"
@@ -50,11 +48,11 @@ func (e *env) showFindings(found []app.Finding) error {
 		app.Fine: s.Green("ok     "), app.Note: s.Yellow("note   "), app.Trouble: s.Red("problem"), app.Mended: s.Green("fixed  "),
 	}
 	for _, f := range found {
-		if _, err := fmt.Fprintf(e.Out, "%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), term.CleanLine(f.Text)); err != nil {
+		if err := e.printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), term.CleanLine(f.Text)); err != nil {
 			return err
 		}
 		if f.Fix != "" && f.Level != app.Mended {
-			if _, err := fmt.Fprintf(e.Out, "         → %s\n", term.CleanLine(f.Fix)); err != nil {
+			if err := e.printf("         → %s\n", term.CleanLine(f.Fix)); err != nil {
 				return err
 			}
 		}

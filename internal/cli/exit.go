@@ -27,8 +27,13 @@ func (e *env) exit(err error) int {
 	if errors.Is(err, context.Canceled) {
 		kind = fika.Interrupted
 	}
-	fmt.Fprintln(e.Err, e.ErrStyle().Red("fika:")+" "+term.Clean(err.Error()))
+	e.complain(err)
 	return code(kind)
+}
+
+// complain prints an error for the person.
+func (e *env) complain(err error) {
+	fmt.Fprintln(e.Err, e.ErrStyle().Red("fika:")+" "+term.Clean(err.Error()))
 }
 
 // code is the exit code of a kind of error, as the help says.

@@ -8,5 +8,7 @@ import (
 
 // MainAt is [Main] by another clock.
 func MainAt(now func() time.Time, args []string, s *term.Streams, getenv func(string) string) int {
-	return (&env{Streams: s, getenv: getenv, clock: now}).main(args)
+	e := newEnv(s, getenv)
+	e.clock = now
+	return e.main(args)
 }

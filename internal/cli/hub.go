@@ -202,11 +202,3 @@ func (e *env) showReady(r app.HubReady, asJSON bool) error {
 	}
 	return nil
 }
-
-// printJSON writes one value as indented JSON to stdout.
-func (e *env) printJSON(v any) error {
-	enc := json.NewEncoder(e.Out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}

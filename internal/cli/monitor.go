@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,8 +98,7 @@ func (o *monitorOptions) run(ctx context.Context, subject string) error {
 	} else if !up {
 		o.say("no hub is running; waiting for one (fika up)")
 	}
-	o.follow(ctx, subjects, subject, lines, states)
-	return sub.Close()
+	return errors.Join(o.follow(ctx, subjects, subject, lines, states), sub.Close())
 }
 
 func (e *env) hubUp() (fika.Process, bool, error) {
@@ -137,12 +137,12 @@ func (o *monitorOptions) subject(s bus.Subjects, given string) (string, error) {
 	return s.All(), nil
 }
 
-func (o *monitorOptions) follow(ctx context.Context, s bus.Subjects, subject string, lines <-chan bus.Msg, states <-chan bus.State) {
+func (o *monitorOptions) follow(ctx context.Context, s bus.Subjects, subject string, lines <-chan bus.Msg, states <-chan bus.State) error {
 	last := bus.State("")
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case st := <-states:
 			if st == last {
 				continue
@@ -159,10 +159,12 @@ func (o *monitorOptions) follow(ctx context.Context, s bus.Subjects, subject str
 			if o.kind != "" && kind != o.kind {
 				continue
 			}
+			show := func() error { return o.line(s, kind, m) }
 			if o.json {
-				o.jsonLine(m)
-			} else {
-				o.line(s, kind, m)
+				show = func() error { return o.jsonLine(m) }
+			}
+			if err := show(); err != nil {
+				return err
 			}
 		}
 	}
@@ -189,20 +191,18 @@ type monitorJSON struct {
 	Text    string          `json:"text,omitempty"` // a body that is no JSON
 }
 
-func (o *monitorOptions) jsonLine(m bus.Msg) {
+func (o *monitorOptions) jsonLine(m bus.Msg) error {
 	line := monitorJSON{At: time.Now().UTC(), Subject: m.Subject}
 	if json.Valid(m.Data) && utf8.Valid(m.Data) {
 		line.Body = m.Data
 	} else {
 		line.Text = strings.ToValidUTF8(string(m.Data), "�")
 	}
-	enc := json.NewEncoder(o.Out)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(line)
+	return o.printLine(line)
 }
 
 // line shows a message on one line: when, where, and what matters of it.
-func (o *monitorOptions) line(s bus.Subjects, kind string, m bus.Msg) {
+func (o *monitorOptions) line(s bus.Subjects, kind string, m bus.Msg) error {
 	style := o.OutStyle()
 	where := strings.TrimPrefix(m.Subject, s.Prefix+".")
 	switch kind {
@@ -219,7 +219,7 @@ func (o *monitorOptions) line(s bus.Subjects, kind string, m bus.Msg) {
 	if o.Width > 0 {
 		text = term.Truncate(text, max(20, o.Width-term.Width(where)-15))
 	}
-	fmt.Fprintf(o.Out, "%s %s %s\n", style.Dim(time.Now().Format("15:04:05.000")), where, text)
+	return o.printf("%s %s %s\n", style.Dim(time.Now().Format("15:04:05.000")), where, text)
 }
 
 // gist says the most of a body in a few words; what it does not know it shows

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -103,7 +101,7 @@ func newRequestShow(e *env) *cobra.Command {
 				return e.printJSON(toFamilyJSON(f))
 			}
 			e.showRequest(f)
-			return nil
+			return e.checkWritten("")
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
@@ -137,7 +135,7 @@ func newRequestWait(e *env) *cobra.Command {
 				waiting, cancel = context.WithTimeout(ctx, o.timeout)
 			}
 			defer cancel()
-			view := newFollowView(e, o.json)
+			view := newFollowView(e, o.json, o.raw)
 			info, err = follow.Await(waiting, info.ID, view.show)
 			if waiting.Err() != nil {
 				view.endLine()
@@ -151,6 +149,7 @@ func newRequestWait(e *env) *cobra.Command {
 	}
 	c.Flags().DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long")
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object at the end")
+	rawFlag(c, &o.raw)
 	return c
 }
 
@@ -209,29 +208,7 @@ func newRequestRetry(e *env) *cobra.Command {
 				client.Ring(info.AgentName)
 				_ = client.Bus.Flush(cmd.Context())
 			}
-			_, err = fmt.Fprintln(e.Out, r.ID)
-			return err
+			return e.println(r.ID)
 		},
 	}
-}
-
-// printLines writes JSON Lines.
-func printLines[T, J any](e *env, list []T, to func(T) J) error {
-	enc := json.NewEncoder(e.Out)
-	enc.SetEscapeHTML(false)
-	for _, x := range list {
-		if err := enc.Encode(to(x)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rows makes table rows.
-func rows[T any](list []T, row func(T) []string) [][]string {
-	out := make([][]string, 0, len(list))
-	for _, x := range list {
-		out = append(out, row(x))
-	}
-	return out
 }

@@ -15,7 +15,7 @@ func (e *env) showRequest(f app.Family) {
 	r := f.RequestInfo
 	p := func(k, v string) {
 		if v != "" {
-			fmt.Fprintf(e.Out, "%-13s %s\n", k, term.Clean(v))
+			_ = e.printf("%-13s %s\n", k, term.Clean(v))
 		}
 	}
 	p("request", string(r.ID))

@@ -4,21 +4,20 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"fika/internal/spelling"
 )
 
 func newRoot(e *env) *cobra.Command {
 	o := &runOptions{env: e}
+	var version *bool
 	root := &cobra.Command{
 		Use:   "fika [PROMPT]",
 		Short: "language-model agents that work together, on your machine",
 		Long: `fika runs language-model agents on your machine. A prompt is answered in the
 current context; with the hub running, agents answer each other by @name.
 
-A bare prompt is exactly one argument, or stdin: several words, or a word that
-looks like a command, are not taken for a prompt (fika -- many words, and fika
-run many words, are).
+A bare prompt is one argument with a space or punctuation in it, or stdin. A
+single word and several words are not taken for a prompt, because they may be a
+mistyped command: for those, write fika run WORDS or fika -- WORDS.
 
 ` + exitHelp,
 		Example: `  fika "why does this fail?" < build.log
@@ -29,7 +28,10 @@ run many words, are).
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := barePrompt(cmd, args); err != nil {
+			if *version {
+				return e.printVersion()
+			}
+			if err := checkBarePrompt(cmd, args); err != nil {
 				return err
 			}
 			return o.run(cmd.Context(), args)
@@ -37,6 +39,7 @@ run many words, are).
 	}
 	root.PersistentFlags().StringVar(&e.home, "home", "", "folder that holds everything (default $FIKA_HOME, else ~/.fika)")
 	o.flags(root)
+	version = versionFlag(root)
 	root.CompletionOptions.SetDefaultShellCompDirective(nothing)
 	_ = root.RegisterFlagCompletionFunc("home", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -51,27 +54,6 @@ func commands(e *env) []*cobra.Command {
 	return []*cobra.Command{
 		newDemo(e), newRun(e), newContext(e), newPlugin(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), newConversation(e), newConfig(e), newModel(e), newDoctor(e), newCompletion(e), newVersion(e),
 	}
-}
-
-// barePrompt lets through what is certainly a prompt: nothing (stdin), one
-// argument that is no misspelt command, or anything after --.
-func barePrompt(cmd *cobra.Command, args []string) error {
-	if cmd.ArgsLenAtDash() >= 0 || len(args) == 0 {
-		return nil
-	}
-	word := args[0]
-	near := ""
-	if !strings.ContainsAny(word, " \t\n") {
-		near = spelling.Nearest(word, commandNames(cmd))
-	}
-	switch {
-	case near != "":
-		return usageError("no command %q; did you mean: fika %s? (for a prompt: fika run %s)", word,
-			strings.Join(append([]string{near}, args[1:]...), " "), strings.Join(args, " "))
-	case len(args) > 1:
-		return usageError("no command %q; for a prompt of several words: fika run %s (or put it in quotes); fika --help lists the commands", word, strings.Join(args, " "))
-	}
-	return nil
 }
 
 // seedSpellings translates flags that stand for commands: --master,

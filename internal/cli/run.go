@@ -33,6 +33,7 @@ type runOptions struct {
 	wait         time.Duration
 	noReflection bool
 	showThinking bool
+	raw          bool
 }
 
 func newRun(e *env) *cobra.Command {
@@ -72,6 +73,7 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.DurationVar(&o.wait, "wait", 0, "wait this long for a context that is in use")
 	f.BoolVarP(&o.noReflection, "no-reflection", "x", false, "leave the reflection out, text and tool")
 	f.BoolVar(&o.showThinking, "show-thinking", false, "show the model's reasoning on stderr")
+	rawFlag(c, &o.raw)
 	_ = c.RegisterFlagCompletionFunc("context", o.completeContexts)
 	_ = c.RegisterFlagCompletionFunc("model", o.completeModels)
 	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))

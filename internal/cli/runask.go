@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"fika"
@@ -169,7 +170,7 @@ func (v *holderView) chunk(d message.StatusData) {
 	if d.Offset+len(d.Chunk) <= v.seen {
 		return
 	}
-	_, _ = r.clean.Write([]byte(d.Chunk[max(0, v.seen-d.Offset):]))
+	_, _ = io.WriteString(r.text, d.Chunk[max(0, v.seen-d.Offset):])
 	v.seen = d.Offset + len(d.Chunk)
 	r.wrote, r.open = true, true
 }

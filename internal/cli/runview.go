@@ -20,7 +20,7 @@ type runView struct {
 	o       *runOptions
 	started time.Time
 	stream  bool // text goes out as it comes
-	clean   *term.Cleaner
+	text    io.Writer
 	mu      sync.Mutex
 	wrote   bool // something of the answer is on the terminal
 	open    bool // … and its line is not ended
@@ -28,9 +28,7 @@ type runView struct {
 }
 
 func newRunView(o *runOptions) *runView {
-	v := &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY}
-	v.clean = term.NewCleaner(o.Out)
-	return v
+	return &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY, text: o.foreign(o.raw)}
 }
 
 // Observe shows one event.
@@ -46,7 +44,7 @@ func (v *runView) Observe(ev turn.Event) {
 		v.detail("model %s, context %s", ev.Model, ev.Claimed.Agent.Name)
 	case turn.Text:
 		if v.stream {
-			_, _ = io.WriteString(v.clean, ev.Text)
+			_, _ = io.WriteString(v.text, ev.Text)
 			v.wrote, v.open = true, true
 		}
 	case turn.Reasoning:
@@ -87,7 +85,7 @@ func (v *runView) line(format string, args ...any) {
 
 func (v *runView) endLine() {
 	if v.open {
-		fmt.Fprintln(v.o.Out)
+		_ = v.o.print("\n") // end looks whether all was written
 		v.open = false
 	}
 }
@@ -109,7 +107,7 @@ func (v *runView) end(ran app.Ran, err error) error {
 	case err != nil:
 		return err
 	case ran.State == fika.Done:
-		return nil
+		return v.o.checkWritten(keptAnswer(ran.Request))
 	case ran.State == fika.Cancelled && ran.Kind == fika.Limit:
 		return fika.Errorf(fika.Limit, "", "%s; the conversation is kept (request %s)", ran.Reason, ran.Request)
 	case ran.State == fika.Cancelled:
@@ -130,11 +128,7 @@ func (v *runView) answer(ran app.Ran) {
 	if v.o.format != "text" || v.wrote {
 		return
 	}
-	text := ran.Outcome.Answer
-	if v.o.OutTTY {
-		text = term.Clean(text)
-	}
-	fmt.Fprintln(v.o.Out, text)
+	_ = v.o.answerText(ran.Outcome.Answer, v.o.raw)
 }
 
 // event is a line of --output-format stream-json.
@@ -209,8 +203,5 @@ func (v *runView) result(ran app.Ran, err error) {
 	v.write(e)
 }
 
-func (v *runView) write(e event) {
-	enc := json.NewEncoder(v.o.Out)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(e)
-}
+// write writes an event; end looks whether all was written.
+func (v *runView) write(e any) { _ = v.o.printLine(e) }

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 // ($FIKA_HOME is $WORK/home, $HOME is $WORK) and, beside the usual commands:
 //
 //	status N CMD ARGS…     the command ends with exit status N
+//	full N CMD ARGS…       … with its stdout on a full device
+//	remember NAME PATTERN  $NAME is what the pattern's group matched of the last stdout
 //	until PATTERN CMD ARGS…  run it again until its stdout matches
 //	clock D                all processes of the home are D (2h, -1m) later from here on
 //	clock next-hour        … or as much as there is to the next full hour
@@ -49,7 +51,7 @@ func TestScript(t *testing.T) {
 			e.Defer(func() { stopHub(e) })
 			return os.Chmod(home, 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": scriptStatus, "until": scriptUntil, "clock": scriptClock},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": scriptStatus, "until": scriptUntil, "clock": scriptClock, "full": scriptFull, "remember": scriptRemember},
 	})
 }
 
@@ -109,6 +111,21 @@ func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit status %d, not %d\n%s%s", got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 	}
+}
+
+func scriptFull(ts *testscript.TestScript, neg bool, args []string) {
+	scriptStatus(ts, neg, append([]string{args[0], "sh", "-c", `exec "$@" >/dev/full`, "sh"}, args[1:]...))
+}
+
+func scriptRemember(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: remember name pattern")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if len(found) != 2 {
+		ts.Fatalf("stdout has no %s", args[1])
+	}
+	ts.Setenv(args[0], found[1])
 }
 
 func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {

@@ -105,7 +105,7 @@ func toStatusJSON(st app.Status) statusJSON {
 }
 
 func (e *env) showStatus(st app.Status) error {
-	p := func(k, v string) { fmt.Fprintf(e.Out, "%-7s %s\n", k, term.CleanLine(v)) }
+	p := func(k, v string) { _ = e.printf("%-7s %s\n", k, term.CleanLine(v)) }
 	p("home", st.Home)
 	if st.Hub.PID == 0 {
 		p("hub", "not running (fika up)")
@@ -123,9 +123,9 @@ func (e *env) showStatus(st app.Status) error {
 		p("waiting", fmt.Sprintf("%d", st.Waiting))
 	}
 	if len(st.Agents) == 0 {
-		return nil
+		return e.checkWritten("")
 	}
-	fmt.Fprintln(e.Out)
+	_ = e.print("\n")
 	return e.Table(agentHeaders, rows(st.Agents, agentRow))
 }
 
@@ -179,10 +179,8 @@ func (e *env) showBus() error {
 	}
 	u, err := url.Parse(ep.URL)
 	if err != nil || ep.User == "" {
-		_, err = fmt.Fprintln(e.Out, ep.URL)
-		return err
+		return e.println(ep.URL)
 	}
 	u.User = url.UserPassword(ep.User, ep.Password)
-	_, err = fmt.Fprintln(e.Out, u.String())
-	return err
+	return e.println(u.String())
 }

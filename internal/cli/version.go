@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -14,13 +13,15 @@ var version = "dev"
 func newVersion(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "print the version", Example: "  fika version", Args: exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			v := version
-			if info, ok := debug.ReadBuildInfo(); ok && v == "dev" && info.Main.Version != "" {
-				v = info.Main.Version
-			}
-			_, err := fmt.Fprintf(e.Out, "fika %s (%s %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
+		RunE: func(*cobra.Command, []string) error { return e.printVersion() },
 	}
+}
+
+// printVersion prints the version of this program and what it was built with.
+func (e *env) printVersion() error {
+	v := version
+	if info, ok := debug.ReadBuildInfo(); ok && v == "dev" && info.Main.Version != "" {
+		v = info.Main.Version
+	}
+	return e.printf("fika %s (%s %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -330,8 +330,11 @@ func (w *lineWriter) Close() error {
 	return nil
 }
 
-// file gives the file behind a stream, if it is one.
+// file gives the file behind a stream, if there is one.
 func file(stream any) (*os.File, bool) {
+	if wrapped, ok := stream.(interface{ Unwrap() io.Writer }); ok {
+		stream = wrapped.Unwrap()
+	}
 	f, ok := stream.(*os.File)
 	return f, ok
 }

@@ -138,3 +138,17 @@ func TestStreamsTable(t *testing.T) {
 		t.Errorf("not cut: %q", out.String())
 	}
 }
+
+// TestD6Answer: the first failure is remembered, and nothing is written after
+// it as if all were well.
+func TestD6Answer(t *testing.T) {
+	a := NewAnswer(failing{})
+	if a.Err() != nil {
+		t.Error("an answer begins with an error")
+	}
+	_, first := a.Write([]byte("x"))
+	_, second := a.Write([]byte("y"))
+	if first == nil || second != first || a.Err() != first {
+		t.Errorf("got %v, then %v, kept %v", first, second, a.Err())
+	}
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/term"
+)
+
+// This file is the only one that writes to stdout: every command hands its
+// answer to one of these functions. What could not be written is told when the
+// command ends, whether or not the command has looked at the error.
+
+// print writes text as it is. Text that others wrote is cleaned before.
+func (e *env) print(text string) error {
+	_, err := io.WriteString(e.Out, text)
+	return err
+}
+
+// printf writes a formatted text.
+func (e *env) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(e.Out, format, args...)
+	return err
+}
+
+// println writes one value and a newline.
+func (e *env) println(v any) error {
+	_, err := fmt.Fprintln(e.Out, v)
+	return err
+}
+
+// printJSON writes one value as indented JSON.
+func (e *env) printJSON(v any) error {
+	enc := json.NewEncoder(e.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// printLine writes one value as a line of JSON.
+func (e *env) printLine(v any) error {
+	line, err := plainJSON(v)
+	if err != nil {
+		return err
+	}
+	_, err = e.Out.Write(append(line, '\n'))
+	return err
+}
+
+// printLines writes a list as JSON Lines.
+func printLines[T, J any](e *env, list []T, to func(T) J) error {
+	for _, x := range list {
+		if err := e.printLine(to(x)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answerText writes the text of an answer with a newline at its end. It is
+// cleaned of terminal escapes unless raw says that the person wants them.
+func (e *env) answerText(text string, raw bool) error {
+	if !raw {
+		text = term.Clean(text)
+	}
+	return e.println(text)
+}
+
+// foreign is where a stream of text that others wrote goes. Unless raw, it is
+// cleaned of terminal escapes, on a terminal and elsewhere alike: what is piped
+// often ends on a terminal.
+func (e *env) foreign(raw bool) io.Writer {
+	if raw {
+		return e.Out
+	}
+	return term.NewCleaner(e.Out)
+}
+
+// display is where the process of an agent shows its work. Nobody waits for
+// it, so a display that fails fails nothing.
+func (e *env) display() *term.Cleaner {
+	if a, ok := e.Out.(*term.Answer); ok {
+		return term.NewCleaner(a.Unwrap())
+	}
+	return term.NewCleaner(e.Out)
+}
+
+// lostAnswer is the error of an answer that could not be written. It is of kind
+// Failed.
+type lostAnswer struct {
+	cause error
+	kept  string // where the answer still is, and how to get it; may be empty
+}
+
+// Error says why the answer is lost, and what to do.
+func (l *lostAnswer) Error() string {
+	cause := l.cause
+	var path *fs.PathError
+	if errors.As(cause, &path) {
+		cause = path.Err
+	}
+	msg := "the answer could not be written to stdout: " + cause.Error()
+	if l.kept != "" {
+		msg += "; " + l.kept
+	}
+	return msg
+}
+
+// Unwrap gives the cause.
+func (l *lostAnswer) Unwrap() error { return l.cause }
+
+// checkWritten returns a lostAnswer when some write to stdout has failed. kept
+// says where the answer still is.
+func (e *env) checkWritten(kept string) error {
+	if a, ok := e.Out.(*term.Answer); ok && a.Err() != nil {
+		return &lostAnswer{a.Err(), kept}
+	}
+	return nil
+}
+
+// answered adds to the outcome of a command that its answer was not written. A
+// command that did everything else has failed then; one that failed anyway
+// keeps its own status.
+func (e *env) answered(err error) error {
+	lost := e.checkWritten("")
+	var told *lostAnswer
+	var quiet silent
+	switch {
+	case lost == nil || errors.As(err, &told):
+		return err
+	case err == nil || errors.As(err, &quiet) || errors.Is(err, errors.Unwrap(lost)):
+		return lost
+	}
+	e.complain(lost)
+	return err
+}
+
+// rawFlag adds the flag for those who want text as the model wrote it.
+func rawFlag(c *cobra.Command, raw *bool) {
+	c.Flags().BoolVar(raw, "raw", false, "leave terminal escapes in the text, which are removed otherwise")
+}
+
+// rows makes table rows.
+func rows[T any](list []T, row func(T) []string) [][]string {
+	out := make([][]string, 0, len(list))
+	for _, x := range list {
+		out = append(out, row(x))
+	}
+	return out
+}
+
+// optional returns a pointer to v, or nil for its zero value: keys of JSON that
+// have nothing to say are null, never absent.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

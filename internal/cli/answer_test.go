@@ -1,0 +1,44 @@
+package cli_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestD6OneWriter: stdout is written to in answer.go and nowhere else, where
+// every failed write is remembered.
+func TestD6OneWriter(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if name == "answer.go" || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if ok && (s.Sel.Name == "Out" || s.Sel.Name == "Stdout") && !allowedOut(set, s) {
+				t.Errorf("%s uses stdout by itself; answer.go has a function for it", set.Position(s.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+// allowedOut are the places that hand stdout on, checked, or mean the stdout
+// of another process.
+func allowedOut(set *token.FileSet, s *ast.SelectorExpr) bool {
+	base, ok := s.X.(*ast.Ident)
+	file := set.Position(s.Pos()).Filename
+	return file == "cli.go" && s.Sel.Name == "Out" || ok && base.Name == "cmd" && s.Sel.Name == "Stdout"
+}
