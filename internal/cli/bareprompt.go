@@ -40,15 +40,17 @@ func isWord(arg string) bool {
 	}) < 0
 }
 
-// habits are words that other programs have for what fika calls otherwise.
-var habits = map[string][]string{
-	"add": {"context new", "chat new"}, "auth": {"config path", "doctor"}, "bye": {"down"}, "cost": {"usage"}, "costs": {"usage"},
-	"daemon": {"up"}, "dir": {"context list"}, "exit": {"down"}, "history": {"context log", "conversation list"}, "info": {"status"},
-	"init": {"context new"}, "inbox": {"chat list"}, "kill": {"agent stop --now", "down --now"}, "launch": {"up", "agent start"},
-	"login": {"config path", "doctor"}, "ls": {"context list", "chat list", "agent list"}, "mcp": {"plugin list"}, "price": {"usage"},
-	"ps": {"agent list", "request list"}, "quit": {"down"}, "remove": {"context delete", "chat delete"}, "search": {"conversation search"},
-	"serve": {"up"}, "server": {"up"}, "setup": {"config path", "doctor"}, "shutdown": {"down"}, "stats": {"usage"}, "tools": {"plugin list"},
-	"top": {"monitor", "status"}, "watch": {"monitor", "chat view --follow"},
+// habits are the commands for which other programs have this word.
+func habits(word string) []string {
+	return map[string][]string{
+		"add": {"context new", "chat new"}, "auth": {"config path", "doctor"}, "bye": {"down"}, "cost": {"usage"}, "costs": {"usage"},
+		"daemon": {"up"}, "dir": {"context list"}, "exit": {"down"}, "history": {"context log", "conversation list"}, "info": {"status"},
+		"init": {"context new"}, "inbox": {"chat list"}, "kill": {"agent stop --now", "down --now"}, "launch": {"up", "agent start"},
+		"login": {"config path", "doctor"}, "ls": {"context list", "chat list", "agent list"}, "mcp": {"plugin list"}, "price": {"usage"},
+		"ps": {"agent list", "request list"}, "quit": {"down"}, "remove": {"context delete", "chat delete"}, "search": {"conversation search"},
+		"serve": {"up"}, "server": {"up"}, "setup": {"config path", "doctor"}, "shutdown": {"down"}, "stats": {"usage"}, "tools": {"plugin list"},
+		"top": {"monitor", "status"}, "watch": {"monitor", "chat view --follow"},
+	}[strings.ToLower(word)]
 }
 
 // meantCommands returns the commands that a word at the top level may have
@@ -67,8 +69,8 @@ func meantCommands(root *cobra.Command, word string) []string {
 			}
 		}
 	}
-	if by := habits[strings.ToLower(word)]; len(meant) == 0 {
-		meant = slices.Clone(by)
+	if len(meant) == 0 {
+		meant = habits(word)
 	}
 	return meant[:min(len(meant), 3)]
 }
