@@ -21,9 +21,6 @@
 // System prompt and last message are marked for the prompt cache, so every
 // round of a turn reads what the round before it wrote.
 //
-// The provider is called through its official library, whatever it costs at
-// start: its wire is its makers' affair.
-//
 // Read first: [New], [Options]. A Model owns no goroutine and may be used by
 // many at once.
 package anthropic

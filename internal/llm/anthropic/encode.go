@@ -6,46 +6,56 @@ import (
 	"fmt"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
-
 	"fika/internal/llm"
 )
 
 // defaultMaxTokens is the room for an answer when the request names none.
 const defaultMaxTokens = 8192
 
-// params builds the body of a call. Thinking is set as an extra field: the
-// client library writes a warning to stderr for the typed one.
-func (m *model) params(r llm.Request) sdk.MessageNewParams {
-	p := sdk.MessageNewParams{Model: m.opts.Model, MaxTokens: r.MaxTokens}
-	if p.MaxTokens <= 0 {
-		p.MaxTokens = defaultMaxTokens
-	}
-	if strings.TrimSpace(r.System) != "" {
-		p.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
-	}
-	for _, t := range r.Tools {
-		p.Tools = append(p.Tools, toolParam(t))
-	}
-	if t, ok := thinkingFor(m.opts.Model, r); ok {
-		p.MaxTokens += t.budget
-		p.SetExtraFields(t.fields)
-	}
-	for _, msg := range window(r.Messages) {
-		p.Messages = append(p.Messages, param.Override[sdk.MessageParam](msg))
-	}
-	return p
+// body is a call as the API reads it. What the provider caches by its
+// beginning comes last and in the order in which it is cached.
+type body struct {
+	Model        string       `json:"model"`
+	MaxTokens    int64        `json:"max_tokens"`
+	Stream       bool         `json:"stream"`
+	Thinking     any          `json:"thinking,omitempty"`
+	OutputConfig any          `json:"output_config,omitempty"`
+	Tools        []rawTool    `json:"tools,omitempty"`
+	System       []rawBlock   `json:"system,omitempty"`
+	Messages     []rawMessage `json:"messages"`
 }
 
-func toolParam(t llm.Tool) sdk.ToolUnionParam {
+type rawTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// encode builds the body of a call.
+func (m *model) encode(r llm.Request) body {
+	b := body{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true, Messages: window(r.Messages)}
+	if b.MaxTokens <= 0 {
+		b.MaxTokens = defaultMaxTokens
+	}
+	if strings.TrimSpace(r.System) != "" {
+		b.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(`{"type":"ephemeral"}`)}}
+	}
+	for _, t := range r.Tools {
+		b.Tools = append(b.Tools, toolOf(t))
+	}
+	if t, ok := thinkingFor(m.opts.Model, r); ok {
+		b.MaxTokens += t.budget
+		b.Thinking, b.OutputConfig = t.fields["thinking"], t.fields["output_config"]
+	}
+	return b
+}
+
+func toolOf(t llm.Tool) rawTool {
 	schema := t.Parameters
 	if !isObject(schema) {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return param.Override[sdk.ToolUnionParam](map[string]any{
-		"name": t.Name, "description": t.Description, "input_schema": schema,
-	})
+	return rawTool{Name: t.Name, Description: t.Description, InputSchema: schema}
 }
 
 // rawMessage is a message as it is sent. Its blocks stay raw, so that what the

@@ -13,9 +13,6 @@
 // had. Response.Blob is the assistant message as it must be sent back within
 // the turn, reasoning included.
 //
-// The provider is called through its official library, whatever it costs at
-// start: its wire is its makers' affair.
-//
 // Read first: [New], [Options], [ReasoningStyle]. A Model owns no goroutine
 // and may be used by many at once.
 package openai

@@ -3,17 +3,10 @@ package openai
 import (
 	"encoding/json"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-
-	"fika"
 	"fika/internal/llm"
-	"fika/internal/llm/wire"
 )
 
-// body is a call as the server reads it. The client library sends it as it is:
-// its own types are encoded several times over, which a short answer would
-// wait for.
+// body is a call as the server reads it.
 type body struct {
 	Model               string         `json:"model"`
 	Messages            []any          `json:"messages"` // rawMessage, or a blob
@@ -46,28 +39,25 @@ type toolFunction struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// params builds the body of a call.
-func (m *model) params(r llm.Request) (sdk.ChatCompletionNewParams, error) {
+// encode builds the body of a call.
+func (m *model) encode(r llm.Request) body {
 	b := body{
 		Model: m.opts.Model, Messages: messages(r), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
 	}
 	for _, t := range r.Tools {
 		b.Tools = append(b.Tools, toolOf(t))
 	}
-	if isHost(m.host, "openai.com") {
+	host := m.endpoint.Host()
+	if isHost(host, "openai.com") {
 		b.MaxCompletionTokens = max(r.MaxTokens, 0)
 	} else {
 		b.MaxTokens = max(r.MaxTokens, 0)
 	}
 	m.askReasoning(r.Reasoning, &b)
-	if isHost(m.host, "openrouter.ai") {
+	if isHost(host, "openrouter.ai") {
 		b.Usage = &includeUsage{true}
 	}
-	data, err := json.Marshal(b)
-	if err != nil {
-		return sdk.ChatCompletionNewParams{}, fika.Wrap(fika.Invalid, wire.Op, err)
-	}
-	return param.Override[sdk.ChatCompletionNewParams](json.RawMessage(data)), nil
+	return b
 }
 
 // askReasoning puts the wish for reasoning into the form the server knows. A

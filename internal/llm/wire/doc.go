@@ -1,9 +1,11 @@
-// Package wire holds what both providers' protocols have in common: reading
-// server-sent events, JSON text that was cut in the middle of a character, and
-// turning HTTP answers into errors without secrets.
+// Package wire holds what both providers' protocols have in common: the HTTP
+// call, reading server-sent events, JSON text that was cut in the middle of a
+// character, and turning HTTP answers into errors without secrets.
 //
-// It is not a client and starts nothing. Everything it keeps is bounded:
-// [MaxEvent] for one event, [MaxAnswer] for one answer.
+// An [Endpoint] sends prompts and key to the address that a person wrote and to
+// no other: it follows no redirect, and gives no key to plain http beyond this
+// machine unless it was told to. Everything kept is bounded: [MaxEvent] for one
+// event, [MaxAnswer] for one answer.
 //
-// Read first: [Events], [Text], [Failure].
+// Read first: [Endpoint], [Events], [Text], [Failure].
 package wire

@@ -36,7 +36,10 @@ type Failure struct {
 func (f Failure) Status(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	words := Words(body)
-	if words == "" {
+	switch {
+	case res.StatusCode >= 300 && res.StatusCode <= 399:
+		words = redirected(res)
+	case words == "":
 		words = http.StatusText(res.StatusCode)
 	}
 	return f.provider(&llm.ProviderError{

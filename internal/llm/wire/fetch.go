@@ -111,18 +111,3 @@ func BaseURL(raw, fallback string) string {
 	}
 	return raw
 }
-
-// BoundErrors is a middleware for the providers' client libraries, which read
-// the whole body of an error: it lets them see 64 KiB at most.
-func BoundErrors(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	res, err := next(req)
-	if err == nil && res.StatusCode >= 400 {
-		res.Body = boundBody{io.LimitReader(res.Body, 64<<10), res.Body}
-	}
-	return res, err
-}
-
-type boundBody struct {
-	io.Reader
-	io.Closer
-}

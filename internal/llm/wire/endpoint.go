@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"fika"
+	"fika/internal/llm"
+)
+
+// Target says where the calls of a model go, and with what key.
+type Target struct {
+	URL      string // of the method, whole
+	APIKey   string // empty: none is sent
+	Insecure bool   // the key may cross a network without encryption
+	Header   http.Header
+	Client   *http.Client // nil: http.DefaultClient
+}
+
+// Endpoint makes the calls of one model. It may be used by many at once.
+type Endpoint struct {
+	host   string
+	url    string
+	secret string
+	header http.Header
+	client http.Client
+}
+
+// NewEndpoint checks a target. Error kind Invalid: the address is not one, or
+// the key would cross a network in the clear.
+func NewEndpoint(t Target) (*Endpoint, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fika.Errorf(fika.Invalid, Op, "base_url is not an http or https address: write it as https://host/v1")
+	}
+	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !loopback(u.Hostname()) {
+		return nil, fika.Errorf(fika.Invalid, Op, "the API key is not sent to %s over plain http, where others can read it: "+
+			"use https, or set insecure = true in the model's [[models]] entry", u.Host)
+	}
+	e := &Endpoint{host: u.Hostname(), url: t.URL, secret: t.APIKey, header: t.Header.Clone()}
+	if e.header == nil {
+		e.header = http.Header{}
+	}
+	e.header.Set("Content-Type", "application/json")
+	e.header.Set("User-Agent", "fika")
+	if t.Client != nil {
+		e.client = *t.Client
+	}
+	e.client.CheckRedirect = stay
+	return e, nil
+}
+
+// stay follows no redirect: the address that a person wrote is the only one
+// that gets their prompts and their key.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Host is the name of the host that is called, without its port.
+func (e *Endpoint) Host() string { return e.host }
+
+// Post sends body as JSON. An answer of any status is no error; closing its
+// body is the caller's. Errors are those of net/http.
+func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
+	data, err := encode(body)
+	if err != nil {
+		return nil, fika.Wrap(fika.Invalid, Op, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(data))
+	if err != nil {
+		return nil, fika.Wrap(fika.Invalid, Op, err)
+	}
+	req.Header = e.header.Clone()
+	return e.client.Do(req)
+}
+
+// encode writes JSON without the escapes that are for HTML pages, so that what
+// a provider has made goes back byte for byte.
+func encode(body any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Generate makes one call: it sends body, and hands the stream of the answer
+// to what open makes.
+func (e *Endpoint) Generate(ctx context.Context, body any, open func(Failure, *Deadline) Answer) (llm.Response, error) {
+	fail := Failure{Host: e.host, Secrets: []string{e.secret}}
+	call, deadline := NewDeadline(ctx)
+	defer deadline.Stop()
+
+	res, err := e.Post(call, body)
+	if err != nil {
+		return llm.Response{}, fail.Transport(ctx, err)
+	}
+	return Receive(ctx, res, open(fail, deadline))
+}
+
+// redirected says where an answer sends the caller, who does not go there.
+func redirected(res *http.Response) string {
+	to, err := res.Location()
+	if err != nil {
+		return "a redirect, which is not followed: is base_url right?"
+	}
+	return fmt.Sprintf("a redirect to %s://%s, which is not followed: set base_url to that address if you trust it", to.Scheme, to.Host)
+}
