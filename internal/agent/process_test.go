@@ -17,7 +17,6 @@ import (
 	"fika/internal/bus/bustest"
 	"fika/internal/message"
 	"fika/internal/store"
-	"fika/internal/store/sqlstore"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )
@@ -48,7 +47,7 @@ func (s *screen) String() string {
 // test carries out.
 type world struct {
 	*testing.T
-	store *sqlstore.Store
+	store *store.Store
 	bus   *bustest.Bus
 	agent fika.Agent
 	lease store.Lease
@@ -68,7 +67,7 @@ type shift struct {
 
 func newWorld(t *testing.T, change func(*Options)) *world {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), sqlstore.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (own *Owned) window(ctx context.Context, c fika.ConversationID) ([]fika.Ent
 	return windowOf(ctx, own.Store, c)
 }
 
-func windowOf(ctx context.Context, s store.Store, c fika.ConversationID) ([]fika.Entry, error) {
+func windowOf(ctx context.Context, s *store.Store, c fika.ConversationID) ([]fika.Entry, error) {
 	cut, err := s.LastCompaction(ctx, c, math.MaxInt64)
 	if err != nil {
 		return nil, err

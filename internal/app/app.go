@@ -17,7 +17,6 @@ import (
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/store"
-	"fika/internal/store/sqlstore"
 )
 
 // Options is what an invocation brings along.
@@ -36,7 +35,7 @@ type App struct {
 	opts    Options
 	home    *folder.Home
 	config  *config.Config
-	store   store.Store
+	store   *store.Store
 	closers []io.Closer
 }
 
@@ -120,7 +119,7 @@ func (a *App) Config() (*config.Config, error) {
 }
 
 // Store opens the database.
-func (a *App) Store(ctx context.Context) (store.Store, error) {
+func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	if a.store != nil {
 		return a.store, nil
 	}
@@ -131,7 +130,7 @@ func (a *App) Store(ctx context.Context) (store.Store, error) {
 	if _, err := a.Config(); err != nil { // which may name another database
 		return nil, err
 	}
-	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: h.DatabaseFile(), Now: a.opts.Now, MaxPages: crash.Pages()})
+	s, err := store.Open(ctx, store.Options{Path: h.DatabaseFile(), Now: a.opts.Now, MaxPages: crash.Pages()})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // follows what comes of them. Without a hub everything works, only slower: the
 // store is asked instead of the bus being heard.
 type Client struct {
-	Store    store.Store
+	Store    *store.Store
 	Bus      bus.Bus
 	Subjects bus.Subjects
 	Ringer

@@ -195,7 +195,7 @@ func nothingToCompact(name fika.AgentName) error {
 }
 
 // history reads what may be compacted; unread messages are not.
-func history(ctx context.Context, s store.Store, c *compaction.Compactor, conv fika.Conversation) (compaction.History, error) {
+func history(ctx context.Context, s *store.Store, c *compaction.Compactor, conv fika.Conversation) (compaction.History, error) {
 	conv, err := s.ConversationByID(ctx, conv.ID)
 	if err != nil {
 		return compaction.History{}, err

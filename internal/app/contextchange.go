@@ -232,7 +232,7 @@ func (a *App) finishRename(ctx context.Context, h folder.Home, from, to fika.Age
 	return errors.Join(a.store.RenameAgent(ctx, row.ID, to), lock.Close())
 }
 
-func known(ctx context.Context, s store.Store, name fika.AgentName) (*fika.Agent, error) {
+func known(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Agent, error) {
 	row, err := s.Agent(ctx, name)
 	if fika.IsKind(err, fika.NotFound) {
 		return nil, nil

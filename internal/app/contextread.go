@@ -17,7 +17,7 @@ type ContextReader struct {
 	Folder folder.Folder
 	Agent  *fika.Agent // nil: not in the database yet
 
-	store   store.Store
+	store   *store.Store
 	foreign *folder.Content
 }
 

@@ -149,13 +149,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 		d.add(check, Trouble, "", "%v", err)
 		return
 	}
-	checker, ok := s.(interface {
-		Check(context.Context) ([]string, error)
-	})
-	if !ok {
-		return
-	}
-	found, err := checker.Check(ctx)
+	found, err := s.Check(ctx)
 	if err != nil {
 		found = []string{err.Error()}
 	}

@@ -94,7 +94,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 }
 
 // specs lists the agents of the config, with their rows and folders made.
-func (a *App) specs(ctx context.Context, h folder.Home, c *config.Config, s store.Store) ([]hub.Spec, error) {
+func (a *App) specs(ctx context.Context, h folder.Home, c *config.Config, s *store.Store) ([]hub.Spec, error) {
 	id, err := h.ID()
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (in *inbox) look(ctx context.Context) {
 
 // listening looks into the inbox whenever the agent looks for work.
 type listening struct {
-	store.Store
+	*store.Store
 	inbox *inbox
 }
 

@@ -26,7 +26,7 @@ type Owned struct {
 	Settings config.Settings
 	Agent    fika.Agent
 	Lease    store.Lease
-	Store    store.Store
+	Store    *store.Store
 	Mirror   *folder.Mirror
 	Created  bool
 

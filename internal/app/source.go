@@ -119,7 +119,7 @@ func (t texts) note(n note.Name) (string, error) {
 
 // asks lets the mirror read an agent's ask conversations.
 type asks struct {
-	store store.Store
+	store *store.Store
 	agent fika.AgentName
 }
 

@@ -13,7 +13,6 @@ import (
 	"fika"
 	"fika/internal/chat"
 	"fika/internal/store"
-	"fika/internal/store/sqlstore"
 )
 
 // room is a chat over a real store, with a bell that remembers, and checks
@@ -21,7 +20,7 @@ import (
 type room struct {
 	*testing.T
 	*chat.Chats
-	store store.Store
+	store *store.Store
 	conv  fika.Conversation
 	rung  []fika.AgentName
 	shown int
@@ -32,7 +31,7 @@ func newRoom(t *testing.T, agents ...fika.AgentName) *room {
 	t.Helper()
 	var ticks atomic.Int64 // every look at the clock is a moment of its own
 	begun := time.Now()
-	s, err := sqlstore.Open(t.Context(), sqlstore.Options{
+	s, err := store.Open(t.Context(), store.Options{
 		Path: filepath.Join(t.TempDir(), "fika.db"), Now: func() time.Time { return begun.Add(time.Duration(ticks.Add(1)) * time.Millisecond) },
 	})
 	if err != nil {

@@ -50,7 +50,8 @@ func (w *Why) say(format string, args ...any) {
 
 // WhyStore is what telling why needs of the store.
 type WhyStore interface {
-	store.Watch
+	Notifications(context.Context, store.NotificationFilter) ([]store.NotificationInfo, error)
+	EntryBySeq(context.Context, fika.ConversationID, int64) (fika.Entry, error)
 	EntryByID(context.Context, fika.ConversationID, fika.EntryID) (fika.Entry, error)
 	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
 	ListAgents(context.Context) ([]fika.Agent, error)

@@ -212,7 +212,7 @@ type attached struct {
 }
 
 // begin shows what a running request has committed so far.
-func (a *attached) begin(ctx context.Context, s store.Store, r store.RequestInfo) error {
+func (a *attached) begin(ctx context.Context, s *store.Store, r store.RequestInfo) error {
 	entries, err := s.OfRequest(ctx, r.ID)
 	if err != nil {
 		return err

@@ -19,7 +19,6 @@ import (
 	"fika/internal/bus/bustest"
 	"fika/internal/message"
 	"fika/internal/store"
-	"fika/internal/store/sqlstore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +29,7 @@ const patience = 20 * time.Second
 // made up.
 type world struct {
 	*testing.T
-	store *sqlstore.Store
+	store *store.Store
 	bus   *bustest.Bus
 	procs *procs
 	ready chan []Started
@@ -128,7 +127,7 @@ func (p *procs) count(name fika.AgentName) int {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), sqlstore.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ var packages = [...]row{
 	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
 
 	// Contracts: interfaces and values. They know the nouns.
-	{"internal/store", ".", "the contract of the only truth"},
 	{"internal/bus", ".", "the contract of the bell, and its subjects"},
 	{"internal/llm", ".", "the contract of language models"},
 	{"internal/tool", ". internal/spelling", "the contract of tools, with what every tool needs and no technology"},
@@ -38,7 +37,7 @@ var packages = [...]row{
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.
-	{"internal/store/sqlstore", ". internal/crash internal/store github.com/gofrs/flock github.com/google/uuid github.com/pressly/goose/v3 golang.org/x/sys/unix modernc.org/sqlite modernc.org/sqlite/lib",
+	{"internal/store", ". internal/crash github.com/gofrs/flock github.com/google/uuid github.com/pressly/goose/v3 golang.org/x/sys/unix modernc.org/sqlite modernc.org/sqlite/lib",
 		"SQL: driver, migrations under a file lock, ids, and statfs to refuse network file systems"},
 	{"internal/bus/nats", ". internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
 		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
@@ -73,7 +72,7 @@ var packages = [...]row{
 	{"internal/master", ". internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/store/sqlstore internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
 	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
@@ -88,7 +87,7 @@ var packages = [...]row{
 	{"test/e2e", "", "runs the real program; only its tests import anything"},
 	{"test/chaos", "internal/llm internal/llm/llmtest github.com/nats-io/nats.go golang.org/x/sync/errgroup golang.org/x/sys/unix modernc.org/sqlite",
 		"breaks the real program and reads the verdict from its database; it shares no code with what it judges"},
-	{"test/bench", ". internal/bus/nats internal/llm/llmtest internal/store/sqlstore github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
+	{"test/bench", ". internal/bus/nats internal/llm/llmtest internal/store github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
 	{"test/bench/peer", "github.com/nats-io/nats.go", "the other end of a measured message"},
 	{"internal/docgen", "internal/cli internal/config internal/hook internal/plugin github.com/spf13/cobra github.com/spf13/pflag",
 		"writes the references from the commands, settings, hooks and variables there are"},
@@ -98,8 +97,10 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns     = []string{".", "internal/spelling", "internal/clock"}
-	contracts = []string{"internal/store", "internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
+	nouns = []string{".", "internal/spelling", "internal/clock"}
+	// The store's values are what decisions are about; its methods they name in
+	// interfaces of their own.
+	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
 	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo"}
 	processes = []string{"internal/hub", "internal/agent", "internal/master", "internal/web"}
 	// languages are libraries that decisions may use: they touch nothing
@@ -119,12 +120,12 @@ type guard struct {
 }
 
 var guarded = [...]guard{
-	{"database/sql", "internal/store/sqlstore", "one package writes SQL"},
+	{"database/sql", "internal/store", "one package writes SQL"},
 	{"net/http", "internal/config internal/llm/anthropic internal/llm/openai internal/llm/wire internal/tool/web",
 		"HTTP is for providers, for fetch, and for finding an Ollama on this machine"},
 	{"os/exec", "internal/app internal/cli internal/tool/proc internal/tool/shell",
 		"processes start in groups (proc), as agents and hub (app, cli), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/console", "signals belong to the program and to the terminal line"},
-	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store/sqlstore",
+	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store",
 		"the demo, the starting config, the prompts, the shipped plugins, the migrations"},
 }

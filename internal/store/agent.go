@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"fika"
 )
@@ -15,56 +14,219 @@ type NewAgent struct {
 	Description string
 }
 
-// Agents keeps who exists.
-type Agents interface {
-	// EnsureAgent makes the row if it is missing and brings the descriptions
-	// up to date; it writes nothing when nothing differs.
-	EnsureAgent(context.Context, NewAgent) (fika.Agent, error)
-	// Agent finds one by name. NotFound.
-	Agent(context.Context, fika.AgentName) (fika.Agent, error)
-	// ListAgents gives all, by name.
-	ListAgents(context.Context) ([]fika.Agent, error)
-	// SetDesired stores what a person wants of the agent's process; wanting it
-	// running also clears a failed state.
-	SetDesired(context.Context, fika.AgentID, fika.Desired) error
-	// SetState stores what the supervisor saw (failed, unhealthy, stopped).
-	SetState(ctx context.Context, id fika.AgentID, s fika.AgentState, reason string) error
-	// RenameAgent changes the name; ids stay. Conflict if the name is taken.
-	RenameAgent(context.Context, fika.AgentID, fika.AgentName) error
-	// DeleteAgent removes an agent with its ask and task conversations,
-	// requests and notifications. Locked while somebody holds the lease.
-	DeleteAgent(context.Context, fika.AgentID) error
-	// ResetAsk completes the active ask conversation and makes a new, empty
-	// one active.
-	ResetAsk(context.Context, fika.AgentID) (fika.Conversation, error)
-	// SwitchAsk makes an older ask conversation of this agent the active one
-	// again. NotFound if it is not one of its ask conversations.
-	SwitchAsk(context.Context, fika.AgentID, fika.ConversationID) error
-	// ActiveAsk gives the active ask conversation, made on first use.
-	ActiveAsk(context.Context, fika.AgentID) (fika.Conversation, error)
+const selectAgent = `SELECT ` + agentColumns + ` FROM agents a`
+
+func agentByID(ctx context.Context, q querier, id fika.AgentID) (fika.Agent, error) {
+	a, ok, err := one(ctx, q, scanAgent, selectAgent+` WHERE a.id = ?`, id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, "agent", "no agent with id %q", id)
+	}
+	return a, err
 }
 
-// Lease is the right to work for an agent until it lapses or is taken over.
-type Lease struct {
-	Agent fika.AgentID
-	Epoch fika.Epoch
-	Owner string
+// EnsureAgent makes the row if it is missing and brings the descriptions
+// up to date; it writes nothing when nothing differs.
+func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error) {
+	const op = "ensure agent"
+	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
+	if err != nil {
+		return a, s.explain(op, err)
+	}
+	if _, changed := describe(a, n); ok && !changed {
+		return a, nil
+	}
+	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		a, ok, err = one(ctx, t, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			a, _ = describe(fika.Agent{
+				ID: fika.AgentID(s.opt.NewID()), Name: n.Name, State: fika.AgentStopped, CreatedAt: at(t.now),
+			}, n)
+			_, err = t.exec(ctx, `INSERT INTO agents (id, name, home_id, display_name, description, state, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Description, a.State, t.now)
+			return err
+		}
+		var changed bool
+		if a, changed = describe(a, n); !changed {
+			t.discard = true
+			return nil
+		}
+		_, err = t.exec(ctx, `UPDATE agents SET home_id = ?, display_name = ?, description = ? WHERE id = ?`,
+			a.HomeID, a.DisplayName, a.Description, a.ID)
+		return err
+	})
+	return a, err
 }
 
-// Beat is what an owner says of itself with each renewal.
-type Beat struct {
-	State     fika.AgentState
-	Processed int64
+// describe applies what is given; an empty field keeps what is stored, so that
+// opening a folder without its config does not erase a description.
+func describe(a fika.Agent, n NewAgent) (fika.Agent, bool) {
+	changed := false
+	set := func(have *string, want string) {
+		if want != "" && *have != want {
+			*have, changed = want, true
+		}
+	}
+	set(&a.HomeID, n.HomeID)
+	set(&a.DisplayName, n.DisplayName)
+	set(&a.Description, n.Description)
+	return a, changed
 }
 
-// Leases decides, with the folder's flock, who owns an agent.
-type Leases interface {
-	// Acquire takes the lease with a new epoch for d. With force it is taken
-	// from whoever has it (the caller holds the flock of the owning home);
-	// without, Locked while another's lease has not lapsed.
-	Acquire(ctx context.Context, id fika.AgentID, owner string, d time.Duration, force bool) (Lease, error)
-	// Renew extends the lease and stores seen_at. Lost if the epoch moved on.
-	Renew(ctx context.Context, l Lease, d time.Duration, b Beat) error
-	// Release ends the lease politely; a lost one is no error.
-	Release(context.Context, Lease) error
+// Agent finds one by name. NotFound.
+func (s Agents) Agent(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
+	const op = "read agent"
+	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, name)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "no agent named %q", name)
+	}
+	return a, s.explain(op, err)
+}
+
+// ListAgents gives all, by name.
+func (s Agents) ListAgents(ctx context.Context) ([]fika.Agent, error) {
+	all, err := many(ctx, s.r, scanAgent, selectAgent+` ORDER BY a.name`)
+	return all, s.explain("list agents", err)
+}
+
+// SetDesired stores what a person wants of the agent's process; wanting it
+// running also clears a failed state.
+func (s Agents) SetDesired(ctx context.Context, id fika.AgentID, d fika.Desired) error {
+	return s.updateAgent(ctx, "set desired", id, `UPDATE agents SET desired = ?,
+state_reason = CASE WHEN ? = 'running' AND state IN ('failed', 'unhealthy') THEN '' ELSE state_reason END,
+state = CASE WHEN ? = 'running' AND state IN ('failed', 'unhealthy') THEN 'stopped' ELSE state END
+WHERE id = ?`, d, d, d, id)
+}
+
+// SetState stores what the supervisor saw (failed, unhealthy, stopped).
+func (s Agents) SetState(ctx context.Context, id fika.AgentID, state fika.AgentState, reason string) error {
+	return s.updateAgent(ctx, "set state", id, `UPDATE agents SET state = ?, state_reason = ? WHERE id = ?`, state, reason, id)
+}
+
+func (s Agents) updateAgent(ctx context.Context, op string, id fika.AgentID, text string, args ...any) error {
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, text, args...)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.NotFound, op, "no agent with id %q", id)
+		}
+		return err
+	})
+}
+
+// RenameAgent changes the name; ids stay. Conflict if the name is taken.
+func (s Agents) RenameAgent(ctx context.Context, id fika.AgentID, name fika.AgentName) error {
+	const op = "rename agent"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		holder, taken, err := one(ctx, t, scanText, `SELECT id FROM agents WHERE name = ?`, name)
+		if err != nil {
+			return err
+		}
+		if taken && holder != string(id) {
+			return fika.Errorf(fika.Conflict, op, "the name %q is taken", name)
+		}
+		n, err := t.exec(ctx, `UPDATE agents SET name = ? WHERE id = ?`, name, id)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.NotFound, op, "no agent with id %q", id)
+		}
+		return err
+	})
+}
+
+// DeleteAgent removes an agent with its ask and task conversations,
+// requests and notifications. Locked while somebody holds the lease.
+func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
+	const op = "delete agent"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		a, err := agentByID(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		if a.Owner != "" && ms(a.LeaseUntil) > t.now {
+			return fika.Errorf(fika.Locked, op, "%s is at work (%s): stop it first", a.Name, a.Owner)
+		}
+		if err := t.orphan(ctx, `p.agent = ?`, id); err != nil {
+			return err
+		}
+		for _, text := range []string{
+			`DELETE FROM conversations WHERE agent = ? AND agent <> ''`,
+			`DELETE FROM participants WHERE agent = ?`,
+			`DELETE FROM agents WHERE id = ?`, // requests and notifications follow
+		} {
+			if _, err := t.exec(ctx, text, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ActiveAsk gives the active ask conversation, made on first use.
+func (s Agents) ActiveAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
+	const op = "active ask"
+	c, ok, err := one(ctx, s.r, scanConversation, selectConversation+` JOIN agents a ON a.active_ask = c.id WHERE a.id = ?`, id)
+	if ok || err != nil {
+		return c, s.explain(op, err)
+	}
+	err = s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+		c, err = t.activeAsk(ctx, id)
+		return err
+	})
+	return c, err
+}
+
+func (t *tx) activeAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
+	c, ok, err := one(ctx, t, scanConversation, selectConversation+` JOIN agents a ON a.active_ask = c.id WHERE a.id = ?`, id)
+	if ok || err != nil {
+		return c, err
+	}
+	return t.newAsk(ctx, id)
+}
+
+// newAsk makes an empty ask conversation the active one.
+func (t *tx) newAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
+	a, err := agentByID(ctx, t, id)
+	if err != nil {
+		return fika.Conversation{}, err
+	}
+	c, err := t.newConversation(ctx, t.generatedName(fika.Ask, a.Name), fika.Ask, id)
+	if err != nil {
+		return c, err
+	}
+	_, err = t.exec(ctx, `UPDATE agents SET active_ask = ? WHERE id = ?`, c.ID, id)
+	return c, err
+}
+
+// ResetAsk completes the active ask conversation and makes a new, empty
+// one active.
+func (s Agents) ResetAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
+	var c fika.Conversation
+	err := s.write(ctx, "reset ask", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `UPDATE conversations SET status = 'completed', updated_at = ?
+WHERE id = (SELECT active_ask FROM agents WHERE id = ?)`, t.now, id)
+		if err != nil {
+			return err
+		}
+		c, err = t.newAsk(ctx, id)
+		return err
+	})
+	return c, err
+}
+
+// SwitchAsk makes an older ask conversation of this agent the active one
+// again. NotFound if it is not one of its ask conversations.
+func (s Agents) SwitchAsk(ctx context.Context, id fika.AgentID, to fika.ConversationID) error {
+	const op = "switch ask"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE conversations SET status = 'active' WHERE id = ? AND agent = ? AND kind = 'ask'`, to, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fika.Errorf(fika.NotFound, op, "%q is not an ask conversation of this agent", to)
+		}
+		_, err = t.exec(ctx, `UPDATE agents SET active_ask = ? WHERE id = ?`, to, id)
+		return err
+	})
 }

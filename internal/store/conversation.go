@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
-	"time"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 
 	"fika"
 )
@@ -24,162 +26,188 @@ type ConversationInfo struct {
 	Running      int            // requests running or waiting
 }
 
-// EntryQuery selects entries of one conversation, oldest first.
-type EntryQuery struct {
-	Conversation fika.ConversationID
-	Since        int64            // seq > Since
-	Upto         int64            // seq <= Upto; 0: no bound
-	Types        []fika.EntryType // empty: all
-	Last         int              // only the last N that match; 0: no bound
-	First        int              // only the first N that match; 0: no bound
+const selectConversation = `SELECT ` + conversationColumns + ` FROM conversations c`
+
+func conversationByID(ctx context.Context, q querier, id fika.ConversationID) (fika.Conversation, error) {
+	c, ok, err := one(ctx, q, scanConversation, selectConversation+` WHERE c.id = ?`, id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, "conversation", "no conversation with id %q", id)
+	}
+	return c, err
 }
 
-// Post is a message a person (or a tool of an agent) puts into a conversation.
-type Post struct {
-	Conversation fika.ConversationID
-	ID           fika.EntryID // empty: made by the store; a repeat of a known id changes nothing
-	From         string
-	Writer       fika.Writer
-	WriterName   string
-	Content      string
-	ReplyTo      fika.EntryID
-	Notify       []fika.AgentName // whom it concerns: already resolved, existing
-	TTL          time.Duration    // 0: never expires
-	Chain        fika.RequestID   // empty: the post roots a new chain
-	Depth        int              // of the post; its notifications carry the same
+// newConversation makes an empty one. The name must be free.
+func (t *tx) newConversation(ctx context.Context, name fika.ConversationName, kind fika.ConversationKind, agent fika.AgentID) (fika.Conversation, error) {
+	c := fika.Conversation{
+		ID: fika.ConversationID(t.db.opt.NewID()), Name: name, Kind: kind, Agent: agent,
+		Status: fika.Active, CreatedAt: at(t.now), UpdatedAt: at(t.now),
+	}
+	_, err := t.exec(ctx, `INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		c.ID, c.Name, c.Kind, c.Agent, t.now, t.now)
+	return c, err
 }
 
-// Posted tells what [Conversations.Post] committed.
-type Posted struct {
-	Entry    fika.Entry
-	Notified []fika.AgentName
-	Paused   bool // the conversation, or everything, is paused: notifications wait
-	Repeat   bool // the id was known; Entry is the stored one
+// generatedName names a task or ask conversation: kind, agent, time, and six
+// digits against two in the same second.
+func (t *tx) generatedName(kind fika.ConversationKind, agent fika.AgentName) fika.ConversationName {
+	sum := sha256.Sum256([]byte(t.db.opt.NewID()))
+	return fika.ConversationName(strings.Join([]string{
+		string(kind), string(agent), at(t.now).Format("20060102-150405") + "-" + hex.EncodeToString(sum[:3]),
+	}, "_"))
 }
 
-// Dropped tells what stopping a chat ended.
-type Dropped struct {
-	Notifications int
-	Requests      []fika.RequestID // asked to cancel
+// CreateChat makes a chat. Conflict if the name is taken.
+func (s Chats) CreateChat(ctx context.Context, name fika.ConversationName) (fika.Conversation, error) {
+	const op = "create chat"
+	var c fika.Conversation
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.nameFree(ctx, op, name, ""); err != nil {
+			return err
+		}
+		var err error
+		c, err = t.newConversation(ctx, name, fika.Chat, "")
+		return err
+	})
+	return c, err
 }
 
-// Lifted is a hold that ended because its owner was not heard of any more.
-type Lifted struct {
-	Conversation fika.Conversation
-	Owner        string
-	Notice       fika.Entry
-	Ring         []fika.AgentName // who has work now
+func (t *tx) nameFree(ctx context.Context, op string, name fika.ConversationName, except fika.ConversationID) error {
+	id, taken, err := one(ctx, t, scanText, `SELECT id FROM conversations WHERE name = ?`, name)
+	if err == nil && taken && id != string(except) {
+		err = fika.Errorf(fika.Conflict, op, "there is a conversation named %q already", name)
+	}
+	return err
 }
 
-// CleanupOptions says what [Conversations.Cleanup] may remove.
-type CleanupOptions struct {
-	DryRun   bool
-	EmptyAge time.Duration // empty chats older than this
+// Conversation finds one by name. NotFound.
+func (s Chats) Conversation(ctx context.Context, name fika.ConversationName) (fika.Conversation, error) {
+	const op = "read conversation"
+	c, ok, err := one(ctx, s.r, scanConversation, selectConversation+` WHERE c.name = ?`, name)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "no conversation named %q", name)
+	}
+	return c, s.explain(op, err)
 }
 
-// CleanupResult tells what was, or would be, removed.
-type CleanupResult struct {
-	Expired int // entries, of whatever type
-	Chats   []fika.ConversationName
+// ConversationByID finds one by id.
+func (s Chats) ConversationByID(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
+	c, err := conversationByID(ctx, s.r, id)
+	return c, s.explain("read conversation", err)
 }
 
-// Conversations keeps conversations and their entries.
-type Conversations interface {
-	// CreateChat makes a chat. Conflict if the name is taken.
-	CreateChat(context.Context, fika.ConversationName) (fika.Conversation, error)
-	// Conversation finds one by name, ConversationByID by id. NotFound.
-	Conversation(context.Context, fika.ConversationName) (fika.Conversation, error)
-	ConversationByID(context.Context, fika.ConversationID) (fika.Conversation, error)
-	// ListConversations gives newest activity first.
-	ListConversations(context.Context, ConversationFilter) ([]ConversationInfo, error)
-	// AskConversations gives all ask conversations of an agent, oldest first;
-	// it is cheap: each opening of a context's folder asks it.
-	AskConversations(context.Context, fika.AgentID) ([]fika.Conversation, error)
-	// Participants gives the names of those who take part, in order of joining.
-	Participants(context.Context, fika.ConversationID) ([]string, error)
-	// Join makes a person take part in a chat before they have said anything.
-	Join(ctx context.Context, c fika.ConversationID, person string) error
-	// DeleteConversation cancels what runs in it, then removes it with its
-	// entries, notifications and requests.
-	DeleteConversation(context.Context, fika.ConversationID) error
-	// RenameConversation changes a chat's name. Conflict if taken.
-	RenameConversation(context.Context, fika.ConversationID, fika.ConversationName) error
-	// Search finds entries by words (full text), newest first.
-	Search(ctx context.Context, query string, f ConversationFilter) ([]Found, error)
-	// IndexWords prepares what a search would prepare, in batches of a few
-	// hundred entries: that many batches, or all when 0. Without it a search
-	// after a long time takes long.
-	IndexWords(ctx context.Context, batches int) error
+const listConversations = `SELECT ` + conversationColumns + `, COALESCE(a.name, ''),
+c.messages - (SELECT count(*) FROM entries e WHERE e.conversation = c.id AND e.expires_at > 0 AND e.expires_at <= ? AND e.pinned = 0 AND e.type = 'message'),
+(SELECT count(*) FROM notifications n WHERE n.conversation = c.id AND n.` + live + ` AND n.state <> 'dead'),
+(SELECT count(*) FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0 AND r.state IN ('running', 'waiting'))
+FROM conversations c LEFT JOIN agents a ON a.id = c.agent
+WHERE (? = '' OR c.kind = ?)
+  AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
+ORDER BY c.updated_at DESC, c.id DESC LIMIT ?`
+
+// ListConversations gives newest activity first.
+func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
+	const op = "list conversations"
+	all, err := many(ctx, s.r, func(sc scanner) (ConversationInfo, error) {
+		var c ConversationInfo
+		var created, updated int64
+		dest := conversationFields(&c.Conversation, &created, &updated)
+		err := sc.Scan(append(dest, &c.AgentName, &c.Messages, &c.Pending, &c.Running)...)
+		c.CreatedAt, c.UpdatedAt = at(created), at(updated)
+		return c, err
+	}, listConversations, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, noLimit(f.Limit))
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	for i := range all {
+		if all[i].Kind != fika.Chat {
+			continue
+		}
+		if all[i].Participants, err = s.Participants(ctx, all[i].ID); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
-// Found is an entry that a search found.
-type Found struct {
-	fika.Entry
-	ConversationName fika.ConversationName
-	Snippet          string
+// Participants gives the names of those who take part, in order of joining.
+func (s Chats) Participants(ctx context.Context, c fika.ConversationID) ([]string, error) {
+	all, err := many(ctx, s.r, scanText, `SELECT CASE WHEN p.agent = '' THEN p.person ELSE COALESCE(a.name, '') END
+FROM participants p LEFT JOIN agents a ON a.id = p.agent WHERE p.conversation = ? ORDER BY p.joined_at, p.agent, p.person`, c)
+	return all, s.explain("list participants", err)
 }
 
-// Entries reads and appends.
-type Entries interface {
-	// Entries reads what the query selects, expired ones left out.
-	Entries(context.Context, EntryQuery) ([]fika.Entry, error)
-	// EntryByID finds one entry of a conversation. NotFound.
-	EntryByID(context.Context, fika.ConversationID, fika.EntryID) (fika.Entry, error)
-	// Before reads up to limit entries with seq <= upto, newest first: the
-	// pages from which a turn builds its window. Compactions are included.
-	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
-	// OfRequest reads the entries a request wrote, in order.
-	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
-	// Post appends a message with its notifications; mentioned agents join.
-	Post(context.Context, Post) (Posted, error)
-	// Pin makes a message or notice stay when its time to live is over, or
-	// takes that back, and returns it. Invalid for other entries: they stay and
-	// go with their turn.
-	Pin(ctx context.Context, c fika.ConversationID, seq int64, pinned bool) (fika.Entry, error)
-	// AppendCompaction appends a compaction entry outside a turn (clear,
-	// manual compaction, undo) and returns it.
-	AppendCompaction(ctx context.Context, c fika.ConversationID, from, content string, m fika.EntryMeta) (fika.Entry, error)
-	// Import appends foreign entries that the conversation does not have yet
-	// (by id), keeping order, ids and times, and returns how many were new.
-	Import(context.Context, fika.ConversationID, []fika.Entry) (int, error)
-	// LastCompaction gives the newest compaction with seq <= upto that no
-	// later entry has undone, or nil.
-	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+// Join makes a person take part in a chat before they have said anything.
+func (s Chats) Join(ctx context.Context, c fika.ConversationID, person string) error {
+	const op = "join"
+	if person == "" {
+		return fika.Errorf(fika.Invalid, op, "nobody is named")
+	}
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		conv, err := conversationByID(ctx, t, c)
+		if err == nil && conv.Kind != fika.Chat {
+			err = fika.Errorf(fika.Invalid, op, "%s is no chat", conv.Name)
+		}
+		if err != nil {
+			return err
+		}
+		return t.join(ctx, c, "", person)
+	})
 }
 
-// Brakes pauses, resumes and stops.
-type Brakes interface {
-	// SetPaused pauses or resumes one conversation, and with it the tasks that
-	// its turns have delegated, and returns the agents that now have work (to
-	// be rung).
-	SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error)
-	// Hold pauses one conversation for owner, who has to say so again within d
-	// ([Brakes.KeepHold]), and reports whether it was not paused before. It is
-	// paused for as long as anybody holds it, or SetPaused has paused it;
-	// resuming it with SetPaused lets go of everything.
-	Hold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) (first bool, err error)
-	// KeepHold says so again. Lost when somebody has resumed it meanwhile, or d
-	// had passed.
-	KeepHold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error
-	// LetGo ends owner's hold, and returns the agents that now have work. One
-	// that is gone is no error.
-	LetGo(ctx context.Context, c fika.ConversationID, owner string) ([]fika.AgentName, error)
-	// LiftBrakes ends the holds whose time has passed, each with a notice.
-	LiftBrakes(context.Context) ([]Lifted, error)
-	// SetAllPaused stores the brake for all conversations, new ones included.
-	SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName, error)
-	// AllPaused reads it.
-	AllPaused(context.Context) (bool, error)
-	// StopChat drops pending notifications and asks running turns to cancel.
-	StopChat(context.Context, fika.ConversationID) (Dropped, error)
-	// ContinueChain makes the notifications that a limit dropped, here or
-	// elsewhere in a chain that began here, pending again under a new root at
-	// depth 0. NotFound if no limit stopped anything.
-	ContinueChain(context.Context, fika.ConversationID) ([]fika.AgentName, error)
-	// Cleanup removes, in one transaction, expired entries of chats, and chats
-	// without messages that have been so for EmptyAge. Pinned entries stay, and
-	// whatever is in a chat that has a request which has not ended. Seqs are
-	// not used again; mentions that nobody has answered are dropped with their
-	// message, with the reason "expired".
-	Cleanup(context.Context, CleanupOptions) (CleanupResult, error)
+// AskConversations gives all ask conversations of an agent, oldest first;
+// it is cheap: each opening of a context's folder asks it.
+func (s Chats) AskConversations(ctx context.Context, id fika.AgentID) ([]fika.Conversation, error) {
+	all, err := many(ctx, s.r, scanConversation, selectConversation+` WHERE c.agent = ? AND c.agent <> '' AND c.kind = 'ask'
+ORDER BY c.created_at, c.id`, id)
+	return all, s.explain("list ask conversations", err)
+}
+
+// noLimit turns "0: no bound" into what LIMIT understands on every engine.
+func noLimit(n int) int64 {
+	if n <= 0 {
+		return 1 << 62
+	}
+	return int64(n)
+}
+
+// DeleteConversation cancels what runs in it, then removes it with its
+// entries, notifications and requests.
+func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) error {
+	const op = "delete conversation"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.orphan(ctx, `p.conversation = ?`, id); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `UPDATE agents SET active_ask = '' WHERE active_ask = ?`, id); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `DELETE FROM conversations WHERE id = ?`, id)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
+		}
+		return err
+	})
+}
+
+// RenameConversation changes a chat's name. Conflict if taken.
+func (s Chats) RenameConversation(ctx context.Context, id fika.ConversationID, name fika.ConversationName) error {
+	const op = "rename conversation"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.nameFree(ctx, op, name, id); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `UPDATE conversations SET name = ? WHERE id = ?`, name, id)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
+		}
+		return err
+	})
+}
+
+// join makes an agent or a person a participant of a chat; one that is there
+// stays as it is.
+func (t *tx) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {
+	_, err := t.exec(ctx, `INSERT INTO participants (conversation, agent, person, joined_at) VALUES (?, ?, ?, ?)
+ON CONFLICT DO NOTHING`, c, agent, person, t.now)
+	return err
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"time"
 
 	"fika"
@@ -53,21 +52,4 @@ type ChainInfo struct {
 	Depth   int  // of its newest message there
 	Current bool // something waits or runs
 	Stopped int  // mentions that a limit has stopped
-}
-
-// Budgets tells how much of their limits chains and agents have used.
-//
-// That an agent's hour is used up stands in its row (fika.Agent.HeldUntil and
-// HeldReason): whoever wants to say why its work is held reads that.
-type Budgets interface {
-	// Exceeded reads, between two steps of a running turn, whether its chain or
-	// its agent's hour is used up. If it is the hour, the agent is noted as
-	// held, with one notice; not for a foreground request, whose person is there.
-	Exceeded(context.Context, Fence, Limits) (Exceeded, error)
-	// Chains gives the chains that go on in a conversation, and if none does
-	// the one that did last. Newest first.
-	Chains(context.Context, fika.ConversationID) ([]ChainInfo, error)
-	// SetLimits stores the limits that hold in one conversation, whoever takes
-	// part. They count from the next turn on.
-	SetLimits(context.Context, fika.ConversationID, fika.ChainLimits) error
 }

@@ -2,239 +2,364 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"fika"
+	"fika/internal/crash"
 )
 
-// Fence is the right to write for one running request. Every method of
-// [Turns] checks it in the transaction it writes in: Lost when the request is
-// another owner's, or no longer running.
-type Fence struct {
-	Request fika.RequestID
-	Agent   fika.AgentID
-	Epoch   fika.Epoch
+// turn is what the fenced writes need to know of their request.
+type turn struct {
+	id        fika.RequestID
+	kind      fika.RequestKind
+	origin    fika.Origin
+	agent     fika.AgentID
+	agentName fika.AgentName
+	conv      fika.Conversation // without times
+	parent    fika.RequestID
+	chain     fika.RequestID
+	depth     int
+	asker     string
+	uptoSeq   int64
+	state     fika.RequestState
+	reason    string
+	cancelAt  int64
+	deadline  int64
+	attempts  int
+	epoch     fika.Epoch
+	allPaused bool // everything is
 }
 
-// Signal is what a person asked for since the turn last looked.
-type Signal struct {
-	Cancel   bool
-	Reason   string
-	Paused   bool // the conversation, or everything; never for a foreground request
-	Deadline bool // the request's deadline has passed
+const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, ` + pausedAll + `
+FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
+
+func scanTurn(s scanner) (turn, error) {
+	var r turn
+	c := &r.conv
+	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
+		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, &c.Paused, &c.LastSeq,
+		chainLimits{&c.Limits}, &r.allPaused)
+	return r, err
 }
 
-// ModelCommit is the outcome of one model call.
-type ModelCommit struct {
-	Round     int
-	Text      string
-	Reasoning string
-	Blob      json.RawMessage // the provider's raw message
-	Calls     []PlannedCall
-	Usage     fika.Usage
-	Model     string
-	StartedAt time.Time
+func (t *tx) turnOf(ctx context.Context, id fika.RequestID) (turn, error) {
+	r, ok, err := one(ctx, t, scanTurn, selectTurn+` WHERE r.id = ?`, id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, "request", "no request %q", id)
+	}
+	return r, err
 }
 
-// PlannedCall is a tool call the model asked for.
-type PlannedCall struct {
-	CallID   string
-	Tool     string
-	Args     string // as the model wrote them
-	ArgsHash string
-	Effect   fika.Effect
+// progress says whether a fenced write ends a step.
+type progress bool
+
+const (
+	stepEnds  progress = true
+	stepStays progress = false
+)
+
+// withinLease is the only way to write for a running request: a transaction
+// that begins by touching its row, which only the owner of the running
+// request can do. Anybody else gets Lost and has written nothing.
+func (s *db) withinLease(ctx context.Context, op string, f Fence, p progress, fn func(context.Context, *tx, turn) error) error {
+	return s.fenced(ctx, op, durable, f, p, fn)
 }
 
-// ToolCommit is the result of one tool call.
-type ToolCommit struct {
-	Text        string
-	IsError     bool
-	Interrupted bool // the step ends interrupted: it may or may not have run
-	PostHash    string
+func (s *db) fenced(ctx context.Context, op string, c care, f Fence, p progress, fn func(context.Context, *tx, turn) error) error {
+	return s.writeWith(ctx, op, c, func(ctx context.Context, t *tx) error {
+		text := `UPDATE requests SET touched = ? WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
+		if p == stepEnds {
+			text = `UPDATE requests SET touched = ?, attempts = 0 WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
+		}
+		n, err := t.exec(ctx, text, t.now, f.Request, f.Agent, f.Epoch)
+		if err != nil {
+			return err
+		}
+		if n == 0 && !crash.Without(crash.Fence) {
+			return lostFence(op, f)
+		}
+		r, err := t.turnOf(ctx, f.Request)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, t, r)
+	})
 }
 
-// Finish ends a request.
-type Finish struct {
-	State  fika.RequestState // one of the terminal ones
-	Reason string
-	// Final is the model call that made the final text; its entry, step and
-	// usage are committed with the outcome. Nil when there is none.
-	Final *ModelCommit
-	// Notify are the agents mentioned in the final text (chats only); not
-	// forwarded past Limits.MaxDepth, nor when Echo is set.
-	Notify []fika.AgentName
-	// Echo says that the final text only repeats what the one it mentions and
-	// this agent have been telling each other: the chain stops here.
-	Echo bool
-	// Limit is the limit of its chain that ends the turn before its answer, as
-	// [Budgets.Exceeded] named it. Its notice is posted, once, and what the turn
-	// was told of is dropped with the reason "limit".
-	Limit string
-	// To is whom the final entry addresses; empty: the conversation's usual.
-	To     string
-	Limits Limits
-	// TTL is how long what the turn has written in a chat is kept from now on;
-	// 0: for ever. All of it goes at once, so that no call is left without its
-	// result.
-	TTL time.Duration
-	// Notice, if not empty, is posted as a notice entry (failed turns).
-	Notice    string
-	Outcome   fika.Outcome
-	ErrorKind fika.Kind
+func lostFence(op string, f Fence) error {
+	return fika.Errorf(fika.Lost, op, "request %s is not running for this owner (epoch %d) any more", f.Request, f.Epoch)
 }
 
-// Finished tells what [Turns.Finish] committed.
-type Finished struct {
-	Request  fika.Request
-	Entries  []fika.Entry     // the final entry and notices, in order
-	Notified []fika.AgentName // to be rung
-	Limited  string           // the limit that stopped forwarding, if one did
+// signal is what the row of a turn says to its owner.
+func (r turn) signal(now int64) Signal {
+	sig := Signal{
+		Cancel: r.cancelAt > 0, Deadline: r.deadline > 0 && r.deadline <= now,
+		Paused: (r.conv.Paused || r.allPaused) && r.origin != fika.Foreground, // a person at a terminal is not held
+	}
+	if sig.Cancel {
+		sig.Reason = r.reason
+	}
+	return sig
 }
 
-// Turns is the only way to write steps, results and outcomes.
-type Turns interface {
-	// Signal reads cancel, pause and deadline; it writes nothing.
-	Signal(context.Context, Fence) (Signal, error)
-	// Steps reads the steps of the request so far, by N.
-	Steps(context.Context, fika.RequestID) ([]fika.Step, error)
-	// CommitModel stores a model call that asked for tools: the assistant
-	// entry (if it has text or reasoning), one tool_call entry and one planned
-	// step per call, usage; one transaction. The model step's Entry is the
-	// first of the entries. [Turns.Finish] does the same for a final text.
-	CommitModel(context.Context, Fence, ModelCommit) (Planned, error)
-	// BeginTool marks a planned (or repeatable started) step started, before
-	// anything runs, and reads the signal in the same transaction. When the
-	// signal says anything, the step stays planned.
-	BeginTool(ctx context.Context, f Fence, n int, preHash string) (Signal, error)
-	// RecordProcess stores the process a started step runs in.
-	RecordProcess(ctx context.Context, f Fence, n int, p fika.Process) error
-	// CommitTool stores the tool_result entry and ends the step.
-	CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fika.Entry, error)
-	// CommitCompaction stores a compaction entry and its step within a turn.
-	CommitCompaction(ctx context.Context, f Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error)
-	// Delegate gives planned tool steps a child task each, marks the steps
-	// started and suspends the request until all children have an outcome: one
-	// transaction. A child's id is its [ChildID]; it belongs to the chain of its
-	// parent, one deeper, and its deadline is no later than the parent's. When
-	// the signal says anything, nothing is written. A step is refused when its
-	// agent is the request's own or one that waits for it, directly or not; it
-	// stays planned, and if all are refused the request stays running.
-	Delegate(context.Context, Fence, []Delegation) (Delegated, error)
-	// Await reads the children of the started steps. While one has neither an
-	// outcome nor passed its deadline by a few seconds, the request is suspended
-	// again. One that has is told to stop and not waited for any longer.
-	Await(context.Context, Fence) (Awaited, error)
-	// Finish ends the request, once. Children it still has are cancelled,
-	// unless it is done.
-	Finish(context.Context, Fence, Finish) (Finished, error)
-	// Suspend makes the request waiting. It is claimable again when the reason
-	// is over.
-	Suspend(ctx context.Context, f Fence, reason fika.WaitReason, until time.Time) error
-	// HandBack makes it open again and gives its attempt back.
-	HandBack(context.Context, Fence) error
+// Signal reads cancel, pause and deadline; it writes nothing.
+func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
+	const op = "read signal"
+	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.state = 'running'`,
+		f.Request, f.Agent, f.Epoch)
+	if err != nil {
+		return Signal{}, s.explain(op, err)
+	}
+	if !ok {
+		return Signal{}, lostFence(op, f)
+	}
+	return r.signal(s.nowMS()), nil
 }
 
-// Planned is what [Turns.CommitModel] stored.
-type Planned struct {
-	Entries []fika.Entry
-	Steps   []fika.Step // the planned tool steps, in the model's order
+// Steps reads the steps of the request so far, by N.
+func (s Turns) Steps(ctx context.Context, id fika.RequestID) ([]fika.Step, error) {
+	all, err := many(ctx, s.r, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? ORDER BY s.n`, id)
+	return all, s.explain("read steps", err)
 }
 
-// Delegation is what a tool step gives another agent to do.
-type Delegation struct {
-	N        int // the planned step
-	Agent    fika.AgentID
-	Prompt   string
-	Deadline time.Duration // from now; must be set
+// insertStep stores a step as the request's next.
+func (t *tx) insertStep(ctx context.Context, st *fika.Step) error {
+	n, _, err := one(ctx, t, scanInt, `INSERT INTO steps (request, n, round, kind, call_id, tool, args_hash, effect, state, entry, call_entry,
+blob, started_at, finished_at) VALUES (?, (SELECT COALESCE(max(n), 0) + 1 FROM steps WHERE request = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`,
+		st.Request, st.Request, st.Round, st.Kind, st.CallID, st.Tool, st.ArgsHash, st.Effect, st.State, st.Entry, st.CallEntry,
+		string(st.Blob), ms(st.StartedAt), ms(st.FinishedAt))
+	st.N = int(n)
+	return err
 }
 
-// Delegated tells what [Turns.Delegate] stored.
-type Delegated struct {
-	Signal   Signal
-	Children []Child        // made, in the order of their steps; none: not suspended
-	Refused  map[int]string // why, by step
+// entryOf begins an entry written by a turn.
+func (r turn) entryOf(typ fika.EntryType, from, to, content string) fika.Entry {
+	return fika.Entry{
+		Conversation: r.conv.ID, From: from, To: to, Content: content, Type: typ,
+		Request: r.id, Chain: r.chain, Depth: r.depth + 1,
+		Meta: fika.EntryMeta{Writer: fika.ByAgent, WriterName: string(r.agentName)},
+	}
 }
 
-// Awaited tells what became of children.
-type Awaited struct {
-	Children []Child // in the order of their steps; one that was deleted is missing
-	Waiting  bool    // the request is suspended again
+// addressee is whom an agent's words in this turn go to.
+func (r turn) addressee() string {
+	switch {
+	case r.conv.Kind == fika.Chat:
+		return string(r.conv.Name)
+	case r.asker != "":
+		return r.asker
+	}
+	return "user"
 }
 
-// Child is a request that a tool step of its parent made.
-type Child struct {
-	RequestInfo
-	N int // the step
+// CommitModel stores a model call that asked for tools: the assistant
+// entry (if it has text or reasoning), one tool_call entry and one planned
+// step per call, usage; one transaction. The model step's Entry is the
+// first of the entries. [Turns.Finish] does the same for a final text.
+func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned, error) {
+	const op = "commit model step"
+	var out Planned
+	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+		out = Planned{}
+		_, known, err := one(ctx, t, scanInt, `SELECT n FROM steps WHERE request = ? AND kind = 'model' AND round = ?`, r.id, m.Round)
+		if err != nil {
+			return err
+		}
+		if known {
+			return fika.Errorf(fika.Conflict, op, "round %d of request %s is stored already", m.Round, r.id)
+		}
+		var said fika.Entry
+		if m.Text != "" || m.Reasoning != "" {
+			said = r.said(m, r.addressee())
+			if err := t.append(ctx, &said); err != nil {
+				return err
+			}
+			out.Entries = append(out.Entries, said)
+		} else {
+			said.ID = fika.EntryID(t.db.opt.NewID()) // the first call's, which stands for the step
+		}
+		if err := t.modelStep(ctx, r, m, said.ID); err != nil {
+			return err
+		}
+		for _, call := range m.Calls {
+			first := fika.Entry{}
+			if len(out.Entries) == 0 {
+				first = r.said(m, "")
+				first.ID = said.ID
+			}
+			e, st, err := t.plan(ctx, r, m.Round, call, first)
+			if err != nil {
+				return err
+			}
+			out.Entries, out.Steps = append(out.Entries, e), append(out.Steps, st)
+		}
+		return nil
+	})
+	return out, err
 }
 
-// ChildID is the id of the task that a tool step gives to another agent. It
-// follows from the step, so that one step never has two children.
-func ChildID(parent fika.RequestID, n int) fika.RequestID {
-	sum := sha256.Sum256(fmt.Appendf(nil, "delegate\x00%s\x00%d", parent, n))
-	b := sum[:16]
-	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // a UUID of the version that is anybody's own
-	return fika.RequestID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
+// said is the message entry of a model call.
+func (r turn) said(m ModelCommit, to string) fika.Entry {
+	e := r.entryOf(fika.Message, string(r.agentName), to, m.Text)
+	e.Meta.Reasoning = m.Reasoning
+	if m.Usage != (fika.Usage{}) {
+		u := m.Usage
+		e.Meta.Usage = &u
+	}
+	return e
 }
 
-// Send is a message from one context to another ([Peers]).
-type Send struct {
-	To         fika.AgentID
-	ID         fika.EntryID // empty: made; a repeat changes nothing
-	From       string
-	Writer     fika.Writer
-	WriterName string
-	Content    string
-	At         time.Time // zero: now
-	Chain      fika.RequestID
-	Depth      int
+// modelStep stores the finished step of a model call, and what it used.
+func (t *tx) modelStep(ctx context.Context, r turn, m ModelCommit, entry fika.EntryID) error {
+	st := fika.Step{
+		Request: r.id, Round: m.Round, Kind: fika.ModelStep, State: fika.StepDone, Entry: entry, Blob: m.Blob,
+		StartedAt: m.StartedAt, FinishedAt: at(t.now),
+	}
+	if err := t.insertStep(ctx, &st); err != nil {
+		return err
+	}
+	return t.spend(ctx, r, st.N, m.Model, m.Usage)
 }
 
-// Peers delivers messages between contexts.
-type Peers interface {
-	// Deliver puts a message with a notification into the recipient's active
-	// ask conversation: that is all an inbox is.
-	Deliver(context.Context, Send) (Posted, error)
+// plan stores one tool call the model asked for. The first entry of a model
+// step without text has its id and usage from first.
+func (t *tx) plan(ctx context.Context, r turn, round int, call PlannedCall, first fika.Entry) (fika.Entry, fika.Step, error) {
+	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
+	e.ID, e.Meta.Usage = first.ID, first.Meta.Usage
+	e.Meta.ToolCallID = call.CallID
+	if err := t.append(ctx, &e); err != nil {
+		return e, fika.Step{}, err
+	}
+	effect := call.Effect
+	if effect == "" {
+		effect = fika.Unsafe
+	}
+	st := fika.Step{
+		Request: r.id, Round: round, Kind: fika.ToolStep, CallID: call.CallID, Tool: call.Tool, ArgsHash: call.ArgsHash,
+		Effect: effect, State: fika.StepPlanned, CallEntry: e.ID,
+	}
+	err := t.insertStep(ctx, &st)
+	return e, st, err
 }
 
-// UsageRow is a line of the usage report.
-type UsageRow struct {
-	Agent    fika.AgentName
-	Model    string
-	Requests int
-	Usage    fika.Usage
+func (t *tx) step(ctx context.Context, op string, r turn, n int) (fika.Step, error) {
+	st, ok, err := one(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.n = ?`, r.id, n)
+	if err == nil && (!ok || st.Kind != fika.ToolStep) {
+		err = fika.Errorf(fika.NotFound, op, "request %s has no tool step %d", r.id, n)
+	}
+	return st, err
 }
 
-// Ledger reads what was spent.
-type Ledger interface {
-	UsageSince(context.Context, time.Time) ([]UsageRow, error)
-	Chain(context.Context, fika.RequestID) (fika.Chain, error)
+// BeginTool marks a planned (or repeatable started) step started, before
+// anything runs, and reads the signal in the same transaction. When the
+// signal says anything, the step stays planned.
+func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string) (Signal, error) {
+	const op = "begin tool step"
+	var sig Signal
+	if crash.Without(crash.Before) {
+		return sig, nil
+	}
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		if sig = r.signal(t.now); sig != (Signal{}) {
+			t.discard = true
+			return nil
+		}
+		st, err := t.step(ctx, op, r, n)
+		if err != nil {
+			return err
+		}
+		if st.State != fika.StepPlanned && (st.State != fika.StepStarted || st.Effect == fika.Unsafe) {
+			return fika.Errorf(fika.Conflict, op, "step %s/%d (%s, %s) is %s and not begun again", r.id, n, st.Tool, st.Effect, st.State)
+		}
+		_, err = t.exec(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
+WHERE request = ? AND n = ?`, preHash, t.now, r.id, n)
+		return err
+	})
+	return sig, err
 }
 
-// Meta is what a store knows of itself.
-type Meta struct {
-	StoreID string
-	Schema  int64
-	Engine  string // "sqlite 3.54.1"
-	Path    string // file or URL without secrets
+// RecordProcess stores the process a started step runs in.
+func (s Turns) RecordProcess(ctx context.Context, f Fence, n int, p fika.Process) error {
+	const op = "record process"
+	return s.fenced(ctx, op, passing, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		hit, err := t.exec(ctx, `UPDATE steps SET pid = ?, pid_start = ?, boot_id = ? WHERE request = ? AND n = ? AND state = 'started'`,
+			p.PID, p.Start, p.BootID, r.id, n)
+		if err == nil && hit == 0 {
+			err = fika.Errorf(fika.Conflict, op, "step %s/%d is not started", r.id, n)
+		}
+		return err
+	})
 }
 
-// Store is everything; consumers ask for the small interfaces.
-type Store interface {
-	Agents
-	Leases
-	Conversations
-	Entries
-	Brakes
-	Queue
-	Wishes
-	Turns
-	Peers
-	Ledger
-	Budgets
-	Watch
-	Meta(context.Context) (Meta, error)
-	Close() error
+// CommitTool stores the tool_result entry and ends the step.
+func (s Turns) CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fika.Entry, error) {
+	const op = "commit tool step"
+	var e fika.Entry
+	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+		st, err := t.step(ctx, op, r, n)
+		if err != nil {
+			return err
+		}
+		if st.State != fika.StepPlanned && st.State != fika.StepStarted {
+			return fika.Errorf(fika.Conflict, op, "step %s/%d has its result already", r.id, n)
+		}
+		e, err = t.result(ctx, r, st, c)
+		return err
+	})
+	return e, err
+}
+
+// result appends the tool_result of a step and ends it.
+func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fika.Entry, error) {
+	e := r.entryOf(fika.ToolResult, st.Tool, string(r.agentName), c.Text)
+	e.ReplyTo = st.CallEntry
+	e.Meta = fika.EntryMeta{Writer: fika.ByTool, ToolCallID: st.CallID, IsError: c.IsError}
+	if err := t.append(ctx, &e); err != nil {
+		return e, err
+	}
+	state := fika.StepDone
+	if c.Interrupted {
+		state = fika.StepInterrupted
+	}
+	_, err := t.exec(ctx, `UPDATE steps SET state = ?, entry = ?, post_hash = ?, finished_at = ? WHERE request = ? AND n = ?`,
+		state, e.ID, c.PostHash, t.now, r.id, st.N)
+	return e, err
+}
+
+// CommitCompaction stores a compaction entry and its step within a turn.
+func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error) {
+	var e fika.Entry
+	err := s.withinLease(ctx, "commit compaction", f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+		e = r.entryOf(fika.Compaction, string(r.agentName), string(r.agentName), content)
+		e.Meta = m
+		if err := t.append(ctx, &e); err != nil {
+			return err
+		}
+		st := fika.Step{
+			Request: r.id, Round: round, Kind: fika.CompactionStep, State: fika.StepDone, Entry: e.ID, FinishedAt: at(t.now),
+		}
+		if err := t.insertStep(ctx, &st); err != nil {
+			return err
+		}
+		return t.spend(ctx, r, st.N, model, u)
+	})
+	return e, err
+}
+
+// Suspend makes the request waiting. It is claimable again when the reason
+// is over.
+func (s Turns) Suspend(ctx context.Context, f Fence, reason fika.WaitReason, until time.Time) error {
+	return s.withinLease(ctx, "suspend request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		return t.suspend(ctx, r, reason, ms(until))
+	})
+}
+
+// HandBack makes it open again and gives its attempt back.
+func (s Turns) HandBack(ctx context.Context, f Fence) error {
+	return s.withinLease(ctx, "hand back request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		_, err := t.exec(ctx, `UPDATE requests SET state = 'open', reason = '',
+attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, r.id)
+		return err
+	})
 }

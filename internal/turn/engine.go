@@ -21,11 +21,37 @@ var ErrStop = errors.New("the process is stopping")
 
 // Store is what a turn needs of the store.
 type Store interface {
-	store.Turns
+	Steps
+	Outcomes
+	History
+}
+
+// Steps are the fenced writes between the beginning of a turn and its end.
+type Steps interface {
+	Signal(context.Context, store.Fence) (store.Signal, error)
+	Steps(context.Context, fika.RequestID) ([]fika.Step, error)
+	CommitModel(context.Context, store.Fence, store.ModelCommit) (store.Planned, error)
+	BeginTool(ctx context.Context, f store.Fence, n int, preHash string) (store.Signal, error)
+	RecordProcess(ctx context.Context, f store.Fence, n int, p fika.Process) error
+	CommitTool(ctx context.Context, f store.Fence, n int, c store.ToolCommit) (fika.Entry, error)
+	CommitCompaction(ctx context.Context, f store.Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error)
+}
+
+// Outcomes end a turn, or suspend it.
+type Outcomes interface {
+	Exceeded(context.Context, store.Fence, store.Limits) (store.Exceeded, error)
+	Delegate(context.Context, store.Fence, []store.Delegation) (store.Delegated, error)
+	Await(context.Context, store.Fence) (store.Awaited, error)
+	Finish(context.Context, store.Fence, store.Finish) (store.Finished, error)
+	Suspend(ctx context.Context, f store.Fence, reason fika.WaitReason, until time.Time) error
+	HandBack(context.Context, store.Fence) error
+}
+
+// History is what was said before.
+type History interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
-	Exceeded(context.Context, store.Fence, store.Limits) (store.Exceeded, error)
 }
 
 // Prompter builds the system prompt of a request.

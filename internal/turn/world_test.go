@@ -14,7 +14,6 @@ import (
 	"fika/internal/hook"
 	"fika/internal/llm"
 	"fika/internal/store"
-	"fika/internal/store/sqlstore"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )
@@ -23,7 +22,7 @@ import (
 // the turns did. Whatever goes wrong in a helper ends the test.
 type world struct {
 	*testing.T
-	store *sqlstore.Store
+	store *store.Store
 	lease store.Lease
 	model *model
 	tools []tool.Tool
@@ -40,7 +39,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{T: t, model: &model{}}
 	var err error
-	w.store, err = sqlstore.Open(t.Context(), sqlstore.Options{
+	w.store, err = store.Open(t.Context(), store.Options{
 		Path: filepath.Join(t.TempDir(), "fika.db"), Now: func() time.Time { return time.Now().Add(w.clock) },
 	})
 	w.ok(err)

@@ -12,7 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/llm/llmtest"
-	"fika/internal/store/sqlstore"
+	"fika/internal/store"
 )
 
 const (
@@ -80,7 +80,7 @@ func draw(chat, hop int) int {
 
 // deal makes the chats and sends each its first message, all held.
 func (h *home) deal(ctx context.Context) error {
-	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: filepath.Join(h.root, "fika.db")})
+	s, err := store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/store/sqlstore"
+	"fika/internal/store"
 )
 
 const longHistory = 10_000
@@ -58,7 +58,7 @@ func history(ctx context.Context, l *lab) ([]result, error) {
 
 // fill gives a context n more entries, of which the window keeps the last 10.
 func (h *home) fill(ctx context.Context, name fika.AgentName, n int) error {
-	s, err := sqlstore.Open(ctx, sqlstore.Options{Path: filepath.Join(h.root, "fika.db")})
+	s, err := store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func pointsIn(dir string) ([]string, error) {
 		}
 		decls = append(decls, file.Decls...)
 	}
-	return pointsOf(decls, filepath.Base(dir) == "sqlstore"), nil
+	return pointsOf(decls, filepath.Base(dir) == "store"), nil
 }
 
 func pointsOf(decls []ast.Decl, store bool) []string {

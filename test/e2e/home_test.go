@@ -18,7 +18,6 @@ import (
 	"fika"
 	"fika/internal/llm/llmtest"
 	"fika/internal/store"
-	"fika/internal/store/sqlstore"
 )
 
 const (
@@ -55,7 +54,7 @@ func testMain(m *testing.M) int {
 type home struct {
 	*testing.T
 	dir string
-	db  store.Store
+	db  *store.Store
 	env []string
 }
 
@@ -212,11 +211,11 @@ func (p *process) wait() result {
 func (p *process) signal(s syscall.Signal) { p.h.ok(p.cmd.Process.Signal(s)) }
 
 // store opens the database; it exists once a command has run.
-func (h *home) store() store.Store {
+func (h *home) store() *store.Store {
 	h.Helper()
 	if h.db == nil {
 		var err error
-		h.db, err = sqlstore.Open(context.Background(), sqlstore.Options{Path: filepath.Join(h.dir, "fika.db")})
+		h.db, err = store.Open(context.Background(), store.Options{Path: filepath.Join(h.dir, "fika.db")})
 		h.ok(err)
 	}
 	return h.db

@@ -103,8 +103,8 @@ var conversationTests = map[string]func(*world){
 		w.chat("young")
 		equal(w, "shown", len(w.entries(room.ID)), 1)
 		equal(w, "in the window", len(must(w.Before(w.ctx, room.ID, 100, 10))(w)), 1)
-		try := must(w.Cleanup(w.ctx, store.CleanupOptions{DryRun: true, EmptyAge: time.Hour}))(w)
-		for _, r := range []store.CleanupResult{try, must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w)} {
+		try := must(w.Store.Cleanup(w.ctx, store.CleanupOptions{DryRun: true, EmptyAge: time.Hour}))(w)
+		for _, r := range []store.CleanupResult{try, must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w)} {
 			equal(w, "expired", r.Expired, 1)
 			equal(w, "chats", fmt.Sprint(r.Chats), "[empty]")
 		}
@@ -145,11 +145,11 @@ var conversationTests = map[string]func(*world){
 		c = w.claim(l)
 		w.clock.Advance(2 * time.Hour)
 
-		equal(w, "under way", must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 0)
+		equal(w, "under way", must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 0)
 		equal(w, "what is being answered is still shown", len(must(w.Before(w.ctx, room.ID, 12, 1))(w)), 1)
 		equal(w, "the window", must(w.Before(w.ctx, room.ID, 12, 1))(w)[0].Seq, 12)
 		must(w.Finish(w.ctx, c.Fence, store.Finish{State: fika.Done, TTL: time.Hour, Final: &store.ModelCommit{Round: 9, Text: "13"}}))(w)
-		equal(w, "expired", must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 11)
+		equal(w, "expired", must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 11)
 
 		var left []int64
 		for _, e := range w.entries(room.ID) {
@@ -163,10 +163,10 @@ var conversationTests = map[string]func(*world){
 		w.nothing(w.lease("helper"))
 
 		w.clock.Advance(48 * time.Hour)
-		must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
+		must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
 		equal(w, "messages", w.info(room.ID).Messages, 1)
 		must(w.Pin(w.ctx, room.ID, 11, false))(w)
-		r := must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
+		r := must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour}))(w)
 		equal(w, "chats", fmt.Sprint(r.Chats), "[room]")
 	},
 	"a dead mention is not tried again once its message is gone": func(w *world) {
@@ -177,7 +177,7 @@ var conversationTests = map[string]func(*world){
 		c := w.claim(l)
 		w.fail(c, fika.RequestFailed)
 		w.clock.Advance(2 * time.Hour)
-		equal(w, "expired", must(w.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 2) // its notice, too
+		equal(w, "expired", must(w.Store.Cleanup(w.ctx, store.CleanupOptions{EmptyAge: time.Hour}))(w).Expired, 2) // its notice, too
 		n := must(w.Notifications(w.ctx, store.NotificationFilter{Conversation: room.ID}))(w)
 		equal(w, "state", n[0].State, fika.NotificationDropped)
 		r := must(w.Retry(w.ctx, c.Request.ID))(w)

@@ -1,4 +1,4 @@
-// Package storetest is the suite that every implementation of store.Store must
+// Package storetest is the suite that every implementation of *store.Store must
 // pass, one named subtest for each promise of the contract.
 //
 // It knows no engine: [Test] opens stores through a function of the

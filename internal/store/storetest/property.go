@@ -14,7 +14,7 @@ import (
 
 // model is what a random run knows of the store it plays with.
 type model struct {
-	store.Store
+	*store.Store
 	ctx      context.Context
 	clock    *Clock
 	limits   store.Limits

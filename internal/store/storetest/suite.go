@@ -8,10 +8,10 @@ import (
 
 // Open opens a new, empty store that takes its time from clock. The suite
 // does not close it; t.Cleanup may.
-type Open func(t *testing.T, clock *Clock) store.Store
+type Open func(t *testing.T, clock *Clock) *store.Store
 
 // Test runs the whole suite against the stores that open gives.
-func Test(t *testing.T, open func(t *testing.T, clock *Clock) store.Store) {
+func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 	for _, part := range []struct {
 		name  string
 		tests map[string]func(*world)

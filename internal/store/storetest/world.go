@@ -14,7 +14,7 @@ import (
 // in a helper ends the test.
 type world struct {
 	*testing.T
-	store.Store
+	*store.Store
 	ctx    context.Context
 	clock  *Clock
 	limits store.Limits

@@ -21,11 +21,16 @@ const maxMessage = 64 << 10
 // nearest one.
 type Find func(ctx context.Context, name string) (fika.Agent, error)
 
+// Postbox delivers messages between contexts.
+type Postbox interface {
+	Deliver(context.Context, store.Send) (store.Posted, error)
+}
+
 // Send is the tool send_message: it puts a message into the ongoing
 // conversation of another agent, which reads it with its next turn.
 type Send struct {
 	Find  Find
-	Store store.Peers
+	Store Postbox
 	Hooks hook.Runner
 	Ring  func(...fika.AgentName)
 	// MaxDepth is how long a chain of messages may grow; 0: without end.

@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"fika"
+	"fika/internal/crash"
+)
+
+// NewRequest asks for work. ID empty: made by the store.
+type NewRequest struct {
+	ID           fika.RequestID
+	Kind         fika.RequestKind // RunRequest, AskRequest or TaskRequest
+	Origin       fika.Origin
+	Agent        fika.AgentID
+	Conversation fika.ConversationName // of an ask: empty means the active one; unknown names are made
+	RetryOf      fika.RequestID
+	Parent       fika.RequestID
+	Chain        fika.RequestID // empty: the request is a root
+	Depth        int
+	Deadline     time.Time // zero: none
+	Payload      fika.Payload
+	// Limits bounds what [Queue.Begin] begins. Accept does not look at them.
+	Limits Limits
+}
+
+// Accepted tells what [Queue.Accept] stored. Repeat: the id was known with the
+// same agent and body; Request is the stored one, whatever its state.
+type Accepted struct {
+	Request      fika.Request
+	Conversation fika.Conversation
+	Repeat       bool
+}
+
+// Accept commits a request and its conversation. Conflict if the id is
+// known with another agent or body.
+func (s Queue) Accept(ctx context.Context, n NewRequest) (Accepted, error) {
+	var out Accepted
+	err := s.write(ctx, opAccept, func(ctx context.Context, t *tx) (err error) {
+		out, err = t.accept(ctx, n)
+		return err
+	})
+	return out, err
+}
+
+const opAccept = "accept request"
+
+func (t *tx) accept(ctx context.Context, n NewRequest) (Accepted, error) {
+	var out Accepted
+	if n.Kind != fika.RunRequest && n.Kind != fika.AskRequest && n.Kind != fika.TaskRequest {
+		return out, fika.Errorf(fika.Invalid, opAccept, "%q is not a kind of request that can be asked for", n.Kind)
+	}
+	hash, err := bodyHash(n)
+	if err != nil {
+		return out, err
+	}
+	if n.ID != "" {
+		known, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, n.ID)
+		switch {
+		case ok && crash.Without(crash.Dedup):
+			n.ID = fika.RequestID(t.db.opt.NewID())
+		case err != nil:
+			return out, err
+		case ok:
+			return t.repeated(ctx, known, n, hash)
+		}
+	} else {
+		n.ID = fika.RequestID(t.db.opt.NewID())
+	}
+	a, err := agentByID(ctx, t, n.Agent)
+	if err != nil {
+		return out, err
+	}
+	c, fresh, err := t.conversationFor(ctx, n, a)
+	if err != nil {
+		return out, err
+	}
+	if fresh {
+		if err := t.seed(ctx, c, a, n.Payload.History); err != nil {
+			return out, err
+		}
+	}
+	out.Conversation = c
+	out.Request, err = t.insertRequest(ctx, n, c.ID, hash)
+	return out, err
+}
+
+// repeated answers a request whose id is known.
+func (t *tx) repeated(ctx context.Context, known fika.Request, n NewRequest, hash string) (Accepted, error) {
+	if known.Agent != n.Agent || known.BodyHash != hash {
+		return Accepted{}, fika.Errorf(fika.Conflict, opAccept, "request %s is known with another agent or another body", n.ID)
+	}
+	t.discard = true
+	c, err := conversationByID(ctx, t, known.Conversation)
+	return Accepted{Request: known, Conversation: c, Repeat: true}, err
+}
+
+// bodyHash tells whether two requests with one id ask for the same. Deadlines
+// are left out: they are computed from the moment of arrival.
+func bodyHash(n NewRequest) (string, error) {
+	p := n.Payload
+	p.Deadline = 0
+	raw, err := json.Marshal(struct {
+		Kind         fika.RequestKind
+		Conversation fika.ConversationName
+		RetryOf      fika.RequestID
+		Parent       fika.RequestID
+		Payload      fika.Payload
+	}{n.Kind, n.Conversation, n.RetryOf, n.Parent, p})
+	if err != nil {
+		return "", fika.Wrap(fika.Invalid, opAccept, err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// conversationFor finds or makes where a request will be worked.
+func (t *tx) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c fika.Conversation, fresh bool, err error) {
+	kind := fika.Ask
+	if n.Kind == fika.TaskRequest {
+		kind = fika.Task
+	}
+	if n.Conversation == "" {
+		if kind == fika.Task {
+			c, err = t.newConversation(ctx, t.generatedName(fika.Task, a.Name), fika.Task, a.ID)
+			return c, true, err
+		}
+		c, err = t.activeAsk(ctx, a.ID)
+		return c, c.LastSeq == 0, err
+	}
+	c, ok, err := one(ctx, t, scanConversation, selectConversation+` WHERE c.name = ?`, n.Conversation)
+	switch {
+	case err != nil:
+		return c, false, err
+	case !ok:
+		c, err = t.newConversation(ctx, n.Conversation, kind, a.ID)
+		return c, true, err
+	case c.Agent != a.ID:
+		return c, false, fika.Errorf(fika.Conflict, opAccept, "the conversation %q is not one of %s's own", c.Name, a.Name)
+	}
+	return c, false, nil
+}
+
+// seed puts the history that came with a request into its new conversation.
+func (t *tx) seed(ctx context.Context, c fika.Conversation, a fika.Agent, history []fika.HistoryEntry) error {
+	for _, h := range history {
+		e := fika.Entry{Conversation: c.ID, Content: h.Content, Type: fika.Message}
+		switch h.Role {
+		case "assistant":
+			e.From, e.To = string(a.Name), "user"
+			e.Meta.Writer, e.Meta.WriterName = fika.ByAgent, string(a.Name)
+		case "system":
+			e.From, e.To, e.Meta.Writer = "system", string(a.Name), fika.BySystem
+		default:
+			e.From, e.To, e.Meta.Writer = "user", string(a.Name), fika.ByHuman
+		}
+		if err := t.append(ctx, &e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertRequest stores an open request, and its chain if it is a root.
+func (t *tx) insertRequest(ctx context.Context, n NewRequest, c fika.ConversationID, hash string) (fika.Request, error) {
+	chain, depth, err := t.chainFor(ctx, c, n.Chain, n.Depth, n.ID, true)
+	if err != nil {
+		return fika.Request{}, err
+	}
+	if n.Origin == "" {
+		n.Origin = fika.Queued
+	}
+	if n.Deadline.IsZero() {
+		n.Deadline = at(n.Payload.Deadline)
+	}
+	r := fika.Request{
+		ID: n.ID, Kind: n.Kind, Origin: n.Origin, Agent: n.Agent, Conversation: c, Parent: n.Parent, RetryOf: n.RetryOf,
+		Chain: chain, Depth: depth, State: fika.Open, Deadline: at(ms(n.Deadline)), Payload: n.Payload, BodyHash: hash,
+		Touched: at(t.now), CreatedAt: at(t.now),
+	}
+	payload, err := toJSON(opAccept, n.Payload)
+	if err != nil {
+		return r, err
+	}
+	_, err = t.exec(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker,
+state, deadline, payload, body_hash, touched, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Parent, r.RetryOf, r.Chain, r.Depth, n.Payload.From,
+		r.State, ms(r.Deadline), payload, hash, t.now, t.now)
+	return r, err
+}

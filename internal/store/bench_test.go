@@ -1,0 +1,214 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fika"
+)
+
+func benchStore(b *testing.B) (*Store, string) {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "fika.db")
+	s, err := Open(b.Context(), Options{Path: path})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	return s, path
+}
+
+func benchLease(b *testing.B, s *Store) Lease {
+	b.Helper()
+	a, err := s.EnsureAgent(b.Context(), NewAgent{Name: "coder"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := s.Acquire(b.Context(), a.ID, "bench", time.Hour, true)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return l
+}
+
+func fill(b *testing.B, s *Store, c fika.ConversationID, n int) {
+	b.Helper()
+	all := make([]fika.Entry, n)
+	for i := range all {
+		all[i] = fika.Entry{From: "user", To: "coder", Type: fika.Message, Content: fmt.Sprintf("message %d about the weather and other things", i)}
+	}
+	if _, err := s.Import(b.Context(), c, all); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkOpen is what a one-shot prompt pays before it can do anything.
+func BenchmarkOpen(b *testing.B) {
+	s, path := benchStore(b)
+	a, err := s.EnsureAgent(b.Context(), NewAgent{Name: "coder"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := s.ActiveAsk(b.Context(), a.ID)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fill(b, s, c.ID, 5000)
+	for _, others := range []string{"alone", "shared"} {
+		if others == "alone" {
+			s.Close()
+		} else {
+			again, err := Open(b.Context(), Options{Path: path})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer again.Close()
+			benchLease(b, again)
+		}
+		b.Run(others, func(b *testing.B) {
+			var spent [3]time.Duration
+			for b.Loop() {
+				t0 := time.Now()
+				s, err := Open(b.Context(), Options{Path: path})
+				if err != nil {
+					b.Fatal(err)
+				}
+				t1 := time.Now()
+				if _, err := s.Agent(b.Context(), "coder"); err != nil {
+					b.Fatal(err)
+				}
+				t2 := time.Now()
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+				spent[0] += t1.Sub(t0)
+				spent[1] += t2.Sub(t1)
+				spent[2] += time.Since(t2)
+			}
+			for i, name := range []string{"open-us", "read-us", "close-us"} {
+				b.ReportMetric(float64(spent[i].Microseconds())/float64(b.N), name)
+			}
+		})
+	}
+}
+
+// BenchmarkTurn is a foreground turn without tools, in a short and in a long
+// conversation: both must cost the same.
+func BenchmarkTurn(b *testing.B) {
+	for _, n := range []int{10, 10_000} {
+		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
+			s, _ := benchStore(b)
+			l := benchLease(b, s)
+			c, err := s.ActiveAsk(b.Context(), l.Agent)
+			if err != nil {
+				b.Fatal(err)
+			}
+			fill(b, s, c.ID, n)
+			var begin, read, fin time.Duration
+			for b.Loop() {
+				t0 := time.Now()
+				k, err := s.Begin(b.Context(), l, NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Payload: fika.Payload{Prompt: "what is new?"}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				t1 := time.Now()
+				if _, err := s.Before(b.Context(), c.ID, k.Request.UptoSeq, 50); err != nil {
+					b.Fatal(err)
+				}
+				t2 := time.Now()
+				finish(b, s, k.Fence)
+				begin, read, fin = begin+t1.Sub(t0), read+t2.Sub(t1), fin+time.Since(t2)
+			}
+			b.ReportMetric(float64(begin.Microseconds())/float64(b.N), "begin-us")
+			b.ReportMetric(float64(read.Microseconds())/float64(b.N), "read-us")
+			b.ReportMetric(float64(fin.Microseconds())/float64(b.N), "finish-us")
+		})
+	}
+}
+
+func finish(b *testing.B, s *Store, f Fence) {
+	b.Helper()
+	if _, err := s.Finish(b.Context(), f, Finish{
+		State: fika.Done, Final: &ModelCommit{Round: 1, Text: "nothing much is new today", Usage: fika.Usage{Input: 10, Output: 5}},
+	}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkChatTurn is a message in a chat and the turn that answers it.
+func BenchmarkChatTurn(b *testing.B) {
+	s, _ := benchStore(b)
+	l := benchLease(b, s)
+	c, err := s.CreateChat(b.Context(), "room")
+	if err != nil {
+		b.Fatal(err)
+	}
+	var post, claim, fin time.Duration
+	for b.Loop() {
+		t0 := time.Now()
+		if _, err := s.Post(b.Context(), Post{Conversation: c.ID, From: "ann", Writer: fika.ByHuman, Content: "@coder hello", Notify: []fika.AgentName{"coder"}}); err != nil {
+			b.Fatal(err)
+		}
+		t1 := time.Now()
+		k, err := s.Claim(b.Context(), l, Limits{MaxTurns: 200})
+		if err != nil || k == nil {
+			b.Fatal(k, err)
+		}
+		t2 := time.Now()
+		finish(b, s, k.Fence)
+		post, claim, fin = post+t1.Sub(t0), claim+t2.Sub(t1), fin+time.Since(t2)
+	}
+	b.ReportMetric(float64(post.Microseconds())/float64(b.N), "post-us")
+	b.ReportMetric(float64(claim.Microseconds())/float64(b.N), "claim-us")
+	b.ReportMetric(float64(fin.Microseconds())/float64(b.N), "finish-us")
+}
+
+// BenchmarkToolStep is what one tool call adds to a turn.
+func BenchmarkToolStep(b *testing.B) {
+	s, _ := benchStore(b)
+	l := benchLease(b, s)
+	k, err := s.Begin(b.Context(), l, NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Payload: fika.Payload{Prompt: "go"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	round := 0
+	var plan time.Duration
+	for b.Loop() {
+		round++
+		t0 := time.Now()
+		p, err := s.CommitModel(b.Context(), k.Fence, ModelCommit{Round: round, Calls: []PlannedCall{{CallID: "c", Tool: "read", Args: "{}", Effect: fika.Pure}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		plan += time.Since(t0)
+		if _, err := s.BeginTool(b.Context(), k.Fence, p.Steps[0].N, ""); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.CommitTool(b.Context(), k.Fence, p.Steps[0].N, ToolCommit{Text: "ok"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(plan.Microseconds())/float64(b.N), "plan-us")
+}
+
+// BenchmarkIdleClaim is the look every two seconds that finds nothing.
+func BenchmarkIdleClaim(b *testing.B) {
+	s, _ := benchStore(b)
+	l := benchLease(b, s)
+	b.Run("claim", func(b *testing.B) {
+		for b.Loop() {
+			if k, err := s.Claim(b.Context(), l, Limits{}); err != nil || k != nil {
+				b.Fatal(k, err)
+			}
+		}
+	})
+	b.Run("withwork", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := s.WithWork(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

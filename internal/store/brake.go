@@ -1,0 +1,300 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"fika"
+)
+
+// Dropped tells what stopping a chat ended.
+type Dropped struct {
+	Notifications int
+	Requests      []fika.RequestID // asked to cancel
+}
+
+// Lifted is a hold that ended because its owner was not heard of any more.
+type Lifted struct {
+	Conversation fika.Conversation
+	Owner        string
+	Notice       fika.Entry
+	Ring         []fika.AgentName // who has work now
+}
+
+// pausedAll is the brake for all conversations, as a column.
+const pausedAll = `(SELECT m.value = '1' FROM meta m WHERE m.key = 'paused_all')`
+
+func allPaused(ctx context.Context, q querier) (bool, error) {
+	v, _, err := one(ctx, q, scanText, `SELECT value FROM meta WHERE key = 'paused_all'`)
+	return v == "1", err
+}
+
+func (t *tx) allPaused(ctx context.Context) (bool, error) { return allPaused(ctx, t) }
+
+// narrowed restricts a query for work to one conversation, its first argument.
+func narrowed(query string) string {
+	return strings.Replace(query, `WHERE `, `WHERE c.id = ? AND `, 1)
+}
+
+func workers(w []Work) []fika.AgentName {
+	var names []fika.AgentName
+	for _, a := range w {
+		names = append(names, a.Agent)
+	}
+	return names
+}
+
+// SetPaused pauses or resumes one conversation, and with it the tasks that
+// its turns have delegated, and returns the agents that now have work (to
+// be rung).
+func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
+	const op = "pause conversation"
+	var ring []fika.AgentName
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		ring = nil
+		if _, err := conversationByID(ctx, t, c); err != nil {
+			return err
+		}
+		text := `DELETE FROM brakes WHERE conversation = ?`
+		if paused {
+			text = `INSERT INTO brakes (conversation, owner) VALUES (?, '') ON CONFLICT DO NOTHING`
+		}
+		if _, err := t.exec(ctx, text, c); err != nil {
+			return err
+		}
+		var err error
+		ring, err = t.setPaused(ctx, c, paused)
+		return err
+	})
+	return ring, err
+}
+
+// setPaused pauses or resumes a conversation with the tasks that were
+// delegated in it, and tells who has work then.
+func (t *tx) setPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
+	tasks, err := many(ctx, t, scanText, below, c)
+	if err != nil {
+		return nil, err
+	}
+	var ring []fika.AgentName
+	for _, id := range append(tasks, string(c)) {
+		if _, err := t.exec(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, paused, id); err != nil {
+			return nil, err
+		}
+	}
+	if paused {
+		return nil, nil
+	}
+	for _, id := range append(tasks, string(c)) {
+		w, err := t.db.withWork(ctx, t, fika.ConversationID(id))
+		if err != nil {
+			return nil, err
+		}
+		ring = append(ring, workers(w)...)
+	}
+	return ring, nil
+}
+
+// Hold pauses one conversation for owner, who has to say so again within d
+// ([Brakes.KeepHold]), and reports whether it was not paused before. It is
+// paused for as long as anybody holds it, or SetPaused has paused it;
+// resuming it with SetPaused lets go of everything.
+func (s Pauses) Hold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) (bool, error) {
+	const op = "hold conversation"
+	if owner == "" || d <= 0 {
+		return false, fika.Errorf(fika.Invalid, op, "a brake needs an owner and an end")
+	}
+	first := false
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		conv, err := conversationByID(ctx, t, c)
+		if err != nil {
+			return err
+		}
+		first = !conv.Paused
+		_, err = t.exec(ctx, `INSERT INTO brakes (conversation, owner, until) VALUES (?, ?, ?)
+ON CONFLICT (conversation, owner) DO UPDATE SET until = excluded.until`, c, owner, t.now+d.Milliseconds())
+		if err == nil && first {
+			_, err = t.setPaused(ctx, c, true)
+		}
+		return err
+	})
+	return first, err
+}
+
+// KeepHold says so again. Lost when somebody has resumed it meanwhile, or d
+// had passed.
+func (s Pauses) KeepHold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error {
+	const op = "hold conversation"
+	return s.jot(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE brakes SET until = ? WHERE conversation = ? AND owner = ? AND until > 0`, t.now+d.Milliseconds(), c, owner)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.Lost, op, "somebody has resumed it")
+		}
+		return err
+	})
+}
+
+// LetGo ends owner's hold, and returns the agents that now have work. One
+// that is gone is no error.
+func (s Pauses) LetGo(ctx context.Context, c fika.ConversationID, owner string) ([]fika.AgentName, error) {
+	var ring []fika.AgentName
+	err := s.write(ctx, "let go of conversation", func(ctx context.Context, t *tx) error {
+		var err error
+		ring, _, err = t.letGo(ctx, c, owner)
+		return err
+	})
+	return ring, err
+}
+
+// letGo removes a brake and, if it was the last one, resumes.
+func (t *tx) letGo(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
+	n, err := t.exec(ctx, `DELETE FROM brakes WHERE conversation = ? AND owner = ? AND until > 0`, c, owner)
+	if err != nil || n == 0 {
+		t.discard = err == nil
+		return nil, false, err
+	}
+	_, more, err := one(ctx, t, scanText, `SELECT owner FROM brakes WHERE conversation = ?`, c)
+	if err != nil || more {
+		return nil, false, err
+	}
+	ring, err = t.setPaused(ctx, c, false)
+	return ring, true, err
+}
+
+// LiftBrakes ends the holds whose time has passed, each with a notice.
+func (s Pauses) LiftBrakes(ctx context.Context) ([]Lifted, error) {
+	const op = "lift brakes"
+	const late = `SELECT conversation, owner FROM brakes WHERE until > 0 AND until <= ?`
+	scan := func(sc scanner) (l Lifted, err error) {
+		err = sc.Scan(&l.Conversation.ID, &l.Owner)
+		return l, err
+	}
+	// Asked every few seconds, and mostly for nothing: look before writing.
+	_, any, err := one(ctx, s.r, scan, late, s.nowMS())
+	if err != nil || !any {
+		return nil, s.explain(op, err)
+	}
+	var out []Lifted
+	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		out = nil
+		all, err := many(ctx, t, scan, late, t.now)
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if l, err = t.lift(ctx, l); err != nil {
+				return err
+			}
+			out = append(out, l)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// lift ends one brake and says so in the conversation.
+func (t *tx) lift(ctx context.Context, l Lifted) (Lifted, error) {
+	c, err := conversationByID(ctx, t, l.Conversation.ID)
+	if err != nil {
+		return l, err
+	}
+	resumed := false
+	if l.Ring, resumed, err = t.letGo(ctx, c.ID, l.Owner); err != nil {
+		return l, err
+	}
+	text := l.Owner + " held this chat and has gone without a word; it is still paused"
+	if resumed {
+		text = l.Owner + " held this chat and has gone without a word: it goes on"
+	}
+	l.Notice = t.notice(c, text, "resumed")
+	if err := t.append(ctx, &l.Notice); err != nil {
+		return l, err
+	}
+	l.Conversation, err = conversationByID(ctx, t, c.ID)
+	return l, err
+}
+
+// SetAllPaused stores the brake for all conversations, new ones included.
+func (s Pauses) SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName, error) {
+	var ring []fika.AgentName
+	err := s.write(ctx, "pause all", func(ctx context.Context, t *tx) error {
+		value := "0"
+		if paused {
+			value = "1"
+		}
+		if _, err := t.exec(ctx, `UPDATE meta SET value = ? WHERE key = 'paused_all'`, value); err != nil || paused {
+			return err
+		}
+		w, err := s.withWork(ctx, t, "")
+		ring = workers(w)
+		return err
+	})
+	return ring, err
+}
+
+// AllPaused reads it.
+func (s Pauses) AllPaused(ctx context.Context) (bool, error) {
+	p, err := allPaused(ctx, s.r)
+	return p, s.explain("read brake", err)
+}
+
+// StopChat drops pending notifications and asks running turns to cancel.
+func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
+	var out Dropped
+	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) error {
+		out = Dropped{}
+		if _, err := conversationByID(ctx, t, c); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)
+		if err != nil {
+			return err
+		}
+		out.Notifications = int(n)
+		active, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE conversation = ? AND finished_at = 0 ORDER BY +n`, c)
+		if err != nil {
+			return err
+		}
+		for _, id := range active {
+			if err := t.cancel(ctx, fika.RequestID(id), reasonStopped); err != nil {
+				return err
+			}
+			out.Requests = append(out.Requests, fika.RequestID(id))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// stoppedHere picks what a limit has stopped in a conversation (its two
+// arguments), or elsewhere in a chain that began there.
+const stoppedHere = `n.state = 'dropped' AND n.reason = 'limit'
+AND (n.conversation = ? OR EXISTS (SELECT 1 FROM chains ch WHERE ch.root = n.chain AND ch.conversation = ? AND ch.limit_hit <> ''))`
+
+// ContinueChain makes the notifications that a limit dropped, here or
+// elsewhere in a chain that began here, pending again under a new root at
+// depth 0. NotFound if no limit stopped anything.
+func (s Pauses) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fika.AgentName, error) {
+	const op = "continue chain"
+	var ring []fika.AgentName
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		var err error
+		ring, err = many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { err = sc.Scan(&n); return n, err },
+			`SELECT DISTINCT a.name FROM notifications n JOIN agents a ON a.id = n.agent WHERE `+stoppedHere+` ORDER BY a.name`, c, c)
+		if err != nil {
+			return err
+		}
+		if len(ring) == 0 {
+			return fika.Errorf(fika.NotFound, op, "no limit has stopped anything here")
+		}
+		root := fika.RequestID(s.opt.NewID())
+		if _, _, err := t.chainFor(ctx, c, "", 0, root, true); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `UPDATE notifications SET state = 'pending', reason = '', request = '', chain = ?, depth = 0
+WHERE id IN (SELECT n.id FROM notifications n WHERE `+stoppedHere+`)`, root, c, c)
+		return err
+	})
+	return ring, err
+}

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+
+	"fika"
+)
+
+// The reasons notifications are dropped for.
+const (
+	reasonLimit   = "limit"
+	reasonStopped = "stopped"
+	reasonExpired = "expired"
+)
+
+// chainFor decides which chain something new in conversation c belongs to:
+// the named one with the given depth if fika knows it, else a new one rooted
+// at root with depth 0. A row for a new chain is made when one is needed.
+func (t *tx) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
+	if chain != "" {
+		_, known, err := one(ctx, t, scanText, `SELECT root FROM chains WHERE root = ?`, chain)
+		if err != nil || known {
+			return chain, max(depth, 0), err
+		}
+	}
+	if !needed {
+		return root, 0, nil
+	}
+	_, err := t.exec(ctx, `INSERT INTO chains (root, conversation, started_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, root, c, t.now)
+	return root, 0, err
+}
+
+func scanChain(s scanner) (fika.Chain, error) {
+	var c fika.Chain
+	var started int64
+	err := s.Scan(&c.Root, &c.Turns, &c.Tokens, &c.Cost, &started, &c.LimitHit, &c.Conversation)
+	c.StartedAt = at(started)
+	return c, err
+}
+
+const selectChain = `SELECT root, turns, tokens, cost, started_at, limit_hit, conversation FROM chains WHERE root = ?`
+
+// Chain reads the counters of a chain.
+func (s Ledger) Chain(ctx context.Context, root fika.RequestID) (fika.Chain, error) {
+	c, ok, err := one(ctx, s.r, scanChain, selectChain, root)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, "read chain", "no chain %q", root)
+	}
+	return c, s.explain("read chain", err)
+}
+
+const (
+	currentChains = `SELECT n.chain FROM notifications n WHERE n.conversation = ? AND n.` + live + ` AND n.state = 'pending'
+UNION SELECT r.chain FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY 1 DESC`
+	lastChain = `SELECT r.chain FROM requests r WHERE r.conversation = ? ORDER BY r.n DESC LIMIT 1`
+)
+
+// Chains gives the chains that go on in a conversation, and if none does
+// the one that did last. Newest first.
+func (s Ledger) Chains(ctx context.Context, c fika.ConversationID) ([]ChainInfo, error) {
+	const op = "read chains"
+	roots, err := many(ctx, s.r, scanText, currentChains, c, c)
+	current := len(roots) > 0
+	if err == nil && !current {
+		roots, err = many(ctx, s.r, scanText, lastChain, c)
+	}
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	var out []ChainInfo
+	for _, root := range roots {
+		i := ChainInfo{Current: current}
+		var known bool
+		if i.Chain, known, err = one(ctx, s.r, scanChain, selectChain, root); err != nil {
+			return nil, s.explain(op, err)
+		}
+		if !known {
+			continue
+		}
+		depth, _, err := one(ctx, s.r, scanInt, `SELECT depth FROM entries WHERE conversation = ? AND chain = ? AND type = 'message' ORDER BY seq DESC LIMIT 1`, c, root)
+		if err != nil {
+			return nil, s.explain(op, err)
+		}
+		stopped, _, err := one(ctx, s.r, scanInt, `SELECT count(*) FROM notifications
+WHERE conversation = ? AND state = 'dropped' AND reason = 'limit' AND chain = ?`, c, root)
+		if err != nil {
+			return nil, s.explain(op, err)
+		}
+		i.Depth, i.Stopped = int(depth), int(stopped)
+		out = append(out, i)
+	}
+	return out, nil
+}
+
+// enterChain counts one more turn of chain in conversation c, and in the hour
+// of its agent, or names the limit that forbids it. No limit forbids the root.
+func (k *claim) enterChain(ctx context.Context, c fika.Conversation, chain fika.RequestID, depth int, root bool) (limit string, err error) {
+	ch, ok, err := one(ctx, k.tx, scanChain, selectChain+lockRow, chain)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		_, err = k.exec(ctx, `INSERT INTO chains (root, conversation, turns, started_at) VALUES (?, ?, 1, ?)`, chain, c.ID, k.now)
+	} else {
+		if limit := forbidden(ch, depth, k.limits.Of(c.Limits), k.now); limit != "" && !root {
+			return limit, nil
+		}
+		// Its time begins with its first turn: what waited for an agent that
+		// was away has not been at work.
+		_, err = k.exec(ctx, `UPDATE chains SET turns = turns + 1, started_at = CASE WHEN turns = 0 THEN ? ELSE started_at END WHERE root = ?`, k.now, chain)
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", k.countHour(ctx)
+}
+
+// forbidden names the limit at which a chain begins no further turn; "" for
+// none.
+func forbidden(c fika.Chain, depth int, l Limits, now int64) string {
+	switch {
+	case l.MaxDepth > 0 && depth >= l.MaxDepth: // the answer would be deeper still
+		return limitDepth
+	case l.MaxTurns > 0 && c.Turns >= l.MaxTurns:
+		return limitTurns
+	}
+	return spent(c, l, now)
+}
+
+// spent names the bound that ends a chain even between two steps of a turn.
+func spent(c fika.Chain, l Limits, now int64) string {
+	switch {
+	case l.MaxTokens > 0 && c.Tokens >= l.MaxTokens:
+		return limitTokens
+	case l.MaxCost > 0 && c.Cost >= l.MaxCost:
+		return limitCost
+	case l.MaxAge > 0 && c.Turns > 0 && now-ms(c.StartedAt) >= l.MaxAge.Milliseconds():
+		return limitAge
+	}
+	return ""
+}
+
+// forwarding names the limit at which a final text is stored and forwards
+// nothing; "" for none.
+func forwarding(e fika.Entry, fin Finish, l Limits) string {
+	switch {
+	case l.MaxDepth > 0 && e.Depth >= l.MaxDepth:
+		return limitDepth
+	case fin.Echo:
+		return limitEcho
+	}
+	return ""
+}
+
+// notice is something fika itself says in a conversation; not yet stored.
+func (t *tx) notice(c fika.Conversation, text, kind string) fika.Entry {
+	return fika.Entry{
+		Conversation: c.ID, From: "system", To: string(c.Name), Content: text, Type: fika.Notice,
+		Meta: fika.EntryMeta{Writer: fika.BySystem, Kind: kind},
+	}
+}
+
+// spend adds what a model call used to the ledger and to its chain.
+func (t *tx) spend(ctx context.Context, r turn, n int, model string, u fika.Usage) error {
+	if u == (fika.Usage{}) {
+		return nil
+	}
+	_, err := t.exec(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, n, r.agent, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `UPDATE chains SET tokens = tokens + ?, cost = cost + ? WHERE root = ?`, u.Input+u.Output, u.Cost, r.chain)
+	return err
+}

@@ -1,0 +1,369 @@
+package store
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/crash"
+)
+
+// Claimed is a request that now belongs to the claimer, with all it needs to
+// begin. Fence is its right to write.
+type Claimed struct {
+	Fence        Fence
+	Request      fika.Request
+	Conversation fika.Conversation
+	Agent        fika.Agent
+	Resumed      bool            // it ran before: steps may exist
+	Waited       fika.WaitReason // what it was suspended for until now; empty: nothing
+	Covers       int             // notifications it settles
+	Prompt       *fika.Entry     // the entry made of the prompt; nil for a notify
+	Noticed      []fika.Entry    // notices this claim posted (a limit was hit), each To its own conversation
+}
+
+// idleHere says that the agent of r has no turn under way in r's conversation.
+const idleHere = `NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
+  AND b.finished_at = 0 AND b.state IN ('running', 'waiting'))`
+
+// claimable is the one condition under which request r of agent a in
+// conversation c may be taken; its argument is the present moment. A
+// foreground request is taken up again only by the process that began it.
+const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_epoch > 0)) AND (
+  (r.state = 'open' AND ` + idleHere + `)
+  OR (r.state = 'waiting' AND (r.reason = 'pause' OR (r.wait_until > 0 AND r.wait_until <= ?)
+    OR (r.reason = 'child' AND NOT EXISTS (SELECT 1 FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0)))
+    AND NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
+      AND b.finished_at = 0 AND b.state = 'running')))`
+
+const (
+	nextRequest = `SELECT r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+WHERE r.agent = ? AND r.kind IN (?, ?) AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	// nextBatch finds the conversation with the oldest pending notification
+	// that may be worked.
+	nextBatch = `SELECT ` + conversationColumns + ` FROM notifications r JOIN conversations c ON c.id = r.conversation
+WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
+)
+
+const opClaim = "claim"
+
+// Claim takes the next piece of work of the leased agent: asks and runs
+// first, then chats, then tasks, oldest first; nothing in a paused
+// conversation nor in one where the agent already has a running or waiting
+// request; nothing at all for an agent that a person wants stopped. A
+// waiting request whose reason is over is taken again. Nil when there is
+// nothing. Lost if the lease is gone.
+//
+// What begins is counted in its chain, once. A chain that has come to a
+// limit begins no more: its notifications are dropped with the reason
+// "limit", its requests fail, and one notice says so where it stopped and
+// where the chain began. An agent whose hour is used up begins nothing but
+// goes on with what it had begun: its work waits, one notice an hour says
+// so in each conversation, and the agent's row says until when.
+func (s Queue) Claim(ctx context.Context, l Lease, limits Limits) (*Claimed, error) {
+	var out *Claimed
+	err := s.lookFirst(ctx, opClaim, func(ctx context.Context, t *tx) error {
+		out = nil
+		a, err := t.leased(ctx, opClaim, l)
+		if err != nil {
+			return err
+		}
+		if a.allPaused || a.Desired.Stopped() || a.idle() {
+			t.discard = true
+			return nil
+		}
+		k := claim{tx: t, agent: a, limits: limits}
+		out, err = k.withinHour(ctx)
+		t.discard = out == nil && !k.wrote
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// idle reports whether there is nothing to look at any closer.
+func (o owned) idle() bool { return !o.requests && !o.pending && o.HeldUntil.IsZero() }
+
+// claim is one search for work.
+type claim struct {
+	*tx
+	agent   owned // as it was when the search began
+	limits  Limits
+	noticed []fika.Entry
+	wrote   bool
+}
+
+// next tries the classes of work in order of rank until one gives a turn. A
+// piece of work that a limit forbids is put away and the search goes on.
+func (k *claim) next(ctx context.Context) (*Claimed, error) {
+	for {
+		tried := false
+		for _, try := range []func(context.Context) (*Claimed, bool, error){
+			func(ctx context.Context) (*Claimed, bool, error) {
+				return k.request(ctx, fika.AskRequest, fika.RunRequest)
+			},
+			func(ctx context.Context) (*Claimed, bool, error) {
+				return k.request(ctx, fika.NotifyRequest, fika.NotifyRequest)
+			},
+			k.batch,
+			func(ctx context.Context) (*Claimed, bool, error) {
+				return k.request(ctx, fika.TaskRequest, fika.TaskRequest)
+			},
+		} {
+			c, found, err := try(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				c.Noticed = k.noticed
+				return c, nil
+			}
+			if found {
+				tried, k.wrote = true, true
+				break
+			}
+		}
+		if !tried {
+			return nil, nil
+		}
+	}
+}
+
+// request takes the oldest claimable request of two kinds. found without a
+// claim: there was one, and it has been ended.
+func (k *claim) request(ctx context.Context, kind, other fika.RequestKind) (_ *Claimed, found bool, err error) {
+	if !k.agent.requests {
+		return nil, false, nil
+	}
+	id, ok, err := one(ctx, k.tx, scanText, nextRequest, k.agent.ID, kind, other, k.now)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	c, err := k.take(ctx, fika.RequestID(id))
+	return c, true, err
+}
+
+// take makes a request running. Nil when the limit of its chain ended it.
+func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
+	r, ok, err := one(ctx, k.tx, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fika.Errorf(fika.NotFound, opClaim, "no request %q", id)
+	}
+	c, err := conversationByID(ctx, k.tx, r.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	out := &Claimed{Conversation: c, Agent: k.agent.Agent, Resumed: !r.StartedAt.IsZero()}
+	if r.State == fika.Waiting {
+		out.Waited = fika.WaitReason(r.Reason)
+	}
+	if r.UptoSeq == 0 {
+		limit, err := k.enterChain(ctx, c, r.Chain, r.Depth, r.Chain == r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if limit != "" {
+			return nil, k.refuse(ctx, r, c, limit)
+		}
+		if err := k.begin(ctx, &r, out); err != nil {
+			return nil, err
+		}
+	} else if out.Prompt, err = k.promptOf(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := k.run(ctx, &r); err != nil {
+		return nil, err
+	}
+	covers, _, err := one(ctx, k.tx, scanInt, `SELECT count(*) FROM notifications WHERE request = ? AND request <> '' AND state = 'claimed'`, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if out.Conversation, err = conversationByID(ctx, k.tx, r.Conversation); err != nil {
+		return nil, err
+	}
+	out.Request, out.Covers = r, int(covers)
+	out.Fence = Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch}
+	return out, nil
+}
+
+// begin is the first claim of a request: the prompt becomes an entry, the end
+// of the window is frozen, and what waits for the agent up to there is covered.
+func (k *claim) begin(ctx context.Context, r *fika.Request, out *Claimed) error {
+	r.UptoSeq = out.Conversation.LastSeq
+	if p := r.Payload; r.Kind != fika.NotifyRequest && !p.Continue {
+		e := fika.Entry{
+			Conversation: r.Conversation, From: p.From, To: string(k.agent.Name), Content: p.Prompt, Type: fika.Message,
+			Request: r.ID, Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer},
+		}
+		if e.From == "" {
+			e.From = "user"
+		}
+		if e.Meta.Writer == "" {
+			e.Meta.Writer = fika.ByHuman
+		}
+		e.Meta.WriterName = e.From
+		if err := k.append(ctx, &e); err != nil {
+			return err
+		}
+		r.UptoSeq, out.Prompt = e.Seq, &e
+	}
+	_, err := k.exec(ctx, `UPDATE notifications SET state = 'claimed', request = ?
+WHERE agent = ? AND conversation = ? AND state = 'pending' AND +seq <= ?`, r.ID, r.Agent, r.Conversation, r.UptoSeq)
+	return err
+}
+
+// promptOf finds the entry that a request's prompt became at its first claim.
+func (k *claim) promptOf(ctx context.Context, r fika.Request) (*fika.Entry, error) {
+	if r.Kind == fika.NotifyRequest || r.Payload.Continue {
+		return nil, nil
+	}
+	e, ok, err := one(ctx, k.tx, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.seq = ?`, r.Conversation, r.UptoSeq)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &e, nil
+}
+
+// run stamps the request with the claimer's epoch.
+func (k *claim) run(ctx context.Context, r *fika.Request) error {
+	r.State, r.Reason, r.Epoch, r.Touched = fika.Running, "", k.agent.Epoch, at(k.now)
+	r.Attempts++
+	if r.StartedAt.IsZero() {
+		r.StartedAt = at(k.now)
+	}
+	// An empty conversation has nothing to freeze; 1 still says "begun".
+	r.UptoSeq = max(r.UptoSeq, 1)
+	_, err := k.exec(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, attempts = ?, touched = ?,
+started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, r.Attempts, k.now, ms(r.StartedAt), r.UptoSeq, r.ID)
+	return err
+}
+
+// batch makes one notify request of all that waits for the agent in the
+// conversation with the oldest pending notification.
+func (k *claim) batch(ctx context.Context) (_ *Claimed, found bool, err error) {
+	if !k.agent.pending {
+		return nil, false, nil
+	}
+	c, ok, err := one(ctx, k.tx, scanConversation, nextBatch, k.agent.ID)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	newest, _, err := one(ctx, k.tx, scanNewest, `SELECT n.chain, e.sender, (SELECT max(m.depth) FROM notifications m
+  WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain)
+FROM notifications n
+LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
+WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1`, k.agent.ID, c.ID)
+	if err != nil {
+		return nil, false, err
+	}
+	limit, err := k.enterChain(ctx, c, newest.chain, newest.depth, false)
+	if err != nil {
+		return nil, false, err
+	}
+	if limit != "" {
+		return nil, true, k.dropForLimit(ctx, c, newest.chain, limit)
+	}
+	r, err := k.notifyRequest(ctx, c, newest)
+	if err != nil {
+		return nil, false, err
+	}
+	mark := `UPDATE notifications SET state = 'claimed', request = ? WHERE agent = ? AND conversation = ? AND state = 'pending'`
+	if crash.Without(crash.Claim) {
+		mark += ` AND seq < (SELECT last_seq FROM conversations WHERE id = conversation)` // who looks next takes it as well
+	}
+	covers, err := k.exec(ctx, mark, r.ID, k.agent.ID, c.ID)
+	return &Claimed{
+		Fence:   Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch},
+		Request: r, Conversation: c, Agent: k.agent.Agent, Covers: int(covers),
+	}, true, err
+}
+
+// newest is what the newest of a batch of notifications gives the turn.
+type newest struct {
+	chain  fika.RequestID
+	sender string
+	depth  int // the largest of its chain
+}
+
+func scanNewest(s scanner) (newest, error) {
+	var n newest
+	var sender *string
+	err := s.Scan(&n.chain, &sender, &n.depth)
+	if sender != nil {
+		n.sender = *sender
+	}
+	return n, err
+}
+
+// notifyRequest stores the running request for a batch.
+func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest) (fika.Request, error) {
+	now := at(k.now)
+	r := fika.Request{
+		ID: fika.RequestID(k.db.opt.NewID()), Kind: fika.NotifyRequest, Origin: fika.Queued, Agent: k.agent.ID, Conversation: c.ID,
+		Chain: n.chain, Depth: n.depth, UptoSeq: c.LastSeq, State: fika.Running, Epoch: k.agent.Epoch,
+		Attempts: 1, Touched: now, CreatedAt: now, StartedAt: now,
+	}
+	_, err := k.exec(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
+owner_epoch, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Chain, r.Depth, n.sender, r.UptoSeq, r.State,
+		r.Epoch, r.Attempts, k.now, k.now, k.now)
+	return r, err
+}
+
+// Begin is Accept and Claim of that one request in a single transaction,
+// for whoever holds the lease. Locked while the agent has a running or
+// waiting request in the conversation, Limit when its hour is used up.
+func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error) {
+	const op = "begin request"
+	var out Claimed
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		a, err := t.leased(ctx, op, l)
+		if err != nil {
+			return err
+		}
+		n.Agent = l.Agent
+		acc, err := t.accept(ctx, n)
+		if err != nil {
+			return err
+		}
+		if err := t.mayBegin(ctx, op, acc); err != nil {
+			return err
+		}
+		t.discard = false
+		k := claim{tx: t, agent: a, limits: n.Limits}
+		if err := k.room(ctx, op); err != nil {
+			return err
+		}
+		c, err := k.take(ctx, acc.Request.ID)
+		if err == nil {
+			out = *c
+		}
+		return err
+	})
+	return out, err
+}
+
+// mayBegin says why an accepted request cannot be worked at once.
+func (t *tx) mayBegin(ctx context.Context, op string, acc Accepted) error {
+	r, c := acc.Request, acc.Conversation
+	if r.State != fika.Open {
+		return fika.Errorf(fika.Conflict, op, "request %s is %s already", r.ID, r.State)
+	}
+	all, err := t.allPaused(ctx)
+	if err != nil {
+		return err
+	}
+	if all || c.Paused {
+		return fika.Errorf(fika.Locked, op, "%s is paused: resume it first", c.Name)
+	}
+	busy, found, err := one(ctx, t, scanText, `SELECT b.id FROM requests b WHERE b.conversation = ? AND b.agent = ?
+AND b.finished_at = 0 AND b.state IN ('running', 'waiting') LIMIT 1`, c.ID, r.Agent)
+	if err == nil && found {
+		err = fika.Errorf(fika.Locked, op, "request %s is under way in %s: wait for it, or cancel it", busy, c.Name)
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+// CleanupOptions says what [Conversations.Cleanup] may remove.
+type CleanupOptions struct {
+	DryRun   bool
+	EmptyAge time.Duration // empty chats older than this
+}
+
+// CleanupResult tells what was, or would be, removed.
+type CleanupResult struct {
+	Expired int // entries, of whatever type
+	Chats   []fika.ConversationName
+}
+
+// keepFor lets all that a turn wrote expire at the same moment. said are the
+// entries of it that the caller shows.
+func (t *tx) keepFor(ctx context.Context, r turn, ttl time.Duration, said []fika.Entry) error {
+	until := t.now + ttl.Milliseconds()
+	_, err := t.exec(ctx, `UPDATE entries SET expires_at = ? WHERE request = ? AND request <> '' AND conversation = ?`, until, r.id, r.conv.ID)
+	for i := range said {
+		if said[i].Request == r.id && said[i].Conversation == r.conv.ID {
+			said[i].ExpiresAt = at(until)
+		}
+	}
+	return err
+}
+
+// Cleanup removes, in one transaction, expired entries of chats, and chats
+// without messages that have been so for EmptyAge. Pinned entries stay, and
+// whatever is in a chat that has a request which has not ended. Seqs are
+// not used again; mentions that nobody has answered are dropped with their
+// message, with the reason "expired".
+func (s Chats) Cleanup(ctx context.Context, o CleanupOptions) (CleanupResult, error) {
+	var out CleanupResult
+	err := s.write(ctx, "clean up", func(ctx context.Context, t *tx) error {
+		out = CleanupResult{}
+		t.discard = o.DryRun
+		due, err := many(ctx, t, scanText, dueChats, t.now)
+		if err != nil {
+			return err
+		}
+		for _, c := range due {
+			n, err := t.removeExpired(ctx, fika.ConversationID(c))
+			if err != nil {
+				return err
+			}
+			out.Expired += int(n)
+		}
+		if err := t.removeEmptyChats(ctx, o, &out); err != nil {
+			return err
+		}
+		t.discard = t.discard || len(due) == 0 && len(out.Chats) == 0
+		return nil
+	})
+	return out, err
+}
+
+const (
+	// atRest says that nothing in chat c has begun and not ended: no turn loses
+	// what it is about to read.
+	atRest = `NOT EXISTS (SELECT 1 FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0)`
+	// dueChats takes the present moment as its argument.
+	dueChats = `SELECT c.id FROM conversations c WHERE c.kind = 'chat' AND ` + atRest + ` AND EXISTS (
+SELECT 1 FROM entries e WHERE e.conversation = c.id AND` + isExpired + `) ORDER BY c.id`
+	// isExpired takes the present moment as its argument.
+	isExpired = ` e.expires_at > 0 AND e.expires_at <= ? AND e.pinned = 0`
+	// callsOfExpired are the notifications of what has expired in one chat:
+	// begun with what has expired, for that is little (hence CROSS JOIN, which
+	// keeps the order). It takes the chat and the present moment.
+	callsOfExpired = `entries e CROSS JOIN notifications n
+WHERE n.conversation = e.conversation AND n.seq = e.seq AND e.conversation = ? AND` + isExpired
+)
+
+// removeExpired removes what has expired in a chat in which no turn is under
+// way, and settles what hung on it.
+func (t *tx) removeExpired(ctx context.Context, c fika.ConversationID) (int64, error) {
+	for _, change := range []struct {
+		text string
+		args []any
+	}{
+		// A turn that was ended from outside could not say how long its words
+		// are kept: they go with the message they were to answer.
+		{`UPDATE entries SET expires_at = ? WHERE conversation || '' = ? AND expires_at = 0 AND pinned = 0 AND request <> '' AND request IN (
+SELECT n.request FROM ` + callsOfExpired + ` AND n.request <> '' AND EXISTS (SELECT 1 FROM requests r WHERE r.id = n.request AND r.state <> 'done'))`,
+			[]any{t.now, c, c, t.now}},
+		// Nobody is called by a message that is gone.
+		{`UPDATE notifications SET state = 'dropped', reason = '` + reasonExpired + `'
+WHERE id IN (SELECT n.id FROM ` + callsOfExpired + `)
+AND (state IN ('pending', 'dead') OR (state = 'dropped' AND reason = '` + reasonLimit + `'))`, []any{c, t.now}},
+		{`UPDATE conversations SET messages = messages - (
+SELECT count(*) FROM entries e WHERE e.conversation = conversations.id AND e.type = 'message' AND` + isExpired + `) WHERE id = ?`, []any{t.now, c}},
+	} {
+		if _, err := t.exec(ctx, change.text, change.args...); err != nil {
+			return 0, err
+		}
+	}
+	return t.exec(ctx, `DELETE FROM entries WHERE conversation = ? AND expires_at > 0 AND expires_at <= ? AND pinned = 0`, c, t.now)
+}
+
+func (t *tx) removeEmptyChats(ctx context.Context, o CleanupOptions, out *CleanupResult) error {
+	type empty struct {
+		id   fika.ConversationID
+		name fika.ConversationName
+	}
+	chats, err := many(ctx, t, func(sc scanner) (e empty, err error) { err = sc.Scan(&e.id, &e.name); return e, err },
+		`SELECT c.id, c.name FROM conversations c WHERE c.kind = 'chat' AND c.messages = 0 AND c.updated_at <= ? AND `+atRest+`
+AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.conversation = c.id AND e.pinned <> 0) ORDER BY c.name`,
+		t.now-o.EmptyAge.Milliseconds())
+	if err != nil {
+		return err
+	}
+	for _, c := range chats {
+		if _, err := t.exec(ctx, `DELETE FROM conversations WHERE id = ?`, c.id); err != nil {
+			return err
+		}
+		out.Chats = append(out.Chats, c.name)
+	}
+	return nil
+}

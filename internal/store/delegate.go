@@ -1,0 +1,244 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"fika"
+)
+
+// Delegation is what a tool step gives another agent to do.
+type Delegation struct {
+	N        int // the planned step
+	Agent    fika.AgentID
+	Prompt   string
+	Deadline time.Duration // from now; must be set
+}
+
+// Delegated tells what [Turns.Delegate] stored.
+type Delegated struct {
+	Signal   Signal
+	Children []Child        // made, in the order of their steps; none: not suspended
+	Refused  map[int]string // why, by step
+}
+
+// Awaited tells what became of children.
+type Awaited struct {
+	Children []Child // in the order of their steps; one that was deleted is missing
+	Waiting  bool    // the request is suspended again
+}
+
+// Child is a request that a tool step of its parent made.
+type Child struct {
+	RequestInfo
+	N int // the step
+}
+
+// ChildID is the id of the task that a tool step gives to another agent. It
+// follows from the step, so that one step never has two children.
+func ChildID(parent fika.RequestID, n int) fika.RequestID {
+	sum := sha256.Sum256(fmt.Appendf(nil, "delegate\x00%s\x00%d", parent, n))
+	b := sum[:16]
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // a UUID of the version that is anybody's own
+	return fika.RequestID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
+}
+
+// overdue is how long after its deadline a child may take to stop. Whoever
+// waits for it goes on then.
+const overdue = 5 * time.Second
+
+// waitsFor gives the agents of a request and of all that wait for it: those
+// which must not wait for it in their turn.
+const waitsFor = `WITH RECURSIVE up (agent, parent) AS (
+SELECT agent, parent FROM requests WHERE id = ?
+UNION ALL SELECT p.agent, p.parent FROM requests p JOIN up ON p.id = up.parent WHERE up.parent <> '')
+SELECT agent FROM up`
+
+// Delegate gives planned tool steps a child task each, marks the steps
+// started and suspends the request until all children have an outcome: one
+// transaction. A child's id is its [ChildID]; it belongs to the chain of its
+// parent, one deeper, and its deadline is no later than the parent's. When
+// the signal says anything, nothing is written. A step is refused when its
+// agent is the request's own or one that waits for it, directly or not; it
+// stays planned, and if all are refused the request stays running.
+func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delegated, error) {
+	const op = "delegate"
+	var out Delegated
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		out = Delegated{Refused: map[int]string{}}
+		if r.origin == fika.Foreground {
+			return fika.Errorf(fika.Invalid, op, "request %s is worked in the foreground and cannot be suspended", r.id)
+		}
+		if out.Signal = r.signal(t.now); out.Signal != (Signal{}) {
+			t.discard = true
+			return nil
+		}
+		above, err := many(ctx, t, scanText, waitsFor, r.id)
+		if err != nil {
+			return err
+		}
+		until := int64(0)
+		for _, d := range list {
+			if i := slices.Index(above, string(d.Agent)); i >= 0 {
+				out.Refused[d.N] = refusal(i)
+				continue
+			}
+			k, err := t.child(ctx, op, r, d)
+			if fika.IsKind(err, fika.NotFound) { // the agent, deleted a moment ago
+				out.Refused[d.N] = "not delegated: " + err.Error()
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			out.Children = append(out.Children, k)
+			until = max(until, ms(k.Deadline))
+		}
+		if len(out.Children) == 0 {
+			t.discard = true
+			return nil
+		}
+		return t.suspend(ctx, r, fika.WaitChild, until+overdue.Milliseconds())
+	})
+	return out, err
+}
+
+// refusal says why the i-th of those who wait for a request gets no part of it.
+func refusal(i int) string {
+	if i == 0 {
+		return "not delegated: that is you; do it yourself"
+	}
+	return "not delegated: that agent waits for your answer to this very task, so it cannot work on it; answer it instead"
+}
+
+// child stores the task of one step and marks the step started.
+func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child, error) {
+	out := Child{N: d.N}
+	st, err := t.step(ctx, op, r, d.N)
+	if err != nil {
+		return out, err
+	}
+	if st.State != fika.StepPlanned {
+		return out, fika.Errorf(fika.Conflict, op, "step %s/%d is %s and not begun again", r.id, d.N, st.State)
+	}
+	if d.Deadline <= 0 {
+		return out, fika.Errorf(fika.Invalid, op, "a delegated task needs a deadline")
+	}
+	deadline := t.now + d.Deadline.Milliseconds()
+	if r.deadline > 0 {
+		deadline = min(deadline, r.deadline)
+	}
+	acc, err := t.accept(ctx, NewRequest{
+		ID: ChildID(r.id, d.N), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: d.Agent, Parent: r.id,
+		Chain: r.chain, Depth: r.depth + 1, Deadline: at(deadline),
+		Payload: fika.Payload{Prompt: d.Prompt, From: string(r.agentName), Writer: fika.ByAgent},
+	})
+	if err == nil && acc.Repeat {
+		err = fika.Errorf(fika.Conflict, op, "request %s exists already", acc.Request.ID)
+	}
+	if err != nil {
+		return out, err
+	}
+	a, err := agentByID(ctx, t, d.Agent)
+	if err != nil {
+		return out, err
+	}
+	out.RequestInfo = RequestInfo{Request: acc.Request, AgentName: a.Name, ConversationName: acc.Conversation.Name}
+	_, err = t.exec(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, started_at = ? WHERE request = ? AND n = ?`,
+		acc.Request.ID, t.now, r.id, d.N)
+	return out, err
+}
+
+// suspend makes the request waiting and gives its attempt back.
+func (t *tx) suspend(ctx context.Context, r turn, reason fika.WaitReason, until int64) error {
+	_, err := t.exec(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
+attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, until, r.id)
+	return err
+}
+
+// selectChildren finds children by the ids that their steps keep.
+const selectChildren = `SELECT ` + requestColumns + `, a.name, c.name, s.n
+FROM steps s JOIN requests r ON r.id = s.pre_hash AND r.parent = s.request
+JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation
+WHERE s.request = ? AND s.pre_hash <> ''`
+
+func scanChild(s scanner) (Child, error) {
+	var k Child
+	var err error
+	k.Request, err = requestRow(s, &k.AgentName, &k.ConversationName, &k.N)
+	return k, err
+}
+
+// Children reads the tasks that a request has delegated, by step.
+func (s Requests) Children(ctx context.Context, id fika.RequestID) ([]Child, error) {
+	all, err := many(ctx, s.r, scanChild, selectChildren+` ORDER BY s.n`, id)
+	return all, s.explain("read children", err)
+}
+
+// Await reads the children of the started steps. While one has neither an
+// outcome nor passed its deadline by a few seconds, the request is suspended
+// again. One that has is told to stop and not waited for any longer.
+func (s Turns) Await(ctx context.Context, f Fence) (Awaited, error) {
+	var out Awaited
+	err := s.withinLease(ctx, "await children", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		out = Awaited{}
+		var err error
+		out.Children, err = many(ctx, t, scanChild, selectChildren+` AND s.state = 'started' ORDER BY s.n`, r.id)
+		if err != nil {
+			return err
+		}
+		until := int64(0)
+		for i, k := range out.Children {
+			over := ms(k.Deadline) + overdue.Milliseconds()
+			switch {
+			case k.State.Terminal():
+			case over > t.now:
+				until = max(until, over)
+			default:
+				if out.Children[i].Request, err = t.expired(ctx, k.ID); err != nil {
+					return err
+				}
+			}
+		}
+		if out.Waiting = until > 0; out.Waiting {
+			return t.suspend(ctx, r, fika.WaitChild, until)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// expired cancels a request whose deadline nobody else has enforced.
+func (t *tx) expired(ctx context.Context, id fika.RequestID) (fika.Request, error) {
+	if err := t.cancel(ctx, id, reasonDeadline); err != nil {
+		return fika.Request{}, err
+	}
+	r, _, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+	return r, err
+}
+
+// below gives the conversations of the tasks that were delegated by the turns
+// of one conversation, or by those of such a task, and have not ended.
+const below = `WITH RECURSIVE down (id, conversation) AS (
+SELECT r.id, '' FROM requests r WHERE r.conversation = ? AND r.finished_at = 0
+UNION ALL SELECT k.id, k.conversation FROM requests k JOIN down ON k.parent = down.id AND k.parent <> '' AND k.finished_at = 0)
+SELECT conversation FROM down WHERE conversation <> ''`
+
+// orphan cancels the children of requests that are about to be deleted; which
+// they are is said by where, about p.
+func (t *tx) orphan(ctx context.Context, where string, arg any) error {
+	left, err := many(ctx, t, scanText, fmt.Sprintf(`SELECT k.id FROM requests p JOIN requests k ON k.parent = p.id
+WHERE %s AND p.finished_at = 0 AND k.parent <> '' AND k.finished_at = 0`, where), arg)
+	if err != nil {
+		return err
+	}
+	for _, id := range left {
+		if err := t.cancel(ctx, fika.RequestID(id), "who asked for it was deleted"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"fika"
+)
+
+// EntryQuery selects entries of one conversation, oldest first.
+type EntryQuery struct {
+	Conversation fika.ConversationID
+	Since        int64            // seq > Since
+	Upto         int64            // seq <= Upto; 0: no bound
+	Types        []fika.EntryType // empty: all
+	Last         int              // only the last N that match; 0: no bound
+	First        int              // only the first N that match; 0: no bound
+}
+
+const (
+	selectEntry = `SELECT ` + entryColumns + ` FROM entries e`
+	// notExpired takes the present moment as its argument.
+	// What a turn is about to answer stays until it has.
+	notExpired = ` AND (e.expires_at = 0 OR e.expires_at > ? OR e.pinned = 1 OR EXISTS (SELECT 1 FROM notifications x
+  WHERE x.conversation = e.conversation AND x.seq = e.seq AND x.state = 'claimed'))`
+)
+
+// append gives e its seq and stores it. Missing id and time are filled in.
+func (t *tx) append(ctx context.Context, e *fika.Entry) error {
+	if e.ID == "" {
+		e.ID = fika.EntryID(t.db.opt.NewID())
+	}
+	if e.At.IsZero() {
+		e.At = at(t.now)
+	}
+	message := 0
+	if e.Type == fika.Message {
+		message = 1
+	}
+	seq, ok, err := one(ctx, t, scanInt, `UPDATE conversations SET last_seq = last_seq + 1, messages = messages + ?, updated_at = ?
+WHERE id = ? RETURNING last_seq`, message, t.now, e.Conversation)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fika.Errorf(fika.NotFound, "append entry", "no conversation with id %q", e.Conversation)
+	}
+	e.Seq = seq
+	meta, err := metaJSON(e.Meta)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `INSERT INTO entries (conversation, seq, id, at, sender, recipient, content, type,
+request, reply_to, chain, depth, pinned, expires_at, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.Conversation, e.Seq, e.ID, ms(e.At), e.From, e.To, e.Content, e.Type,
+		e.Request, e.ReplyTo, e.Chain, e.Depth, e.Pinned, ms(e.ExpiresAt), meta)
+	return err
+}
+
+func metaJSON(m fika.EntryMeta) (string, error) {
+	raw, err := json.Marshal(m)
+	if err != nil || string(raw) == "{}" {
+		return "", err
+	}
+	return string(raw), nil
+}
+
+// Entries reads what the query selects, expired ones left out.
+func (s Transcripts) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
+	var b strings.Builder
+	b.WriteString(selectEntry + ` WHERE e.conversation = ? AND e.seq > ?`)
+	args := []any{q.Conversation, q.Since}
+	if q.Upto > 0 {
+		b.WriteString(` AND e.seq <= ?`)
+		args = append(args, q.Upto)
+	}
+	b.WriteString(notExpired)
+	args = append(args, s.nowMS())
+	if len(q.Types) == 1 && q.Types[0] == fika.Compaction {
+		b.WriteString(` AND e.type = 'compaction'`) // spelled out, so that its index serves
+	} else if len(q.Types) > 0 {
+		b.WriteString(` AND e.type IN (` + placeholders(len(q.Types)) + `)`)
+		for _, typ := range q.Types {
+			args = append(args, typ)
+		}
+	}
+	limit := noLimit(q.First)
+	if q.Last > 0 {
+		b.WriteString(` ORDER BY e.seq DESC LIMIT ?`)
+		limit = int64(q.Last)
+	} else {
+		b.WriteString(` ORDER BY e.seq LIMIT ?`)
+	}
+	all, err := many(ctx, s.r, scanEntry, b.String(), append(args, limit)...)
+	if err != nil {
+		return nil, s.explain("read entries", err)
+	}
+	if q.Last > 0 {
+		slices.Reverse(all)
+		if q.First > 0 && len(all) > q.First {
+			all = all[:q.First]
+		}
+	}
+	return all, nil
+}
+
+// EntryByID finds one entry of a conversation. NotFound.
+func (s Transcripts) EntryByID(ctx context.Context, c fika.ConversationID, id fika.EntryID) (fika.Entry, error) {
+	const op = "read entry"
+	e, ok, err := one(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.id = ?`, c, id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "no entry %q in this conversation", id)
+	}
+	return e, s.explain(op, err)
+}
+
+// Before reads up to limit entries with seq <= upto, newest first: the
+// pages from which a turn builds its window. Compactions are included.
+func (s Transcripts) Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error) {
+	all, err := many(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.seq <= ?`+notExpired+
+		` ORDER BY e.seq DESC LIMIT ?`, c, upto, s.nowMS(), noLimit(limit))
+	return all, s.explain("read entries", err)
+}
+
+// OfRequest reads the entries a request wrote, in order.
+func (s Transcripts) OfRequest(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
+	if id == "" {
+		return nil, nil
+	}
+	all, err := many(ctx, s.r, scanEntry, selectEntry+` WHERE e.request = ? AND e.request <> '' ORDER BY e.seq`, id)
+	return all, s.explain("read entries", err)
+}
+
+// LastCompaction gives the newest compaction with seq <= upto that no
+// later entry has undone, or nil.
+func (s Transcripts) LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error) {
+	undone := map[int64]bool{}
+	for {
+		e, ok, err := one(ctx, s.r, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.type = 'compaction' AND e.seq <= ?
+ORDER BY e.seq DESC LIMIT 1`, c, upto)
+		if err != nil || !ok {
+			return nil, s.explain("read compaction", err)
+		}
+		switch {
+		case undone[e.Seq]: // taken back, and so is what it took back
+		case e.Meta.Undo > 0:
+			undone[e.Meta.Undo] = true
+		case e.Meta.UpTo > 0: // one that another program wrote cuts nothing
+			return &e, nil
+		}
+		upto = e.Seq - 1
+	}
+}
+
+// AppendCompaction appends a compaction entry outside a turn (clear,
+// manual compaction, undo) and returns it.
+func (s Transcripts) AppendCompaction(ctx context.Context, c fika.ConversationID, from, content string, m fika.EntryMeta) (fika.Entry, error) {
+	e := fika.Entry{Conversation: c, From: from, To: from, Content: content, Type: fika.Compaction, Meta: m}
+	var stored fika.Entry
+	err := s.write(ctx, "append compaction", func(ctx context.Context, t *tx) error {
+		stored = e
+		return t.append(ctx, &stored)
+	})
+	return stored, err
+}
+
+// Pin makes a message or notice stay when its time to live is over, or
+// takes that back, and returns it. Invalid for other entries: they stay and
+// go with their turn.
+func (s Transcripts) Pin(ctx context.Context, c fika.ConversationID, seq int64, pinned bool) (fika.Entry, error) {
+	const op = "pin entry"
+	var out fika.Entry
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		e, ok, err := one(ctx, t, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.seq = ?`+notExpired, c, seq, t.now)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fika.Errorf(fika.NotFound, op, "no entry %d in this conversation", seq)
+		case e.Type != fika.Message && e.Type != fika.Notice:
+			return fika.Errorf(fika.Invalid, op, "entry %d is a %s: it stays and goes with its turn; pin a message", seq, e.Type)
+		}
+		e.Pinned = pinned
+		out = e
+		_, err = t.exec(ctx, `UPDATE entries SET pinned = ? WHERE conversation = ? AND seq = ?`, pinned, c, seq)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"fika"
+)
+
+func (sqliteDialect) fault(err error) fault {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+			return faultConn
+		}
+		return faultOther
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return faultBusy
+	case sqlite3.SQLITE_FULL:
+		return faultFull
+	case sqlite3.SQLITE_READONLY:
+		return faultReadOnly
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return faultCorrupt
+	case sqlite3.SQLITE_IOERR:
+		return faultDisk
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return faultOpen
+	}
+	return faultOther
+}
+
+// explain turns what a driver said into a *fika.Error that names the file and
+// the way out. Errors that already are *fika.Error pass.
+func explain(d dialect, path, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *fika.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fika.Wrap(fika.Interrupted, op, err)
+	}
+	say := func(msg string) error {
+		return &fika.Error{Kind: fika.Storage, Op: op, Msg: path + " " + msg, Err: err}
+	}
+	switch d.fault(err) {
+	case faultBusy:
+		return &fika.Error{Kind: fika.Storage, Op: op, Msg: path, Err: errors.Join(ErrBusy, err)}
+	case faultFull:
+		return say("cannot grow: free some space on its disk and try again, nothing was changed")
+	case faultReadOnly:
+		return say("is read-only: give this user the right to write it and its folder")
+	case faultCorrupt:
+		return say("is not a sound database: keep a copy of it, run fika doctor, restore a backup")
+	case faultDisk:
+		return say("could not be read or written: look at its disk, nothing was changed")
+	case faultOpen:
+		return say("cannot be opened: does its folder exist, may this user write there?")
+	case faultConn:
+		return say("was closed while in use")
+	}
+	return &fika.Error{Kind: fika.Failed, Op: op, Msg: path, Err: err}
+}

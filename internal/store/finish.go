@@ -1,0 +1,344 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+// Finish ends a request.
+type Finish struct {
+	State  fika.RequestState // one of the terminal ones
+	Reason string
+	// Final is the model call that made the final text; its entry, step and
+	// usage are committed with the outcome. Nil when there is none.
+	Final *ModelCommit
+	// Notify are the agents mentioned in the final text (chats only); not
+	// forwarded past Limits.MaxDepth, nor when Echo is set.
+	Notify []fika.AgentName
+	// Echo says that the final text only repeats what the one it mentions and
+	// this agent have been telling each other: the chain stops here.
+	Echo bool
+	// Limit is the limit of its chain that ends the turn before its answer, as
+	// [Budgets.Exceeded] named it. Its notice is posted, once, and what the turn
+	// was told of is dropped with the reason "limit".
+	Limit string
+	// To is whom the final entry addresses; empty: the conversation's usual.
+	To     string
+	Limits Limits
+	// TTL is how long what the turn has written in a chat is kept from now on;
+	// 0: for ever. All of it goes at once, so that no call is left without its
+	// result.
+	TTL time.Duration
+	// Notice, if not empty, is posted as a notice entry (failed turns).
+	Notice    string
+	Outcome   fika.Outcome
+	ErrorKind fika.Kind
+}
+
+// Finished tells what [Turns.Finish] committed.
+type Finished struct {
+	Request  fika.Request
+	Entries  []fika.Entry     // the final entry and notices, in order
+	Notified []fika.AgentName // to be rung
+	Limited  string           // the limit that stopped forwarding, if one did
+}
+
+// The texts that stand for a missing tool result.
+const (
+	textMaybeRan = "interrupted: it may or may not have run"
+	textNotRun   = "not run: the turn ended first"
+)
+
+// Finish ends the request, once. Children it still has are cancelled,
+// unless it is done.
+func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error) {
+	const op = "finish request"
+	var out Finished
+	if !fin.State.Terminal() {
+		return out, fika.Errorf(fika.Invalid, op, "%q is not an outcome", fin.State)
+	}
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		out = Finished{}
+		if err := t.repair(ctx, r); err != nil {
+			return err
+		}
+		if fin.Final != nil {
+			if err := t.final(ctx, r, &fin, &out); err != nil {
+				return err
+			}
+		}
+		said, err := t.halted(ctx, r, fin)
+		if err != nil {
+			return err
+		}
+		out.Entries = append(out.Entries, said...)
+		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome}
+		if e.outcome.ErrorKind == "" {
+			e.outcome.ErrorKind = fin.ErrorKind
+		}
+		ended, err := t.conclude(ctx, r, e)
+		if err != nil {
+			return err
+		}
+		out.Entries = append(out.Entries, ended.entries...)
+		out.Notified = append(out.Notified, ended.ring...)
+		if fin.TTL > 0 && r.conv.Kind == fika.Chat {
+			if err := t.keepFor(ctx, r, fin.TTL, out.Entries); err != nil {
+				return err
+			}
+		}
+		out.Request = ended.request
+		return nil
+	})
+	return out, err
+}
+
+// final stores the model call that made the final text and tells those it
+// mentions.
+func (t *tx) final(ctx context.Context, r turn, fin *Finish, out *Finished) error {
+	to := fin.To
+	if to == "" {
+		to = r.addressee()
+	}
+	e := r.said(*fin.Final, to)
+	e.Meta.Final = true
+	var err error
+	if e.ReplyTo, err = t.answers(ctx, r); err != nil {
+		return err
+	}
+	if err := t.append(ctx, &e); err != nil {
+		return err
+	}
+	if err := t.modelStep(ctx, r, *fin.Final, e.ID); err != nil {
+		return err
+	}
+	fin.Outcome.Entry, fin.Outcome.Seq = e.ID, e.Seq
+	if fin.Outcome.Answer == "" && fin.State == fika.Done {
+		fin.Outcome.Answer = e.Content
+	}
+	out.Entries = append(out.Entries, e)
+	if r.conv.Kind != fika.Chat || len(fin.Notify) == 0 {
+		return nil
+	}
+	return t.forward(ctx, r, e, *fin, out)
+}
+
+// answers finds the message a turn answers: the newest notification it
+// covers, or else nothing.
+func (t *tx) answers(ctx context.Context, r turn) (fika.EntryID, error) {
+	if r.kind != fika.NotifyRequest {
+		return "", nil
+	}
+	id, _, err := one(ctx, t, scanText, `SELECT e.id FROM notifications n
+JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
+WHERE n.request = ? AND n.request <> '' ORDER BY n.seq DESC LIMIT 1`, r.id)
+	return fika.EntryID(id), err
+}
+
+// forward notifies the agents a final text mentions, unless the chain has
+// become too deep.
+func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out *Finished) error {
+	l := fin.Limits.Of(r.conv.Limits)
+	limit := forwarding(e, fin, l)
+	told, err := t.notify(ctx, r.conv, e, fin.Notify, r.agentName, limit)
+	if err != nil || limit == "" {
+		out.Notified = told
+		return err
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	out.Limited = limit
+	h := haltOf(r.conv, r.chain, limit, l, "")
+	if limit == limitEcho {
+		h = echoing(r, fin.Notify, l)
+	}
+	said, err := t.halt(ctx, h)
+	out.Entries = append(out.Entries, said...)
+	return err
+}
+
+// ending is how a request ends.
+type ending struct {
+	state   fika.RequestState
+	reason  string
+	notice  string // posted, if not empty
+	kind    string // of the notice; empty: the state
+	outcome fika.Outcome
+}
+
+// ended tells what ending a request committed.
+type ended struct {
+	request fika.Request // as it now stands
+	entries []fika.Entry
+	ring    []fika.AgentName // whose turn waited for this outcome
+}
+
+// end gives a request its one outcome, and its open tool calls a result.
+func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
+	if err := t.repair(ctx, r); err != nil {
+		return ended{}, err
+	}
+	return t.conclude(ctx, r, e)
+}
+
+// conclude gives a request its one outcome and settles all that hangs on it.
+func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
+	var out ended
+	if e.notice != "" {
+		kind := e.kind
+		if kind == "" {
+			kind = string(e.state)
+		}
+		n := t.notice(r.conv, e.notice, kind)
+		n.Request, n.Chain, n.Depth = r.id, r.chain, r.depth+1
+		if err := t.append(ctx, &n); err != nil {
+			return out, err
+		}
+		out.entries = append(out.entries, n)
+	}
+	var err error
+	if out.request, err = t.insertOutcome(ctx, r, e); err != nil {
+		return out, err
+	}
+	if err := t.settle(ctx, r, e); err != nil {
+		return out, err
+	}
+	if err := t.leaveConversation(ctx, r); err != nil {
+		return out, err
+	}
+	if e.state != fika.Done {
+		if err := t.cancelChildren(ctx, r, e.reason); err != nil {
+			return out, err
+		}
+	}
+	if r.parent == "" {
+		return out, nil
+	}
+	parent, ok, err := one(ctx, t, scanText, `SELECT a.name FROM requests p JOIN agents a ON a.id = p.agent
+WHERE p.id = ? AND p.finished_at = 0`, r.parent)
+	if ok {
+		out.ring = append(out.ring, fika.AgentName(parent))
+	}
+	return out, err
+}
+
+// store writes the terminal row.
+func (t *tx) insertOutcome(ctx context.Context, r turn, e ending) (fika.Request, error) {
+	var err error
+	if e.outcome.Usage == (fika.Usage{}) {
+		e.outcome.Usage, _, err = one(ctx, t, scanUsage, `SELECT COALESCE(sum(input), 0), COALESCE(sum(output), 0), COALESCE(sum(cached), 0),
+COALESCE(sum(reasoning), 0), COALESCE(sum(cost), 0) FROM usage WHERE request = ?`, r.id)
+		if err != nil {
+			return fika.Request{}, err
+		}
+	}
+	if e.outcome.Error == "" && e.state != fika.Done {
+		e.outcome.Error = e.reason
+	}
+	outcome, err := toJSON("finish request", e.outcome)
+	if err != nil {
+		return fika.Request{}, err
+	}
+	done, ok, err := one(ctx, t, scanRequest, `UPDATE requests SET state = ?, reason = ?, outcome = ?, touched = ?, finished_at = ?, wait_until = 0
+WHERE id = ? AND finished_at = 0 RETURNING `+unqualified(requestColumns), e.state, e.reason, outcome, t.now, t.now, r.id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.Lost, "finish request", "request %s has its outcome already", r.id)
+	}
+	return done, err
+}
+
+func scanUsage(s scanner) (u fika.Usage, err error) {
+	err = s.Scan(&u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Cost)
+	return u, err
+}
+
+// settle decides the notifications a request covered: each outcome leaves
+// none claimed.
+func (t *tx) settle(ctx context.Context, r turn, e ending) error {
+	state, reason, holder := fika.NotificationDone, "", r.id
+	switch {
+	case e.state == fika.Done:
+	case e.state == fika.Cancelled:
+		state, reason = fika.NotificationDropped, string(fika.Cancelled)
+	case r.kind == fika.NotifyRequest:
+		state, reason = fika.NotificationDead, string(e.state)
+	default:
+		state, holder = fika.NotificationPending, ""
+	}
+	_, err := t.exec(ctx, `UPDATE notifications SET state = ?, reason = ?, request = ? WHERE request = ? AND request <> '' AND state = 'claimed'`,
+		state, reason, holder, r.id)
+	return err
+}
+
+// leaveConversation moves the agent's cursor in a chat, and completes a task.
+func (t *tx) leaveConversation(ctx context.Context, r turn) error {
+	var err error
+	switch r.conv.Kind {
+	case fika.Chat:
+		if r.uptoSeq == 0 {
+			return nil // it never began
+		}
+		_, err = t.exec(ctx, `INSERT INTO participants (conversation, agent, person, cursor, joined_at) VALUES (?, ?, '', ?, ?)
+ON CONFLICT (conversation, agent, person) DO UPDATE SET cursor = excluded.cursor WHERE participants.cursor < excluded.cursor`,
+			r.conv.ID, r.agent, r.uptoSeq, t.now)
+	case fika.Task:
+		// A pause that came with that of the chat it works for is over as well.
+		_, err = t.exec(ctx, `UPDATE conversations SET status = 'completed', paused = 0, updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
+	}
+	return err
+}
+
+// repair gives every tool call of r that has no result one, so that no
+// terminal request leaves a transcript a model would refuse.
+func (t *tx) repair(ctx context.Context, r turn) error {
+	open, err := many(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.kind = 'tool'
+AND s.state IN ('planned', 'started') ORDER BY s.n`, r.id)
+	if err != nil {
+		return err
+	}
+	for _, st := range open {
+		text := textNotRun
+		if st.State == fika.StepStarted {
+			text = textMaybeRan
+		}
+		if _, err := t.result(ctx, r, st, ToolCommit{Text: text, IsError: true, Interrupted: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelChildren cancels what a request had delegated that ends without an
+// answer: nobody waits for it any more.
+func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
+	children, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE parent = ? AND parent <> '' AND finished_at = 0`, r.id)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if err := t.cancel(ctx, fika.RequestID(child), reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancel ends a request that nobody works at, and asks a running one to stop.
+// It reads the row itself: the end of another may have ended this one.
+func (t *tx) cancel(ctx context.Context, id fika.RequestID, reason string) error {
+	r, err := t.turnOf(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case r.state.Terminal():
+		return nil
+	case r.state == fika.Running:
+		_, err := t.exec(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, r.id)
+		return err
+	}
+	_, err = t.end(ctx, r, ending{state: fika.Cancelled, reason: reason, outcome: fika.Outcome{ErrorKind: fika.Interrupted}})
+	return err
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+
+	"fika"
+)
+
+// importBatch is how many entries one import transaction takes, so that a
+// large import lets others write in between. An interrupted import is repeated:
+// what is there already is skipped.
+const importBatch = 1000
+
+// Import appends foreign entries that the conversation does not have yet
+// (by id), keeping order, ids and times, and returns how many were new.
+func (s Transcripts) Import(ctx context.Context, c fika.ConversationID, entries []fika.Entry) (int, error) {
+	const op = "import entries"
+	for i, e := range entries {
+		switch e.Type {
+		case fika.Message, fika.ToolCall, fika.ToolResult, fika.Compaction, fika.Notice:
+		default:
+			return 0, fika.Errorf(fika.Invalid, op, "entry %d (id %q) has the unknown type %q", i+1, e.ID, e.Type)
+		}
+	}
+	seqs := seqMap{}
+	total := 0
+	for len(entries) > 0 {
+		batch := entries[:min(importBatch, len(entries))]
+		entries = entries[len(batch):]
+		var added int
+		err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+			added = 0
+			if _, err := conversationByID(ctx, t, c); err != nil {
+				return err
+			}
+			for _, e := range batch {
+				fresh, err := t.importEntry(ctx, c, e, &seqs)
+				if err != nil {
+					return err
+				}
+				if fresh {
+					added++
+				}
+			}
+			t.discard = added == 0
+			return nil
+		})
+		if err != nil {
+			return total, err
+		}
+		total += added
+	}
+	return total, nil
+}
+
+// importEntry appends one entry if its id is new, with the seqs that a
+// compaction speaks of changed to those the entries have here.
+func (t *tx) importEntry(ctx context.Context, c fika.ConversationID, e fika.Entry, seqs *seqMap) (fresh bool, err error) {
+	theirs := e.Seq
+	if e.ID != "" {
+		seq, known, err := one(ctx, t, scanInt, `SELECT seq FROM entries WHERE conversation = ? AND id = ?`, c, e.ID)
+		if err != nil {
+			return false, err
+		}
+		if known {
+			seqs.add(theirs, seq)
+			return false, nil
+		}
+	}
+	e.Conversation = c
+	if e.Type == fika.Compaction {
+		e.Meta = seqs.translate(e.Meta)
+	}
+	if err := t.append(ctx, &e); err != nil {
+		return false, err
+	}
+	seqs.add(theirs, e.Seq)
+	return true, nil
+}
+
+// seqMap knows which seq an imported entry has here. Foreign entries come in
+// the order of their seqs; those without one are not remembered.
+type seqMap struct{ theirs, ours []int64 }
+
+func (m *seqMap) add(theirs, ours int64) {
+	if theirs > 0 && (len(m.theirs) == 0 || theirs > m.theirs[len(m.theirs)-1]) {
+		m.theirs, m.ours = append(m.theirs, theirs), append(m.ours, ours)
+	}
+}
+
+// upto gives our seq of the last entry at or before theirs; 0 if none.
+func (m *seqMap) upto(theirs int64) (ours int64, exact bool) {
+	lo, hi := 0, len(m.theirs)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if m.theirs[mid] <= theirs {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return 0, false
+	}
+	return m.ours[lo-1], m.theirs[lo-1] == theirs
+}
+
+func (m *seqMap) translate(meta fika.EntryMeta) fika.EntryMeta {
+	if meta.UpTo > 0 {
+		meta.UpTo, _ = m.upto(meta.UpTo)
+	}
+	if meta.Undo > 0 {
+		meta.Undo, _ = m.upto(meta.Undo)
+	}
+	var kept []int64
+	for _, k := range meta.Kept {
+		if ours, exact := m.upto(k); exact {
+			kept = append(kept, ours)
+		}
+	}
+	meta.Kept = kept
+	return meta
+}

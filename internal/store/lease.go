@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+// Lease is the right to work for an agent until it lapses or is taken over.
+type Lease struct {
+	Agent fika.AgentID
+	Epoch fika.Epoch
+	Owner string
+}
+
+// Beat is what an owner says of itself with each renewal.
+type Beat struct {
+	State     fika.AgentState
+	Processed int64
+}
+
+// Acquire takes the lease with a new epoch for d. With force it is taken
+// from whoever has it (the caller holds the flock of the owning home);
+// without, Locked while another's lease has not lapsed.
+func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d time.Duration, force bool) (Lease, error) {
+	const op = "acquire agent"
+	var l Lease
+	if owner == "" {
+		return l, fika.Errorf(fika.Invalid, op, "an owner needs a name")
+	}
+	err := s.jot(ctx, op, func(ctx context.Context, t *tx) error {
+		a, ok, err := one(ctx, t, scanAgent, selectAgent+` WHERE a.id = ?`+lockRow, id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fika.Errorf(fika.NotFound, op, "no agent with id %q", id)
+		}
+		if !force && a.Owner != "" && a.Owner != owner && ms(a.LeaseUntil) > t.now {
+			return fika.Errorf(fika.Locked, op, "%s belongs to %s until %s", a.Name, a.Owner, a.LeaseUntil.Format(time.RFC3339))
+		}
+		l = Lease{Agent: id, Epoch: a.Epoch + 1, Owner: owner}
+		_, err = t.exec(ctx, `UPDATE agents SET owner = ?, epoch = ?, lease_until = ?, seen_at = ?, started_at = ?,
+processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
+			owner, l.Epoch, t.now+d.Milliseconds(), t.now, t.now, id)
+		return err
+	})
+	return l, err
+}
+
+// Renew extends the lease and stores seen_at. Lost if the epoch moved on.
+func (s Leases) Renew(ctx context.Context, l Lease, d time.Duration, b Beat) error {
+	const op = "renew lease"
+	return s.jot(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE agents SET lease_until = ?, seen_at = ?, processed = ?,
+state = CASE WHEN ? = '' THEN state ELSE ? END, state_reason = ''
+WHERE id = ? AND epoch = ? AND owner <> ''`,
+			t.now+d.Milliseconds(), t.now, b.Processed, b.State, b.State, l.Agent, l.Epoch)
+		if err == nil && n == 0 {
+			err = lostLease(op, l)
+		}
+		return err
+	})
+}
+
+// Release ends the lease politely; a lost one is no error.
+func (s Leases) Release(ctx context.Context, l Lease) error {
+	return s.jot(ctx, "release lease", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease_until = 0, seen_at = ?,
+state = CASE WHEN state = 'failed' THEN state ELSE 'stopped' END
+WHERE id = ? AND epoch = ?`, t.now, l.Agent, l.Epoch)
+		return err
+	})
+}
+
+// owned is an agent as its owner finds it.
+type owned struct {
+	fika.Agent
+	allPaused bool
+	requests  bool // some have no outcome
+	pending   bool // notifications wait
+}
+
+const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
+  EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0),
+  EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')
+FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.owner <> ''` + lockRow
+
+func scanOwned(s scanner) (o owned, err error) {
+	o.Agent, err = agentRow(s, &o.allPaused, &o.requests, &o.pending)
+	return o, err
+}
+
+// leased reads the agent if the lease still holds; Lost otherwise.
+func (t *tx) leased(ctx context.Context, op string, l Lease) (owned, error) {
+	o, ok, err := one(ctx, t, scanOwned, selectOwned, l.Agent, l.Epoch)
+	if err == nil && !ok {
+		err = lostLease(op, l)
+	}
+	return o, err
+}
+
+func lostLease(op string, l Lease) error {
+	return fika.Errorf(fika.Lost, op, "the lease of agent %s (epoch %d) has ended or is another's", l.Agent, l.Epoch)
+}

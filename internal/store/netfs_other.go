@@ -1,0 +1,7 @@
+//go:build !linux
+
+package store
+
+// networkFS names the network file system that dir is on. Only Linux can tell
+// so far.
+func networkFS(string) string { return "" }

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// NewTexts makes a dialect that remembers what was asked.
+func NewTexts() *texts { return &texts{dialect: sqliteDialect{}, all: map[string]bool{}} }
+
+// Listen remembers what s is asked from now on.
+func (d *texts) Listen(s *Store) { s.db.d, s.db.w.d, s.db.r.d = d, d, d }
+
+// texts is a dialect that remembers what was asked.
+type texts struct {
+	dialect
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+func (d *texts) rebind(query string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	query = d.dialect.rebind(query)
+	d.all[query] = true
+	return query
+}
+
+// statements are the texts that find rows.
+func (d *texts) statements() []string {
+	var all []string
+	for text := range d.all {
+		if first, _, _ := strings.Cut(strings.TrimSpace(text), " "); slices.Contains([]string{"SELECT", "UPDATE", "DELETE", "INSERT", "WITH"}, first) {
+			all = append(all, text)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// plan is how the database would find the rows of a text, one step a line.
+func plan(t *testing.T, s *Store, text string) []string {
+	rows, err := s.db.w.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, detail)
+	}
+	return out
+}
+
+// walks are the texts that may read all there is of something, and why.
+var walks = []struct{ text, step, why string }{
+	{"DELETE FROM agents WHERE id", "", "agents are deleted by hand, and seldom"},
+	{"DELETE FROM participants WHERE agent", "SCAN participants", "the same, and participants are few"},
+	{"DELETE FROM conversations", "(conversation=?)", "all in it goes"},
+	{"DELETE FROM entries", "(conversation=?)", "the same"},
+	{"ORDER BY r.n DESC LIMIT", " r", "backwards, until enough are found"},
+	{"SELECT depth FROM entries", "(conversation=?)", "backwards, until one is found: a chain that goes on is at the end"},
+	{"c.messages = 0", "SEARCH e ", "of a chat that has no messages"},
+	{"WHERE n.conversation = ? ORDER BY n.seq, n.id", "(conversation=?)", "all of them are asked for"},
+	{"SELECT COALESCE(max(n), 0) FROM entries", "SEARCH entries", "the last"},
+}
+
+// few are tables that stay small, and what is only ever small: recursions,
+// what an index of exceptions holds.
+var few = regexp.MustCompile(`^SCAN (a|agents|c|conversations|brakes|up|down|entries_words|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped))\b`)
+
+// wide are steps that read a whole conversation, or all that an agent ever did.
+var wide = regexp.MustCompile(`^(SCAN|SEARCH \w+$|SEARCH .*(autoindex_(notifications|entries)_1|requests_conversation|requests_agent) \((conversation|agent)=\?\))`)
+
+// Plans keeps the cost of everything independent of how much was ever said: no
+// text that the suite makes a store run may read all of a table that grows, or
+// of a conversation, unless it is named above.
+func (d *texts) Plans(t *testing.T) {
+	s := openAt(t, Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	all := d.statements()
+	if len(all) < 100 {
+		t.Skipf("only part of the suite ran: %d texts", len(all))
+	}
+	for _, text := range all {
+		for _, step := range plan(t, s, text) {
+			if !wide.MatchString(step) || few.MatchString(step) {
+				continue
+			}
+			if !slices.ContainsFunc(walks, func(w struct{ text, step, why string }) bool {
+				return strings.Contains(text, w.text) && strings.Contains(step, w.step)
+			}) {
+				t.Errorf("%s: %s", step, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+)
+
+// RequestFilter narrows [Queue.ListRequests]; newest first.
+type RequestFilter struct {
+	Agent        fika.AgentID
+	Conversation fika.ConversationID
+	States       []fika.RequestState
+	Kinds        []fika.RequestKind
+	Since        time.Time // finished or created after
+	Limit        int
+}
+
+// RequestInfo is a request with the names lists show.
+type RequestInfo struct {
+	fika.Request
+	AgentName        fika.AgentName
+	ConversationName fika.ConversationName
+}
+
+const selectRequestInfo = `SELECT ` + requestColumns + `, a.name, c.name
+FROM requests r JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation`
+
+func scanRequestInfo(s scanner) (RequestInfo, error) {
+	var i RequestInfo
+	var err error
+	i.Request, err = requestRow(s, &i.AgentName, &i.ConversationName)
+	return i, err
+}
+
+// minPrefix is how much of an id must be given.
+const minPrefix = 6
+
+// Request reads one. NotFound. A unique prefix of at least 6 characters
+// is accepted.
+func (s Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
+	const op = "read request"
+	r, ok, err := one(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.id = ?`, id)
+	if err != nil || ok {
+		return r, s.explain(op, err)
+	}
+	if len(id) < minPrefix {
+		return r, fika.Errorf(fika.NotFound, op, "no request %q", id)
+	}
+	found, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.id >= ? AND r.id < ? ORDER BY r.id LIMIT 2`, id, string(id)+"\U0010ffff")
+	switch {
+	case err != nil:
+		return r, s.explain(op, err)
+	case len(found) == 0:
+		return r, fika.Errorf(fika.NotFound, op, "no request %q", id)
+	case len(found) > 1:
+		return r, fika.Errorf(fika.Invalid, op, "several requests begin with %q: give more of the id", id)
+	}
+	return found[0], nil
+}
+
+// unfinished picks requests by n. They are few among many, and an order by n
+// alone would not find them.
+const unfinished = `n IN (SELECT o.n FROM requests o WHERE o.finished_at = 0)`
+
+// ListRequests reads many.
+func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
+	var where []string
+	var args []any
+	if f.Agent != "" {
+		where, args = append(where, `r.agent = ?`), append(args, f.Agent)
+	}
+	if f.Conversation != "" {
+		where, args = append(where, `r.conversation = ?`), append(args, f.Conversation)
+	}
+	if len(f.States) > 0 {
+		where = append(where, `r.state IN (`+placeholders(len(f.States))+`)`)
+		if !slices.ContainsFunc(f.States, fika.RequestState.Terminal) {
+			where = append(where, `r.`+unfinished)
+		}
+		for _, st := range f.States {
+			args = append(args, st)
+		}
+	}
+	if len(f.Kinds) > 0 {
+		where = append(where, `r.kind IN (`+placeholders(len(f.Kinds))+`)`)
+		for _, k := range f.Kinds {
+			args = append(args, k)
+		}
+	}
+	if !f.Since.IsZero() {
+		where = append(where, `(r.created_at > ? OR r.finished_at > ?)`)
+		args = append(args, ms(f.Since), ms(f.Since))
+	}
+	text := selectRequestInfo
+	if len(where) > 0 {
+		text += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	all, err := many(ctx, s.r, scanRequestInfo, text+` ORDER BY r.n DESC LIMIT ?`, append(args, noLimit(f.Limit))...)
+	return all, s.explain("list requests", err)
+}

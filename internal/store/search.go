@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"strconv"
+
+	"fika"
+)
+
+// Found is an entry that a search found.
+type Found struct {
+	fika.Entry
+	ConversationName fika.ConversationName
+	Snippet          string
+}
+
+// Search finds entries by words (full text), newest first.
+func (s Transcripts) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
+	text, arg := s.d.matching(words)
+	if text == "" {
+		return nil, nil
+	}
+	if err := s.IndexWords(ctx, 0); err != nil {
+		return nil, err
+	}
+	limit := f.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	all, err := many(ctx, s.r, func(sc scanner) (Found, error) {
+		var found Found
+		var err error
+		found.Entry, err = entryRow(sc, &found.ConversationName, &found.Snippet)
+		return found, err
+	}, text, arg, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, limit)
+	return all, s.explain("search", err)
+}
+
+// wordsBatch is how many entries are indexed in one transaction: it holds up
+// writers for about as long as a slow commit.
+const wordsBatch = 500
+
+// IndexWords prepares what a search would prepare, in batches of a few
+// hundred entries: that many batches, or all when 0. Without it a search
+// after a long time takes long.
+func (s Transcripts) IndexWords(ctx context.Context, batches int) error {
+	const op = "index words"
+	for n := 0; batches == 0 || n < batches; n++ {
+		from, err := s.wordsUpto(ctx)
+		if err != nil {
+			return s.explain(op, err)
+		}
+		newest, _, err := one(ctx, s.r, scanInt, `SELECT COALESCE(max(n), 0) FROM entries`)
+		if err != nil || newest <= from {
+			return s.explain(op, err)
+		}
+		if n > 0 { // whoever waits to write has looked again by then
+			if err := pause(ctx, lastWait); err != nil {
+				return fika.Wrap(fika.Interrupted, op, err)
+			}
+		}
+		if err := s.jot(ctx, op, func(ctx context.Context, t *tx) error { return t.indexWords(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const wordsUpto = `SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'words_upto'`
+
+func (s Transcripts) wordsUpto(ctx context.Context) (int64, error) {
+	n, _, err := one(ctx, s.r, scanInt, wordsUpto)
+	return n, err
+}
+
+// indexWords takes the next batch into the index.
+func (t *tx) indexWords(ctx context.Context) error {
+	from, _, err := one(ctx, t, scanInt, wordsUpto)
+	if err != nil {
+		return err
+	}
+	to, _, err := one(ctx, t, scanInt, `SELECT COALESCE(max(n), 0) FROM (SELECT n FROM entries WHERE n > ? ORDER BY n LIMIT ?)`, from, wordsBatch)
+	if err != nil || to == 0 {
+		return err
+	}
+	if _, err := t.exec(ctx, `INSERT INTO entries_words (rowid, content) SELECT n, content FROM entries
+WHERE n > ? AND n <= ? AND type = 'message' ORDER BY n`, from, to); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `UPDATE meta SET value = ? WHERE key = 'words_upto'`, strconv.FormatInt(to, 10))
+	return err
+}

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package sqlstore
-
-// networkFS names the network file system that dir is on. Only Linux can tell
-// so far.
-func networkFS(string) string { return "" }

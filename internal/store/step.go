@@ -1,0 +1,60 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"fika"
+)
+
+// Fence is the right to write for one running request. Every method of
+// [Turns] checks it in the transaction it writes in: Lost when the request is
+// another owner's, or no longer running.
+type Fence struct {
+	Request fika.RequestID
+	Agent   fika.AgentID
+	Epoch   fika.Epoch
+}
+
+// Signal is what a person asked for since the turn last looked.
+type Signal struct {
+	Cancel   bool
+	Reason   string
+	Paused   bool // the conversation, or everything; never for a foreground request
+	Deadline bool // the request's deadline has passed
+}
+
+// ModelCommit is the outcome of one model call.
+type ModelCommit struct {
+	Round     int
+	Text      string
+	Reasoning string
+	Blob      json.RawMessage // the provider's raw message
+	Calls     []PlannedCall
+	Usage     fika.Usage
+	Model     string
+	StartedAt time.Time
+}
+
+// PlannedCall is a tool call the model asked for.
+type PlannedCall struct {
+	CallID   string
+	Tool     string
+	Args     string // as the model wrote them
+	ArgsHash string
+	Effect   fika.Effect
+}
+
+// ToolCommit is the result of one tool call.
+type ToolCommit struct {
+	Text        string
+	IsError     bool
+	Interrupted bool // the step ends interrupted: it may or may not have run
+	PostHash    string
+}
+
+// Planned is what [Turns.CommitModel] stored.
+type Planned struct {
+	Entries []fika.Entry
+	Steps   []fika.Step // the planned tool steps, in the model's order
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"strings"
+)
+
+// Store is an open database, with everything that can be done in it: a type
+// per use. Consumers declare the few methods they need. Safe for concurrent use.
+type Store struct {
+	Agents
+	Leases
+	Chats
+	Transcripts
+	Pauses
+	Queue
+	Requests
+	Turns
+	Ledger
+	Watch
+	db *db
+}
+
+// The types per use share the database.
+type (
+	// Agents keeps who exists.
+	Agents struct{ *db }
+	// Leases decides, with the folder's flock, who owns an agent.
+	Leases struct{ *db }
+	// Chats keeps conversations and who takes part in them.
+	Chats struct{ *db }
+	// Transcripts keeps what was said: it reads, appends and finds entries.
+	Transcripts struct{ *db }
+	// Pauses pauses, resumes and stops conversations.
+	Pauses struct{ *db }
+	// Queue is work, from acceptance to the claim.
+	Queue struct{ *db }
+	// Requests reads requests and changes them from outside their turn.
+	Requests struct{ *db }
+	// Turns is the only way to write steps, results and outcomes.
+	Turns struct{ *db }
+	// Ledger tells how much of their limits chains and agents have used.
+	//
+	// That an agent's hour is used up stands in its row (fika.Agent.HeldUntil
+	// and HeldReason): whoever wants to say why its work waits reads that.
+	Ledger struct{ *db }
+	// Watch looks at work from outside.
+	Watch struct{ *db }
+)
+
+func newStore(d *db) *Store {
+	return &Store{
+		Agents: Agents{d}, Leases: Leases{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
+		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
+	}
+}
+
+// Meta is what a store knows of itself.
+type Meta struct {
+	StoreID string
+	Schema  int64
+	Engine  string // "sqlite 3.54.1"
+	Path    string // file or URL without secrets
+}
+
+// Meta tells which database this is.
+func (s *Store) Meta(ctx context.Context) (Meta, error) {
+	m := Meta{Schema: s.db.version, Engine: s.db.engine, Path: s.db.opt.Path}
+	id, _, err := one(ctx, s.db.r, scanText, `SELECT value FROM meta WHERE key = 'store_id'`)
+	m.StoreID = strings.TrimSpace(id)
+	return m, s.db.explain("read store", err)
+}
+
+// Close gives connections and lock back. Writes that are under way finish
+// first; later calls fail. It may be called again.
+func (s *Store) Close() error { return s.db.shut() }

@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"fika"
+)
+
+// Work is an agent that has something to claim now.
+type Work struct {
+	Agent  fika.AgentName
+	ID     fika.AgentID
+	Open   int       // claimable requests and chats
+	Oldest time.Time // since when the oldest waits
+}
+
+// Cancel ends an open or waiting request at once and asks a running one to
+// stop (cancel_at). A terminal one is left as it is. The request as it now
+// stands is returned.
+func (s Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
+	const op = "cancel request"
+	var out fika.Request
+	if reason == "" {
+		reason = string(fika.Cancelled)
+	}
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.cancel(ctx, id, reason); err != nil {
+			return err
+		}
+		var err error
+		out, _, err = one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+		return err
+	})
+	return out, err
+}
+
+// Retry makes a new request (retry_of) of a terminal one that did not end
+// done; it takes over dead notifications. It belongs to the same chain,
+// but to a new one if a limit has ended that. Conflict for a done one.
+func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, error) {
+	const op = "retry request"
+	var out fika.Request
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		old, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fika.Errorf(fika.NotFound, op, "no request %q", id)
+		case old.State == fika.Done:
+			return fika.Errorf(fika.Conflict, op, "request %s is done: there is nothing to try again", id)
+		case !old.State.Terminal():
+			return fika.Errorf(fika.Conflict, op, "request %s is still %s: cancel it first", id, old.State)
+		}
+		out, err = t.retry(ctx, op, old)
+		return err
+	})
+	return out, err
+}
+
+// retry stores the new request: it goes on in the old one's conversation, and
+// takes over the notifications that died or were dropped with it.
+func (t *tx) retry(ctx context.Context, op string, old fika.Request) (fika.Request, error) {
+	again, found, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r
+WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'done') LIMIT 1`, old.ID)
+	switch {
+	case err != nil:
+		return fika.Request{}, err
+	case found && again.State == fika.Done:
+		return fika.Request{}, fika.Errorf(fika.Conflict, op, "request %s was tried again as %s, which is done", old.ID, again.ID)
+	case found:
+		return fika.Request{}, fika.Errorf(fika.Conflict, op, "request %s is being tried again already, as %s", old.ID, again.ID)
+	}
+	p := old.Payload
+	p.Continue = p.Continue || old.UptoSeq > 0 && old.Kind != fika.NotifyRequest
+	n := NewRequest{
+		ID: fika.RequestID(t.db.opt.NewID()), Kind: old.Kind, Origin: fika.Queued, Agent: old.Agent,
+		RetryOf: old.ID, Chain: old.Chain, Depth: old.Depth, Payload: p,
+	}
+	n.Payload.Deadline = 0
+	if ch, _, err := one(ctx, t, scanChain, selectChain, old.Chain); err != nil {
+		return fika.Request{}, err
+	} else if ch.LimitHit != "" { // asked for on purpose: it begins anew
+		n.Chain, n.Depth = "", 0
+	}
+	hash, err := bodyHash(n)
+	if err != nil {
+		return fika.Request{}, err
+	}
+	r, err := t.insertRequest(ctx, n, old.Conversation, hash)
+	if err != nil {
+		return r, err
+	}
+	for _, text := range []string{
+		`UPDATE requests SET asker = (SELECT o.asker FROM requests o WHERE o.id = requests.retry_of) WHERE id = ?`,
+		`UPDATE conversations SET status = 'active' WHERE kind = 'task' AND id = (SELECT conversation FROM requests WHERE id = ?)`,
+	} {
+		if _, err := t.exec(ctx, text, r.ID); err != nil {
+			return r, err
+		}
+	}
+	_, err = t.exec(ctx, `UPDATE notifications SET state = 'claimed', reason = '', request = ?
+WHERE request = ? AND request <> '' AND state IN ('dead', 'dropped') AND reason <> '`+reasonExpired+`'`, r.ID, old.ID)
+	return r, err
+}
+
+// reasonDeadline is why a request that took too long is cancelled.
+const reasonDeadline = "deadline"
+
+// Expire cancels requests past their deadline and returns them.
+func (s Queue) Expire(ctx context.Context) ([]fika.RequestID, error) {
+	const op = "expire requests"
+	const late = ` WHERE r.finished_at = 0 AND r.deadline > 0 AND r.deadline <= ? AND r.cancel_at = 0`
+	// Asked every few seconds, and mostly for nothing: look before writing.
+	_, any, err := one(ctx, s.r, scanText, `SELECT r.id FROM requests r`+late+` LIMIT 1`, s.nowMS())
+	if err != nil || !any {
+		return nil, s.explain(op, err)
+	}
+	var out []fika.RequestID
+	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		out = nil
+		all, err := many(ctx, t, scanText, `SELECT r.id FROM requests r`+late+` ORDER BY r.deadline`, t.now)
+		if err != nil {
+			return err
+		}
+		for _, id := range all {
+			if err := t.cancel(ctx, fika.RequestID(id), reasonDeadline); err != nil {
+				return err
+			}
+			out = append(out, fika.RequestID(id))
+		}
+		return nil
+	})
+	return out, err
+}
+
+const (
+	workRequests = `SELECT a.id, a.name, count(*), min(r.created_at) FROM requests r
+JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+WHERE ` + claimable + ` AND r.origin = 'queued' AND (r.upto_seq > 0 OR a.held_until NOT BETWEEN ? AND ?) GROUP BY a.id, a.name`
+	workBatches = `SELECT a.id, a.name, count(DISTINCT r.conversation), min(r.created_at) FROM notifications r
+JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+WHERE r.` + live + ` AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
+)
+
+// WithWork lists agents that have something to claim; not those whose hour
+// is used up (fika.Agent.Held), unless they can go on with what they began.
+func (s Queue) WithWork(ctx context.Context) ([]Work, error) {
+	w, err := s.withWork(ctx, s.r, "")
+	return w, s.explain("look for work", err)
+}
+
+// withWork is WithWork for one conversation, or for all.
+func (s *db) withWork(ctx context.Context, q querier, only fika.ConversationID) ([]Work, error) {
+	if all, err := allPaused(ctx, q); err != nil || all {
+		return nil, err
+	}
+	requests, batches, args := workRequests, workBatches, []any{}
+	if only != "" {
+		requests, batches = narrowed(requests), narrowed(batches)
+		args = append(args, only)
+	}
+	scan := func(sc scanner) (Work, error) {
+		var w Work
+		var oldest int64
+		err := sc.Scan(&w.ID, &w.Agent, &w.Open, &oldest)
+		w.Oldest = at(oldest)
+		return w, err
+	}
+	now := s.nowMS()
+	held := []any{now + 1, now + hour} // later than that: the clock was set back
+	all, err := many(ctx, q, scan, requests, slices.Concat(args, []any{now}, held)...)
+	if err != nil {
+		return nil, err
+	}
+	more, err := many(ctx, q, scan, batches, slices.Concat(args, held)...)
+	if err != nil {
+		return nil, err
+	}
+	return mergeWork(all, more), nil
+}
+
+// mergeWork adds up what two lists say of the same agents.
+func mergeWork(all, more []Work) []Work {
+	index := make(map[fika.AgentID]int, len(all))
+	for i, w := range all {
+		index[w.ID] = i
+	}
+	for _, w := range more {
+		i, ok := index[w.ID]
+		if !ok {
+			all = append(all, w)
+			continue
+		}
+		all[i].Open += w.Open
+		if w.Oldest.Before(all[i].Oldest) {
+			all[i].Oldest = w.Oldest
+		}
+	}
+	return all
+}
+
+// Unannounced lists terminal queued requests whose response was not yet
+// published, oldest first.
+func (s Requests) Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]RequestInfo, error) {
+	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued'
+AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLimit(limit))
+	return all, s.explain("list unannounced", err)
+}
+
+// MarkAnnounced notes that responses were published.
+func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) error {
+	return s.jot(ctx, "mark announced", func(ctx context.Context, t *tx) error {
+		for _, id := range ids {
+			if _, err := t.exec(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Park keeps a bus message that could not be understood.
+func (s Requests) Park(ctx context.Context, subject string, body []byte, reason string) error {
+	if body == nil {
+		body = []byte{}
+	}
+	return s.write(ctx, "park message", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `INSERT INTO parked (at, subject, body, reason) VALUES (?, ?, ?, ?)`, t.now, subject, body, reason)
+		return err
+	})
+}
