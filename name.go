@@ -3,6 +3,8 @@ package fika
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // AgentName is the name of an agent and of its context folder: lower case,
@@ -81,15 +83,63 @@ func ParseConversationName(s string) (ConversationName, error) {
 	return ConversationName(n), nil
 }
 
-// ParseUsername checks what a person is called: 1 to 32 characters as in an
-// agent's name, case kept, and "user" allowed. Whether an agent already has
-// the name is the store's to say. Error kind: [Invalid].
+// ParseUsername checks what a person is called: 1 to 32 letters and digits of
+// one script (Latin, Greek, Cyrillic, …; Chinese, Japanese and Korean ones
+// may be mixed), with _ and - between or behind them. Marks that belong to a
+// letter count as letters, except in front. Case is kept; "user" is allowed,
+// the other reserved names are not. Two scripts in one name are refused, because
+// "аrya" with a Cyrillic first letter reads as the agent arya. Whether an agent
+// already has the name is the store's to say. Error kind: [Invalid].
 func ParseUsername(s string) (string, error) {
 	n := strings.ToLower(s)
-	if !wellFormed(n, maxAgentName) || (Reserved(n) && n != "user") {
-		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters, digits, _ or -; all, tool and system are taken", quoteShort(s))
+	if !personal(s) || (Reserved(n) && n != "user") {
+		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, tool and system are taken", quoteShort(s))
 	}
 	return s, nil
+}
+
+// personal reports whether s is 1 to 32 characters as [ParseUsername] says.
+func personal(s string) bool {
+	script, n := "", 0
+	for _, r := range s {
+		n++
+		switch {
+		case r == '_' || r == '-', unicode.IsMark(r):
+			if n == 1 {
+				return false
+			}
+		case unicode.IsDigit(r):
+		case unicode.IsLetter(r):
+			of := scriptOf(r)
+			if of == "" || script != "" && of != script {
+				return false
+			}
+			script = of
+		default:
+			return false
+		}
+	}
+	return n > 0 && n <= maxAgentName && utf8.ValidString(s)
+}
+
+// scriptOf names the script of a letter; "" for those of no script or of all.
+func scriptOf(r rune) string {
+	if r < 0x80 {
+		return "Latin"
+	}
+	for name, table := range unicode.Scripts {
+		if !unicode.Is(table, r) {
+			continue
+		}
+		switch name {
+		case "Common", "Inherited":
+			return ""
+		case "Han", "Hiragana", "Katakana", "Hangul", "Bopomofo":
+			return "Han"
+		}
+		return name
+	}
+	return ""
 }
 
 func quoteShort(s string) string {

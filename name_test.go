@@ -29,6 +29,20 @@ func TestParseAgentName(t *testing.T) {
 	}
 }
 
+func TestB13Usernames(t *testing.T) {
+	for _, good := range []string{"Jöhn", "jo\u0308hn", "Ötzi", "さくら", "桜さん", "Олег", "Ἀθηνᾶ", "ann-2", "i", "0x", "محمد", "आर्या"} {
+		if got, err := fika.ParseUsername(good); err != nil || got != good {
+			t.Errorf("%q: %q, %v", good, got, err)
+		}
+	}
+	bad := []string{"", "a b", "-a", "_a", "\u0308a", "а" + "rya", "ar\u200bya", "tool", "ALL", "a.b", "a/b", "@a", "a\x00", "a\xff", "ａrya\u202e", strings.Repeat("ö", 33), "a🙂"}
+	for _, name := range bad {
+		if got, err := fika.ParseUsername(name); err == nil {
+			t.Errorf("%q became %q", name, got)
+		}
+	}
+}
+
 func FuzzParseNames(f *testing.F) {
 	for _, s := range []string{"arya", "../x", "a.b", "*", strings.Repeat("x", 300), "É"} {
 		f.Add(s)

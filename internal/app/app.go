@@ -13,6 +13,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
+	"fika/internal/caller"
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
@@ -37,6 +38,7 @@ type App struct {
 	config  *config.Config
 	store   *store.Store
 	closers []io.Closer
+	caller  *caller.Caller // nil: not yet asked for
 }
 
 // New makes an App; nothing is opened yet.

@@ -32,8 +32,12 @@ func (in *inbox) take(ctx context.Context) error {
 			return err
 		}
 		for _, m := range batch.Messages {
-			_, err := in.own.Store.Deliver(ctx, store.Send{
-				To: in.own.Agent.ID, ID: m.ID, From: m.From, Writer: fika.ByTool, WriterName: "inbox.jsonl",
+			from, err := in.sender(ctx, m.From)
+			if err != nil {
+				return err
+			}
+			_, err = in.own.Store.Deliver(ctx, store.Send{
+				To: in.own.Agent.ID, ID: m.ID, From: from, Writer: fika.ByTool, WriterName: "inbox.jsonl",
 				Content: m.Content, At: m.At,
 			})
 			if err != nil {
@@ -50,6 +54,19 @@ func (in *inbox) take(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// sender is who a message is from, as it is shown: the name of an agent, which
+// anybody can write into a file, gets the file's name behind it.
+func (in *inbox) sender(ctx context.Context, name string) (string, error) {
+	err := in.own.App.MayBeCalled(ctx, name)
+	switch {
+	case fika.IsKind(err, fika.Denied):
+		return name + " (inbox.jsonl)", nil
+	case fika.IsKind(err, fika.Invalid):
+		return name, nil
+	}
+	return name, err
 }
 
 // look takes the inbox if there may be something in it; it costs a stat. It

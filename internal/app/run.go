@@ -102,6 +102,18 @@ func (own *Owned) begin(ctx context.Context, shop *workshop, o RunOptions) (stor
 	}
 	r := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: own.Agent.ID, Limits: Limits(own.Settings.Chat.Limits)}
 	r.Payload = fika.Payload{Prompt: o.Prompt, From: own.Settings.Username, Writer: fika.ByHuman, Workspace: shop.workspace, Model: o.Flags["model"]}
+	speaker, err := own.App.Speaker(ctx)
+	if err != nil {
+		return store.Claimed{}, err
+	}
+	if speaker == nil {
+		if err := own.App.MayBeCalled(ctx, own.Settings.Username); err != nil {
+			return store.Claimed{}, err
+		}
+	}
+	if r, err = speaker.Say(r, r.Limits); err != nil {
+		return store.Claimed{}, err
+	}
 	if o.Continue {
 		last, err := own.interrupted(ctx)
 		if err != nil {

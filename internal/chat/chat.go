@@ -39,13 +39,23 @@ type Chats struct {
 // New makes a Chats with a parser of its own.
 func New(s Store, b Bell) *Chats { return &Chats{Store: s, Bell: b, Parser: mention.New()} }
 
-// Said is a message of a person.
+// Said is a message of a person, or of an agent that speaks through a command
+// in one of its tools.
 type Said struct {
 	ID       fika.EntryID // empty: made
 	From     string       // as displayed
 	Username string       // who it really is
 	Text     string
 	TTL      time.Duration
+	// Agent is set when an agent speaks: From and Username are not looked at.
+	Agent *AgentSays
+}
+
+// AgentSays is which agent speaks, and what its message belongs to.
+type AgentSays struct {
+	Name  fika.AgentName
+	Chain fika.RequestID
+	Depth int // of the message
 }
 
 // Sent is what came of a message.
@@ -62,6 +72,9 @@ type Sent struct {
 func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent, error) {
 	if strings.TrimSpace(s.Text) == "" {
 		return Sent{}, fika.Errorf(fika.Invalid, "send", "the message is empty")
+	}
+	if s.Agent != nil {
+		return c.sendAs(ctx, conv, s)
 	}
 	agents, err := c.Store.ListAgents(ctx)
 	if err != nil {
@@ -98,6 +111,25 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	c.Bell.Show(conv, posted.Entry)
 	c.Bell.Ring(posted.Notified...)
 	return Sent{Posted: posted, All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
+}
+
+// sendAs stores what an agent said, in its chain and depth, and rings whom it
+// mentions: as with its answers, an unknown name is text, and @all is nobody.
+func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sent, error) {
+	notify, err := c.Mentioned(ctx, conv, s.Agent.Name, s.Text)
+	if err != nil {
+		return Sent{}, err
+	}
+	posted, err := c.Store.Post(ctx, store.Post{
+		Conversation: conv.ID, ID: s.ID, From: string(s.Agent.Name), Writer: fika.ByAgent, WriterName: string(s.Agent.Name),
+		Content: s.Text, Notify: notify, TTL: s.TTL, Chain: s.Agent.Chain, Depth: s.Agent.Depth,
+	})
+	if err != nil {
+		return Sent{}, err
+	}
+	c.Bell.Show(conv, posted.Entry)
+	c.Bell.Ring(posted.Notified...)
+	return Sent{Posted: posted, Nobody: len(notify) == 0}, nil
 }
 
 // Enter makes a person take part, so that others can mention them. Denied for

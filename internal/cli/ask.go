@@ -73,6 +73,11 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if err != nil {
 		return err
 	}
+	if o.from != "" {
+		if err := o.open().MayBeCalled(ctx, o.from); err != nil {
+			return err
+		}
+	}
 	var row fika.Agent
 	c, err := o.clientFor(ctx, func(c *app.Client) error {
 		agents, err := o.open().AgentsOf(c)
@@ -87,6 +92,9 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	}
 	r, err := o.request(row, prompt)
 	if err != nil {
+		return err
+	}
+	if r, err = o.spoken(ctx, row, r, "--as", o.from); err != nil {
 		return err
 	}
 	return o.submit(ctx, c, row, r)

@@ -79,6 +79,9 @@ func (e *env) join(ctx context.Context, word string, o joinOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := e.open().MayBeCalled(ctx, said.From, said.Username); err != nil {
+		return err
+	}
 	h, err := e.open().Home()
 	if err != nil {
 		return err

@@ -44,16 +44,30 @@ nobody: that branch of the conversation waits for bob.
 }
 
 func (e *env) chatSend(ctx context.Context, word, text, as string) error {
-	if _, err := e.said(text, as); err != nil {
+	said, err := e.said(text, as)
+	if err != nil {
 		return err
+	}
+	if as != "" {
+		if err := e.open().MayBeCalled(ctx, as); err != nil {
+			return err
+		}
 	}
 	client, conv, err := e.chatFor(ctx, word)
 	if err != nil {
 		return err
 	}
-	said, err := e.said(text, as)
+	speaker, err := e.speaker(ctx, "--as", as)
 	if err != nil {
 		return err
+	}
+	if said.Agent, err = speaker.Says(e.open(), conv); err != nil {
+		return err
+	}
+	if said.Agent == nil {
+		if err := e.open().MayBeCalled(ctx, said.From, said.Username); err != nil {
+			return err
+		}
 	}
 	sent, err := client.Chats().Send(ctx, conv, said)
 	if err != nil {

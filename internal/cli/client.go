@@ -32,7 +32,14 @@ func (e *env) client(ctx context.Context) (*app.Client, error) {
 		return nil, err
 	}
 	if _, up := app.HubProcess(h); !up {
-		if c.Hub.Autostart {
+		who, err := e.open().Caller()
+		if err != nil {
+			return nil, err
+		}
+		if who.Inside() {
+			// Whatever a tool starts ends with it, and a hub is for all.
+			e.warn("no hub is running, and a tool starts none: what is sent waits until a person says fika up")
+		} else if c.Hub.Autostart {
 			e.say("%s", e.ErrStyle().Dim("starting the hub …"))
 			ready, _, err := e.startHub(ctx)
 			if err != nil {

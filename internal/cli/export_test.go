@@ -12,3 +12,12 @@ func MainAt(now func() time.Time, args []string, s *term.Streams, getenv func(st
 	e.clock = now
 	return e.main(args)
 }
+
+// Declared lists the commands that say what they are: looks, speaks or manages.
+func Declared() map[string]string {
+	out := map[string]string{}
+	for path, d := range declared() {
+		out[path] = string(d.conduct)
+	}
+	return out
+}

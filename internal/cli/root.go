@@ -27,6 +27,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRunE: e.admit,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if *version {
 				return e.printVersion()

@@ -35,6 +35,10 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	if err != nil {
 		return err
 	}
+	ask, err := o.spoken(ctx, row, store.NewRequest{Kind: fika.AskRequest, Origin: fika.Queued, Agent: row.ID, Payload: payload}, "-U", flags["username"])
+	if err != nil {
+		return err
+	}
 	if o.noReflection {
 		o.warn("@" + string(name) + " runs as a process: --no-reflection does not reach it")
 	}
@@ -45,7 +49,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	defer follow.Close()
 	view := newHolderView(o)
 	view.run.detail("@%s runs as a process and takes the prompt", name)
-	accepted, err := c.Submit(ctx, store.NewRequest{Kind: fika.AskRequest, Origin: fika.Queued, Agent: row.ID, Payload: payload}, name)
+	accepted, err := c.Submit(ctx, ask, name)
 	if err != nil {
 		return err
 	}

@@ -92,14 +92,17 @@ type Options struct {
 	Heal      func(context.Context) error // restarts a wedged embedded server; nil: external
 	Processes Processes
 	Admit     func(fika.AgentName) error // lets an agent that config does not name use the bus; nil: everybody may
-	Specs     []Spec
-	Log       *slog.Logger
-	Tick      time.Duration // 0: 2 s
-	Canary    time.Duration // 0: 10 s
-	Hung      time.Duration // 0: 90 s
-	StopGrace time.Duration // 0: 30 s
-	Clean     time.Duration // between two cleanings, the first soon after the start; 0: 1 h
-	Now       func() time.Time
+	// MayBeCalled reports whether a foreign sender may go by a name: Denied for
+	// an agent's, Invalid for what is no name. nil: every name may be used.
+	MayBeCalled func(context.Context, string) error
+	Specs       []Spec
+	Log         *slog.Logger
+	Tick        time.Duration // 0: 2 s
+	Canary      time.Duration // 0: 10 s
+	Hung        time.Duration // 0: 90 s
+	StopGrace   time.Duration // 0: 30 s
+	Clean       time.Duration // between two cleanings, the first soon after the start; 0: 1 h
+	Now         func() time.Time
 	// Ready is called once, when every agent to be started has given a sign
 	// of life or has failed to.
 	Ready func([]Started)
@@ -154,6 +157,9 @@ func New(o Options) *Hub {
 	}
 	if o.Ready == nil {
 		o.Ready = func([]Started) {}
+	}
+	if o.MayBeCalled == nil {
+		o.MayBeCalled = func(context.Context, string) error { return nil }
 	}
 	h := &Hub{opts: o, mail: make(chan func(), 256), nudges: make(chan struct{}, 1), done: make(chan struct{}), agents: map[fika.AgentName]*charge{}}
 	for _, s := range o.Specs {

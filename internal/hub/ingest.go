@@ -44,6 +44,11 @@ func (h *Hub) take(ctx context.Context, m bus.Msg) error {
 	if err != nil {
 		return err
 	}
+	if err := h.opts.MayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
+		return h.refuse(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
+	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // what is no username is no speaker's name
+		return err
+	}
 	accepted, err := h.opts.Store.Accept(ctx, newRequest(r, row))
 	switch {
 	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):

@@ -16,6 +16,7 @@ var packages = [...]row{
 	{"internal/spelling", "", "how far two words are apart: every layer says what was probably meant"},
 	{"internal/clock", "", "one sleep that a context ends, for everybody who waits"},
 	{"internal/process", ". internal/clock golang.org/x/sys/unix", "one answer to which process is which and whether it runs, and one sort of file lock; signals, pidfd, sysctl and flock are the system's"},
+	{"internal/caller", ".", "who is asking: identities of processes against each other, and names; what they are comes in as values"},
 	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
 
 	// Contracts: interfaces and values. They know the nouns.
@@ -72,9 +73,9 @@ var packages = [...]row{
 	{"internal/master", ". internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
-	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra",
+	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra github.com/spf13/pflag",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 

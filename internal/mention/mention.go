@@ -3,6 +3,7 @@ package mention
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/util"
@@ -104,7 +105,7 @@ func resolve(runs []string, known Known) Result {
 	seen := make(map[string]bool, len(runs))
 	for _, run := range runs {
 		name, kind := longest(run, names)
-		if seen[name] {
+		if name == "" || seen[name] {
 			continue
 		}
 		seen[name] = true
@@ -135,8 +136,18 @@ const (
 )
 
 // longest gives the longest part of run that is a name and that ends at the
-// run's end or before '-' or '_'; without one, the run as an unknown name.
+// run's end or before '-' or '_'; without one, the run as an unknown name. What
+// is no person's name with all its letters is looked up to its first letter that
+// no agent's name has, as in "@aryaさん"; "" when that is the first one.
 func longest(run string, names map[string]who) (string, who) {
+	if i := strings.IndexFunc(run, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
+		for end := len(run); end > i; end = strings.LastIndexAny(run[:end], "-_") {
+			if names[run[:end]] == human {
+				return run[:end], human
+			}
+		}
+		run = run[:i]
+	}
 	for end := len(run); end > 0; end = strings.LastIndexAny(run[:end], "-_") {
 		if kind := names[run[:end]]; kind != nobody {
 			return run[:end], kind

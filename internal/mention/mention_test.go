@@ -320,3 +320,22 @@ func BenchmarkNew(b *testing.B) {
 		New().Parse("@coder", known)
 	}
 }
+
+// People have names in their own letters; agents do not, and what follows an
+// agent's name without a space does not hide it.
+func TestB13NamesOfPeople(t *testing.T) {
+	known := Known{Agents: []fika.AgentName{"arya", "j"}, Human: "Jöhn", People: []string{"Ötzi", "さくら"}}
+	for text, want := range map[string]Result{
+		"@Jöhn and @JÖHN": {Human: true},
+		"@ötzi, please":   {Human: true},
+		"@さくら-san":        {Human: true},
+		"@aryaさん、どう":      {Agents: []fika.AgentName{"arya"}},
+		"@Jöhnny":         {Agents: []fika.AgentName{"j"}},
+		"@Žofie":          {},
+		"@\u0301x nobody": {},
+	} {
+		if d := cmp.Diff(want, Parse(text, known)); d != "" {
+			t.Errorf("%q: %s", text, d)
+		}
+	}
+}

@@ -40,6 +40,9 @@ func (p *Parser) Places(text string, known Known) []Place {
 	var out []Place
 	add := func(run string, why Hiding) {
 		name, kind := longest(run, names)
+		if name == "" {
+			return
+		}
 		x := Place{Name: name, Hidden: why, Person: kind == human, All: kind == everybody}
 		switch kind {
 		case agent:

@@ -12,7 +12,7 @@ import (
 	"fika/internal/spelling"
 )
 
-// maxRun bounds what is read behind an @: no name is longer, and what is cut
+// maxRun bounds, in characters, what is read behind an @: no name is longer, and what is cut
 // off cannot make it one.
 const maxRun = 64
 
@@ -70,10 +70,20 @@ func spaceless(r rune) bool {
 
 // nameRun gives the name characters at the start of s, lower-cased, with the
 // backslash of an escaped '_' or '-' left out; "" when no name can begin there.
+// Letters of any script are in it: people have such names ([longest]).
 func nameRun(s []byte) string {
 	var run []byte
-	for i := 0; i < len(s) && len(run) < maxRun; i++ {
+	for i, n := 0, 0; i < len(s) && n < maxRun; i, n = i+1, n+1 {
 		b := s[i]
+		if b >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(s[i:])
+			if !unicode.IsLetter(r) && !unicode.IsDigit(r) && (!unicode.IsMark(r) || len(run) == 0) {
+				break
+			}
+			run = utf8.AppendRune(run, unicode.ToLower(r))
+			i += size - 1
+			continue
+		}
 		if b == '\\' && i+1 < len(s) && (s[i+1] == '_' || s[i+1] == '-') {
 			i++
 			b = s[i]

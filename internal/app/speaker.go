@@ -1,0 +1,183 @@
+package app
+
+import (
+	"context"
+	"os"
+
+	"fika"
+	"fika/internal/caller"
+	"fika/internal/chat"
+	"fika/internal/folder"
+	"fika/internal/process"
+	"fika/internal/store"
+)
+
+// Caller tells who runs this command: a person, or an agent through one of its
+// tools. All homes that are known are looked at, because a tool can name
+// another one.
+func (a *App) Caller() (caller.Caller, error) {
+	if a.caller != nil {
+		return *a.caller, nil
+	}
+	root, err := a.Root()
+	if err != nil {
+		return caller.Caller{}, err
+	}
+	o := caller.Options{Step: a.opts.Getenv(process.Mark)}
+	o.Ancestors, o.Known = process.Ancestors(os.Getpid())
+	if len(o.Ancestors) > 0 {
+		for _, home := range folder.KnownHomes(root, a.opts.Getenv) {
+			for _, h := range (folder.Home{Root: home}).Holders() {
+				o.Holders = append(o.Holders, caller.Holder{Process: h.Process, Agent: h.Agent, Home: home})
+			}
+		}
+	}
+	c := caller.Find(o)
+	a.caller = &c
+	return c, nil
+}
+
+// Speaker is an agent that speaks through a command in one of its tools, and
+// the request that the tool runs for.
+type Speaker struct {
+	Agent   fika.AgentName
+	Request fika.Request
+}
+
+// Speaker tells which agent speaks, nil: a person does. Denied when a tool asks
+// whose agent or whose request is gone, or belongs to another home: what it
+// says would have no chain.
+func (a *App) Speaker(ctx context.Context) (*Speaker, error) {
+	c, err := a.Caller()
+	if err != nil || !c.Inside() {
+		return nil, err
+	}
+	s, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind == caller.Tool {
+		return speakerOf(ctx, s, c.Request)
+	}
+	if root, err := a.Root(); err != nil || c.Home != root {
+		return nil, fika.Errorf(fika.Denied, "", "@%s belongs to another home (%s) and cannot speak in this one", c.Agent, c.Home)
+	}
+	row, err := s.Agent(ctx, c.Agent)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.ListRequests(ctx, store.RequestFilter{Agent: row.ID, States: []fika.RequestState{fika.Running}})
+	if err != nil {
+		return nil, err
+	}
+	if r := chosen(list, c.Request); r != nil {
+		return &Speaker{Agent: row.Name, Request: *r}, nil
+	}
+	return nil, fika.Errorf(fika.Denied, "", "@%s works on nothing any more: what a tool leaves running cannot speak for it", c.Agent)
+}
+
+// chosen is the running request that a mark names, else the deepest: the one
+// with the least left to spend.
+func chosen(list []store.RequestInfo, marked fika.RequestID) *fika.Request {
+	var deepest *fika.Request
+	for i := range list {
+		r := &list[i].Request
+		if r.ID == marked {
+			return r
+		}
+		if deepest == nil || r.Depth > deepest.Depth {
+			deepest = r
+		}
+	}
+	return deepest
+}
+
+// speakerOf goes by FIKA_STEP alone.
+func speakerOf(ctx context.Context, s *store.Store, id fika.RequestID) (*Speaker, error) {
+	gone := fika.Errorf(fika.Denied, "", "FIKA_STEP says that a tool asks, but its request is not running: unset FIKA_STEP if you are a person")
+	if id == "" {
+		return nil, gone
+	}
+	info, err := s.Request(ctx, id)
+	switch {
+	case fika.IsKind(err, fika.NotFound), err == nil && info.State != fika.Running:
+		return nil, gone
+	case err != nil:
+		return nil, err
+	}
+	return &Speaker{Agent: info.AgentName, Request: info.Request}, nil
+}
+
+// Say puts the agent, its chain and its depth into a request that it makes.
+// Limit when the chain has come to its greatest depth. A nil Speaker changes
+// nothing.
+func (s *Speaker) Say(n store.NewRequest, l store.Limits) (store.NewRequest, error) {
+	if s == nil {
+		return n, nil
+	}
+	if err := s.within(l); err != nil {
+		return n, err
+	}
+	n.Payload.From, n.Payload.Writer = string(s.Agent), fika.ByAgent
+	n.Chain, n.Depth = s.Request.Chain, s.Request.Depth+1
+	return n, nil
+}
+
+func (s *Speaker) within(l store.Limits) error {
+	if l.MaxDepth > 0 && s.Request.Depth+1 >= l.MaxDepth {
+		return fika.Errorf(fika.Limit, "", "this chain of messages has come to its limit of %d answers in a row: @%s can pass nothing on", l.MaxDepth, s.Agent)
+	}
+	return nil
+}
+
+// Says is what the agent says in a conversation: in its chain, one deeper than
+// its request. Limit when the chain has come to its greatest depth. nil for a
+// nil Speaker: a person has no chain.
+func (s *Speaker) Says(a *App, conv fika.Conversation) (*chat.AgentSays, error) {
+	if s == nil {
+		return nil, nil
+	}
+	settings, err := a.Settings(s.Agent, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.within(Limits(settings.Chat.Limits).Of(conv.Limits)); err != nil {
+		return nil, err
+	}
+	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1}, nil
+}
+
+// MayBeCalled reports whether a person may go by these names: Denied for one
+// that an agent, a context or an [[agents]] entry has. Every border that takes
+// a person's name asks it, before anything is written.
+func (a *App) MayBeCalled(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if err := caller.PersonName(name, func(n fika.AgentName) (bool, error) { return a.isAgent(ctx, n) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAgent reports whether an agent, a context or an [[agents]] entry has a name.
+func (a *App) isAgent(ctx context.Context, name fika.AgentName) (bool, error) {
+	h, err := a.Home()
+	if err != nil {
+		return false, err
+	}
+	if _, err := os.Lstat(h.Folder(name).Path()); err == nil {
+		return true, nil
+	}
+	if cfg, err := a.Config(); err == nil && cfg.Agent(name) != nil {
+		return true, nil
+	}
+	s, err := a.Store(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.Agent(ctx, name)
+	if fika.IsKind(err, fika.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/store"
+)
+
+// conduct is what a command does, for those who may not do everything: an
+// agent, through a command that one of its tools runs.
+type conduct string
+
+// The conducts.
+const (
+	looks   conduct = "looks"   // shows something
+	speaks  conduct = "speaks"  // asks an agent, or says something: as the agent that runs the tool
+	manages conduct = "manages" // a person's alone
+)
+
+// declaration says what one command does. A command that has flags which do
+// more than that lists those (more), or, where nearly all do, the others (only).
+type declaration struct {
+	conduct conduct
+	more    []string // flags that make it manage
+	only    []string // if not nil: all flags but these make it manage
+	one     bool     // more than one argument makes it manage
+}
+
+// declared says of every command what it does. One that is not in it manages.
+func declared() map[string]declaration {
+	look, speak, manage := declaration{conduct: looks}, declaration{conduct: speaks}, declaration{conduct: manages}
+	run := declaration{conduct: speaks, more: []string{"username", "temp-username", "continue"}}
+	return map[string]declaration{
+		"fika": run, "fika run": run, "fika ask": speak, "fika task": speak, "fika chat send": speak,
+
+		// What create_context does, too.
+		"fika context new": {conduct: speaks, more: []string{"switch"}},
+
+		"fika version": look, "fika completion": look, "fika help": look,
+		"fika __complete": look, "fika __completeNoDesc": look,
+		"fika usage": look, "fika monitor": look, "fika doctor": {conduct: looks, more: []string{"fix"}},
+		"fika status": {conduct: looks, more: []string{"show-bus"}},
+		"fika demo":   manage, "fika up": manage, "fika down": manage, "fika master": manage,
+
+		"fika agent": look, "fika agent list": look, "fika agent health": look, "fika agent logs": look, "fika agent attach": look,
+		"fika agent run": manage, "fika agent start": manage, "fika agent stop": manage, "fika agent restart": manage, "fika agent reset": manage,
+
+		"fika chat": look, "fika chat list": look, "fika chat view": look, "fika chat wait": look, "fika chat why": look, "fika chat queue": look,
+		"fika chat limit": {conduct: looks, only: []string{"json"}},
+		"fika chat new":   manage, "fika chat create": manage, "fika chat join": manage, "fika chat pause": manage, "fika chat resume": manage,
+		"fika chat stop": manage, "fika chat continue": manage, "fika chat retry": manage, "fika chat pin": manage, "fika chat unpin": manage,
+		"fika chat clear": manage, "fika chat delete": manage, "fika chat cleanup": manage,
+
+		"fika request": look, "fika request list": look, "fika request show": look, "fika request wait": look,
+		"fika request cancel": manage, "fika request retry": manage,
+		"fika conversation": look, "fika conversation list": look, "fika conversation show": look, "fika conversation search": look,
+
+		"fika context": look, "fika context list": look, "fika context show": look, "fika context log": look,
+		"fika context prompt": {conduct: looks, only: []string{"assembled"}, one: true},
+		"fika context switch": manage, "fika context rename": manage, "fika context delete": manage, "fika context clear": manage,
+		"fika context compact": manage, "fika context import": manage, "fika context export": manage, "fika context unlock": manage,
+
+		"fika plugin": look, "fika plugin list": look,
+		"fika plugin check": manage, "fika plugin call": manage, // they run it, with a person's rights
+		"fika plugin install": manage, "fika plugin remove": manage, "fika plugin enable": manage, "fika plugin disable": manage,
+		"fika config": look, "fika config path": look, "fika config check": look, "fika config show": look, "fika config migrate": manage,
+		"fika model": look, "fika model list": look,
+	}
+}
+
+// conductOf is what this invocation of a command does.
+func conductOf(cmd *cobra.Command, args []string) conduct {
+	d, ok := declared()[cmd.CommandPath()]
+	if !ok || d.one && len(args) > 1 {
+		return manages
+	}
+	out := d.conduct
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "home" || f.Name == "help":
+		case d.only != nil && !slices.Contains(d.only, f.Name), slices.Contains(d.more, f.Name):
+			out = manages
+		}
+	})
+	return out
+}
+
+// admit refuses what only a person may do to whoever is not one.
+func (e *env) admit(cmd *cobra.Command, args []string) error {
+	does := conductOf(cmd, args)
+	if does == looks {
+		return nil
+	}
+	c, err := e.open().Caller()
+	if err != nil || !c.Inside() || does == speaks {
+		return err
+	}
+	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), c.Name())
+}
+
+// speaker tells which agent speaks through this command; nil: a person does.
+// An agent speaks as itself: name, given with flag, is a person's to choose.
+func (e *env) speaker(ctx context.Context, flag, name string) (*app.Speaker, error) {
+	s, err := e.open().Speaker(ctx)
+	if s != nil && name != "" {
+		return nil, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", flag, s.Agent)
+	}
+	return s, err
+}
+
+// spoken makes a request that of whoever speaks: a person under a name that is
+// nobody else's, or the agent whose tool this is.
+func (e *env) spoken(ctx context.Context, to fika.Agent, r store.NewRequest, flag, name string) (store.NewRequest, error) {
+	s, err := e.speaker(ctx, flag, name)
+	switch {
+	case err != nil:
+		return r, err
+	case s == nil:
+		return r, e.open().MayBeCalled(ctx, r.Payload.From)
+	case s.Agent == to.Name:
+		return r, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
+	}
+	settings, err := e.open().Settings(s.Agent, nil, true)
+	if err != nil {
+		return r, err
+	}
+	return s.Say(r, app.Limits(settings.Chat.Limits))
+}

@@ -1,0 +1,69 @@
+package folder
+
+import (
+	"os"
+	"path/filepath"
+
+	"fika"
+)
+
+// Holder is a process that runs tools in a context of this home.
+type Holder struct {
+	Agent   fika.AgentName
+	Process fika.Process
+}
+
+// Holders lists the processes that the lock files of this home name as owners
+// of a context: agents and one-shot prompts, not commands. It takes no lock and
+// asks nobody whether they live; whoever compares them with processes that run
+// has the answer. A home without contexts has none.
+func (h Home) Holders() []Holder {
+	dirs, err := os.ReadDir(h.ContextsDir())
+	if err != nil {
+		return nil
+	}
+	var out []Holder
+	for _, d := range dirs {
+		name, err := fika.ParseAgentName(d.Name())
+		if err != nil || string(name) != d.Name() {
+			continue
+		}
+		file, err := os.Open(h.Folder(name).lockPath())
+		if err != nil {
+			continue
+		}
+		info, ok := readLockInfo(file)
+		_ = file.Close()
+		if ok && info.PID > 0 && (info.Kind == LockAgent || info.Kind == LockRun) {
+			out = append(out, Holder{Agent: name, Process: info.process()})
+		}
+	}
+	return out
+}
+
+// KnownHomes lists the homes that a person of this machine most likely has:
+// inUse, $FIKA_HOME, ~/.fika, and the projects below it. They need not exist.
+// Where both $HOME and the user's account name a home folder, both count.
+func KnownHomes(inUse string, getenv func(string) string) []string {
+	var out []string
+	seen := map[string]bool{}
+	add := func(root string) {
+		if root == "" {
+			return
+		}
+		if abs, err := filepath.Abs(root); err == nil && !seen[abs] {
+			seen[abs] = true
+			out = append(out, abs)
+		}
+	}
+	add(inUse)
+	add(getenv("FIKA_HOME"))
+	for _, home := range userHomes(getenv) {
+		add(filepath.Join(home, ".fika"))
+		projects, _ := filepath.Glob(filepath.Join(home, ".fika", "projects", "*"))
+		for _, p := range projects {
+			add(p)
+		}
+	}
+	return out
+}
