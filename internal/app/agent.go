@@ -74,7 +74,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 		display.Warn(note)
 	}
 	ringer := Ringer{Bus: conn, Subjects: subjects}
-	shop, err := own.workshop(ctx, workshopOptions{dir: dir, waits: true, warn: display.Warn, bell: ringer, stderr: o.Out})
+	shop, err := own.workshop(ctx, workshopOptions{dir: dir, waits: true, warn: display.Warn, bell: ringer, stderr: o.Out, starting: true})
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (a *App) onePlugin(p Person) (plugin.Options, error) {
 }
 
 // InstallPlugin puts a plugin into the home: one that fika brings along, or a
-// file that passes the check. With workflow come the workflow prompts. Which
+// file or folder that passes the check. With workflow come the workflow prompts. Which
 // variables it asks for is in the report; nothing gives them to it yet.
 func (a *App) InstallPlugin(ctx context.Context, name string, p Person) (plugin.Report, error) {
 	h, err := a.Home()
@@ -165,36 +165,51 @@ func (a *App) InstallPlugin(ctx context.Context, name string, p Person) (plugin.
 	return a.CheckPlugin(ctx, name, nil, p)
 }
 
-// copyPlugin installs a file of the person's own, if it is a plugin.
+// WithoutTool names the agents and contexts of the home that may not use a
+// plugin's tool, because their tool_permissions or tools_off say so. One whose
+// settings cannot be read is not among them.
+func (a *App) WithoutTool(name string) ([]string, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	names, _, err := h.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range c.Agents {
+		if id := fika.AgentName(entry.ID); !slices.Contains(names, id) {
+			names = append(names, id)
+		}
+	}
+	slices.Sort(names)
+	var lacking []string
+	for _, n := range names {
+		s, err := a.Settings(n, nil, true)
+		if err == nil && (s.ToolPermissions != nil && !slices.Contains(s.ToolPermissions, name) || slices.Contains(s.ToolsOff, name)) {
+			lacking = append(lacking, string(n))
+		}
+	}
+	return lacking, nil
+}
+
+// copyPlugin installs a file or folder of the person's own, if it is a plugin.
 func (a *App) copyPlugin(ctx context.Context, h folder.Home, path string, p Person) (string, error) {
 	if filepath.Base(path) == path {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along, and there is no such file; it brings %s", path, strings.Join(plugin.Shipped(), ", "))
+			return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along, and there is no such file or folder; it brings %s", path, strings.Join(plugin.Shipped(), ", "))
 		}
 		path = "." + string(filepath.Separator) + path
 	}
 	if _, err := a.CheckPlugin(ctx, path, nil, p); err != nil {
 		return "", err
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", fika.Wrap(fika.Storage, "install plugin", err)
-	}
-	name := filepath.Base(path)
-	to := filepath.Join(h.PluginsDir(), name)
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return "", fika.Errorf(fika.Conflict, "install plugin", "%s exists already; remove it first (fika plugin remove %s)", to, name)
-	}
-	if err != nil {
-		return "", fika.Wrap(fika.Storage, "install plugin", err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(to)
-		return "", fika.Wrap(fika.Storage, "install plugin", err)
-	}
-	return name, nil
+	to, err := plugin.Copy(path, h.PluginsDir())
+	return filepath.Base(to), err
 }
 
 // GrantPlugin gives a plugin environment variables beside the usual ones.
@@ -207,13 +222,13 @@ func (a *App) GrantPlugin(name string, env []string) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Clone(c.Plugins[name].Env)
+	all := slices.Clone(c.Plugins[name].Env) // name is the plugin's, as in [plugins.NAME]
 	for _, v := range env {
 		if !slices.Contains(all, v) {
 			all = append(all, v)
 		}
 	}
-	return config.SetKey(h.ConfigFile(), "plugins."+name+".env", all)
+	return config.SetPath(h.ConfigFile(), []string{"plugins", name, "env"}, all)
 }
 
 // EnablePlugin turns a plugin on or off without removing it.
@@ -222,10 +237,11 @@ func (a *App) EnablePlugin(name string, on bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := pluginPath(h, name); err != nil {
+	path, err := pluginPath(h, name)
+	if err != nil {
 		return err
 	}
-	return config.SetKey(h.ConfigFile(), "plugins."+name+".disabled", !on)
+	return config.SetPath(h.ConfigFile(), []string{"plugins", plugin.Name(filepath.Base(path)), "disabled"}, !on)
 }
 
 // RemovePlugin takes a plugin out of the home. What it made stays.
@@ -249,7 +265,7 @@ func pluginPath(h folder.Home, name string) (string, error) {
 		return "", fika.Wrap(fika.Storage, "find plugin", err)
 	}
 	for _, d := range dir {
-		if d.Name() == name || strings.TrimSuffix(d.Name(), filepath.Ext(d.Name())) == name {
+		if d.Name() == name || plugin.Name(d.Name()) == name {
 			return filepath.Join(h.PluginsDir(), d.Name()), nil
 		}
 	}

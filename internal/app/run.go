@@ -59,7 +59,7 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 		o.Warn(note)
 	}
 	shop, err := own.workshop(ctx, workshopOptions{
-		dir: a.opts.Dir, quiet: o.NoReflection, verbose: o.Verbose, stdin: o.Stdin, stderr: o.Stderr, warn: o.Warn, bell: Ringer{Bus: bus.Nobody{}},
+		dir: a.opts.Dir, quiet: o.NoReflection, verbose: o.Verbose, stdin: o.Stdin, stderr: o.Stderr, warn: o.Warn, bell: Ringer{Bus: bus.Nobody{}}, starting: true,
 	})
 	if err != nil {
 		return Ran{}, err

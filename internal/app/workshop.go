@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"fika"
 	"fika/internal/chat"
@@ -20,10 +21,12 @@ type workshopOptions struct {
 	quiet   bool   // no reflection
 	waits   bool   // for an agent process, whose turns can be suspended
 	verbose bool
-	stdin   io.Reader // lent to plugins; other tools get no terminal
-	stderr  io.Writer // what plugins say to the person; nil: nothing
-	warn    func(string)
-	bell    chat.Bell
+	// starting: a run or an agent's process begins.
+	starting bool
+	stdin    io.Reader // lent to plugins; other tools get no terminal
+	stderr   io.Writer // what plugins say to the person; nil: nothing
+	warn     func(string)
+	bell     chat.Bell
 }
 
 // workshop gathers tools and hooks for an owned context.
@@ -56,16 +59,40 @@ func (own *Owned) pluginOptions(o workshopOptions, workspace string, taken []too
 		Dir: h.PluginsDir(), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Context: string(own.Folder.Name),
 		Agent: own.Agent.Name, Workspace: workspace, Username: own.Settings.Username,
 		Settings: map[string]plugin.Settings{}, Limits: own.outputLimits(),
-		Stdin: o.stdin, Stderr: o.stderr, Verbose: o.verbose,
+		Stdin: o.stdin, Stderr: o.stderr, Verbose: o.verbose, Starting: o.starting, ModelVars: own.modelVars(),
 		Report: func(name string, err error) { o.warn("plugin " + name + ": " + err.Error()) },
 	}
 	for name, s := range own.Settings.Plugins {
-		p.Settings[name] = plugin.Settings{Env: s.Env, Timeout: s.Timeout, Disabled: s.Disabled}
+		p.Settings[name] = plugin.Settings{Env: s.Env, Timeout: s.Timeout, JSON: s.Stdin == "json", Disabled: s.Disabled}
 	}
 	for _, t := range taken {
 		p.Reserved = append(p.Reserved, t.Spec().Name)
 	}
 	return p
+}
+
+// modelVars names the variables that the models of this home are reached with.
+func (own *Owned) modelVars() []string {
+	names := []string{
+		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
+		"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE",
+	}
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	add(own.Settings.Model.APIKeyEnv)
+	c, err := own.App.Config()
+	if err != nil {
+		return names
+	}
+	for _, m := range c.Models {
+		if full, err := c.FindModel(m.ID); err == nil {
+			add(full.APIKeyEnv)
+		}
+	}
+	return names
 }
 
 // outputLimits bound what the model sees of a tool's output; the whole goes to

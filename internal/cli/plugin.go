@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -194,12 +195,12 @@ func newPluginInstall(e *env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "install NAME", Short: "install a plugin",
-		Long: `Installs a plugin that fika brings along, or a file of your own after checking
-it. A plugin gets none of your environment but the usual names; when it asks for
+		Long: `Installs a plugin that fika brings along, or a file or folder of your own after
+checking it. A plugin gets none of your environment but the usual names; when it asks for
 more you are asked, and what you allow is written to config.toml. It brings:
 ` + strings.Join(plugin.Shipped(), ", ") + ".",
 		Example:           "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
-		Args:              exactly(1, "the name of a plugin, or a file"),
+		Args:              exactly(1, "the name of a plugin, or a file or folder"),
 		ValidArgsFunction: first(e.completeShipped),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := e.open().InstallPlugin(cmd.Context(), args[0], e.person())
@@ -210,11 +211,31 @@ more you are asked, and what you allow is written to config.toml. It brings:
 			for _, n := range r.Notes {
 				e.warn(n)
 			}
-			return e.grant(r, yes)
+			if err := e.sayWhoGets(r.Tools); err != nil {
+				return err
+			}
+			shipped := slices.Contains(plugin.Shipped(), args[0]) // what it asks for was looked at here
+			return e.grant(r, yes || shipped)
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "give it the environment variables it asks for")
 	return c
+}
+
+// sayWhoGets tells which contexts may use the tools of a new plugin.
+func (e *env) sayWhoGets(tools []string) error {
+	for _, name := range tools {
+		lacking, err := e.open().WithoutTool(name)
+		if err != nil {
+			return err
+		}
+		if len(lacking) == 0 {
+			e.say("  tool %s: every agent and context may use it", term.CleanLine(name))
+			continue
+		}
+		e.say("  tool %s: every agent and context may use it, except those whose tool_permissions or tools_off leave it out: %s", term.CleanLine(name), strings.Join(lacking, ", "))
+	}
+	return nil
 }
 
 // grant asks whether a plugin may have the variables it wants. Nobody there,
@@ -224,6 +245,9 @@ func (e *env) grant(r plugin.Report, yes bool) error {
 		return nil
 	}
 	names := term.CleanLine(strings.Join(r.Env, ", "))
+	if slices.Contains(r.Env, plugin.ModelKeys) {
+		names += " (" + plugin.ModelKeys + ": the variables with the keys of your models)"
+	}
 	if !yes && e.InTTY {
 		fmt.Fprintf(e.Err, "%s asks for these environment variables: %s. Give them to it? [y/N] ", term.CleanLine(r.Name), names)
 		answer, _ := bufio.NewReader(e.In).ReadString('\n')

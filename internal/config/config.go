@@ -146,6 +146,7 @@ type Tools struct {
 type Plugin struct {
 	Env      []string // names of variables it gets beside the usual ones
 	Timeout  time.Duration
+	Stdin    string // "json": always the arguments; else the terminal, when there is one
 	Disabled bool
 }
 

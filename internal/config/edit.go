@@ -27,8 +27,13 @@ import (
 // Error kinds: Invalid (unknown key, wrong value, a file that is not valid
 // TOML, a place that cannot be edited), Storage.
 func SetKey(path, key string, value any) error {
+	return SetPath(path, strings.Split(key, "."), value)
+}
+
+// SetPath is [SetKey] for a key given in parts, which may hold dots.
+func SetPath(path string, key []string, value any) error {
 	const op = "set key"
-	text, err := literal(key, value)
+	text, err := literal(joinKey(key), value)
 	if err != nil {
 		return fika.Wrap(fika.Invalid, op, err)
 	}
@@ -39,7 +44,7 @@ func SetKey(path, key string, value any) error {
 	if err != nil {
 		return err
 	}
-	changed, err := edit(path, data, strings.Split(key, "."), text)
+	changed, err := edit(path, data, key, text)
 	if err != nil {
 		return err
 	}
@@ -51,6 +56,17 @@ func SetKey(path, key string, value any) error {
 		mode = info.Mode().Perm()
 	}
 	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, changed, mode))
+}
+
+// joinKey writes a key as TOML does, with quotes around the parts that need them.
+func joinKey(parts []string) string {
+	out := make([]string, len(parts))
+	for i, part := range parts {
+		if out[i] = part; part == "" || strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+			out[i] = QuoteTOML(part)
+		}
+	}
+	return strings.Join(out, ".")
 }
 
 // literal checks a value against its key and writes it as TOML.
@@ -76,11 +92,6 @@ func literal(key string, v any) (string, error) {
 		text = encode(&v)
 	default:
 		return "", fmt.Errorf("%s cannot be set to a %T", key, v)
-	}
-	for _, part := range strings.Split(key, ".") {
-		if part == "" || strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
-			return "", fmt.Errorf("%s is not a key", quote(key))
-		}
 	}
 	// What the strict reader says of the line alone is what is wrong with it.
 	var problems Problems
@@ -110,7 +121,7 @@ func edit(path string, data []byte, key []string, text string) ([]byte, error) {
 	check := &source{file: path, data: changed, problems: &Problems{}}
 	check.parse()
 	if check.broken || !check.root.holds(key, text) {
-		return nil, fika.Errorf(fika.Invalid, op, "%s: there is no safe place for %s = %s; write it by hand", path, strings.Join(key, "."), text)
+		return nil, fika.Errorf(fika.Invalid, op, "%s: there is no safe place for %s = %s; write it by hand", path, joinKey(key), text)
 	}
 	return changed, nil
 }

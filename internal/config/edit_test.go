@@ -74,7 +74,7 @@ func TestSetKeyRefuses(t *testing.T) {
 		"unknown":      {"", "usernam", "x", "did you mean username?"},
 		"wrong type":   {"", "username", 3, "must be a text"},
 		"bad value":    {"", "username", "no good", "cannot be a username"},
-		"odd key":      {"", "a b", "x", "is not a key"},
+		"odd key":      {"", "a b", "x", "unknown key"},
 		"strange type": {"", "username", struct{}{}, "cannot be set to a struct"},
 		"broken file":  {"model = \n", "username", "x", "mended by hand first"},
 		"inline table": {"nats = {port = 1}\n", "nats.timeout_ms", 2, "add timeout_ms = 2 there by hand"},

@@ -103,8 +103,8 @@ func (e *editor) apply(text string) []byte {
 	if e.end > 0 {
 		return e.splice(e.begin, e.end, text)
 	}
-	name := e.key[len(e.key)-1]
-	table := strings.Join(e.key[:len(e.key)-1], ".")
+	name := joinKey(e.key[len(e.key)-1:])
+	table := joinKey(e.key[:len(e.key)-1])
 	line := name + " = " + text + "\n"
 	switch {
 	case e.after >= 0:

@@ -195,6 +195,7 @@ func pluginKeys() []key[Plugin] {
 	return []key[Plugin]{
 		{name: "env", at: func(p *Plugin) any { return &p.Env }, example: `["GITHUB_TOKEN"]`, doc: "Names of environment variables that the plugin gets beside the usual few."},
 		{name: "timeout_seconds", at: func(p *Plugin) any { return &p.Timeout }, example: "60", doc: "How long one call of it may take; 0 takes what the plugin asks for, else a minute (30 seconds for a hook)."},
+		{name: "stdin", at: func(p *Plugin) any { return &p.Stdin }, oneOf: []string{"terminal", "json"}, example: `"json"`, doc: "What it reads on stdin when somebody is at a terminal: the terminal, or its arguments as JSON (which it gets anyway when nobody is)."},
 		{name: "disabled", at: func(p *Plugin) any { return &p.Disabled }, doc: "Leaves the plugin where it is, unused."},
 	}
 }

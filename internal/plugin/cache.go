@@ -4,20 +4,26 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/hook"
 )
 
 // cacheVersion changes when the meaning of what is cached does.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // failureLife is how long a plugin that let fika wait for its schema is left
 // alone. Failures that cost no time are not remembered.
 const failureLife = 10 * time.Minute
+
+// schemaLife is how long a schema holds when its plugin does not say: a plugin
+// whose tools depend on something else than its own file is never far behind.
+const schemaLife = 24 * time.Hour
 
 // cache remembers schemas by path, size, time and mode. It is derived: a file
 // that is missing or broken is an empty cache.
@@ -34,6 +40,7 @@ type cache struct {
 type cached struct {
 	stamp
 	Schema   *schema `json:"schema,omitempty"`
+	AskedAt  int64   `json:"asked_at"` // Unix milliseconds
 	Failure  string  `json:"failure,omitempty"`
 	FailedAt int64   `json:"failed_at,omitempty"` // Unix milliseconds
 }
@@ -77,7 +84,23 @@ func (c *cache) find(f *file) (*schema, error) {
 	return nil, nil
 }
 
-func (c *cache) put(f *file, s *schema) { c.set(f.Path, cached{stamp: f.stamp, Schema: s}) }
+// stale reports whether the plugin has to be asked again although its file is
+// the same: its schema's time is over, or the program starts and the plugin
+// listens to that.
+func (c *cache) stale(f *file, s *schema, starting bool) bool {
+	c.mu.Lock()
+	asked := time.UnixMilli(c.entries[f.Path].AskedAt)
+	c.mu.Unlock()
+	life := schemaLife
+	if s.Lifetime != nil {
+		life = *s.Lifetime
+	}
+	return starting && slices.Contains(s.Hooks, hook.OnStart) && len(s.Tools) > 0 || time.Since(asked).Abs() >= life
+}
+
+func (c *cache) put(f *file, s *schema) {
+	c.set(f.Path, cached{stamp: f.stamp, Schema: s, AskedAt: time.Now().UnixMilli()})
+}
 
 // fail remembers a failure that cost time.
 func (c *cache) fail(f *file, err error) {

@@ -24,7 +24,10 @@ type pluginTool struct {
 const margin = 5 * time.Second
 
 func (t toolDecl) spec() tool.Spec {
-	return tool.Spec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Effect: t.Effect, Timeout: t.Timeout}
+	return tool.Spec{
+		Name: t.Name, Description: t.Description, Parameters: t.Parameters, Effect: t.Effect, Timeout: t.Timeout,
+		Extra: true, Parallel: t.Parallel,
+	}
 }
 
 // tool makes a tool of what the plugin declares. The timeout is the person's,
@@ -46,12 +49,15 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	}
 	l := launch{
 		file: t.file, env: p.callEnv(t, c), dir: c.Workspace, step: c.Step, timeout: t.timeout,
-		limits: p.opts.Limits, started: c.Started, told: c.Progress, stdin: c.Stdin,
+		limits: p.opts.Limits, started: c.Started, told: c.Progress, data: c.Args, stdin: c.Stdin,
+	}
+	if p.wantsJSON(t.file) {
+		l.stdin = nil
 	}
 	if l.dir == "" {
 		l.dir = p.opts.Workspace
 	}
-	if p.person != nil && t.spec.Effect != fika.Pure { // pure calls run side by side: they cannot share a terminal
+	if p.person != nil && t.spec.Effect != fika.Pure && !t.spec.Parallel && !p.wantsJSON(t.file) { // calls side by side cannot share a terminal
 		loan, err := p.person.lend(ctx)
 		if err != nil {
 			l.env.close()
@@ -66,6 +72,10 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	e, err := p.run(ctx, l)
 	return t.result(e, err)
 }
+
+// wantsJSON reports whether a plugin reads what it is told from stdin, as its
+// schema or the person's settings say.
+func (p *Plugins) wantsJSON(f *file) bool { return f.schema.JSON || p.settings(f).JSON }
 
 // callEnv is the environment of a tool call.
 func (p *Plugins) callEnv(t *pluginTool, c tool.Call) *environment {

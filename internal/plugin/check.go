@@ -113,14 +113,10 @@ func (p *Plugins) locate(path string) (*file, error) {
 	if err != nil {
 		return nil, fika.Wrap(fika.Invalid, "check plugin", err)
 	}
-	info, err := os.Lstat(path)
-	if err != nil {
+	if _, err := os.Lstat(path); err != nil {
 		return nil, fika.Errorf(fika.NotFound, "check plugin", "there is no plugin %s", path)
 	}
-	if !within(dir, path) {
-		dir = filepath.Dir(path)
-	}
-	f, err := inspect(dir, path, info.Mode().Type())
+	f, err := inspect(filepath.Dir(path), filepath.Base(path))
 	if err == nil && f == nil {
 		err = fika.Errorf(fika.Invalid, "check plugin", "%s is no plugin: expected an executable file, or a folder with one of its own name (chmod +x makes a script executable)", path)
 	}

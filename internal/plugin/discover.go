@@ -31,6 +31,7 @@ type stamp struct {
 	Size  int64       `json:"size"`
 	MTime int64       `json:"mtime"` // nanoseconds
 	Mode  fs.FileMode `json:"mode"`
+	Link  string      `json:"link,omitempty"` // the file that a link leads to
 }
 
 func (f *file) info() Info {
@@ -72,10 +73,10 @@ func (p *Plugins) discover() ([]*file, error) {
 		if ignored(e.Name()) {
 			continue
 		}
-		f, err := inspect(p.opts.Dir, filepath.Join(p.opts.Dir, e.Name()), e.Type())
+		f, err := inspect(p.opts.Dir, e.Name())
 		switch {
 		case err != nil:
-			p.report(pluginName(e.Name()), err)
+			p.report(Name(e.Name()), err)
 		case f != nil && !p.settings(f).Disabled:
 			found = append(found, f)
 		}
@@ -90,12 +91,15 @@ func ignored(name string) bool {
 		strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~")
 }
 
-func pluginName(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
+// Name is what the plugin in a file or folder of that name is called: the name
+// without its extension.
+func Name(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
 
-// inspect looks at one path of the folder dir. nil without an error: it is
+// inspect looks at one name in the folder dir: an executable file, a folder
+// with one of its own name, or a link to either. nil without an error: it is
 // something else than a plugin, which is fine.
-func inspect(dir, path string, kind fs.FileMode) (*file, error) {
-	base := filepath.Base(path)
+func inspect(dir, base string) (*file, error) {
+	path := filepath.Join(dir, base)
 	op := "plugin " + base
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -105,15 +109,9 @@ func inspect(dir, path string, kind fs.FileMode) (*file, error) {
 				return nil, nil // a folder that belongs to something else
 			}
 		}
-		kind |= fs.ModeSymlink // its file may be a link
 	}
 	if err != nil {
 		return nil, fika.Wrap(fika.Invalid, op, err)
-	}
-	if kind&fs.ModeSymlink != 0 {
-		if err := staysIn(dir, path); err != nil {
-			return nil, fika.Wrap(fika.Denied, op, err)
-		}
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fika.Errorf(fika.Invalid, op, "%s is not a regular file", path)
@@ -124,27 +122,39 @@ func inspect(dir, path string, kind fs.FileMode) (*file, error) {
 		}
 		return nil, nil // notes, data
 	}
-	return &file{
-		Name: pluginName(base), Path: path, file: base,
-		stamp: stamp{info.Size(), info.ModTime().UnixNano(), info.Mode()},
-	}, nil
+	f := &file{
+		Name: Name(base), Path: path, file: base,
+		stamp: stamp{Size: info.Size(), MTime: info.ModTime().UnixNano(), Mode: info.Mode()},
+	}
+	if f.stamp.Link, err = linkTarget(dir, path); err != nil {
+		return nil, fika.Wrap(fika.Denied, op, err)
+	}
+	return f, nil
 }
 
-// staysIn refuses a path that links lead out of dir.
-func staysIn(dir, path string) error {
+// linkTarget gives the file that a link in the plugins folder leads to, "" for
+// a path without links. A person links to where they keep their plugins; a
+// file that everybody may write is refused, because whoever writes it would
+// run as that person.
+func linkTarget(dir, path string) (string, error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return err
+		return "", err
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil || target == filepath.Join(root, strings.TrimPrefix(path, dir)) {
+		return "", err
 	}
-	rel, err := filepath.Rel(root, real)
-	if err != nil || !filepath.IsLocal(rel) {
-		return fika.Errorf(fika.Denied, "", "%s links to %s, which is outside the plugins folder: copy it instead", path, real)
+	for _, p := range []string{target, filepath.Dir(target)} {
+		info, err := os.Stat(p)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+			return "", fika.Errorf(fika.Denied, "", "%s links to %s, and everybody may change %s: chmod o-w %s", path, target, p, p)
+		}
 	}
-	return nil
+	return target, nil
 }
 
 func isScript(path string) bool {
@@ -164,18 +174,26 @@ func (p *Plugins) describe(ctx context.Context, c *cache, found []*file) {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 4)
 	for _, f := range found {
-		if known, failure := c.find(f); known != nil {
-			f.schema = known
-			continue
-		} else if failure != nil {
+		known, failure := c.find(f)
+		if failure != nil {
 			p.fail(f, c, failure)
+			continue
+		}
+		if known != nil && !c.stale(f, known, p.opts.Starting) {
+			f.schema = known
 			continue
 		}
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
 			s, err := p.ask(ctx, f, p.opts.SchemaTimeout)
-			if err != nil {
+			switch {
+			case err != nil && known != nil && !known.Block: // the file is the same: what it said before holds
+				p.report(f.Name, fika.Errorf(fika.Failed, "plugin "+f.Name, "its tools are those it had before, because it could not be asked again: %v", err))
+				f.schema = known
+				c.put(f, known)
+				return
+			case err != nil:
 				c.fail(f, err)
 				p.fail(f, c, err)
 				return

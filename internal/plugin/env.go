@@ -10,6 +10,10 @@ import (
 	"fika"
 )
 
+// ModelKeys stands, among the variables a plugin asks for, for those that
+// models are reached with: a plugin that starts fika needs them.
+const ModelKeys = "MODEL_KEYS"
+
 // maxEnv bounds the JSON that is given in a variable: systems refuse more than
 // 128 KiB in one. What is larger is in a file.
 const maxEnv = 64 << 10
@@ -31,7 +35,7 @@ func Env() [][2]string {
 		{"FIKA_WORKSPACE", "the folder to work in; also the working folder"},
 		{"FIKA_HOME, CHIBI_HOME", "the home folder"},
 		{"FIKA_BIN", "the fika program"},
-		{"FIKA_INTERACTIVE", "1 when a person is at the terminal that stdin is; else unset, and stdin is empty"},
+		{"FIKA_INTERACTIVE", "1 when a person is at the terminal that stdin is; else unset, and stdin is what TOOL_ARGS or HOOK_DATA holds, in full"},
 		{"FIKA_VERBOSE, CHIBI_VERBOSE", "1 when -v was given"},
 		{"FIKA_DEPTH", "how many fikas are around: 1, or more when fika was started by a plugin"},
 		{"FIKA_STEP", "of a call: its mark, request/n; a program that is left running with it is ended with the call when that is cancelled"},
@@ -77,7 +81,11 @@ type environment struct {
 // granted it by name. Names that fika sets itself cannot be granted.
 func (p *Plugins) environmentOf(f *file) *environment {
 	e := &environment{vars: slices.Clone(p.env)}
-	for _, name := range p.settings(f).Env {
+	names := slices.Clone(p.settings(f).Env)
+	if slices.Contains(names, ModelKeys) {
+		names = append(names, p.opts.ModelVars...)
+	}
+	for _, name := range names {
 		if strings.HasPrefix(name, "FIKA_") || strings.HasPrefix(name, "CHIBI_") || !validName(name) {
 			continue
 		}

@@ -63,9 +63,9 @@ func (p *Plugins) fireOne(ctx context.Context, f *file, point hook.Point, payloa
 	l := launch{
 		file: f, env: p.hookEnv(f, point, payload, data), dir: p.opts.Workspace,
 		timeout: orElse(p.settings(f).Timeout, orElse(f.schema.Timeout, p.opts.HookTimeout)),
-		limits:  tool.Limits{Head: maxAnswer, Tail: 1},
+		limits:  tool.Limits{Head: maxAnswer, Tail: 1}, data: data,
 	}
-	if p.person != nil {
+	if p.person != nil && !p.wantsJSON(f) {
 		loan, err := p.person.lend(ctx)
 		if err != nil {
 			l.env.close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,6 +52,98 @@ func Install(name, dir string) (string, error) {
 		err = keepExecutable(path)
 	}
 	return path, err
+}
+
+// maxCopied bounds what [Copy] takes of a folder, in bytes and in files.
+const (
+	maxCopied      = 64 << 20
+	maxCopiedFiles = 2000
+)
+
+// Copy puts a plugin of a person's own, a file or a folder, into the plugins
+// folder dir and gives its path there. It appears whole or not at all. Links
+// in it are followed where they stay in the folder. Error kinds: Conflict when
+// the name is taken, Invalid for what is too large or no plain file, Storage.
+func Copy(from, dir string) (string, error) {
+	const op = "install plugin"
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return "", fika.Wrap(fika.Invalid, op, err)
+	}
+	name := filepath.Base(from)
+	to := filepath.Join(dir, name)
+	if _, err := os.Lstat(to); err == nil {
+		return "", fika.Errorf(fika.Conflict, op, "%s exists already; remove it first (fika plugin remove %s)", to, name)
+	}
+	tmp, err := os.MkdirTemp(dir, ".install-*") // a hidden name is no plugin
+	if err != nil {
+		return "", fika.Wrap(fika.Storage, op, err)
+	}
+	defer os.RemoveAll(tmp)
+	info, err := os.Stat(from)
+	if err == nil && info.IsDir() {
+		err = copyFolder(from, filepath.Join(tmp, name))
+	} else if err == nil {
+		err = copyFile(func() (fs.File, error) { return os.Open(from) }, filepath.Join(tmp, name), maxCopied)
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(tmp, name), to)
+	}
+	return to, fika.Wrap(fika.Storage, op, err)
+}
+
+// copyFolder copies the plain files below from, and nothing from outside it.
+func copyFolder(from, to string) error {
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var size int64
+	files := 0
+	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, filepath.FromSlash(path))
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		info, err := root.Stat(path)
+		if err != nil {
+			return err
+		}
+		size, files = size+info.Size(), files+1
+		if !info.Mode().IsRegular() {
+			return fika.Errorf(fika.Invalid, "", "%s is not a plain file", filepath.Join(from, path))
+		}
+		if size > maxCopied || files > maxCopiedFiles {
+			return fika.Errorf(fika.Invalid, "", "%s holds more than %d MiB or %d files: leave out what it does not need, or link it into the plugins folder", from, maxCopied>>20, maxCopiedFiles)
+		}
+		return copyFile(func() (fs.File, error) { return root.Open(path) }, target, maxCopied)
+	})
+}
+
+// copyFile copies a plain file of at most most bytes, with its permission to run.
+func copyFile(open func() (fs.File, error), to string, most int64) error {
+	in, err := open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return fika.Errorf(fika.Invalid, "", "%s is no plain file, or is larger than %d MiB", info.Name(), most>>20)
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600|info.Mode()&0o100)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, most))
+	return errors.Join(err, out.Close())
 }
 
 // InstallWorkflows writes those workflow prompts that are missing into the

@@ -19,6 +19,7 @@ import (
 type Settings struct {
 	Env      []string      // names of further environment variables it gets
 	Timeout  time.Duration // of a call or hook; 0: as its schema says
+	JSON     bool          // its stdin is always the arguments, never the terminal
 	Disabled bool
 }
 
@@ -35,7 +36,10 @@ type Options struct {
 
 	Environ  []string            // what the allow-list picks from; nil: this process's
 	Settings map[string]Settings // by plugin name, without the extension of the file
-	Reserved []string            // names of tools that plugins may not take
+	// ModelVars names the variables that models are reached with: what
+	// "MODEL_KEYS" stands for among the variables a plugin gets.
+	ModelVars []string
+	Reserved  []string // names of tools that plugins may not take
 
 	Timeout       time.Duration // of a call; 0: one minute
 	HookTimeout   time.Duration // of a hook; 0: 30 seconds
@@ -52,6 +56,9 @@ type Options struct {
 	Report func(plugin string, err error)
 	// Verbose is handed on, as FIKA_VERBOSE.
 	Verbose bool
+	// Starting says that a run or an agent's process begins: plugins that
+	// listen to on_start are asked again for their schema.
+	Starting bool
 }
 
 // maxDepth bounds fika in a plugin in fika in a plugin …

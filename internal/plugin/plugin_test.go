@@ -144,7 +144,7 @@ func TestCallGetsItsEnvironment(t *testing.T) {
 		"FIKA_TOOL_NAME=show_env\n", "CHIBI_TOOL_NAME=show_env\n", "FIKA_TOOL_ARGS=" + args + "\n", "CHIBI_TOOL_ARGS=" + args + "\n",
 		"FIKA_ARG_text=a \"b\"\nc\n", "FIKA_ARG_n=1.50\n", "FIKA_ARG_yes=true\n", "FIKA_ARG_with_dash=d\n", "FIKA_ARG_big=12345678901234567890\n",
 		"FIKA_CONTEXT=ctx\n", "CHIBI_CONTEXT=ctx\n", "FIKA_VERBOSE=1\n", "CHIBI_VERBOSE=1\n", "FIKA_AGENT=coder\n", "FIKA_HOME=" + b.home + "\n", "CHIBI_HOME=" + b.home + "\n", "FIKA_BIN=/bin/false\n",
-		"FIKA_STEP=r1/2\n", "FIKA_DEPTH=1\n", "LC_ALL=C.UTF-8\n", "HOME=" + b.home + "\n", "\n" + b.home + "\n0",
+		"FIKA_STEP=r1/2\n", "FIKA_DEPTH=1\n", "LC_ALL=C.UTF-8\n", "HOME=" + b.home + "\n", "\n" + b.home + "\n" + args + "0",
 	} {
 		if !strings.Contains(r.Text, want) {
 			t.Errorf("no %q in:\n%s", want, r.Text)
@@ -201,7 +201,7 @@ func TestCallResults(t *testing.T) {
 		{"failure keeps both outputs", "echo partial; echo why >&2; exit 3", "p failed: exit status 3: why\npartial\n(Nobody was at a terminal, so it could not ask a person anything.)", true},
 		{"signal", "kill -9 $$", "p failed: ended by a signal (killed)\n(Nobody was at a terminal, so it could not ask a person anything.)", true},
 		{"escapes", `printf 'a\033[31mb\000c\377'`, "", false},
-		{"stdin is empty", `if read -r x; then echo "$x"; else echo eof; fi`, "eof", false},
+		{"stdin is the arguments", `if read -r x; then echo line; else echo "$x eof"; fi`, "{} eof", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

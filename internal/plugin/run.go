@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ type launch struct {
 	step    string
 	timeout time.Duration
 	limits  tool.Limits
-	stdin   io.Reader
+	data    []byte    // the arguments, or the data of a hook
+	stdin   io.Reader // the person's terminal; nil: stdin is data
 	started func(fika.Process)
 	told    func([]byte)
 }
@@ -50,9 +52,13 @@ func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
 	inner, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	last := &tail{to: p.opts.Stderr, mu: &p.stderr}
+	input := l.stdin
+	if input == nil && l.data != nil {
+		input = bytes.NewReader(l.data)
+	}
 	exit, err := startAgain(inner, proc.Cmd{
 		Path: l.file.Path, Args: l.args, Dir: l.dir, Env: l.env.vars, Step: l.step,
-		Stdin: l.stdin, Stderr: last, Limits: l.limits, Progress: l.told, Started: l.started,
+		Stdin: input, Stderr: last, Limits: l.limits, Progress: l.told, Started: l.started,
 	})
 	e := ended{exit: exit, stderr: last.text(), asked: l.stdin != nil}
 	switch {

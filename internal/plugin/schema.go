@@ -20,7 +20,10 @@ type schema struct {
 	Block   bool          `json:"block,omitempty"` // a failing hook refuses
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Env     []string      `json:"env,omitempty"`
-	Notes   []string      `json:"-"` // what was left out, for people
+	JSON    bool          `json:"json,omitempty"` // stdin is the arguments, never the terminal
+	// Lifetime is how long all this holds; nil: the default, 0: not at all.
+	Lifetime *time.Duration `json:"lifetime,omitempty"`
+	Notes    []string       `json:"-"` // what was left out, for people
 }
 
 // toolDecl is one tool of a plugin.
@@ -29,6 +32,7 @@ type toolDecl struct {
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 	Effect      fika.Effect     `json:"effect"`
+	Parallel    bool            `json:"parallel,omitempty"` // although it is not pure
 	Timeout     time.Duration   `json:"timeout,omitempty"`
 }
 
@@ -43,6 +47,8 @@ type declaration struct {
 	OnFailure   string          `json:"on_failure"`
 	Timeout     json.RawMessage `json:"timeout"`
 	Env         []string        `json:"env"`
+	Stdin       string          `json:"stdin"`
+	Lifetime    json.RawMessage `json:"lifetime"`
 }
 
 const (
@@ -92,6 +98,10 @@ func (s *schema) add(d declaration) error {
 	if err != nil {
 		return err
 	}
+	if err := s.addLifetime(d.Lifetime); err != nil {
+		return err
+	}
+	s.addStdin(d)
 	s.Timeout = max(s.Timeout, timeout)
 	for _, name := range d.Env {
 		if !slices.Contains(s.Env, name) {
@@ -107,6 +117,7 @@ func (s *schema) add(d declaration) error {
 		params = []byte(`{"type":"object","properties":{}}`)
 	}
 	t := toolDecl{Name: d.Name, Description: d.Description, Timeout: timeout, Effect: s.effect(d)}
+	t.Parallel = d.Parallel != nil && *d.Parallel && t.Effect != fika.Pure
 	if strings.TrimSpace(d.Description) == "" {
 		return fika.Errorf(fika.Invalid, "", "%q has no description: the model needs one", d.Name)
 	}
@@ -119,6 +130,34 @@ func (s *schema) add(d declaration) error {
 	}
 	s.Tools = append(s.Tools, t)
 	return nil
+}
+
+// addLifetime keeps the shortest of several.
+func (s *schema) addLifetime(raw json.RawMessage) error {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	life := time.Duration(0)
+	if zero := string(raw); zero != "0" && zero != `"0"` && zero != `"0s"` {
+		var err error
+		if life, err = parseTimeout(raw); err != nil {
+			return fika.Errorf(fika.Invalid, "", "lifetime %s: expected seconds, or a duration such as 10m, at most %s; 0 asks at every turn", raw, maxTimeout)
+		}
+	}
+	if s.Lifetime == nil || life < *s.Lifetime {
+		s.Lifetime = &life
+	}
+	return nil
+}
+
+func (s *schema) addStdin(d declaration) {
+	switch d.Stdin {
+	case "", "terminal":
+	case "json":
+		s.JSON = true
+	default:
+		s.Notes = append(s.Notes, fmt.Sprintf("stdin is %q: expected terminal or json; terminal is taken", d.Stdin))
+	}
 }
 
 func (s *schema) addHooks(d declaration) {

@@ -118,7 +118,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	if len(c.Args) == 0 {
 		c.Args = json.RawMessage("{}")
 	}
-	if err := Validate(t.Spec().Parameters, c.Args); err != nil {
+	if err := t.Spec().Validate(c.Args); err != nil {
 		return Refusal(err), nil
 	}
 	return t.Call(ctx, c)

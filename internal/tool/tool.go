@@ -18,6 +18,8 @@ type Spec struct {
 	Timeout     time.Duration // of one call; 0: the caller's default
 	Always      bool          // offered whatever tool_permissions says (update_*, send_message, …)
 	Hidden      bool          // not offered; a call is answered with why it cannot be made here
+	Extra       bool          // takes arguments that its parameters do not list, as JSON Schema allows
+	Parallel    bool          // may run beside other such calls although it is not pure
 }
 
 // Tool does one thing for a model. Call may be called from many goroutines.

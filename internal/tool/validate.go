@@ -33,6 +33,8 @@ type schema struct {
 	OneOf    json.RawMessage `json:"oneOf"`
 	AllOf    json.RawMessage `json:"allOf"`
 	Ref      json.RawMessage `json:"$ref"`
+
+	extra bool // names that are not listed are fine, here and below
 }
 
 // types is "string" or ["string","null"].
@@ -69,15 +71,17 @@ func parseSchema(raw json.RawMessage) (*schema, error) {
 	return s, nil
 }
 
-// Validate checks the arguments of a call against a tool's parameters:
-// required names, types, enums, bounds and names that are not there. An
-// optional argument may be null. The error (kind Invalid) is written for the
-// model: it says which argument, what is wrong and what would be right.
-func Validate(parameters, args json.RawMessage) error {
-	s, err := parseSchema(parameters)
+// Validate checks the arguments of a call against the tool's parameters:
+// required names, types, enums, bounds and, unless it takes Extra ones, names
+// that are not there. An optional argument may be null. The error (kind
+// Invalid) is written for the model: it says which argument, what is wrong and
+// what would be right.
+func (spec Spec) Validate(args json.RawMessage) error {
+	s, err := parseSchema(spec.Parameters)
 	if err != nil {
 		return invalid("the tool's own parameters cannot be read: %v", err)
 	}
+	s.extra = spec.Extra
 	v, err := parseArgs(args)
 	if err != nil {
 		return err
@@ -92,7 +96,7 @@ func Decode(spec Spec, c Call, into any) error {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	if err := Validate(spec.Parameters, args); err != nil {
+	if err := spec.Validate(args); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(args, into); err != nil {
@@ -193,13 +197,13 @@ func (s *schema) check(at string, v any) error {
 func (s *schema) checkObject(prefix string, obj map[string]any) error {
 	for _, name := range s.Required {
 		if v, ok := obj[name]; !ok || (v == nil && !s.nullable(name)) {
-			if given := s.strangers(obj); len(given) > 0 {
+			if given := s.unknownNames(obj); len(given) > 0 {
 				return invalid("%s is missing; %s is no argument%s", prefix+name, clip(given[0], 80), suggest(given[0], keys(s.Properties)))
 			}
 			return invalid("%s is missing", prefix+name)
 		}
 	}
-	if given := s.strangers(obj); len(given) > 0 {
+	if given := s.unknownNames(obj); len(given) > 0 {
 		return invalid("%s is no argument%s", clip(prefix+given[0], 80), suggest(given[0], keys(s.Properties)))
 	}
 	for _, name := range keys(obj) {
@@ -207,6 +211,7 @@ func (s *schema) checkObject(prefix string, obj map[string]any) error {
 		if p == nil || (obj[name] == nil && !slices.Contains(s.Required, name)) {
 			continue
 		}
+		p.extra = s.extra
 		if err := p.check(prefix+name, obj[name]); err != nil {
 			return err
 		}
@@ -219,12 +224,12 @@ func (s *schema) nullable(name string) bool {
 	return p == nil || len(p.Type) == 0 || slices.Contains(p.Type, "null")
 }
 
-// strangers lists the names the schema does not have, sorted. A schema that
+// unknownNames lists the names the schema does not have, sorted. A schema that
 // lists properties means those alone, unless it says that others are welcome:
 // a misspelt optional argument would otherwise be ignored in silence.
-func (s *schema) strangers(obj map[string]any) []string {
+func (s *schema) unknownNames(obj map[string]any) []string {
 	closed := string(s.Additional) == "false"
-	open := len(s.Properties) == 0 || len(s.Additional) > 0
+	open := s.extra || len(s.Properties) == 0 || len(s.Additional) > 0
 	for _, raw := range []json.RawMessage{s.Patterns, s.AnyOf, s.OneOf, s.AllOf, s.Ref} {
 		open = open || len(raw) > 0
 	}
@@ -245,6 +250,7 @@ func (s *schema) checkItems(at string, list []any) error {
 	if err != nil {
 		return nil // the old form with one schema for each place: not checked
 	}
+	item.extra = s.extra
 	for i, v := range list {
 		if err := item.check(fmt.Sprintf("%s[%d]", at, i), v); err != nil {
 			return err

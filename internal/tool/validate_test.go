@@ -43,7 +43,7 @@ func TestValidate(t *testing.T) {
 		{`not json`, "not complete JSON"},
 		{strings.Repeat(`{"a":`, 1_000_000), "nested"},
 	} {
-		err := tool.Validate(json.RawMessage(schema), json.RawMessage(c.args))
+		err := tool.Spec{Parameters: json.RawMessage(schema)}.Validate(json.RawMessage(c.args))
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%.80s: %v", c.args, err)
@@ -59,11 +59,11 @@ func TestValidateLeavesOpenSchemasOpen(t *testing.T) {
 		`{"type":"object","properties":{"a":true},"anyOf":[{"required":["a"]}]}`,
 		`{"properties":{"a":{"items":[{},{}]}},"additionalProperties":{"type":"string"}}`,
 	} {
-		if err := tool.Validate(json.RawMessage(s), json.RawMessage(`{"a":[1],"b":"x"}`)); err != nil {
+		if err := (tool.Spec{Parameters: json.RawMessage(s)}).Validate(json.RawMessage(`{"a":[1],"b":"x"}`)); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
 	}
-	if err := tool.Validate(json.RawMessage(`{"type":"object","additionalProperties":false}`), json.RawMessage(`{"b":1}`)); err == nil {
+	if err := (tool.Spec{Parameters: json.RawMessage(`{"type":"object","additionalProperties":false}`)}).Validate(json.RawMessage(`{"b":1}`)); err == nil {
 		t.Error("a closed schema took a stranger")
 	}
 }
@@ -73,7 +73,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":["null"],"enum":[1,null],"minimum":1e5}}}`, `{"a":1e-3}`)
 	f.Add(`true`, `{"a":[[{}]]}`)
 	f.Fuzz(func(t *testing.T, s, args string) {
-		err := tool.Validate(json.RawMessage(s), json.RawMessage(args))
+		err := tool.Spec{Parameters: json.RawMessage(s)}.Validate(json.RawMessage(args))
 		if err == nil {
 			var obj map[string]any
 			if json.Unmarshal([]byte(args), &obj) != nil {
@@ -88,4 +88,28 @@ func FuzzValidate(f *testing.F) {
 			t.Fatalf("message: %q", text)
 		}
 	})
+}
+
+// TestB10ExtraArgumentsAreHandedOnWhereTheToolTakesThem: what JSON Schema says
+// of names that are not listed, at every depth; a closed schema stays closed.
+func TestB10ExtraArgumentsAreHandedOnWhereTheToolTakesThem(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"integer"}}},"list":{"type":"array","items":{"type":"object","properties":{"c":{}}}}}}`)
+	extra := tool.Spec{Parameters: schema, Extra: true}
+	for _, args := range []string{`{"x":1}`, `{"a":{"b":1,"y":2}}`, `{"list":[{"c":1,"z":2}]}`} {
+		if err := extra.Validate(json.RawMessage(args)); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+		if err := (tool.Spec{Parameters: schema}).Validate(json.RawMessage(args)); err == nil {
+			t.Errorf("%s: taken by a tool that lists all it takes", args)
+		}
+	}
+	for _, args := range []string{`{"a":{"b":"one"}}`, `{"list":[1]}`} {
+		if err := extra.Validate(json.RawMessage(args)); err == nil {
+			t.Errorf("%s: what is listed is checked all the same", args)
+		}
+	}
+	closed := tool.Spec{Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), Extra: true}
+	if err := closed.Validate(json.RawMessage(`{"x":1}`)); err == nil {
+		t.Error("additionalProperties false does not hold")
+	}
 }

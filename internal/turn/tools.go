@@ -28,8 +28,8 @@ type job struct {
 	noting sync.WaitGroup // the process is being recorded
 }
 
-// runTools settles every pending tool step, in order; consecutive pure calls
-// run side by side.
+// runTools settles every pending tool step, in order; consecutive calls that
+// may run side by side do.
 func (w *attempt) runTools(ctx context.Context) error {
 	if len(w.pending) == 0 {
 		return nil
@@ -71,16 +71,27 @@ func (w *attempt) runTools(ctx context.Context) error {
 	return nil
 }
 
-// nextBatch is the first step, or the pure ones the pending ones begin with.
+// nextBatch is the first step, or those the pending ones begin with that may
+// run side by side.
 func (w *attempt) nextBatch() []*job {
 	batch := []*job{{step: w.pending[0]}}
 	for _, s := range w.pending[1:] {
-		if w.pending[0].Effect != fika.Pure || s.Effect != fika.Pure || len(batch) == maxParallel {
+		if !w.sideBySide(w.pending[0]) || !w.sideBySide(s) || len(batch) == maxParallel {
 			break
 		}
 		batch = append(batch, &job{step: s})
 	}
 	return batch
+}
+
+// sideBySide reports whether a call may run beside others: a pure one, and one
+// of a tool that says so.
+func (w *attempt) sideBySide(s fika.Step) bool {
+	if s.Effect == fika.Pure {
+		return true
+	}
+	t, err := w.cfg.Tools.Find(s.Tool)
+	return err == nil && t.Spec().Parallel
 }
 
 // beginTool commits that a step begins. A job that is not to be run gets its
@@ -128,7 +139,7 @@ func (w *attempt) checkCall(j *job) *tool.Result {
 	t, err := w.cfg.Tools.Find(j.step.Tool)
 	if err == nil {
 		j.tool = t
-		err = tool.Validate(t.Spec().Parameters, j.call.Args)
+		err = t.Spec().Validate(j.call.Args)
 	}
 	if err != nil {
 		r := tool.Refusal(err)

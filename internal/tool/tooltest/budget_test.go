@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"fika/internal/tool"
 	"fika/internal/tool/file"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/web"
@@ -20,7 +19,7 @@ func TestToolsAreDescribedInFewWords(t *testing.T) {
 	var all []described
 	for _, one := range append(file.Tools(file.Options{}), shell.New(shell.Options{}), web.New(web.Options{})) {
 		s := one.Spec()
-		if err := tool.Validate(s.Parameters, json.RawMessage(`{"no":1}`)); err == nil {
+		if err := s.Validate(json.RawMessage(`{"no":1}`)); err == nil {
 			t.Errorf("%s takes arguments it does not have", s.Name)
 		}
 		all = append(all, described{s.Name, s.Description, s.Parameters})
