@@ -264,7 +264,10 @@ func (v *AgentView) judge(lock folder.LockState, hub bool, now time.Time) {
 
 func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 	silent := min(lock.Age, now.Sub(v.Row.SeenAt))
+	stuck := agentStuck(v.Row.Name, lock)
 	switch {
+	case stuck != "":
+		v.Status, v.Why = fika.AgentUnhealthy, stuck
 	case lock.Status == folder.LockStale && silent.Seconds() > 1.5*lock.Info.Heartbeat:
 		v.Status, v.Why = fika.AgentUnhealthy, "no sign of life for "+term.Duration(silent.Round(time.Second))
 	case v.Row.Desired.Stopped():

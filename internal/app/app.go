@@ -161,7 +161,7 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := busnats.Options{Name: "fika " + who, Timeout: c.NATS.Timeout, ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: a.opts.Log}
+	o := busnats.Options{Name: "fika " + who, Timeout: dialTimeout(c, retry), ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: a.opts.Log}
 	if a.external(c, h) {
 		a.externalOptions(c, &o)
 	} else {
@@ -184,6 +184,21 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 	}
 	a.owns(b)
 	return b, nil
+}
+
+// dialTimeout bounds one attempt to connect. A process that tries again for
+// ever may take the time its settings give; a command works without the bus.
+func dialTimeout(c *config.Config, retry bool) time.Duration {
+	patience := dialPatience
+	if retry {
+		patience = c.NATS.Timeout
+	} else if c.NATS.Server != "" && !loopbackURL(c.NATS.Server) {
+		patience = farDialPatience
+	}
+	if c.NATS.Timeout > 0 {
+		patience = min(patience, c.NATS.Timeout)
+	}
+	return patience
 }
 
 // externalOptions are the credentials of somebody else's server.

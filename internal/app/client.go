@@ -8,8 +8,8 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	busnats "fika/internal/bus/nats"
 	"fika/internal/chat"
+	"fika/internal/folder"
 	"fika/internal/message"
 	"fika/internal/store"
 )
@@ -22,8 +22,12 @@ type Client struct {
 	Bus      bus.Bus
 	Subjects bus.Subjects
 	Ringer
+	// Trouble says why there is no bus although a hub runs: it does not
+	// answer. Everything works all the same, only slower. Empty: there is none.
+	Trouble string
 
-	now func() time.Time
+	now  func() time.Time
+	home folder.Home
 }
 
 // poll is how often a client asks the store while it waits for an outcome: the
@@ -40,17 +44,17 @@ func (a *App) Client(ctx context.Context) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Store: s, Bus: bus.Nobody{}, Subjects: subjects, now: a.opts.Now}
 	h, err := a.Home()
 	if err != nil {
 		return nil, err
 	}
-	if _, up := HubProcess(h); up {
-		if b, err := a.Bus(ctx, busnats.UserMember, false); err == nil {
-			c.Bus = b
-		} else {
-			a.opts.Log.Warn("no bus", "err", err)
-		}
+	config, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{Store: s, Bus: bus.Nobody{}, Subjects: subjects, now: a.opts.Now, home: h}
+	if p, up := HubProcess(h); up {
+		c.Bus, c.Trouble = a.connectClient(ctx, config, h, p)
 	}
 	c.Ringer = Ringer{Bus: c.Bus, Subjects: subjects}
 	return c, nil
@@ -100,8 +104,8 @@ func (c *Client) Submit(ctx context.Context, r store.NewRequest, agent fika.Agen
 // Follow is a subscription to what agents do. Take it before the request is
 // committed, so that nothing is missed.
 type Follow struct {
-	// Warn, if not nil, is told once why a request that waits may wait for
-	// long: its agent failed, was stopped by hand, or has used up its hour.
+	// Warn, if not nil, is told once why a request may wait for long: its
+	// agent failed, was stopped by hand or by SIGSTOP, or has used up its hour.
 	Warn func(string)
 
 	client   *Client
@@ -153,7 +157,15 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 // explain tells, once, that the agent of a waiting request will not come by
 // itself.
 func (f *Follow) explain(ctx context.Context, info store.RequestInfo) {
-	if f.Warn == nil || info.State != fika.Open && info.State != fika.Waiting {
+	if f.Warn == nil || info.State.Terminal() {
+		return
+	}
+	if why := f.client.Stuck(info.AgentName); why != "" {
+		f.Warn(fmt.Sprintf("%s (fika request cancel %s gives it up)", why, info.ID))
+		f.Warn = nil
+		return
+	}
+	if info.State != fika.Open && info.State != fika.Waiting {
 		return
 	}
 	row, err := f.client.Store.Agent(ctx, info.AgentName)

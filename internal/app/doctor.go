@@ -13,6 +13,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/plugin"
+	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/term"
 )
@@ -65,7 +66,8 @@ func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
 		d.checkPlugins(ctx)
 		d.checkTools()
 	}
-	d.checkHub()
+	d.checkHub(ctx)
+	d.checkProcesses()
 	return d.out, ctx.Err()
 }
 
@@ -372,10 +374,44 @@ func (d *doctor) checkTools() {
 	}
 }
 
-func (d *doctor) checkHub() {
-	if p, up := HubProcess(d.home); up {
+func (d *doctor) checkHub(ctx context.Context) {
+	p, up := HubProcess(d.home)
+	switch why := process.Stuck(p); {
+	case up && why != "":
+		d.add("hub", Trouble, fmt.Sprintf("kill -CONT %d, or: fika down --now", p.PID), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
+		return
+	case up && !d.HubAnswers(ctx):
+		d.add("hub", Trouble, "fika down --now, then fika up; see logs/hub.log", "runs (pid %d) and its bus does not answer", p.PID)
+		return
+	case up:
 		d.add("hub", Fine, "", "runs (pid %d)", p.PID)
 		return
 	}
 	d.add("hub", Fine, "", "is not running; commands that need it start it")
+}
+
+// checkProcesses looks for agents and prompts whose process is there and cannot
+// do anything.
+func (d *doctor) checkProcesses() {
+	names, _, err := d.home.List()
+	if err != nil {
+		return // checkContexts has said so
+	}
+	for _, name := range names {
+		lock, err := d.home.Folder(name).Inspect()
+		if err != nil || !lock.Held {
+			continue
+		}
+		if why := process.Stuck(lock.Info.Process()); why != "" {
+			d.add("process", Trouble, agentRemedy(name, lock), "@%s does not answer: its process (pid %d) is stopped (SIGSTOP)", name, lock.Info.PID)
+		}
+	}
+}
+
+func agentRemedy(name fika.AgentName, lock folder.LockState) string {
+	remedy := fmt.Sprintf("kill -CONT %d", lock.Info.PID)
+	if lock.Info.Kind == folder.LockAgent {
+		remedy += ", or: fika agent stop --now " + string(name)
+	}
+	return remedy
 }

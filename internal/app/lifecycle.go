@@ -3,10 +3,13 @@ package app
 import (
 	"context"
 	"fmt"
+	"syscall"
 	"time"
 
 	"fika"
+	"fika/internal/clock"
 	"fika/internal/folder"
+	"fika/internal/process"
 )
 
 // lookEvery is how often a waiting command looks at locks and rows.
@@ -61,9 +64,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 		case time.Since(crashing) > patience:
 			return v, fika.Errorf(fika.Failed, "", "@%s does not come up (the hub keeps trying): %s", name, v.Row.StateReason)
 		}
-		select {
-		case <-time.After(lookEvery):
-		case <-waiting.Done():
+		if clock.Sleep(waiting, lookEvery) != nil {
 			if ctx.Err() != nil {
 				return v, fika.Errorf(fika.Detached, "", "you stopped waiting; @%s goes on starting", name)
 			}
@@ -84,7 +85,9 @@ func (s *Agents) noSign(v AgentView) error {
 // Stop commits that an agent is to stop and waits until its process has gone:
 // after its current step (DesiredStopped, what it works on is handed back),
 // after its current requests (DesiredFinish), or at once (DesiredNow). It
-// needs no hub. The view is of before.
+// needs no hub. A process that was stopped (SIGSTOP) goes on for that; one that
+// does not end at once although it is to is killed with all that it has
+// started, known by its identity. The view is of before.
 func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, timeout time.Duration) (AgentView, error) {
 	before, err := s.View(ctx, string(row.Name))
 	if err != nil {
@@ -97,9 +100,13 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 		return before, err
 	}
 	s.ring(ctx, row.Name)
+	procs := &processes{home: s.home}
+	if holder, _, held := procs.Holder(row.Name); held {
+		wake(holder, how)
+	}
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for {
+	for began := time.Now(); ; {
 		lock, err := s.home.Folder(row.Name).Inspect()
 		if err != nil {
 			return before, err
@@ -107,17 +114,29 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 		if !lock.Held || lock.Info.Kind != folder.LockAgent {
 			return before, s.settle(ctx, row)
 		}
-		select {
-		case <-time.After(lookEvery):
-		case <-waiting.Done():
+		if how == fika.DesiredNow && time.Since(began) > nowGrace {
+			procs.Kill(lock.Info.Process())
+		}
+		if clock.Sleep(waiting, lookEvery) != nil {
 			return before, fika.Errorf(fika.Detached, "", "@%s (pid %d) has not stopped yet; it will when its current work allows (fika agent list), or: fika agent stop --now %s", row.Name, lock.Info.PID, row.Name)
 		}
 	}
 }
 
+// wake lets a process hear that it is to end. The wish is in its row; the
+// signal that is sent here is one that may come twice, since the hub may send
+// one too.
+func wake(p fika.Process, how fika.Desired) {
+	sig := syscall.SIGCONT
+	if how == fika.DesiredNow {
+		sig = StopSignal(how)
+	}
+	_ = process.Wake(p, sig)
+}
+
 // StopLeft ends the agents that have outlived their hub, as the hub does when
-// it goes down: in the way that how says, and the hard way after 30 s, unless
-// they are to finish. Nothing is wished for: they are started again as if the hub had stopped them. It
+// it goes down: in the way that how says, and the hard way after 30 s (or 4 s,
+// if they are to end at once), unless they are to finish. Nothing is wished for: they are started again as if the hub had stopped them. It
 // gives their names.
 func (s *Agents) StopLeft(ctx context.Context, how fika.Desired) ([]fika.AgentName, error) {
 	views, err := s.List(ctx, true)
@@ -136,7 +155,11 @@ func (s *Agents) StopLeft(ctx context.Context, how fika.Desired) ([]fika.AgentNa
 	}
 	var hard <-chan time.Time
 	if how != fika.DesiredFinish {
-		timer := time.NewTimer(stopGrace)
+		grace := stopGrace
+		if how == fika.DesiredNow {
+			grace = nowGrace
+		}
+		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		hard = timer.C
 	}
@@ -160,9 +183,6 @@ func (s *Agents) StopLeft(ctx context.Context, how fika.Desired) ([]fika.AgentNa
 	}
 	return names, nil
 }
-
-// stopGrace is how long an agent may take to leave.
-const stopGrace = 30 * time.Second
 
 // settle makes the way to stop a mere "stopped", as the hub does if there is one.
 func (s *Agents) settle(ctx context.Context, row fika.Agent) error {

@@ -103,15 +103,15 @@ func (p *processes) Holder(name fika.AgentName) (fika.Process, time.Duration, bo
 	if err != nil || state.Status == folder.LockFree || state.Info.Kind != folder.LockAgent || !state.Held {
 		return fika.Process{}, 0, false
 	}
-	return fika.Process{PID: state.Info.PID, Start: state.Info.Start, BootID: state.Info.BootID}, state.Age, true
+	return state.Info.Process(), state.Age, true
 }
 
 // Alive tells whether the process is still the same one.
 func (p *processes) Alive(id fika.Process) bool { return process.Alive(id) }
 
-// Terminate asks it to leave.
+// Terminate asks it to leave; one that was stopped (SIGSTOP) goes on for that.
 func (p *processes) Terminate(id fika.Process, how fika.Desired) {
-	_ = process.Signal(id, StopSignal(how))
+	_ = process.Wake(id, StopSignal(how))
 }
 
 // StopSignal is the signal that ends a hub or an agent in one of the ways there
@@ -126,18 +126,8 @@ func StopSignal(how fika.Desired) syscall.Signal {
 	return syscall.SIGTERM
 }
 
-// Kill ends it with its process group, if it leads one; its tools, which have
-// groups of their own, end with it (parent-death signal), or are ended by the
-// next owner.
-func (p *processes) Kill(id fika.Process) {
-	if !process.Alive(id) {
-		return
-	}
-	if group, err := syscall.Getpgid(id.PID); err == nil && group == id.PID {
-		_ = syscall.Kill(-id.PID, syscall.SIGKILL)
-	}
-	_ = syscall.Kill(id.PID, syscall.SIGKILL)
-}
+// Kill ends it with everything that it has started.
+func (p *processes) Kill(id fika.Process) { _ = process.EndTree(id) }
 
 // LastLines gives the end of the agent's log since its last start, on one line.
 func (p *processes) LastLines(name fika.AgentName, n int) string {

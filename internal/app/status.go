@@ -16,6 +16,7 @@ import (
 type Status struct {
 	Home    string
 	Hub     fika.Process         // PID 0: no hub runs
+	Trouble string               // why the hub that runs does not answer; empty: it does
 	HubFrom time.Time            // since when; zero: not known
 	BusURL  string               // empty: none
 	BusOwn  bool                 // the hub's own server
@@ -51,6 +52,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 			}
 		}
 	}
+	st.Trouble = agents.Client.Trouble
 	_, off := agents.Client.Bus.(bus.Nobody)
 	if !off {
 		st.readBus(ctx, agents.Client)

@@ -230,7 +230,7 @@ func newAgentStop(e *env) *cobra.Command {
 		Long: `Stops agents, those started by hand too. The current step finishes and what an
 agent works on is handed back: it goes on when the agent runs again. With
 --finish the requests it is working on end first; with --now the current step is
-cancelled. A request that waits itself (for a task given to another agent, for
+cancelled, and a process that does not end within seconds is killed. A request that waits itself (for a task given to another agent, for
 the end of a pause, for the next hour) holds nobody up, not with --finish
 either: it goes on when the agent runs again. A stopped agent stays so, also
 after fika down and up and when work waits for it, until fika agent start.`,
@@ -252,7 +252,7 @@ after fika down and up and when work waits for it, until fika agent start.`,
 	f := c.Flags()
 	f.BoolVar(&all, "all", false, "every agent")
 	f.BoolVar(&finish, "finish", false, "let what it is working on end first")
-	f.BoolVar(&now, "now", false, "cancel the current step")
+	f.BoolVar(&now, "now", false, "cancel the current step, and kill what does not end within seconds")
 	f.DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
 	return c
 }

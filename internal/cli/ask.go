@@ -134,6 +134,9 @@ func (o *askOptions) submit(ctx context.Context, c *app.Client, row fika.Agent, 
 	}
 	o.sayIfStopped(row)
 	if o.noWait {
+		if why := c.Stuck(row.Name); why != "" {
+			o.warn(why)
+		}
 		return o.println(accepted.Request.ID)
 	}
 	return o.await(ctx, c, follow, accepted.Request.ID)

@@ -116,6 +116,9 @@ func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversa
 	for _, n := range sent.Notified {
 		if row, err := c.Store.Agent(ctx, n); err == nil {
 			e.sayIfStopped(row)
+			if why := c.Stuck(n); why != "" {
+				e.warn(why)
+			}
 			if hint := app.HeldHint(row, e.now()); hint != "" {
 				e.warn(hint)
 			}

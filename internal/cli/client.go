@@ -54,7 +54,11 @@ func (e *env) client(ctx context.Context) (*app.Client, error) {
 			e.warn("no hub is running: what is sent waits in the store (fika up)")
 		}
 	}
-	return e.open().Client(ctx)
+	client, err := e.open().Client(ctx)
+	if err == nil && client.Trouble != "" {
+		e.warn(client.Trouble + "; what is sent is kept, and agents that run find it within seconds")
+	}
+	return client, err
 }
 
 // clientFor is client for what find finds: that there is no such thing is said

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +24,8 @@ func newDown(e *env) *cobra.Command {
 		Short: "stop the agents and the hub",
 		Long: `Stops every agent after its current step, those started by hand too, and then
 the hub. With --finish the requests that agents are working on end first; with
---now the current steps are cancelled. What is not finished waits in the store
+--now the current steps are cancelled, and a hub or agent that does not answer is
+killed: it takes no longer than 10 seconds. What is not finished waits in the store
 for the next fika up. That includes requests that wait themselves: for a task
 given to another agent, for the end of a pause, for the next hour. --finish does
 not wait for those, because nobody begins the work they wait for. A fika down
@@ -44,7 +44,7 @@ while another waits for requests to finish is stricter.`,
 		},
 	}
 	c.Flags().BoolVar(&finish, "finish", false, "let what agents are working on end first")
-	c.Flags().BoolVar(&now, "now", false, "cancel the current steps")
+	c.Flags().BoolVar(&now, "now", false, "cancel the current steps, and kill what does not end within seconds")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
 	return c
 }
@@ -59,10 +59,14 @@ func (e *env) downLeft(ctx context.Context, how fika.Desired, timeout time.Durat
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	names, err := agents.StopLeft(ctx, how)
-	for _, n := range names {
-		e.say("@%s was still there, and was asked to leave", n)
-	}
+	e.sayLeaving(names)
 	return err
+}
+
+func (e *env) sayLeaving(names []fika.AgentName) {
+	for _, n := range names {
+		e.say("@%s was still there, and was ended", n)
+	}
 }
 
 func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration) error {
@@ -77,17 +81,15 @@ func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration)
 	if !process.Alive(p) {
 		return fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
 	}
-	if err := syscall.Kill(p.PID, app.StopSignal(how)); err != nil {
-		return fika.Wrap(fika.Denied, fmt.Sprintf("end process %d", p.PID), err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	for process.Alive(p) {
-		select {
-		case <-ctx.Done():
-			return fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone", p.PID)
-		case <-time.After(10 * time.Millisecond):
-		}
+	killed, left, err := e.open().EndHub(ctx, p, how)
+	if killed {
+		e.warn(fmt.Sprintf("the hub (pid %d) did not end and was killed; nothing that was accepted is lost", p.PID))
+	}
+	e.sayLeaving(left)
+	if err != nil {
+		return err
 	}
 	e.say("hub down")
 	e.sayLeft()

@@ -92,6 +92,9 @@ func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
 		return app.HubReady{}, false, err
 	}
 	if p, up := e.answeringHub(ctx, h); up {
+		if why := app.HubStuck(p); why != "" {
+			return app.HubReady{PID: p.PID}, true, fika.Errorf(fika.Locked, "up", "%s", why)
+		}
 		return app.HubReady{PID: p.PID}, true, nil
 	}
 	if err := h.EnsureDir(h.LogsDir()); err != nil {
@@ -130,7 +133,7 @@ func (e *env) answeringHub(ctx context.Context, h folder.Home) (fika.Process, bo
 	defer cancel()
 	for {
 		p, up := app.HubProcess(h)
-		if !up || e.open().HubAnswers(ctx) {
+		if !up || app.HubStuck(p) != "" || e.open().HubAnswers(ctx) {
 			return p, up
 		}
 		select {

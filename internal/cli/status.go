@@ -25,6 +25,7 @@ type statusJSON struct {
 
 type hubJSON struct {
 	PID       int        `json:"pid"`
+	Trouble   string     `json:"trouble,omitempty"` // why it does not answer
 	StartedAt *time.Time `json:"started_at,omitempty"`
 }
 
@@ -96,7 +97,7 @@ func toStatusJSON(st app.Status) statusJSON {
 		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: stamp(s.ReadAt)}
 	}
 	if st.Hub.PID != 0 {
-		j.Hub = &hubJSON{PID: st.Hub.PID, StartedAt: stamp(st.HubFrom)}
+		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: st.Trouble, StartedAt: stamp(st.HubFrom)}
 	}
 	for _, v := range st.Agents {
 		j.Agent = append(j.Agent, toAgentJSON(v))
@@ -110,7 +111,7 @@ func (e *env) showStatus(st app.Status) error {
 	if st.Hub.PID == 0 {
 		p("hub", "not running (fika up)")
 	} else {
-		p("hub", fmt.Sprintf("up (pid %d), %s", st.Hub.PID, uptime(st.HubFrom)))
+		p("hub", hubLine(st))
 		for i, l := range busLines(st) {
 			p([]string{"bus", ""}[min(i, 1)], l)
 		}
@@ -127,6 +128,13 @@ func (e *env) showStatus(st app.Status) error {
 	}
 	_ = e.print("\n")
 	return e.Table(agentHeaders, rows(st.Agents, agentRow))
+}
+
+func hubLine(st app.Status) string {
+	if st.Trouble != "" {
+		return st.Trouble
+	}
+	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, uptime(st.HubFrom))
 }
 
 // busLines say how the bus is, and what waits there.

@@ -345,9 +345,10 @@ func (i LockInfo) alive() bool {
 	if host, _ := os.Hostname(); i.Host != "" && i.Host != host {
 		return true
 	}
-	return process.Alive(i.process())
+	return process.Alive(i.Process())
 }
 
-func (i LockInfo) process() fika.Process {
+// Process identifies the process that wrote the lock.
+func (i LockInfo) Process() fika.Process {
 	return fika.Process{PID: i.PID, Start: i.Start, BootID: i.BootID}
 }

@@ -92,7 +92,7 @@ func (f Folder) Unlock(ctx context.Context, o UnlockOptions) (bool, error) {
 	if st.Info.PID == os.Getpid() {
 		return false, fika.Errorf(fika.Denied, op, "context %q is held by this process itself", f.Name)
 	}
-	holder := st.Info.process()
+	holder := st.Info.Process()
 	if holder.PID <= 1 || holder.Start == 0 || !process.Alive(holder) {
 		return false, fika.Errorf(fika.Denied, op, "context %q is held by a process that is not the one its lock names (pid %d): find it with lsof %s", f.Name, st.Info.PID, f.lockPath())
 	}
@@ -120,7 +120,7 @@ func (f Folder) awaitFree(ctx context.Context, who LockInfo, limit time.Duration
 		if err != nil {
 			return false, err
 		}
-		if !st.Held || st.Info.process() != who.process() {
+		if !st.Held || st.Info.Process() != who.Process() {
 			return true, nil
 		}
 		if time.Now().After(deadline) {

@@ -1,11 +1,15 @@
 package process
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"fika"
+	"fika/internal/clock"
 )
 
 // Mark is the environment variable that says which step a process works for.
@@ -46,6 +50,40 @@ func Signal(p fika.Process, sig syscall.Signal) error {
 	}
 	if err := send(p, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fika.Wrap(fika.Failed, "signal process", err)
+	}
+	return nil
+}
+
+// Wake sends sig to exactly p, and lets it go on if it is stopped: a stopped
+// process hears nothing but SIGKILL.
+func Wake(p fika.Process, sig syscall.Signal) error {
+	if err := Signal(p, sig); err != nil {
+		return err
+	}
+	return Signal(p, syscall.SIGCONT)
+}
+
+// Stuck says in words that p is stopped and how a person lets it go on; empty
+// when it is not, or when nobody can tell.
+func Stuck(p fika.Process) string {
+	if StateOf(p) != Stopped {
+		return ""
+	}
+	return fmt.Sprintf("its process (pid %d) is stopped (SIGSTOP); kill -CONT %d lets it go on", p.PID, p.PID)
+}
+
+// Kill ends exactly p at once and waits, for 2 s at most, until it has gone.
+// What it had started goes on: see [EndTree].
+func Kill(p fika.Process) error {
+	if err := Signal(p, syscall.SIGKILL); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	for Alive(p) && clock.Sleep(ctx, time.Millisecond) == nil {
+	}
+	if Alive(p) {
+		return fika.Errorf(fika.Failed, "end process", "process %d is still there after KILL", p.PID)
 	}
 	return nil
 }

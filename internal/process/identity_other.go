@@ -23,3 +23,18 @@ func exists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
+
+// Descendants knows nothing here.
+func Descendants(int) (list []fika.Process, known bool) { return nil, false }
+
+// EndTree kills exactly p and its process group; what left the group is not
+// found here.
+func EndTree(p fika.Process) error {
+	if p.PID <= 1 || !Alive(p) {
+		return nil
+	}
+	if group, err := syscall.Getpgid(p.PID); err == nil && group == p.PID {
+		_ = SignalGroup(p.PID, syscall.SIGKILL)
+	}
+	return Signal(p, syscall.SIGKILL)
+}

@@ -205,3 +205,52 @@ func TestLockFile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A tree is ended whole, though its members have sessions of their own, ignore
+// signals, and clear their environments.
+func TestEndTree(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("descendants are known on Linux alone")
+	}
+	_, p, _ := started(t, "trap '' TERM; setsid env -i sh -c 'trap \"\" TERM; sleep 300 & echo ready; wait' & wait")
+	below, known := process.Descendants(p.PID)
+	if !known || len(below) < 2 {
+		t.Fatalf("below it run %v, %v", below, known)
+	}
+	other := p
+	other.Start++
+	if err := process.EndTree(other); err != nil || !process.Alive(p) {
+		t.Fatalf("ended by pid alone: %v", err)
+	}
+	if err := process.EndTree(p); err != nil {
+		t.Error(err)
+	}
+	for _, one := range append(below, p) {
+		if process.Alive(one) {
+			t.Errorf("%v is still there", one)
+		}
+	}
+}
+
+func TestWake(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("states are known on Linux and macOS alone")
+	}
+	cmd, p, _ := started(t, "trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done")
+	if err := process.Signal(p, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for process.StateOf(p) != process.Stopped {
+		runtime.Gosched()
+	}
+	if why := process.Stuck(p); !strings.Contains(why, "SIGSTOP") {
+		t.Errorf("got %q", why)
+	}
+	if err := process.Wake(p, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 7 {
+		t.Errorf("it ended with %d, not by its own hand", code)
+	}
+}

@@ -33,7 +33,7 @@ type conn struct {
 }
 
 const (
-	flushTimeout = 10 * time.Second
+	flushTimeout = time.Second
 	closeTimeout = 5 * time.Second
 	quietFor     = time.Minute // the same complaint is logged once in it
 )
@@ -117,7 +117,7 @@ func (c *conn) Request(ctx context.Context, subject string, data []byte) ([]byte
 	}
 }
 
-// Flush implements bus.Bus; without a deadline in ctx it waits 10 s at most.
+// Flush implements bus.Bus; without a deadline in ctx it waits 1 s at most.
 func (c *conn) Flush(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
