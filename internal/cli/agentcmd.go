@@ -332,7 +332,7 @@ func newAgentHealth(e *env) *cobra.Command {
 		Use: "health", Short: "say which agents need attention, and why",
 		Long: `Says for each agent whether it is well: its process, what it is doing and for
 how long, and whether its last request failed (an unreachable model, a wrong
-key). Exit status 1 when one needs attention.`,
+key). Exit status 1 when one needs attention, or the hub does not answer.`,
 		Example: "  fika agent health", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			agents, err := e.agents(cmd.Context())
@@ -348,6 +348,10 @@ key). Exit status 1 when one needs attention.`,
 			} else {
 				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, rows(views, e.healthRow))
 				e.say("%s", app.Summary(views))
+			}
+			if why := agents.Client.Trouble; err == nil && why != "" {
+				e.warn(why)
+				err = silent{fika.Failed}
 			}
 			for _, v := range views {
 				if err == nil && v.Trouble != "" {

@@ -58,7 +58,7 @@ func newStatus(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status", Short: "show the hub, the bus, the store and the agents",
 		Long: `Shows how everything is; it starts nothing and works without a hub. Exit status
-0 when the hub is up, 3 when it is not.
+0 when the hub is up, 3 when it is not, 1 when it runs and does not answer.
 
 --show-bus prints the bus URL with the credential of a member, for programs
 that are not fika: they may read everything, send requests and ring.`,
@@ -76,8 +76,12 @@ that are not fika: they may read everything, send requests and ring.`,
 			} else {
 				err = e.showStatus(st)
 			}
-			if err == nil && st.Hub.PID == 0 {
+			switch {
+			case err != nil:
+			case st.Hub.PID == 0:
 				return silent{fika.NotFound}
+			case st.Trouble != "":
+				return silent{fika.Failed}
 			}
 			return err
 		},
