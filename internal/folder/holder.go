@@ -35,7 +35,7 @@ func (h Home) Holders() []Holder {
 		info, ok := readLockInfo(file)
 		_ = file.Close()
 		if ok && info.PID > 0 && (info.Kind == LockAgent || info.Kind == LockRun) {
-			out = append(out, Holder{Agent: name, Process: info.process()})
+			out = append(out, Holder{Agent: name, Process: info.Process()})
 		}
 	}
 	return out
