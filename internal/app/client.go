@@ -107,6 +107,9 @@ type Follow struct {
 	// Warn, if not nil, is told once why a request may wait for long: its
 	// agent failed, was stopped by hand or by SIGSTOP, or has used up its hour.
 	Warn func(string)
+	// NeverAnswers says why an agent will not come to the request by itself;
+	// "" when it will. See [Agents.NeverAnswers].
+	NeverAnswers func(context.Context, fika.Agent) string
 
 	client   *Client
 	sub      bus.Subscription
@@ -169,16 +172,17 @@ func (f *Follow) explain(ctx context.Context, info store.RequestInfo) {
 		return
 	}
 	row, err := f.client.Store.Agent(ctx, info.AgentName)
-	if hint := HeldHint(row, f.client.now()); err == nil && hint != "" {
-		f.Warn(fmt.Sprintf("%s (fika request cancel %s gives it up)", hint, info.ID))
+	if err != nil {
+		return
+	}
+	hint := HeldHint(row, f.client.now())
+	if hint == "" && info.State == fika.Open && f.NeverAnswers != nil {
+		hint = f.NeverAnswers(ctx, row)
+	}
+	if hint != "" {
+		f.Warn(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", hint, info.ID))
 		f.Warn = nil
-		return
 	}
-	if err != nil || info.State != fika.Open || row.State != fika.AgentFailed {
-		return
-	}
-	f.Warn(fmt.Sprintf("@%s cannot work: %s (the request waits; once that is mended: fika agent start %s)", row.Name, row.StateReason, row.Name))
-	f.Warn = nil
 }
 
 // listen passes statuses on until there is reason to look at the store.

@@ -88,6 +88,16 @@ func (l *HubLock) Holds() error {
 // Close gives the lock up.
 func (l *HubLock) Close() error { return l.file.Close() }
 
+// HubKilled reports whether the last hub of a home ended without taking leave:
+// none runs, and the address of its bus is still there.
+func HubKilled(h folder.Home) bool {
+	if _, up := HubProcess(h); up {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(h.RunDir(), "hub.json"))
+	return err == nil
+}
+
 // HubProcess tells which process is the hub of a home, if one runs.
 func HubProcess(h folder.Home) (fika.Process, bool) {
 	file, err := os.Open(hubLockPath(h))

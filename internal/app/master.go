@@ -125,17 +125,26 @@ func (m *Master) Agent(ctx context.Context, name string) (fika.Agent, error) {
 	return m.agents.Find(ctx, name)
 }
 
-// Submit commits a request and rings its agent.
-func (m *Master) Submit(ctx context.Context, id fika.RequestID, kind fika.RequestKind, row fika.Agent, prompt string) error {
+// Submit commits a request, wakes its agent, and says why that will not come to
+// it by itself.
+func (m *Master) Submit(ctx context.Context, id fika.RequestID, kind fika.RequestKind, row fika.Agent, prompt string) (never string, err error) {
 	settings, err := m.app.Settings(row.Name, nil, false)
 	if err != nil && !fika.IsKind(err, fika.Invalid) {
-		return err
+		return "", err
 	}
 	_, err = m.agents.Client.Submit(ctx, store.NewRequest{
 		ID: id, Kind: kind, Origin: fika.Queued, Agent: row.ID,
 		Payload: fika.Payload{Prompt: prompt, From: settings.Username, Writer: fika.ByHuman, Sender: "master"},
 	}, row.Name)
-	return err
+	if err != nil {
+		return "", err
+	}
+	if conf, err := m.app.Config(); err == nil && conf.Hub.Autostart {
+		if _, up := HubProcess(m.agents.home); !up {
+			return "", nil // the console starts one
+		}
+	}
+	return m.agents.NeverAnswers(ctx, row), nil
 }
 
 // Request reads one.
@@ -193,22 +202,26 @@ func (m *Master) List(ctx context.Context) ([]master.Agent, error) {
 }
 
 // Start starts an agent and waits for its first sign of life.
-func (m *Master) Start(ctx context.Context, name string) (int, error) {
-	row, err := m.agents.Find(ctx, name)
+func (m *Master) Start(ctx context.Context, name string) (pid int, already bool, err error) {
+	before, err := m.agents.View(ctx, name)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	v, err := m.agents.Start(ctx, row, 20*time.Second)
-	return v.PID, err
+	v, err := m.agents.Start(ctx, before.Row, 20*time.Second)
+	return v.PID, err == nil && v.PID == before.PID, err
 }
 
-// Stop stops one after its current step.
-func (m *Master) Stop(ctx context.Context, name string) error {
+// Stop stops one in the given manner.
+func (m *Master) Stop(ctx context.Context, name string, how fika.Desired) error {
 	row, err := m.agents.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	_, err = m.agents.Stop(ctx, row, fika.DesiredStopped, 45*time.Second)
+	patience := 45 * time.Second
+	if how == fika.DesiredFinish {
+		patience = 24 * time.Hour
+	}
+	_, err = m.agents.Stop(ctx, row, how, patience)
 	return err
 }
 

@@ -166,34 +166,17 @@ func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
 		hold("paused", fmt.Sprintf("%s (fika chat resume %s)", q.pausedBy(c), c.Name))
 		return
 	}
+	why := Hindrance{}
 	if a.Desired.Stopped() {
-		hold("stopped", fmt.Sprintf("@%s was stopped by hand (fika agent start %s)", a.Name, a.Name))
-		return
-	}
-	if other := q.turnHere(*i, id); other != "" {
-		i.Place, i.Why, i.Text = PlaceHeld, "turn", fmt.Sprintf("@%s has a turn here already (request %s)", a.Name, other)
-		return
-	}
-	p := q.presence(id)
-	switch {
-	case p.Failed != "":
-		hold("failed", fmt.Sprintf("@%s cannot work: %s (once that is mended: fika agent start %s)", a.Name, p.Failed, a.Name))
-	case p.Rests != "":
-		i.Place, i.Why, i.Text, i.Until = PlaceHeld, "limit", fmt.Sprintf("@%s has used up its hour: %s", a.Name, p.Rests), p.Until
-	case p.Alive:
-		i.Place, i.Why, i.Text = PlaceWaiting, "next", fmt.Sprintf("@%s comes to it next", a.Name)
+		why = WhyWaits(a, Presence{})
+	} else if other := q.turnHere(*i, id); other != "" {
+		why = Hindrance{Place: PlaceHeld, Why: "turn", Text: fmt.Sprintf("@%s has a turn here already (request %s)", a.Name, other)}
+	} else if why = WhyWaits(a, q.presence(id)); why.Why == "next" {
 		if other := q.elsewhere(id, c.ID); other != "" {
-			i.Why, i.Text = "busy", fmt.Sprintf("@%s works in %s first", a.Name, other)
+			why.Why, why.Text = "busy", fmt.Sprintf("@%s works in %s first", a.Name, other)
 		}
-	case p.InUse:
-		i.Place, i.Why, i.Text = PlaceHeld, "in_use", fmt.Sprintf("a prompt on a terminal has the context of @%s", a.Name)
-	case !p.Wakes:
-		hold("absent", fmt.Sprintf("@%s has no process and is not started by itself (fika agent run %s)", a.Name, a.Name))
-	case !p.Hub:
-		hold("no_hub", fmt.Sprintf("@%s has no process, and no hub runs that would start it (fika up)", a.Name))
-	default:
-		i.Place, i.Why, i.Text = PlaceWaiting, "starting", fmt.Sprintf("@%s is being started", a.Name)
 	}
+	i.Place, i.Why, i.Text, i.Until, i.Stuck = why.Place, why.Why, why.Text, why.Until, why.Stuck
 }
 
 // pausedBy says whose brake holds a chat.

@@ -69,7 +69,10 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 }
 
 func (o *askOptions) run(ctx context.Context, name string, words []string) error {
-	prompt, err := (&runOptions{env: o.env}).prompt(words)
+	if o.timeout < 0 {
+		return usageError("--timeout is a span of time such as 10m, not %s", o.timeout)
+	}
+	prompt, err := o.readPrompt(words)
 	if err != nil {
 		return err
 	}
@@ -79,12 +82,11 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 		}
 	}
 	var row fika.Agent
-	c, err := o.clientFor(ctx, func(c *app.Client) error {
-		agents, err := o.open().AgentsOf(c)
-		if err != nil {
-			return err
+	var agents *app.Agents
+	_, err = o.clientFor(ctx, func(c *app.Client) (err error) {
+		if agents, err = o.open().AgentsOf(c); err == nil {
+			row, err = agents.Find(ctx, name)
 		}
-		row, err = agents.Find(ctx, name)
 		return err
 	})
 	if err != nil {
@@ -97,7 +99,7 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if r, err = o.spoken(ctx, row, r, "--as", o.from); err != nil {
 		return err
 	}
-	return o.submit(ctx, c, row, r)
+	return o.submit(ctx, agents, row, r)
 }
 
 func (o *askOptions) request(row fika.Agent, prompt string) (store.NewRequest, error) {
@@ -121,30 +123,31 @@ func (o *askOptions) request(row fika.Agent, prompt string) (store.NewRequest, e
 }
 
 // submit commits the request, then shows what comes of it.
-func (o *askOptions) submit(ctx context.Context, c *app.Client, row fika.Agent, r store.NewRequest) error {
+func (o *askOptions) submit(ctx context.Context, agents *app.Agents, row fika.Agent, r store.NewRequest) error {
+	c := agents.Client
 	follow, err := c.Follow(row.Name)
 	if err != nil {
 		return err
 	}
 	defer follow.Close()
-	follow.Warn = o.warn
+	follow.Warn, follow.NeverAnswers = o.warn, agents.NeverAnswers
 	accepted, err := c.Submit(ctx, r, row.Name)
 	if err != nil {
 		return err
 	}
-	o.sayIfStopped(row)
+	o.typed = ""
 	if o.noWait {
-		if why := c.Stuck(row.Name); why != "" {
-			o.warn(why)
-		}
+		o.warnUnanswered(ctx, agents, row)
 		return o.println(accepted.Request.ID)
 	}
 	return o.await(ctx, c, follow, accepted.Request.ID)
 }
 
-func (e *env) sayIfStopped(row fika.Agent) {
-	if row.Desired == fika.DesiredStopped {
-		e.warn(fmt.Sprintf("@%s was stopped by hand and stays so; the request waits for: fika agent start %s", row.Name, row.Name))
+// warnUnanswered says why an agent will not come by itself to what it was just
+// given.
+func (e *env) warnUnanswered(ctx context.Context, agents *app.Agents, row fika.Agent) {
+	if why := agents.NeverAnswers(ctx, row); why != "" {
+		e.warn(why + "; until then it waits")
 	}
 }
 

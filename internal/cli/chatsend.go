@@ -32,7 +32,7 @@ nobody: that branch of the conversation waits for bob.
 		},
 		ValidArgsFunction: first(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := (&runOptions{env: e}).prompt(args[1:])
+			text, err := e.readPrompt(args[1:])
 			if err != nil {
 				return err
 			}
@@ -73,6 +73,7 @@ func (e *env) chatSend(ctx context.Context, word, text, as string) error {
 	if err != nil {
 		return err
 	}
+	e.typed = ""
 	_ = client.Bus.Flush(ctx)
 	if err := e.println(sent.Entry.Seq); err != nil {
 		return err
@@ -113,15 +114,13 @@ func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversa
 	case sent.Nobody:
 		e.say("%s", e.ErrStyle().Dim("nobody is mentioned, so nobody answers"))
 	}
+	agents, err := e.open().AgentsOf(c)
+	if err != nil {
+		return // what is paused or stopped is in the store, and chat queue tells
+	}
 	for _, n := range sent.Notified {
 		if row, err := c.Store.Agent(ctx, n); err == nil {
-			e.sayIfStopped(row)
-			if why := c.Stuck(n); why != "" {
-				e.warn(why)
-			}
-			if hint := app.HeldHint(row, e.now()); hint != "" {
-				e.warn(hint)
-			}
+			e.warnUnanswered(ctx, agents, row)
 		}
 	}
 }

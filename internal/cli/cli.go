@@ -25,6 +25,7 @@ type env struct {
 	clock  func() time.Time // nil: the usual one
 	app    *app.App
 	home   string // --home
+	typed  string // what a person has typed and no request holds yet
 }
 
 // Main runs one command line and returns its exit code.
@@ -58,7 +59,11 @@ func (e *env) main(args []string) int {
 	if e.app != nil {
 		err = errors.Join(err, e.app.Close())
 	}
-	return e.exit(e.answered(err))
+	status := e.exit(e.answered(err))
+	if status != 0 {
+		e.keepTyped()
+	}
+	return status
 }
 
 // open makes the app of this invocation; flags are known by now.

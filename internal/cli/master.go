@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +17,7 @@ import (
 )
 
 func newMaster(e *env) *cobra.Command {
-	var quiet bool
+	var o masterOptions
 	c := &cobra.Command{
 		Use: "master", Short: "give agents work from one console",
 		Long: `Opens a console that gives agents work and shows what comes of it:
@@ -27,17 +29,33 @@ func newMaster(e *env) *cobra.Command {
 
 Several requests may be at work at once. Ctrl-C cancels the newest, /help lists
 the commands. What an agent does meanwhile is seen with fika agent attach.
-Piped input is worked line by line; the exit status is 1 if any of it failed.
+
+Lines of piped input are sent at once, so that agents work side by side; with
+--wait each line waits until those before it have their answers. The master ends
+when its own lines have theirs: with status 1 if one of them failed, with 7 if
+--timeout was over before that (the work goes on).
 
 ` + exitHelp,
-		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet", Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return e.master(cmd.Context(), quiet) },
+		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet\n  fika master --wait --timeout 30m < plan.txt", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return e.master(cmd.Context(), o) },
 	}
-	c.Flags().BoolVar(&quiet, "quiet", false, "bare completion lines only")
+	f := c.Flags()
+	f.BoolVar(&o.quiet, "quiet", false, "bare completion lines only")
+	f.BoolVar(&o.wait, "wait", false, "piped input: each line waits for the answers of those before it")
+	f.DurationVar(&o.timeout, "timeout", 0, "piped input: stop waiting for answers after this long (the work goes on)")
 	return c
 }
 
-func (e *env) master(ctx context.Context, quiet bool) error {
+// masterOptions are the flags of the master.
+type masterOptions struct {
+	quiet, wait bool
+	timeout     time.Duration
+}
+
+func (e *env) master(ctx context.Context, flags masterOptions) error {
+	if flags.timeout < 0 {
+		return usageError("--timeout is a span of time such as 10m, not %s", flags.timeout)
+	}
 	started, err := e.masterHub(ctx)
 	if err != nil {
 		return err
@@ -52,7 +70,7 @@ func (e *env) master(ctx context.Context, quiet bool) error {
 		return err
 	}
 	o := m.Options()
-	o.Quiet, o.Style = quiet, e.OutStyle()
+	o.Quiet, o.Wait, o.Timeout, o.Style, o.Revive = flags.quiet, flags.wait, flags.timeout, e.OutStyle(), e.reviveHub
 	if e.OutTTY {
 		o.Width = e.Width
 	}
@@ -92,6 +110,33 @@ func (e *env) masterHub(ctx context.Context) ([]master.Agent, error) {
 		return nil, err
 	}
 	return startedAgents(ready), nil
+}
+
+// reviveHub starts a hub if none runs: killed asks for that only when the last
+// one was killed. It runs beside the console, hence with an app of its own.
+func (e *env) reviveHub(ctx context.Context, killed bool) (string, error) {
+	own := &env{Streams: e.Streams, getenv: e.getenv, clock: e.clock, home: e.home}
+	h, err := own.open().Home()
+	if err != nil {
+		return "", err
+	}
+	defer own.app.Close()
+	conf, err := own.open().Config()
+	if err != nil || !conf.Hub.Autostart {
+		return "", err
+	}
+	gone := app.HubKilled(h)
+	if _, up := app.HubProcess(h); up || killed && !gone {
+		return "", nil
+	}
+	ready, already, err := own.startHub(ctx)
+	if err != nil || already {
+		return "", err
+	}
+	if gone {
+		return fmt.Sprintf("the hub was gone; started it again (pid %d)", ready.PID), nil
+	}
+	return fmt.Sprintf("started the hub (pid %d)", ready.PID), nil
 }
 
 func startedAgents(r app.HubReady) []master.Agent {

@@ -129,7 +129,11 @@ func newRequestWait(e *env) *cobra.Command {
 				return err
 			}
 			defer follow.Close()
-			follow.Warn = e.warn
+			agents, err := e.open().AgentsOf(client)
+			if err != nil {
+				return err
+			}
+			follow.Warn, follow.NeverAnswers = e.warn, agents.NeverAnswers
 			waiting, cancel := context.WithCancel(ctx)
 			if o.timeout > 0 {
 				waiting, cancel = context.WithTimeout(ctx, o.timeout)

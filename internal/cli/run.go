@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +13,6 @@ import (
 	"fika/internal/config"
 	"fika/internal/folder"
 )
-
-const maxStdin = 32 << 20
 
 // runOptions are the flags of a one-shot prompt.
 type runOptions struct {
@@ -91,12 +86,16 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	prompt := ""
-	if !o.cont {
-		if prompt, err = o.prompt(args); err != nil {
+	switch {
+	case o.cont && len(args) > 0:
+		return usageError("--continue takes no prompt: it goes on with the interrupted one")
+	case !o.cont:
+		if err := o.checkFree(name, args); err != nil {
 			return err
 		}
-	} else if len(args) > 0 {
-		return usageError("--continue takes no prompt: it goes on with the interrupted one")
+		if prompt, err = o.readPrompt(args); err != nil {
+			return err
+		}
 	}
 	o.hintSpelling(name)
 	flags, err := o.settings(name)
@@ -114,6 +113,9 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		ro.Wait = o.wait // an agent's process is asked instead of waited for
 		ran, err = o.open().Run(ctx, ro)
 	}
+	if ran.Request != "" {
+		o.typed = ""
+	}
 	if held != nil && ctx.Err() != nil {
 		return fika.Errorf(fika.Interrupted, "", "you stopped waiting for context %q; nothing was asked", name)
 	}
@@ -123,7 +125,25 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	return view.end(ran, heldHint(err))
 }
 
-// contextName is the context of this invocation.
+// checkFree refuses a context that another prompt has before a person types a
+// text for it.
+func (o *runOptions) checkFree(name fika.AgentName, args []string) error {
+	h, err := o.open().Home()
+	if err != nil {
+		return err
+	}
+	if !o.InTTY || len(args) > 0 || o.wait > 0 {
+		return nil
+	}
+	lock, err := h.Folder(name).Inspect()
+	if err != nil || !lock.Held || lock.Info.Kind == folder.LockAgent {
+		return nil // taking it says what is wrong
+	}
+	held := &folder.HeldError{Name: name, Info: lock.Info, Age: lock.Age, Stale: lock.Status == folder.LockStale}
+	return heldHint(fika.Wrap(fika.Locked, "", held))
+}
+
+// currentContext returns the context of this invocation.
 func (e *env) currentContext() (fika.AgentName, error) {
 	h, err := e.open().Home()
 	if err != nil {
@@ -194,65 +214,6 @@ func (o *runOptions) settings(name fika.AgentName) (map[string]string, error) {
 		flags["username"] = user
 	}
 	return flags, nil
-}
-
-// prompt puts arguments and stdin together.
-func (o *runOptions) prompt(args []string) (string, error) {
-	prompt := strings.Join(args, " ")
-	piped, err := o.piped()
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case prompt != "" && piped != "":
-		prompt += "\n\n" + piped
-	case prompt == "" && piped != "":
-		prompt = piped
-	case prompt == "" && o.InTTY:
-		if prompt, err = o.typed(); err != nil {
-			return "", err
-		}
-	}
-	if strings.TrimSpace(prompt) == "" {
-		return "", usageError("there is no prompt: give it as an argument or on stdin (fika --help)")
-	}
-	return prompt, nil
-}
-
-// piped reads stdin unless it is a terminal or a device such as /dev/null.
-func (o *runOptions) piped() (string, error) {
-	if o.InTTY {
-		return "", nil
-	}
-	if f, ok := o.In.(*os.File); ok {
-		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice != 0 {
-			return "", nil
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(o.In, maxStdin+1))
-	if err != nil {
-		return "", fika.Wrap(fika.Failed, "read stdin", err)
-	}
-	if len(data) > maxStdin {
-		return "", usageError("stdin is larger than %d MiB; give the file's name instead and let a tool read it", maxStdin>>20)
-	}
-	return strings.TrimRight(strings.ToValidUTF8(string(data), "�"), "\n"), nil
-}
-
-// typed reads lines from the terminal up to a single dot or the end of input;
-// newlines are kept.
-func (o *runOptions) typed() (string, error) {
-	o.say("%s", o.ErrStyle().Dim("type your prompt; a line with a single dot, or ctrl-D, ends it"))
-	var lines []string
-	in := bufio.NewScanner(o.In)
-	in.Buffer(nil, maxStdin)
-	for in.Scan() {
-		if in.Text() == "." {
-			break
-		}
-		lines = append(lines, in.Text())
-	}
-	return strings.Join(lines, "\n"), in.Err()
 }
 
 // terminal is what plugins may read the person's answers from.

@@ -53,6 +53,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	if err != nil {
 		return err
 	}
+	o.typed = ""
 	view.begin(accepted, name)
 	info, err := o.awaitHolder(ctx, follow, accepted.Request.ID, name, view)
 	if ctx.Err() != nil {

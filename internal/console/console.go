@@ -106,8 +106,8 @@ func New(o Options) (*Console, error) {
 	}
 	c.view = view{prompt: oneRow(o.Prompt), chosen: -1, style: o.Streams.OutStyle()}
 	var err error
-	if c.in, err = cancelreader.NewReader(o.Streams.In); err != nil {
-		return nil, fika.Wrap(fika.Failed, "open console", err)
+	if c.in, err = openInput(o.Streams.In); err != nil {
+		return nil, err
 	}
 	if c.tty, err = openTTY(o.Streams); err != nil {
 		return nil, errors.Join(err, c.in.Close())

@@ -4,15 +4,41 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/muesli/cancelreader"
+	xterm "golang.org/x/term"
 
 	"fika"
 )
 
 // maxLine bounds a line that is read where there is no terminal.
 const maxLine = 16 << 20
+
+// openInput makes a reader that Close can wake. Regular files and devices such
+// as /dev/null cannot be waited for, and need not be: reading them never hangs.
+func openInput(in io.Reader) (cancelreader.CancelReader, error) {
+	if f, ok := in.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeCharDevice != 0 && !xterm.IsTerminal(int(f.Fd()))) {
+			return readyReader{f}, nil
+		}
+	}
+	r, err := cancelreader.NewReader(in)
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, "open console", err)
+	}
+	return r, nil
+}
+
+// readyReader reads what always answers at once.
+type readyReader struct{ io.Reader }
+
+// Cancel reports that the reading goroutine can be joined: it waits for nothing.
+func (readyReader) Cancel() bool { return true }
+
+// Close leaves the file open; it belongs to whoever opened it.
+func (readyReader) Close() error { return nil }
 
 // runPiped starts the goroutine that reads lines from what is no terminal. It
 // reads one line ahead of ReadLine.

@@ -70,7 +70,7 @@ var packages = [...]row{
 	{"internal/agent", ". internal/bus internal/crash internal/message internal/outcome internal/store internal/turn", "the process of one agent runs turns and tells of them"},
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
-	{"internal/master", ". internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term"},
+	{"internal/master", ". internal/spelling internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term, misspelt verbs found"},
 
 	// Above all: what is put together, and how a person reaches it.
 	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",

@@ -16,7 +16,7 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   @agent:reset             let an agent's next ask begin afresh
   PROMPT                   for the default agent (// begins text with a slash)
   /agents list             agents, with what they are doing
-  /agents start|stop|restart NAME
+  /agents start|stop|restart NAME   (stop and restart: --finish, --now)
   /agents health           who needs attention, and why
   /conversations [AGENT]   ask conversations; * is the one an ask goes on with
   /tasks [AGENT]           tasks, newest first
@@ -83,11 +83,35 @@ func (m *Master) agents(ctx context.Context, words []string) error {
 		return m.listAgents(ctx)
 	case verb == "health" && len(words) == 1:
 		return m.health(ctx)
-	case (verb == "start" || verb == "stop" || verb == "restart") && len(words) == 2:
-		m.manage(ctx, verb, strings.TrimPrefix(words[1], "@"))
-		return nil
+	case verb == "start" || verb == "stop" || verb == "restart":
+		name, how, err := managed(verb, words[1:])
+		if err == nil {
+			m.manage(ctx, verb, name, how)
+		}
+		return err
 	}
 	return fika.Errorf(fika.Invalid, "", "/agents takes list, health, or start, stop, restart and a name")
+}
+
+// managed reads the name and the flags of /agents start, stop and restart.
+func managed(verb string, words []string) (name string, how fika.Desired, err error) {
+	how = fika.DesiredStopped
+	for _, w := range words {
+		switch {
+		case w == "--finish" && verb != "start" && how == fika.DesiredStopped:
+			how = fika.DesiredFinish
+		case w == "--now" && verb != "start" && how == fika.DesiredStopped:
+			how = fika.DesiredNow
+		case name == "" && !strings.HasPrefix(w, "-"):
+			name = strings.TrimPrefix(w, "@")
+		default:
+			return "", "", fika.Errorf(fika.Invalid, "", "/agents %s takes the name of an agent, and stop and restart also --finish or --now; not %q", verb, w)
+		}
+	}
+	if name == "" {
+		return "", "", fika.Errorf(fika.Invalid, "", "/agents %s takes the name of an agent", verb)
+	}
+	return name, how, nil
 }
 
 func (m *Master) listAgents(ctx context.Context) error {
@@ -144,7 +168,7 @@ func (m *Master) health(ctx context.Context) error {
 }
 
 // manage starts and stops without keeping the console waiting.
-func (m *Master) manage(ctx context.Context, verb, name string) {
+func (m *Master) manage(ctx context.Context, verb, name string, how fika.Desired) {
 	if verb != "start" {
 		m.say("Stopping agent '%s'...", term.CleanLine(name))
 	} else {
@@ -152,12 +176,12 @@ func (m *Master) manage(ctx context.Context, verb, name string) {
 	}
 	m.job(func() func() {
 		var err error
-		pid := 0
+		pid, already := 0, false
 		if verb != "start" {
-			err = m.o.Keeper.Stop(ctx, name)
+			err = m.o.Keeper.Stop(ctx, name, how)
 		}
 		if err == nil && verb != "stop" {
-			pid, err = m.o.Keeper.Start(ctx, name)
+			pid, already, err = m.o.Keeper.Start(ctx, name)
 		}
 		return func() {
 			switch {
@@ -165,6 +189,8 @@ func (m *Master) manage(ctx context.Context, verb, name string) {
 				m.trouble(err)
 			case verb == "stop":
 				m.say("%s Stopped gracefully", m.o.Style.Green("✓"))
+			case already && verb == "start":
+				m.say("%s Was running already (pid: %d)", m.o.Style.Green("✓"), pid)
 			default:
 				m.say("%s Started (pid: %d)", m.o.Style.Green("✓"), pid)
 			}

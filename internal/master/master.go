@@ -27,8 +27,9 @@ type Screen interface {
 type Router interface {
 	// Agent finds one by what was typed; NotFound comes with the nearest name.
 	Agent(ctx context.Context, name string) (fika.Agent, error)
-	// Submit commits a request under the given id and rings the agent.
-	Submit(ctx context.Context, id fika.RequestID, kind fika.RequestKind, agent fika.Agent, prompt string) error
+	// Submit commits a request under the given id and wakes the agent. never
+	// says why it will not come to the request by itself; "" when it will.
+	Submit(ctx context.Context, id fika.RequestID, kind fika.RequestKind, agent fika.Agent, prompt string) (never string, err error)
 	// Request reads one; NotFound.
 	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
 	Cancel(context.Context, fika.RequestID) (fika.Request, error)
@@ -54,8 +55,9 @@ type Agent struct {
 // Keeper looks after agents.
 type Keeper interface {
 	List(context.Context) ([]Agent, error)
-	Start(ctx context.Context, name string) (pid int, err error)
-	Stop(ctx context.Context, name string) error
+	// Start starts one; already reports that it ran before.
+	Start(ctx context.Context, name string) (pid int, already bool, err error)
+	Stop(ctx context.Context, name string, how fika.Desired) error
 	Reset(ctx context.Context, name string) (fika.AgentName, error)
 	Switch(ctx context.Context, agent, conversation string) error
 }
@@ -91,9 +93,18 @@ type Options struct {
 	Agents  bool           // the config names agents; else plain text is worked here
 	Default fika.AgentName // for plain text; empty: none
 	Quiet   bool           // bare completion lines
-	Poll    time.Duration  // how often to look at the store; 0: 500 ms
-	Health  time.Duration  // how often to look at agents; 0: 30 s
-	Now     func() time.Time
+	// Wait lets each line of piped input wait for the answers of those before
+	// it. Timeout ends the waiting for answers to piped input; 0: never.
+	Wait    bool
+	Timeout time.Duration
+	// Revive starts a hub when none runs, and returns a line that says so. It
+	// is called after a request was sent, and, with killed, when the bus goes
+	// away while an answer is waited for: then only a hub that was killed is
+	// started again, not one that was stopped. It may be nil.
+	Revive func(ctx context.Context, killed bool) (string, error)
+	Poll   time.Duration // how often to look at the store; 0: 500 ms
+	Health time.Duration // how often to look at agents; 0: 30 s
+	Now    func() time.Time
 }
 
 // Master is a console. Create it with [New], run it once.
@@ -109,7 +120,10 @@ type Master struct {
 	jobs    sync.WaitGroup
 	busy    int // jobs that run
 	here    chan struct{}
-	said    string // the last trouble with the store
+	said    string           // the last trouble with the store
+	earlier []fika.RequestID // of consoles before this one, which is piped and leaves them alone
+	idle    chan struct{}    // closed when nothing is waited for; nil: nobody asks
+	revive  bool             // Revive is at work
 }
 
 // errand is a request whose outcome is waited for.
@@ -162,14 +176,26 @@ func (m *Master) Run(ctx context.Context) error {
 	defer poll.Stop()
 	health := time.NewTicker(m.o.Health)
 	defer health.Stop()
+	var timeout <-chan time.Time // nil: never
+	if m.o.Timeout > 0 && !m.o.Screen.Interactive() {
+		t := time.NewTimer(m.o.Timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
 	for !m.over() {
+		m.releaseReader()
 		select {
+		case <-timeout:
+			return m.giveUp()
 		case f := <-m.mail:
 			f()
 		case <-m.o.Ended:
 			m.look(ctx)
 		case text := <-m.o.News:
 			m.say("%s", m.o.Style.Dim(text))
+			if len(m.waiting) > 0 {
+				m.reviveHub(ctx, true)
+			}
 		case <-poll.C:
 			m.look(ctx)
 			m.showStatus()
@@ -193,6 +219,28 @@ func (m *Master) over() bool {
 		return true
 	}
 	return m.ended && len(m.waiting) == 0 && m.busy == 0
+}
+
+// giveUp ends the waiting for answers to piped input.
+func (m *Master) giveUp() error {
+	var left []string
+	for _, e := range m.waiting {
+		if e.id != "" {
+			left = append(left, fmt.Sprintf("@%s (%s)", e.agent, e.id))
+		}
+	}
+	if len(left) == 0 {
+		return fika.Errorf(fika.Detached, "", "you stopped waiting")
+	}
+	return fika.Errorf(fika.Detached, "", "you stopped waiting for %s; the work goes on, and fika request wait ID gets an answer", strings.Join(left, ", "))
+}
+
+// releaseReader lets the next line in when nothing is waited for.
+func (m *Master) releaseReader() {
+	if m.idle != nil && len(m.waiting) == 0 && m.busy == 0 {
+		close(m.idle)
+		m.idle = nil
+	}
 }
 
 // leave says what goes on without the console.
@@ -248,6 +296,22 @@ func (m *Master) read(ctx context.Context) {
 			return
 		}
 		m.post(func() { m.take(ctx, line) })
+		if m.o.Wait && !m.o.Screen.Interactive() && !m.awaitIdle(ctx) {
+			return
+		}
+	}
+}
+
+// awaitIdle waits until all that was sent has its answer. It returns false when
+// ctx ends first.
+func (m *Master) awaitIdle(ctx context.Context) bool {
+	idle := make(chan struct{})
+	m.post(func() { m.idle = idle })
+	select {
+	case <-idle:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -295,7 +359,8 @@ func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, p
 	e := &errand{id: m.o.NewID(), agent: row.Name, kind: kind, prompt: prompt, from: m.o.Now()}
 	m.waiting = append(m.waiting, e)
 	m.keep()
-	if err := m.o.Router.Submit(ctx, e.id, kind, row, prompt); err != nil {
+	never, err := m.o.Router.Submit(ctx, e.id, kind, row, prompt)
+	if err != nil {
 		m.drop(e)
 		m.trouble(err)
 		return
@@ -307,9 +372,30 @@ func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, p
 	if !m.o.Quiet {
 		m.say("→ %s to @%s%s", what, row.Name, m.o.Style.Dim("  "+short(e.id)))
 	}
-	if row.Desired.Stopped() {
-		m.say("%s", m.o.Style.Yellow(fmt.Sprintf("@%s was stopped by hand; the request waits for /agents start %s", row.Name, row.Name)))
+	if never != "" {
+		m.say("%s", m.o.Style.Yellow(term.Clean(never)+"; until then it waits"))
 	}
+	m.reviveHub(ctx, false)
+}
+
+// reviveHub starts a hub if there is none, without keeping the console waiting.
+func (m *Master) reviveHub(ctx context.Context, killed bool) {
+	if m.o.Revive == nil || m.revive {
+		return
+	}
+	m.revive = true
+	m.job(func() func() {
+		text, err := m.o.Revive(ctx, killed)
+		return func() {
+			m.revive = false
+			switch {
+			case err != nil && ctx.Err() == nil:
+				m.trouble(err)
+			case text != "":
+				m.say("%s", m.o.Style.Dim(text))
+			}
+		}
+	})
 }
 
 // workHere works a prompt in this process, one at a time.
@@ -351,11 +437,16 @@ func (m *Master) job(f func() func()) {
 	}()
 }
 
-// remember takes up what an earlier console was waiting for.
+// remember takes up what an earlier console was waiting for. A piped one waits
+// for its own lines only, and leaves the others to the next console.
 func (m *Master) remember(ctx context.Context) error {
 	ids, err := m.o.Memory.Load()
 	if err != nil {
 		m.trouble(err)
+		return nil
+	}
+	if !m.o.Screen.Interactive() {
+		m.earlier = ids
 		return nil
 	}
 	for _, id := range ids {
@@ -378,7 +469,7 @@ func (m *Master) remember(ctx context.Context) error {
 
 // keep stores what is waited for.
 func (m *Master) keep() {
-	ids := []fika.RequestID{}
+	ids := append([]fika.RequestID{}, m.earlier...)
 	for _, e := range m.waiting {
 		if e.id != "" {
 			ids = append(ids, e.id)

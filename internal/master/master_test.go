@@ -32,6 +32,8 @@ type desk struct {
 	here     func(context.Context, string) (store.RequestInfo, error)
 	broken   error // of the store
 	next     int
+	never    string       // why nobody answers
+	how      fika.Desired // of the last stop
 	rung     chan struct{}
 }
 
@@ -84,14 +86,14 @@ func (d *desk) Agent(_ context.Context, name string) (fika.Agent, error) {
 	return fika.Agent{ID: fika.AgentID(name), Name: fika.AgentName(name)}, nil
 }
 
-func (d *desk) Submit(_ context.Context, id fika.RequestID, kind fika.RequestKind, a fika.Agent, prompt string) error {
+func (d *desk) Submit(_ context.Context, id fika.RequestID, kind fika.RequestKind, a fika.Agent, prompt string) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !slices.Contains(d.saved, id) {
-		return errors.New("submitted before it was remembered")
+		return "", errors.New("submitted before it was remembered")
 	}
 	d.requests[id] = &store.RequestInfo{AgentName: a.Name, Request: fika.Request{ID: id, Kind: kind, State: fika.Open, Payload: fika.Payload{Prompt: prompt}}}
-	return nil
+	return d.never, nil
 }
 
 func (d *desk) Request(_ context.Context, id fika.RequestID) (store.RequestInfo, error) {
@@ -148,8 +150,13 @@ func (k keeper) List(context.Context) ([]Agent, error) {
 	defer k.mu.Unlock()
 	return slices.Clone(k.agents), nil
 }
-func (k keeper) Start(context.Context, string) (int, error) { return 7, nil }
-func (k keeper) Stop(context.Context, string) error         { return nil }
+func (k keeper) Start(_ context.Context, name string) (int, bool, error) {
+	return 7, name == "coder", nil
+}
+func (k keeper) Stop(_ context.Context, _ string, how fika.Desired) error {
+	k.desk.how = how
+	return nil
+}
 func (k keeper) Reset(_ context.Context, n string) (fika.AgentName, error) {
 	return fika.AgentName(n), nil
 }
@@ -373,6 +380,127 @@ func TestOrdinaryCommands(t *testing.T) {
 				"│ coder      │ idle    │ sonnet │ 1h 23m │ 15       │\n│ researcher │ stopped │ haiku  │ -      │ -        │",
 				"All agents healthy (1/2 running)", "Starting agent 'researcher'...", "✓ Started (pid: 7)",
 				"/agents takes list", "/switch takes an agent", "nothing is waited for", "there is no /nope")
+		})
+	})
+}
+
+// TestE2PipedWaitsForItsOwn: a piped console ends when its own lines have their
+// answers. What an earlier one waited for is left to the next, and kept.
+func TestE2PipedWaitsForItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		d.saved = []fika.RequestID{"old"}
+		d.requests["old"] = &store.RequestInfo{AgentName: "lazy", Request: fika.Request{ID: "old", State: fika.Open}}
+		d.never = "@coder was stopped by hand (fika agent start coder)"
+		if err := run(t, d.master(nil), d, func() {
+			d.lines <- "@coder: one"
+			d.shows(t, "→ Sent to @coder", "@coder was stopped by hand (fika agent start coder); until then it waits")
+			d.end("id-1", fika.Done, "answered")
+		}); err != nil {
+			t.Error(err)
+		}
+		d.shows(t, "answered")
+		if !slices.Equal(d.saved, []fika.RequestID{"old"}) {
+			t.Errorf("saved %v", d.saved)
+		}
+	})
+}
+
+// TestE2Timeout: the waiting ends, and who has not answered is named.
+func TestE2Timeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		err := run(t, d.master(func(o *Options) { o.Timeout = time.Minute }), d, func() { d.lines <- "@coder: one" })
+		if !fika.IsKind(err, fika.Detached) || !strings.Contains(err.Error(), "@coder (id-1)") {
+			t.Errorf("ended with %v", err)
+		}
+		if !slices.Equal(d.saved, []fika.RequestID{"id-1"}) {
+			t.Errorf("saved %v", d.saved)
+		}
+	})
+}
+
+// TestE5Wait: with Wait a line is sent when those before it have their answers,
+// without it at once.
+func TestE5Wait(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk()
+			_ = run(t, d.master(func(o *Options) { o.Wait = wait }), d, func() {
+				d.lines <- "@coder: one"
+				d.lines <- "@lazy: two"
+				synctest.Wait()
+				if both := strings.Contains(d.text(), "Sent to @lazy"); both == wait {
+					t.Errorf("wait %v: shown\n%s", wait, d.text())
+				}
+				d.end("id-1", fika.Done, "first")
+				synctest.Wait()
+				d.shows(t, "Sent to @lazy")
+				d.end("id-2", fika.Done, "second")
+			})
+			d.shows(t, "second")
+		})
+	}
+}
+
+// TestE6Revive: a hub is asked for after each line, and when the bus goes away
+// while an answer is waited for.
+func TestE6Revive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		news := make(chan string)
+		var asked []bool
+		o := func(o *Options) {
+			o.News = news
+			o.Revive = func(_ context.Context, killed bool) (string, error) {
+				asked = append(asked, killed)
+				return fmt.Sprintf("hub %d", len(asked)), nil
+			}
+		}
+		_ = run(t, d.master(o), d, func() {
+			d.lines <- "@coder: one"
+			d.shows(t, "hub 1")
+			news <- "the bus is away"
+			d.shows(t, "hub 2")
+			d.end("id-1", fika.Done, "")
+			synctest.Wait()
+			news <- "the bus is away"
+			synctest.Wait()
+		})
+		if !slices.Equal(asked, []bool{false, true}) {
+			t.Errorf("asked %v", asked)
+		}
+	})
+}
+
+// TestE10StopInTheMaster: the ways of stopping are those of fika agent stop.
+func TestE10StopInTheMaster(t *testing.T) {
+	for line, want := range map[string]fika.Desired{
+		"/agents stop coder": fika.DesiredStopped, "/agents stop --finish coder": fika.DesiredFinish, "/agents restart @coder --now": fika.DesiredNow,
+		"/agents stop --finish --now coder": "", "/agents start coder --now": "", "/agents stop": "", "/agents stop a b": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk()
+			_ = run(t, d.master(nil), d, func() {
+				d.lines <- line
+				synctest.Wait()
+			})
+			if d.how != want || (want == "") != strings.Contains(d.text(), "takes the name of an agent") {
+				t.Errorf("%s: stopped %q\n%s", line, d.how, d.text())
+			}
+		})
+	}
+}
+
+// TestE11StartedAlready: what ran before was not started.
+func TestE11StartedAlready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		_ = run(t, d.master(nil), d, func() {
+			d.lines <- "/agents start coder"
+			d.shows(t, "✓ Was running already (pid: 7)")
+			d.lines <- "/agents start lazy"
+			d.shows(t, "✓ Started (pid: 7)")
 		})
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/spelling"
 )
 
 // Verb is what a line asks for.
@@ -53,6 +54,9 @@ func Parse(s string) (Line, error) {
 }
 
 func parseRoute(s string) (Line, error) {
+	if err := refuseChain(s); err != nil {
+		return Line{}, err
+	}
 	end := strings.IndexAny(s, ": \t\n")
 	if end < 0 {
 		end = len(s)
@@ -70,8 +74,9 @@ func parseRoute(s string) (Line, error) {
 		}
 		if v, ok := verbs[strings.ToLower(word)]; ok {
 			l.Verb, rest = v, strings.TrimPrefix(rest[len(word):], ":")
-		} else if strings.HasPrefix(rest[len(word):], ":") && looksLikeVerb(word) {
-			return Line{}, fika.Errorf(fika.Invalid, "", "@%s:%s: is not known; known are @%s:task: @%s:ask: and @%s:reset", l.Agent, word, l.Agent, l.Agent, l.Agent)
+		} else if near := spelling.Nearest(word, []string{"task", "ask", "reset"}); near != "" {
+			return Line{}, fika.Errorf(fika.Invalid, "", "no verb %q; did you mean @%s:%s:? known are @%s:task: @%s:ask: and @%s:reset (to send it as text, put a space after the first colon)",
+				word, l.Agent, near, l.Agent, l.Agent, l.Agent)
 		}
 	}
 	l.Text = strings.TrimSpace(rest)
@@ -84,30 +89,21 @@ func parseRoute(s string) (Line, error) {
 	return l, nil
 }
 
-// looksLikeVerb tells a misspelt verb from a prompt that begins with a word
-// and a colon.
-func looksLikeVerb(word string) bool {
-	w := strings.ToLower(word)
-	if len(w) < 2 || len(w) > 7 {
-		return false
+// refuseChain refuses a line for several agents in a row, "@a → @b: text": sent
+// as it is, all of it would be text for the first.
+func refuseChain(s string) error {
+	end := strings.IndexAny(s, ": \t\n→-=>,")
+	if end <= 0 {
+		return nil
 	}
-	for v := range verbs {
-		if w[0] == v[0] && (strings.HasPrefix(v, w) || strings.HasPrefix(w, v) || sameLetters(w, v)) {
-			return true
+	rest := strings.TrimSpace(s[end:])
+	if verb, after, ok := strings.Cut(strings.TrimPrefix(rest, ":"), " "); ok && strings.HasPrefix(rest, ":") && verbs[strings.ToLower(strings.TrimSuffix(verb, ":"))] != Nothing {
+		rest = strings.TrimSpace(after) // @a:task → @b
+	}
+	for _, arrow := range []string{"→", "-->", "->", "=>", ">", ","} {
+		if next, ok := strings.CutPrefix(rest, arrow); ok && strings.HasPrefix(strings.TrimSpace(next), "@") {
+			return fika.Errorf(fika.Invalid, "", "a line goes to one agent: write @%s: and the prompt, and give the next agent a line of its own (in a chat, agents pass work on: fika chat send)", s[:end])
 		}
 	}
-	return false
-}
-
-// sameLetters reports whether a is b with letters swapped.
-func sameLetters(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	var count [256]int
-	for i := range len(a) {
-		count[a[i]]++
-		count[b[i]]--
-	}
-	return count == [256]int{}
+	return nil
 }

@@ -37,6 +37,9 @@ func TestParse(t *testing.T) {
 		"@coder:tasks: do it":       {Verb: "error"},
 		"@coder:reset: everything":  {Verb: "error"},
 		"@: hello":                  {Verb: "error"},
+		"@some-one do it":           {Verb: Ask, Agent: "some-one", Text: "do it"},
+		"@coder: -> @reviewer":      {Verb: Ask, Agent: "coder", Text: "-> @reviewer"},
+		"@coder: a → @b: c":         {Verb: Ask, Agent: "coder", Text: "a → @b: c"},
 	} {
 		got, err := Parse(text)
 		if err != nil {
@@ -47,6 +50,32 @@ func TestParse(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: -want +got:\n%s", text, diff)
+		}
+	}
+}
+
+// TestE4Refused: what looks like a route or a verb that does not exist is never
+// sent as text, and the error has the right spelling.
+func TestE4Refused(t *testing.T) {
+	for text, hint := range map[string]string{
+		"@a → @b: x":              "write @a: and the prompt",
+		"@a → @b → @c: text":      "write @a: and the prompt",
+		"@a -> @b: x":             "write @a: and the prompt",
+		"@a=>@b: x":               "write @a: and the prompt",
+		"@a→@b x":                 "write @a: and the prompt",
+		"@a, @b: x":               "write @a: and the prompt",
+		"@a:task → @b: x":         "write @a: and the prompt",
+		"@a:taks: x":              "did you mean @a:task:?",
+		"@a:taks x":               "did you mean @a:task:?",
+		"@a:tsk: x":               "did you mean @a:task:?",
+		"@a:atsk: x":              "did you mean @a:task:?",
+		"@a:aks: x":               "did you mean @a:ask:?",
+		"@a:rest":                 "did you mean @a:reset:?",
+		"@a:rseet: x":             "did you mean @a:reset:?",
+		"@a:Tasks: do everything": "did you mean @a:task:?",
+	} {
+		if l, err := Parse(text); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%q: %+v, %v", text, l, err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type conn struct {
 }
 
 const (
-	flushTimeout = time.Second
+	flushTimeout = time.Second // a ring that is lost costs two
 	closeTimeout = 5 * time.Second
 	quietFor     = time.Minute // the same complaint is logged once in it
 )

@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"fmt"
+	"time"
+
+	"fika"
+)
+
+// Hindrance says why an agent has not begun a piece of work that it could take.
+type Hindrance struct {
+	Place Place
+	Why   string // one word, for programs
+	Text  string // the same for people, with the command that helps
+	Until time.Time
+	Stuck bool // it does not go away by itself
+}
+
+// WhyWaits returns what keeps an agent from beginning its work, in the order in
+// which it is best changed. It is the one place that words this: the queue, ask,
+// task, send and the master say the same.
+func WhyWaits(a fika.Agent, p Presence) Hindrance {
+	stuck := func(why, format string, args ...any) Hindrance {
+		return Hindrance{Place: PlaceHeld, Why: why, Text: fmt.Sprintf(format, args...), Stuck: true}
+	}
+	switch {
+	case a.Desired.Stopped():
+		return stuck("stopped", "@%s was stopped by hand (fika agent start %s)", a.Name, a.Name)
+	case p.Failed != "":
+		return stuck("failed", "@%s cannot work: %s (once that is mended: fika agent start %s)", a.Name, p.Failed, a.Name)
+	case p.Rests != "":
+		return Hindrance{Place: PlaceHeld, Why: "limit", Text: fmt.Sprintf("@%s has used up its hour: %s", a.Name, p.Rests), Until: p.Until}
+	case p.Alive:
+		return Hindrance{Place: PlaceWaiting, Why: "next", Text: fmt.Sprintf("@%s comes to it next", a.Name)}
+	case p.InUse:
+		return Hindrance{Place: PlaceHeld, Why: "in_use", Text: fmt.Sprintf("a prompt on a terminal has the context of @%s", a.Name)}
+	case !p.Wakes:
+		return stuck("absent", "@%s has no process and is not started by itself (fika agent run %s)", a.Name, a.Name)
+	case !p.Hub:
+		return stuck("no_hub", "@%s has no process, and no hub runs that would start it (fika up)", a.Name)
+	}
+	return Hindrance{Place: PlaceWaiting, Why: "starting", Text: fmt.Sprintf("@%s is being started", a.Name)}
+}
