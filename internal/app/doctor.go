@@ -65,6 +65,7 @@ func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
 		d.checkContexts(ctx)
 		d.checkPlugins(ctx)
 		d.checkTools()
+		d.checkWorkspaces()
 	}
 	d.checkHub(ctx)
 	d.checkProcesses()

@@ -108,7 +108,7 @@ func (own *Owned) outputLimits() tool.Limits {
 // builtins are the tools fika brings along, in the order the model sees them.
 func (own *Owned) builtins() []tool.Tool {
 	t, limits := own.Settings.Tools, own.outputLimits()
-	list := file.Tools(file.Options{})
+	list := file.Tools(file.Options{Paths: own.paths()})
 	list = append(list,
 		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: own.toolEnv()}),
 		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}))

@@ -58,7 +58,7 @@ func KnownHomes(inUse string, getenv func(string) string) []string {
 	}
 	add(inUse)
 	add(getenv("FIKA_HOME"))
-	for _, home := range userHomes(getenv) {
+	for _, home := range PersonHomes(getenv) {
 		add(filepath.Join(home, ".fika"))
 		projects, _ := filepath.Glob(filepath.Join(home, ".fika", "projects", "*"))
 		for _, p := range projects {

@@ -2,8 +2,9 @@ package folder
 
 import "os/user"
 
-// userHomes are the home folders of the person, $HOME first.
-func userHomes(getenv func(string) string) []string {
+// PersonHomes are the home folders of the person: $HOME first, and the one of
+// the account where that is another.
+func PersonHomes(getenv func(string) string) []string {
 	var out []string
 	if home := getenv("HOME"); home != "" {
 		out = append(out, home)

@@ -31,6 +31,7 @@ var packages = [...]row{
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
 	{"internal/chat", ". internal/echo internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
 	{"internal/prompt", ". internal/hook internal/store", "puts the system prompt together; hooks may add to it"},
+	{"internal/guard", ".", "what a tool may touch, by its real path: names against names"},
 	{"internal/echo", "", "whether two texts say the same is for the texts to say"},
 	{"internal/turn", ". internal/echo internal/hook internal/llm internal/store internal/tool golang.org/x/sync/errgroup",
 		"the turn speaks to four contracts and stops an exchange that repeats itself; errgroup joins tool calls that run side by side"},
@@ -49,7 +50,7 @@ var packages = [...]row{
 		"answers from a rules file in TOML; the unstable parser gives the place of a mistake"},
 	{"internal/llm/retry", ". internal/clock internal/llm", "decorators of any model: retry, idle time, cap, cost"},
 	{"internal/tool/proc", ". internal/crash internal/process internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
-	{"internal/tool/file", ". internal/tool", "file tools, inside a workspace"},
+	{"internal/tool/file", ". internal/guard internal/tool", "file tools, inside a workspace, and what is out of reach of them"},
 	{"internal/tool/shell", ". internal/process internal/tool internal/tool/proc", "bash is a process in a group"},
 	{"internal/tool/web", ". internal/tool", "fetch"},
 	{"internal/tool/note", ". internal/tool", "todos, goals and reflection; the files come in as functions"},
@@ -73,7 +74,7 @@ var packages = [...]row{
 	{"internal/master", ". internal/spelling internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term, misspelt verbs found"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
 	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra github.com/spf13/pflag",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
@@ -102,7 +103,7 @@ var (
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo"}
+	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo", "internal/guard"}
 	processes = []string{"internal/hub", "internal/agent", "internal/master", "internal/web"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.

@@ -36,7 +36,7 @@ func (t *Create) Hash(ctx context.Context, c tool.Call) (string, error) {
 	if err := tool.Decode(t.Spec(), c, &a); err != nil {
 		return "", err
 	}
-	return hash(ctx, c, a.Path)
+	return hash(ctx, c, t.opts.Paths, a.Path)
 }
 
 func (t *Create) create(ctx context.Context, c tool.Call, a createArgs) (string, error) {
@@ -46,12 +46,15 @@ func (t *Create) create(ctx context.Context, c tool.Call, a createArgs) (string,
 	if last := a.Path[max(0, len(a.Path)-1):]; last == "/" {
 		return "", fika.Errorf(fika.Invalid, "create", "%s names a directory: add the name of a file", short(a.Path))
 	}
-	p, err := enter(c, a.Path)
+	p, err := enter(c, t.opts.Paths, a.Path)
 	if err != nil {
 		return "", err
 	}
 	defer p.close()
 	if p.rel, err = p.target(a.Path); err != nil {
+		return "", err
+	}
+	if err := p.mayChange(a.Path); err != nil {
 		return "", err
 	}
 	old, err := p.occupant(a)

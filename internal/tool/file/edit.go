@@ -40,7 +40,7 @@ func (t *Edit) Hash(ctx context.Context, c tool.Call) (string, error) {
 	if err := tool.Decode(t.Spec(), c, &a); err != nil {
 		return "", err
 	}
-	return hash(ctx, c, a.Path)
+	return hash(ctx, c, t.opts.Paths, a.Path)
 }
 
 func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error) {
@@ -50,7 +50,7 @@ func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error
 	case a.Old == a.New:
 		return "", fika.Errorf(fika.Invalid, "edit", "old and new are the same: nothing to do")
 	}
-	p, err := enter(c, a.Path)
+	p, err := enter(c, t.opts.Paths, a.Path)
 	if err != nil {
 		return "", err
 	}
@@ -63,6 +63,9 @@ func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error
 		return "", err
 	}
 	if err := writable(a.Path, info); err != nil {
+		return "", err
+	}
+	if err := p.mayChange(a.Path); err != nil {
 		return "", err
 	}
 	changed, lines, err := replace(content, a)

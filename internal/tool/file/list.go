@@ -39,18 +39,18 @@ func (t *List) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 }
 
 func (t *List) list(ctx context.Context, c tool.Call, at string) (string, error) {
-	p, err := enter(c, at)
+	p, err := enter(c, t.opts.Paths, at)
 	if err != nil {
 		return "", err
 	}
 	defer p.close()
-	w := &walk{ctx: ctx, root: p.root, entries: t.opts.Entries, visits: t.opts.Visits}
+	w := &walk{ctx: ctx, root: p.root, reach: p.reach, entries: t.opts.Entries, visits: t.opts.Visits}
 	info, err := p.root.Stat(p.rel)
 	switch {
 	case err == nil && info.IsDir():
 		err = w.directory(p.rel)
 	case err == nil:
-		w.add(p.rel, info)
+		err = w.file(at, p)
 	case strings.ContainsAny(p.rel, "*?["):
 		err = w.glob(filepath.ToSlash(p.rel))
 	}
@@ -64,10 +64,12 @@ func (t *List) list(ctx context.Context, c tool.Call, at string) (string, error)
 type walk struct {
 	ctx     context.Context
 	root    *os.Root
+	reach   reach
 	entries int
 	visits  int
 
 	found   []string
+	hidden  int  // entries that are out of reach
 	full    bool // more matched than is shown
 	stopped bool // the budget of visits ran out
 }
@@ -94,6 +96,17 @@ func (w *walk) add(name string, info fs.FileInfo) {
 	}
 }
 
+// file shows what the model named, if it is no folder.
+func (w *walk) file(at string, p place) error {
+	f, info, err := p.openRegular(at)
+	if err != nil {
+		return err
+	}
+	_ = f.Close()
+	w.add(p.rel, info)
+	return nil
+}
+
 func (w *walk) directory(dir string) error {
 	return w.each(dir, func(e fs.DirEntry) error {
 		w.show(e.Name(), e)
@@ -114,7 +127,12 @@ func (w *walk) each(dir string, visit func(fs.DirEntry) error) error {
 	if err != nil {
 		return err
 	}
-	entries, err := w.entriesOf(f)
+	real, err := w.reach.folder(dir, f)
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	entries, err := w.entriesOf(f, real)
 	_ = f.Close()
 	if err != nil {
 		return err
@@ -129,7 +147,7 @@ func (w *walk) each(dir string, visit func(fs.DirEntry) error) error {
 
 // entriesOf reads a directory in pieces: one with millions of entries costs no
 // more than the budget.
-func (w *walk) entriesOf(f *os.File) ([]fs.DirEntry, error) {
+func (w *walk) entriesOf(f *os.File, real string) ([]fs.DirEntry, error) {
 	var all []fs.DirEntry
 	for {
 		if err := w.ctx.Err(); err != nil {
@@ -142,7 +160,11 @@ func (w *walk) entriesOf(f *os.File) ([]fs.DirEntry, error) {
 		some, err := f.ReadDir(min(1000, w.visits))
 		w.visits -= len(some)
 		for _, e := range some {
-			if e.Name() != ".git" && !isTemp(e.Name()) {
+			switch {
+			case e.Name() == ".git" || isTemp(e.Name()):
+			case w.reach.hides(filepath.Join(real, e.Name())):
+				w.hidden++
+			default:
 				all = append(all, e)
 			}
 		}
@@ -192,7 +214,7 @@ func (w *walk) descend(dir string, patterns [][]string, depth int) error {
 			return nil
 		}
 		err := w.descend(name, below, depth+1)
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || fika.IsKind(err, fika.Denied) {
 			return nil // what cannot be entered does not hide the rest
 		}
 		return err
@@ -239,6 +261,9 @@ func step(parts []string, name string) (here bool, below [][]string) {
 
 func (w *walk) text() string {
 	text := strings.Join(w.found, "\n")
+	if w.hidden > 0 {
+		text += fmt.Sprintf("\n[%d not shown: fika's own files, or secrets]", w.hidden)
+	}
 	switch {
 	case w.full:
 		text += fmt.Sprintf("\n[only the first %d; name a directory or a narrower glob]", len(w.found))

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/tool"
 )
 
@@ -18,12 +19,13 @@ const maxLinks = 40
 
 // place is a path inside an open workspace.
 type place struct {
-	root *os.Root
-	rel  string // slash-free at the end, "." for the workspace itself
+	root  *os.Root
+	rel   string // slash-free at the end, "." for the workspace itself
+	reach reach
 }
 
 // enter opens the workspace of a call and finds path in it. Close the root.
-func enter(c tool.Call, path string) (place, error) {
+func enter(c tool.Call, paths guard.Paths, path string) (place, error) {
 	if c.Workspace == "" {
 		return place{}, fika.Errorf(fika.Invalid, "workspace", "this agent has no workspace: file tools cannot be used")
 	}
@@ -35,7 +37,7 @@ func enter(c tool.Call, path string) (place, error) {
 	if err != nil {
 		return place{}, fika.Errorf(fika.Failed, "workspace", "the workspace cannot be opened: %v", err)
 	}
-	return place{root: root, rel: rel}, nil
+	return place{root: root, rel: rel, reach: reach{paths: paths}}, nil
 }
 
 func (p place) close() { _ = p.root.Close() }
@@ -120,6 +122,9 @@ func (p place) openRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err == nil {
 		err = regular(path, info)
+	}
+	if err == nil {
+		err = p.reach.look(path, f, info)
 	}
 	if err != nil {
 		_ = f.Close()

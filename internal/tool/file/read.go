@@ -42,7 +42,7 @@ func (t *Read) read(ctx context.Context, c tool.Call, a readArgs) (string, error
 	if a.Offset < 0 || a.Limit < 0 {
 		return "", fika.Errorf(fika.Invalid, "read", "offset and limit must be at least 1: lines are counted from 1")
 	}
-	p, err := enter(c, a.Path)
+	p, err := enter(c, t.opts.Paths, a.Path)
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"fika/internal/guard"
 	"fika/internal/tool"
 )
 
@@ -49,6 +50,9 @@ func (p place) save(step string, content []byte, old fs.FileInfo, replace bool) 
 		return err
 	}
 	defer dir.Close()
+	if err := p.reach.change(dir, filepath.Base(p.rel)); err != nil {
+		return err
+	}
 	name, temp := filepath.Base(p.rel), tempName(step, p.rel)
 	if err := dir.Remove(temp); err != nil && !isMissing(err) {
 		return err
@@ -120,14 +124,17 @@ func syncDir(dir *os.Root) error {
 
 // hash tells the state of a target: the SHA-256 of its content, or absent.
 // A temporary file of the same step is of no use any more and is removed.
-func hash(ctx context.Context, c tool.Call, path string) (string, error) {
-	p, err := enter(c, path)
+func hash(ctx context.Context, c tool.Call, paths guard.Paths, path string) (string, error) {
+	p, err := enter(c, paths, path)
 	if err != nil {
 		return "", err
 	}
 	defer p.close()
 	if p.rel, err = p.target(path); err != nil {
 		return "", err
+	}
+	if p.mayChange(path) != nil {
+		return irregular, nil
 	}
 	if c.Step != "" {
 		_ = p.root.Remove(filepath.Join(filepath.Dir(p.rel), tempName(c.Step, p.rel)))
@@ -140,7 +147,7 @@ func hash(ctx context.Context, c tool.Call, path string) (string, error) {
 		return "", explain(path, err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || p.reach.look(path, f, info) != nil {
 		return irregular, nil
 	}
 	sum := sha256.New()

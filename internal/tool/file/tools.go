@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/tool"
 )
 
@@ -18,6 +19,8 @@ type Options struct {
 	Entries   int   // of one list: 1000
 	Visits    int   // directory entries looked at by one list: 200,000
 	EditSize  int64 // of a file that edit and create take: 16 MiB
+	// Paths are what is out of reach, whatever the workspace.
+	Paths guard.Paths
 }
 
 func (o Options) orDefault() Options {

@@ -1,0 +1,121 @@
+package guard
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika"
+)
+
+// Paths is what is out of reach of one agent's tools. All paths are absolute
+// and clean; where a folder is reached through links, both of its names belong
+// here. The zero value hides what is secret by its place in the system alone,
+// and protects what is protected by name.
+type Paths struct {
+	Homes   []string // homes of fika: hidden, with all that is in them
+	Own     []string // folders that stay in reach though they are in a home
+	Persons []string // home folders of people: secrets and start-up files in them
+}
+
+// Look reports whether a tool may read or list path, which is absolute and has
+// no links in it. Denied when it is hidden.
+func (p Paths) Look(path string) error {
+	if p.own(path) != "" {
+		return nil
+	}
+	for _, home := range p.Homes {
+		if within(home, path) {
+			return refuse(path, "belongs to fika: its home is out of reach of file tools")
+		}
+	}
+	for _, person := range p.Persons {
+		if inOneOf(person, keys[:], path) || inOneOf(person, secrets[:], path) {
+			return refuse(path, "may hold secrets of a person, which tools do not see")
+		}
+	}
+	if within("/proc", path) {
+		return refuse(path, "belongs to the system's processes, which tools do not see")
+	}
+	return nil
+}
+
+// Change reports whether a tool may write path, which is absolute and has no
+// links in it; it need not exist. Denied when it is hidden or protected.
+func (p Paths) Change(path string) error {
+	if err := p.Look(path); err != nil {
+		return err
+	}
+	named := path
+	if own := p.own(path); own != "" {
+		named, _ = filepath.Rel(own, path) // the names on the way to it are fika's
+	}
+	if why := protected(parts(named)); why != "" {
+		return refuse(path, why+": ask the person to change it")
+	}
+	for _, person := range p.Persons {
+		if inOneOf(person, startup[:], path) {
+			return refuse(path, "is read when a person logs in or starts a program: ask the person to change it")
+		}
+	}
+	return nil
+}
+
+// Roots are the folders that are hidden as a whole and in which a file may have
+// a second name (a hard link): the homes of fika, and keys of people.
+func (p Paths) Roots() []string {
+	out := slices.Clone(p.Homes)
+	for _, person := range p.Persons {
+		for _, s := range keys {
+			out = append(out, filepath.Join(person, filepath.FromSlash(s)))
+		}
+	}
+	return out
+}
+
+// own is the folder of the agent's own that path is in, or "".
+func (p Paths) own(path string) string {
+	for _, own := range p.Own {
+		if within(own, path) {
+			return own
+		}
+	}
+	return ""
+}
+
+// within reports whether path is root or below it, in any case of letters.
+func within(root, path string) bool {
+	a, b := parts(root), parts(path)
+	if root == "" || len(a) > len(b) {
+		return false
+	}
+	for i := range a {
+		if !strings.EqualFold(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// inOneOf reports whether path is in one of the places of a person's home.
+func inOneOf(person string, places []string, path string) bool {
+	for _, place := range places {
+		if within(filepath.Join(person, filepath.FromSlash(place)), path) {
+			return true
+		}
+	}
+	return false
+}
+
+// parts are the names of a path, from the outermost.
+func parts(path string) []string {
+	return strings.FieldsFunc(filepath.ToSlash(path), func(r rune) bool { return r == '/' })
+}
+
+func refuse(path, why string) error {
+	const most = 200
+	if len(path) > most {
+		path = path[:most] + "…"
+	}
+	return fika.Errorf(fika.Denied, "path", "%q %s", path, why)
+}

@@ -1,0 +1,144 @@
+package file
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"fika"
+	"fika/internal/guard"
+)
+
+// linkVisits bounds the search for the other name of a file that has several.
+const linkVisits = 50_000
+
+// reach asks a policy about what has been opened: by the path that the system
+// gives for it, which no link and no race can change.
+type reach struct{ paths guard.Paths }
+
+// look refuses an open file that is hidden, by this name or by another one (a
+// hard link).
+func (r reach) look(path string, f *os.File, info fs.FileInfo) error {
+	real, err := realPath(f)
+	if err != nil {
+		return explain(path, err)
+	}
+	if err := r.paths.Look(real); err != nil {
+		return err
+	}
+	if err := r.mounted(filepath.Dir(real)); err != nil {
+		return err
+	}
+	return r.linked(path, real, info)
+}
+
+// folder refuses an open folder that is hidden, and gives its real path.
+func (r reach) folder(path string, f *os.File) (string, error) {
+	real, err := realPath(f)
+	if err != nil {
+		return "", explain(path, err)
+	}
+	if err := r.paths.Look(real); err != nil {
+		return "", err
+	}
+	return real, r.mounted(real)
+}
+
+// hides reports whether an entry of a list is hidden by its place.
+func (r reach) hides(real string) bool { return r.paths.Look(real) != nil }
+
+// change refuses a file that a tool must not write: name in an open folder.
+func (r reach) change(dir *os.Root, name string) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	real, err := realPath(f)
+	if err != nil {
+		return err
+	}
+	if err := r.paths.Change(filepath.Join(real, name)); err != nil {
+		return err
+	}
+	return r.mounted(real)
+}
+
+// mayChange asks [reach.change] of the nearest folder that exists, before
+// anything is made; save asks again of the folder it writes into.
+func (p place) mayChange(path string) error {
+	dir, below := filepath.Dir(p.rel), filepath.Base(p.rel)
+	for {
+		at, err := p.root.OpenRoot(dir)
+		if err == nil {
+			err = p.reach.change(at, below)
+			_ = at.Close()
+			return explain(path, err)
+		}
+		if dir == "." || !isMissing(err) {
+			return explain(path, err)
+		}
+		dir, below = filepath.Dir(dir), filepath.Join(filepath.Base(dir), below)
+	}
+}
+
+// mounted refuses a folder that is, or is in, a hidden one under another path,
+// as a bind mount or a file system that folds names gives it.
+func (r reach) mounted(real string) error {
+	var homes []fs.FileInfo
+	for _, home := range r.paths.Homes {
+		if info, err := os.Stat(home); err == nil {
+			homes = append(homes, info)
+		}
+	}
+	for dir := real; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		for _, home := range homes {
+			if err == nil && os.SameFile(info, home) && r.paths.Look(real) == nil && !r.isOwn(real) {
+				return fika.Errorf(fika.Denied, "path", "%s is a home of fika under another name: it is out of reach of file tools", short(real))
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
+// isOwn reports whether a path is in a folder of the agent's own.
+func (r reach) isOwn(real string) bool {
+	for _, own := range r.paths.Own {
+		if rel, err := filepath.Rel(own, real); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// linked refuses a file with several names when one of them is hidden, or when
+// that cannot be found out.
+func (r reach) linked(path, real string, info fs.FileInfo) error {
+	sys, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || sys.Nlink < 2 || r.isOwn(real) {
+		return nil
+	}
+	left := linkVisits
+	for _, root := range r.paths.Roots() {
+		err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+			if left--; left < 0 {
+				return fika.Errorf(fika.Denied, "path", "%s has a second name that may be out of reach, and there are too many files to look: copy it", short(path))
+			}
+			if err != nil || d.IsDir() {
+				return nil
+			}
+			if other, err := d.Info(); err == nil && os.SameFile(info, other) && r.paths.Look(at) != nil {
+				return fika.Errorf(fika.Denied, "path", "%s is a second name of a file that is out of reach of file tools", short(path))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

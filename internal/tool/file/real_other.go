@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package file
+
+import "os"
+
+// realPath is where an open file is.
+func realPath(f *os.File) (string, error) { return resolved(f) }
