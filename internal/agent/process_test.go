@@ -373,7 +373,7 @@ func TestRemoteLooksTheSame(t *testing.T) {
 	})
 	w.ok(err)
 	c := store.Claimed{Agent: w.agent, Request: fika.Request{ID: "r", Kind: fika.TaskRequest, Payload: fika.Payload{Prompt: "do it"}}}
-	o := turn.Observers{&statuses{p: w.p, c: c}, NewDisplay(&near).Turn(c)}
+	o := turn.Observers{newStatuses(w.p, c), NewDisplay(&near).Turn(c)}
 	ok := turn.Result{State: fika.Done}
 	for _, ev := range []turn.Event{
 		{Kind: turn.Started}, {Kind: turn.Text, Text: "I will ", Round: 1}, {Kind: turn.Text, Text: "do it", Round: 1},

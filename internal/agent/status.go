@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"fika"
 	"fika/internal/message"
@@ -14,79 +15,91 @@ import (
 // observer turns the events of one turn into status messages, chat entries
 // and what the terminal shows.
 func (p *Process) observer(c store.Claimed) turn.Observer {
-	s := &statuses{p: p, c: c}
+	s := newStatuses(p, c)
 	if p.opts.Display == nil {
 		return s
 	}
 	return turn.Observers{s, p.opts.Display.Turn(c)}
 }
 
-// statuses publishes what one turn does. A chunk is placed by its round and by
-// the number of bytes of that round's text before it.
+// statuses publishes what one turn does, in order. Streamed text is joined
+// into pieces (see pacer); everything else goes out at once, after the text
+// that came before it.
 type statuses struct {
-	p      *Process
-	c      store.Claimed
-	mu     sync.Mutex
-	round  int
-	offset int
+	p  *Process
+	c  store.Claimed
+	mu sync.Mutex // held while anything is published
+	*pacer
+}
+
+func newStatuses(p *Process, c store.Claimed) *statuses {
+	s := &statuses{p: p, c: c}
+	s.pacer = &pacer{
+		now: time.Now, pending: map[chunkKey][]byte{}, offsets: map[chunkKey]int{},
+		send: func(d message.StatusData) { s.publish("streaming", d) },
+		after: func(d time.Duration, f func()) stopper {
+			return time.AfterFunc(d, func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				f()
+			})
+		},
+	}
+	return s
 }
 
 // Observe publishes one event.
 func (s *statuses) Observe(ev turn.Event) {
-	switch ev.Kind {
-	case turn.Started:
-		s.send("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continues(s.c)})
-	case turn.Text, turn.Reasoning:
-		s.chunk(ev)
-	case turn.Restarted:
-		s.mu.Lock()
-		s.offset = 0
-		s.mu.Unlock()
-		s.send("streaming", message.StatusData{Step: ev.Round, Restart: true, Message: ev.Text})
-	case turn.ToolCalled:
-		s.send("tool_call", message.StatusData{ToolName: ev.Tool, ToolArgs: bounded(ev.Args), Step: ev.Round})
-	case turn.ToolDone:
-		ok := !ev.Result.IsError
-		s.send("tool_result", message.StatusData{ToolName: ev.Tool, Message: clip(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied, Step: ev.Round})
-	case turn.Retrying, turn.Warning, turn.StorageBusy:
-		s.send("processing", message.StatusData{Message: ev.Text})
-	case turn.Committed:
+	if ev.Kind == turn.Committed {
 		s.p.opts.Ring(ev.Notified...) // before anything else: somebody waits for it
 		runtime.Gosched()             // and what writes to the bus goes first
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ev.Kind == turn.Text || ev.Kind == turn.Reasoning {
+		s.add(chunkKey{ev.Round, ev.Kind == turn.Reasoning}, ev.Text)
+		return
+	}
+	s.flush()
+	s.event(ev)
+}
+
+// event publishes what is not streamed text.
+func (s *statuses) event(ev turn.Event) {
+	switch ev.Kind {
+	case turn.Started:
+		s.publish("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continues(s.c)})
+	case turn.Restarted:
+		s.restart(ev.Round)
+		s.publish("streaming", message.StatusData{Step: ev.Round, Restart: true, Message: ev.Text})
+	case turn.ToolCalled:
+		s.publish("tool_call", message.StatusData{ToolName: ev.Tool, ToolArgs: bounded(ev.Args), Step: ev.Round})
+	case turn.ToolDone:
+		ok := !ev.Result.IsError
+		s.publish("tool_result", message.StatusData{ToolName: ev.Tool, Message: clip(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied, Step: ev.Round})
+	case turn.Retrying, turn.Warning, turn.StorageBusy:
+		s.publish("processing", message.StatusData{Message: ev.Text})
+	case turn.Committed:
 		s.p.show(s.c.Conversation, ev.Entries...)
 	case turn.Ended:
 		s.ended(*ev.Outcome)
 	}
 }
 
-func (s *statuses) chunk(ev turn.Event) {
-	d := message.StatusData{Chunk: ev.Text, Step: ev.Round, Reasoning: ev.Kind == turn.Reasoning}
-	if !d.Reasoning {
-		s.mu.Lock()
-		if ev.Round != s.round {
-			s.round, s.offset = ev.Round, 0
-		}
-		d.Offset = s.offset
-		s.offset += len(ev.Text)
-		s.mu.Unlock()
-	}
-	s.send("streaming", d)
-}
-
 func (s *statuses) ended(r turn.Result) {
 	switch {
 	case r.State == fika.Done:
-		s.send("completed", message.StatusData{Message: clip(r.Outcome.Answer)})
+		s.publish("completed", message.StatusData{Message: clip(r.Outcome.Answer)})
 	case r.State.Terminal():
-		s.send("error", message.StatusData{Message: r.Reason})
+		s.publish("error", message.StatusData{Message: r.Reason})
 	case len(r.Children) > 0:
-		s.send("processing", message.StatusData{Message: r.Reason})
+		s.publish("processing", message.StatusData{Message: r.Reason})
 	default:
-		s.send("processing", message.StatusData{Message: "not finished: " + r.Reason})
+		s.publish("processing", message.StatusData{Message: "not finished: " + r.Reason})
 	}
 }
 
-func (s *statuses) send(status string, d message.StatusData) {
+func (s *statuses) publish(status string, d message.StatusData) {
 	p := s.p
 	p.publish(p.opts.Subjects.Status(p.opts.Agent.Name), message.Status{
 		Type: message.TypeStatus, RequestID: string(s.c.Request.ID), AgentName: string(p.opts.Agent.Name), Status: status,
