@@ -140,6 +140,9 @@ func (p *Process) obey(c message.Control) error {
 			return err
 		}
 		conv, err := p.opts.Store.Conversation(ctx, name)
+		if fika.IsKind(err, fika.NotFound) { // an id of another program
+			conv, err = p.opts.Store.Conversation(ctx, message.ScopedConversation(p.opts.Agent.Name, name))
+		}
 		if err != nil {
 			return err
 		}

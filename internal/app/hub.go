@@ -3,16 +3,11 @@ package app
 import (
 	"context"
 	"errors"
-	"net"
-	"net/url"
 	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"fika"
 	"fika/internal/bus"
-	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
@@ -35,7 +30,9 @@ type HubReady struct {
 	PID    int           `json:"pid"`
 	Bus    string        `json:"bus"`
 	Agents []hub.Started `json:"agents"`
-	Error  string        `json:"error,omitempty"` // it did not become ready
+	// Warning is what programs that are not fika cannot rely on; empty: nothing.
+	Warning string `json:"warning,omitempty"`
+	Error   string `json:"error,omitempty"` // it did not become ready
 }
 
 // Hub runs the hub of this home until ctx ends. It takes run/hub.lock first:
@@ -79,11 +76,11 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
-		Home: lock.Holds,
+		Home: lock.Holds, WhyWaiting: a.whyWaiting(s, procs, specs),
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {
-				o.Ready(HubReady{PID: os.Getpid(), Bus: b.url, Agents: list})
+				o.Ready(HubReady{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: b.warning})
 			}
 		},
 	})
@@ -117,114 +114,4 @@ func (a *App) specs(ctx context.Context, h folder.Home, c *config.Config, s *sto
 		}
 	}
 	return out, nil
-}
-
-// hubBus is the bus as the hub has it: its connection, the stream of foreign
-// requests, and the embedded server, if it is ours.
-type hubBus struct {
-	conn    bus.Bus
-	inbound bus.Inbound
-	server  *busnats.Server
-	heal    func(context.Context) error
-	admit   func(fika.AgentName) error
-	url     string
-}
-
-// Close ends the connection and then the server.
-func (b *hubBus) Close() error {
-	err := b.conn.Close()
-	if b.server != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		err = errors.Join(err, b.server.Shutdown(ctx))
-	}
-	return err
-}
-
-// openBus starts the embedded server, or connects to the one the config names.
-func (a *App) openBus(ctx context.Context, h folder.Home, c *config.Config, specs []hub.Spec) (*hubBus, error) {
-	port, external := embeddedPort(c)
-	b := &hubBus{url: c.NATS.Server}
-	var err error
-	if external {
-		o := busnats.Options{Name: "fika hub", Timeout: c.NATS.Timeout, Log: a.opts.Log}
-		a.externalOptions(c, &o)
-		// What a hub with a server of its own left behind would mislead clients.
-		if err := os.Remove(filepath.Join(h.RunDir(), "hub.json")); err != nil && !os.IsNotExist(err) {
-			return nil, fika.Wrap(fika.Storage, "hub.json", err)
-		}
-		b.conn, err = busnats.Dial(ctx, o)
-		if fika.IsKind(err, fika.Denied) && loopbackURL(c.NATS.Server) {
-			err = &fika.Error{Kind: fika.Denied, Op: "bus", Msg: "the server at " + c.NATS.Server + " refuses; if it is the hub of another home, set another nats.server or nats.port here", Err: err}
-		}
-	} else {
-		var names []fika.AgentName
-		for _, s := range specs {
-			names = append(names, s.Name)
-		}
-		b.server, err = busnats.StartServer(ctx, busnats.ServerOptions{
-			Dir: filepath.Join(h.RunDir(), "jetstream"), RunDir: h.RunDir(), Port: port, Prefix: c.NATS.SubjectPrefix, Agents: names, Log: a.opts.Log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		b.heal, b.admit = b.server.Restart, b.server.EnsureAgent
-		b.conn, err = b.dialOwn(ctx, h)
-	}
-	if err != nil {
-		if b.server != nil {
-			_ = b.server.Shutdown(ctx)
-		}
-		return nil, err
-	}
-	b.inbound, err = busnats.OpenInbound(ctx, b.conn, busnats.InboundOptions{Prefix: c.NATS.SubjectPrefix})
-	if err != nil && external {
-		a.opts.Log.Warn("foreign requests are not kept: the server has no JetStream", "err", err)
-		b.inbound, err = nil, nil
-	}
-	if err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
-	return b, nil
-}
-
-func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {
-	ep, err := b.server.Endpoint(busnats.UserHub)
-	if err != nil {
-		return nil, err
-	}
-	b.url = ep.URL
-	return busnats.Dial(ctx, busnats.Options{
-		URL: ep.URL, User: ep.User, Password: ep.Password, Inbox: ep.Inbox, Name: "fika hub",
-		Redial: busnats.RedialFrom(h.RunDir(), busnats.UserHub),
-	})
-}
-
-func loopbackURL(server string) bool {
-	u, err := url.Parse(server)
-	return err == nil && busnats.Loopback(u.Hostname())
-}
-
-// embeddedPort says where the embedded server listens (0: its own choice), or
-// that the config names a server that is somebody else's: one that is not on
-// this machine, or one that answers.
-func embeddedPort(c *config.Config) (port int, external bool) {
-	if c.NATS.Server == "" {
-		return c.NATS.Port, false
-	}
-	u, err := url.Parse(c.NATS.Server)
-	if err != nil || !busnats.Loopback(u.Hostname()) {
-		return 0, true
-	}
-	p := u.Port()
-	if p == "" {
-		p = "4222"
-	}
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort(u.Hostname(), p), 200*time.Millisecond)
-	if err == nil {
-		_ = conn.Close()
-		return 0, true
-	}
-	n, err := strconv.Atoi(p)
-	return n, err != nil
 }

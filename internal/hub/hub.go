@@ -34,6 +34,7 @@ type Directory interface {
 type Intake interface {
 	Accept(context.Context, store.NewRequest) (store.Accepted, error)
 	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
+	Conversation(context.Context, fika.ConversationName) (fika.Conversation, error)
 	Park(ctx context.Context, subject string, body []byte, reason string) error
 }
 
@@ -87,11 +88,14 @@ type Options struct {
 	Subjects bus.Subjects
 	// StoreID names the store. A hub of another store on the same subjects is
 	// refused; empty: nobody asks.
-	StoreID   string
-	Inbound   bus.Inbound                 // nil: foreign requests are not kept
-	Heal      func(context.Context) error // restarts a wedged embedded server; nil: external
-	Processes Processes
-	Admit     func(fika.AgentName) error // lets an agent that config does not name use the bus; nil: everybody may
+	StoreID string
+	Inbound bus.Inbound // nil: foreign requests are not kept
+	// WhyWaiting says what keeps an agent from a request it was just given, and
+	// what helps; empty: nothing does. nil: nobody asks.
+	WhyWaiting func(context.Context, fika.Agent) string
+	Heal       func(context.Context) error // restarts a wedged embedded server; nil: external
+	Processes  Processes
+	Admit      func(fika.AgentName) error // lets an agent that config does not name use the bus; nil: everybody may
 	// MayBeCalled reports whether a foreign sender may go by a name: Denied for
 	// an agent's, Invalid for what is no name. nil: every name may be used.
 	MayBeCalled func(context.Context, string) error

@@ -460,50 +460,6 @@ func TestTwoStores(t *testing.T) {
 	}
 }
 
-// TestTake: what arrives becomes a row, an answer, or a parked message; only
-// trouble with the store leaves it in the stream.
-func TestTake(t *testing.T) {
-	w := newWorld(t)
-	a := w.agent("coder")
-	answers := make(chan message.Response, 10)
-	sub, err := w.bus.Peer().Subscribe("fika.agent.coder.response", func(m bus.Msg) {
-		var r message.Response
-		if json.Unmarshal(m.Data, &r) == nil {
-			answers <- r
-		}
-	})
-	w.ok(err)
-	defer sub.Close()
-	h := New(Options{Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)})
-	task := []byte(`{"type":"task_request","requestId":"r-1","prompt":"x"}`)
-	for range 2 {
-		w.ok(h.take(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Data: task}))
-	}
-	list, err := w.store.ListRequests(t.Context(), store.RequestFilter{Agent: a.ID})
-	w.ok(err)
-	if len(list) != 1 || list[0].ID != "r-1" || list[0].Kind != fika.TaskRequest {
-		t.Errorf("rows: %+v", list)
-	}
-	w.ok(h.take(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Data: []byte(`{"type":"task_request","requestId":"r-1","prompt":"y"}`)}))
-	if r := <-answers; r.RequestID != "r-1" || r.Status != "failed" {
-		t.Errorf("another body: %+v", r)
-	}
-	_, err = w.store.Cancel(t.Context(), "r-1", "")
-	w.ok(err)
-	w.ok(h.take(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Data: task}))
-	if r := <-answers; r.RequestID != "r-1" || r.Status != "cancelled" {
-		t.Errorf("repeat of finished work: %+v", r)
-	}
-	for _, m := range []bus.Msg{{Subject: "fika.agent.coder.request"}, {Subject: "fika.agent.-.request", Data: task}, {Subject: "odd", Data: task}, {Subject: "fika.agent.nobody.request", Data: task}} {
-		w.ok(h.take(t.Context(), m))
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := h.take(ended, bus.Msg{Subject: "fika.agent.coder.request", Data: []byte(`{"type":"task_request","requestId":"r-2","prompt":"x"}`)}); err == nil {
-		t.Error("a store that does not answer lost a message")
-	}
-}
-
 // TestShutdown: agents that finish their requests have the time they need;
 // whoever asks again may be stricter.
 func TestShutdown(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"fika/internal/bus"
 	"fika/internal/clock"
 	"fika/internal/message"
+	"fika/internal/outcome"
 	"fika/internal/store"
 )
 
@@ -17,7 +18,7 @@ import (
 // a store that refuses leaves it in the stream.
 func (h *Hub) ingest(ctx context.Context) {
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, 30*time.Second) {
-		err := h.opts.Inbound.Consume(ctx, h.take)
+		err := h.opts.Inbound.Consume(ctx, h.handleRequest)
 		if ctx.Err() != nil {
 			return
 		}
@@ -26,96 +27,173 @@ func (h *Hub) ingest(ctx context.Context) {
 	}
 }
 
-// take handles one message. An error means: later.
-func (h *Hub) take(ctx context.Context, m bus.Msg) error {
+// handleRequest makes a row of one message, or an answer, or a dead letter. An
+// error means that it is to come again.
+func (h *Hub) handleRequest(ctx context.Context, m bus.Msg) error {
 	token, ok := h.opts.Subjects.AgentOf(m.Subject)
 	name, err := fika.ParseAgentName(string(token))
 	if !ok || err != nil {
-		return h.park(ctx, m, "no agent can have this name", "")
+		return h.parkMessage(ctx, m, "no agent can have this name")
 	}
 	r, err := message.ParseRequest(m.Data, name)
 	if err != nil {
-		return h.refuse(ctx, m, name, r.RequestID, err)
+		return h.refuseMessage(ctx, m, name, r.RequestID, err)
 	}
 	row, err := h.opts.Store.Agent(ctx, name)
 	if fika.IsKind(err, fika.NotFound) {
-		return h.refuse(ctx, m, name, r.RequestID, fika.Errorf(fika.NotFound, "", "no agent named %q", name))
+		return h.refuseMessage(ctx, m, name, r.RequestID, fika.Errorf(fika.NotFound, "", "no agent named %q", name))
 	}
 	if err != nil {
 		return err
 	}
 	if err := h.opts.MayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
-		return h.refuse(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
+		return h.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
 	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // what is no username is no speaker's name
 		return err
 	}
-	accepted, err := h.opts.Store.Accept(ctx, newRequest(r, row))
+	accepted, err := h.acceptRequest(ctx, r, row)
 	switch {
 	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
-		return h.refuse(ctx, m, name, r.RequestID, err)
+		return h.refuseMessage(ctx, m, name, r.RequestID, err)
 	case err != nil:
 		return err
 	}
 	if accepted.Repeat && accepted.Request.State.Terminal() {
-		return h.again(ctx, accepted.Request.ID)
+		return h.announceAgain(ctx, accepted.Request.ID)
 	}
 	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(name), nil)
 	h.nudge()
-	return nil
+	return h.tellWaiting(ctx, row, accepted)
 }
 
-func newRequest(r message.Request, row fika.Agent) store.NewRequest {
+// acceptRequest commits the row of a request.
+func (h *Hub) acceptRequest(ctx context.Context, r message.Request, row fika.Agent) (store.Accepted, error) {
 	n := store.NewRequest{
 		ID: fika.RequestID(r.RequestID), Kind: fika.AskRequest, Origin: fika.Queued, Agent: row.ID,
-		Conversation: fika.ConversationName(r.ConversationID), Chain: fika.RequestID(r.ChainRoot), Depth: r.Depth,
+		Chain: fika.RequestID(r.ChainRoot), Depth: r.Depth,
 		Payload: fika.Payload{Prompt: r.Prompt, Writer: fika.ByHuman, Sender: r.Metadata.Sender, History: r.Context},
-	}
-	if r.Type == message.TypeTask {
-		n.Kind, n.Conversation, n.Payload.History = fika.TaskRequest, "", nil
 	}
 	if u, err := fika.ParseUsername(r.Metadata.Sender); err == nil {
 		n.Payload.From = u
 	}
-	return n
+	if r.Type == message.TypeTask {
+		n.Kind, n.Payload.History = fika.TaskRequest, nil
+	} else if r.ConversationID != "" {
+		var err error
+		if n.Conversation, err = h.foreignConversation(ctx, r.ConversationID, row); err != nil {
+			return store.Accepted{}, err
+		}
+	}
+	return h.opts.Store.Accept(ctx, n)
 }
 
-// again publishes the stored outcome of finished work for whoever repeats it.
-func (h *Hub) again(ctx context.Context, id fika.RequestID) error {
+// foreignConversation returns the conversation that another program means by
+// id when it asks the agent of row: one of the agent's own ask conversations
+// that has this name, else the one that belongs to this id and this agent, so
+// that two agents may be asked under the same id. Error kind Conflict: the
+// name is that of a task, or of a conversation of another agent.
+func (h *Hub) foreignConversation(ctx context.Context, id string, row fika.Agent) (fika.ConversationName, error) {
+	name, err := fika.ParseConversationName(id)
+	if err != nil {
+		return "", err
+	}
+	scoped := message.ScopedConversation(row.Name, name)
+	c, err := h.opts.Store.Conversation(ctx, name)
+	switch {
+	case fika.IsKind(err, fika.NotFound):
+		return scoped, nil
+	case err != nil:
+		return "", err
+	case c.Kind == fika.Task:
+		return "", fika.Errorf(fika.Conflict, "conversationId", "%q is a task, which is one request and its answer: leave conversationId away to go on with what %s was asked last, or send a task_request", name, row.Name)
+	case c.Kind == fika.Ask && c.Agent == row.ID:
+		return name, nil
+	case c.Kind == fika.Ask && message.ScopedConversation(h.agentName(ctx, c.Agent), name) == name:
+		return "", fika.Errorf(fika.Conflict, "conversationId", "the conversation %q is not one of %s's own", name, row.Name)
+	}
+	return scoped, nil // a chat, or what somebody else called so
+}
+
+// agentName returns the name of an agent by its id; none when it is gone.
+func (h *Hub) agentName(ctx context.Context, id fika.AgentID) fika.AgentName {
+	rows, err := h.opts.Store.ListAgents(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, row := range rows {
+		if row.ID == id {
+			return row.Name
+		}
+	}
+	return ""
+}
+
+// tellWaiting says on the bus that a request waits, when something keeps its
+// agent from it: a program that is not fika cannot look at the store.
+func (h *Hub) tellWaiting(ctx context.Context, row fika.Agent, accepted store.Accepted) error {
+	if h.opts.WhyWaiting == nil {
+		return nil
+	}
+	why := h.opts.WhyWaiting(ctx, row)
+	if why == "" {
+		return nil
+	}
+	data, err := json.Marshal(message.Status{
+		Type: message.TypeStatus, RequestID: string(accepted.Request.ID), AgentName: string(row.Name), Status: message.StatusWaiting,
+		Data: message.StatusData{Kind: string(accepted.Request.Kind), Message: why}, Timestamp: message.Stamp(h.opts.Now()), V: message.Version,
+		Conversation: string(accepted.Conversation.Kind), ConversationID: string(accepted.Conversation.Name),
+	})
+	if err == nil {
+		_ = h.opts.Bus.Publish(h.opts.Subjects.Status(row.Name), data) // a courtesy: the row waits, whoever hears it
+	}
+	return nil
+}
+
+// announceAgain publishes the stored outcome of finished work for whoever
+// repeats its request.
+func (h *Hub) announceAgain(ctx context.Context, id fika.RequestID) error {
 	info, err := h.opts.Store.Request(ctx, id)
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(message.ResponseOf(info.Request, info.AgentName, info.ConversationName))
-	if err != nil {
-		return err
-	}
-	return h.opts.Bus.Publish(h.opts.Subjects.Response(info.AgentName), data)
+	return h.opts.Bus.Publish(h.opts.Subjects.Response(info.AgentName), outcome.Response(info, h.opts.Bus.MaxPayload()))
 }
 
-// refuse answers with an error response where a requestId could be read, and
-// parks what has none.
-func (h *Hub) refuse(ctx context.Context, m bus.Msg, name fika.AgentName, id string, cause error) error {
+// refuseMessage answers a message that is not taken, where a requestId could be
+// read, and parks it. The answer ends the request of that id: status failed. Where
+// the id is that of a request that was taken before, that one goes on, so the
+// answer is a rejection, which is no response to it.
+func (h *Hub) refuseMessage(ctx context.Context, m bus.Msg, name fika.AgentName, id string, cause error) error {
 	if id == "" {
-		return h.park(ctx, m, cause.Error(), name)
+		return h.parkMessage(ctx, m, cause.Error())
 	}
-	now := h.opts.Now()
-	data, err := json.Marshal(message.Response{
+	answer := message.Response{
 		Type: message.TypeResponse, RequestID: id, AgentName: string(name), Status: "failed", Error: cause.Error(),
-		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(now), V: message.Version,
-	})
+		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(h.opts.Now()), V: message.Version,
+	}
+	known, err := h.opts.Store.Request(ctx, fika.RequestID(id))
+	switch {
+	case err == nil:
+		cause = fika.Errorf(fika.Conflict, "", "requestId %s is taken by another request, of @%s, which is %s and is not changed by this one; choose another id (%v)",
+			id, known.AgentName, known.State, cause)
+		answer.Type, answer.Status, answer.Error = message.TypeRejected, message.TypeRejected, cause.Error()
+	case !fika.IsKind(err, fika.NotFound):
+		return err
+	}
+	data, err := json.Marshal(answer)
 	if err != nil {
 		return err
 	}
 	if err := h.opts.Bus.Publish(h.opts.Subjects.Response(name), data); err != nil {
 		return err
 	}
-	return h.park(ctx, m, cause.Error(), name)
+	return h.parkMessage(ctx, m, cause.Error())
 }
 
 const deadBody = 4 << 10
 
-// park keeps a message that could not be understood, and tells of it.
-func (h *Hub) park(ctx context.Context, m bus.Msg, reason string, _ fika.AgentName) error {
+// parkMessage keeps a message that was not taken, and tells of it.
+func (h *Hub) parkMessage(ctx context.Context, m bus.Msg, reason string) error {
 	if err := h.opts.Store.Park(ctx, m.Subject, m.Data, reason); err != nil {
 		return err
 	}

@@ -20,7 +20,14 @@ const (
 	TypeStatus    = "status"
 	TypeResponse  = "response"
 	TypeHeartbeat = "heartbeat"
+	// TypeRejected is the type, and the status, of an answer to a message that
+	// uses the requestId of another request: it says nothing about that one.
+	TypeRejected = "rejected"
 )
+
+// StatusWaiting is the status of a request that is kept from its agent: it was
+// stopped by hand, has failed, or is paused.
+const StatusWaiting = "waiting"
 
 // Request asks an agent for work: a task_request or an ask_request.
 type Request struct {
@@ -43,8 +50,8 @@ type Metadata struct {
 	ConversationMessageCount int    `json:"conversationMessageCount,omitempty"`
 }
 
-// Status tells what a turn is doing. Status is one of processing, streaming,
-// tool_call, tool_result, completed, error.
+// Status tells what a turn is doing. Status is one of waiting, processing,
+// streaming, tool_call, tool_result, completed, error.
 type Status struct {
 	Type           string     `json:"type"`
 	RequestID      string     `json:"requestId"`
@@ -77,7 +84,7 @@ type StatusData struct {
 }
 
 // Response is the outcome of a request. Status is completed, failed,
-// cancelled, interrupted or dead.
+// cancelled, interrupted or dead; with the type rejected, rejected.
 type Response struct {
 	Type      string `json:"type"`
 	RequestID string `json:"requestId"`

@@ -21,7 +21,7 @@ func ResponseOf(r fika.Request, agent fika.AgentName, conv fika.ConversationName
 	return Response{
 		Type: TypeResponse, RequestID: string(r.ID), AgentName: string(agent),
 		Result: Result{
-			Content: r.Outcome.Answer, ConversationID: string(conv), ToolCalls: calls,
+			Content: r.Outcome.Answer, ConversationID: string(ForeignConversation(agent, conv)), ToolCalls: calls,
 			TokensUsed: Tokens{Input: r.Outcome.Usage.Input, Output: r.Outcome.Usage.Output},
 			MessageID:  string(r.Outcome.Entry),
 		},

@@ -150,7 +150,7 @@ func (f *foreign) exchange() {
 	if w := f.response("uuid-2"); w.Result.Content != "you said Add logging to the server" || w.Result.ConversationID != "conv-abc-123" {
 		h.Errorf("ask: %+v", w)
 	}
-	c, err := h.store().Conversation(h.Context(), "conv-abc-123")
+	c, err := h.store().Conversation(h.Context(), "ask_coder_conv-abc-123")
 	h.ok(err)
 	if n := len(h.messages(c.ID)); n != 4 || c.Kind != fika.Ask {
 		h.Errorf("%s has %d messages and is a %s", c.Name, n, c.Kind)
@@ -161,7 +161,7 @@ func (f *foreign) exchange() {
 		h.Errorf("repeat: %+v", w)
 	}
 	f.publish("request", fmt.Sprintf(askRequest, "uuid-2", "something else"))
-	if w := f.response("uuid-2"); w.Status != "failed" || w.Error == "" {
+	if w := f.response("uuid-2"); w.Type != "rejected" || w.Status != "rejected" || w.Error == "" {
 		h.Errorf("the same id for something else: %+v", w)
 	}
 	if n := len(h.messages(c.ID)); n != 4 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -45,10 +46,18 @@ const (
 // PREFIX.agent.*.request and the canary, which is outside of PREFIX so that
 // nobody who watches all subjects sees it; the consumer sees requests only.
 type inbound struct {
-	js     jetstream.JetStream
-	stream jetstream.Stream
-	opts   InboundOptions
-	name   string
+	js      jetstream.JetStream
+	opts    InboundOptions
+	name    string
+	current atomic.Pointer[jetstream.Stream] // as it was opened last
+}
+
+// stream is the stream as it was opened last; nil: it never was.
+func (in *inbound) stream() jetstream.Stream {
+	if s := in.current.Load(); s != nil {
+		return *s
+	}
+	return nil
 }
 
 // OpenInbound makes sure that the stream and its durable consumer exist. b is
@@ -60,6 +69,20 @@ func OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound,
 	if !ok {
 		return nil, &fika.Error{Kind: fika.NotFound, Op: "open inbound stream", Err: ErrNoJetStream}
 	}
+	in, err := newInbound(c, o)
+	if err != nil {
+		return nil, err
+	}
+	// Twice: what could be made from nothing may still not be opened again.
+	for range 2 {
+		if _, err = in.consumer(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+func newInbound(c *conn, o InboundOptions) (*inbound, error) {
 	if err := CheckPrefix(o.Prefix); err != nil {
 		return nil, err
 	}
@@ -70,11 +93,7 @@ func OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound,
 	if err != nil {
 		return nil, fika.Wrap(fika.Failed, "open inbound stream", err)
 	}
-	in := &inbound{js: js, opts: o, name: streamName(o.Prefix)}
-	if in.stream, _, err = in.consumer(ctx); err != nil {
-		return nil, err
-	}
-	return in, nil
+	return &inbound{js: js, opts: o, name: streamName(o.Prefix)}, nil
 }
 
 // streamName gives FIKA_REQUESTS for fika. Two prefixes may share one; the
@@ -96,7 +115,7 @@ func (in *inbound) config() jetstream.StreamConfig {
 }
 
 // consumer finds or makes the stream and the consumer.
-func (in *inbound) consumer(ctx context.Context) (jetstream.Stream, jetstream.Consumer, error) {
+func (in *inbound) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	want := in.config()
@@ -106,21 +125,22 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Stream, jetstream.Co
 		stream, err = in.js.CreateStream(ctx, want)
 	}
 	if err != nil {
-		return nil, nil, streamError("open inbound stream "+in.name, err)
+		return nil, streamError("open inbound stream "+in.name, err)
 	}
 	have := stream.CachedInfo().Config
 	if !sameSubjects(have.Subjects, want.Subjects) {
-		return nil, nil, fika.Errorf(fika.Conflict, "open inbound stream",
+		return nil, fika.Errorf(fika.Conflict, "open inbound stream",
 			"a stream named %s exists and takes %s: set another subject_prefix, or remove it", in.name, strings.Join(have.Subjects, ", "))
 	}
 	if have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize || have.Discard != want.Discard {
 		have.MaxBytes, have.MaxMsgSize, have.Discard = want.MaxBytes, want.MaxMsgSize, want.Discard
 		if stream, err = in.js.UpdateStream(ctx, have); err != nil {
-			return nil, nil, streamError("set limits of inbound stream "+in.name, err)
+			return nil, streamError("set limits of inbound stream "+in.name, err)
 		}
 	}
+	in.current.Store(&stream)
 	cons, err := in.reader(ctx, stream, made)
-	return stream, cons, streamError("open consumer of "+in.name, err)
+	return cons, streamError("open consumer of "+in.name, err)
 }
 
 // reader finds or makes the consumer. One that has read further than the stream
@@ -206,9 +226,9 @@ func (in *inbound) complain(err error) {
 }
 
 func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.Msg) error) error {
-	_, cons, err := in.consumer(ctx)
+	cons, err := in.consumer(ctx)
 	if err != nil {
-		return err
+		return notOpened{err}
 	}
 	msgs, err := cons.Messages(jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
 	if err != nil {
@@ -280,7 +300,7 @@ func (in *inbound) purge(ctx context.Context, cons jetstream.Consumer) error {
 	defer cancel()
 	info, err := cons.Info(ctx)
 	if err == nil && info.AckFloor.Stream > 0 {
-		err = in.stream.Purge(ctx, jetstream.WithPurgeSequence(info.AckFloor.Stream+1))
+		err = in.stream().Purge(ctx, jetstream.WithPurgeSequence(info.AckFloor.Stream+1))
 	}
 	return streamError("purge what was read", err)
 }
@@ -300,7 +320,7 @@ func (in *inbound) Probe(ctx context.Context, d time.Duration) error {
 	if err != nil {
 		return streamError("probe stream "+in.name, err)
 	}
-	err = in.stream.Purge(ctx, jetstream.WithPurgeSubject(in.canary()), jetstream.WithPurgeSequence(ack.Sequence+1))
+	err = in.stream().Purge(ctx, jetstream.WithPurgeSubject(in.canary()), jetstream.WithPurgeSequence(ack.Sequence+1))
 	return streamError("probe stream "+in.name, err)
 }
 

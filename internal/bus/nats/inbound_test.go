@@ -46,6 +46,12 @@ func (in inbox) send(t *testing.T, body string) {
 // consume runs Consume until stop, which joins it.
 func (in inbox) consume(t *testing.T, h func(context.Context, bus.Msg) error) (stop func()) {
 	t.Helper()
+	return consuming(t, in, h)
+}
+
+// consuming runs the Consume of any inbound until stop, which joins it.
+func consuming(t *testing.T, in bus.Inbound, h func(context.Context, bus.Msg) error) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- in.Consume(ctx, h) }()
@@ -68,7 +74,7 @@ func collect() (<-chan string, func(context.Context, bus.Msg) error) {
 
 func (in inbox) stored(t *testing.T) uint64 {
 	t.Helper()
-	info, err := in.stream.Info(deadline(t))
+	info, err := in.stream().Info(deadline(t))
 	must(t, err)
 	return info.State.Msgs
 }
@@ -271,7 +277,7 @@ func TestInboundRefuses(t *testing.T) {
 	wantKind(t, err, fika.Conflict, "A_B_REQUESTS", "subject_prefix")
 	in, err := OpenInbound(ctx, b, InboundOptions{Prefix: "a.b", MaxBytes: 1 << 20})
 	must(t, err)
-	if n := in.(*inbound).stream.CachedInfo().Config.MaxBytes; n != 1<<20 {
+	if n := in.(*inbound).stream().CachedInfo().Config.MaxBytes; n != 1<<20 {
 		t.Errorf("the stream's size is %d", n)
 	}
 }

@@ -37,6 +37,8 @@ const (
 	defaultMaxStore = 512 << 20
 	maxMemory       = 16 << 20
 	startTimeout    = 10 * time.Second
+	startGlance     = 100 * time.Millisecond
+	failedStop      = time.Second // for a server that did not come up
 	serverPing      = 30 * time.Second
 )
 
@@ -57,7 +59,8 @@ type Server struct {
 // The caller holds the lock of the home (run/hub.lock) from before this call
 // until after Shutdown. The port and the passwords are made once and kept in
 // RunDir, so that clients find the server again; a kept port that somebody
-// else has taken is replaced, a port that was asked for is not.
+// else has taken is replaced, a port that was asked for is not. A folder that
+// the server cannot use is set aside (see [DamagedStreams]).
 //
 // Error kinds: Locked when the port is in use, Denied for a host that others
 // can reach, Invalid for a bad prefix or kept files that cannot be read,
@@ -79,10 +82,8 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err := CheckPrefix(o.Prefix); err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{o.RunDir, o.Dir} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fika.Wrap(fika.Storage, "start bus", err)
-		}
+	if err := os.MkdirAll(o.RunDir, 0o700); err != nil {
+		return nil, fika.Wrap(fika.Storage, "start bus", err)
 	}
 	removeHalves(o.RunDir)
 	users, err := openUsers(o.RunDir, o.Prefix)
@@ -142,7 +143,7 @@ func (s *Server) start(ctx context.Context) error {
 			return err
 		}
 	}
-	ns, err := s.run(ctx, port)
+	ns, err := s.runOrRenew(ctx, port)
 	if err != nil {
 		return err
 	}
@@ -190,15 +191,33 @@ func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
 	log := &serverLog{log: s.log}
 	ns.SetLoggerV2(log, false, false, false)
 	ns.Start()
-	if !ns.ReadyForConnections(startTimeout) || !ns.JetStreamEnabled() || log.fatal() != "" {
-		why := log.fatal()
-		if why == "" {
-			why = "it does not answer"
-		}
-		return nil, errors.Join(
-			fika.Errorf(fika.Storage, "start bus", "%s (folder %s)", why, s.opts.Dir), stopServer(ctx, ns))
+	if s.awaitStart(ns, log) {
+		return ns, nil
 	}
-	return ns, nil
+	if port > 0 {
+		err = free(s.opts.Host, port) // somebody was quicker
+	}
+	stopping, cancel := context.WithTimeout(ctx, failedStop)
+	defer cancel()
+	_ = stopServer(stopping, ns) // a server that has not come up may not end either
+	if err != nil {
+		return nil, err
+	}
+	why := log.fatal()
+	if why == "" {
+		why = "it does not answer"
+	}
+	return nil, fika.Errorf(fika.Storage, "start bus", "%s (folder %s)", why, s.opts.Dir)
+}
+
+// awaitStart reports whether the server came up.
+func (s *Server) awaitStart(ns *server.Server, log *serverLog) bool {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end) && log.fatal() == ""; {
+		if ns.ReadyForConnections(startGlance) {
+			return ns.JetStreamEnabled() && log.fatal() == ""
+		}
+	}
+	return false
 }
 
 // Addr is where the server listens.

@@ -1,0 +1,147 @@
+package nats
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"fika"
+	"fika/internal/bus"
+)
+
+// Damage is a folder of JetStream that could not be used and was set aside.
+// Requests in it that no hub had read are not worked; who sent them may send
+// them again under the same ids.
+type Damage struct {
+	Path string
+	At   time.Time
+	Why  string
+}
+
+const (
+	asideMark = ".damaged-"
+	asideTime = "20060102-150405.000"
+	asideWhy  = "why.txt"
+	asideKept = 3 // the newest of them; a disk that breaks each one is not filled up
+)
+
+// DamagedStreams lists what was set aside in runDir and is still there, oldest
+// first. Removing a folder ends its being told of.
+func DamagedStreams(runDir string) []Damage {
+	paths, _ := filepath.Glob(filepath.Join(runDir, "*"+asideMark+"*"))
+	var out []Damage
+	for _, path := range paths {
+		_, stamp, _ := strings.Cut(filepath.Base(path), asideMark)
+		at, err := time.Parse(asideTime, stamp)
+		if err != nil {
+			continue
+		}
+		why, _ := os.ReadFile(filepath.Join(path, asideWhy))
+		out = append(out, Damage{Path: path, At: at, Why: strings.TrimSpace(string(why))})
+	}
+	slices.SortFunc(out, func(a, b Damage) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
+	return out
+}
+
+// SetAside stops the server, moves its folder out of the way and starts it
+// with an empty one, for a stream that cannot be used. Clients reconnect by
+// themselves.
+func (s *Server) SetAside(ctx context.Context, why error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stop(ctx); err != nil {
+		return err
+	}
+	if _, err := s.moveAside(why); err != nil {
+		return err
+	}
+	return s.start(ctx)
+}
+
+// moveAside renames the folder, whatever is in its place, and notes why. It
+// returns how to undo that.
+func (s *Server) moveAside(why error) (undo func(), err error) {
+	const op = "set damaged stream aside"
+	to := s.opts.Dir + asideMark + time.Now().UTC().Format(asideTime)
+	if err := os.Rename(s.opts.Dir, to); err != nil {
+		return nil, fika.Wrap(fika.Storage, op, err)
+	}
+	s.log.Error("the stream of foreign requests is damaged: it was set aside and a new one is used; requests in it that were not read have to be sent again",
+		"folder", to, "err", why)
+	old := DamagedStreams(filepath.Dir(s.opts.Dir))
+	for _, d := range old[:max(0, len(old)-asideKept)] {
+		_ = os.RemoveAll(d.Path)
+	}
+	if info, err := os.Stat(to); err == nil && info.IsDir() { // else a file stood there, which says nothing
+		_ = os.WriteFile(filepath.Join(to, asideWhy), []byte(why.Error()+"\n"), 0o600)
+	}
+	return func() { _ = os.Rename(to, s.opts.Dir) }, nil
+}
+
+// runOrRenew starts the server, with a new folder if the one that is there
+// cannot be used. When that does not help either, the folder stays where it was.
+func (s *Server) runOrRenew(ctx context.Context, port int) (*server.Server, error) {
+	ns, err := s.runIn(ctx, port)
+	if err == nil || ctx.Err() != nil || !fika.IsKind(err, fika.Storage) {
+		return ns, err
+	}
+	if _, missing := os.Lstat(s.opts.Dir); errors.Is(missing, fs.ErrNotExist) {
+		return ns, err
+	}
+	undo, asideErr := s.moveAside(err)
+	if asideErr != nil {
+		return ns, errors.Join(err, asideErr)
+	}
+	ns, again := s.runIn(ctx, port)
+	if again != nil {
+		_ = os.RemoveAll(s.opts.Dir)
+		undo()
+		return ns, err
+	}
+	return ns, nil
+}
+
+// runIn makes the folder and starts the server in it.
+func (s *Server) runIn(ctx context.Context, port int) (*server.Server, error) {
+	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
+		return nil, fika.Wrap(fika.Storage, "start bus", err)
+	}
+	return s.run(ctx, port)
+}
+
+// OpenInbound is the package's OpenInbound for the server's own stream. One that
+// cannot be opened is set aside.
+func (s *Server) OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound, error) {
+	in, err := OpenInbound(ctx, b, o)
+	if err == nil || ctx.Err() != nil || !fika.IsKind(err, fika.Storage) {
+		return in, err
+	}
+	if asideErr := s.SetAside(ctx, err); asideErr != nil {
+		return nil, errors.Join(err, asideErr)
+	}
+	if err := b.Flush(ctx); err != nil { // once it has connected again
+		return nil, err
+	}
+	return OpenInbound(ctx, b, o)
+}
+
+// Heal restarts the server, for a stream that has stopped taking requests, and
+// sets aside what cannot be used even then.
+func (s *Server) Heal(ctx context.Context, b bus.Bus, o InboundOptions) error {
+	if err := s.Restart(ctx); err != nil {
+		return err
+	}
+	if err := b.Flush(ctx); err != nil {
+		return err
+	}
+	_, err := s.OpenInbound(ctx, b, o)
+	return err
+}

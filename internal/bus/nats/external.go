@@ -1,0 +1,191 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"fika"
+	"fika/internal/bus"
+)
+
+const (
+	plainRetry    = 10 * time.Second       // between two looks for a stream
+	plainPatience = 500 * time.Millisecond // of one such look
+	streamTries   = 3                      // before a stream that cannot be opened is given up for a while
+)
+
+// notOpened marks an error of a stream that could not even be opened.
+type notOpened struct{ error }
+
+// Unwrap gives the error itself.
+func (e notOpened) Unwrap() error { return e.error }
+
+// external reads the requests of a server that is somebody else's: from its
+// stream while it keeps one, else by a plain subscription, which hears only
+// what is sent while the hub is up. It looks for the stream again now and then,
+// so a server that gets JetStream later, or loses it, needs no restart here.
+type external struct {
+	stream *inbound
+	conn   *conn
+	look   time.Duration // between two looks for a stream
+	plain  atomic.Bool
+	// Of the plain subscription; Consume owns them once it runs.
+	sub  bus.Subscription
+	work chan bus.Msg // capacity 0: what waits is in the client's buffer, 64 MiB at most
+	stop chan struct{}
+}
+
+// OpenExternal makes ready to read the requests that come by a server which
+// is not fika's own. When that server keeps no stream, it is heard all the
+// same; unkept then says why it does not, and is nil otherwise. Error kinds:
+// Invalid for a bad prefix, Failed when the connection is closed.
+func OpenExternal(ctx context.Context, b bus.Bus, o InboundOptions) (in bus.Inbound, unkept, err error) {
+	c, ok := b.(*conn)
+	if !ok {
+		return nil, nil, fika.Errorf(fika.NotFound, "open inbound stream", "there is no bus")
+	}
+	stream, err := newInbound(c, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	x := &external{stream: stream, conn: c, look: plainRetry}
+	if _, unkept = stream.consumer(ctx); unkept == nil {
+		return x, nil, nil
+	}
+	if ctx.Err() != nil {
+		return nil, nil, unkept
+	}
+	return x, unkept, x.listen(ctx)
+}
+
+// listen begins to hear requests without a stream, and returns when the server
+// knows.
+func (x *external) listen(ctx context.Context) error {
+	x.work, x.stop = make(chan bus.Msg), make(chan struct{})
+	work, stop := x.work, x.stop
+	sub, err := x.conn.Subscribe(x.stream.requests(), func(m bus.Msg) {
+		select {
+		case work <- m:
+		case <-stop:
+		}
+	})
+	if err != nil {
+		return err
+	}
+	x.sub = sub
+	x.plain.Store(true)
+	_ = x.conn.Flush(ctx) // the subscription is renewed with the connection
+	return nil
+}
+
+// Consume implements bus.Inbound. Without a stream a message whose handler
+// fails is tried again, and those behind it wait; what has not been handled
+// when ctx ends is lost.
+func (x *external) Consume(ctx context.Context, h func(context.Context, bus.Msg) error) error {
+	for ctx.Err() == nil {
+		if x.plain.Load() {
+			if err := x.consumePlain(ctx, h); err != nil {
+				return err
+			}
+			continue
+		}
+		err := x.consumeStream(ctx, h)
+		if ctx.Err() != nil {
+			break
+		}
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			return fika.Wrap(fika.Failed, "read foreign requests", err)
+		}
+		x.stream.complain(err)
+		if err := x.listen(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// consumeStream reads the stream until ctx ends or it cannot be opened.
+func (x *external) consumeStream(ctx context.Context, h func(context.Context, bus.Msg) error) error {
+	for tries := 0; ; {
+		err := x.stream.consumeOnce(ctx, h)
+		if ctx.Err() != nil || errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, ErrNoJetStream) {
+			return err
+		}
+		var closed notOpened
+		if tries++; !errors.As(err, &closed) || !x.conn.nc.IsConnected() {
+			tries = 0 // it was read, or nothing can be known
+		}
+		if tries >= streamTries {
+			return err
+		}
+		x.stream.complain(err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(consumeWait):
+		}
+	}
+}
+
+// consumePlain handles what the subscription hears until ctx ends or the
+// server keeps a stream.
+func (x *external) consumePlain(ctx context.Context, h func(context.Context, bus.Msg) error) error {
+	look := time.NewTicker(x.look)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return x.unlisten()
+		case m := <-x.work:
+			x.handle(ctx, m, h)
+		case <-look.C:
+			if x.lookForStream(ctx) {
+				return x.unlisten()
+			}
+		}
+	}
+}
+
+func (x *external) lookForStream(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, plainPatience)
+	defer cancel()
+	_, err := x.stream.consumer(ctx)
+	return err == nil
+}
+
+// unlisten ends the plain subscription. What it had not handed over is in the
+// stream, if there is one by now.
+func (x *external) unlisten() error {
+	x.plain.Store(false)
+	close(x.stop)
+	return x.sub.Close()
+}
+
+// handle tries until h takes the message or ctx ends.
+func (x *external) handle(ctx context.Context, m bus.Msg, h func(context.Context, bus.Msg) error) {
+	m.Respond = func([]byte) error { return nil }
+	for wait := firstNak; ; wait = min(2*wait, longestNak) {
+		err := h(ctx, m)
+		if err == nil {
+			return
+		}
+		x.stream.complain(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Probe implements bus.Inbound. Without a stream there is nothing to probe.
+func (x *external) Probe(ctx context.Context, d time.Duration) error {
+	if x.plain.Load() {
+		return nil
+	}
+	return x.stream.Probe(ctx, d)
+}

@@ -1,0 +1,133 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"fika"
+	"fika/internal/bus"
+)
+
+// stock is a server as others run it.
+func stock(t *testing.T, port int, jetStream bool) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: defaultHost, Port: port, JetStream: jetStream, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	must(t, err)
+	s.Start()
+	if !s.ReadyForConnections(patience) {
+		t.Fatal("the server does not come up")
+	}
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	return s
+}
+
+// TestC1PlainServer: a server that keeps nothing is heard all the same, with
+// what it lacks said; when it keeps a stream later the requests come from there.
+func TestC1PlainServer(t *testing.T) {
+	s := stock(t, -1, false)
+	url := s.ClientURL()
+	b, err := Dial(deadline(t), Options{URL: url, ReconnectWait: 10 * time.Millisecond})
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	in, unkept, err := OpenExternal(deadline(t), b, InboundOptions{Prefix: "fika", Log: func(err error) { t.Log(err) }})
+	must(t, err)
+	if !errors.Is(unkept, ErrNoJetStream) {
+		t.Fatalf("what it lacks is said to be %v", unkept)
+	}
+	client, err := nats.Connect(url, nats.ReconnectWait(10*time.Millisecond), nats.MaxReconnects(-1))
+	must(t, err)
+	t.Cleanup(client.Close)
+	send := func(body string) {
+		t.Helper()
+		must(t, client.Publish("fika.agent.coder.request", []byte(body)))
+		must(t, client.FlushTimeout(patience))
+	}
+	send("0") // before anybody consumes
+	got := make(chan string, 100)
+	failed := atomic.Bool{}
+	inbox := inbox{inbound: in.(*external).stream}
+	consume := func(in bus.Inbound) func() {
+		return consuming(t, in, func(_ context.Context, m bus.Msg) error {
+			if string(m.Data) == "2" && failed.CompareAndSwap(false, true) {
+				return fika.Errorf(fika.Storage, "", "the disk is full")
+			}
+			got <- string(m.Data)
+			return nil
+		})
+	}
+	stop := consume(in)
+	for i := 1; i < 5; i++ {
+		send(fmt.Sprint(i))
+	}
+	for i := range 5 {
+		if body := next(t, got); body != fmt.Sprint(i) {
+			t.Errorf("message %d is %q", i, body)
+		}
+	}
+	must(t, in.Probe(deadline(t), patience))
+	stop()
+
+	port := s.Addr().(*net.TCPAddr).Port
+	s.Shutdown()
+	s.WaitForShutdown()
+	stock(t, port, true)
+	must(t, b.Flush(deadline(t)))
+	in, unkept, err = OpenExternal(deadline(t), b, InboundOptions{Prefix: "fika"})
+	if unkept != nil || err != nil {
+		t.Fatal(unkept, err)
+	}
+	inbox.inbound = in.(*external).stream
+	send("kept")
+	if n := inbox.stored(t); n != 1 {
+		t.Errorf("%d messages are kept", n)
+	}
+	consume(in)
+	if body := next(t, got); body != "kept" {
+		t.Errorf("got %q", body)
+	}
+}
+
+// TestC1StreamComesAndGoes: a server that is started again without JetStream is
+// heard from then on, and read when it has it again.
+func TestC1StreamComesAndGoes(t *testing.T) {
+	s := stock(t, -1, true)
+	b, err := Dial(deadline(t), Options{URL: s.ClientURL(), ReconnectWait: 10 * time.Millisecond})
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	in, unkept, err := OpenExternal(deadline(t), b, InboundOptions{Prefix: "fika"})
+	if unkept != nil || err != nil {
+		t.Fatal(unkept, err)
+	}
+	x := in.(*external)
+	x.look = 10 * time.Millisecond
+	got, handler := collect()
+	consuming(t, in, handler)
+	again := func(jetStream bool) {
+		t.Helper()
+		port := s.Addr().(*net.TCPAddr).Port
+		s.Shutdown()
+		s.WaitForShutdown()
+		s = stock(t, port, jetStream)
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for ctx := deadline(t); x.plain.Load() == jetStream; <-look.C {
+			if ctx.Err() != nil {
+				t.Fatal("it does not notice")
+			}
+		}
+		must(t, b.Publish("fika.agent.coder.request", fmt.Append(nil, jetStream)))
+		if body := next(t, got); body != fmt.Sprint(jetStream) {
+			t.Errorf("got %q", body)
+		}
+	}
+	again(false)
+	again(true)
+}

@@ -1,0 +1,213 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+// intake is a hub that is handed messages one by one, and what it says of them.
+type intake struct {
+	*world
+	hub  *Hub
+	said chan bus.Msg // responses, statuses and dead letters
+}
+
+func newIntake(t *testing.T, change func(*Options)) *intake {
+	t.Helper()
+	w := newWorld(t)
+	in := &intake{world: w, said: make(chan bus.Msg, 100)}
+	peer := w.bus.Peer()
+	for _, subject := range []string{"fika.agent.*.response", "fika.agent.*.status", "fika.dead"} {
+		sub, err := peer.Subscribe(subject, func(m bus.Msg) { in.said <- m })
+		w.ok(err)
+		t.Cleanup(func() { w.ok(sub.Close()) })
+	}
+	o := Options{Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&o)
+	}
+	in.hub = New(o)
+	return in
+}
+
+func (in *intake) give(agent, body string) {
+	in.Helper()
+	in.ok(in.hub.handleRequest(in.Context(), bus.Msg{Subject: "fika.agent." + agent + ".request", Data: []byte(body)}))
+}
+
+// response is the next thing that was said, which must be a response of agent.
+func (in *intake) response(agent string) message.Response {
+	in.Helper()
+	m := <-in.said
+	var r message.Response
+	in.ok(json.Unmarshal(m.Data, &r))
+	if m.Subject != "fika.agent."+agent+".response" {
+		in.Fatalf("%s: %s", m.Subject, m.Data)
+	}
+	return r
+}
+
+// dead is the next thing that was said, which must be a dead letter.
+func (in *intake) dead() message.Dead {
+	in.Helper()
+	m := <-in.said
+	var d message.Dead
+	in.ok(json.Unmarshal(m.Data, &d))
+	if m.Subject != "fika.dead" {
+		in.Fatalf("%s: %s", m.Subject, m.Data)
+	}
+	return d
+}
+
+func (in *intake) rows(a fika.Agent) []store.RequestInfo {
+	in.Helper()
+	list, err := in.store.ListRequests(in.Context(), store.RequestFilter{Agent: a.ID})
+	in.ok(err)
+	return list
+}
+
+// TestHandleRequest: what arrives becomes a row, an answer, or a parked message;
+// only trouble with the store leaves it in the stream.
+func TestHandleRequest(t *testing.T) {
+	in := newIntake(t, nil)
+	a := in.agent("coder")
+	task := `{"type":"task_request","requestId":"r-1","prompt":"x"}`
+	for range 2 {
+		in.give("coder", task)
+	}
+	if list := in.rows(a); len(list) != 1 || list[0].ID != "r-1" || list[0].Kind != fika.TaskRequest {
+		t.Errorf("rows: %+v", list)
+	}
+	_, err := in.store.Cancel(t.Context(), "r-1", "")
+	in.ok(err)
+	in.give("coder", task)
+	if r := in.response("coder"); r.RequestID != "r-1" || r.Type != message.TypeResponse || r.Status != "cancelled" {
+		t.Errorf("repeat of finished work: %+v", r)
+	}
+	in.give("coder", "")
+	in.dead()
+	in.give("-", task)
+	in.dead()
+	in.give("nobody", `{"type":"task_request","requestId":"r-0","prompt":"x"}`)
+	if r := in.response("nobody"); r.Status != "failed" {
+		t.Errorf("nobody's: %+v", r)
+	}
+	in.dead()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := in.hub.handleRequest(ended, bus.Msg{Subject: "fika.agent.coder.request", Data: []byte(`{"type":"task_request","requestId":"r-2","prompt":"x"}`)}); err == nil {
+		t.Error("a store that does not answer lost a message")
+	}
+}
+
+// TestC2UsedID: a message that uses the id of work that runs is rejected and
+// parked; nobody who waits for that work is told that it failed.
+func TestC2UsedID(t *testing.T) {
+	in := newIntake(t, nil)
+	in.agent("coder")
+	in.agent("tester")
+	in.give("coder", `{"type":"task_request","requestId":"r-1","prompt":"x"}`)
+	for name, m := range map[string][2]string{
+		"another body":  {"coder", `{"type":"task_request","requestId":"r-1","prompt":"y"}`},
+		"another kind":  {"coder", `{"type":"ask_request","requestId":"r-1","prompt":"x"}`},
+		"another agent": {"tester", `{"type":"task_request","requestId":"r-1","prompt":"x"}`},
+		"nobody":        {"nobody", `{"type":"task_request","requestId":"r-1","prompt":"x"}`},
+		"no prompt":     {"coder", `{"type":"task_request","requestId":"r-1"}`},
+		"odd types":     {"coder", `{"type":7,"requestId":"r-1"}`},
+	} {
+		in.give(m[0], m[1])
+		r := in.response(m[0])
+		if r.RequestID != "r-1" || r.Type != message.TypeRejected || r.Status != message.TypeRejected || !strings.Contains(r.Error, "r-1 is taken by another request, of @coder") {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if d := in.dead(); !strings.Contains(d.Reason, "r-1") || d.Body != m[1] {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	r, err := in.store.Request(t.Context(), "r-1")
+	in.ok(err)
+	if r.State != fika.Open || r.Payload.Prompt != "x" {
+		t.Errorf("the first one is %+v", r)
+	}
+}
+
+// TestE8ForeignConversations: two agents may be asked under one id, each goes
+// on with its own; and nothing is appended to a task.
+func TestE8ForeignConversations(t *testing.T) {
+	in := newIntake(t, nil)
+	coder, tester := in.agent("coder"), in.agent("tester")
+	_, err := in.store.CreateChat(t.Context(), "design")
+	in.ok(err)
+	ask := func(agent, id, conversation string) {
+		t.Helper()
+		in.give(agent, fmt.Sprintf(`{"type":"ask_request","requestId":%q,"prompt":"x","conversationId":%q}`, id, conversation))
+	}
+	for i, conversation := range []string{"Job-7", "job-7", "ask_coder_job-7", "design"} {
+		ask("coder", fmt.Sprint("c", i), conversation)
+		ask("tester", fmt.Sprint("t", i), strings.Replace(conversation, "coder", "tester", 1))
+	}
+	for _, a := range []fika.Agent{coder, tester} {
+		list := in.rows(a)
+		if len(list) != 4 {
+			t.Fatalf("%d rows of %s", len(list), a.Name)
+		}
+		for _, r := range list {
+			want := "ask_" + a.Name + "_job-7"
+			if strings.HasSuffix(string(r.ID), "3") {
+				want = "ask_" + a.Name + "_design"
+			}
+			if r.ConversationName != fika.ConversationName(want) {
+				t.Errorf("%s is in %s, not %s", r.ID, r.ConversationName, want)
+			}
+		}
+	}
+	_, err = in.store.Cancel(t.Context(), "c0", "")
+	in.ok(err)
+	ask("coder", "c0", "Job-7")
+	if r := in.response("coder"); r.Result.ConversationID != "job-7" {
+		t.Errorf("the id comes back as %q", r.Result.ConversationID)
+	}
+
+	task, err := in.store.Accept(t.Context(), store.NewRequest{ID: "task", Kind: fika.TaskRequest, Agent: coder.ID, Payload: fika.Payload{Prompt: "x"}})
+	in.ok(err)
+	_, err = in.store.Cancel(t.Context(), "task", "")
+	in.ok(err)
+	for id, c := range map[string]string{"own": string(task.Conversation.Name), "other's": "ask_tester_job-7"} {
+		ask("coder", id, c)
+		if r := in.response("coder"); r.Type != message.TypeResponse || r.Status != "failed" || !strings.Contains(r.Error, "conversation") {
+			t.Errorf("%s: %+v", id, r)
+		}
+		in.dead()
+	}
+}
+
+// TestC7WaitsAndWhy: a request for an agent that will not come by itself says so.
+func TestC7WaitsAndWhy(t *testing.T) {
+	in := newIntake(t, func(o *Options) {
+		o.WhyWaiting = func(_ context.Context, a fika.Agent) string {
+			if a.Desired.Stopped() {
+				return "stopped by hand"
+			}
+			return ""
+		}
+	})
+	a := in.agent("coder")
+	in.give("coder", `{"type":"task_request","requestId":"r-1","prompt":"x"}`)
+	in.ok(in.store.SetDesired(t.Context(), a.ID, fika.DesiredStopped))
+	in.give("coder", `{"type":"task_request","requestId":"r-2","prompt":"x"}`)
+	m := <-in.said
+	var s message.Status
+	in.ok(json.Unmarshal(m.Data, &s))
+	if m.Subject != "fika.agent.coder.status" || s.RequestID != "r-2" || s.Status != message.StatusWaiting || s.Data.Message != "stopped by hand" {
+		t.Errorf("%s: %+v", m.Subject, s)
+	}
+}
