@@ -69,6 +69,7 @@ func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
 	}
 	d.checkHub(ctx)
 	d.checkProcesses()
+	d.checkBus(ctx)
 	return d.out, ctx.Err()
 }
 
@@ -372,6 +373,22 @@ func (d *doctor) checkTools() {
 	}
 	if slices.Contains(c.ToolPermissions, "bash") {
 		d.add("tools", Note, "", "bash is permitted to every context: its commands and all plugins run with your rights")
+	}
+}
+
+// checkBus tells what programs that are not fika cannot rely on, or have lost.
+func (d *doctor) checkBus(ctx context.Context) {
+	st, err := d.Status(ctx)
+	if err != nil {
+		return // told by the checks of config and store
+	}
+	damaged := damageWarnings(d.home)
+	for _, w := range st.Warnings {
+		level := Note
+		if slices.Contains(damaged, w) {
+			level = Trouble
+		}
+		d.add("bus", level, "", "%s", w)
 	}
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -109,6 +110,16 @@ func unkeptWarning(why error) string {
 		return "this NATS server has no JetStream: " + so + " (start it with nats-server -js, or take server out of [nats] to use fika's own)"
 	}
 	return "the stream of requests cannot be used (" + why.Error() + "): " + so
+}
+
+// damageWarnings tells of what was set aside and is still there.
+func damageWarnings(h folder.Home) []string {
+	var out []string
+	for _, d := range busnats.DamagedStreams(h.RunDir()) {
+		out = append(out, fmt.Sprintf("the stream of requests of other programs was damaged (%s) and set aside on %s: requests in it that were not read yet must be sent again, the same ids are safe (remove %s once that is done)",
+			d.Why, d.At.Local().Format("2006-01-02 15:04"), d.Path))
+	}
+	return out
 }
 
 func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {

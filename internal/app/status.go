@@ -23,12 +23,13 @@ type Status struct {
 	BusUp   bool                 // it answers
 	BusTrip time.Duration        // how long that took
 	Stream  *busnats.StreamState // of foreign requests; nil: it did not tell
-	NoKeep  bool                 // the server keeps nothing: foreign requests are lost while no hub reads
-	Store   store.Meta
-	Bytes   int64 // of the database, its log included
-	Agents  []AgentView
-	Waiting int // requests and chats that could be taken now, of all agents
-	Paused  bool
+	// Warnings say what programs that are not fika cannot rely on, or have lost.
+	Warnings []string
+	Store    store.Meta
+	Bytes    int64 // of the database, its log included
+	Agents   []AgentView
+	Waiting  int // requests and chats that could be taken now, of all agents
+	Paused   bool
 }
 
 // Status looks at everything; it needs no hub and starts none.
@@ -53,6 +54,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		}
 	}
 	st.Trouble = agents.Client.Trouble
+	st.Warnings = append(st.Warnings, damageWarnings(h)...)
 	_, off := agents.Client.Bus.(bus.Nobody)
 	if !off {
 		st.readBus(ctx, agents.Client)
@@ -93,8 +95,8 @@ func (st *Status) readBus(ctx context.Context, c *Client) {
 	switch {
 	case err == nil:
 		st.Stream = &s
-	case errors.Is(err, busnats.ErrNoJetStream):
-		st.NoKeep = true
+	case errors.Is(err, busnats.ErrNoJetStream) || !st.BusOwn:
+		st.Warnings = append(st.Warnings, unkeptWarning(err))
 	}
 }
 
@@ -102,20 +104,40 @@ func (st *Status) readBus(ctx context.Context, c *Client) {
 // server may leave the question of somebody who may not ask unanswered.
 const streamPatience = time.Second
 
-// BusEndpoint is how a foreign program reaches the bus, with its credential.
-func (a *App) BusEndpoint() (busnats.Endpoint, error) {
+// BusAccess is how a program that is not fika reaches the bus, and as whom.
+type BusAccess struct {
+	URL      string `json:"url"`
+	User     string `json:"user"`
+	Password string `json:"password"`
+	Token    string `json:"token"`
+	NKey     string `json:"nkey"`  // path of a seed file
+	Creds    string `json:"creds"` // path of a credentials file
+	TLSCA    string `json:"tls_ca"`
+	TLSCert  string `json:"tls_cert"`
+	TLSKey   string `json:"tls_key"`
+	Own      bool   `json:"embedded"`
+}
+
+// BusAccess returns the place and the credential for a foreign program: those
+// of a member of the hub's own server, or those that config names for
+// somebody else's.
+func (a *App) BusAccess() (BusAccess, error) {
 	h, err := a.Home()
 	if err != nil {
-		return busnats.Endpoint{}, err
+		return BusAccess{}, err
 	}
 	c, err := a.Config()
 	if err != nil {
-		return busnats.Endpoint{}, err
+		return BusAccess{}, err
 	}
 	if a.external(c, h) {
-		return busnats.Endpoint{URL: c.NATS.Server}, nil // its credentials are the person's own
+		var o busnats.Options
+		a.externalOptions(c, &o)
+		return BusAccess{URL: o.URL, User: o.User, Password: o.Password, Token: o.Token, NKey: o.NKeyFile, Creds: o.CredsFile,
+			TLSCA: o.TLSCA, TLSCert: o.TLSCert, TLSKey: o.TLSKey}, nil
 	}
-	return busnats.Credentials(h.RunDir(), busnats.UserMember)
+	ep, err := busnats.Credentials(h.RunDir(), busnats.UserMember)
+	return BusAccess{URL: ep.URL, User: ep.User, Password: ep.Password, Own: true}, err
 }
 
 // Listen connects to the bus as one that only listens: while no hub runs it

@@ -11,7 +11,7 @@ import (
 
 // whyWaiting says what keeps an agent from a request that it was just given,
 // and what helps; empty: nothing does, or it is not known.
-func (a *App) whyWaiting(s store.Store, procs hub.Processes, specs []hub.Spec) func(context.Context, fika.Agent) string {
+func (a *App) whyWaiting(s *store.Store, procs hub.Processes, specs []hub.Spec) func(context.Context, fika.Agent) string {
 	wakes := map[fika.AgentName]bool{}
 	for _, spec := range specs {
 		wakes[spec.Name] = spec.Wake

@@ -191,6 +191,9 @@ func (e *env) showReady(r app.HubReady, asJSON bool) error {
 		return e.printJSON(r)
 	}
 	e.say("hub up (pid %d), bus %s", r.PID, r.Bus)
+	if r.Warning != "" {
+		e.warn(r.Warning)
+	}
 	bad := 0
 	for _, a := range r.Agents {
 		if a.OK {

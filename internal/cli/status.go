@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,8 @@ type busJSON struct {
 	Embedded bool        `json:"embedded"`
 	Up       bool        `json:"up"`
 	Trip     float64     `json:"round_trip_ms,omitempty"`
-	Stream   *streamJSON `json:"stream"` // of foreign requests; null: there is none, or it does not tell
+	Stream   *streamJSON `json:"stream"`   // of foreign requests; null: there is none, or it does not tell
+	Warnings []string    `json:"warnings"` // what programs that are not fika cannot rely on, or have lost
 }
 
 type streamJSON struct {
@@ -60,12 +62,14 @@ func newStatus(e *env) *cobra.Command {
 		Long: `Shows how everything is; it starts nothing and works without a hub. Exit status
 0 when the hub is up, 3 when it is not, 1 when it runs and does not answer.
 
---show-bus prints the bus URL with the credential of a member, for programs
-that are not fika: they may read everything, send requests and ring.`,
+--show-bus prints the bus URL with a credential, for programs that are not
+fika: that of a member, who may read everything, send requests and ring; or, for
+somebody else's server, what [nats] says, files it needs named on stderr. With
+--json each part is a field.`,
 		Example: "  fika status\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showBus {
-				return e.showBus()
+				return e.showBus(asJSON)
 			}
 			st, err := e.open().Status(cmd.Context())
 			if err != nil {
@@ -93,7 +97,7 @@ that are not fika: they may read everything, send requests and ring.`,
 
 func toStatusJSON(st app.Status) statusJSON {
 	j := statusJSON{
-		Home: st.Home, Bus: busJSON{URL: st.BusURL, Embedded: st.BusOwn, Up: st.BusUp, Trip: float64(st.BusTrip.Microseconds()) / 1000},
+		Home: st.Home, Bus: busJSON{URL: st.BusURL, Embedded: st.BusOwn, Up: st.BusUp, Trip: float64(st.BusTrip.Microseconds()) / 1000, Warnings: append([]string{}, st.Warnings...)},
 		Store: storeJSON{Path: st.Store.Path, Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID},
 		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
 	}
@@ -119,6 +123,9 @@ func (e *env) showStatus(st app.Status) error {
 		for i, l := range busLines(st) {
 			p([]string{"bus", ""}[min(i, 1)], l)
 		}
+	}
+	for _, w := range st.Warnings {
+		p("WARNING", w)
 	}
 	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", st.Store.Path, st.Store.Engine, st.Store.Schema, bytesOf(st.Bytes)))
 	if st.Paused {
@@ -151,10 +158,7 @@ func busLines(st app.Status) []string {
 		answers = fmt.Sprintf("answers in %.1f ms", float64(st.BusTrip.Microseconds())/1000)
 	}
 	lines := []string{fmt.Sprintf("%s (%s, %s)", withoutSecrets(st.BusURL), kind, answers)}
-	switch s := st.Stream; {
-	case st.NoKeep:
-		lines = append(lines, "it keeps nothing: what foreign programs send while the hub is away is lost")
-	case s != nil:
+	if s := st.Stream; s != nil {
 		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, bytesOf(int64(s.Bytes)), bytesOf(s.MaxBytes)))
 	}
 	if !st.BusOwn {
@@ -183,16 +187,45 @@ func withoutSecrets(server string) string {
 	return u.Redacted()
 }
 
-// showBus prints one URL that a NATS client can use as it is.
-func (e *env) showBus() error {
-	ep, err := e.open().BusEndpoint()
+// showBus prints one URL that a NATS client can use as it is, and says what it
+// needs besides: files cannot stand in a URL.
+func (e *env) showBus(asJSON bool) error {
+	access, err := e.open().BusAccess()
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(ep.URL)
-	if err != nil || ep.User == "" {
-		return e.println(ep.URL)
+	if asJSON {
+		return e.printJSON(access)
 	}
-	u.User = url.UserPassword(ep.User, ep.Password)
-	return e.println(u.String())
+	list := strings.Split(access.URL, ",")
+	for i, server := range list {
+		list[i] = withLogin(strings.TrimSpace(server), access)
+	}
+	for _, need := range []struct{ what, option, path string }{
+		{"an nkey", "--nkey", access.NKey}, {"a credentials file", "--creds", access.Creds}, {"an authority for TLS", "--tlsca", access.TLSCA},
+		{"a certificate", "--tlscert", access.TLSCert}, {"its key", "--tlskey", access.TLSKey},
+	} {
+		if need.path != "" {
+			e.warn(fmt.Sprintf("a client of this server needs %s: %s (nats %s)", need.what, need.path, need.option))
+		}
+	}
+	return e.println(strings.Join(list, ","))
+}
+
+// withLogin puts user and password, or token, into the URL of a server.
+func withLogin(server string, access app.BusAccess) string {
+	if access.User == "" && access.Token == "" {
+		return server
+	}
+	if !strings.Contains(server, "://") {
+		server = "nats://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.User != nil {
+		return server
+	}
+	if u.User = url.User(access.Token); access.User != "" {
+		u.User = url.UserPassword(access.User, access.Password)
+	}
+	return u.String()
 }

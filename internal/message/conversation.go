@@ -3,8 +3,8 @@ package message
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
+	"time"
 
 	"fika"
 )
@@ -29,16 +29,24 @@ func ScopedConversation(agent fika.AgentName, id fika.ConversationName) fika.Con
 	return fika.ConversationName(name)
 }
 
-// generatedRest matches what follows ask_AGENT_ in a name that fika made up: a
-// time and six digits.
-var generatedRest = regexp.MustCompile(`^\d{8}-\d{6}-[0-9a-f]{6}$`)
+// generatedRest reports whether s is what follows ask_AGENT_ in a name that fika
+// made up: a time, a dash and six hexadecimal digits.
+func generatedRest(s string) bool {
+	const stamp = "20060102-150405"
+	if len(s) != len(stamp)+len("-0a1b2c") || s[len(stamp)] != '-' {
+		return false
+	}
+	_, err := time.Parse(stamp, s[:len(stamp)])
+	_, hexErr := hex.DecodeString(s[len(stamp)+1:])
+	return err == nil && hexErr == nil
+}
 
 // ForeignConversation returns the id that a program which is not fika knows a
 // conversation of agent by: what [ScopedConversation] was given, unless that
 // was too long; for a generated name the name itself.
 func ForeignConversation(agent fika.AgentName, name fika.ConversationName) fika.ConversationName {
 	id, ok := strings.CutPrefix(string(name), askPrefix(agent))
-	if !ok || id == "" || generatedRest.MatchString(id) {
+	if !ok || id == "" || generatedRest(id) {
 		return name
 	}
 	if _, err := fika.ParseConversationName(id); err != nil {

@@ -292,10 +292,11 @@ func (h *home) row(name fika.AgentName) fika.Agent {
 	return a
 }
 
-// natsServer is somebody else's server, in this process.
+// natsServer is somebody else's server, in this process; without a dir it keeps
+// nothing.
 func natsServer(t *testing.T, port int, dir string) *server.Server {
 	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: dir != "", StoreDir: dir, NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func (o Options) checkURLs(list string) error {
 			continue
 		}
 		return fika.Errorf(fika.Denied, "connect to bus", "%s is not on this machine, so it needs TLS and a login: "+
-			`set server = "tls://%s" in [nats], and user and password, token, nkey_file or creds_file`, u.Redacted(), u.Host)
+			`set server = "tls://%s" in [nats], and user and password, token, nkey or creds`, u.Redacted(), u.Host)
 	}
 	return nil
 }

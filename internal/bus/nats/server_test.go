@@ -142,9 +142,10 @@ func TestServerRefuses(t *testing.T) {
 	_, err = StartServer(ctx, h.options(t))
 	wantKind(t, err, fika.Invalid, "credentials", "move it away")
 	must(t, os.Remove(filepath.Join(h.dir, "credentials")))
-	must(t, os.RemoveAll(filepath.Join(h.dir, "jetstream")))
-	must(t, os.WriteFile(filepath.Join(h.dir, "jetstream"), nil, 0o600))
-	_, err = StartServer(ctx, h.options(t))
+	must(t, os.WriteFile(filepath.Join(h.dir, "file"), nil, 0o600))
+	o = h.options(t)
+	o.Dir = filepath.Join(h.dir, "file", "jetstream")
+	_, err = StartServer(ctx, o)
 	wantKind(t, err, fika.Storage, "jetstream")
 }
 

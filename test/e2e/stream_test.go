@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+// TestC1StockServer: a NATS server without JetStream, which is what one gets
+// who starts one, serves other programs while the hub is up, and everybody is
+// told what it lacks.
+func TestC1StockServer(t *testing.T) {
+	s := natsServer(t, -1, "")
+	h := scriptedHome(t, fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\n", s.ClientURL()), autoCoder)
+	if r := h.run("up"); r.code != 0 || !strings.Contains(r.stderr, "no JetStream") || !strings.Contains(r.stderr, "LOST") {
+		t.Errorf("up: %d\n%s", r.code, r.stderr)
+	}
+	f := h.foreign(s.ClientURL(), "niffler")
+	f.exchange()
+	f.malformed()
+	if got := h.must("status"); !strings.Contains(got, "WARNING") || !strings.Contains(got, "no JetStream") || !strings.Contains(got, "nats-server -js") {
+		t.Errorf("status:\n%s", got)
+	}
+	if got := h.must("doctor"); !strings.Contains(got, "no JetStream") {
+		t.Errorf("doctor:\n%s", got)
+	}
+}
+
+// TestD12StreamSetAside: a hub whose stream was damaged starts, serves, and
+// says what happened until somebody has looked.
+func TestD12StreamSetAside(t *testing.T) {
+	h := scriptedHome(t, "", autoCoder)
+	h.must("up")
+	h.must("down")
+	run := filepath.Join(h.dir, "run")
+	h.ok(os.WriteFile(filepath.Join(run, "jetstream", "jetstream", "$G", "streams", "FIKA_REQUESTS", "obs", "hub", "o.dat"), []byte("garbage"), 0o600))
+	h.must("up")
+	f := h.foreign(h.must("status", "--show-bus"), "fika")
+	f.publish("request", fmt.Sprintf(taskRequest, "after", "hello"))
+	if w := f.response("after"); w.Status != "completed" {
+		t.Errorf("after: %+v", w)
+	}
+	aside, err := filepath.Glob(filepath.Join(run, "jetstream.damaged-*"))
+	h.ok(err)
+	if len(aside) != 1 {
+		t.Fatalf("set aside: %s", aside)
+	}
+	if r := h.run("doctor"); r.code != 1 || !strings.Contains(r.stdout, "problem  bus: the stream of requests of other programs was damaged") {
+		t.Errorf("doctor: %d\n%s", r.code, r.stdout)
+	}
+	if got := h.must("status"); !strings.Contains(got, aside[0]) || !strings.Contains(got, "WARNING") {
+		t.Errorf("status:\n%s", got)
+	}
+	h.ok(os.RemoveAll(aside[0]))
+	h.must("doctor")
+	if got := h.must("status"); strings.Contains(got, "WARNING") {
+		t.Errorf("status:\n%s", got)
+	}
+}
+
+// TestC7Waiting: what a program asks of an agent that was stopped says so on
+// the bus, with what helps.
+func TestC7Waiting(t *testing.T) {
+	h := scriptedHome(t, "", autoCoder)
+	h.must("up")
+	f := h.foreign(h.must("status", "--show-bus"), "fika")
+	h.must("agent", "stop", "coder")
+	f.publish("request", fmt.Sprintf(taskRequest, "waits", "hello"))
+	for {
+		m, err := f.all.NextMsg(patience)
+		h.ok(err)
+		if m.Subject == "fika.agent.coder.status" && strings.Contains(string(m.Data), `"status":"waiting"`) {
+			if !strings.Contains(string(m.Data), "fika agent start coder") {
+				t.Errorf("it says %s", m.Data)
+			}
+			break
+		}
+	}
+	h.must("agent", "start", "coder")
+	if w := f.response("waits"); w.Status != "completed" {
+		t.Errorf("%+v", w)
+	}
+}
+
+// TestE9DocumentedSubjects: of the subjects in docs/BUS.md, those that others
+// publish to are listened to, those that are asked are answered, and the rest
+// is seen when an agent works.
+func TestE9DocumentedSubjects(t *testing.T) {
+	page, err := os.ReadFile("../../docs/BUS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| `fika\\.([^`]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 10 {
+		t.Fatalf("%d subjects in docs/BUS.md", len(rows))
+	}
+	h := scriptedHome(t, "", autoCoder)
+	h.must("up")
+	url := h.must("status", "--show-bus")
+	f := h.foreign(url, "fika")
+	h.must("chat", "create", "coder")
+	f.publish("request", "{}")
+	f.publish("request", fmt.Sprintf(taskRequest, "work", "hello"))
+	f.response("work")
+	h.must("chat", "send", "coder", "@coder hello")
+	h.must("chat", "wait", "coder")
+	h.must("agent", "restart", "coder") // it says so with a heartbeat
+	f.rest()
+	seen := map[string]bool{}
+	for _, m := range f.seen {
+		seen[m.Subject] = true
+	}
+	asking, err := nats.Connect(url)
+	h.ok(err)
+	t.Cleanup(asking.Close)
+	inbox, err := asking.SubscribeSync(asking.NewRespInbox())
+	h.ok(err)
+	for _, row := range rows {
+		subject, who := "fika."+strings.ReplaceAll(row[1], "NAME", "coder"), row[2]
+		switch {
+		case strings.Contains(who, "whoever") || strings.Contains(who, "anybody") || strings.Contains(who, "answered"):
+			if subject == "fika.chat.coder" { // for those who watch
+				break
+			}
+			// A server tells at once when nobody listens there.
+			h.ok(asking.PublishRequest(subject, inbox.Subject, []byte("{}")))
+			h.ok(asking.Flush())
+			if m, err := inbox.NextMsg(patience / 1000); err == nil && m.Header.Get("Status") == "503" {
+				t.Errorf("nobody listens to %s", subject)
+			} else if strings.Contains(who, "answered") || strings.Contains(who, "request/reply") {
+				if m == nil {
+					m, err = inbox.NextMsg(patience)
+				}
+				if err != nil && m == nil {
+					t.Errorf("nobody answers %s: %v", subject, err)
+				}
+			}
+			continue
+		}
+		if !seen[subject] {
+			t.Errorf("nobody publishes %s", subject)
+		}
+	}
+}
