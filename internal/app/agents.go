@@ -52,7 +52,6 @@ type Agents struct {
 	Client *Client
 	app    *App
 	home   folder.Home
-	config *config.Config
 }
 
 // Agents opens the store and, if a hub runs, the bus.
@@ -70,11 +69,19 @@ func (a *App) AgentsOf(c *Client) (*Agents, error) {
 	if err != nil {
 		return nil, err
 	}
-	conf, err := a.Config()
-	if err != nil {
+	if _, err := a.Config(); err != nil {
 		return nil, err
 	}
-	return &Agents{Client: c, app: a, home: h, config: conf}, nil
+	return &Agents{Client: c, app: a, home: h}, nil
+}
+
+// config is what the files say now: a console lives long.
+func (s *Agents) config() *config.Config {
+	c, err := s.app.Config()
+	if err != nil { // it was read when s was made
+		return config.Default()
+	}
+	return c
 }
 
 // List gives the agents that have an [[agents]] entry, a process, waiting work
@@ -104,7 +111,7 @@ func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {
 	for _, r := range rows {
 		known[r.Name] = true
 	}
-	for _, e := range s.config.Agents {
+	for _, e := range s.config().Agents {
 		if n := fika.AgentName(e.ID); !known[n] {
 			rows = append(rows, fika.Agent{Name: n, DisplayName: e.Name, Description: e.Description, State: fika.AgentStopped})
 		}
@@ -134,7 +141,7 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 		return fika.Agent{}, err
 	}
 	row, err := s.Client.Store.Agent(ctx, n)
-	entry := s.config.Agent(n)
+	entry := s.config().Agent(n)
 	if !fika.IsKind(err, fika.NotFound) {
 		return row, err
 	}
@@ -213,7 +220,7 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	now := s.app.opts.Now()
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
-		v := AgentView{Row: row, Entry: s.config.Agent(row.Name) != nil, Model: s.model(row.Name)}
+		v := AgentView{Row: row, Entry: s.config().Agent(row.Name) != nil, Model: s.model(row.Name)}
 		for _, w := range work {
 			if w.Agent == row.Name {
 				v.Waiting = w.Open
@@ -351,8 +358,8 @@ func (s *Agents) doing(ctx context.Context, r store.RequestInfo, now time.Time) 
 // network for one where none is configured.
 func (s *Agents) model(name fika.AgentName) string {
 	keys := s.app.opts.Getenv("ANTHROPIC_API_KEY") + s.app.opts.Getenv("OPENAI_API_KEY") + s.app.opts.Getenv("OPENROUTER_API_KEY")
-	entry := s.config.Agent(name)
-	if len(s.config.Models) == 0 && s.config.Model == "" && (entry == nil || entry.Model == "") && keys == "" {
+	entry := s.config().Agent(name)
+	if len(s.config().Models) == 0 && s.config().Model == "" && (entry == nil || entry.Model == "") && keys == "" {
 		return ""
 	}
 	set, err := s.app.Settings(name, nil, true)

@@ -27,6 +27,10 @@ type Options struct {
 	Dir    string // the shell's working folder
 	Log    *slog.Logger
 	Now    func() time.Time
+	// LastGood lets a command that only looks or stops work with the settings
+	// that could be read last when the files cannot be read now.
+	LastGood bool
+	Warn     func(string) // is told of that; nil: nobody is
 }
 
 // App is one invocation of the program. Everything is made on first use, so
@@ -35,7 +39,7 @@ type Options struct {
 type App struct {
 	opts    Options
 	home    *folder.Home
-	config  *config.Config
+	config  configuration
 	store   *store.Store
 	closers []io.Closer
 	caller  *caller.Caller // nil: not yet asked for
@@ -54,6 +58,9 @@ func New(o Options) *App {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
 	}
 	return &App{opts: o}
 }
@@ -101,23 +108,6 @@ func (a *App) Home() (folder.Home, error) {
 	}
 	a.home = &h
 	return h, nil
-}
-
-// Config reads and checks config.toml and models.toml.
-func (a *App) Config() (*config.Config, error) {
-	if a.config != nil {
-		return a.config, nil
-	}
-	root, err := a.Root()
-	if err != nil {
-		return nil, err
-	}
-	c, err := config.LoadHome(root)
-	if err != nil {
-		return nil, err
-	}
-	a.config = c
-	return c, nil
 }
 
 // Store opens the database.

@@ -108,7 +108,7 @@ func (s *Agents) awaitedOne(ctx context.Context, k store.Child, now time.Time) s
 			notes = append(notes, "stopped by hand")
 		case row.State == fika.AgentFailed:
 			notes = append(notes, "failed")
-		case k.State == fika.Open && s.config.Agent(k.AgentName) == nil && row.Owner == "":
+		case k.State == fika.Open && s.config().Agent(k.AgentName) == nil && row.Owner == "":
 			notes = append(notes, "nobody starts it: fika agent run "+string(k.AgentName))
 		}
 	}

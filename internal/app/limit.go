@@ -44,7 +44,7 @@ func (s *Agents) Bounds(ctx context.Context, conv fika.Conversation) ([]Bound, e
 	if err != nil {
 		return nil, err
 	}
-	all := Limits(s.config.Chat.Limits)
+	all := Limits(s.config().Chat.Limits)
 	var out []Bound
 	for _, b := range bounds {
 		if n := *b.own(&conv.Limits); n != nil {
@@ -52,7 +52,7 @@ func (s *Agents) Bounds(ctx context.Context, conv fika.Conversation) ([]Bound, e
 			continue
 		}
 		from := "default"
-		if at, ok := s.config.Where("chat." + b.key); ok {
+		if at, ok := s.config().Where("chat." + b.key); ok {
 			from = fmt.Sprintf("%s:%d", at.File, at.Line)
 		}
 		out = append(out, Bound{Name: b.name, Value: b.of(all), From: from})

@@ -98,7 +98,7 @@ func (m *Master) Close() error {
 
 // Options are those of the console, but for the screen.
 func (m *Master) Options() master.Options {
-	c := m.agents.config
+	c := m.agents.config()
 	o := master.Options{
 		Router: m, Keeper: m, Archive: m, Memory: m.memory, Ended: m.ended, News: m.news,
 		Agents: len(c.Agents) > 0, Default: fika.AgentName(strings.ToLower(c.Master.DefaultAgent)),

@@ -79,27 +79,6 @@ func (a *App) Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	return own, nil
 }
 
-// Settings resolves the settings of a context.
-func (a *App) Settings(name fika.AgentName, flags map[string]string, quiet bool) (config.Settings, error) {
-	root, err := a.Root()
-	if err != nil {
-		return config.Settings{}, err
-	}
-	c, err := a.Config()
-	if err != nil {
-		return config.Settings{}, err
-	}
-	local, err := config.LoadLocal(folder.Home{Root: root}.Folder(name).LocalConfig())
-	if err != nil {
-		return config.Settings{}, err
-	}
-	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: a.opts.Getenv, Keys: a.opts.Getenv, Flags: flags}
-	if quiet {
-		in.Env = nil
-	}
-	return config.Resolve(in)
-}
-
 func (own *Owned) take(ctx context.Context, o OwnOptions) error {
 	lock := folder.LockOptions{Kind: o.Kind, Heartbeat: own.Settings.LockHeartbeat, Beat: own.heartbeat}
 	var err error

@@ -43,10 +43,10 @@ func only(list []fika.Conversation, id fika.ConversationID) []fika.Conversation 
 func (s *Agents) presence(row fika.Agent) chat.Presence {
 	var p chat.Presence
 	_, p.Hub = HubProcess(s.home)
-	if e := s.config.Agent(row.Name); e != nil {
-		p.Wakes = e.Wake || e.AutoStart && e.Persistent && s.config.Master.AutoStartAgents
+	if e := s.config().Agent(row.Name); e != nil {
+		p.Wakes = e.Wake || e.AutoStart && e.Persistent && s.config().Master.AutoStartAgents
 	}
-	if row.Desired == fika.DesiredRunning && s.config.Agent(row.Name) != nil {
+	if row.Desired == fika.DesiredRunning && s.config().Agent(row.Name) != nil {
 		p.Wakes = true
 	}
 	if now := s.app.opts.Now(); row.Held(now) {

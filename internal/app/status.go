@@ -46,8 +46,8 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		if info, err := os.Stat(hubLockPath(h)); err == nil {
 			st.HubFrom = info.ModTime()
 		}
-		st.BusURL, st.BusOwn = agents.config.NATS.Server, false
-		if !a.external(agents.config, h) {
+		st.BusURL, st.BusOwn = agents.config().NATS.Server, false
+		if !a.external(agents.config(), h) {
 			if info, err := busnats.ReadEndpoint(h.RunDir()); err == nil {
 				st.BusURL, st.BusOwn = info.URL, true
 			}

@@ -32,6 +32,7 @@ stops it after its current step; what it was working on is handed back.`,
 			if err != nil {
 				return err
 			}
+			e.lastGood = byHub
 			out := e.display()
 			defer out.Close()
 			o := app.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait}

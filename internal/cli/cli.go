@@ -26,6 +26,8 @@ type env struct {
 	app    *app.App
 	home   string // --home
 	typed  string // what a person has typed and no request holds yet
+
+	lastGood bool // the command works with the settings that could be read last, too
 }
 
 // Main runs one command line and returns its exit code.
@@ -69,7 +71,7 @@ func (e *env) main(args []string) int {
 // open makes the app of this invocation; flags are known by now.
 func (e *env) open() *app.App {
 	if e.app == nil {
-		e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Now: e.clock})
+		e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Now: e.clock, LastGood: e.lastGood, Warn: e.warn})
 	}
 	return e.app
 }

@@ -27,7 +27,10 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		PersistentPreRunE: e.admit,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			e.lastGood = looksOrStops(cmd)
+			return e.admit(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if *version {
 				return e.printVersion()

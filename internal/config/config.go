@@ -27,6 +27,7 @@ type Config struct {
 	Files []string
 
 	where map[string]Place
+	texts []fileText // what it was read from, for [Config.Keep]
 }
 
 // Where tells where a key was set, as in "nats.server" or "agents[0].model".

@@ -2,9 +2,12 @@ package config
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"time"
 
 	"fika"
@@ -44,13 +47,22 @@ func defaultAgent() Agent {
 
 // LoadHome reads config.toml and models.toml of a home. Either may be missing.
 func LoadHome(home string) (*Config, error) {
-	return Load(filepath.Join(home, "config.toml"), filepath.Join(home, "models.toml"))
+	files := HomeFiles(home)
+	return Load(files[0], files[1:]...)
 }
+
+// HomeFiles are the files that [LoadHome] reads.
+func HomeFiles(home string) []string {
+	return []string{filepath.Join(home, "config.toml"), filepath.Join(home, "models.toml")}
+}
+
+// Equal reports whether two configurations were read from the same texts.
+func (c *Config) Equal(other *Config) bool { return slices.Equal(c.texts, other.texts) }
 
 // Load reads a configuration file and any number of files with further
 // models. A file that does not exist counts as empty. What is wrong in all of
-// them comes as one [*Problems], and then there is no Config; a file that
-// cannot be read is an error of kind Storage.
+// them comes as one [*Problems], and then there is no Config; what is no regular
+// file is an error of kind Invalid, one that cannot be read of kind Storage.
 func Load(path string, models ...string) (*Config, error) {
 	l := loading{config: Default()}
 	for i, file := range append([]string{path}, models...) {
@@ -73,13 +85,40 @@ func Parse(file string, data []byte) (*Config, error) {
 	return l.finish()
 }
 
-// readFile gives false for a file that does not exist.
+// readFile gives false for a file that does not exist. A device, a pipe and a
+// folder are refused before a byte of them is read, since reading those may
+// never end; of a regular file one byte more than maxFile is read at most.
 func readFile(file string) ([]byte, bool, error) {
-	data, err := os.ReadFile(file)
+	const op = "read config"
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that nobody writes to opens at once
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
-	return data, err == nil, fika.Wrap(fika.Storage, "read config", err)
+	if err != nil {
+		return nil, false, fika.Wrap(fika.Storage, op, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, false, fika.Wrap(fika.Storage, op, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, false, fika.Errorf(fika.Invalid, op, "%s is not a regular file but %s; put a text file there, or remove it", file, fileKind(info.Mode()))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	return data, err == nil, fika.Wrap(fika.Storage, op, err)
+}
+
+func fileKind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something else (" + m.Type().String() + ")"
 }
 
 // loading is a configuration on the way.
@@ -91,6 +130,7 @@ type loading struct {
 
 func (l *loading) add(file string, data []byte, modelsOnly bool) {
 	l.config.Files = append(l.config.Files, file)
+	l.config.texts = append(l.config.texts, fileText{Path: file, Text: string(data), Models: modelsOnly})
 	s := &source{file: file, data: data, problems: &l.problems}
 	l.config.read(s, modelsOnly)
 	l.broken = l.broken || s.broken

@@ -2,9 +2,11 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,15 +55,85 @@ func TestMissingFilesAreDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(Default(), c, cmp.AllowUnexported(Config{})); d != "" {
+	if d := cmp.Diff(Default(), c, cmp.AllowUnexported(Config{}, fileText{})); d != "" {
 		t.Error(d)
 	}
 }
 
-func TestUnreadableIsStorage(t *testing.T) {
-	_, err := Load(t.TempDir()) // a folder
-	if fika.KindOf(err) != fika.Storage {
-		t.Errorf("got %v", err)
+// A configuration that is no regular file is refused before it is read: a pipe
+// would never end, nor would a device.
+func TestD18NotAFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, kind := range map[string]string{t.TempDir(): "a folder", pipe: "a pipe", "/dev/zero": "a device"} {
+		_, err := Load(path)
+		if fika.KindOf(err) != fika.Invalid || !strings.Contains(fmt.Sprint(err), kind) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestLastGood(t *testing.T) {
+	dir := t.TempDir()
+	file, kept := filepath.Join(dir, "config.toml"), filepath.Join(dir, "config.last")
+	if _, _, err := LoadLast(kept); fika.KindOf(err) != fika.NotFound {
+		t.Errorf("without one: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("username = \"ann\"\n[nats]\nport = 4000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(file)
+	if err == nil {
+		err = c.Keep(kept)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, _, err := LoadLast(kept)
+	if err != nil || last.Username != "ann" || last.NATS.Port != 4000 {
+		t.Errorf("%+v %v", last, err)
+	}
+	if p, _ := last.Where("nats.port"); p.File != file || p.Line != 3 {
+		t.Errorf("place %v", p)
+	}
+	if err := os.WriteFile(kept, []byte("{garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := LoadLast(kept); fika.KindOf(err) != fika.NotFound {
+		t.Errorf("garbage: %v", err)
+	}
+}
+
+func TestStamp(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	old := time.Now().Add(-time.Hour)
+	write := func(text string, at time.Time) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{file, dir} {
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	missing := StampOf(file)
+	write("1", old)
+	first := StampOf(file, dir)
+	if StampOf(file).Same(missing) || !StampOf(file, dir).Same(first) {
+		t.Error("a file that came, or one that stayed as it was")
+	}
+	write("2", old.Add(time.Second))
+	if StampOf(file, dir).Same(first) {
+		t.Error("a file of another time")
+	}
+	write("3", time.Now())
+	if young := StampOf(file, dir); StampOf(file, dir).Same(young) {
+		t.Error("a file that was only just written may change within the same tick")
 	}
 }
 

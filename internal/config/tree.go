@@ -125,7 +125,7 @@ func (s *source) parse() {
 	s.root = &table{}
 	if len(s.data) > maxFile {
 		s.broken = true
-		s.problems.add(Place{File: s.file}, "the file has %d bytes; the limit is %d", len(s.data), maxFile)
+		s.problems.add(Place{File: s.file}, "the file is larger than %d bytes, which is no file a person writes", maxFile)
 		return
 	}
 	base := s.begin()

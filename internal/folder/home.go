@@ -33,8 +33,8 @@ func DefaultRoot(getenv func(string) string) (string, error) {
 }
 
 // OpenHome makes sure that the home exists (0700) and can be written. In a
-// home that exists it costs two stats. Error kinds: Invalid (root is not a
-// folder), Storage (it cannot be made or written).
+// home that exists it costs three stats. Error kinds: Invalid (root is not a
+// folder), Storage (it cannot be made or written), Denied (others may write it).
 func OpenHome(root string) (Home, error) {
 	const op = "open home"
 	abs, err := filepath.Abs(root)
@@ -59,7 +59,17 @@ func OpenHome(root string) (Home, error) {
 	if !writable(h.Root) {
 		return Home{}, homeError(h.Root, fs.ErrPermission)
 	}
-	return h, nil
+	return h, refuseShared(h.Root)
+}
+
+// refuseShared refuses a folder that everybody may write: whoever writes there
+// gives the agents their prompts, their permissions and their plugins.
+func refuseShared(dir string) error {
+	st, err := os.Stat(dir)
+	if err != nil || st.Mode().Perm()&0o002 == 0 {
+		return nil
+	}
+	return fika.Errorf(fika.Denied, "open home", "%s can be written by everybody (mode %o), so anybody could command your agents: chmod 700 %s", dir, st.Mode().Perm(), dir)
 }
 
 func homeError(dir string, err error) error {

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// looksOrStops reports whether a command only looks, or stops what runs. Such a
+// command works with the settings that could be read last when the files cannot
+// be read now: a slip in config.toml must not take the brake away.
+func looksOrStops(cmd *cobra.Command) bool {
+	path := cmd.CommandPath()
+	return path != "fika config check" && (declared()[path].conduct == looks || slices.Contains(stopCommands(), path))
+}
+
+// stopCommands are those that manage only to the effect that less goes on.
+func stopCommands() []string {
+	return []string{
+		"fika down", "fika agent stop", "fika chat pause", "fika chat stop", "fika request cancel",
+		"fika context unlock", "fika plugin disable", "fika plugin remove", "fika key remove",
+	}
+}

@@ -1,0 +1,110 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+)
+
+// fileText is one file of a configuration as it was read.
+type fileText struct {
+	Path   string `json:"path"`
+	Text   string `json:"text"`
+	Models bool   `json:"models,omitempty"` // it may hold models only
+}
+
+// Keep writes the texts that c was read from to a file, so that [LoadLast] can
+// give c again when the files have become unreadable. Nothing is written when
+// the file says the same already. Error kind: Storage.
+func (c *Config) Keep(path string) error {
+	data, err := json.Marshal(c.texts)
+	if err != nil {
+		return fika.Wrap(fika.Failed, "keep config", err)
+	}
+	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, data) {
+		return nil
+	}
+	return fika.Wrap(fika.Storage, "keep config", renameio.WriteFile(path, data, 0o600))
+}
+
+// LoadLast reads the configuration that [Config.Keep] wrote last, and when that
+// was. Error kind: NotFound when there is none that can be read.
+func LoadLast(path string) (*Config, time.Time, error) {
+	const op = "last config"
+	none := fika.Errorf(fika.NotFound, op, "no earlier settings are kept")
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, time.Time{}, none
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, time.Time{}, none
+	}
+	var texts []fileText
+	if json.Unmarshal(data, &texts) != nil {
+		return nil, time.Time{}, none
+	}
+	l := loading{config: Default()}
+	for _, t := range texts {
+		l.add(t.Path, []byte(t.Text), t.Models)
+	}
+	c, err := l.finish()
+	if err != nil {
+		return nil, time.Time{}, none
+	}
+	return c, info.ModTime(), nil
+}
+
+// Stamp tells whether files are the ones they were, from what the file system
+// says of them. The zero Stamp is that of no file looked at yet.
+type Stamp struct {
+	text  string
+	young bool // a file was written so shortly before that it may change unseen
+}
+
+// StampOf looks at files and folders; those that do not exist have a stamp
+// too. Folders count with the names in them, not with what is deeper.
+func StampOf(paths ...string) Stamp {
+	var s Stamp
+	var b bytes.Buffer
+	add := func(name string, info fs.FileInfo) {
+		at := info.ModTime()
+		s.young = s.young || time.Since(at).Abs() < youth
+		b.WriteString(name)
+		_ = json.NewEncoder(&b).Encode([]any{info.Size(), at.UnixNano(), info.Mode()})
+	}
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			b.WriteString(p + " is not there\n")
+			continue
+		}
+		add(p, info)
+		if !info.IsDir() {
+			continue
+		}
+		entries, _ := os.ReadDir(p)
+		for _, e := range entries {
+			if info, err := os.Stat(p + "/" + e.Name()); err == nil { // through links
+				add(e.Name(), info)
+			} else {
+				b.WriteString(e.Name() + " leads nowhere\n")
+			}
+		}
+	}
+	s.text = b.String()
+	return s
+}
+
+// youth is the resolution that is trusted of a file system's clock.
+const youth = 50 * time.Millisecond
+
+// Same reports whether nothing has changed since another stamp was taken, for
+// sure: a file that had only just been written then counts as changed.
+func (s Stamp) Same(before Stamp) bool { return s.text == before.text && !before.young }
