@@ -111,21 +111,23 @@ func (d *doctor) checkDisk() {
 	}
 }
 
-// checkConfig reports every problem of the files; without a configuration
-// nothing else can be looked at.
+// checkConfig reports every problem of the files. Without a configuration,
+// not even an earlier one, nothing else can be looked at.
 func (d *doctor) checkConfig() bool {
 	const check = "config"
-	c, err := d.Config()
+	_, err := config.LoadHome(d.home.Root)
 	var problems *config.Problems
 	switch {
 	case errors.As(err, &problems):
 		for _, p := range problems.List {
 			d.add(check, Trouble, "", "%s", p)
 		}
-		return false
 	case err != nil:
 		d.add(check, Trouble, "", "%v", err)
-		return false
+	}
+	c, inForce := d.Config()
+	if err != nil || inForce != nil {
+		return inForce == nil
 	}
 	d.add(check, Fine, "", "%d agents, %d models", len(c.Agents), len(c.Models))
 	state, err := d.home.State()
