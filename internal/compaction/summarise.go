@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/llm"
+	"fika/internal/speech"
 	"fika/internal/turn"
 )
 
@@ -119,7 +120,7 @@ func cut(units []Unit, size, most int) []string {
 	var b strings.Builder
 	for _, u := range units {
 		for _, e := range u.Entries {
-			line := fmt.Sprintf("[%s]: %s\n\n", speaker(e), shorten(e.Content, most))
+			line := fmt.Sprintf("[%s]: %s\n\n", speaker(e), speech.Indent(shorten(e.Content, most)))
 			if b.Len() > 0 && b.Len()+len(line) > size {
 				list = append(list, b.String())
 				b.Reset()
@@ -137,11 +138,11 @@ func cut(units []Unit, size, most int) []string {
 func speaker(e fika.Entry) string {
 	switch e.Type {
 	case fika.ToolCall:
-		return e.From + " calls " + e.To
+		return speech.Name(e.From) + " calls " + speech.Name(e.To)
 	case fika.ToolResult:
-		return e.From + " gives"
+		return speech.Name(e.From) + " gives"
 	}
-	return e.From
+	return speech.Name(e.From)
 }
 
 // shorten keeps the beginning and the end of a long text.

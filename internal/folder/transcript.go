@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"fika"
+	"fika/internal/speech"
 )
 
 // longResult is how much of a tool's output the transcript for people shows;
@@ -33,10 +34,10 @@ func WriteTranscript(w io.Writer, entries []fika.Entry) error {
 func renderEntry(e fika.Entry) []byte {
 	var b bytes.Buffer
 	at := e.At.UTC().Format("2006-01-02 15:04:05Z")
-	from := oneLine(e.From)
+	from := speech.Name(clean(e.From))
 	switch e.Type {
 	case fika.ToolCall:
-		fmt.Fprintf(&b, "### [%s] → %s · %s\n\n", from, oneLine(e.To), at)
+		fmt.Fprintf(&b, "### [%s] → %s · %s\n\n", from, speech.Name(clean(e.To)), at)
 		fence(&b, "json", readableJSON(e.Content), 0)
 	case fika.ToolResult:
 		mark := ""
@@ -59,9 +60,36 @@ func renderEntry(e fika.Entry) []byte {
 
 func paragraph(b *bytes.Buffer, text string) {
 	if text = strings.TrimRight(clean(text), "\n"); text != "" {
-		b.WriteString(text)
+		b.WriteString(unheaded(text))
 		b.WriteString("\n\n")
 	}
+}
+
+// unheaded puts a backslash before the lines of a text that would read as the
+// heading of another entry, or as a notice: nobody speaks as somebody else.
+func unheaded(text string) string {
+	if !strings.ContainsAny(text, "#>-=<") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		bare := strings.TrimLeft(line, " \t")
+		under := i > 0 && strings.HasPrefix(strings.TrimLeft(lines[i-1], " \t"), "[") && bare != "" && strings.Trim(bare, "-= \t") == ""
+		if under || heading(bare) {
+			lines[i] = line[:len(line)-len(bare)] + `\` + bare
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// heading reports whether a line begins as those do that [renderEntry] writes:
+// "## [SPEAKER]", "> **[SPEAKER]**", or a heading of HTML.
+func heading(line string) bool {
+	rest := strings.TrimLeft(line, "#> *")
+	if rest != line && strings.HasPrefix(rest, "[") {
+		return true
+	}
+	return len(line) > 3 && strings.EqualFold(line[:2], "<h") && line[2] >= '1' && line[2] <= '6'
 }
 
 // fence writes text between fences longer than any it contains.
@@ -102,15 +130,11 @@ func clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == '\r':
+		case r == '\r', r == '\u2028', r == '\u2029':
 			return '\n'
 		case unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
 			return -1
 		}
 		return r
 	}, s)
-}
-
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(clean(s)), " ")
 }

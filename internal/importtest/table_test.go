@@ -17,6 +17,7 @@ var packages = [...]row{
 	{"internal/clock", "", "one sleep that a context ends, for everybody who waits"},
 	{"internal/process", ". internal/clock golang.org/x/sys/unix", "one answer to which process is which and whether it runs, and one sort of file lock; signals, pidfd, sysctl and flock are the system's"},
 	{"internal/caller", ".", "who is asking: identities of processes against each other, and names; what they are comes in as values"},
+	{"internal/speech", "", "several speakers in one text: prompts, summaries and transcripts set them apart alike"},
 	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
 
 	// Contracts: interfaces and values. They know the nouns.
@@ -33,9 +34,9 @@ var packages = [...]row{
 	{"internal/prompt", ". internal/hook internal/store", "puts the system prompt together; hooks may add to it"},
 	{"internal/guard", ".", "what a tool may touch, by its real path: names against names"},
 	{"internal/echo", "", "whether two texts say the same is for the texts to say"},
-	{"internal/turn", ". internal/echo internal/hook internal/llm internal/store internal/tool golang.org/x/sync/errgroup",
+	{"internal/turn", ". internal/echo internal/hook internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
 		"the turn speaks to four contracts and stops an exchange that repeats itself; errgroup joins tool calls that run side by side"},
-	{"internal/compaction", ". internal/hook internal/llm internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
+	{"internal/compaction", ". internal/hook internal/llm internal/speech internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.
@@ -58,7 +59,7 @@ var packages = [...]row{
 		"messages and tasks for other agents are rows with ids of their own; a hook may look at them"},
 	{"internal/plugin", ". internal/hook internal/tool internal/tool/proc github.com/google/renameio/v2",
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
-	{"internal/folder", ". internal/clock internal/crash internal/process github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
+	{"internal/folder", ". internal/clock internal/crash internal/process internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},
 	{"internal/config", ". internal/spelling github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
 		"TOML with the place of every mistake; edited files are replaced in one step"},
@@ -99,7 +100,7 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns = []string{".", "internal/spelling", "internal/clock"}
+	nouns = []string{".", "internal/speech", "internal/spelling", "internal/clock"}
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}

@@ -62,7 +62,7 @@ func Assemble(p Parts) string {
 // may speak.
 func speakers(p Parts) string {
 	if p.Conversation != "" {
-		return fmt.Sprintf("You are @%s in the chat %q with %s. Each message begins with its speaker in brackets; do not write that yourself. "+
+		return fmt.Sprintf("You are @%s in the chat %q with %s. Each message begins with its speaker in brackets, and its further lines are set in; do not write that yourself. "+
 			"Writing @name hands the conversation to that agent: mention an agent only when you want its answer, once, and never to thank or to agree. "+
 			"When nothing is left to do, mention nobody.",
 			p.Agent, p.Conversation, strings.Join(others(p), ", "))

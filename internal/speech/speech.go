@@ -1,0 +1,41 @@
+package speech
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Indent sets the second and all further lines of a text in by two spaces, so
+// that none of them begins where a speaker's name does. Whatever breaks a line
+// somewhere (a carriage return, a form feed, U+2028) is a line break here.
+func Indent(text string) string { return strings.Join(lines(text), "\n  ") }
+
+// Quote puts "> " before every line of a text.
+func Quote(text string) string { return "> " + strings.Join(lines(text), "\n> ") }
+
+// lines splits at everything that breaks a line.
+func lines(text string) []string {
+	if strings.ContainsAny(text, "\r\v\f\u0085\u2028\u2029") {
+		text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
+	}
+	return strings.Split(text, "\n")
+}
+
+// Name is a speaker's name as it stands in a heading: one line without
+// brackets or invisible characters, whatever it holds.
+func Name(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r == '[':
+			return '('
+		case r == ']':
+			return ')'
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, name)
+	return strings.Join(strings.Fields(name), " ")
+}
