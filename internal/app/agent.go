@@ -82,7 +82,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	if shop.llm, err = a.Model(own.Settings); err != nil {
 		return err
 	}
-	end, err := started(ctx, shop.hooks, own.Agent.Name, false)
+	end, err := own.started(ctx, shop.hooks, false, display.Warn)
 	defer end()
 	if err != nil {
 		return err

@@ -39,13 +39,28 @@ func (a *App) lockFolder(ctx context.Context, f folder.Folder, wait time.Duratio
 		return nil, err
 	}
 	o := folder.LockOptions{Kind: folder.LockCommand, Heartbeat: settings.LockHeartbeat}
+	return takeLock(ctx, f, o, wait)
+}
+
+// takeLock takes a folder's lock, waiting for it as long as wait says. Whoever
+// only brings its files up to date is waited for in any case: that is over in
+// a moment.
+func takeLock(ctx context.Context, f folder.Folder, o folder.LockOptions, wait time.Duration) (*folder.Lock, error) {
 	if wait <= 0 {
-		return folder.TryLock(ctx, f, o)
+		l, err := folder.TryLock(ctx, f, o)
+		var held *folder.HeldError
+		if !errors.As(err, &held) || held.Info.Kind != folder.LockMirror {
+			return l, err
+		}
+		wait = mirrorPatience
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	return folder.WaitLock(waiting, f, o)
 }
+
+// mirrorPatience is how long the writing of a context's files is waited for.
+const mirrorPatience = 5 * time.Second
 
 // SetPrompt writes the system prompt of a context, made if it is missing; an
 // empty one takes the file away, so that the default counts again.

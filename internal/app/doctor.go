@@ -251,6 +251,10 @@ func (d *doctor) checkMirror(ctx context.Context, check string, f folder.Folder)
 	if len(diffs) == 0 {
 		return
 	}
+	if d.behind(ctx, r, diffs) {
+		d.add(check, Note, "", "its files do not have the newest messages yet: its next turn writes them")
+		return
+	}
 	if d.fix {
 		if err := d.remake(ctx, f, diffs); err != nil {
 			d.add(check, Trouble, "", "the mirror was not made anew: %v", err)
@@ -265,6 +269,25 @@ func (d *doctor) checkMirror(ctx context.Context, check string, f folder.Folder)
 	if n := len(diffs) - 5; n > 0 {
 		d.add(check, Trouble, "", "%d more differences between its files and the database", n)
 	}
+}
+
+// behind reports whether the files of a context lack nothing but messages that
+// came in and that no turn has read yet.
+func (d *doctor) behind(ctx context.Context, r *ContextReader, diffs []folder.Difference) bool {
+	window, err := r.Window(ctx)
+	if err != nil {
+		return false
+	}
+	unread := map[fika.EntryID]bool{}
+	for _, e := range window {
+		unread[e.ID] = e.Type == fika.Message && e.Request == ""
+	}
+	for _, x := range diffs {
+		if !x.Behind || x.ID != "" && !unread[x.ID] {
+			return false
+		}
+	}
+	return true
 }
 
 // remake puts the files that differ aside, under names of their own, and lets

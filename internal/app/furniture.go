@@ -24,12 +24,12 @@ func (w *workshop) furniture(warn func(string)) []tool.Tool {
 	return append(list,
 		&peer.Send{
 			Find: w.findPeer, Store: own.Store, Hooks: laterHooks{w}, Ring: w.chats.Bell.Ring,
-			MaxDepth: own.Settings.Chat.MaxDepth, Echoes: w.echoes, Warn: warn,
+			MaxDepth: own.Settings.Chat.MaxDepth, Echoes: w.echoes, CatchUp: own.App.catchUp, Warn: warn,
 		},
-		tool.WithLimit(&peer.Read{Find: w.findPeer, Store: own.Store, May: own.App.mayRead, Notes: own.peerNotes}, own.outputLimits()),
+		tool.WithLimit(&peer.Read{Find: w.findPeer, Store: own.Store, CatchUp: own.App.catchUp, May: own.App.mayRead, Notes: own.peerNotes}, own.outputLimits()),
 		&peer.Create{Make: own.makeContext},
 		&peer.Delegate{
-			Find: w.findPeer, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
+			Find: w.findPeer, Works: own.works, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
 			MaxDepth: own.Settings.Chat.MaxDepth, Limits: own.outputLimits(), Alone: !w.waits,
 		},
 	)

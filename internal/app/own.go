@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -82,14 +84,7 @@ func (a *App) Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 func (own *Owned) take(ctx context.Context, o OwnOptions) error {
 	lock := folder.LockOptions{Kind: o.Kind, Heartbeat: own.Settings.LockHeartbeat, Beat: own.heartbeat}
 	var err error
-	if o.Wait > 0 {
-		waiting, cancel := context.WithTimeout(ctx, o.Wait)
-		defer cancel()
-		own.lock, err = folder.WaitLock(waiting, own.Folder, lock)
-	} else {
-		own.lock, err = folder.TryLock(ctx, own.Folder, lock)
-	}
-	if err != nil {
+	if own.lock, err = takeLock(ctx, own.Folder, lock, o.Wait); err != nil {
 		return err
 	}
 	if own.Store, err = own.App.Store(ctx); err != nil {
@@ -156,6 +151,9 @@ func (own *Owned) Follow(beat func() store.Beat, lost func(error)) {
 // context that was only half taken.
 func (own *Owned) Close() error {
 	var errs []error
+	if own.Mirror != nil && own.lock != nil {
+		_ = own.Mirror.Sync(context.Background()) // what came in meanwhile; the next opening does it, too
+	}
 	if l := own.lease.Swap(nil); l != nil {
 		errs = append(errs, own.Store.Release(context.Background(), *l))
 	}
@@ -166,12 +164,45 @@ func (own *Owned) Close() error {
 	return errors.Join(errs...)
 }
 
-// started fires on_start and returns what fires on_end.
-func started(ctx context.Context, h hook.Runner, context_ fika.AgentName, verbose bool) (func(), error) {
-	if _, err := h.Fire(ctx, hook.OnStart, hook.Payload{"current_context": string(context_), "verbose": verbose}); err != nil {
+// started fires on_start, makes the contexts that plugins want to exist, and
+// returns what fires on_end.
+func (own *Owned) started(ctx context.Context, h hook.Runner, verbose bool, warn func(string)) (func(), error) {
+	name := string(own.Agent.Name)
+	out, err := h.Fire(ctx, hook.OnStart, hook.Payload{"current_context": name, "verbose": verbose})
+	if err != nil {
 		return func() {}, err
 	}
+	wanted, _ := out["contexts"].([]hook.Context)
+	for _, c := range wanted {
+		if err := own.ensureContext(ctx, c); err != nil {
+			warn(fmt.Sprintf("context %q, which a plugin needs, was not made: %v", c.Name, err))
+		}
+	}
 	return func() {
-		_, _ = h.Fire(context.WithoutCancel(ctx), hook.OnEnd, hook.Payload{"current_context": string(context_)})
+		_, _ = h.Fire(context.WithoutCancel(ctx), hook.OnEnd, hook.Payload{"current_context": name})
 	}, nil
+}
+
+// ensureContext makes a context that a plugin wants, with its prompt. One that
+// was used already, or has a prompt, stays as it is.
+func (own *Owned) ensureContext(ctx context.Context, c hook.Context) error {
+	name, err := fika.ParseAgentName(c.Name)
+	if err != nil || name == own.Agent.Name {
+		return err
+	}
+	created, err := own.makeContext(ctx, name, c.SystemPrompt)
+	if err != nil || created || c.SystemPrompt == "" {
+		return err
+	}
+	row, err := own.Store.Agent(ctx, name)
+	if err != nil || row.ActiveAsk != "" {
+		return err
+	}
+	f := own.Folder.Home.Folder(name)
+	mine, err := f.Read(folder.SystemPrompt)
+	if err != nil || strings.TrimSpace(mine.Body) != "" {
+		return err
+	}
+	_, err = f.WriteIf(folder.SystemPrompt, mine.Hash, c.SystemPrompt+"\n")
+	return err
 }

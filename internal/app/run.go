@@ -73,7 +73,7 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 			return Ran{}, err
 		}
 	}
-	end, err := started(ctx, shop.hooks, own.Agent.Name, o.Verbose)
+	end, err := own.started(ctx, shop.hooks, o.Verbose, o.Warn)
 	defer end()
 	if err != nil {
 		return Ran{}, err

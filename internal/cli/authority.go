@@ -41,6 +41,8 @@ func declared() map[string]declaration {
 
 		// What create_context does, too.
 		"fika context new": {conduct: speaks, more: []string{"switch"}},
+		// What send_message does.
+		"fika context send": speak,
 
 		"fika version": look, "fika completion": look, "fika help": look,
 		"fika __complete": look, "fika __completeNoDesc": look,

@@ -20,7 +20,7 @@ func newContext(e *env) *cobra.Command {
 	return group("context", "contexts: list, new, switch, show, log, prompt, …",
 		"A context is an agent's folder with its ongoing conversation. One is current:\nprompts go there unless -c names another.\n\n"+exitHelp,
 		"  fika context list\n  fika context switch new:review\n  fika context show",
-		newContextList(e), newContextNew(e), newContextSwitch(e), newContextShow(e), newContextLog(e), newContextPrompt(e),
+		newContextList(e), newContextNew(e), newContextSwitch(e), newContextShow(e), newContextLog(e), newContextSend(e), newContextPrompt(e),
 		newContextRename(e), newContextDelete(e), newContextClear(e), newContextCompact(e), newContextImport(e), newContextExport(e), newContextUnlock(e))
 }
 

@@ -15,6 +15,9 @@ type Difference struct {
 	Line int // of a JSON file; 0 where it has no meaning
 	ID   fika.EntryID
 	What string
+	// Behind: the file only lacks what came last, and is right as far as it
+	// goes.
+	Behind bool
 }
 
 // String says it in words.
@@ -118,7 +121,7 @@ func (c *comparison) window(ctx context.Context) error {
 		key := hashOf(bytes.TrimSpace(own))
 		switch {
 		case n >= len(have):
-			c.add(Difference{File: contextName, ID: e.ID, What: "is missing"})
+			c.add(Difference{File: contextName, ID: e.ID, What: "is missing", Behind: true})
 		case have[n] != key:
 			c.add(Difference{File: contextName, Line: n + 1, ID: e.ID, What: "is not what the database has here"})
 		}
@@ -211,6 +214,8 @@ func (c *comparison) transcript(ctx context.Context) error {
 			return fileError("read "+transcriptName, c.folder.path(transcriptName), err)
 		}
 		switch {
+		case left > 0 && !more:
+			c.add(Difference{File: transcriptName, What: fmt.Sprintf("ends at byte %d, before what came last", r.offset), Behind: true})
 		case left > 0:
 			c.add(Difference{File: transcriptName, What: fmt.Sprintf("from byte %d on it is not what the database has", r.offset)})
 		case more:

@@ -25,6 +25,7 @@ const (
 	LockRun     LockKind = "run"     // a one-shot prompt
 	LockAgent   LockKind = "agent"   // the agent's own process
 	LockCommand LockKind = "command" // a command that changes the folder
+	LockMirror  LockKind = "mirror"  // somebody who brings its files up to date, for a moment
 )
 
 // DefaultHeartbeat is how often a lock is touched unless config says otherwise.

@@ -38,7 +38,7 @@ type Doc struct {
 func Points() []Doc {
 	system := []string{"context_name", "summary", "todos", "goals"}
 	return []Doc{
-		{OnStart, []string{"current_context", "verbose"}, nil, "a run, or an agent process, starts"},
+		{OnStart, []string{"current_context", "verbose"}, []string{"contexts"}, "a run, or an agent process, starts; contexts, a list of {name, system_prompt}, are made if they are missing"},
 		{OnEnd, []string{"current_context"}, nil, "it ends, also after an error"},
 		{PreMessage, []string{"prompt", "context_name", "summary"}, []string{"prompt"}, "before a prompt is worked on; prompt replaces it"},
 		{PostMessage, []string{"prompt", "response", "context_name"}, nil, "after the final answer"},
@@ -60,6 +60,12 @@ func Points() []Doc {
 
 // Payload is the data of one firing, as the plugins see it in JSON.
 type Payload map[string]any
+
+// Context is one of the "contexts" that an answer to on_start wants to exist.
+type Context struct {
+	Name         string `json:"name"`
+	SystemPrompt string `json:"system_prompt"` // of a context that nobody has used yet
+}
 
 // Runner fires hooks. A Runner may be used from many goroutines.
 type Runner interface {

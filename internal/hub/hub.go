@@ -101,6 +101,9 @@ type Options struct {
 	MayBeCalled func(context.Context, string) error
 	Specs       []Spec
 	Log         *slog.Logger
+	// Inboxes takes in what other programs left in the inboxes of contexts that
+	// nobody has, every Tick. nil: nobody does.
+	Inboxes     func(context.Context)
 	Tick        time.Duration // 0: 2 s
 	Canary      time.Duration // 0: 10 s
 	Hung        time.Duration // 0: 90 s
@@ -228,6 +231,9 @@ func (h *Hub) Run(ctx context.Context) error {
 		case <-rested:
 			nudges, rested = h.nudges, nil
 		case <-tick.C:
+			if h.opts.Inboxes != nil {
+				h.opts.Inboxes(ctx)
+			}
 			h.tick(ctx)
 			h.index(ctx)
 		case <-clean.C:

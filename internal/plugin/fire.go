@@ -136,6 +136,9 @@ func merge(point hook.Point, payload hook.Payload, answer []byte) (hook.Payload,
 		if !ok {
 			return payload, fika.Errorf(fika.Invalid, "", "its answer has a wrong %s: %.80s", key, raw)
 		}
+		if before, _ := out[key].([]hook.Context); key == "contexts" {
+			v = slices.Concat(before, v.([]hook.Context))
+		}
 		if before, _ := out[key].(string); key == "inject" {
 			if text := v.(string); before != "" && strings.TrimSpace(text) != "" {
 				v = strings.TrimRight(before, "\n") + "\n\n" + text
@@ -155,6 +158,10 @@ func answerValue(key string, raw json.RawMessage) (any, bool) {
 		var b bool
 		err := json.Unmarshal(raw, &b)
 		return b, err == nil
+	case "contexts":
+		var list []hook.Context
+		err := json.Unmarshal(raw, &list)
+		return list, err == nil
 	case "arguments":
 		var m map[string]json.RawMessage
 		err := json.Unmarshal(raw, &m)

@@ -16,6 +16,9 @@ import (
 // waits for the answer. The turn does the waiting ([tool.Delegator]).
 type Delegate struct {
 	Find Find
+	// Works says whether somebody will work what the agent is given; the error
+	// says why not. nil: somebody will.
+	Works func(context.Context, fika.Agent) error
 	// Default is the deadline of a call that names none; Max bounds the others.
 	Default, Max time.Duration
 	// MaxDepth is how long a chain may grow; 0: without end.
@@ -61,6 +64,11 @@ func (d *Delegate) Delegate(ctx context.Context, c tool.Call) (tool.Delegation, 
 	out = tool.Delegation{Agent: a.ID, Prompt: args.Prompt, Deadline: d.Default}
 	if why := d.senseless(c, a, args.Prompt); why != "" {
 		return out, refused("%s", why)
+	}
+	if d.Works != nil {
+		if err := d.Works(ctx, a); err != nil {
+			return out, err
+		}
 	}
 	if len(args.Deadline) > 0 {
 		if out.Deadline, err = parseDeadline(args.Deadline); err != nil {

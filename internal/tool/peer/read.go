@@ -29,6 +29,8 @@ type Note struct{ Title, Text string }
 type Read struct {
 	Find  Find
 	Store Entries
+	// CatchUp takes in what other programs left for the context. nil: nobody does.
+	CatchUp func(context.Context, fika.AgentName) error
 	// May says whether the reader may; error kind Denied when not.
 	May func(reader, context fika.AgentName) error
 	// Notes gives the summary, goals and todos of a context.
@@ -62,6 +64,11 @@ func (r *Read) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	if err := r.May(c.Agent, agent.Name); err != nil {
 		return answerTo(ctx, err)
+	}
+	if r.CatchUp != nil {
+		if err := r.CatchUp(ctx, agent.Name); err != nil {
+			return answerTo(ctx, err)
+		}
 	}
 	notes, err := r.Notes(agent.Name)
 	if err != nil {

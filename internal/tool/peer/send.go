@@ -38,7 +38,10 @@ type Send struct {
 	// Echoes tells whether a message only repeats what the two have been
 	// saying to each other. nil: nobody looks.
 	Echoes func(ctx context.Context, c tool.Call, to fika.Agent, content string) (bool, error)
-	Warn   func(string)
+	// CatchUp brings the files of an agent up to date after it was sent
+	// something. nil: nobody does.
+	CatchUp func(context.Context, fika.AgentName) error
+	Warn    func(string)
 }
 
 // Spec implements [tool.Tool]. The id of a message follows from the step, so
@@ -119,6 +122,11 @@ func (s *Send) deliver(ctx context.Context, c tool.Call, to fika.Agent, content 
 		return "", err
 	}
 	s.Ring(to.Name)
+	if s.CatchUp != nil {
+		if err := s.CatchUp(ctx, to.Name); err != nil && s.Warn != nil {
+			s.Warn(err.Error())
+		}
+	}
 	if posted.Paused {
 		return "Sent to " + string(to.Name) + "; it is paused and reads it when it is resumed.", nil
 	}
