@@ -34,7 +34,7 @@ speaks, as itself.
 			if err != nil {
 				return err
 			}
-			text, err := (&runOptions{env: e}).prompt(args[1:])
+			text, err := e.readPrompt(args[1:])
 			if err != nil {
 				return err
 			}

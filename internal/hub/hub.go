@@ -103,13 +103,13 @@ type Options struct {
 	Log         *slog.Logger
 	// Inboxes takes in what other programs left in the inboxes of contexts that
 	// nobody has, every Tick. nil: nobody does.
-	Inboxes     func(context.Context)
-	Tick        time.Duration // 0: 2 s
-	Canary      time.Duration // 0: 10 s
-	Hung        time.Duration // 0: 90 s
-	StopGrace   time.Duration // 0: 30 s
-	Clean       time.Duration // between two cleanings, the first soon after the start; 0: 1 h
-	Now         func() time.Time
+	Inboxes   func(context.Context)
+	Tick      time.Duration // 0: 2 s
+	Canary    time.Duration // 0: 10 s
+	Hung      time.Duration // 0: 90 s
+	StopGrace time.Duration // 0: 30 s
+	Clean     time.Duration // between two cleanings, the first soon after the start; 0: 1 h
+	Now       func() time.Time
 	// Ready is called once, when every agent to be started has given a sign
 	// of life or has failed to.
 	Ready func([]Started)
