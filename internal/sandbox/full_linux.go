@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// bubblewrap gives the arguments with which bwrap confines a command to p. The
+// command's own words follow after "--". Descriptor filter holds the seccomp
+// program.
+func bubblewrap(p Profile, filter string) []string {
+	args := []string{
+		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
+		"--cap-drop", "ALL", "--seccomp", filter,
+		"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+		// The terminal of the person is still the session's: /dev/tty would open it.
+		"--ro-bind", "/dev/null", "/dev/tty",
+		"--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp",
+	}
+	if !p.Network {
+		args = append(args, "--unshare-net")
+	} else {
+		args = append(args, nameService()...)
+	}
+	if p.Temp != "" {
+		args = append(args, "--bind", p.Temp, "/tmp", "--bind", p.Temp, "/var/tmp")
+	}
+	mounts := p.mounts()
+	var sealed []string // read-only once everything below them is mounted
+	for _, m := range mounts {
+		switch m.access {
+		case write:
+			args = append(args, "--bind", m.path, m.path)
+		case pin:
+			args = append(args, "--bind", m.path, m.path)
+		case read:
+			args = append(args, "--ro-bind", m.path, m.path)
+		case hide:
+			if isFolder(m.path) {
+				args = append(args, "--tmpfs", m.path)
+				sealed = append(sealed, m.path)
+			} else {
+				args = append(args, "--ro-bind", "/dev/null", m.path)
+			}
+		}
+	}
+	for _, path := range listeningSockets() {
+		if !reachable(mounts, path) {
+			args = append(args, "--ro-bind-try", "/dev/null", path)
+		}
+	}
+	for _, path := range sealed {
+		args = append(args, "--remount-ro", path)
+	}
+	return args
+}
+
+// nameService keeps what finds hosts by name when the configuration of it is a
+// link into /run, which is empty otherwise.
+func nameService() []string {
+	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
+	if err != nil || !within("/run", real) {
+		return nil
+	}
+	return []string{"--ro-bind", real, real}
+}
+
+// reachable reports whether a socket is the call's own business, or not there
+// for it in any case.
+func reachable(mounts []mount, path string) bool {
+	if within("/run", path) || within("/tmp", path) || within("/var/tmp", path) || within("/dev", path) || within("/proc", path) {
+		return true
+	}
+	for i := len(mounts) - 1; i >= 0; i-- {
+		if m := mounts[i]; within(m.path, path) {
+			return m.access != read
+		}
+	}
+	return false
+}
+
+// listeningSockets are the paths of the Unix sockets of this machine that are
+// bound to one, as /proc/net/unix lists them (proc(5)): the path is the eighth
+// column. A read-only mount does not keep anybody from connecting.
+func listeningSockets() []string {
+	f, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	seen := map[string]bool{}
+	var out []string
+	for s := bufio.NewScanner(f); s.Scan(); {
+		i := strings.Index(s.Text(), " /")
+		if i < 0 {
+			continue
+		}
+		path, err := filepath.EvalSymlinks(s.Text()[i+1:])
+		if err != nil || seen[path] {
+			continue
+		}
+		seen[path] = true
+		out = append(out, path)
+	}
+	return out
+}

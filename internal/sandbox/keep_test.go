@@ -1,0 +1,51 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestKeep: whatever a call did to protected paths is undone, and said, in each
+// tier; the person's own git runs nothing of it afterwards.
+func TestKeep(t *testing.T) {
+	const evil = `printf '#!/bin/sh\ntouch "$PWN"\n'`
+	for name, script := range map[string]string{
+		"a hook":              `mkdir -p .git/hooks; ` + evil + ` > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+		"a setting":           `git config core.fsmonitor 'touch $PWN'`,
+		"hooks renamed":       `mv .git/hooks .git/h2; mkdir .git/hooks; ` + evil + ` > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+		"repository replaced": `mv .git .g2; git init -q; ` + evil + ` > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit`,
+		"repository made new": `cp -r .git .g2; mv .git gone; mv .g2 .git; git config core.fsmonitor 'touch $PWN'`,
+		"a missing one made":  `echo evil > .envrc`,
+	} {
+		for tier, s := range tiers(t) {
+			t.Run(string(tier)+"/"+name, func(t *testing.T) {
+				p := newPlace(t)
+				p.profile.Protected = append(p.profile.Protected, filepath.Join(p.project, ".envrc"))
+				pwn := filepath.Join(p.home, "pwned")
+				t.Setenv("PWN", pwn)
+				k, err := Keep(p.profile, filepath.Join(p.home, "aside"))
+				must(t, err)
+				defer k.Close()
+				out, failed := s.sh(t, p.profile, script)
+				changes, err := k.Restore()
+				must(t, err)
+				if failed == nil && len(changes) == 0 {
+					t.Errorf("nothing was reported:\n%s", out)
+				}
+				git(t, p.project, "status")
+				git(t, p.project, "commit", "-q", "--allow-empty", "-m", "mine")
+				if _, err := os.Stat(pwn); err == nil {
+					t.Error("git ran what the call had planted")
+				}
+				if _, err := os.Stat(filepath.Join(p.project, ".envrc")); err == nil {
+					t.Error(".envrc is still there")
+				}
+				if again, _ := k.Restore(); len(again) > 0 {
+					t.Errorf("a second look still finds %s", strings.Join(again, "; "))
+				}
+			})
+		}
+	}
+}

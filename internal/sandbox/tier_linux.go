@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"fika"
+	"fika/internal/sandbox/child"
+)
+
+// architectures are the values of linux/audit.h that seccomp tells.
+var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
+
+func machine() (uint32, error) {
+	arch, ok := architectures[runtime.GOARCH]
+	if !ok {
+		return 0, fika.Errorf(fika.Failed, "", "no filter of system calls is written for %s", runtime.GOARCH)
+	}
+	return arch, nil
+}
+
+func openFull(ctx context.Context) (*Sandbox, error) {
+	path, err := exec.LookPath("bwrap")
+	if err != nil {
+		return nil, fika.Errorf(fika.NotFound, "", "bubblewrap is not installed (bwrap is not in PATH)")
+	}
+	s := &Sandbox{tier: Full, bwrap: path}
+	return s, s.try(ctx)
+}
+
+// openLandlock gives the built-in tier, or none; fuller is why there is no full.
+func openLandlock(ctx context.Context, fuller string) *Sandbox {
+	s := &Sandbox{tier: Landlock, why: fuller}
+	if err := s.try(ctx); err != nil {
+		return &Sandbox{tier: None, why: fuller + "; " + err.Error()}
+	}
+	return s
+}
+
+func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, error) {
+	arch, err := machine()
+	if err != nil {
+		return Command{}, err
+	}
+	// Without the network the interfaces are the call's own, and so are abstract
+	// sockets; with it those of the whole machine would be in reach.
+	program, err := filter(arch, sockets{unix: !p.Network, inet: true})
+	if err != nil {
+		return Command{}, err
+	}
+	f, err := memory(program)
+	if err != nil {
+		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
+	}
+	line := append(bubblewrap(p, "3"), "--", path)
+	return Command{Path: s.bwrap, Args: append(line, args...), Files: []*os.File{f}}, nil
+}
+
+// systemFolders can be read in tier landlock: programs, libraries, settings of
+// the machine, and what the kernel says of itself.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/proc", "/sys", "/snap"}
+
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
+	arch, err := machine()
+	if err != nil {
+		return Command{}, err
+	}
+	// UDP and raw sockets are not Landlock's to close, so none is opened.
+	program, err := filter(arch, sockets{unix: false, inet: p.Network})
+	if err != nil {
+		return Command{}, err
+	}
+	spec := child.Spec{
+		Read: slices.Concat(systemFolders, p.Shown, p.Readable), List: p.Listed, Devices: devices,
+		Network: p.Network, Filter: program, Path: path, Args: append([]string{path}, args...),
+	}
+	for _, root := range append([]string{p.Workspace}, p.Writable...) {
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			root = real
+		}
+		if root == p.Workspace && p.ReadOnly {
+			spec.Read = append(spec.Read, root)
+		} else {
+			spec.Write = append(spec.Write, root)
+		}
+	}
+	var env []string
+	if p.Temp != "" {
+		spec.Write = append(spec.Write, p.Temp)
+		env = append(env, "TMPDIR="+p.Temp)
+	}
+	line, data, err := child.Command(spec)
+	if err != nil {
+		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
+	}
+	f, err := memory(data)
+	if err != nil {
+		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
+	}
+	return Command{Path: self, Args: line, Env: env, Files: []*os.File{f}}, nil
+}
