@@ -1,0 +1,172 @@
+package guard
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Call is a tool call as the guard sees it.
+type Call struct {
+	Tool      string
+	Command   string   // of bash
+	Paths     []string // files that it names; relative ones lie in Workspace
+	Host      string   // that it asks
+	Workspace string
+	Home      string // of the person, for ~ in patterns
+}
+
+// Facts are what a decision depends on besides the call and the rules.
+type Facts struct {
+	Tainted bool   // the turn has read text from outside
+	Default Action // where no rule fits
+}
+
+// Decision is what becomes of a call. Rule is the one that said so; nil: none
+// did, and the default holds.
+type Decision struct {
+	Do   Action
+	Rule *Rule
+	What string // the part of the call that it is about: a command, a file, a host
+}
+
+// Decide applies rules to a call. A deny wins over all; between ask and allow
+// the rule with more letters of its own holds, and a tie asks. A call with
+// several parts, such as the commands of a pipe, is as severe as its severest.
+func Decide(c Call, rules []Rule, f Facts) Decision {
+	var fitting []Rule
+	for _, r := range rules {
+		if r.forTool(c.Tool) && (!r.Tainted || f.Tainted) {
+			fitting = append(fitting, r)
+		}
+	}
+	verdict := Decision{Do: Allow}
+	judged := false
+	worse := func(d Decision) {
+		if !judged || d.Do.severity() > verdict.Do.severity() {
+			verdict = d
+		}
+		judged = true
+	}
+	for _, cmd := range Commands(c.Command) {
+		if d, ok := judgeCommand(cmd, fitting, f); ok {
+			worse(d)
+		}
+	}
+	for _, p := range append(Targets(c.Command), c.known()...) {
+		if d, ok := judgePath(c, p, fitting); ok {
+			worse(d)
+		}
+	}
+	if c.Host != "" {
+		worse(judge(fitting, f, c.Host, func(r Rule) bool { return r.Match == "" && r.Path == "" && matchHost(r.Host, c.Host) }))
+	}
+	if !judged {
+		worse(judge(fitting, f, c.Tool, func(r Rule) bool { return r.Match == "" && r.Path == "" && r.Host == "" }))
+	}
+	return verdict
+}
+
+// known are the paths of the call as words.
+func (c Call) known() []Word {
+	var out []Word
+	for _, p := range c.Paths {
+		out = append(out, Word{Text: p, Known: true})
+	}
+	return out
+}
+
+// judge finds the rule that holds among those that fit.
+func judge(rules []Rule, f Facts, what string, fits func(Rule) bool) Decision {
+	d := Decision{Do: f.Default, What: what}
+	for i, r := range rules {
+		if !fits(r) {
+			continue
+		}
+		switch {
+		case r.Do == Deny:
+			return Decision{Do: Deny, Rule: &rules[i], What: what}
+		case d.Rule == nil, r.literals() > d.Rule.literals(),
+			r.literals() == d.Rule.literals() && r.Do == Ask:
+			d.Do, d.Rule = r.Do, &rules[i]
+		}
+	}
+	return d
+}
+
+// judgeCommand applies rules to one simple command. A wrapper is judged only by
+// rules that tighten: what it runs is judged for itself.
+func judgeCommand(c SimpleCommand, rules []Rule, f Facts) (Decision, bool) {
+	d := judge(rules, f, c.String(), func(r Rule) bool {
+		if r.Path != "" || r.Host != "" {
+			return false
+		}
+		if r.Do == Allow {
+			return !c.Wrapper && c.surelyMatches(r.Match)
+		}
+		return c.mayMatch(r.Match)
+	})
+	return d, !c.Wrapper || d.Rule != nil
+}
+
+// judgePath applies rules about paths; a path that none is about says nothing.
+// One that cannot be known fits whatever tightens.
+func judgePath(c Call, w Word, rules []Rule) (Decision, bool) {
+	d := judge(rules, Facts{}, w.Text, func(r Rule) bool {
+		switch {
+		case r.Path == "" || r.Match != "":
+			return false
+		case !w.Known:
+			return r.Do != Allow
+		}
+		return matchPath(c.absolute(r.Path), c.absolute(w.Text))
+	})
+	return d, d.Rule != nil
+}
+
+// absolute is a path or a pattern with the workspace and ~ put in.
+func (c Call) absolute(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~/"); ok {
+		return filepath.Join(c.Home, rest)
+	}
+	if p == "~" {
+		return c.Home
+	}
+	if !filepath.IsAbs(p) {
+		return filepath.Join(c.Workspace, p)
+	}
+	return filepath.Clean(p)
+}
+
+// matchPath matches by folders: * within a name, ** across any number of them.
+func matchPath(pattern, path string) bool {
+	return matchParts(strings.Split(pattern, "/"), strings.Split(path, "/"))
+}
+
+func matchParts(pattern, path []string) bool {
+	for i, p := range pattern {
+		if p == "**" {
+			for rest := range len(path) - i + 1 {
+				if matchParts(pattern[i+1:], path[i+rest:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if i >= len(path) {
+			return false
+		}
+		if ok, err := filepath.Match(p, path[i]); !ok || err != nil {
+			return false
+		}
+	}
+	return len(pattern) == len(path)
+}
+
+// matchHost matches a host in any case; *. stands for any host below.
+func matchHost(pattern, host string) bool {
+	pattern, host = strings.ToLower(pattern), strings.ToLower(strings.TrimSuffix(host, "."))
+	if below, ok := strings.CutPrefix(pattern, "*."); ok {
+		return strings.HasSuffix(host, "."+below)
+	}
+	return pattern == "" || pattern == host
+}

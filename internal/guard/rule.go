@@ -1,0 +1,83 @@
+package guard
+
+import (
+	"path"
+	"strings"
+
+	"fika"
+)
+
+// Action is what a rule says of a call.
+type Action string
+
+// The actions, from the mildest.
+const (
+	Allow Action = "allow"
+	Ask   Action = "ask"
+	Deny  Action = "deny"
+)
+
+// severity orders actions: of several, the severest holds.
+func (a Action) severity() int {
+	switch a {
+	case Allow:
+		return 0
+	case Ask:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// Rule allows, asks about or denies calls. Of Match, Path and Host those that
+// are not empty have to fit; a rule with none of them fits every call of its
+// tools.
+type Rule struct {
+	Tool    string // name of a tool; a * stands for any letters
+	Match   string // words of a simple command; a final * stands for any further words
+	Path    string // a file that the call reads or writes, as in "docs/**" or "~/.ssh/*"
+	Host    string // that fetch asks, as in "example.org" or "*.example.org"
+	Tainted bool   // only in a turn that has read text from outside
+	Do      Action
+	Why     string // shown with the decision
+	Where   string // file:line of the rule
+}
+
+// Check finds what is wrong with a rule itself. The error is of kind Invalid.
+func (r Rule) Check() error {
+	switch r.Do {
+	case Allow, Ask, Deny:
+	default:
+		return fika.Errorf(fika.Invalid, "do", "%q is no action; it is allow, ask or deny", r.Do)
+	}
+	if r.Tool == "" {
+		return fika.Errorf(fika.Invalid, "tool", "a rule names the tool that it is about (* for all)")
+	}
+	if _, err := path.Match(r.Tool, ""); err != nil {
+		return fika.Errorf(fika.Invalid, "tool", "%q is no pattern: %v", r.Tool, err)
+	}
+	if _, err := path.Match(strings.ReplaceAll(r.Path, "**", "*"), ""); err != nil {
+		return fika.Errorf(fika.Invalid, "path", "%q is no pattern: %v", r.Path, err)
+	}
+	if r.Match != "" && r.Tool != "bash" {
+		return fika.Errorf(fika.Invalid, "match", "only commands of bash have words to match; use path or host for %s", r.Tool)
+	}
+	for i, w := range strings.Fields(r.Match) {
+		if strings.Contains(w, "*") && (w != "*" || i < len(strings.Fields(r.Match))-1) {
+			return fika.Errorf(fika.Invalid, "match", "a * stands alone, as the last word of %q", r.Match)
+		}
+	}
+	return nil
+}
+
+// literals counts the letters of a rule that have to be there: of two rules
+// that fit, the one that says more holds.
+func (r Rule) literals() int {
+	return len(strings.NewReplacer("*", "", " ", "").Replace(r.Match + r.Path + r.Host))
+}
+
+// forTool reports whether a rule is about a tool.
+func (r Rule) forTool(name string) bool {
+	ok, err := path.Match(r.Tool, name)
+	return ok && err == nil
+}
