@@ -96,7 +96,7 @@ func (c SimpleCommand) unwrap() (inner []SimpleCommand, code []string) {
 		return nil, nil
 	}
 	name := path.Base(c.Words[0].Text)
-	if shells[name] {
+	if isShell(name) {
 		return nil, c.shellCode()
 	}
 	switch name {
@@ -108,7 +108,7 @@ func (c SimpleCommand) unwrap() (inner []SimpleCommand, code []string) {
 		}
 		return nil, nil
 	}
-	w, ok := wrappers[name]
+	w, ok := wrapperOf(name)
 	if !ok {
 		return nil, nil
 	}
@@ -133,18 +133,40 @@ type wrapper struct {
 	more    bool // words are added to the command
 }
 
-var wrappers = map[string]wrapper{
-	"env":     {valued: "uCS", long: []string{"--unset", "--chdir", "--split-string"}, assigns: true},
-	"sudo":    {valued: "ugpCchrtTRD", assigns: true},
-	"doas":    {valued: "uC"},
-	"command": {}, "builtin": {}, "nohup": {}, "setsid": {}, "time": {valued: "fo"},
-	"exec":    {valued: "a"},
-	"stdbuf":  {valued: "ioe", long: []string{"--input", "--output", "--error"}},
-	"timeout": {valued: "ks", long: []string{"--kill-after", "--signal"}, before: 1},
-	"nice":    {valued: "n", long: []string{"--adjustment"}},
-	"ionice":  {valued: "cnpPu"},
-	"xargs":   {valued: "adEIiLlnPs", long: []string{"--arg-file", "--delimiter", "--max-args", "--max-procs", "--replace", "--max-lines", "--max-chars"}, more: true},
-	"strace":  {valued: "eoOpPsSuEaIX"}, "chroot": {before: 1}, "unshare": {}, "flock": {valued: "wE", before: 1},
+// wrapperOf knows the programs that run another and how they are called.
+func wrapperOf(name string) (wrapper, bool) {
+	switch name {
+	case "env":
+		return wrapper{valued: "uCS", long: []string{"--unset", "--chdir", "--split-string"}, assigns: true}, true
+	case "sudo":
+		return wrapper{valued: "ugpCchrtTRD", assigns: true}, true
+	case "doas":
+		return wrapper{valued: "uC"}, true
+	case "command", "builtin", "nohup", "setsid", "unshare":
+		return wrapper{}, true
+	case "time":
+		return wrapper{valued: "fo"}, true
+	case "exec":
+		return wrapper{valued: "a"}, true
+	case "stdbuf":
+		return wrapper{valued: "ioe", long: []string{"--input", "--output", "--error"}}, true
+	case "timeout":
+		return wrapper{valued: "ks", long: []string{"--kill-after", "--signal"}, before: 1}, true
+	case "nice":
+		return wrapper{valued: "n", long: []string{"--adjustment"}}, true
+	case "ionice":
+		return wrapper{valued: "cnpPu"}, true
+	case "xargs":
+		return wrapper{valued: "adEIiLlnPs", more: true,
+			long: []string{"--arg-file", "--delimiter", "--max-args", "--max-procs", "--replace", "--max-lines", "--max-chars"}}, true
+	case "strace":
+		return wrapper{valued: "eoOpPsSuEaIX"}, true
+	case "chroot":
+		return wrapper{before: 1}, true
+	case "flock":
+		return wrapper{valued: "wE", before: 1}, true
+	}
+	return wrapper{}, false
 }
 
 // skip drops the wrapper's own words. Unsure is true for an option that is not
@@ -189,8 +211,14 @@ func (w wrapper) skipBefore(words []Word) []Word {
 	return words[w.before:]
 }
 
-// shells read code from -c.
-var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "ash": true, "zsh": true, "ksh": true, "busybox": true}
+// isShell reports whether a program reads code from -c.
+func isShell(name string) bool {
+	switch name {
+	case "sh", "bash", "dash", "ash", "zsh", "ksh", "busybox":
+		return true
+	}
+	return false
+}
 
 // shellCode is the code that a shell is given with -c, where it is known.
 func (c SimpleCommand) shellCode() []string {

@@ -1,7 +1,7 @@
 package guard
 
 import (
-	"regexp"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -118,7 +118,7 @@ func (s *reader) note(c SimpleCommand, depth int) {
 		return
 	}
 	s.builtin(c)
-	if len(c.Words) > 0 && c.Words[0].Known && harmless[c.Words[0].Text] {
+	if len(c.Words) > 0 && c.Words[0].Known && onlySteers(c.Words[0].Text) {
 		return
 	}
 	c = c.withoutGitOptions()
@@ -152,18 +152,27 @@ func (s *reader) builtin(c SimpleCommand) {
 			name, _, _ := strings.Cut(w.Text, "=")
 			// Names are evaluated where an index stands in them, and may be PATH.
 			if !w.Known && c.Words[0].Text != "printf" && c.Words[0].Text != "test" && c.Words[0].Text != "[" ||
-				w.Known && subscript.MatchString(w.Text) && len(w.Text) > 1 || dangerous(name) || w.Text == "-v" || w.Text == "-C" {
+				w.Known && hasIndex(w.Text) || dangerous(name) || w.Text == "-v" || w.Text == "-C" {
 				s.unsure = true
 			}
 		}
 	}
 }
 
-// harmless are commands of the shell that only steer it.
-var harmless = map[string]bool{"true": true, "false": true, ":": true, "break": true, "continue": true, "return": true, "exit": true, "shift": true}
+// onlySteers reports whether a command of the shell does nothing but steer it.
+func onlySteers(name string) bool {
+	switch name {
+	case "true", "false", ":", "break", "continue", "return", "exit", "shift":
+		return true
+	}
+	return false
+}
 
-// subscript is a name with an index.
-var subscript = regexp.MustCompile(`[A-Za-z_0-9]\[`)
+// hasIndex reports whether a name with an index stands in a word, as in a[1].
+func hasIndex(word string) bool {
+	at := strings.Index(word, "[")
+	return at > 0 && syntax.ValidName(word[:at])
+}
 
 // declaration looks at export, declare and their like.
 func (s *reader) declaration(n *syntax.DeclClause) {
@@ -211,18 +220,22 @@ func (s *reader) arithmetic(x syntax.ArithmExpr) {
 		return
 	}
 	syntax.Walk(x, func(n syntax.Node) bool {
-		if w, ok := n.(*syntax.Word); ok && !numeric.MatchString(w.Lit()) {
+		if w, ok := n.(*syntax.Word); ok && !numeric(w.Lit()) {
 			s.unsure = true
 		}
 		return true
 	})
 }
 
-var numeric = regexp.MustCompile(`^-?[0-9]+$`)
+// numeric reports whether text is a whole number.
+func numeric(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}
 
 func isNumber(x syntax.TestExpr) bool {
 	w, ok := x.(*syntax.Word)
-	return ok && numeric.MatchString(w.Lit())
+	return ok && numeric(w.Lit())
 }
 
 // isAll reports whether an index is @ or *.

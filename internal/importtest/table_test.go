@@ -32,7 +32,7 @@ var packages = [...]row{
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
 	{"internal/chat", ". internal/echo internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
 	{"internal/prompt", ". internal/hook internal/store", "puts the system prompt together; hooks may add to it"},
-	{"internal/guard", ".", "what a tool may touch, by its real path: names against names"},
+	{"internal/guard", ". mvdan.cc/sh/v3/syntax", "what a tool may do: rules against calls, names against names; what a shell text runs is for a shell's parser to say"},
 	{"internal/echo", "", "whether two texts say the same is for the texts to say"},
 	{"internal/turn", ". internal/echo internal/hook internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
 		"the turn speaks to four contracts and stops an exchange that repeats itself; errgroup joins tool calls that run side by side"},
@@ -51,6 +51,8 @@ var packages = [...]row{
 		"answers from a rules file in TOML; the unstable parser gives the place of a mistake"},
 	{"internal/llm/retry", ". internal/clock internal/llm", "decorators of any model: retry, idle time, cap, cost"},
 	{"internal/tool/proc", ". internal/crash internal/process internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
+	{"internal/sandbox", ". internal/sandbox/child golang.org/x/net/bpf golang.org/x/sys/unix", "namespaces, Landlock, a filter of system calls in the kernel's own instructions"},
+	{"internal/sandbox/child", "golang.org/x/sys/unix", "what a process does to itself before it becomes a tool: few imports, because it is initialised first"},
 	{"internal/tool/file", ". internal/guard internal/tool", "file tools, inside a workspace, and what is out of reach of them"},
 	{"internal/tool/shell", ". internal/process internal/tool internal/tool/proc", "bash is a process in a group"},
 	{"internal/tool/web", ". internal/tool", "fetch"},
@@ -110,7 +112,7 @@ var (
 	// outside the process.
 	languages = []string{
 		"github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/parser", "github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
-		"golang.org/x/sync/errgroup",
+		"golang.org/x/sync/errgroup", "mvdan.cc/sh/v3/syntax",
 	}
 	forbiddenInTests = []string{"github.com/stretchr/testify/assert", "github.com/stretchr/testify/require", "github.com/onsi/gomega"}
 )
@@ -126,7 +128,7 @@ var guarded = [...]guard{
 	{"database/sql", "internal/store", "one package writes SQL"},
 	{"net/http", "internal/config internal/llm/anthropic internal/llm/openai internal/llm/wire internal/tool/web",
 		"HTTP is for providers, for fetch, and for finding an Ollama on this machine"},
-	{"os/exec", "internal/app internal/cli internal/tool/proc internal/tool/shell",
+	{"os/exec", "internal/app internal/cli internal/sandbox internal/tool/proc internal/tool/shell",
 		"processes start in groups (proc), as agents and hub (app, cli), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/console", "signals belong to the program and to the terminal line"},
 	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store",

@@ -14,15 +14,15 @@ import (
 	"fika/internal/sandbox/child"
 )
 
-// architectures are the values of linux/audit.h that seccomp tells.
-var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
-
+// machine is the architecture as seccomp tells it (linux/audit.h).
 func machine() (uint32, error) {
-	arch, ok := architectures[runtime.GOARCH]
-	if !ok {
-		return 0, fika.Errorf(fika.Failed, "", "no filter of system calls is written for %s", runtime.GOARCH)
+	switch runtime.GOARCH {
+	case "amd64":
+		return unix.AUDIT_ARCH_X86_64, nil
+	case "arm64":
+		return unix.AUDIT_ARCH_AARCH64, nil
 	}
-	return arch, nil
+	return 0, fika.Errorf(fika.Failed, "", "no filter of system calls is written for %s", runtime.GOARCH)
 }
 
 func openFull(ctx context.Context) (*Sandbox, error) {
@@ -64,9 +64,9 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 
 // systemFolders can be read in tier landlock: programs, libraries, settings of
 // the machine, and what the kernel says of itself.
-var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/proc", "/sys", "/snap"}
+var systemFolders = [...]string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/proc", "/sys", "/snap"}
 
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
 	arch, err := machine()
@@ -79,7 +79,7 @@ func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Comman
 		return Command{}, err
 	}
 	spec := child.Spec{
-		Read: slices.Concat(systemFolders, p.Shown, p.Readable), List: p.Listed, Devices: devices,
+		Read: slices.Concat(systemFolders[:], p.Shown, p.Readable), List: p.Listed, Devices: devices[:],
 		Network: p.Network, Filter: program, Path: path, Args: append([]string{path}, args...),
 	}
 	for _, root := range append([]string{p.Workspace}, p.Writable...) {
