@@ -236,5 +236,6 @@ func (a *App) AssembledPrompt(ctx context.Context, f folder.Folder, p Person) (s
 		Source: texts{folder: f, settings: s, workspace: workspaceOf(s, a.opts.Dir)},
 		Hooks:  hooks, Agent: f.Name, Context: string(f.Name), Username: s.Username,
 	}
-	return assembler.System(ctx, store.Claimed{Conversation: fika.Conversation{Kind: fika.Ask}})
+	whole, err := assembler.Prompt(ctx, store.Claimed{Conversation: fika.Conversation{Kind: fika.Ask}})
+	return whole.Whole(), err
 }

@@ -26,6 +26,7 @@ const (
 	User      Role = "user"
 	Assistant Role = "assistant"
 	ToolRole  Role = "tool"
+	System    Role = "system" // what the program tells the model in the middle of a conversation
 )
 
 // Request is one model call.
@@ -33,8 +34,8 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []Tool
-	Reasoning *Reasoning
-	MaxTokens int64 // of the answer; 0: the provider's default (Anthropic: 8192)
+	Reasoning *Reasoning // nil: as the model does by default
+	MaxTokens int64      // of the answer; 0: the provider's default (Anthropic: 8192)
 }
 
 // Message is one message of the window. An assistant message may carry text
@@ -45,7 +46,10 @@ type Message struct {
 	Calls   []Call
 	CallID  string          // of a tool message
 	IsError bool            // of a tool message
-	Blob    json.RawMessage // the raw message this provider and model made earlier in the same turn; sent back as it was
+	Blob    json.RawMessage // the raw message that this provider and model made; sent back as it was
+	// Passing marks what the next call may not have, or not in this place: no
+	// provider is asked to cache it or what comes after it.
+	Passing bool
 }
 
 // Call is a tool call. Args is the text the model wrote, not yet checked.
@@ -62,9 +66,10 @@ type Tool struct {
 	Parameters  json.RawMessage // JSON Schema of an object
 }
 
-// Reasoning asks for reasoning tokens; at most one of the two is set.
+// Reasoning asks for reasoning tokens; at most one of the two is set. A
+// provider package turns it into the nearest thing that the model accepts.
 type Reasoning struct {
-	Effort    string // "minimal", "low", "medium", "high"
+	Effort    string // "none", "minimal", "low", "medium", "high", "xhigh", "max"
 	MaxTokens int64
 }
 

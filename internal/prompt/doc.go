@@ -4,7 +4,9 @@
 // and reads nothing itself: texts come from a [Source], what hooks inject comes
 // from the hook runner.
 //
-// The order: hook injections before, base (or the context's own prompt), who
-// the agent is and who speaks, AGENTS.md of a trusted workspace, summary,
-// goals, todos, reflection, hook injections after. Empty parts leave no trace.
+// The order of the system text: hook injections before, base (or the context's
+// own prompt), who the agent is and who speaks, AGENTS.md of a trusted
+// workspace, summary. Then, as a text of its own because it changes while the
+// agent works: goals, todos, reflection, hook injections after. Empty parts
+// leave no trace.
 package prompt

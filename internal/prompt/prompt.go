@@ -28,34 +28,49 @@ type Parts struct {
 	After        string // injected by post_system_prompt hooks
 }
 
+// Prompt is what a model is told besides the conversation.
+type Prompt struct {
+	System string // stays the same from turn to turn, so that providers can cache what follows it
+	State  string // changes while the agent works: goals, todos, reflection, what hooks put behind
+}
+
+// Whole is all of it as one text, as people read it.
+func (p Prompt) Whole() string {
+	return strings.TrimSpace(p.System + "\n\n" + p.State)
+}
+
 // Assemble writes the parts in their order.
-func Assemble(p Parts) string {
-	var b strings.Builder
-	add := func(title, text string) {
-		text = strings.TrimSpace(text)
-		if text == "" {
-			return
-		}
-		if b.Len() > 0 {
-			b.WriteString("\n\n")
-		}
-		if title != "" {
-			b.WriteString("--- " + title + " ---\n")
-		}
-		b.WriteString(text)
-	}
-	add("", p.Before)
-	add("", p.Base)
-	add("", speakers(p))
-	add("AGENT INSTRUCTIONS", p.Instructions)
+func Assemble(p Parts) Prompt {
+	var system, state sections
+	system.add("", p.Before)
+	system.add("", p.Base)
+	system.add("", speakers(p))
+	system.add("AGENT INSTRUCTIONS", p.Instructions)
 	if strings.TrimSpace(p.Summary) != "" {
-		add("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
+		system.add("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
 	}
-	add("CURRENT GOALS", p.Goals)
-	add("CURRENT TODOS", p.Todos)
-	add("REFLECTION", p.Reflection)
-	add("", p.After)
-	return b.String()
+	state.add("CURRENT GOALS", p.Goals)
+	state.add("CURRENT TODOS", p.Todos)
+	state.add("REFLECTION", p.Reflection)
+	state.add("", p.After)
+	return Prompt{system.String(), state.String()}
+}
+
+// sections is a text of titled parts. What is blank leaves no trace.
+type sections struct{ strings.Builder }
+
+func (s *sections) add(title, text string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return
+	}
+	if s.Len() > 0 {
+		s.WriteString("\n\n")
+	}
+	if title != "" {
+		s.WriteString("--- " + title + " ---\n")
+	}
+	s.WriteString(text)
 }
 
 // speakers says who the agent is, what the person is called, and that others
@@ -109,21 +124,27 @@ type Assembler struct {
 	Participants func(context.Context, fika.Conversation) ([]string, error)
 }
 
-// System reads the parts, fires the hooks and assembles. An error of a source
+// Prompt reads the parts, fires the hooks and assembles. An error of a source
 // is of the kind the source gave it; a hook that blocks gives Denied.
-func (a *Assembler) System(ctx context.Context, c store.Claimed) (string, error) {
+func (a *Assembler) Prompt(ctx context.Context, c store.Claimed) (Prompt, error) {
 	p, err := a.parts(ctx, c)
 	if err != nil {
-		return "", err
+		return Prompt{}, err
 	}
 	payload := hook.Payload{"context_name": a.Context, "summary": p.Summary, "todos": p.Todos, "goals": p.Goals}
 	if p.Before, err = a.inject(ctx, hook.PreSystemPrompt, payload); err != nil {
-		return "", err
+		return Prompt{}, err
 	}
 	if p.After, err = a.inject(ctx, hook.PostSystemPrompt, payload); err != nil {
-		return "", err
+		return Prompt{}, err
 	}
 	return Assemble(p), nil
+}
+
+// System gives system text and state as a turn asks for them; see [Prompt].
+func (a *Assembler) System(ctx context.Context, c store.Claimed) (system, state string, err error) {
+	p, err := a.Prompt(ctx, c)
+	return p.System, p.State, err
 }
 
 func (a *Assembler) parts(ctx context.Context, c store.Claimed) (Parts, error) {

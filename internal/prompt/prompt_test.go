@@ -43,7 +43,7 @@ TODOS
 REFLECTION
 
 AFTER`
-	if d := cmp.Diff(want, prompt.Assemble(all)); d != "" {
+	if d := cmp.Diff(want, prompt.Assemble(all).Whole()); d != "" {
 		t.Error(d)
 	}
 }
@@ -55,7 +55,7 @@ func TestAssembleEmpty(t *testing.T) {
 		p.Before, p.Base, p.Instructions, p.Summary = blank, blank, blank, blank
 		p.Goals, p.Todos, p.Reflection, p.After = blank, blank, blank, blank
 		want := `You are "arya". The user is called user; messages marked with another name are from other speakers.`
-		if d := cmp.Diff(want, prompt.Assemble(p)); d != "" {
+		if d := cmp.Diff(want, prompt.Assemble(p).Whole()); d != "" {
 			t.Errorf("%q: %s", blank, d)
 		}
 	}
@@ -63,11 +63,11 @@ func TestAssembleEmpty(t *testing.T) {
 
 func TestAssembleChat(t *testing.T) {
 	p := prompt.Parts{Agent: "arya", Conversation: "tale", Participants: []string{"ann", "arya", "gendry"}}
-	if got := prompt.Assemble(p); !strings.HasPrefix(got, `You are @arya in the chat "tale" with @ann, @gendry. `) {
+	if got := prompt.Assemble(p).Whole(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with @ann, @gendry. `) {
 		t.Error(got)
 	}
 	p.Participants = []string{"arya"}
-	if got := prompt.Assemble(p); !strings.HasPrefix(got, `You are @arya in the chat "tale" with the user. `) {
+	if got := prompt.Assemble(p).Whole(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with the user. `) {
 		t.Error(got)
 	}
 }
@@ -108,7 +108,8 @@ func TestSystem(t *testing.T) {
 		fika.Task: {[]string{"BASE", "TODOS", "called ann"}, []string{"SUMMARY", "CONTINUATION"}},
 		fika.Chat: {[]string{"BASE", "TODOS", `in the chat "tale" with @ann.`}, []string{"SUMMARY", "CONTINUATION"}},
 	} {
-		got, err := a.System(t.Context(), claimed(kind))
+		p, err := a.Prompt(t.Context(), claimed(kind))
+		got := p.Whole()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,20 +135,20 @@ func TestSystemFails(t *testing.T) {
 	broken := fika.Errorf(fika.Storage, "read", "broken")
 	for _, name := range []string{"BASE", "INSTRUCTIONS", "CONTINUATION", "SUMMARY", "GOALS", "TODOS", "REFLECTION"} {
 		a := prompt.Assembler{Source: texts{name: broken}, Hooks: hook.None{}, Agent: "arya"}
-		if _, err := a.System(t.Context(), claimed(fika.Ask)); !errors.Is(err, broken) {
+		if _, err := a.Prompt(t.Context(), claimed(fika.Ask)); !errors.Is(err, broken) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 	denied := fika.Errorf(fika.Denied, "hook", "no")
 	for _, at := range []hook.Point{hook.PreSystemPrompt, hook.PostSystemPrompt} {
 		a := prompt.Assembler{Source: texts{}, Hooks: injector{at: denied}, Agent: "arya"}
-		if _, err := a.System(t.Context(), claimed(fika.Ask)); !fika.IsKind(err, fika.Denied) {
+		if _, err := a.Prompt(t.Context(), claimed(fika.Ask)); !fika.IsKind(err, fika.Denied) {
 			t.Errorf("%s: error %v", at, err)
 		}
 	}
 	a := prompt.Assembler{Source: texts{}, Hooks: hook.None{}, Agent: "arya",
 		Participants: func(context.Context, fika.Conversation) ([]string, error) { return nil, broken }}
-	if _, err := a.System(t.Context(), claimed(fika.Chat)); !errors.Is(err, broken) {
+	if _, err := a.Prompt(t.Context(), claimed(fika.Chat)); !errors.Is(err, broken) {
 		t.Errorf("participants: error %v", err)
 	}
 }

@@ -29,7 +29,7 @@ type ModelCommit struct {
 	Round     int
 	Text      string
 	Reasoning string
-	Blob      json.RawMessage // the provider's raw message
+	Blob      json.RawMessage // what the engine wants to see again when it builds later calls
 	Calls     []PlannedCall
 	Usage     fika.Usage
 	Model     string

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"fika"
@@ -121,6 +124,31 @@ func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
 func (s Turns) Steps(ctx context.Context, id fika.RequestID) ([]fika.Step, error) {
 	all, err := many(ctx, s.r, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? ORDER BY s.n`, id)
 	return all, s.explain("read steps", err)
+}
+
+// Blobs reads the blobs of the model steps of requests, by the entry that each
+// step produced. Steps without a blob are left out.
+func (s Turns) Blobs(ctx context.Context, ids []fika.RequestID) (map[fika.EntryID]json.RawMessage, error) {
+	type found struct {
+		entry fika.EntryID
+		blob  string
+	}
+	out := map[fika.EntryID]json.RawMessage{}
+	for part := range slices.Chunk(ids, 500) { // engines bound the number of parameters
+		args := make([]any, len(part))
+		for i, id := range part {
+			args[i] = id
+		}
+		list, err := many(ctx, s.r, func(row scanner) (f found, err error) { return f, row.Scan(&f.entry, &f.blob) },
+			`SELECT entry, blob FROM steps WHERE request IN (?`+strings.Repeat(", ?", len(part)-1)+`) AND kind = 'model' AND blob <> '' AND entry <> ''`, args...)
+		if err != nil {
+			return nil, s.explain("read blobs", err)
+		}
+		for _, f := range list {
+			out[f.entry] = json.RawMessage(f.blob)
+		}
+	}
+	return out, nil
 }
 
 // insertStep stores a step as the request's next.

@@ -52,7 +52,7 @@ func (w *attempt) commitCompaction(ctx context.Context, decided *Compacting) err
 			w.tell(Event{Kind: Warning, Text: err.Error()})
 		}
 	}
-	if w.system, err = w.cfg.Prompt.System(ctx, w.claimed); err != nil {
+	if w.system, w.state, err = w.cfg.Prompt.System(ctx, w.claimed); err != nil {
 		return failed(err)
 	}
 	w.tell(Event{Kind: Compacted, Entries: []fika.Entry{entry}, Text: decided.Meta.Summary})
@@ -121,7 +121,7 @@ func (w *attempt) sinceLast(entries []fika.Entry) size {
 
 // fixed estimates what every call of this turn costs before any entry.
 func (w *attempt) fixed() int64 {
-	n := Estimate(w.system)
+	n := Estimate(w.system) + Estimate(w.state)
 	for _, t := range w.cfg.Tools.Offer() {
 		n += Estimate(t.Description) + Estimate(string(t.Parameters)) + 8
 	}

@@ -52,11 +52,14 @@ type History interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+	Blobs(context.Context, []fika.RequestID) (map[fika.EntryID]json.RawMessage, error)
 }
 
-// Prompter builds the system prompt of a request.
+// Prompter builds what the model is told besides the conversation: the system
+// text, which should stay the same from turn to turn, and the state, which
+// changes while the agent works.
 type Prompter interface {
-	System(context.Context, store.Claimed) (string, error)
+	System(context.Context, store.Claimed) (system, state string, err error)
 }
 
 // Compactor shortens a history that has become too long, so that it costs no
@@ -189,29 +192,30 @@ type attempt struct {
 	claimed store.Claimed
 	fence   store.Fence
 
-	round   int                    // model calls so far
-	system  string                 // assembled once per turn
-	prompt  string                 // what a pre_message hook made of the prompt; empty: as stored
-	names   map[string]bool        // what this agent is called in the window
-	own     []fika.Entry           // the request's entries, in order
-	seen    []fika.Entry           // what the model was shown last
-	blobs   map[fika.EntryID]blobs // raw provider messages of this turn's model steps
-	pending []fika.Step            // tool steps without a result
-	used    []fika.ToolUsed
-	usage   fika.Usage
-	lastIn  int64 // input tokens the provider counted last; 0: unknown
-	errors  int   // rounds in a row in which every tool call failed
-	empty   int   // empty replies in a row
-	cutStep int   // the step whose arguments the provider cut off; 0: none
-	warned  bool
+	round    int                     // model calls so far
+	system   string                  // assembled once per turn
+	state    string                  // likewise; shown where it differs from what the window shows of it
+	shown    string                  // the newest state in the window that was built last
+	prompt   string                  // what a pre_message hook made of the prompt; empty: as stored
+	names    map[string]bool         // what this agent is called in the window
+	own      []fika.Entry            // the request's entries, in order
+	seen     []fika.Entry            // what the model was shown last
+	records  map[fika.EntryID]record // of model calls, by the entry they produced
+	recalled map[fika.RequestID]bool // whose records were looked for
+	pending  []fika.Step             // tool steps without a result
+	used     []fika.ToolUsed
+	usage    fika.Usage
+	lastIn   int64 // input tokens the provider counted last; 0: unknown
+	errors   int   // rounds in a row in which every tool call failed
+	empty    int   // empty replies in a row
+	cutStep  int   // the step whose arguments the provider cut off; 0: none
+	warned   bool
 
 	asked      *fika.Entry // what the turn answers: the prompt, or the newest message of others
 	omitted    int         // entries that did not fit into the window
 	compaction int64       // seq of the last one; 0: none
 	compacted  bool        // a compaction was tried in this turn
 }
-
-type blobs = json.RawMessage
 
 // Each step of a turn returns nil to go on, or an error that stops the turn:
 // an *ending, a *released, or what the store or the model said.

@@ -1,8 +1,6 @@
 package turn
 
 import (
-	"encoding/json"
-
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/store"
@@ -10,6 +8,6 @@ import (
 
 // Messages is what the model would be sent for these entries.
 func Messages(cfg Config, c store.Claimed, entries []fika.Entry) []llm.Message {
-	w := &attempt{Engine: New(cfg), claimed: c, fence: c.Fence, blobs: map[fika.EntryID]json.RawMessage{}}
+	w := &attempt{Engine: New(cfg), claimed: c, fence: c.Fence, records: map[fika.EntryID]record{}, recalled: map[fika.RequestID]bool{}}
 	return w.messages(entries)
 }

@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"encoding/json"
 
 	"fika"
 	"fika/internal/hook"
@@ -10,7 +9,8 @@ import (
 
 // loadSteps brings back what earlier attempts of the request committed.
 func (w *attempt) loadSteps(ctx context.Context) error {
-	w.blobs = make(map[fika.EntryID]json.RawMessage)
+	w.records = make(map[fika.EntryID]record)
+	w.recalled = make(map[fika.RequestID]bool)
 	if !w.claimed.Resumed {
 		if w.claimed.Prompt != nil {
 			w.own = append(w.own, *w.claimed.Prompt)
@@ -31,7 +31,7 @@ func (w *attempt) loadSteps(ctx context.Context) error {
 		w.round = max(w.round, s.Round)
 		switch s.Kind {
 		case fika.ModelStep:
-			w.blobs[s.Entry] = s.Blob
+			w.records[s.Entry] = readRecord(s.Blob)
 		case fika.ToolStep:
 			if s.State == fika.StepPlanned || s.State == fika.StepStarted {
 				w.pending = append(w.pending, s)
@@ -57,11 +57,10 @@ func (w *attempt) preparePrompt(ctx context.Context) error {
 	if err := w.preMessage(ctx); err != nil {
 		return w.failTurn(ctx, err)
 	}
-	system, err := w.cfg.Prompt.System(ctx, w.claimed)
-	if err != nil {
+	var err error
+	if w.system, w.state, err = w.cfg.Prompt.System(ctx, w.claimed); err != nil {
 		return w.failTurn(ctx, err)
 	}
-	w.system = system
 	return nil
 }
 

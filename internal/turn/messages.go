@@ -15,13 +15,14 @@ import (
 // the name tells something.
 func (w *attempt) messages(entries []fika.Entry) []llm.Message {
 	w.names = w.ownNames(entries)
+	w.shown = ""
 	var out []llm.Message
 	open := false // the last message is an assistant's that may take calls
 	for _, e := range entries {
 		switch e.Type {
 		case fika.ToolCall:
 			if !open {
-				out = append(out, llm.Message{Role: llm.Assistant, Blob: w.blobs[e.ID]})
+				out = w.answered(out, e)
 				open = true
 			}
 			m := &out[len(out)-1]
@@ -30,9 +31,11 @@ func (w *attempt) messages(entries []fika.Entry) []llm.Message {
 			out = append(out, llm.Message{Role: llm.ToolRole, Text: e.Content, CallID: e.Meta.ToolCallID, IsError: e.Meta.IsError})
 			open = false
 		case fika.Message:
-			m := w.said(e)
-			out = append(out, m)
-			open = m.Role == llm.Assistant
+			if open = w.mine(e); open {
+				out = w.answered(out, e)
+			} else {
+				out = append(out, w.heard(e))
+			}
 		}
 	}
 	return w.framed(paired(out))
@@ -62,11 +65,8 @@ func (w *attempt) ownNames(entries []fika.Entry) map[string]bool {
 	return names
 }
 
-// said is a message entry as the model sees it.
-func (w *attempt) said(e fika.Entry) llm.Message {
-	if w.mine(e) {
-		return llm.Message{Role: llm.Assistant, Text: e.Content, Blob: w.blobs[e.ID]}
-	}
+// heard is what somebody else said, as the model sees it.
+func (w *attempt) heard(e fika.Entry) llm.Message {
 	text := e.Content
 	if w.prompt != "" && w.asked != nil && e.ID == w.asked.ID {
 		text = w.prompt
@@ -96,11 +96,14 @@ func spoken(head, text string) string {
 // framed makes the ends acceptable to every provider: a window begins with the
 // user and ends with something to answer.
 func (w *attempt) framed(m []llm.Message) []llm.Message {
-	if len(m) == 0 || m[0].Role != llm.User {
+	if len(m) == 0 || m[0].Role != llm.User { // a state is no beginning either
 		m = append([]llm.Message{{Role: llm.User, Text: "(the conversation began earlier)"}}, m...)
 	}
 	if last := m[len(m)-1]; last.Role == llm.Assistant {
-		m = append(m, llm.Message{Role: llm.User, Text: w.reminder(m)})
+		m = append(m, llm.Message{Role: llm.User, Text: w.reminder(m), Passing: true})
+	}
+	if news := w.news(); news != "" {
+		m = append(m, llm.Message{Role: llm.System, Text: news, Passing: true})
 	}
 	return m
 }

@@ -109,15 +109,17 @@ func (w *attempt) stream(ev llm.Event) error {
 }
 
 func (w *attempt) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
+	kept := record{Model: w.cfg.ModelID, State: w.news(), Message: resp.Blob}
 	c := store.ModelCommit{
-		Round: w.round, Text: resp.Text, Reasoning: resp.Reasoning, Blob: resp.Blob,
+		Round: w.round, Text: resp.Text, Reasoning: resp.Reasoning,
 		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.plannedCalls(resp.Calls),
 	}
 	for i, call := range resp.Calls {
 		if call.ID != c.Calls[i].CallID {
-			c.Blob = nil // it names the call otherwise
+			kept.Message = nil // it names the call otherwise
 		}
 	}
+	c.Blob = kept.blob()
 	return c
 }
 
@@ -159,8 +161,8 @@ func (w *attempt) planCalls(ctx context.Context, commit store.ModelCommit, trunc
 	if err != nil {
 		return err
 	}
-	if len(planned.Entries) > 0 && len(commit.Blob) > 0 {
-		w.blobs[planned.Entries[0].ID] = commit.Blob
+	if len(planned.Entries) > 0 {
+		w.records[planned.Entries[0].ID] = readRecord(commit.Blob)
 	}
 	w.pending = append(w.pending, planned.Steps...)
 	w.tell(Event{Kind: Committed, Entries: planned.Entries, Round: w.round})

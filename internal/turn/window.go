@@ -36,6 +36,9 @@ func (w *attempt) window(ctx context.Context) ([]fika.Entry, error) {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
 	}
+	if err := w.recall(ctx, groups); err != nil {
+		return nil, err
+	}
 	w.seen = slices.Concat(append(groups, w.own)...)
 	return w.seen, nil
 }

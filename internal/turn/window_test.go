@@ -216,9 +216,9 @@ func TestWindowTaskIsEmpty(t *testing.T) {
 	}
 }
 
-// TestWindowBlob: the provider's own message goes back within its turn only,
-// also after a crash.
-func TestWindowBlob(t *testing.T) {
+// TestC4Blob: the provider's own message, reasoning included, goes back to the
+// model that made it: after a crash, in later turns, and never to another one.
+func TestC4Blob(t *testing.T) {
 	w := newWorld(t)
 	w.add("look", fika.Pure, nil)
 	blob := []byte(`{"role":"assistant","signature":"s"}`)
@@ -247,8 +247,16 @@ func TestWindowBlob(t *testing.T) {
 	w.model.asked = nil
 	w.model.says(text("ok"))
 	w.run(w.ask("again"))
-	if got := blobOf(w.model.asked[0].Messages); got != "" {
+	if got := blobOf(w.model.asked[0].Messages); got != string(blob) {
 		t.Errorf("in the next turn the blob is %q", got)
+	}
+	w.model.asked = nil
+	cfg = w.config()
+	cfg.ModelID = "another"
+	_, err = turn.New(cfg).Run(t.Context(), w.ask("and another"))
+	w.ok(err)
+	if got := blobOf(w.model.asked[0].Messages); got != "" {
+		t.Errorf("another model gets the blob %q", got)
 	}
 }
 

@@ -192,7 +192,9 @@ func (w *world) calls() []string {
 
 type system string
 
-func (s system) System(context.Context, store.Claimed) (string, error) { return string(s), nil }
+func (s system) System(context.Context, store.Claimed) (string, string, error) {
+	return string(s), "", nil
+}
 
 // model answers by a function of the request and keeps what it was asked.
 type model struct {

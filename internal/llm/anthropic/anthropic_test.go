@@ -27,7 +27,12 @@ func TestWindow(t *testing.T) {
 		in   []llm.Message
 		want string
 	}{
-		"nothing": {nil, `[{"role":"user","content":[{"type":"text","text":"Continue.","cache_control":{"type":"ephemeral"}}]}]`},
+		"nothing": {nil, `[{"role":"user","content":[{"type":"text","text":"Continue."}]}]`},
+		"what passes": {[]llm.Message{
+			{Role: llm.User, Text: "a"}, {Role: llm.Assistant, Blob: blob, Calls: []llm.Call{{ID: "x", Name: "f", Args: "{}"}}},
+			{Role: llm.ToolRole, CallID: "x", Text: "1"}, {Role: llm.System, Text: "todos", Passing: true},
+		}, `[{"role":"user","content":[{"type":"text","text":"a"}]},` + string(blob) +
+			`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"1","cache_control":{"type":"ephemeral"}},{"type":"text","text":"todos"}]}]`},
 		"merged and ordered": {[]llm.Message{
 			{Role: llm.User, Text: "a"}, {Role: llm.User, Text: " "},
 			{Role: llm.Assistant, Blob: blob, Calls: []llm.Call{{ID: "x", Name: "f", Args: "{}"}}},
@@ -46,10 +51,10 @@ func TestWindow(t *testing.T) {
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"f_a_0","content":"1"}]},` +
 			`{"role":"assistant","content":[{"type":"tool_use","id":"f_a_0_2","name":"f","input":{"x":1}}]},` +
 			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"f_a_0_2","content":"2"}]},` +
-			`{"role":"assistant","content":[{"type":"text","text":"end"}]},` +
-			`{"role":"user","content":[{"type":"text","text":"Continue.","cache_control":{"type":"ephemeral"}}]}]`},
+			`{"role":"assistant","content":[{"type":"text","text":"end","cache_control":{"type":"ephemeral"}}]},` +
+			`{"role":"user","content":[{"type":"text","text":"Continue."}]}]`},
 	} {
-		got, err := json.Marshal(window(c.in))
+		got, err := json.Marshal(window(c.in, replayAll))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,39 +64,96 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-func TestThinking(t *testing.T) {
-	call := llm.Message{Role: llm.Assistant, Calls: []llm.Call{{ID: "x", Name: "f", Args: "{}"}}}
-	result := llm.Message{Role: llm.ToolRole, CallID: "x", Text: "1"}
+// TestC4Thinking: every family of models is asked in the words that it knows.
+func TestC4Thinking(t *testing.T) {
+	const off, tools = `"type":"disabled"`, `"type":"between_tools"`
+	adaptive := func(effort string) string {
+		return `"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"` + effort + `"}`
+	}
+	bound := func(effort string) string {
+		return `"thinking":{"type":"adaptive","display":"summarized","block_binding":{"prefix_mismatch_behavior":"drop_block"}},"output_config":{"effort":"` + effort + `"}`
+	}
+	budget := func(n string) string { return `"thinking":{"type":"enabled","budget_tokens":` + n + `}` }
 	for _, c := range []struct {
-		model string
-		ask   *llm.Reasoning
-		more  []llm.Message
-		want  []string
-		max   int64
+		model  string
+		effort string
+		tokens int64
+		want   string // empty: nothing about thinking
+		max    int64
 	}{
-		{"claude-sonnet-4-20250514", &llm.Reasoning{Effort: "low"}, nil, []string{`"thinking":{"budget_tokens":2048,"type":"enabled"}`}, 8192 + 2048},
-		{"claude-3-7-sonnet-latest", &llm.Reasoning{MaxTokens: 10}, nil, []string{`"budget_tokens":1024`}, 8192 + 1024},
-		{"claude-opus-4-6", &llm.Reasoning{Effort: "minimal"}, nil, []string{`"thinking":{"type":"adaptive"}`, `"output_config":{"effort":"low"}`}, 8192 + 1024},
-		{"claude-opus-4-6", &llm.Reasoning{MaxTokens: 5000}, nil, []string{`"budget_tokens":5000`}, 8192 + 5000},
-		{"claude-sonnet-5", &llm.Reasoning{Effort: "high"}, nil, []string{`"adaptive"`}, 8192 + 24576},
-		{"claude-opus-4-6", &llm.Reasoning{Effort: "low"}, []llm.Message{call, result}, nil, 8192},
-		{"claude-opus-4-6", nil, nil, nil, 8192},
+		{"claude-sonnet-4-20250514", "low", 0, budget("2048"), 8192 + 2048},
+		{"claude-3-7-sonnet-latest", "", 10, budget("1024"), 8192 + 1024},
+		{"claude-opus-4-5-20251101", "xhigh", 0, budget("32768"), 8192 + 32768},
+		{"claude-haiku-4-5", "none", 0, "", 8192},
+		{"glm-4.6", "medium", 0, budget("8192"), 8192 + 8192},
+		{"claude-opus-4-6", "minimal", 0, adaptive("low"), 8192 + 2048},
+		{"claude-opus-4-6", "", 5000, budget("5000"), 8192 + 5000},
+		{"claude-sonnet-4-6", "xhigh", 0, adaptive("high"), 8192 + 24576},
+		{"claude-sonnet-4-6", "max", 0, adaptive("max"), 8192 + 49152},
+		{"claude-opus-4-7", "xhigh", 0, adaptive("xhigh"), 8192 + 32768},
+		{"claude-opus-4-7", "", 5000, adaptive("medium"), 8192 + 8192},
+		{"claude-opus-4-8", "none", 0, "", 8192},
+		{"claude-sonnet-5", "none", 0, off, 8192},
+		{"anthropic/claude-opus-5", "max", 0, adaptive("max"), 8192 + 49152},
+		{"claude-opus-5", "", 0, "", 8192 + 24576},
+		{"claude-fable-5", "none", 0, adaptive("low"), 8192 + 2048},
+		{"claude-fable-5-1", "high", 0, bound("high"), 8192 + 24576},
+		{"claude-opus-5-5", "none", 0, bound("low"), 8192 + 2048},
+		{"claude-opus-5-5", "", 99999, bound("max"), 8192 + 49152},
+		{"claude-sonnet-5-5", "none", 0, tools, 8192 + 2048},
+		{"claude-sonnet-5-5", "", 0, `"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`, 8192 + 24576},
+		{"claude-haiku-5-5", "none", 0, off, 8192},
 	} {
 		srv := llmtest.NewAnthropic(t, func(llmtest.Request) llmtest.Script { return llmtest.Script{llmtest.Text("ok")} })
 		r := hello()
-		r.Reasoning = c.ask
-		r.Messages = append(r.Messages, c.more...)
+		if c.effort != "" || c.tokens != 0 {
+			r.Reasoning = &llm.Reasoning{Effort: c.effort, MaxTokens: c.tokens}
+		}
 		if _, err := ask(t, New(Options{BaseURL: srv.URL(), Model: c.model}), r); err != nil {
 			t.Fatal(err)
 		}
 		got := srv.Requests()[0]
-		for _, w := range c.want {
-			if !strings.Contains(string(got.Body), w) {
-				t.Errorf("%s with %+v: no %s in %s", c.model, c.ask, w, got.Body)
-			}
+		body := string(got.Body)
+		if !strings.Contains(body, c.want) || c.want == "" && strings.Contains(body, "thinking") || got.MaxTokens != c.max {
+			t.Errorf("%s with effort %q, %d tokens: no %s, or max_tokens is not %d, in %s", c.model, c.effort, c.tokens, c.want, c.max, body)
 		}
-		if got.MaxTokens != c.max || c.want == nil && strings.Contains(string(got.Body), "thinking") {
-			t.Errorf("%s with %+v sends %s", c.model, c.ask, got.Body)
+		if beta := got.Header.Get("Anthropic-Beta"); strings.Contains(body, "block_binding") && beta != bindingBeta {
+			t.Errorf("%s: the beta is %q", c.model, beta)
+		}
+	}
+}
+
+// TestC4Replay: reasoning goes back where it is wanted, and a budget is not
+// asked for in a tool loop that lacks it.
+func TestC4Replay(t *testing.T) {
+	blob := json.RawMessage(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"tool_use","id":"x","name":"f","input":{}}]}`)
+	loop := func(blob json.RawMessage) []llm.Message {
+		return []llm.Message{
+			{Role: llm.User, Text: "go"}, {Role: llm.Assistant, Blob: blob, Calls: []llm.Call{{ID: "x", Name: "f", Args: "{}"}}},
+			{Role: llm.ToolRole, CallID: "x", Text: "1"},
+		}
+	}
+	earlier := append(loop(blob), llm.Message{Role: llm.Assistant, Text: "done"}, llm.Message{Role: llm.User, Text: "more"})
+	for _, c := range []struct {
+		model, effort string
+		messages      []llm.Message
+		hm, asks      bool
+	}{
+		{"claude-sonnet-4-5", "low", loop(blob), true, true},
+		{"claude-sonnet-4-5", "low", loop(nil), false, false},
+		{"claude-opus-4-6", "low", loop(nil), false, true},
+		{"claude-opus-5-5", "low", earlier, true, true},
+		{"claude-haiku-5-5", "none", earlier, false, true},
+		{"claude-sonnet-5-5", "none", earlier, false, true},
+		{"claude-sonnet-5-5", "none", loop(blob), true, true},
+	} {
+		m := New(Options{Model: c.model}).(*model)
+		raw, err := json.Marshal(m.encode(llm.Request{Messages: c.messages, Reasoning: &llm.Reasoning{Effort: c.effort}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := string(raw); strings.Contains(s, `"hm"`) != c.hm || strings.Contains(s, `"thinking":{`) != c.asks {
+			t.Errorf("%s, effort %s: %s", c.model, c.effort, s)
 		}
 	}
 }
@@ -104,7 +166,7 @@ func TestBaseURL(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	if body := string(srv.Requests()[0].Body); strings.Count(body, "cache_control") != 2 {
+	if body := string(srv.Requests()[0].Body); strings.Count(body, "cache_control") != 2 { // there are no tools
 		t.Errorf("system and last message are not marked for the cache: %s", body)
 	}
 	for _, o := range []Options{{BaseURL: "host", Model: "m"}, {}} {

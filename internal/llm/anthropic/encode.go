@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fika/internal/llm"
@@ -11,6 +12,11 @@ import (
 
 // defaultMaxTokens is the room for an answer when the request names none.
 const defaultMaxTokens = 8192
+
+// cacheMark asks the API to cache everything up to the block that carries it.
+// https://platform.claude.com/docs/en/build-with-claude/prompt-caching: tools,
+// then system, then messages; at most four marks.
+const cacheMark = `{"type":"ephemeral"}`
 
 // body is a call as the API reads it. What the provider caches by its
 // beginning comes last and in the order in which it is cached.
@@ -26,27 +32,31 @@ type body struct {
 }
 
 type rawTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"input_schema"`
+	CacheControl json.RawMessage `json:"cache_control,omitempty"`
 }
 
 // encode builds the body of a call.
 func (m *model) encode(r llm.Request) body {
-	b := body{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true, Messages: window(r.Messages)}
+	b := body{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true}
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
 	}
+	t := m.family.think(r)
+	b.MaxTokens += t.room
+	b.Thinking, b.OutputConfig = t.config, t.output
+	for _, tool := range r.Tools {
+		b.Tools = append(b.Tools, toolOf(tool))
+	}
+	if n := len(b.Tools); n > 0 {
+		b.Tools[n-1].CacheControl = json.RawMessage(cacheMark)
+	}
 	if strings.TrimSpace(r.System) != "" {
-		b.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(`{"type":"ephemeral"}`)}}
+		b.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(cacheMark)}}
 	}
-	for _, t := range r.Tools {
-		b.Tools = append(b.Tools, toolOf(t))
-	}
-	if t, ok := thinkingFor(m.opts.Model, r); ok {
-		b.MaxTokens += t.budget
-		b.Thinking, b.OutputConfig = t.fields["thinking"], t.fields["output_config"]
-	}
+	b.Messages = window(r.Messages, t.replay)
 	return b
 }
 
@@ -90,11 +100,15 @@ func (b rawBlock) raw() json.RawMessage {
 
 // window turns messages into what the API accepts: roles that alternate and
 // begin and end with the user, results before text, unique ids, no empty text.
-func window(messages []llm.Message) []rawMessage {
+// The last block that the next call will have, too, is marked for the cache.
+func window(messages []llm.Message, replay replay) []rawMessage {
 	w := builder{current: map[string]string{}, used: map[string]bool{}}
-	for _, m := range messages {
+	loop := loopStart(messages)
+	for i, m := range messages {
+		w.passing = m.Passing
 		switch m.Role {
 		case llm.Assistant:
+			w.thoughts = replay == replayAll || replay == replayLoop && i >= loop
 			w.add("assistant", w.assistant(m)...)
 		case llm.ToolRole:
 			w.add("user", w.result(m))
@@ -102,36 +116,87 @@ func window(messages []llm.Message) []rawMessage {
 			w.add("user", rawBlock{Type: "text", Text: orPlaceholder(m.Text)}.raw())
 		}
 	}
-	if len(w.out) > 0 && w.out[0].Role == "assistant" {
-		w.out = append([]rawMessage{{"user", []json.RawMessage{textBlock("(the conversation goes on)")}}}, w.out...)
-	}
-	if n := len(w.out); n == 0 || w.out[n-1].Role == "assistant" {
+	if n := len(w.out); n == 0 || w.out[n-1].role == "assistant" {
+		w.passing = true
 		w.add("user", textBlock("Continue."))
 	}
-	for i := range w.out {
-		if w.out[i].Role == "user" {
-			w.out[i].Content = resultsFirst(w.out[i].Content)
+	if w.out[0].role == "assistant" {
+		w.out = append([]draft{{"user", []piece{{raw: textBlock("(the conversation goes on)")}}}}, w.out...)
+	}
+	return w.messages()
+}
+
+// loopStart is the index after the last thing the user said: where the running
+// tool loop begins.
+func loopStart(messages []llm.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == llm.User {
+			return i + 1
 		}
 	}
-	markForCache(w.out)
-	return w.out
+	return 0
 }
 
 type builder struct {
-	out     []rawMessage
-	current map[string]string // our call id → the id on the wire
-	used    map[string]bool   // ids on the wire
+	out      []draft
+	current  map[string]string // our call id → the id on the wire
+	used     map[string]bool   // ids on the wire
+	passing  bool              // what is added now may be missing in the next call
+	thoughts bool              // reasoning goes back, too
+}
+
+// draft is a message that may still grow.
+type draft struct {
+	role   string
+	pieces []piece
+}
+
+type piece struct {
+	raw     json.RawMessage
+	passing bool
 }
 
 func (w *builder) add(role string, blocks ...json.RawMessage) {
 	if len(blocks) == 0 {
 		return
 	}
-	if n := len(w.out); n > 0 && w.out[n-1].Role == role {
-		w.out[n-1].Content = append(w.out[n-1].Content, blocks...)
-		return
+	if n := len(w.out); n == 0 || w.out[n-1].role != role {
+		w.out = append(w.out, draft{role: role})
 	}
-	w.out = append(w.out, rawMessage{Role: role, Content: blocks})
+	last := &w.out[len(w.out)-1]
+	for _, raw := range blocks {
+		last.pieces = append(last.pieces, piece{raw, w.passing})
+	}
+}
+
+// messages gives the drafts as they are sent. The cache mark is put at the end
+// of its block, so that everything before it is the same without it.
+func (w *builder) messages() []rawMessage {
+	out := make([]rawMessage, len(w.out))
+	var marked *json.RawMessage
+	stable := true
+	for i, d := range w.out {
+		if d.role == "user" {
+			d.pieces = resultsFirst(d.pieces)
+		}
+		out[i] = rawMessage{d.role, make([]json.RawMessage, len(d.pieces))}
+		for k, p := range d.pieces {
+			out[i].Content[k] = p.raw
+			stable = stable && !p.passing
+			if stable && !isThought(p.raw) {
+				marked = &out[i].Content[k]
+			}
+		}
+	}
+	if marked != nil {
+		*marked = withMark(*marked)
+	}
+	return out
+}
+
+func withMark(block json.RawMessage) json.RawMessage {
+	inner := bytes.TrimSuffix(bytes.TrimSpace(block), []byte("}"))
+	return slices.Concat(inner, []byte(`,"cache_control":`+cacheMark+`}`))
 }
 
 func (w *builder) assistant(m llm.Message) []json.RawMessage {
@@ -139,7 +204,12 @@ func (w *builder) assistant(m llm.Message) []json.RawMessage {
 		for _, c := range m.Calls {
 			w.current[c.ID], w.used[c.ID] = c.ID, true
 		}
-		return own.Content
+		if !w.thoughts {
+			own.Content = slices.DeleteFunc(own.Content, isThought)
+		}
+		if len(own.Content) > 0 {
+			return own.Content
+		}
 	}
 	var out []json.RawMessage
 	if strings.TrimSpace(m.Text) != "" {
@@ -198,12 +268,12 @@ func ownBlob(blob json.RawMessage) (rawMessage, bool) {
 	return m, m.Role == "assistant" && len(m.Content) > 0
 }
 
-func resultsFirst(blocks []json.RawMessage) []json.RawMessage {
-	out := make([]json.RawMessage, 0, len(blocks))
+func resultsFirst(pieces []piece) []piece {
+	out := make([]piece, 0, len(pieces))
 	for _, results := range []bool{true, false} {
-		for _, b := range blocks {
-			if (blockType(b) == "tool_result") == results {
-				out = append(out, b)
+		for _, p := range pieces {
+			if (blockType(p.raw) == "tool_result") == results {
+				out = append(out, p)
 			}
 		}
 	}
@@ -216,19 +286,6 @@ func blockType(raw json.RawMessage) string {
 	}
 	_ = json.Unmarshal(raw, &b)
 	return b.Type
-}
-
-// markForCache marks the last block of the last message, which is the user's.
-func markForCache(messages []rawMessage) {
-	if len(messages) == 0 {
-		return
-	}
-	content := messages[len(messages)-1].Content
-	var b rawBlock
-	if last := len(content) - 1; json.Unmarshal(content[last], &b) == nil {
-		b.CacheControl = json.RawMessage(`{"type":"ephemeral"}`)
-		content[last] = b.raw()
-	}
 }
 
 func textBlock(text string) json.RawMessage { return rawBlock{Type: "text", Text: text}.raw() }

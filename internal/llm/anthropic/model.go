@@ -27,6 +27,7 @@ type Options struct {
 
 type model struct {
 	opts     Options
+	family   family
 	endpoint *wire.Endpoint
 	bad      error
 }
@@ -35,7 +36,7 @@ type model struct {
 func New(o Options) llm.Model {
 	o.BaseURL = wire.BaseURL(o.BaseURL, DefaultBaseURL)
 	o.BaseURL = strings.TrimSuffix(strings.TrimSuffix(o.BaseURL, "/messages"), "/v1")
-	m := &model{opts: o}
+	m := &model{opts: o, family: familyOf(o.Model)}
 	if o.Model == "" {
 		m.bad = fika.Errorf(fika.Invalid, wire.Op, "no model id is set")
 		return m
@@ -43,6 +44,9 @@ func New(o Options) llm.Model {
 	header := http.Header{"Accept": {"text/event-stream"}, "Anthropic-Version": {apiVersion}}
 	if o.APIKey != "" {
 		header.Set("X-Api-Key", o.APIKey)
+	}
+	if m.family.bound {
+		header.Set("Anthropic-Beta", bindingBeta)
 	}
 	m.endpoint, m.bad = wire.NewEndpoint(wire.Target{
 		URL: o.BaseURL + "/v1/messages", APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,

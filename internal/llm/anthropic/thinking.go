@@ -2,51 +2,125 @@ package anthropic
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 
 	"fika/internal/llm"
 )
 
-// minBudget is the smallest thinking budget the API takes.
+// minBudget is the smallest thinking budget the API takes: ThinkingConfigEnabled
+// in anthropic-sdk-go v1.84.0, message.go.
 const minBudget = 1024
 
-// thinking is what a request says about thinking, and how many tokens that
-// may take.
+// bindingBeta allows to say what happens to reasoning whose beginning has
+// changed: BetaThinkingBlockBindingParam in anthropic-sdk-go v1.84.0,
+// betamessage.go.
+const bindingBeta = "thinking-binding-controls-2026-08-01"
+
+// thinking is what a request says about thinking.
 type thinking struct {
-	fields map[string]any
-	budget int64
+	config any    // the field "thinking"; nil: none
+	output any    // the field "output_config"; nil: none
+	room   int64  // tokens that thinking may take besides the answer
+	replay replay // which earlier reasoning goes back
 }
 
-// thinkingFor turns the wish for reasoning into the form that the model knows;
-// false: nothing to ask for.
-func thinkingFor(model string, r llm.Request) (thinking, bool) {
-	if r.Reasoning == nil || !loopHasThoughts(r.Messages) {
-		return thinking{}, false
-	}
-	budget := r.Reasoning.MaxTokens
-	if effort := r.Reasoning.Effort; budget <= 0 {
-		budget = effortBudget(effort)
-		if budget == 0 {
-			return thinking{}, false
-		}
-		if adaptive(model) {
-			if effort == "minimal" {
-				effort = "low"
-			}
-			return thinking{map[string]any{
-				"thinking":      map[string]any{"type": "adaptive"},
-				"output_config": map[string]any{"effort": effort},
-			}, budget}, true
-		}
-	}
-	budget = max(budget, minBudget)
-	return thinking{map[string]any{
-		"thinking": map[string]any{"type": "enabled", "budget_tokens": budget},
-	}, budget}, true
+// replay says which of the reasoning of earlier calls goes back to the API.
+type replay int
+
+const (
+	replayAll  replay = iota
+	replayLoop        // of the running tool loop only
+	replayNone
+)
+
+type thinkingConfig struct {
+	Type    string   `json:"type"`
+	Budget  int64    `json:"budget_tokens,omitempty"`
+	Display string   `json:"display,omitempty"`
+	Binding *binding `json:"block_binding,omitempty"`
 }
 
-func effortBudget(effort string) int64 {
+type binding struct {
+	Mismatch string `json:"prefix_mismatch_behavior"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort"`
+}
+
+// think turns the wish for reasoning into what models of a family accept.
+func (f family) think(r llm.Request) thinking {
+	var wish llm.Reasoning
+	if r.Reasoning != nil {
+		wish = *r.Reasoning
+	}
+	switch {
+	case wish.Effort == "none":
+		return f.off()
+	case wish == (llm.Reasoning{}):
+		return f.unasked()
+	case wish.MaxTokens > 0 && f.budgets:
+		return f.budget(wish.MaxTokens, r.Messages)
+	case wish.MaxTokens > 0:
+		return f.adapt(effortOf(wish.MaxTokens))
+	case !f.adaptive:
+		return f.budget(roomFor(wish.Effort), r.Messages)
+	}
+	return f.adapt(wish.Effort)
+}
+
+// off asks for no thinking, or as little as the model can do with.
+func (f family) off() thinking {
+	switch {
+	case f.always:
+		return f.adapt("low")
+	case f.disable == "":
+		return thinking{replay: replayNone}
+	case f.disable == "disabled":
+		return thinking{config: thinkingConfig{Type: f.disable}, replay: replayNone}
+	}
+	return thinking{config: thinkingConfig{Type: f.disable}, room: roomFor("low"), replay: replayLoop}
+}
+
+// unasked leaves it to the model, but leaves room for what it will think.
+func (f family) unasked() thinking {
+	t := thinking{}
+	if f.unbidden {
+		t.room = roomFor("high")
+	}
+	if f.bound {
+		t.config = thinkingConfig{Type: "adaptive", Binding: dropMismatch()}
+	}
+	return t
+}
+
+func (f family) adapt(effort string) thinking {
+	effort = f.clamp(effort)
+	c := thinkingConfig{Type: "adaptive", Display: "summarized"}
+	if f.bound {
+		c.Binding = dropMismatch()
+	}
+	return thinking{config: c, output: outputConfig{effort}, room: roomFor(effort)}
+}
+
+// dropMismatch lets the API leave out reasoning whose beginning has changed, for
+// example by a compaction, instead of refusing the call:
+// https://platform.claude.com/docs/build-with-claude/preserved-thinking.
+func dropMismatch() *binding { return &binding{"drop_block"} }
+
+// budget asks for so many tokens of thinking. The API refuses that where the
+// running tool loop lacks thoughts, as when another model began it.
+func (f family) budget(n int64, messages []llm.Message) thinking {
+	if !loopHasThoughts(messages) {
+		return thinking{replay: replayNone}
+	}
+	n = max(n, minBudget)
+	return thinking{config: thinkingConfig{Type: "enabled", Budget: n}, room: n}
+}
+
+// roomFor is what thinking of an effort may take, in tokens: the budget where
+// the API wants one, else a part of max_tokens, which limits thinking and
+// answer together.
+func roomFor(effort string) int64 {
 	switch effort {
 	case "minimal":
 		return minBudget
@@ -54,39 +128,28 @@ func effortBudget(effort string) int64 {
 		return 2048
 	case "medium":
 		return 8192
-	case "high":
-		return 24576
+	case "xhigh":
+		return 32768
+	case "max":
+		return 49152
 	}
-	return 0
+	return 24576
 }
 
-// adaptive reports whether a model decides by itself how long it thinks:
-// claude-FAMILY-MAJOR-MINOR from 4.6 on. A minor of more than two digits is a
-// date.
-func adaptive(model string) bool {
-	parts := strings.FieldsFunc(strings.ToLower(model), func(r rune) bool { return r == '-' || r == '.' || r == '/' || r == '@' })
-	for i, p := range parts {
-		major, err := strconv.Atoi(p)
-		if err != nil || len(p) > 2 || i == 0 || parts[i-1] == "claude" {
-			continue
+// effortOf is the effort whose thinking takes about so many tokens.
+func effortOf(tokens int64) string {
+	for _, effort := range []string{"low", "medium", "high", "xhigh"} {
+		if tokens <= roomFor(effort) {
+			return effort
 		}
-		minor := 0
-		if i+1 < len(parts) && len(parts[i+1]) <= 2 {
-			minor, _ = strconv.Atoi(parts[i+1])
-		}
-		return major > 4 || major == 4 && minor >= 6
 	}
-	return false
+	return "max"
 }
 
-// loopHasThoughts reports whether thinking may be on: every assistant message
-// with calls after the last thing the user said must still have its thoughts.
+// loopHasThoughts reports whether every assistant message with calls after the
+// last thing the user said still has its thoughts.
 func loopHasThoughts(messages []llm.Message) bool {
-	for i := len(messages) - 1; i >= 0; i-- {
-		m := messages[i]
-		if m.Role == llm.User {
-			return true
-		}
+	for _, m := range messages[loopStart(messages):] {
 		if m.Role != llm.Assistant || len(m.Calls) == 0 {
 			continue
 		}

@@ -6,18 +6,20 @@ import (
 	"fika/internal/llm"
 )
 
-// body is a call as the server reads it.
+// body is a call as the server reads it. What providers cache by its beginning
+// comes last and in the order in which it is cached.
 type body struct {
 	Model               string         `json:"model"`
-	Messages            []any          `json:"messages"` // rawMessage, or a blob
-	Tools               []rawTool      `json:"tools,omitempty"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       streamOptions  `json:"stream_options"`
 	MaxTokens           int64          `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int64          `json:"max_completion_tokens,omitempty"`
 	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
 	Reasoning           map[string]any `json:"reasoning,omitempty"` // OpenRouter
+	Thinking            map[string]any `json:"thinking,omitempty"`  // DeepSeek
 	Usage               *includeUsage  `json:"usage,omitempty"`     // OpenRouter
+	Tools               []rawTool      `json:"tools,omitempty"`
+	Messages            []any          `json:"messages"` // rawMessage, or a blob
 }
 
 type streamOptions struct {
@@ -60,36 +62,6 @@ func (m *model) encode(r llm.Request) body {
 	return b
 }
 
-// askReasoning puts the wish for reasoning into the form the server knows. A
-// token budget has no plain field, so it is turned into the nearest effort.
-func (m *model) askReasoning(r *llm.Reasoning, b *body) {
-	if r == nil || r.Effort == "" && r.MaxTokens <= 0 {
-		return
-	}
-	switch m.opts.ReasoningStyle {
-	case ReasoningObject:
-		if r.MaxTokens > 0 {
-			b.Reasoning = map[string]any{"max_tokens": r.MaxTokens}
-		} else {
-			b.Reasoning = map[string]any{"effort": r.Effort}
-		}
-	case ReasoningEffort:
-		b.ReasoningEffort = effort(r)
-	}
-}
-
-func effort(r *llm.Reasoning) string {
-	switch {
-	case r.Effort != "":
-		return r.Effort
-	case r.MaxTokens <= 2048:
-		return "low"
-	case r.MaxTokens <= 8192:
-		return "medium"
-	}
-	return "high"
-}
-
 func toolOf(t llm.Tool) rawTool {
 	schema := t.Parameters
 	if !json.Valid(schema) {
@@ -109,6 +81,8 @@ func messages(r llm.Request) []any {
 			out = append(out, assistant(m))
 		case llm.ToolRole:
 			out = append(out, rawMessage{Role: "tool", Content: &m.Text, CallID: m.CallID})
+		case llm.System:
+			out = append(out, rawMessage{Role: "system", Content: &m.Text})
 		default:
 			out = append(out, rawMessage{Role: "user", Content: &m.Text})
 		}

@@ -140,6 +140,7 @@ func TestReasoningStyles(t *testing.T) {
 		{openai.ReasoningEffort, &llm.Reasoning{MaxTokens: 9000}, `"reasoning_effort":"high"`},
 		{openai.ReasoningObject, &llm.Reasoning{Effort: "low"}, `"reasoning":{"effort":"low"}`},
 		{openai.ReasoningObject, &llm.Reasoning{MaxTokens: 9000}, `"reasoning":{"max_tokens":9000}`},
+		{openai.ReasoningObject, &llm.Reasoning{Effort: "none"}, `"reasoning":{"effort":"none"}`},
 		{openai.ReasoningNone, &llm.Reasoning{Effort: "low"}, ""},
 		{openai.ReasoningObject, nil, ""},
 	} {
@@ -152,6 +153,42 @@ func TestReasoningStyles(t *testing.T) {
 		body := string(srv.Requests()[0].Body)
 		if !strings.Contains(body, c.want) || c.want == "" && strings.Contains(body, "reasoning") {
 			t.Errorf("%s with %+v sends %s", c.style, c.ask, body)
+		}
+	}
+}
+
+// TestC4Efforts: every model of OpenAI is asked for an effort that it knows;
+// other servers decide themselves.
+func TestC4Efforts(t *testing.T) {
+	for model, want := range map[string][4]string{ // of none, minimal, xhigh, max
+		"o4-mini":           {"low", "low", "high", "high"},
+		"gpt-5":             {"minimal", "minimal", "high", "high"},
+		"gpt-5-mini":        {"minimal", "minimal", "high", "high"},
+		"gpt-5.1":           {"none", "none", "high", "high"},
+		"gpt-5.1-codex-max": {"none", "none", "xhigh", "xhigh"},
+		"openai/gpt-5.5":    {"none", "none", "xhigh", "xhigh"},
+		"gpt-5.6-terra":     {"none", "none", "xhigh", "max"},
+		"gpt-6-sol":         {"none", "none", "xhigh", "max"},
+		"gpt-4.1":           {},
+		"gpt-4o":            {},
+		"gpt-5-chat-latest": {},
+		"chatgpt-4o-latest": {},
+		"gpt-oss:20b":       {"low", "low", "high", "high"},
+		"qwen3":             {"none", "minimal", "xhigh", "max"},
+	} {
+		for i, effort := range []string{"none", "minimal", "xhigh", "max"} {
+			srv := llmtest.NewOpenAI(t, func(llmtest.Request) llmtest.Script { return llmtest.Script{llmtest.Text("ok")} })
+			r := hello()
+			r.Reasoning = &llm.Reasoning{Effort: effort}
+			if _, _, err := generate(t, openai.New(openai.Options{BaseURL: srv.URL(), Model: model}), r); err != nil {
+				t.Fatal(err)
+			}
+			var sent struct {
+				Effort string `json:"reasoning_effort"`
+			}
+			if err := json.Unmarshal(srv.Requests()[0].Body, &sent); err != nil || sent.Effort != want[i] {
+				t.Errorf("%s, effort %s: sends %q, want %q (%v)", model, effort, sent.Effort, want[i], err)
+			}
 		}
 	}
 }

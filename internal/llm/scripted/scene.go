@@ -3,6 +3,7 @@ package scripted
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"fika/internal/llm"
@@ -23,6 +24,7 @@ type result struct {
 }
 
 func sceneOf(agent string, r llm.Request) scene {
+	r.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(m llm.Message) bool { return m.Role == llm.System }) // rules answer people
 	s := scene{agent: agent, messages: r.Messages, round: 1}
 	if s.agent == "" {
 		s.agent = agentIn(r.System)

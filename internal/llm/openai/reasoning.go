@@ -1,0 +1,114 @@
+package openai
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"fika/internal/llm"
+)
+
+// askReasoning puts the wish for reasoning into the form that the server
+// knows. A number of tokens has no plain field, so it becomes the nearest
+// effort. Sources, read in November 2026:
+//
+//   - ReasoningEffort of openai-go v3.95.0 (shared/shared.go): none, minimal,
+//     low, medium, high, xhigh, max;
+//   - https://developers.openai.com/api/docs/guides/reasoning
+//   - https://openrouter.ai/docs/use-cases/reasoning-tokens: an object with
+//     effort up to xhigh, or max_tokens;
+//   - https://api-docs.deepseek.com/guides/thinking_mode: a switch of its own.
+func (m *model) askReasoning(r *llm.Reasoning, b *body) {
+	if r == nil || *r == (llm.Reasoning{}) {
+		return
+	}
+	switch {
+	case m.opts.ReasoningStyle == ReasoningNone:
+	case m.opts.ReasoningStyle == ReasoningObject && r.MaxTokens > 0:
+		b.Reasoning = map[string]any{"max_tokens": r.MaxTokens}
+	case m.opts.ReasoningStyle == ReasoningObject:
+		b.Reasoning = map[string]any{"effort": nearest(r.Effort, efforts("none", "xhigh"))}
+	case r.Effort == "none" && isHost(m.endpoint.Host(), "deepseek.com"):
+		b.Thinking = map[string]any{"type": "disabled"}
+	default:
+		b.ReasoningEffort = nearest(effort(r), effortsOf(m.opts.Model))
+	}
+}
+
+func effort(r *llm.Reasoning) string {
+	switch {
+	case r.Effort != "":
+		return r.Effort
+	case r.MaxTokens <= 2048:
+		return "low"
+	case r.MaxTokens <= 8192:
+		return "medium"
+	}
+	return "high"
+}
+
+// efforts lists those from the least to the most, both included.
+func efforts(least, most string) []string {
+	all := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	return all[slices.Index(all, least) : slices.Index(all, most)+1]
+}
+
+// effortsOf lists what a model of OpenAI takes; nil: it does not reason. A
+// name that is not OpenAI's takes all of them: its server decides.
+//
+// Which model takes what is said by the reasoning guide and by the comments on
+// ReasoningEffort in OpenAI's API description: "none" since gpt-5.1, "minimal"
+// for gpt-5 only, "xhigh" since gpt-5.2 (and gpt-5.1-codex-max), "max" since
+// gpt-5.6.
+func effortsOf(model string) []string {
+	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	switch {
+	case strings.HasPrefix(name, "gpt-oss"):
+		return efforts("low", "high")
+	case strings.HasPrefix(name, "gpt-"):
+	case len(name) > 1 && name[0] == 'o' && name[1] >= '1' && name[1] <= '9':
+		return efforts("low", "high")
+	case strings.HasPrefix(name, "chatgpt-"):
+		return nil
+	default:
+		return efforts("none", "max")
+	}
+	switch version := versionOf(name); {
+	case version < 500, strings.Contains(name, "-chat"):
+		return nil
+	case version == 500:
+		return efforts("minimal", "high")
+	case version == 501 && !strings.Contains(name, "-max"):
+		return []string{"none", "low", "medium", "high"}
+	case version < 506:
+		return []string{"none", "low", "medium", "high", "xhigh"}
+	}
+	return []string{"none", "low", "medium", "high", "xhigh", "max"}
+}
+
+// versionOf reads gpt-MAJOR.MINOR as 100 × major + minor; 0: it has none.
+func versionOf(name string) int {
+	number, _, _ := strings.Cut(strings.TrimPrefix(name, "gpt-"), "-")
+	major, minor, _ := strings.Cut(number, ".")
+	n, err := strconv.Atoi(strings.TrimRight(major, "abcdefghijklmnopqrstuvwxyz"))
+	if err != nil {
+		return 0
+	}
+	m, _ := strconv.Atoi(minor)
+	return 100*n + m
+}
+
+// nearest gives the effort itself if it is known, else the next below, else
+// the least; empty when none is known.
+func nearest(effort string, known []string) string {
+	order := efforts("none", "max")
+	for i := slices.Index(order, effort); i >= 0; i-- {
+		if slices.Contains(known, order[i]) {
+			return order[i]
+		}
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return known[0]
+}
