@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/store"
+	"fika/internal/term"
 	"fika/internal/turn"
 )
 
@@ -22,11 +23,14 @@ type Display struct {
 	out   io.Writer
 	open  bool // the cursor is inside a line
 	state bus.State
+	takes map[fika.RequestID]*term.Retake // of the answers that are streaming
 }
 
 // NewDisplay writes to out, which must clean untrusted text if it is a
 // terminal.
-func NewDisplay(out io.Writer) *Display { return &Display{out: out} }
+func NewDisplay(out io.Writer) *Display {
+	return &Display{out: out, takes: map[fika.RequestID]*term.Retake{}}
+}
 
 // line writes a whole line, ending an open one first.
 func (d *Display) line(format string, args ...any) {
@@ -42,14 +46,41 @@ func (d *Display) line(format string, args ...any) {
 	fmt.Fprintf(d.out, format+"\n", args...)
 }
 
-func (d *Display) text(s string) {
-	if d == nil || s == "" {
+// text shows what show gives of a request's streaming answer.
+func (d *Display) text(id fika.RequestID, show func(*term.Retake) string) {
+	if d == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, _ = io.WriteString(d.out, s)
-	d.open = !strings.HasSuffix(s, "\n")
+	take := d.takes[id]
+	if take == nil {
+		take = &term.Retake{}
+		d.takes[id] = take
+	}
+	if s := show(take); s != "" {
+		_, _ = io.WriteString(d.out, s)
+		d.open = !strings.HasSuffix(s, "\n")
+	}
+}
+
+func (d *Display) piece(id fika.RequestID, text string) {
+	d.text(id, func(t *term.Retake) string { return t.Add(text) })
+}
+
+// restarted says that what was streamed is void; a line says why.
+func (d *Display) restarted(id fika.RequestID) {
+	d.text(id, func(t *term.Retake) string { t.Restart(); return "" })
+}
+
+// complete shows the rest of an answer that has come to its end.
+func (d *Display) complete(id fika.RequestID) {
+	d.text(id, (*term.Retake).Flush)
+	if d != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.takes, id)
+	}
 }
 
 // Ready announces the agent.
@@ -94,12 +125,13 @@ func (d *Display) show(c store.Claimed, ev turn.Event) {
 	case turn.Started:
 		d.received(c)
 	case turn.Text:
-		d.text(ev.Text)
+		d.piece(c.Request.ID, ev.Text)
 	case turn.Retrying:
 		d.line("[RETRYING in %s] %s", ev.After, ev.Text)
 	case turn.Restarted:
-		d.line("[RESTARTED] %s; what was shown of this answer is void", ev.Text)
+		d.restarted(c.Request.ID)
 	case turn.ToolCalled:
+		d.complete(c.Request.ID)
 		d.line("[TOOL: %s] %s", ev.Tool, Subject(ev.Args))
 	case turn.ToolDone:
 		d.line("[TOOL RESULT] %s", firstLine(ev.Result.Text))
@@ -108,6 +140,7 @@ func (d *Display) show(c store.Claimed, ev turn.Event) {
 	case turn.Compacted:
 		d.line("[COMPACTED]")
 	case turn.Ended:
+		d.complete(c.Request.ID)
 		d.ended(*ev.Outcome)
 	}
 }

@@ -27,15 +27,17 @@ func (d *Display) Status(s message.Status) {
 	case "streaming":
 		switch {
 		case s.Data.Restart:
-			d.line("[RESTARTED] %s; what was shown of this answer is void", s.Data.Message)
+			d.restarted(fika.RequestID(s.RequestID))
 		case !s.Data.Reasoning:
-			d.text(s.Data.Chunk)
+			d.piece(fika.RequestID(s.RequestID), s.Data.Chunk)
 		}
 	case "tool_call":
+		d.complete(fika.RequestID(s.RequestID))
 		d.line("[TOOL: %s] %s", s.Data.ToolName, Subject(s.Data.ToolArgs))
 	case "tool_result":
 		d.line("[TOOL RESULT] %s", firstLine(s.Data.Message))
 	case "completed":
+		d.complete(fika.RequestID(s.RequestID))
 		d.line("[COMPLETED ✓]")
 	case "error":
 		d.line("[ERROR ✗] %s", s.Data.Message)

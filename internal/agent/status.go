@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/message"
 	"fika/internal/store"
+	"fika/internal/term"
 	"fika/internal/turn"
 )
 
@@ -77,7 +78,9 @@ func (s *statuses) event(ev turn.Event) {
 	case turn.ToolDone:
 		ok := !ev.Result.IsError
 		s.publish("tool_result", message.StatusData{ToolName: ev.Tool, Message: clip(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied, Step: ev.Round})
-	case turn.Retrying, turn.Warning, turn.StorageBusy:
+	case turn.Retrying:
+		s.publish("processing", message.StatusData{Message: ev.Text + "; asking again in " + term.Duration(ev.After)})
+	case turn.Warning, turn.StorageBusy:
 		s.publish("processing", message.StatusData{Message: ev.Text})
 	case turn.Committed:
 		s.p.show(s.c.Conversation, ev.Entries...)

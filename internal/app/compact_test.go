@@ -476,7 +476,11 @@ func TestGoalsTodosAndReflectionAreStillSentAfterACompaction(t *testing.T) {
 	x.prompt("next")
 	r := x.model.requests[len(x.model.requests)-1]
 	for _, want := range []string{"win the cup", "train hard", "I like tea", "capable assistant"} {
-		if !strings.Contains(r.System, want) {
+		told := r.System
+		for _, m := range r.Messages {
+			told += m.Text
+		}
+		if !strings.Contains(told, want) {
 			t.Errorf("%q is not in the prompt", want)
 		}
 	}

@@ -19,13 +19,14 @@ import (
 const silence = 5 * time.Minute
 
 // Model builds the model of resolved settings, with retries, idle timeout and
-// cost around it. Error kind Invalid when the API key is missing: the message
+// cost around it, and with advice for a key that is refused. Error kind Invalid when the API key is missing: the message
 // names the variable.
 func (a *App) Model(s config.Settings) (llm.Model, error) {
 	m, err := a.provider(s)
 	if err != nil {
 		return nil, err
 	}
+	m = &advised{m, a.keyAdvice(s.Model)}
 	m = retry.Cap(m, 0)
 	m = retry.Idle(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})
@@ -44,11 +45,11 @@ func (a *App) provider(s config.Settings) (llm.Model, error) {
 	}
 	switch s.Model.Provider {
 	case config.Anthropic:
-		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Model: s.Model.WireModel}), nil
+		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
 	case config.Scripted:
 		return scriptedModel(s)
 	default:
-		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Model: s.Model.WireModel}), nil
+		return openai.New(openai.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil
 	}
 }
 
@@ -69,8 +70,10 @@ func scriptedModel(s config.Settings) (llm.Model, error) {
 // reasoning asks the model for reasoning as the settings say.
 func reasoning(s config.Settings) *llm.Reasoning {
 	switch r := s.Reasoning; {
-	case r == nil || !r.Enabled:
+	case r == nil:
 		return nil
+	case !r.Enabled:
+		return &llm.Reasoning{Effort: "none"}
 	case r.Effort == "" && r.MaxTokens == 0:
 		return &llm.Reasoning{Effort: "medium"}
 	default:

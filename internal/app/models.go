@@ -32,7 +32,7 @@ func (a *App) Models() ([]ModelInfo, error) {
 	there := false
 	for _, m := range c.Models {
 		info := ModelInfo{Model: m}
-		if full, err := c.FindModel(m.ID); err != nil {
+		if full, err := c.FindModel(m.ID, a.opts.Getenv); err != nil {
 			info.Trouble = err
 		} else {
 			info.Model = full

@@ -202,6 +202,7 @@ type followView struct {
 	stream bool
 	raw    bool
 	text   io.Writer
+	retake term.Retake
 	step   int
 	seen   int // bytes of this step's text that were shown
 	wrote  bool
@@ -235,20 +236,28 @@ func (v *followView) chunk(d message.StatusData) {
 	case !v.stream || d.Reasoning:
 		return
 	case d.Restart:
-		v.line("(%s; what was shown is void, asking again)", d.Message)
 		v.seen = 0
+		v.retake.Restart() // why comes in a message of its own
 		return
 	}
 	if d.Step != v.step {
+		v.say(v.retake.Flush())
 		v.endLine()
+		v.retake = term.Retake{}
 		v.step, v.seen = d.Step, 0
 	}
 	if d.Offset+len(d.Chunk) <= v.seen {
 		return
 	}
-	_, _ = io.WriteString(v.text, d.Chunk)
+	v.say(v.retake.Add(d.Chunk[max(0, v.seen-d.Offset):]))
 	v.seen = d.Offset + len(d.Chunk)
-	v.wrote, v.open = true, true
+}
+
+func (v *followView) say(text string) {
+	if text != "" {
+		_, _ = io.WriteString(v.text, text)
+		v.wrote, v.open = true, true
+	}
 }
 
 func (v *followView) line(format string, args ...any) {
@@ -318,6 +327,9 @@ func stamp(t time.Time) *time.Time {
 
 // end prints the outcome: the committed answer where it was not streamed.
 func (v *followView) end(info store.RequestInfo) error {
+	if info.State == fika.Done {
+		v.say(v.retake.Flush())
+	}
 	v.endLine()
 	if v.json {
 		_ = v.printLine(toRequestJSON(info))

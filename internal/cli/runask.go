@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
 	"time"
 
 	"fika"
@@ -163,7 +162,7 @@ func (v *holderView) chunk(d message.StatusData) {
 		return
 	case d.Restart:
 		v.seen = 0
-		r.line("(%s; what was shown is void, asking again)", d.Message)
+		r.retake.Restart() // why comes in a message of its own
 		return
 	case !r.stream:
 		return
@@ -175,9 +174,8 @@ func (v *holderView) chunk(d message.StatusData) {
 	if d.Offset+len(d.Chunk) <= v.seen {
 		return
 	}
-	_, _ = io.WriteString(r.text, d.Chunk[max(0, v.seen-d.Offset):])
+	r.piece(turn.Event{Round: d.Step, Text: d.Chunk[max(0, v.seen-d.Offset):]})
 	v.seen = d.Offset + len(d.Chunk)
-	r.wrote, r.open = true, true
 }
 
 func (v *holderView) emit(s message.Status) {

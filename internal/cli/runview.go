@@ -24,6 +24,8 @@ type runView struct {
 	mu      sync.Mutex
 	wrote   bool // something of the answer is on the terminal
 	open    bool // … and its line is not ended
+	round   int  // the model call that retake is about
+	retake  term.Retake
 	model   string
 }
 
@@ -44,18 +46,18 @@ func (v *runView) Observe(ev turn.Event) {
 		v.detail("model %s, context %s", ev.Model, ev.Claimed.Agent.Name)
 	case turn.Text:
 		if v.stream {
-			_, _ = io.WriteString(v.text, ev.Text)
-			v.wrote, v.open = true, true
+			v.piece(ev)
 		}
 	case turn.Reasoning:
 		if v.o.showThinking {
 			_, _ = io.WriteString(v.o.Err, term.Clean(ev.Text))
 		}
 	case turn.Restarted:
-		v.line("(%s; what was shown is void, asking again)", ev.Text)
+		v.retake.Restart() // the line comes with Retrying
 	case turn.Retrying:
 		v.line("(%s; asking again in %s)", ev.Text, term.Duration(ev.After))
 	case turn.ToolCalled:
+		v.say(v.retake.Flush())
 		if v.stream || v.o.verbose {
 			v.line("[%s] %s", ev.Tool, agent.Subject(ev.Args))
 		}
@@ -68,6 +70,22 @@ func (v *runView) Observe(ev turn.Event) {
 		v.o.warn(ev.Text)
 	case turn.Compacted:
 		v.line("(the conversation was compacted)")
+	}
+}
+
+// piece shows what is new of a piece of the answer.
+func (v *runView) piece(ev turn.Event) {
+	if ev.Round != v.round {
+		v.say(v.retake.Flush())
+		v.round, v.retake = ev.Round, term.Retake{}
+	}
+	v.say(v.retake.Add(ev.Text))
+}
+
+func (v *runView) say(text string) {
+	if text != "" {
+		_, _ = io.WriteString(v.text, text)
+		v.wrote, v.open = true, true
 	}
 }
 
@@ -94,6 +112,9 @@ func (v *runView) endLine() {
 func (v *runView) end(ran app.Ran, err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if ran.State == fika.Done {
+		v.say(v.retake.Flush())
+	}
 	v.endLine()
 	if ran.State == fika.Done {
 		v.answer(ran)

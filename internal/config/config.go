@@ -180,7 +180,9 @@ type Model struct {
 	Nickname      string
 	Provider      string // OpenAI, Anthropic or Scripted; never empty after Resolve
 	BaseURL       string
+	BaseURLFrom   string // the environment variable that gave it; empty: a file, or the provider's own address
 	APIKeyEnv     string // name of the variable that holds the key; empty: none needed
+	Insecure      bool   // the key may go over plain http to another machine
 	WireModel     string // what the provider calls it; equals ID unless the file says otherwise
 	ContextWindow int64  // tokens; 0: unknown
 	MaxTokens     int64  // of one answer; 0: the provider's default

@@ -10,6 +10,7 @@ import (
 // could be parsed: what is missing because of a slip elsewhere is no news.
 func (c *Config) check(p *Problems) {
 	c.checkModels(p)
+	c.checkRoutes(p)
 	c.checkAgents(p)
 	c.checkNATS(p)
 	if c.Model != "" && !c.reachable(c.Model) {
@@ -75,6 +76,26 @@ func (c *Config) checkModel(p *Problems, i int, m *Model) {
 		p.add(c.at("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
 	case provider != Scripted && m.BaseURL == "" && c.BaseURL == "" && wellKnown(*m) == "":
 		p.add(c.at("models", i, "id"), "%s", noAddress(m.ID))
+	case provider != Scripted && m.BaseURL != "":
+		reached := *m
+		reached.APIKeyEnv = either(m.APIKeyEnv, usualKey(m.BaseURL))
+		if wrong := keyInClear(reached); wrong != "" {
+			p.add(c.at("models", i, "base_url"), "%s", wrong)
+		}
+	}
+}
+
+// checkRoutes looks at the addresses that are named outside of [[models]]: at
+// the top level and by agents.
+func (c *Config) checkRoutes(p *Problems) {
+	if wrong := keyInClear(Model{BaseURL: c.BaseURL, APIKeyEnv: c.APIKeyEnv}); wrong != "" {
+		p.add(c.where["base_url"], "%s", wrong)
+	}
+	for i := range c.Agents {
+		a := &c.Agents[i]
+		if wrong := keyInClear(Model{BaseURL: a.BaseURL, APIKeyEnv: a.APIKeyEnv}); wrong != "" {
+			p.add(c.at("agents", i, "base_url"), "%s", wrong)
+		}
 	}
 }
 

@@ -219,8 +219,9 @@ func modelKeys() []key[Model] {
 		{name: "id", at: func(m *Model) any { return &m.ID }, example: `"claude-sonnet-5-5"`, doc: "What the model is called here. Required."},
 		{name: "nickname", at: func(m *Model) any { return &m.Nickname }, example: `"sonnet"`, doc: "A shorter name for it."},
 		{name: "provider", at: func(m *Model) any { return &m.Provider }, oneOf: providers(), example: `"anthropic"`, doc: "How it is spoken to. Unset: guessed from base_url."},
-		{name: "base_url", at: func(m *Model) any { return &m.BaseURL }, check: checkURL, example: `"https://api.anthropic.com/v1"`, doc: "Where it is reached. Unset: the provider's own address, told from the id."},
+		{name: "base_url", at: func(m *Model) any { return &m.BaseURL }, check: checkURL, example: `"https://api.anthropic.com/v1"`, doc: "Where it is reached. Unset: OPENAI_BASE_URL, OPENAI_API_BASE or ANTHROPIC_BASE_URL of the environment, else the provider's own address, told from the id."},
 		{name: "api_key_env", at: func(m *Model) any { return &m.APIKeyEnv }, check: checkEnvName, example: `"ANTHROPIC_API_KEY"`, doc: "The environment variable that holds the key. Unset: the provider's usual one; none on loopback."},
+		{name: "insecure", at: func(m *Model) any { return &m.Insecure }, example: "true", doc: "Lets the key go over plain http to another machine, where others can read it; without this it is refused."},
 		{name: "model", at: func(m *Model) any { return &m.WireModel }, example: `"claude-sonnet-5-5"`, doc: "What the provider calls it, if not by the id."},
 		{name: "context_window", at: func(m *Model) any { return &m.ContextWindow }, example: "200000", doc: "Tokens it can read; unset counts as 128000."},
 		{name: "max_tokens", at: func(m *Model) any { return &m.MaxTokens }, example: "8192", doc: "The most tokens of one answer; unset leaves it to the provider."},
@@ -241,10 +242,10 @@ func priceKeys() []key[Prices] {
 func reasoningKeys() []key[Reasoning] {
 	return []key[Reasoning]{
 		{name: "enabled", at: func(r *Reasoning) any { return &r.Enabled }, example: "true", doc: "Asks for reasoning, or with false for none."},
-		{name: "effort", at: func(r *Reasoning) any { return &r.Effort }, oneOf: efforts(), example: `"medium"`, doc: "How hard to think."},
+		{name: "effort", at: func(r *Reasoning) any { return &r.Effort }, oneOf: efforts(), example: `"medium"`, doc: "How hard to think. A model that does not know an effort gets the nearest one below it."},
 		{name: "max_tokens", at: func(r *Reasoning) any { return &r.MaxTokens }, example: "4096", doc: "The most tokens of reasoning; instead of effort."},
 	}
 }
 
 func providers() []string { return []string{OpenAI, Anthropic, Scripted} }
-func efforts() []string   { return []string{"none", "minimal", "low", "medium", "high", "xhigh"} }
+func efforts() []string   { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }

@@ -226,7 +226,7 @@ func TestProblems(t *testing.T) {
 			`c.toml:15:15: api_key_env: this looks like a key itself: put it into an environment variable and write that variable's name here`,
 		}},
 		"reasoning": {"reasoning = {effort = \"medum\"}\n[[models]]\nid = \"gpt-5\"\n[models.reasoning]\neffort = \"low\"\nmax_tokens = 5\n", []string{
-			`c.toml:1:23: effort must be one of none, minimal, low, medium, high, xhigh; this is "medum"; did you mean medium?`,
+			`c.toml:1:23: effort must be one of none, minimal, low, medium, high, xhigh, max; this is "medum"; did you mean medium?`,
 			`c.toml:4:9: reasoning takes effort or max_tokens, not both`,
 		}},
 		"syntax": {"modle = 1\nmodel = sonnet\n[nats\n[hub]\nautostrt = true\n", []string{
@@ -272,7 +272,7 @@ func TestModelsInTwoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := c.FindModel("openai/gpt-5")
+	m, err := c.FindModel("openai/gpt-5", nil)
 	want := Model{ID: "openai/gpt-5", Provider: OpenAI, BaseURL: openRouterURL, APIKeyEnv: "OPENROUTER_API_KEY", WireModel: "openai/gpt-5", ContextWindow: 5000}
 	if d := cmp.Diff(want, m); d != "" || err != nil {
 		t.Error(d, err)

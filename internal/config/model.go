@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"net/url"
 	"strings"
 
@@ -97,7 +98,8 @@ func (c *Config) reachable(name string) bool {
 // FindModel gives the definition of a model by id or nickname, with everything
 // filled in that can be told from it. Error kind: Invalid, with the nearest
 // spelling.
-func (c *Config) FindModel(name string) (Model, error) {
+// getenv reads the environment; nil: an empty one.
+func (c *Config) FindModel(name string, getenv func(string) string) (Model, error) {
 	m, ok := c.define(name)
 	if !ok {
 		if !c.reachable(name) {
@@ -105,7 +107,7 @@ func (c *Config) FindModel(name string) (Model, error) {
 		}
 		m = Model{ID: name}
 	}
-	return c.complete(m, route{})
+	return c.complete(m, route{}, getenv)
 }
 
 // route is how a model is reached; nil leaves a part of it as it is.
@@ -117,16 +119,22 @@ type route struct {
 // has replaced what it replaces. A key is never sent to another address than
 // the one it was named for: a new base_url forgets the model's key and
 // provider, and the top-level ones count only for models without an address.
-func (c *Config) complete(m Model, own route) (Model, error) {
+func (c *Config) complete(m Model, own route, getenv func(string) string) (Model, error) {
 	switch {
 	case own.baseURL != nil:
-		m.BaseURL, m.APIKeyEnv, m.Provider = *own.baseURL, "", ""
+		m.BaseURL, m.APIKeyEnv, m.Provider, m.Insecure = *own.baseURL, "", "", false
 	case m.BaseURL == "" && m.Provider != Scripted:
 		m.BaseURL = c.BaseURL
 		m.APIKeyEnv, m.Provider = either(m.APIKeyEnv, c.APIKeyEnv), either(m.Provider, c.Provider)
 	}
 	if own.provider != nil {
 		m.Provider = *own.provider
+	}
+	if m.BaseURL == "" && m.Provider != Scripted {
+		var err error
+		if m, err = inEnvironment(m, getenv); err != nil {
+			return m, err
+		}
 	}
 	if m.BaseURL == "" && m.Provider != Scripted {
 		m.BaseURL = wellKnown(m)
@@ -146,6 +154,52 @@ func (c *Config) complete(m Model, own route) (Model, error) {
 	}
 	m.WireModel = either(m.WireModel, m.ID)
 	return m, nil
+}
+
+// inEnvironment gives a model without an address the one that the environment
+// names for its provider, as the providers' own programs read it, and with it
+// the provider's usual key if there is one: a proxy that holds the keys needs
+// none.
+func inEnvironment(m Model, getenv func(string) string) (Model, error) {
+	known := wellKnown(m)
+	provider, key, names := OpenAI, "OPENAI_API_KEY", []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"}
+	switch {
+	case getenv == nil:
+		return m, nil
+	case m.Provider == Anthropic || known == anthropicURL:
+		provider, key, names = Anthropic, "ANTHROPIC_API_KEY", []string{"ANTHROPIC_BASE_URL"}
+	case m.Provider != OpenAI && known != openAIURL:
+		return m, nil
+	}
+	for _, name := range names {
+		u := strings.TrimSpace(getenv(name))
+		if u == "" {
+			continue
+		}
+		if wrong := checkURL(value{text: u}, nil); wrong != "" {
+			return m, fika.Errorf(fika.Invalid, "choose model", "the environment variable %s: %s", name, wrong)
+		}
+		m.BaseURL, m.BaseURLFrom, m.Provider = u, name, provider
+		if m.APIKeyEnv == "" && getenv(key) != "" {
+			m.APIKeyEnv = key
+		}
+		return m, nil
+	}
+	return m, nil
+}
+
+// keyInClear says what is wrong with a model whose key would cross a network
+// unencrypted; empty: nothing.
+func keyInClear(m Model) string {
+	u, err := url.Parse(m.BaseURL)
+	if err != nil || u.Scheme != "http" || m.APIKeyEnv == "" || m.Insecure {
+		return ""
+	}
+	host := strings.ToLower(u.Hostname())
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return ""
+	}
+	return "the key in " + m.APIKeyEnv + " would go to " + u.Host + " over plain http, where others can read it: use https, or set insecure = true in the model's [[models]] entry"
 }
 
 func noAddress(id string) string {

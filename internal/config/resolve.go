@@ -19,7 +19,7 @@ type Inputs struct {
 	// that the hub starts, which do not take FIKA_MODEL and its like.
 	Env func(string) string
 	// Keys reads the environment for API keys when no model is configured
-	// anywhere; nil: Env.
+	// anywhere, and for the addresses of providers; nil: Env.
 	Keys func(string) string
 	// Flags are the keys given on the command line, by key as in local.toml
 	// ("model": "opus"). FlagNames says how the flag of a key was spelled, for
@@ -39,7 +39,7 @@ type Settings struct {
 	Entry        bool // it has an [[agents]] entry
 
 	Model         Model
-	Reasoning     *Reasoning // nil: not asked for
+	Reasoning     *Reasoning // nil: as the model does by default
 	MaxTokens     int64      // of one answer; 0: the provider's default
 	ContextWindow int64      // tokens; never 0
 	Username      string
@@ -151,11 +151,11 @@ func (in Inputs) model(m merged, s *Settings) error {
 	c := in.Config
 	var def Model
 	var err error
+	keys := in.Keys
+	if keys == nil {
+		keys = in.Env
+	}
 	if m.Model == "" {
-		keys := in.Keys
-		if keys == nil {
-			keys = in.Env
-		}
 		if def, err = DefaultModel(keys); err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (in Inputs) model(m merged, s *Settings) error {
 		}
 	}
 	own := route{m.part("base_url", &m.BaseURL), m.part("api_key_env", &m.APIKeyEnv), m.part("provider", &m.Provider)}
-	if def, err = c.complete(def, own); err != nil {
+	if def, err = c.complete(def, own, keys); err != nil {
 		return err
 	}
 	if def.Rules != "" {
@@ -181,9 +181,6 @@ func (in Inputs) model(m merged, s *Settings) error {
 	s.Model, s.Reasoning = def, def.Reasoning
 	if m.Reasoning != nil {
 		s.Reasoning = m.Reasoning
-	}
-	if s.Reasoning != nil && !s.Reasoning.Enabled {
-		s.Reasoning = nil
 	}
 	s.MaxTokens = firstSet(m.MaxTokens, def.MaxTokens)
 	s.ContextWindow = firstSet(m.ContextWindowLimit, def.ContextWindow, DefaultContextWindow)

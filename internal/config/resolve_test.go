@@ -108,7 +108,7 @@ func TestResolve(t *testing.T) {
 	if s.Model.ID != "a" || s.Model.Provider != Anthropic || s.Model.BaseURL != "https://api.anthropic.com/v1" || s.Model.APIKeyEnv != "ANTHROPIC_API_KEY" {
 		t.Errorf("got %+v", s.Model)
 	}
-	if s.Reasoning != nil || s.ContextWindow != 500 || s.MaxTokens != 50 || s.ToolPermissions == nil || len(s.ToolPermissions) != 0 {
+	if s.Reasoning == nil || s.Reasoning.Enabled || s.ContextWindow != 500 || s.MaxTokens != 50 || s.ToolPermissions == nil || len(s.ToolPermissions) != 0 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -160,13 +160,13 @@ func TestRoutes(t *testing.T) {
 		want          result
 	}{
 		"own definition":          {"model = \"a\"\n" + models, "", nil, result{Anthropic, anthropicURL, "MY_KEY"}},
-		"own definition wins":     {"model = \"a\"\nbase_url = \"http://x/v1\"\napi_key_env = \"TOP\"\nprovider = \"openai\"\n" + models, "", nil, result{Anthropic, anthropicURL, "MY_KEY"}},
+		"own definition wins":     {"model = \"a\"\nbase_url = \"https://x/v1\"\napi_key_env = \"TOP\"\nprovider = \"openai\"\n" + models, "", nil, result{Anthropic, anthropicURL, "MY_KEY"}},
 		"local base_url":          {"model = \"a\"\n" + models, "base_url = \"http://x/v1\"", nil, result{OpenAI, "http://x/v1", ""}},
 		"local base_url and key":  {"model = \"a\"\n" + models, "base_url = \"http://x/v1\"\napi_key_env = \"K\"\nprovider = \"anthropic\"", nil, result{Anthropic, "http://x/v1", "K"}},
 		"local key only":          {"model = \"a\"\n" + models, "api_key_env = \"K\"", nil, result{Anthropic, anthropicURL, "K"}},
 		"no key wanted":           {"model = \"a\"\n" + models, "api_key_env = \"\"", nil, result{Anthropic, anthropicURL, ""}},
 		"flag base_url":           {"model = \"a\"\n" + models, "", map[string]string{"base_url": "https://openrouter.ai/api/v1"}, result{OpenAI, openRouterURL, "OPENROUTER_API_KEY"}},
-		"address for all":         {"model = \"openai/x\"\nbase_url = \"http://x/v1\"\napi_key_env = \"TOP\"\n" + models, "", nil, result{OpenAI, "http://x/v1", "TOP"}},
+		"address for all":         {"model = \"openai/x\"\nbase_url = \"https://x/v1\"\napi_key_env = \"TOP\"\n" + models, "", nil, result{OpenAI, "https://x/v1", "TOP"}},
 		"address told by id":      {"model = \"openai/x\"\n" + models, "", nil, result{OpenAI, openRouterURL, "OPENROUTER_API_KEY"}},
 		"claude":                  {"model = \"claude-opus-5\"", "", nil, result{Anthropic, anthropicURL, "ANTHROPIC_API_KEY"}},
 		"gpt":                     {"model = \"o3\"", "", nil, result{OpenAI, openAIURL, "OPENAI_API_KEY"}},
@@ -191,7 +191,7 @@ func TestResolveRefuses(t *testing.T) {
 		`there is no setting "modell"; did you mean model?`:                                                                               {Config: c, Flags: map[string]string{"modell": "a"}},
 		`environment FIKA_AUTO_COMPACT: auto_compact must be true or false; this is "maybe"`:                                              {Config: c, Env: from(map[string]string{"FIKA_AUTO_COMPACT": "maybe"})},
 		`environment FIKA_MAX_RECURSION_DEPTH: max_recursion_depth is not a number fika can hold`:                                         {Config: c, Env: from(map[string]string{"FIKA_MAX_RECURSION_DEPTH": "x"})},
-		`flag --reasoning: reasoning must be one of none, minimal, low, medium, high, xhigh; this is "hihg"; did you mean high?`:          {Config: c, Flags: map[string]string{"reasoning": "hihg"}},
+		`flag --reasoning: reasoning must be one of none, minimal, low, medium, high, xhigh, max; this is "hihg"; did you mean high?`:          {Config: c, Flags: map[string]string{"reasoning": "hihg"}},
 		`flag -u: username does not fit: "a b" cannot be a username: use 1 to 32 letters, digits, _ or -; all, tool and system are taken`: {Config: c, Flags: map[string]string{"username": "a b"}, FlagNames: map[string]string{"username": "-u"}},
 		`flag --username: the username "coder" is the id of an agent: people and agents cannot share a name`:                              {Config: c, Flags: map[string]string{"username": "coder"}},
 		`flag --env: env can only be set in a file`:                                                                                       {Config: c, Flags: map[string]string{"env": "A=b"}},

@@ -39,6 +39,9 @@ func (s *Settings) Show() []Shown {
 		}
 		if row.Origin == "default" && row.Value != "" && fromModel(k.name) {
 			row.Origin = "model " + m.ID
+			if k.name == "base_url" && m.BaseURLFrom != "" {
+				row.Origin = "environment " + m.BaseURLFrom
+			}
 		}
 		list = append(list, row)
 	}

@@ -30,17 +30,17 @@ func DefaultModel(env func(string) string) (Model, error) {
 
 func defaultModel(env func(string) string, ollama string) (Model, error) {
 	none := Default()
-	for _, p := range []struct{ variable, id, url string }{
-		{"ANTHROPIC_API_KEY", "claude-sonnet-5-5", anthropicURL},
-		{"OPENAI_API_KEY", "gpt-5.5", openAIURL},
-		{"OPENROUTER_API_KEY", "openrouter/auto", openRouterURL},
+	for _, p := range []struct{ variable, id string }{
+		{"ANTHROPIC_API_KEY", "claude-sonnet-5-5"},
+		{"OPENAI_API_KEY", "gpt-5.5"},
+		{"OPENROUTER_API_KEY", "openrouter/auto"},
 	} {
 		if env != nil && env(p.variable) != "" {
-			return none.complete(Model{ID: p.id, BaseURL: p.url, APIKeyEnv: p.variable}, route{})
+			return none.complete(Model{ID: p.id, APIKeyEnv: p.variable}, route{}, env)
 		}
 	}
 	if id := askOllama(ollama); id != "" {
-		return none.complete(Model{ID: id, BaseURL: ollama}, route{})
+		return none.complete(Model{ID: id, BaseURL: ollama}, route{}, env)
 	}
 	return Model{}, fika.Errorf(fika.Invalid, "choose model", `no model is configured, and none was found. Do one of these:
   export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, or OPENROUTER_API_KEY)

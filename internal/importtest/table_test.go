@@ -71,7 +71,7 @@ var packages = [...]row{
 		"the line a person types into: raw mode, width, a read that can be ended"},
 
 	// Processes: one goroutine that owns the state, contracts on all sides.
-	{"internal/agent", ". internal/bus internal/crash internal/message internal/outcome internal/store internal/turn", "the process of one agent runs turns and tells of them"},
+	{"internal/agent", ". internal/bus internal/crash internal/message internal/outcome internal/store internal/term internal/turn", "the process of one agent runs turns and tells of them"},
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	{"internal/master", ". internal/spelling internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term, misspelt verbs found"},

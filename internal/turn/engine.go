@@ -51,6 +51,7 @@ type Outcomes interface {
 type History interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
+	Blobs(context.Context, []fika.RequestID) (map[fika.EntryID]json.RawMessage, error)
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
 	Blobs(context.Context, []fika.RequestID) (map[fika.EntryID]json.RawMessage, error)
 }

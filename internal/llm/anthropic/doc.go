@@ -8,19 +8,18 @@
 // HTTP status it would have had (overloaded_error: 529).
 //
 // Response.Blob is the assistant message with its thinking blocks and their
-// signatures, to be sent back within the turn. Where a running tool loop lacks
-// them (another model began it), thinking is not asked for, because the API
-// would refuse.
+// signatures, to be sent back to the same model. Where a running tool loop lacks
+// them (another model began it), a thinking budget is not asked for, because the
+// API would refuse.
 //
-// Reasoning: models since 4.6 think adaptively and get the effort as it is
-// (minimal counts as low). Older ones, and every wish for a number of tokens,
-// get a thinking budget: minimal 1024, low 2048, medium 8192, high 24576, at
-// least 1024. max_tokens is the budget plus Request.MaxTokens (8192 if 0), so
-// the answer always has its room.
+// Reasoning is asked for in the words of the model's family; family.go has them
+// and their sources. max_tokens is Request.MaxTokens (8192 if 0) plus what
+// thinking may take, so the answer always has its room.
 //
-// System prompt and last message are marked for the prompt cache, so every
-// round of a turn reads what the round before it wrote.
+// The last tool, the system text and the last block that the next call will have
+// are marked for the prompt cache, so every call reads what the one before it
+// wrote. What is passing comes after the last mark.
 //
-// Read first: [New], [Options]. A Model owns no goroutine and may be used by
+// Read first: [New], [Options], family.go. A Model owns no goroutine and may be used by
 // many at once.
 package anthropic

@@ -11,8 +11,7 @@ import (
 	"fika/internal/llm/wire"
 )
 
-// answer gathers one streamed answer. The client library's own accumulator
-// drops reasoning and knows delta only.
+// answer gathers one streamed answer.
 type answer struct {
 	fail     wire.Failure
 	emit     func(llm.Event) error

@@ -10,8 +10,9 @@
 // is an error of kind Provider with an [llm.ProviderError] cause.
 //
 // Trouble told of in the middle of a stream gets the HTTP status it would have
-// had. Response.Blob is the assistant message as it must be sent back within
-// the turn, reasoning included.
+// had. Response.Blob is the assistant message as it must be sent back to the
+// same model, reasoning included: DeepSeek refuses a conversation whose tool
+// calls have lost it, OpenRouter hands it on, others do not mind.
 //
 // Read first: [New], [Options], [ReasoningStyle]. A Model owns no goroutine
 // and may be used by many at once.

@@ -1,0 +1,36 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/llm"
+)
+
+// advised is a model that says which key was used, and what to do, when its
+// provider refuses it.
+type advised struct {
+	inner  llm.Model
+	advice string
+}
+
+// Generate implements [llm.Model]. The provider's error stays the cause.
+func (m *advised) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
+	res, err := m.inner.Generate(ctx, r, emit)
+	var refused *llm.ProviderError
+	if !errors.As(err, &refused) || refused.Status != 401 && refused.Status != 403 {
+		return res, err
+	}
+	return res, &fika.Error{Kind: fika.KindOf(err), Op: "model call", Msg: m.advice, Err: refused}
+}
+
+// keyAdvice is what to do about a key that a model's provider refuses.
+func (a *App) keyAdvice(m config.Model) string {
+	if m.APIKeyEnv == "" {
+		return "the provider wants an API key, and model \"" + m.ID + "\" names none: set api_key_env in its [[models]] entry to the environment variable that holds it"
+	}
+	return "the key in the environment variable " + m.APIKeyEnv + " was refused for model \"" + m.ID +
+		"\": export a valid one, then `fika down` and `fika up` so that running agents get it, too"
+}
