@@ -88,7 +88,7 @@ func (own *Owned) modelVars() []string {
 		return names
 	}
 	for _, m := range c.Models {
-		if full, err := c.FindModel(m.ID); err == nil {
+		if full, err := c.FindModel(m.ID, own.App.opts.Getenv); err == nil {
 			add(full.APIKeyEnv)
 		}
 	}

@@ -53,7 +53,6 @@ type History interface {
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
 	Blobs(context.Context, []fika.RequestID) (map[fika.EntryID]json.RawMessage, error)
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
-	Blobs(context.Context, []fika.RequestID) (map[fika.EntryID]json.RawMessage, error)
 }
 
 // Prompter builds what the model is told besides the conversation: the system
