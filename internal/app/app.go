@@ -17,6 +17,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
+	"fika/internal/process"
 	"fika/internal/store"
 )
 
@@ -37,12 +38,13 @@ type Options struct {
 // that a command pays only for what it needs. It is used from one goroutine;
 // what it hands out says itself what it allows.
 type App struct {
-	opts    Options
-	home    *folder.Home
-	config  configuration
-	store   *store.Store
-	closers []io.Closer
-	caller  *caller.Caller // nil: not yet asked for
+	opts     Options
+	children *process.Children
+	home     *folder.Home
+	config   configuration
+	store    *store.Store
+	closers  []io.Closer
+	caller   *caller.Caller // nil: not yet asked for
 }
 
 // New makes an App; nothing is opened yet.
@@ -62,8 +64,11 @@ func New(o Options) *App {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
 	}
-	return &App{opts: o}
+	return &App{opts: o, children: process.NewChildren()}
 }
+
+// Children are the processes that this invocation starts.
+func (a *App) Children() *process.Children { return a.children }
 
 // Now is the time by which rows are stamped.
 func (a *App) Now() time.Time { return a.opts.Now() }

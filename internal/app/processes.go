@@ -59,7 +59,7 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 	fmt.Fprintf(log, "%s%s]\n", startMark, time.Now().Format(time.DateTime))
 	cmd := exec.Command(p.binary, "agent", "run", "--by-hub", "--wait", "10s", string(name))
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.home.Root, p.env, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = process.Group()
 	if err := cmd.Start(); err != nil {
 		return fika.Process{}, fika.Wrap(fika.Failed, "start agent "+string(name), err)
 	}

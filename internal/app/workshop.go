@@ -31,6 +31,9 @@ type workshopOptions struct {
 
 // workshop gathers tools and hooks for an owned context.
 func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, error) {
+	if err := own.App.children.Adopt(); err != nil {
+		o.warn(err.Error() + "; what a tool leaves running may outlive its call")
+	}
 	w := &workshop{own: own, store: own.Store, chats: chat.New(own.Store, o.bell), quiet: o.quiet, waits: o.waits}
 	w.workspace = workspaceOf(own.Settings, o.dir)
 	if info, err := os.Stat(w.workspace); err != nil || !info.IsDir() {
@@ -58,7 +61,7 @@ func (own *Owned) pluginOptions(o workshopOptions, workspace string, taken []too
 	p := plugin.Options{
 		Dir: h.PluginsDir(), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Context: string(own.Folder.Name),
 		Agent: own.Agent.Name, Workspace: workspace, Username: own.Settings.Username,
-		Settings: map[string]plugin.Settings{}, Limits: own.outputLimits(),
+		Settings: map[string]plugin.Settings{}, Limits: own.outputLimits(), Children: own.App.children,
 		Stdin: o.stdin, Stderr: o.stderr, Verbose: o.verbose, Starting: o.starting, ModelVars: own.modelVars(),
 		Report: func(name string, err error) { o.warn("plugin " + name + ": " + err.Error()) },
 	}
@@ -110,7 +113,7 @@ func (own *Owned) builtins() []tool.Tool {
 	t, limits := own.Settings.Tools, own.outputLimits()
 	list := file.Tools(file.Options{Paths: own.paths()})
 	list = append(list,
-		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: own.toolEnv()}),
+		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: own.toolEnv(), Children: own.App.children}),
 		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}))
 	for i, x := range list {
 		list[i] = tool.WithLimit(x, limits)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/folder"
+	"fika/internal/process"
 )
 
 func newUp(e *env) *cobra.Command {
@@ -111,7 +113,7 @@ func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
 		return app.HubReady{}, false, fika.Wrap(fika.Failed, "up", err)
 	}
 	defer r.Close()
-	err = spawnHub(h.Root, log, w)
+	err = e.spawnHub(h.Root, log, w)
 	_ = w.Close()
 	if err != nil {
 		return app.HubReady{}, false, fika.Wrap(fika.Failed, "up", err)
@@ -148,15 +150,15 @@ func (e *env) answeringHub(ctx context.Context, h folder.Home) (fika.Process, bo
 // it is taken for one that is up but in trouble.
 const hubSettles = 10 * time.Second
 
-func spawnHub(root string, log, ready *os.File) error {
+func (e *env) spawnHub(root string, log, ready *os.File) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	cmd := exec.Command(binary, "up", "--foreground", "--ready-fd", "3", "--home", root)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = root, log, log, []*os.File{ready}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = process.Group()
+	if err := e.open().Children().Keep(cmd); err != nil {
 		return err
 	}
 	return cmd.Process.Release()

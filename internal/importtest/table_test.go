@@ -59,7 +59,7 @@ var packages = [...]row{
 	{"internal/tool/note", ". internal/tool", "todos, goals and reflection; the files come in as functions"},
 	{"internal/tool/peer", ". internal/hook internal/store internal/tool github.com/google/uuid",
 		"messages and tasks for other agents are rows with ids of their own; a hook may look at them"},
-	{"internal/plugin", ". internal/hook internal/tool internal/tool/proc github.com/google/renameio/v2",
+	{"internal/plugin", ". internal/hook internal/process internal/tool internal/tool/proc github.com/google/renameio/v2",
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
 	{"internal/folder", ". internal/clock internal/crash internal/process internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},

@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/hook"
+	"fika/internal/process"
 	"fika/internal/tool"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 	Workspace string // working folder of hooks, and of calls that have none
 	Username  string
 
+	Children *process.Children   // of this process, among which plugins run; may be nil
 	Environ  []string            // what the allow-list picks from; nil: this process's
 	Settings map[string]Settings // by plugin name, without the extension of the file
 	// ModelVars names the variables that models are reached with: what

@@ -57,7 +57,8 @@ func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
 		input = bytes.NewReader(l.data)
 	}
 	exit, err := startAgain(inner, proc.Cmd{
-		Path: l.file.Path, Args: l.args, Dir: l.dir, Env: l.env.vars, Step: l.step,
+		Children: p.opts.Children,
+		Path:     l.file.Path, Args: l.args, Dir: l.dir, Env: l.env.vars, Step: l.step,
 		Stdin: input, Stderr: last, Limits: l.limits, Progress: l.told, Started: l.started,
 	})
 	e := ended{exit: exit, stderr: last.text(), asked: l.stdin != nil}

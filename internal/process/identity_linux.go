@@ -65,11 +65,12 @@ func send(p fika.Process, sig syscall.Signal) error {
 
 // stat is what is used of /proc/PID/stat.
 type stat struct {
-	state  byte
-	parent int
-	pgrp   int
-	flags  int64
-	start  int64
+	state   byte
+	parent  int
+	pgrp    int
+	session int
+	flags   int64
+	start   int64
 }
 
 // kernel reports whether it is a thread of the kernel (PF_KTHREAD).
@@ -102,17 +103,18 @@ func parseStat(raw []byte) (stat, bool) {
 		return stat{}, false
 	}
 	f := bytes.Fields(raw[end+1:])
-	// Fields 3, 4, 5, 9 and 22 of proc(5): f begins with the third.
-	const state, parent, pgrp, flags, start = 0, 1, 2, 6, 19
+	// Fields 3, 4, 5, 6, 9 and 22 of proc(5): f begins with the third.
+	const state, parent, pgrp, session, flags, start = 0, 1, 2, 3, 6, 19
 	if len(f) <= start || len(f[state]) != 1 {
 		return stat{}, false
 	}
 	up, err0 := strconv.Atoi(string(f[parent]))
 	group, err1 := strconv.Atoi(string(f[pgrp]))
+	sid, err4 := strconv.Atoi(string(f[session]))
 	ticks, err2 := strconv.ParseInt(string(f[start]), 10, 64)
 	bits, err3 := strconv.ParseInt(string(f[flags]), 10, 64)
-	s := stat{state: f[state][0], parent: up, pgrp: group, flags: bits, start: ticks}
-	return s, err0 == nil && err1 == nil && err2 == nil && err3 == nil
+	s := stat{state: f[state][0], parent: up, pgrp: group, session: sid, flags: bits, start: ticks}
+	return s, err0 == nil && err1 == nil && err2 == nil && err3 == nil && err4 == nil
 }
 
 // groupLives reports whether a process of group pgid runs; zombies do not.

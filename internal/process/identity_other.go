@@ -38,3 +38,9 @@ func EndTree(p fika.Process) error {
 	}
 	return Signal(p, syscall.SIGKILL)
 }
+
+// Adopt does nothing here: orphans go to the first process of the system.
+func (c *Children) Adopt() error { return nil }
+
+// EndLeft ends nothing here: what has left its group is not found.
+func (c *Children) EndLeft(int) int { return 0 }

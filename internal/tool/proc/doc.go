@@ -4,9 +4,10 @@
 // that carries its FIKA_STEP mark) when its context ends.
 //
 // It is not a job system: [Run] is synchronous and ends with its process. What
-// a command leaves running in its group is killed when the command ends; what
-// has deliberately left the group (setsid) is found by its mark, on
-// cancellation and in recovery, not after every call.
+// a command leaves running is killed when the command ends: its group at once,
+// and what has left the group (setsid, a double fork, a cleared environment)
+// because a process that runs tools adopts the orphans below it
+// ([process.Children]). After a crash they are found by their mark.
 //
 // Read first: [Cmd], [Run]. A [Run] owns two goroutines at most,
 // one that copies the output and one that copies Stdin, and a watcher of the

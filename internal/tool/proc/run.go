@@ -24,6 +24,10 @@ type Cmd struct {
 	Dir  string
 	Env  []string // exactly; the mark is added
 	Step string   // request/n, the mark; "": none
+	// Children of this process, among which it is started, so that what it
+	// leaves behind is ended with it. nil: only its group is, and what carries
+	// its mark when ctx ends it.
+	Children *process.Children
 
 	Stdin    io.Reader    // nil: /dev/null
 	Stderr   io.Writer    // nil: together with stdout
@@ -67,12 +71,11 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	}
 	ended := stopWatch()
 	_ = process.SignalGroup(r.exec.Process.Pid, syscall.SIGKILL) // what it left behind
-	if ended {
-		process.EndMarked(c.Step)
-	}
+	r.endLeft(ended)
 	if zombie {
 		err = r.exec.Wait()
 	}
+	r.forget()
 	r.drain(ended)
 	crash.Point("tool exit")
 
@@ -111,7 +114,7 @@ func (r *running) start() error {
 	stdin, err := r.stdin()
 	if err == nil {
 		crash.Point("tool start.before")
-		err = r.exec.Start()
+		err = r.fork()
 	}
 	if err != nil {
 		pr.Close()
@@ -128,6 +131,30 @@ func (r *running) start() error {
 		r.cmd.Started(r.proc)
 	}
 	return nil
+}
+
+func (r *running) fork() error {
+	if r.cmd.Children == nil {
+		return r.exec.Start()
+	}
+	return r.cmd.Children.Start(r.exec, r.cmd.Step)
+}
+
+// endLeft ends what has left the group. It is called while the process is a
+// zombie still, so that everything it had started is an orphan.
+func (r *running) endLeft(cancelled bool) {
+	if r.cmd.Children != nil {
+		r.cmd.Children.EndLeft(r.exec.Process.Pid)
+	}
+	if cancelled {
+		process.EndMarked(r.cmd.Step)
+	}
+}
+
+func (r *running) forget() {
+	if r.cmd.Children != nil {
+		r.cmd.Children.Forget(r.exec.Process.Pid)
+	}
 }
 
 // stdin gives the process its input: a file directly, anything else through a

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -261,4 +262,86 @@ func BenchmarkRun(b *testing.B) {
 			b.Fatal(e, err)
 		}
 	}
+}
+
+// What a call leaves running is ended with it, wherever that has put itself,
+// and what other calls have running is left alone.
+func TestD9NothingOutlivesItsCall(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("orphans are adopted on Linux alone")
+	}
+	children := process.NewChildren()
+	if err := children.Adopt(); err != nil {
+		t.Fatal(err)
+	}
+	run := func(step, script string, told func([]byte)) (proc.Exit, error) {
+		c := sh(script)
+		c.Dir, c.Step, c.Children, c.Progress = t.TempDir(), step, children, told
+		return proc.Run(t.Context(), c)
+	}
+	leave := map[string]string{
+		"a session":             "setsid sh -c 'echo $$; exec sleep 300' >f & until [ -s f ]; do :; done; cat f",
+		"a double fork":         "(setsid sh -c 'sleep 300 & echo $!; exec sleep 300' >f &); until [ -s f ]; do :; done; cat f",
+		"a cleared environment": "setsid env -i sh -c 'echo $$; exec sleep 300' >f & until [ -s f ]; do :; done; cat f",
+		"one that ignores TERM": "setsid sh -c 'trap \"\" TERM HUP; echo $$; sleep 300; sleep 300' >f & until [ -s f ]; do :; done; cat f",
+	}
+	left := func(e proc.Exit, err error) int {
+		t.Helper()
+		pid, bad := strconv.Atoi(strings.TrimSpace(e.Output.Text))
+		if err != nil || bad != nil {
+			t.Fatalf("got %+v, %v", e, err)
+		}
+		return pid
+	}
+	for name, script := range leave {
+		t.Run(name, func(t *testing.T) {
+			pid := left(run(name+"/1", script, nil))
+			if p, ok := process.Identify(pid); ok && process.Alive(p) {
+				t.Errorf("process %d goes on", pid)
+			}
+		})
+	}
+	t.Run("a hook without a mark", func(t *testing.T) {
+		pid := left(run("", leave["a session"], nil))
+		if p, ok := process.Identify(pid); ok && process.Alive(p) {
+			t.Errorf("process %d goes on", pid)
+		}
+	})
+	t.Run("beside another call", func(t *testing.T) {
+		// The other call has an orphan with its mark, and one without any.
+		said, held := make(chan string, 1), make(chan error, 1)
+		go func() {
+			_, err := run("other/1", "(setsid sh -c 'echo $$; exec sleep 300' >a &); (setsid env -i sh -c 'echo $$; exec sleep 300' >b &); until [ -s a ] && [ -s b ]; do :; done; cat a b; mkfifo go; pwd; read x <go",
+				func(p []byte) { said <- string(p) })
+			held <- err
+		}()
+		var text string
+		for !strings.Contains(text, "/") {
+			text += <-said
+		}
+		words := strings.Fields(text)
+		_ = left(run("this/1", leave["a session"], nil))
+		var orphans []fika.Process
+		for _, w := range words[:2] {
+			pid, _ := strconv.Atoi(w)
+			p, ok := process.Identify(pid)
+			if !ok || !process.Alive(p) {
+				t.Errorf("process %d of another call was ended", pid)
+			}
+			orphans = append(orphans, p)
+		}
+		f, err := os.OpenFile(filepath.Join(words[2], "go"), os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if err := <-held; err != nil {
+			t.Error(err)
+		}
+		for _, p := range orphans {
+			if process.Alive(p) {
+				t.Errorf("%v outlives its call", p)
+			}
+		}
+	})
 }

@@ -30,6 +30,8 @@ type Options struct {
 	Environ []string
 	// Env is added as it is, "NAME=value": the FIKA_* of an agent.
 	Env []string
+	// Children of this process, among which commands run; may be nil.
+	Children *process.Children
 }
 
 // Tool is the bash tool.
@@ -123,7 +125,7 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	inner, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	exit, err := proc.Run(inner, proc.Cmd{
-		Path: t.shell, Args: []string{"-c", a.Command}, Dir: c.Workspace, Env: t.env, Step: c.Step,
+		Path: t.shell, Args: []string{"-c", a.Command}, Dir: c.Workspace, Env: t.env, Step: c.Step, Children: t.opts.Children,
 		Stdin: c.Stdin, Limits: t.opts.Limits, Progress: c.Progress, Started: c.Started,
 	})
 	r := tool.Result{Text: exit.Output.Text, Spool: exit.Output.Spool}

@@ -1,0 +1,153 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fika"
+	"fika/internal/clock"
+)
+
+// Adopt makes this process the one that orphans below it are given to
+// (PR_SET_CHILD_SUBREAPER), so that nothing leaves its tree by a double fork
+// or a session of its own.
+func (c *Children) Adopt() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fika.Wrap(fika.Failed, "adopt orphans", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.adopts = true
+	return nil
+}
+
+// EndLeft ends what the child self, which has ended and is not forgotten yet,
+// has left behind: orphans that carry its mark, and, when no other child works
+// here, those that carry none (they may have cleared their environment). It
+// waits, for 2 s at most, until they are gone, and gives their number. In a
+// process that does not adopt, only marks tell ([EndMarked]).
+func (c *Children) EndLeft(self int) int {
+	c.mu.Lock()
+	mark, adopts := c.started[self].mark, c.adopts
+	c.mu.Unlock()
+	if !adopts {
+		return EndMarked(mark)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	ended := map[int]bool{}
+	// Until two looks in a row find nothing: what a killed one had started is
+	// given to us only when it has died.
+	for quiet, pause := 0, time.Millisecond; quiet < 2; quiet++ {
+		if !c.endOrphans(self, mark, ended) {
+			continue
+		}
+		quiet = -1
+		if clock.Sleep(ctx, pause) != nil {
+			break
+		}
+		pause = min(2*pause, 20*time.Millisecond)
+	}
+	return len(ended)
+}
+
+// endOrphans looks once at the orphans; found reports that one was still there.
+func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found bool) {
+	c.forks.Lock()
+	defer c.forks.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	running, alone := map[string]bool{}, true
+	for pid, one := range c.started {
+		if pid != self && !one.kept {
+			running[one.mark], alone = true, false
+		}
+	}
+	ours, _ := readStat(os.Getpid())
+	for _, pid := range ownChildren() {
+		if one, mine := c.started[pid]; mine {
+			if one.kept && reap(pid) {
+				delete(c.started, pid)
+			}
+			continue
+		}
+		// Children are started in sessions of their own (Group), and so is all
+		// below them: one of ours was started by other means.
+		if s, ok := readStat(pid); !ok || s.session == ours.session || reap(pid) {
+			continue
+		}
+		theirs := markOf(pid)
+		if !alone && (theirs == "" || theirs != mark || running[theirs]) {
+			continue // of a child that still works, as far as anybody can tell
+		}
+		if unix.Kill(pid, unix.SIGKILL) != nil { // a child of ours: its pid is its own until it is reaped
+			continue
+		}
+		found, ended[pid] = true, true
+	}
+	return found
+}
+
+// reap takes the status of a child that has ended; false while it runs.
+func reap(pid int) bool {
+	for {
+		got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
+		if err != unix.EINTR {
+			return err != nil || got == pid
+		}
+	}
+}
+
+// markOf is the mark in the environment that pid was started with; "": none.
+func markOf(pid int) string {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	for one := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(one, []byte(Mark+"=")); ok {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// ownChildren lists the children of this process, by whichever of its threads
+// they were started or adopted.
+func ownChildren() []int {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return nil
+	}
+	var list []int
+	for _, t := range tasks {
+		raw, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		if os.IsNotExist(err) {
+			if _, err := os.Stat("/proc/self/task/" + t.Name()); err != nil {
+				continue // the thread has ended
+			}
+			return scanChildren() // a kernel without these lists
+		}
+		for _, word := range bytes.Fields(raw) {
+			if pid, err := strconv.Atoi(string(word)); err == nil {
+				list = append(list, pid)
+			}
+		}
+	}
+	return list
+}
+
+func scanChildren() []int {
+	var list []int
+	for _, pid := range pids() {
+		if s, ok := readStat(pid); ok && s.parent == os.Getpid() {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
