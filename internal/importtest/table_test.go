@@ -128,7 +128,7 @@ var guarded = [...]guard{
 	{"database/sql", "internal/store", "one package writes SQL"},
 	{"net/http", "internal/config internal/llm/anthropic internal/llm/openai internal/llm/wire internal/tool/web",
 		"HTTP is for providers, for fetch, and for finding an Ollama on this machine"},
-	{"os/exec", "internal/app internal/cli internal/sandbox internal/tool/proc internal/tool/shell",
+	{"os/exec", "internal/app internal/cli internal/process internal/sandbox internal/tool/proc internal/tool/shell",
 		"processes start in groups (proc), as agents and hub (app, cli), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/console", "signals belong to the program and to the terminal line"},
 	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store",
