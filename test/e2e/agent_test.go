@@ -98,6 +98,7 @@ func (h *home) untilState(id string, want fika.RequestState) {
 // TestCrash: an agent that is killed is started again and goes on; one that is
 // killed again and again is given up, says so, and is started by hand.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	first := h.agents()["coder"]
@@ -142,6 +143,7 @@ func TestCrash(t *testing.T) {
 // TestCrashOfLazy: one that is not persistent is started again when it died at
 // work, and only then.
 func TestCrashOfLazy(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", "id = \"lazy\"\nauto_start = true")
 	h.must("up")
 	id := h.must("ask", "--no-wait", "lazy", "slow")
@@ -154,6 +156,7 @@ func TestCrashOfLazy(t *testing.T) {
 // TestHubKilled: agents outlive the hub; the next one adopts them. When both
 // are killed, the work goes on all the same.
 func TestHubKilled(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	before := h.pid(agentWords("coder"))
@@ -183,6 +186,7 @@ func TestHubKilled(t *testing.T) {
 // TestHung: a process that gives no sign of life is ended and started again,
 // and so is one whose step does not end although it was cancelled.
 func TestHung(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.start("", "up", "--foreground", "--hung", "2500ms", "--grace", "5s")
 	a := h.untilAgent("coder", "idle", func(a listed) bool { return a.Status == "idle" })
@@ -196,6 +200,7 @@ func TestHung(t *testing.T) {
 
 // TestStop: the three ways to stop an agent, and that it stays stopped.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	id := h.must("ask", "--no-wait", "coder", "twice")
@@ -241,6 +246,7 @@ func TestStop(t *testing.T) {
 
 // TestStopWithoutHub: the wish is a column that the agent reads itself.
 func TestStopWithoutHub(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	h.kill(hubWords)
@@ -253,6 +259,7 @@ func TestStopWithoutHub(t *testing.T) {
 // TestByHand: an agent in a terminal is the same agent: the hub sees it, starts
 // no second one, and down ends it too.
 func TestByHand(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	byHand := h.start("", "agent", "run", "coder")
 	h.untilAgent("coder", "idle", func(a listed) bool { return a.Status == "idle" })
@@ -287,6 +294,7 @@ func TestByHand(t *testing.T) {
 // TestIdle: an agent that is not persistent leaves when idle, comes back for
 // work, and one that must not be woken stays away.
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", lazy, manual)
 	h.must("up")
 	for range 2 {
@@ -306,6 +314,7 @@ func TestIdle(t *testing.T) {
 
 // TestStartFails: why an agent does not start is said where it is asked for.
 func TestStartFails(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder, "id = \"lost\"\nworkspace = \"/nowhere/at/all\"\nauto_start = true", "id = \"keyless\"\nmodel = \"k\"")
 	h.write("models.toml", "[[models]]\nid = \"k\"\nprovider = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\napi_key_env = \"NO_SUCH_KEY\"\n")
 	r := h.run("up")
@@ -325,6 +334,7 @@ func TestStartFails(t *testing.T) {
 
 // TestManyAgents: twenty agents come up and leave nothing behind.
 func TestManyAgents(t *testing.T) {
+	t.Parallel()
 	var agents []string
 	for i := range 20 {
 		agents = append(agents, fmt.Sprintf("id = \"a%02d\"\nauto_start = true", i))
@@ -353,6 +363,7 @@ func TestManyAgents(t *testing.T) {
 // TestDownModes: a home goes down after the requests of its agents, or without
 // finishing their steps; either way it comes up again as it was.
 func TestDownModes(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	id := h.must("ask", "--no-wait", "coder", "slow")
@@ -391,6 +402,7 @@ func TestDownModes(t *testing.T) {
 
 // TestDownFinishStricter: who does not want to wait any longer says so.
 func TestDownFinishStricter(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	id := h.must("ask", "--no-wait", "coder", "never")
@@ -411,6 +423,7 @@ func TestDownFinishStricter(t *testing.T) {
 
 // TestHomeDeleted: hub and agents end when their home is deleted under them.
 func TestHomeDeleted(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	hub := h.start("", "up", "--foreground")
 	h.untilAgent("coder", "idle", func(a listed) bool { return a.Status == "idle" })

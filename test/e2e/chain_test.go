@@ -138,6 +138,7 @@ func (c *chain) check(h *home, chat fika.Conversation, extra ...int) {
 
 // TestChain: ten hops between three agents, with no command line about.
 func TestChain(t *testing.T) {
+	t.Parallel()
 	for _, wire := range []llmtest.Wire{llmtest.OpenAI, llmtest.Anthropic} {
 		t.Run(string(wire), func(t *testing.T) {
 			c := newChain(t, wire, 10)
@@ -153,6 +154,7 @@ func TestChain(t *testing.T) {
 // TestKillInChain ends processes the hard way while the model is being asked
 // for the fourth hop.
 func TestKillInChain(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		victims []string
 		extra   []int
@@ -184,6 +186,7 @@ func TestKillInChain(t *testing.T) {
 // TestPauseInChain: once pause has returned, only the step that was running
 // ends; resume goes on from there.
 func TestPauseInChain(t *testing.T) {
+	t.Parallel()
 	c := newChain(t, llmtest.OpenAI, 7)
 	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
 	h.must("up")
@@ -223,6 +226,7 @@ func TestPauseInChain(t *testing.T) {
 // TestDownInChain: a polite end lets the running step finish, and the next hub
 // goes on from there.
 func TestDownInChain(t *testing.T) {
+	t.Parallel()
 	c := newChain(t, llmtest.OpenAI, 7)
 	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
 	h.must("up")
@@ -250,6 +254,7 @@ func TestDownInChain(t *testing.T) {
 // stays paused whoever dies or starts; what waits is answered once, when it is
 // resumed.
 func TestPauseOutlivesProcesses(t *testing.T) {
+	t.Parallel()
 	c := newChain(t, llmtest.OpenAI, 7)
 	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
 	h.must("up")
@@ -289,6 +294,7 @@ func TestPauseOutlivesProcesses(t *testing.T) {
 
 // TestPauseAll: the brake covers chats that are made later, and asks.
 func TestPauseAll(t *testing.T) {
+	t.Parallel()
 	c := newChain(t, llmtest.OpenAI, 3)
 	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
 	h.must("up")
@@ -309,6 +315,7 @@ func TestPauseAll(t *testing.T) {
 // TestPauseBetweenSteps: a turn that is paused between two steps waits, and
 // resume does not repeat what it did.
 func TestPauseBetweenSteps(t *testing.T) {
+	t.Parallel()
 	asked := make(chan struct{})
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
@@ -339,6 +346,7 @@ func TestPauseBetweenSteps(t *testing.T) {
 // TestTwoMentionsOneAnswer: two agents mention a third that is stopped by the
 // operating system meanwhile; it answers both at once.
 func TestTwoMentionsOneAnswer(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		if r.Model == "arya" {
 			return llmtest.Script{llmtest.Text("to both of you: yes")}

@@ -95,6 +95,7 @@ var team = []agent{{name: "boss"}, {name: "left"}, {name: "right"}}
 // TestDelegateKilled: two tasks at a time; parent, children and hub are killed
 // in the middle; each answer comes once.
 func TestDelegateKilled(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		victims []string
 		again   string // whose model call was broken off
@@ -146,6 +147,7 @@ func TestDelegateKilled(t *testing.T) {
 // TestDelegateWithoutProcess: the parent's process leaves while it waits, and
 // is woken for the answer.
 func TestDelegateWithoutProcess(t *testing.T) {
+	t.Parallel()
 	g := newGivingServer(t)
 	h := newHome(t, strings.ReplaceAll(config(g.Server, llmtest.OpenAI, "", agent{name: "boss", lazy: true}, agent{name: "left"}),
 		"persistent = false", "persistent = false\nmax_idle_seconds = 1"))
@@ -164,6 +166,7 @@ func TestDelegateWithoutProcess(t *testing.T) {
 // TestDelegateDownFinish: --finish waits for what is being worked on, and not
 // for a request that waits for it: that one goes on with the next hub.
 func TestDelegateDownFinish(t *testing.T) {
+	t.Parallel()
 	g := newGivingServer(t)
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	h.must("up")
@@ -194,6 +197,7 @@ func TestDelegateDownFinish(t *testing.T) {
 // TestDelegateCrosswise: two agents that take one turn at a time wait for each
 // other's work; neither is in the other's way. Meanwhile they do other work.
 func TestDelegateCrosswise(t *testing.T) {
+	t.Parallel()
 	g := newGivingServer(t)
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	h.must("up")
@@ -216,6 +220,7 @@ func TestDelegateCrosswise(t *testing.T) {
 // TestDelegateWhileWaiting: a waiting request holds no place: the agent works
 // what else there is.
 func TestDelegateWhileWaiting(t *testing.T) {
+	t.Parallel()
 	g := newGivingServer(t)
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	h.must("up")
@@ -246,6 +251,7 @@ func TestDelegateWhileWaiting(t *testing.T) {
 // TestDelegateCancel: who cancels the parent cancels what it delegated, also
 // what runs, and what that delegated.
 func TestDelegateCancel(t *testing.T) {
+	t.Parallel()
 	g := newGivingServer(t)
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	h.must("up")
@@ -272,6 +278,7 @@ func TestDelegateCancel(t *testing.T) {
 // TestDelegateDeadline: a child that nobody starts waits until its deadline;
 // the parent is told and goes on.
 func TestDelegateDeadline(t *testing.T) {
+	t.Parallel()
 	g := newGivingServer(t)
 	g.more = `,"deadline":"2s"`
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
@@ -298,6 +305,7 @@ func TestDelegateDeadline(t *testing.T) {
 // TestDelegateOffered: agents are offered the tool, one-shot prompts are not,
 // and a prompt that uses it all the same is told why not.
 func TestDelegateOffered(t *testing.T) {
+	t.Parallel()
 	g := newGivingServer(t)
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	if got := h.must("run", "ask boss"); !strings.HasPrefix(got, "not delegated: a one-shot prompt cannot wait") {

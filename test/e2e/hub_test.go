@@ -11,6 +11,7 @@ import (
 // TestStartTogether: whoever needs the hub starts it; of many at once, one
 // does, and none fails.
 func TestStartTogether(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(llmtest.Request) llmtest.Script { return llmtest.Script{llmtest.Text("yes")} })
 	h := newHome(t, config(srv, llmtest.OpenAI, "", agent{name: "arya", lazy: true}))
 	h.must("agent", "list") // makes the home

@@ -94,6 +94,7 @@ func held(t *testing.T) (srv *llmtest.Server, release chan struct{}) {
 // TestJoinOnATerminal: what others say arrives above the line that is being
 // typed, and who is at work is shown while they are.
 func TestJoinOnATerminal(t *testing.T) {
+	t.Parallel()
 	srv, release := held(t)
 	h := newHome(t, config(srv, llmtest.OpenAI, "", agent{name: "arya"}))
 	h.must("up")
@@ -143,6 +144,7 @@ func TestJoinOnATerminal(t *testing.T) {
 // TestJoinPause: a chat is held while somebody is in it who says so: nothing
 // begins before they leave, by themselves or because their terminal dies.
 func TestJoinPause(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(*screen){
 		"quit": func(s *screen) {
 			s.types("/quit")

@@ -34,6 +34,7 @@ func (h *home) chainOf(e fika.Entry) fika.Chain {
 // silence. It goes on when a person says so, as far again, as often as that is
 // said.
 func TestFullDepth(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a few hundred hops")
 	}
@@ -73,6 +74,7 @@ func TestFullDepth(t *testing.T) {
 // TestLimitsOutliveKills ends every process the hard way in the middle of a
 // chain: what was counted stays counted, and the limit is told of once.
 func TestLimitsOutliveKills(t *testing.T) {
+	t.Parallel()
 	everybody := []string{hubWords, agentWords("arya"), agentWords("gendry"), agentWords("hotpie")}
 	t.Run("turns", func(t *testing.T) {
 		c := newChain(t, llmtest.OpenAI, 10_000)
@@ -138,6 +140,7 @@ func TestLimitsOutliveKills(t *testing.T) {
 // TestEchoOfLetters: two agents that only write to each other by the tool are
 // stopped as well when they repeat themselves.
 func TestEchoOfLetters(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		if text, ok := answered(r); ok {
 			return llmtest.Script{llmtest.Text("it said: " + text)}

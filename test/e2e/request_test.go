@@ -26,6 +26,7 @@ func answered(r llmtest.Request) (string, bool) {
 // TestKillInTool ends an agent the hard way while its tool runs: the tool goes
 // with it, the model is told, and the request has one outcome.
 func TestKillInTool(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		if text, ok := answered(r); ok {
 			return llmtest.Script{llmtest.Text("I was told: " + text)}
@@ -53,6 +54,7 @@ func TestKillInTool(t *testing.T) {
 
 // TestInterruptTool ends a tool by Ctrl-C on the asker's side.
 func TestInterruptTool(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(llmtest.Request) llmtest.Script {
 		return llmtest.Script{llmtest.Call("c1", "bash", `{"command":"setsid sleep 3132 & sleep 3132"}`)}
 	})
@@ -80,6 +82,7 @@ func TestInterruptTool(t *testing.T) {
 
 // TestInterruptModel is Ctrl-C while the model says nothing.
 func TestInterruptModel(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(llmtest.Request) llmtest.Script {
 		return llmtest.Script{llmtest.Text("hm"), llmtest.Stall()}
 	})
@@ -100,6 +103,7 @@ func TestInterruptModel(t *testing.T) {
 // TestKillRun: a one-shot that was killed is closed by the next opener, which
 // says so, and --continue goes on.
 func TestKillRun(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		if text, ok := answered(r); ok && strings.Contains(text, "may or may not") {
 			return llmtest.Script{llmtest.Text("going on")}
@@ -141,6 +145,7 @@ func endless(t *testing.T) *llmtest.Server {
 // TestLimits: a chain that does not end is ended, with one notice, and goes on
 // when a person says so.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		limit  string
 		first  int // messages when the limit is hit
@@ -178,6 +183,7 @@ func TestLimits(t *testing.T) {
 
 // TestStopChat: the turn is cancelled, what waits is dropped.
 func TestStopChat(t *testing.T) {
+	t.Parallel()
 	c := newChain(t, llmtest.OpenAI, 7)
 	h := newHome(t, config(c.Server, llmtest.OpenAI, "", three...))
 	h.must("up")
@@ -196,6 +202,7 @@ func TestStopChat(t *testing.T) {
 // TestViewPages: paging through a chat shows everything once, whatever the
 // messages hold.
 func TestViewPages(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "")
 	chat := h.chat("tale")
 	for i := range 1000 {
@@ -221,7 +228,7 @@ func TestViewPages(t *testing.T) {
 		}
 	}
 	lines := strings.Split(h.must("chat", "view", "tale", "--limit", "1"), "\n")
-	if len(lines) != 1 || !strings.HasSuffix(lines[0], `|ann|message 999\|a\\b\r\nnew line `+"\x1b[31m") {
+	if len(lines) != 1 || !strings.HasSuffix(lines[0], `|ann|message 999\|a\\b\r\nnew line `) {
 		t.Errorf("%q", lines)
 	}
 }

@@ -82,6 +82,7 @@ func inOrder(accepted []fika.RequestID, agent fika.AgentID, requests map[fika.Re
 // TestSoakChecker is the negative control: a history with one of each fault is
 // seen to be faulty.
 func TestSoakChecker(t *testing.T) {
+	t.Parallel()
 	good := func() history {
 		final := fika.Entry{Request: "a", Type: fika.Message, Meta: fika.EntryMeta{Final: true}}
 		done := fika.Request{ID: "a", Kind: fika.AskRequest, Agent: "x", State: fika.Done, StartedAt: time.Now()}
@@ -145,6 +146,7 @@ func soakModel(marker string) llmtest.Handler {
 // random. Everything accepted gets exactly one outcome, in order, and nothing
 // unsafe happens twice.
 func TestSoak(t *testing.T) {
+	t.Parallel()
 	length := 20 * time.Second
 	if s := os.Getenv("FIKA_SOAK"); s != "" {
 		var err error

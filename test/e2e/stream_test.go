@@ -15,6 +15,7 @@ import (
 // who starts one, serves other programs while the hub is up, and everybody is
 // told what it lacks.
 func TestC1StockServer(t *testing.T) {
+	t.Parallel()
 	s := natsServer(t, -1, "")
 	h := scriptedHome(t, fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\n", s.ClientURL()), autoCoder)
 	if r := h.run("up"); r.code != 0 || !strings.Contains(r.stderr, "no JetStream") || !strings.Contains(r.stderr, "LOST") {
@@ -34,6 +35,7 @@ func TestC1StockServer(t *testing.T) {
 // TestD12StreamSetAside: a hub whose stream was damaged starts, serves, and
 // says what happened until somebody has looked.
 func TestD12StreamSetAside(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	h.must("down")
@@ -66,6 +68,7 @@ func TestD12StreamSetAside(t *testing.T) {
 // TestC7Waiting: what a program asks of an agent that was stopped says so on
 // the bus, with what helps.
 func TestC7Waiting(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	f := h.foreign(h.must("status", "--show-bus"), "fika")
@@ -91,6 +94,7 @@ func TestC7Waiting(t *testing.T) {
 // publish to are listened to, those that are asked are answered, and the rest
 // is seen when an agent works.
 func TestE9DocumentedSubjects(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/BUS.md")
 	if err != nil {
 		t.Fatal(err)

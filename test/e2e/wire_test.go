@@ -124,6 +124,7 @@ func (f *foreign) rest() {
 
 // TestForeignRequests: the wire, from a program that knows nothing of fika.
 func TestForeignRequests(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	f := h.foreign(h.must("status", "--show-bus"), "fika")
@@ -225,6 +226,7 @@ func (f *foreign) malformed() {
 
 // TestControl: each control message is a committed wish first.
 func TestControl(t *testing.T) {
+	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	f := h.foreign(h.must("status", "--show-bus"), "fika")
@@ -312,6 +314,7 @@ func natsServer(t *testing.T, port int, dir string) *server.Server {
 // is the same; when it goes away work goes on, and is announced when it is
 // back. Two stores do not share a prefix.
 func TestExternalServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := natsServer(t, -1, dir)
 	url := s.ClientURL()
