@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -305,30 +306,43 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// A hostile file costs little and says little.
+// A hostile file says little, and costs in proportion to its size: four times
+// the text may take four times the memory and the allocations, and a little more.
 func TestHostile(t *testing.T) {
-	for name, text := range map[string]string{
-		"many keys":    strings.Repeat("a", 30000) + "\n",
-		"deep":         "a = " + strings.Repeat("[", 20000),
-		"deep path":    strings.Repeat("a.", 200000) + "a = 1\n",
-		"many unknown": strings.Repeat("[[agents]]\nx=1\n", 60000),
-		"many headers": strings.Repeat("[a]\n", 100000),
-		"many errors":  strings.Repeat("[a\n", 100000),
-		"big":          strings.Repeat("#\n", 600000),
-		"NUL":          "model = \"\x00\"",
-		"not UTF-8":    "model = \"\xff\xfe\"",
+	for name, text := range map[string]func(n int) string{
+		"many keys":    func(n int) string { return strings.Repeat("a", 300*n) + "\n" },
+		"deep":         func(n int) string { return "a = " + strings.Repeat("[", 200*n) },
+		"deep path":    func(n int) string { return strings.Repeat("a.", 2000*n) + "a = 1\n" },
+		"many unknown": func(n int) string { return strings.Repeat("[[agents]]\nx=1\n", 600*n) },
+		"many headers": func(n int) string { return strings.Repeat("[a]\n", 1000*n) },
+		"many errors":  func(n int) string { return strings.Repeat("[a\n", 1000*n) },
+		"big":          func(n int) string { return strings.Repeat("#\n", 6000*n) },
+		"NUL":          func(int) string { return "model = \"\x00\"" },
+		"not UTF-8":    func(int) string { return "model = \"\xff\xfe\"" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
-			_, err := Parse("c.toml", []byte(text))
-			if got := problemsOf(t, err); len(got) == 0 || len(got) > maxProblems+1 {
-				t.Errorf("%d problems", len(got))
+			const slack = 10_000 // what does not depend on the size
+			_, bytes, allocs := parseCost(t, text(25))
+			problems, moreBytes, moreAllocs := parseCost(t, text(100))
+			if problems == 0 || problems > maxProblems+1 {
+				t.Errorf("%d problems", problems)
 			}
-			if d := time.Since(start); d > 5*time.Second {
-				t.Errorf("took %s", d)
+			if moreAllocs > 5*allocs+slack || moreBytes > 5*bytes+100*slack {
+				t.Errorf("a quarter takes %d bytes in %d allocations, the whole %d in %d", bytes, allocs, moreBytes, moreAllocs)
 			}
 		})
 	}
+}
+
+// parseCost parses a text and returns how many problems it has and what they
+// cost.
+func parseCost(t *testing.T, text string) (problems int, bytes, allocs uint64) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Parse("c.toml", []byte(text))
+	runtime.ReadMemStats(&after)
+	return len(problemsOf(t, err)), after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 }
 
 func write(t *testing.T, path, text string) {

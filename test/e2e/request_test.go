@@ -228,7 +228,7 @@ func TestViewPages(t *testing.T) {
 		}
 	}
 	lines := strings.Split(h.must("chat", "view", "tale", "--limit", "1"), "\n")
-	if len(lines) != 1 || !strings.HasSuffix(lines[0], `|ann|message 999\|a\\b\r\nnew line `) {
+	if len(lines) != 1 || !strings.HasSuffix(lines[0], `|ann|message 999\|a\\b\r\nnew line`) {
 		t.Errorf("%q", lines)
 	}
 }
