@@ -1,6 +1,7 @@
 # make demo   build, and watch agents talk to each other: no key, no network
-# make test   everything that CI runs
-# make check  the same, and what only developers need: staticcheck
+# make test   format, vet, and the tests, quickly: long sweeps are short
+# make check  everything: all tests at full length under the race detector, staticcheck
+# make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
 # make soak   20 agents at work with random kills and pauses, for DURATION
@@ -11,7 +12,7 @@ BIN := bin/fika
 export GOFLAGS ?= -trimpath
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build demo test check bench chaos soak docs fmt clean
+.PHONY: all build demo test check house bench chaos soak docs fmt clean
 
 all: build
 
@@ -22,11 +23,18 @@ demo: build
 	./$(BIN) demo
 
 # The race detector needs cgo and a C compiler: without one it is left out.
+# Knob: PKG=./internal/hub/... .
 test:
+	@./scripts/need.sh
 	@GO="$(GO)" ./scripts/test.sh
 
-check: test
+check:
+	@./scripts/need.sh
+	@GO="$(GO)" FULL=1 ./scripts/test.sh
 	$(GO) run $(STATICCHECK) ./...
+
+house: build
+	@$(GO) run ./test/house $(BIN)
 
 bench: build
 	./scripts/bench.sh

@@ -89,6 +89,7 @@ var packages = [...]row{
 	{"internal/llm/llmtest", ". internal/llm internal/llm/wire github.com/google/go-cmp/cmp", "the suite of every model, and servers that stand in for providers"},
 	{"internal/llm/llmtest/llmserve", "internal/llm internal/llm/llmtest internal/llm/scripted", "a stand-in provider as a program"},
 	{"internal/tool/tooltest", ". internal/process internal/tool", "the suite of every tool"},
+	{"test/house", "", "reads source"},
 	{"test/e2e", "", "runs the real program; only its tests import anything"},
 	{"test/chaos", "internal/llm internal/llm/llmtest github.com/nats-io/nats.go golang.org/x/sync/errgroup golang.org/x/sys/unix modernc.org/sqlite",
 		"breaks the real program and reads the verdict from its database; it shares no code with what it judges"},
