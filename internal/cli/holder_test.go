@@ -27,6 +27,7 @@ func (h *home) agentProcess(name string) *program {
 // A prompt for a context whose agent runs is asked of that agent, in every
 // form of output, with who asks, which model, and where.
 func TestAskHolder(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		last := r.Messages[len(r.Messages)-1]
 		switch {
@@ -107,6 +108,7 @@ func TestAskHolder(t *testing.T) {
 
 // With a hub the asker sees what the agent does while it does it.
 func TestAskHolderStreams(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		if strings.Contains(said(llmtest.Record{Request: r}), "look") {
 			return llmtest.Script{llmtest.Text("I shall look. "), llmtest.Call("c1", "list", `{"path":"."}`)}

@@ -73,6 +73,7 @@ func (h *home) atTerminal(question, answer string, args ...string) string {
 }
 
 func TestApproveAsksThePersonAtTheTerminal(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		last := r.Messages[len(r.Messages)-1]
 		if last.CallID == "" {
@@ -101,6 +102,7 @@ func TestApproveAsksThePersonAtTheTerminal(t *testing.T) {
 }
 
 func TestInstallAsksForVariables(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n", "SECRET_CITY=Oslo")
 	h.write("r.toml", "fallback = \"ok\"")
 	path := filepath.Join(h.dir, "wants")
@@ -125,6 +127,7 @@ func TestInstallAsksForVariables(t *testing.T) {
 // However prompts that compact are killed, nothing is lost or doubled, the
 // mirror is mended, and the next prompt is answered.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		last := r.Messages[len(r.Messages)-1].Text
 		if strings.Contains(last, "CONVERSATION TO SUMMARISE") {

@@ -123,6 +123,7 @@ func stallFirst(r llmtest.Request) llmtest.Script {
 }
 
 func TestCtrlC(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, stallFirst)
 	h := newHome(t, openAI(srv, ""))
 	p := h.start("run", "--json", "think hard")
@@ -150,6 +151,7 @@ func TestCtrlC(t *testing.T) {
 }
 
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, stallFirst)
 	h := newHome(t, openAI(srv, ""))
 	p := h.start("run", "think hard")
@@ -178,6 +180,7 @@ func TestKilled(t *testing.T) {
 // A tool that ran when its prompt was killed is ended, and its call gets a
 // result that says so.
 func TestKilledInTool(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
 		if r.N == 1 {
 			return llmtest.Script{llmtest.Call("c1", "bash", `{"command":"echo $$ >pid; exec sleep 1000"}`)}
@@ -208,6 +211,7 @@ func TestKilledInTool(t *testing.T) {
 }
 
 func TestTurnTimeout(t *testing.T) {
+	t.Parallel()
 	srv := llmtest.NewOpenAI(t, stallFirst)
 	h := newHome(t, openAI(srv, "turn_timeout_seconds = 1"))
 	_, why := h.run(8, "run", "think hard")

@@ -15,6 +15,7 @@ import (
 // is installed, and several calls of one answer work at the same time: here
 // none of them is answered before all have asked.
 func TestB7SubAgentWorksAsInstalled(t *testing.T) {
+	t.Parallel()
 	together := make(chan struct{})
 	late := time.AfterFunc(20*time.Second, func() { t.Error("the sub-agents did not ask at the same time"); close(together) })
 	var mu sync.Mutex
