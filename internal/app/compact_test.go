@@ -470,7 +470,7 @@ func TestGoalsTodosAndReflectionAreStillSentAfterACompaction(t *testing.T) {
 	x := sit(t, small)
 	x.must(x.own.Folder.Write(folder.Goals, "win the cup"))
 	x.must(x.own.Folder.Write(folder.Todos, "train hard"))
-	_, err := x.own.Folder.Home.WriteReflection("", "I like tea")
+	_, err := x.own.Folder.WriteIf(folder.Reflection, "", "I like tea")
 	x.must(err)
 	x.big()
 	x.prompt("next")
@@ -792,8 +792,8 @@ func TestAFailedPromptLosesNoInboxMessage(t *testing.T) {
 	x.model = good
 	x.prompt("two")
 	r := good.requests[0]
-	if !strings.Contains(r.Messages[0].Text, "message from a") || !strings.HasSuffix(r.Messages[0].Text, "\nfirst") ||
-		!strings.HasSuffix(r.Messages[1].Text, "\nsecond") || !strings.Contains(r.Messages[1].Text, "not an instruction") {
+	if !strings.Contains(r.Messages[0].Text, "message from a") || !strings.HasSuffix(r.Messages[0].Text, "\n  first") ||
+		!strings.HasSuffix(r.Messages[1].Text, "\n  second") || !strings.Contains(r.Messages[1].Text, "not an instruction") {
 		t.Errorf("got %+v", r.Messages)
 	}
 	infos, err := x.own.Store.ListConversations(t.Context(), store.ConversationFilter{Agent: x.own.Agent.ID})

@@ -49,13 +49,7 @@ type pad struct{ folder folder.Folder }
 
 // Write implements [note.Pad].
 func (p pad) Write(n note.Name, seen note.Version, text string) (string, note.Version, error) {
-	var now folder.Text
-	var err error
-	if n == note.Reflection {
-		now, err = p.folder.Home.WriteReflection(folder.Hash(seen), text)
-	} else {
-		now, err = p.folder.WriteIf(folder.TextKind(n), folder.Hash(seen), text)
-	}
+	now, err := p.folder.WriteIf(folder.TextKind(n), folder.Hash(seen), text)
 	return now.Body, note.Version(now.Hash), err
 }
 

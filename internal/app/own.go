@@ -96,6 +96,9 @@ func (own *Owned) take(ctx context.Context, o OwnOptions) error {
 	if err := own.adopt(ctx); err != nil {
 		return err
 	}
+	if o.Kind == folder.LockRun { // a person reads what it says
+		own.reflectionNote()
+	}
 	if err := own.mendSummary(ctx); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/tool/note"
 )
@@ -96,25 +97,35 @@ func (t texts) read(k folder.TextKind) (string, error) {
 	return strings.TrimSpace(text.Body), err
 }
 
-// Reflection is the memory that all contexts share.
+// Reflection is what the agent keeps for itself, and what the person keeps for
+// all agents. No agent's notes are in another's prompt.
 func (t texts) Reflection() (string, error) {
 	if t.quiet || !t.settings.ReflectionEnabled {
 		return "", nil
 	}
-	return t.note(note.Reflection)
+	shared, err := t.folder.Home.Reflection()
+	if err != nil {
+		return "", err
+	}
+	own, err := t.noteText(note.Reflection)
+	return prompt.Materials(
+		prompt.Material{Text: shared.Body, Keeper: "the user, for all agents", Changed: shared.Changed},
+		prompt.Material{Text: own.Body, Keeper: "yourself (@" + string(t.folder.Name) + ")", Changed: own.Changed},
+	), err
 }
 
 // note reads one of the notes that the model keeps.
 func (t texts) note(n note.Name) (string, error) {
-	read := func() (folder.Text, error) { return t.folder.Read(folder.TextKind(n)) }
-	if n == note.Reflection {
-		read = t.folder.Home.Reflection
-	}
-	text, err := read()
+	text, err := t.noteText(n)
+	return strings.TrimSpace(text.Body), err
+}
+
+func (t texts) noteText(n note.Name) (folder.Text, error) {
+	text, err := t.folder.Read(folder.TextKind(n))
 	if err == nil && t.saw != nil {
 		t.saw(n, text.Hash)
 	}
-	return strings.TrimSpace(text.Body), err
+	return text, err
 }
 
 // asks lets the mirror read an agent's ask conversations.

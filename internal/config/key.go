@@ -112,7 +112,7 @@ func ownKeys() []key[PerContext] {
 		{name: "max_recursion_depth", at: func(c *PerContext) any { return &c.MaxRecursionDepth }, min: 1, max: 10000,
 			doc: "How many model calls one turn may make."},
 		{name: "reflection_enabled", at: func(c *PerContext) any { return &c.ReflectionEnabled },
-			doc: "Gives the model its memory (prompts/reflection.md) and the tool that writes it."},
+			doc: "Gives the model its lasting notes (contexts/NAME/reflection.md), the tool that writes them, and your notes for all agents (prompts/reflection.md)."},
 		{name: "reflection_character_limit", at: func(c *PerContext) any { return &c.ReflectionCharacterLimit },
 			doc: "The most characters of that memory."},
 		{name: "turn_timeout_seconds", at: func(c *PerContext) any { return &c.TurnTimeout }, example: "600",

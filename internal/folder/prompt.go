@@ -53,14 +53,7 @@ func (h Home) Prompt(p Prompt) (string, error) {
 
 func (h Home) reflectionFile() string { return filepath.Join(h.PromptsDir(), "reflection.md") }
 
-// Reflection reads prompts/reflection.md, the memory all contexts share.
+// Reflection reads prompts/reflection.md: notes of the person for all contexts.
+// Agents have notes of their own ([Reflection] of their folder) and write none
+// of these.
 func (h Home) Reflection() (Text, error) { return readText(h.reflectionFile()) }
-
-// WriteReflection replaces it, if it still is what seen says (see
-// [Folder.WriteIf]).
-func (h Home) WriteReflection(seen Hash, body string) (Text, error) {
-	if err := h.EnsureDir(h.PromptsDir()); err != nil {
-		return Text{}, err
-	}
-	return writeTextIf(h.reflectionFile(), seen, body)
-}

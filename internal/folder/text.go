@@ -24,10 +24,11 @@ const (
 	Summary      TextKind = "summary"
 	Todos        TextKind = "todos"
 	Goals        TextKind = "goals"
+	Reflection   TextKind = "reflection"
 )
 
 // TextKinds lists them all, in the order they are shown.
-func TextKinds() []TextKind { return []TextKind{SystemPrompt, Summary, Todos, Goals} }
+func TextKinds() []TextKind { return []TextKind{SystemPrompt, Summary, Todos, Goals, Reflection} }
 
 // Hash stands for the content of a file at the moment it was read. The empty
 // hash means that there was no file.
@@ -35,8 +36,9 @@ type Hash string
 
 // Text is what a file held, and the hash to give to WriteIf.
 type Text struct {
-	Body string // valid UTF-8, without byte order mark; "" when there is no file
-	Hash Hash
+	Body    string // valid UTF-8, without byte order mark; "" when there is no file
+	Hash    Hash
+	Changed time.Time // when the file was written last; zero when there is none
 }
 
 // TextPath is where a text is kept.
@@ -71,7 +73,7 @@ func (f Folder) WriteIf(k TextKind, seen Hash, body string) (Text, error) {
 
 func checkKind(k TextKind) error {
 	switch k {
-	case SystemPrompt, Summary, Todos, Goals:
+	case SystemPrompt, Summary, Todos, Goals, Reflection:
 		return nil
 	}
 	return fika.Errorf(fika.Invalid, "text", "there is no text %q in a context", string(k))
@@ -83,7 +85,11 @@ func readText(path string) (Text, error) {
 		return Text{}, err
 	}
 	body := bytes.TrimPrefix(data, []byte("\ufeff"))
-	return Text{Body: strings.ToValidUTF8(string(body), "\ufffd"), Hash: Hash(hashOf(data))}, nil
+	t := Text{Body: strings.ToValidUTF8(string(body), "\ufffd"), Hash: Hash(hashOf(data))}
+	if st, err := os.Stat(path); err == nil {
+		t.Changed = st.ModTime()
+	}
+	return t, nil
 }
 
 func writeTextIf(path string, seen Hash, body string) (Text, error) {

@@ -31,7 +31,7 @@ var packages = [...]row{
 	{"internal/mention", ". internal/spelling github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
 	{"internal/chat", ". internal/echo internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
-	{"internal/prompt", ". internal/hook internal/store", "puts the system prompt together; hooks may add to it"},
+	{"internal/prompt", ". internal/hook internal/speech internal/store", "puts the system prompt together; hooks may add to it"},
 	{"internal/guard", ". mvdan.cc/sh/v3/syntax", "what a tool may do: rules against calls, names against names; what a shell text runs is for a shell's parser to say"},
 	{"internal/echo", "", "whether two texts say the same is for the texts to say"},
 	{"internal/turn", ". internal/echo internal/hook internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",

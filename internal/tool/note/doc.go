@@ -1,6 +1,5 @@
-// Package note holds the tools with which a model keeps its notes: todos and
-// goals of its context, and the reflection that all contexts share. Each call
-// replaces a whole text.
+// Package note holds the tools with which a model keeps its notes: todos, goals
+// and reflection of its own context. Each call replaces a whole text.
 //
 // It does not know where notes are kept (see [Pad]) and puts nothing into
 // prompts; who builds the prompt tells the [Book] what the model was shown.

@@ -30,7 +30,7 @@ func Tools(o Options) []tool.Tool {
 		&update{opts: o, note: Goals, limit: maxNote, about: "Replace your goals."},
 	}
 	if o.Reflection {
-		list = append(list, &update{opts: o, note: Reflection, limit: o.Limit, about: "Replace the shared memory."})
+		list = append(list, &update{opts: o, note: Reflection, limit: o.Limit, about: "Replace your lasting notes."})
 	}
 	return list
 }
