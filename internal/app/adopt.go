@@ -17,6 +17,7 @@ import (
 type Imported struct {
 	New      int // entries that were not here yet
 	Entries  int // entries the folder holds
+	Unread   int // messages of its inbox that were not here yet
 	Problems []folder.Problem
 	Notes    []string // what a person should know of its texts
 }
@@ -40,6 +41,22 @@ func (own *Owned) adopt(ctx context.Context) error {
 	}
 	own.notes = append(own.notes, fmt.Sprintf("context %q came from elsewhere: %d entries were taken over", own.Folder.Name, got.New))
 	own.notes = append(own.notes, problemNotes(got.Problems)...)
+	own.madeAt = c.CreatedAt
+	return nil
+}
+
+// takeUnread delivers the messages of a foreign inbox, in their order: the
+// next turn reads them.
+func (own *Owned) takeUnread(ctx context.Context, c folder.Content, got *Imported) error {
+	for _, m := range c.Inbox {
+		posted, err := (&inbox{own: own}).deliver(ctx, m)
+		if err != nil {
+			return err
+		}
+		if !posted.Repeat {
+			got.Unread++
+		}
+	}
 	return nil
 }
 

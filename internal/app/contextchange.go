@@ -340,7 +340,7 @@ func (a *App) ImportContext(ctx context.Context, name fika.AgentName, path strin
 	if err != nil {
 		return got, err
 	}
-	if len(c.Sources) == 0 && len(c.Texts) == 0 && c.Local == nil {
+	if len(c.Sources) == 0 && len(c.Texts) == 0 && len(c.Inbox) == 0 && c.Local == nil {
 		return got, fika.Errorf(fika.NotFound, "", "%s holds no context: neither entries nor texts", path)
 	}
 	own, err := a.command(ctx, name, false, wait, p.Warn)
@@ -354,8 +354,14 @@ func (a *App) ImportContext(ctx context.Context, name fika.AgentName, path strin
 	if got, err = own.takeIn(ctx, c); err != nil {
 		return got, err
 	}
+	if err := own.takeUnread(ctx, c, &got); err != nil {
+		return got, err
+	}
 	if err := own.takeTexts(c, &got); err != nil {
 		return got, err
+	}
+	if err := own.Mirror.MadeAt(c.CreatedAt); err != nil {
+		p.Warn(err.Error())
 	}
 	if err := own.Mirror.Sync(ctx); err != nil {
 		p.Warn(err.Error())

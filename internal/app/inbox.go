@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/folder"
 	"fika/internal/store"
 )
 
@@ -32,15 +33,7 @@ func (in *inbox) take(ctx context.Context) error {
 			return err
 		}
 		for _, m := range batch.Messages {
-			from, err := in.sender(ctx, m.From)
-			if err != nil {
-				return err
-			}
-			_, err = in.own.Store.Deliver(ctx, store.Send{
-				To: in.own.Agent.ID, ID: m.ID, From: from, Writer: fika.ByTool, WriterName: "inbox.jsonl",
-				Content: m.Content, At: m.At,
-			})
-			if err != nil {
+			if _, err := in.deliver(ctx, m); err != nil {
 				return err
 			}
 		}
@@ -54,6 +47,18 @@ func (in *inbox) take(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// deliver puts a message of an inbox into the conversation.
+func (in *inbox) deliver(ctx context.Context, m folder.InboxMessage) (store.Posted, error) {
+	from, err := in.sender(ctx, m.From)
+	if err != nil {
+		return store.Posted{}, err
+	}
+	return in.own.Store.Deliver(ctx, store.Send{
+		To: in.own.Agent.ID, ID: m.ID, From: from, Writer: fika.ByTool, WriterName: "inbox.jsonl",
+		Content: m.Content, At: m.At,
+	})
 }
 
 // sender is who a message is from, as it is shown: the name of an agent, which

@@ -34,9 +34,11 @@ type Owned struct {
 
 	lock  *folder.Lock
 	notes []string // for the person, see Notes
-	lease atomic.Pointer[store.Lease]
-	beat  atomic.Pointer[func() store.Beat]
-	lost  atomic.Pointer[func(error)]
+	// madeAt is when a folder from elsewhere says that it was made.
+	madeAt time.Time
+	lease  atomic.Pointer[store.Lease]
+	beat   atomic.Pointer[func() store.Beat]
+	lost   atomic.Pointer[func(error)]
 }
 
 // OwnOptions says how to take a context.
@@ -102,8 +104,10 @@ func (own *Owned) take(ctx context.Context, o OwnOptions) error {
 	if err := own.mendSummary(ctx); err != nil {
 		return err
 	}
-	own.Mirror, err = folder.OpenMirror(ctx, own.lock, asks{store: own.Store, agent: own.Agent.Name})
-	return err
+	if own.Mirror, err = folder.OpenMirror(ctx, own.lock, asks{store: own.Store, agent: own.Agent.Name}); err != nil {
+		return err
+	}
+	return own.Mirror.MadeAt(own.madeAt)
 }
 
 // acquire makes sure of the agent's row and takes its lease. The flock of the

@@ -219,6 +219,9 @@ Entries that are here already are not taken twice; texts that are here stay.`,
 				e.warn(n)
 			}
 			e.say("imported %d of %d entries into context %q", got.New, got.Entries, name)
+			if got.Unread > 0 {
+				e.say("%d unread messages came along; its next turn reads them", got.Unread)
+			}
 			return nil
 		},
 	}

@@ -14,10 +14,10 @@ import (
 func newConfigMigrate(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "migrate [SOURCE]", Short: "make a config.toml of another program's configuration",
-		Long: `Turns the JSON of niffler or the TOML of chibi into a config.toml of this home.
-SOURCE is the file or its folder; without it the usual places are looked at.
-The source is copied to a backup first, and a config.toml that exists is never
-touched.`,
+		Long: `Turns the JSON or TOML of niffler or the TOML of chibi into a config.toml of this
+home. SOURCE is the file or its folder; without it the usual places are looked
+at. The source is copied to a backup first, and a config.toml that somebody has
+written in is never touched. What cannot be carried over is named.`,
 		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: atMostOne("a file or folder"), ValidArgsFunction: first(files),
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, err := e.open().Home()
@@ -46,6 +46,22 @@ touched.`,
 		},
 	}
 	return c
+}
+
+// pointAtForeign says that a config.json in the home, as other programs have
+// it, is not read.
+func (e *env) pointAtForeign(cmd *cobra.Command) {
+	switch cmd.Name() {
+	case "version", "completion", "help", "migrate", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return
+	}
+	root, err := e.open().Root()
+	if err != nil {
+		return // the command says so
+	}
+	if path := migrate.Foreign(root); path != "" {
+		e.warn(path + " is not read: fika config migrate " + path + " makes a config.toml of it")
+	}
 }
 
 // migrationSource is the file to convert: the one given, or the only one there

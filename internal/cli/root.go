@@ -29,6 +29,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			e.lastGood = looksOrStops(cmd)
+			e.pointAtForeign(cmd)
 			return e.admit(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -61,6 +61,21 @@ func OpenMirror(ctx context.Context, lock *Lock, source EntrySource) (*Mirror, e
 	return m, nil
 }
 
+// MadeAt says when the context was made, if that was earlier than is known:
+// one that comes from elsewhere is as old as it was there.
+func (m *Mirror) MadeAt(at time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at.IsZero() || !at.Before(m.meta.CreatedAt) {
+		return nil
+	}
+	if err := m.lock.Check(); err != nil {
+		return err
+	}
+	m.meta.CreatedAt = at.UTC().Truncate(time.Second)
+	return m.lock.Folder().writeMeta(m.meta)
+}
+
 // Notes says what a person should know of: which file was set aside, and why.
 // Reading them clears them.
 func (m *Mirror) Notes() []string {

@@ -21,9 +21,10 @@ type Content struct {
 	Archived  []fika.Entry // compacted away, in order
 	Window    []fika.Entry // still in the conversation, in order
 	Texts     map[TextKind]string
-	Local     []byte    // local.toml as it is; nil: none
-	Problems  []Problem // lines that could not be understood
-	Sources   []string  // the files that entries were read from
+	Local     []byte         // local.toml as it is; nil: none
+	Inbox     []InboxMessage // nobody has read them yet
+	Problems  []Problem      // lines that could not be understood
+	Sources   []string       // the files that entries were read from
 }
 
 // Export writes a self-contained copy of the context into the new folder dst:
@@ -125,8 +126,8 @@ func splitAsks(entries []fika.Entry) (archived, window []fika.Entry) {
 }
 
 // ReadFolder reads a context folder from anywhere: one that fika exported or
-// mirrored, or chibi's, old (transcript.jsonl, transcript.txt) and new
-// (transcript/). Nothing outside path is read, whatever links it holds.
+// mirrored, or chibi's, old (context.json, transcript.jsonl, transcript.txt) and
+// new (transcript/). Nothing outside path is read, whatever links it holds.
 // Entries that are in several files are given once. Seqs and conversations are
 // the foreign ones: the importer gives its own. Error kinds: NotFound, Invalid
 // (a text or file too large), Storage.
@@ -153,10 +154,16 @@ func ReadFolder(path string) (Content, error) {
 		}
 		c.Archived = append(c.Archived, entries...)
 	}
+	if err := c.readHistory(root); err != nil {
+		return c, err
+	}
 	if len(c.Sources) == 0 {
 		if err := c.plainTranscript(root); err != nil {
 			return c, err
 		}
+	}
+	if err := c.readInbox(root); err != nil {
+		return c, err
 	}
 	for _, k := range TextKinds() {
 		data, err := readInRoot(root, string(k)+".md")
@@ -306,7 +313,7 @@ func (f Folder) Adoptable(ctx context.Context, source EntrySource) (bool, error)
 			return false, nil
 		}
 	}
-	for _, name := range []string{contextName, archiveName, "transcript.jsonl", "transcript/active.jsonl", "transcript.txt"} {
+	for _, name := range []string{contextName, archiveName, historyName, "transcript.jsonl", "transcript/active.jsonl", "transcript.txt"} {
 		if st, err := os.Stat(f.path(name)); err == nil && st.Mode().IsRegular() && st.Size() > 0 {
 			return true, nil
 		}

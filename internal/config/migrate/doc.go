@@ -1,5 +1,5 @@
 // Package migrate turns the configuration of other programs into a config.toml
-// of fika: the JSON of niffler, the TOML of chibi.
+// of fika: the JSON and TOML of niffler, the TOML of chibi.
 //
 // It is not an importer of conversations, and it converts nothing in place:
 // the source is copied to a backup first, the result is a new file, and a file

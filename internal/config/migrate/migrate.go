@@ -29,16 +29,37 @@ type Result struct {
 // maxSource bounds what is read, in bytes.
 const maxSource = 1 << 20
 
-// Find lists the configurations of other programs below a person's folder.
+// Find lists the configurations of other programs below a person's folder: of
+// one program only the newest form.
 func Find(userHome string) []string {
 	var found []string
-	for _, place := range []string{".config/niffler/config.json", ".chibi/config.toml"} {
-		path := filepath.Join(userHome, filepath.FromSlash(place))
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			found = append(found, path)
+	for _, program := range [][]string{
+		{".config/niffler/config.toml", ".config/niffler/config.json", ".niffler/config.toml", ".niffler/config.json"},
+		{".chibi/config.toml"},
+	} {
+		for _, place := range program {
+			path := filepath.Join(userHome, filepath.FromSlash(place))
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				found = append(found, path)
+				break
+			}
 		}
 	}
 	return found
+}
+
+// Foreign gives the configuration of another program that lies in a home which
+// has none of its own: a config.json, or "". The home then works without it,
+// which a person should be told.
+func Foreign(home string) string {
+	path := filepath.Join(home, "config.json")
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	if data, err := os.ReadFile(filepath.Join(home, "config.toml")); err == nil && string(data) != config.Example() {
+		return ""
+	}
+	return path
 }
 
 // Run converts source (a config.json, a config.toml, or a folder with one of
@@ -54,33 +75,105 @@ func Run(source, home string, now time.Time) (Result, error) {
 		return r, err
 	}
 	r.Written = filepath.Join(home, "config.toml")
-	if _, err := os.Lstat(r.Written); err == nil {
-		return r, fika.Errorf(fika.Conflict, op, "%s exists and was left as it is; move it away first", r.Written)
-	}
-	d := &draft{}
-	var files [][]byte
-	if filepath.Ext(source) == ".json" {
-		r.Format = "niffler"
-		files, err = r.read(source, d, json.Unmarshal, niffler)
-	} else {
-		r.Format = "chibi"
-		files, err = r.read(source, d, toml.Unmarshal, chibi)
-		models := filepath.Join(filepath.Dir(source), "models.toml")
-		if _, missing := os.Stat(models); err == nil && missing == nil {
-			var more [][]byte
-			more, err = r.read(models, d, toml.Unmarshal, chibiModelsFile)
-			files = append(files, more...)
-		}
-	}
+	untouched, err := isExample(r.Written)
 	if err != nil {
 		return r, err
 	}
+	if _, err := os.Lstat(r.Written); err == nil && !untouched {
+		return r, fika.Errorf(fika.Conflict, op, "%s exists and was left as it is; move it away first", r.Written)
+	}
+	d := &draft{}
+	files, err := r.convert(source, d)
+	if err != nil {
+		return r, err
+	}
+	r.nameRest(filepath.Dir(source), d)
 	text, err := d.settle(r.Written, r.heading())
 	if err != nil {
 		return r, err
 	}
 	r.Lost, r.Check = d.lost, d.check
+	if untouched {
+		if err := os.Remove(r.Written); err != nil {
+			return r, fika.Wrap(fika.Storage, op, err)
+		}
+	}
 	return r, r.store(files, text, home, now)
+}
+
+// isExample reports whether a file is the config.toml that a new home gets,
+// as it was made: nobody's settings are in it.
+func isExample(path string) (bool, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && string(data) == config.Example(), fika.Wrap(fika.Storage, "migrate config", err)
+}
+
+// convert reads the sources. Whose configuration it is follows from what is in
+// it: both programs have a config.toml.
+func (r *Result) convert(source string, d *draft) ([][]byte, error) {
+	decode := toml.Unmarshal
+	if filepath.Ext(source) == ".json" {
+		decode = json.Unmarshal
+	}
+	files, err := r.read(source, d, decode, func(d *draft, o object) {
+		if isNiffler(o.fields) || filepath.Ext(source) == ".json" {
+			r.Format = "niffler"
+			niffler(d, o)
+			return
+		}
+		r.Format = "chibi"
+		chibi(d, o)
+	})
+	if err != nil || r.Format != "chibi" {
+		return files, err
+	}
+	models := filepath.Join(filepath.Dir(source), "models.toml")
+	if _, missing := os.Stat(models); missing != nil {
+		return files, nil
+	}
+	more, err := r.read(models, d, toml.Unmarshal, chibiModelsFile)
+	return append(files, more...), err
+}
+
+// isNiffler reports whether settings are those of a system of agents: lists of
+// agents or models, a bus, a master. chibi has models as a table by name.
+func isNiffler(fields map[string]any) bool {
+	for _, key := range []string{"agents", "models"} {
+		if _, ok := fields[key].([]any); ok {
+			return true
+		}
+	}
+	for _, key := range []string{"nats", "master", "masters", "masterMode", "master_mode"} {
+		if _, ok := fields[key].(map[string]any); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// nameRest says what lies beside the source and is no setting: what becomes of
+// it, or how a person brings it along.
+func (r *Result) nameRest(dir string, d *draft) {
+	for _, x := range []struct{ pattern, what string }{
+		{"contexts/*", "conversations are not settings; bring each along with: fika context import NAME FOLDER"},
+		{"prompts/*.md", "prompts are not settings; copy them to prompts/ of the home (chibi.md is taken as default.md)"},
+		{"plugins/*", "plugins are not settings; bring each along with: fika plugin install FILE"},
+		{"tools/*", "plugins are not settings; bring each along with: fika plugin install FILE"},
+		{"agents/*.md", "agents in Markdown are not read; make an [[agents]] entry of each, with system_prompt and tool_permissions"},
+		{"*/agents/*.md", "agents in Markdown are not read; make an [[agents]] entry of each, with system_prompt and tool_permissions"},
+		{"mcp-bridge.toml", "no such servers yet; a plugin can do it"},
+		{"config.yaml", "YAML is not read; what it says beyond this file has to be written into config.toml by hand"},
+		{"niffler.db", "conversations are not taken over; fika makes its own database"},
+	} {
+		found, err := filepath.Glob(filepath.Join(dir, x.pattern))
+		if err != nil || len(found) == 0 {
+			continue
+		}
+		d.lose(fmt.Sprintf("%s (%d)", filepath.Join(dir, x.pattern), len(found)), x.what)
+	}
 }
 
 // locate finds the file in a folder.
@@ -90,7 +183,7 @@ func locate(source string) (string, error) {
 		return source, nil
 	}
 	if err == nil {
-		for _, name := range []string{"config.json", "config.toml"} {
+		for _, name := range []string{"config.toml", "config.json"} {
 			path := filepath.Join(source, name)
 			if _, err := os.Stat(path); err == nil {
 				return path, nil

@@ -244,3 +244,113 @@ func FuzzMigrate(f *testing.F) {
 		}
 	})
 }
+
+// nifflerTOML is a system of agents in TOML, with models that name their
+// protocol and their price by the token.
+const nifflerTOML = `[nats]
+server = "nats://localhost:4222"
+timeout_ms = 30000
+reconnect_attempts = 5
+
+[master]
+default_agent = "coder"
+auto_start_agents = true
+
+[[agents]]
+id = "coder"
+name = "Code Expert"
+model = "claude-3.5-sonnet"
+capabilities = ["coding"]
+tool_permissions = ["read", "edit", "bash"]
+auto_start = true
+persistent = true
+
+[[agents]]
+id = "researcher"
+model = "haiku"
+persistent = false
+max_idle_seconds = 600
+
+[[models]]
+id = "claude-3.5-sonnet"
+nickname = "sonnet"
+base_url = "https://proxy.example/v1"
+type = "anthropic"
+api_key_env = "ANTHROPIC_API_KEY"
+inputCostPerToken = 0.000003
+output_cost_per_token = 0.000015
+
+[[models]]
+id = "claude-3-haiku"
+nickname = "haiku"
+base_url = "https://api.anthropic.com/v1"
+api_key_env = "ANTHROPIC_API_KEY"
+type = "vertex"
+`
+
+// TestB12NifflersTOMLIsNoChibis: both have a config.toml; what is in it says
+// whose it is, and everything is carried over or named.
+func TestB12NifflersTOMLIsNoChibis(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	source := write(t, filepath.Join(dir, ".config", "niffler", "config.toml"), nifflerTOML)
+	write(t, filepath.Join(dir, ".config", "niffler", "config.json"), "{}") // what it had before
+	write(t, filepath.Join(dir, ".config", "niffler", "default", "agents", "poet.md"), "## System Prompt\nRhyme.")
+	if found := Find(dir); !cmp.Equal(found, []string{source}) {
+		t.Fatalf("found %q", found)
+	}
+	write(t, filepath.Join(home, "config.toml"), config.Example()) // as a new home has it
+	r, err := Run(source, home, noon)
+	if err != nil || r.Format != "niffler" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	c, err := config.LoadHome(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Agents) != 2 || c.Agents[0].Name != "Code Expert" || c.Agents[1].MaxIdle != 10*time.Minute || c.NATS.Server != "nats://localhost:4222" || c.Master.DefaultAgent != "coder" {
+		t.Errorf("got\n%s", read(t, r.Written))
+	}
+	m := c.Models[0]
+	if m.Provider != config.Anthropic || m.Nickname != "sonnet" || m.Prices.Input != 3 || m.Prices.Output != 15 {
+		t.Errorf("got %+v\n%s", m, read(t, r.Written))
+	}
+	lost, check := strings.Join(r.Lost, "\n"), strings.Join(r.Check, "\n")
+	if !strings.Contains(lost, "models[1].type:") || !strings.Contains(lost, "agents/*.md (1): agents in Markdown") || !strings.Contains(check, "inputCostPerToken: taken as US dollars per token: 3 per million") {
+		t.Errorf("lost %s\ncheck %s", lost, check)
+	}
+}
+
+// TestB12WhatLiesBesideIsNamed: contexts, prompts and plugins are no settings.
+func TestB12WhatLiesBesideIsNamed(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "config.toml"), "model = \"x/y\"\napi_key = \"sk\"\n")
+	write(t, filepath.Join(dir, "contexts", "work", "context.json"), "{}")
+	write(t, filepath.Join(dir, "contexts", "play", "context.json"), "{}")
+	write(t, filepath.Join(dir, "prompts", "chibi.md"), "hi")
+	write(t, filepath.Join(dir, "plugins", "coffee-table"), "hi")
+	r, err := Run(dir, home, noon)
+	if err != nil || r.Format != "chibi" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	lost := strings.Join(r.Lost, "\n")
+	for _, want := range []string{"contexts/* (2): conversations are not settings; bring each along with: fika context import", "prompts/*.md (1)", "plugins/* (1)"} {
+		if !strings.Contains(lost, want) {
+			t.Errorf("missing %q in\n%s", want, lost)
+		}
+	}
+}
+
+func TestForeignConfiguration(t *testing.T) {
+	home := t.TempDir()
+	if got := Foreign(home); got != "" {
+		t.Errorf("got %q", got)
+	}
+	path := write(t, filepath.Join(home, "config.json"), "{}")
+	if got := Foreign(home); got != path {
+		t.Errorf("got %q", got)
+	}
+	write(t, filepath.Join(home, "config.toml"), "model = \"x\"\n")
+	if got := Foreign(home); got != "" {
+		t.Errorf("a home with settings of its own: %q", got)
+	}
+}

@@ -1,11 +1,14 @@
 package migrate
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 const noKeys = "keys are not kept in files; put it into an environment variable and name that in api_key_env"
 
-// niffler converts its config.json. Keys are read in both spellings,
-// snake_case and camelCase.
+// niffler converts its config.json and config.toml. Keys are read in both
+// spellings, snake_case and camelCase.
 func niffler(d *draft, o object) {
 	models := o.list("models")
 	d.comment("What you are called in prompts and transcripts.")
@@ -93,6 +96,7 @@ func nifflerModels(d *draft, models []object) {
 		if wire != "" && wire != id {
 			d.put("model", wire, m.path+"model")
 		}
+		wireOf(d, m)
 		m.move("base_url")
 		m.move("api_key_env", "api_env_var")
 		m.move("context_window", "context")
@@ -107,18 +111,52 @@ func nifflerModels(d *draft, models []object) {
 	}
 }
 
+// wireOf writes which protocol a model speaks.
+func wireOf(d *draft, m object) {
+	v, from, ok := m.take("provider", "type")
+	if !ok {
+		return
+	}
+	name, _ := v.(string)
+	switch name = strings.ToLower(name); name {
+	case "anthropic", "openai":
+		d.put("provider", name, from)
+	case "openai-compatible", "openai_compatible", "openrouter", "ollama":
+		d.put("provider", "openai", from)
+	default:
+		d.lose(from, "fika speaks openai and anthropic; it goes by the address then")
+	}
+}
+
+// prices writes what tokens cost, from the price of a million or of one.
 func prices(d *draft, m object) {
 	var parts []string
-	for _, p := range []struct{ key, from, camel string }{
-		{"input", "input_cost_per_m_token", "inputCostPerMToken"}, {"output", "output_cost_per_m_token", "outputCostPerMToken"},
-	} {
-		v, from, ok := m.take(p.from, p.camel)
-		text, isNumber := literal(v)
-		if _, isText := v.(string); !ok || !isNumber || isText {
+	for _, p := range []struct{ key, from string }{{"input", "input_cost_per"}, {"output", "output_cost_per"}} {
+		per := float64(1)
+		v, from, ok := m.take(p.from+"_m_token", camel(p.from+"_m_token"), p.from+"_million_tokens")
+		if one, name, had := m.take(p.from + "_token"); had && !ok {
+			v, from, ok, per = one, name, true, 1e6
+		}
+		if !ok {
 			continue
 		}
+		var dollars float64
+		switch n := v.(type) {
+		case float64:
+			dollars = n * per
+		case int64:
+			dollars = float64(n) * per
+		default:
+			d.lose(from, "not a number")
+			continue
+		}
+		text, _ := literal(math.Round(dollars*1e6) / 1e6)
 		parts = append(parts, p.key+" = "+text)
-		d.doubt(from, "taken as US dollars per million tokens")
+		if per == 1 {
+			d.doubt(from, "taken as US dollars per million tokens")
+		} else {
+			d.doubt(from, "taken as US dollars per token: "+text+" per million")
+		}
 	}
 	if len(parts) > 0 {
 		d.text.WriteString("prices = {" + strings.Join(parts, ", ") + "}\n")

@@ -1,0 +1,140 @@
+package folder
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"fika"
+)
+
+// historyName is where chibi's first versions kept the window of a context.
+const historyName = "context.json"
+
+// history is that file: the texts of user and assistant, without tools.
+type history struct {
+	Name     string `json:"name"`
+	Messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+	CreatedAt json.RawMessage `json:"created_at"`
+	UpdatedAt json.RawMessage `json:"updated_at"`
+}
+
+// readHistory reads context.json. What it holds is still in the conversation:
+// entries of the transcript that say the same become the window, and without
+// such entries the messages themselves do. System messages are no messages
+// here: prompts are files.
+func (c *Content) readHistory(root *os.Root) error {
+	data, err := readInRoot(root, historyName)
+	if data == nil || err != nil {
+		return err
+	}
+	var h history
+	if err := json.Unmarshal(data, &h); err != nil {
+		c.Problems = append(c.Problems, Problem{File: historyName, Line: 1, Reason: "not a history: " + jsonReason(err)})
+		return nil
+	}
+	if at, ok := parseTime(h.CreatedAt); ok {
+		c.CreatedAt = at
+	}
+	said := h.entries()
+	if len(said) == 0 || len(c.Window) > 0 { // context.jsonl is newer
+		return nil
+	}
+	c.Sources = append(c.Sources, historyName)
+	if at := lastRun(c.Archived, said); at >= 0 {
+		c.Archived, c.Window = c.Archived[:at:at], c.Archived[at:]
+		return nil
+	}
+	c.Window = said
+	return nil
+}
+
+func (h history) entries() []fika.Entry {
+	at, ok := parseTime(h.UpdatedAt)
+	if !ok {
+		at = time.Unix(0, 0).UTC()
+	}
+	var said []fika.Entry
+	for i, m := range h.Messages {
+		var text string
+		if json.Unmarshal(m.Content, &text) != nil {
+			text = string(m.Content) // pieces, or null: kept as they are
+		}
+		if m.Role == "system" || strings.TrimSpace(text) == "" || text == "null" {
+			continue
+		}
+		from, to := m.Role, h.Name
+		if from == "assistant" {
+			from, to = h.Name, "user"
+		}
+		id := "history-" + hashOf(fmt.Appendf(nil, "%d:%s:%s", i, m.Role, text))
+		said = append(said, fika.Entry{ID: fika.EntryID(id), At: at, From: orName(from), To: orName(to), Content: text, Type: fika.Message})
+	}
+	return said
+}
+
+func orName(s string) string {
+	if s == "" {
+		return "assistant"
+	}
+	return s
+}
+
+// lastRun finds where the messages of said begin in all: the last of them is
+// the last message of all, and so on backwards. -1: they are not in it.
+func lastRun(all, said []fika.Entry) int {
+	n := len(said) - 1
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Type != fika.Message {
+			continue
+		}
+		if strings.TrimSpace(all[i].Content) != strings.TrimSpace(said[n].Content) {
+			return -1
+		}
+		if n--; n < 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// readInbox reads the messages that nobody has read yet. One without an id
+// gets one from what it says, so that reading twice gives the same.
+func (c *Content) readInbox(root *os.Root) error {
+	file, err := openInRoot(root, inboxName)
+	if file == nil || err != nil {
+		return err
+	}
+	defer file.Close()
+	seen := map[fika.EntryID]int{}
+	for lines := newLineReader(file); ; {
+		l, err := lines.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fileError("read "+inboxName, inboxName, err)
+		}
+		m, reason := parseInbox(l, "", 0)
+		if reason != "" {
+			p := l.problem(reason)
+			p.File = inboxName
+			c.Problems = append(c.Problems, p)
+			continue
+		}
+		if strings.HasPrefix(string(m.ID), "inbox-") {
+			id := fika.EntryID("inbox-" + hashOf(l.data))
+			if seen[id]++; seen[id] > 1 {
+				id = fika.EntryID(fmt.Sprintf("%s-%d", id, seen[id]))
+			}
+			m.ID = id
+		}
+		c.Inbox = append(c.Inbox, m)
+	}
+}
