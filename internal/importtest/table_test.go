@@ -95,6 +95,7 @@ var packages = [...]row{
 		"breaks the real program and reads the verdict from its database; it shares no code with what it judges"},
 	{"test/bench", ". internal/bus/nats internal/llm/llmtest internal/store github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
 	{"test/bench/peer", "github.com/nats-io/nats.go", "the other end of a measured message"},
+	{"test/picture", "github.com/creack/pty", "draws the README's picture from what the program prints on a terminal"},
 	{"internal/docgen", "internal/cli internal/config internal/hook internal/plugin github.com/spf13/cobra github.com/spf13/pflag",
 		"writes the references from the commands, settings, hooks and variables there are"},
 	{"internal/importtest", "", "reads source"},
