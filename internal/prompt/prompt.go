@@ -34,6 +34,9 @@ type Prompt struct {
 	State  string // changes while the agent works: goals, todos, reflection, what hooks put behind
 }
 
+// stateLead tells the model what comes in the middle of a conversation.
+const stateLead = "(From the system, not a message: this holds now and replaces what it said before.)"
+
 // Whole is all of it as one text, as people read it.
 func (p Prompt) Whole() string {
 	return strings.TrimSpace(p.System + "\n\n" + p.State)
@@ -53,7 +56,10 @@ func Assemble(p Parts) Prompt {
 	state.add("CURRENT TODOS", p.Todos)
 	state.add("REFLECTION", p.Reflection)
 	state.add("", p.After)
-	return Prompt{system.String(), state.String()}
+	if state.Len() == 0 {
+		return Prompt{System: system.String()}
+	}
+	return Prompt{system.String(), stateLead + "\n\n" + state.String()}
 }
 
 // sections is a text of titled parts. What is blank leaves no trace.

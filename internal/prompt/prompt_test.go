@@ -33,6 +33,8 @@ CONTINUATION
 
 SUMMARY
 
+(From the system, not a message: this holds now and replaces what it said before.)
+
 --- CURRENT GOALS ---
 GOALS
 

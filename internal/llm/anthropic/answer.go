@@ -13,10 +13,7 @@ import (
 
 // answer gathers one streamed answer.
 type answer struct {
-	fail     wire.Failure
-	emit     func(llm.Event) error
-	deadline *wire.Deadline
-	halted   error // ends the call as it is
+	*wire.Call
 
 	blocks map[int]*block
 	order  []int // indexes in order of their first appearance
@@ -36,47 +33,35 @@ type block struct {
 	signature string
 }
 
-// Failure says how an error is told by now.
-func (a *answer) Failure() wire.Failure { return a.fail }
-
-// Halted is the error that ends the call as it is.
-func (a *answer) Halted() error { return a.halted }
-
 // Complete reports whether the reason came for which the answer ends.
 func (a *answer) Complete() bool { return a.reason != "" }
-
-// halt remembers the error that ends the call.
-func (a *answer) halt(err error) error {
-	a.halted = err
-	return err
-}
 
 // Take handles one event of the stream.
 func (a *answer) Take(_ string, data []byte) error {
 	if data == nil {
-		return a.send(llm.Alive, "")
+		return a.Emit(llm.Alive, "")
 	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		if a.reason != "" || bytes.HasPrefix(data, []byte("[DONE]")) {
 			return wire.ErrDone
 		}
-		return a.halt(a.fail.Broken("sent something that is not an answer: %.80q", data))
+		return a.Halt(a.Failure().Broken("sent something that is not an answer: %.80q", data))
 	}
 	switch e.Type {
 	case "error":
-		return a.halt(a.fail.Stated(statusOf(e.Error), wire.Words(data)))
+		return a.Halt(a.Failure().Stated(statusOf(e.Error), wire.Words(data)))
 	case "message_start":
-		return a.begin(e.Message)
+		return a.readStart(e.Message)
 	case "content_block_start":
-		return a.start(e.Index, e.Block)
+		return a.startBlock(e.Index, e.Block)
 	case "content_block_delta":
-		return a.delta(e.Index, e.Delta)
+		return a.addDelta(e.Index, e.Delta)
 	case "message_delta":
 		a.usage.update(e.Usage)
 		if e.Delta.StopReason != "" {
 			a.reason = e.Delta.StopReason
-			a.deadline.Arm()
+			a.Arm()
 		}
 		return nil
 	case "message_stop":
@@ -85,13 +70,13 @@ func (a *answer) Take(_ string, data []byte) error {
 		}
 		return wire.ErrDone
 	case "message":
-		return a.whole(e)
+		return a.readWhole(e)
 	}
-	return a.send(llm.Alive, "") // ping, content_block_stop, and what may be invented yet
+	return a.Emit(llm.Alive, "") // ping, content_block_stop, and what may be invented yet
 }
 
-// begin reads what the first event tells of usage.
-func (a *answer) begin(raw json.RawMessage) error {
+// readStart reads what the first event tells of usage.
+func (a *answer) readStart(raw json.RawMessage) error {
 	var m struct {
 		Usage *usage `json:"usage"`
 	}
@@ -101,10 +86,10 @@ func (a *answer) begin(raw json.RawMessage) error {
 	return nil
 }
 
-// whole takes a message from a server that did not stream.
-func (a *answer) whole(e event) error {
+// readWhole takes a message from a server that did not stream.
+func (a *answer) readWhole(e event) error {
 	for i, raw := range e.Content {
-		if err := a.start(i, raw); err != nil {
+		if err := a.startBlock(i, raw); err != nil {
 			return err
 		}
 	}
@@ -116,7 +101,7 @@ func (a *answer) whole(e event) error {
 	return wire.ErrDone
 }
 
-func (a *answer) start(index int, raw json.RawMessage) error {
+func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	var s struct {
 		Type      string          `json:"type"`
 		ID        string          `json:"id"`
@@ -127,72 +112,61 @@ func (a *answer) start(index int, raw json.RawMessage) error {
 		Input     json.RawMessage `json:"input"`
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return a.halt(a.fail.Broken("sent a block that cannot be read"))
+		return a.Halt(a.Failure().Broken("sent a block that cannot be read"))
 	}
 	b := &block{kind: s.Type, id: s.ID, name: s.Name, start: bytes.Clone(raw), input: bytes.Clone(s.Input), signature: s.Signature}
 	if _, twice := a.blocks[index]; twice {
-		return a.halt(a.fail.Broken("sent block %d twice", index))
+		return a.Halt(a.Failure().Broken("sent block %d twice", index))
 	}
 	a.blocks[index] = b
 	a.order = append(a.order, index)
 	a.size += len(raw)
 	switch s.Type {
 	case "text":
-		return a.grow(b, llm.TextDelta, s.Text)
+		return a.growBlock(b, llm.TextDelta, s.Text)
 	case "thinking":
-		return a.grow(b, llm.ReasoningDelta, s.Thinking)
+		return a.growBlock(b, llm.ReasoningDelta, s.Thinking)
 	}
-	return a.grow(b, llm.Alive, "")
+	return a.growBlock(b, llm.Alive, "")
 }
 
-func (a *answer) delta(index int, d delta) error {
+func (a *answer) addDelta(index int, d delta) error {
 	b := a.blocks[index]
 	if b == nil {
-		return a.halt(a.fail.Broken("sent a piece of block %d, which never began", index))
+		return a.Halt(a.Failure().Broken("sent a piece of block %d, which never began", index))
 	}
 	switch {
 	case d.Type == "text_delta" && b.kind == "text":
-		return a.grow(b, llm.TextDelta, d.Text)
+		return a.growBlock(b, llm.TextDelta, d.Text)
 	case d.Type == "thinking_delta" && b.kind == "thinking":
-		return a.grow(b, llm.ReasoningDelta, d.Thinking)
+		return a.growBlock(b, llm.ReasoningDelta, d.Thinking)
 	case d.Type == "signature_delta":
 		b.signature += d.Signature
 		a.size += len(d.Signature)
-		return a.grow(b, llm.Alive, "")
+		return a.growBlock(b, llm.Alive, "")
 	case d.Type == "input_json_delta":
-		return a.grow(b, llm.Alive, d.JSON)
+		return a.growBlock(b, llm.Alive, d.JSON)
 	}
-	return a.send(llm.Alive, "")
+	return a.Emit(llm.Alive, "")
 }
 
-// grow adds to a block and tells of it; Alive shows nothing of what it adds.
-func (a *answer) grow(b *block, kind llm.EventKind, piece wire.Text) error {
+// growBlock adds to a block and tells of it; Alive shows nothing of what it adds.
+func (a *answer) growBlock(b *block, kind llm.EventKind, piece wire.Text) error {
 	a.size += len(piece)
 	if a.size > wire.MaxAnswer {
-		return a.halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
+		return a.Halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
 	}
 	shown := b.text.Add(piece)
 	if kind == llm.Alive {
 		shown = ""
 	}
-	return a.send(kind, shown)
-}
-
-func (a *answer) send(kind llm.EventKind, text string) error {
-	if text == "" && kind != llm.Alive {
-		return nil
-	}
-	a.fail.Visible = a.fail.Visible || kind == llm.TextDelta
-	if err := a.emit(llm.Event{Kind: kind, Text: text}); err != nil {
-		return a.halt(err)
-	}
-	return nil
+	return a.Emit(kind, shown)
 }
 
 // Finish makes the response of a complete answer.
 func (a *answer) Finish() (llm.Response, error) {
 	if a.reason == "" {
-		return llm.Response{}, a.fail.Broken("the stream ended before the answer was complete")
+		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
 	}
 	r := llm.Response{
 		Usage:     a.usage.total(),
@@ -202,7 +176,7 @@ func (a *answer) Finish() (llm.Response, error) {
 	taken := map[string]bool{}
 	for _, index := range a.order {
 		b := a.blocks[index]
-		if err := a.close(b); err != nil {
+		if err := a.closeBlock(b); err != nil {
 			return llm.Response{}, err
 		}
 		b.nameCall(len(r.Calls)+1, taken)
@@ -222,14 +196,14 @@ func (a *answer) Finish() (llm.Response, error) {
 	return r, nil
 }
 
-// close shows halves of characters that never became whole.
-func (a *answer) close(b *block) error {
+// closeBlock shows halves of characters that never became whole.
+func (a *answer) closeBlock(b *block) error {
 	rest := b.text.Close()
 	switch b.kind {
 	case "text":
-		return a.send(llm.TextDelta, rest)
+		return a.Emit(llm.TextDelta, rest)
 	case "thinking":
-		return a.send(llm.ReasoningDelta, rest)
+		return a.Emit(llm.ReasoningDelta, rest)
 	}
 	return nil
 }

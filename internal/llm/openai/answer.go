@@ -13,10 +13,7 @@ import (
 
 // answer gathers one streamed answer.
 type answer struct {
-	fail     wire.Failure
-	emit     func(llm.Event) error
-	deadline *wire.Deadline
-	halted   error // ends the call as it is
+	*wire.Call
 
 	text, reasoning, refusal wire.Joiner
 	thought                  string // which field reasoning came in
@@ -44,22 +41,10 @@ func (a *answer) Complete() bool {
 	return a.finished != "" || a.ended && (a.text.Len() > 0 || a.refusal.Len() > 0 || len(a.calls) > 0)
 }
 
-// Failure says how an error is told by now.
-func (a *answer) Failure() wire.Failure { return a.fail }
-
-// Halted is the error that ends the call as it is.
-func (a *answer) Halted() error { return a.halted }
-
-// halt remembers it.
-func (a *answer) halt(err error) error {
-	a.halted = err
-	return err
-}
-
 // Take handles one event of the stream.
 func (a *answer) Take(_ string, data []byte) error {
 	if data == nil {
-		return a.send(llm.Alive, "")
+		return a.Emit(llm.Alive, "")
 	}
 	data = bytes.TrimSpace(data)
 	if bytes.Equal(data, []byte("[DONE]")) {
@@ -71,19 +56,19 @@ func (a *answer) Take(_ string, data []byte) error {
 		if a.Complete() {
 			return wire.ErrDone
 		}
-		return a.halt(a.fail.Broken("sent something that is not an answer: %.80q", data))
+		return a.Halt(a.Failure().Broken("sent something that is not an answer: %.80q", data))
 	}
 	if u, ok := usageOf(c.Usage); ok {
 		a.usage, a.metered = u, true
 	}
-	if err := a.check(c); err != nil {
-		return a.halt(err)
+	if err := a.statedError(c); err != nil {
+		return a.Halt(err)
 	}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
 			continue
 		}
-		if err := a.choice(ch); err != nil {
+		if err := a.addChoice(ch); err != nil {
 			return err
 		}
 	}
@@ -93,12 +78,12 @@ func (a *answer) Take(_ string, data []byte) error {
 	if a.metered {
 		return wire.ErrDone
 	}
-	a.deadline.Arm()
+	a.Arm()
 	return nil
 }
 
-// check looks for trouble that the server tells of inside the stream.
-func (a *answer) check(c chunk) error {
+// statedError looks for trouble that the server tells of inside the stream.
+func (a *answer) statedError(c chunk) error {
 	raw := c.Error
 	for _, ch := range c.Choices {
 		if !stated(raw) {
@@ -106,24 +91,24 @@ func (a *answer) check(c chunk) error {
 		}
 	}
 	if stated(raw) {
-		return a.fail.Stated(statusOf(raw), wire.Words(raw))
+		return a.Failure().Stated(statusOf(raw), wire.Words(raw))
 	}
 	for _, ch := range c.Choices {
 		if ch.Finish == "error" {
-			return a.fail.Stated(500, "")
+			return a.Failure().Stated(500, "")
 		}
 	}
 	return nil
 }
 
-func (a *answer) choice(ch choice) error {
+func (a *answer) addChoice(ch choice) error {
 	if ch.Delta != nil {
-		if err := a.piece(*ch.Delta, false); err != nil {
+		if err := a.addPiece(*ch.Delta, false); err != nil {
 			return err
 		}
 	}
 	if ch.Message != nil {
-		if err := a.piece(*ch.Message, true); err != nil {
+		if err := a.addPiece(*ch.Message, true); err != nil {
 			return err
 		}
 	}
@@ -133,15 +118,15 @@ func (a *answer) choice(ch choice) error {
 	return nil
 }
 
-// piece adds a delta, or a whole message: of that only what no delta brought.
-func (a *answer) piece(p piece, whole bool) error {
+// addPiece adds a delta, or a whole message: of that only what no delta brought.
+func (a *answer) addPiece(p piece, whole bool) error {
 	if !whole || a.reasoning.Len() == 0 {
-		if err := a.reason(p); err != nil {
+		if err := a.addReasoning(p); err != nil {
 			return err
 		}
 	}
 	if p.Content != "" && (!whole || a.text.Len() == 0) {
-		if err := a.send(llm.TextDelta, a.text.Add(p.Content)); err != nil {
+		if err := a.Emit(llm.TextDelta, a.text.Add(p.Content)); err != nil {
 			return err
 		}
 	}
@@ -150,17 +135,17 @@ func (a *answer) piece(p piece, whole bool) error {
 	}
 	if len(p.Calls) > 0 && (!whole || len(a.calls) == 0) {
 		for i, c := range p.Calls {
-			a.call(c, i, whole)
+			a.addCall(c, i, whole)
 		}
-		if err := a.send(llm.Alive, ""); err != nil {
+		if err := a.Emit(llm.Alive, ""); err != nil {
 			return err
 		}
 	}
-	return a.bound()
+	return a.checkSize()
 }
 
-// reason adds reasoning, which comes as plain text, as details, or as both.
-func (a *answer) reason(p piece) error {
+// addReasoning adds reasoning, which comes as plain text, as details, or as both.
+func (a *answer) addReasoning(p piece) error {
 	text := p.Reasoning
 	switch {
 	case text != "":
@@ -169,7 +154,7 @@ func (a *answer) reason(p piece) error {
 		text, a.thought = p.ReasoningContent, "reasoning_content"
 	}
 	for _, raw := range p.ReasoningDetails {
-		shown := a.detail(raw)
+		shown := a.addDetail(raw)
 		if p.Reasoning == "" && p.ReasoningContent == "" {
 			text += shown
 		}
@@ -177,12 +162,12 @@ func (a *answer) reason(p piece) error {
 	if text == "" {
 		return nil
 	}
-	return a.send(llm.ReasoningDelta, a.reasoning.Add(text))
+	return a.Emit(llm.ReasoningDelta, a.reasoning.Add(text))
 }
 
-// call adds a piece of a tool call to the one it belongs to.
-func (a *answer) call(p callPiece, position int, whole bool) {
-	c := a.find(p, position, whole)
+// addCall adds a piece of a tool call to the one it belongs to.
+func (a *answer) addCall(p callPiece, position int, whole bool) {
+	c := a.callOf(p, position, whole)
 	if c == nil {
 		c = &pending{index: len(a.calls), id: string(p.ID)}
 		if p.Index != nil {
@@ -206,9 +191,9 @@ func (a *answer) call(p callPiece, position int, whole bool) {
 	a.size += len(p.ID) + len(p.Function.Name) + len(p.Function.Arguments) + len(p.Extra)
 }
 
-// find tells which call a piece continues: nil for a new one. Some servers
+// callOf tells which call a piece continues: nil for a new one. Some servers
 // give every call of a reply the same index, some give none.
-func (a *answer) find(p callPiece, position int, whole bool) *pending {
+func (a *answer) callOf(p callPiece, position int, whole bool) *pending {
 	id := string(p.ID)
 	starts := id != "" && p.Function.Name != ""
 	if whole {
@@ -238,20 +223,9 @@ func (a *answer) find(p callPiece, position int, whole bool) *pending {
 	return nil
 }
 
-func (a *answer) bound() error {
+func (a *answer) checkSize() error {
 	if a.size+a.text.Len()+a.reasoning.Len()+a.refusal.Len() > wire.MaxAnswer {
-		return a.halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
-	}
-	return nil
-}
-
-func (a *answer) send(kind llm.EventKind, text string) error {
-	if text == "" && kind != llm.Alive {
-		return nil
-	}
-	a.fail.Visible = a.fail.Visible || kind == llm.TextDelta
-	if err := a.emit(llm.Event{Kind: kind, Text: text}); err != nil {
-		return a.halt(err)
+		return a.Halt(fika.Errorf(fika.Limit, wire.Op, "the answer is larger than %d MiB and was cut off", wire.MaxAnswer>>20))
 	}
 	return nil
 }
@@ -259,7 +233,7 @@ func (a *answer) send(kind llm.EventKind, text string) error {
 // Finish makes the response of a complete answer.
 func (a *answer) Finish() (llm.Response, error) {
 	if !a.Complete() {
-		return llm.Response{}, a.fail.Broken("the stream ended before the answer was complete")
+		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
 	}
 	slices.SortStableFunc(a.calls, func(x, y *pending) int { return x.index - y.index })
 	if err := a.flush(); err != nil {
@@ -286,10 +260,10 @@ func (a *answer) flush() error {
 		c.args.Close()
 	}
 	a.refusal.Close()
-	if err := a.send(llm.ReasoningDelta, a.reasoning.Close()); err != nil {
+	if err := a.Emit(llm.ReasoningDelta, a.reasoning.Close()); err != nil {
 		return err
 	}
-	return a.send(llm.TextDelta, a.text.Close())
+	return a.Emit(llm.TextDelta, a.text.Close())
 }
 
 // finishedCalls gives every call a name, arguments and an id of its own.

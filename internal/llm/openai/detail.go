@@ -59,8 +59,8 @@ func (d *detail) raw() json.RawMessage {
 	return out
 }
 
-// detail adds a piece of reasoning_details and returns what it shows.
-func (a *answer) detail(raw json.RawMessage) wire.Text {
+// addDetail adds a piece of reasoning_details and returns what it shows.
+func (a *answer) addDetail(raw json.RawMessage) wire.Text {
 	var next map[string]json.RawMessage
 	if json.Unmarshal(raw, &next) != nil || len(next) == 0 {
 		return ""

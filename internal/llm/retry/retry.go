@@ -87,10 +87,10 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 			wait = failure.RetryAfter
 		}
 		if attempt >= p.Attempts {
-			return res, gaveUp(err, attempt, "")
+			return res, exhausted(err, attempt, "")
 		}
 		if p.Now().Sub(begin)+wait > p.Total {
-			return res, gaveUp(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", wait.Round(time.Second)))
+			return res, exhausted(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", wait.Round(time.Second)))
 		}
 		if err := announce(emit, shown, failure, wait); err != nil {
 			return llm.Response{}, err
@@ -110,16 +110,16 @@ func announce(emit func(llm.Event) error, shown bool, failure *llm.ProviderError
 	return emit(llm.Event{Kind: llm.Retrying, After: wait, Reason: failure.Message})
 }
 
-// gaveUp says how often it was tried; the cause stays.
-func gaveUp(err error, attempts int, why string) error {
+// exhausted says how often it was tried; the cause stays.
+func exhausted(err error, attempts int, why string) error {
 	if attempts == 1 && why == "" {
 		return err
 	}
-	return &fika.Error{Kind: fika.KindOf(err), Op: op, Msg: fmt.Sprintf("gave up after %d attempts%s", attempts, why), Err: bare(err)}
+	return &fika.Error{Kind: fika.KindOf(err), Op: op, Msg: fmt.Sprintf("gave up after %d attempts%s", attempts, why), Err: withoutOp(err)}
 }
 
-// bare takes off the outer [fika.Error] if all it adds is the operation.
-func bare(err error) error {
+// withoutOp takes off the outer [fika.Error] if all it adds is the operation.
+func withoutOp(err error) error {
 	if e, ok := err.(*fika.Error); ok && e.Msg == "" && e.Err != nil {
 		return e.Err
 	}

@@ -39,7 +39,7 @@ func NewEndpoint(t Target) (*Endpoint, error) {
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fika.Errorf(fika.Invalid, Op, "base_url is not an http or https address: write it as https://host/v1")
 	}
-	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !loopback(u.Hostname()) {
+	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !isLoopback(u.Hostname()) {
 		return nil, fika.Errorf(fika.Invalid, Op, "the API key is not sent to %s over plain http, where others can read it: "+
 			"use https, or set insecure = true in the model's [[models]] entry", u.Host)
 	}
@@ -52,15 +52,15 @@ func NewEndpoint(t Target) (*Endpoint, error) {
 	if t.Client != nil {
 		e.client = *t.Client
 	}
-	e.client.CheckRedirect = stay
+	e.client.CheckRedirect = refuseRedirect
 	return e, nil
 }
 
-// stay follows no redirect: the address that a person wrote is the only one
+// refuseRedirect follows none: the address that a person wrote is the only one
 // that gets their prompts and their key.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
@@ -99,21 +99,21 @@ func encode(body any) ([]byte, error) {
 }
 
 // Generate makes one call: it sends body, and hands the stream of the answer
-// to what open makes.
-func (e *Endpoint) Generate(ctx context.Context, body any, open func(Failure, *Deadline) Answer) (llm.Response, error) {
-	fail := Failure{Host: e.host, Secrets: []string{e.secret}}
-	call, deadline := NewDeadline(ctx)
+// to what open makes. What arrives is told to emit.
+func (e *Endpoint) Generate(ctx context.Context, body any, emit func(llm.Event) error, open func(*Call) Answer) (llm.Response, error) {
+	within, deadline := NewDeadline(ctx)
 	defer deadline.Stop()
+	call := &Call{Deadline: deadline, fail: Failure{Host: e.host, Secrets: []string{e.secret}}, emit: emit}
 
-	res, err := e.Post(call, body)
+	res, err := e.Post(within, body)
 	if err != nil {
-		return llm.Response{}, fail.Transport(ctx, err)
+		return llm.Response{}, call.fail.Transport(ctx, err)
 	}
-	return Receive(ctx, res, open(fail, deadline))
+	return Receive(ctx, res, open(call))
 }
 
-// redirected says where an answer sends the caller, who does not go there.
-func redirected(res *http.Response) string {
+// redirectWords says where an answer sends the caller, who does not go there.
+func redirectWords(res *http.Response) string {
 	to, err := res.Location()
 	if err != nil {
 		return "a redirect, which is not followed: is base_url right?"

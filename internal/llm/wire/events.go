@@ -28,7 +28,7 @@ var ErrDone = errors.New("done")
 // the error of r. The slice given to each is valid during the call only.
 func Events(r io.Reader, each func(name string, data []byte) error) error {
 	s := scanner{r: bufio.NewReaderSize(r, 32<<10), each: each}
-	err := s.run()
+	err := s.readAll()
 	if errors.Is(err, ErrDone) {
 		return nil
 	}
@@ -44,16 +44,16 @@ type scanner struct {
 	line []byte
 }
 
-func (s *scanner) run() error {
+func (s *scanner) readAll() error {
 	first := true
 	for {
-		line, err := s.next()
+		line, err := s.readLine()
 		if first {
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 			first = false
 		}
 		if len(line) > 0 || err == nil {
-			if e := s.take(line); e != nil {
+			if e := s.addLine(line); e != nil {
 				return e
 			}
 		}
@@ -66,8 +66,8 @@ func (s *scanner) run() error {
 	}
 }
 
-// next returns one line without its end, bounded by MaxEvent.
-func (s *scanner) next() ([]byte, error) {
+// readLine returns one line without its end, bounded by MaxEvent.
+func (s *scanner) readLine() ([]byte, error) {
 	s.line = s.line[:0]
 	for {
 		part, err := s.r.ReadSlice('\n')
@@ -84,7 +84,7 @@ func (s *scanner) next() ([]byte, error) {
 	}
 }
 
-func (s *scanner) take(line []byte) error {
+func (s *scanner) addLine(line []byte) error {
 	if len(line) == 0 {
 		return s.dispatch()
 	}

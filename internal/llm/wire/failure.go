@@ -38,7 +38,7 @@ func (f Failure) Status(res *http.Response) error {
 	words := Words(body)
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode <= 399:
-		words = redirected(res)
+		words = redirectWords(res)
 	case words == "":
 		words = http.StatusText(res.StatusCode)
 	}
@@ -86,7 +86,7 @@ func (f Failure) Transport(ctx context.Context, err error) error {
 }
 
 func (f Failure) provider(e *llm.ProviderError) error {
-	e.Message = Redact(clean(e.Message), f.Secrets...)
+	e.Message = Redact(oneLine(e.Message), f.Secrets...)
 	e.Visible = f.Visible
 	return fika.Wrap(fika.Provider, Op, e)
 }
@@ -101,8 +101,8 @@ func Redact(s string, secrets ...string) string {
 	return s
 }
 
-// clean makes one bounded line of a provider's words.
-func clean(s string) string {
+// oneLine makes one bounded line of a provider's words.
+func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
 		return r <= ' ' || r == 0x7f
 	}), " ")
@@ -124,7 +124,7 @@ func Words(body []byte) string {
 	if json.Unmarshal(body, &known) == nil {
 		if len(known.Error) > 0 && known.Error[0] == '{' {
 			if inner := Words(known.Error); inner != "" {
-				return inner + upstream(known.Error)
+				return inner + upstreamWords(known.Error)
 			}
 		}
 		var plain string
@@ -145,8 +145,8 @@ func Words(body []byte) string {
 	return s
 }
 
-// upstream finds the words of the provider behind a router.
-func upstream(raw []byte) string {
+// upstreamWords finds the words of the provider behind a router.
+func upstreamWords(raw []byte) string {
 	var e struct {
 		Metadata struct {
 			Raw Text `json:"raw"`
@@ -162,11 +162,11 @@ func upstream(raw []byte) string {
 // retry-after in seconds, or as a date. 0: it did not ask, or asks for
 // nonsense.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
-	if d, ok := seconds(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+	if d, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
 	}
 	v := h.Get("Retry-After")
-	if d, ok := seconds(v, time.Second); ok {
+	if d, ok := parseWait(v, time.Second); ok {
 		return d
 	}
 	if at, err := http.ParseTime(v); err == nil {
@@ -175,7 +175,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-func seconds(v string, unit time.Duration) (time.Duration, bool) {
+func parseWait(v string, unit time.Duration) (time.Duration, bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 	if err != nil || math.IsNaN(f) || f < 0 {
 		return 0, false

@@ -1,0 +1,37 @@
+package wire
+
+import "fika/internal/llm"
+
+// Call is what the answers of all providers share: telling of what arrives, and
+// the error that ends the call.
+type Call struct {
+	*Deadline
+	fail   Failure
+	emit   func(llm.Event) error
+	halted error
+}
+
+// Failure says how an error is told by now: whether text was seen.
+func (c *Call) Failure() Failure { return c.fail }
+
+// Halted is the error that ends the call as it is; nil: none.
+func (c *Call) Halted() error { return c.halted }
+
+// Halt remembers the error that ends the call, and returns it.
+func (c *Call) Halt(err error) error {
+	c.halted = err
+	return err
+}
+
+// Emit tells of text, or with Alive of anything else. An error of the listener
+// ends the call.
+func (c *Call) Emit(kind llm.EventKind, text string) error {
+	if text == "" && kind != llm.Alive {
+		return nil
+	}
+	c.fail.Visible = c.fail.Visible || kind == llm.TextDelta
+	if err := c.emit(llm.Event{Kind: kind, Text: text}); err != nil {
+		return c.Halt(err)
+	}
+	return nil
+}
