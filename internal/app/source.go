@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"os"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +24,9 @@ type texts struct {
 	saw       func(note.Name, folder.Hash) // is told which notes were read; nil: nobody is
 }
 
+// maxPromptFile bounds the file that system_prompt names.
+const maxPromptFile = 4 << 20
+
 // Base is the context's own prompt, else the agent's, else the default.
 func (t texts) Base() (string, error) {
 	own, err := t.folder.Read(folder.SystemPrompt)
@@ -31,11 +34,11 @@ func (t texts) Base() (string, error) {
 		return own.Body, err
 	}
 	if f := t.settings.SystemPromptFile; f != "" {
-		data, err := os.ReadFile(f)
+		text, err := folder.ReadText(f, maxPromptFile)
 		if err != nil {
 			return "", fika.Wrap(fika.Invalid, "system_prompt", err)
 		}
-		return string(data), nil
+		return text, nil
 	}
 	if t.settings.SystemPrompt != "" {
 		return t.settings.SystemPrompt, nil
@@ -43,19 +46,24 @@ func (t texts) Base() (string, error) {
 	return t.folder.Home.Prompt(folder.DefaultPrompt)
 }
 
-// Instructions are the AGENTS.md files from the workspace upwards, outermost
-// first, where the workspace is trusted.
+// Instructions are the AGENTS.md files from the trusted folder down to the
+// workspace, outermost first. One that is no regular file of its folder is left
+// out, and its place says why.
 func (t texts) Instructions() (string, error) {
-	if !t.settings.AgentsMD || !t.trusted() {
+	top := t.trusted()
+	if !t.settings.AgentsMD || top == "" {
 		return "", nil
 	}
 	var found []string
 	for dir := t.workspace; ; dir = filepath.Dir(dir) {
-		data, err := os.ReadFile(filepath.Join(dir, "AGENTS.md"))
-		if err == nil && len(data) < maxInstructions {
-			found = append(found, strings.ToValidUTF8(string(data), "�"))
+		text, err := folder.ReadInside(dir, "AGENTS.md", maxInstructions)
+		if err != nil {
+			text = fmt.Sprintf("(%s was left out: %v)", filepath.Join(dir, "AGENTS.md"), err)
 		}
-		if dir == filepath.Dir(dir) {
+		if text != "" {
+			found = append(found, text)
+		}
+		if dir == top || dir == filepath.Dir(dir) {
 			break
 		}
 	}
@@ -65,13 +73,17 @@ func (t texts) Instructions() (string, error) {
 
 const maxInstructions = 256 << 10
 
-func (t texts) trusted() bool {
+// trusted is the outermost folder of the person's trust that the workspace is
+// in, or "".
+func (t texts) trusted() string {
+	top := ""
 	for _, dir := range t.settings.Trust {
-		if rel, err := filepath.Rel(dir, t.workspace); err == nil && !strings.HasPrefix(rel, "..") {
-			return true
+		dir = filepath.Clean(dir)
+		if rel, err := filepath.Rel(dir, t.workspace); err == nil && filepath.IsLocal(rel) && (top == "" || len(dir) < len(top)) {
+			top = dir
 		}
 	}
-	return false
+	return top
 }
 
 // Continuation introduces a summary.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -109,18 +110,8 @@ func setAside(path, why string, now time.Time) (string, error) {
 // readCapped reads a regular file of at most limit bytes. A missing file is
 // nil, nil.
 func readCapped(path string, limit int64) ([]byte, error) {
-	st, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fileError("read "+filepath.Base(path), path, err)
-	case !st.Mode().IsRegular():
-		return nil, fika.Errorf(fika.Invalid, "read "+filepath.Base(path), "%s is not a regular file: move it away", path)
-	case st.Size() > limit:
-		return nil, tooLarge(path, st.Size(), limit)
-	}
-	f, err := os.Open(path)
+	// Non-blocking: opening a named pipe would wait for its writer for ever.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -128,6 +119,20 @@ func readCapped(path string, limit int64) ([]byte, error) {
 		return nil, fileError("read "+filepath.Base(path), path, err)
 	}
 	defer f.Close()
+	return readRegular(f, path, limit)
+}
+
+// readRegular reads an open file, if it is one and has at most limit bytes.
+func readRegular(f *os.File, path string, limit int64) ([]byte, error) {
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fileError("read "+filepath.Base(path), path, err)
+	case !st.Mode().IsRegular():
+		return nil, fika.Errorf(fika.Invalid, "read "+filepath.Base(path), "%s is not a regular file: move it away", path)
+	case st.Size() > limit:
+		return nil, tooLarge(path, st.Size(), limit)
+	}
 	data := make([]byte, 0, st.Size()+1)
 	data, err = appendAll(data, io.LimitReader(f, limit+1))
 	if err != nil {
