@@ -23,14 +23,14 @@ type Display struct {
 	out   io.Writer
 	open  bool // the cursor is inside a line
 	state bus.State
-	takes map[fika.RequestID]*term.Retake // of the answers that are streaming
+	turns int // under way: of several, each line says to which it belongs
+	// others are the turns of another process that are shown here.
+	others map[fika.RequestID]*shownTurn
 }
 
 // NewDisplay writes to out, which must clean untrusted text if it is a
 // terminal.
-func NewDisplay(out io.Writer) *Display {
-	return &Display{out: out, takes: map[fika.RequestID]*term.Retake{}}
-}
+func NewDisplay(out io.Writer) *Display { return &Display{out: out} }
 
 // line writes a whole line, ending an open one first.
 func (d *Display) line(format string, args ...any) {
@@ -46,41 +46,14 @@ func (d *Display) line(format string, args ...any) {
 	fmt.Fprintf(d.out, format+"\n", args...)
 }
 
-// text shows what show gives of a request's streaming answer.
-func (d *Display) text(id fika.RequestID, show func(*term.Retake) string) {
-	if d == nil {
+func (d *Display) text(s string) {
+	if d == nil || s == "" {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	take := d.takes[id]
-	if take == nil {
-		take = &term.Retake{}
-		d.takes[id] = take
-	}
-	if s := show(take); s != "" {
-		_, _ = io.WriteString(d.out, s)
-		d.open = !strings.HasSuffix(s, "\n")
-	}
-}
-
-func (d *Display) piece(id fika.RequestID, text string) {
-	d.text(id, func(t *term.Retake) string { return t.Add(text) })
-}
-
-// restarted says that what was streamed is void; a line says why.
-func (d *Display) restarted(id fika.RequestID) {
-	d.text(id, func(t *term.Retake) string { t.Restart(); return "" })
-}
-
-// complete shows the rest of an answer that has come to its end.
-func (d *Display) complete(id fika.RequestID) {
-	d.text(id, (*term.Retake).Flush)
-	if d != nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.takes, id)
-	}
+	_, _ = io.WriteString(d.out, s)
+	d.open = !strings.HasSuffix(s, "\n")
 }
 
 // Ready announces the agent.
@@ -115,43 +88,127 @@ func (d *Display) Bus(s bus.State, err error) {
 	d.line("[BUS %s]", s)
 }
 
-// Turn shows one turn.
-func (d *Display) Turn(c store.Claimed) turn.Observer {
-	return turn.ObserverFunc(func(ev turn.Event) { d.show(c, ev) })
+// Leaves says that an agent which nobody needed ends by itself.
+func (d *Display) Leaves(idle time.Duration) {
+	d.line("Nothing to do for %s; leaving until there is work", idle.Round(time.Second))
 }
 
-func (d *Display) show(c store.Claimed, ev turn.Event) {
+// Turn shows one turn. Of several at once each line is marked with the request
+// it belongs to, and text is shown in whole lines.
+func (d *Display) Turn(c store.Claimed) turn.Observer {
+	t := &shownTurn{d: d, c: c}
+	return turn.ObserverFunc(t.show)
+}
+
+// shownTurn is one turn on a display. It is used by the goroutine of the turn
+// alone.
+type shownTurn struct {
+	d     *Display
+	c     store.Claimed
+	begun bool
+	take  term.Retake // of the answer that is streaming
+	rest  string      // of a line of text, when several turns are shown at once
+}
+
+func (t *shownTurn) show(ev turn.Event) {
 	switch ev.Kind {
 	case turn.Started:
-		d.received(c)
+		t.begun = true
+		t.d.count(1)
+		t.received()
 	case turn.Text:
-		d.piece(c.Request.ID, ev.Text)
+		t.text(t.take.Add(ev.Text))
 	case turn.Retrying:
-		d.line("[RETRYING in %s] %s", ev.After, ev.Text)
+		t.line("[RETRYING in %s] %s", ev.After, ev.Text)
 	case turn.Restarted:
-		d.restarted(c.Request.ID)
+		t.take.Restart() // a line said why
 	case turn.ToolCalled:
-		d.complete(c.Request.ID)
-		d.line("[TOOL: %s] %s", ev.Tool, Subject(ev.Args))
+		t.complete()
+		t.line("[TOOL: %s] %s", ev.Tool, Subject(ev.Args))
 	case turn.ToolDone:
-		d.line("[TOOL RESULT] %s", firstLine(ev.Result.Text))
+		if ev.Result.Denied {
+			t.line("[TOOL REFUSED: %s] %s", ev.Tool, firstLine(ev.Result.Text))
+			return
+		}
+		t.line("[TOOL RESULT] %s", firstLine(ev.Result.Text))
 	case turn.Warning, turn.StorageBusy:
-		d.line("[WARNING] %s", ev.Text)
+		t.line("[WARNING] %s", ev.Text)
 	case turn.Compacted:
-		d.line("[COMPACTED]")
+		t.line("[COMPACTED]")
 	case turn.Ended:
-		d.complete(c.Request.ID)
-		d.ended(*ev.Outcome)
+		t.complete()
+		t.ended(*ev.Outcome)
+		if t.begun {
+			t.begun = false
+			t.d.count(-1)
+		}
 	}
 }
 
-func (d *Display) received(c store.Claimed) {
-	prompt := c.Request.Payload.Prompt
-	if c.Request.Kind == fika.NotifyRequest {
-		prompt = fmt.Sprintf("%s (%d new)", c.Conversation.Name, c.Covers)
+// count counts the turns under way.
+func (d *Display) count(by int) {
+	if d != nil {
+		d.mu.Lock()
+		d.turns += by
+		d.mu.Unlock()
 	}
-	d.line("[RECEIVED:%s @%s] %s", strings.ToUpper(string(c.Request.Kind)), c.Agent.Name, prompt)
-	d.processing(continues(c))
+}
+
+// mark is what stands before a line while several turns are shown.
+func (t *shownTurn) mark() string {
+	if t.d == nil {
+		return ""
+	}
+	t.d.mu.Lock()
+	defer t.d.mu.Unlock()
+	if t.d.turns < 2 {
+		return ""
+	}
+	id := string(t.c.Request.ID)
+	return id[:min(len(id), 13)] + " "
+}
+
+// line writes a whole line of the turn, and before it what text is left.
+func (t *shownTurn) line(format string, args ...any) {
+	mark := t.mark()
+	if t.rest != "" {
+		t.d.line("%s%s", mark, t.rest)
+		t.rest = ""
+	}
+	t.d.line("%s%s", mark, fmt.Sprintf(format, args...))
+}
+
+// text writes text as it comes, or, beside other turns, its whole lines.
+func (t *shownTurn) text(s string) {
+	if s == "" {
+		return
+	}
+	mark := t.mark()
+	if mark == "" {
+		t.d.text(t.rest + s)
+		t.rest = ""
+		return
+	}
+	lines := strings.Split(t.rest+s, "\n")
+	t.rest = lines[len(lines)-1]
+	for _, l := range lines[:len(lines)-1] {
+		t.d.line("%s%s", mark, l)
+	}
+}
+
+// complete shows the rest of an answer that has come to its end.
+func (t *shownTurn) complete() {
+	t.text(t.take.Flush())
+	t.take = term.Retake{}
+}
+
+func (t *shownTurn) received() {
+	prompt := t.c.Request.Payload.Prompt
+	if t.c.Request.Kind == fika.NotifyRequest {
+		prompt = fmt.Sprintf("%s (%d new)", t.c.Conversation.Name, t.c.Covers)
+	}
+	t.line("[RECEIVED:%s @%s] %s", strings.ToUpper(string(t.c.Request.Kind)), t.c.Agent.Name, prompt)
+	t.line("%s", processing(continues(t.c)))
 }
 
 // continues says what goes on with a claimed request.
@@ -167,30 +224,30 @@ func continues(c store.Claimed) string {
 	return ""
 }
 
-func (d *Display) processing(continues string) {
+// processing says that a request is worked on, and what goes on with it.
+func processing(continues string) string {
 	switch continues {
 	case "request":
-		d.line("[PROCESSING...] (resuming after an interruption)")
+		return "[PROCESSING...] (resuming after an interruption)"
 	case "answers":
-		d.line("[PROCESSING...] (what was delegated has ended)")
+		return "[PROCESSING...] (what was delegated has ended)"
 	case "conversation":
-		d.line("[PROCESSING...] (continuing conversation)")
-	default:
-		d.line("[PROCESSING...]")
+		return "[PROCESSING...] (continuing conversation)"
 	}
+	return "[PROCESSING...]"
 }
 
-func (d *Display) ended(r turn.Result) {
+func (t *shownTurn) ended(r turn.Result) {
 	switch {
 	case r.State == fika.Done:
-		d.line("[COMPLETED ✓]")
+		t.line("[COMPLETED ✓]")
 	case r.State.Terminal():
-		d.line("[ERROR ✗] %s", r.Reason)
+		t.line("[ERROR ✗] %s", r.Reason)
 	default:
 		for _, k := range r.Children {
-			d.line("[DELEGATED @%s] request %s, until %s", k.AgentName, k.ID, k.Deadline.Local().Format(time.TimeOnly))
+			t.line("[DELEGATED @%s] request %s, until %s", k.AgentName, k.ID, k.Deadline.Local().Format(time.TimeOnly))
 		}
-		d.line("[%s] %s", strings.ToUpper(string(r.State)), strings.TrimPrefix(r.Reason, "waiting "))
+		t.line("[%s] %s", strings.ToUpper(string(r.State)), strings.TrimPrefix(r.Reason, "waiting "))
 	}
 }
 

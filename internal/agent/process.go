@@ -223,7 +223,7 @@ func (p *Process) look(ctx context.Context) {
 		p.begin(ctx, *c)
 	}
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
-		p.opts.Display.Warn("idle for " + idle.Round(time.Second).String() + "; leaving")
+		p.opts.Display.Leaves(idle)
 		p.shutdown("")
 	}
 }

@@ -6,11 +6,13 @@ import (
 
 	"fika"
 	"fika/internal/message"
+	"fika/internal/store"
 )
 
 // Status shows a status message as the agent's own terminal shows what it
 // tells of.
 func (d *Display) Status(s message.Status) {
+	t := d.remote(fika.RequestID(s.RequestID))
 	switch s.Status {
 	case "processing":
 		switch {
@@ -19,31 +21,58 @@ func (d *Display) Status(s message.Status) {
 			if prompt == "" {
 				prompt = s.ConversationID
 			}
-			d.line("[RECEIVED:%s @%s] %s", strings.ToUpper(s.Data.Kind), s.AgentName, prompt)
-			d.processing(s.Data.Continues)
+			t.line("[RECEIVED:%s @%s] %s", strings.ToUpper(s.Data.Kind), s.AgentName, prompt)
+			t.line("%s", processing(s.Data.Continues))
 		case s.Data.Message != "":
-			d.line("[WARNING] %s", s.Data.Message)
+			t.line("[WARNING] %s", s.Data.Message)
 		}
 	case "streaming":
 		switch {
 		case s.Data.Restart:
-			d.restarted(fika.RequestID(s.RequestID))
+			t.take.Restart()
 		case !s.Data.Reasoning:
-			d.piece(fika.RequestID(s.RequestID), s.Data.Chunk)
+			t.text(t.take.Add(s.Data.Chunk))
 		}
 	case "tool_call":
-		d.complete(fika.RequestID(s.RequestID))
-		d.line("[TOOL: %s] %s", s.Data.ToolName, Subject(s.Data.ToolArgs))
+		t.complete()
+		t.line("[TOOL: %s] %s", s.Data.ToolName, Subject(s.Data.ToolArgs))
 	case "tool_result":
-		d.line("[TOOL RESULT] %s", firstLine(s.Data.Message))
+		if s.Data.Denied {
+			t.line("[TOOL REFUSED: %s] %s", s.Data.ToolName, firstLine(s.Data.Message))
+			return
+		}
+		t.line("[TOOL RESULT] %s", firstLine(s.Data.Message))
 	case "completed":
-		d.complete(fika.RequestID(s.RequestID))
-		d.line("[COMPLETED ✓]")
+		t.complete()
+		t.line("[COMPLETED ✓]")
+		d.forget(t)
 	case "error":
-		d.line("[ERROR ✗] %s", s.Data.Message)
+		t.line("[ERROR ✗] %s", s.Data.Message)
+		d.forget(t)
 	default:
-		d.line("[%s] %s", strings.ToUpper(fmt.Sprintf("%.40s", s.Status)), s.Data.Message)
+		t.line("[%s] %s", strings.ToUpper(fmt.Sprintf("%.40s", s.Status)), s.Data.Message)
 	}
+}
+
+// remote returns the turn of a request that another process works on. Statuses
+// are shown by one goroutine.
+func (d *Display) remote(id fika.RequestID) *shownTurn {
+	t := d.others[id]
+	if t == nil {
+		t = &shownTurn{d: d, c: store.Claimed{Request: fika.Request{ID: id}}}
+		if d.others == nil {
+			d.others = map[fika.RequestID]*shownTurn{}
+		}
+		d.others[id] = t
+		d.count(1)
+	}
+	return t
+}
+
+// forget says that a turn has ended.
+func (d *Display) forget(t *shownTurn) {
+	delete(d.others, t.c.Request.ID)
+	d.count(-1)
 }
 
 // Entry shows a committed entry of a request that runs; its prompt is shown

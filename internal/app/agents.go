@@ -342,6 +342,19 @@ func reasonOf(r store.RequestInfo) string {
 }
 
 // doing says what step a running request is at, and for how long.
+// requestKind names a request of a kind: "an ask", "a chat".
+func requestKind(k fika.RequestKind) string {
+	switch k {
+	case fika.AskRequest:
+		return "an ask"
+	case fika.TaskRequest:
+		return "a task"
+	case fika.NotifyRequest:
+		return "a chat"
+	}
+	return "a prompt"
+}
+
 func (s *Agents) doing(ctx context.Context, r store.RequestInfo, now time.Time) string {
 	steps, err := s.Client.Store.Steps(ctx, r.ID)
 	if err == nil {
@@ -351,7 +364,7 @@ func (s *Agents) doing(ctx context.Context, r store.RequestInfo, now time.Time) 
 			}
 		}
 	}
-	return fmt.Sprintf("at a %s for %s", r.Kind, term.Duration(now.Sub(r.StartedAt)))
+	return fmt.Sprintf("works on %s for %s", requestKind(r.Kind), term.Duration(now.Sub(r.StartedAt)))
 }
 
 // model names the agent's model as settings have it, without asking the

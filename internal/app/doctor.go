@@ -31,10 +31,10 @@ const (
 
 // Finding is one thing that a look at the home found.
 type Finding struct {
-	Check string `json:"check"`
-	Level Level  `json:"level"`
-	Text  string `json:"text"`
-	Fix   string `json:"fix,omitempty"` // what a person can do
+	Check string
+	Level Level
+	Text  string
+	Fix   string // what a person can do
 }
 
 // doctor looks at everything of a home, one check after the other.
@@ -43,10 +43,12 @@ type doctor struct {
 	home folder.Home
 	fix  bool
 	out  []Finding
+	// storeFine says that the configuration and the database can be read.
+	storeFine bool
 }
 
 func (d *doctor) add(check string, l Level, fix, format string, args ...any) {
-	d.out = append(d.out, Finding{Check: check, Level: l, Fix: fix, Text: fmt.Sprintf(format, args...)})
+	d.out = append(d.out, Finding{Check: check, Level: l, Fix: fix, Text: config.WithoutSecrets(fmt.Sprintf(format, args...))})
 }
 
 // Doctor looks for what is wrong with this home. With fix it mends what can be
@@ -70,6 +72,9 @@ func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
 	d.checkHub(ctx)
 	d.checkProcesses()
 	d.checkBus(ctx)
+	if d.storeFine {
+		d.checkAgents(ctx)
+	}
 	return d.out, ctx.Err()
 }
 
@@ -163,6 +168,7 @@ func (d *doctor) checkStore(ctx context.Context) {
 		d.add(check, Trouble, "restore a backup of "+d.home.DatabaseFile()+", or move it away: contexts come back from their folders", "%s", f)
 	}
 	if len(found) == 0 {
+		d.storeFine = true
 		d.add(check, Fine, "", "the database is sound")
 	}
 	dead, err := s.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Dead}, Limit: 100})
@@ -431,6 +437,32 @@ func (d *doctor) checkHub(ctx context.Context) {
 		return
 	}
 	d.add("hub", Fine, "", "is not running; commands that need it start it")
+}
+
+// checkAgents looks for agents that need a person.
+func (d *doctor) checkAgents(ctx context.Context) {
+	agents, err := d.Agents(ctx)
+	if err != nil {
+		return // checkStore has said so
+	}
+	views, err := agents.List(ctx, false)
+	if err != nil {
+		d.add("agents", Trouble, "", "cannot be listed: %v", err)
+		return
+	}
+	bad := 0
+	for _, v := range views {
+		if lock, err := d.home.Folder(v.Row.Name).Inspect(); err == nil && agentStuck(v.Row.Name, lock) != "" {
+			continue // checkProcesses has said so
+		}
+		if v.Trouble != "" {
+			bad++
+			d.add("agents", Trouble, fmt.Sprintf("fika agent logs %s tells more; once it is mended: fika agent start %s", v.Row.Name, v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
+		}
+	}
+	if bad == 0 && len(views) > 0 {
+		d.add("agents", Fine, "", "none of %d needs attention", len(views))
+	}
 }
 
 // checkProcesses looks for agents and prompts whose process is there and cannot

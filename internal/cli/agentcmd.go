@@ -32,33 +32,33 @@ func (e *env) agents(ctx context.Context) (*app.Agents, error) {
 // agentJSON is an agent as --json shows it.
 type agentJSON struct {
 	Name        fika.AgentName  `json:"name"`
-	DisplayName string          `json:"display_name,omitempty"`
-	Description string          `json:"description,omitempty"`
+	DisplayName *string         `json:"display_name"`
+	Description *string         `json:"description"`
 	Configured  bool            `json:"configured"`
 	Status      fika.AgentState `json:"status"`
-	Why         string          `json:"why,omitempty"`
-	Trouble     string          `json:"trouble,omitempty"`
-	Desired     fika.Desired    `json:"desired,omitempty"`
-	PID         int             `json:"pid,omitempty"`
-	Model       string          `json:"model,omitempty"`
-	StartedAt   *time.Time      `json:"started_at,omitempty"`
-	SeenAt      *time.Time      `json:"seen_at,omitempty"`
-	Uptime      int64           `json:"uptime_seconds,omitempty"`
+	Why         *string         `json:"why"`
+	Trouble     *string         `json:"trouble"`
+	Desired     *fika.Desired   `json:"desired"`
+	PID         *int            `json:"pid"`
+	Model       *string         `json:"model"`
+	StartedAt   *time.Time      `json:"started_at"`
+	SeenAt      *time.Time      `json:"seen_at"`
+	Uptime      *int64          `json:"uptime_seconds"`
 	Processed   int64           `json:"requests"`
 	Waiting     int             `json:"waiting"`
 	Running     []string        `json:"running"`
-	HeldUntil   *time.Time      `json:"held_until,omitempty"` // its hour is used up until then
+	HeldUntil   *time.Time      `json:"held_until"` // its hour is used up until then
 }
 
 func toAgentJSON(v app.AgentView) agentJSON {
 	j := agentJSON{
-		Name: v.Row.Name, DisplayName: v.Row.DisplayName, Description: v.Row.Description, Configured: v.Entry,
-		Status: v.Status, Why: v.Why, Trouble: v.Trouble, Desired: v.Row.Desired, PID: v.PID, Model: v.Model,
+		Name: v.Row.Name, DisplayName: optional(v.Row.DisplayName), Description: optional(v.Row.Description), Configured: v.Entry,
+		Status: v.Status, Why: optional(v.Why), Trouble: optional(v.Trouble), Desired: optional(v.Row.Desired), PID: optional(v.PID), Model: optional(v.Model),
 		StartedAt: stamp(v.Since), SeenAt: stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
 		HeldUntil: stamp(v.HeldUntil),
 	}
 	if !v.Since.IsZero() {
-		j.Uptime = int64(time.Since(v.Since) / time.Second)
+		j.Uptime = optional(int64(time.Since(v.Since) / time.Second))
 	}
 	for _, r := range v.Running {
 		j.Running = append(j.Running, string(r.ID))

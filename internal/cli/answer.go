@@ -154,6 +154,25 @@ func rows[T any](list []T, row func(T) []string) [][]string {
 	return out
 }
 
+// nullable is a text that is null in JSON when it is empty.
+type nullable string
+
+// MarshalJSON implements json.Marshaler.
+func (n nullable) MarshalJSON() ([]byte, error) {
+	if n == "" {
+		return []byte("null"), nil
+	}
+	return plainJSON(string(n))
+}
+
+// emptyIfNil returns a list that is [] in JSON, never null.
+func emptyIfNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // optional returns a pointer to v, or nil for its zero value: keys of JSON that
 // have nothing to say are null, never absent.
 func optional[T comparable](v T) *T {

@@ -42,3 +42,28 @@ func allowedOut(set *token.FileSet, s *ast.SelectorExpr) bool {
 	file := set.Position(s.Pos()).Filename
 	return file == "cli.go" && s.Sel.Name == "Out" || ok && base.Name == "cmd" && s.Sel.Name == "Stdout"
 }
+
+// TestC7NoVanishingKeys: keys that have nothing to say are null in --json, never
+// absent, except in the events of stream-json and what flags of chat view add.
+func TestC7NoVanishingKeys(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok && s.Name.Name == "event" {
+				return false
+			}
+			field, ok := n.(*ast.Field)
+			if ok && field.Tag != nil && strings.Contains(field.Tag.Value, "omitempty") && name != "chatpage.go" {
+				t.Errorf("%s: %s vanishes when it is empty: use optional or nullable", name, field.Tag.Value)
+			}
+			return true
+		})
+	}
+}

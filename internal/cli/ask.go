@@ -222,7 +222,7 @@ func (v *followView) show(s message.Status) {
 		v.line("[%s] %s", s.Data.ToolName, agent.Subject(s.Data.ToolArgs))
 	case "tool_result":
 		if s.Data.Denied {
-			v.line("[%s] refused: %s", s.Data.ToolName, s.Data.Message)
+			v.line("[%s] %s", s.Data.ToolName, term.Truncate(s.Data.Message, 200))
 		}
 	case "processing":
 		if s.Data.Message != "" {
@@ -279,40 +279,40 @@ type requestJSON struct {
 	Agent        fika.AgentName        `json:"agent"`
 	Conversation fika.ConversationName `json:"conversation"`
 	State        fika.RequestState     `json:"state"`
-	Outcome      string                `json:"outcome,omitempty"`
-	Answer       string                `json:"answer,omitempty"`
-	Error        string                `json:"error,omitempty"`
-	ErrorKind    fika.Kind             `json:"error_kind,omitempty"`
-	Reason       string                `json:"reason,omitempty"`
-	Prompt       string                `json:"prompt,omitempty"`
+	Outcome      *string               `json:"outcome"`
+	Answer       *string               `json:"answer"`
+	Error        *string               `json:"error"`
+	ErrorKind    *fika.Kind            `json:"error_kind"`
+	Reason       *string               `json:"reason"`
+	Prompt       *string               `json:"prompt"`
 	ToolCalls    []fika.ToolUsed       `json:"tool_calls"`
 	Usage        fika.Usage            `json:"usage"`
 	CostUSD      float64               `json:"cost_usd"`
-	Model        string                `json:"model,omitempty"`
-	Chain        fika.RequestID        `json:"chain,omitempty"`
-	Depth        int                   `json:"depth,omitempty"`
-	Parent       fika.RequestID        `json:"parent,omitempty"`
-	RetryOf      fika.RequestID        `json:"retry_of,omitempty"`
-	Attempts     int                   `json:"attempts,omitempty"`
+	Model        *string               `json:"model"`
+	Chain        *fika.RequestID       `json:"chain"`
+	Depth        int                   `json:"depth"`
+	Parent       *fika.RequestID       `json:"parent"`
+	RetryOf      *fika.RequestID       `json:"retry_of"`
+	Attempts     int                   `json:"attempts"`
 	CreatedAt    time.Time             `json:"created_at"`
-	Deadline     *time.Time            `json:"deadline,omitempty"`
-	StartedAt    *time.Time            `json:"started_at,omitempty"`
-	FinishedAt   *time.Time            `json:"finished_at,omitempty"`
+	Deadline     *time.Time            `json:"deadline"`
+	StartedAt    *time.Time            `json:"started_at"`
+	FinishedAt   *time.Time            `json:"finished_at"`
 }
 
 func toRequestJSON(r store.RequestInfo) requestJSON {
 	j := requestJSON{
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
-		Answer: r.Outcome.Answer, Error: r.Outcome.Error, ErrorKind: r.Outcome.ErrorKind, Reason: r.Reason, Prompt: r.Payload.Prompt,
-		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: float64(r.Outcome.Usage.Cost) / 1e6, Model: r.Outcome.Model,
-		Chain: r.Chain, Depth: r.Depth, Parent: r.Parent, RetryOf: r.RetryOf, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
+		Answer: optional(r.Outcome.Answer), Error: optional(r.Outcome.Error), ErrorKind: optional(r.Outcome.ErrorKind), Reason: optional(r.Reason), Prompt: optional(r.Payload.Prompt),
+		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: float64(r.Outcome.Usage.Cost) / 1e6, Model: optional(r.Outcome.Model),
+		Chain: optional(r.Chain), Depth: r.Depth, Parent: optional(r.Parent), RetryOf: optional(r.RetryOf), Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
 		Deadline: stamp(r.Deadline), StartedAt: stamp(r.StartedAt), FinishedAt: stamp(r.FinishedAt),
 	}
 	if j.ToolCalls == nil {
 		j.ToolCalls = []fika.ToolUsed{}
 	}
 	if r.State.Terminal() {
-		j.Outcome = string(r.State)
+		j.Outcome = optional(string(r.State))
 	}
 	return j
 }

@@ -109,14 +109,18 @@ func newChatList(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			all, err := client.Store.AllPaused(cmd.Context())
+			if err != nil {
+				return err
+			}
 			if asJSON {
-				return printLines(e, list, toChatJSON)
+				return printLines(e, list, func(c store.ConversationInfo) chatJSON { return toChatJSON(c, all) })
 			}
 			if len(list) == 0 {
 				e.say("no chats yet; fika chat new NAME makes one")
 				return nil
 			}
-			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, rows(list, e.chatRow))
+			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, rows(list, func(c store.ConversationInfo) []string { return e.chatRow(c, all) }))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
@@ -127,7 +131,8 @@ type chatJSON struct {
 	Name         fika.ConversationName `json:"name"`
 	Messages     int                   `json:"messages"`
 	LastSeq      int64                 `json:"last_seq"`
-	Paused       bool                  `json:"paused"`
+	Paused       bool                  `json:"paused"`     // it, or everything
+	PausedAll    bool                  `json:"paused_all"` // everything
 	Pending      int                   `json:"pending"`
 	Running      int                   `json:"running"`
 	Participants []string              `json:"participants"`
@@ -135,16 +140,15 @@ type chatJSON struct {
 	UpdatedAt    time.Time             `json:"updated_at"`
 }
 
-func toChatJSON(c store.ConversationInfo) chatJSON {
-	if c.Participants == nil {
-		c.Participants = []string{}
-	}
-	return chatJSON{c.Name, c.Messages, c.LastSeq, c.Paused, c.Pending, c.Running, c.Participants, c.CreatedAt.UTC(), c.UpdatedAt.UTC()}
+func toChatJSON(c store.ConversationInfo, all bool) chatJSON {
+	return chatJSON{c.Name, c.Messages, c.LastSeq, c.Paused || all, all, c.Pending, c.Running, emptyIfNil(c.Participants), c.CreatedAt.UTC(), c.UpdatedAt.UTC()}
 }
 
-func (e *env) chatRow(c store.ConversationInfo) []string {
+func (e *env) chatRow(c store.ConversationInfo, all bool) []string {
 	state := "quiet"
 	switch {
+	case all:
+		state = fmt.Sprintf("everything is paused, %d waiting", c.Pending)
 	case c.Paused:
 		state = fmt.Sprintf("paused, %d waiting", c.Pending)
 	case c.Running > 0:

@@ -221,10 +221,10 @@ type limitsJSON struct {
 }
 
 type limitJSON struct {
-	Name  string         `json:"name"`
-	Agent fika.AgentName `json:"agent,omitempty"` // whose own; empty: of all others
-	Value float64        `json:"value"`           // cost in US dollars, time in seconds; 0: no limit
-	From  string         `json:"from"`
+	Name  string          `json:"name"`
+	Agent *fika.AgentName `json:"agent"` // whose own; empty: of all others
+	Value float64         `json:"value"` // cost in US dollars, time in seconds; 0: no limit
+	From  string          `json:"from"`
 }
 
 type chainJSON struct {
@@ -235,7 +235,7 @@ type chainJSON struct {
 	Tokens    int64          `json:"tokens"`
 	CostUSD   float64        `json:"cost_usd"`
 	StartedAt time.Time      `json:"started_at"`
-	LimitHit  string         `json:"limit_hit,omitempty"`
+	LimitHit  *string        `json:"limit_hit"`
 	Stopped   int            `json:"stopped"` // mentions that a limit has stopped
 }
 
@@ -249,10 +249,10 @@ func (o *limitOptions) printJSON(conv fika.Conversation, limits []app.Bound, cha
 		case "time":
 			v /= 1e3
 		}
-		j.Limits = append(j.Limits, limitJSON{b.Name, b.Agent, v, b.From})
+		j.Limits = append(j.Limits, limitJSON{b.Name, optional(b.Agent), v, b.From})
 	}
 	for _, c := range chains {
-		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, float64(c.Cost) / 1e6, c.StartedAt.UTC(), c.LimitHit, c.Stopped})
+		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, float64(c.Cost) / 1e6, c.StartedAt.UTC(), optional(c.LimitHit), c.Stopped})
 	}
 	return o.printLine(j)
 }

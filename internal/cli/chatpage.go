@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ type turnJSON struct {
 	Output  int64             `json:"output"`
 	CostUSD float64           `json:"cost_usd"`
 	Millis  int64             `json:"took_ms"`
-	Model   string            `json:"model,omitempty"`
+	Model   string            `json:"model"`
 }
 
 // spent finds what the turn used that an entry ended; nil if it ended none.
@@ -131,7 +132,7 @@ func (p *printer) costFields(t *turnJSON) string {
 // end tells the sum.
 func (p *printer) end() {
 	if p.o.costs {
-		p.o.say("%s", p.o.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, $%.4f", p.turns, term.Count(p.total.Input), term.Count(p.total.Output), float64(p.total.Cost)/1e6)))
+		p.o.say("%s", p.o.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.Count(p.total.Input), term.Count(p.total.Output), term.Dollars(p.total.Cost))))
 	}
 }
 
@@ -206,7 +207,7 @@ func (p page) entry(n chat.Node, turn *turnJSON) string {
 	}
 	used := ""
 	if turn != nil {
-		used = fmt.Sprintf("%s in, %s out, $%.4f, %s", term.Count(turn.Input), term.Count(turn.Output), turn.CostUSD, term.Duration(time.Duration(turn.Millis)*time.Millisecond))
+		used = fmt.Sprintf("%s in, %s out, %s, %s", term.Count(turn.Input), term.Count(turn.Output), term.Dollars(int64(math.Round(turn.CostUSD*1e6))), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
 		if turn.State != fika.Done {
 			used = string(turn.State) + ": " + used
 		}

@@ -115,10 +115,10 @@ type itemJSON struct {
 	State   chat.Place            `json:"state"`
 	Why     string                `json:"why"`
 	Text    string                `json:"text"`
-	Request fika.RequestID        `json:"request,omitempty"`
+	Request *fika.RequestID       `json:"request"`
 	Seqs    []int64               `json:"messages"`
 	Since   time.Time             `json:"since"`
-	Until   *time.Time            `json:"until,omitempty"`
+	Until   *time.Time            `json:"until"`
 	Stuck   bool                  `json:"stuck"` // it waits for a person
 }
 
@@ -126,7 +126,7 @@ func toItemJSON(i chat.Item) itemJSON {
 	if i.Seqs == nil {
 		i.Seqs = []int64{}
 	}
-	return itemJSON{i.Chat, i.Agent, i.Place, i.Why, i.Text, i.Request, i.Seqs, i.Since.UTC(), stamp(i.Until), i.Stuck}
+	return itemJSON{i.Chat, i.Agent, i.Place, i.Why, i.Text, optional(i.Request), i.Seqs, i.Since.UTC(), stamp(i.Until), i.Stuck}
 }
 
 func newChatRetry(e *env) *cobra.Command {

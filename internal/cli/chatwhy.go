@@ -35,8 +35,8 @@ type whyJSON struct {
 	Seq     int64                 `json:"seq"`
 	Agent   fika.AgentName        `json:"agent"`
 	Verdict chat.Verdict          `json:"verdict"`
-	Request fika.RequestID        `json:"request,omitempty"`
-	Answer  int64                 `json:"answer,omitempty"` // seq
+	Request *fika.RequestID       `json:"request"`
+	Answer  *int64                `json:"answer"` // seq
 	Text    []string              `json:"text"`
 }
 
@@ -60,7 +60,7 @@ func (e *env) why(ctx context.Context, args []string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return e.printJSON(whyJSON{w.Chat, w.Seq, w.Agent, w.Verdict, w.Request, w.Answer, w.Lines})
+		return e.printJSON(whyJSON{w.Chat, w.Seq, w.Agent, w.Verdict, optional(w.Request), optional(w.Answer), w.Lines})
 	}
 	for _, l := range w.Lines {
 		if err := e.println(term.CleanLine(l)); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/config"
 	"fika/internal/spelling"
 	"fika/internal/term"
 )
@@ -86,7 +87,7 @@ func (e *env) say(format string, args ...any) {
 
 // warn writes a warning for the person.
 func (e *env) warn(text string) {
-	fmt.Fprintln(e.Err, e.ErrStyle().Yellow("warning:")+" "+term.Clean(text))
+	fmt.Fprintln(e.Err, e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text)))
 }
 
 // usageError makes an error of the command line itself.

@@ -110,14 +110,14 @@ type compactJSON struct {
 	Before   int64          `json:"tokens_before"`
 	Counted  bool           `json:"counted"` // tokens_before is the provider's count
 	After    int64          `json:"tokens_after"`
-	Summary  string         `json:"summary,omitempty"`
+	Summary  *string        `json:"summary"`
 	Usage    fika.Usage     `json:"usage"`
 }
 
 func (o *compactOptions) toJSON(c app.Compacted) compactJSON {
 	j := compactJSON{
 		Context: c.Context, DryRun: o.dryRun, Kept: c.Kept, Before: c.Before, Counted: c.Counted, After: c.After,
-		Summary: c.Summary, Usage: c.Usage, Archived: []int64{},
+		Summary: optional(c.Summary), Usage: c.Usage, Archived: []int64{},
 	}
 	for _, e := range c.Archived {
 		j.Archived = append(j.Archived, e.Seq)

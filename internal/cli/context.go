@@ -98,27 +98,27 @@ func waitFlag(c *cobra.Command, d *time.Duration) {
 type contextJSON struct {
 	Name      fika.AgentName `json:"name"`
 	Current   bool           `json:"current"`
-	Previous  bool           `json:"previous,omitempty"`
+	Previous  bool           `json:"previous"`
 	Exists    bool           `json:"exists"`
 	Lock      lockJSON       `json:"lock"`
 	Agent     bool           `json:"agent"` // runs as a process
-	UpdatedAt *time.Time     `json:"updated_at,omitempty"`
+	UpdatedAt *time.Time     `json:"updated_at"`
 }
 
 type lockJSON struct {
 	Status  folder.LockStatus `json:"status"`
 	Held    bool              `json:"held"`
-	PID     int               `json:"pid,omitempty"`
-	Host    string            `json:"host,omitempty"`
-	Kind    folder.LockKind   `json:"kind,omitempty"`
-	Since   *time.Time        `json:"since,omitempty"`
-	Silence float64           `json:"silent_seconds,omitempty"`
+	PID     *int              `json:"pid"`
+	Host    *string           `json:"host"`
+	Kind    *folder.LockKind  `json:"kind"`
+	Since   *time.Time        `json:"since"`
+	Silence *float64          `json:"silent_seconds"`
 }
 
 func toLockJSON(s folder.LockState) lockJSON {
 	return lockJSON{
-		Status: s.Status, Held: s.Held, PID: s.Info.PID, Host: s.Info.Host, Kind: s.Info.Kind,
-		Since: stamp(s.Info.Since), Silence: s.Age.Seconds(),
+		Status: s.Status, Held: s.Held, PID: optional(s.Info.PID), Host: optional(s.Info.Host), Kind: optional(s.Info.Kind),
+		Since: stamp(s.Info.Since), Silence: optional(s.Age.Seconds()),
 	}
 }
 

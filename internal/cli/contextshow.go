@@ -17,38 +17,38 @@ import (
 
 type contextShowJSON struct {
 	contextJSON
-	Path         string  `json:"path"`
-	Workspace    string  `json:"workspace,omitempty"`
-	Model        string  `json:"model,omitempty"`
-	ModelOrigin  string  `json:"model_origin,omitempty"`
-	Trouble      string  `json:"trouble,omitempty"`
-	Username     string  `json:"username"`
-	UserOrigin   string  `json:"username_origin,omitempty"`
-	Messages     int     `json:"messages"`
-	Entries      int     `json:"entries"`
-	Archived     int     `json:"archived"`
-	Pending      int     `json:"pending"`
-	Running      int     `json:"running"`
-	Tokens       int64   `json:"tokens"`
-	Window       int64   `json:"context_window,omitempty"`
-	Percent      float64 `json:"percent,omitempty"`
-	PromptOrigin string  `json:"system_prompt_origin"`
-	Summary      string  `json:"summary"`
-	Goals        string  `json:"goals"`
-	Todos        string  `json:"todos"`
+	Path         string   `json:"path"`
+	Workspace    *string  `json:"workspace"`
+	Model        *string  `json:"model"`
+	ModelOrigin  *string  `json:"model_origin"`
+	Trouble      *string  `json:"trouble"`
+	Username     string   `json:"username"`
+	UserOrigin   *string  `json:"username_origin"`
+	Messages     int      `json:"messages"`
+	Entries      int      `json:"entries"`
+	Archived     int      `json:"archived"`
+	Pending      int      `json:"pending"`
+	Running      int      `json:"running"`
+	Tokens       int64    `json:"tokens"`
+	Window       *int64   `json:"context_window"`
+	Percent      *float64 `json:"percent"`
+	PromptOrigin string   `json:"system_prompt_origin"`
+	Summary      string   `json:"summary"`
+	Goals        string   `json:"goals"`
+	Todos        string   `json:"todos"`
 }
 
 func toContextShowJSON(f folder.Folder, c app.ContextState) contextShowJSON {
 	j := contextShowJSON{
-		contextJSON: toContextJSON(c.ContextInfo), Path: f.Path(), Workspace: c.Settings.Workspace,
-		Model: c.Settings.Model.ID, ModelOrigin: c.Settings.Origins["model"],
-		Username: c.Settings.Username, UserOrigin: c.Settings.Origins["username"],
+		contextJSON: toContextJSON(c.ContextInfo), Path: f.Path(), Workspace: optional(c.Settings.Workspace),
+		Model: optional(c.Settings.Model.ID), ModelOrigin: optional(c.Settings.Origins["model"]),
+		Username: c.Settings.Username, UserOrigin: optional(c.Settings.Origins["username"]),
 		Messages: c.Messages, Entries: c.Entries, Archived: c.Archived, Pending: c.Pending, Running: c.Running,
-		Tokens: c.Tokens, Window: c.Settings.ContextWindow, Percent: percentOf(c), PromptOrigin: c.PromptFrom,
+		Tokens: c.Tokens, Window: optional(c.Settings.ContextWindow), Percent: optional(percentOf(c)), PromptOrigin: c.PromptFrom,
 		Summary: c.Texts[folder.Summary], Goals: c.Texts[folder.Goals], Todos: c.Texts[folder.Todos],
 	}
 	if c.Trouble != nil {
-		j.Trouble = c.Trouble.Error()
+		j.Trouble = optional(c.Trouble.Error())
 	}
 	return j
 }

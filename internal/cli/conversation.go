@@ -22,17 +22,17 @@ func newConversation(e *env) *cobra.Command {
 }
 
 type conversationJSON struct {
-	Name         fika.ConversationName   `json:"name"`
-	Kind         fika.ConversationKind   `json:"kind"`
-	Agent        fika.AgentName          `json:"agent,omitempty"`
-	Status       fika.ConversationStatus `json:"status"`
-	Active       bool                    `json:"active"` // of an ask: the one the next ask goes on with
-	Paused       bool                    `json:"paused,omitempty"`
-	Messages     int                     `json:"messages"`
-	Participants []string                `json:"participants,omitempty"`
-	LastSeq      int64                   `json:"last_seq"`
-	CreatedAt    time.Time               `json:"created_at"`
-	UpdatedAt    time.Time               `json:"updated_at"`
+	Name         fika.ConversationName `json:"name"`
+	Kind         fika.ConversationKind `json:"kind"`
+	Agent        *fika.AgentName       `json:"agent"`  // null: of a chat
+	Status       string                `json:"status"` // active, completed, or how a task failed
+	Active       bool                  `json:"active"` // of an ask: the one the next ask goes on with
+	Paused       bool                  `json:"paused"`
+	Messages     int                   `json:"messages"`
+	Participants []string              `json:"participants"` // of a chat
+	LastSeq      int64                 `json:"last_seq"`
+	CreatedAt    time.Time             `json:"created_at"`
+	UpdatedAt    time.Time             `json:"updated_at"`
 }
 
 // conversationFilter are the flags that narrow lists and searches.
@@ -102,7 +102,7 @@ func newConversationList(e *env) *cobra.Command {
 				if who == "" {
 					who = strings.Join(c.Participants, ", ")
 				}
-				return []string{name, string(c.Kind), who, string(c.Status), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, e.now())}
+				return []string{name, string(c.Kind), who, c.Result(), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, e.now())}
 			}))
 		},
 	}
@@ -122,8 +122,8 @@ func activeAsks(ctx context.Context, client *app.Client) (map[fika.ConversationI
 
 func toConversationJSON(c store.ConversationInfo, active map[fika.ConversationID]bool) conversationJSON {
 	return conversationJSON{
-		Name: c.Name, Kind: c.Kind, Agent: c.AgentName, Status: c.Status, Active: active[c.ID], Paused: c.Paused,
-		Messages: c.Messages, Participants: c.Participants, LastSeq: c.LastSeq, CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
+		Name: c.Name, Kind: c.Kind, Agent: optional(c.AgentName), Status: c.Result(), Active: active[c.ID], Paused: c.Paused,
+		Messages: c.Messages, Participants: emptyIfNil(c.Participants), LastSeq: c.LastSeq, CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
 	}
 }
 

@@ -22,7 +22,9 @@ something is wrong.`,
 				return err
 			}
 			if asJSON {
-				err = printLines(e, found, func(f app.Finding) app.Finding { return f })
+				err = printLines(e, found, func(f app.Finding) findingJSON {
+					return findingJSON{f.Check, f.Level, f.Text, nullable(f.Fix)}
+				})
 			} else {
 				err = e.showFindings(found)
 			}
@@ -40,6 +42,14 @@ something is wrong.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	c.Flags().BoolVar(&fix, "fix", false, "mend what can be mended")
 	return c
+}
+
+// findingJSON is a finding as --json shows it.
+type findingJSON struct {
+	Check string    `json:"check"`
+	Level app.Level `json:"level"`
+	Text  string    `json:"text"`
+	Fix   nullable  `json:"fix"`
 }
 
 func (e *env) showFindings(found []app.Finding) error {

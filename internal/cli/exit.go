@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fika"
+	"fika/internal/config"
 	"fika/internal/term"
 )
 
@@ -33,7 +34,7 @@ func (e *env) exit(err error) int {
 
 // complain prints an error for the person.
 func (e *env) complain(err error) {
-	fmt.Fprintln(e.Err, e.ErrStyle().Red("fika:")+" "+term.Clean(err.Error()))
+	fmt.Fprintln(e.Err, e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(err.Error())))
 }
 
 // code is the exit code of a kind of error, as the help says.

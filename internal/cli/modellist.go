@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/app"
+	"fika/internal/config"
 	"fika/internal/term"
 )
 
@@ -13,16 +14,16 @@ func newModel(e *env) *cobra.Command {
 
 type modelJSON struct {
 	ID            string   `json:"id"`
-	Nickname      string   `json:"nickname,omitempty"`
+	Nickname      *string  `json:"nickname"`
 	Provider      string   `json:"provider"`
-	BaseURL       string   `json:"base_url,omitempty"`
-	APIKeyEnv     string   `json:"api_key_env,omitempty"`
+	BaseURL       *string  `json:"base_url"`
+	APIKeyEnv     *string  `json:"api_key_env"`
 	KeySet        bool     `json:"key_set"`
-	ContextWindow int64    `json:"context_window,omitempty"`
-	MaxTokens     int64    `json:"max_tokens,omitempty"`
-	Prices        *pricing `json:"prices,omitempty"`
+	ContextWindow *int64   `json:"context_window"`
+	MaxTokens     *int64   `json:"max_tokens"`
+	Prices        *pricing `json:"prices"`
 	Default       bool     `json:"default"`
-	Trouble       string   `json:"trouble,omitempty"`
+	Trouble       *string  `json:"trouble"`
 }
 
 // pricing is dollars per million tokens.
@@ -34,14 +35,14 @@ type pricing struct {
 
 func toModelJSON(m app.ModelInfo) modelJSON {
 	j := modelJSON{
-		ID: m.ID, Nickname: m.Nickname, Provider: m.Provider, BaseURL: m.BaseURL, APIKeyEnv: m.APIKeyEnv, KeySet: m.Key,
-		ContextWindow: m.ContextWindow, MaxTokens: m.MaxTokens, Default: m.Default,
+		ID: m.ID, Nickname: optional(m.Nickname), Provider: m.Provider, BaseURL: optional(config.WithoutSecrets(m.BaseURL)), APIKeyEnv: optional(m.APIKeyEnv), KeySet: m.Key,
+		ContextWindow: optional(m.ContextWindow), MaxTokens: optional(m.MaxTokens), Default: m.Default,
 	}
 	if m.Prices.Known() {
 		j.Prices = &pricing{m.Prices.Input, m.Prices.Output, m.Prices.Cached}
 	}
 	if m.Trouble != nil {
-		j.Trouble = m.Trouble.Error()
+		j.Trouble = optional(config.WithoutSecrets(m.Trouble.Error()))
 	}
 	return j
 }
@@ -81,9 +82,9 @@ func modelRow(m app.ModelInfo) []string {
 	if m.ContextWindow > 0 {
 		window = term.Count(m.ContextWindow)
 	}
-	address := m.BaseURL
+	address := config.WithoutSecrets(m.BaseURL)
 	if m.Trouble != nil {
-		address = m.Trouble.Error()
+		address = config.WithoutSecrets(m.Trouble.Error())
 	}
 	return []string{mark, m.ID, m.Nickname, m.Provider, window, key, address}
 }

@@ -187,8 +187,8 @@ func kindOf(s bus.Subjects, subject string) string {
 type monitorJSON struct {
 	At      time.Time       `json:"at"`
 	Subject string          `json:"subject"`
-	Body    json.RawMessage `json:"body,omitempty"`
-	Text    string          `json:"text,omitempty"` // a body that is no JSON
+	Body    json.RawMessage `json:"body"`
+	Text    nullable        `json:"text"` // a body that is no JSON
 }
 
 func (o *monitorOptions) jsonLine(m bus.Msg) error {
@@ -196,7 +196,7 @@ func (o *monitorOptions) jsonLine(m bus.Msg) error {
 	if json.Valid(m.Data) && utf8.Valid(m.Data) {
 		line.Body = m.Data
 	} else {
-		line.Text = strings.ToValidUTF8(string(m.Data), "�")
+		line.Text = nullable(strings.ToValidUTF8(string(m.Data), "�"))
 	}
 	return o.printLine(line)
 }

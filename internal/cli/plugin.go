@@ -25,21 +25,21 @@ func newPlugin(e *env) *cobra.Command {
 
 type pluginJSON struct {
 	Name    string   `json:"name"`
-	Path    string   `json:"path,omitempty"`
+	Path    *string  `json:"path"`
 	Enabled bool     `json:"enabled"`
 	Shipped bool     `json:"shipped"`
 	Tools   []string `json:"tools"`
 	Hooks   []string `json:"hooks"`
-	Block   bool     `json:"block,omitempty"` // refuses when its hooks fail
-	Env     []string `json:"env,omitempty"`
-	Missing []string `json:"missing_env,omitempty"`
-	Trouble string   `json:"trouble,omitempty"`
+	Block   bool     `json:"block"` // refuses when its hooks fail
+	Env     []string `json:"env"`
+	Missing []string `json:"missing_env"`
+	Trouble *string  `json:"trouble"`
 }
 
 func toPluginJSON(s app.PluginState) pluginJSON {
 	j := pluginJSON{
-		Name: s.Name, Path: s.Path, Enabled: s.Enabled, Shipped: s.Shipped, Tools: append([]string{}, s.Tools...), Hooks: []string{},
-		Block: s.Block, Env: s.Env, Missing: s.Missing, Trouble: s.Trouble,
+		Name: s.Name, Path: optional(s.Path), Enabled: s.Enabled, Shipped: s.Shipped, Tools: append([]string{}, s.Tools...), Hooks: []string{},
+		Block: s.Block, Env: s.Env, Missing: s.Missing, Trouble: optional(s.Trouble),
 	}
 	for _, h := range s.Hooks {
 		j.Hooks = append(j.Hooks, string(h))
@@ -125,9 +125,9 @@ type checkJSON struct {
 	pluginJSON
 	Notes      []string `json:"notes"`
 	SchemaTook int64    `json:"schema_ms"`
-	Result     *string  `json:"result,omitempty"`
-	IsError    bool     `json:"is_error,omitempty"`
-	CallTook   int64    `json:"call_ms,omitempty"`
+	Result     *string  `json:"result"`
+	IsError    bool     `json:"is_error"`
+	CallTook   int64    `json:"call_ms"`
 }
 
 func toCheckJSON(r plugin.Report) checkJSON {

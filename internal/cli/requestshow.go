@@ -73,8 +73,8 @@ func kinOf(r store.RequestInfo) string {
 // familyJSON is a request with all that descends from it.
 type familyJSON struct {
 	requestJSON
-	Children []familyJSON `json:"children,omitempty"`
-	Total    *fika.Usage  `json:"usage_with_children,omitempty"`
+	Children []familyJSON `json:"children"`
+	Total    *fika.Usage  `json:"usage_with_children"`
 }
 
 func toFamilyJSON(f app.Family) familyJSON {

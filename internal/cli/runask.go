@@ -141,7 +141,10 @@ func (v *holderView) show(s message.Status) {
 			r.line("[%s] %s", s.Data.ToolName, agent.Subject(s.Data.ToolArgs))
 		}
 	case "tool_result":
-		if r.o.verbose {
+		switch {
+		case s.Data.Denied:
+			r.line("[%s] %s", s.Data.ToolName, term.Truncate(s.Data.Message, 200))
+		case r.o.verbose:
 			r.line("[%s] → %s", s.Data.ToolName, term.Truncate(s.Data.Message, 200))
 		}
 	case "processing":

@@ -62,7 +62,10 @@ func (v *runView) Observe(ev turn.Event) {
 			v.line("[%s] %s", ev.Tool, agent.Subject(ev.Args))
 		}
 	case turn.ToolDone:
-		if v.o.verbose {
+		switch {
+		case ev.Result.Denied:
+			v.line("[%s] %s", ev.Tool, term.Truncate(ev.Result.Text, 200))
+		case v.o.verbose:
 			v.line("[%s] → %s", ev.Tool, term.Truncate(ev.Result.Text, 200))
 		}
 	case turn.Warning, turn.StorageBusy:
@@ -166,14 +169,25 @@ type event struct {
 	Arguments    json.RawMessage `json:"arguments,omitempty"`
 	IsError      bool            `json:"is_error,omitempty"`
 	Entry        *fika.Entry     `json:"entry,omitempty"`
-	Answer       *string         `json:"answer,omitempty"`
-	Outcome      string          `json:"outcome,omitempty"`
 	ErrorKind    fika.Kind       `json:"error_kind,omitempty"`
-	ToolCalls    []fika.ToolUsed `json:"tool_calls,omitempty"`
-	Usage        *fika.Usage     `json:"usage,omitempty"`
-	CostUSD      *float64        `json:"cost_usd,omitempty"`
-	DurationMS   int64           `json:"duration_ms,omitempty"`
-	Saved        *bool           `json:"saved,omitempty"`
+}
+
+// result is the last line of --json and stream-json: all its keys are there.
+type result struct {
+	Type         string          `json:"type"`
+	RequestID    fika.RequestID  `json:"request_id"`
+	Context      string          `json:"context"`
+	Conversation string          `json:"conversation"`
+	Model        nullable        `json:"model"`
+	Answer       string          `json:"answer"`
+	Outcome      string          `json:"outcome"`
+	Text         nullable        `json:"text"` // why it did not end well
+	ErrorKind    *fika.Kind      `json:"error_kind"`
+	ToolCalls    []fika.ToolUsed `json:"tool_calls"`
+	Usage        fika.Usage      `json:"usage"`
+	CostUSD      float64         `json:"cost_usd"`
+	DurationMS   int64           `json:"duration_ms"`
+	Saved        bool            `json:"saved"`
 }
 
 func (v *runView) emit(ev turn.Event) {
@@ -208,20 +222,19 @@ func (v *runView) emit(ev turn.Event) {
 
 // result is the last line: the outcome, in json and stream-json alike.
 func (v *runView) result(ran app.Ran, err error) {
-	usage := ran.Outcome.Usage
-	cost := float64(usage.Cost) / 1e6
-	e := event{
-		Type: "result", RequestID: ran.Request, Context: string(ran.Context), Conversation: string(ran.Conversation.Name), Model: v.model,
-		Answer: &ran.Outcome.Answer, Outcome: string(ran.State), ErrorKind: ran.Kind, ToolCalls: ran.Outcome.ToolCalls,
-		Usage: &usage, CostUSD: &cost, DurationMS: time.Since(v.started).Milliseconds(), Saved: &ran.Saved, Text: ran.Reason,
-	}
+	text, kind := ran.Reason, ran.Kind
 	if err != nil {
-		e.Text, e.ErrorKind = err.Error(), fika.KindOf(err)
+		text, kind = err.Error(), fika.KindOf(err)
 	}
 	if v.o.format == "stream-json" && (err != nil || ran.State != fika.Done) {
-		v.write(event{Type: "error", RequestID: e.RequestID, Text: e.Text, ErrorKind: e.ErrorKind})
+		v.write(event{Type: "error", RequestID: ran.Request, Text: text, ErrorKind: kind})
 	}
-	v.write(e)
+	usage := ran.Outcome.Usage
+	v.write(result{
+		Type: "result", RequestID: ran.Request, Context: string(ran.Context), Conversation: string(ran.Conversation.Name), Model: nullable(v.model),
+		Answer: ran.Outcome.Answer, Outcome: string(ran.State), Text: nullable(text), ErrorKind: optional(kind), ToolCalls: emptyIfNil(ran.Outcome.ToolCalls),
+		Usage: usage, CostUSD: float64(usage.Cost) / 1e6, DurationMS: time.Since(v.started).Milliseconds(), Saved: ran.Saved,
+	})
 }
 
 // write writes an event; end looks whether all was written.

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/config"
 	"fika/internal/term"
 )
 
@@ -26,15 +27,15 @@ type statusJSON struct {
 
 type hubJSON struct {
 	PID       int        `json:"pid"`
-	Trouble   string     `json:"trouble,omitempty"` // why it does not answer
-	StartedAt *time.Time `json:"started_at,omitempty"`
+	Trouble   *string    `json:"trouble"` // why it does not answer
+	StartedAt *time.Time `json:"started_at"`
 }
 
 type busJSON struct {
-	URL      string      `json:"url,omitempty"`
+	URL      *string     `json:"url"`
 	Embedded bool        `json:"embedded"`
 	Up       bool        `json:"up"`
-	Trip     float64     `json:"round_trip_ms,omitempty"`
+	Trip     *float64    `json:"round_trip_ms"`
 	Stream   *streamJSON `json:"stream"`   // of foreign requests; null: there is none, or it does not tell
 	Warnings []string    `json:"warnings"` // what programs that are not fika cannot rely on, or have lost
 }
@@ -44,7 +45,7 @@ type streamJSON struct {
 	Unread   uint64     `json:"unread"`
 	Bytes    uint64     `json:"bytes"`
 	MaxBytes int64      `json:"max_bytes"`
-	ReadAt   *time.Time `json:"last_read_at,omitempty"`
+	ReadAt   *time.Time `json:"last_read_at"`
 }
 
 type storeJSON struct {
@@ -97,15 +98,15 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 
 func toStatusJSON(st app.Status) statusJSON {
 	j := statusJSON{
-		Home: st.Home, Bus: busJSON{URL: st.BusURL, Embedded: st.BusOwn, Up: st.BusUp, Trip: float64(st.BusTrip.Microseconds()) / 1000, Warnings: append([]string{}, st.Warnings...)},
-		Store: storeJSON{Path: st.Store.Path, Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID},
+		Home: st.Home, Bus: busJSON{URL: optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
+		Store: storeJSON{Path: config.WithoutSecrets(st.Store.Path), Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID},
 		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
 	}
 	if s := st.Stream; s != nil {
 		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: stamp(s.ReadAt)}
 	}
 	if st.Hub.PID != 0 {
-		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: st.Trouble, StartedAt: stamp(st.HubFrom)}
+		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: optional(st.Trouble), StartedAt: stamp(st.HubFrom)}
 	}
 	for _, v := range st.Agents {
 		j.Agent = append(j.Agent, toAgentJSON(v))
@@ -127,7 +128,7 @@ func (e *env) showStatus(st app.Status) error {
 	for _, w := range st.Warnings {
 		p("WARNING", w)
 	}
-	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", st.Store.Path, st.Store.Engine, st.Store.Schema, bytesOf(st.Bytes)))
+	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, bytesOf(st.Bytes)))
 	if st.Paused {
 		p("paused", "all conversations (fika chat resume --all)")
 	}
@@ -157,7 +158,7 @@ func busLines(st app.Status) []string {
 	if st.BusUp {
 		answers = fmt.Sprintf("answers in %.1f ms", float64(st.BusTrip.Microseconds())/1000)
 	}
-	lines := []string{fmt.Sprintf("%s (%s, %s)", withoutSecrets(st.BusURL), kind, answers)}
+	lines := []string{fmt.Sprintf("%s (%s, %s)", config.WithoutSecrets(st.BusURL), kind, answers)}
 	if s := st.Stream; s != nil {
 		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, bytesOf(int64(s.Bytes)), bytesOf(s.MaxBytes)))
 	}

@@ -16,8 +16,8 @@ import (
 
 // usageLine is what was spent under one name.
 type usageLine struct {
-	Agent    string     `json:"agent,omitempty"`
-	Model    string     `json:"model,omitempty"`
+	Agent    nullable   `json:"agent"` // null: of all
+	Model    nullable   `json:"model"`
 	Requests int        `json:"requests"`
 	Usage    fika.Usage `json:"usage"`
 	CostUSD  float64    `json:"cost_usd"`
@@ -29,7 +29,7 @@ func newUsage(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "usage", Short: "show what was spent: tokens and money",
 		Long: `Shows tokens and money over all agents and models. COST counts what the prices
-in the config say; a model without prices costs 0 here.`,
+in the config say; - is a model without prices.`,
 		Example: "  fika usage --since 7d --by model", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var from time.Time
@@ -93,8 +93,8 @@ func (e *env) showUsage(list []store.UsageRow, by string, asJSON bool) error {
 
 func (l usageLine) row() []string {
 	return []string{
-		l.Agent, l.Model, fmt.Sprint(l.Requests), term.Count(l.Usage.Input), term.Count(l.Usage.Cached), term.Count(l.Usage.Output),
-		fmt.Sprintf("$%.4f", float64(l.Usage.Cost)/1e6),
+		string(l.Agent), string(l.Model), fmt.Sprint(l.Requests), term.Count(l.Usage.Input), term.Count(l.Usage.Cached), term.Count(l.Usage.Output),
+		term.Dollars(l.Usage.Cost),
 	}
 }
 
@@ -112,7 +112,7 @@ func addUp(list []store.UsageRow, by string) []usageLine {
 		}
 		l := sums[key]
 		if l == nil {
-			l = &usageLine{Agent: key[0], Model: key[1]}
+			l = &usageLine{Agent: nullable(key[0]), Model: nullable(key[1])}
 			sums[key] = l
 			out = append(out, l)
 		}

@@ -118,12 +118,3 @@ func checkPrefix(v value, _ any) string {
 	}
 	return ""
 }
-
-// withoutPassword makes an address fit for a screen.
-func withoutPassword(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "…"
-	}
-	return u.Redacted()
-}

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // Shown is one setting as a person reads it.
 type Shown struct {
@@ -43,6 +40,7 @@ func (s *Settings) Show() []Shown {
 				row.Origin = "environment " + m.BaseURLFrom
 			}
 		}
+		row.Value = WithoutSecrets(row.Value)
 		list = append(list, row)
 	}
 	return list
@@ -93,8 +91,8 @@ func showTable[T any](c *Config, list []Shown, prefix string, table *T, keys []k
 			row.Value = ""
 		case k.name == "password", k.name == "token":
 			row.Value = `"…"`
-		case k.name == "url" && strings.Contains(row.Value, "@"):
-			row.Value = `"` + withoutPassword(c.Store.URL) + `"`
+		default:
+			row.Value = WithoutSecrets(row.Value)
 		}
 		list = append(list, row)
 	}

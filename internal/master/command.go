@@ -236,7 +236,7 @@ func (m *Master) conversations(ctx context.Context, agent string, kind fika.Conv
 		if active[c.ID] {
 			name += " *"
 		}
-		rows = append(rows, []string{name, string(c.AgentName), string(c.Status), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, m.o.Now())})
+		rows = append(rows, []string{name, string(c.AgentName), c.Result(), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, m.o.Now())})
 	}
 	m.table([]string{"Conversation", "Agent", "Status", "Messages", "Updated"}, rows)
 	return nil
@@ -296,11 +296,7 @@ func (m *Master) usage(ctx context.Context) error {
 	var total fika.Usage
 	rows := make([][]string, 0, len(list)+1)
 	line := func(agent, model, n string, u fika.Usage) []string {
-		cost := "-"
-		if u.Cost > 0 {
-			cost = money(u.Cost)
-		}
-		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), cost}
+		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), term.Dollars(u.Cost)}
 	}
 	count := 0
 	for _, r := range list {

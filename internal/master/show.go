@@ -70,21 +70,9 @@ func measures(r store.RequestInfo) string {
 		parts = append(parts, term.Count(u.Input)+"/"+term.Count(u.Output)+" tokens")
 	}
 	if u.Cost > 0 {
-		parts = append(parts, money(u.Cost))
+		parts = append(parts, term.Dollars(u.Cost))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// money writes micro-dollars, with as many digits as tell something.
-func money(micro int64) string {
-	usd := float64(micro) / 1e6
-	switch {
-	case micro < 1000:
-		return fmt.Sprintf("$%.6f", usd)
-	case micro < 1_000_000:
-		return fmt.Sprintf("$%.3f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
 }
 
 // showStatus tells above the prompt who is waited for.

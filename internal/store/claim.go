@@ -357,8 +357,11 @@ func (t *tx) mayBegin(ctx context.Context, op string, acc Accepted) error {
 	if err != nil {
 		return err
 	}
-	if all || c.Paused {
-		return fika.Errorf(fika.Locked, op, "%s is paused: resume it first", c.Name)
+	if all {
+		return fika.Errorf(fika.Locked, op, "everything is paused: fika chat resume --all lets it go on")
+	}
+	if c.Paused {
+		return fika.Errorf(fika.Locked, op, "%s is paused: fika chat resume %s lets it go on", c.Name, c.Name)
 	}
 	busy, found, err := one(ctx, t, scanText, `SELECT b.id FROM requests b WHERE b.conversation = ? AND b.agent = ?
 AND b.finished_at = 0 AND b.state IN ('running', 'waiting') LIMIT 1`, c.ID, r.Agent)

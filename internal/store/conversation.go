@@ -19,11 +19,21 @@ type ConversationFilter struct {
 // ConversationInfo is a conversation with what lists show.
 type ConversationInfo struct {
 	fika.Conversation
-	AgentName    fika.AgentName // owner of an ask or task
-	Messages     int            // entries of type message, not expired
-	Participants []string       // names, in order of joining
-	Pending      int            // notifications not yet covered
-	Running      int            // requests running or waiting
+	AgentName    fika.AgentName    // owner of an ask or task
+	Messages     int               // entries of type message, not expired
+	Participants []string          // names, in order of joining
+	Pending      int               // notifications not yet covered
+	Running      int               // requests running or waiting
+	Task         fika.RequestState // of a task's request; empty for others
+}
+
+// Result is the status for people and programs: that of the conversation,
+// except that a task which did not end well says how it ended.
+func (c ConversationInfo) Result() string {
+	if c.Status == fika.Completed && c.Task.Terminal() && c.Task != fika.Done {
+		return string(c.Task)
+	}
+	return string(c.Status)
 }
 
 const selectConversation = `SELECT ` + conversationColumns + ` FROM conversations c`
@@ -98,7 +108,8 @@ func (s Chats) ConversationByID(ctx context.Context, id fika.ConversationID) (fi
 const listConversations = `SELECT ` + conversationColumns + `, COALESCE(a.name, ''),
 c.messages - (SELECT count(*) FROM entries e WHERE e.conversation = c.id AND e.expires_at > 0 AND e.expires_at <= ? AND e.pinned = 0 AND e.type = 'message'),
 (SELECT count(*) FROM notifications n WHERE n.conversation = c.id AND n.` + live + ` AND n.state <> 'dead'),
-(SELECT count(*) FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0 AND r.state IN ('running', 'waiting'))
+(SELECT count(*) FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0 AND r.state IN ('running', 'waiting')),
+CASE WHEN c.kind = 'task' THEN COALESCE((SELECT r.state FROM requests r WHERE r.conversation = c.id ORDER BY r.n DESC LIMIT 1), '') ELSE '' END
 FROM conversations c LEFT JOIN agents a ON a.id = c.agent
 WHERE (? = '' OR c.kind = ?)
   AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
@@ -111,7 +122,7 @@ func (s Chats) ListConversations(ctx context.Context, f ConversationFilter) ([]C
 		var c ConversationInfo
 		var created, updated int64
 		dest := conversationFields(&c.Conversation, &created, &updated)
-		err := sc.Scan(append(dest, &c.AgentName, &c.Messages, &c.Pending, &c.Running)...)
+		err := sc.Scan(append(dest, &c.AgentName, &c.Messages, &c.Pending, &c.Running, &c.Task)...)
 		c.CreatedAt, c.UpdatedAt = at(created), at(updated)
 		return c, err
 	}, listConversations, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, noLimit(f.Limit))

@@ -3,6 +3,7 @@ package term
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -93,4 +94,21 @@ func Count(n int64) string {
 		return fmt.Sprintf("%d%s", whole, u.name)
 	}
 	return strconv.FormatInt(n, 10)
+}
+
+// Dollars writes micro-dollars with as many digits as tell something: $12.30,
+// $0.004, $0.000012; "-" for 0, because a model without prices costs nothing
+// only as far as anybody knows.
+func Dollars(micro int64) string {
+	usd := float64(micro) / 1e6
+	switch {
+	case micro == 0:
+		return "-"
+	case micro < 1000:
+		return fmt.Sprintf("$%.6f", usd)
+	case micro < 1_000_000:
+		s := strings.TrimRight(fmt.Sprintf("$%.4f", usd), "0")
+		return s + "00"[:max(0, len("$0.00")-len(s))]
+	}
+	return fmt.Sprintf("$%.2f", usd)
 }

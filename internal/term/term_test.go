@@ -152,3 +152,11 @@ func TestD6Answer(t *testing.T) {
 		t.Errorf("got %v, then %v, kept %v", first, second, a.Err())
 	}
 }
+
+func TestE11Dollars(t *testing.T) {
+	for micro, want := range map[int64]string{0: "-", 12: "$0.000012", 4000: "$0.004", 4500: "$0.0045", 500_000: "$0.50", 999_999: "$1.00", 1_500_000: "$1.50", 12_300_000: "$12.30"} {
+		if got := Dollars(micro); got != want {
+			t.Errorf("%d: %s, not %s", micro, got, want)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func TestDialRefuses(t *testing.T) {
 		{"scheme", Options{URL: "http://127.0.0.1"}, fika.Invalid, "scheme"},
 		{"plain and elsewhere", Options{URL: "nats://192.0.2.1:4222"}, fika.Denied, "tls://192.0.2.1:4222"},
 		{"login without TLS", Options{URL: "nats://192.0.2.1:4222", User: "u", Password: "p"}, fika.Denied, "TLS"},
-		{"TLS without login", Options{URL: "tls://192.0.2.1:4222"}, fika.Denied, "creds_file"},
+		{"TLS without login", Options{URL: "tls://192.0.2.1:4222"}, fika.Denied, "nkey or creds"},
 		{"one of several", Options{URL: "nats://127.0.0.1,nats://example.org"}, fika.Denied, "example.org"},
 		{"all interfaces", Options{URL: "nats://0.0.0.0:4222"}, fika.Denied, "not on this machine"},
 		{"nobody there", Options{URL: "nats://127.0.0.1:1", Timeout: time.Second}, fika.Failed, "127.0.0.1:1"},

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+var (
+	// addresses are words that hold ://, as far as a blank, a quote or a comma.
+	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>,]+`)
+	// secretPairs are name=value where the name says that the value is a secret.
+	secretPairs = regexp.MustCompile(`(?i)\b((?:[a-z0-9]+[_-])*(?:key|apikey|token|secret|password|passwd|pwd|sig|signature|auth|credential)=)([^&\s"'#;,]+)`)
+)
+
+// WithoutSecrets returns a text with what is secret in its addresses replaced
+// by "…": passwords, tokens in place of a user, and parameters such as key= and
+// token=. It is for everything that people and programs are shown.
+func WithoutSecrets(text string) string {
+	if strings.Contains(text, "://") {
+		text = addresses.ReplaceAllStringFunc(text, hideUser)
+	}
+	if strings.Contains(text, "=") {
+		text = secretPairs.ReplaceAllString(text, "${1}…")
+	}
+	return text
+}
+
+// hideUser hides what stands before the host of an address.
+func hideUser(address string) string {
+	scheme, rest, _ := strings.Cut(address, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if _, err := url.Parse(address); err != nil && at < 0 {
+		at = strings.LastIndexByte(rest, '@') // a password may hold a slash
+	}
+	if at < 0 {
+		return address
+	}
+	user, _, withPassword := strings.Cut(rest[:at], ":")
+	switch {
+	case withPassword:
+		user += ":…"
+	case !strings.HasPrefix(scheme, "postgres"): // elsewhere a user alone is a token
+		user = "…"
+	}
+	return scheme + "://" + user + rest[at:]
+}
