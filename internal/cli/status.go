@@ -180,14 +180,6 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
-func withoutSecrets(server string) string {
-	u, err := url.Parse(server)
-	if err != nil {
-		return server
-	}
-	return u.Redacted()
-}
-
 // showBus prints one URL that a NATS client can use as it is, and says what it
 // needs besides: files cannot stand in a URL.
 func (e *env) showBus(asJSON bool) error {

@@ -4,13 +4,18 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 var (
 	// addresses are words that hold ://, as far as a blank, a quote or a comma.
-	addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>,]+`)
+	addresses = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>,]+`)
+	})
 	// secretPairs are name=value where the name says that the value is a secret.
-	secretPairs = regexp.MustCompile(`(?i)\b((?:[a-z0-9]+[_-])*(?:key|apikey|token|secret|password|passwd|pwd|sig|signature|auth|credential)=)([^&\s"'#;,]+)`)
+	secretPairs = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b((?:[a-z0-9]+[_-])*(?:key|apikey|token|secret|password|passwd|pwd|sig|signature|auth|credential)=)([^&\s"'#;,]+)`)
+	})
 )
 
 // WithoutSecrets returns a text with what is secret in its addresses replaced
@@ -18,10 +23,10 @@ var (
 // token=. It is for everything that people and programs are shown.
 func WithoutSecrets(text string) string {
 	if strings.Contains(text, "://") {
-		text = addresses.ReplaceAllStringFunc(text, hideUser)
+		text = addresses().ReplaceAllStringFunc(text, hideUser)
 	}
 	if strings.Contains(text, "=") {
-		text = secretPairs.ReplaceAllString(text, "${1}…")
+		text = secretPairs().ReplaceAllString(text, "${1}…")
 	}
 	return text
 }
