@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"fika"
@@ -73,6 +74,9 @@ func prefix(t *testing.T, wire llmtest.Wire, open func(string) llm.Model) {
 			}
 			t.Fatalf("request %d is not the beginning of the next one: at byte %d of %d, %.200s becomes %.200s", i+1, n, len(head), head[n:], next[n:])
 		}
+		if next := unmarked(requests[i+1].Body); !bytes.HasPrefix(next, bytes.TrimRight(unmarked(r.Body), "]}")) {
+			t.Errorf("request %d is not continued by the next one, whose reasoning would be void: %s", i+1, next)
+		}
 		if i%3 != 0 {
 			continue
 		}
@@ -95,6 +99,15 @@ func prefix(t *testing.T, wire llmtest.Wire, open func(string) llm.Model) {
 	if wire == llmtest.Anthropic && bytes.Count(last, []byte(`"cache_control":{"type":"ephemeral"}`)) != 3 {
 		t.Errorf("tools, system and messages are not marked once each: %s", last)
 	}
+}
+
+// unmarked is a request without its last cache mark, which moves on.
+func unmarked(body []byte) []byte {
+	mark := []byte(`,"cache_control":{"type":"ephemeral"}`)
+	if at := bytes.LastIndex(body, mark); at >= 0 {
+		return slices.Concat(body[:at], body[at+len(mark):])
+	}
+	return body
 }
 
 // cacheable is the part of a request that its provider may find again: up to
