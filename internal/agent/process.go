@@ -47,9 +47,18 @@ type Options struct {
 	Limits        store.Limits
 	MaxConcurrent int           // turns at once; 0 means 1
 	MaxIdle       time.Duration // exit after this long without work; 0: stay
-	Poll          time.Duration // how often to look without a bell; 0 means 2 s
-	Heartbeat     time.Duration // 0 means 30 s
-	Now           func() time.Time
+	// Settings, if not nil, is asked for these three at every Poll.
+	Settings  func() Settings
+	Poll      time.Duration // how often to look without a bell; 0 means 2 s
+	Heartbeat time.Duration // 0 means 30 s
+	Now       func() time.Time
+}
+
+// Settings are what may change while a process runs.
+type Settings struct {
+	Limits        store.Limits
+	MaxConcurrent int
+	MaxIdle       time.Duration
 }
 
 // Process is one agent at work. Create it with [New], run it once.
@@ -85,6 +94,7 @@ type job struct {
 
 // New makes a process.
 func New(o Options) *Process {
+	o.refresh()
 	if o.MaxConcurrent == 0 {
 		o.MaxConcurrent = 1
 	}
@@ -109,6 +119,14 @@ func New(o Options) *Process {
 	}
 	p.state.Store(fika.AgentStarting)
 	return p
+}
+
+// refresh takes over the settings that have changed.
+func (o *Options) refresh() {
+	if o.Settings != nil {
+		s := o.Settings()
+		o.Limits, o.MaxConcurrent, o.MaxIdle = s.Limits, max(1, s.MaxConcurrent), s.MaxIdle
+	}
 }
 
 // Beat is what the owner's heartbeat stores with the lease. It may be called
@@ -178,6 +196,7 @@ func (p *Process) loop(ctx, alive context.Context) {
 		case f := <-p.mail:
 			f()
 		case <-poll.C:
+			p.opts.refresh()
 			p.sign(alive)
 			p.heed(alive)
 		case <-p.noted:

@@ -74,12 +74,13 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 		display.Warn(note)
 	}
 	ringer := Ringer{Bus: conn, Subjects: subjects}
-	shop, err := own.workshop(ctx, workshopOptions{dir: dir, waits: true, warn: display.Warn, bell: ringer, stderr: o.Out, starting: true})
+	files, err := own.follow(ctx, workshopOptions{dir: dir, waits: true, warn: display.Warn, bell: ringer, stderr: o.Out, starting: true}, nil, o.ByHub)
 	if err != nil {
 		return err
 	}
+	shop := files.now
 	shop.store = turn.NewTail(own.Store)
-	if shop.llm, err = a.Model(own.Settings); err != nil {
+	if err := shop.ensureModel(); err != nil {
 		return err
 	}
 	end, err := own.started(ctx, shop.hooks, false, display.Warn)
@@ -89,8 +90,8 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	}
 	p := agent.New(agent.Options{
 		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: conn, Subjects: subjects,
-		Work: shop.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Limits: Limits(own.Settings.Chat.Limits),
-		MaxConcurrent: own.Settings.MaxConcurrent, MaxIdle: idle(own), Now: a.opts.Now, Sign: own.heartbeat, Poll: crash.Pace(pollTime),
+		Work: files.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Settings: files.settings,
+		Now: a.opts.Now, Sign: own.heartbeat, Poll: crash.Pace(pollTime),
 	})
 	own.Follow(p.Beat, p.Lost)
 	if o.Shutdown != nil {

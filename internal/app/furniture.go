@@ -18,7 +18,7 @@ import (
 func (w *workshop) furniture(warn func(string)) []tool.Tool {
 	own, t := w.own, w.own.Settings.Tools
 	list := note.Tools(note.Options{
-		Pad: pad{own.Folder}, Book: &w.notes,
+		Pad: pad{own.Folder}, Book: w.notes,
 		Reflection: own.Settings.ReflectionEnabled && !w.quiet, Limit: own.Settings.ReflectionCharacterLimit,
 	})
 	return append(list,
@@ -41,7 +41,7 @@ type laterHooks struct{ *workshop }
 
 // Fire implements [hook.Runner].
 func (l laterHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hook.Payload, error) {
-	return l.hooks.Fire(ctx, at, p)
+	return l.stepHooks().Fire(ctx, at, p)
 }
 
 // pad keeps notes in the files of a context.

@@ -72,11 +72,13 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	a.followConfig(func(text string) { a.opts.Log.Warn(text) })
 	process := hub.New(hub.Options{
+		Reload: a.reload(h, s), Hindered: a.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
-		Home: lock.Holds, WhyWaiting: a.whyWaiting(s, procs, specs), Inboxes: a.takeInboxes,
+		Home: lock.Holds, WhyWaiting: a.whyWaiting(s, procs), Inboxes: a.takeInboxes,
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {
@@ -88,6 +90,64 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 		o.Shutdown(process.Shutdown)
 	}
 	return process.Run(ctx)
+}
+
+// reload gives the agents of the config when anything has changed that decides
+// whether they run.
+func (a *App) reload(h folder.Home, s *store.Store) func(context.Context) ([]hub.Spec, bool) {
+	first, _ := a.Config()
+	look := func() config.Stamp {
+		paths := append(config.HomeFiles(h.Root), keysFile(h.Root))
+		if c, err := a.Config(); err == nil {
+			for _, e := range c.Agents {
+				paths = append(paths, h.Folder(fika.AgentName(e.ID)).LocalConfig())
+			}
+		}
+		return config.StampOf(paths...)
+	}
+	before := look()
+	return func(ctx context.Context) ([]hub.Spec, bool) {
+		now := look()
+		if now.Same(before) {
+			return nil, false
+		}
+		before = now
+		c, err := a.Config()
+		if err != nil {
+			return nil, false
+		}
+		if c.NATS != first.NATS || c.Store != first.Store {
+			first = c
+			a.opts.Log.Warn("[nats] or [store] has changed: that counts from the next fika down and fika up")
+		}
+		specs, err := a.specs(ctx, h, c, s)
+		if err != nil {
+			a.opts.Log.Warn("reload", "err", err)
+		}
+		return specs, err == nil
+	}
+}
+
+// hindered says why an agent could not work if the hub started it now: its
+// settings, its workspace, its model or the model's key.
+func (a *App) hindered(name fika.AgentName) error {
+	s, err := a.Settings(name, nil, true)
+	if err != nil {
+		return err
+	}
+	if err := checkWorkspace(s.Workspace, name); s.Workspace != "" && err != nil {
+		return err
+	}
+	_, err = a.Model(s)
+	return err
+}
+
+// checkWorkspace refuses a workspace that is no folder.
+func checkWorkspace(dir string, name fika.AgentName) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fika.Errorf(fika.Invalid, "workspace", "%s is not a folder: mkdir -p %s, or change workspace in the settings of %q", dir, dir, name)
+	}
+	return nil
 }
 
 // specs lists the agents of the config, with their rows and folders made.

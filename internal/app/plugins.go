@@ -17,6 +17,7 @@ import (
 	"fika/internal/folder"
 	"fika/internal/plugin"
 	"fika/internal/tool"
+	"fika/internal/tool/note"
 )
 
 // PluginState is one plugin as lists show it.
@@ -95,7 +96,7 @@ func (a *App) pluginOptions(h folder.Home, c *config.Config, report func(string,
 		return plugin.Options{}, err
 	}
 	own := a.lookAt(h.Folder(state.Current), settings)
-	w := &workshop{own: own, chats: chat.New(nil, Ringer{Bus: bus.Nobody{}})}
+	w := &workshop{own: own, notes: &note.Book{}, chats: chat.New(nil, Ringer{Bus: bus.Nobody{}})}
 	o := own.pluginOptions(workshopOptions{warn: func(string) {}}, workspaceOf(settings, a.opts.Dir), append(own.builtins(), w.furniture(nil)...))
 	o.Report = report
 	return o, nil

@@ -58,12 +58,13 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 	for _, note := range own.Notes() {
 		o.Warn(note)
 	}
-	shop, err := own.workshop(ctx, workshopOptions{
+	files, err := own.follow(ctx, workshopOptions{
 		dir: a.opts.Dir, quiet: o.NoReflection, verbose: o.Verbose, stdin: o.Stdin, stderr: o.Stderr, warn: o.Warn, bell: Ringer{Bus: bus.Nobody{}}, starting: true,
-	})
+	}, o.Flags, false)
 	if err != nil {
 		return Ran{}, err
 	}
+	shop := files.now
 	shop.grace, shop.model = foregroundGrace, o.Flags["model"]
 	if err := own.recoverForeground(ctx, o.Warn); err != nil {
 		return Ran{}, err

@@ -12,16 +12,16 @@ import (
 // whyWaiting says, as the hub sees it, what keeps an agent from a request that
 // it was just given, and what helps; empty: nothing does. Clients have
 // [Agents.NeverAnswers], which says the same.
-func (a *App) whyWaiting(s *store.Store, procs hub.Processes, specs []hub.Spec) func(context.Context, fika.Agent) string {
-	wakes := map[fika.AgentName]bool{}
-	for _, spec := range specs {
-		wakes[spec.Name] = spec.Wake
-	}
+func (a *App) whyWaiting(s *store.Store, procs hub.Processes) func(context.Context, fika.Agent) string {
 	return func(ctx context.Context, row fika.Agent) string {
 		if paused, err := s.AllPaused(ctx); err == nil && paused {
 			return "everything is paused (fika chat resume --all)"
 		}
-		p := chat.Presence{Hub: true, Wakes: wakes[row.Name]}
+		p := chat.Presence{Hub: true}
+		if c, err := a.Config(); err == nil {
+			e := c.Agent(row.Name)
+			p.Wakes = e != nil && e.Wake
+		}
 		_, _, p.Alive = procs.Holder(row.Name)
 		if row.State == fika.AgentFailed {
 			p.Failed = row.StateReason

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"fika"
@@ -22,6 +23,7 @@ import (
 // workshop is what an owned context works with: tools, hooks, prompt. One
 // serves all requests of a process.
 type workshop struct {
+	building  sync.Mutex
 	llm       llm.Model // of requests that name none of their own; serves many at once
 	own       *Owned
 	store     turn.Store // own.Store, or what remembers some of it
@@ -33,8 +35,9 @@ type workshop struct {
 	waits     bool // an agent process: its turns can be suspended
 	grace     time.Duration
 	model     string // of this invocation: in the settings already
-	notes     note.Book
+	notes     *note.Book
 	inbox     *inbox
+	files     *followed // nil: what the files said when it was made holds
 }
 
 // engine builds the turn engine for one request, whose model may be its own.
@@ -68,7 +71,7 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 	name := own.Agent.Name
 	return turn.Config{
 		Store: w.store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.hooks, Prompt: w.prompter(c.Request), Limits: Limits(s.Chat.Limits), TTL: s.Chat.MessageTTL,
+		Reasoning: reasoning(s), Tools: w.tools, Hooks: w.stepHooks(), Prompt: w.prompter(c.Request), Limits: Limits(s.Chat.Limits), TTL: s.Chat.MessageTTL,
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request),

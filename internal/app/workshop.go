@@ -3,15 +3,14 @@ package app
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
-	"fika"
 	"fika/internal/chat"
 	"fika/internal/plugin"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
+	"fika/internal/tool/note"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/web"
 )
@@ -27,6 +26,7 @@ type workshopOptions struct {
 	stderr   io.Writer // what plugins say to the person; nil: nothing
 	warn     func(string)
 	bell     chat.Bell
+	notes    *note.Book // nil: one of its own
 }
 
 // workshop gathers tools and hooks for an owned context.
@@ -34,10 +34,13 @@ func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, e
 	if err := own.App.children.Adopt(); err != nil {
 		o.warn(err.Error() + "; what a tool leaves running may outlive its call")
 	}
-	w := &workshop{own: own, store: own.Store, chats: chat.New(own.Store, o.bell), quiet: o.quiet, waits: o.waits}
+	w := &workshop{own: own, store: own.Store, chats: chat.New(own.Store, o.bell), quiet: o.quiet, waits: o.waits, notes: o.notes}
+	if w.notes == nil {
+		w.notes = &note.Book{}
+	}
 	w.workspace = workspaceOf(own.Settings, o.dir)
-	if info, err := os.Stat(w.workspace); err != nil || !info.IsDir() {
-		return nil, fika.Errorf(fika.Invalid, "workspace", "%s is not a folder; create it or change workspace in the settings of %q", w.workspace, own.Folder.Name)
+	if err := checkWorkspace(w.workspace, own.Folder.Name); err != nil {
+		return nil, err
 	}
 	w.inbox = &inbox{own: own, warn: o.warn, taken: own.App.opts.Now()}
 	tools := append(own.builtins(), w.furniture(o.warn)...)

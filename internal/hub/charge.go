@@ -25,20 +25,24 @@ const (
 
 // charge is one agent under supervision.
 type charge struct {
-	spec    Spec
-	entry   bool // it has an [[agents]] entry: the hub may start it
-	proc    fika.Process
-	running bool
-	child   bool // started by this hub, not adopted
-	ready   bool // it has given a sign of life
-	asked   bool // it was started by this hub: auto_start has had its due
-	resting bool // a person wants it stopped
-	hoped   bool // a person wants it running
-	failed  string
-	crashes []time.Time
-	left    time.Time     // when it ended last
-	pause   time.Duration // from then on, before it is started again: backoff
-	stopped time.Time     // when it was told to stop; zero: it was not
+	spec     Spec
+	entry    bool // it has an [[agents]] entry: the hub may start it
+	proc     fika.Process
+	running  bool
+	child    bool // started by this hub, not adopted
+	ready    bool // it has given a sign of life
+	asked    bool // it was started by this hub: auto_start has had its due
+	resting  bool // a person wants it stopped
+	hoped    bool // a person wants it running
+	failed   string
+	hindered bool // it failed before it was started, by [Options.Hindered]
+	refused  bool // it failed because its process found its settings wrong
+	checked  int  // Hub.reloads when it was last seen that nothing hinders it
+	reloads  int  // Hub.reloads then
+	crashes  []time.Time
+	left     time.Time     // when it ended last
+	pause    time.Duration // from then on, before it is started again: backoff
+	stopped  time.Time     // when it was told to stop; zero: it was not
 }
 
 // rest says that the agent is not to be started again before its pause is over.
@@ -104,9 +108,14 @@ func (h *Hub) attend(ctx context.Context, row fika.Agent, work bool) {
 	case c.resting:
 		h.rest(ctx, row)
 	case !c.entry:
-	case row.State == fika.AgentFailed && c.failed != "":
-	case h.wanted(c, row, work) && c.rested(h.opts.Now()):
-		h.start(ctx, c, row)
+	case row.State == fika.AgentFailed && c.failed != "" && !h.mended(ctx, c, row.ID):
+	case h.wanted(c, row, work):
+		if c.rested(h.opts.Now()) {
+			h.start(ctx, c, row)
+		}
+	case c.checked != h.reloads: // lists say what hinders it before it is needed
+		c.checked = h.reloads
+		h.hindered(ctx, c, row.ID)
 	}
 }
 
@@ -138,6 +147,9 @@ func (h *Hub) wanted(c *charge, row fika.Agent, work bool) bool {
 
 func (h *Hub) start(ctx context.Context, c *charge, row fika.Agent) {
 	c.asked = true
+	if h.hindered(ctx, c, row.ID) {
+		return
+	}
 	name := c.spec.Name
 	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStarting, row.StateReason)
 	crash.Point("wake.before")
@@ -174,6 +186,7 @@ func (h *Hub) exited(name fika.AgentName, x Exit) {
 		_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, h.lastWords(name, x))
 	case x.Code == exitInvalid:
 		h.give(ctx, c, row.ID, "it cannot start: "+h.lastWords(name, x))
+		c.refused = true
 	default:
 		h.crashed(ctx, c, row.ID, h.lastWords(name, x))
 	}
@@ -230,6 +243,7 @@ func (h *Hub) crashed(ctx context.Context, c *charge, id fika.AgentID, why strin
 // give gives an agent up: a person has to start it again.
 func (h *Hub) give(ctx context.Context, c *charge, id fika.AgentID, why string) {
 	c.failed, c.crashes = why, nil
+	c.hindered, c.refused, c.reloads = false, false, h.reloads
 	h.opts.Log.Error("failed", "agent", c.spec.Name, "why", why)
 	_ = h.opts.Store.SetState(ctx, id, fika.AgentFailed, why)
 }

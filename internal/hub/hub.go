@@ -100,7 +100,13 @@ type Options struct {
 	// an agent's, Invalid for what is no name. nil: every name may be used.
 	MayBeCalled func(context.Context, string) error
 	Specs       []Spec
-	Log         *slog.Logger
+	// Reload gives what config says of the agents when that, or anything else
+	// they depend on, has changed since it was asked last. nil: nothing changes.
+	Reload func(context.Context) (specs []Spec, changed bool)
+	// Hindered says why an agent could not work if it were started now. nil:
+	// nobody knows before it is tried.
+	Hindered func(fika.AgentName) error
+	Log      *slog.Logger
 	// Inboxes takes in what other programs left in the inboxes of contexts that
 	// nobody has, every Tick. nil: nobody does.
 	Inboxes   func(context.Context)
@@ -130,20 +136,21 @@ type Started struct {
 
 // Hub supervises. Create it with [New], run it once.
 type Hub struct {
-	opts   Options
-	mail   chan func()   // capacity 256; senders wait when it is full, or until Run ends
-	nudges chan struct{} // capacity 1: one look answers any number of bells
-	done   chan struct{}
-	agents map[fika.AgentName]*charge
-	order  []fika.AgentName
-	begun  time.Time
-	ready  bool
-	ending bool
-	how    fika.Desired   // to end: see Shutdown
-	told   time.Time      // when the agents were told so
-	lost   error          // why there is nothing to look after any more
-	online bool           // the bus is there
-	side   sync.WaitGroup // ingest and canary
+	opts    Options
+	mail    chan func()   // capacity 256; senders wait when it is full, or until Run ends
+	nudges  chan struct{} // capacity 1: one look answers any number of bells
+	done    chan struct{}
+	agents  map[fika.AgentName]*charge
+	order   []fika.AgentName
+	reloads int // how often the files have changed
+	begun   time.Time
+	ready   bool
+	ending  bool
+	how     fika.Desired   // to end: see Shutdown
+	told    time.Time      // when the agents were told so
+	lost    error          // why there is nothing to look after any more
+	online  bool           // the bus is there
+	side    sync.WaitGroup // ingest and canary
 }
 
 // New makes a hub.
@@ -168,7 +175,7 @@ func New(o Options) *Hub {
 	if o.MayBeCalled == nil {
 		o.MayBeCalled = func(context.Context, string) error { return nil }
 	}
-	h := &Hub{opts: o, mail: make(chan func(), 256), nudges: make(chan struct{}, 1), done: make(chan struct{}), agents: map[fika.AgentName]*charge{}}
+	h := &Hub{opts: o, mail: make(chan func(), 256), nudges: make(chan struct{}, 1), done: make(chan struct{}), agents: map[fika.AgentName]*charge{}, reloads: 1}
 	for _, s := range o.Specs {
 		h.agents[s.Name] = &charge{spec: s, entry: true}
 		h.order = append(h.order, s.Name)
@@ -220,6 +227,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer tick.Stop()
 	clean := time.NewTimer(h.opts.Clean / 60)
 	defer clean.Stop()
+	files := time.NewTicker(reloadTime)
+	defer files.Stop()
 	nudges, rested := h.nudges, (<-chan time.Time)(nil)
 	for {
 		select {
@@ -236,6 +245,10 @@ func (h *Hub) Run(ctx context.Context) error {
 			}
 			h.tick(ctx)
 			h.index(ctx)
+		case <-files.C:
+			if h.reload(ctx) {
+				h.tick(ctx)
+			}
 		case <-clean.C:
 			h.clean(ctx)
 			clean.Reset(h.opts.Clean)
@@ -284,6 +297,7 @@ func (h *Hub) tick(ctx context.Context) {
 			return
 		}
 	}
+	h.reload(ctx)
 	h.lift(ctx)
 	rows, err := h.opts.Store.ListAgents(ctx)
 	if err != nil {
