@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"fika/internal/bus/bustest"
 	"fika/internal/message"
 	"fika/internal/store"
+	"fika/internal/store/storetest"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )
@@ -67,7 +67,7 @@ type shift struct {
 
 func newWorld(t *testing.T, change func(*Options)) *world {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	s, err := store.Open(t.Context(), store.Options{Path: storetest.Fresh(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

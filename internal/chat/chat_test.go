@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/chat"
 	"fika/internal/store"
+	"fika/internal/store/storetest"
 )
 
 // room is a chat over a real store, with a bell that remembers, and checks
@@ -32,7 +32,7 @@ func newRoom(t *testing.T, agents ...fika.AgentName) *room {
 	var ticks atomic.Int64 // every look at the clock is a moment of its own
 	begun := time.Now()
 	s, err := store.Open(t.Context(), store.Options{
-		Path: filepath.Join(t.TempDir(), "fika.db"), Now: func() time.Time { return begun.Add(time.Duration(ticks.Add(1)) * time.Millisecond) },
+		Path: storetest.Fresh(t), Now: func() time.Time { return begun.Add(time.Duration(ticks.Add(1)) * time.Millisecond) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"fika/internal/bus/bustest"
 	"fika/internal/message"
 	"fika/internal/store"
+	"fika/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -127,7 +127,7 @@ func (p *procs) count(name fika.AgentName) int {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	s, err := store.Open(t.Context(), store.Options{Path: storetest.Fresh(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

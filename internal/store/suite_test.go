@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"fika/internal/store"
@@ -14,7 +13,7 @@ func TestStore(t *testing.T) {
 	texts := store.NewTexts()
 	storetest.Test(t, func(t *testing.T, clock *storetest.Clock) *store.Store {
 		t.Helper()
-		s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "fika.db"), Now: clock.Now})
+		s, err := store.Open(t.Context(), store.Options{Path: storetest.Fresh(t), Now: clock.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

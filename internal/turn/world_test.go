@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"fika/internal/hook"
 	"fika/internal/llm"
 	"fika/internal/store"
+	"fika/internal/store/storetest"
 	"fika/internal/tool"
 	"fika/internal/turn"
 )
@@ -40,7 +40,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, model: &model{}}
 	var err error
 	w.store, err = store.Open(t.Context(), store.Options{
-		Path: filepath.Join(t.TempDir(), "fika.db"), Now: func() time.Time { return time.Now().Add(w.clock) },
+		Path: storetest.Fresh(t), Now: func() time.Time { return time.Now().Add(w.clock) },
 	})
 	w.ok(err)
 	t.Cleanup(func() { _ = w.store.Close() })
