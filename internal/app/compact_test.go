@@ -20,6 +20,7 @@ import (
 	"fika/internal/hook"
 	"fika/internal/llm"
 	"fika/internal/store"
+	"fika/internal/store/storetest"
 	"fika/internal/turn"
 )
 
@@ -121,6 +122,7 @@ func sit(t *testing.T, settings string) *table {
 	x := &table{T: t, model: &memory{t: t}}
 	root := filepath.Join(t.TempDir(), "home")
 	x.must(os.Mkdir(root, 0o700))
+	storetest.FreshAt(t, filepath.Join(root, "fika.db"))
 	x.must(os.WriteFile(filepath.Join(root, "config.toml"), []byte(settings+"\nmodel = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n"), 0o600))
 	x.must(os.WriteFile(filepath.Join(root, "rules.toml"), []byte("fallback = \"ok\"\n"), 0o600))
 	x.app = New(Options{Root: root, Getenv: func(string) string { return "" }, Dir: t.TempDir()})
