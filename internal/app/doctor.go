@@ -65,7 +65,6 @@ func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
 	if d.checkConfig() {
 		d.checkStore(ctx)
 		d.checkContexts(ctx)
-		d.checkAgents(ctx)
 		d.checkPlugins(ctx)
 		d.checkTools()
 		d.checkWorkspaces()
