@@ -14,6 +14,7 @@ import (
 type Wishes interface {
 	Agent(context.Context, fika.AgentName) (fika.Agent, error)
 	SetDesired(context.Context, fika.AgentID, fika.Desired) error
+	ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error
 }
 
 // Conversations moves the pointer to the active ask conversation.
@@ -118,7 +119,7 @@ func (p *Process) obey(c message.Control) error {
 		if err := p.opts.Store.SetDesired(ctx, p.opts.Agent.ID, want); err != nil {
 			return err
 		}
-		p.Shutdown(c.Mode)
+		p.Shutdown(want)
 		return nil
 	case "cancel":
 		if c.RequestID == "" {

@@ -141,9 +141,11 @@ func (p *Process) Lost(err error) {
 	p.post(func() { p.end(fika.Wrap(fika.Lost, "agent "+string(p.opts.Agent.Name), err), err) })
 }
 
-// Shutdown ends the process: mode "" after the current steps (requests are
-// handed back), "finish" after the current requests, "now" at once.
-func (p *Process) Shutdown(mode string) { p.post(func() { p.shutdown(mode) }) }
+// Shutdown ends the process: after the current steps, whose requests are handed
+// back (DesiredStopped), after the current requests (DesiredFinish), or without
+// finishing the current steps (DesiredNow). It may be called again, to be
+// stricter.
+func (p *Process) Shutdown(how fika.Desired) { p.post(func() { p.shutdown(how) }) }
 
 // post hands f to the owner goroutine; after Run has ended it does nothing.
 func (p *Process) post(f func()) {
@@ -154,7 +156,7 @@ func (p *Process) post(f func()) {
 }
 
 // Run works until it is told to stop, is idle too long, or loses the lease
-// (kind Lost). When ctx ends, it stops as Shutdown("") does. All goroutines
+// (kind Lost). When ctx ends, it stops as Shutdown(DesiredStopped) does. All goroutines
 // have ended when it returns.
 func (p *Process) Run(ctx context.Context) error {
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
@@ -210,7 +212,7 @@ func (p *Process) loop(ctx, alive context.Context) {
 			continue
 		case <-ended:
 			ended = nil
-			p.shutdown("")
+			p.shutdown(fika.DesiredStopped)
 		}
 		p.look(alive)
 	}
@@ -221,13 +223,20 @@ func (p *Process) loop(ctx, alive context.Context) {
 func (p *Process) look(ctx context.Context) {
 	for _, j := range p.running {
 		sig, err := p.opts.Store.Signal(ctx, j.claimed.Fence)
-		if err == nil && (sig.Cancel || sig.Deadline) {
+		switch {
+		case fika.IsKind(err, fika.Lost, fika.NotFound):
+			j.cancel(err) // its conversation was deleted, or another owner has it
+		case err == nil && (sig.Cancel || sig.Deadline):
 			j.cancel(cancelled(sig))
 		}
 	}
 	for !p.stopping && len(p.running) < p.opts.MaxConcurrent {
 		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits)
 		if fika.IsKind(err, fika.Lost) {
+			p.end(err, err)
+			return
+		}
+		if store.Lasting(err) {
 			p.end(err, err)
 			return
 		}
@@ -242,9 +251,20 @@ func (p *Process) look(ctx context.Context) {
 		p.begin(ctx, *c)
 	}
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
-		p.opts.Display.Leaves(idle)
-		p.shutdown("")
+		p.leave(ctx, idle)
 	}
+}
+
+// leave ends the process for want of work. A person's wish that it run is
+// fulfilled by that, unless it is made anew from now on: so it is taken back
+// while this process still has the agent, and never after.
+func (p *Process) leave(ctx context.Context, idle time.Duration) {
+	if err := p.opts.Store.ReplaceDesired(ctx, p.opts.Agent.ID, fika.DesiredRunning, fika.DesiredNone); err != nil {
+		p.opts.Display.Warn("idle, but the store does not let it leave: " + err.Error())
+		return
+	}
+	p.opts.Display.Leaves(idle)
+	p.shutdown(fika.DesiredStopped)
 }
 
 // sign stores what has changed since the last time, so that lists are true
@@ -263,13 +283,8 @@ func (p *Process) heed(ctx context.Context) {
 	if err != nil {
 		return // the next look tells more
 	}
-	switch row.Desired {
-	case fika.DesiredStopped:
-		p.shutdown("")
-	case fika.DesiredFinish:
-		p.shutdown("finish")
-	case fika.DesiredNow:
-		p.shutdown("now")
+	if row.Desired.Stopped() {
+		p.shutdown(row.Desired)
 	}
 }
 
@@ -303,6 +318,9 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 	switch {
 	case fika.IsKind(err, fika.Lost):
 		p.opts.Display.Warn("the request went to another owner: " + err.Error())
+	case store.Lasting(err):
+		p.opts.Display.Failed(err.Error())
+		p.end(err, err) // the hub says so, and nothing is accepted in silence
 	case err != nil:
 		p.opts.Display.Warn(err.Error())
 		p.opts.Display.Failed(err.Error())
@@ -323,12 +341,12 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 	}
 }
 
-func (p *Process) shutdown(mode string) {
+func (p *Process) shutdown(how fika.Desired) {
 	if !p.stopping {
 		p.stopping = true
 		p.setState(p.state.Load().(fika.AgentState))
 	}
-	if mode == "finish" {
+	if how == fika.DesiredFinish {
 		return
 	}
 	select {
@@ -336,7 +354,7 @@ func (p *Process) shutdown(mode string) {
 	default:
 		close(p.stop)
 	}
-	if mode == "now" {
+	if how == fika.DesiredNow {
 		for _, j := range p.running {
 			j.cancel(turn.ErrStop)
 		}

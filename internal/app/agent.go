@@ -34,7 +34,7 @@ type AgentOptions struct {
 	ByHub bool
 	Wait  time.Duration // for a lock that a one-shot prompt holds
 	// Shutdown is told, once, a function that ends the process; for signals.
-	Shutdown func(func(mode string))
+	Shutdown func(func(fika.Desired))
 }
 
 // Agent runs the process of one agent until it is told to stop. It connects to

@@ -190,7 +190,7 @@ func (s *Agents) settle(ctx context.Context, row fika.Agent) error {
 	if err != nil || !now.Desired.Stopped() || now.Desired == fika.DesiredStopped {
 		return err
 	}
-	return s.Client.Store.SetDesired(ctx, row.ID, fika.DesiredStopped)
+	return s.Client.Store.ReplaceDesired(ctx, row.ID, now.Desired, fika.DesiredStopped)
 }
 
 // Reset gives an agent a new, empty ask conversation; the old one stays.

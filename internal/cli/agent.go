@@ -36,9 +36,7 @@ stops it after its current step; what it was working on is handed back.`,
 			out := e.display()
 			defer out.Close()
 			o := app.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait}
-			ctx, release := stopsBySignal(cmd.Context(), func(take func(func(fika.Desired))) {
-				o.Shutdown = func(end func(string)) { take(func(how fika.Desired) { end(string(how)) }) }
-			})
+			ctx, release := stopsBySignal(cmd.Context(), func(take func(func(fika.Desired))) { o.Shutdown = take })
 			defer release()
 			return e.open().Agent(ctx, o)
 		},

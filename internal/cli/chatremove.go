@@ -75,9 +75,13 @@ func newChatDelete(e *env) *cobra.Command {
 			}
 			var errs []error
 			for _, conv := range convs {
-				if err := client.Store.DeleteConversation(ctx, conv.ID); err != nil {
+				busy, err := client.DeleteChat(ctx, conv)
+				if err != nil {
 					errs = append(errs, err)
 					continue
+				}
+				for _, a := range busy {
+					e.warn(fmt.Sprintf("@%s did not stop in time; what it was doing may go on for a moment (fika agent list)", a))
 				}
 				e.say("%s is deleted", conv.Name)
 			}

@@ -18,9 +18,10 @@ const (
 	budgetSpan  = time.Minute
 	firstDelay  = 250 * time.Millisecond
 	longDelay   = 8 * time.Second
-	calmDelay   = time.Second // before an agent that left politely is started again
-	exitLocked  = 4           // somebody else has the context
-	exitInvalid = 2           // config: starting again changes nothing
+	nowGrace    = 4 * time.Second // for a process that was told to leave at once
+	calmDelay   = time.Second     // before an agent that left politely is started again
+	exitLocked  = 4               // somebody else has the context
+	exitInvalid = 2               // config: starting again changes nothing
 )
 
 // charge is one agent under supervision.
@@ -98,7 +99,7 @@ func (h *Hub) attend(ctx context.Context, row fika.Agent, work bool) {
 	case left:
 		h.gone(ctx, c)
 	case c.running && (row.Desired == fika.DesiredStopped || row.Desired == fika.DesiredNow):
-		h.stop(c)
+		h.stop(c, row.Desired)
 	case c.running && row.Desired == fika.DesiredFinish:
 		// It has read that itself; only silence makes it wait no longer.
 		h.checkHung(ctx, c, row)
@@ -123,10 +124,20 @@ func (h *Hub) attend(ctx context.Context, row fika.Agent, work bool) {
 // the state that a process left which could not.
 func (h *Hub) rest(ctx context.Context, row fika.Agent) {
 	if row.Desired != fika.DesiredStopped {
-		_ = h.opts.Store.SetDesired(ctx, row.ID, fika.DesiredStopped)
+		if err := h.opts.Store.ReplaceDesired(ctx, row.ID, row.Desired, fika.DesiredStopped); err != nil {
+			h.opts.Log.Warn("it is stopped, which could not be stored", "agent", row.Name, "err", err)
+		}
 	}
 	if row.State != fika.AgentStopped {
-		_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, "")
+		h.setState(ctx, row.ID, fika.AgentStopped, "")
+	}
+}
+
+// setState stores how an agent is, as far as the hub can see. It is told of
+// when it cannot be stored: a later look stores it again, or finds better.
+func (h *Hub) setState(ctx context.Context, id fika.AgentID, state fika.AgentState, why string) {
+	if err := h.opts.Store.SetState(ctx, id, state, why); err != nil {
+		h.opts.Log.Warn("the state of an agent could not be stored", "agent", id, "state", state, "why", why, "err", err)
 	}
 }
 
@@ -151,7 +162,7 @@ func (h *Hub) start(ctx context.Context, c *charge, row fika.Agent) {
 		return
 	}
 	name := c.spec.Name
-	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStarting, row.StateReason)
+	h.setState(ctx, row.ID, fika.AgentStarting, row.StateReason)
 	crash.Point("wake.before")
 	p, err := h.opts.Processes.Spawn(name, func(x Exit) { h.post(func() { h.exited(name, x) }) })
 	if err != nil {
@@ -183,9 +194,9 @@ func (h *Hub) exited(name fika.AgentName, x Exit) {
 		h.left(ctx, c, row)
 	case x.Code == exitLocked:
 		c.rest(h.opts.Now(), calmDelay) // its owner is another process, which the next look adopts
-		_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, h.lastWords(name, x))
+		h.setState(ctx, row.ID, fika.AgentStopped, h.lastWords(name, x))
 	case x.Code == exitInvalid:
-		h.give(ctx, c, row.ID, "it cannot start: "+h.lastWords(name, x))
+		h.markFailed(ctx, c, row.ID, "it cannot start: "+h.lastWords(name, x))
 		c.refused = true
 	default:
 		h.crashed(ctx, c, row.ID, h.lastWords(name, x))
@@ -211,13 +222,10 @@ func (h *Hub) gone(ctx context.Context, c *charge) {
 	h.nudge()
 }
 
-// left notes a polite end. One that may leave when idle has done what a person
-// wanted of it.
+// left notes a polite end. What is wanted of the agent is not changed here: it
+// may have been wished for after the process had decided to leave.
 func (h *Hub) left(ctx context.Context, c *charge, row fika.Agent) {
-	_ = h.opts.Store.SetState(ctx, row.ID, fika.AgentStopped, "")
-	if !c.spec.Persistent && row.Desired == fika.DesiredRunning {
-		_ = h.opts.Store.SetDesired(ctx, row.ID, fika.DesiredNone)
-	}
+	h.setState(ctx, row.ID, fika.AgentStopped, "")
 	if !row.Desired.Stopped() {
 		c.rest(h.opts.Now(), calmDelay)
 		time.AfterFunc(calmDelay, h.nudge)
@@ -230,22 +238,22 @@ func (h *Hub) crashed(ctx context.Context, c *charge, id fika.AgentID, why strin
 	c.crashes = slices.DeleteFunc(c.crashes, func(t time.Time) bool { return now.Sub(t) >= budgetSpan })
 	c.crashes = append(c.crashes, now)
 	if len(c.crashes) > budget {
-		h.give(ctx, c, id, fmt.Sprintf("%d crashes within %s, the last: %s", len(c.crashes), budgetSpan, why))
+		h.markFailed(ctx, c, id, fmt.Sprintf("%d crashes within %s, the last: %s", len(c.crashes), budgetSpan, why))
 		return
 	}
 	delay := min(firstDelay<<(len(c.crashes)-1), longDelay)
 	c.rest(now, delay)
 	h.opts.Log.Warn("crashed", "agent", c.spec.Name, "why", why, "again_in", delay)
-	_ = h.opts.Store.SetState(ctx, id, fika.AgentUnhealthy, why)
+	h.setState(ctx, id, fika.AgentUnhealthy, why)
 	time.AfterFunc(delay, h.nudge)
 }
 
-// give gives an agent up: a person has to start it again.
-func (h *Hub) give(ctx context.Context, c *charge, id fika.AgentID, why string) {
+// markFailed gives an agent up: a person has to start it again.
+func (h *Hub) markFailed(ctx context.Context, c *charge, id fika.AgentID, why string) {
 	c.failed, c.crashes = why, nil
 	c.hindered, c.refused, c.reloads = false, false, h.reloads
 	h.opts.Log.Error("failed", "agent", c.spec.Name, "why", why)
-	_ = h.opts.Store.SetState(ctx, id, fika.AgentFailed, why)
+	h.setState(ctx, id, fika.AgentFailed, why)
 }
 
 func (h *Hub) lastWords(name fika.AgentName, x Exit) string {
@@ -259,7 +267,7 @@ func (h *Hub) lastWords(name fika.AgentName, x Exit) string {
 // lease, for too long. The bus has no say in it.
 func (h *Hub) checkHung(ctx context.Context, c *charge, row fika.Agent) {
 	if !c.stopped.IsZero() {
-		h.insist(c)
+		h.killIfOverdue(c, row.Desired)
 		return
 	}
 	_, silent, held := h.opts.Processes.Holder(row.Name)
@@ -272,7 +280,7 @@ func (h *Hub) checkHung(ctx context.Context, c *charge, row fika.Agent) {
 // kill ends a hung process; its end is then handled as a crash.
 func (h *Hub) kill(ctx context.Context, c *charge, id fika.AgentID, why string) {
 	h.opts.Log.Warn("hung", "agent", c.spec.Name, "pid", c.proc.PID, "why", why)
-	_ = h.opts.Store.SetState(ctx, id, fika.AgentUnhealthy, why+"; it is ended and started again")
+	h.setState(ctx, id, fika.AgentUnhealthy, why+"; it is ended and started again")
 	h.opts.Processes.Kill(c.proc)
 }
 
@@ -299,23 +307,31 @@ func (h *Hub) atWork(ctx context.Context) map[fika.AgentName]bool {
 	return names
 }
 
-// stop tells an agent to leave after its current step. The signal needs no
-// bus; that it is wanted, and how, stands in its row.
-func (h *Hub) stop(c *charge) {
+// stop tells an agent to leave after its current step, or without finishing
+// it. The signal needs no bus; that it is wanted, and how, stands in its row.
+func (h *Hub) stop(c *charge, how fika.Desired) {
 	if !c.stopped.IsZero() {
-		h.insist(c)
+		h.killIfOverdue(c, how)
 		return
 	}
 	c.stopped = h.opts.Now()
 	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(c.spec.Name), nil)
-	h.opts.Processes.Terminate(c.proc, fika.DesiredStopped)
+	h.opts.Processes.Terminate(c.proc, how)
 }
 
-// insist ends a process that was told to leave and did not.
-func (h *Hub) insist(c *charge) {
-	if h.opts.Now().Sub(c.stopped) > h.opts.StopGrace {
+// killIfOverdue ends a process that was told to leave and did not.
+func (h *Hub) killIfOverdue(c *charge, how fika.Desired) {
+	if h.opts.Now().Sub(c.stopped) > h.grace(how) {
 		h.opts.Processes.Kill(c.proc)
 	}
+}
+
+// grace is how long a process may take to leave.
+func (h *Hub) grace(how fika.Desired) time.Duration {
+	if how == fika.DesiredNow {
+		return min(nowGrace, h.opts.StopGrace)
+	}
+	return h.opts.StopGrace
 }
 
 // rung looks at everything when a bell rings for an agent that nobody runs. One

@@ -26,7 +26,7 @@ type Store interface {
 type Directory interface {
 	Agent(context.Context, fika.AgentName) (fika.Agent, error)
 	ListAgents(context.Context) ([]fika.Agent, error)
-	SetDesired(context.Context, fika.AgentID, fika.Desired) error
+	ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error
 	SetState(ctx context.Context, id fika.AgentID, s fika.AgentState, reason string) error
 }
 

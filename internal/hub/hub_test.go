@@ -506,3 +506,21 @@ func TestHomeGone(t *testing.T) {
 		t.Errorf("left: %v", w.procs.alive)
 	}
 }
+
+// TestC3 has an agent stopped and wished for again before its old process has
+// gone (fika agent restart): the end of that process takes nothing back.
+func TestC3AWishOutlivesTheProcessBeforeIt(t *testing.T) {
+	w := newWorld(t)
+	w.run(Spec{Name: "coder"})
+	id := w.agent("coder").ID
+	w.ok(w.store.SetDesired(t.Context(), id, fika.DesiredRunning))
+	w.until("a start", func() bool { return w.procs.count("coder") == 1 })
+	w.ok(w.store.SetDesired(t.Context(), id, fika.DesiredRunning)) // what restart wrote last
+	w.procs.exit(1, Exit{Reason: "exit status 0"})
+	w.until("its end", func() bool { return w.agent("coder").State == fika.AgentStopped })
+	w.later(calmDelay)
+	w.until("the next start", func() bool { return w.procs.count("coder") == 2 })
+	if d := w.agent("coder").Desired; d != fika.DesiredRunning {
+		t.Errorf("what is wanted became %q", d)
+	}
+}

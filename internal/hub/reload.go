@@ -45,7 +45,7 @@ func (h *Hub) reload(ctx context.Context) bool {
 		c.entry, c.spec, c.failed = false, Spec{Name: name}, ""
 		h.opts.Log.Info("agent removed from the configuration", "agent", name)
 		if c.running && c.child {
-			h.stop(c)
+			h.stop(c, fika.DesiredStopped)
 		}
 	}
 	return true
@@ -61,7 +61,7 @@ func (h *Hub) hindered(ctx context.Context, c *charge, id fika.AgentID) bool {
 	if err == nil {
 		return false
 	}
-	h.give(ctx, c, id, err.Error())
+	h.markFailed(ctx, c, id, err.Error())
 	c.hindered = true
 	return true
 }
@@ -76,13 +76,13 @@ func (h *Hub) mended(ctx context.Context, c *charge, id fika.AgentID) bool {
 	case c.hindered:
 		if err := h.opts.Hindered(c.spec.Name); err != nil {
 			if why := err.Error(); why != c.failed {
-				h.give(ctx, c, id, why)
+				h.markFailed(ctx, c, id, why)
 				c.hindered = true
 			}
 			return false
 		}
 	}
 	c.failed, c.crashes, c.pause = "", nil, 0
-	_ = h.opts.Store.SetState(ctx, id, fika.AgentStopped, "")
+	h.setState(ctx, id, fika.AgentStopped, "")
 	return true
 }

@@ -61,7 +61,7 @@ func (h *Hub) stopAll(ctx context.Context) {
 				h.tellAll()
 			}
 		}
-		if h.how != fika.DesiredFinish && h.opts.Now().Sub(h.told) > h.opts.StopGrace+5*time.Second {
+		if h.how != fika.DesiredFinish && h.opts.Now().Sub(h.told) > h.grace(h.how)+5*time.Second {
 			return
 		}
 	}
@@ -96,7 +96,7 @@ func (h *Hub) remaining() int {
 		}
 		n++
 		if !c.stopped.IsZero() {
-			h.insist(c)
+			h.killIfOverdue(c, h.how)
 		} else if _, silent, held := h.opts.Processes.Holder(name); held && silent >= h.opts.Hung {
 			h.opts.Processes.Kill(c.proc)
 		}

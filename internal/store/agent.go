@@ -100,6 +100,15 @@ state = CASE WHEN ? = 'running' AND state IN ('failed', 'unhealthy') THEN 'stopp
 WHERE id = ?`, d, d, d, id)
 }
 
+// ReplaceDesired stores to if what is wanted still is from. Otherwise somebody
+// has wished for something else meanwhile, and nothing is changed.
+func (s Agents) ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error {
+	return s.write(ctx, "replace desired", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `UPDATE agents SET desired = ? WHERE id = ? AND desired = ?`, to, id, from)
+		return err
+	})
+}
+
 // SetState stores what the supervisor saw (failed, unhealthy, stopped).
 func (s Agents) SetState(ctx context.Context, id fika.AgentID, state fika.AgentState, reason string) error {
 	return s.updateAgent(ctx, "set state", id, `UPDATE agents SET state = ?, state_reason = ? WHERE id = ?`, state, reason, id)

@@ -7,5 +7,13 @@ import "errors"
 // Nothing was written; the same call may be made again.
 var ErrBusy = errors.New("database is busy")
 
+// ErrDamaged is in the chain of a Storage error that no waiting mends: the
+// database is damaged, or is none.
+var ErrDamaged = errors.New("database is damaged")
+
+// Lasting reports whether err stays however often the call is made again, until
+// a person does something about the store.
+func Lasting(err error) bool { return errors.Is(err, ErrDamaged) }
+
 // Busy reports whether err is worth trying again unchanged.
 func Busy(err error) bool { return errors.Is(err, ErrBusy) }

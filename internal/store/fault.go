@@ -61,7 +61,8 @@ func explain(d dialect, path, op string, err error) error {
 	case faultReadOnly:
 		return say("is read-only: give this user the right to write it and its folder")
 	case faultCorrupt:
-		return say("is not a sound database: keep a copy of it, run fika doctor, restore a backup")
+		return &fika.Error{Kind: fika.Storage, Op: op, Err: errors.Join(ErrDamaged, err),
+			Msg: path + " is not a sound database: keep a copy of it, run fika doctor, restore a backup"}
 	case faultDisk:
 		return say("could not be read or written: look at its disk, nothing was changed")
 	case faultOpen:
