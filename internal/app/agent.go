@@ -41,6 +41,7 @@ type AgentOptions struct {
 // the bus as that agent and works without it while it is away. Error kinds:
 // Locked when the agent runs already, Lost when another owner took it over.
 func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
+	_ = process.Private() // where the system cannot, the sandbox has to
 	if err := a.known(o.Name); err != nil {
 		return err
 	}
@@ -68,6 +69,11 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 		if err := own.Folder.Home.EnsureDir(dir); err != nil {
 			return err
 		}
+	}
+	if keys := a.keys(); keys != nil {
+		clean := keys.Writer(o.Out)
+		defer clean.Close()
+		o.Out = clean
 	}
 	display := agent.NewDisplay(o.Out)
 	for _, note := range own.Notes() {

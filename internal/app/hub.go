@@ -12,6 +12,7 @@ import (
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/hub"
+	"fika/internal/process"
 	"fika/internal/store"
 )
 
@@ -38,6 +39,7 @@ type HubReady struct {
 // Hub runs the hub of this home until ctx ends. It takes run/hub.lock first:
 // Locked when another hub has it.
 func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
+	_ = process.Private() // as for agents
 	h, err := a.Home()
 	if err != nil {
 		return err

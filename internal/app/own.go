@@ -13,6 +13,7 @@ import (
 	"fika/internal/folder"
 	"fika/internal/hook"
 	"fika/internal/process"
+	"fika/internal/redact"
 	"fika/internal/store"
 )
 
@@ -33,7 +34,8 @@ type Owned struct {
 	Created  bool
 
 	lock  *folder.Lock
-	notes []string // for the person, see Notes
+	keys  *redact.Keys // taken out of what tools, hooks and plugins say; set with the tools
+	notes []string     // for the person, see Notes
 	// madeAt is when a folder from elsewhere says that it was made.
 	madeAt time.Time
 	lease  atomic.Pointer[store.Lease]

@@ -11,6 +11,7 @@ import (
 	"fika/internal/bus"
 	"fika/internal/folder"
 	"fika/internal/hook"
+	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/turn"
 )
@@ -50,6 +51,7 @@ type Ran struct {
 // says so. Error kind Locked (cause *folder.HeldError) when somebody else has
 // the context.
 func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
+	_ = process.Private() // as for agents
 	own, err := a.Own(ctx, OwnOptions{Name: o.Context, Kind: folder.LockRun, Wait: o.Wait, Flags: o.Flags})
 	if err != nil {
 		return Ran{}, err

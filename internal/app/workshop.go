@@ -43,12 +43,16 @@ func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, e
 		return nil, err
 	}
 	w.inbox = &inbox{own: own, warn: o.warn, taken: own.App.opts.Now()}
+	own.keys = own.App.keys()
+	if own.keys != nil && o.stderr != nil {
+		o.stderr = cleanWriter{o.stderr, own.keys}
+	}
 	tools := append(own.builtins(), w.furniture(o.warn)...)
 	plugins, err := plugin.Open(ctx, own.pluginOptions(o, w.workspace, tools))
 	if err != nil {
 		return nil, err
 	}
-	w.hooks = plugins
+	w.hooks = cleanHooks{plugins, own.keys}
 	for _, t := range plugins.Tools() {
 		tools = append(tools, tool.WithLimit(t, own.outputLimits()))
 	}
@@ -56,6 +60,7 @@ func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, e
 	if err != nil {
 		return nil, err
 	}
+	w.tools.Without(own.keys)
 	return w, nil
 }
 
@@ -107,7 +112,7 @@ func (own *Owned) outputLimits() tool.Limits {
 	half := int(own.Settings.Tools.MaxOutputBytes / 2)
 	return tool.Limits{
 		Head: half, Tail: half, SpoolMax: own.Settings.Tools.MaxSpoolBytes,
-		SpoolDir: filepath.Join(own.Folder.Path(), "output"),
+		SpoolDir: filepath.Join(own.Folder.Path(), "output"), Keys: own.keys,
 	}
 }
 

@@ -18,12 +18,13 @@ var packages = [...]row{
 	{"internal/process", ". internal/clock golang.org/x/sys/unix", "one answer to which process is which and whether it runs, and one sort of file lock; signals, pidfd, sysctl and flock are the system's"},
 	{"internal/caller", ".", "who is asking: identities of processes against each other, and names; what they are comes in as values"},
 	{"internal/speech", "", "several speakers in one text: prompts, summaries and transcripts set them apart alike"},
+	{"internal/redact", "", "known keys are taken out of texts wherever one is kept or shown"},
 	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
 
 	// Contracts: interfaces and values. They know the nouns.
 	{"internal/bus", ".", "the contract of the bell, and its subjects"},
 	{"internal/llm", ".", "the contract of language models"},
-	{"internal/tool", ". internal/spelling", "the contract of tools, with what every tool needs and no technology"},
+	{"internal/tool", ". internal/redact internal/spelling", "the contract of tools, with what every tool needs and no technology"},
 	{"internal/hook", "", "the contract of hooks: names and payloads"},
 	{"internal/message", ".", "the JSON bodies of the bus"},
 
@@ -77,7 +78,7 @@ var packages = [...]row{
 	{"internal/master", ". internal/spelling internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term, misspelt verbs found"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/redact internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
 	{"internal/cli", ". internal/agent internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra github.com/spf13/pflag",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
@@ -104,7 +105,7 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns = []string{".", "internal/speech", "internal/spelling", "internal/clock"}
+	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock"}
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}

@@ -5,15 +5,18 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"fika/internal/redact"
 )
 
 // Limits bound what a model is shown of an output, in bytes. Zero fields take
 // the defaults.
 type Limits struct {
-	Head     int    // kept from the beginning: 16 KiB
-	Tail     int    // kept from the end: 16 KiB
-	SpoolDir string // where the whole is kept when it is longer; "": nowhere
-	SpoolMax int64  // of one spool file: 64 MiB
+	Head     int          // kept from the beginning: 16 KiB
+	Tail     int          // kept from the end: 16 KiB
+	SpoolDir string       // where the whole is kept when it is longer; "": nowhere
+	SpoolMax int64        // of one spool file: 64 MiB
+	Keys     *redact.Keys // taken out before anything is kept; nil: none
 }
 
 const (
@@ -41,6 +44,7 @@ func (l Limits) orDefault() Limits {
 type Output struct {
 	name   string
 	limits Limits
+	keys   *redact.Stream
 	head   []byte
 	tail   []byte // a ring once it has grown to limits.Tail
 	next   int    // where the ring goes on
@@ -61,12 +65,18 @@ type Captured struct {
 
 // NewOutput makes an empty output. name begins the name of its spool file.
 func NewOutput(name string, l Limits) *Output {
-	return &Output{name: name, limits: l.orDefault()}
+	return &Output{name: name, limits: l.orDefault(), keys: l.Keys.Stream()}
 }
 
 // Write never fails and never blocks for longer than a disk does: a spool that
 // cannot be written is given up, and Text says so.
 func (o *Output) Write(p []byte) (int, error) {
+	o.keep(o.keys.Next(p))
+	return len(p), nil
+}
+
+// keep takes bytes that hold no key.
+func (o *Output) keep(p []byte) {
 	n := len(p)
 	if o.total+int64(n) > int64(o.limits.Head+o.limits.Tail) {
 		o.spill(p)
@@ -78,7 +88,6 @@ func (o *Output) Write(p []byte) (int, error) {
 		p = p[k:]
 	}
 	o.keepTail(p)
-	return n, nil
 }
 
 func (o *Output) keepTail(p []byte) {
@@ -131,6 +140,7 @@ func (o *Output) append(p []byte) {
 
 // Finish closes the spool file and gives what was kept. Call it once.
 func (o *Output) Finish() Captured {
+	o.keep(o.keys.End())
 	c := Captured{Total: o.total}
 	if o.spool != nil {
 		c.Spool = o.spool.Name()

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"fika"
+	"fika/internal/redact"
 )
 
 // Permissions say which tools an agent may use.
@@ -26,6 +28,7 @@ type Set struct {
 	tools map[string]Tool
 	order []string // as given, which keeps prompts stable and cacheable
 	perms Permissions
+	keys  *redact.Keys
 }
 
 // toolName is compiled at first use: most starts never need it.
@@ -53,6 +56,40 @@ func NewSet(tools []Tool, p Permissions) (*Set, error) {
 		s.order = append(s.order, spec.Name)
 	}
 	return s, nil
+}
+
+// Without makes the set refuse arguments that hold a known key, and take keys
+// out of what its tools give. Call it before the set is used.
+func (s *Set) Without(keys *redact.Keys) {
+	s.keys = keys
+	if keys == nil {
+		return
+	}
+	for name, t := range s.tools {
+		s.tools[name] = &redacted{Tool: t, keys: keys}
+	}
+}
+
+// Validate checks the arguments of a call of t: kind Invalid when they do not
+// fit its schema, Denied when they hold a known key.
+func (s *Set) Validate(t Tool, args json.RawMessage) error {
+	if err := t.Spec().Validate(args); err != nil {
+		return err
+	}
+	plain := string(args)
+	var v any
+	if json.Unmarshal(args, &v) == nil { // a key can be written with escapes
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if enc.Encode(v) == nil {
+			plain += b.String()
+		}
+	}
+	if name, found := s.keys.Holds(plain); found {
+		return fika.Errorf(fika.Denied, "tool", "the arguments hold the key %s, which is not for tools: leave it out", name)
+	}
+	return nil
 }
 
 // Offer lists what the model may be told of, in the order the tools were
@@ -118,7 +155,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	if len(c.Args) == 0 {
 		c.Args = json.RawMessage("{}")
 	}
-	if err := t.Spec().Validate(c.Args); err != nil {
+	if err := s.Validate(t, c.Args); err != nil {
 		return Refusal(err), nil
 	}
 	return t.Call(ctx, c)

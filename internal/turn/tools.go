@@ -139,7 +139,7 @@ func (w *attempt) checkCall(j *job) *tool.Result {
 	t, err := w.cfg.Tools.Find(j.step.Tool)
 	if err == nil {
 		j.tool = t
-		err = t.Spec().Validate(j.call.Args)
+		err = w.cfg.Tools.Validate(t, j.call.Args)
 	}
 	if err != nil {
 		r := tool.Refusal(err)

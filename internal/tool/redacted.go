@@ -1,0 +1,34 @@
+package tool
+
+import (
+	"context"
+
+	"fika/internal/redact"
+)
+
+// redacted takes keys out of what a tool gives, at the end and on the way.
+type redacted struct {
+	Tool
+	keys *redact.Keys
+}
+
+func (t *redacted) Unwrap() Tool { return t.Tool }
+
+func (t *redacted) Call(ctx context.Context, c Call) (Result, error) {
+	if tell := c.Progress; tell != nil {
+		stream := t.keys.Stream()
+		c.Progress = func(p []byte) {
+			if p = stream.Next(p); len(p) > 0 {
+				tell(p)
+			}
+		}
+		defer func() {
+			if rest := stream.End(); len(rest) > 0 {
+				tell(rest)
+			}
+		}()
+	}
+	r, err := t.Tool.Call(ctx, c)
+	r.Text = t.keys.Text(r.Text)
+	return r, err
+}
