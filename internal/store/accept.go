@@ -62,14 +62,14 @@ func (t *tx) accept(ctx context.Context, n NewRequest) (Accepted, error) {
 		known, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, n.ID)
 		switch {
 		case ok && crash.Without(crash.Dedup):
-			n.ID = fika.RequestID(t.db.opt.NewID())
+			n.ID = fika.RequestID(t.newID())
 		case err != nil:
 			return out, err
 		case ok:
 			return t.repeated(ctx, known, n, hash)
 		}
 	} else {
-		n.ID = fika.RequestID(t.db.opt.NewID())
+		n.ID = fika.RequestID(t.newID())
 	}
 	a, err := agentByID(ctx, t, n.Agent)
 	if err != nil {
@@ -130,6 +130,10 @@ func (t *tx) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c
 			return c, true, err
 		}
 		c, err = t.activeAsk(ctx, a.ID)
+		if err != nil || c.LastSeq > 0 || len(n.Payload.History) == 0 {
+			return c, false, err
+		}
+		c, err = t.lock(ctx, c.ID)
 		return c, c.LastSeq == 0, err
 	}
 	c, ok, err := one(ctx, t, scanConversation, selectConversation+` WHERE c.name = ?`, n.Conversation)
@@ -186,7 +190,7 @@ func (t *tx) insertRequest(ctx context.Context, n NewRequest, c fika.Conversatio
 	if err != nil {
 		return r, err
 	}
-	_, err = t.exec(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker,
+	err = t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker,
 state, deadline, payload, body_hash, touched, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Parent, r.RetryOf, r.Chain, r.Depth, n.Payload.From,
 		r.State, ms(r.Deadline), payload, hash, t.now, t.now)

@@ -42,7 +42,7 @@ func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error)
 		}
 		if !ok {
 			a, _ = describe(fika.Agent{
-				ID: fika.AgentID(s.opt.NewID()), Name: n.Name, State: fika.AgentStopped, CreatedAt: at(t.now),
+				ID: fika.AgentID(t.newID()), Name: n.Name, State: fika.AgentStopped, CreatedAt: at(t.now),
 			}, n)
 			_, err = t.exec(ctx, `INSERT INTO agents (id, name, home_id, display_name, description, state, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Description, a.State, t.now)
@@ -147,8 +147,8 @@ func (s Agents) RenameAgent(ctx context.Context, id fika.AgentID, name fika.Agen
 // requests and notifications. Locked while somebody holds the lease.
 func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 	const op = "delete agent"
-	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		a, err := agentByID(ctx, t, id)
+	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		a, err := t.lockAgent(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -156,6 +156,12 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 			return fika.Errorf(fika.Locked, op, "%s is at work (%s): stop it first", a.Name, a.Owner)
 		}
 		if err := t.orphan(ctx, `p.agent = ?`, id); err != nil {
+			return err
+		}
+		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, id); err != nil {
+			return err
+		}
+		if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.agent = ? AND c.agent <> '' ORDER BY c.id`+lockConversation, id); err != nil {
 			return err
 		}
 		for _, text := range []string{
@@ -185,10 +191,40 @@ func (s Agents) ActiveAsk(ctx context.Context, id fika.AgentID) (fika.Conversati
 	return c, err
 }
 
+// lockAgent begins the transaction with the agent locked. NotFound.
+func (t *tx) lockAgent(ctx context.Context, id fika.AgentID) (fika.Agent, error) {
+	var a fika.Agent
+	found := false
+	err := t.begin(ctx, first(&a, &found, scanAgent, selectAgent+` WHERE a.id = ?`+lockAgent, id))
+	if err == nil && !found {
+		err = fika.Errorf(fika.NotFound, "agent", "no agent with id %q", id)
+	}
+	return a, err
+}
+
+// lockAll locks what a query names, in its order.
+func (t *tx) lockAll(ctx context.Context, text string, args ...any) error {
+	if !t.c.distant() {
+		return nil
+	}
+	_, err := many(ctx, t, scanText, text, args...)
+	return err
+}
+
+// activeAsk gives the active ask conversation of an agent, and makes it when
+// there is none. Whoever makes it has locked the agent.
 func (t *tx) activeAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	c, ok, err := one(ctx, t, scanConversation, selectConversation+` JOIN agents a ON a.active_ask = c.id WHERE a.id = ?`, id)
 	if ok || err != nil {
 		return c, err
+	}
+	if t.c.distant() {
+		if err := t.lockAll(ctx, `SELECT a.id FROM agents a WHERE a.id = ?`+lockAgent, id); err != nil {
+			return c, err
+		}
+		if c, ok, err = one(ctx, t, scanConversation, selectConversation+` JOIN agents a ON a.active_ask = c.id WHERE a.id = ?`, id); ok || err != nil {
+			return c, err
+		}
 	}
 	return t.newAsk(ctx, id)
 }
@@ -211,8 +247,11 @@ func (t *tx) newAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, er
 // one active.
 func (s Agents) ResetAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	var c fika.Conversation
-	err := s.write(ctx, "reset ask", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `UPDATE conversations SET status = 'completed', updated_at = ?
+	err := s.writeWith(ctx, "reset ask", durable, func(ctx context.Context, t *tx) error {
+		if _, err := t.lockAgent(ctx, id); err != nil {
+			return err
+		}
+		err := t.put(ctx, `UPDATE conversations SET status = 'completed', updated_at = ?
 WHERE id = (SELECT active_ask FROM agents WHERE id = ?)`, t.now, id)
 		if err != nil {
 			return err
@@ -227,7 +266,10 @@ WHERE id = (SELECT active_ask FROM agents WHERE id = ?)`, t.now, id)
 // again. NotFound if it is not one of its ask conversations.
 func (s Agents) SwitchAsk(ctx context.Context, id fika.AgentID, to fika.ConversationID) error {
 	const op = "switch ask"
-	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		if _, err := t.lockAgent(ctx, id); err != nil {
+			return err
+		}
 		n, err := t.exec(ctx, `UPDATE conversations SET status = 'active' WHERE id = ? AND agent = ? AND kind = 'ask'`, to, id)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused boo
 	var ring []fika.AgentName
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		ring = nil
-		if _, err := conversationByID(ctx, t, c); err != nil {
+		if _, err := t.lock(ctx, c); err != nil {
 			return err
 		}
 		text := `DELETE FROM brakes WHERE conversation = ?`
@@ -78,8 +79,9 @@ func (t *tx) setPaused(ctx context.Context, c fika.ConversationID, paused bool) 
 		return nil, err
 	}
 	var ring []fika.AgentName
+	slices.Sort(tasks)
 	for _, id := range append(tasks, string(c)) {
-		if _, err := t.exec(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, paused, id); err != nil {
+		if err := t.put(ctx, `UPDATE conversations SET paused = ? WHERE id = ?`, number(paused), id); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +109,7 @@ func (s Pauses) Hold(ctx context.Context, c fika.ConversationID, owner string, d
 	}
 	first := false
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		conv, err := conversationByID(ctx, t, c)
+		conv, err := t.lock(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -126,7 +128,7 @@ ON CONFLICT (conversation, owner) DO UPDATE SET until = excluded.until`, c, owne
 // had passed.
 func (s Pauses) KeepHold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error {
 	const op = "hold conversation"
-	return s.jot(ctx, op, func(ctx context.Context, t *tx) error {
+	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, `UPDATE brakes SET until = ? WHERE conversation = ? AND owner = ? AND until > 0`, t.now+d.Milliseconds(), c, owner)
 		if err == nil && n == 0 {
 			err = fika.Errorf(fika.Lost, op, "somebody has resumed it")
@@ -149,6 +151,9 @@ func (s Pauses) LetGo(ctx context.Context, c fika.ConversationID, owner string) 
 
 // letGo removes a brake and, if it was the last one, resumes.
 func (t *tx) letGo(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
+	if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.id = ?`+lockConversation, c); err != nil {
+		return nil, false, err
+	}
 	n, err := t.exec(ctx, `DELETE FROM brakes WHERE conversation = ? AND owner = ? AND until > 0`, c, owner)
 	if err != nil || n == 0 {
 		t.discard = err == nil
@@ -195,7 +200,7 @@ func (s Pauses) LiftBrakes(ctx context.Context) ([]Lifted, error) {
 
 // lift ends one brake and says so in the conversation.
 func (t *tx) lift(ctx context.Context, l Lifted) (Lifted, error) {
-	c, err := conversationByID(ctx, t, l.Conversation.ID)
+	c, err := t.lock(ctx, l.Conversation.ID)
 	if err != nil {
 		return l, err
 	}
@@ -244,7 +249,10 @@ func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, e
 	var out Dropped
 	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) error {
 		out = Dropped{}
-		if _, err := conversationByID(ctx, t, c); err != nil {
+		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, c); err != nil {
+			return err
+		}
+		if _, err := t.lock(ctx, c); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)
@@ -279,7 +287,10 @@ func (s Pauses) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fik
 	const op = "continue chain"
 	var ring []fika.AgentName
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		var err error
+		err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.id IN (SELECT n.conversation FROM notifications n WHERE `+stoppedHere+`) ORDER BY c.id`+lockConversation, c, c)
+		if err != nil {
+			return err
+		}
 		ring, err = many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { err = sc.Scan(&n); return n, err },
 			`SELECT DISTINCT a.name FROM notifications n JOIN agents a ON a.id = n.agent WHERE `+stoppedHere+` ORDER BY a.name`, c, c)
 		if err != nil {
@@ -288,7 +299,7 @@ func (s Pauses) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fik
 		if len(ring) == 0 {
 			return fika.Errorf(fika.NotFound, op, "no limit has stopped anything here")
 		}
-		root := fika.RequestID(s.opt.NewID())
+		root := fika.RequestID(t.newID())
 		if _, _, err := t.chainFor(ctx, c, "", 0, root, true); err != nil {
 			return err
 		}

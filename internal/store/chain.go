@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"fika"
 )
@@ -26,8 +27,7 @@ func (t *tx) chainFor(ctx context.Context, c fika.ConversationID, chain fika.Req
 	if !needed {
 		return root, 0, nil
 	}
-	_, err := t.exec(ctx, `INSERT INTO chains (root, conversation, started_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, root, c, t.now)
-	return root, 0, err
+	return root, 0, t.put(ctx, `INSERT INTO chains (root, conversation, started_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, root, c, t.now)
 }
 
 func scanChain(s scanner) (fika.Chain, error) {
@@ -92,27 +92,44 @@ WHERE conversation = ? AND state = 'dropped' AND reason = 'limit' AND chain = ?`
 	return out, nil
 }
 
+// chainRow is a chain that is locked, if there is one.
+type chainRow struct {
+	fika.Chain
+	known bool
+}
+
+// locking is the statement that locks the chain which root, a query, names.
+func (c *chainRow) locking(root string, args ...any) statement {
+	return first(&c.Chain, &c.known, scanChain, strings.Replace(selectChain, "?", root, 1)+lockRow, args...)
+}
+
 // enterChain counts one more turn of chain in conversation c, and in the hour
 // of its agent, or names the limit that forbids it. No limit forbids the root.
-func (k *claim) enterChain(ctx context.Context, c fika.Conversation, chain fika.RequestID, depth int, root bool) (limit string, err error) {
-	ch, ok, err := one(ctx, k.tx, scanChain, selectChain+lockRow, chain)
-	if err != nil {
-		return "", err
-	}
-	if !ok {
-		_, err = k.exec(ctx, `INSERT INTO chains (root, conversation, turns, started_at) VALUES (?, ?, 1, ?)`, chain, c.ID, k.now)
-	} else {
-		if limit := forbidden(ch, depth, k.limits.Of(c.Limits), k.now); limit != "" && !root {
-			return limit, nil
+func (k *claim) enterChain(ctx context.Context, c fika.Conversation, ch chainRow, chain fika.RequestID, depth int, root bool) (limit string, err error) {
+	if ch.known && !root {
+		if limit := forbidden(ch.Chain, depth, k.limits.Of(c.Limits), k.now); limit != "" {
+			return limit, k.mayHalt(c, ch.Conversation)
 		}
-		// Its time begins with its first turn: what waited for an agent that
-		// was away has not been at work.
-		_, err = k.exec(ctx, `UPDATE chains SET turns = turns + 1, started_at = CASE WHEN turns = 0 THEN ? ELSE started_at END WHERE root = ?`, k.now, chain)
 	}
+	// Its time begins with its first turn: what waited for an agent that was
+	// away has not been at work.
+	err = k.put(ctx, `INSERT INTO chains (root, conversation, turns, started_at) VALUES (?, ?, 1, ?)
+ON CONFLICT (root) DO UPDATE SET turns = chains.turns + 1, started_at = CASE WHEN chains.turns = 0 THEN excluded.started_at ELSE chains.started_at END`,
+		chain, c.ID, k.now)
 	if err != nil {
 		return "", err
 	}
 	return "", k.countHour(ctx)
+}
+
+// mayHalt begins again if the notice of a limit goes to a conversation that
+// had to be locked before the chain was.
+func (k *claim) mayHalt(c fika.Conversation, began fika.ConversationID) error {
+	if !k.c.distant() || began == "" || began == c.ID || k.origin == nil || *k.origin == began {
+		return nil
+	}
+	*k.origin = began
+	return errAgain
 }
 
 // forbidden names the limit at which a chain begins no further turn; "" for
@@ -165,11 +182,7 @@ func (t *tx) spend(ctx context.Context, r turn, n int, model string, u fika.Usag
 	if u == (fika.Usage{}) {
 		return nil
 	}
-	_, err := t.exec(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
+	t.putLast(`UPDATE chains SET tokens = tokens + ?, cost = cost + ? WHERE root = ?`, u.Input+u.Output, u.Cost, r.chain)
+	return t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, n, r.agent, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now)
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(ctx, `UPDATE chains SET tokens = tokens + ?, cost = cost + ? WHERE root = ?`, u.Input+u.Output, u.Cost, r.chain)
-	return err
 }

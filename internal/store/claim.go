@@ -35,14 +35,48 @@ const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' O
     AND NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
       AND b.finished_at = 0 AND b.state = 'running')))`
 
+// The classes of work, in their order. A batch is all that waits for the agent
+// in the conversation with the oldest pending notification.
 const (
-	nextRequest = `SELECT r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.agent = ? AND r.kind IN (?, ?) AND ` + claimable + ` ORDER BY r.n LIMIT 1`
-	// nextBatch finds the conversation with the oldest pending notification
-	// that may be worked.
-	nextBatch = `SELECT ` + conversationColumns + ` FROM notifications r JOIN conversations c ON c.id = r.conversation
-WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
+	classPrompt = iota
+	classNotify
+	classBatch
+	classTask
 )
+
+const (
+	// nextWork finds the oldest piece of work of the first class that has any:
+	// the id of a request, or that of the conversation of a batch.
+	nextWork = `SELECT * FROM (
+SELECT 0 AS class, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+  WHERE r.agent = ? AND r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1) next0
+UNION ALL SELECT * FROM (
+SELECT 1, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+  WHERE r.agent = ? AND r.kind = 'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1) next1
+UNION ALL SELECT * FROM (
+SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
+  WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1) next2
+UNION ALL SELECT * FROM (
+SELECT 3, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+  WHERE r.agent = ? AND r.kind = 'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1) next3
+ORDER BY 1 LIMIT 1`
+	// nextBegun is the oldest request that had its first claim and may go on.
+	nextBegun = `SELECT 0, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
+WHERE r.agent = ? AND r.upto_seq > 0 AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+)
+
+// candidate is a piece of work that may be taken.
+type candidate struct {
+	class int
+	id    string
+}
+
+func scanCandidate(s scanner) (c candidate, err error) { err = s.Scan(&c.class, &c.id); return c, err }
+
+// seeking asks for the next piece of work of an agent.
+func seeking(c *candidate, found *bool, a fika.AgentID, now int64) statement {
+	return first(c, found, scanCandidate, nextWork, a, now, a, now, a, a, now)
+}
 
 const opClaim = "claim"
 
@@ -60,18 +94,23 @@ const opClaim = "claim"
 // goes on with what it had begun: its work waits, one notice an hour says
 // so in each conversation, and the agent's row says until when.
 func (s Queue) Claim(ctx context.Context, l Lease, limits Limits) (*Claimed, error) {
+	// Asked every few seconds, and mostly for nothing: looking locks nothing.
+	if idle, err := s.looksIdle(ctx, l, limits); err != nil || idle {
+		return nil, s.explain(opClaim, err)
+	}
 	var out *Claimed
-	err := s.lookFirst(ctx, opClaim, func(ctx context.Context, t *tx) error {
+	var origin fika.ConversationID
+	err := s.writeWith(ctx, opClaim, durable, func(ctx context.Context, t *tx) error {
 		out = nil
-		a, err := t.leased(ctx, opClaim, l)
-		if err != nil {
+		k := claim{tx: t, limits: limits, origin: &origin}
+		var err error
+		if k.agent, err = t.leased(ctx, opClaim, l); err != nil {
 			return err
 		}
-		if a.allPaused || a.Desired.Stopped() || a.idle() {
+		if k.agent.allPaused || k.agent.Desired.Stopped() || k.agent.idle() {
 			t.discard = true
 			return nil
 		}
-		k := claim{tx: t, agent: a, limits: limits}
 		out, err = k.withinHour(ctx)
 		t.discard = out == nil && !k.wrote
 		return err
@@ -80,6 +119,29 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits) (*Claimed, err
 		return nil, err
 	}
 	return out, nil
+}
+
+// looksIdle looks, without a transaction, whether there is nothing to claim.
+func (s Queue) looksIdle(ctx context.Context, l Lease, limits Limits) (bool, error) {
+	var a owned
+	var c candidate
+	found, any := false, false
+	now := s.nowMS()
+	err := s.r.run(ctx, first(&a, &found, scanOwned, selectOwned, l.Agent, l.Epoch, l.Owner))
+	switch {
+	case err != nil:
+		return false, err
+	case !found:
+		return false, lostLease(opClaim, l)
+	case a.allPaused || a.Desired.Stopped() || a.idle():
+		return true, nil
+	case !a.HeldUntil.IsZero():
+		return false, nil
+	case a.pending && !a.requests: // almost always there is something
+		return false, nil
+	}
+	err = s.r.run(ctx, seeking(&c, &any, l.Agent, now))
+	return !any, err
 }
 
 // idle reports whether there is nothing to look at any closer.
@@ -92,107 +154,94 @@ type claim struct {
 	limits  Limits
 	noticed []fika.Entry
 	wrote   bool
+	// origin is the conversation to be locked before any chain is, because the
+	// last try came to the limit of one that began there.
+	origin *fika.ConversationID
 }
 
-// next tries the classes of work in order of rank until one gives a turn. A
-// piece of work that a limit forbids is put away and the search goes on.
+// next takes the first piece of work that no limit forbids. What one forbids
+// is put away and the search goes on.
 func (k *claim) next(ctx context.Context) (*Claimed, error) {
 	for {
-		tried := false
-		for _, try := range []func(context.Context) (*Claimed, bool, error){
-			func(ctx context.Context) (*Claimed, bool, error) {
-				return k.request(ctx, fika.AskRequest, fika.RunRequest)
-			},
-			func(ctx context.Context) (*Claimed, bool, error) {
-				return k.request(ctx, fika.NotifyRequest, fika.NotifyRequest)
-			},
-			k.batch,
-			func(ctx context.Context) (*Claimed, bool, error) {
-				return k.request(ctx, fika.TaskRequest, fika.TaskRequest)
-			},
-		} {
-			c, found, err := try(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if c != nil {
-				c.Noticed = k.noticed
-				return c, nil
-			}
-			if found {
-				tried, k.wrote = true, true
-				break
-			}
+		var c candidate
+		found := false
+		if err := k.tx.run(ctx, seeking(&c, &found, k.agent.ID, k.now)); err != nil || !found {
+			return nil, err
 		}
-		if !tried {
-			return nil, nil
+		var out *Claimed
+		var err error
+		if c.class == classBatch {
+			out, err = k.batch(ctx, fika.ConversationID(c.id))
+		} else {
+			out, err = k.take(ctx, fika.RequestID(c.id))
 		}
+		if err != nil {
+			return nil, err
+		}
+		if out != nil {
+			out.Noticed = k.noticed
+			return out, nil
+		}
+		k.wrote = true
 	}
-}
-
-// request takes the oldest claimable request of two kinds. found without a
-// claim: there was one, and it has been ended.
-func (k *claim) request(ctx context.Context, kind, other fika.RequestKind) (_ *Claimed, found bool, err error) {
-	if !k.agent.requests {
-		return nil, false, nil
-	}
-	id, ok, err := one(ctx, k.tx, scanText, nextRequest, k.agent.ID, kind, other, k.now)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	c, err := k.take(ctx, fika.RequestID(id))
-	return c, true, err
 }
 
 // take makes a request running. Nil when the limit of its chain ended it.
 func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
-	r, ok, err := one(ctx, k.tx, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
-	if err != nil {
+	var r fika.Request
+	var c fika.Conversation
+	var ch chainRow
+	var covers int64
+	ok, there := false, false
+	if err := k.lockOrigin(ctx); err != nil {
 		return nil, err
 	}
-	if !ok {
+	err := k.tx.run(ctx,
+		first(&r, &ok, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`+lockRequest, id),
+		first(&c, &there, k.locked, selectConversation+` WHERE c.id = (SELECT r.conversation FROM requests r WHERE r.id = ?)`+lockConversation, id),
+		ch.locking(`(SELECT r.chain FROM requests r WHERE r.id = ?)`, id),
+		first(&covers, nil, scanInt, `SELECT count(*) FROM notifications WHERE request = ? AND request <> '' AND state = 'claimed'`, id),
+	)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok || !there:
 		return nil, fika.Errorf(fika.NotFound, opClaim, "no request %q", id)
-	}
-	c, err := conversationByID(ctx, k.tx, r.Conversation)
-	if err != nil {
-		return nil, err
+	case !r.FinishedAt.IsZero():
+		return nil, errAgain // somebody has ended it since it was found
 	}
 	out := &Claimed{Conversation: c, Agent: k.agent.Agent, Resumed: !r.StartedAt.IsZero()}
 	if r.State == fika.Waiting {
 		out.Waited = fika.WaitReason(r.Reason)
 	}
 	if r.UptoSeq == 0 {
-		limit, err := k.enterChain(ctx, c, r.Chain, r.Depth, r.Chain == r.ID)
+		limit, err := k.enterChain(ctx, c, ch, r.Chain, r.Depth, r.Chain == r.ID)
 		if err != nil {
 			return nil, err
 		}
 		if limit != "" {
 			return nil, k.refuse(ctx, r, c, limit)
 		}
-		if err := k.begin(ctx, &r, out); err != nil {
+		taken, err := k.beginRequest(ctx, &r, out)
+		if err != nil {
 			return nil, err
 		}
+		covers += taken
 	} else if out.Prompt, err = k.promptOf(ctx, r); err != nil {
 		return nil, err
 	}
-	if err := k.run(ctx, &r); err != nil {
+	if err := k.start(ctx, &r); err != nil {
 		return nil, err
 	}
-	covers, _, err := one(ctx, k.tx, scanInt, `SELECT count(*) FROM notifications WHERE request = ? AND request <> '' AND state = 'claimed'`, r.ID)
-	if err != nil {
-		return nil, err
-	}
-	if out.Conversation, err = conversationByID(ctx, k.tx, r.Conversation); err != nil {
-		return nil, err
-	}
+	out.Conversation.LastSeq = k.lastSeq[c.ID]
 	out.Request, out.Covers = r, int(covers)
 	out.Fence = Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch}
 	return out, nil
 }
 
-// begin is the first claim of a request: the prompt becomes an entry, the end
+// beginRequest is the first claim of a request: the prompt becomes an entry, the end
 // of the window is frozen, and what waits for the agent up to there is covered.
-func (k *claim) begin(ctx context.Context, r *fika.Request, out *Claimed) error {
+func (k *claim) beginRequest(ctx context.Context, r *fika.Request, out *Claimed) (covers int64, err error) {
 	r.UptoSeq = out.Conversation.LastSeq
 	if p := r.Payload; r.Kind != fika.NotifyRequest && !p.Continue {
 		e := fika.Entry{
@@ -207,13 +256,16 @@ func (k *claim) begin(ctx context.Context, r *fika.Request, out *Claimed) error 
 		}
 		e.Meta.WriterName = e.From
 		if err := k.append(ctx, &e); err != nil {
-			return err
+			return 0, err
 		}
 		r.UptoSeq, out.Prompt = e.Seq, &e
+		out.Conversation.UpdatedAt = at(k.now)
 	}
-	_, err := k.exec(ctx, `UPDATE notifications SET state = 'claimed', request = ?
+	if !k.agent.pending {
+		return 0, nil
+	}
+	return k.exec(ctx, `UPDATE notifications SET state = 'claimed', request = ?
 WHERE agent = ? AND conversation = ? AND state = 'pending' AND +seq <= ?`, r.ID, r.Agent, r.Conversation, r.UptoSeq)
-	return err
 }
 
 // promptOf finds the entry that a request's prompt became at its first claim.
@@ -228,8 +280,8 @@ func (k *claim) promptOf(ctx context.Context, r fika.Request) (*fika.Entry, erro
 	return &e, nil
 }
 
-// run stamps the request with the claimer's epoch.
-func (k *claim) run(ctx context.Context, r *fika.Request) error {
+// start stamps the request with the claimer's epoch.
+func (k *claim) start(ctx context.Context, r *fika.Request) error {
 	r.State, r.Reason, r.Epoch, r.Touched = fika.Running, "", k.agent.Epoch, at(k.now)
 	r.Attempts++
 	if r.StartedAt.IsZero() {
@@ -237,49 +289,61 @@ func (k *claim) run(ctx context.Context, r *fika.Request) error {
 	}
 	// An empty conversation has nothing to freeze; 1 still says "begun".
 	r.UptoSeq = max(r.UptoSeq, 1)
-	_, err := k.exec(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, attempts = ?, touched = ?,
+	return k.put(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, attempts = ?, touched = ?,
 started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, r.Attempts, k.now, ms(r.StartedAt), r.UptoSeq, r.ID)
-	return err
 }
 
-// batch makes one notify request of all that waits for the agent in the
-// conversation with the oldest pending notification.
-func (k *claim) batch(ctx context.Context) (_ *Claimed, found bool, err error) {
-	if !k.agent.pending {
-		return nil, false, nil
-	}
-	c, ok, err := one(ctx, k.tx, scanConversation, nextBatch, k.agent.ID)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	newest, _, err := one(ctx, k.tx, scanNewest, `SELECT n.chain, e.sender, (SELECT max(m.depth) FROM notifications m
-  WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain)
+// newestPending tells of the newest notification that waits for an agent in a
+// conversation, up to its last entry.
+const newestPending = `SELECT n.chain, e.sender, (SELECT max(m.depth) FROM notifications m
+  WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending' AND m.chain = n.chain),
+  (SELECT count(*) FROM notifications m WHERE m.agent = n.agent AND m.conversation = n.conversation AND m.state = 'pending')
 FROM notifications n
 LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
-WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1`, k.agent.ID, c.ID)
-	if err != nil {
-		return nil, false, err
+WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1`
+
+// batch makes one notify request of all that waits for the agent in a
+// conversation. Nil when a limit forbids it.
+func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, error) {
+	var c fika.Conversation
+	var n newest
+	var ch chainRow
+	there, pending := false, false
+	if err := k.lockOrigin(ctx); err != nil {
+		return nil, err
 	}
-	limit, err := k.enterChain(ctx, c, newest.chain, newest.depth, false)
+	// The conversation is locked before its last seq is read: nothing can be
+	// said in it, and nobody be told, until this is committed.
+	err := k.tx.run(ctx,
+		k.locking(&c, &there, id),
+		first(&n, &pending, scanNewest, newestPending, k.agent.ID, id),
+		ch.locking(`(SELECT n.chain FROM notifications n WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1)`, k.agent.ID, id),
+	)
+	switch {
+	case err != nil:
+		return nil, err
+	case !there || !pending || c.Paused:
+		return nil, errAgain // it has changed since it was found
+	}
+	limit, err := k.enterChain(ctx, c, ch, n.chain, n.depth, false)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if limit != "" {
-		return nil, true, k.dropForLimit(ctx, c, newest.chain, limit)
+		return nil, k.dropForLimit(ctx, c, n.chain, limit)
 	}
-	r, err := k.notifyRequest(ctx, c, newest)
+	r, err := k.notifyRequest(ctx, c, n)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	mark := `UPDATE notifications SET state = 'claimed', request = ? WHERE agent = ? AND conversation = ? AND state = 'pending'`
+	mark := `UPDATE notifications SET state = 'claimed', request = ? WHERE agent = ? AND conversation = ? AND state = 'pending' AND +seq <= ?`
 	if crash.Without(crash.Claim) {
 		mark += ` AND seq < (SELECT last_seq FROM conversations WHERE id = conversation)` // who looks next takes it as well
 	}
-	covers, err := k.exec(ctx, mark, r.ID, k.agent.ID, c.ID)
 	return &Claimed{
 		Fence:   Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch},
-		Request: r, Conversation: c, Agent: k.agent.Agent, Covers: int(covers),
-	}, true, err
+		Request: r, Conversation: c, Agent: k.agent.Agent, Covers: n.count,
+	}, k.put(ctx, mark, r.ID, k.agent.ID, c.ID, c.LastSeq)
 }
 
 // newest is what the newest of a batch of notifications gives the turn.
@@ -287,12 +351,13 @@ type newest struct {
 	chain  fika.RequestID
 	sender string
 	depth  int // the largest of its chain
+	count  int // of all that wait there
 }
 
 func scanNewest(s scanner) (newest, error) {
 	var n newest
 	var sender *string
-	err := s.Scan(&n.chain, &sender, &n.depth)
+	err := s.Scan(&n.chain, &sender, &n.depth, &n.count)
 	if sender != nil {
 		n.sender = *sender
 	}
@@ -303,15 +368,27 @@ func scanNewest(s scanner) (newest, error) {
 func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest) (fika.Request, error) {
 	now := at(k.now)
 	r := fika.Request{
-		ID: fika.RequestID(k.db.opt.NewID()), Kind: fika.NotifyRequest, Origin: fika.Queued, Agent: k.agent.ID, Conversation: c.ID,
+		ID: fika.RequestID(k.newID()), Kind: fika.NotifyRequest, Origin: fika.Queued, Agent: k.agent.ID, Conversation: c.ID,
 		Chain: n.chain, Depth: n.depth, UptoSeq: c.LastSeq, State: fika.Running, Epoch: k.agent.Epoch,
 		Attempts: 1, Touched: now, CreatedAt: now, StartedAt: now,
 	}
-	_, err := k.exec(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
+	err := k.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
 owner_epoch, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Chain, r.Depth, n.sender, r.UptoSeq, r.State,
 		r.Epoch, r.Attempts, k.now, k.now, k.now)
 	return r, err
+}
+
+// lockOrigin locks where a chain began that has come to its limit.
+func (k *claim) lockOrigin(ctx context.Context) error {
+	if k.origin == nil || *k.origin == "" {
+		return nil
+	}
+	_, err := k.lock(ctx, *k.origin)
+	if fika.IsKind(err, fika.NotFound) {
+		return nil // deleted since
+	}
+	return err
 }
 
 // Begin is Accept and Claim of that one request in a single transaction,
@@ -320,7 +397,8 @@ owner_epoch, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?
 func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error) {
 	const op = "begin request"
 	var out Claimed
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+	var origin fika.ConversationID
+	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
 		a, err := t.leased(ctx, op, l)
 		if err != nil {
 			return err
@@ -334,7 +412,7 @@ func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error
 			return err
 		}
 		t.discard = false
-		k := claim{tx: t, agent: a, limits: n.Limits}
+		k := claim{tx: t, agent: a, limits: n.Limits, origin: &origin}
 		if err := k.room(ctx, op); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type CleanupResult struct {
 // entries of it that the caller shows.
 func (t *tx) keepFor(ctx context.Context, r turn, ttl time.Duration, said []fika.Entry) error {
 	until := t.now + ttl.Milliseconds()
-	_, err := t.exec(ctx, `UPDATE entries SET expires_at = ? WHERE request = ? AND request <> '' AND conversation = ?`, until, r.id, r.conv.ID)
+	err := t.put(ctx, `UPDATE entries SET expires_at = ? WHERE request = ? AND request <> '' AND conversation = ?`, until, r.id, r.conv.ID)
 	for i := range said {
 		if said[i].Request == r.id && said[i].Conversation == r.conv.ID {
 			said[i].ExpiresAt = at(until)
@@ -47,6 +47,13 @@ func (s Chats) Cleanup(ctx context.Context, o CleanupOptions) (CleanupResult, er
 			return err
 		}
 		for _, c := range due {
+			// Nothing begins in it from here on; what has begun since it was
+			// found keeps what it is about to read.
+			if rests, err := t.lockAtRest(ctx, c); err != nil {
+				return err
+			} else if !rests {
+				continue
+			}
 			n, err := t.removeExpired(ctx, fika.ConversationID(c))
 			if err != nil {
 				return err
@@ -104,10 +111,26 @@ SELECT count(*) FROM entries e WHERE e.conversation = conversations.id AND e.typ
 	return t.exec(ctx, `DELETE FROM entries WHERE conversation = ? AND expires_at > 0 AND expires_at <= ? AND pinned = 0`, c, t.now)
 }
 
+// lockAtRest locks a chat and says whether it is still at rest.
+func (t *tx) lockAtRest(ctx context.Context, c string) (bool, error) {
+	if !t.c.distant() {
+		return true, nil
+	}
+	if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.id = ?`+lockConversation, c); err != nil {
+		return false, err
+	}
+	_, rests, err := one(ctx, t, scanText, `SELECT c.id FROM conversations c WHERE c.id = ? AND `+atRest, c)
+	return rests, err
+}
+
 func (t *tx) removeEmptyChats(ctx context.Context, o CleanupOptions, out *CleanupResult) error {
 	type empty struct {
 		id   fika.ConversationID
 		name fika.ConversationName
+	}
+	if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.kind = 'chat' AND c.messages = 0 AND c.updated_at <= ? ORDER BY c.id`+lockConversation,
+		t.now-o.EmptyAge.Milliseconds()); err != nil {
+		return err
 	}
 	chats, err := many(ctx, t, func(sc scanner) (e empty, err error) { err = sc.Scan(&e.id, &e.name); return e, err },
 		`SELECT c.id, c.name FROM conversations c WHERE c.kind = 'chat' AND c.messages = 0 AND c.updated_at <= ? AND `+atRest+`

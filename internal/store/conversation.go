@@ -49,18 +49,19 @@ func conversationByID(ctx context.Context, q querier, id fika.ConversationID) (f
 // newConversation makes an empty one. The name must be free.
 func (t *tx) newConversation(ctx context.Context, name fika.ConversationName, kind fika.ConversationKind, agent fika.AgentID) (fika.Conversation, error) {
 	c := fika.Conversation{
-		ID: fika.ConversationID(t.db.opt.NewID()), Name: name, Kind: kind, Agent: agent,
+		ID: fika.ConversationID(t.newID()), Name: name, Kind: kind, Agent: agent,
 		Status: fika.Active, CreatedAt: at(t.now), UpdatedAt: at(t.now),
 	}
-	_, err := t.exec(ctx, `INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err := t.put(ctx, `INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		c.ID, c.Name, c.Kind, c.Agent, t.now, t.now)
+	t.lastSeq[c.ID] = 0 // nobody else knows it yet
 	return c, err
 }
 
 // generatedName names a task or ask conversation: kind, agent, time, and six
 // digits against two in the same second.
 func (t *tx) generatedName(kind fika.ConversationKind, agent fika.AgentName) fika.ConversationName {
-	sum := sha256.Sum256([]byte(t.db.opt.NewID()))
+	sum := sha256.Sum256([]byte(t.newID()))
 	return fika.ConversationName(strings.Join([]string{
 		string(kind), string(agent), at(t.now).Format("20060102-150405") + "-" + hex.EncodeToString(sum[:3]),
 	}, "_"))
@@ -154,7 +155,7 @@ func (s Chats) Join(ctx context.Context, c fika.ConversationID, person string) e
 		return fika.Errorf(fika.Invalid, op, "nobody is named")
 	}
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		conv, err := conversationByID(ctx, t, c)
+		conv, err := t.lock(ctx, c)
 		if err == nil && conv.Kind != fika.Chat {
 			err = fika.Errorf(fika.Invalid, op, "%s is no chat", conv.Name)
 		}
@@ -186,6 +187,9 @@ func noLimit(n int) int64 {
 func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) error {
 	const op = "delete conversation"
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, id); err != nil {
+			return err
+		}
 		if err := t.orphan(ctx, `p.conversation = ?`, id); err != nil {
 			return err
 		}
@@ -218,7 +222,6 @@ func (s Chats) RenameConversation(ctx context.Context, id fika.ConversationID, n
 // join makes an agent or a person a participant of a chat; one that is there
 // stays as it is.
 func (t *tx) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {
-	_, err := t.exec(ctx, `INSERT INTO participants (conversation, agent, person, joined_at) VALUES (?, ?, ?, ?)
+	return t.put(ctx, `INSERT INTO participants (conversation, agent, person, joined_at) VALUES (?, ?, ?, ?)
 ON CONFLICT DO NOTHING`, c, agent, person, t.now)
-	return err
 }

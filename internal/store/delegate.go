@@ -147,16 +147,14 @@ func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child,
 		return out, err
 	}
 	out.RequestInfo = RequestInfo{Request: acc.Request, AgentName: a.Name, ConversationName: acc.Conversation.Name}
-	_, err = t.exec(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, started_at = ? WHERE request = ? AND n = ?`,
+	return out, t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, started_at = ? WHERE request = ? AND n = ?`,
 		acc.Request.ID, t.now, r.id, d.N)
-	return out, err
 }
 
 // suspend makes the request waiting and gives its attempt back.
 func (t *tx) suspend(ctx context.Context, r turn, reason fika.WaitReason, until int64) error {
-	_, err := t.exec(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
+	return t.put(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, until, r.id)
-	return err
 }
 
 // selectChildren finds children by the ids that their steps keep.

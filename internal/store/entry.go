@@ -30,33 +30,81 @@ const (
 // append gives e its seq and stores it. Missing id and time are filled in.
 func (t *tx) append(ctx context.Context, e *fika.Entry) error {
 	if e.ID == "" {
-		e.ID = fika.EntryID(t.db.opt.NewID())
+		e.ID = fika.EntryID(t.newID())
 	}
 	if e.At.IsZero() {
 		e.At = at(t.now)
 	}
-	message := 0
-	if e.Type == fika.Message {
-		message = 1
-	}
-	seq, ok, err := one(ctx, t, scanInt, `UPDATE conversations SET last_seq = last_seq + 1, messages = messages + ?, updated_at = ?
-WHERE id = ? RETURNING last_seq`, message, t.now, e.Conversation)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fika.Errorf(fika.NotFound, "append entry", "no conversation with id %q", e.Conversation)
-	}
-	e.Seq = seq
 	meta, err := metaJSON(e.Meta)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `INSERT INTO entries (conversation, seq, id, at, sender, recipient, content, type,
-request, reply_to, chain, depth, pinned, expires_at, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	if e.Seq, err = t.nextSeq(ctx, e.Conversation, e.Type == fika.Message); err != nil {
+		return err
+	}
+	st := statement{text: `INSERT INTO entries (conversation, seq, id, at, sender, recipient, content, type,
+request, reply_to, chain, depth, pinned, expires_at, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args: []any{
 		e.Conversation, e.Seq, e.ID, ms(e.At), e.From, e.To, e.Content, e.Type,
-		e.Request, e.ReplyTo, e.Chain, e.Depth, e.Pinned, ms(e.ExpiresAt), meta)
-	return err
+		e.Request, e.ReplyTo, e.Chain, e.Depth, number(e.Pinned), ms(e.ExpiresAt), meta,
+	}}
+	if t.c.distant() && e.Type == fika.Message {
+		st.text = `INSERT INTO entries (conversation, seq, id, at, sender, recipient, content, type,
+request, reply_to, chain, depth, pinned, expires_at, metadata, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		st.args = append(st.args, wordsOf(e.Content))
+	}
+	return t.add(ctx, st)
+}
+
+// nextSeq gives the next seq of a conversation, whose row it locks: the order
+// of seqs is that of commits.
+func (t *tx) nextSeq(ctx context.Context, c fika.ConversationID, message bool) (int64, error) {
+	n := number(message)
+	if last, locked := t.lastSeq[c]; locked {
+		t.lastSeq[c] = last + 1
+		return last + 1, t.put(ctx, `UPDATE conversations SET last_seq = last_seq + 1, messages = messages + ?, updated_at = ? WHERE id = ?`, n, t.now, c)
+	}
+	seq, ok, err := one(ctx, t, scanInt, `UPDATE conversations SET last_seq = last_seq + 1, messages = messages + ?, updated_at = ?
+WHERE id = ? RETURNING last_seq`, n, t.now, c)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, "append entry", "no conversation with id %q", c)
+	}
+	if err == nil {
+		t.lastSeq[c] = seq
+	}
+	return seq, err
+}
+
+// number is a truth as it is stored.
+func number(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// lock locks a conversation and reads it. NotFound.
+func (t *tx) lock(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
+	var c fika.Conversation
+	found := false
+	err := t.run(ctx, t.locking(&c, &found, id))
+	if err == nil && !found {
+		err = fika.Errorf(fika.NotFound, "conversation", "no conversation with id %q", id)
+	}
+	return c, err
+}
+
+// locking is the statement that locks a conversation.
+func (t *tx) locking(c *fika.Conversation, found *bool, id fika.ConversationID) statement {
+	return first(c, found, t.locked, selectConversation+` WHERE c.id = ?`+lockConversation, id)
+}
+
+// locked scans a conversation that the statement locks.
+func (t *tx) locked(s scanner) (fika.Conversation, error) {
+	c, err := scanConversation(s)
+	if err == nil {
+		t.lastSeq[c.ID] = c.LastSeq
+	}
+	return c, err
 }
 
 func metaJSON(m fika.EntryMeta) (string, error) {
@@ -184,8 +232,7 @@ func (s Transcripts) Pin(ctx context.Context, c fika.ConversationID, seq int64, 
 		}
 		e.Pinned = pinned
 		out = e
-		_, err = t.exec(ctx, `UPDATE entries SET pinned = ? WHERE conversation = ? AND seq = ?`, pinned, c, seq)
-		return err
+		return t.put(ctx, `UPDATE entries SET pinned = ? WHERE conversation = ? AND seq = ?`, number(pinned), c, seq)
 	})
 	return out, err
 }

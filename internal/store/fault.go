@@ -6,16 +6,16 @@ import (
 	"database/sql/driver"
 	"errors"
 
-	"modernc.org/sqlite"
+	driversqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"fika"
 )
 
 func (sqliteDialect) fault(err error) fault {
-	var e *sqlite.Error
+	var e *driversqlite.Error
 	if !errors.As(err, &e) {
-		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, errLost) {
 			return faultConn
 		}
 		return faultOther
@@ -39,7 +39,7 @@ func (sqliteDialect) fault(err error) fault {
 
 // explain turns what a driver said into a *fika.Error that names the file and
 // the way out. Errors that already are *fika.Error pass.
-func explain(d dialect, path, op string, err error) error {
+func (s *db) explain(op string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -51,18 +51,18 @@ func explain(d dialect, path, op string, err error) error {
 		return fika.Wrap(fika.Interrupted, op, err)
 	}
 	say := func(msg string) error {
-		return &fika.Error{Kind: fika.Storage, Op: op, Msg: path + " " + msg, Err: err}
+		return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name() + " " + msg, Err: err}
 	}
-	switch d.fault(err) {
+	switch s.d.fault(err) {
 	case faultBusy:
-		return &fika.Error{Kind: fika.Storage, Op: op, Msg: path, Err: errors.Join(ErrBusy, err)}
+		return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name(), Err: errors.Join(ErrBusy, err)}
 	case faultFull:
 		return say("cannot grow: free some space on its disk and try again, nothing was changed")
 	case faultReadOnly:
 		return say("is read-only: give this user the right to write it and its folder")
 	case faultCorrupt:
 		return &fika.Error{Kind: fika.Storage, Op: op, Err: errors.Join(ErrDamaged, err),
-			Msg: path + " is not a sound database: keep a copy of it, run fika doctor, restore a backup"}
+			Msg: s.name() + " is not a sound database: keep a copy of it, run fika doctor, restore a backup"}
 	case faultDisk:
 		return say("could not be read or written: look at its disk, nothing was changed")
 	case faultOpen:
@@ -70,5 +70,5 @@ func explain(d dialect, path, op string, err error) error {
 	case faultConn:
 		return say("was closed while in use")
 	}
-	return &fika.Error{Kind: fika.Failed, Op: op, Msg: path, Err: err}
+	return &fika.Error{Kind: fika.Failed, Op: op, Msg: s.name(), Err: err}
 }

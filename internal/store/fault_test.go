@@ -238,7 +238,7 @@ func TestReadOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fika.db")
 	s := openAt(t, Options{Path: path})
 	room := chatIn(t, s)
-	if _, err := s.db.w.conn.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
+	if _, err := s.db.file.conn.c.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.Post(t.Context(), Post{Conversation: room, Content: "x"})
@@ -310,7 +310,7 @@ func TestClosedStore(t *testing.T) {
 func TestLostConnectionIsReplaced(t *testing.T) {
 	s := openAt(t, Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	room := chatIn(t, s)
-	s.db.w.conn.Close()
+	s.db.file.conn.c.Close()
 	if _, err := s.Post(t.Context(), Post{Conversation: room, Content: "x"}); err != nil {
 		t.Fatal(err)
 	}
@@ -411,8 +411,7 @@ func TestAtLeast(t *testing.T) {
 func TestHotQueriesUseIndexes(t *testing.T) {
 	s := openAt(t, Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	for name, text := range map[string]string{
-		"next request":    nextRequest,
-		"next batch":      nextBatch,
+		"next begun":      nextBegun,
 		"work":            workBatches,
 		"fence":           selectTurn + ` WHERE r.id = ?`,
 		"page":            selectEntry + ` WHERE e.conversation = ? AND e.seq <= ?` + notExpired + ` ORDER BY e.seq DESC LIMIT ?`,
@@ -432,7 +431,7 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 		"left behind":     selectTurn + ` WHERE r.agent = ? AND r.finished_at = 0 AND r.owner_epoch < ? AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`,
 	} {
 		args := make([]any, strings.Count(text, "?"))
-		rows, err := s.db.r.db.Query("EXPLAIN QUERY PLAN "+text, args...)
+		rows, err := s.db.file.rdb.Query("EXPLAIN QUERY PLAN "+text, args...)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

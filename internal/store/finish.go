@@ -59,13 +59,16 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 	if !fin.State.Terminal() {
 		return out, fika.Errorf(fika.Invalid, op, "%q is not an outcome", fin.State)
 	}
+	var q finishing
 	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		out = Finished{}
+		fin := fin // each try begins with what was asked for
+		r.found = &q
 		if err := t.repair(ctx, r); err != nil {
 			return err
 		}
 		if fin.Final != nil {
-			if err := t.final(ctx, r, &fin, &out); err != nil {
+			if err := t.final(ctx, &r, &fin, &out); err != nil {
 				return err
 			}
 		}
@@ -91,22 +94,74 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 		}
 		out.Request = ended.request
 		return nil
-	})
+	}, q.requestRow(f.Request), q.openSteps(f.Request), q.lastCovered(f.Request), q.spent(f.Request), q.parentOf(f.Request))
 	return out, err
+}
+
+// finishing is what the end of a request needs to know, asked together.
+type finishing struct {
+	request fika.Request
+	open    []fika.Step
+	answers string // the message it answers: the newest notification it covers
+	usage   fika.Usage
+	parent  string // the agent that waits for it
+}
+
+func (q *finishing) requestRow(id fika.RequestID) func() statement {
+	return func() statement {
+		return first(&q.request, nil, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+	}
+}
+
+func (q *finishing) openSteps(id fika.RequestID) func() statement {
+	return func() statement {
+		q.open = nil
+		return all(&q.open, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.kind = 'tool'
+AND s.state IN ('planned', 'started') ORDER BY s.n`, id)
+	}
+}
+
+func (q *finishing) lastCovered(id fika.RequestID) func() statement {
+	return func() statement {
+		q.answers = ""
+		return first(&q.answers, nil, scanText, `SELECT e.id FROM notifications n
+JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
+WHERE n.request = ? AND n.request <> '' ORDER BY n.seq DESC LIMIT 1`, id)
+	}
+}
+
+func (q *finishing) spent(id fika.RequestID) func() statement {
+	return func() statement {
+		return first(&q.usage, nil, scanUsage, `SELECT COALESCE(sum(input), 0), COALESCE(sum(output), 0), COALESCE(sum(cached), 0),
+COALESCE(sum(reasoning), 0), COALESCE(sum(cost), 0) FROM usage WHERE request = ?`, id)
+	}
+}
+
+func (q *finishing) parentOf(id fika.RequestID) func() statement {
+	return func() statement {
+		q.parent = ""
+		return first(&q.parent, nil, scanText, `SELECT a.name FROM requests r JOIN requests p ON p.id = r.parent JOIN agents a ON a.id = p.agent
+WHERE r.id = ? AND r.parent <> '' AND p.finished_at = 0`, id)
+	}
+}
+
+// finishingOf asks what the end of a request needs to know.
+func (t *tx) finishingOf(ctx context.Context, id fika.RequestID) (*finishing, error) {
+	var q finishing
+	return &q, t.run(ctx, q.requestRow(id)(), q.openSteps(id)(), q.lastCovered(id)(), q.spent(id)(), q.parentOf(id)())
 }
 
 // final stores the model call that made the final text and tells those it
 // mentions.
-func (t *tx) final(ctx context.Context, r turn, fin *Finish, out *Finished) error {
+func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) error {
 	to := fin.To
 	if to == "" {
 		to = r.addressee()
 	}
 	e := r.said(*fin.Final, to)
 	e.Meta.Final = true
-	var err error
-	if e.ReplyTo, err = t.answers(ctx, r); err != nil {
-		return err
+	if r.kind == fika.NotifyRequest {
+		e.ReplyTo = fika.EntryID(r.found.answers)
 	}
 	if err := t.append(ctx, &e); err != nil {
 		return err
@@ -114,6 +169,7 @@ func (t *tx) final(ctx context.Context, r turn, fin *Finish, out *Finished) erro
 	if err := t.modelStep(ctx, r, *fin.Final, e.ID); err != nil {
 		return err
 	}
+	r.found.usage = r.found.usage.Add(fin.Final.Usage)
 	fin.Outcome.Entry, fin.Outcome.Seq = e.ID, e.Seq
 	if fin.Outcome.Answer == "" && fin.State == fika.Done {
 		fin.Outcome.Answer = e.Content
@@ -122,19 +178,7 @@ func (t *tx) final(ctx context.Context, r turn, fin *Finish, out *Finished) erro
 	if r.conv.Kind != fika.Chat || len(fin.Notify) == 0 {
 		return nil
 	}
-	return t.forward(ctx, r, e, *fin, out)
-}
-
-// answers finds the message a turn answers: the newest notification it
-// covers, or else nothing.
-func (t *tx) answers(ctx context.Context, r turn) (fika.EntryID, error) {
-	if r.kind != fika.NotifyRequest {
-		return "", nil
-	}
-	id, _, err := one(ctx, t, scanText, `SELECT e.id FROM notifications n
-JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
-WHERE n.request = ? AND n.request <> '' ORDER BY n.seq DESC LIMIT 1`, r.id)
-	return fika.EntryID(id), err
+	return t.forward(ctx, *r, e, *fin, out)
 }
 
 // forward notifies the agents a final text mentions, unless the chain has
@@ -178,6 +222,10 @@ type ended struct {
 
 // end gives a request its one outcome, and its open tool calls a result.
 func (t *tx) end(ctx context.Context, r turn, e ending) (ended, error) {
+	var err error
+	if r.found, err = t.finishingOf(ctx, r.id); err != nil {
+		return ended{}, err
+	}
 	if err := t.repair(ctx, r); err != nil {
 		return ended{}, err
 	}
@@ -214,40 +262,32 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 			return out, err
 		}
 	}
-	if r.parent == "" {
-		return out, nil
+	if r.found.parent != "" {
+		out.ring = append(out.ring, fika.AgentName(r.found.parent))
 	}
-	parent, ok, err := one(ctx, t, scanText, `SELECT a.name FROM requests p JOIN agents a ON a.id = p.agent
-WHERE p.id = ? AND p.finished_at = 0`, r.parent)
-	if ok {
-		out.ring = append(out.ring, fika.AgentName(parent))
-	}
-	return out, err
+	return out, nil
 }
 
-// store writes the terminal row.
+// insertOutcome writes the terminal row.
 func (t *tx) insertOutcome(ctx context.Context, r turn, e ending) (fika.Request, error) {
-	var err error
+	done := r.found.request
+	if !done.FinishedAt.IsZero() {
+		return done, fika.Errorf(fika.Lost, "finish request", "request %s has its outcome already", r.id)
+	}
 	if e.outcome.Usage == (fika.Usage{}) {
-		e.outcome.Usage, _, err = one(ctx, t, scanUsage, `SELECT COALESCE(sum(input), 0), COALESCE(sum(output), 0), COALESCE(sum(cached), 0),
-COALESCE(sum(reasoning), 0), COALESCE(sum(cost), 0) FROM usage WHERE request = ?`, r.id)
-		if err != nil {
-			return fika.Request{}, err
-		}
+		e.outcome.Usage = r.found.usage
 	}
 	if e.outcome.Error == "" && e.state != fika.Done {
 		e.outcome.Error = e.reason
 	}
 	outcome, err := toJSON("finish request", e.outcome)
 	if err != nil {
-		return fika.Request{}, err
+		return done, err
 	}
-	done, ok, err := one(ctx, t, scanRequest, `UPDATE requests SET state = ?, reason = ?, outcome = ?, touched = ?, finished_at = ?, wait_until = 0
-WHERE id = ? AND finished_at = 0 RETURNING `+unqualified(requestColumns), e.state, e.reason, outcome, t.now, t.now, r.id)
-	if err == nil && !ok {
-		err = fika.Errorf(fika.Lost, "finish request", "request %s has its outcome already", r.id)
-	}
-	return done, err
+	done.State, done.Reason, done.Outcome, done.Touched, done.FinishedAt = e.state, e.reason, e.outcome, at(t.now), at(t.now)
+	done.Attempts = r.attempts
+	return done, t.put(ctx, `UPDATE requests SET state = ?, reason = ?, outcome = ?, touched = ?, finished_at = ?, wait_until = 0
+WHERE id = ?`, e.state, e.reason, outcome, t.now, t.now, r.id)
 }
 
 func scanUsage(s scanner) (u fika.Usage, err error) {
@@ -268,38 +308,31 @@ func (t *tx) settle(ctx context.Context, r turn, e ending) error {
 	default:
 		state, holder = fika.NotificationPending, ""
 	}
-	_, err := t.exec(ctx, `UPDATE notifications SET state = ?, reason = ?, request = ? WHERE request = ? AND request <> '' AND state = 'claimed'`,
+	return t.put(ctx, `UPDATE notifications SET state = ?, reason = ?, request = ? WHERE request = ? AND request <> '' AND state = 'claimed'`,
 		state, reason, holder, r.id)
-	return err
 }
 
 // leaveConversation moves the agent's cursor in a chat, and completes a task.
 func (t *tx) leaveConversation(ctx context.Context, r turn) error {
-	var err error
 	switch r.conv.Kind {
 	case fika.Chat:
 		if r.uptoSeq == 0 {
 			return nil // it never began
 		}
-		_, err = t.exec(ctx, `INSERT INTO participants (conversation, agent, person, cursor, joined_at) VALUES (?, ?, '', ?, ?)
+		return t.put(ctx, `INSERT INTO participants (conversation, agent, person, cursor, joined_at) VALUES (?, ?, '', ?, ?)
 ON CONFLICT (conversation, agent, person) DO UPDATE SET cursor = excluded.cursor WHERE participants.cursor < excluded.cursor`,
 			r.conv.ID, r.agent, r.uptoSeq, t.now)
 	case fika.Task:
 		// A pause that came with that of the chat it works for is over as well.
-		_, err = t.exec(ctx, `UPDATE conversations SET status = 'completed', paused = 0, updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
+		return t.put(ctx, `UPDATE conversations SET status = 'completed', paused = 0, updated_at = ? WHERE id = ?`, t.now, r.conv.ID)
 	}
-	return err
+	return nil
 }
 
 // repair gives every tool call of r that has no result one, so that no
 // terminal request leaves a transcript a model would refuse.
 func (t *tx) repair(ctx context.Context, r turn) error {
-	open, err := many(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.kind = 'tool'
-AND s.state IN ('planned', 'started') ORDER BY s.n`, r.id)
-	if err != nil {
-		return err
-	}
-	for _, st := range open {
+	for _, st := range r.found.open {
 		text := textNotRun
 		if st.State == fika.StepStarted {
 			text = textMaybeRan
@@ -329,7 +362,7 @@ func (t *tx) cancelChildren(ctx context.Context, r turn, reason string) error {
 // cancel ends a request that nobody works at, and asks a running one to stop.
 // It reads the row itself: the end of another may have ended this one.
 func (t *tx) cancel(ctx context.Context, id fika.RequestID, reason string) error {
-	r, err := t.turnOf(ctx, id)
+	r, err := t.lockTurn(ctx, id)
 	switch {
 	case err != nil:
 		return err

@@ -108,16 +108,16 @@ func noticeID(kind string, parts ...string) fika.EntryID {
 // What was said before is not said again; what is said where it stops is
 // returned.
 func (t *tx) halt(ctx context.Context, h halt) ([]fika.Entry, error) {
-	began, _, err := one(ctx, t, scanText, `UPDATE chains SET limit_hit = CASE WHEN limit_hit = '' THEN ? ELSE limit_hit END
-WHERE root = ? RETURNING conversation`, h.limit, h.chain)
+	began, _, err := one(ctx, t, scanText, `SELECT conversation FROM chains WHERE root = ?`, h.chain)
 	if err != nil {
 		return nil, err
 	}
+	t.putLast(`UPDATE chains SET limit_hit = CASE WHEN limit_hit = '' THEN ? ELSE limit_hit END WHERE root = ?`, h.limit, h.chain)
 	out, err := t.noteOnce(ctx, h.conv, h.id(), h.chain, h.text(), reasonLimit)
 	if err != nil || began == "" || began == string(h.conv.ID) {
 		return out, err
 	}
-	origin, err := conversationByID(ctx, t, fika.ConversationID(began))
+	origin, err := t.lock(ctx, fika.ConversationID(began))
 	if fika.IsKind(err, fika.NotFound) { // deleted since
 		return out, nil
 	}
@@ -156,7 +156,7 @@ WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.age
 
 // refuse ends a request that its chain's limit does not allow.
 func (k *claim) refuse(ctx context.Context, r fika.Request, c fika.Conversation, limit string) error {
-	tr, err := k.turnOf(ctx, r.ID)
+	tr, err := k.lockTurn(ctx, r.ID)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (r turn) goesOn() string {
 // held, with one notice; not for a foreground request, whose person is there.
 func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error) {
 	const op = "read limits"
-	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.state = 'running'`,
+	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+fencedTurn,
 		f.Request, f.Agent, f.Epoch)
 	if err != nil {
 		return Exceeded{}, s.explain(op, err)
@@ -239,7 +239,18 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 		return Exceeded{Until: at(full.until), Reason: fmt.Sprintf("%s has used up its %s; %s goes on after %s UTC",
 			r.agentName, full.limit, r.goesOn(), at(full.until).Format("15:04"))}, nil
 	}
-	err = s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+	err = s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		// The agent is locked before its request is.
+		if _, err := t.lockAgent(ctx, r.agent); err != nil {
+			return err
+		}
+		r, held, err := one(ctx, t, t.scanLockedTurn, selectTurn+fencedTurn+` FOR NO KEY UPDATE OF r, c`, f.Request, f.Agent, f.Epoch)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return lostFence(op, f)
+		}
 		if _, err := t.noteFull(ctx, r.conv, r.agent, r.agentName, *full); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"fika"
@@ -52,14 +53,9 @@ func (k *claim) countHour(ctx context.Context) error {
 		return nil
 	}
 	begins := k.now - k.now%hour
-	_, err := k.exec(ctx, `UPDATE agents SET hour_turns = CASE WHEN hour_start = ? THEN hour_turns + 1 ELSE 1 END, hour_start = ? WHERE id = ?`,
+	return k.put(ctx, `UPDATE agents SET hour_turns = CASE WHEN hour_start = ? THEN hour_turns + 1 ELSE 1 END, hour_start = ? WHERE id = ?`,
 		begins, begins, k.agent.ID)
-	return err
 }
-
-// nextBegun is the oldest request that had its first claim and may go on.
-const nextBegun = `SELECT r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.agent = ? AND r.upto_seq > 0 AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 
 // withinHour looks for work that the agent's hour has room for: when it is
 // used up, only for what had begun.
@@ -74,12 +70,12 @@ func (k *claim) withinHour(ctx context.Context) (*Claimed, error) {
 		}
 		return k.next(ctx)
 	}
-	id, ok, err := one(ctx, k.tx, scanText, nextBegun, k.agent.ID, k.now)
+	begun, ok, err := one(ctx, k.tx, scanCandidate, nextBegun, k.agent.ID, k.now)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return k.take(ctx, fika.RequestID(id))
+		return k.take(ctx, fika.RequestID(begun.id))
 	}
 	return nil, k.hold(ctx, *f)
 }
@@ -104,8 +100,10 @@ func (k *claim) hold(ctx context.Context, f full) error {
 		return err
 	}
 	where = append(where, more...)
+	slices.Sort(where)
+	where = slices.Compact(where)
 	for _, id := range where {
-		c, err := conversationByID(ctx, k.tx, fika.ConversationID(id))
+		c, err := k.lock(ctx, fika.ConversationID(id))
 		if err != nil {
 			return err
 		}

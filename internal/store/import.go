@@ -30,7 +30,7 @@ func (s Transcripts) Import(ctx context.Context, c fika.ConversationID, entries 
 		var added int
 		err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 			added = 0
-			if _, err := conversationByID(ctx, t, c); err != nil {
+			if _, err := t.lock(ctx, c); err != nil {
 				return err
 			}
 			for _, e := range batch {

@@ -29,13 +29,10 @@ func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d ti
 	if owner == "" {
 		return l, fika.Errorf(fika.Invalid, op, "an owner needs a name")
 	}
-	err := s.jot(ctx, op, func(ctx context.Context, t *tx) error {
-		a, ok, err := one(ctx, t, scanAgent, selectAgent+` WHERE a.id = ?`+lockRow, id)
+	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		a, err := t.lockAgent(ctx, id)
 		if err != nil {
 			return err
-		}
-		if !ok {
-			return fika.Errorf(fika.NotFound, op, "no agent with id %q", id)
 		}
 		if !force && a.Owner != "" && a.Owner != owner && ms(a.LeaseUntil) > t.now {
 			return fika.Errorf(fika.Locked, op, "%s belongs to %s until %s", a.Name, a.Owner, a.LeaseUntil.Format(time.RFC3339))
@@ -52,11 +49,11 @@ processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
 // Renew extends the lease and stores seen_at. Lost if the epoch moved on.
 func (s Leases) Renew(ctx context.Context, l Lease, d time.Duration, b Beat) error {
 	const op = "renew lease"
-	return s.jot(ctx, op, func(ctx context.Context, t *tx) error {
+	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, `UPDATE agents SET lease_until = ?, seen_at = ?, processed = ?,
 state = CASE WHEN ? = '' THEN state ELSE ? END, state_reason = ''
-WHERE id = ? AND epoch = ? AND owner <> ''`,
-			t.now+d.Milliseconds(), t.now, b.Processed, b.State, b.State, l.Agent, l.Epoch)
+WHERE id = ? AND epoch = ? AND owner = ?`,
+			t.now+d.Milliseconds(), t.now, b.Processed, b.State, b.State, l.Agent, l.Epoch, l.Owner)
 		if err == nil && n == 0 {
 			err = lostLease(op, l)
 		}
@@ -66,10 +63,10 @@ WHERE id = ? AND epoch = ? AND owner <> ''`,
 
 // Release ends the lease politely; a lost one is no error.
 func (s Leases) Release(ctx context.Context, l Lease) error {
-	return s.jot(ctx, "release lease", func(ctx context.Context, t *tx) error {
+	return s.writeRelaxed(ctx, "release lease", func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease_until = 0, seen_at = ?,
 state = CASE WHEN state = 'failed' THEN state ELSE 'stopped' END
-WHERE id = ? AND epoch = ?`, t.now, l.Agent, l.Epoch)
+WHERE id = ? AND epoch = ? AND owner = ?`, t.now, l.Agent, l.Epoch, l.Owner)
 		return err
 	})
 }
@@ -85,16 +82,19 @@ type owned struct {
 const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
   EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0),
   EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')
-FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.owner <> ''` + lockRow
+FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.owner = ?`
 
 func scanOwned(s scanner) (o owned, err error) {
-	o.Agent, err = agentRow(s, &o.allPaused, &o.requests, &o.pending)
+	o.Agent, err = agentRow(s, flag{&o.allPaused}, flag{&o.requests}, flag{&o.pending})
 	return o, err
 }
 
-// leased reads the agent if the lease still holds; Lost otherwise.
+// leased begins the transaction with the agent locked, if the lease still
+// holds; Lost otherwise.
 func (t *tx) leased(ctx context.Context, op string, l Lease) (owned, error) {
-	o, ok, err := one(ctx, t, scanOwned, selectOwned, l.Agent, l.Epoch)
+	var o owned
+	ok := false
+	err := t.begin(ctx, first(&o, &ok, scanOwned, selectOwned+lockAgent, l.Agent, l.Epoch, l.Owner))
 	if err == nil && !ok {
 		err = lostLease(op, l)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"fika"
+	"fika/internal/clock"
 )
 
 //go:embed migrations/*.sql
@@ -26,7 +27,7 @@ const (
 	// schemaVersion is the number of the newest migration. Every migration
 	// ends by setting user_version to its own number, so that a current
 	// database is known by one cheap read.
-	schemaVersion = 5
+	schemaVersion = 6
 	// applicationID marks a SQLite file as fika's ("fika" in ASCII).
 	applicationID = 0x66696b61
 	// migrationWait bounds how long an opener waits for another's migration.
@@ -50,7 +51,7 @@ const probeQuery = `SELECT sqlite_version(), (SELECT user_version FROM pragma_us
 
 func (s *db) probe(ctx context.Context) (probe, error) {
 	var p probe
-	err := s.w.conn.QueryRowContext(ctx, probeQuery).Scan(&p.engine, &p.version, &p.application, &p.journal, &p.schemaObjects)
+	err := s.file.conn.c.QueryRowContext(ctx, probeQuery).Scan(&p.engine, &p.version, &p.application, &p.journal, &p.schemaObjects)
 	return p, err
 }
 
@@ -80,7 +81,7 @@ func (s *db) openSchema(ctx context.Context) error {
 		if time.Since(start) > migrationWait {
 			return fika.Errorf(fika.Locked, opOpen, "%s is being migrated by another process: try again when it is done", s.opt.Path)
 		}
-		if err := pause(ctx, time.Duration(2+rand.IntN(20))*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, time.Duration(2+rand.IntN(20))*time.Millisecond); err != nil {
 			return fika.Wrap(fika.Interrupted, opOpen, err)
 		}
 	}
@@ -89,10 +90,12 @@ func (s *db) openSchema(ctx context.Context) error {
 // checkSchema connects, if need be, and says whether the schema is current.
 // A database that this program must not touch is an error.
 func (s *db) checkSchema(ctx context.Context) (bool, error) {
-	if s.w == nil {
-		if err := s.connect(ctx); err != nil {
+	if s.file == nil {
+		file, err := openSQLite(ctx, s.d, s.opt)
+		if err != nil {
 			return false, s.explain(opOpen, err)
 		}
+		s.file, s.e, s.r = file, file, file
 	}
 	p, err := s.probeBusy(ctx)
 	if err != nil {
@@ -115,7 +118,7 @@ func (s *db) probeBusy(ctx context.Context) (probe, error) {
 		if err == nil || s.d.fault(err) != faultBusy || time.Now().After(deadline) {
 			return p, err
 		}
-		if err := pause(ctx, time.Duration(1+rand.IntN(10))*time.Millisecond); err != nil {
+		if err := clock.Sleep(ctx, time.Duration(1+rand.IntN(10))*time.Millisecond); err != nil {
 			return p, err
 		}
 	}
@@ -196,7 +199,7 @@ func (s *db) migrate(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := s.w.conn.ExecContext(ctx, `PRAGMA journal_mode = WAL`); err != nil {
+	if _, err := s.file.conn.c.ExecContext(ctx, `PRAGMA journal_mode = WAL`); err != nil {
 		return err
 	}
 	if s.version == schemaVersion {
@@ -225,7 +228,7 @@ func (s *db) backup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.w.conn.ExecContext(ctx, `VACUUM INTO ?`, name)
+	_, err = s.file.conn.c.ExecContext(ctx, `VACUUM INTO ?`, name)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -233,16 +236,4 @@ func (s *db) backup(ctx context.Context) error {
 		return fika.Wrap(fika.Storage, "back up store", errors.Join(err, os.Remove(name)))
 	}
 	return nil
-}
-
-// pause waits for d or for the end of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -2,62 +2,65 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/google/uuid"
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"fika"
 )
 
-// Options says where the database is. Only Path is needed.
+// Options says where the database is: Path or URL is needed.
 type Options struct {
-	Path  string           // of the SQLite file; made, with its folder, if missing
-	Now   func() time.Time // the store's clock; nil: time.Now
-	NewID func() string    // makes ids; nil: UUID version 7
-	// BusyWait bounds how long a call waits for other processes' writes; 0: 10 s.
+	Path string // of the SQLite file; made, with its folder, if missing
+	URL  string // of a PostgreSQL database: postgres://user@host/name?search_path=schema
+	// Existing refuses to make a new database: the one that is meant is gone.
+	Existing bool
+	Now      func() time.Time // the clock; nil: the system's, or the server's
+	// Offset is added to the server's clock; nil: nothing is.
+	Offset func() time.Duration
+	NewID  func() string // makes ids; nil: UUID version 7
+	// BusyWait bounds how long a call waits for other processes' writes, and
+	// for a server that is gone; 0: 10 s.
 	BusyWait time.Duration
 	// MaxPages bounds the file, in pages of 4 KiB; 0: no bound but the disk.
 	MaxPages int
+
+	tryFor time.Duration // bounds one try
+	lose   func() bool   // whether the answer to a commit is lost, for tests
 }
 
 // db is one database, with the connections of this process to it.
 type db struct {
-	opt     Options
-	d       dialect
-	w       *writer
-	r       *reader
-	schema  *flock.Flock
-	engine  string
-	version int64
-	close   sync.Once
-	closed  error
+	opt        Options
+	d          dialect
+	e          engine
+	r          querier       // what reads outside of transactions: the engine
+	file       *sqlite       // the engine, if it is that
+	id         string        // of this store, in the table writers
+	operations atomic.Int64  // counted
+	writing    chan struct{} // held by the one that writes
+	ahead      atomic.Int64  // by how many ms the server's clock is ahead of ours
+	schema     *flock.Flock  // of a file
+	engine     string
+	version    int64
+	close      sync.Once
+	closed     error
 }
 
 const opOpen = "open store"
 
 // Open opens, makes or migrates the database. Locked when a migration is
-// needed and other processes have it open; Storage when the file cannot be
-// used (newer schema, damaged, network file system, no rights).
+// needed and other processes have it open; Storage when it cannot be used
+// (newer schema, damaged, network file system, no rights, no server).
 func Open(ctx context.Context, opt Options) (*Store, error) {
-	if opt.Path == "" {
-		return nil, fika.Errorf(fika.Invalid, opOpen, "no path given")
-	}
-	abs, err := filepath.Abs(opt.Path)
-	if err != nil {
-		return nil, fika.Wrap(fika.Storage, opOpen, err)
-	}
-	opt.Path = abs
-	if opt.Now == nil {
-		opt.Now = time.Now
+	if opt.Path == "" && opt.URL == "" {
+		return nil, fika.Errorf(fika.Invalid, opOpen, "neither a path nor a URL given")
 	}
 	if opt.NewID == nil {
 		opt.NewID = newUUID
@@ -65,11 +68,13 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.BusyWait <= 0 {
 		opt.BusyWait = 10 * time.Second
 	}
-	if err := prepareFile(abs); err != nil {
-		return nil, err
+	opt.tryFor = max(30*time.Second, 3*opt.BusyWait)
+	s := &db{opt: opt, id: newUUID(), writing: make(chan struct{}, 1)}
+	open := s.openFile
+	if opt.URL != "" {
+		open = s.openServer
 	}
-	s := &db{opt: opt, d: sqliteDialect{}}
-	if err := s.openSchema(ctx); err != nil {
+	if err := open(ctx); err != nil {
 		return nil, errors.Join(err, s.shut())
 	}
 	return newStore(s), nil
@@ -77,10 +82,27 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 
 func newUUID() string { return uuid.Must(uuid.NewV7()).String() }
 
+// openFile opens a SQLite database.
+func (s *db) openFile(ctx context.Context) error {
+	abs, err := filepath.Abs(s.opt.Path)
+	if err != nil {
+		return fika.Wrap(fika.Storage, opOpen, err)
+	}
+	s.opt.Path = abs
+	s.d = sqliteDialect{}
+	if s.opt.Now == nil {
+		s.opt.Now = time.Now
+	}
+	if err := prepareFile(abs, s.opt.Existing); err != nil {
+		return err
+	}
+	return s.openSchema(ctx)
+}
+
 // prepareFile makes folder and file with rights for this user alone. The file
 // is created, never opened, when it exists: closing a second descriptor would
 // drop the locks that SQLite holds on it in this process.
-func prepareFile(path string) error {
+func prepareFile(path string, existing bool) error {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -92,6 +114,8 @@ func prepareFile(path string) error {
 	}
 	info, err := os.Stat(path)
 	switch {
+	case existing && (errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0):
+		return lostDatabase(path, err != nil)
 	case errors.Is(err, os.ErrNotExist):
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, os.ErrExist) {
@@ -112,56 +136,60 @@ func prepareFile(path string) error {
 	return nil
 }
 
-// dsn names the file for the driver. Pragmas run on every new connection.
-func dsn(path string, pragmas ...string) string {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
-	return u.String()
-}
-
-// connect opens the writing connection and prepares the reading ones, which
-// open when first used.
-func (s *db) connect(ctx context.Context) error {
-	// SQLite waits in short turns, so that a cancelled caller is heard.
-	busy := fmt.Sprintf("busy_timeout(%d)", min(time.Second, s.opt.BusyWait).Milliseconds())
-	pragmas := []string{busy, "synchronous(2)", "foreign_keys(1)"}
-	if s.opt.MaxPages > 0 {
-		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", s.opt.MaxPages))
+// lostDatabase refuses to begin anew where a database was.
+func lostDatabase(name string, missing bool) error {
+	what := "is empty"
+	if missing {
+		what = "is missing"
 	}
-	db, err := sql.Open("sqlite", dsn(s.opt.Path, pragmas...))
-	if err != nil {
-		return err
-	}
-	db.SetMaxOpenConns(1)
-	s.w = newWriter(s.d, db)
-	s.w.setup = "PRAGMA busy_timeout = 0" // from here on [Store.write] waits
-	rdb, err := sql.Open("sqlite", dsn(s.opt.Path, busy, "query_only(1)"))
-	if err != nil {
-		return err
-	}
-	rdb.SetMaxOpenConns(4)
-	rdb.SetMaxIdleConns(2)
-	s.r = newReader(s.d, s.w, rdb)
-	return s.w.open(ctx)
+	return fika.Errorf(fika.Storage, opOpen, "%s %s, and this home had a database: put it back, or run fika restore with one of its backups; "+
+		"fika restore --empty begins a new one", name, what)
 }
 
 // shut closes once.
 func (s *db) shut() error {
 	s.close.Do(func() {
 		var errs []error
-		if s.r != nil {
-			errs = append(errs, s.r.close())
-		}
-		if s.w != nil {
-			errs = append(errs, s.w.close())
+		if s.e != nil {
+			errs = append(errs, s.e.close())
 		}
 		if s.schema != nil {
 			errs = append(errs, s.schema.Close())
 		}
-		s.closed = explain(s.d, s.opt.Path, "close store", errors.Join(errs...))
+		s.closed = s.explain("close store", errors.Join(errs...))
 	})
 	return s.closed
 }
 
-func (s *db) explain(op string, err error) error { return explain(s.d, s.opt.Path, op, err) }
-func (s *db) nowMS() int64                       { return s.opt.Now().UnixMilli() }
+// name is the database as errors name it.
+func (s *db) name() string {
+	if s.opt.URL != "" {
+		return withoutPassword(s.opt.URL)
+	}
+	return s.opt.Path
+}
+
+// nowMS is the present moment of the database, as near as it is known without
+// asking.
+func (s *db) nowMS() int64 {
+	if s.opt.Now != nil {
+		return s.opt.Now().UnixMilli()
+	}
+	return time.Now().UnixMilli() + s.ahead.Load() + s.offset()
+}
+
+// heard takes the server's time, and gives that of the transaction.
+func (s *db) heard(ms int64) int64 {
+	if s.opt.Now != nil {
+		return s.opt.Now().UnixMilli()
+	}
+	s.ahead.Store(ms - time.Now().UnixMilli())
+	return ms + s.offset()
+}
+
+func (s *db) offset() int64 {
+	if s.opt.Offset == nil {
+		return 0
+	}
+	return s.opt.Offset().Milliseconds()
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"fika"
@@ -47,7 +48,7 @@ type Send struct {
 func (s Transcripts) Post(ctx context.Context, p Post) (Posted, error) {
 	var out Posted
 	err := s.write(ctx, "post", func(ctx context.Context, t *tx) error {
-		c, err := conversationByID(ctx, t, p.Conversation)
+		c, err := t.lock(ctx, p.Conversation)
 		if err != nil {
 			return err
 		}
@@ -68,6 +69,9 @@ func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 		}
 		c, err := t.activeAsk(ctx, m.To)
 		if err != nil {
+			return err
+		}
+		if c, err = t.lock(ctx, c.ID); err != nil {
 			return err
 		}
 		if known, err := t.delivered(ctx, m); err != nil || known != nil {
@@ -115,7 +119,7 @@ func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, when time.Ti
 			return out, err
 		}
 	} else {
-		p.ID = fika.EntryID(t.db.opt.NewID())
+		p.ID = fika.EntryID(t.newID())
 	}
 	chain, depth, err := t.chainFor(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
 	if err != nil {
@@ -166,39 +170,40 @@ func (t *tx) joinWriter(ctx context.Context, c fika.ConversationID, p Post) erro
 	return t.join(ctx, c, "", name)
 }
 
-// notify makes a notification of e for each named agent but self, and returns
-// who got one. With a limit they are stored as dropped by it, so that
-// continuing the chain finds them. In a chat the named join.
+// notify makes a notification of e, which is new, for each named agent but self,
+// and returns who got one. With a limit they are stored as dropped by it, so
+// that continuing the chain finds them. In a chat the named join.
 func (t *tx) notify(ctx context.Context, c fika.Conversation, e fika.Entry, names []fika.AgentName, self fika.AgentName, limit string) ([]fika.AgentName, error) {
 	var told []fika.AgentName
+	for _, name := range names {
+		if name != self && !slices.Contains(told, name) {
+			told = append(told, name)
+		}
+	}
+	ids := make([]string, len(told))
+	lookups := make([]statement, len(told))
+	for i, name := range told {
+		lookups[i] = first(&ids[i], nil, scanText, `SELECT id FROM agents WHERE name = ?`, name)
+	}
+	if err := t.run(ctx, lookups...); err != nil {
+		return nil, err
+	}
 	state, reason := fika.NotificationPending, ""
 	if limit != "" {
 		state, reason = fika.NotificationDropped, reasonLimit
 	}
-	for _, name := range names {
-		if name == self {
-			continue
+	for i, id := range ids {
+		if id == "" {
+			return nil, fika.Errorf(fika.NotFound, "notify", "no agent named %q", told[i])
 		}
-		id, ok, err := one(ctx, t, scanText, `SELECT id FROM agents WHERE name = ?`, name)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, fika.Errorf(fika.NotFound, "notify", "no agent named %q", name)
-		}
-		n, err := t.exec(ctx, `INSERT INTO notifications (conversation, seq, agent, chain, depth, state, reason, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (conversation, seq, agent) DO NOTHING`,
-			c.ID, e.Seq, id, e.Chain, e.Depth, state, reason, t.now)
-		if err != nil {
+		if err := t.put(ctx, `INSERT INTO notifications (conversation, seq, agent, chain, depth, state, reason, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, id, e.Chain, e.Depth, state, reason, t.now); err != nil {
 			return nil, err
 		}
 		if c.Kind == fika.Chat {
 			if err := t.join(ctx, c.ID, fika.AgentID(id), ""); err != nil {
 				return nil, err
 			}
-		}
-		if n > 0 {
-			told = append(told, name)
 		}
 	}
 	return told, nil

@@ -26,7 +26,7 @@ const maxStarts = 3
 func (s Queue) Recover(ctx context.Context, l Lease) (Recovery, error) {
 	const op = "recover"
 	var out Recovery
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
 		out = Recovery{}
 		a, err := t.leased(ctx, op, l)
 		if err != nil {
@@ -56,7 +56,7 @@ AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`, l.Agent, l.E
 // recover decides about one request that an earlier owner left.
 func (k *claim) recover(ctx context.Context, r turn, out *Recovery) error {
 	// The end of one before may have ended this one too.
-	r, err := k.turnOf(ctx, r.id)
+	r, err := k.lockTurn(ctx, r.id)
 	if err != nil || r.state.Terminal() {
 		return err
 	}

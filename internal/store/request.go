@@ -78,8 +78,12 @@ func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestI
 	}
 	if len(f.States) > 0 {
 		where = append(where, `r.state IN (`+placeholders(len(f.States))+`)`)
-		if !slices.ContainsFunc(f.States, fika.RequestState.Terminal) {
+		// Said once more in the words of an index.
+		switch {
+		case !slices.ContainsFunc(f.States, fika.RequestState.Terminal):
 			where = append(where, `r.`+unfinished)
+		case !slices.ContainsFunc(f.States, func(st fika.RequestState) bool { return !st.Terminal() || st == fika.Done }):
+			where = append(where, `r.state IN ('failed', 'cancelled', 'interrupted', 'dead')`)
 		}
 		for _, st := range f.States {
 			args = append(args, st)

@@ -24,6 +24,25 @@ func at(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// flag scans what is true or false: a number in one engine, a truth in the
+// other.
+type flag struct{ to *bool }
+
+// Scan implements sql.Scanner.
+func (f flag) Scan(v any) error {
+	switch v := v.(type) {
+	case bool:
+		*f.to = v
+	case int64:
+		*f.to = v != 0
+	case nil:
+		*f.to = false
+	default:
+		return fika.Errorf(fika.Storage, "read", "%v (%T) is neither true nor false", v, v)
+	}
+	return nil
+}
+
 func scanText(s scanner) (v string, err error) { err = s.Scan(&v); return v, err }
 func scanInt(s scanner) (v int64, err error)   { err = s.Scan(&v); return v, err }
 
@@ -46,7 +65,7 @@ func agentRow(s scanner, more ...any) (fika.Agent, error) {
 const conversationColumns = `c.id, c.name, c.kind, c.agent, c.status, c.paused, c.last_seq, c.limits, c.created_at, c.updated_at`
 
 func conversationFields(c *fika.Conversation, created, updated *int64) []any {
-	return []any{&c.ID, &c.Name, &c.Kind, &c.Agent, &c.Status, &c.Paused, &c.LastSeq, chainLimits{&c.Limits}, created, updated}
+	return []any{&c.ID, &c.Name, &c.Kind, &c.Agent, &c.Status, flag{&c.Paused}, &c.LastSeq, chainLimits{&c.Limits}, created, updated}
 }
 
 func scanConversation(s scanner) (fika.Conversation, error) {
@@ -66,7 +85,7 @@ func entryRow(s scanner, more ...any) (fika.Entry, error) {
 	var when, expires int64
 	var meta string
 	dest := []any{&e.Conversation, &e.Seq, &e.ID, &when, &e.From, &e.To, &e.Content, &e.Type,
-		&e.Request, &e.ReplyTo, &e.Chain, &e.Depth, &e.Pinned, &expires, &meta}
+		&e.Request, &e.ReplyTo, &e.Chain, &e.Depth, flag{&e.Pinned}, &expires, &meta}
 	if err := s.Scan(append(dest, more...)...); err != nil {
 		return e, err
 	}

@@ -31,23 +31,31 @@ type turn struct {
 	attempts  int
 	epoch     fika.Epoch
 	allPaused bool // everything is
+	steps     int64 // so far
+	found     *finishing // what its end needs to know
 }
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
-r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, ` + pausedAll + `
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, ` + pausedAll + `,
+(SELECT COALESCE(max(st.n), 0) FROM steps st WHERE st.request = r.id)
 FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
 
 func scanTurn(s scanner) (turn, error) {
 	var r turn
 	c := &r.conv
 	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
-		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, &c.Paused, &c.LastSeq,
-		chainLimits{&c.Limits}, &r.allPaused)
+		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, flag{&c.Paused}, &c.LastSeq,
+		chainLimits{&c.Limits}, flag{&r.allPaused}, &r.steps)
 	return r, err
 }
 
-func (t *tx) turnOf(ctx context.Context, id fika.RequestID) (turn, error) {
-	r, ok, err := one(ctx, t, scanTurn, selectTurn+` WHERE r.id = ?`, id)
+// lockTurn locks a request and its conversation, and reads it. NotFound.
+func (t *tx) lockTurn(ctx context.Context, id fika.RequestID) (turn, error) {
+	var r turn
+	var held string
+	ok := false
+	err := t.run(ctx, first(&held, nil, scanText, `SELECT r.id FROM requests r WHERE r.id = ?`+lockRequest, id),
+		first(&r, &ok, t.scanLockedTurn, selectTurn+` WHERE r.id = ?`+lockConversation, id))
 	if err == nil && !ok {
 		err = fika.Errorf(fika.NotFound, "request", "no request %q", id)
 	}
@@ -63,31 +71,60 @@ const (
 )
 
 // withinLease is the only way to write for a running request: a transaction
-// that begins by touching its row, which only the owner of the running
-// request can do. Anybody else gets Lost and has written nothing.
-func (s *db) withinLease(ctx context.Context, op string, f Fence, p progress, fn func(context.Context, *tx, turn) error) error {
-	return s.fenced(ctx, op, durable, f, p, fn)
+// that begins by locking its row, which only the owner of the running request
+// can do, and the row of its conversation. Anybody else gets Lost and has
+// written nothing. more is asked in the same go.
+func (s *db) withinLease(ctx context.Context, op string, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...func() statement) error {
+	return s.fenced(ctx, op, durable, f, p, fn, more...)
 }
 
-func (s *db) fenced(ctx context.Context, op string, c care, f Fence, p progress, fn func(context.Context, *tx, turn) error) error {
-	return s.writeWith(ctx, op, c, func(ctx context.Context, t *tx) error {
-		text := `UPDATE requests SET touched = ? WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
-		if p == stepEnds {
-			text = `UPDATE requests SET touched = ?, attempts = 0 WHERE id = ? AND agent = ? AND owner_epoch = ? AND state = 'running'`
+func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...func() statement) error {
+	return s.writeWith(ctx, op, d, func(ctx context.Context, t *tx) error {
+		var r turn
+		var mine string
+		found, held := false, false
+		locks := []statement{
+			first(&mine, &held, scanText, holdFence, f.Request, f.Agent, f.Epoch),
+			first(&r, &found, t.scanLockedTurn, selectTurn+` WHERE r.id = ?`+lockConversation, f.Request),
 		}
-		n, err := t.exec(ctx, text, t.now, f.Request, f.Agent, f.Epoch)
-		if err != nil {
+		for _, ask := range more {
+			locks = append(locks, ask())
+		}
+		err := t.begin(ctx, locks...)
+		switch {
+		case err != nil:
 			return err
-		}
-		if n == 0 && !crash.Without(crash.Fence) {
+		case !held && !crash.Without(crash.Fence):
 			return lostFence(op, f)
+		case !found:
+			return fika.Errorf(fika.NotFound, "request", "no request %q", f.Request)
 		}
-		r, err := t.turnOf(ctx, f.Request)
-		if err != nil {
+		text := `UPDATE requests SET touched = ? WHERE id = ?`
+		if p == stepEnds {
+			text = `UPDATE requests SET touched = ?, attempts = 0 WHERE id = ?`
+			r.attempts = 0
+		}
+		if err := t.put(ctx, text, t.now, f.Request); err != nil {
 			return err
 		}
 		return fn(ctx, t, r)
 	})
+}
+
+const (
+	// fencedTurn picks a running request of its owner.
+	fencedTurn = ` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.state = 'running'`
+	// holdFence locks it.
+	holdFence = `SELECT r.id FROM requests r` + fencedTurn + lockRequest
+)
+
+// scanLockedTurn scans a turn whose conversation the statement locks.
+func (t *tx) scanLockedTurn(s scanner) (turn, error) {
+	r, err := scanTurn(s)
+	if err == nil {
+		t.lastSeq[r.conv.ID] = r.conv.LastSeq
+	}
+	return r, err
 }
 
 func lostFence(op string, f Fence) error {
@@ -109,7 +146,7 @@ func (r turn) signal(now int64) Signal {
 // Signal reads cancel, pause and deadline; it writes nothing.
 func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
 	const op = "read signal"
-	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.state = 'running'`,
+	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+fencedTurn,
 		f.Request, f.Agent, f.Epoch)
 	if err != nil {
 		return Signal{}, s.explain(op, err)
@@ -152,13 +189,13 @@ func (s Turns) Blobs(ctx context.Context, ids []fika.RequestID) (map[fika.EntryI
 }
 
 // insertStep stores a step as the request's next.
-func (t *tx) insertStep(ctx context.Context, st *fika.Step) error {
-	n, _, err := one(ctx, t, scanInt, `INSERT INTO steps (request, n, round, kind, call_id, tool, args_hash, effect, state, entry, call_entry,
-blob, started_at, finished_at) VALUES (?, (SELECT COALESCE(max(n), 0) + 1 FROM steps WHERE request = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`,
-		st.Request, st.Request, st.Round, st.Kind, st.CallID, st.Tool, st.ArgsHash, st.Effect, st.State, st.Entry, st.CallEntry,
+func (t *tx) insertStep(ctx context.Context, r *turn, st *fika.Step) error {
+	r.steps++
+	st.N = int(r.steps)
+	return t.put(ctx, `INSERT INTO steps (request, n, round, kind, call_id, tool, args_hash, effect, state, entry, call_entry,
+blob, started_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		st.Request, st.N, st.Round, st.Kind, st.CallID, st.Tool, st.ArgsHash, st.Effect, st.State, st.Entry, st.CallEntry,
 		string(st.Blob), ms(st.StartedAt), ms(st.FinishedAt))
-	st.N = int(n)
-	return err
 }
 
 // entryOf begins an entry written by a turn.
@@ -188,13 +225,14 @@ func (r turn) addressee() string {
 func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned, error) {
 	const op = "commit model step"
 	var out Planned
+	var known []int64
+	ask := func() statement {
+		known = nil
+		return all(&known, scanInt, `SELECT n FROM steps WHERE request = ? AND kind = 'model' AND round = ?`, f.Request, m.Round)
+	}
 	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
 		out = Planned{}
-		_, known, err := one(ctx, t, scanInt, `SELECT n FROM steps WHERE request = ? AND kind = 'model' AND round = ?`, r.id, m.Round)
-		if err != nil {
-			return err
-		}
-		if known {
+		if len(known) > 0 {
 			return fika.Errorf(fika.Conflict, op, "round %d of request %s is stored already", m.Round, r.id)
 		}
 		var said fika.Entry
@@ -205,9 +243,9 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 			}
 			out.Entries = append(out.Entries, said)
 		} else {
-			said.ID = fika.EntryID(t.db.opt.NewID()) // the first call's, which stands for the step
+			said.ID = fika.EntryID(t.newID()) // the first call's, which stands for the step
 		}
-		if err := t.modelStep(ctx, r, m, said.ID); err != nil {
+		if err := t.modelStep(ctx, &r, m, said.ID); err != nil {
 			return err
 		}
 		for _, call := range m.Calls {
@@ -216,14 +254,14 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 				first = r.said(m, "")
 				first.ID = said.ID
 			}
-			e, st, err := t.plan(ctx, r, m.Round, call, first)
+			e, st, err := t.plan(ctx, &r, m.Round, call, first)
 			if err != nil {
 				return err
 			}
 			out.Entries, out.Steps = append(out.Entries, e), append(out.Steps, st)
 		}
 		return nil
-	})
+	}, ask)
 	return out, err
 }
 
@@ -239,20 +277,20 @@ func (r turn) said(m ModelCommit, to string) fika.Entry {
 }
 
 // modelStep stores the finished step of a model call, and what it used.
-func (t *tx) modelStep(ctx context.Context, r turn, m ModelCommit, entry fika.EntryID) error {
+func (t *tx) modelStep(ctx context.Context, r *turn, m ModelCommit, entry fika.EntryID) error {
 	st := fika.Step{
 		Request: r.id, Round: m.Round, Kind: fika.ModelStep, State: fika.StepDone, Entry: entry, Blob: m.Blob,
 		StartedAt: m.StartedAt, FinishedAt: at(t.now),
 	}
-	if err := t.insertStep(ctx, &st); err != nil {
+	if err := t.insertStep(ctx, r, &st); err != nil {
 		return err
 	}
-	return t.spend(ctx, r, st.N, m.Model, m.Usage)
+	return t.spend(ctx, *r, st.N, m.Model, m.Usage)
 }
 
 // plan stores one tool call the model asked for. The first entry of a model
 // step without text has its id and usage from first.
-func (t *tx) plan(ctx context.Context, r turn, round int, call PlannedCall, first fika.Entry) (fika.Entry, fika.Step, error) {
+func (t *tx) plan(ctx context.Context, r *turn, round int, call PlannedCall, first fika.Entry) (fika.Entry, fika.Step, error) {
 	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
 	e.ID, e.Meta.Usage = first.ID, first.Meta.Usage
 	e.Meta.ToolCallID = call.CallID
@@ -267,16 +305,36 @@ func (t *tx) plan(ctx context.Context, r turn, round int, call PlannedCall, firs
 		Request: r.id, Round: round, Kind: fika.ToolStep, CallID: call.CallID, Tool: call.Tool, ArgsHash: call.ArgsHash,
 		Effect: effect, State: fika.StepPlanned, CallEntry: e.ID,
 	}
-	err := t.insertStep(ctx, &st)
+	err := t.insertStep(ctx, r, &st)
 	return e, st, err
 }
 
 func (t *tx) step(ctx context.Context, op string, r turn, n int) (fika.Step, error) {
-	st, ok, err := one(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.n = ?`, r.id, n)
-	if err == nil && (!ok || st.Kind != fika.ToolStep) {
-		err = fika.Errorf(fika.NotFound, op, "request %s has no tool step %d", r.id, n)
+	var st stepRow
+	if err := t.run(ctx, st.asking(r.id, n)()); err != nil {
+		return st.Step, err
 	}
-	return st, err
+	return st.Step, st.check(op, r.id, n)
+}
+
+// stepRow is a tool step, if there is one.
+type stepRow struct {
+	fika.Step
+	known bool
+}
+
+func (st *stepRow) asking(id fika.RequestID, n int) func() statement {
+	return func() statement {
+		*st = stepRow{}
+		return first(&st.Step, &st.known, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.n = ?`, id, n)
+	}
+}
+
+func (st *stepRow) check(op string, id fika.RequestID, n int) error {
+	if !st.known || st.Kind != fika.ToolStep {
+		return fika.Errorf(fika.NotFound, op, "request %s has no tool step %d", id, n)
+	}
+	return nil
 }
 
 // BeginTool marks a planned (or repeatable started) step started, before
@@ -288,29 +346,28 @@ func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string) (S
 	if crash.Without(crash.Before) {
 		return sig, nil
 	}
+	var st stepRow
 	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		if sig = r.signal(t.now); sig != (Signal{}) {
 			t.discard = true
 			return nil
 		}
-		st, err := t.step(ctx, op, r, n)
-		if err != nil {
+		if err := st.check(op, r.id, n); err != nil {
 			return err
 		}
 		if st.State != fika.StepPlanned && (st.State != fika.StepStarted || st.Effect == fika.Unsafe) {
 			return fika.Errorf(fika.Conflict, op, "step %s/%d (%s, %s) is %s and not begun again", r.id, n, st.Tool, st.Effect, st.State)
 		}
-		_, err = t.exec(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
+		return t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
 WHERE request = ? AND n = ?`, preHash, t.now, r.id, n)
-		return err
-	})
+	}, st.asking(f.Request, n))
 	return sig, err
 }
 
 // RecordProcess stores the process a started step runs in.
 func (s Turns) RecordProcess(ctx context.Context, f Fence, n int, p fika.Process) error {
 	const op = "record process"
-	return s.fenced(ctx, op, passing, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+	return s.fenced(ctx, op, relaxed, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
 		hit, err := t.exec(ctx, `UPDATE steps SET pid = ?, pid_start = ?, boot_id = ? WHERE request = ? AND n = ? AND state = 'started'`,
 			p.PID, p.Start, p.BootID, r.id, n)
 		if err == nil && hit == 0 {
@@ -324,17 +381,18 @@ func (s Turns) RecordProcess(ctx context.Context, f Fence, n int, p fika.Process
 func (s Turns) CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fika.Entry, error) {
 	const op = "commit tool step"
 	var e fika.Entry
+	var st stepRow
 	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
-		st, err := t.step(ctx, op, r, n)
+		err := st.check(op, r.id, n)
 		if err != nil {
 			return err
 		}
 		if st.State != fika.StepPlanned && st.State != fika.StepStarted {
 			return fika.Errorf(fika.Conflict, op, "step %s/%d has its result already", r.id, n)
 		}
-		e, err = t.result(ctx, r, st, c)
+		e, err = t.result(ctx, r, st.Step, c)
 		return err
-	})
+	}, st.asking(f.Request, n))
 	return e, err
 }
 
@@ -350,9 +408,8 @@ func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fi
 	if c.Interrupted {
 		state = fika.StepInterrupted
 	}
-	_, err := t.exec(ctx, `UPDATE steps SET state = ?, entry = ?, post_hash = ?, finished_at = ? WHERE request = ? AND n = ?`,
+	return e, t.put(ctx, `UPDATE steps SET state = ?, entry = ?, post_hash = ?, finished_at = ? WHERE request = ? AND n = ?`,
 		state, e.ID, c.PostHash, t.now, r.id, st.N)
-	return e, err
 }
 
 // CommitCompaction stores a compaction entry and its step within a turn.
@@ -367,7 +424,7 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 		st := fika.Step{
 			Request: r.id, Round: round, Kind: fika.CompactionStep, State: fika.StepDone, Entry: e.ID, FinishedAt: at(t.now),
 		}
-		if err := t.insertStep(ctx, &st); err != nil {
+		if err := t.insertStep(ctx, &r, &st); err != nil {
 			return err
 		}
 		return t.spend(ctx, r, st.N, model, u)

@@ -2,215 +2,205 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"fika"
+	"fika/internal/clock"
 	"fika/internal/crash"
 )
 
-// querier runs a query: a transaction, or the reading connections.
+// querier runs statements: a transaction, or the connections that read.
 type querier interface {
-	query(ctx context.Context, text string, args ...any) (cursor, error)
+	run(ctx context.Context, list ...statement) error
 }
 
-// cursor is rows, and what closing them gives back.
-type cursor struct {
-	*sql.Rows
-	release func() // may be nil
+// statement is a text with its arguments, and what becomes of its answer.
+type statement struct {
+	text string
+	args []any
+	read func(rows) error // what it finds; nil: it only changes something
+	hit  *int64           // how many rows it changed; may be nil
 }
 
-// Close ends the reading. It must be called once.
-func (c cursor) Close() error {
-	err := c.Rows.Close()
-	if c.release != nil {
-		c.release()
-	}
-	return err
+// rows is what a statement finds, read once, forwards.
+type rows interface {
+	scanner
+	Next() bool
+	Err() error
 }
 
-// scanner is *sql.Rows as the scan functions see it.
+// scanner is one row, as the scan functions see it.
 type scanner interface{ Scan(dest ...any) error }
 
+// first asks for the first row that text finds. found may be nil.
+func first[T any](dest *T, found *bool, scan func(scanner) (T, error), text string, args ...any) statement {
+	return statement{text: text, args: args, read: func(r rows) error {
+		if !r.Next() {
+			return r.Err()
+		}
+		v, err := scan(r)
+		if err != nil {
+			return err
+		}
+		*dest = v
+		if found != nil {
+			*found = true
+		}
+		return nil
+	}}
+}
+
+// all asks for all rows that text finds.
+func all[T any](dest *[]T, scan func(scanner) (T, error), text string, args ...any) statement {
+	return statement{text: text, args: args, read: func(r rows) error {
+		for r.Next() {
+			v, err := scan(r)
+			if err != nil {
+				return err
+			}
+			*dest = append(*dest, v)
+		}
+		return r.Err()
+	}}
+}
+
 // one reads the first row; false when there is none.
-func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) (T, bool, error) {
-	var zero T
-	rows, err := q.query(ctx, text, args...)
-	if err != nil {
-		return zero, false, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return zero, false, rows.Err()
-	}
-	v, err := scan(rows)
-	return v, err == nil, err
+func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) (v T, found bool, err error) {
+	err = q.run(ctx, first(&v, &found, scan, text, args...))
+	return v, found && err == nil, err
 }
 
 // many reads all rows.
-func many[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
-	rows, err := q.query(ctx, text, args...)
+func many[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) (list []T, err error) {
+	err = q.run(ctx, all(&list, scan, text, args...))
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
+	return list, nil
 }
 
-// cachedTexts bounds the prepared statements a connection keeps. Texts with
-// argument lists of varying length are few but not bounded.
-const cachedTexts = 256
-
-// writer is the one writing connection of a process. Whoever holds the token
-// uses it.
-type writer struct {
-	d        dialect
-	db       *sql.DB
-	token    chan struct{}
-	setup    string // run on a new connection
-	conn     *sql.Conn
-	stmts    map[string]*sql.Stmt
-	closed   bool
-	careless bool // the connection commits without waiting for the disk
+// operation is one call that writes, however often it is tried. What it makes
+// up is the same each time, so that a repeat of what was committed after all
+// finds it.
+type operation struct {
+	name       string
+	durability durability
+	n          int64 // among those of this store
+	ids        []string
+	writing    bool // it has the right to write
+	inDoubt    bool // a commit was sent and not answered
 }
 
-func newWriter(d dialect, db *sql.DB) *writer {
-	return &writer{d: d, db: db, token: make(chan struct{}, 1), stmts: make(map[string]*sql.Stmt)}
-}
+// durability is how a transaction is committed.
+type durability bool
 
-// open connects, again after a lost connection. The token is held, or nobody
-// else knows the writer yet.
-func (w *writer) open(ctx context.Context) error {
-	if w.closed {
-		return fika.Errorf(fika.Storage, "write", "the store is closed")
-	}
-	if w.conn != nil {
-		return nil
-	}
-	conn, err := w.db.Conn(ctx)
-	if err == nil {
-		_, err = conn.ExecContext(ctx, w.setup)
-	}
-	if err != nil {
-		if conn != nil {
-			_ = conn.Close()
-		}
-		return err
-	}
-	w.conn = conn
-	return nil
-}
+const (
+	durable durability = true
+	// relaxed is for what a power failure may take back: renewed leases and
+	// processes, which it ends anyway, and marks that are made again. What any
+	// later write makes durable is durable up to there, so nothing is lost out
+	// of order. The end of a process takes nothing back.
+	relaxed durability = false
+)
 
-// take sets how carefully the next transaction is committed. A new connection
-// is careful.
-func (w *writer) take(ctx context.Context, c care) error {
-	if crash.Without(crash.SyncStore) {
-		c = passing
-	}
-	if w.careless == (c == passing) {
-		return nil
-	}
-	text := `PRAGMA synchronous = FULL`
-	if c == passing {
-		text = `PRAGMA synchronous = NORMAL`
-	}
-	st, err := w.stmt(ctx, text)
-	if err == nil {
-		_, err = st.ExecContext(ctx)
-	}
-	if err == nil {
-		w.careless = c == passing
-	}
-	return err
-}
+// change is what a transaction does.
+type change = func(context.Context, *tx) error
 
-// reset drops a connection that is of no use any more.
-func (w *writer) reset() error {
-	w.careless = false
-	var errs []error
-	for text, st := range w.stmts {
-		errs = append(errs, st.Close())
-		delete(w.stmts, text)
-	}
-	if w.conn != nil {
-		errs = append(errs, w.conn.Close())
-		w.conn = nil
-	}
-	return errors.Join(errs...)
-}
-
-func (w *writer) close() error {
-	w.token <- struct{}{}
-	defer func() { <-w.token }()
-	w.closed = true
-	err := w.reset()
-	return errors.Join(err, w.db.Close())
-}
-
-func (w *writer) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	if st := w.stmts[text]; st != nil {
-		return st, nil
-	}
-	st, err := w.conn.PrepareContext(ctx, w.d.rebind(text))
-	if err != nil {
-		return nil, err
-	}
-	if len(w.stmts) >= cachedTexts {
-		for old, st := range w.stmts {
-			_ = st.Close() // costs one preparation, nothing else
-			delete(w.stmts, old)
-			break
-		}
-	}
-	w.stmts[text] = st
-	return st, nil
-}
-
-// query reads on the writing connection. The token is held until the rows are
-// closed.
-func (w *writer) query(ctx context.Context, text string, args ...any) (cursor, error) {
-	st, err := w.stmt(ctx, text)
-	if err != nil {
-		return cursor{}, err
-	}
-	rows, err := st.QueryContext(ctx, args...)
-	return cursor{Rows: rows}, err
-}
-
-// tx is one write transaction: it holds the writer and the database's write
-// lock, sees one moment, and is all or nothing.
+// tx is one write transaction. It sees what was committed before its locks,
+// and is all or nothing.
+//
+// Locks are taken in one order: agent, request (parent before child),
+// conversations by id, chain. Where a row is checked before something is
+// written, it is locked first.
 type tx struct {
 	db      *db
+	c       conn
+	op      *operation
+	made    int   // ids given out in this try
 	now     int64 // Unix milliseconds, the same for all it writes
 	discard bool  // roll back although all went well
+	queue   []statement
+	last    []statement
+	lastSeq map[fika.ConversationID]int64 // of conversations this transaction has locked
 }
 
-func (t *tx) query(ctx context.Context, text string, args ...any) (cursor, error) {
-	return t.db.w.query(ctx, text, args...)
+// run runs what is queued, and list, in one go.
+func (t *tx) run(ctx context.Context, list ...statement) error {
+	if len(t.queue) > 0 {
+		list = append(t.queue, list...)
+		t.queue = nil
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return t.c.run(ctx, list...)
 }
 
 // exec runs a statement and returns how many rows it touched.
 func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	st, err := t.db.w.stmt(ctx, text)
-	if err != nil {
-		return 0, err
+	var n int64
+	err := t.run(ctx, statement{text: text, args: args, hit: &n})
+	return n, err
+}
+
+// put runs a statement whose answer nobody waits for: with the next one that
+// somebody does, or with the commit.
+func (t *tx) put(ctx context.Context, text string, args ...any) error {
+	return t.add(ctx, statement{text: text, args: args})
+}
+
+func (t *tx) add(ctx context.Context, st ...statement) error {
+	if t.c.distant() {
+		t.queue = append(t.queue, st...)
+		return nil
 	}
-	res, err := st.ExecContext(ctx, args...)
-	if err != nil {
-		return 0, err
+	return t.c.run(ctx, st...)
+}
+
+// putLast runs a statement just before the commit: rows that many transactions
+// want are locked last.
+func (t *tx) putLast(text string, args ...any) {
+	t.last = append(t.last, statement{text: text, args: args})
+}
+
+// newID makes an id. The n-th of an operation is the same in each of its tries.
+func (t *tx) newID() string {
+	if t.made == len(t.op.ids) {
+		t.op.ids = append(t.op.ids, t.db.opt.NewID())
 	}
-	return res.RowsAffected()
+	t.made++
+	return t.op.ids[t.made-1]
+}
+
+// tick sets the transaction's time: after its locks are taken, so that times
+// follow the order of commits.
+func (t *tx) tick() statement {
+	return statement{text: readClock, read: func(r rows) error {
+		if !r.Next() {
+			return r.Err()
+		}
+		var ms int64
+		if err := r.Scan(&ms); err != nil {
+			return err
+		}
+		t.now = t.db.heard(ms)
+		return nil
+	}}
+}
+
+// readClock asks an engine that has a clock of its own for the time.
+const readClock = `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`
+
+// begin locks what a transaction is about, in the order given, and sets its
+// time.
+func (t *tx) begin(ctx context.Context, locks ...statement) error {
+	if t.c.distant() {
+		return t.run(ctx, append(locks, t.tick())...)
+	}
+	t.now = t.db.nowMS()
+	return t.run(ctx, locks...)
 }
 
 // A write that finds the database busy looks again after about as long as a
@@ -219,189 +209,190 @@ func (t *tx) exec(ctx context.Context, text string, args ...any) (int64, error) 
 const (
 	firstWait = 200 * time.Microsecond
 	lastWait  = 5 * time.Millisecond
+	// goneWait is how long to wait before a server that is gone is tried again.
+	goneWait = 100 * time.Millisecond
 )
 
 // write runs fn in a transaction that is durable when write returns nil. fn
-// may run again when the database was busy, so it must only assign results.
+// may run again, so it must only assign results, and assign all of them.
 // Once begun a transaction is not interrupted: it is short, and half of an
 // answer that was paid for helps nobody.
 func (s *db) write(ctx context.Context, op string, fn change) error {
-	return s.writeWith(ctx, op, durable, fn)
+	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+		return fn(ctx, t)
+	})
 }
 
-// jot is write for what a power failure may take back: leases and processes,
-// which it ends anyway, and marks that are made again. What any later write
-// makes durable is durable up to there, so nothing is lost out of order. The
-// end of a process takes nothing back.
-func (s *db) jot(ctx context.Context, op string, fn change) error {
-	return s.writeWith(ctx, op, passing, fn)
+// writeRelaxed is write for what a power failure may take back.
+func (s *db) writeRelaxed(ctx context.Context, op string, fn change) error {
+	return s.writeWith(ctx, op, relaxed, func(ctx context.Context, t *tx) error {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+		return fn(ctx, t)
+	})
 }
 
-// lookFirst is write for what mostly finds nothing to do: it reads before it
-// takes the write lock, so that looking holds up nobody. When it does write,
-// and somebody else was quicker, it begins again with the lock.
-func (s *db) lookFirst(ctx context.Context, op string, fn change) error {
-	err := s.writeOnce(ctx, op, durable, beginReading, fn)
-	if f := s.d.fault(err); err != nil && (f == faultBusy || f == faultConn) {
-		return s.write(ctx, op, fn)
-	}
-	return s.explain(op, err)
-}
+// errAgain ends a try that has learned what it must lock first.
+var errAgain = errors.New("begin again")
 
-// The ways to begin: with the write lock, or without it until the first write.
-const (
-	beginWriting = `BEGIN IMMEDIATE`
-	beginReading = `BEGIN DEFERRED`
-)
+// maxClashes is how often an operation is tried again because rows it wanted
+// to add were there: the next try sees them. More often is a mistake of ours.
+const maxClashes = 50
 
-// change is what a transaction does.
-type change = func(context.Context, *tx) error
-
-// care is how a transaction is committed.
-type care bool
-
-const (
-	durable care = true
-	passing care = false
-)
-
-func (s *db) writeWith(ctx context.Context, op string, c care, fn change) error {
+// writeWith runs fn, which must call [tx.begin] first, in a transaction, again
+// while the database is busy, or a server gone, for as long as the store is
+// willing to wait. When the answer to a commit was lost it does not return
+// before it knows what became of it, unless ctx ends.
+func (s *db) writeWith(ctx context.Context, name string, d durability, fn change) error {
+	op := &operation{name: name, durability: d, n: s.operations.Add(1)}
 	deadline := time.Now().Add(s.opt.BusyWait)
+	defer func() {
+		if op.writing {
+			<-s.writing
+		}
+	}()
+	clashes := 0
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := s.writeOnce(ctx, op, c, beginWriting, fn)
+		err := s.try(ctx, op, fn, deadline)
 		if err == nil {
 			return nil
 		}
 		f := s.d.fault(err)
-		if f != faultBusy && f != faultConn || time.Now().After(deadline) {
-			return s.explain(op, err)
+		switch {
+		case errors.Is(err, errAgain):
+			continue
+		case f == faultClash && clashes < maxClashes:
+			clashes++
+		case f == faultBusy || f == faultConn:
+			if f == faultConn && s.opt.URL != "" {
+				wait = goneWait
+			}
+			if time.Now().After(deadline) && !op.inDoubt {
+				return s.explain(name, err)
+			}
+		default:
+			return s.explain(name, err)
 		}
-		if err := pause(ctx, wait/2+rand.N(wait)); err != nil {
-			return s.explain(op, err)
+		if err := clock.Sleep(ctx, wait/2+rand.N(wait)); err != nil {
+			return s.explain(name, err)
 		}
 	}
 }
 
-func (s *db) writeOnce(ctx context.Context, op string, c care, begin string, fn change) error {
-	select {
-	case s.w.token <- struct{}{}:
-		defer func() { <-s.w.token }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := ctx.Err(); err != nil {
+// try is one try of an operation. While it is in doubt it keeps the right to
+// write, so that what tells its fate is not written over.
+func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Time) error {
+	if err := s.mayWrite(ctx, op, deadline); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx)
-	if err := s.w.open(ctx); err != nil {
-		return err
-	}
-	t := &tx{db: s}
-	if err := s.w.take(ctx, c); err != nil {
-		return s.abandon(err)
-	}
-	if _, err := t.exec(ctx, begin); err != nil {
-		return s.abandon(err)
-	}
-	t.now = s.nowMS()
-	err := fn(ctx, t)
-	if err == nil && !t.discard {
-		crash.Committing(op)
-		if _, err = t.exec(ctx, `COMMIT`); err == nil {
-			crash.Committed(op)
-			return nil
+	defer func() {
+		if !op.inDoubt {
+			op.writing = false
+			<-s.writing
 		}
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opt.tryFor)
+	defer cancel()
+	c, err := s.e.writer(ctx)
+	if err != nil {
+		return err
 	}
-	// After some errors SQLite has rolled back by itself; then this one fails
-	// and there is nothing to undo.
-	_, _ = t.exec(ctx, `ROLLBACK`)
-	return s.abandon(err)
-}
-
-// abandon drops the connection when err says it is unusable.
-func (s *db) abandon(err error) error {
-	if err != nil && s.d.fault(err) == faultConn {
-		_ = s.w.reset() // a new connection is made by the next write
-	}
+	t := &tx{db: s, c: c, op: op, lastSeq: map[fika.ConversationID]int64{}}
+	err = s.attempt(ctx, t, fn)
+	s.e.done(c, err)
 	return err
 }
 
-// reader is the reading connections of a process. While nobody writes it
-// borrows the writing one, so that a process that does one thing at a time
-// opens one connection, reads one schema and prepares each text once.
-type reader struct {
-	d     dialect
-	w     *writer
-	db    *sql.DB
-	mu    sync.Mutex
-	stmts map[string]*sql.Stmt
-}
-
-func newReader(d dialect, w *writer, db *sql.DB) *reader {
-	return &reader{d: d, w: w, db: db, stmts: make(map[string]*sql.Stmt)}
-}
-
-func (r *reader) query(ctx context.Context, text string, args ...any) (cursor, error) {
-	if c, ok := r.borrow(ctx, text, args...); ok {
-		return c, nil
+// mayWrite waits for this process's other writers.
+func (s *db) mayWrite(ctx context.Context, op *operation, deadline time.Time) error {
+	if op.writing {
+		return ctx.Err()
 	}
-	st, err := r.stmt(ctx, text)
-	if err != nil {
-		return cursor{}, err
-	}
-	if st == nil {
-		rows, err := r.db.QueryContext(ctx, r.d.rebind(text), args...)
-		return cursor{Rows: rows}, err
-	}
-	rows, err := st.QueryContext(ctx, args...)
-	return cursor{Rows: rows}, err
-}
-
-// borrow reads on the writing connection if that is open and free. Whatever
-// fails there is left to the reading connections.
-func (r *reader) borrow(ctx context.Context, text string, args ...any) (cursor, bool) {
+	wait, cancel := context.WithDeadlineCause(ctx, deadline.Add(time.Second), ErrBusy)
+	defer cancel()
 	select {
-	case r.w.token <- struct{}{}:
-	default:
-		return cursor{}, false
+	case s.writing <- struct{}{}:
+	case <-wait.Done():
+		return context.Cause(wait)
 	}
-	if ctx.Err() == nil && r.w.conn != nil {
-		// A cancelled read must not take the connection with it.
-		c, err := r.w.query(context.WithoutCancel(ctx), text, args...)
-		if err == nil {
-			c.release = func() { <-r.w.token }
-			return c, true
+	op.writing = true
+	if err := ctx.Err(); err != nil {
+		op.writing = false
+		<-s.writing
+		return err
+	}
+	return nil
+}
+
+// attempt runs the transaction on a connection.
+func (s *db) attempt(ctx context.Context, t *tx, fn change) error {
+	if err := t.add(ctx, t.c.beginning(t.op.durability)...); err != nil {
+		return err
+	}
+	if t.op.inDoubt {
+		known, err := t.committedBefore(ctx)
+		if err != nil || known {
+			return errors.Join(err, t.rollback(ctx))
 		}
 	}
-	<-r.w.token
-	return cursor{}, false
+	err := fn(ctx, t)
+	if err == nil && !t.discard {
+		return t.commit(ctx)
+	}
+	// After some errors SQLite has rolled back by itself; then this one fails
+	// and there is nothing to undo.
+	_ = t.rollback(ctx)
+	return err
 }
 
-// stmt prepares a text once; nil when enough are kept already.
-func (r *reader) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if st := r.stmts[text]; st != nil {
-		return st, nil
+func (t *tx) rollback(ctx context.Context) error {
+	t.queue = nil
+	return t.c.run(ctx, statement{text: `ROLLBACK`})
+}
+
+// commit makes it so. An error after the commit was sent leaves the operation
+// in doubt.
+func (t *tx) commit(ctx context.Context) error {
+	if t.op.durability == durable {
+		t.last = append(t.last, statement{text: markOperation, args: []any{t.db.id, t.op.n, t.now}})
 	}
-	if len(r.stmts) >= cachedTexts {
-		return nil, nil
+	if !t.c.distant() {
+		if err := t.run(ctx, t.last...); err != nil {
+			_ = t.rollback(ctx)
+			return err
+		}
+		t.last = nil
 	}
-	st, err := r.db.PrepareContext(ctx, r.d.rebind(text))
+	crash.Committing(t.op.name)
+	err := t.run(ctx, append(t.last, statement{text: `COMMIT`})...)
+	if err == nil && t.db.opt.lose != nil && t.db.opt.lose() {
+		err = errLost
+	}
 	if err != nil {
-		return nil, err
+		t.op.inDoubt = t.op.inDoubt || t.op.durability == durable && t.db.d.fault(err) == faultConn
+		_ = t.rollback(ctx)
+		return err
 	}
-	r.stmts[text] = st
-	return st, nil
+	crash.Committed(t.op.name)
+	return nil
 }
 
-func (r *reader) close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var errs []error
-	for text, st := range r.stmts {
-		errs = append(errs, st.Close())
-		delete(r.stmts, text)
+// errLost stands for a connection that was lost with the answer to a commit.
+var errLost = errors.New("the answer was lost")
+
+// markOperation notes the last operation that a store has committed.
+const markOperation = `INSERT INTO writers (id, op, at) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET op = excluded.op, at = excluded.at`
+
+// committedBefore says whether an earlier try of the operation was committed.
+// It waits for the end of that try, should the server still be at it.
+func (t *tx) committedBefore(ctx context.Context) (bool, error) {
+	n, _, err := one(ctx, t, scanInt, `INSERT INTO writers (id, op, at) VALUES (?, 0, 0) ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING op`, t.db.id)
+	if err == nil && n != t.op.n {
+		t.op.inDoubt = false
 	}
-	return errors.Join(append(errs, r.db.Close())...)
+	return err == nil && n == t.op.n, err
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"fika"
@@ -63,33 +62,6 @@ type NotificationFilter struct {
 	Request      fika.RequestID
 }
 
-// frozen reads on one connection, as of one moment.
-type frozen struct {
-	d    dialect
-	conn *sql.Conn
-}
-
-func (f frozen) query(ctx context.Context, text string, args ...any) (cursor, error) {
-	rows, err := f.conn.QueryContext(ctx, f.d.rebind(text), args...)
-	return cursor{Rows: rows}, err
-}
-
-// snapshot lets fn read as of one moment.
-func (s *db) snapshot(ctx context.Context, fn func(querier) error) error {
-	conn, err := s.r.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	// Whatever becomes of the beginning, the connection goes back without a
-	// transaction.
-	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) }()
-	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
-		return err
-	}
-	return fn(frozen{s.d, conn})
-}
-
 // live is the condition of notifications_live, word for word: whoever asks for
 // some of what is not settled must ask for it as well, or the database reads
 // all that ever was.
@@ -120,7 +92,7 @@ func (s Watch) Activity(ctx context.Context, q ActivityQuery) (Activity, error) 
 	const op = "read activity"
 	var out Activity
 	c, since := q.Conversation, ms(q.DroppedSince)
-	err := s.snapshot(ctx, func(r querier) error {
+	err := s.e.snapshot(ctx, func(r querier) error {
 		out = Activity{}
 		var err error
 		if out.PausedAll, err = allPaused(ctx, r); err != nil {

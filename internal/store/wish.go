@@ -43,7 +43,7 @@ func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, e
 	const op = "retry request"
 	var out fika.Request
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		old, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
+		old, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`+lockRequest, id)
 		switch {
 		case err != nil:
 			return err
@@ -76,7 +76,7 @@ WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'd
 	p := old.Payload
 	p.Continue = p.Continue || old.UptoSeq > 0 && old.Kind != fika.NotifyRequest
 	n := NewRequest{
-		ID: fika.RequestID(t.db.opt.NewID()), Kind: old.Kind, Origin: fika.Queued, Agent: old.Agent,
+		ID: fika.RequestID(t.newID()), Kind: old.Kind, Origin: fika.Queued, Agent: old.Agent,
 		RetryOf: old.ID, Chain: old.Chain, Depth: old.Depth, Payload: p,
 	}
 	n.Payload.Deadline = 0
@@ -118,22 +118,31 @@ func (s Queue) Expire(ctx context.Context) ([]fika.RequestID, error) {
 	if err != nil || !any {
 		return nil, s.explain(op, err)
 	}
+	all, err := many(ctx, s.r, scanText, `SELECT r.id FROM requests r`+late+` ORDER BY r.deadline`, s.nowMS())
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	// One by one: what was delegated ends before the request that delegated it,
+	// and locks are taken the other way round.
 	var out []fika.RequestID
-	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		out = nil
-		all, err := many(ctx, t, scanText, `SELECT r.id FROM requests r`+late+` ORDER BY r.deadline`, t.now)
-		if err != nil {
-			return err
-		}
-		for _, id := range all {
-			if err := t.cancel(ctx, fika.RequestID(id), reasonDeadline); err != nil {
+	for _, id := range all {
+		hit := false
+		err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+			_, due, err := one(ctx, t, scanText, `SELECT r.id FROM requests r`+late+` AND r.id = ?`, t.now, id)
+			if hit = due; err != nil || !due {
+				t.discard = true
 				return err
 			}
+			return t.cancel(ctx, fika.RequestID(id), reasonDeadline)
+		})
+		if err != nil {
+			return out, err
+		}
+		if hit {
 			out = append(out, fika.RequestID(id))
 		}
-		return nil
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 const (
@@ -212,9 +221,9 @@ AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLim
 
 // MarkAnnounced notes that responses were published.
 func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) error {
-	return s.jot(ctx, "mark announced", func(ctx context.Context, t *tx) error {
-		for _, id := range ids {
-			if _, err := t.exec(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id); err != nil {
+	return s.writeRelaxed(ctx, "mark announced", func(ctx context.Context, t *tx) error {
+		for _, id := range slices.Sorted(slices.Values(ids)) {
+			if err := t.put(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,370 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"fika"
+	"fika/internal/crash"
+)
+
+// sqlite is the engine of one file: one connection that writes, a few that
+// read.
+type sqlite struct {
+	d      dialect
+	wdb    *sql.DB
+	rdb    *sql.DB
+	token  chan struct{} // held by whoever uses the writing connection
+	conn   *sqliteConn   // nil until the first write, and after it was lost
+	closed bool
+	mu     sync.Mutex
+	stmts  map[string]*sql.Stmt // of the reading connections
+}
+
+// dsn names the file for the driver. Pragmas run on every new connection.
+func dsn(path string, pragmas ...string) string {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": pragmas}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
+	return u.String()
+}
+
+// openSQLite opens the writing connection and prepares the reading ones, which
+// open when first used.
+func openSQLite(ctx context.Context, d dialect, opt Options) (*sqlite, error) {
+	// SQLite waits in short turns, so that a cancelled caller is heard.
+	busy := fmt.Sprintf("busy_timeout(%d)", min(time.Second, opt.BusyWait).Milliseconds())
+	pragmas := []string{busy, "synchronous(2)", "foreign_keys(1)"}
+	if opt.MaxPages > 0 {
+		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", opt.MaxPages))
+	}
+	wdb, err := sql.Open("sqlite", dsn(opt.Path, pragmas...))
+	if err != nil {
+		return nil, err
+	}
+	wdb.SetMaxOpenConns(1)
+	rdb, err := sql.Open("sqlite", dsn(opt.Path, busy, "query_only(1)"))
+	if err != nil {
+		return nil, errors.Join(err, wdb.Close())
+	}
+	rdb.SetMaxOpenConns(4)
+	rdb.SetMaxIdleConns(2)
+	e := &sqlite{d: d, wdb: wdb, rdb: rdb, token: make(chan struct{}, 1), stmts: make(map[string]*sql.Stmt)}
+	_, err = e.writer(ctx)
+	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	<-e.token
+	return e, nil
+}
+
+// writer connects, again after a lost connection.
+func (e *sqlite) writer(ctx context.Context) (conn, error) {
+	e.token <- struct{}{}
+	err := e.connect(ctx)
+	if err != nil {
+		<-e.token
+		return nil, err
+	}
+	return e.conn, nil
+}
+
+// connect makes the writing connection if there is none. The token is held.
+func (e *sqlite) connect(ctx context.Context) error {
+	if e.closed {
+		return fika.Errorf(fika.Storage, "write", "the store is closed")
+	}
+	if e.conn != nil {
+		return nil
+	}
+	c, err := e.wdb.Conn(ctx)
+	if err == nil {
+		_, err = c.ExecContext(ctx, `PRAGMA busy_timeout = 0`) // from here on [db.writeWith] waits
+	}
+	if err != nil {
+		if c != nil {
+			_ = c.Close()
+		}
+		return err
+	}
+	e.conn = &sqliteConn{d: e.d, c: c, stmts: make(map[string]*sql.Stmt)}
+	return nil
+}
+
+func (e *sqlite) done(_ conn, err error) {
+	if err != nil && e.d.fault(err) == faultConn {
+		_ = e.reset() // a new connection is made by the next write
+	}
+	<-e.token
+}
+
+// reset drops a connection that is of no use any more.
+func (e *sqlite) reset() error {
+	if e.conn == nil {
+		return nil
+	}
+	var errs []error
+	for _, st := range e.conn.stmts {
+		errs = append(errs, st.Close())
+	}
+	errs = append(errs, e.conn.c.Close())
+	e.conn = nil
+	return errors.Join(errs...)
+}
+
+// run reads. While nobody writes it borrows the writing connection, so that a
+// process that does one thing at a time opens one connection, reads one schema
+// and prepares each text once.
+func (e *sqlite) run(ctx context.Context, list ...statement) error {
+	for _, st := range list {
+		done, err := e.borrow(ctx, st)
+		if !done {
+			err = e.read(ctx, st)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// borrow reads on the writing connection if that is open and free. What cannot
+// be asked there is left to the reading connections.
+func (e *sqlite) borrow(ctx context.Context, st statement) (done bool, err error) {
+	select {
+	case e.token <- struct{}{}:
+		defer func() { <-e.token }()
+	default:
+		return false, nil
+	}
+	if ctx.Err() != nil || e.conn == nil {
+		return false, nil
+	}
+	// A cancelled read must not take the connection with it.
+	found, err := e.conn.query(context.WithoutCancel(ctx), st)
+	if err != nil {
+		return false, nil
+	}
+	return true, errors.Join(st.read(found), found.Close())
+}
+
+func (e *sqlite) read(ctx context.Context, st statement) error {
+	prepared, err := e.stmt(ctx, st.text)
+	if err != nil {
+		return err
+	}
+	var found *sql.Rows
+	if prepared == nil {
+		found, err = e.rdb.QueryContext(ctx, e.d.rebind(st.text), st.args...)
+	} else {
+		found, err = prepared.QueryContext(ctx, st.args...)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(st.read(found), found.Close())
+}
+
+// stmt prepares a text once; nil when enough are kept already.
+func (e *sqlite) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if st := e.stmts[text]; st != nil {
+		return st, nil
+	}
+	if len(e.stmts) >= cachedTexts {
+		return nil, nil
+	}
+	st, err := e.rdb.PrepareContext(ctx, e.d.rebind(text))
+	if err != nil {
+		return nil, err
+	}
+	e.stmts[text] = st
+	return st, nil
+}
+
+// snapshot reads in a transaction of its own.
+func (e *sqlite) snapshot(ctx context.Context, fn func(querier) error) error {
+	c, err := e.rdb.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// Whatever becomes of the beginning, the connection goes back without a
+	// transaction.
+	defer func() { _, _ = c.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) }()
+	if _, err := c.ExecContext(ctx, `BEGIN`); err != nil {
+		return err
+	}
+	return fn(&frozen{e.d, c})
+}
+
+// frozen reads on one connection, as of one moment.
+type frozen struct {
+	d dialect
+	c *sql.Conn
+}
+
+func (f *frozen) run(ctx context.Context, list ...statement) error {
+	for _, st := range list {
+		found, err := f.c.QueryContext(ctx, f.d.rebind(st.text), st.args...)
+		if err == nil {
+			err = errors.Join(st.read(found), found.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *sqlite) close() error {
+	e.token <- struct{}{}
+	defer func() { <-e.token }()
+	e.closed = true
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, st := range e.stmts {
+		errs = append(errs, st.Close())
+	}
+	e.stmts = nil
+	return errors.Join(append(errs, e.rdb.Close(), e.reset(), e.wdb.Close())...)
+}
+
+// cachedTexts bounds the prepared statements a connection keeps. Texts with
+// argument lists of varying length are few but not bounded.
+const cachedTexts = 256
+
+// sqliteConn is the connection that writes.
+type sqliteConn struct {
+	d       dialect
+	c       *sql.Conn
+	stmts   map[string]*sql.Stmt
+	relaxed bool // it commits without waiting for the disk
+}
+
+func (c *sqliteConn) distant() bool { return false }
+
+// beginning takes the database's write lock. A new connection is durable.
+func (c *sqliteConn) beginning(d durability) []statement {
+	if crash.Without(crash.SyncStore) {
+		d = relaxed
+	}
+	begin := statement{text: `BEGIN IMMEDIATE`}
+	if c.relaxed == (d == relaxed) {
+		return []statement{begin}
+	}
+	c.relaxed = d == relaxed
+	text := `PRAGMA synchronous = FULL`
+	if c.relaxed {
+		text = `PRAGMA synchronous = NORMAL`
+	}
+	return []statement{{text: text}, begin}
+}
+
+func (c *sqliteConn) run(ctx context.Context, list ...statement) error {
+	for _, st := range list {
+		if err := c.one(ctx, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *sqliteConn) one(ctx context.Context, st statement) error {
+	if st.read != nil {
+		found, err := c.query(ctx, st)
+		if err != nil {
+			return err
+		}
+		return errors.Join(st.read(found), found.Close())
+	}
+	prepared, err := c.stmt(ctx, st.text)
+	if err != nil {
+		return err
+	}
+	res, err := prepared.ExecContext(ctx, st.args...)
+	if err == nil && st.hit != nil {
+		*st.hit, err = res.RowsAffected()
+	}
+	return err
+}
+
+func (c *sqliteConn) query(ctx context.Context, st statement) (*sql.Rows, error) {
+	prepared, err := c.stmt(ctx, st.text)
+	if err != nil {
+		return nil, err
+	}
+	return prepared.QueryContext(ctx, st.args...)
+}
+
+func (c *sqliteConn) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st := c.stmts[text]; st != nil {
+		return st, nil
+	}
+	st, err := c.c.PrepareContext(ctx, c.d.rebind(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(c.stmts) >= cachedTexts {
+		for old, st := range c.stmts {
+			_ = st.Close() // costs one preparation, nothing else
+			delete(c.stmts, old)
+			break
+		}
+	}
+	c.stmts[text] = st
+	return st, nil
+}
+
+// sqliteDialect speaks SQLite.
+type sqliteDialect struct{}
+
+// rebind leaves out the locks: a write transaction is alone.
+func (sqliteDialect) rebind(query string) string {
+	if i := strings.LastIndex(query, lockRow); i >= 0 {
+		return query[:i]
+	}
+	return query
+}
+
+// matching quotes every word, so that nothing typed is taken for an operator
+// of FTS5; a trailing * asks for a beginning.
+func (sqliteDialect) matching(words string) (query, arg string) {
+	var terms []string
+	for _, w := range strings.FieldsFunc(words, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		prefix := strings.HasSuffix(w, "*")
+		w = strings.TrimRight(w, "*")
+		if w == "" {
+			continue
+		}
+		term := `"` + strings.ReplaceAll(w, `"`, `""`) + `"`
+		if prefix {
+			term += "*"
+		}
+		terms = append(terms, term)
+	}
+	if len(terms) == 0 {
+		return "", ""
+	}
+	return searchSQLite, strings.Join(terms, " ")
+}
+
+const searchSQLite = `SELECT ` + entryColumns + `, c.name, snippet(entries_words, 0, '', '', '…', 16)
+FROM entries_words
+JOIN entries e ON e.n = entries_words.rowid
+JOIN conversations c ON c.id = e.conversation
+WHERE entries_words MATCH ?
+  AND (e.expires_at = 0 OR e.expires_at > ? OR e.pinned = 1)
+  AND (? = '' OR c.kind = ?)
+  AND (? = '' OR c.agent = ? OR EXISTS (SELECT 1 FROM participants p WHERE p.conversation = c.id AND p.agent = ?))
+ORDER BY e.n DESC LIMIT ?`
