@@ -221,7 +221,7 @@ func (t *tx) expired(ctx context.Context, id fika.RequestID) (fika.Request, erro
 // below gives the conversations of the tasks that were delegated by the turns
 // of one conversation, or by those of such a task, and have not ended.
 const below = `WITH RECURSIVE down (id, conversation) AS (
-SELECT r.id, '' FROM requests r WHERE r.conversation = ? AND r.finished_at = 0
+SELECT r.id, substr(r.conversation, 1, 0) FROM requests r WHERE r.conversation = ? AND r.finished_at = 0
 UNION ALL SELECT k.id, k.conversation FROM requests k JOIN down ON k.parent = down.id AND k.parent <> '' AND k.finished_at = 0)
 SELECT conversation FROM down WHERE conversation <> ''`
 

@@ -67,7 +67,12 @@ func (s *db) explain(op string, err error) error {
 		return say("could not be read or written: look at its disk, nothing was changed")
 	case faultOpen:
 		return say("cannot be opened: does its folder exist, may this user write there?")
+	case faultDenied:
+		return say("does not let this user in: look at user, password and rights in [store] url, and at what its server says")
 	case faultConn:
+		if s.opt.URL != "" {
+			return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name() + " cannot be reached: nothing is lost, and what waits goes on when its server is back", Err: errors.Join(ErrBusy, err)}
+		}
 		return say("was closed while in use")
 	}
 	return &fika.Error{Kind: fika.Failed, Op: op, Msg: s.name(), Err: err}

@@ -26,7 +26,9 @@ const roleVar = "FIKA_STORE_TEST_ROLE"
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVar)
 	if role == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		servers.Stop()
+		os.Exit(code)
 	}
 	if err := play(role, os.Getenv("FIKA_STORE_TEST_PATH")); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -4,8 +4,45 @@ import (
 	"testing"
 
 	"fika/internal/store"
+	"fika/internal/store/pgtest"
 	"fika/internal/store/storetest"
 )
+
+// servers is the PostgreSQL server of this test binary.
+var servers pgtest.Shared
+
+// engines give the options of a new, empty database of each kind.
+var engines = []struct {
+	name string
+	new  func(testing.TB) store.Options
+}{
+	{"sqlite", func(t testing.TB) store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "fika.db")} }},
+	{"postgres", func(t testing.TB) store.Options { return store.Options{URL: servers.URL(t)} }},
+}
+
+// open opens a database until the test ends.
+func open(t testing.TB, opt store.Options) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// TestPostgres runs the suite of the contract on PostgreSQL.
+func TestPostgres(t *testing.T) {
+	servers.URL(t)
+	storetest.Test(t, func(t *testing.T, clock *storetest.Clock) *store.Store {
+		t.Helper()
+		return open(t, store.Options{URL: servers.URL(t), Now: clock.Now})
+	})
+}
 
 // TestStore runs the suite of the contract, and then looks at how the database
 // finds the rows of all that it was asked.
@@ -13,16 +50,8 @@ func TestStore(t *testing.T) {
 	texts := store.NewTexts()
 	storetest.Test(t, func(t *testing.T, clock *storetest.Clock) *store.Store {
 		t.Helper()
-		s, err := store.Open(t.Context(), store.Options{Path: storetest.Fresh(t), Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := open(t, store.Options{Path: storetest.Fresh(t), Now: clock.Now})
 		texts.Listen(s)
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
 		return s
 	})
 	t.Run("plans", texts.Plans)

@@ -55,13 +55,15 @@ func first[T any](dest *T, found *bool, scan func(scanner) (T, error), text stri
 // all asks for all rows that text finds.
 func all[T any](dest *[]T, scan func(scanner) (T, error), text string, args ...any) statement {
 	return statement{text: text, args: args, read: func(r rows) error {
+		var list []T
 		for r.Next() {
 			v, err := scan(r)
 			if err != nil {
 				return err
 			}
-			*dest = append(*dest, v)
+			list = append(list, v)
 		}
+		*dest = list
 		return r.Err()
 	}}
 }

@@ -1,0 +1,192 @@
+// Package pgtest runs a real PostgreSQL server for tests: one for a test
+// binary, a schema for each test. Where there is no PostgreSQL the tests that
+// need it are skipped and say so; with CI=true that is a failure.
+//
+// The server listens on a socket in a folder of its own and ends with the test
+// binary, also when that is killed. Started by root it runs as the user
+// postgres, as it must.
+package pgtest
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is a running server, or one that was stopped to be started again.
+type Server struct {
+	Dir  string // of its socket
+	bin  string
+	data string
+	as   *syscall.Credential
+	gone chan error
+	cmd  *exec.Cmd
+	n    atomic.Int64
+}
+
+// Shared starts the server of a test binary when it is first asked for.
+// [Shared.Stop] belongs at the end of TestMain.
+type Shared struct {
+	once   sync.Once
+	server *Server
+	err    error
+}
+
+// URL names a new, empty schema on the server.
+func (s *Shared) URL(t testing.TB) string {
+	t.Helper()
+	return s.Server(t).URL()
+}
+
+// Server gives the server, or skips the test.
+func (s *Shared) Server(t testing.TB) *Server {
+	t.Helper()
+	bin := find()
+	if bin == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no PostgreSQL server program is installed (apt-get install postgresql)")
+		}
+		t.Skip("skipped on PostgreSQL: no server program is installed (apt-get install postgresql)")
+	}
+	s.once.Do(func() { s.server, s.err = Start(bin) })
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	return s.server
+}
+
+// Stop ends the server and removes what it kept.
+func (s *Shared) Stop() {
+	if s.server != nil {
+		s.server.Close()
+	}
+}
+
+// find gives the folder of the newest server's programs, or "".
+func find() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	slices.Sort(found)
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1])
+	}
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(real)
+		}
+	}
+	return ""
+}
+
+// Start makes a new server with the programs of a folder. extra are options of
+// its command line.
+func Start(bin string, extra ...string) (*Server, error) {
+	// In memory if possible: syncing costs nothing there, and is asked for.
+	base := "/dev/shm"
+	if probe, err := os.MkdirTemp(base, "fika-pg-"); err == nil {
+		_ = os.Remove(probe)
+	} else {
+		base = "/tmp"
+	}
+	dir, err := os.MkdirTemp(base, "fika-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Dir: dir, bin: bin, data: filepath.Join(dir, "data")}
+	if os.Geteuid() == 0 {
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			return nil, fmt.Errorf("a PostgreSQL server is not run by root, and there is no user postgres: %w", err)
+		}
+		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		if err := os.Chown(dir, int(uid), int(gid)); err != nil {
+			return nil, err
+		}
+	}
+	initdb := s.command("initdb", "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=4")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return s, s.Up(extra...)
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, name), args...)
+	c.Dir = s.Dir
+	c.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
+	return c
+}
+
+// Up starts the server and waits until it answers.
+func (s *Server) Up(extra ...string) error {
+	args := append([]string{"-D", s.data, "-k", s.Dir, "-c", "listen_addresses=", "-c", "max_connections=60",
+		"-c", "shared_buffers=32MB", "-c", "max_wal_size=128MB", "-c", "deadlock_timeout=200ms"}, extra...)
+	s.cmd = s.command("postgres", args...)
+	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	s.cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // an immediate stop
+	s.gone = make(chan error, 1)
+	started := make(chan error)
+	go func() {
+		// The signal comes when the thread ends that has started the process.
+		runtime.LockOSThread()
+		defer log.Close()
+		err := s.cmd.Start()
+		started <- err
+		if err == nil {
+			s.gone <- s.cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	for range 600 {
+		if s.command("pg_isready", "-q", "-h", s.Dir).Run() == nil {
+			return nil
+		}
+		select {
+		case err := <-s.gone:
+			text, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
+			return fmt.Errorf("the server ended: %w: %s", err, text)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("the server does not answer")
+}
+
+// Kill ends the server at once, as a crash does.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+	<-s.gone
+}
+
+// Close ends the server and removes its folder.
+func (s *Server) Close() {
+	s.Kill()
+	_ = os.RemoveAll(s.Dir)
+}
+
+// URL names a new, empty schema.
+func (s *Server) URL() string { return s.At(s.Dir, fmt.Sprintf("t%d", s.n.Add(1))) }
+
+// At names a schema, through the socket in a folder.
+func (s *Server) At(dir, schema string) string {
+	q := url.Values{"host": {dir}, "search_path": {schema}}
+	return "postgres://postgres@/postgres?" + q.Encode()
+}

@@ -1,0 +1,278 @@
+package store
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"fika"
+	"fika/internal/clock"
+)
+
+//go:embed postgres/*.sql
+var postgresMigrations embed.FS
+
+const (
+	// defaultSchema is where the tables are when the URL has no search_path.
+	defaultSchema = "fika"
+	// minServer is the oldest server that is known to do.
+	minServer = 150000
+	// openWait is how long opening waits for a server that refuses.
+	openWait = 2 * time.Second
+)
+
+// openServer opens a schema of a PostgreSQL database, and makes or migrates it.
+func (s *db) openServer(ctx context.Context) error {
+	config, err := s.poolConfig()
+	if err != nil {
+		return err
+	}
+	s.d = &pgDialect{}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return s.explain(opOpen, err)
+	}
+	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait}
+	s.e, s.r = e, e
+	deadline := time.Now().Add(min(openWait, s.opt.BusyWait))
+	for {
+		err = s.openServerSchema(ctx, e, config.ConnConfig.RuntimeParams["search_path"])
+		f := s.d.fault(err)
+		if err == nil || ctx.Err() != nil || f != faultConn && f != faultBusy && f != faultClash || time.Now().After(deadline) {
+			return s.explain(opOpen, err)
+		}
+		if err := clock.Sleep(ctx, goneWait); err != nil {
+			return s.explain(opOpen, err)
+		}
+	}
+}
+
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+// poolConfig reads the URL.
+func (s *db) poolConfig() (*pgxpool.Config, error) {
+	text, err := strictURL(s.opt.URL)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil {
+		return nil, fika.Errorf(fika.Invalid, opOpen, "[store] url is not that of a PostgreSQL database: want postgres://user@host/name")
+	}
+	p := config.ConnConfig.RuntimeParams
+	if p["search_path"] == "" {
+		p["search_path"] = defaultSchema
+	}
+	if !schemaName.MatchString(p["search_path"]) {
+		return nil, fika.Errorf(fika.Invalid, opOpen, "search_path=%s in [store] url is not the name of one schema: want small letters, digits and _", p["search_path"])
+	}
+	for k, v := range map[string]string{
+		"application_name": "fika", "timezone": "UTC", "client_encoding": "UTF8", "synchronous_commit": "on",
+		"lock_timeout":                        strconv.FormatInt(s.opt.BusyWait.Milliseconds(), 10),
+		"idle_in_transaction_session_timeout": "60000",
+		"statement_timeout":                   "0",
+	} {
+		p[k] = v
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	config.MaxConns, config.MinConns, config.MinIdleConns = poolSize, 0, 0
+	config.MaxConnIdleTime, config.HealthCheckPeriod = 15*time.Second, 5*time.Second
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	config.AfterConnect = s.afterConnect
+	config.AfterRelease = func(c *pgx.Conn) bool { return c.PgConn().CustomData()["crowded"] == nil }
+	return config, nil
+}
+
+// strictURL asks for a checked certificate when the server is elsewhere, and
+// for a password file that nobody else may read.
+func strictURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return "", fika.Errorf(fika.Invalid, opOpen, "[store] url is not that of a PostgreSQL database: want postgres://user@host/name")
+	}
+	q := u.Query()
+	host := u.Hostname()
+	if h := q.Get("host"); h != "" {
+		host = h
+	}
+	if here := host == "" || strings.HasPrefix(host, "/") || host == "localhost" || net.ParseIP(host).IsLoopback(); !here {
+		switch q.Get("sslmode") {
+		case "":
+			q.Set("sslmode", "verify-full")
+		case "verify-full":
+		default:
+			return "", fika.Errorf(fika.Invalid, opOpen, "[store] url: %s is another machine, so sslmode must be verify-full (sslrootcert=FILE names its authority)", host)
+		}
+	}
+	if file := q.Get("passfile"); file != "" {
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", &fika.Error{Kind: fika.Invalid, Op: opOpen, Msg: "[store] url: passfile", Err: err}
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			return "", fika.Errorf(fika.Invalid, opOpen, "[store] url: others may read the passfile %s: chmod 600 it", file)
+		}
+	}
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// afterConnect looks at the server with each new connection: it may be another
+// one by now.
+func (s *db) afterConnect(ctx context.Context, c *pgx.Conn) error {
+	var version, most, used int64
+	var fsync, encoding string
+	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::bigint, current_setting('fsync'), current_setting('server_encoding'),
+current_setting('max_connections')::bigint, (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&version, &fsync, &encoding, &most, &used)
+	switch {
+	case err != nil:
+		return err
+	case version < minServer:
+		return fika.Errorf(fika.Storage, opOpen, "%s runs PostgreSQL %d: 15 or newer is needed", s.name(), version/10000)
+	case fsync != "on":
+		return fika.Errorf(fika.Storage, opOpen, "%s runs with fsync = off and would lose what it has acknowledged: turn fsync on", s.name())
+	case encoding != "UTF8":
+		return fika.Errorf(fika.Storage, opOpen, "%s is encoded in %s: make a database with ENCODING 'UTF8'", s.name(), encoding)
+	}
+	// Where connections are short they are given back after each use.
+	if used > most/2 {
+		c.PgConn().CustomData()["crowded"] = true
+	}
+	return nil
+}
+
+// openServerSchema makes sure that the tables are there, and of this version.
+func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) error {
+	var version int64
+	found := false
+	err := e.read(ctx, []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
+		first(&found, nil, func(sc scanner) (b bool, err error) { err = sc.Scan(flag{&b}); return b, err }, `SELECT to_regclass('meta') IS NOT NULL`)})
+	if err == nil && found {
+		version, _, err = one(ctx, onePass{e}, scanInt, readSchema)
+	}
+	switch {
+	case err != nil:
+		return err
+	case version > schemaVersion:
+		return fika.Errorf(fika.Storage, opOpen, "%s has schema %d, this program knows %d: use a newer fika", s.name(), version, schemaVersion)
+	case version == 0 && s.opt.Existing:
+		return fika.Errorf(fika.Storage, opOpen, "schema %s of %s has no tables of fika's, and this home had a database there: look at [store] url, or run fika restore with a backup; "+
+			"fika restore --empty begins a new one", schema, s.name())
+	case version < schemaVersion:
+		if err := s.migrateServer(ctx, e, schema); err != nil {
+			return err
+		}
+	}
+	s.version = schemaVersion
+	return nil
+}
+
+const readSchema = `SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'schema'`
+
+// onePass reads without waiting for a server that is gone.
+type onePass struct{ e *postgres }
+
+func (p onePass) run(ctx context.Context, list ...statement) error { return p.e.read(ctx, list) }
+
+// migrateServer runs what is missing, all or nothing. Others wait for it.
+func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) error {
+	c, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	tx, err := c.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
+	lock := fnv.New64a()
+	_, _ = lock.Write([]byte("fika schema " + schema))
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(lock.Sum64())); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+schema); err != nil {
+		return err
+	}
+	var version int64
+	if err := tx.QueryRow(ctx, `SELECT CASE WHEN to_regclass('meta') IS NULL THEN 0 ELSE 1 END`).Scan(&version); err != nil {
+		return err
+	}
+	if version > 0 {
+		if err := tx.QueryRow(ctx, readSchema).Scan(&version); err != nil {
+			return err
+		}
+	}
+	files, err := postgresMigrations.ReadDir("postgres")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		n, err := strconv.ParseInt(strings.SplitN(f.Name(), "_", 2)[0], 10, 64)
+		if err != nil || n <= version {
+			continue
+		}
+		text, err := postgresMigrations.ReadFile(path.Join("postgres", f.Name()))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, string(text), pgx.QueryExecModeSimpleProtocol); err != nil {
+			return fmt.Errorf("%s: %w", f.Name(), err)
+		}
+	}
+	return tx.Commit(ctx)
+}
+
+// fault reads the SQLSTATE. What is not the server's word is a lost connection.
+func (*pgDialect) fault(err error) fault {
+	if err == nil {
+		return faultOther
+	}
+	var known *fika.Error
+	var scan pgx.ScanArgError
+	var said *pgconn.PgError
+	var config *pgconn.ParseConfigError
+	switch {
+	case errors.As(err, &known), errors.As(err, &scan), errors.As(err, &config), errors.Is(err, errAgain):
+		return faultOther
+	case errors.Is(err, ErrBusy):
+		return faultBusy
+	case !errors.As(err, &said):
+		return faultConn
+	}
+	switch code := said.Code; {
+	case code == "40001" || code == "40P01" || code == "23505" || code == "23503":
+		return faultClash
+	case code == "55P03" || code == "53300" || code == "57014":
+		return faultBusy
+	case strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "08"), said.Severity == "FATAL" && strings.HasPrefix(code, "57"):
+		return faultConn
+	case code == "25006":
+		return faultReadOnly
+	case strings.HasPrefix(code, "53"):
+		return faultFull
+	case strings.HasPrefix(code, "XX"), code == "42P01", code == "3F000", code == "42703":
+		return faultCorrupt
+	case strings.HasPrefix(code, "58"):
+		return faultDisk
+	case strings.HasPrefix(code, "28"), code == "3D000", code == "42501":
+		return faultDenied
+	}
+	return faultOther
+}
