@@ -124,12 +124,16 @@ func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.Config(); err != nil { // which may name another database
-		return nil, err
-	}
-	s, err := store.Open(ctx, store.Options{Path: h.DatabaseFile(), Now: a.opts.Now, MaxPages: crash.Pages()})
+	c, err := a.Config()
 	if err != nil {
 		return nil, err
+	}
+	s, err := store.Open(ctx, a.storeOptions(h, c.Store.URL))
+	if err != nil {
+		return nil, err
+	}
+	if err := a.noteStore(ctx, h, s); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	a.store = s
 	a.owns(s)

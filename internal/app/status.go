@@ -63,6 +63,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 	if st.Store, err = s.Meta(ctx); err != nil {
 		return st, err
 	}
+	st.Bytes = st.Store.Bytes
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Stat(st.Store.Path + suffix); err == nil {
 			st.Bytes += info.Size()

@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
+	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -54,6 +55,11 @@ type storeJSON struct {
 	Schema int64  `json:"schema"`
 	Bytes  int64  `json:"bytes"`
 	ID     string `json:"id"`
+	Sync   string `json:"sync"`
+	// Of a server.
+	Latency        float64 `json:"latency_ms,omitempty"`
+	Connections    int     `json:"connections,omitempty"`
+	MaxConnections int     `json:"max_connections,omitempty"`
 }
 
 func newStatus(e *env) *cobra.Command {
@@ -96,10 +102,16 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 	return c
 }
 
+// serverLine tells how a database server is.
+func serverLine(m store.Meta) string {
+	return fmt.Sprintf("%s, %d of %d connections, %s", m.Sync, m.Connections, m.MaxConnections, m.Latency.Round(10*time.Microsecond))
+}
+
 func toStatusJSON(st app.Status) statusJSON {
 	j := statusJSON{
 		Home: st.Home, Bus: busJSON{URL: optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
-		Store: storeJSON{Path: config.WithoutSecrets(st.Store.Path), Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID},
+		Store: storeJSON{Path: config.WithoutSecrets(st.Store.Path), Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID, Sync: st.Store.Sync,
+			Latency: float64(st.Store.Latency.Microseconds()) / 1000, Connections: st.Store.Connections, MaxConnections: st.Store.MaxConnections},
 		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
 	}
 	if s := st.Stream; s != nil {
@@ -129,6 +141,9 @@ func (e *env) showStatus(st app.Status) error {
 		p("WARNING", w)
 	}
 	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, bytesOf(st.Bytes)))
+	if st.Store.MaxConnections > 0 {
+		p("", serverLine(st.Store))
+	}
 	if st.Paused {
 		p("paused", "all conversations (fika chat resume --all)")
 	}

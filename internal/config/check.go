@@ -75,9 +75,9 @@ func checkStore(v value, _ any) string {
 	case v.text == "":
 		return ""
 	case err == nil && slices.Contains([]string{"postgres", "postgresql"}, u.Scheme):
-		return "PostgreSQL is not supported yet: remove the key, and fika.db in the home is used"
+		return ""
 	default: // not shown: it may hold a password
-		return "no other database than fika.db in the home is supported: remove the key"
+		return "this is not the address of a PostgreSQL database: write it as in postgres://user@host/name, or remove the key and fika.db in the home is used"
 	}
 }
 

@@ -170,7 +170,7 @@ func hubKeys() []key[Hub] {
 
 func storeKeys() []key[Store] {
 	return []key[Store]{
-		{name: "url", at: func(s *Store) any { return &s.URL }, check: checkStore, doc: "Must stay unset: fika.db in the home is the only database so far."},
+		{name: "url", at: func(s *Store) any { return &s.URL }, check: checkStore, doc: "Address of a PostgreSQL database, as in postgres://user@host/name?search_path=schema; empty: fika.db in the home. fika store move copies what is there."},
 	}
 }
 

@@ -249,10 +249,10 @@ func TestProblems(t *testing.T) {
 			`c.toml:6:10: server: "localhost:4222" is not a NATS address: write it as in nats://localhost:4222`,
 			`c.toml:7:18: subject_prefix: "a.*" cannot begin a subject: use words joined by dots, without spaces, * or >`,
 			`c.toml:8:7: cert and key belong together; one of them is missing`,
-			`c.toml:11:7: url: no other database than fika.db in the home is supported: remove the key`,
+			`c.toml:11:7: url: this is not the address of a PostgreSQL database: write it as in postgres://user@host/name, or remove the key and fika.db in the home is used`,
 		}},
-		"postgres": {"[store]\nurl = \"postgres://me:hush@db/fika\"\n", []string{
-			`c.toml:2:7: url: PostgreSQL is not supported yet: remove the key, and fika.db in the home is used`,
+		"postgres": {"[store]\nurl = \"mysql://me:hush@db/fika\"\n", []string{
+			`c.toml:2:7: url: this is not the address of a PostgreSQL database: write it as in postgres://user@host/name, or remove the key and fika.db in the home is used`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

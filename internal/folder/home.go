@@ -104,6 +104,9 @@ func (h Home) StateFile() string { return h.path("state.json") }
 // DatabaseFile is the SQLite database.
 func (h Home) DatabaseFile() string { return h.path("fika.db") }
 
+// StoreFile holds the id of the store that this home has had.
+func (h Home) StoreFile() string { return h.path("store_id") }
+
 // RunDir holds what belongs to running processes. It may not exist yet; see
 // [Home.EnsureDir].
 func (h Home) RunDir() string { return h.path("run") }

@@ -41,8 +41,8 @@ var packages = [...]row{
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.
-	{"internal/store", ". internal/crash github.com/gofrs/flock github.com/google/uuid github.com/pressly/goose/v3 golang.org/x/sys/unix modernc.org/sqlite modernc.org/sqlite/lib",
-		"SQL: driver, migrations under a file lock, ids, and statfs to refuse network file systems"},
+	{"internal/store", ". internal/clock internal/crash github.com/gofrs/flock github.com/google/uuid github.com/jackc/pgx/v5 github.com/jackc/pgx/v5/pgconn github.com/jackc/pgx/v5/pgxpool github.com/pressly/goose/v3 golang.org/x/sys/unix golang.org/x/text/unicode/norm modernc.org/sqlite modernc.org/sqlite/lib",
+		"SQL: two drivers, migrations under a lock, ids, words without accents, and statfs to refuse network file systems"},
 	{"internal/bus/nats", ". internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
 		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
 	{"internal/llm/wire", ". internal/llm", "HTTP and server-sent events, as both providers need them"},
@@ -86,6 +86,7 @@ var packages = [...]row{
 
 	// Suites and stand-ins for tests, and tools of the build.
 	{"internal/store/storetest", ". internal/store pgregory.net/rapid", "the suite of every store, with generated histories"},
+	{"internal/store/pgtest", "", "a real server for the tests of the store"},
 	{"internal/bus/bustest", ". internal/bus", "the suite of every bus, and one in memory"},
 	{"internal/llm/llmtest", ". internal/llm internal/llm/wire github.com/google/go-cmp/cmp", "the suite of every model, and servers that stand in for providers"},
 	{"internal/llm/llmtest/llmserve", "internal/llm internal/llm/llmtest internal/llm/scripted", "a stand-in provider as a program"},

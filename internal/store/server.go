@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -61,8 +60,6 @@ func (s *db) openServer(ctx context.Context) error {
 	}
 }
 
-var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
-
 // poolConfig reads the URL.
 func (s *db) poolConfig() (*pgxpool.Config, error) {
 	text, err := strictURL(s.opt.URL)
@@ -77,7 +74,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	if p["search_path"] == "" {
 		p["search_path"] = defaultSchema
 	}
-	if !schemaName.MatchString(p["search_path"]) {
+	if !isSchema(p["search_path"]) {
 		return nil, fika.Errorf(fika.Invalid, opOpen, "search_path=%s in [store] url is not the name of one schema: want small letters, digits and _", p["search_path"])
 	}
 	for k, v := range map[string]string{
@@ -97,6 +94,16 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	config.AfterConnect = s.afterConnect
 	config.AfterRelease = func(c *pgx.Conn) bool { return c.PgConn().CustomData()["crowded"] == nil }
 	return config, nil
+}
+
+// isSchema accepts names that need no quotes.
+func isSchema(name string) bool {
+	for i, r := range name {
+		if r != '_' && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 63
 }
 
 // strictURL asks for a checked certificate when the server is elsewhere, and

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 )
 
 // Store is an open database, with everything that can be done in it: a type
@@ -59,17 +60,44 @@ func newStore(d *db) *Store {
 type Meta struct {
 	StoreID string
 	Schema  int64
-	Engine  string // "sqlite 3.54.1"
+	Engine  string // "sqlite 3.54.1", "postgresql 15.18"
 	Path    string // file or URL without secrets
+	Sync    string // how commits reach the disk
+	Bytes   int64  // what a server's schema takes; 0 for a file
+	// Of a server.
+	Latency        time.Duration // of one round trip
+	Connections    int           // to it, everybody's
+	MaxConnections int
 }
 
 // Meta tells which database this is.
 func (s *Store) Meta(ctx context.Context) (Meta, error) {
-	m := Meta{Schema: s.db.version, Engine: s.db.engine, Path: s.db.opt.Path}
+	const op = "read store"
+	m := Meta{Schema: s.db.version, Engine: s.db.engine, Path: s.db.name()}
 	id, _, err := one(ctx, s.db.r, scanText, `SELECT value FROM meta WHERE key = 'store_id'`)
 	m.StoreID = strings.TrimSpace(id)
-	return m, s.db.explain("read store", err)
+	if err != nil {
+		return m, s.db.explain(op, err)
+	}
+	if s.db.file != nil {
+		m.Sync = "synchronous=FULL, WAL"
+		return m, nil
+	}
+	began := time.Now()
+	_, _, err = one(ctx, s.db.r, scanInt, `SELECT 1`)
+	m.Latency = time.Since(began)
+	if err == nil {
+		_, _, err = one(ctx, s.db.r, func(sc scanner) (bool, error) {
+			return true, sc.Scan(&m.Sync, &m.Bytes, &m.Connections, &m.MaxConnections)
+		}, describeServer)
+	}
+	return m, s.db.explain(op, err)
 }
+
+const describeServer = `SELECT 'fsync=' || current_setting('fsync') || ', synchronous_commit=' || current_setting('synchronous_commit')
+  || ', full_page_writes=' || current_setting('full_page_writes'),
+(SELECT COALESCE(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace),
+(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::bigint`
 
 // Close gives connections and lock back. Writes that are under way finish
 // first; later calls fail. It may be called again.

@@ -30,8 +30,8 @@ type turn struct {
 	deadline  int64
 	attempts  int
 	epoch     fika.Epoch
-	allPaused bool // everything is
-	steps     int64 // so far
+	allPaused bool       // everything is
+	steps     int64      // so far
 	found     *finishing // what its end needs to know
 }
 

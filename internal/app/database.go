@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+	"fika/internal/crash"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// storeOptions say which database a home has.
+func (a *App) storeOptions(h folder.Home, url string) store.Options {
+	// What a home had is never begun anew without a word.
+	_, err := os.Stat(h.StoreFile())
+	o := store.Options{Existing: err == nil}
+	if url != "" {
+		o.URL = url
+		o.Offset = func() time.Duration { return a.opts.Now().Sub(time.Now()) }
+		return o
+	}
+	o.Path, o.Now, o.MaxPages = h.DatabaseFile(), a.opts.Now, crash.Pages()
+	return o
+}
+
+// noteStore keeps, beside the database, that there is one.
+func (a *App) noteStore(ctx context.Context, h folder.Home, s *store.Store) error {
+	path := h.StoreFile()
+	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	m, err := s.Meta(ctx)
+	if err != nil {
+		return err
+	}
+	return fika.Wrap(fika.Storage, "note the store", renameio.WriteFile(path, []byte(m.StoreID+"\n"), 0o600))
+}
