@@ -1,22 +1,20 @@
 package store_test
 
 import (
-	"os"
-	"strconv"
 	"testing"
 
 	"fika/internal/store"
 	"fika/internal/store/storetest"
 )
 
-// rounds is how often a sweep is repeated: make check says more with
-// FIKA_ROUNDS.
-func rounds(t *testing.T, few int) int {
-	if n, err := strconv.Atoi(os.Getenv("FIKA_ROUNDS")); err == nil {
-		return n
+// rounds is how often a sweep is repeated: few times with -short, as make test
+// has it.
+func rounds(t *testing.T, few, many int) int {
+	if testing.Short() {
+		t.Logf("%d rounds of %d: -short", few, many)
+		return few
 	}
-	t.Logf("%d rounds; make check runs 100 (FIKA_ROUNDS)", few)
-	return few
+	return many
 }
 
 // TestRace: eight stores on one database lose nothing and do nothing twice.
@@ -24,7 +22,7 @@ func TestRace(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			opt := e.new(t)
-			storetest.Race(t, func() *store.Store { return open(t, opt) }, rounds(t, 2))
+			storetest.Race(t, func() *store.Store { return open(t, opt) }, rounds(t, 1, 100))
 		})
 	}
 }
