@@ -111,6 +111,9 @@ func (a *App) Home() (folder.Home, error) {
 	if err != nil {
 		return h, err
 	}
+	if err := h.Prepare(config.Example()); err != nil {
+		a.opts.Log.Warn("home", "err", err) // it works without
+	}
 	a.home = &h
 	return h, nil
 }

@@ -75,6 +75,14 @@ func (a *App) Plugins(ctx context.Context) ([]PluginState, error) {
 	return list, nil
 }
 
+// pluginTrouble says what is wrong with a plugin, which its error may name.
+func pluginTrouble(name string, err error) string {
+	if text := err.Error(); strings.HasPrefix(text, "plugin "+name) {
+		return text
+	}
+	return "plugin " + name + ": " + err.Error()
+}
+
 func compareText(a, b string) int {
 	switch {
 	case a < b:
@@ -118,7 +126,7 @@ func (a *App) CallPlugin(ctx context.Context, name string, args json.RawMessage,
 	if err != nil {
 		return tool.Result{}, err
 	}
-	o.Report = func(name string, err error) { p.Warn("plugin " + name + ": " + err.Error()) }
+	o.Report = func(name string, err error) { p.Warn(pluginTrouble(name, err)) }
 	opened, err := plugin.Open(ctx, o)
 	if err != nil {
 		return tool.Result{}, err

@@ -71,7 +71,7 @@ func (own *Owned) pluginOptions(o workshopOptions, workspace string, taken []too
 		Agent: own.Agent.Name, Workspace: workspace, Username: own.Settings.Username,
 		Settings: map[string]plugin.Settings{}, Limits: own.outputLimits(), Children: own.App.children,
 		Stdin: o.stdin, Stderr: o.stderr, Verbose: o.verbose, Starting: o.starting, ModelVars: own.modelVars(),
-		Report: func(name string, err error) { o.warn("plugin " + name + ": " + err.Error()) },
+		Report: func(name string, err error) { o.warn(pluginTrouble(name, err)) },
 	}
 	for name, s := range own.Settings.Plugins {
 		p.Settings[name] = plugin.Settings{Env: s.Env, Timeout: s.Timeout, JSON: s.Stdin == "json", Disabled: s.Disabled}

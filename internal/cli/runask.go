@@ -133,6 +133,9 @@ func (v *holderView) show(s message.Status) {
 	if v.events() {
 		v.emit(s)
 	}
+	if s.Status != "streaming" {
+		r.endThinking()
+	}
 	switch s.Status {
 	case "streaming":
 		v.chunk(s.Data)
@@ -157,10 +160,13 @@ func (v *holderView) show(s message.Status) {
 // chunk shows a piece of the answer once: pieces know their place.
 func (v *holderView) chunk(d message.StatusData) {
 	r := v.run
+	if !d.Reasoning {
+		r.endThinking()
+	}
 	switch {
 	case d.Reasoning:
 		if r.o.showThinking {
-			_, _ = r.o.Err.Write([]byte(term.Clean(d.Chunk)))
+			r.think(d.Chunk)
 		}
 		return
 	case d.Restart:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,9 +25,11 @@ type runView struct {
 	mu      sync.Mutex
 	wrote   bool // something of the answer is on the terminal
 	open    bool // … and its line is not ended
-	round   int  // the model call that retake is about
-	retake  term.Retake
-	model   string
+	// thinking: the model's reasoning is on the terminal, its line not ended.
+	thinking bool
+	round    int // the model call that retake is about
+	retake   term.Retake
+	model    string
 }
 
 func newRunView(o *runOptions) *runView {
@@ -40,6 +43,9 @@ func (v *runView) Observe(ev turn.Event) {
 	if v.o.format == "stream-json" {
 		v.emit(ev)
 	}
+	if ev.Kind != turn.Reasoning {
+		v.endThinking()
+	}
 	switch ev.Kind {
 	case turn.Started:
 		v.model = ev.Model
@@ -50,7 +56,7 @@ func (v *runView) Observe(ev turn.Event) {
 		}
 	case turn.Reasoning:
 		if v.o.showThinking {
-			_, _ = io.WriteString(v.o.Err, term.Clean(ev.Text))
+			v.think(ev.Text)
 		}
 	case turn.Restarted:
 		v.retake.Restart() // the line comes with Retrying
@@ -104,6 +110,22 @@ func (v *runView) line(format string, args ...any) {
 	fmt.Fprintln(v.o.Err, v.o.ErrStyle().Dim(term.CleanLine(fmt.Sprintf(format, args...))))
 }
 
+// think shows a piece of the model's reasoning, on lines of its own.
+func (v *runView) think(piece string) {
+	v.endLine()
+	if text := term.Clean(piece); text != "" {
+		_, _ = io.WriteString(v.o.Err, text)
+		v.thinking = !strings.HasSuffix(text, "\n")
+	}
+}
+
+func (v *runView) endThinking() {
+	if v.thinking {
+		_, _ = io.WriteString(v.o.Err, "\n")
+		v.thinking = false
+	}
+}
+
 func (v *runView) endLine() {
 	if v.open {
 		_ = v.o.print("\n") // end looks whether all was written
@@ -115,6 +137,7 @@ func (v *runView) endLine() {
 func (v *runView) end(ran app.Ran, err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.endThinking()
 	if ran.State == fika.Done {
 		v.say(v.retake.Flush())
 	}

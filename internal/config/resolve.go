@@ -157,7 +157,7 @@ func (in Inputs) model(m merged, s *Settings) error {
 	}
 	if m.Model == "" {
 		if def, err = DefaultModel(keys); err != nil {
-			return err
+			return c.namingModels(err)
 		}
 	} else {
 		var ok bool

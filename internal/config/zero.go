@@ -49,6 +49,25 @@ func defaultModel(env func(string) string, ollama string) (Model, error) {
 To look around without a model: fika demo`)
 }
 
+// namingModels turns the error that no model was found into one that names
+// those that are defined, if there are any: one of them has to be chosen.
+func (c *Config) namingModels(err error) error {
+	if len(c.Models) == 0 {
+		return err
+	}
+	var names []string
+	for _, m := range c.Models {
+		name := m.ID
+		if m.Nickname != "" {
+			name += " (" + m.Nickname + ")"
+		}
+		names = append(names, name)
+	}
+	first := either(c.Models[0].Nickname, c.Models[0].ID)
+	return fika.Errorf(fika.Invalid, "choose model", "which model? config.toml defines %s; choose one for all with model = %s at its top, or for this prompt with -m %s",
+		strings.Join(names, ", "), QuoteTOML(first), first)
+}
+
 // askOllama gives the first model of a local Ollama, or nothing.
 func askOllama(base string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)

@@ -62,6 +62,34 @@ func OpenHome(root string) (Home, error) {
 	return h, refuseShared(h.Root)
 }
 
+// Prepare makes what a person edits in a home that has none of it yet:
+// prompts/, plugins/, config.toml with the text given, and state.json. A home
+// that has settings or a state is left alone.
+func (h Home) Prepare(config string) error {
+	for _, file := range []string{h.ConfigFile(), h.StateFile()} {
+		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	for _, dir := range []string{h.PromptsDir(), h.PluginsDir()} {
+		if err := h.EnsureDir(dir); err != nil {
+			return err
+		}
+	}
+	if err := h.writeState(State{Current: DefaultContext}); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.ConfigFile(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was quicker
+	}
+	if err != nil {
+		return fileError("write "+filepath.Base(h.ConfigFile()), h.ConfigFile(), err)
+	}
+	_, err = f.WriteString(config)
+	return fileError("write "+filepath.Base(h.ConfigFile()), h.ConfigFile(), errors.Join(err, f.Close()))
+}
+
 // refuseShared refuses a folder that everybody may write: whoever writes there
 // gives the agents their prompts, their permissions and their plugins.
 func refuseShared(dir string) error {
