@@ -316,9 +316,20 @@ func (s *Agents) explain(ctx context.Context, v *AgentView, now time.Time) {
 		v.Trouble = fmt.Sprintf("its last request failed (%s): %s", term.Ago(v.Last.FinishedAt, now), reasonOf(*v.Last))
 	case v.Waiting > 0 && v.Row.Desired.Stopped():
 		v.Trouble = fmt.Sprintf("%d waiting, and it was stopped by hand", v.Waiting)
-	case v.Waiting > 0 && !v.Alive() && !v.Entry:
+	case v.Waiting > 0 && !v.Alive() && !v.Entry && !s.onlyUnread(ctx, v):
 		v.Trouble = fmt.Sprintf("%d waiting, and nobody starts it: fika agent run %s", v.Waiting, v.Row.Name)
 	}
+}
+
+// onlyUnread reports whether nothing waits for a context but messages, which
+// its next prompt reads: that is what an inbox is for, and no trouble.
+func (s *Agents) onlyUnread(ctx context.Context, v *AgentView) bool {
+	open, err := s.Client.Store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{fika.Open}})
+	if err != nil || len(open) > 0 || v.Waiting > 1 {
+		return false
+	}
+	asks, err := s.Client.Store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: v.Row.ID})
+	return err == nil && slices.ContainsFunc(asks, func(c store.ConversationInfo) bool { return c.ID == v.Row.ActiveAsk && c.Pending > 0 })
 }
 
 // resting adds that the agent's hour is used up, and what waits for the next.
