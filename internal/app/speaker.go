@@ -57,7 +57,11 @@ func (a *App) Speaker(ctx context.Context) (*Speaker, error) {
 		return nil, err
 	}
 	if c.Kind == caller.Tool {
-		return speakerOf(ctx, s, c.Request)
+		who, err := speakerOf(ctx, s, c.Request)
+		if err != nil {
+			return nil, err
+		}
+		return who, who.goesOn(ctx, s)
 	}
 	if root, err := a.Root(); err != nil || c.Home != root {
 		return nil, fika.Errorf(fika.Denied, "", "@%s belongs to another home (%s) and cannot speak in this one", c.Agent, c.Home)
@@ -71,9 +75,23 @@ func (a *App) Speaker(ctx context.Context) (*Speaker, error) {
 		return nil, err
 	}
 	if r := chosen(list, c.Request); r != nil {
-		return &Speaker{Agent: row.Name, Request: *r}, nil
+		who := &Speaker{Agent: row.Name, Request: *r}
+		return who, who.goesOn(ctx, s)
 	}
 	return nil, fika.Errorf(fika.Denied, "", "@%s works on nothing any more: what a tool leaves running cannot speak for it", c.Agent)
+}
+
+// goesOn reports whether the speaker's chain may still grow: Limit when a limit
+// has stopped it, so that a tool in a loop does not fill the chat.
+func (s *Speaker) goesOn(ctx context.Context, from *store.Store) error {
+	chain, err := from.Chain(ctx, s.Request.Chain)
+	if fika.IsKind(err, fika.NotFound) {
+		return nil
+	}
+	if err == nil && chain.LimitHit != "" {
+		return fika.Errorf(fika.Limit, "", "this chain of messages has come to a limit (%s) and stops here: @%s can pass nothing on", chain.LimitHit, s.Agent)
+	}
+	return err
 }
 
 // chosen is the running request that a mark names, else the deepest: the one

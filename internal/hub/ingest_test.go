@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
+	"fika/internal/caller"
 	"fika/internal/message"
 	"fika/internal/store"
 )
@@ -209,5 +210,32 @@ func TestC7WaitsAndWhy(t *testing.T) {
 	in.ok(json.Unmarshal(m.Data, &s))
 	if m.Subject != "fika.agent.coder.status" || s.RequestID != "r-2" || s.Status != message.StatusWaiting || s.Data.Message != "stopped by hand" {
 		t.Errorf("%s: %+v", m.Subject, s)
+	}
+}
+
+// TestB4ForeignSender: a program on the bus is not the agent it says it is; what
+// is no name at all is nobody's, and its request is worked.
+func TestB4ForeignSender(t *testing.T) {
+	in := newIntake(t, func(o *Options) {
+		o.MayBeCalled = func(_ context.Context, name string) error {
+			return caller.PersonName(name, func(n fika.AgentName) (bool, error) { return n == "gendry", nil })
+		}
+	})
+	a := in.agent("coder")
+	for _, name := range []string{"gendry", "Gendry"} {
+		in.give("coder", `{"type":"task_request","requestId":"r-1","prompt":"x","metadata":{"sender":"`+name+`"}}`)
+		if r := in.response("coder"); r.RequestID != "r-1" || r.Status != "failed" || !strings.Contains(r.Error, "is the name of an agent") {
+			t.Errorf("%s: %+v", name, r)
+		}
+		in.dead()
+	}
+	if list := in.rows(a); len(list) != 0 {
+		t.Errorf("rows: %+v", list)
+	}
+	for id, sender := range map[string]string{"r-2": "jenkins", "r-3": "build <robot> 7", "r-4": ""} {
+		in.give("coder", `{"type":"task_request","requestId":"`+id+`","prompt":"x","metadata":{"sender":"`+sender+`"}}`)
+	}
+	if list := in.rows(a); len(list) != 3 {
+		t.Errorf("rows: %+v", list)
 	}
 }
