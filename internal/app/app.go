@@ -255,8 +255,11 @@ func (a *App) external(c *config.Config, h folder.Home) bool {
 		return true
 	}
 	info, err := busnats.ReadEndpoint(h.RunDir())
-	if err != nil {
+	if fika.IsKind(err, fika.NotFound) {
 		return true // a hub with a server of its own would have written it
+	}
+	if err != nil {
+		return false // one did, and what it wrote is damaged
 	}
 	ours, err := url.Parse(info.URL)
 	return err != nil || ours.Port() != u.Port()

@@ -48,8 +48,9 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		}
 		st.BusURL, st.BusOwn = agents.config().NATS.Server, false
 		if !a.external(agents.config(), h) {
+			st.BusOwn = true
 			if info, err := busnats.ReadEndpoint(h.RunDir()); err == nil {
-				st.BusURL, st.BusOwn = info.URL, true
+				st.BusURL = info.URL
 			}
 		}
 	}

@@ -64,6 +64,8 @@ func (a *App) connectClient(ctx context.Context, c *config.Config, h folder.Home
 		return b, ""
 	case a.external(c, h):
 		return bus.Nobody{}, "the bus does not answer: " + err.Error()
+	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials
+		return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
 	case time.Since(began) < dialPatience/2: // it is only just starting or ending
 		a.opts.Log.Warn("no bus", "err", err)
 		return bus.Nobody{}, ""

@@ -45,13 +45,14 @@ func newEnv(s *term.Streams, getenv func(string) string) *env {
 }
 
 func (e *env) main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	// The second signal ends the process the usual way, but for a hangup: a
-	// terminal that dies sends it twice, and there are things to put back.
+	// terminal that dies sends it twice, and there are things to put back. The
+	// usual way of SIGQUIT is a trace of pages, which tells a person nothing.
 	context.AfterFunc(ctx, func() {
 		stop()
-		signal.Ignore(syscall.SIGHUP)
+		signal.Ignore(syscall.SIGHUP, syscall.SIGQUIT)
 	})
 	root := newRoot(e)
 	root.SetArgs(seedSpellings(args))

@@ -90,7 +90,7 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 			return res, exhausted(err, attempt, "")
 		}
 		if p.Now().Sub(begin)+wait > p.Total {
-			return res, exhausted(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", wait.Round(time.Second)))
+			return res, exhausted(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", waitWords(wait)))
 		}
 		if err := announce(emit, shown, failure, wait); err != nil {
 			return llm.Response{}, err
@@ -99,6 +99,14 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 			return llm.Response{}, fika.Wrap(fika.Interrupted, op, context.Cause(ctx))
 		}
 	}
+}
+
+// waitWords says how long a wait is, never that it is none.
+func waitWords(d time.Duration) string {
+	if d < time.Second {
+		return "less than a second"
+	}
+	return d.Round(time.Second).String()
 }
 
 func announce(emit func(llm.Event) error, shown bool, failure *llm.ProviderError, wait time.Duration) error {
@@ -115,7 +123,11 @@ func exhausted(err error, attempts int, why string) error {
 	if attempts == 1 && why == "" {
 		return err
 	}
-	return &fika.Error{Kind: fika.KindOf(err), Op: op, Msg: fmt.Sprintf("gave up after %d attempts%s", attempts, why), Err: withoutOp(err)}
+	tries := fmt.Sprintf("%d attempts", attempts)
+	if attempts == 1 {
+		tries = "one attempt"
+	}
+	return &fika.Error{Kind: fika.KindOf(err), Op: op, Msg: "gave up after " + tries + why, Err: withoutOp(err)}
 }
 
 // withoutOp takes off the outer [fika.Error] if all it adds is the operation.
