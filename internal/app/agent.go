@@ -42,6 +42,7 @@ type AgentOptions struct {
 // Locked when the agent runs already, Lost when another owner took it over.
 func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	_ = process.Private() // where the system cannot, the sandbox has to
+	a.byHub = o.ByHub
 	if err := a.known(o.Name); err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ type App struct {
 	children *process.Children
 	home     *folder.Home
 	config   configuration
+	byHub    bool // this is the hub, or an agent that has its environment from it
 	store    *store.Store
 	closers  []io.Closer
 	caller   *caller.Caller // nil: not yet asked for

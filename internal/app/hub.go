@@ -74,6 +74,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	a.byHub = true
 	a.followConfig(func(text string) { a.opts.Log.Warn(text) })
 	process := hub.New(hub.Options{
 		Reload: a.reload(h, s), Hindered: a.hindered,

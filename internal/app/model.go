@@ -37,11 +37,9 @@ func (a *App) Model(s config.Settings) (llm.Model, error) {
 }
 
 func (a *App) provider(s config.Settings) (llm.Model, error) {
-	key := ""
-	if env := s.Model.APIKeyEnv; env != "" && s.Model.Provider != config.Scripted {
-		if key = a.opts.Getenv(env); key == "" {
-			return nil, fika.Errorf(fika.Invalid, "model", "model %q needs an API key: set the environment variable %s", s.Model.ID, env)
-		}
+	key, err := a.apiKey(s.Model)
+	if err != nil {
+		return nil, err
 	}
 	switch s.Model.Provider {
 	case config.Anthropic:

@@ -73,6 +73,7 @@ func declared() map[string]declaration {
 		"fika plugin install": manage, "fika plugin remove": manage, "fika plugin enable": manage, "fika plugin disable": manage,
 		"fika config": look, "fika config path": look, "fika config check": look, "fika config show": look, "fika config migrate": manage,
 		"fika model": look, "fika model list": look,
+		"fika key": look, "fika key list": look, "fika key set": manage, "fika key remove": manage,
 	}
 }
 

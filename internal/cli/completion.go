@@ -217,6 +217,21 @@ func (e *env) completeModels(*cobra.Command, []string, string) (out []cobra.Comp
 	return out, nothing
 }
 
+func (e *env) completeKeys(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	f, err := e.open().Keys()
+	if err != nil {
+		return nil, nothing
+	}
+	list, err := f.List()
+	if err != nil {
+		return nil, nothing
+	}
+	for _, k := range list {
+		out = append(out, offered(k.Name, strings.Join(k.Hosts, ", ")))
+	}
+	return out, nothing
+}
+
 func (e *env) plugins(cmd *cobra.Command) []app.PluginState {
 	list, err := e.open().Plugins(cmd.Context())
 	if err != nil {

@@ -35,7 +35,7 @@ default. --all adds the settings of the whole home. Secrets are not shown.`,
 			if err != nil {
 				return err
 			}
-			shown := settings.Show()
+			shown := append(settings.Show(), config.Shown{Key: "api_key", Value: settings.Model.APIKeyEnv, Origin: e.open().KeyOrigin(settings.Model)})
 			if all {
 				conf, err := e.open().Config()
 				if err != nil {

@@ -88,6 +88,10 @@ func checkEnvName(v value, _ any) string {
 	return envName(v.text)
 }
 
+// WrongEnvName says why a text cannot be the name of a variable; empty: it can.
+// A text that looks like a key is not repeated.
+func WrongEnvName(s string) string { return envName(s) }
+
 func envName(s string) string {
 	for i := range len(s) {
 		c := s[i]

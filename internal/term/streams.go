@@ -2,6 +2,7 @@ package term
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -120,4 +121,15 @@ func (b *Buffer) Reset() {
 func Test() (s *Streams, in, out, err *Buffer) {
 	in, out, err = new(Buffer), new(Buffer), new(Buffer)
 	return &Streams{In: in, Out: out, Err: err}, in, out, err
+}
+
+// ReadSecret reads a line from the terminal that In is, without showing what is
+// typed.
+func (s *Streams) ReadSecret() (string, error) {
+	f, ok := s.In.(*os.File)
+	if !ok {
+		return "", errors.ErrUnsupported
+	}
+	line, err := xterm.ReadPassword(int(f.Fd()))
+	return string(line), err
 }

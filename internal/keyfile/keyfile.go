@@ -1,0 +1,192 @@
+package keyfile
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+	"fika/internal/process"
+)
+
+const op = "keys"
+
+// maxValue bounds a key: what is longer is some other file.
+const maxValue = 16 << 10
+
+// File is a file of keys. It may be used from many goroutines and processes;
+// changes are made under a lock beside it.
+type File struct {
+	path string
+}
+
+// Open gives the file at a path. Nothing is read yet; a file that does not
+// exist holds no keys.
+func Open(path string) File { return File{path} }
+
+// Key is a stored key without its value.
+type Key struct {
+	Name  string
+	Hosts []string // it is given out for these alone; empty: not used yet
+	Set   time.Time
+}
+
+// stored is a key as the file has it.
+type stored struct {
+	Value string    `json:"value"`
+	Hosts []string  `json:"hosts,omitempty"`
+	Set   time.Time `json:"set"`
+}
+
+// Use gives the value of a key for a host, and binds a key that is not bound
+// yet to it. Error kinds: NotFound, Denied (bound to other hosts, or the file
+// can be read by others), Storage, Invalid (the file is damaged).
+func (f File) Use(name, host string) (string, error) {
+	keys, err := f.read()
+	if err != nil {
+		return "", err
+	}
+	k, ok := keys[name]
+	switch {
+	case !ok:
+		return "", notStored(name)
+	case slices.Contains(k.Hosts, host):
+		return k.Value, nil
+	case len(k.Hosts) > 0:
+		return "", fika.Errorf(fika.Denied, op, "the key %s is stored for %s and is not given to %s; fika key set %s --host %s stores it for that host", name, strings.Join(k.Hosts, ", "), host, name, host)
+	}
+	err = f.change(func(keys map[string]stored) error {
+		k, ok = keys[name]
+		if !ok {
+			return notStored(name)
+		}
+		k.Hosts = []string{host}
+		keys[name] = k
+		return nil
+	})
+	return k.Value, err
+}
+
+// Has reports whether a key is stored.
+func (f File) Has(name string) bool {
+	keys, err := f.read()
+	_, ok := keys[name]
+	return ok && err == nil
+}
+
+func notStored(name string) error {
+	return fika.Errorf(fika.NotFound, op, "no key %s is stored; fika key set %s stores it", name, name)
+}
+
+// Set stores a key, replacing one of the same name. Error kind Invalid when the
+// value cannot be a key.
+func (f File) Set(name, value string, hosts []string, now time.Time) error {
+	switch {
+	case value == "":
+		return fika.Errorf(fika.Invalid, op, "the key is empty: give it on stdin, as in: fika key set %s < FILE", name)
+	case len(value) > maxValue:
+		return fika.Errorf(fika.Invalid, op, "that is longer than %d bytes, and no key", maxValue)
+	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }):
+		return fika.Errorf(fika.Invalid, op, "a key is one word; what was given has spaces, several lines or control characters")
+	}
+	return f.change(func(keys map[string]stored) error {
+		keys[name] = stored{Value: value, Hosts: hosts, Set: now.UTC()}
+		return nil
+	})
+}
+
+// Remove forgets a key. NotFound when it is not stored.
+func (f File) Remove(name string) error {
+	return f.change(func(keys map[string]stored) error {
+		if _, ok := keys[name]; !ok {
+			return notStored(name)
+		}
+		delete(keys, name)
+		return nil
+	})
+}
+
+// List gives the stored keys by name, without their values.
+func (f File) List() ([]Key, error) {
+	keys, err := f.read()
+	list := make([]Key, 0, len(keys))
+	for name, k := range keys {
+		list = append(list, Key{Name: name, Hosts: k.Hosts, Set: k.Set})
+	}
+	slices.SortFunc(list, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	return list, err
+}
+
+// read gives what the file holds. A file that others may read, that is no
+// regular file or that is damaged is refused.
+func (f File) read() (map[string]stored, error) {
+	info, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return map[string]stored{}, nil
+	case err != nil:
+		return nil, fika.Wrap(fika.Storage, op, err)
+	case !info.Mode().IsRegular():
+		return nil, fika.Errorf(fika.Invalid, op, "%s is not a regular file: move it away", f.path)
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, fika.Errorf(fika.Denied, op, "%s can be read by others (mode %o): chmod 600 %s", f.path, info.Mode().Perm(), f.path)
+	}
+	data, err := os.ReadFile(f.path)
+	if err != nil {
+		return nil, fika.Wrap(fika.Storage, op, err)
+	}
+	keys := map[string]stored{}
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return nil, fika.Errorf(fika.Invalid, op, "%s is damaged (it is not JSON): move it away and store the keys anew with fika key set", f.path) // the cause may quote a key
+	}
+	return keys, nil
+}
+
+// change edits the file under the lock, in one step.
+func (f File) change(edit func(map[string]stored) error) error {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return fika.Wrap(fika.Storage, op, err)
+	}
+	lock, err := f.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // which releases it
+	keys, err := f.read()
+	if err != nil {
+		return err
+	}
+	if err := edit(keys); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(keys, "", "  ")
+	if err != nil {
+		return fika.Wrap(fika.Failed, op, err)
+	}
+	return fika.Wrap(fika.Storage, op, renameio.WriteFile(f.path, append(data, '\n'), 0o600))
+}
+
+// lock takes the lock beside the file. Whoever holds it only replaces a small
+// file, so a few looks are enough.
+func (f File) lock() (*os.File, error) {
+	lock, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fika.Wrap(fika.Storage, op, err)
+	}
+	for range 200 {
+		if err = process.LockFile(lock); err == nil {
+			return lock, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = lock.Close()
+	return nil, fika.Errorf(fika.Locked, op, "another process is changing %s: %v", f.path, err)
+}
