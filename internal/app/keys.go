@@ -16,9 +16,12 @@ import (
 // stored or shown.
 func (a *App) keys() *redact.Keys {
 	values := map[string]string{}
+	if f, err := a.Keys(); err == nil {
+		values = f.Values()
+	}
 	add := func(name string) {
-		if name != "" {
-			values[name] = a.opts.Getenv(name)
+		if v := a.opts.Getenv(name); name != "" && v != "" {
+			values[name] = v // the one that is used
 		}
 	}
 	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"} {

@@ -259,11 +259,22 @@ func (a *App) RemovePlugin(name string) error {
 	if err != nil {
 		return err
 	}
-	path, err := pluginPath(h, name)
-	if err != nil {
-		return err
+	path, missing := pluginPath(h, name)
+	if missing != nil && !fika.IsKind(missing, fika.NotFound) {
+		return missing
 	}
-	return fika.Wrap(fika.Storage, "remove plugin", os.RemoveAll(path))
+	if missing == nil {
+		if err := os.RemoveAll(path); err != nil {
+			return fika.Wrap(fika.Storage, "remove plugin", err)
+		}
+		name = filepath.Base(path)
+	}
+	// A guard whose file is gone refuses until it is forgotten, too.
+	known, err := plugin.Forget(filepath.Join(h.RunDir(), "plugins.json"), name)
+	if err == nil && !known {
+		err = missing
+	}
+	return err
 }
 
 // pluginPath is the file or folder of an installed plugin, named with or

@@ -124,7 +124,29 @@ func (c *cache) set(path string, e cached) {
 	c.changed = true
 }
 
-// save writes the cache if it changed, without what is no longer in dir.
+// guards gives the paths in dir of plugins that decide which tools run.
+func (c *cache) guards(dir string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []string
+	for path, e := range c.entries {
+		if within(dir, path) && e.Schema.guards() {
+			list = append(list, path)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (c *cache) forget(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, path)
+	c.changed = true
+}
+
+// save writes the cache if it changed, without what is no longer in dir: but
+// guards are remembered until they are removed.
 func (c *cache) save(dir string, found []*file) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,8 +154,8 @@ func (c *cache) save(dir string, found []*file) error {
 	for _, f := range found {
 		here[f.Path] = true
 	}
-	for path := range c.entries {
-		if within(dir, path) && !here[path] {
+	for path, e := range c.entries {
+		if within(dir, path) && !here[path] && !e.Schema.guards() {
 			delete(c.entries, path)
 			c.changed = true
 		}

@@ -1,12 +1,14 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -208,12 +210,67 @@ func (p *Plugins) describe(ctx context.Context, c *cache, found []*file) {
 	wg.Wait()
 }
 
-// fail reports a plugin that cannot describe itself. One that said before that
-// nothing may go on without its answer keeps its hooks, which refuse: a guard
-// does not go away by being broken, only by being removed.
+// fail reports a plugin that cannot describe itself. One that guards keeps its
+// hooks, which refuse: a guard does not go away by being broken, only by being
+// removed. One that never described itself counts as a guard when its file
+// names the hook that guards.
 func (p *Plugins) fail(f *file, c *cache, err error) {
 	p.report(f.Name, err)
-	if last := c.before(f); last != nil && last.Block {
+	switch last := c.before(f); {
+	case last != nil && last.Block:
 		f.schema, f.broken = &schema{Hooks: last.Hooks, Block: true}, err
+	case last.guards(), last == nil && names(f.Path, string(hook.PreTool)):
+		f.schema, f.broken = &schema{Hooks: []hook.Point{hook.PreTool}, Block: true}, err
 	}
+}
+
+// guards reports whether a plugin decides which tools run. nil guards nothing.
+func (s *schema) guards() bool {
+	return s != nil && (s.Block || slices.Contains(s.Hooks, hook.PreTool))
+}
+
+// names reports whether a file, or its first MiB, has a word.
+func names(path, word string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	return err == nil && bytes.Contains(data, []byte(word))
+}
+
+// missing gives the guards that were here and cannot be asked any more: they
+// are gone without having been removed or disabled, or are not executable.
+func (p *Plugins) missing(c *cache, found []*file) []*file {
+	var list []*file
+	for _, path := range c.guards(p.opts.Dir) {
+		if slices.ContainsFunc(found, func(f *file) bool { return f.Path == path }) {
+			continue
+		}
+		base := filepath.Base(path)
+		f := &file{Name: Name(base), Path: path, file: base}
+		if _, err := os.Lstat(path + ".disabled"); err == nil || p.settings(f).Disabled {
+			c.forget(path)
+			continue
+		}
+		why := fika.Errorf(fika.Denied, "plugin "+f.Name, "it guards which tools run, and %s cannot be executed any more; put it back, or: fika plugin remove %s", path, f.Name)
+		p.fail(f, c, why)
+		list = append(list, f)
+	}
+	return list
+}
+
+// Forget forgets what is remembered of a plugin, so that its hooks refuse
+// nothing any more. It reports whether anything was.
+func Forget(cacheFile, name string) (bool, error) {
+	c := openCache(cacheFile)
+	known := false
+	for path := range c.entries {
+		if base := filepath.Base(path); base == name || Name(base) == name {
+			c.forget(path)
+			known = true
+		}
+	}
+	return known, c.write()
 }

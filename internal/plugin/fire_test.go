@@ -210,8 +210,19 @@ func TestGuardThatCannotDescribeItself(t *testing.T) {
 			if err := os.Remove(filepath.Join(b.opts.Dir, "guard")); err != nil {
 				t.Fatal(err)
 			}
+			if _, err := b.fire(hook.PreTool, hook.Payload{}); !fika.IsKind(err, fika.Denied) {
+				t.Errorf("its file is gone, and nobody removed it: %v", err)
+			}
+			for _, plugin := range []string{"guard", "other"} {
+				if known, err := Forget(b.opts.CacheFile, plugin); !known || err != nil {
+					t.Errorf("forget %s: %v %v", plugin, known, err)
+				}
+			}
+			if err := os.Remove(filepath.Join(b.opts.Dir, "other")); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := b.fire(hook.PreTool, hook.Payload{}); err != nil {
-				t.Errorf("it was removed: %v", err)
+				t.Errorf("both were removed: %v", err)
 			}
 		})
 	}

@@ -97,6 +97,7 @@ func Open(ctx context.Context, o Options) (*Plugins, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fika.Wrap(fika.Interrupted, "open plugins", err)
 	}
+	found = append(found, p.missing(c, found)...)
 	if err := c.save(p.opts.Dir, found); err != nil {
 		p.report("cache", err)
 	}
