@@ -455,6 +455,10 @@ func (d *doctor) checkAgents(ctx context.Context) {
 		if lock, err := d.home.Folder(v.Row.Name).Inspect(); err == nil && agentStuck(v.Row.Name, lock) != "" {
 			continue // checkProcesses has said so
 		}
+		if v.Trouble != "" && !v.Entry && v.Row.State != fika.AgentFailed { // a mere context, which a person prompts
+			d.add("agent "+string(v.Row.Name), Note, "", "%s", v.Trouble)
+			continue
+		}
 		if v.Trouble != "" {
 			bad++
 			d.add("agents", Trouble, fmt.Sprintf("fika agent logs %s tells more; once it is mended: fika agent start %s", v.Row.Name, v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
