@@ -73,6 +73,7 @@ func (p *process) kill() {
 // TestKill ends the server with SIGKILL while foreign programs publish, again
 // and again: what was acknowledged to them arrives.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir, ctx := t.TempDir(), deadline(t)
 	var mu sync.Mutex
 	acked := map[string]bool{}

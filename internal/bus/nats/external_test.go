@@ -32,6 +32,7 @@ func stock(t *testing.T, port int, jetStream bool) *server.Server {
 // TestC1PlainServer: a server that keeps nothing is heard all the same, with
 // what it lacks said; when it keeps a stream later the requests come from there.
 func TestC1PlainServer(t *testing.T) {
+	t.Parallel()
 	s := stock(t, -1, false)
 	url := s.ClientURL()
 	b, err := Dial(deadline(t), Options{URL: url, ReconnectWait: 10 * time.Millisecond})
@@ -98,6 +99,7 @@ func TestC1PlainServer(t *testing.T) {
 // TestC1StreamComesAndGoes: a server that is started again without JetStream is
 // heard from then on, and read when it has it again.
 func TestC1StreamComesAndGoes(t *testing.T) {
+	t.Parallel()
 	s := stock(t, -1, true)
 	b, err := Dial(deadline(t), Options{URL: s.ClientURL(), ReconnectWait: 10 * time.Millisecond})
 	must(t, err)

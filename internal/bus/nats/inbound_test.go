@@ -118,6 +118,7 @@ func TestInboundGoesOnThroughRestart(t *testing.T) {
 // the last messages, or its own description, but not what its reader has noted.
 // What comes then is read all the same.
 func TestInboundLostStream(t *testing.T) {
+	t.Parallel()
 	for name, lost := range map[string][]string{"description": {"meta.sum"}, "messages": {"msgs/*"}, "both": {"meta.sum", "msgs/*"}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t)
@@ -157,6 +158,7 @@ func TestInboundLostStream(t *testing.T) {
 // TestInboundPoison: a message that cannot be handled holds up nobody and
 // comes again.
 func TestInboundPoison(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	in := newInbox(t, h, 0)
 	in.send(t, "poison")

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -29,6 +30,9 @@ type model struct {
 // testProperties does anything in any order and checks that nothing accepted
 // is lost, nothing ends twice, and every transcript is whole.
 func testProperties(t *testing.T, open Open) {
+	if testing.Short() { // rapid then does a fifth of that
+		_ = flag.Set("rapid.checks", "40")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		clock := NewClock()
 		s := open(t, clock)
