@@ -16,7 +16,7 @@ var engines = []struct {
 	name string
 	new  func(testing.TB) store.Options
 }{
-	{"sqlite", func(t testing.TB) store.Options { return store.Options{Path: filepath.Join(t.TempDir(), "fika.db")} }},
+	{"sqlite", func(t testing.TB) store.Options { return store.Options{Path: storetest.Fresh(t)} }},
 	{"postgres", func(t testing.TB) store.Options { return store.Options{URL: servers.URL(t)} }},
 }
 
