@@ -3,5 +3,7 @@
 // those of the models that name it, else the host of its first use.
 //
 // It neither knows models nor the environment; see package app for which of
-// the two a key comes from. Start with [File.Use], [File.Set] and [File.List].
+// the two a key comes from.
+//
+// Read first: [File.Use], [File.Set], [File.List].
 package keyfile
