@@ -12,7 +12,7 @@ import (
 )
 
 // keys are the secrets that this process knows by value: those that models are
-// used with, and the passwords of the bus. They are taken out of whatever is
+// used with, those of the key file, and the passwords of the bus. They are taken out of whatever is
 // stored or shown.
 func (a *App) keys() *redact.Keys {
 	values := map[string]string{}
@@ -34,6 +34,15 @@ func (a *App) keys() *redact.Keys {
 		add(c.NATS.PasswordEnv)
 		add(c.NATS.TokenEnv)
 		values["nats.password"], values["nats.token"] = c.NATS.Password, c.NATS.Token
+	}
+	if file, err := a.Keys(); err == nil {
+		for name, value := range file.Values() {
+			if values[name] == "" {
+				values[name] = value
+			} else {
+				values[name+" (key file)"] = value
+			}
+		}
 	}
 	if h, err := a.Home(); err == nil {
 		a.busKeys(h, values)

@@ -98,7 +98,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		}
 	}
 	o.hintSpelling(name)
-	flags, err := o.settings(name)
+	flags, err := o.settings(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -184,13 +184,16 @@ func (o *runOptions) hintSpelling(name fika.AgentName) {
 
 // settings are the flags that override settings; -u is written to the
 // context's local.toml.
-func (o *runOptions) settings(name fika.AgentName) (map[string]string, error) {
+func (o *runOptions) settings(ctx context.Context, name fika.AgentName) (map[string]string, error) {
 	flags := map[string]string{}
 	if o.model != "" {
 		flags["model"] = o.model
 	}
 	if o.username != "" {
 		user, err := fika.ParseUsername(o.username)
+		if err == nil { // before it is written: with an agent's name no run would work any more
+			err = o.open().MayBeCalled(ctx, user)
+		}
 		if err != nil {
 			return nil, err
 		}
