@@ -35,15 +35,6 @@ func (a *App) keys() *redact.Keys {
 		add(c.NATS.TokenEnv)
 		values["nats.password"], values["nats.token"] = c.NATS.Password, c.NATS.Token
 	}
-	if file, err := a.Keys(); err == nil {
-		for name, value := range file.Values() {
-			if values[name] == "" {
-				values[name] = value
-			} else {
-				values[name+" (key file)"] = value
-			}
-		}
-	}
 	if h, err := a.Home(); err == nil {
 		a.busKeys(h, values)
 	}

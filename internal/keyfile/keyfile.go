@@ -82,20 +82,6 @@ func (f File) Has(name string) bool {
 	return ok && err == nil
 }
 
-// Values gives all keys by name, bound or not: to find them in texts, not to use
-// them. A file that cannot be read holds none.
-func (f File) Values() map[string]string {
-	all, err := f.read()
-	if err != nil {
-		return nil
-	}
-	out := make(map[string]string, len(all))
-	for name, k := range all {
-		out[name] = k.Value
-	}
-	return out
-}
-
 func notStored(name string) error {
 	return fika.Errorf(fika.NotFound, op, "no key %s is stored; fika key set %s stores it", name, name)
 }
