@@ -23,9 +23,9 @@ func newConfigPath(e *env) *cobra.Command {
 
 func newConfigCheck(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "report every problem of config.toml and models.toml", Example: "  fika config check", Args: exactly(0, "no arguments"),
+		Use: "check", Short: "report every problem of the settings", Example: "  fika config check", Args: exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			c, err := e.open().Config()
+			c, err := e.open().CheckConfig()
 			if err != nil {
 				return err
 			}
