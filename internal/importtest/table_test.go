@@ -87,7 +87,7 @@ var packages = [...]row{
 
 	// Suites and stand-ins for tests, and tools of the build.
 	{"internal/store/storetest", ". internal/store pgregory.net/rapid", "the suite of every store, with generated histories"},
-	{"internal/store/pgtest", "", "a real server for the tests of the store"},
+	{"internal/store/pgtest", "github.com/jackc/pgx/v5", "a real server for the tests of the store"},
 	{"internal/bus/bustest", ". internal/bus", "the suite of every bus, and one in memory"},
 	{"internal/llm/llmtest", ". internal/llm internal/llm/wire github.com/google/go-cmp/cmp", "the suite of every model, and servers that stand in for providers"},
 	{"internal/llm/llmtest/llmserve", "internal/llm internal/llm/llmtest internal/llm/scripted", "a stand-in provider as a program"},

@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Server is a running server, or one that was stopped to be started again.
@@ -34,12 +37,45 @@ type Shared struct {
 	once   sync.Once
 	server *Server
 	err    error
+	mu     sync.Mutex
+	free   []string // schemas that tests have left
 }
 
-// URL names a new, empty schema on the server.
+// URL names an empty schema on the server until the test ends: a new one, or
+// one that another test has left, with its tables emptied.
 func (s *Shared) URL(t testing.TB) string {
 	t.Helper()
-	return s.Server(t).URL()
+	server := s.Server(t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var schema string
+	if n := len(s.free); n > 0 {
+		schema, s.free = s.free[n-1], s.free[:n-1]
+		if err := server.empty(t.Context(), schema); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		schema = fmt.Sprintf("t%d", server.n.Add(1))
+	}
+	t.Cleanup(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.free = append(s.free, schema)
+	})
+	return server.At(server.Dir, schema)
+}
+
+// empty removes all rows of a schema's tables but what it knows of itself.
+func (s *Server) empty(ctx context.Context, schema string) error {
+	c, err := pgx.Connect(ctx, s.At(s.Dir, schema))
+	if err != nil {
+		return err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	_, err = c.Exec(ctx, `DO $$ DECLARE t text; BEGIN
+FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'meta' LOOP EXECUTE 'DELETE FROM ' || t; END LOOP;
+IF to_regclass('meta') IS NOT NULL THEN UPDATE meta SET value = '0' WHERE key = 'paused_all'; END IF; END $$`)
+	return err
 }
 
 // Server gives the server, or skips the test.
