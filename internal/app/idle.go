@@ -17,7 +17,7 @@ import (
 const lookAgain = 2 * time.Second
 
 // AwaitIdle waits until nothing runs and nothing waits in a chat, and returns
-// what came to nothing and can be taken up again, or was dropped meanwhile. stuck is told what the chat waits for when
+// what failed and can be tried again, or was dropped meanwhile. stuck is told what the chat waits for when
 // only a person can let it go on, once for each such state. When ctx ends
 // first the error is ctx's, and what is left is returned. No hub is needed.
 func (s *Agents) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck func([]chat.Item)) ([]chat.Item, error) {
@@ -101,7 +101,7 @@ func over(items []chat.Item) map[string]bool {
 
 func overKey(i chat.Item, seq int64) string { return fmt.Sprint(i.Agent, " ", i.Request, " ", seq) }
 
-// since keeps of the items what came to nothing: what a person may take up
+// since keeps of the items what failed or was dropped: what a person may take up
 // again, and what was dropped otherwise and was not known before.
 func since(items []chat.Item, known map[string]bool) []chat.Item {
 	var out []chat.Item

@@ -56,7 +56,7 @@ type Presence struct {
 }
 
 // Queue puts together what goes on in chats: what runs, what waits and why,
-// what came to nothing. presence is asked once for each agent that something
+// what failed or was dropped. presence is asked once for each agent that something
 // waits for.
 func Queue(a store.Activity, agents []fika.Agent, presence func(fika.Agent) Presence, now time.Time) []Item {
 	q := &queue{all: a, agents: map[fika.AgentID]fika.Agent{}, chats: map[fika.ConversationID]fika.Conversation{},
@@ -226,7 +226,7 @@ func (q *queue) elsewhere(id fika.AgentID, here fika.ConversationID) fika.Conver
 	return ""
 }
 
-// notifications lists what no request has taken, and what came to nothing,
+// notifications lists what no request has taken, and what failed or was dropped,
 // gathered by what is said of them.
 func (q *queue) notifications() {
 	at := map[string]int{}

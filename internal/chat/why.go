@@ -238,7 +238,7 @@ func (x *explainer) dead(r store.RequestInfo) {
 	if why == "" {
 		why = r.Reason
 	}
-	x.why.say("The turn of @%s that covered it came to nothing (request %s, %s, %s): %s.", x.agent.Name, r.ID, r.State, stampOf(r.FinishedAt), strings.TrimRight(why, "."))
+	x.why.say("The turn of @%s that covered it failed (request %s, %s, %s): %s.", x.agent.Name, r.ID, r.State, stampOf(r.FinishedAt), strings.TrimRight(why, "."))
 	x.why.say("fika chat retry %s %s tries again.", x.conv.Name, x.agent.Name)
 }
 

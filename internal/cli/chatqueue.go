@@ -17,7 +17,7 @@ import (
 func newChatQueue(e *env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "queue [CHAT...]", Short: "what runs, what waits and why, what came to nothing",
+		Use: "queue [CHAT...]", Short: "what runs, what waits and why, what failed or was dropped",
 		Long: `Shows the work of chats; without a name, of every chat that has any. Works
 without a hub.
 
