@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
@@ -31,7 +32,10 @@ type Options struct {
 	// LastGood lets a command that only looks or stops work with the settings
 	// that could be read last when the files cannot be read now.
 	LastGood bool
-	Warn     func(string) // is told of that; nil: nobody is
+	// Looks says that the command writes nothing, so that a home on a read-only
+	// disk will do.
+	Looks bool
+	Warn  func(string) // is told of that; nil: nobody is
 }
 
 // App is one invocation of the program. Everything is made on first use, so
@@ -46,6 +50,7 @@ type App struct {
 	store    *store.Store
 	closers  []io.Closer
 	caller   *caller.Caller // nil: not yet asked for
+	readOnly bool           // the home cannot be written
 }
 
 // New makes an App; nothing is opened yet.
@@ -109,6 +114,12 @@ func (a *App) Home() (folder.Home, error) {
 		return folder.Home{}, err
 	}
 	h, err := folder.OpenHome(root)
+	if a.opts.Looks && fika.IsKind(err, fika.Storage) {
+		if readable, roErr := folder.OpenReadOnly(root); roErr == nil {
+			a.opts.Warn(fmt.Sprintf("%s cannot be written (read-only disk, or another owner): this is what can be read of it", root))
+			h, err, a.readOnly = readable, nil, true
+		}
+	}
 	if err != nil {
 		return h, err
 	}
@@ -132,7 +143,13 @@ func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, a.storeOptions(h, c.Store.URL))
+	o := a.storeOptions(h, c.Store.URL)
+	if a.readOnly && o.URL == "" {
+		if o.Path, err = a.copyDatabase(h.DatabaseFile()); err != nil {
+			return nil, err
+		}
+	}
+	s, err := store.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
 
 // checkModes sees to it that only the owner can read what is private.
 func (d *doctor) checkModes() {
+	if d.readOnly {
+		d.add("home", Trouble, "make it writable, or set FIKA_HOME to another folder", "%s cannot be written: nothing can be asked or sent", d.home.Root)
+	}
 	const check = "permissions"
 	root, err := os.Stat(d.home.Root)
 	if err == nil && root.Mode().Perm()&0o077 == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"fika"
@@ -65,6 +66,9 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		return st, err
 	}
 	st.Bytes = st.Store.Bytes
+	if a.readOnly && strings.HasPrefix(st.Store.Engine, "sqlite") {
+		st.Store.Path = h.DatabaseFile() // not that of the copy that is read
+	}
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Stat(st.Store.Path + suffix); err == nil {
 			st.Bytes += info.Size()

@@ -28,6 +28,7 @@ type env struct {
 	home   string // --home
 	typed  string // what a person has typed and no request holds yet
 
+	looks    bool // the command writes nothing
 	lastGood bool // the command works with the settings that could be read last, too
 }
 
@@ -73,7 +74,7 @@ func (e *env) main(args []string) int {
 // open makes the app of this invocation; flags are known by now.
 func (e *env) open() *app.App {
 	if e.app == nil {
-		e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Now: e.clock, LastGood: e.lastGood, Warn: e.warn})
+		e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Now: e.clock, LastGood: e.lastGood, Looks: e.looks, Warn: e.warn})
 	}
 	return e.app
 }

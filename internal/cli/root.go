@@ -29,6 +29,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			e.lastGood = looksOrStops(cmd)
+			e.looks = conductOf(cmd, args) == looks
 			e.pointAtForeign(cmd)
 			return e.admit(cmd, args)
 		},

@@ -57,9 +57,9 @@ type storeJSON struct {
 	ID     string `json:"id"`
 	Sync   string `json:"sync"`
 	// Of a server.
-	Latency        float64 `json:"latency_ms,omitempty"`
-	Connections    int     `json:"connections,omitempty"`
-	MaxConnections int     `json:"max_connections,omitempty"`
+	Latency        *float64 `json:"latency_ms"` // null: of a database in a file
+	Connections    *int     `json:"connections"`
+	MaxConnections *int     `json:"max_connections"`
 }
 
 func newStatus(e *env) *cobra.Command {
@@ -111,7 +111,7 @@ func toStatusJSON(st app.Status) statusJSON {
 	j := statusJSON{
 		Home: st.Home, Bus: busJSON{URL: optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
 		Store: storeJSON{Path: config.WithoutSecrets(st.Store.Path), Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID, Sync: st.Store.Sync,
-			Latency: float64(st.Store.Latency.Microseconds()) / 1000, Connections: st.Store.Connections, MaxConnections: st.Store.MaxConnections},
+			Latency: optional(float64(st.Store.Latency.Microseconds()) / 1000), Connections: optional(st.Store.Connections), MaxConnections: optional(st.Store.MaxConnections)},
 		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
 	}
 	if s := st.Stream; s != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/google/uuid"
 
@@ -56,8 +57,8 @@ func OpenHome(root string) (Home, error) {
 			return Home{}, homeError(dir, err)
 		}
 	}
-	if !writable(h.Root) {
-		return Home{}, homeError(h.Root, fs.ErrPermission)
+	if err := checkWritable(h.Root); err != nil {
+		return Home{}, homeError(h.Root, err)
 	}
 	return h, refuseShared(h.Root)
 }
@@ -90,6 +91,19 @@ func (h Home) Prepare(config string) error {
 	return fileError("write "+filepath.Base(h.ConfigFile()), h.ConfigFile(), errors.Join(err, f.Close()))
 }
 
+// OpenReadOnly gives a home that cannot be written, for commands that only look
+// at it. Error kinds: as [OpenHome]'s; NotFound when there is nothing to read.
+func OpenReadOnly(root string) (Home, error) {
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return Home{}, fika.Wrap(fika.Invalid, "open home", err)
+	}
+	if _, err := os.ReadDir(abs); err != nil {
+		return Home{}, fika.Wrap(fika.NotFound, "open home", err)
+	}
+	return Home{Root: abs}, refuseShared(abs)
+}
+
 // refuseShared refuses a folder that everybody may write: whoever writes there
 // gives the agents their prompts, their permissions and their plugins.
 func refuseShared(dir string) error {
@@ -101,7 +115,11 @@ func refuseShared(dir string) error {
 }
 
 func homeError(dir string, err error) error {
-	return &fika.Error{Kind: fika.Storage, Op: "open home", Msg: dir + " cannot be made or written: check its owner and permissions, or set FIKA_HOME to another folder", Err: err}
+	msg := dir + " cannot be made or written: check its owner and permissions, or set FIKA_HOME to another folder"
+	if errors.Is(err, syscall.EROFS) {
+		msg = dir + " is on a read-only disk: commands that only look work, all others need FIKA_HOME on a disk that can be written"
+	}
+	return &fika.Error{Kind: fika.Storage, Op: "open home", Msg: msg, Err: err}
 }
 
 func (h Home) path(elem ...string) string {

@@ -16,5 +16,6 @@ func flockExclusive(f *os.File) error {
 	return process.LockFile(f)
 }
 
-// writable asks the kernel instead of trying.
-func writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }
+// checkWritable asks the kernel instead of trying. The error is EROFS on a
+// read-only disk.
+func checkWritable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
