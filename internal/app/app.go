@@ -51,6 +51,7 @@ type App struct {
 	closers  []io.Closer
 	caller   *caller.Caller // nil: not yet asked for
 	readOnly bool           // the home cannot be written
+	upgraded []string       // what is different since an older fika used the home
 }
 
 // New makes an App; nothing is opened yet.
@@ -123,6 +124,7 @@ func (a *App) Home() (folder.Home, error) {
 	if err != nil {
 		return h, err
 	}
+	a.upgraded = a.upgrade(h)
 	if err := h.Prepare(config.Example()); err != nil {
 		a.opts.Log.Warn("home", "err", err) // it works without
 	}

@@ -24,8 +24,8 @@ func (a *App) catchUp(ctx context.Context, name fika.AgentName) (err error) {
 	if err != nil {
 		return err
 	}
-	row, err := known(ctx, s, name)
-	if err != nil || row == nil {
+	row, err := a.recipient(ctx, name)
+	if err != nil {
 		return err
 	}
 	if id, err := h.ID(); err != nil || row.HomeID != id {
@@ -47,7 +47,7 @@ func (a *App) catchUp(ctx context.Context, name fika.AgentName) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	own := &Owned{App: a, Folder: f, Agent: *row, Store: s, lock: lock}
+	own := &Owned{App: a, Folder: f, Agent: row, Store: s, lock: lock}
 	if err := (&inbox{own: own, warn: func(string) {}}).take(ctx); err != nil {
 		return err
 	}

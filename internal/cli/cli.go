@@ -61,6 +61,7 @@ func (e *env) main(args []string) int {
 	root.SetOut(e.Out) // a help text is an answer
 	root.SetErr(e.Err)
 	err := root.ExecuteContext(ctx)
+	e.sayUpgraded()
 	if e.app != nil {
 		err = errors.Join(err, e.app.Close())
 	}
@@ -69,6 +70,21 @@ func (e *env) main(args []string) int {
 		e.keepTyped()
 	}
 	return status
+}
+
+// sayUpgraded tells, once, what is different in a home of an older fika.
+func (e *env) sayUpgraded() {
+	if e.app == nil {
+		return
+	}
+	notes := e.app.UpgradeNotes()
+	if len(notes) == 0 {
+		return
+	}
+	e.say("this home was made by an older fika; what is different now:")
+	for _, n := range notes {
+		e.say("  - %s", n)
+	}
 }
 
 // open makes the app of this invocation; flags are known by now.

@@ -147,6 +147,10 @@ func (h Home) ContextsDir() string { return h.path("contexts") }
 // StateFile is state.json.
 func (h Home) StateFile() string { return h.path("state.json") }
 
+// VersionFile says which form of the home was used last, so that a newer fika
+// can tell what is different.
+func (h Home) VersionFile() string { return h.path("home_version") }
+
 // DatabaseFile is the SQLite database.
 func (h Home) DatabaseFile() string { return h.path("fika.db") }
 

@@ -120,7 +120,9 @@ func merge(point hook.Point, payload hook.Payload, answer []byte) (hook.Payload,
 		return payload, nil
 	}
 	var m map[string]json.RawMessage
-	if err := json.Unmarshal(answer, &m); err != nil {
+	if err := json.Unmarshal(answer, &m); err != nil && point == hook.OnStart {
+		return payload, nil // older plugins greet there
+	} else if err != nil {
 		return payload, fika.Errorf(fika.Invalid, "", "its answer is not a JSON object: %.80q", answer)
 	}
 	out := maps.Clone(payload)

@@ -54,6 +54,20 @@ func Install(name, dir string) (string, error) {
 	return path, err
 }
 
+// Outdated names the plugins in a folder that fika brought along and that it
+// brings along differently now.
+func Outdated(dir string) []string {
+	var names []string
+	for _, name := range Shipped() {
+		content, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
+		there, readErr := os.ReadFile(filepath.Join(dir, name))
+		if err == nil && readErr == nil && !bytes.Equal(content, there) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // maxCopied bounds what [Copy] takes of a folder, in bytes and in files.
 const (
 	maxCopied      = 64 << 20
