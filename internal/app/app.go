@@ -124,9 +124,11 @@ func (a *App) Home() (folder.Home, error) {
 	if err != nil {
 		return h, err
 	}
-	a.upgraded = a.upgrade(h)
-	if err := h.Prepare(config.Example()); err != nil {
-		a.opts.Log.Warn("home", "err", err) // it works without
+	if !a.readOnly {
+		a.upgraded = a.upgrade(h)
+		if err := h.Prepare(config.Example()); err != nil {
+			a.opts.Log.Warn("home", "err", err) // it works without
+		}
 	}
 	a.home = &h
 	return h, nil

@@ -86,6 +86,16 @@ func notStored(name string) error {
 	return fika.Errorf(fika.NotFound, op, "no key %s is stored; fika key set %s stores it", name, name)
 }
 
+// Values gives the stored keys by name, to be taken out of what is shown.
+func (f File) Values() map[string]string {
+	keys, _ := f.read()
+	values := make(map[string]string, len(keys))
+	for name, k := range keys {
+		values[name] = k.Value
+	}
+	return values
+}
+
 // Set stores a key, replacing one of the same name. Error kind Invalid when the
 // value cannot be a key.
 func (f File) Set(name, value string, hosts []string, now time.Time) error {
