@@ -51,6 +51,7 @@ func (g *giving) answer(r llmtest.Request) llmtest.Script {
 	if i := strings.LastIndex(said, "\n"); i >= 0 {
 		said = said[i+1:]
 	}
+	said = strings.TrimSpace(said) // what others said is indented
 	said = strings.TrimPrefix(said, "@"+r.Model+" ")
 	word, _, _ := strings.Cut(said, " ")
 	g.mu.Lock()
