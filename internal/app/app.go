@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/caller"
@@ -273,7 +274,7 @@ func (a *App) external(c *config.Config, h folder.Home) bool {
 		return false
 	}
 	u, err := url.Parse(server)
-	if err != nil || !busnats.Loopback(u.Hostname()) {
+	if err != nil || !address.Loopback(u.Hostname()) {
 		return true
 	}
 	info, err := busnats.ReadEndpoint(h.RunDir())

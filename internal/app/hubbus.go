@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
@@ -136,7 +137,7 @@ func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {
 
 func loopbackURL(server string) bool {
 	u, err := url.Parse(server)
-	return err == nil && busnats.Loopback(u.Hostname())
+	return err == nil && address.Loopback(u.Hostname())
 }
 
 // embeddedPort says where the embedded server listens (0: its own choice), or
@@ -147,7 +148,7 @@ func embeddedPort(c *config.Config) (port int, external bool) {
 		return c.NATS.Port, false
 	}
 	u, err := url.Parse(c.NATS.Server)
-	if err != nil || !busnats.Loopback(u.Hostname()) {
+	if err != nil || !address.Loopback(u.Hostname()) {
 		return 0, true
 	}
 	p := u.Port()

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"net"
 	"net/url"
 	"strings"
 
 	"fika"
+	"fika/internal/address"
 )
 
 // The addresses of providers that need no definition.
@@ -192,11 +192,7 @@ func inEnvironment(m Model, getenv func(string) string) (Model, error) {
 // unencrypted; empty: nothing.
 func keyInClear(m Model) string {
 	u, err := url.Parse(m.BaseURL)
-	if err != nil || u.Scheme != "http" || m.APIKeyEnv == "" || m.Insecure {
-		return ""
-	}
-	host := strings.ToLower(u.Hostname())
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	if err != nil || u.Scheme != "http" || m.APIKeyEnv == "" || m.Insecure || address.Loopback(u.Hostname()) {
 		return ""
 	}
 	return "the key in " + m.APIKeyEnv + " would go to " + u.Host + " over plain http, where others can read it: use https, or set insecure = true in the model's [[models]] entry"

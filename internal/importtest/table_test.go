@@ -14,6 +14,7 @@ var packages = [...]row{
 	{".", "", "everything talks in the nouns, so they know nobody and need the standard library only"},
 
 	{"internal/spelling", "", "how far two words are apart: every layer says what was probably meant"},
+	{"internal/address", "", "which hosts are this machine: whoever sends a key or a password asks"},
 	{"internal/clock", "", "one sleep that a context ends, for everybody who waits"},
 	{"internal/process", ". internal/clock golang.org/x/sys/unix", "one answer to which process is which and whether it runs, and one sort of file lock; signals, pidfd, sysctl and flock are the system's"},
 	{"internal/caller", ".", "who is asking: identities of processes against each other, and names; what they are comes in as values"},
@@ -43,9 +44,9 @@ var packages = [...]row{
 	// Technologies: each knows its contract and its library, not its neighbours.
 	{"internal/store", ". internal/clock internal/crash github.com/gofrs/flock github.com/google/uuid github.com/jackc/pgx/v5 github.com/jackc/pgx/v5/pgconn github.com/jackc/pgx/v5/pgxpool github.com/pressly/goose/v3 golang.org/x/sys/unix golang.org/x/text/unicode/norm modernc.org/sqlite modernc.org/sqlite/lib",
 		"SQL: two drivers, migrations under a lock, ids, words without accents, and statfs to refuse network file systems"},
-	{"internal/bus/nats", ". internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
+	{"internal/bus/nats", ". internal/address internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
 		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
-	{"internal/llm/wire", ". internal/llm", "HTTP and server-sent events, as both providers need them"},
+	{"internal/llm/wire", ". internal/address internal/llm", "HTTP and server-sent events, as both providers need them"},
 	{"internal/llm/openai", ". internal/llm internal/llm/wire", "chat completions"},
 	{"internal/llm/anthropic", ". internal/llm internal/llm/wire", "messages"},
 	{"internal/llm/scripted", ". internal/clock internal/llm github.com/pelletier/go-toml/v2 github.com/pelletier/go-toml/v2/unstable",
@@ -64,9 +65,9 @@ var packages = [...]row{
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
 	{"internal/folder", ". internal/clock internal/crash internal/process internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},
-	{"internal/config", ". internal/spelling github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
+	{"internal/config", ". internal/address internal/spelling github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
 		"TOML with the place of every mistake; edited files are replaced in one step"},
-	{"internal/keyfile", ". internal/process github.com/google/renameio/v2", "keys in a file, replaced in one step under a lock"},
+	{"internal/keyfile", ". internal/clock internal/process github.com/google/renameio/v2", "keys in a file, replaced in one step under a lock"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
 	{"internal/term", "github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
 	{"internal/console", ". internal/term github.com/charmbracelet/x/ansi github.com/muesli/cancelreader golang.org/x/term",
@@ -79,7 +80,7 @@ var packages = [...]row{
 	{"internal/master", ". internal/spelling internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term, misspelt verbs found"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/agent internal/keyfile internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/redact internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/address internal/agent internal/keyfile internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/redact internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
 	{"internal/cli", ". internal/agent internal/keyfile internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra github.com/spf13/pflag",
 		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
@@ -107,7 +108,7 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock"}
+	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address"}
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}

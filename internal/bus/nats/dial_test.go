@@ -24,6 +24,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/bus"
 )
 
@@ -258,7 +259,7 @@ func FuzzURL(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !Loopback(u.Hostname()) && (u.User == nil || (u.Scheme != "tls" && u.Scheme != "wss")) {
+			if !address.Loopback(u.Hostname()) && (u.User == nil || (u.Scheme != "tls" && u.Scheme != "wss")) {
 				t.Fatalf("%q leaves this machine in the clear", raw)
 			}
 		}

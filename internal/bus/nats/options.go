@@ -4,13 +4,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"fika"
+	"fika/internal/address"
 )
 
 // Options says where to connect and as whom. Exactly one of URL and Redial is
@@ -102,7 +102,7 @@ func (o Options) checkURLs(list string) error {
 		if err != nil {
 			return err
 		}
-		if Loopback(u.Hostname()) {
+		if address.Loopback(u.Hostname()) {
 			continue
 		}
 		secure := o.tls() || u.Scheme == "tls" || u.Scheme == "wss"
@@ -132,14 +132,4 @@ func parseURL(raw string) (*url.URL, error) {
 		return nil, fika.Errorf(fika.Invalid, "connect to bus", "%s has the scheme %q; use nats, tls, ws or wss", u.Redacted(), u.Scheme)
 	}
 	return u, nil
-}
-
-// Loopback reports whether host, a name or an address, is this machine and
-// reachable from nowhere else.
-func Loopback(host string) bool {
-	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

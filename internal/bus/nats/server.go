@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/crash"
 )
 
@@ -76,7 +77,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if !Loopback(o.Host) {
+	if !address.Loopback(o.Host) {
 		return nil, fika.Errorf(fika.Denied, "start bus", "the embedded server listens on this machine only, not on %s: for several machines run a NATS server and name it in [nats] server", o.Host)
 	}
 	if err := CheckPrefix(o.Prefix); err != nil {

@@ -5,12 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"fika"
+	"fika/internal/address"
 	"fika/internal/llm"
 )
 
@@ -39,7 +38,7 @@ func NewEndpoint(t Target) (*Endpoint, error) {
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fika.Errorf(fika.Invalid, Op, "base_url is not an http or https address: write it as https://host/v1")
 	}
-	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !isLoopback(u.Hostname()) {
+	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !address.Loopback(u.Hostname()) {
 		return nil, fika.Errorf(fika.Invalid, Op, "the API key is not sent to %s over plain http, where others can read it: "+
 			"use https, or set insecure = true in the model's [[models]] entry", u.Host)
 	}
@@ -59,14 +58,6 @@ func NewEndpoint(t Target) (*Endpoint, error) {
 // refuseRedirect follows none: the address that a person wrote is the only one
 // that gets their prompts and their key.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
 
 // Host is the name of the host that is called, without its port.
 func (e *Endpoint) Host() string { return e.host }
