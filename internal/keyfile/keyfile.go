@@ -1,6 +1,7 @@
 package keyfile
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/clock"
 	"fika/internal/process"
 )
 
@@ -184,19 +186,29 @@ func (f File) change(edit func(map[string]stored) error) error {
 	return fika.Wrap(fika.Storage, op, renameio.WriteFile(f.path, append(data, '\n'), 0o600))
 }
 
-// lock takes the lock beside the file. Whoever holds it only replaces a small
-// file, so a few looks are enough.
+// patience is how long a change waits for another process to finish its own.
+// Whoever holds the lock only replaces a small file.
+const patience = 2 * time.Second
+
+// lock takes the lock beside the file. Error kind Locked: somebody else keeps
+// it for longer than patience.
 func (f File) lock() (*os.File, error) {
 	lock, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fika.Wrap(fika.Storage, op, err)
 	}
-	for range 200 {
-		if err = process.LockFile(lock); err == nil {
-			return lock, nil
-		}
-		time.Sleep(10 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err = process.LockFile(lock)
+	for errors.Is(err, process.ErrHeld) && clock.Sleep(ctx, 10*time.Millisecond) == nil {
+		err = process.LockFile(lock)
+	}
+	if err == nil {
+		return lock, nil
 	}
 	_ = lock.Close()
-	return nil, fika.Errorf(fika.Locked, op, "another process is changing %s: %v", f.path, err)
+	if errors.Is(err, process.ErrHeld) {
+		return nil, fika.Errorf(fika.Locked, op, "another process has been changing %s for %s: try again (fuser %s.lock tells which)", f.path, patience, f.path)
+	}
+	return nil, fika.Wrap(fika.Storage, op, err)
 }

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"fika"
 	"fika/internal/keyfile"
+	"fika/internal/process"
 )
 
 func TestBoundToItsHost(t *testing.T) {
@@ -65,4 +67,31 @@ func TestRefused(t *testing.T) {
 	if _, err := f.List(); fika.KindOf(err) != fika.Denied {
 		t.Errorf("open to others: %v", err)
 	}
+}
+
+// TestLockIsHeld: a change waits for another process, but not for ever.
+func TestLockIsHeld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys")
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := process.LockFile(lock); err != nil {
+		t.Fatal(err)
+	}
+	f := keyfile.Open(path)
+	synctest.Test(t, func(t *testing.T) {
+		if err := f.Set("A", "value", nil, time.Now()); fika.KindOf(err) != fika.Locked {
+			t.Errorf("held: %v", err)
+		}
+		time.AfterFunc(time.Second, func() {
+			if err := process.UnlockFile(lock); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := f.Set("A", "value", nil, time.Now()); err != nil {
+			t.Errorf("released in time: %v", err)
+		}
+	})
 }
