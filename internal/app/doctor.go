@@ -464,7 +464,7 @@ func (d *doctor) checkAgents(ctx context.Context) {
 		}
 		if v.Trouble != "" {
 			bad++
-			d.add("agents", Trouble, fmt.Sprintf("fika agent logs %s tells more; once it is mended: fika agent start %s", v.Row.Name, v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
+			d.add("agents", Trouble, fmt.Sprintf("fika agent logs %s tells more", v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
 		}
 	}
 	if bad == 0 && len(views) > 0 {

@@ -27,7 +27,7 @@ func WhyWaits(a fika.Agent, p Presence) Hindrance {
 	case a.Desired.Stopped():
 		return stuck("stopped", "@%s was stopped by hand (fika agent start %s)", a.Name, a.Name)
 	case p.Failed != "":
-		return stuck("failed", "@%s cannot work: %s (once that is mended: fika agent start %s)", a.Name, p.Failed, a.Name)
+		return stuck("failed", "@%s cannot work: %s", a.Name, p.Failed)
 	case p.Rests != "":
 		return Hindrance{Place: PlaceHeld, Why: "limit", Text: fmt.Sprintf("@%s has used up its hour: %s", a.Name, p.Rests), Until: p.Until}
 	case p.Alive:

@@ -238,7 +238,7 @@ func (h *Hub) crashed(ctx context.Context, c *charge, id fika.AgentID, why strin
 	c.crashes = slices.DeleteFunc(c.crashes, func(t time.Time) bool { return now.Sub(t) >= budgetSpan })
 	c.crashes = append(c.crashes, now)
 	if len(c.crashes) > budget {
-		h.markFailed(ctx, c, id, fmt.Sprintf("%d crashes within %s, the last: %s", len(c.crashes), budgetSpan, why))
+		h.markFailed(ctx, c, id, fmt.Sprintf("%d crashes within %s (fika agent start %s tries again); the last: %s", len(c.crashes), budgetSpan, c.spec.Name, why))
 		return
 	}
 	delay := min(firstDelay<<(len(c.crashes)-1), longDelay)
@@ -248,7 +248,9 @@ func (h *Hub) crashed(ctx context.Context, c *charge, id fika.AgentID, why strin
 	time.AfterFunc(delay, h.nudge)
 }
 
-// markFailed gives an agent up: a person has to start it again.
+// markFailed gives an agent up. It begins again when what made it fail may have
+// gone away (see [Hub.mended]), or when a person starts it; why, which is shown
+// wherever the agent is, says so where only a person can.
 func (h *Hub) markFailed(ctx context.Context, c *charge, id fika.AgentID, why string) {
 	c.failed, c.crashes = why, nil
 	c.hindered, c.refused, c.reloads = false, false, h.reloads

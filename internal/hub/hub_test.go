@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -286,6 +287,9 @@ func TestCrashLoop(t *testing.T) {
 		w.later(longDelay)
 	}
 	w.until("given up", func() bool { return w.agent("coder").State == fika.AgentFailed })
+	if why := w.agent("coder").StateReason; !strings.Contains(why, "fika agent start coder") {
+		t.Errorf("given up without the command that helps: %s", why)
+	}
 	w.later(time.Hour)
 	w.ok(w.bus.Publish("fika.hub.bell", nil))
 	if n := w.procs.count("coder"); n != budget+1 {
