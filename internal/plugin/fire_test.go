@@ -82,7 +82,7 @@ func TestAnswersAreMerged(t *testing.T) {
 		{"an empty prompt", hook.PreMessage, P{"prompt": "p"}, []string{`{"prompt":" "}`}, P{"prompt": "p"}, "wrong prompt"},
 		{"a prompt that is a number", hook.PreMessage, P{"prompt": "p"}, []string{`{"prompt":1}`}, P{"prompt": "p"}, "wrong prompt"},
 		{"what is not honoured", hook.PreMessage, P{"prompt": "p"}, []string{`{"summary":"s","x":1}`}, P{"prompt": "p"}, ""},
-		{"not even looked at", hook.OnStart, P{"verbose": true}, []string{"hello", `{"verbose":false}`}, P{"verbose": true}, ""},
+		{"not even looked at", hook.OnEnd, P{"current_context": "c"}, []string{"hello", `{"current_context":"d"}`}, P{"current_context": "c"}, ""},
 		{"no json", hook.PreMessage, P{"prompt": "p"}, []string{"hello", `{"prompt":"q"}`}, P{"prompt": "q"}, "not a JSON object"},
 		{"an array", hook.PreMessage, P{"prompt": "p"}, []string{`[{"prompt":"q"}]`}, P{"prompt": "p"}, "not a JSON object"},
 		{"inject", hook.PostSystemPrompt, P{"todos": "t"}, []string{`{"inject":"a\n"}`, `{"inject":""}`, `{"inject":"b"}`}, P{"todos": "t", "inject": "a\n\nb"}, ""},
