@@ -4,13 +4,28 @@ import "context"
 
 // Check reads the whole database and lists what is damaged in it; none means
 // that it is sound. It may take a while and changes nothing. The error is of
-// kind Storage when the file cannot even be read.
+// kind Storage when the database cannot even be read.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
 	const op = "check store"
+	if s.db.file == nil {
+		return s.checkServer(ctx)
+	}
 	found, err := many(ctx, s.db.r, scanText, `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`)
 	if err != nil {
 		return nil, s.db.explain(op, err)
 	}
 	loose, err := many(ctx, s.db.r, scanText, `SELECT "table" || ' row ' || coalesce(rowid, '?') || ' points to a missing row of ' || parent FROM pragma_foreign_key_check LIMIT 20`)
 	return append(found, loose...), s.db.explain(op, err)
+}
+
+// checkServer reads every row: a damaged page is an error of the server.
+func (s *Store) checkServer(ctx context.Context) ([]string, error) {
+	const op = "check store"
+	for _, c := range tables() {
+		if err := c.each(ctx, s.db.r, func([][]any) error { return nil }); err != nil {
+			return nil, s.db.explain(op, err)
+		}
+	}
+	return many(ctx, s.db.r, scanText, `SELECT 'conversation ' || c.name || ' has entries beyond its last' FROM conversations c
+WHERE EXISTS (SELECT 1 FROM entries e WHERE e.conversation = c.id AND e.seq > c.last_seq) LIMIT 20`)
 }

@@ -181,7 +181,7 @@ func (r pgRows) Scan(dest ...any) error {
 	for i, d := range dest {
 		into[i] = d
 		switch d.(type) {
-		case *int64, *float64, *[]byte, sql.Scanner, *sql.RawBytes:
+		case *int64, *any, *[]byte, sql.Scanner, *sql.RawBytes:
 			continue
 		}
 		switch reflect.TypeOf(d).Elem().Kind() {
@@ -197,6 +197,11 @@ func (r pgRows) Scan(dest ...any) error {
 		return err
 	}
 	for i, d := range dest {
+		if v, ok := d.(*any); ok {
+			if text, ok := (*v).(string); ok {
+				*v = unescape(text)
+			}
+		}
 		if texts[i] != nil {
 			reflect.ValueOf(d).Elem().SetString(unescape(*texts[i]))
 		}

@@ -1,0 +1,340 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"os"
+	"strings"
+
+	"fika"
+)
+
+// copied is a table as it is copied from one database to another, in the order
+// of its key.
+type copied struct {
+	name    string
+	key     []string
+	columns []string
+	numbers string // the column that the database counts; empty: none
+}
+
+// tables are all that is copied, each after those it refers to. What a database
+// knows of itself, and of those that write to it, stays.
+func tables() []copied {
+	cols := func(text string) []string { return strings.Fields(text) }
+	return []copied{
+		{name: "meta", key: cols("key"), columns: cols("key value")},
+		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease_until
+seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason`)},
+		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits")},
+		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
+		{name: "entries", key: cols("n"), numbers: "n", columns: cols(`n conversation seq id at sender recipient content type request reply_to chain
+depth pinned expires_at metadata`)},
+		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation")},
+		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at")},
+		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason
+owner_epoch cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at`)},
+		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
+pid pid_start boot_id started_at finished_at`)},
+		{name: "usage", key: cols("request n"), columns: cols("request n agent model input output cached reasoning cost at")},
+		{name: "parked", key: cols("id"), numbers: "id", columns: cols("id at subject body reason")},
+		{name: "brakes", key: cols("conversation owner"), columns: cols("conversation owner until")},
+	}
+}
+
+// keptMeta are the rows of meta that belong to a database and not to what is in
+// it.
+const keptMeta = `key NOT IN ('schema', 'words_upto', 'copy_of')`
+
+// copyPage is how many rows are held in memory at once.
+const copyPage = 500
+
+// page asks for the rows after a key.
+func (c copied) page(after []any) statement {
+	where := ""
+	if c.name == "meta" {
+		where = " WHERE " + keptMeta
+	}
+	if after != nil {
+		and := " WHERE "
+		if where != "" {
+			and = where + " AND "
+		}
+		where = and + "(" + strings.Join(c.key, ", ") + ") > (" + placeholders(len(c.key)) + ")"
+	}
+	return statement{
+		text: `SELECT ` + strings.Join(c.columns, ", ") + ` FROM ` + c.name + where + ` ORDER BY ` + strings.Join(c.key, ", ") + fmt.Sprintf(` LIMIT %d`, copyPage),
+		args: after,
+	}
+}
+
+// each gives all rows of a table, page by page.
+func (c copied) each(ctx context.Context, from querier, fn func([][]any) error) error {
+	var after []any
+	for {
+		var rows_ [][]any
+		st := c.page(after)
+		st.read = func(r rows) error {
+			rows_ = nil
+			for r.Next() {
+				row, dest := make([]any, len(c.columns)), make([]any, len(c.columns))
+				for i := range row {
+					dest[i] = &row[i]
+				}
+				if err := r.Scan(dest...); err != nil {
+					return err
+				}
+				rows_ = append(rows_, row)
+			}
+			return r.Err()
+		}
+		if err := from.run(ctx, st); err != nil {
+			return err
+		}
+		if len(rows_) == 0 {
+			return nil
+		}
+		if err := fn(rows_); err != nil {
+			return err
+		}
+		last := rows_[len(rows_)-1]
+		after = make([]any, len(c.key))
+		for i, k := range c.key {
+			for j, col := range c.columns {
+				if col == k {
+					after[i] = last[j]
+				}
+			}
+		}
+	}
+}
+
+// put stores rows, those that are there already left as they are.
+func (c copied) put(ctx context.Context, t *tx, list [][]any) error {
+	columns := c.columns
+	words := c.name == "entries" && t.c.distant()
+	if words {
+		columns = append(columns[:len(columns):len(columns)], "words")
+	}
+	conflict := `ON CONFLICT DO NOTHING`
+	if c.name == "meta" {
+		conflict = `ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	}
+	text := `INSERT INTO ` + c.name + ` (` + strings.Join(columns, ", ") + `) VALUES (` + placeholders(len(columns)) + `) ` + conflict
+	for _, row := range list {
+		if words {
+			var w any
+			if row[8] == string(fika.Message) {
+				w = wordsOf(fmt.Sprint(row[7]))
+			}
+			row = append(row[:len(row):len(row)], w)
+		}
+		if err := t.put(ctx, text, row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digest adds rows to a sum that is the same on every engine.
+func digest(h hash.Hash, list [][]any) {
+	for _, row := range list {
+		for _, v := range row {
+			if b, ok := v.([]byte); ok {
+				v = string(b)
+			}
+			fmt.Fprintf(h, "%T %v\x00", v, v)
+		}
+	}
+}
+
+// Copied tells what [Store.CopyTo] did.
+type Copied struct {
+	Table string
+	Rows  int
+}
+
+// CopyTo copies all rows, as of one moment, into another store that is empty,
+// or holds the beginning of such a copy, and reads both again to compare them.
+// Nobody else may write to the other one. Conflict if it has rows of its own.
+func (s *Store) CopyTo(ctx context.Context, to *Store, told func(Copied)) error {
+	const op = "copy store"
+	id, _, err := one(ctx, s.db.r, scanText, `SELECT value FROM meta WHERE key = 'store_id'`)
+	if err != nil {
+		return s.db.explain(op, err)
+	}
+	if err := to.expect(ctx, id); err != nil {
+		return err
+	}
+	sums := map[string]string{}
+	err = s.db.e.snapshot(ctx, func(from querier) error {
+		for _, c := range tables() {
+			h, n := sha256.New(), 0
+			if err := c.each(ctx, from, func(list [][]any) error {
+				digest(h, list)
+				n += len(list)
+				return to.db.write(ctx, op, func(ctx context.Context, t *tx) error { return c.put(ctx, t, list) })
+			}); err != nil {
+				return err
+			}
+			sums[c.name] = hex.EncodeToString(h.Sum(nil))
+			if told != nil {
+				told(Copied{c.name, n})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return s.db.explain(op, err)
+	}
+	for _, c := range tables() {
+		h := sha256.New()
+		if err := c.each(ctx, to.db.r, func(list [][]any) error { digest(h, list); return nil }); err != nil {
+			return to.db.explain(op, err)
+		}
+		if got := hex.EncodeToString(h.Sum(nil)); got != sums[c.name] {
+			return fika.Errorf(fika.Storage, op, "%s of %s is not what %s has: nothing was changed there; look at the disk and try again", c.name, to.db.name(), s.db.name())
+		}
+	}
+	return to.settle(ctx)
+}
+
+// expect makes sure that a store may take the rows of another.
+func (s *Store) expect(ctx context.Context, id string) error {
+	const op = "copy store"
+	return s.db.write(ctx, op, func(ctx context.Context, t *tx) error {
+		begun, _, err := one(ctx, t, scanText, `SELECT value FROM meta WHERE key = 'copy_of'`)
+		if err != nil || begun == id {
+			return err
+		}
+		n, _, err := one(ctx, t, scanInt, `SELECT (SELECT count(*) FROM agents) + (SELECT count(*) FROM conversations)`)
+		if err != nil {
+			return err
+		}
+		if n > 0 || begun != "" {
+			return fika.Errorf(fika.Conflict, op, "%s has rows of its own: name an empty schema or another file", s.db.name())
+		}
+		return t.put(ctx, `INSERT INTO meta (key, value) VALUES ('copy_of', ?)`, id)
+	})
+}
+
+// settle makes a complete copy a store like any other.
+func (s *Store) settle(ctx context.Context) error {
+	return s.db.write(ctx, "copy store", func(ctx context.Context, t *tx) error {
+		if t.c.distant() {
+			for _, c := range tables() {
+				if c.numbers == "" {
+					continue
+				}
+				_, err := many(ctx, t, scanInt, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'), (SELECT COALESCE(max(%s), 0) + 1 FROM %s), false)`,
+					c.name, c.numbers, c.numbers, c.name))
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return t.put(ctx, `DELETE FROM meta WHERE key = 'copy_of'`)
+	})
+}
+
+// Backup writes all rows, as of one moment, into a new SQLite database, while
+// others go on. It is complete and sound when Backup returns nil.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	const op = "back up store"
+	if _, err := os.Lstat(path); err == nil {
+		return fika.Errorf(fika.Conflict, op, "%s exists already", path)
+	}
+	err := s.backup(ctx, path)
+	if err == nil {
+		var copy *Store
+		if copy, err = Open(ctx, Options{Path: path, Existing: true}); err == nil {
+			var found []string
+			if found, err = copy.Check(ctx); err == nil && len(found) > 0 {
+				err = fika.Errorf(fika.Storage, op, "the copy is not sound: %s", found[0])
+			}
+			err = errors.Join(err, copy.Close())
+		}
+	}
+	for _, suffix := range []string{".schema", "-wal", "-shm"} {
+		_ = os.Remove(path + suffix)
+	}
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+func (s *Store) backup(ctx context.Context, path string) error {
+	const op = "back up store"
+	if s.db.file != nil {
+		return s.db.explain(op, vacuumInto(ctx, s.db.opt.Path, path))
+	}
+	to, err := Open(ctx, Options{Path: path})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.CopyTo(ctx, to, nil), to.Close())
+}
+
+// vacuumInto copies a file as of one moment, on a connection of its own.
+func vacuumInto(ctx context.Context, from, to string) error {
+	c, err := sql.Open("sqlite", dsn(from, "busy_timeout(5000)"))
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err == nil {
+		_, err = c.ExecContext(ctx, `VACUUM INTO ?`, to)
+		if err == nil {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Join(err, c.Close())
+}
+
+// DisownAll takes every lease and every running request from its owner, so that
+// a process from before cannot write any more: what runs is taken up by the
+// next owner. It is for a store that was brought back.
+func (s *Store) DisownAll(ctx context.Context) error {
+	return s.db.write(ctx, "disown agents", func(ctx context.Context, t *tx) error {
+		for _, text := range []string{
+			`UPDATE agents SET owner = '', lease_until = 0, epoch = epoch + 1000`,
+			`UPDATE requests SET owner_epoch = 0 WHERE finished_at = 0`,
+		} {
+			if err := t.put(ctx, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SetAside renames the schema of a server, so that a new one can take its
+// place, and returns the name it has now. For a file rename it while nobody has
+// it open.
+func SetAside(ctx context.Context, url, suffix string) (string, error) {
+	s, err := Open(ctx, Options{URL: url})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close() //nolint:errcheck // what it was opened for has been answered
+	var now string
+	err = s.db.write(ctx, "set store aside", func(ctx context.Context, t *tx) error {
+		schema, _, err := one(ctx, t, scanText, `SELECT current_schema()::text`)
+		if err != nil {
+			return err
+		}
+		now = schema + "_" + suffix
+		t.op.durability = relaxed // its table of operations goes with it
+		_, err = t.exec(ctx, `ALTER SCHEMA `+schema+` RENAME TO `+now)
+		return err
+	})
+	return now, err
+}
+
