@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"fika"
@@ -57,6 +58,9 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.Sound(ctx); err != nil {
+		return err
+	}
 	specs, err := a.specs(ctx, h, c, s)
 	if err != nil {
 		return err
@@ -76,6 +80,11 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	}
 	a.byHub = true
 	a.followConfig(func(text string) { a.opts.Log.Warn(text) })
+	ctx, cancel := context.WithCancel(ctx)
+	var daily sync.WaitGroup
+	defer daily.Wait()
+	defer cancel()
+	daily.Go(func() { a.keepBackups(ctx, h, c.Store.Backups) })
 	process := hub.New(hub.Options{
 		Reload: a.reload(h, s), Hindered: a.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,

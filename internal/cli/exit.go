@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/config"
+	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -24,12 +25,19 @@ func (e *env) exit(err error) int {
 	if errors.As(err, &quiet) {
 		return code(quiet.kind)
 	}
-	kind := fika.KindOf(err)
-	if errors.Is(err, context.Canceled) {
-		kind = fika.Interrupted
-	}
 	e.complain(err)
-	return code(kind)
+	return code(exitKind(err))
+}
+
+// exitKind is the kind of an error as its exit status tells it.
+func exitKind(err error) fika.Kind {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fika.Interrupted
+	case store.Busy(err):
+		return fika.Locked
+	}
+	return fika.KindOf(err)
 }
 
 // complain prints an error for the person.

@@ -107,11 +107,17 @@ func serverLine(m store.Meta) string {
 	return fmt.Sprintf("%s, %d of %d connections, %s", m.Sync, m.Connections, m.MaxConnections, m.Latency.Round(10*time.Microsecond))
 }
 
+func toStoreJSON(m store.Meta, bytes int64) storeJSON {
+	return storeJSON{
+		Path: config.WithoutSecrets(m.Path), Engine: m.Engine, Schema: m.Schema, Bytes: bytes, ID: m.StoreID, Sync: m.Sync,
+		Latency: optional(float64(m.Latency.Microseconds()) / 1000), Connections: optional(m.Connections), MaxConnections: optional(m.MaxConnections),
+	}
+}
+
 func toStatusJSON(st app.Status) statusJSON {
 	j := statusJSON{
 		Home: st.Home, Bus: busJSON{URL: optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
-		Store: storeJSON{Path: config.WithoutSecrets(st.Store.Path), Engine: st.Store.Engine, Schema: st.Store.Schema, Bytes: st.Bytes, ID: st.Store.StoreID, Sync: st.Store.Sync,
-			Latency: optional(float64(st.Store.Latency.Microseconds()) / 1000), Connections: optional(st.Store.Connections), MaxConnections: optional(st.Store.MaxConnections)},
+		Store: toStoreJSON(st.Store, st.Bytes),
 		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
 	}
 	if s := st.Stream; s != nil {

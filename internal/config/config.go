@@ -122,7 +122,8 @@ type Hub struct {
 
 // Store says where the database is.
 type Store struct {
-	URL string // empty: fika.db in the home
+	URL     string // empty: fika.db in the home
+	Backups int    // how many daily ones the hub keeps
 }
 
 // Chat is about conversations among agents.

@@ -171,6 +171,7 @@ func hubKeys() []key[Hub] {
 func storeKeys() []key[Store] {
 	return []key[Store]{
 		{name: "url", at: func(s *Store) any { return &s.URL }, check: checkStore, doc: "Address of a PostgreSQL database, as in postgres://user@host/name?search_path=schema; empty: fika.db in the home. fika store move copies what is there."},
+		{name: "backups", at: func(s *Store) any { return &s.Backups }, doc: "How many backups the hub keeps in backups/ of the home: it makes one a day. 0 makes none."},
 	}
 }
 

@@ -32,6 +32,7 @@ func Default() *Config {
 		},
 		Master: Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Hub:    Hub{Autostart: true},
+		Store:  Store{Backups: 3},
 		Chat:   Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},
 		Tools: Tools{
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,

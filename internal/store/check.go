@@ -1,6 +1,12 @@
 package store
 
-import "context"
+import (
+	"context"
+	"strings"
+	"time"
+
+	"fika"
+)
 
 // Check reads the whole database and lists what is damaged in it; none means
 // that it is sound. It may take a while and changes nothing. The error is of
@@ -17,6 +23,30 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	loose, err := many(ctx, s.db.r, scanText, `SELECT "table" || ' row ' || coalesce(rowid, '?') || ' points to a missing row of ' || parent FROM pragma_foreign_key_check LIMIT 20`)
 	return append(found, loose...), s.db.explain(op, err)
 }
+
+// Sound looks, in a few seconds, whether the database is damaged: an error says
+// where. What does not fit into the time is taken to be sound; Check reads all.
+func (s *Store) Sound(ctx context.Context) error {
+	const op = "check store"
+	if s.db.file == nil {
+		return nil // its server looks after its pages
+	}
+	short, cancel := context.WithTimeout(ctx, soundTime)
+	defer cancel()
+	found, err := many(short, s.db.r, scanText, `PRAGMA quick_check(1)`)
+	switch {
+	case short.Err() != nil && ctx.Err() == nil:
+		return nil
+	case err != nil:
+		return s.db.explain(op, err)
+	case len(found) > 0 && found[0] != "ok":
+		return &fika.Error{Kind: fika.Storage, Op: op, Err: ErrDamaged,
+			Msg: s.db.name() + " is damaged (" + strings.TrimSpace(found[0]) + "): fika backup --list names backups, fika restore brings one back"}
+	}
+	return nil
+}
+
+const soundTime = 5 * time.Second
 
 // checkServer reads every row: a damaged page is an error of the server.
 func (s *Store) checkServer(ctx context.Context) ([]string, error) {

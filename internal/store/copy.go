@@ -337,4 +337,3 @@ func SetAside(ctx context.Context, url, suffix string) (string, error) {
 	})
 	return now, err
 }
-

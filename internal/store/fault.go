@@ -55,7 +55,7 @@ func (s *db) explain(op string, err error) error {
 	}
 	switch s.d.fault(err) {
 	case faultBusy:
-		return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name(), Err: errors.Join(ErrBusy, err)}
+		return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name() + " is held by another program that does not let go: nothing was changed here; end that program, or try again when it is done", Err: ErrBusy}
 	case faultFull:
 		return say("cannot grow: free some space on its disk and try again, nothing was changed")
 	case faultReadOnly:
