@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fika/internal/config"
 )
 
 // notRun are the examples that the test does not run, by how they begin, with
@@ -262,6 +264,59 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 		for start := range table {
 			if !r.ran[start] {
 				t.Errorf("no example begins with %q any more", start)
+			}
+		}
+	}
+}
+
+// notTables are words in brackets that the pages show and that are no tables of
+// config.toml.
+var notTables = map[string]bool{"stale": true}
+
+// TestSettingsOfThePages: a table or setting that a page names exists, and so
+// does each that an example of config.toml sets.
+func TestSettingsOfThePages(t *testing.T) {
+	known := map[string]bool{}
+	for _, k := range config.Reference() {
+		known[k.Key] = true
+		for parent := k.Key; strings.Contains(parent, "."); {
+			parent = parent[:strings.LastIndex(parent, ".")]
+			known[parent] = true
+		}
+	}
+	names, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, span := regexp.MustCompile(`^\[\[?([a-z_.A-Z]+)\]\]?(?: ([a-z_]+))?`), regexp.MustCompile("`(\\[[^`\n]*)`")
+	for _, name := range append(names, "../../README.md", "../../PHILOSOPHY.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md") {
+		text := page(t, strings.TrimPrefix(name, "../../"))
+		for _, m := range span.FindAllStringSubmatch(text, -1) {
+			found := table.FindStringSubmatch(m[1])
+			if found == nil || notTables[found[1]] {
+				continue
+			}
+			if key := strings.TrimSuffix(found[1]+"."+found[2], "."); !known[key] {
+				t.Errorf("%s: there is no setting %s", name, key)
+			}
+		}
+		for _, block := range fenced(text, "toml") {
+			if strings.Contains(block, "[[rule]]") {
+				continue
+			}
+			in := ""
+			for l := range strings.Lines(block) {
+				key, _, set := strings.Cut(l, "=")
+				if found := table.FindStringSubmatch(l); found != nil {
+					in, key = found[1]+".", found[1]
+				} else if !set || strings.HasPrefix(l, "#") {
+					continue
+				} else {
+					key = in + strings.TrimSpace(key)
+				}
+				if per := strings.TrimPrefix(key, "agents."); !known[key] && !known[per] {
+					t.Errorf("%s: an example sets %s, which does not exist", name, key)
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package importtest
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,6 +52,92 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
+}
+
+// otherNames are names in the documents that are not in the source, with whose
+// they are.
+var otherNames = map[string]string{
+	"sync_interval":          "a setting of NATS servers",
+	"ask_NAME_ID":            "how ids of conversations are put together",
+	"jetstream.damaged-TIME": "a folder that is set aside, with the time",
+	"goals.md":               "the name of a note with its ending",
+}
+
+// TestNames: a file or folder, a setting, column or variable, and a subject of
+// the bus that a document names is in the source. Two documents are generated
+// from it and compared elsewhere.
+func TestNames(t *testing.T) {
+	source := sourceOfNames(t)
+	var (
+		span    = regexp.MustCompile("`([^`\n]+)`")
+		word    = regexp.MustCompile(`[A-Za-z]+(?:_[A-Za-z]+)+`)
+		path    = regexp.MustCompile(`^[\w~$./-]+$`)
+		ending  = regexp.MustCompile(`\.(?:toml|md|jsonl?|db|log|txt|lock)$`)
+		subject = regexp.MustCompile(`^(?:fika|PREFIX)\.([a-z]+)(?:\.NAME)?(?:\.([a-z]+))?$`)
+		ours    = regexp.MustCompile(`^(?:cmd|docs|internal|scripts|test)/`)
+		anyName = regexp.MustCompile(`^(?:[A-Z]+|[~$.]|\.\.|\$[A-Z_]+)?$`)
+	)
+	used := map[string]bool{}
+	for name, text := range documents(t) {
+		if name == "docs/CLI.md" || name == "docs/CONFIG.md" {
+			continue
+		}
+		missing := func(what, in string) {
+			if used[what] = true; otherNames[what] == "" && !strings.Contains(source, strings.ToLower(what)) {
+				t.Errorf("%s: %s names %s, which the source does not have", name, in, what)
+			}
+		}
+		for _, m := range span.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+			switch code := m[1]; {
+			case ours.MatchString(code) || strings.HasSuffix(code, ".txtar"): // of the module: see TestLinks and TestPromises
+			case subject.MatchString(code):
+				for _, part := range subject.FindStringSubmatch(code)[1:] {
+					missing(part, code)
+				}
+			case path.MatchString(code) && (strings.Contains(code, "/") || ending.MatchString(code)):
+				for _, part := range strings.Split(code, "/") {
+					if !anyName.MatchString(part) {
+						missing(part, code)
+					}
+				}
+			default:
+				for _, w := range word.FindAllString(code, -1) {
+					missing(w, code)
+				}
+			}
+		}
+	}
+	for what := range otherNames {
+		if !used[what] {
+			t.Errorf("no document names %s any more", what)
+		}
+	}
+}
+
+var fences = regexp.MustCompile("(?ms)^```.*?^```")
+
+// sourceOfNames is what names can be looked for in, in lower case: the program
+// and its migrations, go.mod, and what it brings along.
+func sourceOfNames(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for _, s := range tree(t) {
+		if !s.test {
+			b.WriteString(s.text)
+		}
+	}
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".sql") && d.Name() != "go.mod" {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		b.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ToLower(b.String())
 }
 
 // TestPromises: the tests that docs/PROMISES.md, docs/FAILURES.md and
