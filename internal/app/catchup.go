@@ -24,7 +24,7 @@ func (a *App) catchUp(ctx context.Context, name fika.AgentName) (err error) {
 	if err != nil {
 		return err
 	}
-	row, err := a.recipient(ctx, name)
+	row, err := a.Recipient(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a *App) takeInboxes(ctx context.Context) {
 // agent, through a command in one of its tools, speaks as itself and in its
 // chain. Error kinds: NotFound, Denied, Invalid, Limit.
 func (c *Client) SendToContext(ctx context.Context, a *App, name fika.AgentName, from, text string) (store.Posted, error) {
-	row, err := a.recipient(ctx, name)
+	row, err := a.Recipient(ctx, name)
 	if err != nil {
 		return store.Posted{}, err
 	}
@@ -131,9 +131,9 @@ func (s *Speaker) write(ctx context.Context, a *App, to fika.Agent, m store.Send
 	return m, err
 }
 
-// recipient is the agent of a context or of an [[agents]] entry, its row made
+// Recipient is the agent of a context or of an [[agents]] entry, its row made
 // if it is missing.
-func (a *App) recipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
+func (a *App) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
 	s, err := a.Store(ctx)
 	if err != nil {
 		return fika.Agent{}, err

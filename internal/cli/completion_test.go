@@ -20,6 +20,7 @@ import (
 type shell struct {
 	*testing.T
 	dir   string
+	stdin string
 	value map[string]string // what an argument may be, by its word in Use
 }
 
@@ -36,6 +37,9 @@ func newShell(t *testing.T) *shell {
 	s.must("context", "new", "notes")
 	s.must("chat", "create", "design")
 	s.must("plugin", "install", "recurse")
+	s.stdin = "a-key-of-many-letters"
+	s.must("key", "set", "SOME_KEY")
+	s.stdin = ""
 	_, _ = s.run("run", "-c", "notes", "break")
 	s.must("run", "-c", "notes", "hello")
 	id := regexp.MustCompile(`"id":"([0-9a-f-]+)"`)
@@ -46,11 +50,11 @@ func newShell(t *testing.T) *shell {
 	}
 	s.value = map[string]string{
 		"AGENT": "arya", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
-		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "OLD": "notes",
+		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "key remove NAME": "SOME_KEY", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": "", "request cancel REQUEST": "",
 		"FILE": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
-		"PROMPT": "", "MESSAGE": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "",
+		"PROMPT": "", "MESSAGE": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
 	}
 	return s
 }
@@ -59,7 +63,7 @@ func (s *shell) run(args ...string) (stdout, all string) {
 	// In this process: under the race detector a start takes a second, and there
 	// are hundreds.
 	var out, errs bytes.Buffer
-	cli.Main(args, &term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, func(k string) string {
+	cli.Main(args, &term.Streams{In: strings.NewReader(s.stdin), Out: &out, Err: &errs}, func(k string) string {
 		if k == "FIKA_HOME" {
 			return s.dir
 		}

@@ -26,7 +26,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	if err != nil {
 		return err
 	}
-	row, err := c.Store.Agent(ctx, name)
+	row, err := o.open().Recipient(ctx, name) // the process may be about to make the row
 	if err != nil {
 		return err
 	}
