@@ -276,20 +276,23 @@ func TestDelegateCancel(t *testing.T) {
 	}
 }
 
-// TestDelegateDeadline: a child that nobody starts waits until its deadline;
-// the parent is told and goes on.
+// TestDelegateDeadline: a child that its agent does not come to waits until its
+// deadline; the parent is told and goes on.
 func TestDelegateDeadline(t *testing.T) {
 	t.Parallel()
 	g := newGivingServer(t)
 	g.more = `,"deadline":"2s"`
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	h.must("up")
-	h.must("agent", "stop", "left")
+	done := g.holds("left other")
+	other := h.must("ask", "--no-wait", "left", "other work") // until then its task does not begin
+	h.untilState(other, fika.Running)
 	g.holds("right work")
 	id := h.must("ask", "--no-wait", "boss", "ask left right boss nobody")
 	h.untilState(id, fika.Waiting)
-	h.untilAgent("boss", "waiting", func(a listed) bool { return strings.Contains(a.Why, "@left (stopped by hand, at most") })
+	h.untilAgent("boss", "waiting", func(a listed) bool { return strings.Contains(a.Why, "@left (at most") })
 	got := h.must("request", "wait", id)
+	done()
 	for i, want := range []string{
 		"@left had no answer within 2s; the task was cancelled at its deadline. It had not begun",
 		"@right had no answer within 2s; the task was cancelled at its deadline (request",
