@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 
 	driversqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -61,7 +62,7 @@ func (s *db) explain(op string, err error) error {
 	case faultReadOnly:
 		return say("is read-only: give this user the right to write it and its folder")
 	case faultCorrupt:
-		return &fika.Error{Kind: fika.Storage, Op: op, Err: errors.Join(ErrDamaged, err),
+		return &fika.Error{Kind: fika.Storage, Op: op, Err: fmt.Errorf("%w: %w", ErrDamaged, err),
 			Msg: s.name() + " is not a sound database: keep a copy of it, run fika doctor, restore a backup"}
 	case faultDisk:
 		return say("could not be read or written: look at its disk, nothing was changed")
