@@ -77,6 +77,29 @@ func (a *App) takeInboxes(ctx context.Context) {
 	}
 }
 
+// ageOutputs removes what is old or too much of the outputs that contexts keep.
+func (a *App) ageOutputs(ctx context.Context) {
+	h, err := a.Home()
+	if err != nil {
+		return
+	}
+	names, _, err := h.List()
+	if err != nil {
+		return // doctor says what is wrong with the folder
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		switch n, err := h.Folder(name).AgeOutput(a.opts.Now()); {
+		case err != nil:
+			a.opts.Log.Warn("old outputs", "context", name, "err", err)
+		case n > 0:
+			a.opts.Log.Info("old outputs removed", "context", name, "files", n)
+		}
+	}
+}
+
 // SendToContext puts a message into the ongoing conversation of a context, as
 // the tool send_message does: its next turn reads it, its files have it now,
 // and an agent that is there is woken. from is what a person is called; an

@@ -90,7 +90,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
-		Home: lock.Holds, WhyWaiting: a.whyWaiting(s, procs), Inboxes: a.takeInboxes,
+		Home: lock.Holds, WhyWaiting: a.whyWaiting(s, procs), Inboxes: a.takeInboxes, Outputs: a.ageOutputs,
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {

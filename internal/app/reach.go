@@ -14,7 +14,7 @@ import (
 // person, each under the name it is known by and the one it really has.
 func (own *Owned) paths() guard.Paths {
 	p := own.App.places(own.Folder.Home.Root)
-	p.Own = bothNames(filepath.Join(own.Folder.Path(), "output"), own.Folder.Workspace())
+	p.Own = bothNames(own.Folder.OutputDir(), own.Folder.Workspace())
 	return p
 }
 

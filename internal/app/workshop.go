@@ -112,7 +112,7 @@ func (own *Owned) outputLimits() tool.Limits {
 	half := int(own.Settings.Tools.MaxOutputBytes / 2)
 	return tool.Limits{
 		Head: half, Tail: half, SpoolMax: own.Settings.Tools.MaxSpoolBytes,
-		SpoolDir: filepath.Join(own.Folder.Path(), "output"), Keys: own.keys,
+		SpoolDir: own.Folder.OutputDir(), Keys: own.keys,
 	}
 }
 

@@ -109,7 +109,10 @@ type Options struct {
 	Log      *slog.Logger
 	// Inboxes takes in what other programs left in the inboxes of contexts that
 	// nobody has, every Tick. nil: nobody does.
-	Inboxes   func(context.Context)
+	Inboxes func(context.Context)
+	// Outputs removes old files from the folders of contexts, at every Clean.
+	// nil: nobody does.
+	Outputs   func(context.Context)
 	Tick      time.Duration // 0: 2 s
 	Canary    time.Duration // 0: 10 s
 	Hung      time.Duration // 0: 90 s
@@ -352,6 +355,9 @@ func (h *Hub) lift(ctx context.Context) {
 
 // clean removes what has expired.
 func (h *Hub) clean(ctx context.Context) {
+	if h.opts.Outputs != nil {
+		h.opts.Outputs(ctx)
+	}
 	r, err := h.opts.Store.Cleanup(ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour})
 	switch {
 	case err != nil:
