@@ -22,6 +22,7 @@ import (
 type AgentView struct {
 	Row       fika.Agent
 	Entry     bool            // it has an [[agents]] entry: the hub may start it
+	Can       []string        // its capabilities, as the entry names them
 	Status    fika.AgentState // of its process: what is, not what was last said
 	Why       string          // what is wrong, or what it is doing
 	PID       int             // 0: no process
@@ -220,7 +221,10 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	now := s.app.opts.Now()
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
-		v := AgentView{Row: row, Entry: s.config().Agent(row.Name) != nil, Model: s.model(row.Name)}
+		v := AgentView{Row: row, Model: s.model(row.Name)}
+		if entry := s.config().Agent(row.Name); entry != nil {
+			v.Entry, v.Can = true, entry.Capabilities
+		}
 		for _, w := range work {
 			if w.Agent == row.Name {
 				v.Waiting = w.Open

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,28 +9,38 @@ import (
 	"fika/internal/config"
 )
 
+// ConfigReport is what the files of a home say when nothing in them is wrong.
+type ConfigReport struct {
+	*config.Config
+	Warnings []string // what may be meant, and does nothing as things are
+}
+
 // CheckConfig returns what the files of this home say, or everything that is
 // wrong with them: config.toml, models.toml, the local.toml of each context, and
-// what they name that is not there.
-func (a *App) CheckConfig() (*config.Config, error) {
+// what they name that is not there. It asks the plugins for their tools.
+func (a *App) CheckConfig(ctx context.Context) (ConfigReport, error) {
 	root, err := a.Root()
 	if err != nil {
-		return nil, err
+		return ConfigReport{}, err
 	}
 	c, err := config.LoadHome(root)
 	if err != nil {
-		return nil, err
+		return ConfigReport{}, err
 	}
 	h, err := a.Home()
 	if err != nil {
-		return nil, err
+		return ConfigReport{}, err
 	}
 	names, _, err := h.List()
 	if err != nil {
-		return nil, err
+		return ConfigReport{}, err
 	}
 	for _, e := range c.Agents {
 		names = append(names, fika.AgentName(e.ID))
+	}
+	report := ConfigReport{Config: c}
+	for _, p := range c.Ignored {
+		report.Warnings = append(report.Warnings, p.String())
 	}
 	var errs []error
 	seen := map[fika.AgentName]bool{}
@@ -42,10 +53,19 @@ func (a *App) CheckConfig() (*config.Config, error) {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) > 0 {
-		return nil, &fika.Error{Kind: fika.Invalid, Msg: errors.Join(errs...).Error()}
+	tools, err := a.toolNames(ctx)
+	if err != nil {
+		return ConfigReport{}, err
 	}
-	return c, nil
+	tools.checkConfig(c)
+	for n := range seen {
+		tools.checkLocal(h.Folder(n))
+	}
+	report.Warnings = append(report.Warnings, tools.warnings...)
+	if errs = append(errs, tools.errs...); len(errs) > 0 {
+		return ConfigReport{}, &fika.Error{Kind: fika.Invalid, Msg: errors.Join(errs...).Error()}
+	}
+	return report, nil
 }
 
 // checkSettings looks at the settings of one context. That none of them chooses

@@ -54,7 +54,9 @@ func (a *App) Config() (*config.Config, error) {
 	}
 	if c.now == nil || !c.now.Equal(read) {
 		c.now = read
-		keepConfig(root, read)
+		if keepConfig(root, read) && len(read.Ignored) > 0 { // once for each text of the files
+			a.opts.Warn(ignoredKeys(read))
+		}
 	}
 	return c.now, nil
 }
@@ -118,16 +120,28 @@ func brokenConfig(cause error) string {
 
 func lastGoodFile(root string) string { return filepath.Join(root, "run", "config.last") }
 
-// keepConfig keeps a configuration for the time when its files cannot be read.
-// That it cannot be kept costs only that.
-func keepConfig(root string, c *config.Config) {
+// keepConfig keeps a configuration for the time when its files cannot be read,
+// and reports whether it is another than the one that was kept. That it cannot
+// be kept costs only that.
+func keepConfig(root string, c *config.Config) bool {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() || len(c.Files) == 0 {
-		return
+		return false
 	}
 	path := lastGoodFile(root)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		_ = c.Keep(path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return false
 	}
+	changed, err := c.Keep(path)
+	return changed && err == nil
+}
+
+// ignoredKeys says in one line which keys of the files do nothing.
+func ignoredKeys(c *config.Config) string {
+	text := c.Ignored[0].String() + "; remove it"
+	if n := len(c.Ignored) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more: fika config check)", n)
+	}
+	return text
 }
 
 // Settings resolves the settings of a context as its files are now.

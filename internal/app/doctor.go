@@ -138,6 +138,9 @@ func (d *doctor) checkConfig() bool {
 		return inForce == nil
 	}
 	d.add(check, Fine, "", "%d agents, %d models", len(c.Agents), len(c.Models))
+	for _, p := range c.Ignored {
+		d.add(check, Note, "remove it", "%s", p)
+	}
 	state, err := d.home.State()
 	if err != nil {
 		d.add(check, Trouble, "", "%v", err)

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +35,7 @@ type agentJSON struct {
 	Name        fika.AgentName  `json:"name"`
 	DisplayName *string         `json:"display_name"`
 	Description *string         `json:"description"`
+	Can         []string        `json:"capabilities"`
 	Configured  bool            `json:"configured"`
 	Status      fika.AgentState `json:"status"`
 	Why         *string         `json:"why"`
@@ -51,7 +54,7 @@ type agentJSON struct {
 
 func toAgentJSON(v app.AgentView) agentJSON {
 	j := agentJSON{
-		Name: v.Row.Name, DisplayName: optional(v.Row.DisplayName), Description: optional(v.Row.Description), Configured: v.Entry,
+		Name: v.Row.Name, DisplayName: optional(v.Row.DisplayName), Description: optional(v.Row.Description), Can: append([]string{}, v.Can...), Configured: v.Entry,
 		Status: v.Status, Why: optional(v.Why), Trouble: optional(v.Trouble), Desired: optional(v.Row.Desired), PID: optional(v.PID), Model: optional(v.Model),
 		StartedAt: stamp(v.Since), SeenAt: stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
 		HeldUntil: stamp(v.HeldUntil),
@@ -80,6 +83,18 @@ func agentRow(v app.AgentView) []string {
 		why = v.Trouble
 	}
 	return []string{string(v.Row.Name), string(v.Status), pid, dash(v.Model), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+}
+
+// agentTable prints agents; what they are good at has a column when one of them
+// says so.
+func (e *env) agentTable(views []app.AgentView) error {
+	if !slices.ContainsFunc(views, func(v app.AgentView) bool { return len(v.Can) > 0 }) {
+		return e.Table(agentHeaders, rows(views, agentRow))
+	}
+	const last = 7 // before WHY, which may be long
+	return e.Table(slices.Insert(slices.Clone(agentHeaders), last, "CAPABILITIES"), rows(views, func(v app.AgentView) []string {
+		return slices.Insert(agentRow(v), last, dash(term.CleanLine(strings.Join(v.Can, ", "))))
+	}))
 }
 
 // uptime is how long ago t was, in whole seconds.
@@ -118,7 +133,7 @@ requests and chats it could take now. Works without a hub.`,
 				e.say("no agents; add [[agents]] to %s, or see the contexts: fika agent list --all", "config.toml")
 				return nil
 			}
-			return e.Table(agentHeaders, rows(views, agentRow))
+			return e.agentTable(views)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "also contexts that have never been more")

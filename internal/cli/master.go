@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"fika"
 	"fika/internal/app"
@@ -44,6 +45,27 @@ when its own lines have theirs: with status 1 if one of them failed, with 7 if
 	f.BoolVar(&o.wait, "wait", false, "piped input: each line waits for the answers of those before it")
 	f.DurationVar(&o.timeout, "timeout", 0, "piped input: stop waiting for answers after this long (the work goes on)")
 	return c
+}
+
+// meansMaster reports whether fika alone opens the master console: somebody is at
+// a terminal, says nothing else, and [master] enabled says so. Inside a tool,
+// where no person asks, it never does.
+func (e *env) meansMaster(cmd *cobra.Command, args []string) bool {
+	said := len(args)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "home" {
+			said++
+		}
+	})
+	if said > 0 || !e.InTTY || !e.OutTTY {
+		return false
+	}
+	c, err := e.open().Config()
+	if err != nil || !c.Master.Enabled {
+		return false
+	}
+	who, err := e.open().Caller()
+	return err == nil && !who.Inside()
 }
 
 // masterOptions are the flags of the master.

@@ -101,6 +101,19 @@ func TestApproveAsksThePersonAtTheTerminal(t *testing.T) {
 	}
 }
 
+// TestB14MasterEnabled: fika alone, at a terminal, is the console when the config
+// says so, and takes a prompt when it does not, or when it is asked to.
+func TestB14MasterEnabled(t *testing.T) {
+	t.Parallel()
+	const scripted = "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n"
+	h := newHome(t, scripted+"[master]\nenabled = true\n")
+	h.write("r.toml", "fallback = \"ok\"")
+	h.atTerminal("Master mode initialized", "/quit\n")
+	h.atTerminal("type your prompt", "hello\n.\n", "run")
+	h.write("config.toml", scripted)
+	h.atTerminal("type your prompt", "hello\n.\n")
+}
+
 func TestInstallAsksForVariables(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n", "SECRET_CITY=Oslo")

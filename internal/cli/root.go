@@ -40,6 +40,9 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 			if err := checkBarePrompt(cmd, args); err != nil {
 				return err
 			}
+			if e.meansMaster(cmd, args) {
+				return e.master(cmd.Context(), masterOptions{})
+			}
 			return o.run(cmd.Context(), args)
 		},
 	}

@@ -25,6 +25,8 @@ type Config struct {
 
 	// Files lists what was read, in order; a file that does not exist is not in it.
 	Files []string
+	// Ignored are the keys that were accepted and do nothing.
+	Ignored []Problem
 
 	where map[string]Place
 	texts []fileText // what it was read from, for [Config.Keep]
@@ -84,20 +86,19 @@ type Limits struct {
 
 // NATS says how the bus is reached.
 type NATS struct {
-	Server            string
-	Timeout           time.Duration // of one bus call, never of a turn
-	ReconnectAttempts int           // -1: for ever
-	ReconnectDelay    time.Duration
-	User              string
-	Password          string
-	PasswordEnv       string
-	Token             string
-	TokenEnv          string
-	NKey              string // path of a seed file
-	Creds             string // path of a credentials file
-	TLS               TLS
-	SubjectPrefix     string
-	Port              int // of the embedded server; 0: chosen once and kept
+	Server         string
+	Timeout        time.Duration // of one bus call, never of a turn
+	ReconnectDelay time.Duration // before the first attempt; it grows with each
+	User           string
+	Password       string
+	PasswordEnv    string
+	Token          string
+	TokenEnv       string
+	NKey           string // path of a seed file
+	Creds          string // path of a credentials file
+	TLS            TLS
+	SubjectPrefix  string
+	Port           int // of the embedded server; 0: chosen once and kept
 }
 
 // TLS names certificate files; all paths.
@@ -112,7 +113,7 @@ type Master struct {
 	Enabled                bool
 	DefaultAgent           string
 	AutoStartAgents        bool
-	HeartbeatCheckInterval time.Duration
+	HeartbeatCheckInterval time.Duration // at which the console looks at its agents
 }
 
 // Hub are the settings of the long-lived process.

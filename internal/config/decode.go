@@ -13,7 +13,8 @@ import (
 // key stood.
 type reader struct {
 	*source
-	where map[string]Place
+	where   map[string]Place
+	ignored *[]Problem
 }
 
 // decode reads t into target by the keys. path is the way to the table, as in
@@ -27,6 +28,10 @@ func decode[T any](r *reader, t *table, path string, target *T, keys []key[T], r
 			if rest == nil || !rest(e) {
 				r.unknown(e, path, names(keys))
 			}
+			continue
+		}
+		if k.ignored != "" {
+			*r.ignored = append(*r.ignored, Problem{Place: r.place(e.at), Message: path + k.name + " does nothing: " + k.ignored})
 			continue
 		}
 		at := k.at(target)
@@ -48,10 +53,13 @@ func find[T any](keys []key[T], name string) *key[T] {
 	return nil
 }
 
+// names are those of the keys that do something.
 func names[T any](keys []key[T]) []string {
-	list := make([]string, len(keys))
+	list := make([]string, 0, len(keys))
 	for i := range keys {
-		list[i] = keys[i].name
+		if keys[i].ignored == "" {
+			list = append(list, keys[i].name)
+		}
 	}
 	return list
 }

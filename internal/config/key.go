@@ -16,6 +16,9 @@ type key[T any] struct {
 	max     float64 // 0: no upper bound
 	oneOf   []string
 	check   func(v value, at any) string // more to check of the value read into the field; the answer is what is wrong
+	// ignored says why a key that is still accepted does nothing; empty: it does
+	// something. One that is ignored has a name and no more.
+	ignored string
 	// inherits: unset, it is what [chat] says for all. The top level has none of it.
 	inherits bool
 }
@@ -126,10 +129,9 @@ func natsKeys() []key[NATS] {
 			doc: "The NATS server. Unset: the hub runs its own, on loopback. A loopback address where nothing answers is where the hub's own one listens."},
 		{name: "timeout_ms", at: func(n *NATS) any { return &n.Timeout }, unit: time.Millisecond, min: 1,
 			doc: "How long one call on the bus may take; it never bounds a turn."},
-		{name: "reconnect_attempts", at: func(n *NATS) any { return &n.ReconnectAttempts }, min: -1,
-			doc: "How often a lost connection is tried again before it is reported; -1 is for ever."},
+		{name: "reconnect_attempts", ignored: "a lost connection is told of at once and tried again until the server is back"},
 		{name: "reconnect_delay_ms", at: func(n *NATS) any { return &n.ReconnectDelay }, unit: time.Millisecond,
-			doc: "The pause between two attempts."},
+			doc: "The pause before a lost connection is tried again; it doubles with each attempt, up to two seconds, until the server is back."},
 		{name: "user", at: func(n *NATS) any { return &n.User }, example: `"fika"`, doc: "User name for the server."},
 		{name: "password", at: func(n *NATS) any { return &n.Password }, example: `"…"`, doc: "Its password, in plain text; password_env is better."},
 		{name: "password_env", at: func(n *NATS) any { return &n.PasswordEnv }, check: checkEnvName, example: `"NATS_PASSWORD"`, doc: "The environment variable that holds the password."},
@@ -155,10 +157,10 @@ func tlsKeys() []key[TLS] {
 
 func masterKeys() []key[Master] {
 	return []key[Master]{
-		{name: "enabled", at: func(m *Master) any { return &m.Enabled }, doc: "Makes fika without arguments, on a terminal, open the master console."},
+		{name: "enabled", at: func(m *Master) any { return &m.Enabled }, doc: "Makes fika without arguments, on a terminal, open the master console (fika run still takes one prompt)."},
 		{name: "default_agent", at: func(m *Master) any { return &m.DefaultAgent }, check: checkName, example: `"coder"`, doc: "The agent that gets what you type without @name."},
 		{name: "auto_start_agents", at: func(m *Master) any { return &m.AutoStartAgents }, doc: "Starts agents that have auto_start = true when the hub starts."},
-		{name: "heartbeat_check_interval", at: func(m *Master) any { return &m.HeartbeatCheckInterval }, min: 1, doc: "How often the health of agents is checked, in seconds."},
+		{name: "heartbeat_check_interval", at: func(m *Master) any { return &m.HeartbeatCheckInterval }, min: 1, doc: "How often the master console looks at the health of agents; it does so at least every five seconds."},
 	}
 }
 
@@ -185,7 +187,7 @@ func toolKeys() []key[Tools] {
 		{name: "timeout_seconds", at: func(t *Tools) any { return &t.Timeout }, min: 1, doc: "How long one tool call may take."},
 		{name: "allow_private_fetch", at: func(t *Tools) any { return &t.AllowPrivateFetch }, doc: "Lets fetch reach private and loopback addresses."},
 		{name: "max_output_bytes", at: func(t *Tools) any { return &t.MaxOutputBytes }, min: 1024, doc: "How much of one result the model sees; the whole is kept in a file."},
-		{name: "max_spool_bytes", at: func(t *Tools) any { return &t.MaxSpoolBytes }, min: 1024, doc: "How much of one result that file may hold."},
+		{name: "max_spool_bytes", at: func(t *Tools) any { return &t.MaxSpoolBytes }, min: 1024, doc: "How much of one result that file may hold. Such files are removed after 30 days, or when those of one context come to more than 1 GiB."},
 		{name: "max_fetch_bytes", at: func(t *Tools) any { return &t.MaxFetchBytes }, min: 1024, doc: "How much one fetch may load."},
 		{name: "delegate_deadline_seconds", at: func(t *Tools) any { return &t.DelegateDeadline }, min: 1, doc: "How long a task may take that an agent delegates without saying how long."},
 		{name: "max_delegate_deadline_seconds", at: func(t *Tools) any { return &t.MaxDelegateDeadline }, min: 1, doc: "How long it may say."},
@@ -204,9 +206,9 @@ func pluginKeys() []key[Plugin] {
 func agentKeys() []key[Agent] {
 	return []key[Agent]{
 		{name: "id", at: func(a *Agent) any { return &a.ID }, check: checkName, example: `"coder"`, doc: "The agent's name, as in @coder: 1 to 32 of a-z 0-9 _ -. Required."},
-		{name: "name", at: func(a *Agent) any { return &a.Name }, example: `"Code Expert"`, doc: "What people call it."},
-		{name: "description", at: func(a *Agent) any { return &a.Description }, example: `"Writes and debugs code"`, doc: "What it is for; other agents read this."},
-		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "Words for displays and for choosing an agent."},
+		{name: "name", at: func(a *Agent) any { return &a.Name }, example: `"Code Expert"`, doc: "What people call it; fika agent list --json shows it."},
+		{name: "description", at: func(a *Agent) any { return &a.Description }, example: `"Writes and debugs code"`, doc: "What it is for; fika agent list --json and the completion of names show it."},
+		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "What it is good at, in single words; fika agent list shows them."},
 		{name: "auto_start", at: func(a *Agent) any { return &a.AutoStart }, doc: "The hub starts it when the hub starts."},
 		{name: "persistent", at: func(a *Agent) any { return &a.Persistent }, doc: "It keeps running when idle."},
 		{name: "wake", at: func(a *Agent) any { return &a.Wake }, doc: "The hub starts it when work waits for it."},

@@ -21,16 +21,17 @@ type fileText struct {
 
 // Keep writes the texts that c was read from to a file, so that [LoadLast] can
 // give c again when the files have become unreadable. Nothing is written when
-// the file says the same already. Error kind: Storage.
-func (c *Config) Keep(path string) error {
+// the file says the same already; the answer is whether it did not. Error kind:
+// Storage.
+func (c *Config) Keep(path string) (changed bool, err error) {
 	data, err := json.Marshal(c.texts)
 	if err != nil {
-		return fika.Wrap(fika.Failed, "keep config", err)
+		return false, fika.Wrap(fika.Failed, "keep config", err)
 	}
 	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, data) {
-		return nil
+		return false, nil
 	}
-	return fika.Wrap(fika.Storage, "keep config", renameio.WriteFile(path, data, 0o600))
+	return true, fika.Wrap(fika.Storage, "keep config", renameio.WriteFile(path, data, 0o600))
 }
 
 // LoadLast reads the configuration that [Config.Keep] wrote last, and when that

@@ -28,7 +28,7 @@ func Default() *Config {
 		},
 		LockHeartbeat: 30 * time.Second,
 		NATS: NATS{
-			Timeout: 30 * time.Second, ReconnectAttempts: 5, ReconnectDelay: time.Second, SubjectPrefix: "fika",
+			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika",
 		},
 		Master: Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Hub:    Hub{Autostart: true},
@@ -150,7 +150,7 @@ func (l *loading) finish() (*Config, error) {
 // read adds one file to c.
 func (c *Config) read(s *source, modelsOnly bool) {
 	s.parse()
-	r := &reader{source: s, where: c.where}
+	r := &reader{source: s, where: c.where, ignored: &c.Ignored}
 	if modelsOnly {
 		type file struct{ Models *[]Model }
 		decode(r, s.root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, func(e *entry) bool {
@@ -183,6 +183,13 @@ type Local struct {
 	where map[string]Place
 }
 
+// Where tells where a key was set. The second result is false for what the file
+// does not set.
+func (l *Local) Where(key string) (Place, bool) {
+	p, ok := l.where[key]
+	return p, ok
+}
+
 // LoadLocal reads a local.toml; one that does not exist is empty. Errors are
 // those of [Load]. Whether the model it names exists is for [Resolve] to say.
 func LoadLocal(path string) (*Local, error) {
@@ -200,7 +207,7 @@ func ParseLocal(file string, data []byte) (*Local, error) {
 	var problems Problems
 	s := &source{file: file, data: data, problems: &problems}
 	s.parse()
-	r := &reader{source: s, where: l.where}
+	r := &reader{source: s, where: l.where, ignored: new([]Problem)}
 	decode(r, s.root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
 		switch {
 		case find(topKeys(), e.name) != nil:

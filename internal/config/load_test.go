@@ -21,12 +21,15 @@ func TestExampleLoadsUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := []any{c.NATS.Server, c.NATS.Timeout, c.NATS.ReconnectAttempts, c.NATS.ReconnectDelay, c.NATS.SubjectPrefix}; !cmp.Equal(got,
-		[]any{"nats://localhost:4222", 30 * time.Second, 5, time.Second, "fika"}) {
+	if got := []any{c.NATS.Server, c.NATS.Timeout, c.NATS.ReconnectDelay, c.NATS.SubjectPrefix}; !cmp.Equal(got,
+		[]any{"nats://localhost:4222", 30 * time.Second, time.Second, "fika"}) {
 		t.Errorf("nats: %v", got)
 	}
 	if m := c.Master; m.Enabled || m.DefaultAgent != "coder" || !m.AutoStartAgents || m.HeartbeatCheckInterval != 30*time.Second {
 		t.Errorf("master: %+v", m)
+	}
+	if len(c.Ignored) != 1 || c.Ignored[0].Line != 8 || !strings.Contains(c.Ignored[0].Message, "nats.reconnect_attempts does nothing") {
+		t.Errorf("ignored: %v", c.Ignored)
 	}
 	if len(c.Agents) != 4 || len(c.Models) != 4 {
 		t.Fatalf("%d agents, %d models", len(c.Agents), len(c.Models))
@@ -87,10 +90,16 @@ func TestLastGood(t *testing.T) {
 	}
 	c, err := Load(file)
 	if err == nil {
-		err = c.Keep(kept)
+		var changed bool
+		if changed, err = c.Keep(kept); !changed {
+			t.Error("the first is not new")
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if changed, err := c.Keep(kept); changed || err != nil {
+		t.Errorf("the same again: %v %v", changed, err)
 	}
 	last, _, err := LoadLast(kept)
 	if err != nil || last.Username != "ann" || last.NATS.Port != 4000 {
@@ -162,7 +171,7 @@ func TestProblems(t *testing.T) {
 		"unknown keys": {"modle = \"gpt-5\"\n[nats]\n  sever = 1\nfoo = 2\n", []string{
 			`c.toml:1:1: unknown key "modle" at the top level; did you mean model?`,
 			`c.toml:3:3: unknown key "sever" in nats; did you mean server?`,
-			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout_ms, reconnect_attempts, reconnect_delay_ms, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, port`,
+			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout_ms, reconnect_delay_ms, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, port`,
 		}},
 		"wrong table": {"default_agent = \"x\"\n[hub]\nusername = \"ann\"\n", []string{
 			`c.toml:1:1: unknown key "default_agent" at the top level; it belongs in [master]`,
@@ -186,13 +195,13 @@ func TestProblems(t *testing.T) {
 			`c.toml:10:26: lock_heartbeat_seconds must be seconds as a whole number, or a text like "90s"; this is true or false`,
 			`c.toml:11:24: context_window_limit is not a number fika can hold`,
 		}},
-		"out of range": {"auto_compact_threshold = 150\nmax_recursion_depth = 0\nlock_heartbeat_seconds = \"2h\"\n[nats]\nport = 70000\ntimeout_ms = -3\nreconnect_attempts = -2\n[chat]\nmax_chain_age = \"soon\"\nmax_cost_per_chain = nan\nmessage_ttl = 99999999999\n", []string{
+		"out of range": {"auto_compact_threshold = 150\nmax_recursion_depth = 0\nlock_heartbeat_seconds = \"2h\"\n[nats]\nport = 70000\ntimeout_ms = -3\nreconnect_delay_ms = -2\n[chat]\nmax_chain_age = \"soon\"\nmax_cost_per_chain = nan\nmessage_ttl = 99999999999\n", []string{
 			`c.toml:1:26: auto_compact_threshold is out of range: from 1 to 100`,
 			`c.toml:2:23: max_recursion_depth is out of range: from 1 to 10000`,
 			`c.toml:3:26: lock_heartbeat_seconds is out of range: from 1 to 3600 seconds`,
 			`c.toml:5:8: port is out of range: from 0 to 65535`,
 			`c.toml:6:14: timeout_ms is too small: at least 1 milliseconds`,
-			`c.toml:7:22: reconnect_attempts is too small: at least -1`,
+			`c.toml:7:22: reconnect_delay_ms is too small: at least 0 milliseconds`,
 			`c.toml:9:17: max_chain_age is not a duration: write seconds as a number, or a text like "90s", "10m", "2h30m", "7d"`,
 			`c.toml:10:22: max_cost_per_chain is not a number fika can hold`,
 			`c.toml:11:15: message_ttl is longer than ten years`,

@@ -43,6 +43,9 @@ func Reference() []KeyDoc {
 // follow their own entry.
 func describe[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) []KeyDoc {
 	for _, k := range keys {
+		if k.ignored != "" {
+			continue
+		}
 		at := k.at(defaults)
 		name := prefix + k.name
 		if k.doc != "" {

@@ -32,11 +32,10 @@ type Inputs struct {
 // own except for lists and maps, which are shared with the Config and must not
 // be changed.
 type Settings struct {
-	Agent        fika.AgentName
-	DisplayName  string
-	Description  string
-	Capabilities []string
-	Entry        bool // it has an [[agents]] entry
+	Agent       fika.AgentName
+	DisplayName string
+	Description string
+	Entry       bool // it has an [[agents]] entry
 
 	Model         Model
 	Reasoning     *Reasoning // nil: as the model does by default
@@ -64,9 +63,7 @@ type Settings struct {
 	TurnTimeout              time.Duration // 0: none
 
 	LockHeartbeat time.Duration
-	AutoStart     bool
 	Persistent    bool
-	Wake          bool
 	MaxIdle       time.Duration
 	MaxConcurrent int
 
@@ -137,13 +134,12 @@ func (s *Settings) lifecycle(entry *Agent) {
 	a := defaultAgent()
 	if entry != nil {
 		a, s.Entry = *entry, true
-		s.Description, s.Capabilities = a.Description, a.Capabilities
+		s.Description = a.Description
 		if a.Name != "" {
 			s.DisplayName = a.Name
 		}
 	}
-	s.AutoStart, s.Persistent, s.Wake = a.AutoStart, a.Persistent, a.Wake
-	s.MaxIdle, s.MaxConcurrent = a.MaxIdle, a.MaxConcurrent
+	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }
 
 // model settles which model it is, how it is reached and what it may use.

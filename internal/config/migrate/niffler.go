@@ -66,13 +66,12 @@ func nifflerNATS(d *draft, n object) {
 	d.header("[nats]", "The bus.")
 	n.move("server", "url")
 	n.move("timeout_ms", "timeout")
-	n.move("reconnect_attempts")
 	n.move("reconnect_delay_ms")
 	n.move("user", "username")
 	n.move("password")
 	n.move("token")
 	d.comment("subject_prefix = \"niffler\" shares the bus with programs that use those subjects.")
-	n.rest(nil)
+	n.rest(map[string]string{"reconnect_attempts": "a lost connection is tried again until the server is back"})
 }
 
 func nifflerModels(d *draft, models []object) {
