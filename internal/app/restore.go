@@ -25,9 +25,9 @@ type Restored struct {
 }
 
 // Restore brings back what a backup holds; with empty it begins a new database
-// instead. The hub must be down and nobody at work. What is there is set aside,
-// never deleted, and whoever worked before cannot write to what was brought
-// back.
+// instead, into which contexts bring back what their folders tell of. The hub
+// must be down and nobody at work. What is there is set aside, never deleted,
+// and whoever worked before cannot write to what was brought back.
 func (a *App) Restore(ctx context.Context, path string, empty bool) (_ Restored, err error) {
 	const op = "restore"
 	var out Restored
@@ -65,8 +65,10 @@ func (a *App) Restore(ctx context.Context, path string, empty bool) (_ Restored,
 	if err != nil {
 		return out, err
 	}
-	if err := setMirrorsAside(h, suffix, &out.Aside); err != nil {
-		return out, err
+	if !empty { // a database that begins anew learns from the mirrors what was said
+		if err := setMirrorsAside(h, suffix, &out.Aside); err != nil {
+			return out, err
+		}
 	}
 	return out, a.replaceStore(ctx, h, c.Store.URL, database, suffix, empty, &out.Aside)
 }

@@ -131,7 +131,8 @@ func newRestore(e *env) *cobra.Command {
 		Long: `Puts the database and the files of a backup in the place of those that are
 there, which are set aside under another name, never deleted. The hub must be
 down. What was said since the backup is in what is set aside. With --empty it
-begins a new database instead, for a home whose database is lost.`,
+begins a new database instead, for a home whose database is lost: contexts then
+bring back what their folders tell of, chats and tasks are gone.`,
 		Example: "  fika down && fika restore ~/.fika/backups/fika-20260501-120000.zip",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if empty == (len(args) == 1) {
