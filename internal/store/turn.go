@@ -81,12 +81,13 @@ func (s *db) withinLease(ctx context.Context, op string, f Fence, p progress, fn
 func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...func() statement) error {
 	return s.writeWith(ctx, op, d, func(ctx context.Context, t *tx) error {
 		var r turn
-		var mine string
-		found, held := false, false
-		locks := []statement{
-			first(&mine, &held, scanText, holdFence, f.Request, f.Agent, f.Epoch),
-			first(&r, &found, t.scanLockedTurn, selectTurn+` WHERE r.id = ?`+lockConversation, f.Request),
+		found := false
+		var locks []statement
+		if t.c.distant() {
+			var mine string
+			locks = append(locks, first(&mine, nil, scanText, holdFence, f.Request, f.Agent, f.Epoch))
 		}
+		locks = append(locks, first(&r, &found, t.scanLockedTurn, selectTurn+` WHERE r.id = ?`+lockConversation, f.Request))
 		for _, ask := range more {
 			locks = append(locks, ask())
 		}
@@ -94,7 +95,7 @@ func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p pro
 		switch {
 		case err != nil:
 			return err
-		case !held && !crash.Without(crash.Fence):
+		case !(found && r.agent == f.Agent && r.epoch == f.Epoch && r.state == fika.Running) && !crash.Without(crash.Fence):
 			return lostFence(op, f)
 		case !found:
 			return fika.Errorf(fika.NotFound, "request", "no request %q", f.Request)
