@@ -35,37 +35,27 @@ const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' O
     AND NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
       AND b.finished_at = 0 AND b.state = 'running')))`
 
-// The classes of work, in their order. A batch is all that waits for the agent
-// in the conversation with the oldest pending notification.
-const (
-	classPrompt = iota
-	classNotify
-	classBatch
-	classTask
-)
+// The classes of work, in their order: prompts, batches that were begun before,
+// batches (all that waits for the agent in the conversation with the oldest
+// pending notification), tasks.
+const classBatch = 2
 
 const (
-	// nextWork finds the oldest piece of work of the first class that has any:
-	// the id of a request, or that of the conversation of a batch.
-	nextWork = `SELECT * FROM (
-SELECT 0 AS class, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-  WHERE r.agent = ? AND r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1) next0
-UNION ALL SELECT * FROM (
-SELECT 1, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-  WHERE r.agent = ? AND r.kind = 'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1) next1
-UNION ALL SELECT * FROM (
-SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
-  WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1) next2
-UNION ALL SELECT * FROM (
-SELECT 3, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-  WHERE r.agent = ? AND r.kind = 'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1) next3
-ORDER BY 1 LIMIT 1`
+	fromRequests = ` FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent WHERE r.agent = ? AND `
+	nextPrompt   = `SELECT 0 AS class, r.id` + fromRequests + `r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	nextNotify   = `SELECT 1, r.id` + fromRequests + `r.kind = 'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	nextBatch    = `SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
+WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
+	nextTask = `SELECT 3, r.id` + fromRequests + `r.kind = 'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	// nextWork is all of them in one question, for a server that is far away.
+	nextWork = `SELECT * FROM (` + nextPrompt + `) next0 UNION ALL SELECT * FROM (` + nextNotify + `) next1
+UNION ALL SELECT * FROM (` + nextBatch + `) next2 UNION ALL SELECT * FROM (` + nextTask + `) next3 ORDER BY 1 LIMIT 1`
 	// nextBegun is the oldest request that had its first claim and may go on.
-	nextBegun = `SELECT 0, r.id FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.agent = ? AND r.upto_seq > 0 AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	nextBegun = `SELECT 0, r.id` + fromRequests + `r.upto_seq > 0 AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 )
 
-// candidate is a piece of work that may be taken.
+// candidate is a piece of work that may be taken: the id of a request, or that
+// of the conversation of a batch.
 type candidate struct {
 	class int
 	id    string
@@ -73,9 +63,24 @@ type candidate struct {
 
 func scanCandidate(s scanner) (c candidate, err error) { err = s.Scan(&c.class, &c.id); return c, err }
 
-// seeking asks for the next piece of work of an agent.
-func seeking(c *candidate, found *bool, a fika.AgentID, now int64) statement {
-	return first(c, found, scanCandidate, nextWork, a, now, a, now, a, a, now)
+// seek finds the oldest piece of work of the first class that has any.
+func (s *db) seek(ctx context.Context, q querier, a owned, now int64) (c candidate, found bool, err error) {
+	if s.file == nil {
+		return one(ctx, q, scanCandidate, nextWork, a.ID, now, a.ID, now, a.ID, a.ID, now)
+	}
+	for class, text := range []string{nextPrompt, nextNotify, nextBatch, nextTask} {
+		args := []any{a.ID, now}
+		if class == classBatch {
+			args = args[:1]
+		}
+		if class == classBatch && !a.pending || class != classBatch && !a.requests {
+			continue
+		}
+		if c, found, err = one(ctx, q, scanCandidate, text, args...); err != nil || found {
+			return c, found, err
+		}
+	}
+	return c, false, nil
 }
 
 const opClaim = "claim"
@@ -124,9 +129,7 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits) (*Claimed, err
 // looksIdle looks, without a transaction, whether there is nothing to claim.
 func (s Queue) looksIdle(ctx context.Context, l Lease, limits Limits) (bool, error) {
 	var a owned
-	var c candidate
-	found, any := false, false
-	now := s.nowMS()
+	found := false
 	err := s.r.run(ctx, first(&a, &found, scanOwned, selectOwned, l.Agent, l.Epoch, l.Owner))
 	switch {
 	case err != nil:
@@ -140,7 +143,7 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, limits Limits) (bool, err
 	case a.pending && !a.requests: // almost always there is something
 		return false, nil
 	}
-	err = s.r.run(ctx, seeking(&c, &any, l.Agent, now))
+	_, any, err := s.seek(ctx, s.r, a, s.nowMS())
 	return !any, err
 }
 
@@ -163,13 +166,11 @@ type claim struct {
 // is put away and the search goes on.
 func (k *claim) next(ctx context.Context) (*Claimed, error) {
 	for {
-		var c candidate
-		found := false
-		if err := k.tx.run(ctx, seeking(&c, &found, k.agent.ID, k.now)); err != nil || !found {
+		c, found, err := k.db.seek(ctx, k.tx, k.agent, k.now)
+		if err != nil || !found {
 			return nil, err
 		}
 		var out *Claimed
-		var err error
 		if c.class == classBatch {
 			out, err = k.batch(ctx, fika.ConversationID(c.id))
 		} else {

@@ -412,6 +412,8 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 	s := openAt(t, Options{Path: filepath.Join(t.TempDir(), "fika.db")})
 	for name, text := range map[string]string{
 		"next begun":      nextBegun,
+		"next prompt":     nextPrompt,
+		"next batch":      nextBatch,
 		"work":            workBatches,
 		"fence":           selectTurn + ` WHERE r.id = ?`,
 		"page":            selectEntry + ` WHERE e.conversation = ? AND e.seq <= ?` + notExpired + ` ORDER BY e.seq DESC LIMIT ?`,
