@@ -14,9 +14,13 @@ var ErrBusy = errors.New("database is busy")
 // database is damaged, or is none.
 var ErrDamaged = errors.New("database is damaged")
 
+// ErrGone is in the chain of a Storage error that says that the file of the
+// database is no longer where it was opened.
+var ErrGone = errors.New("database is gone")
+
 // Lasting reports whether err stays however often the call is made again, until
 // a person does something about the store.
-func Lasting(err error) bool { return errors.Is(err, ErrDamaged) }
+func Lasting(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrGone) }
 
 // Busy reports whether err is worth trying again unchanged.
 func Busy(err error) bool { return errors.Is(err, ErrBusy) }

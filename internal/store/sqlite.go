@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +28,8 @@ type sqlite struct {
 	token  chan struct{} // held by whoever uses the writing connection
 	conn   *sqliteConn   // nil until the first write, and after it was lost
 	closed bool
+	path   string
+	file   os.FileInfo // what path named when it was opened
 	mu     sync.Mutex
 	stmts  map[string]*sql.Stmt // of the reading connections
 }
@@ -57,7 +61,7 @@ func openSQLite(ctx context.Context, d dialect, opt Options) (*sqlite, error) {
 	}
 	rdb.SetMaxOpenConns(4)
 	rdb.SetMaxIdleConns(2)
-	e := &sqlite{d: d, wdb: wdb, rdb: rdb, token: make(chan struct{}, 1), stmts: make(map[string]*sql.Stmt)}
+	e := &sqlite{d: d, path: opt.Path, wdb: wdb, rdb: rdb, token: make(chan struct{}, 1), stmts: make(map[string]*sql.Stmt)}
 	_, err = e.writer(ctx)
 	if err != nil {
 		return nil, errors.Join(err, e.close())
@@ -66,15 +70,35 @@ func openSQLite(ctx context.Context, d dialect, opt Options) (*sqlite, error) {
 	return e, nil
 }
 
-// writer connects, again after a lost connection.
+// writer connects, again after a lost connection. A file that was moved, deleted
+// or replaced is not written any more: nobody else would find what was accepted.
 func (e *sqlite) writer(ctx context.Context) (conn, error) {
 	e.token <- struct{}{}
 	err := e.connect(ctx)
+	if err == nil {
+		err = e.stillThere()
+	}
 	if err != nil {
 		<-e.token
 		return nil, err
 	}
 	return e.conn, nil
+}
+
+// stillThere holds the file against what was opened.
+func (e *sqlite) stillThere() error {
+	now, err := os.Stat(e.path)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil // the write itself says what is wrong
+	case e.file == nil:
+		e.file = now
+		return nil
+	case err == nil && os.SameFile(e.file, now):
+		return nil
+	}
+	return &fika.Error{Kind: fika.Storage, Op: "write", Err: ErrGone,
+		Msg: e.path + " was moved, deleted or replaced while it was in use: nothing more is accepted; run fika down, then put it back, or fika restore"}
 }
 
 // connect makes the writing connection if there is none. The token is held.
