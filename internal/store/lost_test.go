@@ -189,6 +189,7 @@ func cutURL(url string) (string, string, bool) {
 type cutter struct {
 	dir     string
 	commits atomic.Int64
+	trips   atomic.Int64 // round trips: the server is ready for the next
 }
 
 func newCutter(t *testing.T, server string, lose int64) *cutter {
@@ -231,6 +232,9 @@ func (p *cutter) answers(client io.Writer, up io.Reader, lose int64) {
 		body := make([]byte, binary.BigEndian.Uint32(head[1:])-4)
 		if _, err := io.ReadFull(up, body); err != nil {
 			return
+		}
+		if head[0] == 'Z' {
+			p.trips.Add(1)
 		}
 		if head[0] == 'C' && string(body) == "COMMIT\x00" && p.commits.Add(1) == lose {
 			return
