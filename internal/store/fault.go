@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 
 	driversqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -72,9 +73,22 @@ func (s *db) explain(op string, err error) error {
 		return say("does not let this user in: look at user, password and rights in [store] url, and at what its server says")
 	case faultConn:
 		if s.opt.URL != "" {
-			return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name() + " cannot be reached: nothing is lost, and what waits goes on when its server is back", Err: errors.Join(ErrBusy, err)}
+			return &fika.Error{Kind: fika.Storage, Op: op, Msg: s.name() + " cannot be reached; what waits goes on when its server is back", Err: unreachable{err}}
 		}
 		return say("was closed while in use")
 	}
 	return &fika.Error{Kind: fika.Failed, Op: op, Msg: s.name(), Err: err}
 }
+
+// unreachable is why a server cannot be reached, in one line. It is worth
+// trying again.
+type unreachable struct{ cause error }
+
+func (u unreachable) Error() string {
+	lines := strings.Split(strings.TrimSpace(u.cause.Error()), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+func (u unreachable) Is(target error) bool { return target == ErrBusy }
+
+func (u unreachable) Unwrap() error { return u.cause }
