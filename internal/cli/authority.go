@@ -48,7 +48,9 @@ func declared() map[string]declaration {
 		"fika __complete": look, "fika __completeNoDesc": look,
 		"fika usage": look, "fika monitor": look, "fika doctor": {conduct: looks, more: []string{"fix"}},
 		"fika status": {conduct: looks, more: []string{"show-bus"}},
-		"fika demo":   manage, "fika up": manage, "fika down": manage, "fika master": manage,
+		"fika store":  look, "fika store show": look, "fika store check": look, "fika store move": manage,
+		"fika backup": manage, "fika restore": manage,
+		"fika demo": manage, "fika up": manage, "fika down": manage, "fika master": manage,
 
 		"fika agent": look, "fika agent list": look, "fika agent health": look, "fika agent logs": look, "fika agent attach": look,
 		"fika agent run": manage, "fika agent start": manage, "fika agent stop": manage, "fika agent restart": manage, "fika agent reset": manage,

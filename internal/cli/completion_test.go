@@ -52,7 +52,7 @@ func newShell(t *testing.T) *shell {
 		"AGENT": "arya", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
 		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "key remove NAME": "SOME_KEY", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": "", "request cancel REQUEST": "",
-		"FILE": "a file", "PATH": "a file", "SOURCE": "a file",
+		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
 		"PROMPT": "", "MESSAGE": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
 	}

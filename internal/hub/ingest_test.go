@@ -17,6 +17,7 @@ import (
 
 // intake is a hub that is handed messages one by one, and what it says of them.
 type intake struct {
+	early *bus.Msg // said on another subject than was waited for
 	*world
 	hub  *Hub
 	said chan bus.Msg // responses, statuses and dead letters
@@ -45,28 +46,40 @@ func (in *intake) give(agent, body string) {
 	in.ok(in.hub.handleRequest(in.Context(), bus.Msg{Subject: "fika.agent." + agent + ".request", Data: []byte(body)}))
 }
 
-// response is the next thing that was said, which must be a response of agent.
+// response is the next response of an agent.
 func (in *intake) response(agent string) message.Response {
 	in.Helper()
-	m := <-in.said
 	var r message.Response
-	in.ok(json.Unmarshal(m.Data, &r))
-	if m.Subject != "fika.agent."+agent+".response" {
-		in.Fatalf("%s: %s", m.Subject, m.Data)
-	}
+	in.ok(json.Unmarshal(in.next("fika.agent."+agent+".response").Data, &r))
 	return r
 }
 
-// dead is the next thing that was said, which must be a dead letter.
+// dead is the next dead letter.
 func (in *intake) dead() message.Dead {
 	in.Helper()
-	m := <-in.said
 	var d message.Dead
-	in.ok(json.Unmarshal(m.Data, &d))
-	if m.Subject != "fika.dead" {
-		in.Fatalf("%s: %s", m.Subject, m.Data)
-	}
+	in.ok(json.Unmarshal(in.next("fika.dead").Data, &d))
 	return d
+}
+
+// next is the next thing said on a subject. A response and a dead letter about
+// one message come by two subscriptions, in any order: one that comes too early
+// is kept.
+func (in *intake) next(subject string) bus.Msg {
+	in.Helper()
+	if m := in.early; m != nil && m.Subject == subject {
+		in.early = nil
+		return *m
+	}
+	m := <-in.said
+	if m.Subject != subject && in.early == nil {
+		in.early = &m
+		m = <-in.said
+	}
+	if m.Subject != subject {
+		in.Fatalf("%s, not %s: %s", m.Subject, subject, m.Data)
+	}
+	return m
 }
 
 func (in *intake) rows(a fika.Agent) []store.RequestInfo {
