@@ -1,6 +1,7 @@
 # make demo   build, and watch agents talk to each other: no key, no network
 # make test   format, vet, and the tests, quickly: long sweeps are short
 # make check  everything: all tests at full length under the race detector, staticcheck
+# make race   eight stores on one database, ROUNDS=100 on each engine
 # make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
@@ -12,7 +13,7 @@ BIN := bin/fika
 export GOFLAGS ?= -trimpath
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build demo test check house bench chaos soak docs fmt clean
+.PHONY: all build demo test check race house bench chaos soak docs fmt clean
 
 all: build
 
@@ -32,6 +33,9 @@ check:
 	@./scripts/need.sh
 	@GO="$(GO)" FULL=1 ./scripts/test.sh
 	$(GO) run $(STATICCHECK) ./...
+
+race:
+	ROUNDS="$${ROUNDS:-100}" $(GO) test ./internal/store -run TestRace -v -timeout 60m
 
 house: build
 	@$(GO) run ./test/house $(BIN)

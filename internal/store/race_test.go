@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"os"
+	"strconv"
 	"testing"
 
 	"fika/internal/store"
@@ -8,8 +10,11 @@ import (
 )
 
 // rounds is how often a sweep is repeated: few times with -short, as make test
-// has it.
+// has it, and as often as ROUNDS says, as make race has it.
 func rounds(t *testing.T, few, many int) int {
+	if n, err := strconv.Atoi(os.Getenv("ROUNDS")); err == nil && n > 0 {
+		return n
+	}
 	if testing.Short() {
 		t.Logf("%d rounds of %d: -short", few, many)
 		return few
@@ -22,7 +27,7 @@ func TestRace(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			opt := e.new(t)
-			storetest.Race(t, func() *store.Store { return open(t, opt) }, rounds(t, 1, 100))
+			storetest.Race(t, func() *store.Store { return open(t, opt) }, rounds(t, 1, 10))
 		})
 	}
 }
