@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -173,12 +174,13 @@ func (s Turns) Blobs(ctx context.Context, ids []fika.RequestID) (map[fika.EntryI
 	}
 	out := map[fika.EntryID]json.RawMessage{}
 	for part := range slices.Chunk(ids, 500) { // engines bound the number of parameters
-		args := make([]any, len(part))
-		for i, id := range part {
-			args[i] = id
+		// Few lengths, so that few statements are prepared: the last id stands again.
+		args := make([]any, 1<<bits.Len(uint(len(part)-1)))
+		for i := range args {
+			args[i] = part[min(i, len(part)-1)]
 		}
 		list, err := many(ctx, s.r, func(row scanner) (f found, err error) { return f, row.Scan(&f.entry, &f.blob) },
-			`SELECT entry, blob FROM steps WHERE request IN (?`+strings.Repeat(", ?", len(part)-1)+`) AND kind = 'model' AND blob <> '' AND entry <> ''`, args...)
+			`SELECT entry, blob FROM steps WHERE request IN (?`+strings.Repeat(", ?", len(args)-1)+`) AND kind = 'model' AND blob <> '' AND entry <> ''`, args...)
 		if err != nil {
 			return nil, s.explain("read blobs", err)
 		}
