@@ -256,7 +256,7 @@ func (m *Master) queue() {
 
 // cancelID cancels the request whose id begins so; the newest for "".
 func (m *Master) cancelID(ctx context.Context, id string) error {
-	var found []*errand
+	var found []*pendingRequest
 	for _, e := range m.waiting {
 		if strings.HasPrefix(string(e.id), id) {
 			found = append(found, e)

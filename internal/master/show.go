@@ -12,7 +12,7 @@ import (
 )
 
 // outcome shows how a request ended, with the request it belongs to.
-func (m *Master) outcome(e *errand, info store.RequestInfo) {
+func (m *Master) outcome(e *pendingRequest, info store.RequestInfo) {
 	who := "done here"
 	if e.agent != "" {
 		who = "@" + string(e.agent)
@@ -50,7 +50,7 @@ func (m *Master) outcome(e *errand, info store.RequestInfo) {
 }
 
 // about names the request of an outcome.
-func (m *Master) about(e *errand) string {
+func (m *Master) about(e *pendingRequest) string {
 	kind, id := string(e.kind), short(e.id)
 	if e.agent == "" {
 		kind, id = "here", ""

@@ -1,0 +1,176 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/term"
+)
+
+// pendingRequest is a request whose outcome is waited for.
+type pendingRequest struct {
+	id     fika.RequestID
+	agent  fika.AgentName // empty: worked here
+	kind   fika.RequestKind
+	prompt string
+	from   time.Time
+	cancel context.CancelFunc // of one that is worked here
+}
+
+// send commits a request. Its id is remembered first: a console that is killed
+// in between loses nothing.
+func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, prompt string) {
+	row, err := m.o.Router.Agent(ctx, name)
+	if err != nil {
+		m.trouble(err)
+		return
+	}
+	e := &pendingRequest{id: m.o.NewID(), agent: row.Name, kind: kind, prompt: prompt, from: m.o.Now()}
+	m.waiting = append(m.waiting, e)
+	m.keep()
+	never, err := m.o.Router.Submit(ctx, e.id, kind, row, prompt)
+	if err != nil {
+		m.drop(e)
+		m.trouble(err)
+		return
+	}
+	what := "Sent"
+	if kind == fika.TaskRequest {
+		what = "Sent task"
+	}
+	if !m.o.Quiet {
+		m.say("→ %s to @%s%s", what, row.Name, m.o.Style.Dim("  "+short(e.id)))
+	}
+	if never != "" {
+		m.say("%s", m.o.Style.Yellow(term.Clean(never)+"; until then it waits"))
+	}
+	m.reviveHub(ctx, false)
+}
+
+// workHere works a prompt in this process, one at a time.
+func (m *Master) workHere(ctx context.Context, prompt string) {
+	ctx, cancel := context.WithCancel(ctx)
+	e := &pendingRequest{prompt: prompt, from: m.o.Now(), cancel: cancel}
+	m.waiting = append(m.waiting, e)
+	m.job(func() func() {
+		defer cancel()
+		select {
+		case m.here <- struct{}{}:
+		case <-ctx.Done():
+			return func() { m.drop(e); m.say("%s cancelled%s", m.o.Style.Red("✗"), of(prompt)) }
+		}
+		info, err := m.o.Router.Here(ctx, prompt)
+		<-m.here
+		return func() {
+			m.drop(e)
+			if err != nil {
+				m.trouble(err)
+				return
+			}
+			m.outcome(e, info)
+		}
+	})
+}
+
+// remember takes up what an earlier console was waiting for. A piped one waits
+// for its own lines only, and leaves the others to the next console.
+func (m *Master) remember(ctx context.Context) error {
+	ids, err := m.o.Memory.Load()
+	if err != nil {
+		m.trouble(err)
+		return nil
+	}
+	if !m.o.Screen.Interactive() {
+		m.earlier = ids
+		return nil
+	}
+	for _, id := range ids {
+		info, err := m.o.Router.Request(ctx, id)
+		if fika.IsKind(err, fika.NotFound) {
+			continue // it was never committed, or has been deleted
+		}
+		if err != nil {
+			return err
+		}
+		m.waiting = append(m.waiting, &pendingRequest{id: info.ID, agent: info.AgentName, kind: info.Kind, prompt: info.Payload.Prompt, from: info.CreatedAt})
+	}
+	if len(m.waiting) > 0 {
+		m.say("%s", m.o.Style.Dim(fmt.Sprintf("%d of the last time:", len(m.waiting))))
+	}
+	m.look(ctx)
+	m.keep()
+	return nil
+}
+
+// keep stores what is waited for.
+func (m *Master) keep() {
+	ids := append([]fika.RequestID{}, m.earlier...)
+	for _, e := range m.waiting {
+		if e.id != "" {
+			ids = append(ids, e.id)
+		}
+	}
+	if err := m.o.Memory.Save(ids); err != nil {
+		m.trouble(err)
+	}
+}
+
+func (m *Master) drop(e *pendingRequest) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(x *pendingRequest) bool { return x == e })
+	if e.id != "" {
+		m.keep()
+	}
+}
+
+// look reads the outcomes that are there by now.
+func (m *Master) look(ctx context.Context) {
+	for _, e := range slices.Clone(m.waiting) {
+		if e.id == "" {
+			continue
+		}
+		info, err := m.o.Router.Request(ctx, e.id)
+		switch {
+		case fika.IsKind(err, fika.NotFound):
+			m.drop(e)
+			m.trouble(fika.Errorf(fika.NotFound, "", "request %s of @%s has been deleted", short(e.id), e.agent))
+		case err != nil:
+			if ctx.Err() == nil && m.said != err.Error() { // once, not at every look
+				m.said = err.Error()
+				m.say("%s", m.o.Style.Yellow(term.Clean(err.Error())))
+			}
+			return
+		case info.State.Terminal():
+			m.outcome(e, info)
+			m.drop(e) // after it was shown
+		}
+	}
+	m.said = ""
+}
+
+// cancel asks for a request to end; its outcome is shown as any other.
+func (m *Master) cancel(ctx context.Context, e *pendingRequest) {
+	if e.cancel != nil {
+		e.cancel()
+		return
+	}
+	r, err := m.o.Router.Cancel(ctx, e.id)
+	switch {
+	case err != nil:
+		m.trouble(err)
+	case !r.State.Terminal():
+		m.say("%s", m.o.Style.Dim(fmt.Sprintf("asked @%s to stop%s", e.agent, of(e.prompt))))
+	}
+	m.look(ctx)
+}
+
+// short is the beginning of an id that tells it from others.
+func short(id fika.RequestID) string { return string(id[:min(len(id), 13)]) }
+
+// of names the request that an outcome belongs to.
+func of(prompt string) string {
+	return ": " + term.Truncate(term.CleanLine(strings.TrimSpace(prompt)), 60)
+}
