@@ -144,6 +144,7 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 	for {
 		info, err := f.client.Store.Request(ctx, id)
 		if ctx.Err() != nil {
+			f.explainLast(ctx, id)
 			return info, ctx.Err()
 		}
 		if err != nil || info.State.Terminal() {
@@ -152,8 +153,19 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 		}
 		f.explain(ctx, info)
 		if err := f.listen(ctx, id, ask.C, show); err != nil {
+			f.explainLast(ctx, id)
 			return info, err
 		}
+	}
+}
+
+// explainLast looks once more when the person has stopped waiting, however short
+// that was: who gives up is told why it was in vain.
+func (f *Follow) explainLast(ctx context.Context, id fika.RequestID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if info, err := f.client.Store.Request(ctx, id); err == nil {
+		f.explain(ctx, info)
 	}
 }
 
