@@ -17,6 +17,10 @@ import (
 // are tried instead.
 var elsewhere = map[string]string{
 	"rename-conversation": "no command renames a chat: storetest",
+	"replace-desired":     "an agent that leaves because it is idle: hub and agent tests; no scene yet",
+	"copy-store":          "store move, with the hub down: store TestCopy; no scene yet",
+	"disown-agents":       "restore, with the hub down: store TestBackup; no scene yet",
+	"set-store-aside":     "restore on PostgreSQL: no scene, as the scenes run on SQLite",
 	"read-limits":         "an agent whose hour is used up rests for an hour: storetest",
 }
 
