@@ -73,8 +73,8 @@ func (in *intake) next(subject string) bus.Msg {
 	}
 	m := <-in.said
 	if m.Subject != subject && in.early == nil {
-		in.early = &m
-		m = <-in.said
+		early := m
+		in.early, m = &early, <-in.said
 	}
 	if m.Subject != subject {
 		in.Fatalf("%s, not %s: %s", m.Subject, subject, m.Data)
