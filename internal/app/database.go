@@ -22,7 +22,7 @@ func (a *App) storeOptions(h folder.Home, url string) store.Options {
 	o := store.Options{Existing: err == nil}
 	if url != "" {
 		o.URL = url
-		o.Offset = func() time.Duration { return a.opts.Now().Sub(time.Now()) }
+		o.Offset = func() time.Duration { return time.Until(a.opts.Now()) }
 		return o
 	}
 	o.Path, o.Now, o.MaxPages = h.DatabaseFile(), a.opts.Now, crash.Pages()

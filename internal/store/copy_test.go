@@ -13,7 +13,7 @@ import (
 func TestCopy(t *testing.T) {
 	url := servers.URL(t)
 	file := store.Options{Path: filepath.Join(t.TempDir(), "fika.db")}
-	want := story(t, file)
+	story(t, file)
 	from := open(t, file)
 	a, err := from.Agent(t.Context(), "arya")
 	if err != nil {
@@ -27,7 +27,8 @@ func TestCopy(t *testing.T) {
 	if _, err := from.Import(t.Context(), ask.ID, []fika.Entry{{ID: "odd", Type: fika.Message, From: "ann", Content: odd}}); err != nil {
 		t.Fatal(err)
 	}
-	if want, err = from.Dump(t.Context()); err != nil {
+	want, err := from.Dump(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	server := open(t, store.Options{URL: url})

@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"fika"
@@ -103,10 +102,6 @@ func scanEntry(s scanner) (fika.Entry, error) { return entryRow(s) }
 const requestColumns = `r.id, r.kind, r.origin, r.agent, r.conversation, r.parent, r.retry_of, r.chain, r.depth,
 r.upto_seq, r.state, r.reason, r.owner_epoch, r.cancel_at, r.deadline, r.payload, r.body_hash, r.outcome,
 r.attempts, r.touched, r.announced_at, r.created_at, r.started_at, r.finished_at`
-
-// unqualified gives columns without their table's letter, as RETURNING wants
-// them.
-func unqualified(columns string) string { return strings.ReplaceAll(columns, "r.", "") }
 
 // requestRow takes a request out of a row, with whatever follows it.
 func requestRow(s scanner, more ...any) (fika.Request, error) {
