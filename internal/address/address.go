@@ -2,6 +2,7 @@ package address
 
 import (
 	"net/netip"
+	"net/url"
 	"strings"
 )
 
@@ -14,4 +15,11 @@ func Loopback(host string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// LoopbackURL reports whether the host of a URL is this machine, as [Loopback]
+// means it. A text that is no URL is not.
+func LoopbackURL(server string) bool {
+	u, err := url.Parse(server)
+	return err == nil && Loopback(u.Hostname())
 }

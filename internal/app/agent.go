@@ -10,7 +10,6 @@ import (
 	"fika"
 	"fika/internal/agent"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/chat"
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/process"
@@ -42,8 +41,10 @@ type AgentOptions struct {
 // Locked when the agent runs already, Lost when another owner took it over.
 func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	_ = process.Private() // where the system cannot, the sandbox has to
-	a.byHub = o.ByHub
-	if err := a.known(o.Name); err != nil {
+	if o.ByHub {
+		a.StartedByHub()
+	}
+	if err := a.CheckName(o.Name); err != nil {
 		return err
 	}
 	if !o.ByHub {
@@ -64,14 +65,14 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := a.opts.Dir
+	dir := a.Dir()
 	if o.ByHub {
 		dir = own.Folder.Workspace()
 		if err := own.Folder.Home.EnsureDir(dir); err != nil {
 			return err
 		}
 	}
-	if keys := a.keys(); keys != nil {
+	if keys := a.Secrets(); keys != nil {
 		clean := keys.Writer(o.Out)
 		defer clean.Close()
 		o.Out = clean
@@ -98,7 +99,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 	p := agent.New(agent.Options{
 		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: conn, Subjects: subjects,
 		Work: files.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Settings: files.settings,
-		Now: a.opts.Now, Sign: own.heartbeat, Poll: crash.Pace(pollTime),
+		Now: a.Now, Sign: own.heartbeat, Poll: crash.Pace(pollTime),
 	})
 	own.Follow(p.Beat, p.Lost)
 	if o.Shutdown != nil {
@@ -131,39 +132,6 @@ func (a *App) holder(name fika.AgentName) (folder.LockState, error) {
 		return folder.LockState{}, err
 	}
 	return h.Folder(name).Inspect()
-}
-
-// known refuses a name that is neither an [[agents]] entry nor a context: a
-// misspelt agent must not come into being.
-func (a *App) known(name fika.AgentName) error {
-	c, err := a.Config()
-	if err != nil {
-		return err
-	}
-	h, err := a.Home()
-	if err != nil || c.Agent(name) != nil {
-		return err
-	}
-	_, err = folder.OpenFolder(h, name)
-	if !fika.IsKind(err, fika.NotFound) {
-		return err
-	}
-	names, _, err := h.List()
-	if err != nil {
-		return err
-	}
-	var agents []fika.Agent
-	for _, n := range names {
-		agents = append(agents, fika.Agent{Name: n})
-	}
-	for _, e := range c.Agents {
-		agents = append(agents, fika.Agent{Name: fika.AgentName(e.ID)})
-	}
-	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
-	if near := chat.Nearest(string(name), agents); near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s", name, hint)
 }
 
 // idle is how long an agent that is not persistent stays without work.

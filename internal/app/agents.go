@@ -151,7 +151,7 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 		if err != nil {
 			return row, err
 		}
-		return row, noAgent(n, rows)
+		return row, NoAgent(n, rows)
 	}
 	id, err := s.home.ID()
 	if err != nil {
@@ -217,8 +217,8 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	if err != nil {
 		return nil, err
 	}
-	_, hub := HubProcess(s.home)
-	now := s.app.opts.Now()
+	_, hub := s.home.HubProcess()
+	now := s.app.Now()
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
 		v := AgentView{Row: row, Model: s.model(row.Name)}
@@ -385,7 +385,7 @@ func (s *Agents) doing(ctx context.Context, r store.RequestInfo, now time.Time) 
 // model names the agent's model as settings have it, without asking the
 // network for one where none is configured.
 func (s *Agents) model(name fika.AgentName) string {
-	keys := s.app.opts.Getenv("ANTHROPIC_API_KEY") + s.app.opts.Getenv("OPENAI_API_KEY") + s.app.opts.Getenv("OPENROUTER_API_KEY")
+	keys := s.app.Getenv("ANTHROPIC_API_KEY") + s.app.Getenv("OPENAI_API_KEY") + s.app.Getenv("OPENROUTER_API_KEY")
 	entry := s.config().Agent(name)
 	if len(s.config().Models) == 0 && s.config().Model == "" && (entry == nil || entry.Model == "") && keys == "" {
 		return ""

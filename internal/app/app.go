@@ -81,6 +81,27 @@ func (a *App) Children() *process.Children { return a.children }
 // Now is the time by which rows are stamped.
 func (a *App) Now() time.Time { return a.opts.Now() }
 
+// Getenv returns a variable of this invocation's environment.
+func (a *App) Getenv(name string) string { return a.opts.Getenv(name) }
+
+// Dir is the working folder of the shell that this was called from.
+func (a *App) Dir() string { return a.opts.Dir }
+
+// Log is where a process without a screen tells what it does.
+func (a *App) Log() *slog.Logger { return a.opts.Log }
+
+// ReadOnly reports whether the home cannot be written. It is known once the
+// home is open.
+func (a *App) ReadOnly() bool { return a.readOnly }
+
+// StartedByHub says that this process has its environment from the hub, or is
+// the hub: advice about a missing key names it.
+func (a *App) StartedByHub() { a.byHub = true }
+
+// Again makes an App with the same options, for another goroutine. Whoever
+// calls it closes it.
+func (a *App) Again() *App { return New(a.opts) }
+
 // Close closes what was opened, newest first. It may be called twice.
 func (a *App) Close() error {
 	var errs []error
@@ -148,7 +169,7 @@ func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := a.storeOptions(h, c.Store.URL)
+	o := a.StoreOptions(h, c.Store.URL)
 	if a.readOnly && o.URL == "" {
 		if o.Path, err = a.copyDatabase(h.DatabaseFile()); err != nil {
 			return nil, err
@@ -158,7 +179,7 @@ func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.noteStore(ctx, h, s); err != nil {
+	if err := a.NoteStore(ctx, h, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	a.store = s
@@ -187,8 +208,8 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 		return nil, err
 	}
 	o := busnats.Options{Name: "fika " + who, Timeout: dialTimeout(c, retry), ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: a.opts.Log}
-	if a.external(c, h) {
-		a.externalOptions(c, &o)
+	if a.External(c, h) {
+		a.ExternalOptions(c, &o)
 	} else {
 		ep, err := busnats.Credentials(h.RunDir(), who)
 		if err != nil && !(retry && fika.IsKind(err, fika.NotFound)) {
@@ -200,7 +221,7 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 		o.URL, o.User, o.Password, o.Inbox = ep.URL, ep.User, ep.Password, ep.Inbox
 		o.Redial = busnats.RedialFrom(h.RunDir(), who)
 	}
-	if c.NATS.Server != "" && loopbackURL(c.NATS.Server) {
+	if c.NATS.Server != "" && address.LoopbackURL(c.NATS.Server) {
 		a.eitherServer(c, h, who, &o)
 	}
 	b, err := busnats.Dial(ctx, o)
@@ -217,7 +238,7 @@ func dialTimeout(c *config.Config, retry bool) time.Duration {
 	patience := dialPatience
 	if retry {
 		patience = c.NATS.Timeout
-	} else if c.NATS.Server != "" && !loopbackURL(c.NATS.Server) {
+	} else if c.NATS.Server != "" && !address.LoopbackURL(c.NATS.Server) {
 		patience = farDialPatience
 	}
 	if c.NATS.Timeout > 0 {
@@ -226,8 +247,8 @@ func dialTimeout(c *config.Config, retry bool) time.Duration {
 	return patience
 }
 
-// externalOptions are the credentials of somebody else's server.
-func (a *App) externalOptions(c *config.Config, o *busnats.Options) {
+// ExternalOptions are the credentials of somebody else's server.
+func (a *App) ExternalOptions(c *config.Config, o *busnats.Options) {
 	n := c.NATS
 	o.URL, o.User, o.Password, o.Token = n.Server, n.User, n.Password, n.Token
 	if n.PasswordEnv != "" {
@@ -245,10 +266,10 @@ func (a *App) externalOptions(c *config.Config, o *busnats.Options) {
 // answers, and the hub's own when it does not.
 func (a *App) eitherServer(c *config.Config, h folder.Home, who string, o *busnats.Options) {
 	foreign := *o
-	a.externalOptions(c, &foreign)
+	a.ExternalOptions(c, &foreign)
 	o.NKeyFile, o.CredsFile = foreign.NKeyFile, foreign.CredsFile
 	o.Redial = func() (busnats.Endpoint, error) {
-		if a.external(c, h) {
+		if a.External(c, h) {
 			return busnats.Endpoint{URL: foreign.URL, User: foreign.User, Password: foreign.Password, Token: foreign.Token}, nil
 		}
 		return busnats.Credentials(h.RunDir(), who)
@@ -265,10 +286,10 @@ func (a *App) HubAnswers(ctx context.Context) bool {
 	return true
 }
 
-// external reports whether the bus is somebody else's server. A loopback
+// External reports whether the bus is somebody else's server. A loopback
 // server in the config is the embedded one when the hub says that it listens
 // there (run/hub.json), which it does when nothing answered at that address.
-func (a *App) external(c *config.Config, h folder.Home) bool {
+func (a *App) External(c *config.Config, h folder.Home) bool {
 	server := c.NATS.Server
 	if server == "" {
 		return false

@@ -13,6 +13,6 @@ func (a *App) AskPayload(name fika.AgentName, prompt string, flags map[string]st
 	}
 	return fika.Payload{
 		Prompt: prompt, From: s.Username, Writer: fika.ByHuman, Model: flags["model"],
-		Workspace: workspaceOf(s, a.opts.Dir),
+		Workspace: s.WorkspaceOr(a.Dir()),
 	}, nil
 }

@@ -46,7 +46,7 @@ func (a *App) Backup(ctx context.Context, path string) (_ string, err error) {
 		if err := h.EnsureDir(backupsDir(h)); err != nil {
 			return "", err
 		}
-		path = filepath.Join(backupsDir(h), "fika-"+a.opts.Now().UTC().Format(backupStamp)+".zip")
+		path = filepath.Join(backupsDir(h), "fika-"+a.Now().UTC().Format(backupStamp)+".zip")
 	}
 	dir := filepath.Dir(path)
 	work, err := os.MkdirTemp(dir, ".fika-backup-")
@@ -172,13 +172,13 @@ func mirrors() []string {
 // them.
 func (a *App) keepBackups(ctx context.Context, h folder.Home, keep int) {
 	for keep > 0 {
-		if list := backups(h); len(list) == 0 || a.opts.Now().Sub(list[len(list)-1].at) >= backupEvery {
+		if list := backups(h); len(list) == 0 || a.Now().Sub(list[len(list)-1].at) >= backupEvery {
 			path, err := a.Backup(ctx, "")
 			if err != nil && ctx.Err() == nil {
-				a.opts.Log.Warn("backup", "err", err)
+				a.Log().Warn("backup", "err", err)
 			}
 			if err == nil {
-				a.opts.Log.Info("backup", "file", path)
+				a.Log().Info("backup", "file", path)
 				list = backups(h)
 				for _, old := range list[:max(0, len(list)-keep)] {
 					_ = os.Remove(old.path)

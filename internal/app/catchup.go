@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 
 	"fika"
-	"fika/internal/chat"
 	"fika/internal/folder"
-	"fika/internal/store"
 )
 
 // catchUp takes in what other programs left in the inbox of a context, and
@@ -72,7 +70,7 @@ func (a *App) takeInboxes(ctx context.Context) {
 			continue
 		}
 		if err := a.catchUp(ctx, name); err != nil {
-			a.opts.Log.Warn("inbox", "context", name, "err", err)
+			a.Log().Warn("inbox", "context", name, "err", err)
 		}
 	}
 }
@@ -91,98 +89,13 @@ func (a *App) ageOutputs(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		switch n, err := h.Folder(name).AgeOutput(a.opts.Now()); {
+		switch n, err := h.Folder(name).AgeOutput(a.Now()); {
 		case err != nil:
-			a.opts.Log.Warn("old outputs", "context", name, "err", err)
+			a.Log().Warn("old outputs", "context", name, "err", err)
 		case n > 0:
-			a.opts.Log.Info("old outputs removed", "context", name, "files", n)
+			a.Log().Info("old outputs removed", "context", name, "files", n)
 		}
 	}
-}
-
-// SendToContext puts a message into the ongoing conversation of a context, as
-// the tool send_message does: its next turn reads it, its files have it now,
-// and an agent that is there is woken. from is what a person is called; an
-// agent, through a command in one of its tools, speaks as itself and in its
-// chain. Error kinds: NotFound, Denied, Invalid, Limit.
-func (c *Client) SendToContext(ctx context.Context, a *App, name fika.AgentName, from, text string) (store.Posted, error) {
-	row, err := a.Recipient(ctx, name)
-	if err != nil {
-		return store.Posted{}, err
-	}
-	speaker, err := a.Speaker(ctx)
-	if err != nil {
-		return store.Posted{}, err
-	}
-	m := store.Send{To: row.ID, From: from, Writer: fika.ByHuman, WriterName: from, Content: text}
-	if speaker == nil {
-		err = a.MayBeCalled(ctx, from)
-	} else {
-		m, err = speaker.write(ctx, a, row, m)
-	}
-	if err != nil {
-		return store.Posted{}, err
-	}
-	posted, err := c.Store.Deliver(ctx, m)
-	if err != nil {
-		return posted, err
-	}
-	c.Ring(name)
-	_ = c.Bus.Flush(ctx)
-	return posted, a.catchUp(ctx, name)
-}
-
-// write makes a message that of the agent: one deeper than its request.
-func (s *Speaker) write(ctx context.Context, a *App, to fika.Agent, m store.Send) (store.Send, error) {
-	if to.Name == s.Agent {
-		return m, fika.Errorf(fika.Invalid, "", "%s is your own context: say it in your answer", to.Name)
-	}
-	settings, err := a.Settings(s.Agent, nil, true)
-	if err != nil {
-		return m, err
-	}
-	if err := s.within(Limits(settings.Chat.Limits)); err != nil {
-		return m, err
-	}
-	m.From, m.Writer, m.WriterName = string(s.Agent), fika.ByAgent, string(s.Agent)
-	m.Chain, m.Depth = s.Request.Chain, s.Request.Depth+1
-	letter := chat.Letter{From: s.Agent, To: to, Chain: m.Chain, Depth: m.Depth, Text: m.Content}
-	repeats, err := chat.Echoes(ctx, a.store, letter, settings.Chat.MaxEcho)
-	if err == nil && repeats {
-		err = fika.Errorf(fika.Limit, "", "you and %s only repeat what you have said to each other (max_echo); end here, or say something new", to.Name)
-	}
-	return m, err
-}
-
-// Recipient is the agent of a context or of an [[agents]] entry, its row made
-// if it is missing.
-func (a *App) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
-	s, err := a.Store(ctx)
-	if err != nil {
-		return fika.Agent{}, err
-	}
-	if row, err := known(ctx, s, name); err != nil || row != nil {
-		return *orZero(row), err
-	}
-	if err := a.known(name); err != nil {
-		return fika.Agent{}, err
-	}
-	h, err := a.Home()
-	if err != nil {
-		return fika.Agent{}, err
-	}
-	id, err := h.ID()
-	if err != nil {
-		return fika.Agent{}, err
-	}
-	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id})
-}
-
-func orZero[T any](p *T) *T {
-	if p == nil {
-		p = new(T)
-	}
-	return p
 }
 
 // works says whether somebody will work what an agent of this home is given:

@@ -52,8 +52,8 @@ func (a *App) Client(ctx context.Context) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Store: s, Bus: bus.Nobody{}, Subjects: subjects, now: a.opts.Now, home: h}
-	if p, up := HubProcess(h); up {
+	c := &Client{Store: s, Bus: bus.Nobody{}, Subjects: subjects, now: a.Now, home: h}
+	if p, up := h.HubProcess(); up {
 		c.Bus, c.Trouble = a.connectClient(ctx, config, h, p)
 	}
 	c.Ringer = Ringer{Bus: c.Bus, Subjects: subjects}
@@ -66,28 +66,7 @@ func (c *Client) Chats() *chat.Chats { return chat.New(c.Store, c.Ringer) }
 // FindAgent finds an agent by what a person typed; NotFound comes with the
 // nearest name.
 func (c *Client) FindAgent(ctx context.Context, name string) (fika.Agent, error) {
-	n, err := fika.ParseAgentName(name)
-	if err != nil {
-		return fika.Agent{}, err
-	}
-	row, err := c.Store.Agent(ctx, n)
-	if !fika.IsKind(err, fika.NotFound) {
-		return row, err
-	}
-	agents, listErr := c.Store.ListAgents(ctx)
-	if listErr != nil {
-		return row, listErr
-	}
-	return row, noAgent(n, agents)
-}
-
-// noAgent says that nobody has a name, and which of those there are is like it.
-func noAgent(name fika.AgentName, agents []fika.Agent) error {
-	near := ""
-	if m := chat.Nearest(string(name), agents); m != "" {
-		near = "; did you mean \"" + string(m) + "\"?"
-	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q%s", name, near)
+	return FindAgent(ctx, c.Store, name)
 }
 
 // Submit commits a request and rings its agent.

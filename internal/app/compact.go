@@ -143,7 +143,7 @@ func (a *App) Compact(ctx context.Context, o CompactOptions) (done Compacted, er
 		return done, err
 	}
 	shop, err := own.workshop(ctx, workshopOptions{
-		dir: a.opts.Dir, stdin: o.Stdin, stderr: o.Stderr, warn: o.Warn, verbose: o.Verbose, bell: Ringer{Bus: bus.Nobody{}},
+		dir: a.Dir(), stdin: o.Stdin, stderr: o.Stderr, warn: o.Warn, verbose: o.Verbose, bell: Ringer{Bus: bus.Nobody{}},
 	})
 	if err != nil {
 		return done, err

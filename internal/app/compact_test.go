@@ -146,7 +146,7 @@ func (x *table) open() {
 	var err error
 	x.own, err = x.app.Own(x.Context(), OwnOptions{Name: "default", Kind: folder.LockRun})
 	x.must(err)
-	x.shop, err = x.own.workshop(x.Context(), workshopOptions{dir: x.app.opts.Dir, stderr: io.Discard, warn: x.warn, bell: Ringer{Bus: bus.Nobody{}}})
+	x.shop, err = x.own.workshop(x.Context(), workshopOptions{dir: x.app.Dir(), stderr: io.Discard, warn: x.warn, bell: Ringer{Bus: bus.Nobody{}}})
 	x.must(err)
 	conv, err := x.own.Store.ActiveAsk(x.Context(), x.own.Agent.ID)
 	x.must(err)

@@ -27,7 +27,7 @@ func (a *App) CheckConfig(ctx context.Context) (ConfigReport, error) {
 	if err != nil {
 		return ConfigReport{}, err
 	}
-	keepConfig(root, c) // or its first reader would tell of ignored keys as well
+	KeepConfig(root, c) // or its first reader would tell of ignored keys as well
 	h, err := a.Home()
 	if err != nil {
 		return ConfigReport{}, err

@@ -54,7 +54,7 @@ func (a *App) Config() (*config.Config, error) {
 	}
 	if c.now == nil || !c.now.Equal(read) {
 		c.now = read
-		if keepConfig(root, read) && len(read.Ignored) > 0 { // once for each text of the files
+		if KeepConfig(root, read) && len(read.Ignored) > 0 { // once for each text of the files
 			a.opts.Warn(ignoredKeys(read))
 		}
 	}
@@ -80,7 +80,7 @@ func (a *App) fallBack(root string, cause error) (*config.Config, error) {
 		if tell == nil {
 			tell = a.opts.Warn
 		}
-		tell(brokenConfig(cause) + "; until that is mended the last settings that could be read" + since + " are in force")
+		tell(BrokenConfig(cause) + "; until that is mended the last settings that could be read" + since + " are in force")
 	}
 	c.broken = cause
 	return c.now, nil
@@ -94,19 +94,19 @@ func (a *App) Broken() string {
 	if a.config.broken == nil {
 		return ""
 	}
-	return brokenConfig(a.config.broken)
+	return BrokenConfig(a.config.broken)
 }
 
-// followConfig makes this process follow the files; tell hears when they cannot
+// FollowConfig makes this process follow the files; tell hears when they cannot
 // be read.
-func (a *App) followConfig(tell func(string)) {
+func (a *App) FollowConfig(tell func(string)) {
 	a.config.mu.Lock()
 	defer a.config.mu.Unlock()
 	a.config.follows, a.config.tell = true, tell
 }
 
-// brokenConfig says in one line what is wrong with the files.
-func brokenConfig(cause error) string {
+// BrokenConfig says in one line what is wrong with the files.
+func BrokenConfig(cause error) string {
 	var p *config.Problems
 	if !errors.As(cause, &p) || len(p.List) == 0 {
 		return cause.Error()
@@ -120,10 +120,10 @@ func brokenConfig(cause error) string {
 
 func lastGoodFile(root string) string { return filepath.Join(root, "run", "config.last") }
 
-// keepConfig keeps a configuration for the time when its files cannot be read,
+// KeepConfig keeps a configuration for the time when its files cannot be read,
 // and reports whether it is another than the one that was kept. That it cannot
 // be kept costs only that.
-func keepConfig(root string, c *config.Config) bool {
+func KeepConfig(root string, c *config.Config) bool {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() || len(c.Files) == 0 {
 		return false
 	}

@@ -106,7 +106,7 @@ func (a *App) FreshContext(ctx context.Context, prefix string, o NewContextOptio
 	if len(prefix) > most {
 		return "", fika.Errorf(fika.Invalid, "", "the prefix %q is too long: at most %d characters go before the date and time", prefix, most)
 	}
-	stem := a.opts.Now().Format("20060102_150405")
+	stem := a.Now().Format("20060102_150405")
 	if prefix != "" {
 		stem = prefix + "_" + stem
 	}
@@ -157,7 +157,7 @@ func switched(from, to fika.AgentName, sub bool) hook.Payload {
 
 // hooks opens the plugins for a context that nobody has to own for it.
 func (a *App) hooks(ctx context.Context, f folder.Folder, p Person) (hook.Runner, error) {
-	settings, err := a.plainSettings(f.Name)
+	settings, err := a.PlainSettings(f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (a *App) hooks(ctx context.Context, f folder.Folder, p Person) (hook.Runner
 
 // hooks opens the plugins alone, without the tools.
 func (own *Owned) hooks(ctx context.Context, p Person) (hook.Runner, error) {
-	dir := workspaceOf(own.Settings, own.App.opts.Dir)
+	dir := own.Settings.WorkspaceOr(own.App.Dir())
 	return plugin.Open(ctx, own.pluginOptions(workshopOptions{
 		stdin: p.Stdin, stderr: p.Stderr, warn: p.Warn, verbose: p.Verbose,
 	}, dir, own.builtins()))
@@ -175,14 +175,14 @@ func (own *Owned) hooks(ctx context.Context, p Person) (hook.Runner, error) {
 
 func (a *App) settingsFor(o OwnOptions) (config.Settings, error) {
 	if o.Plain {
-		return a.plainSettings(o.Name)
+		return a.PlainSettings(o.Name)
 	}
 	return a.Settings(o.Name, o.Flags, o.Quiet)
 }
 
-// plainSettings are what a command needs that asks no model: they neither
+// PlainSettings are what a command needs that asks no model: they neither
 // need a model nor a valid local.toml.
-func (a *App) plainSettings(name fika.AgentName) (config.Settings, error) {
+func (a *App) PlainSettings(name fika.AgentName) (config.Settings, error) {
 	c, err := a.Config()
 	if err != nil {
 		return config.Settings{}, err

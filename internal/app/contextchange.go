@@ -34,7 +34,7 @@ func (a *App) command(ctx context.Context, name fika.AgentName, must bool, wait 
 
 // lockFolder takes the folder's lock alone, for what needs no database.
 func (a *App) lockFolder(ctx context.Context, f folder.Folder, wait time.Duration) (*folder.Lock, error) {
-	settings, err := a.plainSettings(f.Name)
+	settings, err := a.PlainSettings(f.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (a *App) RenameContext(ctx context.Context, from, to fika.AgentName, wait t
 	if err != nil {
 		return err
 	}
-	taken, err := known(ctx, s, to)
+	taken, err := FindRow(ctx, s, to)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (a *App) RenameContext(ctx context.Context, from, to fika.AgentName, wait t
 // finishRename ends a renaming that was interrupted after the folder had its
 // new name.
 func (a *App) finishRename(ctx context.Context, h folder.Home, from, to fika.AgentName, missing error) error {
-	row, err := known(ctx, a.store, from)
+	row, err := FindRow(ctx, a.store, from)
 	if err != nil {
 		return err
 	}
@@ -245,14 +245,6 @@ func (a *App) finishRename(ctx context.Context, h folder.Home, from, to fika.Age
 		return err
 	}
 	return errors.Join(a.store.RenameAgent(ctx, row.ID, to), lock.Close())
-}
-
-func known(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Agent, error) {
-	row, err := s.Agent(ctx, name)
-	if fika.IsKind(err, fika.NotFound) {
-		return nil, nil
-	}
-	return &row, err
 }
 
 // DeleteContext removes a context: its agent with all conversations of its
@@ -279,7 +271,7 @@ func (a *App) DeleteContext(ctx context.Context, name fika.AgentName, wait time.
 	if err != nil {
 		return err
 	}
-	row, err := known(ctx, s, name)
+	row, err := FindRow(ctx, s, name)
 	if err != nil {
 		return err
 	}
@@ -300,7 +292,7 @@ func (a *App) deleteOrphan(ctx context.Context, h folder.Home, name fika.AgentNa
 	if err != nil {
 		return err
 	}
-	row, err := known(ctx, s, name)
+	row, err := FindRow(ctx, s, name)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (a *App) ReadContext(ctx context.Context, f folder.Folder) (*ContextReader,
 		return nil, err
 	}
 	r := &ContextReader{Folder: f, store: s}
-	if r.Agent, err = known(ctx, s, f.Name); err != nil {
+	if r.Agent, err = FindRow(ctx, s, f.Name); err != nil {
 		return nil, err
 	}
 	src := folder.EntrySource(nobody{})
@@ -128,7 +128,7 @@ func (a *App) Context(ctx context.Context, f folder.Folder) (ContextState, error
 	_, err = folder.OpenFolder(h, f.Name)
 	c.Exists = err == nil
 	if c.Settings, c.Trouble = a.Settings(f.Name, nil, false); c.Trouble != nil {
-		if c.Settings, err = a.plainSettings(f.Name); err != nil {
+		if c.Settings, err = a.PlainSettings(f.Name); err != nil {
 			return c, err
 		}
 	}
@@ -192,7 +192,7 @@ func (a *App) lookAt(f folder.Folder, s config.Settings) *Owned {
 func (a *App) BasePrompt(f folder.Folder) (text, from string, err error) {
 	s, err := a.Settings(f.Name, nil, false)
 	if err != nil {
-		if s, err = a.plainSettings(f.Name); err != nil {
+		if s, err = a.PlainSettings(f.Name); err != nil {
 			return "", "", err
 		}
 	}
@@ -223,7 +223,7 @@ func (own *Owned) basePrompt() (text, from string, err error) {
 func (a *App) AssembledPrompt(ctx context.Context, f folder.Folder, p Person) (string, error) {
 	s, err := a.Settings(f.Name, nil, false)
 	if err != nil {
-		if s, err = a.plainSettings(f.Name); err != nil {
+		if s, err = a.PlainSettings(f.Name); err != nil {
 			return "", err
 		}
 	}
@@ -233,7 +233,7 @@ func (a *App) AssembledPrompt(ctx context.Context, f folder.Folder, p Person) (s
 		return "", err
 	}
 	assembler := &prompt.Assembler{
-		Source: texts{folder: f, settings: s, workspace: workspaceOf(s, a.opts.Dir)},
+		Source: texts{folder: f, settings: s, workspace: s.WorkspaceOr(a.Dir())},
 		Hooks:  hooks, Agent: f.Name, Context: string(f.Name), Username: s.Username,
 	}
 	whole, err := assembler.Prompt(ctx, store.Claimed{Conversation: fika.Conversation{Kind: fika.Ask}})

@@ -15,8 +15,8 @@ import (
 	"fika/internal/store"
 )
 
-// storeOptions say which database a home has.
-func (a *App) storeOptions(h folder.Home, url string) store.Options {
+// StoreOptions say which database a home has.
+func (a *App) StoreOptions(h folder.Home, url string) store.Options {
 	// What a home had is never begun anew without a word.
 	_, err := os.Stat(h.StoreFile())
 	o := store.Options{Existing: err == nil}
@@ -29,8 +29,8 @@ func (a *App) storeOptions(h folder.Home, url string) store.Options {
 	return o
 }
 
-// noteStore keeps, beside the database, that there is one.
-func (a *App) noteStore(ctx context.Context, h folder.Home, s *store.Store) error {
+// NoteStore keeps, beside the database, that there is one.
+func (a *App) NoteStore(ctx context.Context, h folder.Home, s *store.Store) error {
 	path := h.StoreFile()
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fika"
+	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/plugin"
@@ -187,7 +188,7 @@ func (d *doctor) checkPlugins(ctx context.Context) {
 	if err != nil {
 		return // said by checkConfig
 	}
-	s, err := d.plainSettings(state.Current)
+	s, err := d.PlainSettings(state.Current)
 	if err != nil {
 		return
 	}
@@ -232,7 +233,7 @@ func (d *doctor) checkBus(ctx context.Context) {
 	if err != nil {
 		return // told by the checks of config and store
 	}
-	damaged := damageWarnings(d.home)
+	damaged := busnats.DamageWarnings(d.home.RunDir())
 	for _, w := range st.Warnings {
 		level := Note
 		if slices.Contains(damaged, w) {
@@ -243,7 +244,7 @@ func (d *doctor) checkBus(ctx context.Context) {
 }
 
 func (d *doctor) checkHub(ctx context.Context) {
-	p, up := HubProcess(d.home)
+	p, up := d.home.HubProcess()
 	switch why := process.Stuck(p); {
 	case up && why != "":
 		d.add("hub", Trouble, fmt.Sprintf("kill -CONT %d, or: fika down --now", p.PID), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)

@@ -140,7 +140,7 @@ func (d *doctor) remake(ctx context.Context, f folder.Folder, diffs []folder.Dif
 	if err != nil {
 		return err
 	}
-	stamp := d.opts.Now().UTC().Format("20060102T150405")
+	stamp := d.Now().UTC().Format("20060102T150405")
 	var errs []error
 	var done []string
 	for _, x := range diffs {

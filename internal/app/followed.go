@@ -38,7 +38,7 @@ type followed struct {
 // follow makes a process follow its files, and gives what they say at its
 // beginning.
 func (own *Owned) follow(ctx context.Context, o workshopOptions, flags map[string]string, quiet bool) (*followed, error) {
-	own.App.followConfig(o.warn)
+	own.App.FollowConfig(o.warn)
 	f := &followed{own: own, opts: o, flags: flags, quiet: quiet}
 	if f.opts.notes == nil {
 		f.opts.notes = &note.Book{}
@@ -57,7 +57,7 @@ func (own *Owned) follow(ctx context.Context, o workshopOptions, flags map[strin
 // may change, but for prompts, which are read when they are used.
 func (f *followed) look() config.Stamp {
 	h := f.own.Folder.Home
-	paths := append(config.HomeFiles(h.Root), f.own.Folder.LocalConfig(), keysFile(h.Root), h.PluginsDir())
+	paths := append(config.HomeFiles(h.Root), f.own.Folder.LocalConfig(), h.KeysFile(), h.PluginsDir())
 	dirs, _ := os.ReadDir(h.PluginsDir())
 	for _, d := range dirs {
 		if d.IsDir() {
@@ -79,7 +79,7 @@ func (f *followed) current(ctx context.Context) (*workshop, error) {
 	s, err := f.own.App.Settings(f.own.Folder.Name, f.flags, f.quiet)
 	var unreadable *config.Problems
 	if errors.As(err, &unreadable) {
-		f.tell(brokenConfig(err) + "; until that is mended the last settings that could be read are in force")
+		f.tell(BrokenConfig(err) + "; until that is mended the last settings that could be read are in force")
 		return f.now, nil
 	}
 	if err != nil {
@@ -182,6 +182,3 @@ func (h stepHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hoo
 	}
 	return now.hooks.Fire(ctx, at, p)
 }
-
-// keysFile is where keys are stored.
-func keysFile(root string) string { return filepath.Join(root, "keys") }

@@ -49,7 +49,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	lock, err := TakeHubLock(h)
+	lock, err := h.LockHub()
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	a.byHub = true
-	a.followConfig(func(text string) { a.opts.Log.Warn(text) })
+	a.StartedByHub()
+	a.FollowConfig(func(text string) { a.Log().Warn(text) })
 	ctx, cancel := context.WithCancel(ctx)
 	var daily sync.WaitGroup
 	defer daily.Wait()
@@ -89,7 +89,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 		Reload: a.reload(h, s), Hindered: a.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
-		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.opts.Log, Now: a.opts.Now,
+		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
 		Home: lock.Holds, WhyWaiting: a.whyWaiting(s, procs), Inboxes: a.takeInboxes, Outputs: a.ageOutputs,
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
@@ -109,7 +109,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 func (a *App) reload(h folder.Home, s *store.Store) func(context.Context) ([]hub.Spec, bool) {
 	first, _ := a.Config()
 	look := func() config.Stamp {
-		paths := append(config.HomeFiles(h.Root), keysFile(h.Root))
+		paths := append(config.HomeFiles(h.Root), h.KeysFile())
 		if c, err := a.Config(); err == nil {
 			for _, e := range c.Agents {
 				paths = append(paths, h.Folder(fika.AgentName(e.ID)).LocalConfig())
@@ -130,11 +130,11 @@ func (a *App) reload(h folder.Home, s *store.Store) func(context.Context) ([]hub
 		}
 		if c.NATS != first.NATS || c.Store != first.Store {
 			first = c
-			a.opts.Log.Warn("[nats] or [store] has changed: that counts from the next fika down and fika up")
+			a.Log().Warn("[nats] or [store] has changed: that counts from the next fika down and fika up")
 		}
 		specs, err := a.specs(ctx, h, c, s)
 		if err != nil {
-			a.opts.Log.Warn("reload", "err", err)
+			a.Log().Warn("reload", "err", err)
 		}
 		return specs, err == nil
 	}

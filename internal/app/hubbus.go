@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -49,14 +48,14 @@ func (a *App) openBus(ctx context.Context, h folder.Home, c *config.Config, spec
 	b := &hubBus{url: c.NATS.Server}
 	var err error
 	if external {
-		o := busnats.Options{Name: "fika hub", Timeout: c.NATS.Timeout, Log: a.opts.Log}
-		a.externalOptions(c, &o)
+		o := busnats.Options{Name: "fika hub", Timeout: c.NATS.Timeout, Log: a.Log()}
+		a.ExternalOptions(c, &o)
 		// What a hub with a server of its own left behind would mislead clients.
 		if err := os.Remove(filepath.Join(h.RunDir(), "hub.json")); err != nil && !os.IsNotExist(err) {
 			return nil, fika.Wrap(fika.Storage, "hub.json", err)
 		}
 		b.conn, err = busnats.Dial(ctx, o)
-		if fika.IsKind(err, fika.Denied) && loopbackURL(c.NATS.Server) {
+		if fika.IsKind(err, fika.Denied) && address.LoopbackURL(c.NATS.Server) {
 			err = &fika.Error{Kind: fika.Denied, Op: "bus", Msg: "the server at " + c.NATS.Server + " refuses; if it is the hub of another home, set another nats.server or nats.port here", Err: err}
 		}
 	} else {
@@ -65,7 +64,7 @@ func (a *App) openBus(ctx context.Context, h folder.Home, c *config.Config, spec
 			names = append(names, s.Name)
 		}
 		b.server, err = busnats.StartServer(ctx, busnats.ServerOptions{
-			Dir: filepath.Join(h.RunDir(), "jetstream"), RunDir: h.RunDir(), Port: port, Prefix: c.NATS.SubjectPrefix, Agents: names, Log: a.opts.Log,
+			Dir: filepath.Join(h.RunDir(), "jetstream"), RunDir: h.RunDir(), Port: port, Prefix: c.NATS.SubjectPrefix, Agents: names, Log: a.Log(),
 		})
 		if err != nil {
 			return nil, err
@@ -88,7 +87,7 @@ func (a *App) openBus(ctx context.Context, h folder.Home, c *config.Config, spec
 // openInbound opens what foreign requests come by: the stream of our own server,
 // which is set aside if it is damaged, or what somebody else's server offers.
 func (a *App) openInbound(ctx context.Context, b *hubBus, prefix string) (err error) {
-	o := busnats.InboundOptions{Prefix: prefix, Log: func(err error) { a.opts.Log.Warn("foreign requests", "err", err) }}
+	o := busnats.InboundOptions{Prefix: prefix, Log: func(err error) { a.Log().Warn("foreign requests", "err", err) }}
 	if b.server != nil {
 		b.heal = func(ctx context.Context) error { return b.server.Heal(ctx, b.conn, o) }
 		b.inbound, err = b.server.OpenInbound(ctx, b.conn, o)
@@ -97,30 +96,10 @@ func (a *App) openInbound(ctx context.Context, b *hubBus, prefix string) (err er
 	var unkept error
 	b.inbound, unkept, err = busnats.OpenExternal(ctx, b.conn, o)
 	if unkept != nil {
-		b.warning = unkeptWarning(unkept)
-		a.opts.Log.Warn(b.warning)
+		b.warning = busnats.UnkeptWarning(unkept)
+		a.Log().Warn(b.warning)
 	}
 	return err
-}
-
-// unkeptWarning says what it means that a server keeps no requests, and why it
-// does not.
-func unkeptWarning(why error) string {
-	const so = "requests of other programs are taken only while the hub runs, and what they send while it is down is LOST"
-	if errors.Is(why, busnats.ErrNoJetStream) {
-		return "this NATS server has no JetStream: " + so + " (start it with nats-server -js, or take server out of [nats] to use fika's own)"
-	}
-	return "the stream of requests cannot be used (" + why.Error() + "): " + so
-}
-
-// damageWarnings tells of what was set aside and is still there.
-func damageWarnings(h folder.Home) []string {
-	var out []string
-	for _, d := range busnats.DamagedStreams(h.RunDir()) {
-		out = append(out, fmt.Sprintf("the stream of requests of other programs was damaged (%s) and set aside on %s: requests in it that were not read yet must be sent again, the same ids are safe (remove %s once that is done)",
-			d.Why, d.At.Local().Format("2006-01-02 15:04"), d.Path))
-	}
-	return out
 }
 
 func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {
@@ -133,11 +112,6 @@ func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {
 		URL: ep.URL, User: ep.User, Password: ep.Password, Inbox: ep.Inbox, Name: "fika hub",
 		Redial: busnats.RedialFrom(h.RunDir(), busnats.UserHub),
 	})
-}
-
-func loopbackURL(server string) bool {
-	u, err := url.Parse(server)
-	return err == nil && address.Loopback(u.Hostname())
 }
 
 // embeddedPort says where the embedded server listens (0: its own choice), or

@@ -38,7 +38,7 @@ func (in *inbox) take(ctx context.Context) error {
 			}
 		}
 		if len(batch.Messages)+len(batch.Problems) > 0 {
-			in.taken = in.own.App.opts.Now()
+			in.taken = in.own.App.Now()
 		}
 		for _, p := range batch.Problems {
 			in.warn(p.String() + " (kept in inbox.rejected.jsonl)")
@@ -79,7 +79,7 @@ func (in *inbox) sender(ctx context.Context, name string) (string, error) {
 func (in *inbox) look(ctx context.Context) {
 	info, err := os.Lstat(filepath.Join(in.own.Folder.Path(), "inbox.jsonl"))
 	filled := err == nil && info.Size() > 0
-	if !filled && in.own.App.opts.Now().Sub(in.taken) > inboxAgain {
+	if !filled && in.own.App.Now().Sub(in.taken) > inboxAgain {
 		return
 	}
 	trouble := ""

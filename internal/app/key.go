@@ -8,13 +8,14 @@ import (
 
 	"fika"
 	"fika/internal/config"
+	"fika/internal/folder"
 	"fika/internal/keyfile"
 )
 
 // Keys gives the file in which this home stores API keys.
 func (a *App) Keys() (keyfile.File, error) {
 	root, err := a.Root()
-	return keyfile.Open(keysFile(root)), err
+	return keyfile.Open(folder.Home{Root: root}.KeysFile()), err
 }
 
 // SetKey stores an API key. Without hosts it is bound to those of the models
@@ -32,7 +33,7 @@ func (a *App) SetKey(name, value string, hosts []string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return hosts, keyfile.Open(keysFile(h.Root)).Set(name, value, hosts, a.opts.Now())
+	return hosts, keyfile.Open(h.KeysFile()).Set(name, value, hosts, a.opts.Now())
 }
 
 // hostsOf are the hosts of the models whose key has a name.
@@ -85,7 +86,7 @@ func (a *App) whoseEnvironment() string {
 		return "this command"
 	}
 	if h, err := a.Home(); err == nil {
-		if p, up := HubProcess(h); up {
+		if p, up := h.HubProcess(); up {
 			return fmt.Sprintf("the hub (pid %d)", p.PID)
 		}
 	}

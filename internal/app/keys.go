@@ -11,10 +11,10 @@ import (
 	"fika/internal/redact"
 )
 
-// keys are the secrets that this process knows by value: those that models are
+// Secrets are the secrets that this process knows by value: those that models are
 // used with, those of the key file, and the passwords of the bus. They are taken out of whatever is
 // stored or shown.
-func (a *App) keys() *redact.Keys {
+func (a *App) Secrets() *redact.Keys {
 	values := map[string]string{}
 	if f, err := a.Keys(); err == nil {
 		values = f.Values()

@@ -33,7 +33,7 @@ func (s *Agents) Start(ctx context.Context, row fika.Agent, timeout time.Duratio
 	if !v.Entry {
 		return v, fika.Errorf(fika.Invalid, "", "@%s has no [[agents]] entry, so the hub does not start it; add one to config.toml, or run it in a terminal: fika agent run %s", row.Name, row.Name)
 	}
-	if _, up := HubProcess(s.home); !up {
+	if _, up := s.home.HubProcess(); !up {
 		return v, fika.Errorf(fika.NotFound, "", "no hub is running that could start @%s: fika up", row.Name)
 	}
 	if err := s.Client.Store.SetDesired(ctx, row.ID, fika.DesiredRunning); err != nil {
@@ -76,7 +76,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 // noSign explains a start that nobody answered.
 func (s *Agents) noSign(v AgentView) error {
 	why := "the hub has not started it; a hub reads config.toml when it starts (fika down, fika up)"
-	if last := lastWords(s.home.LogFile(v.Row.Name), 3); v.Status != fika.AgentStopped && last != "" {
+	if last := folder.LastLines(s.home.LogFile(v.Row.Name), 3); v.Status != fika.AgentStopped && last != "" {
 		why = "its log ends: " + last
 	}
 	return fika.Errorf(fika.Failed, "", "@%s gives no sign of life yet: %s", v.Row.Name, why)
@@ -129,7 +129,7 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 func wake(p fika.Process, how fika.Desired) {
 	sig := syscall.SIGCONT
 	if how == fika.DesiredNow {
-		sig = StopSignal(how)
+		sig = process.StopSignal(how)
 	}
 	_ = process.Wake(p, sig)
 }

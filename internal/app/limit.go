@@ -114,7 +114,7 @@ func HeldHint(row fika.Agent, now time.Time) string {
 // waitingFor counts what an agent would take if its hour were not used up:
 // requests, and conversations with notifications.
 func (s *Agents) waitingFor(ctx context.Context, id fika.AgentID) int {
-	a, err := s.Client.Store.Activity(ctx, store.ActivityQuery{DroppedSince: s.app.opts.Now()})
+	a, err := s.Client.Store.Activity(ctx, store.ActivityQuery{DroppedSince: s.app.Now()})
 	if err != nil {
 		return 0
 	}

@@ -102,7 +102,7 @@ func (m *Master) Options() master.Options {
 	o := master.Options{
 		Router: m, Keeper: m, Archive: m, Memory: m.memory, Ended: m.ended, News: m.news,
 		Agents: len(c.Agents) > 0, Default: fika.AgentName(strings.ToLower(c.Master.DefaultAgent)),
-		Health: min(c.Master.HeartbeatCheckInterval, 5*time.Second), Now: m.app.opts.Now,
+		Health: min(c.Master.HeartbeatCheckInterval, 5*time.Second), Now: m.app.Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },
 	}
 	if o.Health <= 0 {
@@ -140,7 +140,7 @@ func (m *Master) Submit(ctx context.Context, id fika.RequestID, kind fika.Reques
 		return "", err
 	}
 	if conf, err := m.app.Config(); err == nil && conf.Hub.Autostart {
-		if _, up := HubProcess(m.agents.home); !up {
+		if _, up := m.agents.home.HubProcess(); !up {
 			return "", nil // the console starts one
 		}
 	}
@@ -167,9 +167,9 @@ func (m *Master) Here(ctx context.Context, prompt string) (store.RequestInfo, er
 	if err != nil {
 		return store.RequestInfo{}, err
 	}
-	here := New(m.app.opts) // an App is for one goroutine
+	here := m.app.Again() // an App is for one goroutine
 	defer here.Close()
-	began := m.app.opts.Now()
+	began := m.app.Now()
 	ran, err := here.Run(ctx, RunOptions{
 		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: m.warn,
 	})
@@ -177,7 +177,7 @@ func (m *Master) Here(ctx context.Context, prompt string) (store.RequestInfo, er
 		return store.RequestInfo{}, err
 	}
 	return store.RequestInfo{AgentName: ran.Context, Request: fika.Request{
-		ID: ran.Request, State: ran.State, Reason: ran.Reason, Outcome: ran.Outcome, StartedAt: began, FinishedAt: m.app.opts.Now(),
+		ID: ran.Request, State: ran.State, Reason: ran.Reason, Outcome: ran.Outcome, StartedAt: began, FinishedAt: m.app.Now(),
 	}}, nil
 }
 
@@ -194,7 +194,7 @@ func (m *Master) List(ctx context.Context) ([]master.Agent, error) {
 			Seen: v.Row.SeenAt, Trouble: v.Trouble, Why: v.Why,
 		}
 		if v.Alive() && !v.Since.IsZero() {
-			a.Uptime = m.app.opts.Now().Sub(v.Since)
+			a.Uptime = m.app.Now().Sub(v.Since)
 		}
 		out = append(out, a)
 	}

@@ -19,7 +19,7 @@ func (a *App) MoveStore(ctx context.Context, to string, told func(store.Copied))
 	if err != nil {
 		return err
 	}
-	lock, err := TakeHubLock(h)
+	lock, err := h.LockHub()
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (own *Owned) take(ctx context.Context, o OwnOptions) error {
 	if own.Mirror, err = folder.OpenMirror(ctx, own.lock, asks{store: own.Store, agent: own.Agent.Name}); err != nil {
 		return err
 	}
-	_, _ = own.Folder.AgeOutput(own.App.opts.Now()) // the hub does it, too, and says what cannot be removed
+	_, _ = own.Folder.AgeOutput(own.App.Now()) // the hub does it, too, and says what cannot be removed
 	return own.Mirror.MadeAt(own.madeAt)
 }
 

@@ -99,13 +99,13 @@ func (a *App) pluginOptions(h folder.Home, c *config.Config, report func(string,
 	if err != nil {
 		return plugin.Options{}, err
 	}
-	settings, err := a.plainSettings(state.Current)
+	settings, err := a.PlainSettings(state.Current)
 	if err != nil {
 		return plugin.Options{}, err
 	}
 	own := a.lookAt(h.Folder(state.Current), settings)
 	w := &workshop{own: own, notes: &note.Book{}, chats: chat.New(nil, Ringer{Bus: bus.Nobody{}})}
-	o := own.pluginOptions(workshopOptions{warn: func(string) {}}, workspaceOf(settings, a.opts.Dir), append(own.builtins(), w.furniture(nil)...))
+	o := own.pluginOptions(workshopOptions{warn: func(string) {}}, settings.WorkspaceOr(a.Dir()), append(own.builtins(), w.furniture(nil)...))
 	o.Report = report
 	return o, nil
 }

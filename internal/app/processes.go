@@ -1,15 +1,10 @@
 package app
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"fika"
@@ -51,12 +46,12 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 	if err := p.home.EnsureDir(p.home.LogsDir()); err != nil {
 		return fika.Process{}, err
 	}
-	log, err := OpenLog(p.home.LogFile(name))
+	log, err := folder.OpenLog(p.home.LogFile(name))
 	if err != nil {
 		return fika.Process{}, fika.Wrap(fika.Storage, "agent log", err)
 	}
 	defer log.Close()
-	fmt.Fprintf(log, "%s%s]\n", startMark, time.Now().Format(time.DateTime))
+	folder.MarkStart(log, time.Now())
 	cmd := exec.Command(p.binary, "agent", "run", "--by-hub", "--wait", "10s", string(name))
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.home.Root, p.env, log, log
 	cmd.SysProcAttr = process.Group()
@@ -78,25 +73,6 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 	return id, nil
 }
 
-// startMark begins the line that a log has before each start.
-const startMark = "[STARTED by the hub, "
-
-const (
-	maxLog  = 16 << 20
-	tailLog = 8 << 10
-)
-
-// OpenLog opens a log for appending; one that has grown too long is set aside
-// first, replacing the one set aside before.
-func OpenLog(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
-		if err := os.Rename(path, path+".1"); err != nil {
-			return nil, err
-		}
-	}
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-}
-
 // Holder tells which agent process holds the context.
 func (p *processes) Holder(name fika.AgentName) (fika.Process, time.Duration, bool) {
 	state, err := p.home.Folder(name).Inspect()
@@ -111,19 +87,7 @@ func (p *processes) Alive(id fika.Process) bool { return process.Alive(id) }
 
 // Terminate asks it to leave; one that was stopped (SIGSTOP) goes on for that.
 func (p *processes) Terminate(id fika.Process, how fika.Desired) {
-	_ = process.Wake(id, StopSignal(how))
-}
-
-// StopSignal is the signal that ends a hub or an agent in one of the ways there
-// are. It needs no bus.
-func StopSignal(how fika.Desired) syscall.Signal {
-	switch how {
-	case fika.DesiredFinish:
-		return syscall.SIGUSR1
-	case fika.DesiredNow:
-		return syscall.SIGUSR2
-	}
-	return syscall.SIGTERM
+	_ = process.Wake(id, process.StopSignal(how))
 }
 
 // Kill ends it with everything that it has started.
@@ -131,33 +95,5 @@ func (p *processes) Kill(id fika.Process) { _ = process.EndTree(id) }
 
 // LastLines gives the end of the agent's log since its last start, on one line.
 func (p *processes) LastLines(name fika.AgentName, n int) string {
-	return lastWords(p.home.LogFile(name), n)
-}
-
-func lastWords(path string, n int) string {
-	lines := Tail(path, n+1)
-	for i, l := range slices.Backward(lines) {
-		if strings.HasPrefix(l, startMark) {
-			return strings.Join(lines[i+1:], " / ")
-		}
-	}
-	return strings.Join(lines[max(0, len(lines)-n):], " / ")
-}
-
-// Tail reads the last n lines of a file.
-func Tail(path string, n int) []string {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if size, err := f.Seek(0, io.SeekEnd); err == nil {
-		_, _ = f.Seek(max(0, size-tailLog), io.SeekStart)
-	}
-	data, err := io.ReadAll(f)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil
-	}
-	lines := strings.Split(string(bytes.TrimSpace(data)), "\n")
-	return lines[max(0, len(lines)-n):]
+	return folder.LastLines(p.home.LogFile(name), n)
 }

@@ -15,7 +15,7 @@ const droppedFor = 24 * time.Hour
 
 // Queue tells what goes on in one chat, or in all of them; it needs no hub.
 func (s *Agents) Queue(ctx context.Context, c fika.ConversationID) ([]chat.Item, error) {
-	now := s.app.opts.Now()
+	now := s.app.Now()
 	a, err := s.Client.Store.Activity(ctx, store.ActivityQuery{Conversation: c, DroppedSince: now.Add(-droppedFor)})
 	if err != nil {
 		return nil, err
@@ -42,26 +42,26 @@ func only(list []fika.Conversation, id fika.ConversationID) []fika.Conversation 
 // presence looks at an agent's lock and at what the config says of it.
 func (s *Agents) presence(row fika.Agent) chat.Presence {
 	var p chat.Presence
-	_, p.Hub = HubProcess(s.home)
+	_, p.Hub = s.home.HubProcess()
 	if e := s.config().Agent(row.Name); e != nil {
 		p.Wakes = e.Wake || e.AutoStart && e.Persistent && s.config().Master.AutoStartAgents
 	}
 	if row.Desired == fika.DesiredRunning && s.config().Agent(row.Name) != nil {
 		p.Wakes = true
 	}
-	if now := s.app.opts.Now(); row.Held(now) {
+	if now := s.app.Now(); row.Held(now) {
 		p.Rests, p.Until = row.HeldReason, row.HeldUntil
 	}
 	if row.State == fika.AgentFailed {
 		p.Failed = row.StateReason
 	}
-	if p.Rests = rests(row, s.app.opts.Now()); p.Rests != "" {
+	if p.Rests = rests(row, s.app.Now()); p.Rests != "" {
 		p.Until = row.HeldUntil
 	}
 	id, _ := s.home.ID()
 	if row.HomeID != "" && row.HomeID != id {
 		// Its folder is another home's: its lease says whether it is there.
-		p.Alive = row.Owner != "" && row.LeaseUntil.After(s.app.opts.Now())
+		p.Alive = row.Owner != "" && row.LeaseUntil.After(s.app.Now())
 		return p
 	}
 	lock, err := s.home.Folder(row.Name).Inspect()

@@ -22,8 +22,8 @@ func (own *Owned) paths() guard.Paths {
 // known.
 func (a *App) places(root string) guard.Paths {
 	return guard.Paths{
-		Homes:   bothNames(folder.KnownHomes(root, a.opts.Getenv)...),
-		Persons: bothNames(folder.PersonHomes(a.opts.Getenv)...),
+		Homes:   bothNames(folder.KnownHomes(root, a.Getenv)...),
+		Persons: bothNames(folder.PersonHomes(a.Getenv)...),
 	}
 }
 

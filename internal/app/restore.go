@@ -35,7 +35,7 @@ func (a *App) Restore(ctx context.Context, path string, empty bool) (_ Restored,
 	if err != nil {
 		return out, err
 	}
-	lock, err := TakeHubLock(h)
+	lock, err := h.LockHub()
 	if err != nil {
 		return out, err
 	}
@@ -50,7 +50,7 @@ func (a *App) Restore(ctx context.Context, path string, empty bool) (_ Restored,
 		return out, &fika.Error{Kind: fika.Storage, Op: op, Err: err}
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	suffix := "before_restore_" + a.opts.Now().UTC().Format("20060102_150405")
+	suffix := "before_restore_" + a.Now().UTC().Format("20060102_150405")
 	database := filepath.Join(work, storeInBackup)
 	if !empty {
 		// All that can be wrong with the backup is found before anything moves.
@@ -201,7 +201,7 @@ func setMirrorsAside(h folder.Home, suffix string, aside *[]string) error {
 // replaceStore puts a database in the place of the one that is there.
 func (a *App) replaceStore(ctx context.Context, h folder.Home, url, database, suffix string, empty bool, aside *[]string) error {
 	const op = "restore"
-	o := a.storeOptions(h, url)
+	o := a.StoreOptions(h, url)
 	o.Existing = false
 	if url == "" {
 		for _, end := range []string{"", "-wal", "-shm"} {
@@ -236,7 +236,7 @@ func (a *App) replaceStore(ctx context.Context, h folder.Home, url, database, su
 	}
 	if err == nil {
 		_ = os.Remove(h.StoreFile())
-		err = a.noteStore(ctx, h, s)
+		err = a.NoteStore(ctx, h, s)
 	}
 	return errors.Join(err, s.Close())
 }

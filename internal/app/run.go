@@ -61,7 +61,7 @@ func (a *App) Run(ctx context.Context, o RunOptions) (ran Ran, err error) {
 		o.Warn(note)
 	}
 	files, err := own.follow(ctx, workshopOptions{
-		dir: a.opts.Dir, quiet: o.NoReflection, verbose: o.Verbose, stdin: o.Stdin, stderr: o.Stderr, warn: o.Warn, bell: Ringer{Bus: bus.Nobody{}}, starting: true,
+		dir: a.Dir(), quiet: o.NoReflection, verbose: o.Verbose, stdin: o.Stdin, stderr: o.Stderr, warn: o.Warn, bell: Ringer{Bus: bus.Nobody{}}, starting: true,
 	}, o.Flags, false)
 	if err != nil {
 		return Ran{}, err

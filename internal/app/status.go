@@ -42,13 +42,11 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 	}
 	h := agents.home
 	st.Home = h.Root
-	if p, up := HubProcess(h); up {
+	if p, up := h.HubProcess(); up {
 		st.Hub = p
-		if info, err := os.Stat(hubLockPath(h)); err == nil {
-			st.HubFrom = info.ModTime()
-		}
+		st.HubFrom = h.HubSince()
 		st.BusURL, st.BusOwn = agents.config().NATS.Server, false
-		if !a.external(agents.config(), h) {
+		if !a.External(agents.config(), h) {
 			st.BusOwn = true
 			if info, err := busnats.ReadEndpoint(h.RunDir()); err == nil {
 				st.BusURL = info.URL
@@ -56,7 +54,7 @@ func (a *App) Status(ctx context.Context) (Status, error) {
 		}
 	}
 	st.Trouble = agents.Client.Trouble
-	st.Warnings = append(st.Warnings, damageWarnings(h)...)
+	st.Warnings = append(st.Warnings, busnats.DamageWarnings(h.RunDir())...)
 	_, off := agents.Client.Bus.(bus.Nobody)
 	if !off {
 		st.readBus(ctx, agents.Client)
@@ -102,7 +100,7 @@ func (st *Status) readBus(ctx context.Context, c *Client) {
 	case err == nil:
 		st.Stream = &s
 	case errors.Is(err, busnats.ErrNoJetStream) || !st.BusOwn:
-		st.Warnings = append(st.Warnings, unkeptWarning(err))
+		st.Warnings = append(st.Warnings, busnats.UnkeptWarning(err))
 	}
 }
 
@@ -136,9 +134,9 @@ func (a *App) BusAccess() (BusAccess, error) {
 	if err != nil {
 		return BusAccess{}, err
 	}
-	if a.external(c, h) {
+	if a.External(c, h) {
 		var o busnats.Options
-		a.externalOptions(c, &o)
+		a.ExternalOptions(c, &o)
 		return BusAccess{URL: o.URL, User: o.User, Password: o.Password, Token: o.Token, NKey: o.NKeyFile, Creds: o.CredsFile,
 			TLSCA: o.TLSCA, TLSCert: o.TLSCert, TLSKey: o.TLSKey}, nil
 	}

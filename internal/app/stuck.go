@@ -62,12 +62,12 @@ func (a *App) connectClient(ctx context.Context, c *config.Config, h folder.Home
 	switch {
 	case err == nil:
 		return b, ""
-	case a.external(c, h):
+	case a.External(c, h):
 		return bus.Nobody{}, "the bus does not answer: " + err.Error()
 	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials
 		return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
 	case time.Since(began) < dialPatience/2: // it is only just starting or ending
-		a.opts.Log.Warn("no bus", "err", err)
+		a.Log().Warn("no bus", "err", err)
 		return bus.Nobody{}, ""
 	}
 	return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) does not answer: %v; fika down --now ends it", p.PID, err)
@@ -92,7 +92,7 @@ func (c *Client) Stuck(name fika.AgentName) string {
 // as [Agents.StopLeft] does, whose names are returned; else the end of ctx
 // gives kind Detached.
 func (a *App) EndHub(ctx context.Context, p fika.Process, how fika.Desired) (killed bool, left []fika.AgentName, err error) {
-	if err := process.Wake(p, StopSignal(how)); err != nil {
+	if err := process.Wake(p, process.StopSignal(how)); err != nil {
 		return false, nil, fika.Wrap(fika.Denied, "down", err)
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})

@@ -29,6 +29,6 @@ func (a *App) whyWaiting(s *store.Store, procs hub.Processes) func(context.Conte
 		if why := chat.WhyWaits(row, p); why.Stuck {
 			return why.Text
 		}
-		return HeldHint(row, a.opts.Now())
+		return HeldHint(row, a.Now())
 	}
 }

@@ -18,7 +18,7 @@ func (s *Agents) NeverAnswers(ctx context.Context, row fika.Agent) string {
 	}
 	why := chat.WhyWaits(row, s.presence(row))
 	if !why.Stuck {
-		return HeldHint(row, s.app.opts.Now())
+		return HeldHint(row, s.app.Now())
 	}
 	return why.Text
 }

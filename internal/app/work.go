@@ -76,7 +76,7 @@ func (w *workshop) config(c store.Claimed, s config.Settings, m llm.Model, stop 
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: w.place(c.Request), Username: w.user(c.Request),
 		},
-		Grace: w.grace, Stop: stop, Now: own.App.opts.Now,
+		Grace: w.grace, Stop: stop, Now: own.App.Now,
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return w.chats.Mentioned(ctx, conv, name, text)
 		},
@@ -149,16 +149,4 @@ func (m mirrored) Observe(ev turn.Event) {
 	if len(entries) > 0 {
 		_ = m.own.Mirror.Append(context.Background(), entries...)
 	}
-}
-
-// workspaceOf is the root of file tools: the setting, else what the caller
-// says.
-func workspaceOf(s config.Settings, otherwise string) string {
-	if s.Workspace != "" {
-		return s.Workspace
-	}
-	if abs, err := filepath.Abs(otherwise); err == nil {
-		return abs
-	}
-	return otherwise
 }

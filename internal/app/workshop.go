@@ -38,12 +38,12 @@ func (own *Owned) workshop(ctx context.Context, o workshopOptions) (*workshop, e
 	if w.notes == nil {
 		w.notes = &note.Book{}
 	}
-	w.workspace = workspaceOf(own.Settings, o.dir)
+	w.workspace = own.Settings.WorkspaceOr(o.dir)
 	if err := checkWorkspace(w.workspace, own.Folder.Name); err != nil {
 		return nil, err
 	}
-	w.inbox = &inbox{own: own, warn: o.warn, taken: own.App.opts.Now()}
-	own.keys = own.App.keys()
+	w.inbox = &inbox{own: own, warn: o.warn, taken: own.App.Now()}
+	own.keys = own.App.Secrets()
 	if own.keys != nil && o.stderr != nil {
 		o.stderr = cleanWriter{o.stderr, own.keys}
 	}
@@ -99,7 +99,7 @@ func (own *Owned) modelVars() []string {
 		return names
 	}
 	for _, m := range c.Models {
-		if full, err := c.FindModel(m.ID, own.App.opts.Getenv); err == nil {
+		if full, err := c.FindModel(m.ID, own.App.Getenv); err == nil {
 			add(full.APIKeyEnv)
 		}
 	}

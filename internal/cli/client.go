@@ -31,7 +31,7 @@ func (e *env) client(ctx context.Context) (*app.Client, error) {
 	if _, err := e.open().Store(ctx); err != nil { // told here rather than in the hub's log
 		return nil, err
 	}
-	if _, up := app.HubProcess(h); !up {
+	if _, up := h.HubProcess(); !up {
 		who, err := e.open().Caller()
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func (e *env) clientFor(ctx context.Context, find func(*app.Client) error) (*app
 	if err != nil {
 		return nil, err
 	}
-	if _, up := app.HubProcess(h); !up {
+	if _, up := h.HubProcess(); !up {
 		c, err := e.open().Client(ctx)
 		if err != nil {
 			return nil, err

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/process"
 	"fika/internal/store"
 )
@@ -74,7 +73,7 @@ func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration)
 	if err != nil {
 		return err
 	}
-	p, up := app.HubProcess(h)
+	p, up := h.HubProcess()
 	if !up {
 		return e.downLeft(ctx, how, timeout)
 	}
@@ -126,7 +125,7 @@ func stopPatience(how fika.Desired) time.Duration {
 	return 45 * time.Second
 }
 
-// stopsBySignal lets the signals of [app.StopSignal] end a process, beside
+// stopsBySignal lets the signals of [process.StopSignal] end a process, beside
 // those that end every command. give is called with a function that takes what
 // they then call; before that has come they end ctx. release ends the hearing.
 func stopsBySignal(ctx context.Context, give func(take func(func(fika.Desired)))) (_ context.Context, release func()) {
@@ -141,8 +140,8 @@ func stopsBySignal(ctx context.Context, give func(take func(func(fika.Desired)))
 	ways := map[os.Signal]fika.Desired{}
 	signals := make(chan os.Signal, 4)
 	for _, how := range []fika.Desired{fika.DesiredFinish, fika.DesiredNow} {
-		ways[app.StopSignal(how)] = how
-		signal.Notify(signals, app.StopSignal(how))
+		ways[process.StopSignal(how)] = how
+		signal.Notify(signals, process.StopSignal(how))
 	}
 	done := make(chan struct{})
 	go func() { // joined by release

@@ -103,7 +103,7 @@ func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
 		return app.HubReady{}, false, err
 	}
 	logPath := filepath.Join(h.LogsDir(), "hub.log")
-	log, err := app.OpenLog(logPath)
+	log, err := folder.OpenLog(logPath)
 	if err != nil {
 		return app.HubReady{}, false, fika.Wrap(fika.Storage, "hub log", err)
 	}
@@ -120,7 +120,7 @@ func (e *env) startHub(ctx context.Context) (app.HubReady, bool, error) {
 	}
 	ready, already, err := awaitReady(ctx, r, logPath)
 	if err != nil && ctx.Err() == nil {
-		if p, up := app.HubProcess(h); up { // somebody else's start was quicker
+		if p, up := h.HubProcess(); up { // somebody else's start was quicker
 			return app.HubReady{PID: p.PID}, true, nil
 		}
 	}
@@ -134,7 +134,7 @@ func (e *env) answeringHub(ctx context.Context, h folder.Home) (fika.Process, bo
 	ctx, cancel := context.WithTimeout(ctx, hubSettles)
 	defer cancel()
 	for {
-		p, up := app.HubProcess(h)
+		p, up := h.HubProcess()
 		if !up || app.HubStuck(p) != "" || e.open().HubAnswers(ctx) {
 			return p, up
 		}
@@ -180,7 +180,7 @@ func awaitReady(ctx context.Context, r *os.File, logPath string) (app.HubReady, 
 	if err == nil {
 		return ready, false, nil
 	}
-	last := app.Tail(logPath, 1)
+	last := folder.Tail(logPath, 1)
 	if len(last) == 1 {
 		// The hub printed its error as any command does: kind and words are there.
 		return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start: %s (all of it: %s)", strings.TrimPrefix(last[0], "fika: "), logPath)

@@ -147,8 +147,8 @@ func (e *env) reviveHub(ctx context.Context, killed bool) (string, error) {
 	if err != nil || !conf.Hub.Autostart {
 		return "", err
 	}
-	gone := app.HubKilled(h)
-	if _, up := app.HubProcess(h); up || killed && !gone {
+	gone := h.HubKilled()
+	if _, up := h.HubProcess(); up || killed && !gone {
 		return "", nil
 	}
 	ready, already, err := own.startHub(ctx)

@@ -15,7 +15,6 @@ import (
 
 	"fika"
 	"fika/internal/agent"
-	"fika/internal/app"
 	"fika/internal/bus"
 	"fika/internal/message"
 	"fika/internal/term"
@@ -106,7 +105,7 @@ func (e *env) hubUp() (fika.Process, bool, error) {
 	if err != nil {
 		return fika.Process{}, false, err
 	}
-	p, up := app.HubProcess(h)
+	p, up := h.HubProcess()
 	return p, up, nil
 }
 

@@ -157,6 +157,9 @@ func (h Home) DatabaseFile() string { return h.path("fika.db") }
 // StoreFile holds the id of the store that this home has had.
 func (h Home) StoreFile() string { return h.path("store_id") }
 
+// KeysFile is where API keys are stored.
+func (h Home) KeysFile() string { return h.path("keys") }
+
 // RunDir holds what belongs to running processes. It may not exist yet; see
 // [Home.EnsureDir].
 func (h Home) RunDir() string { return h.path("run") }

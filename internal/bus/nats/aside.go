@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,6 +49,17 @@ func DamagedStreams(runDir string) []Damage {
 		out = append(out, Damage{Path: path, At: at, Why: strings.TrimSpace(string(why))})
 	}
 	slices.SortFunc(out, func(a, b Damage) int { return cmp.Compare(a.At.UnixNano(), b.At.UnixNano()) })
+	return out
+}
+
+// DamageWarnings says of each folder in runDir that was set aside, and is still
+// there, what a person has to do about it.
+func DamageWarnings(runDir string) []string {
+	var out []string
+	for _, d := range DamagedStreams(runDir) {
+		out = append(out, fmt.Sprintf("the stream of requests of other programs was damaged (%s) and set aside on %s: requests in it that were not read yet must be sent again, the same ids are safe (remove %s once that is done)",
+			d.Why, d.At.Local().Format("2006-01-02 15:04"), d.Path))
+	}
 	return out
 }
 

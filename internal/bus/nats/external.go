@@ -189,3 +189,13 @@ func (x *external) Probe(ctx context.Context, d time.Duration) error {
 	}
 	return x.stream.Probe(ctx, d)
 }
+
+// UnkeptWarning says what it means that a server keeps no requests, and why it
+// does not.
+func UnkeptWarning(why error) string {
+	const so = "requests of other programs are taken only while the hub runs, and what they send while it is down is LOST"
+	if errors.Is(why, ErrNoJetStream) {
+		return "this NATS server has no JetStream: " + so + " (start it with nats-server -js, or take server out of [nats] to use fika's own)"
+	}
+	return "the stream of requests cannot be used (" + why.Error() + "): " + so
+}

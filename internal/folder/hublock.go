@@ -1,4 +1,4 @@
-package app
+package folder
 
 import (
 	"context"
@@ -11,34 +11,33 @@ import (
 
 	"fika"
 	"fika/internal/clock"
-	"fika/internal/folder"
 	"fika/internal/process"
 )
 
 // HubLock is the right to be the hub of a home. The lock decides; its content
-// says who holds it.
+// says who holds it. It is held until Close, and by the end of the process.
 type HubLock struct {
 	file *os.File
 	info os.FileInfo
 	home string
 }
 
-func hubLockPath(h folder.Home) string { return filepath.Join(h.RunDir(), "hub.lock") }
+func (h Home) hubLockFile() string { return h.path("run", "hub.lock") }
 
-// TakeHubLock takes run/hub.lock. Locked when a hub runs.
-func TakeHubLock(h folder.Home) (*HubLock, error) {
+// LockHub takes run/hub.lock. Error kind Locked when a hub runs.
+func (h Home) LockHub() (*HubLock, error) {
 	if err := h.EnsureDir(h.RunDir()); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(hubLockPath(h), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(h.hubLockFile(), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fika.Wrap(fika.Storage, "hub lock", err)
 	}
 	l := &HubLock{file: file, home: h.Root}
-	switch err := l.take(); {
+	switch err := l.lock(); {
 	case errors.Is(err, process.ErrHeld):
 		_ = file.Close()
-		who, _ := HubProcess(h)
+		who, _ := h.HubProcess()
 		return nil, fika.Errorf(fika.Locked, "up", "a hub is running already (pid %d); fika status shows it", who.PID)
 	case err != nil:
 		_ = file.Close()
@@ -47,9 +46,9 @@ func TakeHubLock(h folder.Home) (*HubLock, error) {
 	return l, nil
 }
 
-// take locks the file and writes who has it. Somebody who only looks holds the
+// lock locks the file and writes who has it. Somebody who only looks holds the
 // lock for an instant, so it looks again for a while.
-func (l *HubLock) take() error {
+func (l *HubLock) lock() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	err := process.LockFile(l.file)
@@ -88,19 +87,20 @@ func (l *HubLock) Holds() error {
 // Close gives the lock up.
 func (l *HubLock) Close() error { return l.file.Close() }
 
-// HubKilled reports whether the last hub of a home ended without taking leave:
+// HubKilled reports whether the last hub of this home ended without taking leave:
 // none runs, and the address of its bus is still there.
-func HubKilled(h folder.Home) bool {
-	if _, up := HubProcess(h); up {
+func (h Home) HubKilled() bool {
+	if _, up := h.HubProcess(); up {
 		return false
 	}
 	_, err := os.Stat(filepath.Join(h.RunDir(), "hub.json"))
 	return err == nil
 }
 
-// HubProcess tells which process is the hub of a home, if one runs.
-func HubProcess(h folder.Home) (fika.Process, bool) {
-	file, err := os.Open(hubLockPath(h))
+// HubProcess returns the process that is the hub of this home, and whether one
+// runs.
+func (h Home) HubProcess() (fika.Process, bool) {
+	file, err := os.Open(h.hubLockFile())
 	if err != nil {
 		return fika.Process{}, false
 	}
@@ -114,4 +114,14 @@ func HubProcess(h folder.Home) (fika.Process, bool) {
 		return fika.Process{}, false
 	}
 	return id, id.PID != 0
+}
+
+// HubSince returns when the hub that runs took its lock; zero when that cannot
+// be told.
+func (h Home) HubSince() time.Time {
+	info, err := os.Stat(h.hubLockFile())
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// FindRow returns the agent of a name, and nil when the database has none.
+func FindRow(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Agent, error) {
+	row, err := s.Agent(ctx, name)
+	if fika.IsKind(err, fika.NotFound) {
+		return nil, nil
+	}
+	return &row, err
+}
+
+// CheckName refuses, with kind NotFound, a name that is neither an [[agents]] entry nor a context: a
+// misspelt agent must not come into being.
+func (a *App) CheckName(name fika.AgentName) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	h, err := a.Home()
+	if err != nil || c.Agent(name) != nil {
+		return err
+	}
+	_, err = folder.OpenFolder(h, name)
+	if !fika.IsKind(err, fika.NotFound) {
+		return err
+	}
+	names, _, err := h.List()
+	if err != nil {
+		return err
+	}
+	var agents []fika.Agent
+	for _, n := range names {
+		agents = append(agents, fika.Agent{Name: n})
+	}
+	for _, e := range c.Agents {
+		agents = append(agents, fika.Agent{Name: fika.AgentName(e.ID)})
+	}
+	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
+	if near := chat.Nearest(string(name), agents); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s", name, hint)
+}
+
+// Recipient is the agent of a context or of an [[agents]] entry, its row made
+// if it is missing.
+func (a *App) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
+	s, err := a.Store(ctx)
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	row, err := s.Agent(ctx, name)
+	if !fika.IsKind(err, fika.NotFound) {
+		return row, err
+	}
+	if err := a.CheckName(name); err != nil {
+		return fika.Agent{}, err
+	}
+	h, err := a.Home()
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	id, err := h.ID()
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id})
+}
+
+// FindAgent returns the agent of a name as a person or a model wrote it; an
+// error of kind NotFound suggests the nearest name.
+func FindAgent(ctx context.Context, s *store.Store, name string) (fika.Agent, error) {
+	n, err := fika.ParseAgentName(name)
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	row, err := s.Agent(ctx, n)
+	if !fika.IsKind(err, fika.NotFound) {
+		return row, err
+	}
+	agents, listErr := s.ListAgents(ctx)
+	if listErr != nil {
+		return row, listErr
+	}
+	return row, NoAgent(n, agents)
+}
+
+// NoAgent is the error that says that nobody has a name, and which of those there are is like it.
+func NoAgent(name fika.AgentName, agents []fika.Agent) error {
+	near := ""
+	if m := chat.Nearest(string(name), agents); m != "" {
+		near = "; did you mean \"" + string(m) + "\"?"
+	}
+	return fika.Errorf(fika.NotFound, "", "no agent named %q%s", name, near)
+}

@@ -1,0 +1,67 @@
+package folder
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// startMark begins the line that a log has before each start.
+const startMark = "[STARTED by the hub, "
+
+const (
+	maxLog  = 16 << 20
+	tailLog = 8 << 10
+)
+
+// OpenLog opens a log for appending; one that has grown too long is set aside
+// first, replacing the one set aside before.
+func OpenLog(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+}
+
+// MarkStart writes into a log that a process is started now.
+func MarkStart(log io.Writer, now time.Time) {
+	fmt.Fprintf(log, "%s%s]\n", startMark, now.Format(time.DateTime))
+}
+
+// LastLines returns up to n of the last lines of a log, those since its last
+// start alone, joined to one line. It is empty when the log cannot be read.
+func LastLines(path string, n int) string {
+	lines := Tail(path, n+1)
+	for i, l := range slices.Backward(lines) {
+		if strings.HasPrefix(l, startMark) {
+			return strings.Join(lines[i+1:], " / ")
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], " / ")
+}
+
+// Tail returns up to n of the last lines of a file, and none when it cannot be
+// read.
+func Tail(path string, n int) []string {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if size, err := f.Seek(0, io.SeekEnd); err == nil {
+		_, _ = f.Seek(max(0, size-tailLog), io.SeekStart)
+	}
+	data, err := io.ReadAll(f)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	lines := strings.Split(string(bytes.TrimSpace(data)), "\n")
+	return lines[max(0, len(lines)-n):]
+}
