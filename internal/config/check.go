@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/toml"
 )
 
 // Checks return what is wrong with a value that has the right type, or "".
@@ -34,7 +35,7 @@ func checkNames(_ value, at any) string {
 }
 
 func checkUsername(v value, _ any) string {
-	if _, err := fika.ParseUsername(v.text); err != nil {
+	if _, err := fika.ParseUsername(v.Text); err != nil {
 		return because(err)
 	}
 	return ""
@@ -50,10 +51,10 @@ func because(err error) string {
 }
 
 func checkURL(v value, _ any) string {
-	u, err := url.Parse(v.text)
+	u, err := url.Parse(v.Text)
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return quote(v.text) + " is not an address: write it as in https://api.openai.com/v1"
+		return toml.Quote(v.Text) + " is not an address: write it as in https://api.openai.com/v1"
 	case u.User != nil:
 		return "an address cannot carry a password; name the key's variable in api_key_env"
 	}
@@ -61,18 +62,18 @@ func checkURL(v value, _ any) string {
 }
 
 func checkNATS(v value, _ any) string {
-	for _, one := range strings.Split(v.text, ",") {
+	for _, one := range strings.Split(v.Text, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
-			return quote(one) + " is not a NATS address: write it as in nats://localhost:4222"
+			return toml.Quote(one) + " is not a NATS address: write it as in nats://localhost:4222"
 		}
 	}
 	return ""
 }
 
 func checkStore(v value, _ any) string {
-	switch u, err := url.Parse(v.text); {
-	case v.text == "":
+	switch u, err := url.Parse(v.Text); {
+	case v.Text == "":
 		return ""
 	case err == nil && slices.Contains([]string{"postgres", "postgresql"}, u.Scheme):
 		return ""
@@ -82,10 +83,10 @@ func checkStore(v value, _ any) string {
 }
 
 func checkEnvName(v value, _ any) string {
-	if v.text == "" {
+	if v.Text == "" {
 		return ""
 	}
-	return envName(v.text)
+	return envName(v.Text)
 }
 
 // WrongEnvName says why a text cannot be the name of a variable; empty: it can.
@@ -101,7 +102,7 @@ func envName(s string) string {
 		if looksLikeKey(s) {
 			return "this looks like a key itself: put it into an environment variable and write that variable's name here"
 		}
-		return quote(s) + " is not the name of an environment variable"
+		return toml.Quote(s) + " is not the name of an environment variable"
 	}
 	if s == "" {
 		return "the name of an environment variable is missing"
@@ -115,9 +116,9 @@ func looksLikeKey(s string) bool {
 }
 
 func checkPrefix(v value, _ any) string {
-	for _, token := range strings.Split(v.text, ".") {
+	for _, token := range strings.Split(v.Text, ".") {
 		if token == "" || strings.ContainsAny(token, " \t\r\n*>$") {
-			return quote(v.text) + " cannot begin a subject: use words joined by dots, without spaces, * or >"
+			return toml.Quote(v.Text) + " cannot begin a subject: use words joined by dots, without spaces, * or >"
 		}
 	}
 	return ""

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fika/internal/toml"
 )
 
 // check looks at what concerns more than one key. It runs only when all files
@@ -14,10 +16,10 @@ func (c *Config) check(p *Problems) {
 	c.checkAgents(p)
 	c.checkNATS(p)
 	if c.Model != "" && !c.reachable(c.Model) {
-		p.add(c.where["model"], "%s", c.unknownModel(c.Model))
+		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))
 	}
 	if d := c.Master.DefaultAgent; d != "" && c.entry(d) < 0 {
-		p.add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", quote(d), meant(d, c.agentIDs()))
+		p.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.Meant(d, c.agentIDs()))
 	}
 }
 
@@ -26,16 +28,16 @@ func (c *Config) checkAgents(p *Problems) {
 	for i := range c.Agents {
 		a := &c.Agents[i]
 		if first, twice := seen[a.ID]; twice && a.ID != "" {
-			p.add(c.at("agents", i, "id"), "the agent %s is defined twice; the first is at %s", quote(a.ID), c.at("agents", first, "id"))
+			p.Add(c.at("agents", i, "id"), "the agent %s is defined twice; the first is at %s", toml.Quote(a.ID), c.at("agents", first, "id"))
 		} else {
 			seen[a.ID] = i
 		}
 		if a.Model != "" && !c.reachable(a.Model) && a.BaseURL == "" {
-			p.add(c.at("agents", i, "model"), "%s", c.unknownModel(a.Model))
+			p.Add(c.at("agents", i, "model"), "%s", c.unknownModel(a.Model))
 		}
 	}
 	if c.entry(strings.ToLower(c.Username)) >= 0 {
-		p.add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", quote(c.Username))
+		p.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))
 	}
 }
 
@@ -55,7 +57,7 @@ func (c *Config) checkModels(p *Problems) {
 			}
 			at := c.at("models", i, key)
 			if first, twice := seen[name]; twice && name != "" {
-				p.add(at, "the model %s is defined twice; the first is at %s", quote(name), first)
+				p.Add(at, "the model %s is defined twice; the first is at %s", toml.Quote(name), first)
 				continue
 			}
 			seen[name] = at
@@ -71,16 +73,16 @@ func (c *Config) checkModel(p *Problems, i int, m *Model) {
 	switch {
 	case m.ID == "": // already reported
 	case provider == Scripted && m.Rules == "":
-		p.add(c.at("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
+		p.Add(c.at("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
 	case provider != Scripted && m.Rules != "":
-		p.add(c.at("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
+		p.Add(c.at("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
 	case provider != Scripted && m.BaseURL == "" && c.BaseURL == "" && wellKnown(*m) == "":
-		p.add(c.at("models", i, "id"), "%s", noAddress(m.ID))
+		p.Add(c.at("models", i, "id"), "%s", noAddress(m.ID))
 	case provider != Scripted && m.BaseURL != "":
 		reached := *m
 		reached.APIKeyEnv = either(m.APIKeyEnv, usualKey(m.BaseURL))
 		if wrong := keyInClear(reached); wrong != "" {
-			p.add(c.at("models", i, "base_url"), "%s", wrong)
+			p.Add(c.at("models", i, "base_url"), "%s", wrong)
 		}
 	}
 }
@@ -89,12 +91,12 @@ func (c *Config) checkModel(p *Problems, i int, m *Model) {
 // the top level and by agents.
 func (c *Config) checkRoutes(p *Problems) {
 	if wrong := keyInClear(Model{BaseURL: c.BaseURL, APIKeyEnv: c.APIKeyEnv}); wrong != "" {
-		p.add(c.where["base_url"], "%s", wrong)
+		p.Add(c.where["base_url"], "%s", wrong)
 	}
 	for i := range c.Agents {
 		a := &c.Agents[i]
 		if wrong := keyInClear(Model{BaseURL: a.BaseURL, APIKeyEnv: a.APIKeyEnv}); wrong != "" {
-			p.add(c.at("agents", i, "base_url"), "%s", wrong)
+			p.Add(c.at("agents", i, "base_url"), "%s", wrong)
 		}
 	}
 }
@@ -114,16 +116,16 @@ func (c *Config) checkNATS(p *Problems) {
 		}
 	}
 	if len(ways) > 1 {
-		p.add(c.where["nats."+ways[1]], "the server can be told who you are in one way only: %s are set", strings.Join(ways, " and "))
+		p.Add(c.where["nats."+ways[1]], "the server can be told who you are in one way only: %s are set", strings.Join(ways, " and "))
 	}
 	if n.Password != "" && n.PasswordEnv != "" {
-		p.add(c.where["nats.password_env"], "password and password_env are both set; keep one")
+		p.Add(c.where["nats.password_env"], "password and password_env are both set; keep one")
 	}
 	if (n.Password != "" || n.PasswordEnv != "") && n.User == "" {
-		p.add(c.where["nats"], "there is a password but no user")
+		p.Add(c.where["nats"], "there is a password but no user")
 	}
 	if (n.TLS.Cert == "") != (n.TLS.Key == "") {
-		p.add(c.where["nats.tls"], "cert and key belong together; one of them is missing")
+		p.Add(c.where["nats.tls"], "cert and key belong together; one of them is missing")
 	}
 }
 
@@ -162,12 +164,12 @@ func (c *Config) at(list string, i int, key string) Place {
 func (c *Config) unknownModel(name string) string {
 	known := c.modelNames()
 	if len(known) == 0 {
-		return "the model " + quote(name) + " is not known, and its name does not tell where it is reached: define it with [[models]] id and base_url"
+		return "the model " + toml.Quote(name) + " is not known, and its name does not tell where it is reached: define it with [[models]] id and base_url"
 	}
-	if near := meant(name, known); near != "" || len(known) > 20 {
-		return "there is no [[models]] entry with the id or nickname " + quote(name) + near
+	if near := toml.Meant(name, known); near != "" || len(known) > 20 {
+		return "there is no [[models]] entry with the id or nickname " + toml.Quote(name) + near
 	}
-	return "there is no [[models]] entry with the id or nickname " + quote(name) + "; known are " + strings.Join(known, ", ")
+	return "there is no [[models]] entry with the id or nickname " + toml.Quote(name) + "; known are " + strings.Join(known, ", ")
 }
 
 func (c *Config) modelNames() []string {

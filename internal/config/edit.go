@@ -13,6 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/toml"
 )
 
 // SetKey sets one key of a config.toml or local.toml and leaves every other
@@ -96,7 +97,7 @@ func literal(key string, v any) (string, error) {
 	// What the strict reader says of the line alone is what is wrong with it.
 	var problems Problems
 	c := Default()
-	c.read(&source{file: key, data: []byte(key + " = " + text + "\n"), problems: &problems}, false)
+	c.read(toml.Read(key, []byte(key+" = "+text+"\n"), &problems), false)
 	if len(problems.List) > 0 {
 		return "", fmt.Errorf("%s", problems.List[0].Message)
 	}
@@ -106,52 +107,49 @@ func literal(key string, v any) (string, error) {
 // edit gives data with the key set to text.
 func edit(path string, data []byte, key []string, text string) ([]byte, error) {
 	const op = "set key"
-	s := &source{file: path, data: data, problems: &Problems{}}
-	s.parse()
-	if s.broken {
-		return nil, fika.Errorf(fika.Invalid, op, "the file has to be mended by hand first: %s", s.problems)
+	s := toml.Read(path, data, &Problems{})
+	if s.Broken {
+		return nil, fika.Errorf(fika.Invalid, op, "the file has to be mended by hand first: %s", s.Problems)
 	}
-	mark := s.begin()
+	mark := s.Begin()
 	e := editor{data: data[mark:], key: key, after: -1, dotted: -1, header: -1}
 	e.scan()
 	if e.inline && e.end == 0 {
 		return nil, fika.Errorf(fika.Invalid, op, "%s: %s is written in one line as {…}; add %s = %s there by hand", path, key[0], key[len(key)-1], text)
 	}
 	changed := append(data[:mark:mark], e.apply(text)...)
-	check := &source{file: path, data: changed, problems: &Problems{}}
-	check.parse()
-	if check.broken || !check.root.holds(key, text) {
+	check := toml.Read(path, changed, &Problems{})
+	if check.Broken || !holds(check.Root, key, text) {
 		return nil, fika.Errorf(fika.Invalid, op, "%s: there is no safe place for %s = %s; write it by hand", path, joinKey(key), text)
 	}
 	return changed, nil
 }
 
 // holds reports whether a tree has the key with the value written in text.
-func (t *table) holds(key []string, text string) bool {
+func holds(t *table, key []string, text string) bool {
 	for i, part := range key {
-		e := t.get(part)
+		e := t.Get(part)
 		switch {
 		case e == nil:
 			return false
 		case i == len(key)-1:
-			want := &source{data: []byte("v = " + text), problems: &Problems{}}
-			want.parse()
-			w := want.root.get("v")
-			return w != nil && sameValue(e.val, w.val)
-		case e.val.kind != tableKind:
+			want := toml.Read("", []byte("v = "+text), &Problems{})
+			w := want.Root.Get("v")
+			return w != nil && sameValue(e.Value, w.Value)
+		case e.Value.Kind != toml.KindTable:
 			return false
 		}
-		t = e.val.table
+		t = e.Value.Table
 	}
 	return false
 }
 
 func sameValue(a, b value) bool {
-	if a.kind != b.kind || a.kind != listKind && a.text != b.text || len(a.items) != len(b.items) {
+	if a.Kind != b.Kind || a.Kind != toml.KindList && a.Text != b.Text || len(a.Items) != len(b.Items) {
 		return false
 	}
-	for i := range a.items {
-		if !sameValue(a.items[i], b.items[i]) {
+	for i := range a.Items {
+		if !sameValue(a.Items[i], b.Items[i]) {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/toml"
 )
 
 // Default gives the configuration of a home without files.
@@ -88,7 +89,7 @@ func Parse(file string, data []byte) (*Config, error) {
 
 // readFile gives false for a file that does not exist. A device, a pipe and a
 // folder are refused before a byte of them is read, since reading those may
-// never end; of a regular file one byte more than maxFile is read at most.
+// never end; of a regular file one byte more than toml.MaxFile is read at most.
 func readFile(file string) ([]byte, bool, error) {
 	const op = "read config"
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that nobody writes to opens at once
@@ -106,7 +107,7 @@ func readFile(file string) ([]byte, bool, error) {
 	if !info.Mode().IsRegular() {
 		return nil, false, fika.Errorf(fika.Invalid, op, "%s is not a regular file but %s; put a text file there, or remove it", file, fileKind(info.Mode()))
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, toml.MaxFile+1))
 	return data, err == nil, fika.Wrap(fika.Storage, op, err)
 }
 
@@ -132,47 +133,46 @@ type loading struct {
 func (l *loading) add(file string, data []byte, modelsOnly bool) {
 	l.config.Files = append(l.config.Files, file)
 	l.config.texts = append(l.config.texts, fileText{Path: file, Text: string(data), Models: modelsOnly})
-	s := &source{file: file, data: data, problems: &l.problems}
+	s := toml.Read(file, data, &l.problems)
 	l.config.read(s, modelsOnly)
-	l.broken = l.broken || s.broken
+	l.broken = l.broken || s.Broken
 }
 
 func (l *loading) finish() (*Config, error) {
 	if !l.broken {
 		l.config.check(&l.problems)
 	}
-	if err := l.problems.orNil(l.config.Files...); err != nil {
+	if err := l.problems.Err(l.config.Files...); err != nil {
 		return nil, err
 	}
 	return l.config, nil
 }
 
 // read adds one file to c.
-func (c *Config) read(s *source, modelsOnly bool) {
-	s.parse()
-	r := &reader{source: s, where: c.where, ignored: &c.Ignored}
+func (c *Config) read(s *toml.Source, modelsOnly bool) {
+	r := &reader{Source: s, where: c.where, ignored: &c.Ignored}
 	if modelsOnly {
 		type file struct{ Models *[]Model }
-		decode(r, s.root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, func(e *entry) bool {
-			elsewhere := find(contextKeys(), e.name) != nil || find(topKeys(), e.name) != nil
+		decode(r, s.Root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, func(e *entry) bool {
+			elsewhere := find(contextKeys(), e.Name) != nil || find(topKeys(), e.Name) != nil
 			if elsewhere {
-				r.problem(e.at, "%s is not about models; set it in config.toml", e.name)
+				r.Problem(e.At, "%s is not about models; set it in config.toml", e.Name)
 			}
 			return elsewhere
 		})
 		return
 	}
 	top, context := topKeys(), contextKeys()
-	decode(r, s.root, "", c, top, func(e *entry) bool {
-		if find(context, e.name) == nil {
+	decode(r, s.Root, "", c, top, func(e *entry) bool {
+		if find(context, e.Name) == nil {
 			r.unknown(e, "", append(names(context), names(top)...))
 			return true
 		}
-		if find(context, e.name).inherits {
-			r.problem(e.at, "%s is set in [chat] for all agents, and for one in its [[agents]] entry or its local.toml", e.name)
+		if find(context, e.Name).inherits {
+			r.Problem(e.At, "%s is set in [chat] for all agents, and for one in its [[agents]] entry or its local.toml", e.Name)
 			return true
 		}
-		decode(r, &table{entries: []entry{*e}}, "", &c.PerContext, context, nil)
+		decode(r, &table{Entries: []entry{*e}}, "", &c.PerContext, context, nil)
 		return true
 	})
 }
@@ -205,21 +205,20 @@ func LoadLocal(path string) (*Local, error) {
 func ParseLocal(file string, data []byte) (*Local, error) {
 	l := &Local{where: map[string]Place{}}
 	var problems Problems
-	s := &source{file: file, data: data, problems: &problems}
-	s.parse()
-	r := &reader{source: s, where: l.where, ignored: new([]Problem)}
-	decode(r, s.root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
+	s := toml.Read(file, data, &problems)
+	r := &reader{Source: s, where: l.where, ignored: new([]Problem)}
+	decode(r, s.Root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
 		switch {
-		case find(topKeys(), e.name) != nil:
-			r.problem(e.at, "%s cannot differ between contexts; set it in config.toml", e.name)
-		case find(agentKeys(), e.name) != nil:
-			r.problem(e.at, "%s belongs to the agent's [[agents]] entry in config.toml", e.name)
+		case find(topKeys(), e.Name) != nil:
+			r.Problem(e.At, "%s cannot differ between contexts; set it in config.toml", e.Name)
+		case find(agentKeys(), e.Name) != nil:
+			r.Problem(e.At, "%s belongs to the agent's [[agents]] entry in config.toml", e.Name)
 		default:
 			return false
 		}
 		return true
 	})
-	if err := problems.orNil(); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	return l, nil

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fika/internal/toml"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -333,7 +334,7 @@ func TestHostile(t *testing.T) {
 			const slack = 10_000 // what does not depend on the size
 			_, bytes, allocs := parseCost(t, text(25))
 			problems, moreBytes, moreAllocs := parseCost(t, text(100))
-			if problems == 0 || problems > maxProblems+1 {
+			if problems == 0 || problems > toml.MaxProblems+1 {
 				t.Errorf("%d problems", problems)
 			}
 			if moreAllocs > 5*allocs+slack || moreBytes > 5*bytes+100*slack {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/toml"
 )
 
 // merged are the per-context settings after all layers.
@@ -48,7 +49,7 @@ func (in Inputs) merge() (merged, error) {
 	keys := contextKeys()
 	for name := range in.Flags {
 		if find(keys, name) == nil {
-			return merged{}, fika.Errorf(fika.Invalid, "settings", "there is no setting %s%s", quote(name), meant(name, names(keys)))
+			return merged{}, fika.Errorf(fika.Invalid, "settings", "there is no setting %s%s", toml.Quote(name), toml.Meant(name, names(keys)))
 		}
 	}
 	m := merged{PerContext: in.Config.PerContext, origins: make(map[string]string, len(keys)), own: map[string]bool{}}
@@ -125,31 +126,31 @@ func copyField(to, from any) {
 // environment. Lists are joined by commas.
 func (k key[T]) parse(target *T, text string) string {
 	at := k.at(target)
-	v := value{kind: textKind, text: text}
+	v := value{Kind: toml.KindText, Text: text}
 	switch p := at.(type) {
 	case *bool:
-		v.kind = boolKind
+		v.Kind = toml.KindBool
 		switch strings.ToLower(text) {
 		case "true", "1", "yes", "on":
-			v.text = "true"
+			v.Text = "true"
 		case "false", "0", "no", "off":
-			v.text = "false"
+			v.Text = "false"
 		default:
-			return "must be true or false; this is " + quote(text)
+			return "must be true or false; this is " + toml.Quote(text)
 		}
 	case *int, *int64:
-		v.kind = intKind
+		v.Kind = toml.KindInt
 	case *float64, *MicroDollars:
-		v.kind = floatKind
+		v.Kind = toml.KindFloat
 	case *time.Duration:
 		if digits(text) {
-			v.kind = intKind
+			v.Kind = toml.KindInt
 		}
 	case *[]string:
-		v.kind = listKind
+		v.Kind = toml.KindList
 		for _, s := range strings.Split(text, ",") {
 			if s = strings.TrimSpace(s); s != "" {
-				v.items = append(v.items, value{kind: textKind, text: s})
+				v.Items = append(v.Items, value{Kind: toml.KindText, Text: s})
 			}
 		}
 	case **Reasoning:
@@ -161,7 +162,7 @@ func (k key[T]) parse(target *T, text string) string {
 	case *map[string]string:
 		return "can only be set in a file"
 	}
-	wrong := assign(at, v, limits{k.unit, k.min, k.max, k.oneOf})
+	wrong := assign(at, v, toml.Limits{Unit: k.unit, Min: k.min, Max: k.max, OneOf: k.oneOf})
 	if wrong == "" && k.check != nil {
 		if wrong = k.check(v, at); wrong != "" {
 			wrong = "does not fit: " + wrong
@@ -180,11 +181,11 @@ func parseReasoning(text string) (*Reasoning, string) {
 	case text == "false", text == "none":
 		r.Enabled = false
 	case digits(text):
-		if wrong := assign(&r.MaxTokens, value{kind: intKind, text: text}, limits{min: 1}); wrong != "" {
+		if wrong := assign(&r.MaxTokens, value{Kind: toml.KindInt, Text: text}, toml.Limits{Min: 1}); wrong != "" {
 			return nil, wrong
 		}
 	default:
-		if wrong := assign(&r.Effort, value{kind: textKind, text: text}, limits{oneOf: efforts()}); wrong != "" {
+		if wrong := assign(&r.Effort, value{Kind: toml.KindText, Text: text}, toml.Limits{OneOf: efforts()}); wrong != "" {
 			return nil, wrong
 		}
 	}

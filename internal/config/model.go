@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/address"
+	"fika/internal/toml"
 )
 
 // The addresses of providers that need no definition.
@@ -176,7 +177,7 @@ func inEnvironment(m Model, getenv func(string) string) (Model, error) {
 		if u == "" {
 			continue
 		}
-		if wrong := checkURL(value{text: u}, nil); wrong != "" {
+		if wrong := checkURL(value{Text: u}, nil); wrong != "" {
 			return m, fika.Errorf(fika.Invalid, "choose model", "the environment variable %s: %s", name, wrong)
 		}
 		m.BaseURL, m.BaseURLFrom, m.Provider = u, name, provider
@@ -199,7 +200,7 @@ func keyInClear(m Model) string {
 }
 
 func noAddress(id string) string {
-	return "the model " + quote(id) + " has no base_url, and its name does not tell where it is reached"
+	return "the model " + toml.Quote(id) + " has no base_url, and its name does not tell where it is reached"
 }
 
 func either(a, b string) string {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fika/internal/toml"
 )
 
 // KeyDoc describes one key of the files, from the same tables the strict
@@ -112,7 +114,7 @@ func typeName(at any, unit time.Duration) string {
 	case *MicroDollars:
 		return "US dollars"
 	case *time.Duration:
-		return "duration (" + unitName(unit) + ", or a text like \"90s\")"
+		return "duration (" + toml.UnitName(unit) + ", or a text like \"90s\")"
 	case *[]string:
 		return "list of texts"
 	case *map[string]string:
@@ -136,9 +138,9 @@ func encode(at any) string {
 	case *int64:
 		return strconv.FormatInt(*p, 10)
 	case *float64:
-		return number(*p)
+		return toml.Number(*p)
 	case *MicroDollars:
-		return number(float64(*p) / 1e6)
+		return toml.Number(float64(*p) / 1e6)
 	case *time.Duration:
 		return encodeDuration(*p)
 	case *[]string:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/toml"
 )
 
 // Inputs are the layers a context's settings come from.
@@ -93,7 +94,7 @@ func Resolve(in Inputs) (Settings, error) {
 		return Settings{}, err
 	}
 	if c.entry(strings.ToLower(m.Username)) >= 0 {
-		return Settings{}, fika.Errorf(fika.Invalid, "settings", "%s: the username %s is the id of an agent: people and agents cannot share a name", m.origins["username"], quote(m.Username))
+		return Settings{}, fika.Errorf(fika.Invalid, "settings", "%s: the username %s is the id of an agent: people and agents cannot share a name", m.origins["username"], toml.Quote(m.Username))
 	}
 	s := Settings{
 		Agent: in.Agent, DisplayName: string(in.Agent), Origins: m.origins,
@@ -172,7 +173,7 @@ func (in Inputs) model(m merged, s *Settings) error {
 		def.Rules = in.path(def.Rules)
 	}
 	if def.Provider == Scripted && def.Rules == "" {
-		return fika.Errorf(fika.Invalid, "choose model", "the scripted model %s has no rules", quote(def.ID))
+		return fika.Errorf(fika.Invalid, "choose model", "the scripted model %s has no rules", toml.Quote(def.ID))
 	}
 	s.Model, s.Reasoning = def, def.Reasoning
 	if m.Reasoning != nil {

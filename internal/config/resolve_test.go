@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fika"
+	"fika/internal/toml"
 )
 
 func mustParse(t *testing.T, text string) *Config {
@@ -312,7 +313,7 @@ func TestReference(t *testing.T) {
 				text = "[[" + list + "]]\n" + key + " = " + v
 			}
 			var p Problems
-			Default().read(&source{file: "x", data: []byte(text), problems: &p}, false)
+			Default().read(toml.Read("x", []byte(text), &p), false)
 			for _, q := range p.List {
 				if !strings.Contains(q.Message, "has no id") {
 					t.Errorf("%s: %s", text, q.Message)
@@ -356,7 +357,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("both or none")
 		}
 		for _, p := range problemPlaces(err) {
-			if p.Line < 1 && len(text) < maxFile || p.Column < 0 || p.Line > 1+strings.Count(text, "\n") {
+			if p.Line < 1 && len(text) < toml.MaxFile || p.Column < 0 || p.Line > 1+strings.Count(text, "\n") {
 				t.Fatalf("no such place: %v", p)
 			}
 		}
@@ -378,21 +379,19 @@ func FuzzSetKey(f *testing.F) {
 	f.Add(layered, "x")
 	f.Add("# c\n[nats]\r\nport=1", "é\"\n")
 	f.Fuzz(func(t *testing.T, text, value string) {
-		before := &source{file: "c", data: []byte(text), problems: &Problems{}}
-		before.parse()
+		before := toml.Read("c", []byte(text), &Problems{})
 		literal := QuoteTOML(strings.ToValidUTF8(value, "?"))
 		out, err := edit("c", []byte(text), []string{"model"}, literal)
 		if err != nil {
 			return
 		}
-		after := &source{file: "c", data: out, problems: &Problems{}}
-		after.parse()
-		if after.broken || !after.root.holds([]string{"model"}, literal) {
+		after := toml.Read("c", out, &Problems{})
+		if after.Broken || !holds(after.Root, []string{"model"}, literal) {
 			t.Fatalf("not set in %q", out)
 		}
-		for _, e := range before.root.entries {
-			if now := after.root.get(e.name); e.name != "model" && (now == nil || now.val.kind != e.val.kind) {
-				t.Fatalf("%q was lost in %q", e.name, out)
+		for _, e := range before.Root.Entries {
+			if now := after.Root.Get(e.Name); e.Name != "model" && (now == nil || now.Value.Kind != e.Value.Kind) {
+				t.Fatalf("%q was lost in %q", e.Name, out)
 			}
 		}
 	})

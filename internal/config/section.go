@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"fika/internal/spelling"
+	"fika/internal/toml"
 )
 
 // unknown reports a key nobody knows: with the reason when it is one of
 // another time, the table when it stands in the wrong one, else the nearest
 // right spelling.
 func (r *reader) unknown(e *entry, path string, known []string) {
-	if r.problems.full() {
-		r.problems.More++
+	if r.Problems.Full() {
+		r.Problems.More++
 		return
 	}
 	section := "at the top level"
@@ -20,17 +21,17 @@ func (r *reader) unknown(e *entry, path string, known []string) {
 		section = "in " + strings.TrimSuffix(path, ".")
 	}
 	hint := ""
-	switch near := spelling.Nearest(e.name, known); {
-	case retired(e.name) != "":
-		hint = ": " + retired(e.name)
+	switch near := spelling.Nearest(e.Name, known); {
+	case retired(e.Name) != "":
+		hint = ": " + retired(e.Name)
 	case near != "":
 		hint = "; did you mean " + near + "?"
-	case e.val.kind != tableKind && belongs(e.name) != "":
-		hint = "; it belongs " + belongs(e.name)
+	case e.Value.Kind != toml.KindTable && belongs(e.Name) != "":
+		hint = "; it belongs " + belongs(e.Name)
 	case len(known) <= 15:
 		hint = "; known are " + strings.Join(known, ", ")
 	}
-	r.problem(e.at, "unknown key %s %s%s", quote(e.name), section, hint)
+	r.Problem(e.At, "unknown key %s %s%s", toml.Quote(e.Name), section, hint)
 }
 
 // retired explains keys that people bring along from elsewhere.
@@ -68,14 +69,14 @@ func belongs(name string) string {
 
 // elements gives the tables of a [[list]].
 func (r *reader) elements(v value, name string) ([]value, bool) {
-	if v.kind != listKind {
-		r.problem(v.at, "%s must be a list of tables, as in [[%s]]; this is %s", name, name, v.kind)
+	if v.Kind != toml.KindList {
+		r.Problem(v.At, "%s must be a list of tables, as in [[%s]]; this is %s", name, name, v.Kind)
 		return nil, false
 	}
 	var list []value
-	for _, item := range v.items {
-		if item.kind != tableKind {
-			r.problem(item.at, "%s must be a list of tables, as in [[%s]]; one of them is %s", name, name, item.kind)
+	for _, item := range v.Items {
+		if item.Kind != toml.KindTable {
+			r.Problem(item.At, "%s must be a list of tables, as in [[%s]]; one of them is %s", name, name, item.Kind)
 			continue
 		}
 		list = append(list, item)
@@ -90,18 +91,18 @@ func (r *reader) agents(v value, path string, list *[]Agent) bool {
 		a := defaultAgent()
 		name := element(path, len(*list))
 		prefix := name + "."
-		r.where[name] = r.place(item.at)
-		decode(r, item.table, prefix, &a, own, func(e *entry) bool {
-			if find(context, e.name) == nil {
+		r.where[name] = r.Place(item.At)
+		decode(r, item.Table, prefix, &a, own, func(e *entry) bool {
+			if find(context, e.Name) == nil {
 				r.unknown(e, prefix, append(names(own), names(context)...))
 				return true
 			}
-			one := &table{entries: []entry{*e}}
+			one := &table{Entries: []entry{*e}}
 			decode(r, one, prefix, &a.PerContext, context, nil)
 			return true
 		})
-		if item.table.get("id") == nil {
-			r.problem(item.at, "this agent has no id: give it the name by which it is called, as in id = \"coder\"")
+		if item.Table.Get("id") == nil {
+			r.Problem(item.At, "this agent has no id: give it the name by which it is called, as in id = \"coder\"")
 		}
 		*list = append(*list, a)
 	}
@@ -110,19 +111,19 @@ func (r *reader) agents(v value, path string, list *[]Agent) bool {
 
 // models reads [[models]], and also tables [models.NAME], where NAME is the id.
 func (r *reader) models(v value, path string, list *[]Model) bool {
-	if v.kind == tableKind {
-		for i := range v.table.entries {
-			e := &v.table.entries[i]
-			if !r.isTable(e.val, path+"."+e.name) {
+	if v.Kind == toml.KindTable {
+		for i := range v.Table.Entries {
+			e := &v.Table.Entries[i]
+			if !r.isTable(e.Value, path+"."+e.Name) {
 				continue
 			}
-			r.model(e.val.table, e.at, path, e.name, list)
+			r.model(e.Value.Table, e.At, path, e.Name, list)
 		}
 		return true
 	}
 	items, ok := r.elements(v, path)
 	for _, item := range items {
-		r.model(item.table, item.at, path, "", list)
+		r.model(item.Table, item.At, path, "", list)
 	}
 	return ok
 }
@@ -131,18 +132,18 @@ func (r *reader) model(t *table, at int, path, id string, list *[]Model) {
 	m := Model{ID: id}
 	name := element(path, len(*list))
 	prefix := name + "."
-	r.where[name] = r.place(at)
+	r.where[name] = r.Place(at)
 	decode(r, t, prefix, &m, modelKeys(), nil)
-	if m.ID == "" && t.get("id") == nil {
-		r.problem(at, "this model has no id: give it the name the provider knows, as in id = \"gpt-5.5\"")
+	if m.ID == "" && t.Get("id") == nil {
+		r.Problem(at, "this model has no id: give it the name the provider knows, as in id = \"gpt-5.5\"")
 	} else if m.ID == "" {
-		r.problem(at, "the id of a model cannot be empty")
+		r.Problem(at, "the id of a model cannot be empty")
 	}
 	if id != "" {
-		if e := t.get("id"); e != nil && m.ID != id {
-			r.problem(e.at, "the id is %s by the name of the table and %s by this key", quote(id), quote(m.ID))
+		if e := t.Get("id"); e != nil && m.ID != id {
+			r.Problem(e.At, "the id is %s by the name of the table and %s by this key", toml.Quote(id), toml.Quote(m.ID))
 		}
-		r.where[prefix+"id"] = r.place(at)
+		r.where[prefix+"id"] = r.Place(at)
 	}
 	*list = append(*list, m)
 }
@@ -152,11 +153,11 @@ func (r *reader) plugins(v value, path string, all *map[string]Plugin) bool {
 		return false
 	}
 	*all = map[string]Plugin{}
-	for i := range v.table.entries {
-		e := &v.table.entries[i]
+	for i := range v.Table.Entries {
+		e := &v.Table.Entries[i]
 		var p Plugin
-		if sub(r, e.val, path+"."+e.name, &p, pluginKeys()) {
-			(*all)[e.name] = p
+		if sub(r, e.Value, path+"."+e.Name, &p, pluginKeys()) {
+			(*all)[e.Name] = p
 		}
 	}
 	return true
@@ -167,17 +168,17 @@ func (r *reader) strings(v value, path string, all *map[string]string) bool {
 		return false
 	}
 	*all = map[string]string{}
-	for i := range v.table.entries {
-		e := &v.table.entries[i]
-		if e.val.kind != textKind {
-			r.problem(e.val.at, "%s must be a text in quotes; this is %s", e.name, e.val.kind)
+	for i := range v.Table.Entries {
+		e := &v.Table.Entries[i]
+		if e.Value.Kind != toml.KindText {
+			r.Problem(e.Value.At, "%s must be a text in quotes; this is %s", e.Name, e.Value.Kind)
 			continue
 		}
-		if wrong := envName(e.name); wrong != "" {
-			r.problem(e.at, "%s", wrong)
+		if wrong := envName(e.Name); wrong != "" {
+			r.Problem(e.At, "%s", wrong)
 			continue
 		}
-		(*all)[e.name] = e.val.text
+		(*all)[e.Name] = e.Value.Text
 	}
 	return true
 }
@@ -187,9 +188,9 @@ func (r *reader) reasoning(v value, path string, p **Reasoning) bool {
 		return false
 	}
 	got := Reasoning{Enabled: true}
-	decode(r, v.table, path+".", &got, reasoningKeys(), nil)
+	decode(r, v.Table, path+".", &got, reasoningKeys(), nil)
 	if got.Effort != "" && got.MaxTokens != 0 {
-		r.problem(v.at, "reasoning takes effort or max_tokens, not both")
+		r.Problem(v.At, "reasoning takes effort or max_tokens, not both")
 	}
 	if got.Effort == "none" {
 		got = Reasoning{}
@@ -202,7 +203,7 @@ func (r *reader) prices(v value, path string, p *Prices) bool {
 	if !sub(r, v, path, p, priceKeys()) {
 		return false
 	}
-	if v.table.get("cached") == nil {
+	if v.Table.Get("cached") == nil {
 		p.Cached = p.Input
 	}
 	return true

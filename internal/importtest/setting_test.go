@@ -33,8 +33,6 @@ var settled = map[string]string{
 // toldBy are fields that no file sets: internal/config itself tells of them.
 var toldBy = map[string]string{
 	"Model.BaseURLFrom": "Settings.Show names the variable",
-	"Problem.Message":   "Problem.String",
-	"Place.Column":      "Place.String",
 }
 
 // TestB14EverySettingIsRead: a setting that no code outside internal/config reads

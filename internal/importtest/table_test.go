@@ -14,6 +14,7 @@ var packages = [...]row{
 	{".", "", "everything talks in the nouns, so they know nobody and need the standard library only"},
 
 	{"internal/spelling", "", "how far two words are apart: every layer says what was probably meant"},
+	{"internal/toml", ". internal/spelling github.com/pelletier/go-toml/v2/unstable", "what people write in TOML, with the place of every mistake; it opens no file"},
 	{"internal/address", "", "which hosts are this machine: whoever sends a key or a password asks"},
 	{"internal/clock", "", "one sleep that a context ends, for everybody who waits"},
 	{"internal/process", ". internal/clock golang.org/x/sys/unix", "one answer to which process is which and whether it runs, and one sort of file lock; signals, pidfd, sysctl and flock are the system's"},
@@ -65,8 +66,8 @@ var packages = [...]row{
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
 	{"internal/folder", ". internal/clock internal/crash internal/process internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},
-	{"internal/config", ". internal/address internal/spelling github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
-		"TOML with the place of every mistake; edited files are replaced in one step"},
+	{"internal/config", ". internal/address internal/spelling internal/toml github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
+		"settings out of TOML; the editor looks for the bytes of one key; edited files are replaced in one step"},
 	{"internal/keyfile", ". internal/clock internal/process github.com/google/renameio/v2", "keys in a file, replaced in one step under a lock"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
 	{"internal/term", "github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
@@ -108,7 +109,7 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address"}
+	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address", "internal/toml"}
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}

@@ -1,4 +1,4 @@
-package config
+package toml
 
 import (
 	"fmt"
@@ -41,10 +41,11 @@ type Problems struct {
 	More int // how many further ones were only counted
 }
 
-// maxProblems bounds what a hopeless file can cost and print.
-const maxProblems = 100
+// MaxProblems bounds what a hopeless file can cost and print.
+const MaxProblems = 100
 
-func (p *Problems) full() bool { return len(p.List) >= maxProblems }
+// Full reports whether further problems are only counted.
+func (p *Problems) Full() bool { return len(p.List) >= MaxProblems }
 
 // Error lists every problem on its own line.
 func (p *Problems) Error() string {
@@ -74,17 +75,18 @@ func (p *Problems) As(target any) bool {
 	return ok
 }
 
-func (p *Problems) add(at Place, format string, args ...any) {
-	if p.full() {
+// Add notes one more problem.
+func (p *Problems) Add(at Place, format string, args ...any) {
+	if p.Full() {
 		p.More++
 		return
 	}
 	p.List = append(p.List, Problem{Place: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// orNil gives the error, or nil when nothing is wrong: the files in the order
+// Err gives the error, or nil when nothing is wrong: the files in the order
 // given, and in each the order of its lines.
-func (p *Problems) orNil(files ...string) error {
+func (p *Problems) Err(files ...string) error {
 	if len(p.List) == 0 {
 		return nil
 	}

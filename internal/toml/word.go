@@ -1,4 +1,4 @@
-package config
+package toml
 
 import (
 	"fmt"
@@ -6,17 +6,17 @@ import (
 	"fika/internal/spelling"
 )
 
-// meant suggests the nearest of the right spellings, as the end of a message,
+// Meant suggests the nearest of the right spellings, as the end of a message,
 // or nothing when none is near.
-func meant(got string, right []string) string {
+func Meant(got string, right []string) string {
 	if n := spelling.Nearest(got, right); n != "" {
 		return fmt.Sprintf("; did you mean %s?", n)
 	}
 	return ""
 }
 
-// quote shows a foreign text in a message, shortened.
-func quote(s string) string {
+// Quote shows a foreign text in a message, shortened.
+func Quote(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		return fmt.Sprintf("%q…", string(r[:60]))
 	}

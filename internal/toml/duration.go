@@ -1,4 +1,4 @@
-package config
+package toml
 
 import (
 	"math"
@@ -12,15 +12,15 @@ const maxDuration = 10 * 365 * 24 * time.Hour
 
 // assignDuration reads a duration: a whole number counts the unit that the
 // key's name says (milliseconds for _ms, else seconds), a text says its own.
-func assignDuration(p *time.Duration, v value, l limits) string {
-	unit := l.unit
+func assignDuration(p *time.Duration, v Value, l Limits) string {
+	unit := l.Unit
 	if unit == 0 {
 		unit = time.Second
 	}
 	var d time.Duration
-	switch v.kind {
-	case intKind:
-		n, wrong := whole(v, limits{min: math.Inf(-1)})
+	switch v.Kind {
+	case KindInt:
+		n, wrong := whole(v, Limits{Min: math.Inf(-1)})
 		if wrong != "" {
 			return wrong
 		}
@@ -28,22 +28,23 @@ func assignDuration(p *time.Duration, v value, l limits) string {
 			return "is longer than ten years"
 		}
 		d = time.Duration(n) * unit
-	case textKind:
+	case KindText:
 		var ok bool
-		if d, ok = ParseDuration(v.text); !ok {
-			return "is not a duration: write " + unitName(unit) + " as a number, or a text like \"90s\", \"10m\", \"2h30m\", \"7d\""
+		if d, ok = ParseDuration(v.Text); !ok {
+			return "is not a duration: write " + UnitName(unit) + " as a number, or a text like \"90s\", \"10m\", \"2h30m\", \"7d\""
 		}
 	default:
-		return "must be " + unitName(unit) + " as a whole number, or a text like \"90s\"; this is " + v.kind.String()
+		return "must be " + UnitName(unit) + " as a whole number, or a text like \"90s\"; this is " + v.Kind.String()
 	}
 	if wrong := l.check(float64(d) / float64(unit)); wrong != "" {
-		return wrong + " " + unitName(unit)
+		return wrong + " " + UnitName(unit)
 	}
 	*p = d
 	return ""
 }
 
-func unitName(unit time.Duration) string {
+// UnitName names the unit of a duration that is written as a number.
+func UnitName(unit time.Duration) string {
 	if unit == time.Millisecond {
 		return "milliseconds"
 	}

@@ -1,0 +1,11 @@
+// Package toml reads TOML that a person wrote, and keeps the place of every key
+// and value, so that whoever gives them a meaning can say file:line:column of
+// everything that is wrong, all at once.
+//
+// It knows no settings and opens no files: text goes in, a tree comes out.
+// Nothing in it is decoded by reflection, and no key is unknown to it.
+//
+// Read first: [Read] (text to [Source], the tree with its places), [Assign]
+// (a value into a Go variable, or what is wrong with it) and [Problems] (the
+// error that lists everything).
+package toml

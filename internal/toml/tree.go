@@ -1,0 +1,337 @@
+package toml
+
+import (
+	"bytes"
+	"errors"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// Kind says what a [Value] of a file is.
+type Kind int
+
+// The kinds.
+const (
+	KindText Kind = iota
+	KindBool
+	KindInt
+	KindFloat
+	KindTime
+	KindList
+	KindTable
+)
+
+// String names the kind as messages do, with its article.
+func (k Kind) String() string {
+	switch k {
+	case KindText:
+		return "a text"
+	case KindBool:
+		return "true or false"
+	case KindInt:
+		return "a whole number"
+	case KindFloat:
+		return "a number with a fraction"
+	case KindTime:
+		return "a date or time"
+	case KindList:
+		return "a list"
+	}
+	return "a table"
+}
+
+// Value is one value of a file, still without meaning.
+type Value struct {
+	Kind  Kind
+	At    int    // byte offset
+	Text  string // of scalars: the decoded text, or what is written
+	Items []Value
+	Table *Table
+}
+
+// Table keeps its keys in the order of the file.
+type Table struct {
+	At      int
+	Entries []Entry
+
+	header bool // opened by a [header] of its own
+	full   bool // it had more keys than Entries holds
+}
+
+// Entry is a key of a table with its value.
+type Entry struct {
+	Name  string
+	At    int // byte offset of the key
+	Value Value
+}
+
+// Get finds a key; nil means it is not there.
+func (t *Table) Get(name string) *Entry {
+	for i := range t.Entries {
+		if t.Entries[i].Name == name {
+			return &t.Entries[i]
+		}
+	}
+	return nil
+}
+
+// Source is one file that has been read. One goroutine at a time may use it.
+type Source struct {
+	File     string
+	Data     []byte
+	Root     *Table
+	Problems *Problems
+	Broken   bool // not all of it could be parsed
+
+	lines []int // offset of each line's first byte, filled on first use
+}
+
+// Read parses data; file is its name in messages. What is wrong with its syntax
+// is added to problems, and the tree holds what could be read.
+func Read(file string, data []byte, problems *Problems) *Source {
+	s := &Source{File: file, Data: data, Problems: problems}
+	s.parse()
+	return s
+}
+
+// Place turns a byte offset into a position.
+func (s *Source) Place(offset int) Place {
+	if s.lines == nil {
+		s.lines = append(s.lines, s.Begin())
+		for i, c := range s.Data {
+			if c == '\n' {
+				s.lines = append(s.lines, i+1)
+			}
+		}
+	}
+	offset = max(s.lines[0], min(offset, len(s.Data)))
+	line := sort.SearchInts(s.lines, offset+1)
+	start := s.lines[line-1]
+	return Place{File: s.File, Line: line, Column: utf8.RuneCount(s.Data[start:offset]) + 1}
+}
+
+// Problem adds to the problems what is wrong at a byte offset.
+func (s *Source) Problem(offset int, format string, args ...any) {
+	s.Problems.Add(s.Place(offset), format, args...)
+}
+
+// Begin is where the text begins: after the byte order mark some editors write.
+func (s *Source) Begin() int {
+	const mark = "\xef\xbb\xbf"
+	if bytes.HasPrefix(s.Data, []byte(mark)) {
+		return len(mark)
+	}
+	return 0
+}
+
+// MaxFile is how many bytes a file may have: a larger one is not written by a
+// person.
+const MaxFile = 1 << 20
+
+// maxKeys is how many keys one table may have; it keeps looking them up cheap.
+const maxKeys = 1000
+
+// parse fills s.Root. After a syntax error it goes on at the next line that
+// begins a table, so that a person sees more than the first slip.
+func (s *Source) parse() {
+	s.Root = &Table{}
+	if len(s.Data) > MaxFile {
+		s.Broken = true
+		s.Problems.Add(Place{File: s.File}, "the file is larger than %d bytes, which is no file a person writes", MaxFile)
+		return
+	}
+	base := s.Begin()
+	for base < len(s.Data) {
+		stop, ok := s.parseFrom(base)
+		if ok {
+			return
+		}
+		s.Broken = true
+		next := bytes.Index(s.Data[stop:], []byte("\n["))
+		if next < 0 || s.Problems.Full() {
+			return
+		}
+		base = stop + next + 1
+	}
+}
+
+// parseFrom reads expressions until the end or the first syntax error, whose
+// offset it returns.
+func (s *Source) parseFrom(base int) (stop int, ok bool) {
+	var p unstable.Parser
+	// The capacity is cut so that the parser's offsets stay inside the slice.
+	p.Reset(s.Data[base:len(s.Data):len(s.Data)])
+	b := builder{source: s, base: base, current: s.Root}
+	for p.NextExpression() {
+		b.expression(p.Expression())
+	}
+	err := p.Error()
+	if err == nil {
+		return 0, true
+	}
+	stop = len(s.Data)
+	message := err.Error()
+	var pe *unstable.ParserError
+	if errors.As(err, &pe) {
+		// Highlight is a part of the data: its capacity tells where it begins.
+		stop = max(base, len(s.Data)-cap(pe.Highlight))
+		message = pe.Message
+	}
+	s.Problem(stop, "not valid TOML: %s%s", message, s.unquoted(stop))
+	return stop, false
+}
+
+// unquoted explains the most frequent slip: a text without quotes.
+func (s *Source) unquoted(at int) string {
+	before := bytes.TrimRight(s.Data[:at], " \t")
+	if len(before) == 0 || before[len(before)-1] != '=' || at >= len(s.Data) {
+		return ""
+	}
+	switch c := s.Data[at]; {
+	case c == '\n', c == '\r':
+		return "; a value must follow the = in the same line"
+	case c != '"' && c != '\'' && c != '[' && c != '{':
+		return "; a text stands in double quotes"
+	}
+	return ""
+}
+
+// builder puts expressions into the tree.
+type builder struct {
+	source  *Source
+	base    int
+	current *Table
+}
+
+func (b *builder) expression(n *unstable.Node) {
+	switch n.Kind {
+	case unstable.Table:
+		b.current = b.header(n, false)
+	case unstable.ArrayTable:
+		b.current = b.header(n, true)
+	case unstable.KeyValue:
+		b.keyValue(b.current, n)
+	}
+}
+
+type part struct {
+	name string
+	at   int
+}
+
+func (b *builder) parts(it unstable.Iterator) []part {
+	var parts []part
+	for it.Next() {
+		k := it.Node()
+		parts = append(parts, part{string(k.Data), b.base + int(k.Raw.Offset)})
+	}
+	return parts
+}
+
+// header opens the table of a [header] or one more of a [[header]].
+func (b *builder) header(n *unstable.Node, array bool) *Table {
+	parts := b.parts(n.Key())
+	t := b.descend(b.source.Root, parts[:len(parts)-1])
+	last := parts[len(parts)-1]
+	e := t.Get(last.name)
+	fresh := &Table{At: last.at, header: true}
+	switch {
+	case e == nil && array:
+		b.add(t, last, Value{Kind: KindList, At: last.at, Items: []Value{{Kind: KindTable, At: last.at, Table: fresh}}})
+		return fresh
+	case e == nil:
+		b.add(t, last, Value{Kind: KindTable, At: last.at, Table: fresh})
+		return fresh
+	case array && e.Value.Kind == KindList:
+		e.Value.Items = append(e.Value.Items, Value{Kind: KindTable, At: last.at, Table: fresh})
+		return fresh
+	case !array && e.Value.Kind == KindTable && !e.Value.Table.header:
+		e.Value.Table.header = true
+		return e.Value.Table
+	}
+	b.twice(last, e)
+	return fresh // what follows is still read, and goes nowhere
+}
+
+// descend walks a dotted path, making the tables on the way; [[lists]] are
+// entered at their last table.
+func (b *builder) descend(t *Table, path []part) *Table {
+	for _, p := range path {
+		e := t.Get(p.name)
+		switch {
+		case e == nil:
+			next := &Table{At: p.at}
+			b.add(t, p, Value{Kind: KindTable, At: p.at, Table: next})
+			t = next
+		case e.Value.Kind == KindTable:
+			t = e.Value.Table
+		case e.Value.Kind == KindList && len(e.Value.Items) > 0 && e.Value.Items[len(e.Value.Items)-1].Kind == KindTable:
+			t = e.Value.Items[len(e.Value.Items)-1].Table
+		default:
+			b.twice(p, e)
+			t = &Table{At: p.at}
+		}
+	}
+	return t
+}
+
+func (b *builder) keyValue(t *Table, n *unstable.Node) {
+	parts := b.parts(n.Key())
+	t = b.descend(t, parts[:len(parts)-1])
+	last := parts[len(parts)-1]
+	v := b.value(n.Value(), last.at)
+	if e := t.Get(last.name); e != nil {
+		b.twice(last, e)
+		return
+	}
+	b.add(t, last, v)
+}
+
+func (b *builder) add(t *Table, p part, v Value) {
+	if len(t.Entries) < maxKeys {
+		t.Entries = append(t.Entries, Entry{p.name, p.at, v})
+		return
+	}
+	if !t.full {
+		t.full = true
+		b.source.Problem(p.at, "more than %d keys in one table", maxKeys)
+	}
+}
+
+func (b *builder) twice(p part, first *Entry) {
+	b.source.Problem(p.at, "%s is set twice; the first is in line %d", Quote(p.name), b.source.Place(first.At).Line)
+}
+
+// value converts a node; around is where to point when the node itself does
+// not say where it is.
+func (b *builder) value(n *unstable.Node, around int) Value {
+	v := Value{At: around, Text: string(n.Data)}
+	if n.Raw.Length > 0 {
+		v.At = b.base + int(n.Raw.Offset)
+	}
+	switch n.Kind {
+	case unstable.String:
+		v.Kind = KindText
+	case unstable.Bool:
+		v.Kind = KindBool
+	case unstable.Integer:
+		v.Kind = KindInt
+	case unstable.Float:
+		v.Kind = KindFloat
+	case unstable.Array:
+		v.Kind = KindList
+		for it := n.Children(); it.Next(); {
+			v.Items = append(v.Items, b.value(it.Node(), around))
+		}
+	case unstable.InlineTable:
+		v.Kind, v.Table = KindTable, &Table{At: v.At, header: true}
+		for it := n.Children(); it.Next(); {
+			b.keyValue(v.Table, it.Node())
+		}
+	default:
+		v.Kind = KindTime
+	}
+	return v
+}
