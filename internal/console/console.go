@@ -76,6 +76,7 @@ type Console struct {
 	closed bool
 	screen screen
 	view   view
+	live   func(width, height int) []string // of Live; nil: none
 	edit   editor
 	hist   *history
 	menu   menu
@@ -156,12 +157,38 @@ func (c *Console) Print(text string) {
 // typed, for logs and streams. What has no newline yet waits; Close prints it.
 func (c *Console) Writer() io.WriteCloser { return &lineWriter{print: c.Print} }
 
-// Status shows one line above the prompt ("arya is thinking…"); the empty text
+// Status shows one line below the line being typed ("arya is thinking…"); the empty text
 // takes it away. Without a terminal it does nothing.
 func (c *Console) Status(text string) { c.change(func() { c.view.status = oneRow(text) }) }
 
 // SetPrompt changes the prompt.
 func (c *Console) SetPrompt(prompt string) { c.change(func() { c.view.prompt = oneRow(prompt) }) }
+
+// Live prints text (if any) as Print does, and from then on shows rows that still
+// change above the line being typed: what is not finished yet. rows is asked for
+// them whenever they are drawn, with the columns and rows there are at that
+// moment; the last few of what it returns are shown. It is called while the
+// console is locked and must not use it. nil: no such rows. Text and rows
+// change in one write, so that what is finished is never seen twice. Links,
+// which Print removes, stay in text (see [term.CleanLinked]).
+//
+// Without a terminal, or after Close, only the text is written.
+func (c *Console) Live(text string, rows func(width, height int) []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tty == nil || c.closed {
+		if text != "" {
+			_, err := io.WriteString(c.opts.Streams.Out, strings.TrimSuffix(term.CleanStyled(text), "\n")+"\n")
+			c.screen.err = errors.Join(c.screen.err, err)
+		}
+		return
+	}
+	c.live = rows
+	if text != "" {
+		text = printedLinked(text)
+	}
+	c.redraw(text)
+}
 
 // change does f and shows what came of it.
 func (c *Console) change(f func()) {
@@ -178,6 +205,9 @@ func (c *Console) change(f func()) {
 func (c *Console) redraw(text string) {
 	v := c.view
 	v.width, v.height = c.tty.size()
+	if c.live != nil {
+		v.live = c.live(v.width, v.height)
+	}
 	v.text, v.pos = c.edit.text, c.edit.pos
 	v.menu, v.chosen = c.menu.labels(), c.menu.chosen
 	if c.hint != "" {

@@ -8,16 +8,22 @@
 //
 // Read first: [New] with [Options], [Console.ReadLine] and [Console.Print].
 //
-// How it draws: the status line, the line being edited and the completions are
-// one block of rows at the end of the output. Whatever happens, the block is
-// erased, new text is written, and the block is drawn again, in one write. The
-// rows of the block never wrap (automatic wrapping is off while they are
-// drawn), so their number is known whatever the terminal thinks about the
+// How it draws: the live rows, the line being edited, the status line and the
+// completions are one block of rows at the end of the output. Whatever happens,
+// the block is erased, new text is written, and the block is drawn again, in one
+// write. The rows of the block never wrap (automatic wrapping is off while they
+// are drawn), so their number is known whatever the terminal thinks about the
 // width of an emoji; printed text wraps as the terminal likes.
 //
-// When the terminal becomes narrower, the rows of the block are counted as the
-// terminal has broken them anew; one that cuts rows off instead may lose a few
-// rows above the block, and rows that left the screen stay in the scrollback.
+// While there are live rows, which are drawn many times a second, the terminal's
+// cursor is hidden and rests at the beginning of the block; a drawn one shows
+// where typing goes. Erasing is then clearing from the cursor on, without
+// counting rows, so that it is right in the moments when a terminal has a new
+// size already and this program does not know. Without live rows the cursor
+// is where typing goes (an input method needs it there); the rows before it are
+// counted as a terminal that became narrower has broken them anew, and one that
+// cuts rows off instead may lose a few rows above the block. Rows that left the
+// screen stay in the scrollback.
 //
 // Goroutines, all owned by the Console and joined by Close: one reads the
 // terminal; one owns the line being edited and acts on keys, signals and

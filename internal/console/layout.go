@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -12,11 +13,13 @@ import (
 const (
 	maxInputRows = 12 // of the line being edited; more scrolls inside
 	maxMenuRows  = 6
+	maxLiveRows  = 8
 	tabWidth     = 4
 )
 
 // view is everything the block at the bottom shows.
 type view struct {
+	live           []string // rows that still change; the last ones are shown
 	prompt, status string
 	text           string
 	pos            int // byte offset of the cursor in text
@@ -27,10 +30,13 @@ type view struct {
 	style          term.Style
 }
 
-// block is a view laid out: rows narrower than the terminal, the row the
-// cursor is on, and what is in that row before the cursor.
+// block is a view laid out: rows narrower than the terminal, and where the
+// cursor rests. With top it rests, unseen, at the beginning of the first row,
+// and the row that is typed in shows a drawn one; otherwise it is in the given
+// row, behind the text before.
 type block struct {
 	rows   []string
+	top    bool
 	row    int
 	before string
 }
@@ -41,19 +47,40 @@ type row struct {
 	shown    string
 }
 
-// layout lays out v. Every row leaves the last column free, so that the cursor
+// layout lays out v: rows that still change, the line being typed, the status,
+// the completions. Every row leaves the last column free, so that the cursor
 // has a place behind it, and there are never more rows than the terminal has.
 func layout(v view) block {
 	width := max(2, v.width) - 1
 	height := max(2, v.height) - 1
 	var b block
+	var status []string
 	if v.status != "" && (height > 1 || !v.reading) {
-		b.rows = append(b.rows, v.style.Dim(term.Truncate(v.status, width)))
+		status = []string{v.style.Dim(term.Truncate(v.status, width))}
 	}
-	if !v.reading {
-		b.row = len(b.rows)
+	if v.reading {
+		b = inputRows(v, width, height-len(status))
+	} else {
+		b.row = len(status) // nothing is being typed: the cursor waits below
+	}
+	b.rows = append(b.rows, status...)
+	if left := height - len(b.rows); left > 0 && len(v.menu) > 0 {
+		b.rows = append(b.rows, menuRows(v, width, min(left, maxMenuRows))...)
+	}
+	live := v.live[max(0, len(v.live)-max(0, min(maxLiveRows, height/2, height-len(b.rows)))):]
+	if len(live) == 0 {
 		return b
 	}
+	rows := make([]string, 0, len(live)+len(b.rows))
+	for _, r := range live {
+		rows = append(rows, truncate(oneRow(r), width))
+	}
+	b.rows, b.row, b.top = append(rows, b.rows...), 0, true
+	return b
+}
+
+// inputRows lays out the line being typed in at most room rows.
+func inputRows(v view, width, room int) (b block) {
 	prompt := v.prompt
 	if most := max(0, width-min(20, width/2)); term.Width(prompt) > most {
 		prompt = term.Truncate(prompt, most)
@@ -62,7 +89,7 @@ func layout(v view) block {
 	rows := wrap(v.text, max(2, width-indent))
 	cursor := cursorRow(rows, v.pos)
 
-	room := max(1, min(maxInputRows, height-len(b.rows)))
+	room = max(1, min(maxInputRows, room))
 	first := 0
 	if len(rows) > room {
 		first = min(max(0, cursor-room/2), len(rows)-room)
@@ -78,16 +105,51 @@ func layout(v view) block {
 		case i == last-1 && last < len(rows):
 			lead = v.style.Dim(marker("↓", len(rows)-last, indent))
 		}
+		line := rows[i].shown
 		if i == cursor {
 			b.row = len(b.rows)
 			b.before = lead + shown(v.text[rows[i].from:v.pos])
+			if len(v.live) > 0 {
+				line = drawnCursor(v.text, rows[i], v.pos)
+			}
 		}
-		b.rows = append(b.rows, lead+rows[i].shown)
-	}
-	if left := height - len(b.rows); left > 0 && len(v.menu) > 0 {
-		b.rows = append(b.rows, menuRows(v, width, min(left, maxMenuRows))...)
+		b.rows = append(b.rows, lead+line)
 	}
 	return b
+}
+
+// drawnCursor is a row of the text in which the place at pos is marked, as a
+// terminal would show its cursor there.
+func drawnCursor(text string, r row, pos int) string {
+	under, rest := " ", ""
+	if pos < r.to {
+		n := clusterLen(text[pos:])
+		under, rest = shown(text[pos:pos+n]), shown(text[pos+n:r.to])
+	}
+	return shown(text[r.from:pos]) + "\x1b[7m" + under + "\x1b[27m" + rest
+}
+
+// truncate cuts a row to width columns, counted as by a terminal that joins no
+// characters: such a one shows a family of three as three people.
+func truncate(row string, width int) string {
+	for most := width; most > 0 && apart(row) > width; {
+		most -= max(1, apart(row)-width)
+		row = term.Truncate(row, most)
+	}
+	return row
+}
+
+// apart is the width of a row, each character by itself.
+func apart(row string) (n int) {
+	row = ansi.Strip(row)
+	for _, r := range row {
+		if r < utf8.RuneSelf {
+			n++
+			continue
+		}
+		n += ansi.StringWidth(string(r))
+	}
+	return max(n, ansi.StringWidth(row))
 }
 
 // marker says how many rows are out of sight, if there is room for that.

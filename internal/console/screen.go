@@ -15,6 +15,8 @@ const (
 	wrapOn  = "\x1b[?7h"
 	pasteOn = "\x1b[?2004h"
 	pasteNo = "\x1b[?2004l"
+	hide    = "\x1b[?25l"
+	unhide  = "\x1b[?25h"
 
 	// clear empties everything from the beginning of this row on. It steps off
 	// the first column because some terminals take a clear from the top left
@@ -46,15 +48,20 @@ func (s *screen) update(text string, next block, width int) {
 	_, s.err = io.WriteString(s.w, b.String())
 }
 
-// erase moves to the first row of the block and clears from there. A terminal
-// that became narrower has broken the rows into several.
+// erase moves to the first row of the block and clears from there. Where the
+// cursor rests in the first row there is nothing to count: whatever a terminal
+// did to the rows when its width changed, all of them are below. Otherwise a
+// terminal that became narrower has broken the rows into several.
 func (s *screen) erase(b *strings.Builder, width int) {
 	if !s.visible {
 		return
 	}
-	up := term.Width(s.drawn.before) / max(1, width)
-	for _, r := range s.drawn.rows[:s.drawn.row] {
-		up += 1 + max(0, term.Width(r)-1)/max(1, width)
+	up := 0
+	if !s.drawn.top {
+		up = term.Width(s.drawn.before) / max(1, width)
+		for _, r := range s.drawn.rows[:s.drawn.row] {
+			up += 1 + max(0, term.Width(r)-1)/max(1, width)
+		}
 	}
 	b.WriteByte('\r')
 	if up > 0 {
@@ -68,27 +75,41 @@ func (s *screen) erase(b *strings.Builder, width int) {
 // is before it: where a terminal and this program disagree about the width of
 // a character, the terminal is right.
 func (s *screen) draw(b *strings.Builder, next block) {
+	if s.drawn.top && !next.top {
+		b.WriteString(unhide)
+	}
 	s.drawn = next
 	if len(next.rows) == 0 {
 		return
 	}
 	s.visible = true
 	b.WriteString(wrapOff)
+	if next.top {
+		b.WriteString(hide)
+	}
 	b.WriteString(strings.Join(next.rows, "\r\n"))
-	if next.row >= len(next.rows) { // nothing is being typed: wait below
+	if !next.top && next.row >= len(next.rows) { // nothing is being typed: wait below
 		b.WriteString("\r\n")
 	} else {
 		if up := len(next.rows) - 1 - next.row; up > 0 {
 			b.WriteString("\x1b[" + strconv.Itoa(up) + "A")
 		}
-		b.WriteString("\r" + next.before)
+		b.WriteByte('\r')
+		if !next.top {
+			b.WriteString(next.before)
+		}
 	}
 	b.WriteString(wrapOn)
 }
 
 // printed makes text ready to be written in raw mode: whole lines, safe.
-func printed(text string) string {
-	text = strings.TrimSuffix(term.CleanStyled(text), "\n")
+func printed(text string) string { return rawLines(term.CleanStyled(text)) }
+
+// printedLinked is printed for text that may hold links.
+func printedLinked(text string) string { return rawLines(term.CleanLinked(text)) }
+
+func rawLines(text string) string {
+	text = strings.TrimSuffix(text, "\n")
 	if strings.IndexByte(text, 0x1b) >= 0 {
 		text += "\x1b[0m"
 	}

@@ -71,12 +71,17 @@ func obey(c *Console, pipe string) {
 	if err != nil {
 		return
 	}
+	hush := func() {}
 	for s := bufio.NewScanner(f); s.Scan(); {
 		verb, rest, _ := strings.Cut(s.Text(), " ")
 		switch verb {
 		case "flood":
 			n, _ := strconv.Atoi(rest)
 			flood(c, n)
+		case "talk":
+			hush = talk(c)
+		case "hush":
+			hush()
 		case "print":
 			c.Print(rest)
 		case "status":
@@ -133,13 +138,13 @@ func inTmux(t *testing.T, history, wrap string) *terminal {
 		wrap = "%s; echo exit $?; cat"
 	}
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", term.socket, "kill-server").Run() })
-	cmd := exec.Command("tmux", "-S", term.socket, "-f", "/dev/null", "-u", "new-session", "-d", "-x", "60", "-y", "20",
+	cmd := exec.Command("tmux", "-S", term.socket, "-f", "/dev/null", "-u",
+		"start-server", ";", "set-option", "-g", "history-limit", "500000", ";", "new-session", "-d", "-x", "60", "-y", "20",
 		fmt.Sprintf(wrap, program))
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "SHELL=/bin/sh", "PS1=$ ", "HISTFILE=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("tmux: %v: %s", err, out)
 	}
-	term.run("set-option", "-g", "history-limit", "20000")
 	return term
 }
 
@@ -249,9 +254,9 @@ func TestLongAndWideText(t *testing.T) {
 		term.sees("after\nyou> draft")
 	}
 	term.order("status bran is thinking…")
-	term.sees("after\nbran is thinking…\nyou> draft")
+	term.sees("after\nyou> draft\nbran is thinking…")
 	term.order("print hostile \x1b[2J\x1b[H\x1b]0;x\x07done")
-	term.sees("hostile done\nbran is thinking…\nyou> draft")
+	term.sees("hostile done\nyou> draft\nbran is thinking…")
 	term.order("status")
 	term.sees("hostile done\nyou> draft")
 }
@@ -355,7 +360,7 @@ func TestInterruptAndEnd(t *testing.T) {
 	term.keys("C-c")
 	term.sees("ready\nyou>")
 	term.keys("C-c")
-	term.sees("press ctrl-c again to leave\nyou>")
+	term.sees("you>\npress ctrl-c again to leave")
 	term.text("x")
 	term.sees("ready\nyou> x")
 	term.keys("C-c", "C-c", "C-c")

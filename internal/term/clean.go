@@ -39,6 +39,17 @@ func CleanStyled(s string) string {
 	return string(f.feed(make([]byte, 0, len(s)), []byte(s)))
 }
 
+// CleanLinked is CleanStyled, except that links (OSC 8 with an address that
+// begins http://, https:// or mailto:) stay too. It is for rendered text, in
+// which each link shows its address: a link can also hide one.
+func CleanLinked(s string) string {
+	if plain(s) {
+		return s
+	}
+	f := filter{keepSGR: true, keepLinks: true}
+	return string(f.feed(make([]byte, 0, len(s)), []byte(s)))
+}
+
 func oneLine(s string) string {
 	if !strings.ContainsAny(s, "\n\t") {
 		return s
@@ -136,10 +147,11 @@ const (
 
 // filter is the state machine behind Clean and Cleaner.
 type filter struct {
-	keepSGR bool
-	state   state
-	prev    rune   // the rune kept last; joiners depend on it
-	params  []byte // of a CSI sequence, when SGR is kept
+	keepSGR   bool
+	keepLinks bool
+	state     state
+	prev      rune   // the rune kept last; joiners depend on it
+	params    []byte // of a CSI sequence, when SGR is kept, or of an OSC one, when links are
 }
 
 // feed appends the clean form of src to dst. src must not end inside a UTF-8
@@ -163,31 +175,15 @@ func (f *filter) feed(dst, src []byte) []byte {
 // A rune that cannot belong to the sequence ends it and is text again.
 func (f *filter) escape(dst *[]byte, r rune) bool {
 	switch f.state {
-	case inStringEsc:
-		if r == '\\' {
-			f.state = inText
-			return true
-		}
-		f.state = inEscape
-		return f.escape(dst, r)
-	case inString:
-		switch r {
-		case 0x07, 0x18, 0x1a, 0x9c:
-			f.state = inText
-		case 0x1b:
-			f.state = inStringEsc
-		case '\n':
-			f.state = inText
-			return false
-		}
-		return true
+	case inStringEsc, inString:
+		return f.str(dst, r)
 	case inEscape:
 		switch {
 		case r == '[':
 			f.state, f.params = inCSI, f.params[:0]
 			return true
 		case r == ']' || r == 'P' || r == 'X' || r == '^' || r == '_':
-			f.state = inString
+			f.state, f.params = inString, append(f.params[:0], byte(r))
 			return true
 		}
 		return f.short(dst, r)
@@ -201,6 +197,64 @@ func (f *filter) escape(dst *[]byte, r rune) bool {
 		return true
 	}
 	return false
+}
+
+// str moves through a string sequence.
+func (f *filter) str(dst *[]byte, r rune) bool {
+	if f.state == inStringEsc {
+		if r == '\\' {
+			f.state = inText
+			f.link(dst)
+			return true
+		}
+		f.state = inEscape
+		return f.escape(dst, r)
+	}
+	switch r {
+	case 0x07, 0x18, 0x1a, 0x9c:
+		f.state = inText
+	case 0x1b:
+		f.state = inStringEsc
+	case '\n':
+		f.state = inText
+		return false
+	default:
+		if f.keepLinks && len(f.params) <= maxLink { // one longer is longer than a link may be
+			f.params = utf8.AppendRune(f.params, r)
+		}
+	}
+	return true
+}
+
+// maxLink bounds a link that is kept.
+const maxLink = 2048
+
+// link keeps the sequence that has just ended if it begins or ends a link.
+func (f *filter) link(dst *[]byte) {
+	if address, ok := strings.CutPrefix(string(f.params), "]8;;"); f.keepLinks && ok && isLink(address) {
+		*dst = append(append(append(*dst, "\x1b]8;;"...), address...), "\x1b\\"...)
+	}
+}
+
+// Linkable reports whether an address may become a link: its scheme is one that
+// only opens a page or a letter, and nothing in it can be mistaken or is unseen.
+func Linkable(address string) bool { return address != "" && isLink(address) }
+
+func isLink(address string) bool {
+	if address == "" {
+		return true // the end of one
+	}
+	scheme, rest, _ := strings.Cut(address, ":")
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+		if !strings.HasPrefix(rest, "//") {
+			return false
+		}
+	case "mailto":
+	default:
+		return false
+	}
+	return len(address) <= maxLink-len("]8;;") && strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }
 
 func (f *filter) short(dst *[]byte, r rune) bool {

@@ -139,3 +139,31 @@ func BenchmarkClean(b *testing.B) {
 		Clean(s)
 	}
 }
+
+func TestLinksStayOnlyWhereTheyAreKept(t *testing.T) {
+	link := "\x1b]8;;https://example.org/a?b=c\x1b\\here\x1b]8;;\x1b\\"
+	for _, c := range []struct{ text, want string }{
+		{link, link},
+		{"\x1b[1m" + link + "\x1b[22m", "\x1b[1m" + link + "\x1b[22m"},
+		{"\x1b]8;;javascript:alert(1)\x1b\\here\x1b]8;;\x1b\\", "here\x1b]8;;\x1b\\"},
+		{"\x1b]8;;file:///etc/passwd\x1b\\x", "x"},
+		{"\x1b]8;id=1;https://a\x1b\\x", "x"},
+		{"\x1b]8;;https://a\u202eb\x1b\\x", "x"},
+		{"\x1b]8;;https://a b\x1b\\x", "x"},
+		{"\x1b]8;;https:a\x1b\\x", "x"},
+		{"\x1b]8;;https://a\x07x", "x"}, // ended as only some terminals understand it
+		{"\x1b]8;;https://" + strings.Repeat("a", 3000) + "\x1b\\x", "x"},
+		{"\x1b]0;title\x1b\\\x1bP8;;https://a\x1b\\x", "x"},
+		{"\x1b]8;;https://a\x1b\x1b\\x", "x"},
+	} {
+		if got := CleanLinked(c.text); got != c.want {
+			t.Errorf("CleanLinked(%.80q) = %.80q, want %q", c.text, got, c.want)
+		}
+		if got := CleanLinked(CleanLinked(c.text)); got != CleanLinked(c.text) {
+			t.Errorf("cleaning %.80q twice changes it", c.text)
+		}
+		if strings.Contains(CleanStyled(c.text), "]8") {
+			t.Errorf("CleanStyled left a link in %.80q", c.text)
+		}
+	}
+}
