@@ -43,7 +43,7 @@ house: build
 bench: build
 	./scripts/bench.sh
 
-# Knobs: SEEDS=20, POINT=finish-request, FAULT=kill-hub, CONTROL=fence, JOBS=4.
+# Knobs: ENGINE=postgres, SEEDS=20, POINT=finish-request, FAULT=kill-hub, CONTROL=fence, JOBS=4.
 chaos:
 	@GO="$(GO)" ./scripts/chaos.sh
 

@@ -20,6 +20,7 @@ import (
 
 	"fika"
 	"fika/internal/clock"
+	"fika/internal/crash"
 )
 
 //go:embed postgres/*.sql
@@ -78,7 +79,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 		return nil, fika.Errorf(fika.Invalid, opOpen, "search_path=%s in [store] url is not the name of one schema: want small letters, digits and _", p["search_path"])
 	}
 	for k, v := range map[string]string{
-		"application_name": "fika", "timezone": "UTC", "client_encoding": "UTF8", "synchronous_commit": "on",
+		"application_name": "fika", "timezone": "UTC", "client_encoding": "UTF8", "synchronous_commit": syncCommit(),
 		"lock_timeout":                        strconv.FormatInt(s.opt.BusyWait.Milliseconds(), 10),
 		"idle_in_transaction_session_timeout": "60000",
 		"statement_timeout":                   "0",
@@ -94,6 +95,14 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	config.AfterConnect = s.afterConnect
 	config.AfterRelease = func(c *pgx.Conn) bool { return c.PgConn().CustomData()["crowded"] == nil }
 	return config, nil
+}
+
+// syncCommit is what every session asks for.
+func syncCommit() string {
+	if crash.Without(crash.SyncStore) {
+		return "off"
+	}
+	return "on"
 }
 
 // isSchema accepts names that need no quotes.

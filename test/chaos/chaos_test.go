@@ -83,7 +83,7 @@ func TestChaos(t *testing.T) {
 // TestOrdinaryBuild: what a harness says is nothing to a program that was
 // built without the tag.
 func TestOrdinaryBuild(t *testing.T) {
-	r, err := newRun(ordinary, t.TempDir(), "", 1)
+	r, err := options{bin: ordinary, dir: t.TempDir()}.newRun("", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestOrdinaryBuild(t *testing.T) {
 // TestVerdict is the check of the checker: a home with one of each fault is
 // seen to be faulty.
 func TestVerdict(t *testing.T) {
-	r, err := newRun(broken, t.TempDir(), "", 1)
+	r, err := options{bin: broken, dir: t.TempDir()}.newRun("", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE
 		`UPDATE requests SET state = 'failed'`,
 		`UPDATE requests SET announced_at = 0`,
 		`UPDATE notifications SET state = 'pending'`,
-		`DELETE FROM entries WHERE json_extract(nullif(metadata, ''), '$.final') = 1`,
+		`DELETE FROM entries WHERE {final}`,
 		`DELETE FROM entries WHERE type = 'tool_result'`,
 		`UPDATE steps SET state = 'started' WHERE kind = 'tool'`,
 		`UPDATE steps SET round = 1`,

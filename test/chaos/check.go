@@ -10,29 +10,30 @@ import (
 	"strings"
 )
 
+// violation is a query that finds something only when a promise is broken.
+type violation struct{ what, query string }
+
 // never are queries that find something only when a promise is broken. Each
 // gives what it found, in words.
-var never = [...]struct{ what, query string }{
+var never = [...]violation{
 	{"a request has no outcome", `SELECT id || ' ' || kind || ' ' || state FROM requests WHERE finished_at = 0 OR state NOT IN ('done', 'failed', 'cancelled', 'interrupted', 'dead')`},
 	{"a notification is not settled", `SELECT id || ' ' || state FROM notifications WHERE state IN ('pending', 'claimed')`},
 	{"an outcome was not published", `SELECT id FROM requests WHERE announced_at = 0 AND origin = 'queued'`},
 	{"a finished request does not have one answer", `SELECT r.id || ' ' || r.state || ' has ' || count(e.id) FROM requests r
-LEFT JOIN entries e ON e.request = r.id AND e.type = 'message' AND json_extract(nullif(e.metadata, ''), '$.final') = 1
-WHERE EXISTS (SELECT 1 FROM entries x WHERE x.request = r.id) GROUP BY r.id HAVING count(e.id) <> (r.state = 'done')`},
+LEFT JOIN entries e ON e.request = r.id AND e.type = 'message' AND {final}
+WHERE EXISTS (SELECT 1 FROM entries x WHERE x.request = r.id) GROUP BY r.id, r.state HAVING count(e.id) <> CASE WHEN r.state = 'done' THEN 1 ELSE 0 END`},
 	{"a tool call does not have one result", `SELECT c.id || ' of ' || c.request || ' has ' || count(t.id) FROM entries c
-LEFT JOIN entries t ON t.conversation = c.conversation AND t.reply_to = c.id AND t.type = 'tool_result' WHERE c.type = 'tool_call' GROUP BY c.id HAVING count(t.id) <> 1`},
+LEFT JOIN entries t ON t.conversation = c.conversation AND t.reply_to = c.id AND t.type = 'tool_result' WHERE c.type = 'tool_call' GROUP BY c.n, c.id, c.request HAVING count(t.id) <> 1`},
 	{"a step is not settled", `SELECT request || '/' || n || ' ' || state FROM steps WHERE state IN ('planned', 'started')`},
 	{"a model call was stored twice", `SELECT request || ' round ' || round FROM steps WHERE kind = 'model' GROUP BY request, round HAVING count(*) > 1`},
 	{"usage and model steps differ", `SELECT s.request || '/' || s.n FROM steps s LEFT JOIN usage u ON u.request = s.request AND u.n = s.n WHERE s.kind = 'model' AND u.n IS NULL`},
 	{"a conversation has gaps", `SELECT c.name || ' has ' || count(e.n) || ' entries and ends at ' || c.last_seq FROM conversations c JOIN entries e ON e.conversation = c.id
 WHERE c.kind <> 'chat' OR c.name LIKE 'table%' GROUP BY c.id HAVING count(e.n) <> c.last_seq OR max(e.seq) <> c.last_seq`},
-	{"an answer was given twice", `SELECT substr(content, 1, 24) || ' by ' || sender FROM entries WHERE type = 'message' AND content LIKE 'answer %' GROUP BY conversation, content HAVING count(*) > 1`},
+	{"an answer was given twice", `SELECT substr(content, 1, 24) || ' by ' || min(sender) FROM entries WHERE type = 'message' AND content LIKE 'answer %' GROUP BY conversation, content HAVING count(*) > 1`},
 	{"two turns of an agent overlapped", `SELECT id || ' and one before it' FROM (
 SELECT r.id, x.lo, max(x.hi) OVER (PARTITION BY r.conversation, r.agent ORDER BY x.lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
 FROM requests r JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHERE request <> '' AND type <> 'notice' GROUP BY request) x ON x.request = r.id
-WHERE r.retry_of = '') WHERE lo < before`},
-	{"the database is damaged", `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
-	{"a row points nowhere", `SELECT "table" || ' ' || rowid FROM pragma_foreign_key_check`},
+WHERE r.retry_of = '') AS turns WHERE lo < before`},
 }
 
 // verdict checks the home at rest against the promises.
@@ -42,7 +43,7 @@ func (r *run) verdict() {
 		r.bad("no database: %v", err)
 		return
 	}
-	for _, q := range never {
+	for _, q := range append(never[:], r.soundness()...) {
 		for _, found := range column(r, db, q.query) {
 			r.bad("%s: %s", q.what, found)
 		}
@@ -57,7 +58,7 @@ func (r *run) verdict() {
 
 // column reads the texts a query gives.
 func column(r *run, db *sql.DB, query string, args ...any) []string {
-	rows, err := db.Query(query, args...)
+	rows, err := db.Query(r.sql(query), args...)
 	if err != nil {
 		r.bad("%v in %s", err, query)
 		return nil
@@ -106,7 +107,7 @@ func (r *run) traces(db *sql.DB) map[int]trace {
 			note(askedFor, text, func(t *trace) { t.asked++ })
 		}
 	}
-	for _, text := range column(r, db, `SELECT state || ' ' || json_extract(payload, '$.prompt') FROM requests WHERE retry_of = '' AND kind <> 'notify'`) {
+	for _, text := range column(r, db, `SELECT state || ' ' || {prompt} FROM requests WHERE retry_of = '' AND kind <> 'notify'`) {
 		state, _, _ := strings.Cut(text, " ")
 		note(askedFor, text, func(t *trace) { t.states = append(t.states, state) })
 	}

@@ -14,14 +14,13 @@ type control struct {
 }
 
 func controls() []control {
-	quiet := "[hub]\nautostart = false\n"
 	return []control{
-		{"fence", fault{"stop-owner", quiet, func(r *run) int { return stopOwner(r, "commit-model-step.after", "fence") }}},
-		{"claim", fault{"chat", "", func(r *run) int { return r.scene("chat") }}},
-		{"dedup", fault{"wire", "", func(r *run) int { return r.scene("wire") }}},
-		{"before", fault{"recover", "", func(r *run) int { return killInTool(r) }}},
-		{"sync-bus", fault{"power-bus", "", powerBus}},
-		{"sync-store", fault{"power-store", "", powerStore}},
+		{"fence", fault{name: "stop-owner", config: withoutHub, strike: func(r *run) int { return stopOwner(r, "commit-model-step.after", "fence") }}},
+		{"claim", fault{name: "chat", strike: func(r *run) int { return r.scene("chat") }}},
+		{"dedup", fault{name: "wire", strike: func(r *run) int { return r.scene("wire") }}},
+		{"before", fault{name: "recover", strike: func(r *run) int { return killInTool(r) }}},
+		{"sync-bus", fault{name: "power-bus", strike: powerBus}},
+		{"sync-store", fault{name: "power-store", strike: powerStore, place: (*options).startServer}},
 	}
 }
 

@@ -165,7 +165,8 @@ func powerBus(r *run) int {
 }
 
 // powerStore takes the power away in the middle of everything: what the
-// program has told is on the disk.
+// program has told is on the disk. A server loses what it has not written out;
+// that its disk keeps what was synced is its own promise.
 func powerStore(r *run) int {
 	if !tells(r.root) {
 		return notHere
@@ -174,6 +175,7 @@ func powerStore(r *run) int {
 		for range 2 {
 			r.pause(300 * time.Millisecond)
 			n += r.dark(func() {
+				r.restartServer()
 				_, err := loseUnsynced(r.root, func(name string) bool {
 					return name == "fika.db-wal" || strings.HasSuffix(name, ".blk") || strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".md")
 				})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -19,41 +20,57 @@ type fault struct {
 	name   string
 	config string
 	strike func(*run) int
+	engine string // the only one that can have it; empty: any
+	// place starts a server for this fault alone, as others would feel what it
+	// does; nil: it does nothing to a server.
+	place func(*options) (stop func(), err error)
 }
 
 func faults() []fault {
 	return []fault{
-		{"kill-agent", "", func(r *run) int { return r.killing(agentWords("arya"), agentWords("gendry"), agentWords("hotpie")) }},
-		{"kill-hub", "", func(r *run) int { return r.killing(hubWords) }},
-		{"kill-all", "", func(r *run) int { return r.killing("") }},
-		{"stop-agent", "", stopAgent},
-		{"stop-owner", "[hub]\nautostart = false\n", func(r *run) int { return stopOwner(r, "", "") }},
-		{"bus-gone", "", busGone},
-		{"bus-deleted", "", busDeleted},
-		{"bus-full", "", busFull},
-		{"store-locked", "", storeLocked},
-		{"store-full", "", storeFull},
-		{"store-limit", "", storeLimit},
-		{"store-readonly", "", storeReadOnly},
-		{"provider", "", provider},
-		{"clock", "", clock},
-		{"tails", "", tails},
-		{"power-bus", "", powerBus},
-		{"power-store", "", powerStore},
-		{"pause-in-model", "", pauseInModel},
-		{"pause-in-tool", "", pauseInTool},
-		{"pause-unpublished", "", pauseUnpublished},
-		{"pause-without-hub", "[hub]\nautostart = false\n", pauseWithoutHub},
+		{name: "kill-agent", strike: func(r *run) int { return r.killing(agentWords("arya"), agentWords("gendry"), agentWords("hotpie")) }},
+		{name: "kill-hub", strike: func(r *run) int { return r.killing(hubWords) }},
+		{name: "kill-all", strike: func(r *run) int { return r.killing("") }},
+		{name: "stop-agent", strike: stopAgent},
+		{name: "stop-owner", config: withoutHub, strike: func(r *run) int { return stopOwner(r, "", "") }},
+		{name: "bus-gone", strike: busGone},
+		{name: "bus-deleted", strike: busDeleted},
+		{name: "bus-full", strike: busFull},
+		{name: "store-locked", strike: storeLocked},
+		{name: "store-full", strike: storeFull, engine: "sqlite"},
+		{name: "store-full", strike: serverFull, engine: "postgres", place: (*options).serverOnSmallDisk},
+		{name: "store-limit", strike: storeLimit, engine: "sqlite"},
+		{name: "store-readonly", strike: storeReadOnly, engine: "sqlite"},
+		{name: "store-readonly", strike: serverReadOnly, engine: "postgres", place: (*options).startServer},
+		{name: "store-restarted", strike: serverRestarted, engine: "postgres", place: (*options).startServer},
+		{name: "store-cut", strike: serverCut, engine: "postgres", place: (*options).startServer},
+		{name: "store-refuses", strike: serverRefuses, engine: "postgres", place: (*options).startServer},
+		{name: "store-silent", strike: serverSilent, engine: "postgres", place: (*options).startServer},
+		{name: "provider", strike: provider},
+		{name: "clock", strike: clock},
+		{name: "tails", strike: tails},
+		{name: "power-bus", strike: powerBus},
+		{name: "power-store", strike: powerStore, place: (*options).startServer},
+		{name: "pause-in-model", strike: pauseInModel},
+		{name: "pause-in-tool", strike: pauseInTool},
+		{name: "pause-unpublished", strike: pauseUnpublished},
+		{name: "pause-without-hub", config: withoutHub, strike: pauseWithoutHub},
 	}
 }
+
+// withoutHub is the setting of homes whose agents are started by hand.
+const withoutHub = "[hub]\nautostart = false\n"
 
 // notHere is how often a fault struck that this machine cannot have.
 const notHere = -1
 
+// errNotHere says the same of a place.
+var errNotHere = errors.New("not possible on this machine")
+
 // strikeAll runs every fault with its seeds.
 func (o options) strikeAll(ctx context.Context, t *table) error {
 	for _, f := range faults() {
-		if !strings.HasPrefix(f.name, o.fault) {
+		if !strings.HasPrefix(f.name, o.fault) || f.engine != "" && f.engine != o.engine {
 			continue
 		}
 		out, err := o.strike(ctx, f, "")
@@ -81,7 +98,18 @@ func (o options) strike(ctx context.Context, f fault, without string) (row, erro
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			r, err := newRun(o.bin, o.dir, f.config, o.seed+uint64(i))
+			o := o
+			if f.place != nil {
+				stop, err := f.place(&o)
+				if errors.Is(err, errNotHere) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				defer stop()
+			}
+			r, err := o.newRun(f.config, o.seed+uint64(i))
 			if err != nil {
 				return err
 			}

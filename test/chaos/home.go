@@ -15,9 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	_ "modernc.org/sqlite"
-
 	"fika/internal/llm/llmtest"
+	"fika/internal/store/pgtest"
 )
 
 const (
@@ -37,24 +36,31 @@ type home struct {
 	marker  string // what unsafe tools leave behind
 	env     []string
 	model   *model
-	server  *llmtest.Server
+	models  *llmtest.Server
+	server  *pgtest.Server // of the database; nil: it is a file
+	url     string         // of the database, if it is on a server, as the program knows it
+	owner   string         // the same for who may do everything there
 	opening sync.Mutex
 	db      *sql.DB      // guarded by opening
 	power   sync.RWMutex // read by everybody who runs a command
 }
 
-func newHome(bin, parent, more string) (*home, error) {
-	dir, err := os.MkdirTemp(parent, "fika-chaos-")
+func (o options) newHome(more string) (*home, error) {
+	dir, err := os.MkdirTemp(o.dir, "fika-chaos-")
 	if err != nil {
 		return nil, err
 	}
-	h := &home{bin: bin, dir: dir, root: filepath.Join(dir, "home"), chaos: filepath.Join(dir, "chaos"), marker: filepath.Join(dir, "marker")}
+	h := &home{bin: o.bin, dir: dir, root: filepath.Join(dir, "home"), chaos: filepath.Join(dir, "chaos"), marker: filepath.Join(dir, "marker")}
 	h.model = &model{marker: h.marker}
+	if o.server != nil {
+		h.server, h.owner = o.server, o.server.URL()
+		h.url = strings.Replace(h.owner, "postgres@", "fika@", 1)
+	}
 	for _, d := range []string{h.root, h.chaos, filepath.Join(dir, "work")} {
 		err = errors.Join(err, os.Mkdir(d, 0o700))
 	}
 	if err == nil {
-		h.server, err = llmtest.Listen("127.0.0.1:0", llmtest.OpenAI, h.model.answer)
+		h.models, err = llmtest.Listen("127.0.0.1:0", llmtest.OpenAI, h.model.answer)
 	}
 	if err != nil {
 		return nil, err
@@ -79,7 +85,10 @@ func (h *home) config(more string) string {
 		fmt.Fprintf(&b, "[[agents]]\nid = %q\nmodel = %q\nauto_start = %v\npersistent = %v\nmax_idle_seconds = 3\ntool_permissions = %s\n", a, a, eager, eager, tools)
 	}
 	for _, n := range append([]string{"own"}, agents...) {
-		fmt.Fprintf(&b, "[[models]]\nid = %q\nprovider = \"openai\"\nbase_url = %q\n", n, h.server.URL())
+		fmt.Fprintf(&b, "[[models]]\nid = %q\nprovider = \"openai\"\nbase_url = %q\n", n, h.models.URL())
+	}
+	if h.url != "" {
+		fmt.Fprintf(&b, "[store]\nurl = %q\n", h.url)
 	}
 	return b.String()
 }
@@ -211,15 +220,10 @@ func (h *home) query() (*sql.DB, error) {
 	if h.db != nil {
 		return h.db, nil
 	}
-	path := filepath.Join(h.root, "fika.db")
-	if _, err := os.Stat(path); err != nil {
-		return nil, err
-	}
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+	db, err := h.connect()
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(1)
 	h.db = db
 	return db, nil
 }
@@ -241,7 +245,7 @@ func (h *home) number(text string, args ...any) (int, error) {
 		return 0, err
 	}
 	var n int
-	return n, db.QueryRow(text, args...).Scan(&n)
+	return n, db.QueryRow(h.sql(text), args...).Scan(&n)
 }
 
 // open counts what is not settled: requests, notifications that nothing holds
@@ -274,5 +278,5 @@ func (h *home) close() {
 		}
 		wait(time.Second, func() bool { return len(h.processes("")) == 0 })
 	}
-	_ = h.server.Close()
+	_ = h.models.Close()
 }

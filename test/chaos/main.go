@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"fika/internal/store/pgtest"
 )
 
 func main() {
@@ -21,6 +23,7 @@ func main() {
 func chaos() error {
 	o := options{keep: true}
 	flag.StringVar(&o.bin, "fika", "bin/fika-chaos", "fika, built with -tags chaos")
+	flag.StringVar(&o.engine, "engine", "sqlite", "where homes keep their database: sqlite, or postgres: a server of this run's own")
 	flag.StringVar(&o.source, "source", ".", "the module, whose crash points are tried")
 	flag.StringVar(&o.dir, "dir", "", "where homes are made; empty: the system's temporary folder")
 	flag.IntVar(&o.seeds, "seeds", 20, "runs per crash point")
@@ -46,6 +49,11 @@ func chaos() error {
 	if _, err := os.Stat(o.bin); err != nil {
 		return fmt.Errorf("%w: go build -tags chaos -o %s ./cmd/fika", err, o.bin)
 	}
+	if stop, err := o.startServer(); err != nil {
+		return err
+	} else {
+		defer stop()
+	}
 	began := time.Now()
 	t, err := o.all(ctx)
 	t.print(os.Stdout, time.Since(began))
@@ -60,6 +68,8 @@ type options struct {
 	point, scene, fault, control string
 	soak                         time.Duration
 	keep                         bool // homes of red runs
+	engine                       string
+	server                       *pgtest.Server // of all homes; nil: each has a file
 }
 
 // all does what the options name: by default everything but the soak.

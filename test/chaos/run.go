@@ -50,8 +50,8 @@ func (d *dice) Uint64() uint64 {
 	return d.pcg.Uint64()
 }
 
-func newRun(bin, parent, more string, seed uint64) (*run, error) {
-	h, err := newHome(bin, parent, more)
+func (o options) newRun(more string, seed uint64) (*run, error) {
+	h, err := o.newHome(more)
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func deadline(r *run) {
 	r.people("chat", "pause", "--all")
 	j := r.ask("task", "arya", "bash")
 	if db, err := r.query(); err == nil {
-		if _, err := db.Exec(`UPDATE requests SET deadline = 1 WHERE id = ?`, j.request); err != nil {
+		if _, err := db.Exec(r.sql(`UPDATE requests SET deadline = 1 WHERE id = ?`), j.request); err != nil {
 			r.bad("deadline: %v", err)
 		}
 	}

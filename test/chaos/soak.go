@@ -25,13 +25,13 @@ func (o options) soakFor(ctx context.Context, t *table) error {
 	for i := range soakAgents {
 		names = append(names, fmt.Sprintf("guest%02d", i))
 	}
-	r, err := newRun(o.bin, o.dir, "", o.seed)
+	r, err := o.newRun("", o.seed)
 	if err != nil {
 		return err
 	}
 	// With a small window, what a turn holds is the same after a minute as after
 	// an hour.
-	fmt.Fprintf(&more, "\n[[models]]\nid = \"small\"\nprovider = \"openai\"\nbase_url = %q\ncontext_window = 8000\n", r.server.URL())
+	fmt.Fprintf(&more, "\n[[models]]\nid = \"small\"\nprovider = \"openai\"\nbase_url = %q\ncontext_window = 8000\n", r.models.URL())
 	for _, n := range names {
 		fmt.Fprintf(&more, "\n[[agents]]\nid = %q\nmodel = \"small\"\nauto_start = true\npersistent = true\ntool_permissions = [\"bash\", \"read\", \"list\"]\n", n)
 	}

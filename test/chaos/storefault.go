@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -26,21 +25,23 @@ func storeLocked(r *run) int {
 
 // lock takes the write lock of the database.
 func (r *run) lock() (release func()) {
-	db, err := r.query()
+	db, err := r.connect()
 	if err != nil {
 		return nil
 	}
-	conn, err := db.Conn(context.Background())
-	if err == nil {
-		_, err = conn.ExecContext(context.Background(), "BEGIN IMMEDIATE")
+	lock := []string{"BEGIN IMMEDIATE"}
+	if r.url != "" {
+		lock = []string{"BEGIN", "LOCK TABLE agents, conversations, requests, entries, notifications, chains, steps IN ACCESS EXCLUSIVE MODE"}
 	}
-	if err != nil {
-		r.bad("lock: %v", err)
-		return nil
+	for _, text := range lock {
+		if _, err := db.Exec(text); err != nil {
+			r.bad("lock: %v", errors.Join(err, db.Close()))
+			return nil
+		}
 	}
 	return func() {
-		_, err := conn.ExecContext(context.Background(), "ROLLBACK")
-		if err := errors.Join(err, conn.Close()); err != nil {
+		_, err := db.Exec("ROLLBACK")
+		if err := errors.Join(err, db.Close()); err != nil {
 			r.bad("lock: %v", err)
 		}
 	}

@@ -55,7 +55,7 @@ func (o options) perform(ctx context.Context, s scene, seed uint64, plan string)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r, err := newRun(o.bin, o.dir, "", seed)
+	r, err := o.newRun("", seed)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,7 @@ func (o options) perform(ctx context.Context, s scene, seed uint64, plan string)
 // clear removes a green home, and keeps a red one and says where.
 func (o options) clear(r *run) string {
 	r.close()
+	defer r.dropDatabase()
 	if len(r.wrong) == 0 {
 		_ = os.RemoveAll(r.dir)
 		return ""
@@ -82,6 +83,7 @@ func (o options) clear(r *run) string {
 		return r.wrong[0]
 	}
 	list := strings.Join(r.wrong, "\n")
+	r.dumpDatabase()
 	_ = os.WriteFile(r.dir+"/wrong", []byte(list+"\n"), 0o600)
 	return fmt.Sprintf("%s: %s", r.dir, r.wrong[0])
 }

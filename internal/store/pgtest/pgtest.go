@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -81,7 +83,7 @@ IF to_regclass('meta') IS NOT NULL THEN UPDATE meta SET value = '0' WHERE key = 
 // Server gives the server, or skips the test.
 func (s *Shared) Server(t testing.TB) *Server {
 	t.Helper()
-	bin := find()
+	bin := Find()
 	if bin == "" {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("no PostgreSQL server program is installed (apt-get install postgresql)")
@@ -102,8 +104,8 @@ func (s *Shared) Stop() {
 	}
 }
 
-// find gives the folder of the newest server's programs, or "".
-func find() string {
+// Find gives the folder of the newest server's programs, or "".
+func Find() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	slices.Sort(found)
 	if len(found) > 0 {
@@ -127,6 +129,11 @@ func Start(bin string, extra ...string) (*Server, error) {
 	} else {
 		base = "/tmp"
 	}
+	return StartIn(base, bin, extra...)
+}
+
+// StartIn is [Start] with a folder to keep everything in.
+func StartIn(base, bin string, extra ...string) (*Server, error) {
 	dir, err := os.MkdirTemp(base, "fika-pg-")
 	if err != nil {
 		return nil, err
@@ -205,6 +212,17 @@ func (s *Server) Kill() {
 	<-s.gone
 }
 
+// Ended reports whether the server has ended by itself.
+func (s *Server) Ended() bool {
+	select {
+	case err := <-s.gone:
+		s.gone <- err
+		return true
+	default:
+		return false
+	}
+}
+
 // Close ends the server and removes its folder.
 func (s *Server) Close() {
 	s.Kill()
@@ -213,6 +231,34 @@ func (s *Server) Close() {
 
 // URL names a new, empty schema.
 func (s *Server) URL() string { return s.At(s.Dir, fmt.Sprintf("t%d", s.n.Add(1))) }
+
+// Exec runs statements as the server's owner.
+func (s *Server) Exec(ctx context.Context, text string) error {
+	c, err := pgx.Connect(ctx, s.At(s.Dir, "public"))
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, text)
+	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+}
+
+// Signal sends a signal to the server and to all processes that work for it,
+// and says to how many.
+func (s *Server) Signal(sig syscall.Signal) (n int) {
+	own := fmt.Sprintf("PPid:\t%d\n", s.cmd.Process.Pid)
+	if s.cmd.Process.Signal(sig) == nil {
+		n++
+	}
+	found, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, path := range found {
+		if status, err := os.ReadFile(path); err == nil && strings.Contains(string(status), own) {
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && syscall.Kill(pid, sig) == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 // At names a schema, through the socket in a folder.
 func (s *Server) At(dir, schema string) string {
