@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fika/internal/store/pgtest"
 )
 
 // ordinary and broken are the program, made by TestMain: as people have it,
@@ -80,6 +82,34 @@ func TestChaos(t *testing.T) {
 	}
 }
 
+// TestChaosOnServer is the same on PostgreSQL, shorter.
+func TestChaosOnServer(t *testing.T) {
+	o := onServer(t)
+	table := &table{}
+	for point, scene := range map[string]string{"claim.after": "chat", "commit-model-step.before": "files", "finish-request.after": "chat"} {
+		if err := o.try(t.Context(), table, point, map[string]int{scene: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range faults() {
+		if slices.Contains([]string{"store-restarted", "store-cut"}, f.name) {
+			out, err := o.strike(t.Context(), f, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.bad = out.red > 0 || out.fired == 0 || out.done == 0
+			table.add(out)
+		}
+	}
+	o.control = "fence"
+	if err := o.deny(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.verdict(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestOrdinaryBuild: what a harness says is nothing to a program that was
 // built without the tag.
 func TestOrdinaryBuild(t *testing.T) {
@@ -128,7 +158,26 @@ func TestOrdinaryBuild(t *testing.T) {
 // TestVerdict is the check of the checker: a home with one of each fault is
 // seen to be faulty.
 func TestVerdict(t *testing.T) {
-	r, err := options{bin: broken, dir: t.TempDir()}.newRun("", 1)
+	t.Run("sqlite", func(t *testing.T) { testVerdict(t, options{bin: broken, dir: t.TempDir()}) })
+	t.Run("postgres", func(t *testing.T) { testVerdict(t, onServer(t)) })
+}
+
+// onServer are options for homes on a server that lives as long as the test.
+func onServer(t *testing.T) options {
+	if pgtest.Find() == "" && os.Getenv("CI") != "true" {
+		t.Skip("skipped on PostgreSQL: no server program is installed (apt-get install postgresql)")
+	}
+	o := options{bin: broken, source: "../..", dir: t.TempDir(), seeds: 1, seed: 1, jobs: 4, engine: "postgres"}
+	stop, err := o.startServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return o
+}
+
+func testVerdict(t *testing.T, o options) {
+	r, err := o.newRun("", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,23 +214,23 @@ WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE
 		`UPDATE entries SET content = replace(content, 'job 2', 'job 1') WHERE content LIKE 'job 2%'`,
 	}
 	for i, text := range spoil {
-		for _, q := range []string{"PRAGMA foreign_keys = OFF", "SAVEPOINT spoil", text} {
-			if _, err := db.Exec(q); err != nil {
-				t.Fatalf("%s: %v", q, err)
-			}
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(r.sql(text)); err != nil {
+			t.Fatalf("%s: %v", text, err)
 		}
 		r.wrong = nil
-		r.verdict()
+		r.look(tx)
 		if len(r.wrong) == 0 {
 			t.Errorf("nothing is noticed after %s", text)
 		}
 		if overlap := slices.ContainsFunc(r.wrong, func(w string) bool { return strings.Contains(w, "overlapped") }); overlap != (i == 0) {
 			t.Errorf("overlapping turns noticed: %v, after %s", overlap, text)
 		}
-		for _, q := range []string{"ROLLBACK TO spoil", "RELEASE spoil"} {
-			if _, err := db.Exec(q); err != nil {
-				t.Fatalf("%s: %v", q, err)
-			}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	steps, err := os.ReadFile(r.marker)

@@ -67,6 +67,8 @@ func (o options) deny(ctx context.Context, t *table) error {
 		switch {
 		case out.runs == 0:
 			out.note = "not possible on this machine"
+		case out.fired == 0:
+			out.bad, out.note = true, "it never struck: "+out.note
 		case out.red == 0:
 			out.bad, out.note = true, "nothing was noticed"
 		default:

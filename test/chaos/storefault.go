@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,19 +30,25 @@ func (r *run) lock() (release func()) {
 	if err != nil {
 		return nil
 	}
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		r.bad("lock: %v", errors.Join(err, db.Close()))
+		return nil
+	}
 	lock := []string{"BEGIN IMMEDIATE"}
 	if r.url != "" {
 		lock = []string{"BEGIN", "LOCK TABLE agents, conversations, requests, entries, notifications, chains, steps IN ACCESS EXCLUSIVE MODE"}
 	}
 	for _, text := range lock {
-		if _, err := db.Exec(text); err != nil {
-			r.bad("lock: %v", errors.Join(err, db.Close()))
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			r.bad("lock: %v", errors.Join(err, conn.Close(), db.Close()))
 			return nil
 		}
 	}
 	return func() {
-		_, err := db.Exec("ROLLBACK")
-		if err := errors.Join(err, db.Close()); err != nil {
+		_, err := conn.ExecContext(ctx, "ROLLBACK")
+		if err := errors.Join(err, conn.Close(), db.Close()); err != nil {
 			r.bad("lock: %v", err)
 		}
 	}
