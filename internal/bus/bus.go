@@ -14,6 +14,13 @@ type Msg struct {
 	Subject string
 	Data    []byte
 	Respond func([]byte) error
+	Lost    *Lost // in place of Data; see [Inbound.Consume]
+}
+
+// Lost is a request that was accepted and is gone before anybody read it.
+type Lost struct {
+	ID       string // requestId; empty: not known
+	Accepted time.Time
 }
 
 // State says how the connection is.
@@ -64,7 +71,9 @@ type Bus interface {
 type Inbound interface {
 	// Consume calls h for each message, in order, until ctx ends. nil from h
 	// acknowledges it; an error leaves it for later. Acknowledged messages are
-	// purged.
+	// purged. One that was accepted and that a damage took from the stream comes
+	// with Lost set, from any goroutine; an error of kind Conflict says that h
+	// knows it, so that nothing was lost.
 	Consume(ctx context.Context, h func(context.Context, Msg) error) error
 	// Probe publishes to the stream's canary and reports whether it is stored
 	// within d. Error kind Limit: the stream answers but is full of unread

@@ -30,6 +30,9 @@ func (h *Hub) ingest(ctx context.Context) {
 // handleRequest makes a row of one message, or an answer, or a dead letter. An
 // error means that it is to come again.
 func (h *Hub) handleRequest(ctx context.Context, m bus.Msg) error {
+	if m.Lost != nil {
+		return h.tellLost(ctx, m)
+	}
 	token, ok := h.opts.Subjects.AgentOf(m.Subject)
 	name, err := fika.ParseAgentName(string(token))
 	if !ok || err != nil {

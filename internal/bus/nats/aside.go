@@ -129,10 +129,12 @@ func (s *Server) runIn(ctx context.Context, port int) (*server.Server, error) {
 	return s.run(ctx, port)
 }
 
-// OpenInbound is the package's OpenInbound for the server's own stream. One that
-// cannot be opened is set aside.
+// OpenInbound makes sure that the server's stream and its durable consumer
+// exist, with a connection of [UserHub]. A stream that cannot be opened is set
+// aside. Error kinds: Conflict when the stream's name is taken by another one;
+// Denied when the user may not; Storage when not even a new one can be opened.
 func (s *Server) OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound, error) {
-	in, err := OpenInbound(ctx, b, o)
+	in, err := s.openInbound(ctx, b, o)
 	if err == nil || ctx.Err() != nil || !fika.IsKind(err, fika.Storage) {
 		return in, err
 	}
@@ -142,7 +144,26 @@ func (s *Server) OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (
 	if err := b.Flush(ctx); err != nil { // once it has connected again
 		return nil, err
 	}
-	return OpenInbound(ctx, b, o)
+	return s.openInbound(ctx, b, o)
+}
+
+func (s *Server) openInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound, error) {
+	c, ok := b.(*conn)
+	if !ok {
+		return nil, &fika.Error{Kind: fika.NotFound, Op: "open inbound stream", Err: ErrNoJetStream}
+	}
+	in, err := newInbound(c, o)
+	if err != nil {
+		return nil, err
+	}
+	in.own = &ownStream{receipts: s.receipts, runDir: s.opts.RunDir}
+	// Twice: what could be made from nothing may still not be opened again.
+	for range 2 {
+		if _, err = in.consumer(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
 }
 
 // Heal restarts the server, for a stream that has stopped taking requests, and

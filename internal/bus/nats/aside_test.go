@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"fika/internal/bus"
 )
 
@@ -40,6 +42,9 @@ func spoil(t *testing.T, path, how string) bool {
 	case how == "flipped" && len(data) > 0:
 		data[len(data)/2] ^= 0xff
 		must(t, os.WriteFile(path, data, 0o600))
+	case how == "page" && len(data) > 0:
+		copy(data[len(data)/3:], strings.Repeat("\x00", 4096))
+		must(t, os.WriteFile(path, data, 0o600))
 	case how == "garbage":
 		must(t, os.WriteFile(path, []byte(strings.Repeat("garbage!", len(data)/8+1)), 0o600))
 	default:
@@ -48,24 +53,27 @@ func spoil(t *testing.T, path, how string) bool {
 	return true
 }
 
-// TestD12DamagedStream: whatever is wrong with whichever file of JetStream, the
-// server comes up, takes requests and hands them to the hub; a folder that
-// cannot be used is set aside, and listed.
+// TestD12DamagedStream: whatever is wrong with whichever file of JetStream, or
+// with its whole folder, the server comes up and takes requests, and each one
+// that was accepted before is handed to the hub or reported as lost. A folder
+// that cannot be used is set aside, and listed.
 func TestD12DamagedStream(t *testing.T) {
 	t.Parallel()
-	ways := []string{"gone", "half", "flipped", "garbage", "another kind"}
+	ways := []string{"gone", "half", "flipped", "page", "garbage", "another kind"}
 	if testing.Short() {
-		ways = []string{"garbage", "another kind"}
+		ways = []string{"gone", "page", "another kind"}
 	}
 	base := &home{dir: t.TempDir()}
 	base.up(t)
 	in := newInbox(t, base, 0)
 	got, handler := collect()
 	stop := in.consume(t, handler)
-	in.send(t, "read")
+	in.send(t, request("read"))
 	next(t, got)
 	stop()
-	in.send(t, "unread")
+	for _, id := range unread {
+		in.send(t, request(id))
+	}
 	base.down(t)
 	var paths []string
 	must(t, filepath.WalkDir(filepath.Join(base.dir, "jetstream"), func(path string, _ fs.DirEntry, err error) error {
@@ -76,7 +84,7 @@ func TestD12DamagedStream(t *testing.T) {
 	if len(paths) < 14 {
 		t.Fatalf("only %s", paths)
 	}
-	aside := 0
+	aside, lost := 0, 0
 	for _, path := range paths {
 		for _, how := range ways {
 			h := &home{dir: t.TempDir()}
@@ -84,9 +92,11 @@ func TestD12DamagedStream(t *testing.T) {
 			if !spoil(t, filepath.Join(h.dir, path), how) {
 				continue
 			}
-			if err := h.answers(t); err != nil {
+			n, err := h.answers(t)
+			if err != nil {
 				t.Errorf("%s %s: %v", path, how, err)
 			}
+			lost += n
 			list := DamagedStreams(h.dir)
 			aside += len(list)
 			if len(list) > 1 || len(list) == 1 && time.Since(list[0].At) > time.Minute {
@@ -94,42 +104,71 @@ func TestD12DamagedStream(t *testing.T) {
 			}
 		}
 	}
-	if aside < 5 {
-		t.Errorf("only %d were set aside", aside)
+	if aside < 5 || lost < 10 {
+		t.Errorf("only %d were set aside, %d were lost", aside, lost)
 	}
 }
 
+// unread are the ids of requests that were accepted before the damage.
+var unread = []string{"u-1", "u-2", "u-3"}
+
+func request(id string) string { return fmt.Sprintf(`{"requestId": %q}`, id) }
+
 // answers starts a hub's side as the hub does and has a request go through it.
-func (h *home) answers(t *testing.T) error {
+// Each of those that were accepted before has to arrive, or to be lost; lost is
+// how many were.
+func (h *home) answers(t *testing.T) (lost int, err error) {
 	t.Helper()
 	o := h.options(t)
 	o.Log = nil
-	var err error
 	if h.server, err = StartServer(deadline(t), o); err != nil {
-		return err
+		return 0, err
 	}
 	defer h.down(t)
 	b := h.dial(t, UserHub)
 	defer func() { must(t, b.Close()) }()
 	in, err := h.server.OpenInbound(deadline(t), b, InboundOptions{Prefix: "fika"})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	done := errors.New("done")
-	if _, err := in.(*inbound).js.Publish(ctx, "fika.agent.coder.request", []byte("new")); err != nil {
-		return err
+	if err := publish(ctx, in.(*inbound).js, request("new")); err != nil {
+		return 0, err
 	}
+	missing := map[string]bool{"new": true}
+	for _, id := range unread {
+		missing[id] = true
+	}
+	told := map[string]bool{}
 	err = in.Consume(ctx, func(_ context.Context, m bus.Msg) error {
-		if string(m.Data) == "new" {
-			err = done
+		id := requestID(m.Data)
+		if m.Lost != nil {
+			id = m.Lost.ID
+			told[id] = true
+		}
+		delete(missing, id)
+		if len(missing) == 0 {
 			cancel()
 		}
 		return nil
 	})
-	if !errors.Is(context.Cause(ctx), context.Canceled) {
-		return fmt.Errorf("the request did not arrive: %v", err)
+	if len(missing) > 0 {
+		return 0, fmt.Errorf("silence about %v: %w", missing, err)
 	}
-	return nil
+	listed, err := LostRequests(h.dir)
+	for _, l := range listed {
+		if !told[l.ID] || l.Agent != "coder" || l.Accepted.IsZero() {
+			err = errors.Join(err, fmt.Errorf("nobody was told of %+v", l))
+		}
+	}
+	if len(listed) != len(told) {
+		err = errors.Join(err, fmt.Errorf("lost are %v, noted %+v", told, listed))
+	}
+	return len(told), err
+}
+
+func publish(ctx context.Context, js jetstream.JetStream, body string) error {
+	_, err := js.Publish(ctx, "fika.agent.coder.request", []byte(body))
+	return err
 }

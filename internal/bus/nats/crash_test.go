@@ -23,7 +23,7 @@ func serveForTest(dir string) int {
 	ctx := context.Background()
 	s, err := StartServer(ctx, ServerOptions{Dir: filepath.Join(dir, "jetstream"), RunDir: dir, Prefix: "fika"})
 	if err == nil {
-		_, err = openAsHub(ctx, dir)
+		_, err = openAsHub(ctx, s, dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -34,12 +34,12 @@ func serveForTest(dir string) int {
 	return 0
 }
 
-func openAsHub(ctx context.Context, dir string) (bus.Inbound, error) {
+func openAsHub(ctx context.Context, s *Server, dir string) (bus.Inbound, error) {
 	b, err := Dial(ctx, Options{Redial: RedialFrom(dir, UserHub)})
 	if err != nil {
 		return nil, err
 	}
-	return OpenInbound(ctx, b, InboundOptions{Prefix: "fika"})
+	return s.OpenInbound(ctx, b, InboundOptions{Prefix: "fika"})
 }
 
 // process is a server in a process of its own.
@@ -112,12 +112,12 @@ func TestKill(t *testing.T) {
 	}
 	sent = len(acked)
 
-	p := spawn(t, dir)
-	defer p.kill()
-	b, err := Dial(ctx, Options{Redial: RedialFrom(dir, UserHub)})
-	must(t, err)
-	defer b.Close() //nolint:errcheck // the end of the test
-	in, err := OpenInbound(ctx, b, InboundOptions{Prefix: "fika"})
+	h := &home{dir: dir}
+	h.up(t)
+	defer h.down(t)
+	b := h.dial(t, UserHub)
+	defer func() { must(t, b.Close()) }()
+	in, err := h.server.OpenInbound(ctx, b, InboundOptions{Prefix: "fika"})
 	must(t, err)
 	cctx, stop := context.WithCancel(ctx)
 	err = in.Consume(cctx, func(_ context.Context, m bus.Msg) error {

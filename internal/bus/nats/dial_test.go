@@ -175,10 +175,11 @@ func TestExternalServer(t *testing.T) {
 			}
 			must(t, err)
 			must(t, b.Flush(deadline(t)))
-			_, err = OpenInbound(deadline(t), b, InboundOptions{Prefix: "fika"})
-			wantKind(t, err, fika.NotFound, "not kept")
-			if !errors.Is(err, ErrNoJetStream) {
-				t.Errorf("error is %v", err)
+			_, unkept, err := OpenExternal(deadline(t), b, InboundOptions{Prefix: "fika"})
+			must(t, err)
+			wantKind(t, unkept, fika.NotFound, "not kept")
+			if !errors.Is(unkept, ErrNoJetStream) {
+				t.Errorf("error is %v", unkept)
 			}
 			must(t, b.Close())
 		})

@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -43,14 +44,20 @@ const (
 )
 
 // inbound is the hub's reader of the stream. The stream takes
-// PREFIX.agent.*.request and the canary, which is outside of PREFIX so that
-// nobody who watches all subjects sees it; the consumer sees requests only.
+// PREFIX.agent.*.request, or what the intake makes of it, and the canary, which
+// is outside of PREFIX so that nobody who watches all subjects sees it; the
+// consumer sees requests only.
 type inbound struct {
 	js      jetstream.JetStream
 	opts    InboundOptions
 	name    string
+	own     *ownStream                       // nil: the server is somebody else's
 	current atomic.Pointer[jetstream.Stream] // as it was opened last
+	handler atomic.Pointer[handler]          // of Consume
 }
+
+// handler is what Consume is given.
+type handler func(context.Context, bus.Msg) error
 
 // stream is the stream as it was opened last; nil: it never was.
 func (in *inbound) stream() jetstream.Stream {
@@ -58,28 +65,6 @@ func (in *inbound) stream() jetstream.Stream {
 		return *s
 	}
 	return nil
-}
-
-// OpenInbound makes sure that the stream and its durable consumer exist. b is
-// a connection of [Dial] as [UserHub]. Error kinds: NotFound, with
-// [ErrNoJetStream] inside, when the server keeps nothing; Conflict when the
-// stream's name is taken by another one; Denied when the user may not.
-func OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound, error) {
-	c, ok := b.(*conn)
-	if !ok {
-		return nil, &fika.Error{Kind: fika.NotFound, Op: "open inbound stream", Err: ErrNoJetStream}
-	}
-	in, err := newInbound(c, o)
-	if err != nil {
-		return nil, err
-	}
-	// Twice: what could be made from nothing may still not be opened again.
-	for range 2 {
-		if _, err = in.consumer(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return in, nil
 }
 
 func newInbound(c *conn, o InboundOptions) (*inbound, error) {
@@ -102,13 +87,22 @@ func streamName(prefix string) string {
 	return strings.ToUpper(strings.ReplaceAll(prefix, ".", "_")) + "_REQUESTS"
 }
 
+// requests is the subject to which others publish, stored that under which the
+// stream keeps it.
 func (in *inbound) requests() string { return in.opts.Prefix + ".agent.*.request" }
 func (in *inbound) canary() string   { return "_canary." + in.opts.Prefix }
+
+func (in *inbound) stored() string {
+	if in.own != nil {
+		return storedPrefix + in.requests()
+	}
+	return in.requests()
+}
 
 func (in *inbound) config() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: in.name, Description: "requests of foreign programs, until fika has read them",
-		Subjects:  []string{in.requests(), in.canary()},
+		Subjects:  []string{in.stored(), in.canary()},
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
 		MaxBytes: in.opts.MaxBytes, MaxMsgSize: maxStreamMsg, Duplicates: 2 * time.Minute,
 	}
@@ -128,18 +122,22 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		return nil, streamError("open inbound stream "+in.name, err)
 	}
 	have := stream.CachedInfo().Config
-	if !sameSubjects(have.Subjects, want.Subjects) {
+	before := sameSubjects(have.Subjects, []string{in.requests(), in.canary()}) // there was an intake
+	if !before && !sameSubjects(have.Subjects, want.Subjects) {
 		return nil, fika.Errorf(fika.Conflict, "open inbound stream",
 			"a stream named %s exists and takes %s: set another subject_prefix, or remove it", in.name, strings.Join(have.Subjects, ", "))
 	}
-	if have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize || have.Discard != want.Discard {
+	if before && in.own != nil || have.MaxBytes != want.MaxBytes || have.MaxMsgSize != want.MaxMsgSize || have.Discard != want.Discard {
+		have.Subjects = want.Subjects
 		have.MaxBytes, have.MaxMsgSize, have.Discard = want.MaxBytes, want.MaxMsgSize, want.Discard
 		if stream, err = in.js.UpdateStream(ctx, have); err != nil {
 			return nil, streamError("set limits of inbound stream "+in.name, err)
 		}
 	}
 	in.current.Store(&stream)
-	cons, err := in.reader(ctx, stream, made)
+	// A consumer whose file is damaged may pass over what is there. As long as
+	// something was accepted and not read, a new one begins from the start.
+	cons, err := in.reader(ctx, stream, made || in.own.unread())
 	return cons, streamError("open consumer of "+in.name, err)
 }
 
@@ -149,7 +147,7 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Consumer, error) {
 // What was read before and is still there comes again, and is recognised.
 func (in *inbound) reader(ctx context.Context, stream jetstream.Stream, madeNow bool) (jetstream.Consumer, error) {
 	config := jetstream.ConsumerConfig{
-		Durable: hubConsumer, FilterSubject: in.requests(),
+		Durable: hubConsumer, FilterSubjects: in.filters(),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: crash.Pace(ackWait), MaxDeliver: -1, MaxAckPending: 8 * pullBatch,
 	}
 	cons, err := stream.CreateOrUpdateConsumer(ctx, config)
@@ -165,6 +163,15 @@ func (in *inbound) reader(ctx context.Context, stream jetstream.Stream, madeNow 
 		return nil, err
 	}
 	return stream.CreateConsumer(ctx, config)
+}
+
+// filters are the subjects of requests in the stream, those too that were stored
+// before there was an intake.
+func (in *inbound) filters() []string {
+	if in.own == nil {
+		return []string{in.requests()}
+	}
+	return []string{in.stored(), in.requests()}
 }
 
 func sameSubjects(have, want []string) bool {
@@ -202,6 +209,8 @@ func streamError(op string, err error) error {
 // meanwhile. It survives reconnects and restarts of the server, and returns
 // nil when ctx ends.
 func (in *inbound) Consume(ctx context.Context, h func(context.Context, bus.Msg) error) error {
+	tell := handler(h)
+	in.handler.Store(&tell)
 	for ctx.Err() == nil {
 		err := in.consumeOnce(ctx, h)
 		if ctx.Err() != nil {
@@ -230,6 +239,7 @@ func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.
 	if err != nil {
 		return notOpened{err}
 	}
+	in.complain(in.settle(ctx, math.MaxInt))
 	msgs, err := cons.Messages(jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
 	if err != nil {
 		return streamError("read foreign requests", err)
@@ -261,7 +271,8 @@ func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.
 
 // handle reports whether the message was acknowledged.
 func (in *inbound) handle(ctx context.Context, m jetstream.Msg, h func(context.Context, bus.Msg) error) bool {
-	err := h(ctx, bus.Msg{Subject: m.Subject(), Data: m.Data(), Respond: func([]byte) error { return nil }})
+	subject := strings.TrimPrefix(m.Subject(), storedPrefix)
+	err := h(ctx, bus.Msg{Subject: subject, Data: m.Data(), Respond: func([]byte) error { return nil }})
 	if err != nil {
 		in.complain(streamError("tell the stream to keep a request", m.NakWithDelay(nakDelay(m))))
 		return false
@@ -275,6 +286,7 @@ func (in *inbound) handle(ctx context.Context, m jetstream.Msg, h func(context.C
 		return false
 	}
 	crash.Point("ingest ack.after")
+	in.complain(in.own.taken(m.Headers().Get(receiptHeader), subject, m.Data()))
 	return true
 }
 
@@ -295,6 +307,9 @@ func nakDelay(m jetstream.Msg) time.Duration {
 func (in *inbound) purge(ctx context.Context, cons jetstream.Consumer) error {
 	if !in.js.Conn().IsConnected() {
 		return nil
+	}
+	if err := in.own.flush(); err != nil {
+		return err // the messages stay, as what the receipts say they are
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), purgeTimeout)
 	defer cancel()
@@ -321,6 +336,9 @@ func (in *inbound) Probe(ctx context.Context, d time.Duration) error {
 		return streamError("probe stream "+in.name, err)
 	}
 	err = in.stream().Purge(ctx, jetstream.WithPurgeSubject(in.canary()), jetstream.WithPurgeSequence(ack.Sequence+1))
+	if err == nil {
+		err = in.settle(ctx, settleAtOnce)
+	}
 	return streamError("probe stream "+in.name, err)
 }
 

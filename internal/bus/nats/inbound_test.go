@@ -27,7 +27,7 @@ type inbox struct {
 
 func newInbox(t *testing.T, h *home, maxBytes int64) inbox {
 	t.Helper()
-	in, err := OpenInbound(deadline(t), h.open(t, UserHub), InboundOptions{
+	in, err := h.server.OpenInbound(deadline(t), h.open(t, UserHub), InboundOptions{
 		Prefix: "fika", MaxBytes: maxBytes, Log: func(err error) { t.Log(err) },
 	})
 	must(t, err)
@@ -265,19 +265,19 @@ func TestProbe(t *testing.T) {
 func TestInboundRefuses(t *testing.T) {
 	h := newHome(t)
 	ctx := deadline(t)
-	_, err := OpenInbound(ctx, bustest.Memory(), InboundOptions{Prefix: "fika"})
+	_, err := h.server.OpenInbound(ctx, bustest.Memory(), InboundOptions{Prefix: "fika"})
 	wantKind(t, err, fika.NotFound)
 	if !errors.Is(err, ErrNoJetStream) {
 		t.Errorf("error is %v", err)
 	}
 	b := h.open(t, UserHub)
-	_, err = OpenInbound(ctx, b, InboundOptions{Prefix: "a b"})
+	_, err = h.server.OpenInbound(ctx, b, InboundOptions{Prefix: "a b"})
 	wantKind(t, err, fika.Invalid)
-	_, err = OpenInbound(ctx, b, InboundOptions{Prefix: "a.b"})
+	_, err = h.server.OpenInbound(ctx, b, InboundOptions{Prefix: "a.b"})
 	must(t, err)
-	_, err = OpenInbound(ctx, b, InboundOptions{Prefix: "a_b"})
+	_, err = h.server.OpenInbound(ctx, b, InboundOptions{Prefix: "a_b"})
 	wantKind(t, err, fika.Conflict, "A_B_REQUESTS", "subject_prefix")
-	in, err := OpenInbound(ctx, b, InboundOptions{Prefix: "a.b", MaxBytes: 1 << 20})
+	in, err := h.server.OpenInbound(ctx, b, InboundOptions{Prefix: "a.b", MaxBytes: 1 << 20})
 	must(t, err)
 	if n := in.(*inbound).stream().CachedInfo().Config.MaxBytes; n != 1<<20 {
 		t.Errorf("the stream's size is %d", n)

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -50,10 +51,12 @@ type Server struct {
 	log   *slog.Logger
 	users *users
 
-	mu      sync.Mutex // one start, restart or shutdown at a time
-	ns      *server.Server
-	port    int
-	started time.Time
+	mu       sync.Mutex // one start, restart or shutdown at a time
+	ns       *server.Server
+	intake   *intake // of ns
+	receipts *receipts
+	port     int
+	started  time.Time
 }
 
 // StartServer starts the server and returns when it answers, a few ms later.
@@ -95,10 +98,13 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err := users.ensure(append([]string{UserHub, UserMember}, agentUsers(o.Agents)...)...); err != nil {
 		return nil, err
 	}
+	if s.receipts, err = openReceipts(o.RunDir); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.start(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.receipts.close())
 	}
 	return s, nil
 }
@@ -173,14 +179,15 @@ func free(host string, port int) error {
 	return l.Close()
 }
 
-// run starts a server and waits until it answers.
+// run starts a server and waits until it answers. Nobody reaches it before the
+// intake stands: what is published is stored with a receipt, or not at all.
 func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
 	if port == 0 {
 		port = server.RANDOM_PORT
 	}
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "fika", Host: s.opts.Host, Port: port,
-		NoSigs: true, NoLog: true, DisableJetStreamBanner: true,
+		NoSigs: true, NoLog: true, DisableJetStreamBanner: true, DontListen: true,
 		JetStream: true, StoreDir: s.opts.Dir, SyncAlways: !crash.Without(crash.SyncBus),
 		JetStreamMaxStore: s.opts.MaxStore, JetStreamMaxMemory: maxMemory,
 		MaxPayload: defaultPayload, PingInterval: serverPing,
@@ -193,22 +200,41 @@ func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
 	ns.SetLoggerV2(log, false, false, false)
 	ns.Start()
 	if s.awaitStart(ns, log) {
-		return ns, nil
-	}
-	if port > 0 {
-		err = free(s.opts.Host, port) // somebody was quicker
+		if err = s.serve(ns, port, log); err == nil {
+			return ns, nil
+		}
+	} else {
+		why := cmp.Or(log.fatal(), "it does not answer")
+		err = fika.Errorf(fika.Storage, "start bus", "%s (folder %s)", why, s.opts.Dir)
 	}
 	stopping, cancel := context.WithTimeout(ctx, failedStop)
 	defer cancel()
+	s.closeIntake(stopping)
 	_ = stopServer(stopping, ns) // a server that has not come up may not end either
-	if err != nil {
-		return nil, err
+	return nil, err
+}
+
+// serve opens the intake, and then the port.
+func (s *Server) serve(ns *server.Server, port int, log *serverLog) (err error) {
+	password, _ := s.users.password(UserHub)
+	if s.intake, err = openIntake(ns, UserHub, password, s.opts.Prefix, s.receipts, s.log); err != nil {
+		return err
 	}
-	why := log.fatal()
-	if why == "" {
-		why = "it does not answer"
+	ns.AcceptLoop(make(chan struct{}))
+	if why := log.fatal(); why != "" {
+		if err := free(s.opts.Host, port); port > 0 && err != nil {
+			return err
+		}
+		return fika.Errorf(fika.Locked, "start bus", "%s", why) // somebody was quicker to take the port
 	}
-	return nil, fika.Errorf(fika.Storage, "start bus", "%s (folder %s)", why, s.opts.Dir)
+	return nil
+}
+
+func (s *Server) closeIntake(ctx context.Context) {
+	if s.intake != nil {
+		s.intake.close(ctx)
+		s.intake = nil
+	}
 }
 
 // awaitStart reports whether the server came up.
@@ -275,13 +301,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(fika.Wrap(fika.Storage, "stop bus", err), s.stop(ctx))
+	stopErr := s.stop(ctx)
+	if stopErr == nil {
+		stopErr = s.receipts.close()
+	}
+	return errors.Join(fika.Wrap(fika.Storage, "stop bus", err), stopErr)
 }
 
 func (s *Server) stop(ctx context.Context) error {
 	if s.ns == nil {
 		return nil
 	}
+	s.closeIntake(ctx)
 	err := stopServer(ctx, s.ns)
 	if err == nil {
 		s.ns = nil

@@ -1,0 +1,227 @@
+package nats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"fika"
+	"fika/internal/crash"
+)
+
+const (
+	// storedPrefix stands before the subject of a request in the stream of our own
+	// server: what is published there has gone through the intake. Only the hub's
+	// own user may.
+	storedPrefix  = "_requests."
+	receiptHeader = "Fika-Receipt"
+	statusHeader  = "Status" // of an answer that says that nobody listens
+	intakeBatch   = 64       // receipts that wait for the disk together
+	intakeWait    = time.Minute
+	drainTime     = time.Second
+)
+
+// intake stands between those who publish requests and the stream: it stores a
+// request in the stream, makes its receipt durable, and only then tells the
+// sender that it was accepted. It has a connection inside of the process, made
+// before anybody else can reach the server.
+type intake struct {
+	nc       *nats.Conn
+	requests *nats.Subscription
+	answers  *nats.Subscription
+	receipts *receipts
+	log      *slog.Logger
+	inbox    string // answers of the stream come to inbox.KEY
+	run      string // keys begin with it; those of a later run are greater
+
+	mu       sync.Mutex
+	last     uint64
+	handed   map[string]handedOn // to the stream, by key
+	accepted []acceptance        // by the stream, and without a durable receipt
+}
+
+// handedOn is a request that the stream has not answered yet.
+type handedOn struct {
+	receipt receipt
+	reply   string // of the sender; empty: it does not want to know
+}
+
+// acceptance is the stream's answer for the sender.
+type acceptance struct {
+	handedOn
+	answer []byte
+}
+
+// openIntake begins to take the requests of prefix from ns.
+func openIntake(ns *server.Server, user, password, prefix string, r *receipts, log *slog.Logger) (*intake, error) {
+	const op = "open intake"
+	nc, err := nats.Connect("", nats.InProcessServer(ns), nats.UserInfo(user, password), nats.NoReconnect(), nats.Name("fika intake"),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("intake", "err", err) }))
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, op, err)
+	}
+	in := &intake{
+		nc: nc, receipts: r, log: log, inbox: nc.NewInbox(), handed: map[string]handedOn{},
+		run: fmt.Sprintf("%016x", time.Now().UnixNano()),
+	}
+	if in.answers, err = nc.Subscribe(in.inbox+".*", in.answered); err == nil {
+		in.requests, err = nc.Subscribe(prefix+".agent.*.request", in.take)
+	}
+	if err == nil {
+		err = errors.Join(in.answers.SetPendingLimits(-1, -1), in.requests.SetPendingLimits(pendingMsgs, pendingBytes), nc.Flush())
+	}
+	if err != nil {
+		nc.Close()
+		return nil, fika.Wrap(fika.Failed, op, err)
+	}
+	return in, nil
+}
+
+// take hands a request to the stream.
+func (in *intake) take(m *nats.Msg) {
+	now := time.Now().UTC()
+	in.mu.Lock()
+	in.last++
+	key := fmt.Sprintf("%s-%012d", in.run, in.last)
+	in.forget(now)
+	in.handed[key] = handedOn{receipt: receipt{Key: key, Subject: m.Subject, ID: requestID(m.Data), At: now}, reply: m.Reply}
+	in.mu.Unlock()
+	out := nats.NewMsg(storedPrefix + m.Subject)
+	out.Reply, out.Data = in.inbox+"."+key, m.Data
+	for name, values := range m.Header {
+		out.Header[name] = values
+	}
+	out.Header.Set(receiptHeader, key)
+	if err := in.nc.PublishMsg(out); err != nil {
+		in.mu.Lock()
+		delete(in.handed, key)
+		in.mu.Unlock()
+		in.refuse(m.Reply, err)
+	}
+}
+
+// forget drops what the stream has not answered for long: the sender has given
+// up. The caller holds mu.
+func (in *intake) forget(now time.Time) {
+	if in.last%intakeBatch != 0 {
+		return
+	}
+	for key, h := range in.handed {
+		if now.Sub(h.receipt.At) > intakeWait {
+			delete(in.handed, key)
+		}
+	}
+}
+
+// answered takes the stream's answer to a request. What it has accepted is
+// passed on when the receipt is durable, that of a few at once when they come
+// quickly.
+func (in *intake) answered(m *nats.Msg) {
+	key := strings.TrimPrefix(m.Subject, in.inbox+".")
+	var ack struct {
+		Seq       uint64          `json:"seq"`
+		Duplicate bool            `json:"duplicate"`
+		Error     json.RawMessage `json:"error"`
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	h, known := in.handed[key]
+	delete(in.handed, key)
+	switch {
+	case !known:
+	case m.Header.Get(statusHeader) != "":
+		in.refuse(h.reply, errors.New("there is no stream to keep requests in"))
+	case json.Unmarshal(m.Data, &ack) != nil || ack.Error != nil || ack.Duplicate:
+		in.reply(h.reply, m.Data)
+	default:
+		h.receipt.Seq = ack.Seq
+		in.accepted = append(in.accepted, acceptance{h, m.Data})
+	}
+	left, _, err := in.answers.Pending() // this one is counted
+	if err != nil || left <= 1 || len(in.accepted) >= intakeBatch {
+		in.commit()
+	}
+}
+
+// commit makes the receipts of what was accepted durable and tells the senders.
+// The caller holds mu.
+func (in *intake) commit() {
+	if len(in.accepted) == 0 {
+		return
+	}
+	list := make([]receipt, len(in.accepted))
+	for i, a := range in.accepted {
+		list[i] = a.receipt
+	}
+	crash.Point("accept receipt.before")
+	err := in.receipts.add(list)
+	crash.Point("accept receipt.after")
+	for _, a := range in.accepted {
+		if err == nil {
+			in.reply(a.reply, a.answer)
+		} else {
+			in.refuse(a.reply, err)
+		}
+	}
+	if err != nil {
+		in.log.Error("a request of another program was not accepted", "err", err)
+	}
+	in.accepted = nil
+}
+
+func (in *intake) reply(to string, data []byte) {
+	if to == "" {
+		return
+	}
+	if err := in.nc.Publish(to, data); err != nil {
+		in.log.Warn("answer to a sender", "err", err)
+	}
+}
+
+// refuse tells a sender, in the form in which a stream does, that its request
+// was not accepted.
+func (in *intake) refuse(to string, why error) {
+	data, err := json.Marshal(map[string]any{"error": map[string]any{"code": 503, "description": why.Error()}})
+	if err == nil {
+		in.reply(to, data)
+	}
+}
+
+// close takes nothing more, waits briefly for the answers to what was taken,
+// and ends the connection.
+func (in *intake) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	_ = in.requests.Drain()
+	for in.waiting() && ctx.Err() == nil && in.nc.FlushWithContext(ctx) == nil {
+	}
+	in.nc.Close()
+}
+
+func (in *intake) waiting() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.requests.IsValid() || len(in.handed)+len(in.accepted) > 0
+}
+
+// requestID reads the requestId of a body; empty when it has none.
+func requestID(body []byte) string {
+	var r struct {
+		ID string `json:"requestId"`
+	}
+	_ = json.Unmarshal(body, &r)
+	if len(r.ID) > maxRequestID {
+		return ""
+	}
+	return r.ID
+}
+
+const maxRequestID = 128

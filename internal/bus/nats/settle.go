@@ -1,0 +1,132 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fika"
+	"fika/internal/bus"
+)
+
+// ownStream is what only the stream of our own server has: receipts of what it
+// accepted. The methods of a nil *ownStream do nothing.
+type ownStream struct {
+	receipts *receipts
+	runDir   string
+
+	mu   sync.Mutex // one look at a time
+	next int        // receipt to be looked after
+}
+
+// settleAtOnce is how many receipts a probe looks after: those of a store that
+// takes nothing may be many.
+const settleAtOnce = 100
+
+// unread reports whether something was accepted and not read.
+func (o *ownStream) unread() bool { return o != nil && len(o.receipts.pending()) > 0 }
+
+func (o *ownStream) flush() error {
+	if o == nil {
+		return nil
+	}
+	return o.receipts.flush()
+}
+
+// taken notes that a request is a row now. If it was lost before, it was sent
+// again.
+func (o *ownStream) taken(key, subject string, body []byte) error {
+	if o == nil {
+		return nil
+	}
+	o.receipts.read(key)
+	return noteFound(o.runDir, agentOf(subject), requestID(body))
+}
+
+// settle compares up to n receipts with the stream. A request that was accepted
+// and is there no more is lost: the handler of Consume is told, which tells the
+// sender, and it is noted until a person has acknowledged it. It comes back at
+// the next look if that fails.
+func (in *inbound) settle(ctx context.Context, n int) error {
+	tell := in.handler.Load()
+	if in.own == nil || tell == nil {
+		return nil
+	}
+	in.own.mu.Lock()
+	defer in.own.mu.Unlock()
+	for range in.own.receipts.takeUnreadable() {
+		if err := noteLost(in.own.runDir, LostRequest{Key: "unreadable " + time.Now().UTC().Format(time.RFC3339Nano), Found: time.Now().UTC()}); err != nil {
+			return err
+		}
+	}
+	for _, r := range in.own.batch(n) {
+		gone, err := in.isGone(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !gone {
+			continue
+		}
+		if err := in.lose(ctx, r, *tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch returns the next n of the pending receipts, in turns. The caller holds mu.
+func (o *ownStream) batch(n int) []receipt {
+	list := o.receipts.pending()
+	if len(list) <= n {
+		return list
+	}
+	if o.next >= len(list) {
+		o.next = 0
+	}
+	list = list[o.next:min(o.next+n, len(list))]
+	o.next += n
+	return list
+}
+
+// isGone reports whether the stream has the request of a receipt no more,
+// although nobody has read it.
+func (in *inbound) isGone(ctx context.Context, r receipt) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	m, err := in.stream().GetMsg(ctx, r.Seq)
+	switch {
+	case err == nil && m.Header.Get(receiptHeader) == r.Key:
+		return false, nil
+	case err != nil && !errors.Is(err, jetstream.ErrMsgNotFound):
+		return false, streamError("look for an accepted request", err)
+	}
+	return in.own.receipts.isPending(r.Key), nil // it may have been read meanwhile
+}
+
+// lose tells of a lost request. One that the handler knows was not lost: only
+// the note that it was read was.
+func (in *inbound) lose(ctx context.Context, r receipt, tell handler) error {
+	now := time.Now().UTC()
+	err := tell(ctx, bus.Msg{Subject: r.Subject, Respond: func([]byte) error { return nil }, Lost: &bus.Lost{ID: r.ID, Accepted: r.At}})
+	switch {
+	case fika.IsKind(err, fika.Conflict):
+	case err != nil:
+		return err
+	default:
+		if err := noteLost(in.own.runDir, LostRequest{Key: r.Key, Agent: agentOf(r.Subject), ID: r.ID, Accepted: r.At, Found: now}); err != nil {
+			return err
+		}
+	}
+	in.own.receipts.read(r.Key)
+	return in.own.receipts.flush()
+}
+
+// agentOf is the agent of a subject PREFIX.agent.NAME.request.
+func agentOf(subject string) fika.AgentName {
+	words := strings.Split(subject, ".")
+	return fika.AgentName(words[max(0, len(words)-2)])
+}
