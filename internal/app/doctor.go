@@ -234,8 +234,13 @@ func (d *doctor) checkBus(ctx context.Context) {
 		return // told by the checks of config and store
 	}
 	damaged := busnats.DamageWarnings(d.home.RunDir())
+	fixed := d.fix && busnats.AcknowledgeLost(d.home.RunDir()) == nil
 	for _, w := range st.Warnings {
 		level := Note
+		if fixed && busnats.IsLostWarning(w) {
+			d.add("bus", Mended, "", "%s", w)
+			continue
+		}
 		if slices.Contains(damaged, w) {
 			level = Trouble
 		}

@@ -223,6 +223,11 @@ key). Exit status 1 when one needs attention, or the hub does not answer.`,
 				e.warn(why)
 				err = silent{fika.Failed}
 			}
+			for _, w := range e.open().DamageWarnings() {
+				if e.warn(w); err == nil {
+					err = silent{fika.Failed}
+				}
+			}
 			for _, v := range views {
 				if err == nil && v.Trouble != "" {
 					err = silent{fika.Failed}

@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -63,6 +66,63 @@ func TestD12StreamSetAside(t *testing.T) {
 	if got := h.must("status"); strings.Contains(got, "WARNING") {
 		t.Errorf("status:\n%s", got)
 	}
+}
+
+// TestD12LostRequests: what was accepted and is gone with the files of the
+// stream is told to its sender, and in status, health and doctor until somebody
+// has acknowledged it; one that is sent again is worked on.
+func TestD12LostRequests(t *testing.T) {
+	t.Parallel()
+	h := scriptedHome(t, "", autoCoder)
+	h.must("up")
+	f := h.foreign(h.must("status", "--show-bus"), "fika")
+	unlock := h.lockStore()
+	ids := []string{"gone-1", "gone-2"}
+	for _, id := range ids {
+		m, err := f.nc.Request("fika.agent.coder.request", fmt.Appendf(nil, taskRequest, id, "hello"), patience)
+		h.ok(err)
+		if !strings.Contains(string(m.Data), `"seq"`) {
+			t.Fatalf("accepted: %s", m.Data)
+		}
+	}
+	h.kill(hubWords)
+	unlock()
+	h.ok(os.RemoveAll(filepath.Join(h.dir, "run", "jetstream")))
+	h.must("up")
+	for _, id := range ids {
+		if w := f.response(id); w.Status != "failed" || !strings.Contains(w.Error, "lost") {
+			t.Errorf("%s: %+v", id, w)
+		}
+	}
+	for _, r := range []result{h.run("status"), h.run("agent", "health"), h.run("doctor")} {
+		if !strings.Contains(r.stdout+r.stderr, "LOST: 2 requests") || !strings.Contains(r.stdout+r.stderr, "gone-1 (@coder), gone-2 (@coder)") {
+			t.Errorf("%+v", r)
+		}
+	}
+	f.publish("request", fmt.Sprintf(taskRequest, "gone-1", "hello"))
+	for f.response("gone-1").Status != "completed" { // it may have been told a second time that it was lost
+	}
+	h.until("one is lost", func() bool { return strings.Contains(h.must("status"), "LOST: 1 request ") })
+	if r := h.run("doctor", "--fix"); !strings.Contains(r.stdout, "fixed    bus: LOST") {
+		t.Errorf("doctor --fix: %+v", r)
+	}
+	if got := h.must("status"); strings.Contains(got, "LOST") {
+		t.Errorf("acknowledged, and told of:\n%s", got)
+	}
+}
+
+// lockStore keeps everybody from writing until the returned function is called.
+func (h *home) lockStore() (unlock func()) {
+	h.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(h.dir, "fika.db"))
+	h.ok(err)
+	c, err := db.Conn(h.Context())
+	h.ok(err)
+	_, err = c.ExecContext(h.Context(), "PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE")
+	h.ok(err)
+	unlock = sync.OnceFunc(func() { h.ok(errors.Join(c.Close(), db.Close())) })
+	h.Cleanup(unlock)
+	return unlock
 }
 
 // TestC7Waiting: what a program asks of an agent that was stopped says so on

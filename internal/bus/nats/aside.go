@@ -31,6 +31,7 @@ const (
 	asideMark = ".damaged-"
 	asideTime = "20060102-150405.000"
 	asideWhy  = "why.txt"
+	toldAgain = 5 * time.Second
 	asideKept = 3 // the newest of them; a disk that breaks each one is not filled up
 )
 
@@ -52,10 +53,10 @@ func DamagedStreams(runDir string) []Damage {
 	return out
 }
 
-// DamageWarnings says of each folder in runDir that was set aside, and is still
-// there, what a person has to do about it.
+// DamageWarnings says what a person has to do about requests that were lost,
+// and about each folder in runDir that was set aside and is still there.
 func DamageWarnings(runDir string) []string {
-	var out []string
+	out := lostWarnings(runDir)
 	for _, d := range DamagedStreams(runDir) {
 		out = append(out, fmt.Sprintf("the stream of requests of other programs was damaged (%s) and set aside on %s: requests in it that were not read yet must be sent again, the same ids are safe (remove %s once that is done)",
 			d.Why, d.At.Local().Format("2006-01-02 15:04"), d.Path))
@@ -156,7 +157,7 @@ func (s *Server) openInbound(ctx context.Context, b bus.Bus, o InboundOptions) (
 	if err != nil {
 		return nil, err
 	}
-	in.own = &ownStream{receipts: s.receipts, runDir: s.opts.RunDir}
+	in.own = &ownStream{receipts: s.receipts, runDir: s.opts.RunDir, told: map[string]time.Time{}, wait: toldAgain}
 	// Twice: what could be made from nothing may still not be opened again.
 	for range 2 {
 		if _, err = in.consumer(ctx); err != nil {

@@ -3,10 +3,12 @@ package nats
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -87,4 +89,53 @@ func writeLost(runDir string, list []LostRequest) error {
 		return fika.Wrap(fika.Storage, "note lost requests", err)
 	}
 	return syncFolder(runDir)
+}
+
+const namedLost = 5 // lost requests that a warning names
+
+// lostWarnings says how many requests were lost, since when, which, and what
+// helps; nothing when there are none.
+func lostWarnings(runDir string) []string {
+	list, err := LostRequests(runDir)
+	if err != nil {
+		return []string{"which accepted requests of other programs were lost cannot be read: " + err.Error()}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	since, unknown := list[0].Found, 0
+	var named []string
+	for _, l := range list {
+		if l.Found.Before(since) && !l.Found.IsZero() {
+			since = l.Found
+		}
+		if l.ID == "" {
+			unknown++
+		} else {
+			named = append(named, l.ID+" (@"+string(l.Agent)+")")
+		}
+	}
+	which := strings.Join(named[:min(len(named), namedLost)], ", ")
+	if more := len(named) - namedLost; more > 0 {
+		which += fmt.Sprintf(" and %d more", more)
+	}
+	if unknown > 0 {
+		which = strings.TrimPrefix(fmt.Sprintf("%s and %d whose id is not known", which, unknown), " and ")
+	}
+	return []string{fmt.Sprintf(lostBegins+"%s of other programs, accepted and then gone because the files of the stream were damaged, noticed %s: %s (the senders were told; "+
+		"sending one again with the same id is safe and takes it off this list; fika doctor --fix: you know of them; all are in %s)",
+		counted(len(list)), since.Local().Format("2006-01-02 15:04"), which, lostPath(runDir))}
+}
+
+// IsLostWarning reports whether one of [DamageWarnings] is about lost requests,
+// which end with [AcknowledgeLost].
+func IsLostWarning(w string) bool { return strings.HasPrefix(w, lostBegins) }
+
+const lostBegins = "LOST: "
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
 }

@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,8 +20,10 @@ type ownStream struct {
 	receipts *receipts
 	runDir   string
 
-	mu   sync.Mutex // one look at a time
-	next int        // receipt to be looked after
+	mu   sync.Mutex           // one look at a time
+	next int                  // receipt to be looked after
+	told map[string]time.Time // when a sender was told first, by key
+	wait time.Duration        // until it is told again: longer than a client usually waits before it connects again
 }
 
 // settleAtOnce is how many receipts a probe looks after: those of a store that
@@ -107,22 +110,35 @@ func (in *inbound) isGone(ctx context.Context, r receipt) (bool, error) {
 	return in.own.receipts.isPending(r.Key), nil // it may have been read meanwhile
 }
 
-// lose tells of a lost request. One that the handler knows was not lost: only
-// the note that it was read was.
+// lose tells of a lost request, at once and again a little later: a sender whose
+// connection went with the hub needs a moment to come back. One that the handler
+// knows was not lost: only the note that it was read was.
 func (in *inbound) lose(ctx context.Context, r receipt, tell handler) error {
-	now := time.Now().UTC()
-	err := tell(ctx, bus.Msg{Subject: r.Subject, Respond: func([]byte) error { return nil }, Lost: &bus.Lost{ID: r.ID, Accepted: r.At}})
-	switch {
-	case fika.IsKind(err, fika.Conflict):
-	case err != nil:
-		return err
-	default:
-		if err := noteLost(in.own.runDir, LostRequest{Key: r.Key, Agent: agentOf(r.Subject), ID: r.ID, Accepted: r.At, Found: now}); err != nil {
-			return err
-		}
+	own, now := in.own, time.Now().UTC()
+	first, again := own.told[r.Key]
+	if again && (now.Sub(first) < own.wait || own.sentAgain(r)) {
+		return nil
 	}
-	in.own.receipts.read(r.Key)
-	return in.own.receipts.flush()
+	err := tell(ctx, bus.Msg{Subject: r.Subject, Respond: func([]byte) error { return nil }, Lost: &bus.Lost{ID: r.ID, Accepted: r.At}})
+	known := fika.IsKind(err, fika.Conflict)
+	if err != nil && !known {
+		return err
+	}
+	if !known && !again {
+		own.told[r.Key] = now
+		return noteLost(own.runDir, LostRequest{Key: r.Key, Agent: agentOf(r.Subject), ID: r.ID, Accepted: r.At, Found: now})
+	}
+	delete(own.told, r.Key)
+	own.receipts.read(r.Key)
+	return own.receipts.flush()
+}
+
+// sentAgain reports whether a request that was lost has been accepted a second
+// time, and will be answered for that. The caller holds mu.
+func (o *ownStream) sentAgain(lost receipt) bool {
+	return lost.ID != "" && slices.ContainsFunc(o.receipts.pending(), func(r receipt) bool {
+		return r.Key > lost.Key && r.ID == lost.ID && r.Subject == lost.Subject
+	})
 }
 
 // agentOf is the agent of a subject PREFIX.agent.NAME.request.
