@@ -63,23 +63,32 @@ func (t *tx) lockTurn(ctx context.Context, id fika.RequestID) (turn, error) {
 	return r, err
 }
 
-// progress says whether a fenced write ends a step.
-type progress bool
+// progress says what a fenced write does to the step under way.
+type progress int
 
 const (
-	stepEnds  progress = true
-	stepStays progress = false
+	stepStays progress = iota
+	stepEnds
+	turnEnds // what ends the turn notes by itself when that was
 )
+
+// question is something that a fenced write wants to know of its request.
+type question struct {
+	ask func() statement
+	// of says whether it needs to be asked about a turn. A server, which is far
+	// away, is asked at once all the same. nil: of all.
+	of func(turn) bool
+}
 
 // withinLease is the only way to write for a running request: a transaction
 // that begins by locking its row, which only the owner of the running request
 // can do, and the row of its conversation. Anybody else gets Lost and has
 // written nothing. more is asked in the same go.
-func (s *db) withinLease(ctx context.Context, op string, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...func() statement) error {
+func (s *db) withinLease(ctx context.Context, op string, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...question) error {
 	return s.fenced(ctx, op, durable, f, p, fn, more...)
 }
 
-func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...func() statement) error {
+func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p progress, fn func(context.Context, *tx, turn) error, more ...question) error {
 	return s.writeWith(ctx, op, d, func(ctx context.Context, t *tx) error {
 		var r turn
 		found := false
@@ -89,8 +98,10 @@ func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p pro
 			locks = append(locks, first(&mine, nil, scanText, holdFence, f.Request, f.Agent, f.Epoch))
 		}
 		locks = append(locks, first(&r, &found, t.scanLockedTurn, selectTurn+` WHERE r.id = ?`+lockConversation, f.Request))
-		for _, ask := range more {
-			locks = append(locks, ask())
+		if t.c.distant() {
+			for _, q := range more {
+				locks = append(locks, q.ask())
+			}
 		}
 		err := t.begin(ctx, locks...)
 		switch {
@@ -101,16 +112,31 @@ func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p pro
 		case !found:
 			return fika.Errorf(fika.NotFound, "request", "no request %q", f.Request)
 		}
-		text := `UPDATE requests SET touched = ? WHERE id = ?`
-		if p == stepEnds {
-			text = `UPDATE requests SET touched = ?, attempts = 0 WHERE id = ?`
-			r.attempts = 0
-		}
-		if err := t.put(ctx, text, t.now, f.Request); err != nil {
+		if err := t.touch(ctx, &r, p); err != nil {
 			return err
+		}
+		for _, q := range more {
+			if t.c.distant() || q.of != nil && !q.of(r) {
+				continue
+			}
+			if err := t.run(ctx, q.ask()); err != nil {
+				return err
+			}
 		}
 		return fn(ctx, t, r)
 	})
+}
+
+// touch notes that a request was written for.
+func (t *tx) touch(ctx context.Context, r *turn, p progress) error {
+	switch p {
+	case turnEnds:
+		return nil
+	case stepEnds:
+		r.attempts = 0
+		return t.put(ctx, `UPDATE requests SET touched = ?, attempts = 0 WHERE id = ?`, t.now, r.id)
+	}
+	return t.put(ctx, `UPDATE requests SET touched = ? WHERE id = ?`, t.now, r.id)
 }
 
 const (
@@ -165,9 +191,16 @@ func (s Turns) Steps(ctx context.Context, id fika.RequestID) ([]fika.Step, error
 	return all, s.explain("read steps", err)
 }
 
-// Blobs reads the blobs of the model steps of requests, by the entry that each
-// step produced. Steps without a blob are left out.
-func (s Turns) Blobs(ctx context.Context, ids []fika.RequestID) (map[fika.EntryID]json.RawMessage, error) {
+// Blobs reads the blobs of the model steps of the requests that wrote the
+// entries, by the entry that each step produced. Steps without a blob are left
+// out.
+func (s Turns) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryID]json.RawMessage, error) {
+	var ids []fika.RequestID
+	for _, e := range entries { // those of one turn follow one another
+		if len(ids) == 0 || ids[len(ids)-1] != e.Request {
+			ids = append(ids, e.Request)
+		}
+	}
 	type found struct {
 		entry fika.EntryID
 		blob  string
@@ -264,7 +297,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 			out.Entries, out.Steps = append(out.Entries, e), append(out.Steps, st)
 		}
 		return nil
-	}, ask)
+	}, question{ask: ask})
 	return out, err
 }
 
@@ -363,7 +396,7 @@ func (s Turns) BeginTool(ctx context.Context, f Fence, n int, preHash string) (S
 		}
 		return t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
 WHERE request = ? AND n = ?`, preHash, t.now, r.id, n)
-	}, st.asking(f.Request, n))
+	}, question{ask: st.asking(f.Request, n)})
 	return sig, err
 }
 
@@ -395,7 +428,7 @@ func (s Turns) CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fi
 		}
 		e, err = t.result(ctx, r, st.Step, c)
 		return err
-	}, st.asking(f.Request, n))
+	}, question{ask: st.asking(f.Request, n)})
 	return e, err
 }
 

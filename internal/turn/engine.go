@@ -51,7 +51,7 @@ type Outcomes interface {
 type History interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
-	Blobs(context.Context, []fika.RequestID) (map[fika.EntryID]json.RawMessage, error)
+	Blobs(context.Context, []fika.Entry) (map[fika.EntryID]json.RawMessage, error)
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
 }
 
@@ -201,7 +201,7 @@ type attempt struct {
 	own      []fika.Entry            // the request's entries, in order
 	seen     []fika.Entry            // what the model was shown last
 	records  map[fika.EntryID]record // of model calls, by the entry they produced
-	recalled map[fika.RequestID]bool // whose records were looked for
+	recalled map[fika.EntryID]bool   // whose records were looked for
 	pending  []fika.Step             // tool steps without a result
 	used     []fika.ToolUsed
 	usage    fika.Usage

@@ -10,7 +10,7 @@ import (
 // loadSteps brings back what earlier attempts of the request committed.
 func (w *attempt) loadSteps(ctx context.Context) error {
 	w.records = make(map[fika.EntryID]record)
-	w.recalled = make(map[fika.RequestID]bool)
+	w.recalled = make(map[fika.EntryID]bool)
 	if !w.claimed.Resumed {
 		if w.claimed.Prompt != nil {
 			w.own = append(w.own, *w.claimed.Prompt)

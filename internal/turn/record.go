@@ -46,24 +46,24 @@ func (r record) blob() json.RawMessage {
 // recall reads the records of earlier turns in the window, once each: of this
 // agent's own turns in a chat, of all in its own conversations.
 func (w *attempt) recall(ctx context.Context, groups [][]fika.Entry) error {
-	var ids []fika.RequestID
+	var answers []fika.Entry
 	for _, g := range groups {
 		for _, e := range g {
-			if e.Request == "" || w.recalled[e.Request] || e.Type == fika.ToolResult {
+			if e.Request == "" || w.recalled[e.ID] || e.Type == fika.ToolResult {
 				continue
 			}
 			if w.claimed.Conversation.Kind == fika.Chat && e.From != string(w.claimed.Agent.Name) {
 				continue
 			}
-			w.recalled[e.Request] = true
-			ids = append(ids, e.Request)
+			w.recalled[e.ID] = true
+			answers = append(answers, e)
 		}
 	}
-	if len(ids) == 0 {
+	if len(answers) == 0 {
 		return nil
 	}
 	return w.read(ctx, func(ctx context.Context) error {
-		found, err := w.cfg.Store.Blobs(ctx, ids)
+		found, err := w.cfg.Store.Blobs(ctx, answers)
 		for id, blob := range found {
 			w.records[id] = readRecord(blob)
 		}

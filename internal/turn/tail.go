@@ -2,6 +2,8 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -17,12 +19,14 @@ const (
 	tailBytes = 1 << 20
 	// entryBytes is about what an entry takes besides its text.
 	entryBytes = 512
+	// blobBytes bounds what is remembered of the blobs of steps.
+	blobBytes = 1 << 20
 )
 
 // Tail is a [Store] that remembers the newest entries of the conversations its
 // process works in, so that a turn reads only what came since the last one:
 // what is stored never changes. Entries with a time to live do; a conversation
-// that has any is not remembered.
+// that has any is not remembered. It also remembers the blobs of entries.
 //
 // It may be used from many goroutines. What it returns is shared: read only.
 type Tail struct {
@@ -31,6 +35,9 @@ type Tail struct {
 	tails map[fika.ConversationID]*tail
 	bytes int
 	clock int // counts uses
+
+	blobs map[fika.EntryID]json.RawMessage // nil for an entry that has none
+	kept  int                              // bytes of them
 }
 
 // tail is every entry of a conversation from the first remembered one to the
@@ -43,7 +50,44 @@ type tail struct {
 }
 
 // NewTail remembers what s reads.
-func NewTail(s Store) *Tail { return &Tail{Store: s, tails: map[fika.ConversationID]*tail{}} }
+func NewTail(s Store) *Tail {
+	return &Tail{Store: s, tails: map[fika.ConversationID]*tail{}, blobs: map[fika.EntryID]json.RawMessage{}}
+}
+
+// Blobs reads as the store does. A blob is stored together with its entry, and
+// never changed.
+func (t *Tail) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryID]json.RawMessage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := map[fika.EntryID]json.RawMessage{}
+	var unknown []fika.Entry
+	for _, e := range entries {
+		blob, known := t.blobs[e.ID]
+		switch {
+		case !known:
+			unknown = append(unknown, e)
+		case blob != nil:
+			out[e.ID] = blob
+		}
+	}
+	if len(unknown) == 0 {
+		return out, nil
+	}
+	found, err := t.Store.Blobs(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	if t.kept > blobBytes {
+		clear(t.blobs) // read again by whoever needs them
+		t.kept = 0
+	}
+	for _, e := range unknown {
+		t.blobs[e.ID] = found[e.ID]
+		t.kept += entryBytes + len(found[e.ID])
+	}
+	maps.Copy(out, found)
+	return out, nil
+}
 
 // Before reads as the store does.
 func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error) {
