@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -211,4 +212,77 @@ func BenchmarkIdleClaim(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkHop is what the store takes of a mention's way from one process to
+// another: an answer that mentions, the look of the other's process, its claim.
+func BenchmarkHop(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "fika.db")
+	type side struct {
+		s *Store
+		l Lease
+	}
+	var sides [2]side
+	names := []fika.AgentName{"arya", "gendry"}
+	for i, name := range names {
+		s, err := Open(b.Context(), Options{Path: path})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer s.Close()
+		a, err := s.EnsureAgent(b.Context(), NewAgent{Name: name})
+		if err != nil {
+			b.Fatal(err)
+		}
+		l, err := s.Acquire(b.Context(), a.ID, "bench", time.Hour, true)
+		if err != nil {
+			b.Fatal(err)
+		}
+		sides[i] = side{s, l}
+	}
+	c, err := sides[0].s.CreateChat(b.Context(), "room")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := sides[0].s.Post(b.Context(), Post{Conversation: c.ID, From: "ann", Writer: fika.ByHuman, Content: "@arya go", Notify: names[:1]}); err != nil {
+		b.Fatal(err)
+	}
+	limits := Limits{MaxDepth: 1 << 30, MaxTurns: 1 << 30, MaxEcho: 6}
+	var list, claim, read, fin []time.Duration
+	n := 0
+	for b.Loop() {
+		me := sides[n%2]
+		n++
+		t0 := time.Now()
+		k, err := me.s.Claim(b.Context(), me.l, limits)
+		if err != nil || k == nil {
+			b.Fatal(k, err)
+		}
+		t1 := time.Now()
+		if _, err := me.s.Before(b.Context(), c.ID, k.Request.UptoSeq, 8); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := me.s.LastCompaction(b.Context(), c.ID, 1<<62); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := me.s.Signal(b.Context(), k.Fence); err != nil {
+			b.Fatal(err)
+		}
+		t2 := time.Now()
+		if _, err := me.s.ListAgents(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		t3 := time.Now()
+		if _, err := me.s.Finish(b.Context(), k.Fence, Finish{
+			State: fika.Done, Limits: limits, Notify: []fika.AgentName{names[n%2]},
+			Final: &ModelCommit{Round: 1, Text: "your turn", Usage: fika.Usage{Input: 10, Output: 5}},
+		}); err != nil {
+			b.Fatal(err)
+		}
+		claim, read, list, fin = append(claim, t1.Sub(t0)), append(read, t2.Sub(t1)), append(list, t3.Sub(t2)), append(fin, time.Since(t3))
+	}
+	for name, l := range map[string][]time.Duration{"claim": claim, "read": read, "list": list, "finish": fin} {
+		slices.Sort(l)
+		b.ReportMetric(float64(l[len(l)/4].Microseconds()), name+"-us")
+	}
 }

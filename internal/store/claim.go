@@ -303,6 +303,9 @@ FROM notifications n
 LEFT JOIN entries e ON e.conversation = n.conversation AND e.seq = n.seq
 WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1`
 
+// chainOfNewest is the chain of that notification.
+const chainOfNewest = `(SELECT n.chain FROM notifications n WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1)`
+
 // batch makes one notify request of all that waits for the agent in a
 // conversation. Nil when a limit forbids it.
 func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, error) {
@@ -315,11 +318,14 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	}
 	// The conversation is locked before its last seq is read: nothing can be
 	// said in it, and nobody be told, until this is committed.
-	err := k.tx.run(ctx,
-		k.locking(&c, &there, id),
-		first(&n, &pending, scanNewest, newestPending, k.agent.ID, id),
-		ch.locking(`(SELECT n.chain FROM notifications n WHERE n.agent = ? AND n.conversation = ? AND n.state = 'pending' ORDER BY +n.seq DESC LIMIT 1)`, k.agent.ID, id),
-	)
+	facts := []statement{k.locking(&c, &there, id), first(&n, &pending, scanNewest, newestPending, k.agent.ID, id)}
+	if k.c.distant() {
+		facts = append(facts, ch.locking(chainOfNewest, k.agent.ID, id))
+	}
+	err := k.tx.run(ctx, facts...)
+	if err == nil && !k.c.distant() {
+		err = k.tx.run(ctx, ch.locking(`?`, n.chain))
+	}
 	switch {
 	case err != nil:
 		return nil, err

@@ -60,7 +60,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 		return out, fika.Errorf(fika.Invalid, op, "%q is not an outcome", fin.State)
 	}
 	var q finishing
-	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+	err := s.withinLease(ctx, op, f, turnEnds, func(ctx context.Context, t *tx, r turn) error {
 		out = Finished{}
 		fin := fin // each try begins with what was asked for
 		r.found = &q
@@ -94,7 +94,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 		}
 		out.Request = ended.request
 		return nil
-	}, q.requestRow(f.Request), q.openSteps(f.Request), q.lastCovered(f.Request), q.spent(f.Request), q.parentOf(f.Request))
+	}, q.questions(f.Request)...)
 	return out, err
 }
 
@@ -107,8 +107,21 @@ type finishing struct {
 	parent  string // the agent that waits for it
 }
 
+// questions are what is asked about a turn that ends.
+func (q *finishing) questions(id fika.RequestID) []question {
+	stepped := func(r turn) bool { return r.steps > 0 }
+	return []question{
+		{ask: q.requestRow(id)},
+		{ask: q.openSteps(id), of: stepped},
+		{ask: q.lastCovered(id), of: func(r turn) bool { return r.kind == fika.NotifyRequest }},
+		{ask: q.spent(id), of: stepped},
+		{ask: q.parentOf(id), of: func(r turn) bool { return r.parent != "" }},
+	}
+}
+
 func (q *finishing) requestRow(id fika.RequestID) func() statement {
 	return func() statement {
+		*q = finishing{} // asked first: what is not asked about is not there
 		return first(&q.request, nil, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, id)
 	}
 }

@@ -297,8 +297,14 @@ func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Ti
 			<-s.writing
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opt.tryFor)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
+	if s.file == nil {
+		// A network may never answer. The driver of a file would start a goroutine
+		// for each statement of a context that ends.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.opt.tryFor)
+		defer cancel()
+	}
 	c, err := s.e.writer(ctx)
 	if err != nil {
 		return err
