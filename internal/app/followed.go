@@ -168,6 +168,9 @@ func (w *workshop) stepHooks() hook.Runner {
 // Fire implements [hook.Runner]. When it cannot be told what is permitted now,
 // a tool is not run.
 func (h stepHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hook.Payload, error) {
+	if at == hook.PreMessage || at == hook.PreSystemPrompt || at == hook.PostSystemPrompt {
+		return h.begun.hooks.Fire(ctx, at, p) // the turn has just begun
+	}
 	now, err := h.files.current(ctx)
 	switch {
 	case err != nil && at == hook.PreTool:

@@ -18,10 +18,11 @@ const inboxAgain = time.Minute
 // inbox is the file in which other programs leave messages for an owned
 // context. It is used from one goroutine.
 type inbox struct {
-	own   *Owned
-	warn  func(string)
-	taken time.Time // when something was found last
-	told  string    // the last trouble, said once
+	own    *Owned
+	warn   func(string)
+	taken  time.Time // when something was found last
+	looked time.Time // when it was looked into last
+	told   string    // the last trouble, said once
 }
 
 // take stores what the inbox holds, in its order, each message under its id:
@@ -79,9 +80,11 @@ func (in *inbox) sender(ctx context.Context, name string) (string, error) {
 func (in *inbox) look(ctx context.Context) {
 	info, err := os.Lstat(filepath.Join(in.own.Folder.Path(), "inbox.jsonl"))
 	filled := err == nil && info.Size() > 0
-	if !filled && in.own.App.Now().Sub(in.taken) > inboxAgain {
+	now := in.own.App.Now()
+	if !filled && (now.Sub(in.taken) > inboxAgain || now.Sub(in.looked) < pollTime) {
 		return
 	}
+	in.looked = now
 	trouble := ""
 	if err := in.take(ctx); err != nil {
 		trouble = "the inbox is not read: " + err.Error()
