@@ -2,13 +2,35 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"fika"
 )
 
 // Lose lets the answer to the n-th commit, and to every one for which again
 // says so, be lost after it was committed.
 func (o *Options) Lose(lose func() bool) { o.lose = lose }
+
+// TryFor bounds how long one try waits for an answer.
+func (o *Options) TryFor(d time.Duration) { o.tryFor = d }
+
+// FaultOf is what a SQLSTATE means for the caller: wait, or the kind of its
+// error.
+func FaultOf(state string) string {
+	s := &db{opt: Options{URL: "postgres://fika@/fika"}, d: &pgDialect{}}
+	err := s.explain("test", &pgconn.PgError{Code: state, Message: "said"})
+	if Busy(err) {
+		return "busy"
+	}
+	var f *fika.Error
+	_ = errors.As(err, &f)
+	return string(f.Kind)
+}
 
 // Dump gives all rows that mean something, in words.
 func (s *Store) Dump(ctx context.Context) ([]string, error) {

@@ -190,6 +190,8 @@ type cutter struct {
 	dir     string
 	commits atomic.Int64
 	trips   atomic.Int64 // round trips: the server is ready for the next
+	silent  atomic.Bool  // answers stop on the connections there are, for good
+	muteAt  int64        // the commit whose answer begins the silence; 0: none
 }
 
 func newCutter(t *testing.T, server string, lose int64) *cutter {
@@ -236,7 +238,14 @@ func (p *cutter) answers(client io.Writer, up io.Reader, lose int64) {
 		if head[0] == 'Z' {
 			p.trips.Add(1)
 		}
+		if head[0] == 'C' && string(body) == "COMMIT\x00" && p.muteAt > 0 && p.commits.Load()+1 == p.muteAt {
+			p.silent.Store(true)
+		}
 		if head[0] == 'C' && string(body) == "COMMIT\x00" && p.commits.Add(1) == lose {
+			return
+		}
+		if p.silent.Load() {
+			_, _ = io.Copy(io.Discard, up) // until the other side gives up
 			return
 		}
 		if _, err := client.Write(append(head[:5:5], body...)); err != nil {

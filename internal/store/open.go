@@ -68,7 +68,9 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.BusyWait <= 0 {
 		opt.BusyWait = 10 * time.Second
 	}
-	opt.tryFor = max(30*time.Second, 3*opt.BusyWait)
+	if opt.tryFor == 0 {
+		opt.tryFor = max(30*time.Second, 3*opt.BusyWait)
+	}
 	s := &db{opt: opt, id: newUUID(), writing: make(chan struct{}, 1)}
 	open := s.openFile
 	if opt.URL != "" {

@@ -22,6 +22,7 @@ type postgres struct {
 	d    dialect
 	pool *pgxpool.Pool
 	wait time.Duration // how long a read waits for a server that is gone
+	try  time.Duration // how long one try of a read waits for an answer
 }
 
 // poolSize is how many connections a process holds at most: one that writes and
@@ -62,13 +63,14 @@ func (e *postgres) run(ctx context.Context, list ...statement) error {
 }
 
 func (e *postgres) read(ctx context.Context, list []statement) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.try, errSilent)
+	defer cancel()
 	c, err := e.writer(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.run(ctx, list...)
+		e.done(c, err)
 	}
-	err = c.run(ctx, list...)
-	e.done(c, err)
-	return err
+	return silence(ctx, err)
 }
 
 // snapshot reads in a transaction of its own.

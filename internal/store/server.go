@@ -46,7 +46,7 @@ func (s *db) openServer(ctx context.Context) error {
 	if err != nil {
 		return s.explain(opOpen, err)
 	}
-	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait}
+	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor}
 	s.e, s.r = e, e
 	deadline := time.Now().Add(min(openWait, s.opt.BusyWait))
 	for {
@@ -272,13 +272,17 @@ func (*pgDialect) fault(err error) fault {
 	case !errors.As(err, &said):
 		return faultConn
 	}
-	switch code := said.Code; {
-	case code == "40001" || code == "40P01" || code == "23505" || code == "23503":
+	return stateFault(said.Code)
+}
+
+// stateFault is the meaning of a SQLSTATE. What is not known, and not ours, is
+// a lost connection as well: a new one may do better, and no work ends of it.
+func stateFault(code string) fault {
+	switch {
+	case code == "23505" || code == "23503":
 		return faultClash
-	case code == "55P03" || code == "53300" || code == "57014":
+	case strings.HasPrefix(code, "40"), code == "55P03", code == "53300", code == "57014":
 		return faultBusy
-	case strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "08"), said.Severity == "FATAL" && strings.HasPrefix(code, "57"):
-		return faultConn
 	case code == "25006":
 		return faultReadOnly
 	case strings.HasPrefix(code, "53"):
@@ -289,6 +293,8 @@ func (*pgDialect) fault(err error) fault {
 		return faultDisk
 	case strings.HasPrefix(code, "28"), code == "3D000", code == "42501":
 		return faultDenied
+	case strings.HasPrefix(code, "22"), strings.HasPrefix(code, "23"), strings.HasPrefix(code, "42"), strings.HasPrefix(code, "0A"):
+		return faultOther // a mistake of ours
 	}
-	return faultOther
+	return faultConn
 }

@@ -302,16 +302,27 @@ func (s *db) try(ctx context.Context, op *operation, fn change, deadline time.Ti
 		// A network may never answer. The driver of a file would start a goroutine
 		// for each statement of a context that ends.
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.opt.tryFor)
+		ctx, cancel = context.WithTimeoutCause(ctx, s.opt.tryFor, errSilent)
 		defer cancel()
 	}
 	c, err := s.e.writer(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		t := &tx{db: s, c: c, op: op, lastSeq: map[fika.ConversationID]int64{}}
+		err = s.attempt(ctx, t, fn)
+		s.e.done(c, err)
 	}
-	t := &tx{db: s, c: c, op: op, lastSeq: map[fika.ConversationID]int64{}}
-	err = s.attempt(ctx, t, fn)
-	s.e.done(c, err)
+	return silence(ctx, err)
+}
+
+// errSilent ends a try that the database does not answer.
+var errSilent = errors.New("it does not answer")
+
+// silence is err, unless that is only what became of a try whose time was over.
+// Nobody who called has given up then.
+func silence(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent
+	}
 	return err
 }
 

@@ -14,7 +14,7 @@ import (
 
 // serverArgs leave what was not asked to be on the disk in memory for long, so
 // that a crash of the server shows who did not ask.
-var serverArgs = [...]string{"-c", "max_connections=200", "-c", "wal_writer_delay=10000ms", "-c", "autovacuum=off"}
+var serverArgs = [...]string{"-c", "max_connections=200", "-c", "wal_writer_delay=10000ms", "-c", "wal_writer_flush_after=512MB", "-c", "autovacuum=off"}
 
 // startServer starts a server of its own for the homes to come, if they are to
 // use one.

@@ -1,0 +1,88 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// TestFaultsOfAServer: only a mistake of ours is an error that ends work.
+// Whatever else a server says is worth trying again, or for a person to mend.
+func TestFaultsOfAServer(t *testing.T) {
+	for state, want := range map[string]string{
+		"40P01": "busy",    // deadlock
+		"40001": "busy",    // serialization failure
+		"55P03": "busy",    // lock timeout
+		"53300": "busy",    // too many connections
+		"57014": "busy",    // cancelled by its administrator
+		"57P01": "busy",    // shutting down
+		"57P03": "busy",    // starting up
+		"08006": "busy",    // connection failure
+		"25P03": "busy",    // ended because it was idle in a transaction
+		"26000": "busy",    // a prepared statement is gone: somebody stands between
+		"72000": "busy",    // what no version says yet
+		"25006": "storage", // read-only
+		"53100": "storage", // disk full
+		"XX001": "storage", // damaged
+		"28P01": "storage", // password
+		"42P01": "storage", // no such table
+		"42601": "failed",  // syntax
+		"22P02": "failed",  // not a number
+		"23514": "failed",  // a check
+	} {
+		if got := store.FaultOf(state); got != want {
+			t.Errorf("%s is %s, not %s", state, got, want)
+		}
+	}
+}
+
+// TestSilentServer: a server that keeps its connections and answers nothing is
+// one that is gone: calls say so in time, none is an ended context, and what was
+// committed in the silence is found.
+func TestSilentServer(t *testing.T) {
+	p := newCutter(t, servers.Server(t).Dir, 0)
+	_, query, _ := cutURL(servers.URL(t))
+	opt := store.Options{URL: "postgres://postgres@/postgres?host=" + p.dir + "&" + query, BusyWait: 100 * time.Millisecond}
+	opt.TryFor(200 * time.Millisecond)
+	s := open(t, opt)
+	ctx := t.Context()
+	room, err := s.CreateChat(ctx, "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func(text string) error {
+		_, err := s.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: text})
+		return err
+	}
+	p.silent.Store(true)
+	if _, err := s.Entries(ctx, store.EntryQuery{Conversation: room.ID}); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
+		t.Errorf("reading says %v", err)
+	}
+	if err := post("lost"); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
+		t.Errorf("writing says %v", err)
+	}
+	p.silent.Store(false)
+	if err := post("first"); err != nil {
+		t.Error(err)
+	}
+	p.muteAt = p.commits.Load() + 1
+	done := make(chan error, 1)
+	go func() { done <- post("second") }()
+	for !p.silent.Load() {
+		select {
+		case err := <-done:
+			t.Fatalf("nothing was committed: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	p.silent.Store(false)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	entries, err := s.Entries(ctx, store.EntryQuery{Conversation: room.ID})
+	if err != nil || len(entries) != 2 || entries[0].Content != "first" || entries[1].Content != "second" {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+}
