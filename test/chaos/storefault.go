@@ -36,15 +36,18 @@ func (r *run) lock() (release func()) {
 		r.bad("lock: %v", errors.Join(err, db.Close()))
 		return nil
 	}
-	lock := []string{"BEGIN IMMEDIATE"}
+	lock := "BEGIN IMMEDIATE"
 	if r.url != "" {
-		lock = []string{"BEGIN", "LOCK TABLE agents, conversations, requests, entries, notifications, chains, steps IN ACCESS EXCLUSIVE MODE"}
+		lock = "BEGIN; LOCK TABLE agents, conversations, requests, entries, notifications, chains, steps IN ACCESS EXCLUSIVE MODE"
 	}
-	for _, text := range lock {
-		if _, err := conn.ExecContext(ctx, text); err != nil {
-			r.bad("lock: %v", errors.Join(err, conn.Close(), db.Close()))
-			return nil
+	if !wait(patience/4, func() bool { // a deadlock may end this one
+		if _, err = conn.ExecContext(ctx, lock); err != nil {
+			_, _ = conn.ExecContext(ctx, "ROLLBACK")
 		}
+		return err == nil
+	}) {
+		r.bad("lock: %v", errors.Join(err, conn.Close(), db.Close()))
+		return nil
 	}
 	return func() {
 		_, err := conn.ExecContext(ctx, "ROLLBACK")
