@@ -71,6 +71,8 @@ var packages = [...]row{
 	{"internal/keyfile", ". internal/clock internal/process github.com/google/renameio/v2", "keys in a file, replaced in one step under a lock"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
 	{"internal/term", "github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
+	{"internal/markdown", "internal/term github.com/charmbracelet/x/ansi github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
+		"what is a heading, a list, code or a link is for a Markdown parser to say; width and cleaning are the terminal's"},
 	{"internal/console", ". internal/term github.com/charmbracelet/x/ansi github.com/muesli/cancelreader golang.org/x/term",
 		"the line a person types into: raw mode, width, a read that can be ended"},
 

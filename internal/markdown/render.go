@@ -1,0 +1,223 @@
+package markdown
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"fika/internal/term"
+)
+
+// Options say how a text is shown.
+type Options struct {
+	// Width is how many columns there are; 0: 80. Prose takes 100 at most.
+	Width int
+
+	// Style: without colour and weight the marks of the source stay.
+	Style term.Style
+
+	// Links makes addresses lead somewhere (OSC 8); it wants a terminal that at
+	// least ignores what it does not know.
+	Links bool
+
+	// Person reports whether @name addresses somebody who is to notice it; nil:
+	// nobody stands out.
+	Person func(name string) bool
+}
+
+const (
+	defaultWidth = 80
+	maxProse     = 100
+	minProse     = 10 // columns that indenting leaves
+)
+
+func (o Options) width() int {
+	if o.Width <= 0 {
+		return defaultWidth
+	}
+	return o.Width
+}
+
+// Render gives the whole of a text as it is to be shown, ending in a newline
+// unless it is empty. It is what a [Stream] gives in pieces.
+func Render(text string, o Options) string {
+	s := NewStream(o)
+	return s.Add(text) + s.End()
+}
+
+// renderer writes blocks as rows.
+type renderer struct {
+	p      parsers
+	o      Options
+	out    []string
+	indent row // before each row
+	marker row // instead of indent, before the next row alone; nil: none
+}
+
+// line writes one row, or an unwrapped line of code.
+func (r *renderer) line(content row) {
+	lead := r.indent
+	if r.marker != nil {
+		lead, r.marker = r.marker, nil
+	}
+	all := append(append(row{}, lead...), content...)
+	for len(all) > 0 {
+		last := &all[len(all)-1]
+		if last.text = strings.TrimRight(last.text, " "); last.text != "" {
+			break
+		}
+		all = all[:len(all)-1]
+	}
+	r.out = append(r.out, all.write(r.o))
+}
+
+// text writes wrapped text.
+func (r *renderer) text(spans []span) {
+	for _, w := range wrap(spans, r.room()) {
+		r.line(w)
+	}
+}
+
+func (r *renderer) room() int {
+	return max(1, min(maxProse, r.o.width())-r.indent.width())
+}
+
+// within writes f indented. Where that would leave too little room, it is not.
+func (r *renderer) within(marker, indent row, f func()) {
+	outer, lead := r.indent, r.indent
+	if r.marker != nil {
+		lead = r.marker
+	}
+	if marker != nil {
+		r.marker = append(append(row{}, lead...), marker...)
+	}
+	if r.room()-indent.width() >= minProse {
+		r.indent = append(append(row{}, outer...), indent...)
+	}
+	f()
+	if r.marker != nil {
+		r.line(nil) // an item with nothing in it
+	}
+	r.indent = outer
+}
+
+// block writes one block.
+func (r *renderer) block(n ast.Node, src []byte) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		marks := ""
+		if !r.o.Style.On() {
+			marks = strings.Repeat("#", n.Level) + " "
+		}
+		look := bold
+		if n.Level == 1 {
+			look |= underlined
+		}
+		r.text(append([]span{{text: marks}}, r.spansOf(n, src, look)...))
+	case *ast.ThematicBreak:
+		r.line(row{{text: strings.Repeat("─", min(40, r.room())), look: faint}})
+	case *ast.CodeBlock:
+		r.fence("")
+		r.codeLines(n, src)
+		r.fence("")
+	case *ast.FencedCodeBlock:
+		info := ""
+		if n.Info != nil {
+			info = string(n.Info.Segment.Value(src))
+		}
+		r.fence(info)
+		r.codeLines(n, src)
+		r.fence("")
+	case *ast.HTMLBlock:
+		r.codeLines(n, src)
+		if n.HasClosure() {
+			r.code(string(n.ClosureLine.Value(src)))
+		}
+	case *ast.Blockquote:
+		r.within(row{{text: "│ ", look: faint}}, row{{text: "│ ", look: faint}}, func() { r.children(n, src) })
+	case *ast.List:
+		number := n.Start
+		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+			if item.HasBlankPreviousLines() && item != n.FirstChild() {
+				r.line(nil)
+			}
+			r.item(n, item, number, src)
+			number++
+		}
+	case *ast.Paragraph, *ast.TextBlock:
+		r.paragraph(n, src)
+	default:
+		r.text(r.spansOf(n, src, 0))
+	}
+}
+
+// children writes the blocks in a quote or an item.
+func (r *renderer) children(n ast.Node, src []byte) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if c != n.FirstChild() && c.HasBlankPreviousLines() {
+			r.line(nil)
+		}
+		r.block(c, src)
+	}
+}
+
+func (r *renderer) item(list *ast.List, item ast.Node, number int, src []byte) {
+	mark := "• "
+	if list.IsOrdered() {
+		mark = fmt.Sprintf("%d%c ", number, list.Marker)
+	}
+	r.within(row{{text: mark}}, row{{text: strings.Repeat(" ", term.Width(mark))}}, func() { r.children(item, src) })
+}
+
+// fence writes the line before or after code.
+func (r *renderer) fence(info string) {
+	r.line(row{{text: "```" + term.CleanLine(strings.TrimSpace(unescape([]byte(info)))), look: faint}})
+}
+
+func (r *renderer) codeLines(n ast.Node, src []byte) {
+	lines := n.Lines()
+	for i := range lines.Len() {
+		seg := lines.At(i)
+		r.code(string(seg.Value(src)))
+	}
+}
+
+// code writes a line of code, which is never wrapped.
+func (r *renderer) code(line string) {
+	r.line(row{{text: strings.TrimRight(line, "\n"), look: code}})
+}
+
+// paragraph writes a paragraph, or the table that it is.
+func (r *renderer) paragraph(n ast.Node, src []byte) {
+	lines := n.Lines()
+	raw := make([]string, lines.Len())
+	for i := range raw {
+		seg := lines.At(i)
+		raw[i] = strings.TrimRight(string(seg.Value(src)), "\n")
+	}
+	at, columns := findTable(raw)
+	if at < 0 {
+		if bytes.Count(lines.Value(src), []byte("]")) > maxBrackets {
+			r.text([]span{{text: strings.Join(raw, "\n")}})
+			return
+		}
+		r.text(r.spansOf(n, src, 0))
+		return
+	}
+	if at > 0 {
+		before := []byte(strings.Join(raw[:at], "\n"))
+		r.text(r.inlineSpans(before))
+	}
+	r.table(raw[at:], columns)
+}
+
+// inlineSpans gives the text of what is one paragraph whatever it looks like.
+func (r *renderer) inlineSpans(src []byte) []span {
+	doc := parse(r.p.inline, src)
+	if doc.FirstChild() == nil {
+		return nil
+	}
+	return r.spansOf(doc.FirstChild(), src, 0)
+}

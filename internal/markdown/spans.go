@@ -1,0 +1,267 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/util"
+
+	"fika/internal/term"
+)
+
+// look is how a piece of text looks: a set of the following.
+type look uint8
+
+const (
+	bold look = 1 << iota
+	italic
+	underlined
+	faint
+	crossed
+	code
+	person
+)
+
+// span is a piece of text of one look. href, if not empty, is where it leads.
+type span struct {
+	text string
+	look look
+	href string
+}
+
+// inline gathers the spans of the children of a block.
+type inline struct {
+	src    []byte
+	marks  bool // the marks of emphasis and code stay
+	person func(name string) bool
+	spans  []span
+}
+
+// spansOf gives the text of a block, in pieces.
+func (r *renderer) spansOf(n ast.Node, src []byte, base look) []span {
+	in := inline{src: src, marks: !r.o.Style.On(), person: r.o.Person}
+	in.children(n, base)
+	return in.spans
+}
+
+func (in *inline) add(text string, l look) {
+	if text == "" {
+		return
+	}
+	if n := len(in.spans); n > 0 && in.spans[n-1].look == l && in.spans[n-1].href == "" {
+		in.spans[n-1].text += text
+		return
+	}
+	in.spans = append(in.spans, span{text: text, look: l})
+}
+
+// mark adds a mark of the source where nothing else shows what it says.
+func (in *inline) mark(mark string, l look) {
+	if in.marks {
+		in.add(mark, l)
+	}
+}
+
+// children adds what is in n. The tree is walked by hand, not by recursion:
+// hostile text nests emphasis as deep as it is long.
+func (in *inline) children(n ast.Node, l look) {
+	type level struct {
+		next ast.Node
+		look look
+		end  func()
+	}
+	stack := []level{{next: n.FirstChild(), look: l}}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if top.next == nil {
+			if top.end != nil {
+				top.end()
+			}
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		child, l := top.next, top.look
+		top.next = child.NextSibling()
+		inner, end := in.node(child, l)
+		if end != nil {
+			stack = append(stack, level{child.FirstChild(), inner, end})
+		}
+	}
+}
+
+// node adds n; when its children are to follow, it gives their look and what
+// comes behind them.
+func (in *inline) node(n ast.Node, l look) (look, func()) {
+	switch n := n.(type) {
+	case *ast.Text:
+		in.text(n, l)
+	case *ast.String:
+		in.add(term.Clean(string(n.Value)), l)
+	case *ast.CodeSpan:
+		in.mark("`", l)
+		in.add(in.raw(n), l|code)
+		in.mark("`", l)
+	case *ast.AutoLink:
+		in.address(string(n.URL(in.src)), string(n.Label(in.src)), l)
+	case *ast.RawHTML:
+		in.tag(string(n.Segments.Value(in.src)), l)
+	case *ast.Emphasis:
+		mark, more := "*", italic
+		switch n.Level {
+		case 2:
+			mark, more = "**", bold
+		case struck:
+			mark, more = "~~", crossed
+		}
+		in.mark(mark, l)
+		return l | more, func() { in.mark(mark, l) }
+	case *ast.Link:
+		from := len(in.spans)
+		in.spans = append(in.spans, span{}) // nothing before the link joins it
+		return l | underlined, func() { in.link(from, unescape(n.Destination), l) }
+	case *ast.Image:
+		in.add("[image: ", l)
+		dest := unescape(n.Destination)
+		return l, func() { in.add("] ("+term.CleanLine(dest)+")", l) }
+	default:
+		return l, func() {}
+	}
+	return l, nil
+}
+
+// text adds the text of a node. A line break of the source stays one.
+func (in *inline) text(n *ast.Text, l look) {
+	text := unescape(n.Segment.Value(in.src))
+	if n.IsRaw() {
+		text = string(n.Segment.Value(in.src))
+	}
+	in.prose(text, l)
+	if n.SoftLineBreak() || n.HardLineBreak() {
+		in.add("\n", l)
+	}
+}
+
+// raw is the text of a code span.
+func (in *inline) raw(n ast.Node) string {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Segment.Value(in.src))
+		}
+	}
+	return strings.ReplaceAll(b.String(), "\n", " ")
+}
+
+// tag adds an HTML tag: a line break is one, the rest is text.
+func (in *inline) tag(tag string, l look) {
+	switch strings.ToLower(strings.Join(strings.Fields(tag), "")) {
+	case "<br>", "<br/>":
+		in.add("\n", l)
+	default:
+		in.add(tag, l)
+	}
+}
+
+// address adds an address that stands in the text by itself.
+func (in *inline) address(dest, label string, l look) {
+	if !strings.Contains(dest, ":") && strings.Contains(dest, "@") {
+		dest = "mailto:" + dest
+	}
+	in.spans = append(in.spans, span{label, l | underlined, linkable(dest)})
+}
+
+// link makes what was added since from a link, followed by its address unless
+// its text is the address.
+func (in *inline) link(from int, dest string, l look) {
+	href := linkable(dest)
+	var text strings.Builder
+	for i := from; i < len(in.spans); i++ {
+		in.spans[i].href = href
+		text.WriteString(in.spans[i].text)
+	}
+	dest = term.CleanLine(dest)
+	switch said := strings.TrimSpace(text.String()); {
+	case dest == "" || said == dest || "mailto:"+said == dest:
+	case said == "":
+		in.spans = append(in.spans, span{dest, l | underlined, href})
+	default:
+		in.spans = append(in.spans, span{" (", l | faint, ""}, span{dest, l | faint, href}, span{")", l | faint, ""})
+	}
+}
+
+// linkable is dest as a terminal takes it, or "" where it must not lead there.
+func linkable(dest string) string {
+	href := string(util.URLEscape([]byte(strings.TrimSpace(dest)), false))
+	if !term.Linkable(href) {
+		return ""
+	}
+	return href
+}
+
+// prose adds text in which addresses lead somewhere and people stand out.
+func (in *inline) prose(text string, l look) {
+	at := 0
+	for i := 0; i < len(text); {
+		n := 0
+		switch {
+		case text[i] == 'h' && l&underlined == 0:
+			if n = bareURL(text[i:]); n > 0 {
+				in.add(text[at:i], l)
+				in.address(text[i:i+n], text[i:i+n], l)
+			}
+		case text[i] == '@' && in.person != nil:
+			if n = nameLen(text[i+1:]); n > 0 && (i == 0 || !wordByte(text[i-1])) && in.person(text[i+1:i+1+n]) {
+				n++
+				in.add(text[at:i], l)
+				in.add(text[i:i+n], l|person)
+			} else {
+				n = 0
+			}
+		}
+		if n == 0 {
+			i++
+			continue
+		}
+		i += n
+		at = i
+	}
+	in.add(text[at:], l)
+}
+
+// nameLen is the length of the name that s begins with: up to the next space
+// or punctuation that no name holds.
+func nameLen(s string) int {
+	for i, r := range s {
+		if r <= ' ' || r < 0x80 && !wordByte(byte(r)) && r != '-' {
+			return len(strings.TrimRight(s[:i], "-"))
+		}
+	}
+	return len(s)
+}
+
+func wordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
+}
+
+// bareURL is the length of the address that s begins with, 0 when it begins
+// with none. Punctuation at its end belongs to the sentence.
+func bareURL(s string) int {
+	rest, ok := strings.CutPrefix(s, "https://")
+	if !ok {
+		if rest, ok = strings.CutPrefix(s, "http://"); !ok {
+			return 0
+		}
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("<>\"`|\\", r) })
+	if end < 0 {
+		end = len(rest)
+	}
+	host := strings.TrimRight(rest[:end], ".,;:!?'*_~")
+	if strings.HasSuffix(host, ")") && !strings.Contains(host, "(") {
+		host = strings.TrimRight(host, ").,;:!?'")
+	}
+	if host == "" {
+		return 0
+	}
+	return len(s) - len(rest) + len(host)
+}

@@ -1,0 +1,384 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+
+	"fika/internal/term"
+)
+
+// Stream shows a text that comes in pieces: what is finished is given once,
+// what is not is given as rows to be drawn again and again.
+type Stream struct {
+	o       Options
+	p       parsers
+	clean   *term.Cleaner
+	cleaned strings.Builder // what the cleaner passed on
+
+	partial string // the line that has no end yet
+	pending []byte // whole lines of the block that may still go on
+	looked  int    // bytes of pending when its blocks were last looked at
+
+	said  bool // something was given
+	blank bool // a blank line was before pending
+	fence *fence
+	list  *openList
+}
+
+// fence is a block of code that is shown line by line.
+type fence struct {
+	mark   byte
+	length int
+	indent int
+}
+
+// openList is a list of which items were given already.
+type openList struct {
+	number int // of the item that pending begins with
+}
+
+// NewStream makes a Stream.
+func NewStream(o Options) *Stream {
+	s := &Stream{o: o, p: newParsers()}
+	s.clean = term.NewCleaner(&s.cleaned)
+	return s
+}
+
+// Add takes the next piece and gives what is finished by it: whole rows, each
+// ending in a newline; "" when nothing is.
+func (s *Stream) Add(piece string) string {
+	_, _ = s.clean.Write([]byte(piece)) // a builder takes everything
+	return s.take()
+}
+
+// End says that the text is complete and gives the rest. The Stream is then as
+// new, but for what was given before.
+func (s *Stream) End() string {
+	_ = s.clean.Close() // as in Add
+	var b strings.Builder
+	b.WriteString(s.take())
+	if s.partial != "" {
+		line := s.partial
+		s.partial = ""
+		b.WriteString(s.line(line))
+	}
+	b.WriteString(s.flush())
+	if s.fence != nil {
+		b.WriteString(s.closeFence())
+	}
+	s.blank, s.list = true, nil
+	return b.String()
+}
+
+// take moves on by the whole lines that there are.
+func (s *Stream) take() string {
+	text := s.partial + s.cleaned.String()
+	s.cleaned.Reset()
+	var b strings.Builder
+	for {
+		end := strings.IndexByte(text[:min(len(text), maxLine+1)], '\n')
+		next := end + 1
+		if end < 0 {
+			if len(text) <= maxLine {
+				break
+			}
+			end = lineEnd(text)
+			next = end
+		}
+		b.WriteString(s.line(text[:end]))
+		text = text[next:]
+	}
+	s.partial = text
+	return b.String()
+}
+
+// lineEnd is where a line that is too long goes on as another one: behind a
+// space if there is one in the second half, never inside a character.
+func lineEnd(text string) int {
+	if i := strings.LastIndexByte(text[:maxLine], ' '); i > maxLine/2 {
+		return i + 1
+	}
+	end := maxLine
+	for end > 1 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return end
+}
+
+// line takes one whole line, without its end.
+func (s *Stream) line(line string) string {
+	if s.fence != nil {
+		return s.codeLine(line)
+	}
+	blank := strings.TrimSpace(line) == ""
+	if blank && len(s.pending) == 0 {
+		s.blank = true
+		return ""
+	}
+	s.pending = append(append(s.pending, plainLine(line)...), '\n')
+	if !s.due(line, blank) {
+		return ""
+	}
+	return s.advance(blank)
+}
+
+// due reports whether to look at the blocks of pending: always when there is
+// little of it; when there is more, only when it has grown, or when something
+// ends or begins for certain. What is finished stays finished, so that looking
+// later changes nothing but when it is given.
+func (s *Stream) due(line string, blank bool) bool {
+	const little = 2 << 10
+	trimmed := strings.TrimLeft(line, " ")
+	return blank || len(s.pending) < little || len(s.pending) > s.looked+s.looked/8 ||
+		strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")
+}
+
+// advance gives what of pending is finished.
+func (s *Stream) advance(blank bool) string {
+	s.looked = len(s.pending)
+	doc := parse(s.p.blocks, s.pending)
+	last := doc.LastChild()
+	if last == nil {
+		return ""
+	}
+	var b strings.Builder
+	if at := lineStart(s.pending, last.Pos()); last != doc.FirstChild() && at > 0 {
+		b.WriteString(s.give(at))
+		doc = parse(s.p.blocks, s.pending)
+		if last = doc.LastChild(); last == nil {
+			return b.String()
+		}
+	}
+	switch last := last.(type) {
+	case *ast.FencedCodeBlock:
+		b.WriteString(s.openFence())
+	case *ast.List:
+		if at := lineStart(s.pending, last.LastChild().Pos()); at > 0 {
+			next := s.firstNumber(last) + last.ChildCount() - 1
+			b.WriteString(s.give(at))
+			s.list = &openList{next}
+		}
+	case *ast.Heading, *ast.ThematicBreak:
+		b.WriteString(s.flush())
+	case *ast.Paragraph, *ast.Blockquote:
+		if blank {
+			b.WriteString(s.flush())
+			s.blank = true
+		}
+	}
+	if len(s.pending) > maxBlock {
+		b.WriteString(s.part())
+	}
+	return b.String()
+}
+
+// firstNumber is the number of the first item of the list that pending begins
+// with.
+func (s *Stream) firstNumber(l *ast.List) int {
+	if s.list != nil {
+		return s.list.number
+	}
+	return l.Start
+}
+
+// lineStart is where the line of pos begins.
+func lineStart(src []byte, pos int) int {
+	pos = max(0, min(pos, len(src)))
+	return strings.LastIndexByte(string(src[:pos]), '\n') + 1
+}
+
+// give renders pending up to a place and keeps the rest.
+func (s *Stream) give(at int) string {
+	rest := append([]byte(nil), s.pending[at:]...)
+	head := s.pending[:at]
+	blank := endsBlank(head)
+	out := s.render(head)
+	s.pending, s.looked, s.blank, s.list = rest, 0, blank, nil
+	return out
+}
+
+func endsBlank(src []byte) bool {
+	lines := strings.Split(strings.TrimSuffix(string(src), "\n"), "\n")
+	return strings.TrimSpace(lines[len(lines)-1]) == ""
+}
+
+// flush renders all of pending.
+func (s *Stream) flush() string {
+	if len(s.pending) == 0 {
+		return ""
+	}
+	out := s.render(s.pending)
+	s.pending, s.looked, s.blank, s.list = nil, 0, false, nil
+	return out
+}
+
+// part renders a block that is too long and goes on with the next part of it: a
+// table keeps its header.
+func (s *Stream) part() string {
+	var header []byte
+	if p, ok := parse(s.p.blocks, s.pending).LastChild().(*ast.Paragraph); ok {
+		lines := strings.Split(strings.TrimSuffix(string(p.Lines().Value(s.pending)), "\n"), "\n")
+		if at, _ := findTable(lines); at >= 0 && len(lines[at])+len(lines[at+1]) < maxBlock/4 {
+			header = []byte(lines[at] + "\n" + lines[at+1] + "\n")
+		}
+	}
+	out := s.flush()
+	s.pending = header
+	return out
+}
+
+// render gives the blocks of src as rows.
+func (s *Stream) render(src []byte) string {
+	r := renderer{p: s.p, o: s.o}
+	s.blocks(&r, src)
+	return s.rows(r.out)
+}
+
+func (s *Stream) rows(rows []string) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	s.said = true
+	return strings.Join(rows, "\n") + "\n"
+}
+
+// blocks writes the top blocks of src.
+func (s *Stream) blocks(r *renderer, src []byte) {
+	doc := parse(s.p.full, src)
+	said, blank, list := s.said, s.blank, s.list
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		if n != doc.FirstChild() {
+			blank, list = blankBefore(src, n), nil
+		}
+		if blank && said {
+			r.out = append(r.out, "")
+		}
+		said = true
+		if l, ok := n.(*ast.List); ok {
+			s.items(r, l, src, list)
+			continue
+		}
+		r.block(n, src)
+	}
+}
+
+// items writes the items of a list of which some may have been written before.
+func (s *Stream) items(r *renderer, l *ast.List, src []byte, before *openList) {
+	number := l.Start
+	if before != nil {
+		number = before.number
+	}
+	for item := l.FirstChild(); item != nil; item = item.NextSibling() {
+		if item != l.FirstChild() && blankBefore(src, item) {
+			r.out = append(r.out, "")
+		}
+		r.item(l, item, number, src)
+		number++
+	}
+}
+
+func blankBefore(src []byte, n ast.Node) bool {
+	at := lineStart(src, n.Pos())
+	return at > 0 && endsBlank(src[:at])
+}
+
+// openFence begins to show code line by line; pending begins with its fence.
+func (s *Stream) openFence() string {
+	lines := strings.Split(strings.TrimSuffix(string(s.pending), "\n"), "\n")
+	opener := strings.TrimLeft(lines[0], " ")
+	info := strings.TrimLeft(opener, opener[:1])
+	s.fence = &fence{mark: opener[0], length: len(opener) - len(info), indent: len(lines[0]) - len(opener)}
+	r := renderer{p: s.p, o: s.o}
+	if s.blank && s.said {
+		r.out = append(r.out, "")
+	}
+	r.fence(info)
+	s.pending, s.looked, s.blank, s.list = nil, 0, false, nil
+	out := s.rows(r.out)
+	for _, line := range lines[1:] {
+		out += s.line(line)
+	}
+	return out
+}
+
+// codeLine shows a line of code, or ends the code.
+func (s *Stream) codeLine(line string) string {
+	if s.fence.closes(line) {
+		return s.closeFence()
+	}
+	r := renderer{p: s.p, o: s.o}
+	r.code(s.fence.outdent(line))
+	return s.rows(r.out)
+}
+
+func (f fence) closes(line string) bool {
+	marks := strings.TrimLeft(line, " ")
+	rest := strings.TrimLeft(marks, string(f.mark))
+	return len(line)-len(marks) < 4 && len(marks)-len(rest) >= f.length && strings.TrimSpace(rest) == ""
+}
+
+// outdent takes from a line as many columns as its fence was indented by; of a
+// tab the rest stays as spaces.
+func (f fence) outdent(line string) string {
+	const tab = 4
+	for range f.indent {
+		switch {
+		case strings.HasPrefix(line, " "):
+			line = line[1:]
+		case strings.HasPrefix(line, "\t"):
+			return strings.Repeat(" ", tab-f.indent) + line[1:]
+		default:
+			return line
+		}
+	}
+	return line
+}
+
+func (s *Stream) closeFence() string {
+	s.fence = nil
+	r := renderer{p: s.p, o: s.o}
+	r.fence("")
+	return s.rows(r.out)
+}
+
+// maxTail bounds what is shown of a block before it is finished.
+const maxTail = 4 << 10
+
+// Tail gives the last rows, at most n, of what is not finished, at the given
+// width. It changes nothing.
+func (s *Stream) Tail(width, n int) []string {
+	o := s.o
+	o.Width, o.Links = width, false
+	r := renderer{p: s.p, o: o}
+	switch {
+	case s.fence != nil && s.partial != "":
+		r.code(last(s.partial, width))
+	case s.fence == nil:
+		src := string(s.pending) + s.partial
+		cut := last(src, maxTail)
+		if len(cut) < len(src) {
+			_, cut, _ = strings.Cut(cut, "\n")
+		}
+		t := Stream{o: o, p: s.p, said: s.said, blank: s.blank, list: s.list}
+		t.blocks(&r, []byte(cut))
+	}
+	rows := r.out[max(0, len(r.out)-n):]
+	for i, row := range rows {
+		rows[i] = strings.ReplaceAll(row, "\t", "    ")
+	}
+	return rows
+}
+
+// last is the end of text, n bytes or a little less.
+func last(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	at := len(text) - n
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return text[at:]
+}

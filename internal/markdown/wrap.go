@@ -1,0 +1,200 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"fika/internal/term"
+)
+
+// row is what stands on one row of the terminal.
+type row []span
+
+func (w row) width() (n int) {
+	for _, s := range w {
+		n += term.Width(s.text)
+	}
+	return n
+}
+
+// wrapper fills rows with words.
+type wrapper struct {
+	most int
+	rows []row
+	row  row
+	used int
+	gap  row // spaces that are written only if a word follows on the row
+	word row
+	wide int // of word
+}
+
+// wrap breaks spans into rows of at most width columns: between words, between
+// ideographs, and inside a word only when it is longer than a row.
+func wrap(spans []span, width int) []row {
+	w := wrapper{most: max(1, width)}
+	for _, s := range spans {
+		w.add(s)
+	}
+	w.endWord()
+	return append(w.rows, w.row)
+}
+
+func (w *wrapper) add(s span) {
+	for rest := s.text; rest != ""; {
+		n, width := cluster(rest)
+		c := rest[:n]
+		rest = rest[n:]
+		piece := span{c, s.look, s.href}
+		switch {
+		case c == "\n":
+			w.endWord()
+			w.endRow()
+		case c == " " || c == "\t":
+			w.endWord()
+			piece.text = " "
+			w.gap = w.gap.with(piece)
+		default:
+			if width == 2 && !closing(c) {
+				w.endWord()
+			}
+			w.word = w.word.with(piece)
+			w.wide += width
+			if width == 2 && !opening(c) {
+				w.endWordUnless(rest)
+			}
+		}
+	}
+}
+
+// with appends a piece, joined to the one before when they look alike.
+func (w row) with(s span) row {
+	if n := len(w); n > 0 && w[n-1].look == s.look && w[n-1].href == s.href {
+		w[n-1].text += s.text
+		return w
+	}
+	return append(w, s)
+}
+
+// endWordUnless ends a word of an ideograph, unless the sign that follows must
+// not begin a row.
+func (w *wrapper) endWordUnless(rest string) {
+	if rest != "" {
+		if n, _ := cluster(rest); closing(rest[:n]) {
+			return
+		}
+	}
+	w.endWord()
+}
+
+func closing(c string) bool {
+	r, _ := utf8.DecodeRuneInString(c)
+	return strings.ContainsRune("、。，．：；！？）」』】〉》〕｝ー,.:;!?)]}", r)
+}
+
+func opening(c string) bool {
+	r, _ := utf8.DecodeRuneInString(c)
+	return strings.ContainsRune("（「『【〈《〔｛", r)
+}
+
+func (w *wrapper) endWord() {
+	if len(w.word) == 0 {
+		return
+	}
+	word, wide := w.word, w.wide
+	w.word, w.wide = nil, 0
+	gap := w.gap.width()
+	if w.used+gap+wide > w.most && w.used > 0 {
+		w.endRow()
+		gap = 0
+	}
+	for _, s := range w.gap {
+		w.row = w.row.with(s)
+	}
+	w.used += gap
+	w.gap = nil
+	if w.used+wide <= w.most {
+		for _, s := range word {
+			w.row = w.row.with(s)
+		}
+		w.used += wide
+		return
+	}
+	w.chop(word)
+}
+
+// chop writes a word that is longer than a row.
+func (w *wrapper) chop(word row) {
+	for _, s := range word {
+		for rest := s.text; rest != ""; {
+			n, width := cluster(rest)
+			if w.used+width > w.most && w.used > 0 {
+				w.endRow()
+			}
+			w.row = w.row.with(span{rest[:n], s.look, s.href})
+			w.used += width
+			rest = rest[n:]
+		}
+	}
+}
+
+func (w *wrapper) endRow() {
+	w.rows = append(w.rows, w.row)
+	w.row, w.used, w.gap = nil, 0, nil
+}
+
+// cluster gives length and columns of the first character of s, as a person
+// sees characters.
+func cluster(s string) (n, width int) {
+	if c := s[0]; c < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+		return 1, 1
+	}
+	first, width := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+	return max(1, len(first)), width
+}
+
+// write gives the row as a terminal takes it. Each row is complete: what it
+// begins, it ends.
+func (w row) write(o Options) string {
+	var b strings.Builder
+	for _, s := range w {
+		if s.text == "" {
+			continue
+		}
+		href := s.href
+		if !o.Links {
+			href = ""
+		}
+		if href != "" {
+			b.WriteString("\x1b]8;;" + href + "\x1b\\")
+		}
+		codes := ""
+		if o.Style.On() {
+			codes = s.look.codes()
+		}
+		if codes != "" {
+			b.WriteString("\x1b[" + codes + "m" + s.text + "\x1b[0m")
+		} else {
+			b.WriteString(s.text)
+		}
+		if href != "" {
+			b.WriteString("\x1b]8;;\x1b\\")
+		}
+	}
+	return b.String()
+}
+
+// codes are the numbers of the sequence that turns a look on.
+func (l look) codes() string {
+	var codes []string
+	for _, c := range [...]struct {
+		of   look
+		code string
+	}{{bold, "1"}, {faint, "2"}, {italic, "3"}, {underlined, "4"}, {crossed, "9"}, {code, "36"}, {person, "1;33"}} {
+		if l&c.of != 0 {
+			codes = append(codes, c.code)
+		}
+	}
+	return strings.Join(codes, ";")
+}
