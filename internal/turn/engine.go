@@ -150,7 +150,7 @@ func (e *Engine) tell(ev Event) {
 // handed back or lost. When ctx ends, the running step is ended with it: the
 // request becomes cancelled, or, with cause [ErrStop], is handed back.
 func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
-	t := &attempt{Engine: e, claimed: c, fence: c.Fence}
+	t := &attempt{Engine: e, claimed: c, fence: c.Fence, began: time.Now()}
 	t.tell(Event{Kind: Started, Model: e.cfg.ModelID})
 	res, err := t.conclude(ctx, t.run(ctx))
 	if err == nil {
@@ -192,6 +192,7 @@ type attempt struct {
 	claimed store.Claimed
 	fence   store.Fence
 
+	began    time.Time               // right after the claim
 	round    int                     // model calls so far
 	system   string                  // assembled once per turn
 	state    string                  // likewise; shown where it differs from what the window shows of it
@@ -281,6 +282,9 @@ func (w *attempt) checkSignals(ctx context.Context) error {
 		return w.handBack(ctx, "the process is stopping")
 	default:
 	}
+	if w.claimedJustNow() {
+		return nil
+	}
 	var sig store.Signal
 	err := w.read(ctx, func(ctx context.Context) (err error) {
 		sig, err = w.cfg.Store.Signal(ctx, w.fence)
@@ -293,6 +297,15 @@ func (w *attempt) checkSignals(ctx context.Context) error {
 		return err
 	}
 	return w.checkLimits(ctx)
+}
+
+// justNow is for how long what a claim has read is taken for the present.
+const justNow = 20 * time.Millisecond
+
+// claimedJustNow reports whether the claim, which takes nothing that is paused
+// or cancelled, has only been made.
+func (w *attempt) claimedJustNow() bool {
+	return w.round == 0 && !w.claimed.Resumed && w.claimed.Request.Deadline.IsZero() && time.Since(w.began) < justNow
 }
 
 // applySignal stops the turn when a person or a deadline asks for it.
