@@ -176,7 +176,7 @@ func half(t *testing.T, a *app.App, f folder.Folder, n int) {
 // sound asks the doctor.
 func sound(t *testing.T, a *app.App) {
 	t.Helper()
-	found, err := a.Doctor(t.Context(), false)
+	found, err := a.Doctor(t.Context(), app.DoctorOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

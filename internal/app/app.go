@@ -232,6 +232,13 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 	return b, nil
 }
 
+const (
+	// dialPatience bounds how long a command waits for a bus on this machine,
+	// and farDialPatience for one elsewhere: the store has what matters.
+	dialPatience    = time.Second
+	farDialPatience = 2 * time.Second
+)
+
 // dialTimeout bounds one attempt to connect. A process that tries again for
 // ever may take the time its settings give; a command works without the bus.
 func dialTimeout(c *config.Config, retry bool) time.Duration {

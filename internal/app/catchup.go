@@ -10,10 +10,10 @@ import (
 	"fika/internal/folder"
 )
 
-// catchUp takes in what other programs left in the inbox of a context, and
+// CatchUp takes in what other programs left in the inbox of a context, and
 // brings its files up to date with the store. While somebody has the context
 // nothing is done: that process does it itself.
-func (a *App) catchUp(ctx context.Context, name fika.AgentName) (err error) {
+func (a *App) CatchUp(ctx context.Context, name fika.AgentName) (err error) {
 	h, err := a.Home()
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (a *App) takeInboxes(ctx context.Context) {
 		if err != nil || info.Size() == 0 {
 			continue
 		}
-		if err := a.catchUp(ctx, name); err != nil {
+		if err := a.CatchUp(ctx, name); err != nil {
 			a.Log().Warn("inbox", "context", name, "err", err)
 		}
 	}

@@ -36,11 +36,29 @@ type Finding struct {
 	Fix   string // what a person can do
 }
 
+// DoctorOptions is a look at a home, with what others know of it.
+type DoctorOptions struct {
+	// Fix mends what can be mended without losing anything.
+	Fix bool
+	// Agents tells how the agents are, and BusWarnings what programs that are not
+	// fika cannot rely on, or have lost; nil: that is not looked at.
+	Agents      func(context.Context) ([]AgentHealth, error)
+	BusWarnings func(context.Context) ([]string, error)
+}
+
+// AgentHealth is how one agent is.
+type AgentHealth struct {
+	Name    fika.AgentName
+	Trouble string // empty: healthy
+	// Mere says that it is a context which a person prompts, and has not failed.
+	Mere bool
+}
+
 // doctor looks at everything of a home, one check after the other.
 type doctor struct {
 	*App
+	DoctorOptions
 	home folder.Home
-	fix  bool
 	out  []Finding
 	// storeFine says that the configuration and the database can be read.
 	storeFine bool
@@ -50,15 +68,14 @@ func (d *doctor) add(check string, l Level, fix, format string, args ...any) {
 	d.out = append(d.out, Finding{Check: check, Level: l, Fix: fix, Text: config.WithoutSecrets(fmt.Sprintf(format, args...))})
 }
 
-// Doctor looks for what is wrong with this home. With fix it mends what can be
-// mended without losing anything. The error says that not even that could be
-// done.
-func (a *App) Doctor(ctx context.Context, fix bool) ([]Finding, error) {
+// Doctor looks for what is wrong with this home. The error says that not even
+// that could be done.
+func (a *App) Doctor(ctx context.Context, o DoctorOptions) ([]Finding, error) {
 	h, err := a.Home()
 	if err != nil {
 		return nil, err
 	}
-	d := &doctor{App: a, home: h, fix: fix}
+	d := &doctor{App: a, DoctorOptions: o, home: h}
 	d.checkModes()
 	d.checkDisk()
 	if d.checkConfig() {
@@ -94,7 +111,7 @@ func (d *doctor) checkModes() {
 			continue
 		}
 		want := st.Mode().Perm() &^ 0o077
-		if d.fix {
+		if d.Fix {
 			if err := os.Chmod(path, want); err == nil {
 				d.add(check, Mended, "", "%s was open to others", path)
 				continue
@@ -229,13 +246,16 @@ func (d *doctor) checkTools() {
 
 // checkBus tells what programs that are not fika cannot rely on, or have lost.
 func (d *doctor) checkBus(ctx context.Context) {
-	st, err := d.Status(ctx)
+	if d.BusWarnings == nil {
+		return
+	}
+	warnings, err := d.BusWarnings(ctx)
 	if err != nil {
 		return // told by the checks of config and store
 	}
 	damaged := busnats.DamageWarnings(d.home.RunDir())
-	fixed := d.fix && busnats.AcknowledgeLost(d.home.RunDir()) == nil
-	for _, w := range st.Warnings {
+	fixed := d.Fix && busnats.AcknowledgeLost(d.home.RunDir()) == nil
+	for _, w := range warnings {
 		level := Note
 		if fixed && busnats.IsLostWarning(w) {
 			d.add("bus", Mended, "", "%s", w)
@@ -266,31 +286,30 @@ func (d *doctor) checkHub(ctx context.Context) {
 
 // checkAgents looks for agents that need a person.
 func (d *doctor) checkAgents(ctx context.Context) {
-	agents, err := d.Agents(ctx)
-	if err != nil {
-		return // checkStore has said so
+	if d.Agents == nil {
+		return
 	}
-	views, err := agents.List(ctx, false)
+	agents, err := d.Agents(ctx)
 	if err != nil {
 		d.add("agents", Trouble, "", "cannot be listed: %v", err)
 		return
 	}
 	bad := 0
-	for _, v := range views {
-		if lock, err := d.home.Folder(v.Row.Name).Inspect(); err == nil && agentStuck(v.Row.Name, lock) != "" {
+	for _, a := range agents {
+		if lock, err := d.home.Folder(a.Name).Inspect(); err == nil && lock.Held && process.Stuck(lock.Info.Process()) != "" {
 			continue // checkProcesses has said so
 		}
-		if v.Trouble != "" && !v.Entry && v.Row.State != fika.AgentFailed { // a mere context, which a person prompts
-			d.add("agent "+string(v.Row.Name), Note, "", "%s", v.Trouble)
+		if a.Trouble != "" && a.Mere {
+			d.add("agent "+string(a.Name), Note, "", "%s", a.Trouble)
 			continue
 		}
-		if v.Trouble != "" {
+		if a.Trouble != "" {
 			bad++
-			d.add("agents", Trouble, fmt.Sprintf("fika agent logs %s tells more", v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
+			d.add("agents", Trouble, fmt.Sprintf("fika agent logs %s tells more", a.Name), "@%s: %s", a.Name, a.Trouble)
 		}
 	}
-	if bad == 0 && len(views) > 0 {
-		d.add("agents", Fine, "", "none of %d needs attention", len(views))
+	if bad == 0 && len(agents) > 0 {
+		d.add("agents", Fine, "", "none of %d needs attention", len(agents))
 	}
 }
 

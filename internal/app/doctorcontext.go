@@ -98,7 +98,7 @@ func (d *doctor) checkMirror(ctx context.Context, check string, f folder.Folder)
 		d.add(check, Note, "", "its files do not have the newest messages yet: its next turn writes them")
 		return
 	}
-	if d.fix {
+	if d.Fix {
 		if err := d.remake(ctx, f, diffs); err != nil {
 			d.add(check, Trouble, "", "the mirror was not made anew: %v", err)
 			return
@@ -184,7 +184,7 @@ func (d *doctor) checkOrphans(ctx context.Context, names []fika.AgentName) {
 		if a.HomeID != home || slices.Contains(names, a.Name) {
 			continue
 		}
-		if d.fix {
+		if d.Fix {
 			own, err := d.command(ctx, a.Name, false, 0, func(string) {})
 			if err == nil {
 				err = own.Close()

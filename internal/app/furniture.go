@@ -24,9 +24,9 @@ func (w *workshop) furniture(warn func(string)) []tool.Tool {
 	return append(list,
 		&peer.Send{
 			Find: w.findPeer, Store: own.Store, Hooks: laterHooks{w}, Ring: w.chats.Bell.Ring,
-			MaxDepth: own.Settings.Chat.MaxDepth, Echoes: w.echoes, CatchUp: own.App.catchUp, Warn: warn,
+			MaxDepth: own.Settings.Chat.MaxDepth, Echoes: w.echoes, CatchUp: own.App.CatchUp, Warn: warn,
 		},
-		tool.WithLimit(&peer.Read{Find: w.findPeer, Store: own.Store, CatchUp: own.App.catchUp, May: own.App.mayRead, Notes: own.peerNotes}, own.outputLimits()),
+		tool.WithLimit(&peer.Read{Find: w.findPeer, Store: own.Store, CatchUp: own.App.CatchUp, May: own.App.mayRead, Notes: own.peerNotes}, own.outputLimits()),
 		&peer.Create{Make: own.makeContext},
 		&peer.Delegate{
 			Find: w.findPeer, Works: own.works, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
@@ -57,7 +57,7 @@ func (p pad) Write(n note.Name, seen note.Version, text string) (string, note.Ve
 // [[agents]] entry that has no row yet gets one.
 func (w *workshop) findPeer(ctx context.Context, name string) (fika.Agent, error) {
 	own := w.own
-	agent, err := (&Client{Store: own.Store}).FindAgent(ctx, name)
+	agent, err := FindAgent(ctx, own.Store, name)
 	if !fika.IsKind(err, fika.NotFound) {
 		return agent, err
 	}

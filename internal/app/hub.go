@@ -19,22 +19,12 @@ import (
 
 // HubOptions is a hub process.
 type HubOptions struct {
-	Ready func(HubReady) // called once
-	Hung  time.Duration  // silence after which an agent is ended; 0: 90 s
-	Grace time.Duration  // between asking an agent to leave and ending it; 0: 30 s
+	Ready func(hub.Ready) // called once
+	Hung  time.Duration   // silence after which an agent is ended; 0: 90 s
+	Grace time.Duration   // between asking an agent to leave and ending it; 0: 30 s
 	// Shutdown is told, once, a function that ends the hub otherwise than ctx
 	// does: after the requests of its agents, or without finishing their steps.
 	Shutdown func(func(fika.Desired))
-}
-
-// HubReady is what a hub says when it is ready.
-type HubReady struct {
-	PID    int           `json:"pid"`
-	Bus    string        `json:"bus"`
-	Agents []hub.Started `json:"agents"`
-	// Warning is what programs that are not fika cannot rely on; empty: nothing.
-	Warning string `json:"warning,omitempty"`
-	Error   string `json:"error,omitempty"` // it did not become ready
 }
 
 // Hub runs the hub of this home until ctx ends. It takes run/hub.lock first:
@@ -94,7 +84,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {
-				o.Ready(HubReady{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: b.warning})
+				o.Ready(hub.Ready{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: b.warning})
 			}
 		},
 	})

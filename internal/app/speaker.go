@@ -6,7 +6,6 @@ import (
 
 	"fika"
 	"fika/internal/caller"
-	"fika/internal/chat"
 	"fika/internal/folder"
 	"fika/internal/process"
 	"fika/internal/store"
@@ -133,7 +132,7 @@ func (s *Speaker) Say(n store.NewRequest, l store.Limits) (store.NewRequest, err
 	if s == nil {
 		return n, nil
 	}
-	if err := s.within(l); err != nil {
+	if err := s.Within(l); err != nil {
 		return n, err
 	}
 	n.Payload.From, n.Payload.Writer = string(s.Agent), fika.ByAgent
@@ -141,28 +140,13 @@ func (s *Speaker) Say(n store.NewRequest, l store.Limits) (store.NewRequest, err
 	return n, nil
 }
 
-func (s *Speaker) within(l store.Limits) error {
+// Within returns an error of kind Limit when the agent's chain has come to its
+// greatest depth.
+func (s *Speaker) Within(l store.Limits) error {
 	if l.MaxDepth > 0 && s.Request.Depth+1 >= l.MaxDepth {
 		return fika.Errorf(fika.Limit, "", "this chain of messages has come to its limit of %d answers in a row: @%s can pass nothing on", l.MaxDepth, s.Agent)
 	}
 	return nil
-}
-
-// Says is what the agent says in a conversation: in its chain, one deeper than
-// its request. Limit when the chain has come to its greatest depth. nil for a
-// nil Speaker: a person has no chain.
-func (s *Speaker) Says(a *App, conv fika.Conversation) (*chat.AgentSays, error) {
-	if s == nil {
-		return nil, nil
-	}
-	settings, err := a.Settings(s.Agent, nil, true)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.within(Limits(settings.Chat.Limits).Of(conv.Limits)); err != nil {
-		return nil, err
-	}
-	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1}, nil
 }
 
 // MayBeCalled reports whether a person may go by these names: Denied for one

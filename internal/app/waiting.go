@@ -11,7 +11,7 @@ import (
 
 // whyWaiting says, as the hub sees it, what keeps an agent from a request that
 // it was just given, and what helps; empty: nothing does. Clients have
-// [Agents.NeverAnswers], which says the same.
+// Agents.NeverAnswers of package client, which says the same.
 func (a *App) whyWaiting(s *store.Store, procs hub.Processes) func(context.Context, fika.Agent) string {
 	return func(ctx context.Context, row fika.Agent) string {
 		if paused, err := s.AllPaused(ctx); err == nil && paused {
@@ -29,6 +29,6 @@ func (a *App) whyWaiting(s *store.Store, procs hub.Processes) func(context.Conte
 		if why := chat.WhyWaits(row, p); why.Stuck {
 			return why.Text
 		}
-		return HeldHint(row, a.Now())
+		return QuotaHint(row, a.Now())
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
@@ -20,14 +20,6 @@ func agentCommands(e *env) []*cobra.Command {
 		newAgentList(e), newAgentStart(e), newAgentStop(e), newAgentRestart(e), newAgentHealth(e),
 		newAgentAttach(e), newAgentLogs(e), newAgentReset(e),
 	}
-}
-
-// agents is the view of all agents for a command that only looks.
-func (e *env) agents(ctx context.Context) (*app.Agents, error) {
-	if _, err := e.open().Home(); err != nil {
-		return nil, err
-	}
-	return e.open().Agents(ctx)
 }
 
 // agentJSON is an agent as --json shows it.
@@ -52,7 +44,7 @@ type agentJSON struct {
 	HeldUntil   *time.Time      `json:"held_until"` // its hour is used up until then
 }
 
-func toAgentJSON(v app.AgentView) agentJSON {
+func toAgentJSON(v client.AgentView) agentJSON {
 	j := agentJSON{
 		Name: v.Row.Name, DisplayName: optional(v.Row.DisplayName), Description: optional(v.Row.Description), Can: append([]string{}, v.Can...), Configured: v.Entry,
 		Status: v.Status, Why: optional(v.Why), Trouble: optional(v.Trouble), Desired: optional(v.Row.Desired), PID: optional(v.PID), Model: optional(v.Model),
@@ -70,7 +62,7 @@ func toAgentJSON(v app.AgentView) agentJSON {
 
 var agentHeaders = []string{"AGENT", "STATUS", "PID", "MODEL", "UPTIME", "REQUESTS", "WAITING", "WHY"}
 
-func agentRow(v app.AgentView) []string {
+func agentRow(v client.AgentView) []string {
 	pid, up, done := "-", "-", "-"
 	if v.PID != 0 {
 		pid = fmt.Sprint(v.PID)
@@ -87,12 +79,12 @@ func agentRow(v app.AgentView) []string {
 
 // agentTable prints agents; what they are good at has a column when one of them
 // says so.
-func (e *env) agentTable(views []app.AgentView) error {
-	if !slices.ContainsFunc(views, func(v app.AgentView) bool { return len(v.Can) > 0 }) {
+func (e *env) agentTable(views []client.AgentView) error {
+	if !slices.ContainsFunc(views, func(v client.AgentView) bool { return len(v.Can) > 0 }) {
 		return e.Table(agentHeaders, rows(views, agentRow))
 	}
 	const last = 7 // before WHY, which may be long
-	return e.Table(slices.Insert(slices.Clone(agentHeaders), last, "CAPABILITIES"), rows(views, func(v app.AgentView) []string {
+	return e.Table(slices.Insert(slices.Clone(agentHeaders), last, "CAPABILITIES"), rows(views, func(v client.AgentView) []string {
 		return slices.Insert(agentRow(v), last, dash(term.CleanLine(strings.Join(v.Can, ", "))))
 	}))
 }
@@ -118,11 +110,11 @@ REQUESTS counts what the process has finished since it started, WAITING the
 requests and chats it could take now. Works without a hub.`,
 		Example: "  fika agent list\n  fika agent list --json | jq -r 'select(.status==\"failed\").name'", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			agents, err := e.agents(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			views, err := agents.List(cmd.Context(), all)
+			views, err := c.Agents.List(cmd.Context(), all)
 			if err != nil {
 				return err
 			}
@@ -142,7 +134,7 @@ requests and chats it could take now. Works without a hub.`,
 }
 
 // namedAgents finds the agents that the arguments name.
-func namedAgents(ctx context.Context, agents *app.Agents, args []string, all bool) ([]fika.Agent, error) {
+func namedAgents(ctx context.Context, agents *client.Agents, args []string, all bool) ([]fika.Agent, error) {
 	switch {
 	case all && len(args) > 0:
 		return nil, usageError("give names or --all, not both")
@@ -156,19 +148,19 @@ func namedAgents(ctx context.Context, agents *app.Agents, args []string, all boo
 
 // agentsFor finds the agents that the arguments name, and starts a hub for
 // them.
-func (e *env) agentsFor(ctx context.Context, args []string, all bool) (agents *app.Agents, list []fika.Agent, err error) {
-	_, err = e.clientFor(ctx, func(c *app.Client) (err error) {
-		if agents, err = e.open().AgentsOf(c); err != nil {
-			return err
-		}
-		list, err = namedAgents(ctx, agents, args, all)
+func (e *env) agentsFor(ctx context.Context, args []string, all bool) (agents *client.Agents, list []fika.Agent, err error) {
+	c, err := e.clientFor(ctx, func(c *client.Client) (err error) {
+		list, err = namedAgents(ctx, c.Agents, args, all)
 		return err
 	})
-	return agents, list, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Agents, list, nil
 }
 
 // forAgents runs one thing for each agent that the arguments name.
-func (e *env) forAgents(ctx context.Context, agents *app.Agents, args []string, all bool, do func(fika.Agent) error) error {
+func (e *env) forAgents(ctx context.Context, agents *client.Agents, args []string, all bool, do func(fika.Agent) error) error {
 	list, err := namedAgents(ctx, agents, args, all)
 	if err != nil {
 		return err
@@ -195,7 +187,6 @@ func (e *env) eachAgent(ctx context.Context, list []fika.Agent, do func(fika.Age
 	return nil
 }
 
-// manner is how to stop, as the flags say.
 func newAgentHealth(e *env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -205,11 +196,11 @@ how long, and whether its last request failed (an unreachable model, a wrong
 key). Exit status 1 when one needs attention, or the hub does not answer.`,
 		Example: "  fika agent health", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			agents, err := e.agents(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			views, err := agents.List(cmd.Context(), false)
+			views, err := c.Agents.List(cmd.Context(), false)
 			if err != nil {
 				return err
 			}
@@ -217,9 +208,9 @@ key). Exit status 1 when one needs attention, or the hub does not answer.`,
 				err = printLines(e, views, toAgentJSON)
 			} else {
 				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, rows(views, e.healthRow))
-				e.say("%s", app.Summary(views))
+				e.say("%s", client.Summary(views))
 			}
-			if why := agents.Client.Trouble; err == nil && why != "" {
+			if why := c.Trouble(); err == nil && why != "" {
 				e.warn(why)
 				err = silent{fika.Failed}
 			}
@@ -240,7 +231,7 @@ key). Exit status 1 when one needs attention, or the hub does not answer.`,
 	return c
 }
 
-func (e *env) healthRow(v app.AgentView) []string {
+func (e *env) healthRow(v client.AgentView) []string {
 	health := "ok"
 	if v.Trouble != "" {
 		health = v.Trouble

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +12,8 @@ import (
 
 	"fika"
 	"fika/internal/agent"
-	"fika/internal/app"
-	"fika/internal/bus"
+	"fika/internal/client"
 	"fika/internal/message"
-	"fika/internal/store"
 )
 
 func newAgentLogs(e *env) *cobra.Command {
@@ -26,15 +23,15 @@ func newAgentLogs(e *env) *cobra.Command {
 		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
 		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: first(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			agents, err := e.agents(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			row, err := agents.Find(cmd.Context(), args[0])
+			row, err := c.Agents.Find(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return e.logs(cmd.Context(), agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw})
+			return e.logs(cmd.Context(), c.Agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw})
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
@@ -135,44 +132,28 @@ shown from its beginning, as far as its steps are committed. Ctrl-C ends the
 watching, never the work.`,
 		Example: "  fika agent attach coder", Args: exactly(1, "the name of an agent"), ValidArgsFunction: first(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			agents, err := e.agents(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return e.attach(cmd.Context(), agents, args[0], asJSON)
+			return e.attach(cmd.Context(), c, args[0], asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "the status messages as JSON Lines")
 	return c
 }
 
-func (e *env) attach(ctx context.Context, agents *app.Agents, name string, asJSON bool) error {
-	row, err := agents.Find(ctx, name)
+func (e *env) attach(ctx context.Context, c *client.Client, name string, asJSON bool) error {
+	row, err := c.Agents.Find(ctx, name)
 	if err != nil {
 		return err
 	}
-	c := agents.Client
-	if _, off := c.Bus.(bus.Nobody); off {
-		return fika.Errorf(fika.NotFound, "", "no hub is running, so there is nothing to listen to: fika up; what is committed: fika conversation show --agent %s", row.Name)
-	}
-	statuses := make(chan message.Status, 4096) // display only: what does not fit is not shown
-	sub, err := c.Bus.Subscribe(c.Subjects.Status(row.Name), func(m bus.Msg) {
-		var s message.Status
-		if json.Unmarshal(m.Data, &s) == nil {
-			select {
-			case statuses <- s:
-			default:
-			}
-		}
-	})
+	statuses, err := c.Agents.Statuses(ctx, row)
 	if err != nil {
 		return err
 	}
-	defer sub.Close()
-	if err := c.Bus.Flush(ctx); err != nil {
-		return err
-	}
-	v, err := agents.View(ctx, string(row.Name))
+	defer statuses.Close()
+	v, err := c.Agents.View(ctx, string(row.Name))
 	if err != nil {
 		return err
 	}
@@ -180,7 +161,7 @@ func (e *env) attach(ctx context.Context, agents *app.Agents, name string, asJSO
 	view := &attached{display: agent.NewDisplay(e.foreign(false)), rounds: map[string]int{}}
 	if !asJSON {
 		for _, r := range v.Running {
-			if err := view.begin(ctx, c.Store, r); err != nil {
+			if err := view.begin(ctx, c.Requests, r); err != nil {
 				return err
 			}
 		}
@@ -190,7 +171,7 @@ func (e *env) attach(ctx context.Context, agents *app.Agents, name string, asJSO
 		case <-ctx.Done():
 			view.display.Break()
 			return nil
-		case s := <-statuses:
+		case s := <-statuses.C:
 			if asJSON {
 				err = e.printLine(s)
 			} else {
@@ -212,17 +193,13 @@ type attached struct {
 }
 
 // begin shows what a running request has committed so far.
-func (a *attached) begin(ctx context.Context, s *store.Store, r store.RequestInfo) error {
-	entries, err := s.OfRequest(ctx, r.ID)
+func (a *attached) begin(ctx context.Context, requests *client.Requests, r client.RequestInfo) error {
+	entries, err := requests.Entries(ctx, r.ID)
 	if err != nil {
 		return err
 	}
-	steps, err := s.Steps(ctx, r.ID)
-	if err != nil {
+	if a.rounds[string(r.ID)], err = requests.Round(ctx, r.ID); err != nil {
 		return err
-	}
-	for _, st := range steps {
-		a.rounds[string(r.ID)] = max(a.rounds[string(r.ID)], st.Round)
 	}
 	a.display.Status(message.Status{
 		RequestID: string(r.ID), AgentName: string(r.AgentName), Status: "processing",

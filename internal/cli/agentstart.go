@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/client"
 )
 
 func newAgentStart(e *env) *cobra.Command {
@@ -36,7 +36,7 @@ fika agent stop. The hub is started if it is not running.`,
 	return c
 }
 
-func (e *env) startAgent(ctx context.Context, agents *app.Agents, row fika.Agent, timeout time.Duration) error {
+func (e *env) startAgent(ctx context.Context, agents *client.Agents, row fika.Agent, timeout time.Duration) error {
 	before, err := agents.View(ctx, string(row.Name))
 	if err != nil {
 		return err
@@ -72,12 +72,12 @@ and when work waits for it, until fika agent start.`,
 			if err != nil {
 				return err
 			}
-			agents, err := e.agents(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return e.forAgents(cmd.Context(), agents, args, all, func(row fika.Agent) error {
-				return e.stopAgent(cmd.Context(), agents, row, how, timeout)
+			return e.forAgents(cmd.Context(), c.Agents, args, all, func(row fika.Agent) error {
+				return e.stopAgent(cmd.Context(), c.Agents, row, how, timeout)
 			})
 		},
 	}
@@ -89,6 +89,7 @@ and when work waits for it, until fika agent start.`,
 	return c
 }
 
+// manner is how to stop, as the flags say.
 func manner(finish, now bool) (fika.Desired, error) {
 	switch {
 	case finish && now:
@@ -101,7 +102,7 @@ func manner(finish, now bool) (fika.Desired, error) {
 	return fika.DesiredStopped, nil
 }
 
-func (e *env) stopAgent(ctx context.Context, agents *app.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
+func (e *env) stopAgent(ctx context.Context, agents *client.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
 	if timeout == 0 {
 		timeout = stopPatience(how)
 	}
@@ -163,12 +164,12 @@ func newAgentReset(e *env) *cobra.Command {
 		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console switches back to it.",
 		Example: "  fika agent reset coder", ValidArgsFunction: several(e.completeAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			agents, err := e.agents(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return e.forAgents(cmd.Context(), agents, args, false, func(row fika.Agent) error {
-				_, err := agents.Reset(cmd.Context(), row)
+			return e.forAgents(cmd.Context(), c.Agents, args, false, func(row fika.Agent) error {
+				_, err := c.Agents.Reset(cmd.Context(), row)
 				if err == nil {
 					e.say("%s @%s conversation context reset", e.ErrStyle().Green("✓"), row.Name)
 				}

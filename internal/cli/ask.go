@@ -12,9 +12,8 @@ import (
 
 	"fika"
 	"fika/internal/agent"
-	"fika/internal/app"
+	"fika/internal/client"
 	"fika/internal/message"
-	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -76,84 +75,48 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if err != nil {
 		return err
 	}
-	if o.from != "" {
-		if err := o.open().MayBeCalled(ctx, o.from); err != nil {
-			return err
-		}
-	}
+	as := client.Alias{Name: o.from, Option: "--as"}
 	var row fika.Agent
-	var agents *app.Agents
-	_, err = o.clientFor(ctx, func(c *app.Client) (err error) {
-		if agents, err = o.open().AgentsOf(c); err == nil {
-			row, err = agents.Find(ctx, name)
+	c, err := o.clientFor(ctx, func(c *client.Client) (err error) {
+		if err = c.CheckAlias(ctx, as); err == nil {
+			row, err = c.Agents.Find(ctx, name)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	r, err := o.request(row, prompt)
-	if err != nil {
-		return err
-	}
-	if r, err = o.spoken(ctx, row, r, "--as", o.from); err != nil {
-		return err
-	}
-	return o.submit(ctx, agents, row, r)
-}
-
-func (o *askOptions) request(row fika.Agent, prompt string) (store.NewRequest, error) {
-	settings, err := o.open().Settings(row.Name, nil, false)
-	if err != nil && !fika.IsKind(err, fika.Invalid) {
-		return store.NewRequest{}, err
-	}
-	from := settings.Username
-	if o.from != "" {
-		if from, err = fika.ParseUsername(o.from); err != nil {
-			return store.NewRequest{}, err
-		}
-	}
 	if strings.Contains(prompt, "@") {
 		o.hintMention(prompt)
 	}
-	return store.NewRequest{
-		Kind: o.kind, Origin: fika.Queued, Agent: row.ID,
-		Payload: fika.Payload{Prompt: prompt, From: from, Writer: fika.ByHuman, Model: o.model, Background: o.noWait},
-	}, nil
+	return o.submit(ctx, c, row, client.Ask{Kind: o.kind, Prompt: prompt, As: as, Model: o.model, Background: o.noWait})
 }
 
 // submit commits the request, then shows what comes of it.
-func (o *askOptions) submit(ctx context.Context, agents *app.Agents, row fika.Agent, r store.NewRequest) error {
-	c := agents.Client
-	follow, err := c.Follow(row.Name)
+func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agent, ask client.Ask) error {
+	follow, err := c.Requests.Follow(row.Name)
 	if err != nil {
 		return err
 	}
 	defer follow.Close()
-	follow.Warn, follow.NeverAnswers = o.warn, agents.NeverAnswers
-	accepted, err := c.Submit(ctx, r, row.Name)
+	follow.Warn = o.warn
+	accepted, err := c.Requests.Submit(ctx, row, ask)
 	if err != nil {
 		return err
 	}
 	o.typed = ""
 	if o.noWait {
-		o.warnUnanswered(ctx, agents, row)
+		if why := c.Agents.NeverAnswers(ctx, row); why != "" {
+			o.warn(why + "; until then it waits")
+		}
 		return o.println(accepted.Request.ID)
 	}
 	return o.await(ctx, c, follow, accepted.Request.ID)
 }
 
-// warnUnanswered says why an agent will not come by itself to what it was just
-// given.
-func (e *env) warnUnanswered(ctx context.Context, agents *app.Agents, row fika.Agent) {
-	if why := agents.NeverAnswers(ctx, row); why != "" {
-		e.warn(why + "; until then it waits")
-	}
-}
-
 // await shows a request until its outcome. Ctrl-C cancels it; the timeout
 // only ends the waiting.
-func (o *askOptions) await(ctx context.Context, c *app.Client, follow *app.Follow, id fika.RequestID) error {
+func (o *askOptions) await(ctx context.Context, c *client.Client, follow *client.Follow, id fika.RequestID) error {
 	view := newFollowView(o.env, o.json, o.raw)
 	waiting, cancel := context.WithCancel(ctx)
 	if o.timeout > 0 {
@@ -174,12 +137,12 @@ func (o *askOptions) await(ctx context.Context, c *app.Client, follow *app.Follo
 }
 
 // cancelled is Ctrl-C: the request is cancelled properly, and the person told.
-func (o *askOptions) cancelled(c *app.Client, follow *app.Follow, id fika.RequestID, view *followView) error {
+func (o *askOptions) cancelled(c *client.Client, follow *client.Follow, id fika.RequestID, view *followView) error {
 	view.endLine()
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	o.say("cancelling request %s …", id)
-	if _, err := c.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
+	if _, err := c.Requests.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
 		return err
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})
@@ -300,7 +263,7 @@ type requestJSON struct {
 	FinishedAt   *time.Time            `json:"finished_at"`
 }
 
-func toRequestJSON(r store.RequestInfo) requestJSON {
+func toRequestJSON(r client.RequestInfo) requestJSON {
 	j := requestJSON{
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
 		Answer: optional(r.Outcome.Answer), Error: optional(r.Outcome.Error), ErrorKind: optional(r.Outcome.ErrorKind), Reason: optional(r.Reason), Prompt: optional(r.Payload.Prompt),
@@ -326,7 +289,7 @@ func stamp(t time.Time) *time.Time {
 }
 
 // end prints the outcome: the committed answer where it was not streamed.
-func (v *followView) end(info store.RequestInfo) error {
+func (v *followView) end(info client.RequestInfo) error {
 	if info.State == fika.Done {
 		v.say(v.retake.Flush())
 	}
@@ -348,7 +311,7 @@ func keptAnswer(id fika.RequestID) string {
 }
 
 // outcomeError turns a bad outcome into an error of its kind.
-func outcomeError(info store.RequestInfo) error {
+func outcomeError(info client.RequestInfo) error {
 	why := info.Outcome.Error
 	if why == "" {
 		why = info.Reason

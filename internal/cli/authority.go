@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/store"
 )
 
 // conduct is what a command does, for those who may not do everything: an
@@ -107,33 +104,4 @@ func (e *env) admit(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), c.Name())
-}
-
-// speaker tells which agent speaks through this command; nil: a person does.
-// An agent speaks as itself: name, given with flag, is a person's to choose.
-func (e *env) speaker(ctx context.Context, flag, name string) (*app.Speaker, error) {
-	s, err := e.open().Speaker(ctx)
-	if s != nil && name != "" {
-		return nil, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", flag, s.Agent)
-	}
-	return s, err
-}
-
-// spoken makes a request that of whoever speaks: a person under a name that is
-// nobody else's, or the agent whose tool this is.
-func (e *env) spoken(ctx context.Context, to fika.Agent, r store.NewRequest, flag, name string) (store.NewRequest, error) {
-	s, err := e.speaker(ctx, flag, name)
-	switch {
-	case err != nil:
-		return r, err
-	case s == nil:
-		return r, e.open().MayBeCalled(ctx, r.Payload.From)
-	case s.Agent == to.Name:
-		return r, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
-	}
-	settings, err := e.open().Settings(s.Agent, nil, true)
-	if err != nil {
-		return r, err
-	}
-	return s.Say(r, app.Limits(settings.Chat.Limits))
 }

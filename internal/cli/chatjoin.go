@@ -11,10 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/chat"
+	"fika/internal/client"
 	"fika/internal/console"
-	"fika/internal/store"
 )
 
 // joinOptions are the flags of chat join.
@@ -62,35 +60,30 @@ const joinHelp = `Commands:
 // joined is one person in one chat.
 type joined struct {
 	*env
-	client *app.Client
+	client *client.Client
 	conv   fika.Conversation
 	con    *console.Console
 	page   page
-	as     string
-	hold   *hold // nil: it does not hold the chat
+	as     client.Alias
+	lease  *client.PauseLease // nil: it does not keep the chat paused
 }
 
 func (e *env) join(ctx context.Context, word string, o joinOptions) error {
-	said, err := e.said("", o.as)
+	c, conv, err := e.chatFor(ctx, word)
 	if err != nil {
-		return err
-	}
-	client, conv, err := e.chatFor(ctx, word)
-	if err != nil {
-		return err
-	}
-	if err := e.open().MayBeCalled(ctx, said.From, said.Username); err != nil {
 		return err
 	}
 	h, err := e.open().Home()
 	if err != nil {
 		return err
 	}
-	if err := client.Chats().Enter(ctx, conv, said.From); err != nil {
+	as := client.Alias{Name: o.as, Option: "--as"}
+	name, err := c.Chats.Enter(ctx, conv, as)
+	if err != nil {
 		return err
 	}
-	j := &joined{env: e, client: client, conv: conv, as: o.as}
-	if j.page, err = newPage(ctx, client, conv, e.OutStyle()); err != nil {
+	j := &joined{env: e, client: c, conv: conv, as: as}
+	if j.page, err = newPage(ctx, c, conv, e.OutStyle()); err != nil {
 		return err
 	}
 	j.con, err = console.New(console.Options{
@@ -102,25 +95,25 @@ func (e *env) join(ctx context.Context, word string, o joinOptions) error {
 	}
 	defer j.con.Close()
 	if o.pause {
-		if j.hold, err = holdChat(ctx, client, conv, said.From); err != nil {
+		if j.lease, err = c.Chats.HoldPaused(ctx, conv, name); err != nil {
 			return err
 		}
-		defer j.letGo()
+		defer j.releaseLease()
 	}
 	return j.run(ctx, o.history)
 }
 
-// letGo ends the hold, whatever ended the joining.
-func (j *joined) letGo() {
+// releaseLease lets the chat go on, whatever ended the joining.
+func (j *joined) releaseLease() {
 	_ = j.con.Close() // its last words come below the line
-	resumed, err := j.hold.letGo()
+	resumed, err := j.lease.Release()
 	switch {
 	case err != nil:
 		j.warn(err.Error())
 	case resumed:
 		j.say("%s goes on", j.conv.Name)
 	default:
-		if c, err := j.client.Store.ConversationByID(context.Background(), j.conv.ID); err == nil && c.Paused {
+		if c, err := j.client.Chats.ByID(context.Background(), j.conv.ID); err == nil && c.Paused {
 			j.say("%s is still paused (fika chat resume %s)", j.conv.Name, j.conv.Name)
 		}
 	}
@@ -128,25 +121,25 @@ func (j *joined) letGo() {
 
 // run shows what arrives in one goroutine and reads lines in this one.
 func (j *joined) run(ctx context.Context, history int) error {
-	live, err := followChat(j.client, j.conv)
+	live, err := j.client.Chats.Watch(j.conv)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	t := newTyping(j.client, j.conv, func(line string) { j.con.Status(j.OutStyle().Dim(line)) })
-	deaf, err := t.listen()
+	t := j.client.Chats.Typing(j.conv, func(line string) { j.con.Status(j.OutStyle().Dim(line)) })
+	stopListening, err := t.Listen()
 	if err != nil {
 		return err
 	}
-	defer deaf()
-	live.looked = func(ctx context.Context) {
-		t.refresh(ctx)
-		if err := j.hold.keep(ctx); err != nil {
+	defer stopListening()
+	live.AfterLook = func(ctx context.Context) {
+		t.Refresh(ctx)
+		if err := j.lease.Renew(ctx); err != nil {
 			j.note("— you do not hold the chat any more: " + err.Error())
 		}
 	}
-	q := store.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(false), Last: history}
-	last, err := showEntries(ctx, j.client, q, j.show)
+	q := client.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(false), Last: history}
+	last, err := j.client.Chats.Read(ctx, q, j.show)
 	if err != nil {
 		return err
 	}
@@ -154,7 +147,7 @@ func (j *joined) run(ctx context.Context, history int) error {
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { // joined below
-		done <- live.run(watching, store.EntryQuery{Conversation: j.conv.ID, Types: q.Types, Since: max(last, sinceIfEmpty(last, j.conv))}, j.show)
+		done <- live.Run(watching, client.EntryQuery{Conversation: j.conv.ID, Types: q.Types, Since: max(last, sinceIfEmpty(last, j.conv))}, j.show)
 	}()
 	err = j.read(ctx)
 	stop()
@@ -171,7 +164,7 @@ func sinceIfEmpty(last int64, c fika.Conversation) int64 {
 func (j *joined) welcome() {
 	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", j.conv.Name)
 	switch {
-	case j.hold != nil && j.hold.first:
+	case j.lease != nil && j.lease.First:
 		note += "; you hold it: nothing new begins before you leave"
 	case j.conv.Paused:
 		note += "; it is PAUSED (/resume)"
@@ -185,7 +178,7 @@ func (j *joined) show(x fika.Entry) error {
 	if !j.con.Interactive() {
 		return j.println(entryLine(x, false))
 	}
-	j.con.Print(strings.TrimRight(j.page.entry(chat.Node{Entry: x}, nil), "\n"))
+	j.con.Print(strings.TrimRight(j.page.entry(client.Node{Entry: x}, nil), "\n"))
 	return nil
 }
 
@@ -212,12 +205,7 @@ func (j *joined) read(ctx context.Context) error {
 }
 
 func (j *joined) send(ctx context.Context, text string) {
-	said, err := j.said(text, j.as)
-	if err != nil {
-		j.note(err.Error())
-		return
-	}
-	sent, err := j.client.Chats().Send(ctx, j.conv, said)
+	sent, err := j.client.Chats.Send(ctx, j.conv, text, j.as)
 	if err != nil {
 		j.note(err.Error())
 		return
@@ -236,30 +224,28 @@ func (j *joined) command(ctx context.Context, text string) {
 	word := strings.Fields(text)[0]
 	var err error
 	switch word {
-	case "/pause", "/resume":
-		var agents []fika.AgentName
-		if agents, err = j.client.Store.SetPaused(ctx, j.conv.ID, word == "/pause"); err == nil {
-			if word == "/resume" {
-				j.hold.over()
-			}
-			j.client.Ring(agents...)
-			j.note("— " + map[string]string{"/pause": "paused; what is said now waits", "/resume": "resumed"}[word])
+	case "/pause":
+		if err = j.client.Chats.Pause(ctx, j.conv); err == nil {
+			j.note("— paused; what is said now waits")
+		}
+	case "/resume":
+		if err = j.client.Chats.Resume(ctx, j.conv); err == nil {
+			j.lease.Forget()
+			j.note("— resumed")
 		}
 	case "/stop":
-		var d store.Dropped
-		if d, err = j.client.Store.StopChat(ctx, j.conv.ID); err == nil {
-			ringRequests(ctx, j.client, d.Requests)
+		var d client.Dropped
+		if d, err = j.client.Chats.Stop(ctx, j.conv); err == nil {
 			j.note(fmt.Sprintf("— %d waiting mentions dropped, %d running turns cancelled", d.Notifications, len(d.Requests)))
 		}
 	case "/continue":
 		var agents []fika.AgentName
-		if agents, err = j.client.Store.ContinueChain(ctx, j.conv.ID); err == nil {
-			j.client.Ring(agents...)
+		if agents, err = j.client.Chats.Continue(ctx, j.conv); err == nil {
 			j.note("— goes on with " + mentions(agents))
 		}
 	case "/who":
 		var names []string
-		if names, err = j.client.Store.Participants(ctx, j.conv.ID); err == nil {
+		if names, err = j.client.Chats.Participants(ctx, j.conv); err == nil {
 			j.note("— " + strings.Join(names, " "))
 		}
 	case "/help":
@@ -269,13 +255,6 @@ func (j *joined) command(ctx context.Context, text string) {
 	}
 	if err != nil {
 		j.note("— " + err.Error())
-	}
-}
-
-// ringRequests rings the agents of requests that were asked to stop.
-func ringRequests(ctx context.Context, c *app.Client, ids []fika.RequestID) {
-	for _, id := range ids {
-		c.RingStopped(ctx, id)
 	}
 }
 
@@ -295,13 +274,13 @@ func (j *joined) complete(line string, pos int) []console.Completion {
 	if at < 0 || strings.ContainsAny(head[at:], " \t\n") {
 		return nil
 	}
-	agents, err := j.client.Store.ListAgents(context.Background())
+	agents, err := j.client.Agents.Rows(context.Background())
 	if err != nil {
 		return nil
 	}
 	var out []console.Completion
 	for _, a := range agents {
-		if strings.HasPrefix(string(a.Name), strings.ToLower(head[at+1:])) {
+		if a.ID != "" && strings.HasPrefix(string(a.Name), strings.ToLower(head[at+1:])) {
 			out = append(out, console.Completion{Start: at, Text: "@" + string(a.Name) + " "})
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/client"
 	"fika/internal/config"
-	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -61,26 +60,25 @@ func (o *limitOptions) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	agents, err := o.agents(ctx)
+	c, err := o.reader(ctx)
 	if err != nil {
 		return err
 	}
-	client := agents.Client
-	conv, err := findTalk(ctx, client, word)
+	conv, err := c.Chats.FindAnyKind(ctx, word)
 	if err != nil {
 		return err
 	}
 	if change != nil {
 		change(&conv.Limits)
-		if err := client.Store.SetLimits(ctx, conv.ID, conv.Limits); err != nil {
+		if err := c.Chats.SetLimits(ctx, conv, conv.Limits); err != nil {
 			return err
 		}
 	}
-	limits, err := agents.Bounds(ctx, conv)
+	limits, err := c.Chats.Limits(ctx, conv)
 	if err != nil {
 		return err
 	}
-	chains, err := client.Store.Chains(ctx, conv.ID)
+	chains, err := c.Chats.Chains(ctx, conv)
 	if err != nil {
 		return err
 	}
@@ -160,8 +158,8 @@ func (o *limitOptions) change() (func(*fika.ChainLimits), error) {
 	}, nil
 }
 
-func (o *limitOptions) show(limits []app.Bound, chains []store.ChainInfo) error {
-	err := o.Table([]string{"LIMIT", "AT MOST", "OF", "FROM"}, rows(limits, func(b app.Bound) []string {
+func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) error {
+	err := o.Table([]string{"LIMIT", "AT MOST", "OF", "FROM"}, rows(limits, func(b client.Bound) []string {
 		of := "all"
 		if b.Agent != "" {
 			of = "@" + string(b.Agent)
@@ -175,7 +173,7 @@ func (o *limitOptions) show(limits []app.Bound, chains []store.ChainInfo) error 
 		return err
 	}
 	now := o.now()
-	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, rows(chains, func(c store.ChainInfo) []string {
+	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, rows(chains, func(c client.ChainInfo) []string {
 		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), dollars(c.Cost),
 			term.Duration(chainTime(c, now))}
 	}))
@@ -183,14 +181,14 @@ func (o *limitOptions) show(limits []app.Bound, chains []store.ChainInfo) error 
 
 // chainTime is for how long a chain has been at it; of one that does not go on
 // that is no news.
-func chainTime(c store.ChainInfo, now time.Time) time.Duration {
+func chainTime(c client.ChainInfo, now time.Time) time.Duration {
 	if c.Turns == 0 {
 		return 0
 	}
 	return max(now.Sub(c.StartedAt), 0).Round(time.Second)
 }
 
-func chainState(c store.ChainInfo) string {
+func chainState(c client.ChainInfo) string {
 	switch {
 	case c.Stopped > 0:
 		return "stopped: " + c.LimitHit
@@ -200,7 +198,7 @@ func chainState(c store.ChainInfo) string {
 	return "ended"
 }
 
-func bound(b app.Bound) string {
+func bound(b client.Bound) string {
 	switch {
 	case b.Value == 0:
 		return "no limit"
@@ -239,7 +237,7 @@ type chainJSON struct {
 	Stopped   int            `json:"stopped"` // mentions that a limit has stopped
 }
 
-func (o *limitOptions) printJSON(conv fika.Conversation, limits []app.Bound, chains []store.ChainInfo) error {
+func (o *limitOptions) printJSON(conv fika.Conversation, limits []client.Bound, chains []client.ChainInfo) error {
 	j := limitsJSON{Conversation: conv.Name, Limits: []limitJSON{}, Chains: []chainJSON{}}
 	for _, b := range limits {
 		v := float64(b.Value)
@@ -255,15 +253,4 @@ func (o *limitOptions) printJSON(conv fika.Conversation, limits []app.Bound, cha
 		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, float64(c.Cost) / 1e6, c.StartedAt.UTC(), optional(c.LimitHit), c.Stopped})
 	}
 	return o.printLine(j)
-}
-
-// findTalk finds a conversation of any kind by its name; what is not found is
-// taken for a misspelt chat.
-func findTalk(ctx context.Context, c *app.Client, word string) (fika.Conversation, error) {
-	if name, err := fika.ParseConversationName(word); err == nil {
-		if conv, err := c.Store.Conversation(ctx, name); !fika.IsKind(err, fika.NotFound) {
-			return conv, err
-		}
-	}
-	return findChat(ctx, c, word)
 }

@@ -11,22 +11,20 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/chat"
-	"fika/internal/store"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
 // printer writes entries: as JSON Lines, as a page for people, or as lines.
 type printer struct {
 	o      *viewOptions
-	client *app.Client
+	client *client.Client
 	page   page
 	total  fika.Usage
 	turns  int
 }
 
-func (o *viewOptions) printer(ctx context.Context, c *app.Client, conv fika.Conversation) (*printer, error) {
+func (o *viewOptions) printer(ctx context.Context, c *client.Client, conv fika.Conversation) (*printer, error) {
 	p := &printer{o: o, client: c}
 	var err error
 	if o.OutTTY && !o.json {
@@ -52,7 +50,7 @@ func (p *printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	if !p.o.costs || !ends || x.Request == "" {
 		return nil, nil
 	}
-	r, err := p.client.Store.Request(ctx, x.Request)
+	r, err := p.client.Requests.Request(ctx, x.Request)
 	if fika.IsKind(err, fika.NotFound) {
 		return nil, nil
 	}
@@ -66,10 +64,10 @@ func (p *printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 
 // entries gives a function that writes one entry after the other.
 func (p *printer) entries(ctx context.Context) func(fika.Entry) error {
-	return func(x fika.Entry) error { return p.node(ctx, chat.Node{Entry: x}) }
+	return func(x fika.Entry) error { return p.node(ctx, client.Node{Entry: x}) }
 }
 
-func (p *printer) node(ctx context.Context, n chat.Node) error {
+func (p *printer) node(ctx context.Context, n client.Node) error {
 	turn, err := p.spent(ctx, n.Entry)
 	if err != nil {
 		return err
@@ -86,7 +84,7 @@ func (p *printer) node(ctx context.Context, n chat.Node) error {
 }
 
 // json writes an entry with what the flags add to it.
-func (p *printer) json(n chat.Node, turn *turnJSON) error {
+func (p *printer) json(n client.Node, turn *turnJSON) error {
 	more := struct {
 		Level  *int      `json:"level,omitempty"`
 		Parent int64     `json:"parent,omitempty"`
@@ -163,17 +161,13 @@ type page struct {
 	people *regexp.Regexp // @name of the people who take part
 }
 
-func newPage(ctx context.Context, c *app.Client, conv fika.Conversation, st term.Style) (page, error) {
-	agents, err := c.Store.ListAgents(ctx)
-	if err != nil {
-		return page{}, err
-	}
-	in, err := c.Store.Participants(ctx, conv.ID)
+func newPage(ctx context.Context, c *client.Client, conv fika.Conversation, st term.Style) (page, error) {
+	people, err := c.Chats.People(ctx, conv)
 	if err != nil {
 		return page{}, err
 	}
 	names := []string{"user"}
-	for _, n := range chat.People(in, agents) {
+	for _, n := range people {
 		names = append(names, regexp.QuoteMeta(n))
 	}
 	return page{st, regexp.MustCompile(`(?i)(?:^|[^\w./@])(@(?:` + strings.Join(names, "|") + `))(?:[^\w]|$)`)}, nil
@@ -196,7 +190,7 @@ func (p page) said(text string) string {
 	return b.String() + text[at:]
 }
 
-func (p page) entry(n chat.Node, turn *turnJSON) string {
+func (p page) entry(n client.Node, turn *turnJSON) string {
 	x, st := n.Entry, p.st
 	about := fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format("15:04:05"))
 	if x.Pinned {
@@ -249,20 +243,12 @@ func indent(text string, level int) string {
 }
 
 // showTree shows who answered whom.
-func (o *viewOptions) showTree(ctx context.Context, c *app.Client, q store.EntryQuery, p *printer) error {
-	entries, err := c.Store.Entries(ctx, q)
+func (o *viewOptions) showTree(ctx context.Context, c *client.Client, q client.EntryQuery, p *printer) error {
+	nodes, err := c.Chats.Tree(ctx, q)
 	if err != nil {
 		return err
 	}
-	notes, err := c.Store.Notifications(ctx, store.NotificationFilter{Conversation: q.Conversation})
-	if err != nil {
-		return err
-	}
-	covers := map[fika.RequestID][]int64{}
-	for _, n := range notes {
-		covers[n.Request] = append(covers[n.Request], n.Seq)
-	}
-	for _, n := range chat.Tree(entries, covers) {
+	for _, n := range nodes {
 		if err := p.node(ctx, n); err != nil {
 			return err
 		}

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/store"
+	"fika/internal/client"
 )
 
 func newChatPause(e *env) *cobra.Command {
@@ -51,37 +50,41 @@ func (e *env) setPaused(ctx context.Context, words []string, all, paused bool) e
 	if !paused {
 		open = e.client
 	}
-	client, err := open(ctx)
+	c, err := open(ctx)
 	if err != nil {
 		return err
 	}
 	verb := map[bool]string{true: "paused", false: "resumed"}[paused]
 	if all {
-		agents, err := client.Store.SetAllPaused(ctx, paused)
-		if err != nil {
-			return err
+		if paused {
+			err = c.Chats.PauseAll(ctx)
+		} else {
+			err = c.Chats.ResumeAll(ctx)
 		}
-		client.Ring(agents...)
-		_ = client.Bus.Flush(ctx)
-		e.say("everything is %s", verb)
-		return nil
+		if err == nil {
+			e.say("everything is %s", verb)
+		}
+		return err
 	}
-	convs, _, err := findChats(ctx, client, words)
+	convs, _, err := c.Chats.Match(ctx, words)
 	if err != nil {
 		return err
 	}
 	for _, conv := range convs {
-		agents, err := client.Store.SetPaused(ctx, conv.ID, paused)
+		if paused {
+			err = c.Chats.Pause(ctx, conv)
+		} else {
+			err = c.Chats.Resume(ctx, conv)
+		}
 		if err != nil {
 			return err
 		}
-		client.Ring(agents...)
 		e.say("%s is %s", conv.Name, verb)
 	}
-	if everything, err := client.Store.AllPaused(ctx); err == nil && everything && !paused {
+	if everything, err := c.Chats.AllPaused(ctx); err == nil && everything && !paused {
 		e.warn("everything is still paused (fika chat resume --all)")
 	}
-	return client.Bus.Flush(ctx)
+	return nil
 }
 
 func newChatStop(e *env) *cobra.Command {
@@ -98,36 +101,29 @@ func newChatStop(e *env) *cobra.Command {
 }
 
 func (e *env) stopChats(ctx context.Context, words []string, all bool) error {
-	client, err := e.reader(ctx)
+	c, err := e.reader(ctx)
 	if err != nil {
 		return err
 	}
 	var convs []fika.Conversation
 	if all {
-		list, err := client.Store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
-		if err != nil {
+		if convs, err = c.Chats.Busy(ctx); err != nil {
 			return err
-		}
-		for _, c := range list {
-			if c.Pending+c.Running > 0 {
-				convs = append(convs, c.Conversation)
-			}
 		}
 		if len(convs) == 0 {
 			e.say("nothing runs or waits in any chat")
 		}
-	} else if convs, _, err = findChats(ctx, client, words); err != nil {
+	} else if convs, _, err = c.Chats.Match(ctx, words); err != nil {
 		return err
 	}
 	for _, conv := range convs {
-		d, err := client.Store.StopChat(ctx, conv.ID)
+		d, err := c.Chats.Stop(ctx, conv)
 		if err != nil {
 			return err
 		}
-		ringRequests(ctx, client, d.Requests)
 		e.say("%s: %d waiting mentions dropped, %d running turns cancelled", conv.Name, d.Notifications, len(d.Requests))
 	}
-	return client.Bus.Flush(ctx)
+	return nil
 }
 
 func newChatContinue(e *env) *cobra.Command {
@@ -140,20 +136,16 @@ again. fika chat limit shows and sets the limits.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			var conv fika.Conversation
-			client, err := e.clientFor(ctx, func(c *app.Client) (err error) { conv, err = findTalk(ctx, c, args[0]); return err })
+			c, err := e.clientFor(ctx, func(c *client.Client) (err error) { conv, err = c.Chats.FindAnyKind(ctx, args[0]); return err })
 			if err != nil {
 				return err
 			}
-			agents, err := client.Store.ContinueChain(ctx, conv.ID)
-			if fika.IsKind(err, fika.NotFound) {
-				return fika.Errorf(fika.NotFound, "", "no limit has stopped anything in %q", conv.Name)
-			}
+			agents, err := c.Chats.Continue(ctx, conv)
 			if err != nil {
 				return err
 			}
-			client.Ring(agents...)
 			e.say("%s goes on with %s", conv.Name, mentions(agents))
-			return client.Bus.Flush(ctx)
+			return nil
 		},
 	}
 }

@@ -2,13 +2,8 @@ package cli
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
-
-	"fika"
-	"fika/internal/app"
 )
 
 func newChatPin(e *env) *cobra.Command {
@@ -40,17 +35,17 @@ func pinning(e *env, c *cobra.Command, pinned bool) *cobra.Command {
 }
 
 func (e *env) pin(ctx context.Context, word string, messages []string, pinned bool) error {
-	client, err := e.reader(ctx)
+	c, err := e.reader(ctx)
 	if err != nil {
 		return err
 	}
-	conv, err := findChat(ctx, client, word)
+	conv, err := c.Chats.Find(ctx, word)
 	if err != nil {
 		return err
 	}
 	var seqs []int64
 	for _, m := range messages { // all are found before any is changed
-		seq, err := findEntry(ctx, client, conv, m)
+		seq, err := c.Chats.FindEntry(ctx, conv, m)
 		if err != nil {
 			return err
 		}
@@ -58,27 +53,11 @@ func (e *env) pin(ctx context.Context, word string, messages []string, pinned bo
 	}
 	verb := map[bool]string{true: "pinned", false: "no longer pinned"}[pinned]
 	for _, seq := range seqs {
-		entry, err := client.Store.Pin(ctx, conv.ID, seq, pinned)
-		if fika.IsKind(err, fika.NotFound) {
-			return fika.Errorf(fika.NotFound, "", "no entry %d in %q", seq, conv.Name)
-		}
+		entry, err := c.Chats.Pin(ctx, conv, seq, pinned)
 		if err != nil {
 			return err
 		}
 		e.say("#%d of %s is %s", entry.Seq, conv.Name, verb)
 	}
 	return nil
-}
-
-// findEntry finds the seq of an entry by what a person typed: seq or id.
-func findEntry(ctx context.Context, c *app.Client, conv fika.Conversation, word string) (int64, error) {
-	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
-	if err == nil {
-		return seq, nil
-	}
-	entry, err := c.Store.EntryByID(ctx, conv.ID, fika.EntryID(word))
-	if fika.IsKind(err, fika.NotFound) {
-		return 0, fika.Errorf(fika.NotFound, "", "no entry %q in %q", word, conv.Name)
-	}
-	return entry.Seq, err
 }

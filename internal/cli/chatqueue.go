@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/chat"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
@@ -41,11 +41,11 @@ fika chat why says the same of one message and one agent.`,
 }
 
 func (e *env) queue(ctx context.Context, words []string, asJSON bool) error {
-	agents, err := e.agents(ctx)
+	c, err := e.reader(ctx)
 	if err != nil {
 		return err
 	}
-	items, err := queueOf(ctx, agents, words)
+	items, err := queueOf(ctx, c, words)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (e *env) queue(ctx context.Context, words []string, asJSON bool) error {
 	if several {
 		headers = append([]string{"CHAT"}, headers...)
 	}
-	return e.Table(headers, rows(items, func(i chat.Item) []string {
+	return e.Table(headers, rows(items, func(i client.QueueItem) []string {
 		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), seqList(i.Seqs), term.CleanLine(whyItem(i, now))}
 		if several {
 			row = append([]string{string(i.Chat)}, row...)
@@ -70,17 +70,17 @@ func (e *env) queue(ctx context.Context, words []string, asJSON bool) error {
 	}))
 }
 
-func queueOf(ctx context.Context, agents *app.Agents, words []string) ([]chat.Item, error) {
+func queueOf(ctx context.Context, c *client.Client, words []string) ([]client.QueueItem, error) {
 	if len(words) == 0 {
-		return agents.Queue(ctx, "")
+		return c.Chats.Queue(ctx, "")
 	}
-	convs, _, err := findChats(ctx, agents.Client, words)
+	convs, _, err := c.Chats.Match(ctx, words)
 	if err != nil {
 		return nil, err
 	}
-	var all []chat.Item
-	for _, c := range convs {
-		items, err := agents.Queue(ctx, c.ID)
+	var all []client.QueueItem
+	for _, conv := range convs {
+		items, err := c.Chats.Queue(ctx, conv.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func queueOf(ctx context.Context, agents *app.Agents, words []string) ([]chat.It
 	return all, nil
 }
 
-func whyItem(i chat.Item, now time.Time) string {
+func whyItem(i client.QueueItem, now time.Time) string {
 	if i.Until.IsZero() {
 		return i.Text
 	}
@@ -122,7 +122,7 @@ type itemJSON struct {
 	Stuck   bool                  `json:"stuck"` // it waits for a person
 }
 
-func toItemJSON(i chat.Item) itemJSON {
+func toItemJSON(i client.QueueItem) itemJSON {
 	if i.Seqs == nil {
 		i.Seqs = []int64{}
 	}
@@ -151,16 +151,16 @@ nothing is.`,
 func (e *env) chatRetry(ctx context.Context, args []string) error {
 	var conv fika.Conversation
 	var only fika.Agent
-	client, err := e.clientFor(ctx, func(c *app.Client) (err error) {
-		if conv, err = findChat(ctx, c, args[0]); err == nil && len(args) == 2 {
-			only, err = c.FindAgent(ctx, args[1])
+	c, err := e.clientFor(ctx, func(c *client.Client) (err error) {
+		if conv, err = c.Chats.Find(ctx, args[0]); err == nil && len(args) == 2 {
+			only, err = c.Agents.FindKnown(ctx, args[1])
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	tried, err := client.RetryDead(ctx, conv, only.ID)
+	tried, err := c.Chats.RetryDead(ctx, conv, only.ID)
 	for _, r := range tried {
 		e.say("@%s tries again: %s", r.AgentName, seqList(r.Seqs))
 		if err := e.println(r.Request); err != nil {
@@ -174,16 +174,4 @@ func (e *env) chatRetry(ctx context.Context, args []string) error {
 		return fika.Errorf(fika.NotFound, "", "nothing of @%s is dead in %q (fika chat queue %s)", only.Name, conv.Name, conv.Name)
 	}
 	return fika.Errorf(fika.NotFound, "", "nothing is dead in %q (fika chat queue %s)", conv.Name, conv.Name)
-}
-
-func participantsAmong(in []string, agents []fika.Agent) []string {
-	var out []string
-	for _, name := range in {
-		for _, a := range agents {
-			if string(a.Name) == name {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
 }

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/store"
 )
 
 func newChatClear(e *env) *cobra.Command {
@@ -20,11 +18,11 @@ func newChatClear(e *env) *cobra.Command {
 		Example: "  fika chat clear design", Args: atLeastOneChat, ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			client, err := e.reader(ctx)
+			c, err := e.reader(ctx)
 			if err != nil {
 				return err
 			}
-			convs, wild, err := findChats(ctx, client, args)
+			convs, wild, err := c.Chats.Match(ctx, args)
 			if err != nil {
 				return err
 			}
@@ -34,14 +32,12 @@ func newChatClear(e *env) *cobra.Command {
 				}
 			}
 			for _, conv := range convs {
-				entry, err := client.Store.AppendCompaction(ctx, conv.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: conv.LastSeq})
-				if err != nil {
+				if err := c.Chats.Clear(ctx, conv); err != nil {
 					return err
 				}
-				client.Show(conv, entry)
 				e.say("%s is cleared", conv.Name)
 			}
-			return client.Bus.Flush(ctx)
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -56,11 +52,11 @@ func newChatDelete(e *env) *cobra.Command {
 		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: several(e.completeChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			client, err := e.reader(ctx)
+			c, err := e.reader(ctx)
 			if err != nil {
 				return err
 			}
-			convs, _, err := findChats(ctx, client, args)
+			convs, _, err := c.Chats.Match(ctx, args)
 			if err != nil {
 				return err
 			}
@@ -75,7 +71,7 @@ func newChatDelete(e *env) *cobra.Command {
 			}
 			var errs []error
 			for _, conv := range convs {
-				busy, err := client.DeleteChat(ctx, conv)
+				busy, err := c.Chats.Delete(ctx, conv)
 				if err != nil {
 					errs = append(errs, err)
 					continue
@@ -116,11 +112,11 @@ day; prints the names of those. Pinned messages stay, and so does everything in
 a chat in which a turn is under way. The hub does the same every hour.`,
 		Example: "  fika chat cleanup --dry-run", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := e.reader(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			r, err := client.Store.Cleanup(cmd.Context(), store.CleanupOptions{DryRun: dry, EmptyAge: 24 * time.Hour})
+			r, err := c.Chats.Cleanup(cmd.Context(), dry)
 			if err != nil {
 				return err
 			}

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/chat"
+	"fika/internal/client"
 )
 
 func newChatSend(e *env) *cobra.Command {
@@ -44,68 +43,31 @@ nobody: that branch of the conversation waits for bob.
 }
 
 func (e *env) chatSend(ctx context.Context, word, text, as string) error {
-	said, err := e.said(text, as)
-	if err != nil {
-		return err
-	}
-	if as != "" {
-		if err := e.open().MayBeCalled(ctx, as); err != nil {
-			return err
+	alias := client.Alias{Name: as, Option: "--as"}
+	var conv fika.Conversation
+	c, err := e.clientFor(ctx, func(c *client.Client) (err error) {
+		if err = c.CheckAlias(ctx, alias); err == nil {
+			conv, err = c.Chats.Find(ctx, word)
 		}
-	}
-	client, conv, err := e.chatFor(ctx, word)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	speaker, err := e.speaker(ctx, "--as", as)
-	if err != nil {
-		return err
-	}
-	if said.Agent, err = speaker.Says(e.open(), conv); err != nil {
-		return err
-	}
-	if said.Agent == nil {
-		if err := e.open().MayBeCalled(ctx, said.From, said.Username); err != nil {
-			return err
-		}
-	}
-	sent, err := client.Chats().Send(ctx, conv, said)
+	sent, err := c.Chats.Send(ctx, conv, text, alias)
 	if err != nil {
 		return err
 	}
 	e.typed = ""
-	_ = client.Bus.Flush(ctx)
 	if err := e.println(sent.Entry.Seq); err != nil {
 		return err
 	}
-	e.explainSent(ctx, client, conv, sent)
+	e.explainSent(ctx, c, conv, sent)
 	return nil
 }
 
-// said is a message of the person at this terminal.
-func (e *env) said(text, as string) (chat.Said, error) {
-	c, err := e.open().Config()
-	if err != nil {
-		return chat.Said{}, err
-	}
-	user := c.Username
-	if u := e.getenv("FIKA_USERNAME"); u != "" {
-		user = u
-	}
-	if user, err = fika.ParseUsername(user); err != nil {
-		return chat.Said{}, err
-	}
-	s := chat.Said{From: user, Username: user, Text: text, TTL: c.Chat.MessageTTL}
-	if as != "" {
-		if s.From, err = fika.ParseUsername(as); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
-}
-
 // explainSent says what a person might otherwise wonder about.
-func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversation, sent chat.Sent) {
+func (e *env) explainSent(ctx context.Context, c *client.Client, conv fika.Conversation, sent client.Sent) {
 	switch {
 	case sent.Paused:
 		e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("chat %q is paused: nobody answers before fika chat resume", conv.Name)))
@@ -114,13 +76,7 @@ func (e *env) explainSent(ctx context.Context, c *app.Client, conv fika.Conversa
 	case sent.Nobody:
 		e.say("%s", e.ErrStyle().Dim("nobody is mentioned, so nobody answers"))
 	}
-	agents, err := e.open().AgentsOf(c)
-	if err != nil {
-		return // what is paused or stopped is in the store, and chat queue tells
-	}
-	for _, n := range sent.Notified {
-		if row, err := c.Store.Agent(ctx, n); err == nil {
-			e.warnUnanswered(ctx, agents, row)
-		}
+	for _, why := range c.Agents.WhoNeverAnswers(ctx, sent.Notified) {
+		e.warn(why + "; until then it waits")
 	}
 }

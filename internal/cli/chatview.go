@@ -3,14 +3,11 @@ package cli
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/bus"
-	"fika/internal/store"
+	"fika/internal/client"
 )
 
 // viewOptions are the flags of chat view.
@@ -66,37 +63,37 @@ func (o *viewOptions) run(ctx context.Context, word string) error {
 	if o.tree && o.follow {
 		return usageError("--tree shows what there is; it cannot --follow")
 	}
-	client, err := o.reader(ctx)
+	c, err := o.reader(ctx)
 	if err != nil {
 		return err
 	}
-	conv, err := findChat(ctx, client, word)
+	conv, err := c.Chats.Find(ctx, word)
 	if err != nil {
 		return err
 	}
-	q, err := o.query(ctx, client, conv)
+	q, err := o.query(ctx, c, conv)
 	if err != nil {
 		return err
 	}
-	p, err := o.printer(ctx, client, conv)
+	p, err := o.printer(ctx, c, conv)
 	if err != nil {
 		return err
 	}
 	if o.follow { // subscribed before the first read, so that nothing falls between
-		return o.watch(ctx, client, conv, q, p)
+		return o.watch(ctx, c, conv, q, p)
 	}
 	if o.tree {
-		err = o.showTree(ctx, client, q, p)
+		err = o.showTree(ctx, c, q, p)
 	} else {
-		_, err = showEntries(ctx, client, q, p.entries(ctx))
+		_, err = c.Chats.Read(ctx, q, p.entries(ctx))
 	}
 	if err != nil {
 		return err
 	}
 	if o.OutTTY {
-		t := newTyping(client, conv, nil)
-		t.refresh(ctx)
-		if line := t.line(); line != "" {
+		t := c.Chats.Typing(conv, nil)
+		t.Refresh(ctx)
+		if line := t.Line(); line != "" {
 			o.say("%s", o.ErrStyle().Dim("— "+line))
 		}
 	}
@@ -105,8 +102,8 @@ func (o *viewOptions) run(ctx context.Context, word string) error {
 }
 
 // watch shows what there is and then what arrives, with who is at work below.
-func (o *viewOptions) watch(ctx context.Context, client *app.Client, conv fika.Conversation, q store.EntryQuery, p *printer) error {
-	live, err := followChat(client, conv)
+func (o *viewOptions) watch(ctx context.Context, c *client.Client, conv fika.Conversation, q client.EntryQuery, p *printer) error {
+	live, err := c.Chats.Watch(conv)
 	if err != nil {
 		return err
 	}
@@ -114,8 +111,8 @@ func (o *viewOptions) watch(ctx context.Context, client *app.Client, conv fika.C
 	show := p.entries(ctx)
 	if o.OutTTY && o.ErrTTY {
 		foot := &footer{w: o.Err, style: o.ErrStyle()}
-		t := newTyping(client, conv, foot.set)
-		closeTyping, err := t.listen()
+		t := c.Chats.Typing(conv, foot.set)
+		closeTyping, err := t.Listen()
 		if err != nil {
 			return err
 		}
@@ -123,9 +120,9 @@ func (o *viewOptions) watch(ctx context.Context, client *app.Client, conv fika.C
 		defer closeTyping()
 		entry := show
 		show = func(x fika.Entry) error { return foot.above(func() error { return entry(x) }) }
-		live.looked = t.refresh
+		live.AfterLook = t.Refresh
 	}
-	last, err := showEntries(ctx, client, q, show)
+	last, err := c.Chats.Read(ctx, q, show)
 	if err != nil {
 		return err
 	}
@@ -133,13 +130,13 @@ func (o *viewOptions) watch(ctx context.Context, client *app.Client, conv fika.C
 	if last == 0 && q.Since == 0 {
 		q.Since = conv.LastSeq
 	}
-	err = live.run(ctx, q, show)
+	err = live.Run(ctx, q, show)
 	p.end()
 	return err
 }
 
-func (o *viewOptions) query(ctx context.Context, c *app.Client, conv fika.Conversation) (store.EntryQuery, error) {
-	q := store.EntryQuery{Conversation: conv.ID, Types: shownTypes(o.all)}
+func (o *viewOptions) query(ctx context.Context, c *client.Client, conv fika.Conversation) (client.EntryQuery, error) {
+	q := client.EntryQuery{Conversation: conv.ID, Types: shownTypes(o.all)}
 	if o.since == "" {
 		q.Last = o.limit
 		return q, nil
@@ -152,11 +149,8 @@ func (o *viewOptions) query(ctx context.Context, c *app.Client, conv fika.Conver
 		q.Since = n
 		return q, nil
 	}
-	entry, err := c.Store.EntryByID(ctx, conv.ID, fika.EntryID(o.since))
-	if fika.IsKind(err, fika.NotFound) {
-		return q, fika.Errorf(fika.NotFound, "", "no entry %q in %q", o.since, conv.Name)
-	}
-	q.Since = entry.Seq
+	var err error
+	q.Since, err = c.Chats.FindEntry(ctx, conv, o.since)
 	return q, err
 }
 
@@ -165,83 +159,4 @@ func shownTypes(all bool) []fika.EntryType {
 		return nil
 	}
 	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction}
-}
-
-// viewPage is how many rows are read at a time: a chat may be longer than the
-// memory is large.
-const viewPage = 1000
-
-func showEntries(ctx context.Context, c *app.Client, q store.EntryQuery, show func(fika.Entry) error) (last int64, err error) {
-	wanted := q.First // 0: all
-	for {
-		if q.Last == 0 {
-			q.First = viewPage
-			if wanted > 0 {
-				q.First = min(wanted, viewPage)
-			}
-		}
-		entries, err := c.Store.Entries(ctx, q)
-		if err != nil {
-			return last, err
-		}
-		for _, x := range entries {
-			if err := show(x); err != nil {
-				return last, err
-			}
-			last = x.Seq
-		}
-		if wanted -= len(entries); q.Last > 0 || len(entries) < q.First || wanted == 0 {
-			return last, nil
-		}
-		q.Since = last
-	}
-}
-
-// liveChat waits for what arrives in a chat: the bus makes it quick, looking
-// at the store now and then makes it certain.
-type liveChat struct {
-	client *app.Client
-	sub    bus.Subscription
-	rung   chan struct{}         // capacity 1: look at the store
-	looked func(context.Context) // after each look at the store; may be nil
-}
-
-func followChat(c *app.Client, conv fika.Conversation) (*liveChat, error) {
-	l := &liveChat{client: c, rung: make(chan struct{}, 1)}
-	var err error
-	l.sub, err = c.Bus.Subscribe(c.Subjects.Chat(conv.Name), func(bus.Msg) {
-		select {
-		case l.rung <- struct{}{}:
-		default:
-		}
-	})
-	return l, err
-}
-
-// Close ends the subscription.
-func (l *liveChat) Close() error { return l.sub.Close() }
-
-// run shows what the query gives, again and again, until ctx ends.
-func (l *liveChat) run(ctx context.Context, q store.EntryQuery, show func(fika.Entry) error) error {
-	look := time.NewTicker(time.Second)
-	defer look.Stop()
-	for {
-		last, err := showEntries(ctx, l.client, q, show)
-		if ctx.Err() != nil {
-			return nil // Ctrl-C ends the watching, which is no failure
-		}
-		if err != nil {
-			return err
-		}
-		q.Since = max(q.Since, last)
-		if l.looked != nil {
-			l.looked(ctx)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-l.rung:
-		case <-look.C:
-		}
-	}
 }

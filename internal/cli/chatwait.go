@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/chat"
+	"fika/internal/client"
 )
 
 func newChatWait(e *env) *cobra.Command {
@@ -44,11 +44,11 @@ func (e *env) chatWait(ctx context.Context, word string, timeout time.Duration) 
 	if timeout < 0 {
 		return usageError("--timeout is a span of time such as 10m, not %s", timeout)
 	}
-	agents, err := e.agents(ctx)
+	c, err := e.reader(ctx)
 	if err != nil {
 		return err
 	}
-	conv, err := findChat(ctx, agents.Client, word)
+	conv, err := c.Chats.Find(ctx, word)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (e *env) chatWait(ctx context.Context, word string, timeout time.Duration) 
 		waiting, cancel = context.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
-	items, err := agents.AwaitIdle(waiting, conv, func(stuck []chat.Item) {
+	items, err := c.Chats.AwaitIdle(waiting, conv, func(stuck []client.QueueItem) {
 		for _, i := range stuck {
 			e.warn(fmt.Sprintf("%s does not go on by itself: %s", conv.Name, e.itemLine(i)))
 		}
@@ -81,6 +81,6 @@ func (e *env) chatWait(ctx context.Context, word string, timeout time.Duration) 
 	return nil
 }
 
-func (e *env) itemLine(i chat.Item) string {
+func (e *env) itemLine(i client.QueueItem) string {
 	return fmt.Sprintf("@%s %s %s: %s", i.Agent, i.Place, seqList(i.Seqs), whyItem(i, e.now()))
 }

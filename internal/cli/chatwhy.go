@@ -41,21 +41,19 @@ type whyJSON struct {
 }
 
 func (e *env) why(ctx context.Context, args []string, asJSON bool) error {
-	agents, err := e.agents(ctx)
+	c, err := e.reader(ctx)
 	if err != nil {
 		return err
 	}
-	conv, err := findChat(ctx, agents.Client, args[0])
+	conv, err := c.Chats.Find(ctx, args[0])
 	if err != nil {
 		return err
 	}
-	row, err := agents.Client.FindAgent(ctx, args[2])
+	row, err := c.Agents.FindKnown(ctx, args[2])
 	if err != nil {
 		return err
 	}
-	w, err := chat.Explain(ctx, agents.Client.Store, conv, args[1], row, func(ctx context.Context) ([]chat.Item, error) {
-		return agents.Queue(ctx, conv.ID)
-	})
+	w, err := c.Chats.Why(ctx, conv, args[1], row)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/client"
 	"fika/internal/plugin"
-	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -91,49 +91,43 @@ func offered(name, about string) cobra.Completion {
 }
 
 // asked opens the store for what completes.
-func (e *env) asked(cmd *cobra.Command) (*app.Client, error) {
-	s, err := e.open().Store(cmd.Context())
-	return &app.Client{Store: s}, err
+func (e *env) asked(cmd *cobra.Command) (*client.Client, error) {
+	return client.Offline(cmd.Context(), e.open())
 }
 
 func (e *env) completeAgents(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	client, err := e.asked(cmd)
+	c, err := e.asked(cmd)
 	if err != nil {
 		return nil, nothing
 	}
-	agents, err := e.open().AgentsOf(client)
+	agents, err := c.Agents.Rows(cmd.Context())
 	if err != nil {
 		return nil, nothing
 	}
-	rows, err := agents.Rows(cmd.Context())
-	if err != nil {
-		return nil, nothing
-	}
-	for _, a := range rows {
+	for _, a := range agents {
 		out = append(out, offered(string(a.Name), a.Description))
 	}
 	return out, nothing
 }
 
 // completeAgentsOf completes the agents that take part in the chat before it.
-func (e *env) completeAgentsOf(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	client, err := e.asked(cmd)
+func (e *env) completeAgentsOf(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	c, err := e.asked(cmd)
 	if err != nil {
 		return nil, nothing
 	}
-	conv, err := findChat(cmd.Context(), client, args[0])
+	conv, err := c.Chats.Find(cmd.Context(), args[0])
 	if err != nil {
 		return nil, nothing
 	}
-	list, err := client.Store.ListAgents(cmd.Context())
+	agents, err := c.Chats.AgentsIn(cmd.Context(), conv)
 	if err != nil {
 		return nil, nothing
 	}
-	in, err := client.Store.Participants(cmd.Context(), conv.ID)
-	if err != nil {
-		return nil, nothing
+	for _, a := range agents {
+		out = append(out, string(a))
 	}
-	return participantsAmong(in, list), nothing
+	return out, nothing
 }
 
 func (e *env) completeContexts(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
@@ -152,11 +146,11 @@ func (e *env) completeContexts(*cobra.Command, []string, string) (out []cobra.Co
 }
 
 func (e *env) completeChats(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	client, err := e.asked(cmd)
+	c, err := e.asked(cmd)
 	if err != nil {
 		return nil, nothing
 	}
-	list, err := client.Store.ListConversations(cmd.Context(), store.ConversationFilter{Kind: fika.Chat})
+	list, err := c.Chats.List(cmd.Context())
 	if err != nil {
 		return nil, nothing
 	}
@@ -170,11 +164,11 @@ func (e *env) completeChats(cmd *cobra.Command, _ []string, _ string) (out []cob
 // agents, which stand for their ongoing ones.
 func (e *env) completeConversations(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	out, _ := e.completeAgents(cmd, args, word)
-	client, err := e.asked(cmd)
+	c, err := e.asked(cmd)
 	if err != nil {
 		return out, nothing
 	}
-	list, err := client.Store.ListConversations(cmd.Context(), store.ConversationFilter{Limit: 100})
+	list, err := c.Conversations.List(cmd.Context(), client.ConversationFilter{Limit: 100})
 	if err != nil {
 		return out, nothing
 	}
@@ -188,11 +182,11 @@ func (e *env) completeConversations(cmd *cobra.Command, args []string, word stri
 // the states, or in any when none is given.
 func (e *env) completeRequests(states ...fika.RequestState) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		client, err := e.asked(cmd)
+		c, err := e.asked(cmd)
 		if err != nil {
 			return nil, nothing
 		}
-		list, err := client.Store.ListRequests(cmd.Context(), store.RequestFilter{States: states, Limit: 50})
+		list, err := c.Requests.List(cmd.Context(), client.RequestFilter{States: states, Limit: 50})
 		if err != nil {
 			return nil, nothing
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/client"
 )
 
 func newContextSend(e *env) *cobra.Command {
@@ -46,18 +46,14 @@ speaks, as itself.
 }
 
 func (e *env) contextSend(ctx context.Context, name fika.AgentName, text, as string) error {
-	if _, err := e.speaker(ctx, "--as", as); err != nil {
-		return err
-	}
-	said, err := e.said(text, as)
+	c, err := e.senderTo(ctx, name)
 	if err != nil {
 		return err
 	}
-	client, err := e.senderTo(ctx, name)
-	if err != nil {
-		return err
+	posted, err := c.SendToContext(ctx, name, text, client.Alias{Name: as, Option: "--as"})
+	if err == nil {
+		err = e.open().CatchUp(ctx, name)
 	}
-	posted, err := client.SendToContext(ctx, e.open(), name, said.From, text)
 	if err != nil {
 		return err
 	}
@@ -69,7 +65,7 @@ func (e *env) contextSend(ctx context.Context, name fika.AgentName, text, as str
 
 // senderTo is a client for a message to a context: with a hub, if there is
 // somebody to wake.
-func (e *env) senderTo(ctx context.Context, name fika.AgentName) (*app.Client, error) {
+func (e *env) senderTo(ctx context.Context, name fika.AgentName) (*client.Client, error) {
 	c, err := e.open().Config()
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/chat"
+	"fika/internal/client"
 	"fika/internal/folder"
 	"fika/internal/term"
 )
@@ -212,7 +212,7 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	}
 	p := printer{o: &viewOptions{env: o.env, all: o.all, json: o.json}, page: page{st: o.OutStyle()}}
 	for _, x := range o.choose(entries) {
-		if err := p.node(ctx, chat.Node{Entry: x}); err != nil {
+		if err := p.node(ctx, client.Node{Entry: x}); err != nil {
 			return err
 		}
 	}

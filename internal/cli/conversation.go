@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/store"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
@@ -49,15 +48,15 @@ func (f *conversationFilter) flags(e *env, c *cobra.Command, limit int) {
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"ask", "task", "chat"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *conversationFilter) store(ctx context.Context, client *app.Client) (store.ConversationFilter, error) {
-	out := store.ConversationFilter{Kind: fika.ConversationKind(f.kind), Limit: f.limit}
+func (f *conversationFilter) query(ctx context.Context, c *client.Client) (client.ConversationFilter, error) {
+	out := client.ConversationFilter{Kind: fika.ConversationKind(f.kind), Limit: f.limit}
 	switch out.Kind {
 	case "", fika.Ask, fika.Task, fika.Chat:
 	default:
 		return out, usageError("--kind is ask, task or chat, not %q", f.kind)
 	}
 	if f.agent != "" {
-		row, err := client.FindAgent(ctx, f.agent)
+		row, err := c.Agents.FindKnown(ctx, f.agent)
 		if err != nil {
 			return out, err
 		}
@@ -74,26 +73,26 @@ func newConversationList(e *env) *cobra.Command {
 		Long: "Lists conversations, newest first. A * marks the ask conversation that an\nagent's next ask goes on with.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			client, err := e.reader(ctx)
+			c, err := e.reader(ctx)
 			if err != nil {
 				return err
 			}
-			filter, err := f.store(ctx, client)
+			filter, err := f.query(ctx, c)
 			if err != nil {
 				return err
 			}
-			list, err := client.Store.ListConversations(ctx, filter)
+			list, err := c.Conversations.List(ctx, filter)
 			if err != nil {
 				return err
 			}
-			active, err := activeAsks(ctx, client)
+			active, err := c.Conversations.Active(ctx)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printLines(e, list, func(c store.ConversationInfo) conversationJSON { return toConversationJSON(c, active) })
+				return printLines(e, list, func(c client.ConversationInfo) conversationJSON { return toConversationJSON(c, active) })
 			}
-			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, rows(list, func(c store.ConversationInfo) []string {
+			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, rows(list, func(c client.ConversationInfo) []string {
 				name := string(c.Name)
 				if active[c.ID] {
 					name += " *"
@@ -111,16 +110,7 @@ func newConversationList(e *env) *cobra.Command {
 	return c
 }
 
-func activeAsks(ctx context.Context, client *app.Client) (map[fika.ConversationID]bool, error) {
-	agents, err := client.Store.ListAgents(ctx)
-	out := map[fika.ConversationID]bool{}
-	for _, a := range agents {
-		out[a.ActiveAsk] = true
-	}
-	return out, err
-}
-
-func toConversationJSON(c store.ConversationInfo, active map[fika.ConversationID]bool) conversationJSON {
+func toConversationJSON(c client.ConversationInfo, active map[fika.ConversationID]bool) conversationJSON {
 	return conversationJSON{
 		Name: c.Name, Kind: c.Kind, Agent: optional(c.AgentName), Status: c.Result(), Active: active[c.ID], Paused: c.Paused,
 		Messages: c.Messages, Participants: emptyIfNil(c.Participants), LastSeq: c.LastSeq, CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
@@ -136,19 +126,19 @@ func newConversationShow(e *env) *cobra.Command {
 		Example: "  fika conversation show task_coder_20260102-101530 --all\n  fika conversation show coder",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			client, err := e.reader(ctx)
+			c, err := e.reader(ctx)
 			if err != nil {
 				return err
 			}
-			conv, err := findConversation(ctx, client, args[0])
+			conv, err := c.Conversations.Find(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			q := store.EntryQuery{Conversation: conv.ID, Last: limit}
+			q := client.EntryQuery{Conversation: conv.ID, Last: limit}
 			if !all {
 				q.Types = []fika.EntryType{fika.Message, fika.Notice}
 			}
-			entries, err := client.Store.Entries(ctx, q)
+			entries, err := c.Conversations.Entries(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -163,27 +153,6 @@ func newConversationShow(e *env) *cobra.Command {
 	rawFlag(c, &raw)
 	c.Flags().IntVar(&limit, "limit", 0, "only the last N")
 	return c
-}
-
-// findConversation finds one by name; an agent's name means its active ask.
-func findConversation(ctx context.Context, client *app.Client, name string) (fika.Conversation, error) {
-	n, err := fika.ParseConversationName(name)
-	if err != nil {
-		return fika.Conversation{}, err
-	}
-	conv, err := client.Store.Conversation(ctx, n)
-	if !fika.IsKind(err, fika.NotFound) {
-		return conv, err
-	}
-	agent, nameErr := fika.ParseAgentName(name)
-	if nameErr != nil {
-		return conv, err
-	}
-	row, rowErr := client.Store.Agent(ctx, agent)
-	if rowErr != nil {
-		return conv, fika.Errorf(fika.NotFound, "", "no conversation and no agent named %q; fika conversation list shows them", name)
-	}
-	return client.Store.ActiveAsk(ctx, row.ID)
 }
 
 // showEntries prints entries for a person to read.
@@ -230,20 +199,20 @@ func newConversationSearch(e *env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			client, err := e.reader(ctx)
+			c, err := e.reader(ctx)
 			if err != nil {
 				return err
 			}
-			filter, err := f.store(ctx, client)
+			filter, err := f.query(ctx, c)
 			if err != nil {
 				return err
 			}
-			found, err := client.Store.Search(ctx, strings.Join(args, " "), filter)
+			found, err := c.Conversations.Search(ctx, strings.Join(args, " "), filter)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				if err := printLines(e, found, func(x store.Found) foundJSON { return foundJSON{x.ConversationName, x.Snippet, x.Entry} }); err != nil {
+				if err := printLines(e, found, func(x client.Found) foundJSON { return foundJSON{x.ConversationName, x.Snippet, x.Entry} }); err != nil {
 					return err
 				}
 			}
@@ -253,7 +222,7 @@ func newConversationSearch(e *env) *cobra.Command {
 			if asJSON {
 				return nil
 			}
-			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, rows(found, func(x store.Found) []string {
+			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, rows(found, func(x client.Found) []string {
 				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, e.now()), term.CleanLine(x.Snippet)}
 			}))
 		},

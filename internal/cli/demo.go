@@ -12,9 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/chat"
-	"fika/internal/store"
+	"fika/internal/client"
 )
 
 //go:embed demo/config.toml demo/rules.toml
@@ -55,26 +53,26 @@ func (e *env) demo(ctx context.Context, keep bool) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	begun := time.Now()
-	ready, _, err := d.startHub(ctx)
+	ready, _, err := client.HubOf(d.open()).Start(ctx)
 	if err != nil {
 		return err
 	}
 	if err := d.showReady(ready, false); err != nil {
 		return err
 	}
-	client, err := d.reader(ctx)
+	c, err := d.reader(ctx)
 	if err != nil {
 		return err
 	}
-	conv, err := makeChat(ctx, client, []string{demoChat})
+	conv, err := c.Chats.Create(ctx, demoChat)
 	if err != nil {
 		return err
 	}
 	d.say("%s", d.ErrStyle().Dim(fmt.Sprintf("$ fika chat send %s %q", demoChat, demoMessage)))
-	if err := d.demoTalk(ctx, client, conv); err != nil {
+	if err := d.demoTalk(ctx, c, conv); err != nil {
 		return err
 	}
-	return d.demoSum(ctx, client, conv, time.Since(begun))
+	return d.demoSum(ctx, c, conv, time.Since(begun))
 }
 
 func demoHome() (string, error) {
@@ -105,36 +103,32 @@ func quietEnv(getenv func(string) string) func(string) string {
 }
 
 // demoTalk says the sentence and shows what comes of it until all is quiet.
-func (e *env) demoTalk(ctx context.Context, client *app.Client, conv fika.Conversation) error {
-	live, err := followChat(client, conv)
+func (e *env) demoTalk(ctx context.Context, c *client.Client, conv fika.Conversation) error {
+	live, err := c.Chats.Watch(conv)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	said, err := e.said(demoMessage, "")
-	if err != nil {
-		return err
-	}
-	if _, err := client.Chats().Send(ctx, conv, said); err != nil {
+	if _, err := c.Chats.Send(ctx, conv, demoMessage, client.Alias{}); err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	page, err := newPage(ctx, client, conv, e.OutStyle())
+	page, err := newPage(ctx, c, conv, e.OutStyle())
 	if err != nil {
 		return err
 	}
 	show := func(x fika.Entry) error {
-		if err := e.print(page.entry(chat.Node{Entry: x}, nil)); err != nil {
+		if err := e.print(page.entry(client.Node{Entry: x}, nil)); err != nil {
 			return err
 		}
-		quiet, err := isQuiet(ctx, client, conv)
+		quiet, err := isQuiet(ctx, c, conv)
 		if quiet {
 			stop()
 		}
 		return err
 	}
-	err = live.run(watching, store.EntryQuery{Conversation: conv.ID}, show)
+	err = live.Run(watching, client.EntryQuery{Conversation: conv.ID}, show)
 	if ctx.Err() != nil {
 		return fika.Errorf(fika.Failed, "demo", "the agents did not come to an end in %s", demoTimeout)
 	}
@@ -142,8 +136,8 @@ func (e *env) demoTalk(ctx context.Context, client *app.Client, conv fika.Conver
 }
 
 // isQuiet reports whether nothing waits and nothing runs in a conversation.
-func isQuiet(ctx context.Context, client *app.Client, conv fika.Conversation) (bool, error) {
-	list, err := client.Store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
+func isQuiet(ctx context.Context, c *client.Client, conv fika.Conversation) (bool, error) {
+	list, err := c.Chats.List(ctx)
 	for _, c := range list {
 		if c.ID == conv.ID {
 			return c.Pending == 0 && c.Running == 0, err
@@ -154,8 +148,8 @@ func isQuiet(ctx context.Context, client *app.Client, conv fika.Conversation) (b
 
 // demoSum counts what happened, and fails when it was not what a demo should
 // show.
-func (e *env) demoSum(ctx context.Context, client *app.Client, conv fika.Conversation, took time.Duration) error {
-	entries, err := client.Store.Entries(ctx, store.EntryQuery{Conversation: conv.ID})
+func (e *env) demoSum(ctx context.Context, c *client.Client, conv fika.Conversation, took time.Duration) error {
+	entries, err := c.Conversations.Entries(ctx, client.EntryQuery{Conversation: conv.ID})
 	if err != nil {
 		return err
 	}

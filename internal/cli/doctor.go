@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"fika"
@@ -17,7 +19,7 @@ disk. --fix mends what can be mended without losing anything. Exit status 1 when
 something is wrong.`,
 		Example: "  fika doctor\n  fika doctor --fix",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := e.open().Doctor(cmd.Context(), fix)
+			found, err := e.open().Doctor(cmd.Context(), app.DoctorOptions{Fix: fix, Agents: e.agentHealth, BusWarnings: e.busWarnings})
 			if err != nil {
 				return err
 			}
@@ -42,6 +44,30 @@ something is wrong.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	c.Flags().BoolVar(&fix, "fix", false, "mend what can be mended")
 	return c
+}
+
+// agentHealth tells the doctor how the agents are. That the store cannot be
+// opened it has found out itself.
+func (e *env) agentHealth(ctx context.Context) ([]app.AgentHealth, error) {
+	c, err := e.reader(ctx)
+	if err != nil {
+		return nil, nil
+	}
+	views, err := c.Agents.List(ctx, false)
+	var out []app.AgentHealth
+	for _, v := range views {
+		out = append(out, app.AgentHealth{Name: v.Row.Name, Trouble: v.Trouble, Mere: !v.Entry && v.Row.State != fika.AgentFailed})
+	}
+	return out, err
+}
+
+func (e *env) busWarnings(ctx context.Context) ([]string, error) {
+	c, err := e.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st, err := c.Status(ctx)
+	return st.Warnings, err
 }
 
 // findingJSON is a finding as --json shows it.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/client"
 	"fika/internal/process"
-	"fika/internal/store"
 )
 
 func newDown(e *env) *cobra.Command {
@@ -51,13 +51,9 @@ while another waits for requests to finish is stricter.`,
 // downLeft ends the agents of a hub that was killed.
 func (e *env) downLeft(ctx context.Context, how fika.Desired, timeout time.Duration) error {
 	e.say("no hub is running")
-	agents, err := e.agents(ctx)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	names, err := agents.StopLeft(ctx, how)
+	names, err := client.HubOf(e.open()).EndOrphans(ctx, how)
 	e.sayLeaving(names)
 	return err
 }
@@ -69,20 +65,17 @@ func (e *env) sayLeaving(names []fika.AgentName) {
 }
 
 func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration) error {
-	h, err := e.open().Home()
+	h := client.HubOf(e.open())
+	p, up, err := h.Process()
 	if err != nil {
 		return err
 	}
-	p, up := h.HubProcess()
 	if !up {
 		return e.downLeft(ctx, how, timeout)
 	}
-	if !process.Alive(p) {
-		return fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	killed, left, err := e.open().EndHub(ctx, p, how)
+	killed, left, err := h.End(ctx, p, how)
 	if killed {
 		e.warn(fmt.Sprintf("the hub (pid %d) did not end and was killed; nothing that was accepted is lost", p.PID))
 	}
@@ -100,11 +93,11 @@ func (e *env) down(ctx context.Context, how fika.Desired, timeout time.Duration)
 func (e *env) sayLeft() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	s, err := e.open().Store(ctx)
+	c, err := client.Offline(ctx, e.open())
 	if err != nil {
 		return
 	}
-	list, err := s.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}})
+	list, err := c.Requests.List(ctx, client.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}})
 	if err == nil && len(list) > 0 {
 		e.say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s not finished: after the next fika up they go on (fika request list --state open, or waiting)", requestsOf(len(list)))))
 	}

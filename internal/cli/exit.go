@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"fika"
+	"fika/internal/client"
 	"fika/internal/config"
-	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -34,7 +34,7 @@ func exitKind(err error) fika.Kind {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fika.Interrupted
-	case store.Busy(err):
+	case client.Busy(err):
 		return fika.Locked
 	}
 	return fika.KindOf(err)

@@ -8,13 +8,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/client"
+	"fika/internal/config"
 	"fika/internal/console"
+	"fika/internal/hub"
 	"fika/internal/master"
+	"fika/internal/turn"
 )
 
 func newMaster(e *env) *cobra.Command {
@@ -82,24 +87,36 @@ func (e *env) master(ctx context.Context, flags masterOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := e.open().Master(ctx, e.warn)
+	c, err := e.reader(ctx)
 	if err != nil {
 		return err
 	}
-	defer m.Close()
 	h, err := e.open().Home()
 	if err != nil {
 		return err
 	}
-	o := m.Options()
-	o.Quiet, o.Wait, o.Timeout, o.Style, o.Revive = flags.quiet, flags.wait, flags.timeout, e.OutStyle(), e.reviveHub
+	if err := h.EnsureDir(h.RunDir()); err != nil {
+		return err
+	}
+	waiting := master.OpenWaitList(h.RunDir())
+	defer waiting.Close()
+	if !waiting.Mine() {
+		e.warn("another console is open here: what this one waits for is not kept for the next")
+	}
+	outcomes, err := c.Requests.Outcomes()
+	if err != nil {
+		return err
+	}
+	defer outcomes.Close()
+	o := e.consoleOptions(c, flags)
+	o.Memory, o.Ended, o.News = waiting, outcomes.Ended, outcomes.News
 	if e.OutTTY {
 		o.Width = e.Width
 	}
 	var console_ *master.Master
 	screen, err := console.New(console.Options{
 		Streams: e.Streams, Prompt: "> ", HistoryFile: filepath.Join(h.RunDir(), "master.history"),
-		Complete:    completeMaster(ctx, m),
+		Complete:    completeMaster(ctx, c.Agents),
 		OnInterrupt: func() { console_.Interrupt() },
 	})
 	if err != nil {
@@ -108,12 +125,66 @@ func (e *env) master(ctx context.Context, flags masterOptions) error {
 	defer screen.Close()
 	o.Screen = screen
 	console_ = master.New(o)
-	console_.Hello(started, m.BusLine())
+	console_.Hello(started, c.BusLine())
 	err = console_.Run(ctx)
 	if errors.Is(err, master.ErrFailed) {
 		return silent{fika.Failed}
 	}
 	return err
+}
+
+// consoleOptions are those of the console, but for the screen and what it waits
+// for.
+func (e *env) consoleOptions(c *client.Client, flags masterOptions) master.Options {
+	conf, err := e.open().Config()
+	if err != nil { // it was read when c was opened
+		conf = config.Default()
+	}
+	o := master.Options{
+		Requests: c.Requests, Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, Here: e.workHere,
+		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
+		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.open().Now,
+		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },
+		Quiet: flags.quiet, Wait: flags.wait, Timeout: flags.timeout, Style: e.OutStyle(), Revive: e.reviveHub, Revives: e.revivesHub,
+	}
+	if o.Health <= 0 {
+		o.Health = mostHealth
+	}
+	return o
+}
+
+// mostHealth is how long a console may leave agents unlooked at.
+const mostHealth = 5 * time.Second
+
+// workHere works a prompt in the current context, as fika run does.
+func (e *env) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
+	here := e.open().Again() // an App is for one goroutine
+	defer here.Close()
+	h, err := here.Home()
+	if err != nil {
+		return client.RequestInfo{}, err
+	}
+	state, err := h.State()
+	if err != nil {
+		return client.RequestInfo{}, err
+	}
+	began := here.Now()
+	ran, err := here.Run(ctx, app.RunOptions{
+		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.warn,
+	})
+	if err != nil {
+		return client.RequestInfo{}, err
+	}
+	return client.RequestInfo{AgentName: ran.Context, Request: fika.Request{
+		ID: ran.Request, State: ran.State, Reason: ran.Reason, Outcome: ran.Outcome, StartedAt: began, FinishedAt: here.Now(),
+	}}, nil
+}
+
+// revivesHub reports whether reviveHub would start a hub now.
+func (e *env) revivesHub() bool {
+	conf, err := e.open().Config()
+	_, up, upErr := client.HubOf(e.open()).Process()
+	return err == nil && upErr == nil && conf.Hub.Autostart && !up
 }
 
 // masterHub starts the hub, if agents are configured and none runs, and tells
@@ -123,11 +194,11 @@ func (e *env) masterHub(ctx context.Context) ([]master.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, up, err := e.hubUp()
+	_, up, err := client.HubOf(e.open()).Process()
 	if err != nil || up || len(conf.Agents) == 0 || !conf.Hub.Autostart {
 		return nil, err
 	}
-	ready, _, err := e.startHub(ctx)
+	ready, _, err := client.HubOf(e.open()).Start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +222,7 @@ func (e *env) reviveHub(ctx context.Context, killed bool) (string, error) {
 	if _, up := h.HubProcess(); up || killed && !gone {
 		return "", nil
 	}
-	ready, already, err := own.startHub(ctx)
+	ready, already, err := client.HubOf(own.open()).Start(ctx)
 	if err != nil || already {
 		return "", err
 	}
@@ -161,7 +232,7 @@ func (e *env) reviveHub(ctx context.Context, killed bool) (string, error) {
 	return fmt.Sprintf("started the hub (pid %d)", ready.PID), nil
 }
 
-func startedAgents(r app.HubReady) []master.Agent {
+func startedAgents(r hub.Ready) []master.Agent {
 	var out []master.Agent
 	for _, a := range r.Agents {
 		x := master.Agent{Name: a.Name, PID: a.PID}
@@ -174,7 +245,7 @@ func startedAgents(r app.HubReady) []master.Agent {
 }
 
 // completeMaster offers agents after @, verbs after the colon, and commands.
-func completeMaster(ctx context.Context, m *app.Master) func(string, int) []console.Completion {
+func completeMaster(ctx context.Context, agents *client.Agents) func(string, int) []console.Completion {
 	return func(line string, pos int) []console.Completion {
 		text := line[:pos]
 		var words []string
@@ -184,13 +255,13 @@ func completeMaster(ctx context.Context, m *app.Master) func(string, int) []cons
 			words = append(words, master.Commands()...)
 			if strings.HasPrefix(text, "/agents st") || strings.HasPrefix(text, "/agents restart") || strings.HasPrefix(text, "/switch") || strings.HasPrefix(text, "/tasks") || strings.HasPrefix(text, "/conversations") {
 				head := text[:strings.LastIndexByte(text, ' ')+1]
-				words = append(words, agentWords(ctx, m, head, "")...)
+				words = append(words, agentWords(ctx, agents, head, "")...)
 			}
 		case strings.HasPrefix(text, "@") && strings.Count(text, ":") == 1 && !strings.Contains(text, " "):
 			head := text[:strings.IndexByte(text, ':')+1]
 			words = []string{head + "task: ", head + "ask: ", head + "reset"}
 		case strings.HasPrefix(text, "@") && !strings.ContainsAny(text, ": "):
-			words = agentWords(ctx, m, "@", ":")
+			words = agentWords(ctx, agents, "@", ":")
 		}
 		var out []console.Completion
 		for _, w := range words {
@@ -202,14 +273,14 @@ func completeMaster(ctx context.Context, m *app.Master) func(string, int) []cons
 	}
 }
 
-func agentWords(ctx context.Context, m *app.Master, before, after string) []string {
-	list, err := m.List(ctx)
+func agentWords(ctx context.Context, agents *client.Agents, before, after string) []string {
+	list, err := agents.List(ctx, false)
 	if err != nil {
 		return nil
 	}
 	var out []string
 	for _, a := range list {
-		out = append(out, before+string(a.Name)+after)
+		out = append(out, before+string(a.Row.Name)+after)
 	}
 	return out
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +14,7 @@ import (
 
 	"fika"
 	"fika/internal/agent"
-	"fika/internal/bus"
+	"fika/internal/client"
 	"fika/internal/message"
 	"fika/internal/term"
 )
@@ -52,135 +51,31 @@ chat, dead. While no hub runs it says so and waits.`,
 	f.BoolVar(&o.json, "json", false, "JSON Lines: at, subject, body (or text)")
 	_ = c.RegisterFlagCompletionFunc("agent", e.completeAgents)
 	_ = c.RegisterFlagCompletionFunc("chat", e.completeChats)
-	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(monitorTypes, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(client.BusKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-var monitorTypes = []string{"request", "bell", "response", "status", "heartbeat", "control", "chat", "dead"}
-
 func (o *monitorOptions) run(ctx context.Context, subject string) error {
-	if _, err := o.open().Home(); err != nil {
-		return err
-	}
-	subjects, err := o.open().Subjects()
+	m, err := client.OpenMonitor(ctx, o.open(), client.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
 	if err != nil {
 		return err
 	}
-	if subject, err = o.subject(subjects, subject); err != nil {
-		return err
-	}
-	b, err := o.open().Listen(ctx)
-	if err != nil {
-		return err
-	}
-	lines := make(chan bus.Msg, 4096) // when it is full the bus client keeps what comes
-	states := make(chan bus.State, 16)
-	watch := b.Watch(func(s bus.State, _ error) {
-		select {
-		case states <- s:
-		default:
-		}
-	})
-	defer watch.Close()
-	done := ctx.Done()
-	sub, err := b.Subscribe(subject, func(m bus.Msg) {
-		select {
-		case lines <- m:
-		case <-done:
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if _, up, err := o.hubUp(); err != nil {
-		return err
+	if _, up, err := client.HubOf(o.open()).Process(); err != nil {
+		return errors.Join(err, m.Close())
 	} else if !up {
 		o.say("no hub is running; waiting for one (fika up)")
 	}
-	return errors.Join(o.follow(ctx, subjects, subject, lines, states), sub.Close())
-}
-
-func (e *env) hubUp() (fika.Process, bool, error) {
-	h, err := e.open().Home()
-	if err != nil {
-		return fika.Process{}, false, err
+	show := o.line
+	if o.json {
+		show = o.jsonLine
 	}
-	p, up := h.HubProcess()
-	return p, up, nil
-}
-
-// subject is what to subscribe to.
-func (o *monitorOptions) subject(s bus.Subjects, given string) (string, error) {
-	if o.kind != "" && !slices.Contains(monitorTypes, o.kind) {
-		return "", usageError("--type is one of %s, not %q", strings.Join(monitorTypes, ", "), o.kind)
-	}
-	if given != "" {
-		if strings.ContainsAny(given, " \t\r\n") || strings.HasPrefix(given, ".") || strings.HasSuffix(given, ".") || strings.Contains(given, "..") {
-			return "", usageError("%q is not a subject", given)
+	return errors.Join(m.Run(ctx, func(connected bool) {
+		if connected {
+			o.say("%s", o.ErrStyle().Dim("listening to "+m.Subject))
+		} else {
+			o.warn("the bus is away; waiting for it")
 		}
-		if given != s.Prefix && !strings.HasPrefix(given, s.Prefix+".") {
-			given = s.Prefix + "." + given
-		}
-		return given, nil
-	}
-	switch {
-	case o.agent != "" && o.chat != "":
-		return "", usageError("--agent and --chat exclude each other")
-	case o.agent != "":
-		n, err := fika.ParseAgentName(o.agent)
-		return s.Prefix + ".agent." + string(n) + ".>", err
-	case o.chat != "":
-		n, err := fika.ParseChatName(o.chat)
-		return s.Chat(n), err
-	}
-	return s.All(), nil
-}
-
-func (o *monitorOptions) follow(ctx context.Context, s bus.Subjects, subject string, lines <-chan bus.Msg, states <-chan bus.State) error {
-	last := bus.State("")
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case st := <-states:
-			if st == last {
-				continue
-			}
-			switch {
-			case st == bus.Connected:
-				o.say("%s", o.ErrStyle().Dim("listening to "+subject))
-			case last == bus.Connected:
-				o.warn("the bus is away; waiting for it")
-			}
-			last = st
-		case m := <-lines:
-			kind := kindOf(s, m.Subject)
-			if o.kind != "" && kind != o.kind {
-				continue
-			}
-			show := func() error { return o.line(s, kind, m) }
-			if o.json {
-				show = func() error { return o.jsonLine(m) }
-			}
-			if err := show(); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// kindOf is what a subject carries.
-func kindOf(s bus.Subjects, subject string) string {
-	rest := strings.TrimPrefix(subject, s.Prefix+".")
-	switch {
-	case strings.HasPrefix(rest, "chat."):
-		return "chat"
-	case rest == "dead":
-		return "dead"
-	case rest == "hub.bell":
-		return "bell"
-	}
-	return rest[strings.LastIndexByte(rest, '.')+1:]
+	}, show), m.Close())
 }
 
 type monitorJSON struct {
@@ -190,7 +85,7 @@ type monitorJSON struct {
 	Text    nullable        `json:"text"` // a body that is no JSON
 }
 
-func (o *monitorOptions) jsonLine(m bus.Msg) error {
+func (o *monitorOptions) jsonLine(m client.BusMessage) error {
 	line := monitorJSON{At: time.Now().UTC(), Subject: m.Subject}
 	if json.Valid(m.Data) && utf8.Valid(m.Data) {
 		line.Body = m.Data
@@ -201,10 +96,10 @@ func (o *monitorOptions) jsonLine(m bus.Msg) error {
 }
 
 // line shows a message on one line: when, where, and what matters of it.
-func (o *monitorOptions) line(s bus.Subjects, kind string, m bus.Msg) error {
+func (o *monitorOptions) line(m client.BusMessage) error {
 	style := o.OutStyle()
-	where := strings.TrimPrefix(m.Subject, s.Prefix+".")
-	switch kind {
+	where := m.Place
+	switch m.Kind {
 	case "response", "status":
 		where = style.Green(where)
 	case "dead":
@@ -214,7 +109,7 @@ func (o *monitorOptions) line(s bus.Subjects, kind string, m bus.Msg) error {
 	default:
 		where = style.Dim(where)
 	}
-	text := term.CleanLine(gist(kind, m.Data))
+	text := term.CleanLine(gist(m.Kind, m.Data))
 	if o.Width > 0 {
 		text = term.Truncate(text, max(20, o.Width-term.Width(where)-15))
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/store"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
@@ -27,13 +26,13 @@ func newRequestList(e *env) *cobra.Command {
 		Use: "list", Short: "list requests, newest first", Example: "  fika request list --agent coder --state running", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			client, err := e.reader(ctx)
+			c, err := e.reader(ctx)
 			if err != nil {
 				return err
 			}
-			f := store.RequestFilter{Limit: limit}
+			f := client.RequestFilter{Limit: limit}
 			if agent != "" {
-				row, err := client.FindAgent(ctx, agent)
+				row, err := c.Agents.FindKnown(ctx, agent)
 				if err != nil {
 					return err
 				}
@@ -45,14 +44,14 @@ func newRequestList(e *env) *cobra.Command {
 				}
 				f.States = []fika.RequestState{fika.RequestState(state)}
 			}
-			list, err := client.Store.ListRequests(ctx, f)
+			list, err := c.Requests.List(ctx, f)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				return printLines(e, list, toRequestJSON)
 			}
-			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, rows(list, func(r store.RequestInfo) []string {
+			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, rows(list, func(r client.RequestInfo) []string {
 				return []string{string(r.ID), string(r.Kind), string(r.AgentName), string(r.State), term.Ago(r.CreatedAt, e.now()), term.Truncate(term.CleanLine(promptOf(r)), 60)}
 			}))
 		},
@@ -77,7 +76,7 @@ func joinWords[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-func promptOf(r store.RequestInfo) string {
+func promptOf(r client.RequestInfo) string {
 	if r.Payload.Prompt == "" {
 		return "(" + string(r.ConversationName) + ")"
 	}
@@ -89,11 +88,11 @@ func newRequestShow(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: exactly(1, "a request id"), ValidArgsFunction: first(e.completeRequests()),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := e.reader(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			f, err := client.Family(cmd.Context(), fika.RequestID(args[0]))
+			f, err := c.Requests.Family(cmd.Context(), fika.RequestID(args[0]))
 			if err != nil {
 				return err
 			}
@@ -116,24 +115,20 @@ func newRequestWait(e *env) *cobra.Command {
 		Example: "  fika request wait $(fika task --no-wait coder \"write tests\")",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			client, err := e.reader(ctx)
+			c, err := e.reader(ctx)
 			if err != nil {
 				return err
 			}
-			info, err := client.Store.Request(ctx, fika.RequestID(args[0]))
+			info, err := c.Requests.Request(ctx, fika.RequestID(args[0]))
 			if err != nil {
 				return err
 			}
-			follow, err := client.Follow(info.AgentName)
+			follow, err := c.Requests.Follow(info.AgentName)
 			if err != nil {
 				return err
 			}
 			defer follow.Close()
-			agents, err := e.open().AgentsOf(client)
-			if err != nil {
-				return err
-			}
-			follow.Warn, follow.NeverAnswers = e.warn, agents.NeverAnswers
+			follow.Warn = e.warn
 			waiting, cancel := context.WithCancel(ctx)
 			if o.timeout > 0 {
 				waiting, cancel = context.WithTimeout(ctx, o.timeout)
@@ -158,10 +153,10 @@ func newRequestWait(e *env) *cobra.Command {
 }
 
 // requestsFor is a client for requests that exist.
-func (e *env) requestsFor(ctx context.Context, ids []string) (*app.Client, error) {
-	return e.clientFor(ctx, func(c *app.Client) error {
+func (e *env) requestsFor(ctx context.Context, ids []string) (*client.Client, error) {
+	return e.clientFor(ctx, func(c *client.Client) error {
 		for _, id := range ids {
-			if _, err := c.Store.Request(ctx, fika.RequestID(id)); err != nil {
+			if _, err := c.Requests.Request(ctx, fika.RequestID(id)); err != nil {
 				return err
 			}
 		}
@@ -173,12 +168,12 @@ func newRequestCancel(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: atLeastOne("the ids of requests"), ValidArgsFunction: several(e.completeRequests(fika.Open, fika.Running, fika.Waiting)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := e.reader(cmd.Context()) // what stops work starts nothing
+			c, err := e.reader(cmd.Context()) // what stops work starts nothing
 			if err != nil {
 				return err
 			}
 			for _, id := range args {
-				r, err := client.Cancel(cmd.Context(), fika.RequestID(id), "cancelled by fika request cancel")
+				r, err := c.Requests.Cancel(cmd.Context(), fika.RequestID(id), "cancelled by fika request cancel")
 				if err != nil {
 					return err
 				}
@@ -200,19 +195,15 @@ func newRequestRetry(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "retry REQUEST", Short: "make a new request of one that did not end well", Example: "  fika request retry 01a1fd6e", Args: exactly(1, "a request id"), ValidArgsFunction: first(e.completeRequests(fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := e.requestsFor(cmd.Context(), args)
+			c, err := e.requestsFor(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
-			r, err := client.Store.Retry(cmd.Context(), fika.RequestID(args[0]))
+			id, err := c.Requests.Retry(cmd.Context(), fika.RequestID(args[0]))
 			if err != nil {
 				return err
 			}
-			if info, err := client.Store.Request(cmd.Context(), r.ID); err == nil {
-				client.Ring(info.AgentName)
-				_ = client.Bus.Flush(cmd.Context())
-			}
-			return e.println(r.ID)
+			return e.println(id)
 		},
 	}
 }

@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/app"
-	"fika/internal/store"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
-func (e *env) showRequest(f app.Family) {
+func (e *env) showRequest(f client.Family) {
 	r := f.RequestInfo
 	p := func(k, v string) {
 		if v != "" {
@@ -52,7 +51,7 @@ func tokensOf(u fika.Usage) string {
 	return fmt.Sprintf("%s in, %s out", term.Count(u.Input), term.Count(u.Output))
 }
 
-func stateOf(r store.RequestInfo) string {
+func stateOf(r client.RequestInfo) string {
 	switch {
 	case r.Reason == "":
 		return string(r.State)
@@ -63,7 +62,7 @@ func stateOf(r store.RequestInfo) string {
 }
 
 // kinOf is one line about a parent or child.
-func kinOf(r store.RequestInfo) string {
+func kinOf(r client.RequestInfo) string {
 	if r.AgentName == "" {
 		return string(r.ID) + " (deleted)"
 	}
@@ -77,7 +76,7 @@ type familyJSON struct {
 	Total    *fika.Usage  `json:"usage_with_children"`
 }
 
-func toFamilyJSON(f app.Family) familyJSON {
+func toFamilyJSON(f client.Family) familyJSON {
 	j := familyJSON{requestJSON: toRequestJSON(f.RequestInfo)}
 	for _, k := range f.Children {
 		j.Children = append(j.Children, toFamilyJSON(k))

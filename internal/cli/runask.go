@@ -8,9 +8,9 @@ import (
 	"fika"
 	"fika/internal/agent"
 	"fika/internal/app"
+	"fika/internal/client"
 	"fika/internal/folder"
 	"fika/internal/message"
-	"fika/internal/store"
 	"fika/internal/term"
 	"fika/internal/turn"
 )
@@ -22,33 +22,25 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	if o.cont {
 		return fika.Errorf(fika.Locked, "", "@%s runs as a process: it goes on with what was interrupted by itself; fika request list --agent %s shows what was", name, name)
 	}
-	c, err := o.open().Client(ctx)
+	c, err := o.reader(ctx)
 	if err != nil {
 		return err
 	}
-	row, err := o.open().Recipient(ctx, name) // the process may be about to make the row
-	if err != nil {
-		return err
-	}
-	payload, err := o.open().AskPayload(name, prompt, flags)
-	if err != nil {
-		return err
-	}
-	ask, err := o.spoken(ctx, row, store.NewRequest{Kind: fika.AskRequest, Origin: fika.Queued, Agent: row.ID, Payload: payload}, "-U", flags["username"])
+	row, err := c.Agents.FindRecipient(ctx, name) // the process may be about to make the row
 	if err != nil {
 		return err
 	}
 	if o.noReflection {
 		o.warn("@" + string(name) + " runs as a process: --no-reflection does not reach it")
 	}
-	follow, err := c.Follow(name)
+	follow, err := c.Requests.Follow(name)
 	if err != nil {
 		return err
 	}
 	defer follow.Close()
 	view := newHolderView(o)
 	view.run.detail("@%s runs as a process and takes the prompt", name)
-	accepted, err := c.Submit(ctx, ask, name)
+	accepted, err := c.Requests.SubmitPrompt(ctx, row, prompt, flags, client.Alias{Name: flags["username"], Option: "-U"})
 	if err != nil {
 		return err
 	}
@@ -61,7 +53,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	if err != nil {
 		return err
 	}
-	entries, err := c.Store.OfRequest(context.WithoutCancel(ctx), info.ID)
+	entries, err := c.Requests.Entries(context.WithoutCancel(ctx), info.ID)
 	if err != nil {
 		return err
 	}
@@ -70,11 +62,11 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 
 // awaitHolder waits for the outcome, and says so once when the process that
 // should bring it is gone.
-func (o *runOptions) awaitHolder(ctx context.Context, follow *app.Follow, id fika.RequestID, name fika.AgentName, view *holderView) (store.RequestInfo, error) {
+func (o *runOptions) awaitHolder(ctx context.Context, follow *client.Follow, id fika.RequestID, name fika.AgentName, view *holderView) (client.RequestInfo, error) {
 	const look = 3 * time.Second
 	h, err := o.open().Home()
 	if err != nil {
-		return store.RequestInfo{}, err
+		return client.RequestInfo{}, err
 	}
 	for told := false; ; {
 		slice, cancel := context.WithTimeout(ctx, look)
@@ -92,13 +84,13 @@ func (o *runOptions) awaitHolder(ctx context.Context, follow *app.Follow, id fik
 }
 
 // cancelHolder is Ctrl-C: the request is cancelled at the agent.
-func (o *runOptions) cancelHolder(c *app.Client, follow *app.Follow, id fika.RequestID, view *holderView) (store.RequestInfo, error) {
+func (o *runOptions) cancelHolder(c *client.Client, follow *client.Follow, id fika.RequestID, view *holderView) (client.RequestInfo, error) {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	view.run.endLine()
 	o.say("cancelling request %s …", id)
-	if _, err := c.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
-		return store.RequestInfo{}, err
+	if _, err := c.Requests.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
+		return client.RequestInfo{}, err
 	}
 	info, err := follow.Await(ctx, id, func(message.Status) {})
 	if err != nil {
@@ -120,7 +112,7 @@ func newHolderView(o *runOptions) *holderView { return &holderView{run: newRunVi
 
 func (v *holderView) events() bool { return v.run.o.format == "stream-json" }
 
-func (v *holderView) begin(a store.Accepted, name fika.AgentName) {
+func (v *holderView) begin(a client.Accepted, name fika.AgentName) {
 	v.id, v.name = a.Request.ID, name
 	if v.events() {
 		v.run.write(event{Type: "init", RequestID: v.id, Context: string(name), Conversation: string(a.Conversation.Name)})
@@ -216,7 +208,7 @@ func (v *holderView) emit(s message.Status) {
 }
 
 // end shows the outcome as that of a run.
-func (v *holderView) end(info store.RequestInfo, entries []fika.Entry) error {
+func (v *holderView) end(info client.RequestInfo, entries []fika.Entry) error {
 	if v.events() {
 		for i := range entries {
 			if entries[i].Type == fika.Message {

@@ -9,9 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
+	"fika/internal/client"
 	"fika/internal/config"
-	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -78,7 +77,11 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 			if showBus {
 				return e.showBus(asJSON)
 			}
-			st, err := e.open().Status(cmd.Context())
+			c, err := e.reader(cmd.Context())
+			if err != nil {
+				return err
+			}
+			st, err := c.Status(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -103,18 +106,18 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 }
 
 // serverLine tells how a database server is.
-func serverLine(m store.Meta) string {
+func serverLine(m client.StoreMeta) string {
 	return fmt.Sprintf("%s, %d of %d connections, %s", m.Sync, m.Connections, m.MaxConnections, m.Latency.Round(10*time.Microsecond))
 }
 
-func toStoreJSON(m store.Meta, bytes int64) storeJSON {
+func toStoreJSON(m client.StoreMeta, bytes int64) storeJSON {
 	return storeJSON{
 		Path: config.WithoutSecrets(m.Path), Engine: m.Engine, Schema: m.Schema, Bytes: bytes, ID: m.StoreID, Sync: m.Sync,
 		Latency: optional(float64(m.Latency.Microseconds()) / 1000), Connections: optional(m.Connections), MaxConnections: optional(m.MaxConnections),
 	}
 }
 
-func toStatusJSON(st app.Status) statusJSON {
+func toStatusJSON(st client.Status) statusJSON {
 	j := statusJSON{
 		Home: st.Home, Bus: busJSON{URL: optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
 		Store: toStoreJSON(st.Store, st.Bytes),
@@ -132,7 +135,7 @@ func toStatusJSON(st app.Status) statusJSON {
 	return j
 }
 
-func (e *env) showStatus(st app.Status) error {
+func (e *env) showStatus(st client.Status) error {
 	p := func(k, v string) { _ = e.printf("%-7s %s\n", k, term.CleanLine(v)) }
 	p("home", st.Home)
 	if st.Hub.PID == 0 {
@@ -163,7 +166,7 @@ func (e *env) showStatus(st app.Status) error {
 	return e.Table(agentHeaders, rows(st.Agents, agentRow))
 }
 
-func hubLine(st app.Status) string {
+func hubLine(st client.Status) string {
 	if st.Trouble != "" {
 		return st.Trouble
 	}
@@ -171,7 +174,7 @@ func hubLine(st app.Status) string {
 }
 
 // busLines say how the bus is, and what waits there.
-func busLines(st app.Status) []string {
+func busLines(st client.Status) []string {
 	kind, answers := "somebody else's server", "does not answer"
 	if st.BusOwn {
 		kind = "the hub's own"
@@ -204,7 +207,7 @@ func bytesOf(n int64) string {
 // showBus prints one URL that a NATS client can use as it is, and says what it
 // needs besides: files cannot stand in a URL.
 func (e *env) showBus(asJSON bool) error {
-	access, err := e.open().BusAccess()
+	access, err := client.ReadBusAccess(e.open())
 	if err != nil {
 		return err
 	}
@@ -227,7 +230,7 @@ func (e *env) showBus(asJSON bool) error {
 }
 
 // withLogin puts user and password, or token, into the URL of a server.
-func withLogin(server string, access app.BusAccess) string {
+func withLogin(server string, access client.BusAccess) string {
 	if access.User == "" && access.Token == "" {
 		return server
 	}

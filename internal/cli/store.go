@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/client"
 	"fika/internal/config"
-	"fika/internal/store"
 )
 
 func newStore(e *env) *cobra.Command {
@@ -52,7 +52,7 @@ the new database once [store] url in config.toml names it; to go back to a file,
 copy to fika.db in the home and remove the key.`,
 		Example: "  fika down && fika store move 'postgres://fika@localhost/fika?search_path=team'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := e.open().MoveStore(cmd.Context(), args[0], func(c store.Copied) { e.say("%s: %d rows", c.Table, c.Rows) })
+			err := e.open().MoveStore(cmd.Context(), args[0], func(c client.Copied) { e.say("%s: %d rows", c.Table, c.Rows) })
 			if err != nil {
 				return err
 			}

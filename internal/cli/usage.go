@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/client"
 	"fika/internal/config"
-	"fika/internal/store"
 	"fika/internal/term"
 )
 
@@ -43,11 +43,11 @@ in the config say; - is a model without prices.`,
 			if by != "" && by != "agent" && by != "model" {
 				return usageError("--by is agent or model, not %q", by)
 			}
-			client, err := e.reader(cmd.Context())
+			c, err := e.reader(cmd.Context())
 			if err != nil {
 				return err
 			}
-			list, err := client.Store.UsageSince(cmd.Context(), from)
+			list, err := c.Usage(cmd.Context(), from)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ in the config say; - is a model without prices.`,
 	return c
 }
 
-func (e *env) showUsage(list []store.UsageRow, by string, asJSON bool) error {
+func (e *env) showUsage(list []client.UsageRow, by string, asJSON bool) error {
 	lines := addUp(list, by)
 	if asJSON {
 		return printLines(e, lines, func(l usageLine) usageLine { return l })
@@ -99,7 +99,7 @@ func (l usageLine) row() []string {
 }
 
 // addUp sums the rows by agent, by model, or by both, the dearest first.
-func addUp(list []store.UsageRow, by string) []usageLine {
+func addUp(list []client.UsageRow, by string) []usageLine {
 	sums := map[[2]string]*usageLine{}
 	var out []*usageLine
 	for _, r := range list {

@@ -137,6 +137,16 @@ type Started struct {
 	Error string         `json:"error,omitempty"`
 }
 
+// Ready is what a hub says when it is ready, on one line of JSON.
+type Ready struct {
+	PID    int       `json:"pid"`
+	Bus    string    `json:"bus"`
+	Agents []Started `json:"agents"`
+	// Warning is what programs that are not fika cannot rely on; empty: nothing.
+	Warning string `json:"warning,omitempty"`
+	Error   string `json:"error,omitempty"` // it did not become ready
+}
+
 // Hub supervises. Create it with [New], run it once.
 type Hub struct {
 	opts    Options

@@ -80,13 +80,14 @@ var packages = [...]row{
 	{"internal/agent", ". internal/bus internal/crash internal/message internal/outcome internal/store internal/term internal/turn", "the process of one agent runs turns and tells of them"},
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
-	{"internal/master", ". internal/spelling internal/store internal/term", "the console's process; lines are cleaned and spans of time worded in term, misspelt verbs found"},
-
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/agent internal/keyfile internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/master internal/message internal/plugin internal/process internal/prompt internal/redact internal/spelling internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2 github.com/google/uuid",
+	{"internal/app", ". internal/address internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/prompt internal/redact internal/spelling internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
-	{"internal/cli", ". internal/agent internal/keyfile internal/app internal/bus internal/chat internal/config internal/config/migrate internal/console internal/folder internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/store internal/term internal/turn github.com/spf13/cobra github.com/spf13/pflag",
-		"flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
+	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/spelling internal/store internal/term",
+		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
+	{"internal/master", ". internal/client internal/process internal/spelling internal/term github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs found, and what it waits for is kept in a file that one console locks"},
+	{"internal/cli", ". internal/agent internal/app internal/chat internal/client internal/config internal/config/migrate internal/console internal/folder internal/hub internal/keyfile internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/term internal/turn github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+		"flags become options and one call to client or app; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
 	// Suites and stand-ins for tests, and tools of the build.
@@ -116,7 +117,9 @@ var (
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
 	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo", "internal/guard"}
-	processes = []string{"internal/hub", "internal/agent", "internal/master", "internal/web"}
+	processes = []string{"internal/hub", "internal/agent", "internal/web"}
+	// aboveApp is what may be put together from what one invocation has opened.
+	aboveApp = []string{"internal/client", "internal/cli"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.
 	languages = []string{
@@ -137,8 +140,8 @@ var guarded = [...]guard{
 	{"database/sql", "internal/store", "one package writes SQL"},
 	{"net/http", "internal/config internal/llm/anthropic internal/llm/openai internal/llm/wire internal/tool/web",
 		"HTTP is for providers, for fetch, and for finding an Ollama on this machine"},
-	{"os/exec", "internal/app internal/cli internal/process internal/sandbox internal/tool/proc internal/tool/shell",
-		"processes start in groups (proc), as agents and hub (app, cli), or are looked up (shell)"},
+	{"os/exec", "internal/app internal/client internal/process internal/sandbox internal/tool/proc internal/tool/shell",
+		"processes start in groups (proc), as agents and hub (app, client), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/console", "signals belong to the program and to the terminal line"},
 	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store",
 		"the demo, the starting config, the prompts, the shipped plugins, the migrations"},

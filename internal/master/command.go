@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
@@ -51,7 +52,7 @@ func (m *Master) command(ctx context.Context, words []string) {
 	case "switch":
 		if len(words) != 3 {
 			err = fika.Errorf(fika.Invalid, "", "/switch takes an agent and a conversation; /conversations lists them")
-		} else if err = m.o.Keeper.Switch(ctx, strings.TrimPrefix(arg(1), "@"), arg(2)); err == nil {
+		} else if err = m.switchTo(ctx, strings.TrimPrefix(arg(1), "@"), arg(2)); err == nil {
 			m.say("%s @%s goes on with %s", m.o.Style.Green("✓"), strings.TrimPrefix(arg(1), "@"), arg(2))
 		}
 	case "queue":
@@ -115,7 +116,7 @@ func managed(verb string, words []string) (name string, how fika.Desired, err er
 }
 
 func (m *Master) listAgents(ctx context.Context) error {
-	list, err := m.o.Keeper.List(ctx)
+	list, err := m.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func dash(s string) string {
 }
 
 func (m *Master) health(ctx context.Context) error {
-	list, err := m.o.Keeper.List(ctx)
+	list, err := m.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,10 +179,10 @@ func (m *Master) manage(ctx context.Context, verb, name string, how fika.Desired
 		var err error
 		pid, already := 0, false
 		if verb != "start" {
-			err = m.o.Keeper.Stop(ctx, name, how)
+			err = m.stopAgent(ctx, name, how)
 		}
 		if err == nil && verb != "stop" {
-			pid, already, err = m.o.Keeper.Start(ctx, name)
+			pid, already, err = m.startAgent(ctx, name)
 		}
 		return func() {
 			switch {
@@ -201,7 +202,7 @@ func (m *Master) manage(ctx context.Context, verb, name string, how fika.Desired
 
 // quietly takes the agents as they are now for known: the person did it.
 func (m *Master) quietly(ctx context.Context) {
-	if list, err := m.o.Keeper.List(ctx); err == nil {
+	if list, err := m.list(ctx); err == nil {
 		for _, a := range list {
 			m.last[a.Name] = a
 		}
@@ -209,16 +210,27 @@ func (m *Master) quietly(ctx context.Context) {
 }
 
 func (m *Master) reset(ctx context.Context, name string) {
-	n, err := m.o.Keeper.Reset(ctx, name)
+	row, err := m.o.Directory.Find(ctx, name)
+	if err == nil {
+		_, err = m.o.Agents.Reset(ctx, row)
+	}
 	if err != nil {
 		m.trouble(err)
 		return
 	}
-	m.say("%s @%s conversation context reset", m.o.Style.Green("✓"), n)
+	m.say("%s @%s conversation context reset", m.o.Style.Green("✓"), row.Name)
 }
 
 func (m *Master) conversations(ctx context.Context, agent string, kind fika.ConversationKind) error {
-	list, err := m.o.Archive.Conversations(ctx, strings.TrimPrefix(agent, "@"), kind)
+	f := client.ConversationFilter{Kind: kind, Limit: 30}
+	if name := strings.TrimPrefix(agent, "@"); name != "" {
+		row, err := m.o.Directory.Find(ctx, name)
+		if err != nil {
+			return err
+		}
+		f.Agent = row.ID
+	}
+	list, err := m.o.Archive.List(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -272,7 +284,7 @@ func (m *Master) cancelID(ctx context.Context, id string) error {
 	case id == "":
 		return fika.Errorf(fika.NotFound, "", "nothing is waited for")
 	default: // one that this console does not wait for
-		r, err := m.o.Router.Cancel(ctx, fika.RequestID(id))
+		r, err := m.o.Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the master console")
 		if err != nil {
 			return err
 		}
@@ -289,7 +301,7 @@ func cancelWord(r fika.Request) string {
 }
 
 func (m *Master) usage(ctx context.Context) error {
-	list, err := m.o.Archive.Usage(ctx)
+	list, err := m.o.Usage(ctx, time.Time{})
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/store"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
@@ -22,51 +22,56 @@ type Screen interface {
 	Interactive() bool
 }
 
-// Router gives agents work.
-type Router interface {
-	// Agent finds one by what was typed; NotFound comes with the nearest name.
-	Agent(ctx context.Context, name string) (fika.Agent, error)
-	// Submit commits a request under the given id and wakes the agent. never
-	// says why it will not come to the request by itself; "" when it will.
-	Submit(ctx context.Context, id fika.RequestID, kind fika.RequestKind, agent fika.Agent, prompt string) (never string, err error)
+// Requests gives agents work, and tells what came of it.
+type Requests interface {
+	// Submit commits a request under the given id and wakes the agent.
+	Submit(context.Context, fika.Agent, client.Ask) (client.Accepted, error)
 	// Request reads one; NotFound.
-	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
-	Cancel(context.Context, fika.RequestID) (fika.Request, error)
-	// Here works a prompt in this process, in the current context.
-	Here(ctx context.Context, prompt string) (store.RequestInfo, error)
+	Request(context.Context, fika.RequestID) (client.RequestInfo, error)
+	Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error)
 }
 
-// Agent is a line of the tables about agents.
-type Agent struct {
-	Name      fika.AgentName
-	Status    fika.AgentState
-	Model     string
-	PID       int
-	Uptime    time.Duration // negative: it does not run
-	Requests  int64
-	Waiting   int
-	Seen      time.Time
-	Trouble   string // empty: healthy
-	Why       string // what a busy one does
-	AutoStart bool
+// Agents looks after agents.
+type Agents interface {
+	List(ctx context.Context, all bool) ([]client.AgentView, error)
+	// Start returns with the first sign of life, Stop when the process has gone.
+	Start(context.Context, fika.Agent, time.Duration) (client.AgentView, error)
+	Stop(context.Context, fika.Agent, fika.Desired, time.Duration) (client.AgentView, error)
+	// Reset and Switch change the conversation that an agent goes on with.
+	Reset(context.Context, fika.Agent) (fika.Conversation, error)
+	Switch(ctx context.Context, agent fika.Agent, conversation string) (fika.Conversation, error)
 }
 
-// Keeper looks after agents.
-type Keeper interface {
-	List(context.Context) ([]Agent, error)
-	// Start starts one; already reports that it ran before.
-	Start(ctx context.Context, name string) (pid int, already bool, err error)
-	Stop(ctx context.Context, name string, how fika.Desired) error
-	Reset(ctx context.Context, name string) (fika.AgentName, error)
-	Switch(ctx context.Context, agent, conversation string) error
+// Directory finds agents.
+type Directory interface {
+	// Find finds one by what was typed; NotFound comes with the nearest name.
+	Find(ctx context.Context, name string) (fika.Agent, error)
+	// View tells besides how it is.
+	View(ctx context.Context, name string) (client.AgentView, error)
+	// NeverAnswers says why an agent will not come to its work by itself; ""
+	// when it will.
+	NeverAnswers(context.Context, fika.Agent) string
 }
 
 // Archive reads what happened.
 type Archive interface {
-	Conversations(ctx context.Context, agent string, kind fika.ConversationKind) ([]store.ConversationInfo, error)
+	List(context.Context, client.ConversationFilter) ([]client.ConversationInfo, error)
 	// Active tells which ask conversations are gone on with.
-	Active(ctx context.Context) (map[fika.ConversationID]bool, error)
-	Usage(ctx context.Context) ([]store.UsageRow, error)
+	Active(context.Context) (map[fika.ConversationID]bool, error)
+}
+
+// Agent is a line of the tables about agents.
+type Agent struct {
+	Name     fika.AgentName
+	Status   fika.AgentState
+	Model    string
+	PID      int
+	Uptime   time.Duration // negative: it does not run
+	Requests int64
+	Waiting  int
+	Seen     time.Time
+	Trouble  string // empty: healthy
+	Why      string // what a busy one does
 }
 
 // Memory keeps which requests a console waits for beyond its end.
@@ -77,21 +82,26 @@ type Memory interface {
 
 // Options is all that a master depends on.
 type Options struct {
-	Screen  Screen
-	Router  Router
-	Keeper  Keeper
-	Archive Archive
-	Memory  Memory
+	Screen    Screen
+	Requests  Requests
+	Agents    Agents
+	Directory Directory
+	Archive   Archive
+	// Usage tells what was spent since a time.
+	Usage func(ctx context.Context, since time.Time) ([]client.UsageRow, error)
+	// Here works a prompt in this process, in the current context.
+	Here   func(ctx context.Context, prompt string) (client.RequestInfo, error)
+	Memory Memory
 	// Ended is rung when some request may have its outcome, and News brings
 	// lines about the bus to show; both may be nil.
-	Ended   <-chan struct{}
-	News    <-chan string
-	NewID   func() fika.RequestID
-	Style   term.Style
-	Width   int            // of tables; 0: as wide as they are
-	Agents  bool           // the config names agents; else plain text is worked here
-	Default fika.AgentName // for plain text; empty: none
-	Quiet   bool           // bare completion lines
+	Ended      <-chan struct{}
+	News       <-chan string
+	NewID      func() fika.RequestID
+	Style      term.Style
+	Width      int            // of tables; 0: as wide as they are
+	Configured bool           // the config names agents; else plain text is worked here
+	Default    fika.AgentName // for plain text; empty: none
+	Quiet      bool           // bare completion lines
 	// Wait lets each line of piped input wait for the answers of those before
 	// it. Timeout ends the waiting for answers to piped input; 0: never.
 	Wait    bool
@@ -101,9 +111,12 @@ type Options struct {
 	// away while an answer is waited for: then only a hub that was killed is
 	// started again, not one that was stopped. It may be nil.
 	Revive func(ctx context.Context, killed bool) (string, error)
-	Poll   time.Duration // how often to look at the store; 0: 500 ms
-	Health time.Duration // how often to look at agents; 0: 30 s
-	Now    func() time.Time
+	// Revives reports whether Revive would start a hub now: then nobody need be
+	// told that none runs. It may be nil.
+	Revives func() bool
+	Poll    time.Duration // how often to look at the store; 0: 500 ms
+	Health  time.Duration // how often to look at agents; 0: 30 s
+	Now     func() time.Time
 }
 
 // Master is a console. Create it with [New], run it once.
@@ -330,7 +343,7 @@ func (m *Master) plain(ctx context.Context, text string) {
 	switch {
 	case m.o.Default != "":
 		m.send(ctx, string(m.o.Default), fika.AskRequest, text)
-	case m.o.Agents:
+	case m.o.Configured:
 		m.trouble(fika.Errorf(fika.Invalid, "", "who shall do that? write @name: before it, or set default_agent under [master]; /agents list shows who there is"))
 	default:
 		m.workHere(ctx, text)

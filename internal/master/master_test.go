@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fika"
-	"fika/internal/store"
+	"fika/internal/client"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,10 +26,10 @@ type desk struct {
 	lines    chan string // closed: the end of input
 	shown    []string
 	tty      bool
-	requests map[fika.RequestID]*store.RequestInfo
+	requests map[fika.RequestID]*client.RequestInfo
 	saved    []fika.RequestID
-	agents   []Agent
-	here     func(context.Context, string) (store.RequestInfo, error)
+	agents   []client.AgentView
+	here     func(context.Context, string) (client.RequestInfo, error)
 	broken   error // of the store
 	next     int
 	never    string       // why nobody answers
@@ -38,12 +38,12 @@ type desk struct {
 }
 
 func newDesk() *desk {
-	return &desk{lines: make(chan string, 20), requests: map[fika.RequestID]*store.RequestInfo{}, rung: make(chan struct{}, 1)}
+	return &desk{lines: make(chan string, 20), requests: map[fika.RequestID]*client.RequestInfo{}, rung: make(chan struct{}, 1)}
 }
 
 func (d *desk) master(change func(*Options)) *Master {
 	o := Options{
-		Screen: d, Router: d, Keeper: keeper{d}, Archive: archive{}, Memory: d, Ended: d.rung, Agents: true,
+		Screen: d, Requests: d, Agents: keeper{d}, Directory: keeper{d}, Archive: archive{}, Usage: noUsage, Here: d.worksHere, Memory: d, Ended: d.rung, Configured: true,
 		NewID: func() fika.RequestID { d.next++; return fika.RequestID(fmt.Sprintf("id-%d", d.next)) },
 	}
 	if change != nil {
@@ -79,43 +79,37 @@ func (d *desk) text() string {
 func (d *desk) Status(string)     {}
 func (d *desk) Interactive() bool { return d.tty }
 
-func (d *desk) Agent(_ context.Context, name string) (fika.Agent, error) {
-	if name != "coder" && name != "lazy" {
-		return fika.Agent{}, fika.Errorf(fika.NotFound, "", "no agent named %q", name)
-	}
-	return fika.Agent{ID: fika.AgentID(name), Name: fika.AgentName(name)}, nil
-}
-
-func (d *desk) Submit(_ context.Context, id fika.RequestID, kind fika.RequestKind, a fika.Agent, prompt string) (string, error) {
+func (d *desk) Submit(_ context.Context, a fika.Agent, ask client.Ask) (client.Accepted, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !slices.Contains(d.saved, id) {
-		return "", errors.New("submitted before it was remembered")
+	if !slices.Contains(d.saved, ask.ID) {
+		return client.Accepted{}, errors.New("submitted before it was remembered")
 	}
-	d.requests[id] = &store.RequestInfo{AgentName: a.Name, Request: fika.Request{ID: id, Kind: kind, State: fika.Open, Payload: fika.Payload{Prompt: prompt}}}
-	return d.never, nil
+	r := fika.Request{ID: ask.ID, Kind: ask.Kind, State: fika.Open, Payload: fika.Payload{Prompt: ask.Prompt}}
+	d.requests[ask.ID] = &client.RequestInfo{AgentName: a.Name, Request: r}
+	return client.Accepted{Request: r}, nil
 }
 
-func (d *desk) Request(_ context.Context, id fika.RequestID) (store.RequestInfo, error) {
+func (d *desk) Request(_ context.Context, id fika.RequestID) (client.RequestInfo, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.broken != nil {
-		return store.RequestInfo{}, d.broken
+		return client.RequestInfo{}, d.broken
 	}
 	r := d.requests[id]
 	if r == nil {
-		return store.RequestInfo{}, fika.Errorf(fika.NotFound, "", "no request %q", id)
+		return client.RequestInfo{}, fika.Errorf(fika.NotFound, "", "no request %q", id)
 	}
 	return *r, nil
 }
 
-func (d *desk) Cancel(_ context.Context, id fika.RequestID) (fika.Request, error) {
+func (d *desk) Cancel(_ context.Context, id fika.RequestID, _ string) (fika.Request, error) {
 	d.end(id, fika.Cancelled, "")
 	r, err := d.Request(context.Background(), id)
 	return r.Request, err
 }
 
-func (d *desk) Here(ctx context.Context, prompt string) (store.RequestInfo, error) {
+func (d *desk) worksHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
 	return d.here(ctx, prompt)
 }
 
@@ -145,30 +139,56 @@ func (d *desk) end(id fika.RequestID, state fika.RequestState, answer string) {
 
 type keeper struct{ *desk }
 
-func (k keeper) List(context.Context) ([]Agent, error) {
+func (k keeper) Find(_ context.Context, name string) (fika.Agent, error) {
+	if !slices.Contains([]string{"coder", "lazy", "researcher"}, name) {
+		return fika.Agent{}, fika.Errorf(fika.NotFound, "", "no agent named %q", name)
+	}
+	return fika.Agent{ID: fika.AgentID(name), Name: fika.AgentName(name)}, nil
+}
+
+// View shows coder as running already.
+func (k keeper) View(ctx context.Context, name string) (client.AgentView, error) {
+	row, err := k.Find(ctx, name)
+	v := client.AgentView{Row: row}
+	if name == "coder" {
+		v.PID = 7
+	}
+	return v, err
+}
+
+func (k keeper) NeverAnswers(context.Context, fika.Agent) string { return k.never }
+
+func (k keeper) List(context.Context, bool) ([]client.AgentView, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.agents), nil
 }
-func (k keeper) Start(_ context.Context, name string) (int, bool, error) {
-	return 7, name == "coder", nil
+
+func (k keeper) Start(_ context.Context, row fika.Agent, _ time.Duration) (client.AgentView, error) {
+	return client.AgentView{Row: row, PID: 7}, nil
 }
-func (k keeper) Stop(_ context.Context, _ string, how fika.Desired) error {
+
+func (k keeper) Stop(_ context.Context, _ fika.Agent, how fika.Desired, _ time.Duration) (client.AgentView, error) {
 	k.desk.how = how
-	return nil
+	return client.AgentView{}, nil
 }
-func (k keeper) Reset(_ context.Context, n string) (fika.AgentName, error) {
-	return fika.AgentName(n), nil
+
+func (k keeper) Reset(context.Context, fika.Agent) (fika.Conversation, error) {
+	return fika.Conversation{}, nil
 }
-func (k keeper) Switch(_ context.Context, _ string, conversation string) error { return nil }
+
+func (k keeper) Switch(context.Context, fika.Agent, string) (fika.Conversation, error) {
+	return fika.Conversation{}, nil
+}
 
 type archive struct{}
 
-func (archive) Conversations(context.Context, string, fika.ConversationKind) ([]store.ConversationInfo, error) {
+func (archive) List(context.Context, client.ConversationFilter) ([]client.ConversationInfo, error) {
 	return nil, nil
 }
 func (archive) Active(context.Context) (map[fika.ConversationID]bool, error) { return nil, nil }
-func (archive) Usage(context.Context) ([]store.UsageRow, error)              { return nil, nil }
+
+func noUsage(context.Context, time.Time) ([]client.UsageRow, error) { return nil, nil }
 
 // run runs a console beside the test, in a bubble where time is the test's.
 func run(t *testing.T, m *Master, d *desk, test func()) error {
@@ -283,15 +303,15 @@ func TestPlainText(t *testing.T) {
 		})
 		d = newDesk()
 		started := make(chan string, 2)
-		d.here = func(ctx context.Context, p string) (store.RequestInfo, error) {
+		d.here = func(ctx context.Context, p string) (client.RequestInfo, error) {
 			started <- p
 			if p == "long" {
 				<-ctx.Done()
-				return store.RequestInfo{}, fika.Errorf(fika.Interrupted, "", "cancelled")
+				return client.RequestInfo{}, fika.Errorf(fika.Interrupted, "", "cancelled")
 			}
-			return store.RequestInfo{Request: fika.Request{State: fika.Done, Outcome: fika.Outcome{Answer: "done " + p}}}, nil
+			return client.RequestInfo{Request: fika.Request{State: fika.Done, Outcome: fika.Outcome{Answer: "done " + p}}}, nil
 		}
-		m := d.master(func(o *Options) { o.Agents = false })
+		m := d.master(func(o *Options) { o.Configured = false })
 		_ = run(t, m, d, func() {
 			d.lines <- "long"
 			<-started
@@ -307,19 +327,19 @@ func TestPlainText(t *testing.T) {
 func TestTellsOfCrashes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
-		set := func(a Agent) {
+		set := func(status fika.AgentState, pid int, trouble string) {
 			d.mu.Lock()
-			d.agents = []Agent{a}
+			d.agents = []client.AgentView{{Row: fika.Agent{Name: "coder"}, Status: status, PID: pid, Trouble: trouble}}
 			d.mu.Unlock()
 			time.Sleep(time.Minute)
 		}
-		d.agents = []Agent{{Name: "coder", Status: fika.AgentIdle, PID: 1}}
+		d.agents = []client.AgentView{{Row: fika.Agent{Name: "coder"}, Status: fika.AgentIdle, PID: 1}}
 		_ = run(t, d.master(nil), d, func() {
-			set(Agent{Name: "coder", Status: fika.AgentUnhealthy, Trouble: "signal: killed"})
+			set(fika.AgentUnhealthy, 0, "signal: killed")
 			d.shows(t, "✗ @coder is unhealthy: signal: killed")
-			set(Agent{Name: "coder", Status: fika.AgentIdle, PID: 2})
+			set(fika.AgentIdle, 2, "")
 			d.shows(t, "✓ @coder is back (pid: 2)")
-			set(Agent{Name: "coder", Status: fika.AgentBusy, PID: 3})
+			set(fika.AgentBusy, 3, "")
 			d.shows(t, "↻ @coder was restarted (pid: 3)")
 		})
 	})
@@ -367,9 +387,9 @@ func TestHostileText(t *testing.T) {
 func TestOrdinaryCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
-		d.agents = []Agent{
-			{Name: "coder", Status: fika.AgentIdle, Model: "sonnet", PID: 4, Uptime: 83 * time.Minute, Requests: 15},
-			{Name: "researcher", Status: fika.AgentStopped, Model: "haiku", Uptime: -1},
+		d.agents = []client.AgentView{
+			{Row: fika.Agent{Name: "coder"}, Status: fika.AgentIdle, Model: "sonnet", PID: 4, Since: time.Now().Add(-83 * time.Minute), Processed: 15},
+			{Row: fika.Agent{Name: "researcher"}, Status: fika.AgentStopped, Model: "haiku"},
 		}
 		_ = run(t, d.master(nil), d, func() {
 			for _, l := range []string{"/agents list", "/agents health", "/agents start researcher", "/agents dance", "/switch x", "/queue", "/cancel", "/nope"} {
@@ -390,7 +410,7 @@ func TestE2PipedWaitsForItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
 		d.saved = []fika.RequestID{"old"}
-		d.requests["old"] = &store.RequestInfo{AgentName: "lazy", Request: fika.Request{ID: "old", State: fika.Open}}
+		d.requests["old"] = &client.RequestInfo{AgentName: "lazy", Request: fika.Request{ID: "old", State: fika.Open}}
 		d.never = "@coder was stopped by hand (fika agent start coder)"
 		if err := run(t, d.master(nil), d, func() {
 			d.lines <- "@coder: one"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
@@ -24,7 +25,7 @@ type pendingRequest struct {
 // send commits a request. Its id is remembered first: a console that is killed
 // in between loses nothing.
 func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, prompt string) {
-	row, err := m.o.Router.Agent(ctx, name)
+	row, err := m.o.Directory.Find(ctx, name)
 	if err != nil {
 		m.trouble(err)
 		return
@@ -32,8 +33,7 @@ func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, p
 	e := &pendingRequest{id: m.o.NewID(), agent: row.Name, kind: kind, prompt: prompt, from: m.o.Now()}
 	m.waiting = append(m.waiting, e)
 	m.keep()
-	never, err := m.o.Router.Submit(ctx, e.id, kind, row, prompt)
-	if err != nil {
+	if _, err := m.o.Requests.Submit(ctx, row, client.Ask{ID: e.id, Kind: kind, Prompt: prompt, Sender: "master"}); err != nil {
 		m.drop(e)
 		m.trouble(err)
 		return
@@ -45,10 +45,19 @@ func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, p
 	if !m.o.Quiet {
 		m.say("→ %s to @%s%s", what, row.Name, m.o.Style.Dim("  "+short(e.id)))
 	}
-	if never != "" {
+	if never := m.neverAnswers(ctx, row); never != "" {
 		m.say("%s", m.o.Style.Yellow(term.Clean(never)+"; until then it waits"))
 	}
 	m.reviveHub(ctx, false)
+}
+
+// neverAnswers says why an agent will not come to what it was given by itself;
+// "" when it will, once the console has started the hub.
+func (m *Master) neverAnswers(ctx context.Context, row fika.Agent) string {
+	if m.o.Revives != nil && m.o.Revives() {
+		return ""
+	}
+	return m.o.Directory.NeverAnswers(ctx, row)
 }
 
 // workHere works a prompt in this process, one at a time.
@@ -63,7 +72,7 @@ func (m *Master) workHere(ctx context.Context, prompt string) {
 		case <-ctx.Done():
 			return func() { m.drop(e); m.say("%s cancelled%s", m.o.Style.Red("✗"), of(prompt)) }
 		}
-		info, err := m.o.Router.Here(ctx, prompt)
+		info, err := m.o.Here(ctx, prompt)
 		<-m.here
 		return func() {
 			m.drop(e)
@@ -89,7 +98,7 @@ func (m *Master) remember(ctx context.Context) error {
 		return nil
 	}
 	for _, id := range ids {
-		info, err := m.o.Router.Request(ctx, id)
+		info, err := m.o.Requests.Request(ctx, id)
 		if fika.IsKind(err, fika.NotFound) {
 			continue // it was never committed, or has been deleted
 		}
@@ -132,7 +141,7 @@ func (m *Master) look(ctx context.Context) {
 		if e.id == "" {
 			continue
 		}
-		info, err := m.o.Router.Request(ctx, e.id)
+		info, err := m.o.Requests.Request(ctx, e.id)
 		switch {
 		case fika.IsKind(err, fika.NotFound):
 			m.drop(e)
@@ -157,7 +166,7 @@ func (m *Master) cancel(ctx context.Context, e *pendingRequest) {
 		e.cancel()
 		return
 	}
-	r, err := m.o.Router.Cancel(ctx, e.id)
+	r, err := m.o.Requests.Cancel(ctx, e.id, "cancelled from the master console")
 	switch {
 	case err != nil:
 		m.trouble(err)

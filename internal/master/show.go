@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/store"
+	"fika/internal/client"
 	"fika/internal/term"
 )
 
 // outcome shows how a request ended, with the request it belongs to.
-func (m *Master) outcome(e *pendingRequest, info store.RequestInfo) {
+func (m *Master) outcome(e *pendingRequest, info client.RequestInfo) {
 	who := "done here"
 	if e.agent != "" {
 		who = "@" + string(e.agent)
@@ -59,7 +59,7 @@ func (m *Master) about(e *pendingRequest) string {
 }
 
 // measures tells what a request took: "12.3 s, 1.2k/450 tokens, $0.004".
-func measures(r store.RequestInfo) string {
+func measures(r client.RequestInfo) string {
 	from := r.StartedAt
 	if from.IsZero() {
 		from = r.CreatedAt
@@ -125,7 +125,7 @@ func (m *Master) Hello(autostarted []Agent, bus string) {
 // checkAgents tells what has changed about agents since the last look: who
 // crashed, who is back, who needs a person.
 func (m *Master) checkAgents(ctx context.Context) {
-	list, err := m.o.Keeper.List(ctx)
+	list, err := m.list(ctx)
 	if err != nil {
 		return // the next look at the store tells
 	}

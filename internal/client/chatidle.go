@@ -1,4 +1,4 @@
-package app
+package client
 
 import (
 	"context"
@@ -13,22 +13,22 @@ import (
 )
 
 // lookAgain is how often a wait for a chat looks at the store when nothing
-// rings.
+// wakes it.
 const lookAgain = 2 * time.Second
 
 // AwaitIdle waits until nothing runs and nothing waits in a chat, and returns
 // what failed and can be tried again, or was dropped meanwhile. stuck is told what the chat waits for when
 // only a person can let it go on, once for each such state. When ctx ends
 // first the error is ctx's, and what is left is returned. No hub is needed.
-func (s *Agents) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck func([]chat.Item)) ([]chat.Item, error) {
-	rung := make(chan struct{}, 1) // one look answers any number of bells
-	ring := func() {
+func (s *Chats) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck func([]QueueItem)) ([]QueueItem, error) {
+	woken := make(chan struct{}, 1) // one look answers any number of wake-ups
+	wake := func() {
 		select {
-		case rung <- struct{}{}:
+		case woken <- struct{}{}:
 		default:
 		}
 	}
-	close, err := s.onChange(conv, ring)
+	close, err := s.onChange(conv, wake)
 	if err != nil {
 		return nil, err
 	}
@@ -59,24 +59,24 @@ func (s *Agents) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck fu
 		select {
 		case <-ctx.Done():
 			return items, ctx.Err()
-		case <-rung:
+		case <-woken:
 		case <-poll.C:
 		}
 	}
 }
 
-// onChange calls ring when an entry is stored in a chat, and when a turn in it
+// onChange calls wake when an entry is stored in a chat, and when a turn in it
 // has ended.
-func (s *Agents) onChange(conv fika.Conversation, ring func()) (func(), error) {
-	c := s.Client
-	entries, err := c.Bus.Subscribe(c.Subjects.Chat(conv.Name), func(bus.Msg) { ring() })
+func (s *Chats) onChange(conv fika.Conversation, wake func()) (func(), error) {
+	c := s.c
+	entries, err := c.bus.Subscribe(c.subjects.Chat(conv.Name), func(bus.Msg) { wake() })
 	if err != nil {
 		return nil, err
 	}
-	ends, err := c.Bus.Subscribe(c.Subjects.Status("*"), func(m bus.Msg) {
+	ends, err := c.bus.Subscribe(c.subjects.Status("*"), func(m bus.Msg) {
 		var st message.Status
 		if json.Unmarshal(m.Data, &st) == nil && st.ConversationID == string(conv.Name) && (st.Status == "completed" || st.Status == "error") {
-			ring()
+			wake()
 		}
 	})
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Agents) onChange(conv fika.Conversation, ring func()) (func(), error) {
 }
 
 // over names what had been dropped.
-func over(items []chat.Item) map[string]bool {
+func over(items []QueueItem) map[string]bool {
 	known := map[string]bool{}
 	for _, i := range items {
 		for _, seq := range i.Seqs {
@@ -103,8 +103,8 @@ func overKey(i chat.Item, seq int64) string { return fmt.Sprint(i.Agent, " ", i.
 
 // since keeps of the items what failed or was dropped: what a person may take up
 // again, and what was dropped otherwise and was not known before.
-func since(items []chat.Item, known map[string]bool) []chat.Item {
-	var out []chat.Item
+func since(items []QueueItem, known map[string]bool) []QueueItem {
+	var out []QueueItem
 	for _, i := range items {
 		var fresh []int64
 		for _, seq := range i.Seqs {

@@ -1,15 +1,14 @@
-package app
+package client
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/store"
-	"fika/internal/term"
 )
 
 // Bound is one limit of chains as it holds in a conversation.
@@ -37,14 +36,14 @@ var bounds = [...]struct {
 	{"echo", "max_echo", func(l store.Limits) int64 { return int64(l.MaxEcho) }, func(c *fika.ChainLimits) **int64 { return &c.Echo }},
 }
 
-// Bounds gives the limits of chains in a conversation, and after each those of
+// Limits gives the limits of chains in a conversation, and after each those of
 // agents who take part and have others of their own.
-func (s *Agents) Bounds(ctx context.Context, conv fika.Conversation) ([]Bound, error) {
+func (s *Chats) Limits(ctx context.Context, conv fika.Conversation) ([]Bound, error) {
 	own, err := s.ownLimits(ctx, conv)
 	if err != nil {
 		return nil, err
 	}
-	all := Limits(s.config().Chat.Limits)
+	all := app.Limits(s.c.config().Chat.Limits)
 	var out []Bound
 	for _, b := range bounds {
 		if n := *b.own(&conv.Limits); n != nil {
@@ -52,12 +51,12 @@ func (s *Agents) Bounds(ctx context.Context, conv fika.Conversation) ([]Bound, e
 			continue
 		}
 		from := "default"
-		if at, ok := s.config().Where("chat." + b.key); ok {
+		if at, ok := s.c.config().Where("chat." + b.key); ok {
 			from = fmt.Sprintf("%s:%d", at.File, at.Line)
 		}
 		out = append(out, Bound{Name: b.name, Value: b.of(all), From: from})
 		for _, o := range own {
-			if n := b.of(Limits(o.Chat.Limits)); n != b.of(all) {
+			if n := b.of(app.Limits(o.Chat.Limits)); n != b.of(all) {
 				out = append(out, Bound{Name: b.name, Agent: o.Agent, Value: n, From: o.Origins[b.key]})
 			}
 		}
@@ -67,12 +66,12 @@ func (s *Agents) Bounds(ctx context.Context, conv fika.Conversation) ([]Bound, e
 
 // ownLimits are the settings of the agents that take part. One whose settings
 // do not work has no say.
-func (s *Agents) ownLimits(ctx context.Context, conv fika.Conversation) ([]config.Settings, error) {
-	in, err := s.Client.Store.Participants(ctx, conv.ID)
+func (s *Chats) ownLimits(ctx context.Context, conv fika.Conversation) ([]config.Settings, error) {
+	in, err := s.c.store.Participants(ctx, conv.ID)
 	if err != nil {
 		return nil, err
 	}
-	agents, err := s.Client.Store.ListAgents(ctx)
+	agents, err := s.c.store.ListAgents(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,54 +80,19 @@ func (s *Agents) ownLimits(ctx context.Context, conv fika.Conversation) ([]confi
 		if a.ID != conv.Agent && !slices.Contains(in, string(a.Name)) {
 			continue
 		}
-		if set, err := s.app.Settings(a.Name, nil, true); err == nil {
+		if set, err := s.c.app.Settings(a.Name, nil, true); err == nil {
 			out = append(out, set)
 		}
 	}
 	return out, nil
 }
 
-// rests says that an agent's hour is used up; empty: it is not.
-func rests(row fika.Agent, now time.Time) string {
-	if !row.Held(now) {
-		return ""
-	}
-	return fmt.Sprintf("@%s has used up its %s", row.Name, row.HeldReason)
+// SetLimits sets the conversation's own limits.
+func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.ChainLimits) error {
+	return s.c.store.SetLimits(ctx, conv.ID, l)
 }
 
-// goesOn says when an agent whose hour is used up goes on.
-func goesOn(row fika.Agent, now time.Time) string {
-	return fmt.Sprintf("goes on at %s (in %s)", row.HeldUntil.Local().Format("15:04"), term.Duration(row.HeldUntil.Sub(now).Round(time.Second)))
-}
-
-// HeldHint says, to who wants something of an agent whose hour is used up,
-// when it will come to it; empty: it is not used up.
-func HeldHint(row fika.Agent, now time.Time) string {
-	why := rests(row, now)
-	if why == "" {
-		return ""
-	}
-	return why + "; what waits for it " + goesOn(row, now)
-}
-
-// waitingFor counts what an agent would take if its hour were not used up:
-// requests, and conversations with notifications.
-func (s *Agents) waitingFor(ctx context.Context, id fika.AgentID) int {
-	a, err := s.Client.Store.Activity(ctx, store.ActivityQuery{DroppedSince: s.app.Now()})
-	if err != nil {
-		return 0
-	}
-	n, seen := 0, map[fika.ConversationID]bool{}
-	for _, r := range a.Requests {
-		if r.Agent == id && r.State == fika.Open {
-			n++
-		}
-	}
-	for _, x := range a.Notifications {
-		if x.Agent == id && x.State == fika.NotificationPending && !seen[x.Conversation] {
-			seen[x.Conversation] = true
-			n++
-		}
-	}
-	return n
+// Chains gives the chains that go on in a conversation, or else the last one.
+func (s *Chats) Chains(ctx context.Context, conv fika.Conversation) ([]ChainInfo, error) {
+	return s.c.store.Chains(ctx, conv.ID)
 }

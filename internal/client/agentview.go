@@ -1,15 +1,14 @@
-package app
+package client
 
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"fika"
-	"fika/internal/config"
+	"fika/internal/app"
 	"fika/internal/folder"
 	"fika/internal/process"
 	"fika/internal/store"
@@ -29,10 +28,10 @@ type AgentView struct {
 	Since     time.Time       // of the process; zero: none
 	Processed int64           // requests finished since then
 	Waiting   int             // requests and chats it could take now
-	Running   []store.RequestInfo
-	Suspended []store.RequestInfo // requests that wait: for a child, for the end of a pause
-	Model     string              // nickname or id; empty: not known without asking the network
-	Last      *store.RequestInfo
+	Running   []RequestInfo
+	Suspended []RequestInfo // requests that wait: for a child, for the end of a pause
+	Model     string        // nickname or id; empty: not known without asking the network
+	Last      *RequestInfo
 	Trouble   string    // empty: healthy
 	HeldUntil time.Time // its hour is used up; zero: it is not
 }
@@ -46,183 +45,22 @@ const (
 // Alive reports whether its process runs.
 func (v AgentView) Alive() bool { return v.PID != 0 && v.Status != AgentInUse }
 
-// Agents looks after the agents of a home from a person's side. It commits
-// wishes and waits for what comes of them; it needs a hub only to start
-// processes.
-type Agents struct {
-	Client *Client
-	app    *App
-	home   folder.Home
-}
-
-// Agents opens the store and, if a hub runs, the bus.
-func (a *App) Agents(ctx context.Context) (*Agents, error) {
-	c, err := a.Client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return a.AgentsOf(c)
-}
-
-// AgentsOf is Agents with a client that is open already.
-func (a *App) AgentsOf(c *Client) (*Agents, error) {
-	h, err := a.Home()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := a.Config(); err != nil {
-		return nil, err
-	}
-	return &Agents{Client: c, app: a, home: h}, nil
-}
-
-// config is what the files say now: a console lives long.
-func (s *Agents) config() *config.Config {
-	c, err := s.app.Config()
-	if err != nil { // it was read when s was made
-		return config.Default()
-	}
-	return c
-}
-
-// List gives the agents that have an [[agents]] entry, a process, waiting work
-// or a wish; with all also the contexts that are nothing more, by name.
-func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
-	rows, err := s.Rows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	views, err := s.views(ctx, rows)
-	if err != nil || all {
-		return views, err
-	}
-	return slices.DeleteFunc(views, func(v AgentView) bool {
-		return !v.Entry && !v.Alive() && v.Waiting == 0 && v.Row.Desired == fika.DesiredNone
-	}), nil
-}
-
-// Rows are the agents of the store and those that so far only the config names,
-// by name.
-func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {
-	rows, err := s.Client.Store.ListAgents(ctx)
-	if err != nil {
-		return nil, err
-	}
-	known := map[fika.AgentName]bool{}
-	for _, r := range rows {
-		known[r.Name] = true
-	}
-	for _, e := range s.config().Agents {
-		if n := fika.AgentName(e.ID); !known[n] {
-			rows = append(rows, fika.Agent{Name: n, DisplayName: e.Name, Description: e.Description, State: fika.AgentStopped})
-		}
-	}
-	slices.SortFunc(rows, func(a, b fika.Agent) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	return rows, nil
-}
-
-// View gives one agent by what a person typed.
-func (s *Agents) View(ctx context.Context, name string) (AgentView, error) {
-	row, err := s.Find(ctx, name)
-	if err != nil {
-		return AgentView{}, err
-	}
-	views, err := s.views(ctx, []fika.Agent{row})
-	if err != nil {
-		return AgentView{}, err
-	}
-	return views[0], nil
-}
-
-// Find finds an agent by name. One that only the config names gets its row, as
-// it does when the hub starts. NotFound comes with the nearest name.
-func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
-	n, err := fika.ParseAgentName(name)
-	if err != nil {
-		return fika.Agent{}, err
-	}
-	row, err := s.Client.Store.Agent(ctx, n)
-	entry := s.config().Agent(n)
-	if !fika.IsKind(err, fika.NotFound) {
-		return row, err
-	}
-	if entry == nil {
-		rows, err := s.Rows(ctx)
-		if err != nil {
-			return row, err
-		}
-		return row, NoAgent(n, rows)
-	}
-	id, err := s.home.ID()
-	if err != nil {
-		return row, err
-	}
-	if _, _, err := s.home.Ensure(n); err != nil {
-		return row, err
-	}
-	return s.Client.Store.EnsureAgent(ctx, store.NewAgent{Name: n, HomeID: id, DisplayName: entry.Name, Description: entry.Description})
-}
-
-// Match finds the agents that patterns with * ? [a-z] name, each once, in the
-// order of the list. A pattern that matches nothing is NotFound.
-func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, error) {
-	var out []fika.Agent
-	add := func(r fika.Agent) {
-		if !slices.ContainsFunc(out, func(o fika.Agent) bool { return o.Name == r.Name }) {
-			out = append(out, r)
-		}
-	}
-	for _, p := range patterns {
-		if !strings.ContainsAny(p, "*?[") {
-			row, err := s.Find(ctx, p)
-			if err != nil {
-				return nil, err
-			}
-			add(row)
-			continue
-		}
-		views, err := s.List(ctx, false)
-		if err != nil {
-			return nil, err
-		}
-		before := len(out)
-		for _, v := range views {
-			ok, err := path.Match(strings.ToLower(p), string(v.Row.Name))
-			if err != nil {
-				return nil, fika.Errorf(fika.Invalid, "", "%q is not a pattern: %v", p, err)
-			}
-			if !ok {
-				continue
-			}
-			row, err := s.Find(ctx, string(v.Row.Name))
-			if err != nil {
-				return nil, err
-			}
-			add(row)
-		}
-		if len(out) == before {
-			return nil, fika.Errorf(fika.NotFound, "", "no agent matches %q; fika agent list shows them", p)
-		}
-	}
-	return out, nil
-}
-
 // views looks at each agent's lock and at the queue.
 func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, error) {
-	work, err := s.Client.Store.WithWork(ctx)
+	work, err := s.c.store.WithWork(ctx)
 	if err != nil {
 		return nil, err
 	}
-	underWay, err := s.Client.Store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running, fika.Waiting}})
+	underWay, err := s.c.store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running, fika.Waiting}})
 	if err != nil {
 		return nil, err
 	}
-	_, hub := s.home.HubProcess()
-	now := s.app.Now()
+	_, hub := s.c.home.HubProcess()
+	now := s.c.now()
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
 		v := AgentView{Row: row, Model: s.model(row.Name)}
-		if entry := s.config().Agent(row.Name); entry != nil {
+		if entry := s.c.config().Agent(row.Name); entry != nil {
 			v.Entry, v.Can = true, entry.Capabilities
 		}
 		for _, w := range work {
@@ -239,13 +77,13 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 				v.Suspended = append(v.Suspended, r)
 			}
 		}
-		lock, err := s.home.Folder(row.Name).Inspect()
+		lock, err := s.c.home.Folder(row.Name).Inspect()
 		if err != nil {
 			lock = folder.LockState{}
 		}
 		v.judge(lock, hub, now)
-		s.explain(ctx, &v, now)
-		s.resting(ctx, &v, now)
+		s.addReasons(ctx, &v, now)
+		s.addQuota(ctx, &v, now)
 		out = append(out, v)
 	}
 	return out, nil
@@ -275,7 +113,7 @@ func (v *AgentView) judge(lock folder.LockState, hub bool, now time.Time) {
 
 func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 	silent := min(lock.Age, now.Sub(v.Row.SeenAt))
-	stuck := agentStuck(v.Row.Name, lock)
+	stuck := stuckHolder(v.Row.Name, lock)
 	switch {
 	case stuck != "":
 		v.Status, v.Why = fika.AgentUnhealthy, stuck
@@ -294,11 +132,11 @@ func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 	}
 }
 
-// explain adds what a busy agent does, what its last request came to, and what
+// addReasons adds what a busy agent does, what its last request came to, and what
 // of all that is trouble.
-func (s *Agents) explain(ctx context.Context, v *AgentView, now time.Time) {
+func (s *Agents) addReasons(ctx context.Context, v *AgentView, now time.Time) {
 	if v.Row.ID != "" {
-		last, err := s.Client.Store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{
+		last, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{
 			fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead,
 		}})
 		if err == nil && len(last) == 1 {
@@ -328,28 +166,28 @@ func (s *Agents) explain(ctx context.Context, v *AgentView, now time.Time) {
 // onlyUnread reports whether nothing waits for a context but messages, which
 // its next prompt reads: that is what an inbox is for, and no trouble.
 func (s *Agents) onlyUnread(ctx context.Context, v *AgentView) bool {
-	open, err := s.Client.Store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{fika.Open}})
+	open, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{fika.Open}})
 	if err != nil || len(open) > 0 || v.Waiting > 1 {
 		return false
 	}
-	asks, err := s.Client.Store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: v.Row.ID})
+	asks, err := s.c.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: v.Row.ID})
 	return err == nil && slices.ContainsFunc(asks, func(c store.ConversationInfo) bool { return c.ID == v.Row.ActiveAsk && c.Pending > 0 })
 }
 
-// resting adds that the agent's hour is used up, and what waits for the next.
-func (s *Agents) resting(ctx context.Context, v *AgentView, now time.Time) {
-	why := rests(v.Row, now)
+// addQuota adds that the agent's hour is used up, and what waits for the next.
+func (s *Agents) addQuota(ctx context.Context, v *AgentView, now time.Time) {
+	why := app.QuotaUsedUp(v.Row, now)
 	if why == "" {
 		return
 	}
 	v.HeldUntil, v.Waiting = v.Row.HeldUntil, s.waitingFor(ctx, v.Row.ID)
 	if v.Why == "" {
-		v.Why = "used up its " + v.Row.HeldReason + ", " + goesOn(v.Row, now)
+		v.Why = "used up its " + v.Row.HeldReason + ", " + app.ResumesAt(v.Row, now)
 	}
 }
 
 // reasonOf is why a request ended as it did.
-func reasonOf(r store.RequestInfo) string {
+func reasonOf(r RequestInfo) string {
 	if r.Outcome.Error != "" {
 		return r.Outcome.Error
 	}
@@ -370,8 +208,8 @@ func requestKind(k fika.RequestKind) string {
 	return "a prompt"
 }
 
-func (s *Agents) doing(ctx context.Context, r store.RequestInfo, now time.Time) string {
-	steps, err := s.Client.Store.Steps(ctx, r.ID)
+func (s *Agents) doing(ctx context.Context, r RequestInfo, now time.Time) string {
+	steps, err := s.c.store.Steps(ctx, r.ID)
 	if err == nil {
 		for _, st := range slices.Backward(steps) {
 			if st.State == fika.StepStarted {
@@ -385,12 +223,12 @@ func (s *Agents) doing(ctx context.Context, r store.RequestInfo, now time.Time) 
 // model names the agent's model as settings have it, without asking the
 // network for one where none is configured.
 func (s *Agents) model(name fika.AgentName) string {
-	keys := s.app.Getenv("ANTHROPIC_API_KEY") + s.app.Getenv("OPENAI_API_KEY") + s.app.Getenv("OPENROUTER_API_KEY")
-	entry := s.config().Agent(name)
-	if len(s.config().Models) == 0 && s.config().Model == "" && (entry == nil || entry.Model == "") && keys == "" {
+	keys := s.c.app.Getenv("ANTHROPIC_API_KEY") + s.c.app.Getenv("OPENAI_API_KEY") + s.c.app.Getenv("OPENROUTER_API_KEY")
+	entry := s.c.config().Agent(name)
+	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "") && keys == "" {
 		return ""
 	}
-	set, err := s.app.Settings(name, nil, true)
+	set, err := s.c.app.Settings(name, nil, true)
 	if err != nil {
 		return ""
 	}
@@ -398,4 +236,90 @@ func (s *Agents) model(name fika.AgentName) string {
 		return set.Model.Nickname
 	}
 	return set.Model.ID
+}
+
+// waitingFor counts what an agent would take if its hour were not used up:
+// requests, and conversations with notifications.
+func (s *Agents) waitingFor(ctx context.Context, id fika.AgentID) int {
+	a, err := s.c.store.Activity(ctx, store.ActivityQuery{DroppedSince: s.c.now()})
+	if err != nil {
+		return 0
+	}
+	n, seen := 0, map[fika.ConversationID]bool{}
+	for _, r := range a.Requests {
+		if r.Agent == id && r.State == fika.Open {
+			n++
+		}
+	}
+	for _, x := range a.Notifications {
+		if x.Agent == id && x.State == fika.NotificationPending && !seen[x.Conversation] {
+			seen[x.Conversation] = true
+			n++
+		}
+	}
+	return n
+}
+
+// Summary says how a list of agents is, as one line.
+func Summary(views []AgentView) string {
+	running, bad := 0, 0
+	for _, v := range views {
+		if v.Alive() {
+			running++
+		}
+		if v.Trouble != "" {
+			bad++
+		}
+	}
+	switch {
+	case len(views) == 0:
+		return "No agents are configured"
+	case bad == 0:
+		return fmt.Sprintf("All agents healthy (%d/%d running)", running, len(views))
+	default:
+		return fmt.Sprintf("%d of %d agents need attention (%d/%d running)", bad, len(views), running, len(views))
+	}
+}
+
+// awaited says for whom an agent's suspended requests wait, and why one of
+// those might be long in coming; empty: for nobody.
+func (s *Agents) awaited(ctx context.Context, waiting []RequestInfo, now time.Time) string {
+	var parts []string
+	for _, r := range waiting {
+		if fika.WaitReason(r.Reason) != fika.WaitChild {
+			continue
+		}
+		children, err := s.c.store.Children(ctx, r.ID)
+		if err != nil {
+			continue
+		}
+		for _, k := range children {
+			if !k.State.Terminal() {
+				parts = append(parts, s.awaitedOne(ctx, k, now))
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	slices.Sort(parts)
+	return "waits for " + strings.Join(slices.Compact(parts), ", ")
+}
+
+func (s *Agents) awaitedOne(ctx context.Context, k store.Child, now time.Time) string {
+	var notes []string
+	if row, err := s.c.store.Agent(ctx, k.AgentName); err == nil {
+		switch {
+		case row.Desired.Stopped():
+			notes = append(notes, "stopped by hand")
+		case row.State == fika.AgentFailed:
+			notes = append(notes, "failed")
+		case k.State == fika.Open && s.c.config().Agent(k.AgentName) == nil && row.Owner == "":
+			notes = append(notes, "nobody starts it: fika agent run "+string(k.AgentName))
+		}
+	}
+	if left := k.Deadline.Sub(now); left > 0 {
+		notes = append(notes, fmt.Sprintf("at most %s more", left.Round(time.Second)))
+	}
+	return fmt.Sprintf("@%s (%s)", k.AgentName, strings.Join(notes, ", "))
 }

@@ -1,4 +1,4 @@
-package app
+package client
 
 import (
 	"context"
@@ -14,41 +14,37 @@ import (
 // longer than a tool that ignores its end is allowed to.
 const deletePatience = 5 * time.Second
 
-// DeleteChat stops what goes on in a chat, waits until it has stopped, and
+// Delete stops what goes on in a chat, waits until it has stopped, and
 // deletes the chat with everything in it. It gives the agents that were at work
 // there and had not stopped in time; whatever they do has no chat any more.
-func (c *Client) DeleteChat(ctx context.Context, conv fika.Conversation) (busy []fika.AgentName, err error) {
-	stopped, err := c.Store.StopChat(ctx, conv.ID)
+func (s *Chats) Delete(ctx context.Context, conv fika.Conversation) (busy []fika.AgentName, err error) {
+	stopped, err := s.Stop(ctx, conv)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range stopped.Requests {
-		c.RingStopped(ctx, id)
-	}
-	_ = c.Bus.Flush(ctx)
-	if busy, err = c.awaitStopped(ctx, stopped.Requests); err != nil {
+	if busy, err = s.awaitStopped(ctx, stopped.Requests); err != nil {
 		return busy, err
 	}
-	return busy, c.Store.DeleteConversation(ctx, conv.ID)
+	return busy, s.c.store.DeleteConversation(ctx, conv.ID)
 }
 
 // awaitStopped waits until requests have ended, and names the agents of those
 // that have not after a while. A request whose agent has no process, or one
 // that is stopped, is not waited for: nobody works on it.
-func (c *Client) awaitStopped(ctx context.Context, ids []fika.RequestID) ([]fika.AgentName, error) {
+func (s *Chats) awaitStopped(ctx context.Context, ids []fika.RequestID) ([]fika.AgentName, error) {
 	waiting, cancel := context.WithTimeout(ctx, deletePatience)
 	defer cancel()
 	for {
 		var busy []fika.AgentName
 		for _, id := range ids {
-			r, err := c.Store.Request(ctx, id)
+			r, err := s.c.store.Request(ctx, id)
 			if fika.IsKind(err, fika.NotFound) {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			if r.State == fika.Running && c.works(r.AgentName) && !slices.Contains(busy, r.AgentName) {
+			if r.State == fika.Running && s.c.canWork(r.AgentName) && !slices.Contains(busy, r.AgentName) {
 				busy = append(busy, r.AgentName)
 			}
 		}
@@ -58,8 +54,8 @@ func (c *Client) awaitStopped(ctx context.Context, ids []fika.RequestID) ([]fika
 	}
 }
 
-// works reports whether an agent has a process that can do anything.
-func (c *Client) works(name fika.AgentName) bool {
+// canWork reports whether an agent has a process that can do anything.
+func (c *Client) canWork(name fika.AgentName) bool {
 	lock, err := c.home.Folder(name).Inspect()
-	return err == nil && lock.Held && lock.Info.Kind == folder.LockAgent && agentStuck(name, lock) == ""
+	return err == nil && lock.Held && lock.Info.Kind == folder.LockAgent && stuckHolder(name, lock) == ""
 }

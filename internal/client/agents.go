@@ -1,0 +1,182 @@
+package client
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/store"
+)
+
+// Agents is what may be asked of the agents of a home. What is wanted of an agent
+// is committed and then waited for; a hub is needed only to start processes.
+type Agents struct{ c *Client }
+
+// List gives the agents that have an [[agents]] entry, a process, waiting work
+// or something that is wanted of them; with all also the contexts that are nothing more, by name.
+func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
+	rows, err := s.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.views(ctx, rows)
+	if err != nil || all {
+		return views, err
+	}
+	return slices.DeleteFunc(views, func(v AgentView) bool {
+		return !v.Entry && !v.Alive() && v.Waiting == 0 && v.Row.Desired == fika.DesiredNone
+	}), nil
+}
+
+// Rows are the agents of the store and those that so far only the config names,
+// by name.
+func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {
+	rows, err := s.c.store.ListAgents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[fika.AgentName]bool{}
+	for _, r := range rows {
+		known[r.Name] = true
+	}
+	for _, e := range s.c.config().Agents {
+		if n := fika.AgentName(e.ID); !known[n] {
+			rows = append(rows, fika.Agent{Name: n, DisplayName: e.Name, Description: e.Description, State: fika.AgentStopped})
+		}
+	}
+	slices.SortFunc(rows, func(a, b fika.Agent) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return rows, nil
+}
+
+// View gives one agent by what a person typed.
+func (s *Agents) View(ctx context.Context, name string) (AgentView, error) {
+	row, err := s.Find(ctx, name)
+	if err != nil {
+		return AgentView{}, err
+	}
+	views, err := s.views(ctx, []fika.Agent{row})
+	if err != nil {
+		return AgentView{}, err
+	}
+	return views[0], nil
+}
+
+// Find finds an agent by name. One that only the config names gets its row, as
+// it does when the hub starts. NotFound comes with the nearest name.
+func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
+	n, err := fika.ParseAgentName(name)
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	row, err := s.c.store.Agent(ctx, n)
+	entry := s.c.config().Agent(n)
+	if !fika.IsKind(err, fika.NotFound) {
+		return row, err
+	}
+	if entry == nil {
+		rows, err := s.Rows(ctx)
+		if err != nil {
+			return row, err
+		}
+		return row, app.NoAgent(n, rows)
+	}
+	id, err := s.c.home.ID()
+	if err != nil {
+		return row, err
+	}
+	if _, _, err := s.c.home.Ensure(n); err != nil {
+		return row, err
+	}
+	return s.c.store.EnsureAgent(ctx, store.NewAgent{Name: n, HomeID: id, DisplayName: entry.Name, Description: entry.Description})
+}
+
+// FindKnown finds an agent that has a row by what a person typed, and makes
+// none; NotFound comes with the nearest name.
+func (s *Agents) FindKnown(ctx context.Context, name string) (fika.Agent, error) {
+	return app.FindAgent(ctx, s.c.store, name)
+}
+
+// FindRecipient finds the agent of a context or of an [[agents]] entry, its row
+// made if it is missing.
+func (s *Agents) FindRecipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
+	return s.c.app.Recipient(ctx, name)
+}
+
+// Match finds the agents that patterns with * ? [a-z] name, each once, in the
+// order of the list. A pattern that matches nothing is NotFound.
+func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, error) {
+	var out []fika.Agent
+	add := func(r fika.Agent) {
+		if !slices.ContainsFunc(out, func(o fika.Agent) bool { return o.Name == r.Name }) {
+			out = append(out, r)
+		}
+	}
+	for _, p := range patterns {
+		if !strings.ContainsAny(p, "*?[") {
+			row, err := s.Find(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			add(row)
+			continue
+		}
+		views, err := s.List(ctx, false)
+		if err != nil {
+			return nil, err
+		}
+		before := len(out)
+		for _, v := range views {
+			ok, err := path.Match(strings.ToLower(p), string(v.Row.Name))
+			if err != nil {
+				return nil, fika.Errorf(fika.Invalid, "", "%q is not a pattern: %v", p, err)
+			}
+			if !ok {
+				continue
+			}
+			row, err := s.Find(ctx, string(v.Row.Name))
+			if err != nil {
+				return nil, err
+			}
+			add(row)
+		}
+		if len(out) == before {
+			return nil, fika.Errorf(fika.NotFound, "", "no agent matches %q; fika agent list shows them", p)
+		}
+	}
+	return out, nil
+}
+
+// Reset gives an agent a new, empty ask conversation; the old one stays.
+func (s *Agents) Reset(ctx context.Context, row fika.Agent) (fika.Conversation, error) {
+	conv, err := s.c.store.ResetAsk(ctx, row.ID)
+	if err == nil {
+		s.c.wakeHub(ctx, row.Name)
+	}
+	return conv, err
+}
+
+// Switch makes another ask conversation the agent's active one.
+func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.Conversation, error) {
+	n, err := fika.ParseConversationName(name)
+	if err != nil {
+		return fika.Conversation{}, err
+	}
+	conv, err := s.c.store.Conversation(ctx, n)
+	if err != nil {
+		return conv, err
+	}
+	if conv.Kind != fika.Ask || conv.Agent != row.ID {
+		return conv, fika.Errorf(fika.Invalid, "", "%s is not an ask conversation of @%s; fika conversation list --agent %s --kind ask shows them", n, row.Name, row.Name)
+	}
+	if err := s.c.store.SwitchAsk(ctx, row.ID, conv.ID); err != nil {
+		return conv, err
+	}
+	s.c.wakeHub(ctx, row.Name)
+	return conv, nil
+}
+
+// LogFile is where the output of an agent goes that the hub starts.
+func (s *Agents) LogFile(name fika.AgentName) string { return s.c.home.LogFile(name) }

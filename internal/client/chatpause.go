@@ -1,0 +1,157 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"fika"
+)
+
+// Pause lets running steps of a chat finish and nothing new begin.
+func (s *Chats) Pause(ctx context.Context, conv fika.Conversation) error {
+	return s.setPaused(ctx, conv, true)
+}
+
+// Resume goes on after a pause, also one that somebody holds by a [PauseLease].
+func (s *Chats) Resume(ctx context.Context, conv fika.Conversation) error {
+	return s.setPaused(ctx, conv, false)
+}
+
+func (s *Chats) setPaused(ctx context.Context, conv fika.Conversation, paused bool) error {
+	agents, err := s.c.store.SetPaused(ctx, conv.ID, paused)
+	if err == nil {
+		s.c.wake(ctx, agents...)
+	}
+	return err
+}
+
+// PauseAll pauses everything, chats that do not exist yet too.
+func (s *Chats) PauseAll(ctx context.Context) error { return s.setAllPaused(ctx, true) }
+
+// ResumeAll ends what PauseAll began. Chats that are paused themselves stay so.
+func (s *Chats) ResumeAll(ctx context.Context) error { return s.setAllPaused(ctx, false) }
+
+func (s *Chats) setAllPaused(ctx context.Context, paused bool) error {
+	agents, err := s.c.store.SetAllPaused(ctx, paused)
+	if err == nil {
+		s.c.wake(ctx, agents...)
+	}
+	return err
+}
+
+// AllPaused reports whether everything is paused.
+func (s *Chats) AllPaused(ctx context.Context) (bool, error) { return s.c.store.AllPaused(ctx) }
+
+// Stop drops what waits in a chat and asks what runs there to end.
+func (s *Chats) Stop(ctx context.Context, conv fika.Conversation) (Dropped, error) {
+	d, err := s.c.store.StopChat(ctx, conv.ID)
+	if err != nil {
+		return d, err
+	}
+	for _, id := range d.Requests {
+		s.c.Requests.wakeStopped(ctx, id)
+	}
+	_ = s.c.bus.Flush(ctx)
+	return d, nil
+}
+
+// Continue takes up again what a limit has stopped in a chat, with fresh
+// counters, and returns who goes on. NotFound when no limit has stopped
+// anything.
+func (s *Chats) Continue(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
+	agents, err := s.c.store.ContinueChain(ctx, conv.ID)
+	if fika.IsKind(err, fika.NotFound) {
+		return nil, fika.Errorf(fika.NotFound, "", "no limit has stopped anything in %q", conv.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.c.wake(ctx, agents...)
+	return agents, nil
+}
+
+const (
+	// leaseTime is how long a chat stays paused by somebody who is not heard of.
+	leaseTime = 15 * time.Second
+	// renewEvery is how often whoever pauses a chat says so again.
+	renewEvery = 5 * time.Second
+)
+
+// PauseLease keeps a chat paused for as long as this process says so. A nil
+// lease keeps nothing. It may be used from many goroutines.
+type PauseLease struct {
+	// First reports that the chat was not paused before.
+	First bool
+
+	c     *Client
+	conv  fika.Conversation
+	owner string
+
+	mu      sync.Mutex
+	renewed time.Time // zero: it has ended
+}
+
+// HoldPaused pauses a chat until the lease is released, or is not renewed for
+// 15 seconds.
+func (s *Chats) HoldPaused(ctx context.Context, conv fika.Conversation, who string) (*PauseLease, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	l := &PauseLease{c: s.c, conv: conv, owner: fmt.Sprintf("%s (pid %d on %s)", who, os.Getpid(), host), renewed: time.Now()}
+	l.First, err = s.c.store.Hold(ctx, conv.ID, l.owner, leaseTime)
+	return l, err
+}
+
+// Renew renews the lease when it is time to. An error is returned once: then
+// the lease has ended.
+func (l *PauseLease) Renew(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewed.IsZero() || time.Since(l.renewed) < renewEvery {
+		return nil
+	}
+	err := l.c.store.KeepHold(ctx, l.conv.ID, l.owner, leaseTime)
+	switch {
+	case err == nil:
+		l.renewed = time.Now()
+	case fika.IsKind(err, fika.Lost):
+		l.renewed = time.Time{}
+		return err
+	}
+	return nil // the store is busy, or the person leaves: the next look tries again
+}
+
+// Forget ends the lease without resuming: somebody has resumed on purpose.
+func (l *PauseLease) Forget() {
+	if l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.renewed = time.Time{}
+	}
+}
+
+// Release ends the lease and reports whether the chat goes on because of it.
+func (l *PauseLease) Release() (resumed bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewed.IsZero() {
+		return false, nil
+	}
+	l.renewed = time.Time{}
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTime) // the command's own context may have ended
+	defer cancel()
+	agents, err := l.c.store.LetGo(ctx, l.conv.ID, l.owner)
+	if err != nil {
+		return false, err
+	}
+	l.c.wake(ctx, agents...)
+	conv, err := l.c.store.ConversationByID(ctx, l.conv.ID)
+	return !conv.Paused, err
+}

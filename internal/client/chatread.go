@@ -1,0 +1,115 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/chat"
+	"fika/internal/store"
+)
+
+// readAtOnce is how many entries are read at a time: a chat may be longer than
+// the memory is large.
+const readAtOnce = 1000
+
+// Read passes on the entries that a query means, page by page, and returns the
+// seq of the last; 0: there were none.
+func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) error) (last int64, err error) {
+	wanted := q.First // 0: all
+	for {
+		if q.Last == 0 {
+			q.First = readAtOnce
+			if wanted > 0 {
+				q.First = min(wanted, readAtOnce)
+			}
+		}
+		entries, err := s.c.store.Entries(ctx, q)
+		if err != nil {
+			return last, err
+		}
+		for _, x := range entries {
+			if err := show(x); err != nil {
+				return last, err
+			}
+			last = x.Seq
+		}
+		if wanted -= len(entries); q.Last > 0 || len(entries) < q.First || wanted == 0 {
+			return last, nil
+		}
+		q.Since = last
+	}
+}
+
+// Tree reads the entries that a query means, with answers below what they
+// answer.
+func (s *Chats) Tree(ctx context.Context, q EntryQuery) ([]Node, error) {
+	entries, err := s.c.store.Entries(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	notes, err := s.c.store.Notifications(ctx, store.NotificationFilter{Conversation: q.Conversation})
+	if err != nil {
+		return nil, err
+	}
+	covers := map[fika.RequestID][]int64{}
+	for _, n := range notes {
+		covers[n.Request] = append(covers[n.Request], n.Seq)
+	}
+	return chat.Tree(entries, covers), nil
+}
+
+// ChatWatch waits for what arrives in a chat: the bus makes it quick, looking
+// at the store now and then makes it certain.
+type ChatWatch struct {
+	// AfterLook is called after each look at the store; may be nil.
+	AfterLook func(context.Context)
+
+	c     *Client
+	sub   bus.Subscription
+	woken chan struct{} // capacity 1: look at the store
+}
+
+// Watch begins to listen to a chat. Take it before the first read, so that
+// nothing is missed.
+func (s *Chats) Watch(conv fika.Conversation) (*ChatWatch, error) {
+	w := &ChatWatch{c: s.c, woken: make(chan struct{}, 1)}
+	var err error
+	w.sub, err = s.c.bus.Subscribe(s.c.subjects.Chat(conv.Name), func(bus.Msg) {
+		select {
+		case w.woken <- struct{}{}:
+		default:
+		}
+	})
+	return w, err
+}
+
+// Close ends the listening.
+func (w *ChatWatch) Close() error { return w.sub.Close() }
+
+// Run passes on what the query means, and what comes after it, until ctx ends,
+// which is no failure.
+func (w *ChatWatch) Run(ctx context.Context, q EntryQuery, show func(fika.Entry) error) error {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		last, err := w.c.Chats.Read(ctx, q, show)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		q.Since = max(q.Since, last)
+		if w.AfterLook != nil {
+			w.AfterLook(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.woken:
+		case <-look.C:
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/spelling"
+	"fika/internal/store"
+)
+
+// Chats is what may be asked of the conversations of many.
+type Chats struct{ c *Client }
+
+// Find finds one chat by name; NotFound comes with the nearest name.
+func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error) {
+	name, err := fika.ParseChatName(word)
+	if err != nil {
+		return fika.Conversation{}, err
+	}
+	conv, err := s.c.store.Conversation(ctx, name)
+	if err == nil && conv.Kind == fika.Chat {
+		return conv, nil
+	}
+	if err != nil && !fika.IsKind(err, fika.NotFound) {
+		return conv, err
+	}
+	list, err := s.List(ctx)
+	if err != nil {
+		return conv, err
+	}
+	var names []string
+	for _, x := range list {
+		names = append(names, string(x.Name))
+	}
+	hint := fmt.Sprintf(" (fika chat create %s makes it)", name)
+	if near := spelling.Nearest(string(name), names); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return conv, fika.Errorf(fika.NotFound, "", "no chat named %q%s", name, hint)
+}
+
+// FindAnyKind finds a conversation of any kind by its name; what is not found
+// is taken for a misspelt chat.
+func (s *Chats) FindAnyKind(ctx context.Context, word string) (fika.Conversation, error) {
+	if name, err := fika.ParseConversationName(word); err == nil {
+		if conv, err := s.c.store.Conversation(ctx, name); !fika.IsKind(err, fika.NotFound) {
+			return conv, err
+		}
+	}
+	return s.Find(ctx, word)
+}
+
+// Match finds the chats that names and patterns with * ? [a-z] mean, each once.
+// wild reports whether a pattern was among them.
+func (s *Chats) Match(ctx context.Context, words []string) (found []fika.Conversation, wild bool, err error) {
+	seen := map[fika.ConversationID]bool{}
+	add := func(conv fika.Conversation) {
+		if !seen[conv.ID] {
+			seen[conv.ID] = true
+			found = append(found, conv)
+		}
+	}
+	for _, w := range words {
+		if !strings.ContainsAny(w, "*?[") {
+			conv, err := s.Find(ctx, w)
+			if err != nil {
+				return nil, wild, err
+			}
+			add(conv)
+			continue
+		}
+		wild = true
+		list, err := s.List(ctx)
+		if err != nil {
+			return nil, wild, err
+		}
+		n := len(found)
+		for _, x := range list {
+			ok, err := path.Match(strings.ToLower(w), string(x.Name))
+			if err != nil {
+				return nil, wild, fika.Errorf(fika.Invalid, "", "%q is not a pattern: use * and ?", w)
+			}
+			if ok {
+				add(x.Conversation)
+			}
+		}
+		if len(found) == n {
+			return nil, wild, fika.Errorf(fika.NotFound, "", "no chat matches %q", w)
+		}
+	}
+	return found, wild, nil
+}
+
+// List gives all chats, newest activity first.
+func (s *Chats) List(ctx context.Context) ([]ConversationInfo, error) {
+	return s.c.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
+}
+
+// Busy gives the chats in which something runs or waits.
+func (s *Chats) Busy(ctx context.Context) ([]fika.Conversation, error) {
+	list, err := s.List(ctx)
+	var busy []fika.Conversation
+	for _, c := range list {
+		if c.Pending+c.Running > 0 {
+			busy = append(busy, c.Conversation)
+		}
+	}
+	return busy, err
+}
+
+// ByID reads a chat as it is now.
+func (s *Chats) ByID(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
+	return s.c.store.ConversationByID(ctx, id)
+}
+
+// Create makes a chat of the given name, or of a generated one. Conflict when
+// there is one of that name.
+func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, error) {
+	if word != "" {
+		name, err := fika.ParseChatName(word)
+		if err != nil {
+			return fika.Conversation{}, err
+		}
+		conv, err := s.c.store.CreateChat(ctx, name)
+		if fika.IsKind(err, fika.Conflict) {
+			return conv, fika.Errorf(fika.Conflict, "", "chat %q exists already; fika chat join %s enters it", name, name)
+		}
+		return conv, err
+	}
+	for range 100 {
+		name := fika.ConversationName(adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))])
+		conv, err := s.c.store.CreateChat(ctx, name)
+		if !fika.IsKind(err, fika.Conflict) {
+			return conv, err
+		}
+	}
+	return s.c.store.CreateChat(ctx, fika.ConversationName(fmt.Sprintf("chat-%d", time.Now().UnixMilli())))
+}
+
+var (
+	adjectives = [...]string{"amber", "brisk", "calm", "clever", "crisp", "dapper", "eager", "fuzzy", "gentle", "golden", "hazel", "jolly", "keen", "lively", "mellow", "misty", "nimble", "quiet", "rosy", "sunny", "tidy", "velvet", "warm", "witty"}
+	nouns      = [...]string{"almond", "birch", "bun", "cardamom", "cinnamon", "cup", "fern", "harbor", "kettle", "lantern", "maple", "meadow", "mug", "oat", "otter", "pebble", "roast", "saucer", "spoon", "teapot", "thimble", "waffle", "willow", "wren"}
+)
+
+// poster posts what is said, and wakes whom it mentions.
+func (s *Chats) poster() *chat.Chats { return chat.New(s.c.store, s.c.waker) }
+
+// Enter makes a person take part in a chat, and returns the name they go by
+// there. Denied for the name of an agent.
+func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (string, error) {
+	said, err := s.c.personSays("", as.Name)
+	if err != nil {
+		return "", err
+	}
+	if err := s.c.app.MayBeCalled(ctx, said.From, said.Username); err != nil {
+		return "", err
+	}
+	return said.From, s.poster().Enter(ctx, conv, said.From)
+}
+
+// Send says something in a chat, as whoever asks: a person, or the agent whose
+// tool this is. Error kinds: NotFound for a mention of nobody, Denied for a name
+// that is not the speaker's, Limit when an agent's chain may grow no further.
+func (s *Chats) Send(ctx context.Context, conv fika.Conversation, text string, as Alias) (Sent, error) {
+	said, err := s.c.personSays(text, as.Name)
+	if err != nil {
+		return Sent{}, err
+	}
+	speaker, err := s.c.speaker(ctx, as)
+	if err != nil {
+		return Sent{}, err
+	}
+	if speaker != nil {
+		said.Agent, err = s.c.agentSays(speaker, conv)
+	} else {
+		err = s.c.app.MayBeCalled(ctx, said.From, said.Username)
+	}
+	if err != nil {
+		return Sent{}, err
+	}
+	sent, err := s.poster().Send(ctx, conv, said)
+	if err == nil {
+		_ = s.c.bus.Flush(ctx)
+	}
+	return sent, err
+}
+
+// FindEntry finds the seq of an entry by what a person typed: a seq, which is
+// not looked up, or an id.
+func (s *Chats) FindEntry(ctx context.Context, conv fika.Conversation, word string) (int64, error) {
+	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
+	if err == nil {
+		return seq, nil
+	}
+	entry, err := s.c.store.EntryByID(ctx, conv.ID, fika.EntryID(word))
+	if fika.IsKind(err, fika.NotFound) {
+		return 0, fika.Errorf(fika.NotFound, "", "no entry %q in %q", word, conv.Name)
+	}
+	return entry.Seq, err
+}
+
+// Pin keeps an entry beyond its time to live, or no longer does.
+func (s *Chats) Pin(ctx context.Context, conv fika.Conversation, seq int64, pinned bool) (fika.Entry, error) {
+	entry, err := s.c.store.Pin(ctx, conv.ID, seq, pinned)
+	if fika.IsKind(err, fika.NotFound) {
+		return entry, fika.Errorf(fika.NotFound, "", "no entry %d in %q", seq, conv.Name)
+	}
+	return entry, err
+}
+
+// Clear lets agents forget what was said so far; the entries stay.
+func (s *Chats) Clear(ctx context.Context, conv fika.Conversation) error {
+	entry, err := s.c.store.AppendCompaction(ctx, conv.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: conv.LastSeq})
+	if err != nil {
+		return err
+	}
+	s.c.waker.Show(conv, entry)
+	_ = s.c.bus.Flush(ctx)
+	return nil
+}
+
+// emptyAge is how long nothing has been said in a chat that a clean-up removes.
+const emptyAge = 24 * time.Hour
+
+// Cleanup removes expired entries, and chats that have been empty for a day;
+// with dry it only tells what it would remove.
+func (s *Chats) Cleanup(ctx context.Context, dry bool) (Cleaned, error) {
+	return s.c.store.Cleanup(ctx, store.CleanupOptions{DryRun: dry, EmptyAge: emptyAge})
+}
+
+// Participants are the names of those who take part in a chat.
+func (s *Chats) Participants(ctx context.Context, conv fika.Conversation) ([]string, error) {
+	return s.c.store.Participants(ctx, conv.ID)
+}
+
+// People are the participants who are no agents.
+func (s *Chats) People(ctx context.Context, conv fika.Conversation) ([]string, error) {
+	agents, in, err := s.agentsAndParticipants(ctx, conv)
+	return chat.People(in, agents), err
+}
+
+// AgentsIn are the participants who are agents.
+func (s *Chats) AgentsIn(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
+	agents, in, err := s.agentsAndParticipants(ctx, conv)
+	var out []fika.AgentName
+	for _, name := range in {
+		for _, a := range agents {
+			if string(a.Name) == name {
+				out = append(out, a.Name)
+			}
+		}
+	}
+	return out, err
+}
+
+func (s *Chats) agentsAndParticipants(ctx context.Context, conv fika.Conversation) ([]fika.Agent, []string, error) {
+	agents, err := s.c.store.ListAgents(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := s.c.store.Participants(ctx, conv.ID)
+	return agents, in, err
+}

@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// Client commits what is wanted to the store, wakes whom it concerns, and
+// follows what comes of it. What may be asked stands on its faces.
+type Client struct {
+	Agents        *Agents
+	Chats         *Chats
+	Conversations *Conversations
+	Requests      *Requests
+	Hub           *Hub
+
+	app      *app.App
+	home     folder.Home
+	store    *store.Store
+	subjects bus.Subjects
+	bus      bus.Bus
+	waker    app.Ringer
+	trouble  string
+}
+
+const (
+	// pollEvery is how often a client asks the store while it waits for an
+	// outcome: the bus makes it quick, this makes it certain.
+	pollEvery = 500 * time.Millisecond
+	// lookEvery is how often a waiting command looks at locks and rows.
+	lookEvery = 50 * time.Millisecond
+	// startingGrace is how soon a bus has to refuse to be taken for one whose hub
+	// is only just starting or ending.
+	startingGrace = 500 * time.Millisecond
+)
+
+// Open opens the store and, if a hub runs, the bus.
+func Open(ctx context.Context, a *app.App) (*Client, error) {
+	c, err := Offline(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if c.subjects, err = a.Subjects(); err != nil {
+		return nil, err
+	}
+	if _, err := a.Config(); err != nil {
+		return nil, err
+	}
+	return c, c.connect(ctx)
+}
+
+// Offline opens the store alone. It waits for nobody, so what is written
+// through it wakes nobody: for looking.
+func Offline(ctx context.Context, a *app.App) (*Client, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{app: a, home: h, store: s, bus: bus.Nobody{}}
+	c.waker = app.Ringer{Bus: c.bus}
+	c.Agents, c.Chats, c.Conversations, c.Requests, c.Hub = &Agents{c}, &Chats{c}, &Conversations{c}, &Requests{c}, HubOf(a)
+	return c, nil
+}
+
+// connect opens the bus if a hub runs. That it does not answer is no error:
+// [Client.Trouble] says so.
+func (c *Client) connect(ctx context.Context) error {
+	conf, err := c.app.Config()
+	if err != nil {
+		return err
+	}
+	if p, up := c.home.HubProcess(); up {
+		c.bus, c.trouble = dialBus(ctx, c.app, conf, c.home, p)
+	}
+	c.waker = app.Ringer{Bus: c.bus, Subjects: c.subjects}
+	return nil
+}
+
+// dialBus dials the bus for a command, which does not wait for a hub that does
+// not answer. trouble says, when there is no bus, why.
+func dialBus(ctx context.Context, a *app.App, c *config.Config, h folder.Home, p fika.Process) (b bus.Bus, trouble string) {
+	if why := HubStuck(p); why != "" {
+		return bus.Nobody{}, why
+	}
+	began := time.Now()
+	b, err := a.Bus(ctx, busnats.UserMember, false)
+	switch {
+	case err == nil:
+		return b, ""
+	case a.External(c, h):
+		return bus.Nobody{}, "the bus does not answer: " + err.Error()
+	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials
+		return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
+	case time.Since(began) < startingGrace:
+		a.Log().Warn("no bus", "err", err)
+		return bus.Nobody{}, ""
+	}
+	return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) does not answer: %v; fika down --now ends it", p.PID, err)
+}
+
+// Trouble says why there is no bus although a hub runs: it does not answer.
+// Everything works all the same, only slower. Empty: there is none.
+func (c *Client) Trouble() string { return c.trouble }
+
+// Connected reports whether there is a bus.
+func (c *Client) Connected() bool {
+	_, off := c.bus.(bus.Nobody)
+	return !off
+}
+
+// now is the time by which rows are stamped.
+func (c *Client) now() time.Time { return c.app.Now() }
+
+// config is what the files say now: a console lives long.
+func (c *Client) config() *config.Config {
+	conf, err := c.app.Config()
+	if err != nil { // it was read when c was opened
+		return config.Default()
+	}
+	return conf
+}
+
+// wake tells agents that there is something for them to look at, and hands it
+// to the server before the command ends. It cannot fail: they look by themselves
+// soon.
+func (c *Client) wake(ctx context.Context, names ...fika.AgentName) {
+	c.waker.Ring(names...)
+	_ = c.bus.Flush(ctx)
+}
+
+// wakeHub tells an agent and the hub that something is wanted of the agent.
+func (c *Client) wakeHub(ctx context.Context, name fika.AgentName) {
+	c.waker.Ring(name)
+	c.waker.RingHub()
+	_ = c.bus.Flush(ctx)
+}
+
+// Usage tells what was spent since a time, by agent and model.
+func (c *Client) Usage(ctx context.Context, since time.Time) ([]UsageRow, error) {
+	return c.store.UsageSince(ctx, since)
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+
+	"fika"
+)
+
+// Conversations is what may be asked of all conversations, of any kind: to be
+// found and read.
+type Conversations struct{ c *Client }
+
+// List gives conversations, newest first.
+func (s *Conversations) List(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
+	return s.c.store.ListConversations(ctx, f)
+}
+
+// Active tells which ask conversations are gone on with.
+func (s *Conversations) Active(ctx context.Context) (map[fika.ConversationID]bool, error) {
+	agents, err := s.c.store.ListAgents(ctx)
+	out := map[fika.ConversationID]bool{}
+	for _, a := range agents {
+		out[a.ActiveAsk] = true
+	}
+	return out, err
+}
+
+// Find finds one by name; an agent's name means its active ask.
+func (s *Conversations) Find(ctx context.Context, name string) (fika.Conversation, error) {
+	n, err := fika.ParseConversationName(name)
+	if err != nil {
+		return fika.Conversation{}, err
+	}
+	conv, err := s.c.store.Conversation(ctx, n)
+	if !fika.IsKind(err, fika.NotFound) {
+		return conv, err
+	}
+	agent, nameErr := fika.ParseAgentName(name)
+	if nameErr != nil {
+		return conv, err
+	}
+	row, rowErr := s.c.store.Agent(ctx, agent)
+	if rowErr != nil {
+		return conv, fika.Errorf(fika.NotFound, "", "no conversation and no agent named %q; fika conversation list shows them", name)
+	}
+	return s.c.store.ActiveAsk(ctx, row.ID)
+}
+
+// Entries reads entries of a conversation.
+func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
+	return s.c.store.Entries(ctx, q)
+}
+
+// Search finds entries by their words, newest first.
+func (s *Conversations) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
+	return s.c.store.Search(ctx, words, f)
+}

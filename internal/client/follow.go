@@ -1,0 +1,140 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/bus"
+	"fika/internal/message"
+)
+
+// Follow is a subscription to what agents do. Take it before the request is
+// committed, so that nothing is missed.
+type Follow struct {
+	// Warn, if not nil, is told once why a request may wait for long: its
+	// agent failed, was stopped by hand or by SIGSTOP, or has used up its hour.
+	Warn func(string)
+
+	c        *Client
+	sub      bus.Subscription
+	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
+}
+
+// Follow subscribes to the statuses and responses of one agent.
+func (s *Requests) Follow(agent fika.AgentName) (*Follow, error) {
+	f := &Follow{c: s.c, statuses: make(chan message.Status, 4096)}
+	var err error
+	f.sub, err = s.c.bus.Subscribe(s.c.subjects.Status(agent), func(m bus.Msg) {
+		var st message.Status
+		if json.Unmarshal(m.Data, &st) != nil {
+			return
+		}
+		select {
+		case f.statuses <- st:
+		default: // display only; the outcome is in the store
+		}
+	})
+	return f, err
+}
+
+// Close ends the subscription.
+func (f *Follow) Close() error { return f.sub.Close() }
+
+// Await passes on the statuses of one request until its outcome is in the
+// store. When ctx ends first the error is ctx's.
+func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message.Status)) (RequestInfo, error) {
+	ask := time.NewTicker(pollEvery)
+	defer ask.Stop()
+	for {
+		info, err := f.c.store.Request(ctx, id)
+		if ctx.Err() != nil {
+			f.explainLast(ctx, id)
+			return info, ctx.Err()
+		}
+		if err != nil || info.State.Terminal() {
+			f.drain(id, show)
+			return info, err
+		}
+		f.explain(ctx, info)
+		if err := f.listen(ctx, id, ask.C, show); err != nil {
+			f.explainLast(ctx, id)
+			return info, err
+		}
+	}
+}
+
+// explainLast looks once more when the person has stopped waiting, however short
+// that was: who gives up is told why it was in vain.
+func (f *Follow) explainLast(ctx context.Context, id fika.RequestID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if info, err := f.c.store.Request(ctx, id); err == nil {
+		f.explain(ctx, info)
+	}
+}
+
+// explain tells, once, that the agent of a waiting request will not come by
+// itself.
+func (f *Follow) explain(ctx context.Context, info RequestInfo) {
+	if f.Warn == nil || info.State.Terminal() {
+		return
+	}
+	if why := f.c.Agents.whyStuck(info.AgentName); why != "" {
+		f.Warn(fmt.Sprintf("%s (fika request cancel %s gives it up)", why, info.ID))
+		f.Warn = nil
+		return
+	}
+	if info.State != fika.Open && info.State != fika.Waiting {
+		return
+	}
+	row, err := f.c.store.Agent(ctx, info.AgentName)
+	if err != nil {
+		return
+	}
+	hint := app.QuotaHint(row, f.c.now())
+	if hint == "" && info.State == fika.Open {
+		hint = f.c.Agents.NeverAnswers(ctx, row)
+	}
+	if hint != "" {
+		f.Warn(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", hint, info.ID))
+		f.Warn = nil
+	}
+}
+
+// listen passes statuses on until there is reason to look at the store.
+func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.Time, show func(message.Status)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ask:
+			return nil
+		case s := <-f.statuses:
+			if s.RequestID != string(id) {
+				continue
+			}
+			show(s)
+			if s.Status == "completed" || s.Status == "error" {
+				return nil
+			}
+		}
+	}
+}
+
+// drain shows what had arrived before the outcome was seen.
+func (f *Follow) drain(id fika.RequestID, show func(message.Status)) {
+	for {
+		select {
+		case s := <-f.statuses:
+			if s.RequestID == string(id) {
+				show(s)
+			}
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/clock"
+	"fika/internal/folder"
+	"fika/internal/process"
+)
+
+// Hub is what may be asked of the hub of a home: to be started, and to end. It
+// needs no store, so that a hub ends also when the store cannot be read.
+type Hub struct{ app *app.App }
+
+// HubOf gives the hub of the home that an App has opened.
+func HubOf(a *app.App) *Hub { return &Hub{a} }
+
+const (
+	// hubLeaves is how long a hub that was told to end at once may take; its
+	// agents have nowGrace of that.
+	hubLeaves = 6 * time.Second
+	// nowGrace is how long an agent that was told to end at once may take, and
+	// stopGrace one that may finish its step.
+	nowGrace  = 4 * time.Second
+	stopGrace = 30 * time.Second
+)
+
+// Process tells which process is the hub, if one runs.
+func (s *Hub) Process() (p fika.Process, up bool, err error) {
+	h, err := s.app.Home()
+	if err != nil {
+		return p, false, err
+	}
+	p, up = h.HubProcess()
+	return p, up, nil
+}
+
+// HubStuck says why the hub of a home cannot do anything although it runs;
+// empty when nothing is known to be wrong with it.
+func HubStuck(p fika.Process) string {
+	why := process.Stuck(p)
+	if why == "" {
+		return ""
+	}
+	return "the hub does not answer: " + why + ", fika down --now ends it"
+}
+
+// End tells the hub to end in the way that how says, and waits until it has
+// gone. One that was stopped (SIGSTOP) goes on for that. With DesiredNow a hub
+// that does not end is killed, and then its agents are ended as [Hub.EndOrphans]
+// does, whose names are returned; else the end of ctx gives kind Detached.
+func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed bool, left []fika.AgentName, err error) {
+	if !process.Alive(p) {
+		return false, nil, fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
+	}
+	if err := process.Wake(p, process.StopSignal(how)); err != nil {
+		return false, nil, fika.Wrap(fika.Denied, "down", err)
+	}
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if how == fika.DesiredNow {
+		waiting, cancel = context.WithTimeout(ctx, hubLeaves)
+	}
+	defer cancel()
+	for process.Alive(p) && clock.Sleep(waiting, lookEvery/5) == nil {
+	}
+	switch {
+	case !process.Alive(p):
+		return false, nil, nil
+	case ctx.Err() != nil || how != fika.DesiredNow:
+		return false, nil, fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone, fika down --now ends it", p.PID)
+	}
+	if err := process.Kill(p); err != nil {
+		return false, nil, err
+	}
+	left, err = s.EndOrphans(ctx, how)
+	return true, left, err
+}
+
+// EndOrphans ends the agents that have outlived their hub, as the hub does when
+// it goes down: in the way that how says, and the hard way after 30 s (or 4 s,
+// if they are to end at once), unless they are to finish. Their rows do not say
+// that they are to stop: they are started again as if the hub had stopped them.
+// It returns their names.
+func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentName, error) {
+	c, err := Offline(ctx, s.app)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.Agents.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := map[fika.AgentName]fika.Process{}
+	var names []fika.AgentName
+	for _, row := range rows {
+		if p, held := c.agentProcess(row.Name); held {
+			left[row.Name] = p
+			names = append(names, row.Name)
+			_ = process.Wake(p, process.StopSignal(how))
+		}
+	}
+	var hard <-chan time.Time
+	if how != fika.DesiredFinish {
+		grace := stopGrace
+		if how == fika.DesiredNow {
+			grace = nowGrace
+		}
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		hard = timer.C
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for len(left) > 0 {
+		for n, p := range left {
+			if !process.Alive(p) {
+				delete(left, n)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return names, fika.Wrap(fika.Detached, "down", ctx.Err())
+		case <-hard:
+			for _, p := range left {
+				_ = process.EndTree(p)
+			}
+		case <-look.C:
+		}
+	}
+	return names, nil
+}
+
+// agentProcess tells which agent process holds a context.
+func (c *Client) agentProcess(name fika.AgentName) (fika.Process, bool) {
+	lock, err := c.home.Folder(name).Inspect()
+	if err != nil || !lock.Held || lock.Status == folder.LockFree || lock.Info.Kind != folder.LockAgent {
+		return fika.Process{}, false
+	}
+	return lock.Info.Process(), true
+}
+
+// answers reports whether the bus of the home answers.
+func (s *Hub) answers(ctx context.Context) bool {
+	b, err := s.app.Bus(ctx, busnats.UserMember, false)
+	if err != nil {
+		return false
+	}
+	_ = b.Close() // again when the App closes, which does nothing
+	return true
+}

@@ -1,0 +1,193 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/message"
+)
+
+// BusKinds are the kinds of messages that go over the bus.
+func BusKinds() []string {
+	return []string{"request", "bell", "response", "status", "heartbeat", "control", "chat", "dead"}
+}
+
+// MonitorFilter says which messages of the bus are shown.
+type MonitorFilter struct {
+	Subject string // with or without the prefix; empty: by what follows
+	Agent   string // what concerns it
+	Chat    string // the entries of it
+	Kind    string // one of [BusKinds]; empty: all
+}
+
+// BusMessage is what went over the bus.
+type BusMessage struct {
+	Kind    string // one of [BusKinds], or the last word of a subject that is none of fika's
+	Subject string
+	Place   string // the subject without the prefix of this home
+	Data    []byte
+}
+
+// Monitor listens to the bus of a home.
+type Monitor struct {
+	// Subject is what it listens to.
+	Subject string
+
+	subjects bus.Subjects
+	kind     string
+	sub      bus.Subscription
+	watch    bus.Subscription
+	messages chan bus.Msg   // capacity 4096; when it is full the bus client keeps what comes
+	states   chan bus.State // capacity 16: display only
+}
+
+// OpenMonitor begins to listen, as one that only listens: while no hub runs it
+// waits for one. It ends with ctx; close it.
+func OpenMonitor(ctx context.Context, a *app.App, f MonitorFilter) (*Monitor, error) {
+	if _, err := a.Home(); err != nil {
+		return nil, err
+	}
+	subjects, err := a.Subjects()
+	if err != nil {
+		return nil, err
+	}
+	m := &Monitor{subjects: subjects, kind: f.Kind, messages: make(chan bus.Msg, 4096), states: make(chan bus.State, 16)}
+	if m.Subject, err = f.subject(subjects); err != nil {
+		return nil, err
+	}
+	b, err := a.Bus(ctx, busnats.UserMember, true)
+	if err != nil {
+		return nil, err
+	}
+	m.watch = b.Watch(func(s bus.State, _ error) {
+		select {
+		case m.states <- s:
+		default:
+		}
+	})
+	done := ctx.Done()
+	m.sub, err = b.Subscribe(m.Subject, func(msg bus.Msg) {
+		select {
+		case m.messages <- msg:
+		case <-done:
+		}
+	})
+	if err != nil {
+		return nil, errors.Join(err, m.watch.Close())
+	}
+	return m, nil
+}
+
+// Close ends the listening.
+func (m *Monitor) Close() error { return errors.Join(m.watch.Close(), m.sub.Close()) }
+
+// Run passes on what goes over the bus until ctx ends, which is no failure.
+// connected is told when there is a bus, and when it is away.
+func (m *Monitor) Run(ctx context.Context, connected func(bool), show func(BusMessage) error) error {
+	last := bus.State("")
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case st := <-m.states:
+			if st == last {
+				continue
+			}
+			if st == bus.Connected || last == bus.Connected {
+				connected(st == bus.Connected)
+			}
+			last = st
+		case msg := <-m.messages:
+			kind := kindOf(m.subjects, msg.Subject)
+			if m.kind != "" && kind != m.kind {
+				continue
+			}
+			if err := show(BusMessage{Kind: kind, Subject: msg.Subject, Place: strings.TrimPrefix(msg.Subject, m.subjects.Prefix+"."), Data: msg.Data}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// subject is what to subscribe to.
+func (f MonitorFilter) subject(s bus.Subjects) (string, error) {
+	if f.Kind != "" && !slices.Contains(BusKinds(), f.Kind) {
+		return "", fika.Errorf(fika.Invalid, "", "--type is one of %s, not %q", strings.Join(BusKinds(), ", "), f.Kind)
+	}
+	if given := f.Subject; given != "" {
+		if strings.ContainsAny(given, " \t\r\n") || strings.HasPrefix(given, ".") || strings.HasSuffix(given, ".") || strings.Contains(given, "..") {
+			return "", fika.Errorf(fika.Invalid, "", "%q is not a subject", given)
+		}
+		if given != s.Prefix && !strings.HasPrefix(given, s.Prefix+".") {
+			given = s.Prefix + "." + given
+		}
+		return given, nil
+	}
+	switch {
+	case f.Agent != "" && f.Chat != "":
+		return "", fika.Errorf(fika.Invalid, "", "--agent and --chat exclude each other")
+	case f.Agent != "":
+		n, err := fika.ParseAgentName(f.Agent)
+		return s.Prefix + ".agent." + string(n) + ".>", err
+	case f.Chat != "":
+		n, err := fika.ParseChatName(f.Chat)
+		return s.Chat(n), err
+	}
+	return s.All(), nil
+}
+
+// kindOf is what a subject carries.
+func kindOf(s bus.Subjects, subject string) string {
+	rest := strings.TrimPrefix(subject, s.Prefix+".")
+	switch {
+	case strings.HasPrefix(rest, "chat."):
+		return "chat"
+	case rest == "dead":
+		return "dead"
+	case rest == "hub.bell":
+		return "bell"
+	}
+	return rest[strings.LastIndexByte(rest, '.')+1:]
+}
+
+// AgentStatuses passes on what an agent says that it does, as it says it.
+type AgentStatuses struct {
+	// C has room for 4096; it is for display only, and what does not fit is not
+	// shown.
+	C   <-chan message.Status
+	sub bus.Subscription
+}
+
+// Statuses subscribes to what an agent does. NotFound when no hub runs.
+func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, error) {
+	if !s.c.Connected() {
+		return nil, fika.Errorf(fika.NotFound, "", "no hub is running, so there is nothing to listen to: fika up; what is committed: fika conversation show --agent %s", row.Name)
+	}
+	statuses := make(chan message.Status, 4096)
+	sub, err := s.c.bus.Subscribe(s.c.subjects.Status(row.Name), func(m bus.Msg) {
+		var st message.Status
+		if json.Unmarshal(m.Data, &st) == nil {
+			select {
+			case statuses <- st:
+			default:
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.c.bus.Flush(ctx); err != nil {
+		return nil, errors.Join(err, sub.Close())
+	}
+	return &AgentStatuses{C: statuses, sub: sub}, nil
+}
+
+// Close ends the subscription.
+func (s *AgentStatuses) Close() error { return s.sub.Close() }

@@ -1,0 +1,94 @@
+package client
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+	"fika/internal/folder"
+	"fika/internal/process"
+)
+
+// NeverAnswers says why an agent does not come to what it is given before a
+// person does something, and what; "" when it comes by itself.
+func (s *Agents) NeverAnswers(ctx context.Context, row fika.Agent) string {
+	if paused, err := s.c.store.AllPaused(ctx); err == nil && paused {
+		return "everything is paused (fika chat resume --all)"
+	}
+	if why := s.whyStuck(row.Name); why != "" {
+		return why
+	}
+	why := chat.WhyWaits(row, s.presence(row))
+	if !why.Stuck {
+		return app.QuotaHint(row, s.c.now())
+	}
+	return why.Text
+}
+
+// WhoNeverAnswers says the same of several, of each that has something to be
+// said of.
+func (s *Agents) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []string {
+	var out []string
+	for _, n := range names {
+		if row, err := s.c.store.Agent(ctx, n); err == nil {
+			if why := s.NeverAnswers(ctx, row); why != "" {
+				out = append(out, why)
+			}
+		}
+	}
+	return out
+}
+
+// presence looks at an agent's lock and at what the config says of it.
+func (s *Agents) presence(row fika.Agent) chat.Presence {
+	var p chat.Presence
+	_, p.Hub = s.c.home.HubProcess()
+	if e := s.c.config().Agent(row.Name); e != nil {
+		p.Wakes = row.Desired == fika.DesiredRunning || e.Wake || e.AutoStart && e.Persistent && s.c.config().Master.AutoStartAgents
+	}
+	if row.State == fika.AgentFailed {
+		p.Failed = row.StateReason
+	}
+	if p.Rests = app.QuotaUsedUp(row, s.c.now()); p.Rests != "" {
+		p.Until = row.HeldUntil
+	}
+	id, _ := s.c.home.ID()
+	if row.HomeID != "" && row.HomeID != id {
+		// Its folder is another home's: its lease says whether it is there.
+		p.Alive = row.Owner != "" && row.LeaseUntil.After(s.c.now())
+		return p
+	}
+	lock, err := s.c.home.Folder(row.Name).Inspect()
+	if err == nil && lock.Held {
+		p.Alive = lock.Info.Kind == folder.LockAgent
+		p.InUse = !p.Alive
+	}
+	return p
+}
+
+// whyStuck says why the process of an agent cannot do anything although it
+// runs; empty when nothing is known to be wrong with it.
+func (s *Agents) whyStuck(name fika.AgentName) string {
+	lock, err := s.c.home.Folder(name).Inspect()
+	if err != nil {
+		return ""
+	}
+	if why := stuckHolder(name, lock); why != "" {
+		return "@" + string(name) + " does not answer: " + why
+	}
+	return ""
+}
+
+// stuckHolder says why an agent's process cannot do anything although it has
+// the lock; empty when nothing is known to be wrong with it.
+func stuckHolder(name fika.AgentName, lock folder.LockState) string {
+	why := ""
+	if lock.Held {
+		why = process.Stuck(lock.Info.Process())
+	}
+	if why == "" || lock.Info.Kind != folder.LockAgent {
+		return why
+	}
+	return why + ", fika agent stop --now " + string(name) + " ends it"
+}

@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// Requests is what may be asked of pieces of work: to be given to an agent,
+// followed, cancelled, tried again.
+type Requests struct{ c *Client }
+
+// Ask is work for an agent.
+type Ask struct {
+	ID         fika.RequestID // empty: made
+	Kind       fika.RequestKind
+	Prompt     string
+	As         Alias
+	Model      string // for this request only; empty: the agent's
+	Background bool   // nobody waits for it
+	// Sender is the program that asks, as the master console; empty: a command.
+	Sender string
+}
+
+// Submit commits work for an agent, as whoever asks, and wakes the agent. Error
+// kinds: Denied for a name that is not the speaker's, Invalid when an agent asks
+// itself, Limit when an agent's chain may grow no further.
+func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepted, error) {
+	settings, err := s.c.app.Settings(row.Name, nil, false)
+	if err != nil && !fika.IsKind(err, fika.Invalid) {
+		return Accepted{}, err
+	}
+	from := settings.Username
+	if ask.As.Name != "" {
+		if from, err = fika.ParseUsername(ask.As.Name); err != nil {
+			return Accepted{}, err
+		}
+	}
+	return s.submit(ctx, row, ask, fika.Payload{
+		Prompt: ask.Prompt, From: from, Writer: fika.ByHuman, Model: ask.Model, Background: ask.Background, Sender: ask.Sender,
+	})
+}
+
+// SubmitPrompt hands a prompt that was made for a context to the agent process
+// that has it. flags are the settings of this prompt alone; the agent works
+// where the person stands.
+func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt string, flags map[string]string, as Alias) (Accepted, error) {
+	settings, err := s.c.app.Settings(row.Name, flags, false)
+	if err != nil {
+		return Accepted{}, err
+	}
+	return s.submit(ctx, row, Ask{Kind: fika.AskRequest, As: as}, fika.Payload{
+		Prompt: prompt, From: settings.Username, Writer: fika.ByHuman, Model: flags["model"], Workspace: settings.WorkspaceOr(s.c.app.Dir()),
+	})
+}
+
+func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.Payload) (Accepted, error) {
+	r, err := s.spoken(ctx, row, ask.As, store.NewRequest{ID: ask.ID, Kind: ask.Kind, Origin: fika.Queued, Agent: row.ID, Payload: p})
+	if err != nil {
+		return Accepted{}, err
+	}
+	accepted, err := s.c.store.Accept(ctx, r)
+	if err == nil {
+		s.c.wake(ctx, row.Name)
+	}
+	return accepted, err
+}
+
+// spoken makes a request that of whoever speaks: a person under a name that is
+// nobody else's, or the agent whose tool this is.
+func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.NewRequest) (store.NewRequest, error) {
+	speaker, err := s.c.speaker(ctx, as)
+	switch {
+	case err != nil:
+		return r, err
+	case speaker == nil:
+		return r, s.c.app.MayBeCalled(ctx, r.Payload.From)
+	case speaker.Agent == to.Name:
+		return r, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
+	}
+	limits, err := s.c.limitsOf(speaker)
+	if err != nil {
+		return r, err
+	}
+	return speaker.Say(r, limits)
+}
+
+// Request reads one by its id or a unique beginning of it; NotFound.
+func (s *Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
+	return s.c.store.Request(ctx, id)
+}
+
+// List gives requests, newest first.
+func (s *Requests) List(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
+	return s.c.store.ListRequests(ctx, f)
+}
+
+// Entries are those that a request has made, in their order.
+func (s *Requests) Entries(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
+	return s.c.store.OfRequest(ctx, id)
+}
+
+// Round is how many times a request has asked its model, as far as its steps
+// are committed.
+func (s *Requests) Round(ctx context.Context, id fika.RequestID) (int, error) {
+	steps, err := s.c.store.Steps(ctx, id)
+	round := 0
+	for _, st := range steps {
+		round = max(round, st.Round)
+	}
+	return round, err
+}
+
+// Cancel asks for a request to end, and for what it delegated.
+func (s *Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
+	r, err := s.c.store.Cancel(ctx, id, reason)
+	if err != nil {
+		return r, err
+	}
+	s.wakeStopped(ctx, id)
+	_ = s.c.bus.Flush(ctx)
+	return r, nil
+}
+
+// wakeStopped wakes the agents of a request that was asked to end, of those
+// that it had delegated and that run, and of the one that waits for it.
+func (s *Requests) wakeStopped(ctx context.Context, id fika.RequestID) {
+	f, err := s.Family(ctx, id)
+	if err != nil {
+		return // they look by themselves
+	}
+	s.c.waker.Ring(f.AgentName)
+	if f.Parent != nil && !f.Parent.State.Terminal() {
+		s.c.waker.Ring(f.Parent.AgentName)
+	}
+	f.walk(func(k Family) {
+		if !k.State.Terminal() {
+			s.c.waker.Ring(k.AgentName)
+		}
+	})
+}
+
+// Retry makes a new request of one that did not end well, and returns its id.
+func (s *Requests) Retry(ctx context.Context, id fika.RequestID) (fika.RequestID, error) {
+	r, err := s.c.store.Retry(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if info, err := s.c.store.Request(ctx, r.ID); err == nil {
+		s.c.wake(ctx, info.AgentName)
+	}
+	return r.ID, nil
+}

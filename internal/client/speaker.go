@@ -1,0 +1,80 @@
+package client
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+	"fika/internal/store"
+)
+
+// Alias is the name that a person wants to go by instead of their username;
+// empty: none. Option is how it was given, as an error names it.
+type Alias struct {
+	Name   string
+	Option string
+}
+
+// speaker tells which agent speaks through this invocation; nil: a person does.
+// Denied when an agent wants to go by another name: it speaks as itself.
+func (c *Client) speaker(ctx context.Context, as Alias) (*app.Speaker, error) {
+	s, err := c.app.Speaker(ctx)
+	if s != nil && as.Name != "" {
+		return nil, fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool @%s speaks as itself", as.Option, s.Agent)
+	}
+	return s, err
+}
+
+// CheckAlias refuses a name that a person may not go by, before anything is
+// made for what they want to say: Denied for one that an agent has.
+func (c *Client) CheckAlias(ctx context.Context, as Alias) error {
+	if as.Name == "" {
+		return nil
+	}
+	return c.app.MayBeCalled(ctx, as.Name)
+}
+
+// personSays is a message of the person who asks.
+func (c *Client) personSays(text, as string) (chat.Said, error) {
+	conf, err := c.app.Config()
+	if err != nil {
+		return chat.Said{}, err
+	}
+	user := conf.Username
+	if u := c.app.Getenv("FIKA_USERNAME"); u != "" {
+		user = u
+	}
+	if user, err = fika.ParseUsername(user); err != nil {
+		return chat.Said{}, err
+	}
+	s := chat.Said{From: user, Username: user, Text: text, TTL: conf.Chat.MessageTTL}
+	if as != "" {
+		if s.From, err = fika.ParseUsername(as); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// agentSays is what an agent says in a conversation: in its chain, one deeper
+// than its request. Limit when the chain has come to its greatest depth.
+func (c *Client) agentSays(s *app.Speaker, conv fika.Conversation) (*chat.AgentSays, error) {
+	limits, err := c.limitsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Within(limits.Of(conv.Limits)); err != nil {
+		return nil, err
+	}
+	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1}, nil
+}
+
+// limitsOf are the limits of chains that an agent's settings give.
+func (c *Client) limitsOf(s *app.Speaker) (store.Limits, error) {
+	settings, err := c.app.Settings(s.Agent, nil, true)
+	if err != nil {
+		return store.Limits{}, err
+	}
+	return app.Limits(settings.Chat.Limits), nil
+}
