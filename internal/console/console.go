@@ -76,7 +76,7 @@ type Console struct {
 	closed bool
 	screen screen
 	view   view
-	live   func(width, height int) []string // of Live; nil: none
+	live   func(width, height int) []string // of Show; nil: none
 	edit   editor
 	hist   *history
 	menu   menu
@@ -164,16 +164,16 @@ func (c *Console) Status(text string) { c.change(func() { c.view.status = oneRow
 // SetPrompt changes the prompt.
 func (c *Console) SetPrompt(prompt string) { c.change(func() { c.view.prompt = oneRow(prompt) }) }
 
-// Live prints text (if any) as Print does, and from then on shows rows that still
-// change above the line being typed: what is not finished yet. rows is asked for
-// them whenever they are drawn, with the columns and rows there are at that
-// moment; the last few of what it returns are shown. It is called while the
-// console is locked and must not use it. nil: no such rows. Text and rows
-// change in one write, so that what is finished is never seen twice. Links,
-// which Print removes, stay in text (see [term.CleanLinked]).
+// Show prints text (if any) as Print does, and from then on shows rows that still
+// change above the line being typed, and a status below it: what is not
+// finished yet. rows is asked for them whenever they are drawn, with the columns
+// and rows there are at that moment; the last few of what it returns are
+// shown. It is called while the console is locked and must not use it. nil: no
+// such rows. All of it changes in one write, so that what is finished is never
+// seen twice. Links, which Print removes, stay in text (see [term.CleanLinked]).
 //
 // Without a terminal, or after Close, only the text is written.
-func (c *Console) Live(text string, rows func(width, height int) []string) {
+func (c *Console) Show(text string, rows func(width, height int) []string, status string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tty == nil || c.closed {
@@ -183,7 +183,7 @@ func (c *Console) Live(text string, rows func(width, height int) []string) {
 		}
 		return
 	}
-	c.live = rows
+	c.live, c.view.status = rows, oneRow(status)
 	if text != "" {
 		text = printedLinked(text)
 	}

@@ -6,6 +6,8 @@
 //
 // It knows nothing of agents or chats, and does not interpret what is typed.
 //
+// [Display] is the same without a line to type: text above, rows below.
+//
 // Read first: [New] with [Options], [Console.ReadLine] and [Console.Print].
 //
 // How it draws: the live rows, the line being edited, the status line and the

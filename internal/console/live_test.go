@@ -33,14 +33,14 @@ func talk(c *Console) (hush func()) {
 					if at%9 == 0 {
 						mu.Lock()
 						open[i] = line[:at]
-						c.Live("", func(w, h int) []string { return rows(w, h) })
+						c.Show("", func(w, h int) []string { return rows(w, h) }, "")
 						mu.Unlock()
 					}
 				}
 				mu.Lock()
 				open[i] = ""
 				said[i]++
-				c.Live(line, func(w, h int) []string { return rows(w, h) })
+				c.Show(line, func(w, h int) []string { return rows(w, h) }, "")
 				mu.Unlock()
 			}
 		})
@@ -48,7 +48,7 @@ func talk(c *Console) (hush func()) {
 	return func() {
 		over.Store(true)
 		wg.Wait()
-		c.Live(fmt.Sprintf("said %d %d %d", said[0], said[1], said[2]), nil)
+		c.Show(fmt.Sprintf("said %d %d %d", said[0], said[1], said[2]), nil, "")
 	}
 }
 

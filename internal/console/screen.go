@@ -27,6 +27,7 @@ const (
 // screen knows what block is on the terminal and replaces it.
 type screen struct {
 	w       io.Writer
+	cursor  bool // it stays to be seen, although nobody types
 	drawn   block
 	visible bool
 	err     error // the first failed write; nothing is written after it
@@ -75,7 +76,7 @@ func (s *screen) erase(b *strings.Builder, width int) {
 // is before it: where a terminal and this program disagree about the width of
 // a character, the terminal is right.
 func (s *screen) draw(b *strings.Builder, next block) {
-	if s.drawn.top && !next.top {
+	if s.drawn.top && !next.top && !s.cursor {
 		b.WriteString(unhide)
 	}
 	s.drawn = next
@@ -84,7 +85,7 @@ func (s *screen) draw(b *strings.Builder, next block) {
 	}
 	s.visible = true
 	b.WriteString(wrapOff)
-	if next.top {
+	if next.top && !s.cursor {
 		b.WriteString(hide)
 	}
 	b.WriteString(strings.Join(next.rows, "\r\n"))

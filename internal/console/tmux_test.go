@@ -23,6 +23,9 @@ const childEnv = "FIKA_CONSOLE_CHILD"
 
 func TestMain(m *testing.M) {
 	if pipe := os.Getenv(childEnv); pipe != "" {
+		if os.Getenv(displayEnv) != "" {
+			os.Exit(displayChild(pipe))
+		}
 		os.Exit(child(pipe))
 	}
 	os.Exit(m.Run())

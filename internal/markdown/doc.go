@@ -7,7 +7,7 @@
 // It prints nothing. What is to be drawn where is for packages console and view.
 //
 // Read first: [Stream], which takes a text in pieces and gives each block once,
-// when it is finished, and what is not finished yet as rows to be drawn again;
+// when it is finished, and what is not finished yet as rows to be drawn again ([Tail]);
 // [Render], the same for a whole text; [Options].
 //
 // Blocks follow CommonMark with tables and ~~strikethrough~~. What differs is

@@ -84,7 +84,7 @@ func TestHostile(t *testing.T) {
 				t.Fatalf("%s: %d bytes are held", name, held)
 			}
 		}
-		s.Tail(40, 8)
+		s.Tail().Rows(40, 8)
 		if shown += len(s.End()); shown == 0 && name != "newlines" && name != "escapes" {
 			t.Errorf("%s: nothing is shown", name)
 		}

@@ -101,19 +101,19 @@ func TestTailIsTheEndOfWhatIsOpen(t *testing.T) {
 	if got := s.Add("one\n\n- a\n- b\n- par"); got != "one\n\n• a\n" {
 		t.Errorf("finished is %q", got)
 	}
-	if got := strings.Join(s.Tail(30, 5), "\n"); got != "• b\n• par" {
+	if got := strings.Join(s.Tail().Rows(30, 5), "\n"); got != "• b\n• par" {
 		t.Errorf("the tail is %q", got)
 	}
 	if got := s.Add("t\n\n```go\nx := 1\ny :="); got != "• b\n• part\n\n```go\nx := 1\n" {
 		t.Errorf("finished is %q", got)
 	}
-	if got := strings.Join(s.Tail(30, 5), "\n"); got != "y :=" {
+	if got := strings.Join(s.Tail().Rows(30, 5), "\n"); got != "y :=" {
 		t.Errorf("the tail is %q", got)
 	}
 	if got := s.End(); got != "y :=\n```\n" {
 		t.Errorf("the rest is %q", got)
 	}
-	if got := s.Tail(30, 5); len(got) != 0 {
+	if got := s.Tail().Rows(30, 5); len(got) != 0 {
 		t.Errorf("a tail after the end: %q", got)
 	}
 }

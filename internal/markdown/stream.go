@@ -346,23 +346,40 @@ func (s *Stream) closeFence() string {
 // maxTail bounds what is shown of a block before it is finished.
 const maxTail = 4 << 10
 
-// Tail gives the last rows, at most n, of what is not finished, at the given
-// width. It changes nothing.
-func (s *Stream) Tail(width, n int) []string {
-	o := s.o
-	o.Width, o.Links = width, false
-	r := renderer{p: s.p, o: o}
-	switch {
-	case s.fence != nil && s.partial != "":
-		r.code(last(s.partial, width))
-	case s.fence == nil:
-		src := string(s.pending) + s.partial
-		cut := last(src, maxTail)
-		if len(cut) < len(src) {
-			_, cut, _ = strings.Cut(cut, "\n")
+// Tail is what was not finished at one moment. It may be used from any
+// goroutine.
+type Tail struct {
+	s   Stream // without a cleaner: it only shows
+	src string
+}
+
+// Tail gives what is not finished now.
+func (s *Stream) Tail() Tail {
+	t := Tail{s: Stream{o: s.o, p: s.p, said: s.said, blank: s.blank, list: s.list, fence: s.fence}}
+	t.src = string(s.pending) + s.partial
+	if cut := last(t.src, maxTail); len(cut) < len(t.src) {
+		if _, after, ok := strings.Cut(cut, "\n"); ok {
+			cut = after
 		}
-		t := Stream{o: o, p: s.p, said: s.said, blank: s.blank, list: s.list}
-		t.blocks(&r, []byte(cut))
+		t.src = cut
+	}
+	return t
+}
+
+// InCode reports whether the text is inside code that is shown line by line.
+func (s *Stream) InCode() bool { return s.fence != nil }
+
+// Rows gives the last rows of the tail, at most n, at the given width.
+func (t Tail) Rows(width, n int) []string {
+	if t.src == "" || n <= 0 {
+		return nil
+	}
+	t.s.o.Width, t.s.o.Links = width, false
+	r := renderer{p: t.s.p, o: t.s.o}
+	if t.s.fence != nil {
+		r.code(last(t.src, width))
+	} else {
+		t.s.blocks(&r, []byte(t.src))
 	}
 	rows := r.out[max(0, len(r.out)-n):]
 	for i, row := range rows {
@@ -382,3 +399,6 @@ func last(text string, n int) string {
 	}
 	return text[at:]
 }
+
+// Empty reports whether there is nothing in it.
+func (t Tail) Empty() bool { return strings.TrimSpace(t.src) == "" }

@@ -17,7 +17,7 @@ func streamed(text string, o Options, next func() int) string {
 	for text != "" {
 		n := min(max(1, next()), len(text))
 		b.WriteString(s.Add(text[:n]))
-		s.Tail(33, 4)
+		s.Tail().Rows(33, 4)
 		text = text[n:]
 	}
 	return b.String() + s.End()

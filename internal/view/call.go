@@ -1,0 +1,200 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika/internal/term"
+)
+
+// Look says how lines are made.
+type Look struct {
+	Style term.Style
+	Width int // columns; 0: 80
+}
+
+func (l Look) width() int {
+	if l.Width <= 0 {
+		return term.DefaultWidth
+	}
+	return l.Width
+}
+
+// Call is a tool call that has ended.
+type Call struct {
+	Tool   string
+	Args   json.RawMessage
+	Output string        // what the model was told
+	Failed bool          // it did not do what it was to do
+	Denied bool          // it was not allowed to
+	Took   time.Duration // 0: not known
+}
+
+// The bounds of what is shown of a call.
+const (
+	endLines  = 6  // of the output of one that failed
+	diffLines = 12 // of an edit
+	indent    = "  "
+)
+
+// Lines gives the call as a person reads it: what was done and how it ended, of
+// a failure the end of its output, of an edit what changed.
+func (c Call) Lines(l Look) []string {
+	switch {
+	case c.Denied:
+		return []string{c.head(l, l.Style.Red("✗"), "not allowed: "+firstLine(c.Output))}
+	case c.Failed:
+		output, why := c.failure()
+		return append([]string{c.head(l, l.Style.Red("✗"), why)}, l.end(output)...)
+	}
+	if d, ok := c.difference(); ok {
+		return d.lines(l)
+	}
+	return []string{c.head(l, l.Style.Green("✓"), c.note())}
+}
+
+// head is the first line of a call; note comes last.
+func (c Call) head(l Look, sign, note string) string {
+	if c.Took >= 100*time.Millisecond {
+		note = strings.TrimSpace("(" + term.Duration(c.Took) + ") " + note)
+	}
+	text := c.Title()
+	if note != "" {
+		room := l.width() - term.Width(note) - len("✗ ")
+		text = term.Truncate(text, max(l.width()/3, room)) + " " + note
+	}
+	return sign + " " + term.Truncate(term.CleanLine(text), l.width()-3)
+}
+
+// failure tells the output of a call that failed from why it did.
+func (c Call) failure() (output, why string) {
+	text := strings.TrimRight(c.Output, "\n")
+	at := strings.LastIndexByte(text, '\n') + 1
+	last := text[at:]
+	if code, ok := strings.CutPrefix(last, "exit status "); ok {
+		return text[:at], "exit " + code
+	}
+	if at == 0 || strings.HasPrefix(last, "ended by signal") || strings.HasPrefix(last, "stopped after") {
+		return text[:at], last
+	}
+	return text, ""
+}
+
+// end shows the last lines of an output.
+func (l Look) end(output string) []string {
+	output = strings.TrimSpace(term.Clean(output))
+	if output == "" {
+		return nil
+	}
+	lines := strings.Split(output, "\n")
+	var out []string
+	if more := len(lines) - endLines; more > 0 {
+		lines = lines[more:]
+		out = append(out, l.Style.Dim(fmt.Sprintf(indent+"… %d lines before", more)))
+	}
+	for _, line := range lines {
+		out = append(out, l.Style.Dim(term.Truncate(indent+tabs(line), l.width()-1)))
+	}
+	return out
+}
+
+func tabs(line string) string { return strings.ReplaceAll(line, "\t", "    ") }
+
+// note is what is worth telling of a call that went well.
+func (c Call) note() string {
+	if c.Tool != "read" || strings.HasSuffix(c.Output, "]") || strings.HasSuffix(c.Output, "…") {
+		return ""
+	}
+	n := strings.Count(strings.TrimSuffix(c.Output, "\n"), "\n") + 1
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf("(%d lines)", n)
+}
+
+// Title says what a call does, in one line without escapes: the tool and what
+// of its arguments tells most.
+func (c Call) Title() string {
+	return term.CleanLine(strings.TrimSpace(c.Tool + " " + subject(c.Args)))
+}
+
+// subject is the argument that tells most: whom a message is for, a path, a
+// command, an address; else all of them.
+func subject(raw json.RawMessage) string {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(raw, &args) != nil {
+		return firstLine(string(raw))
+	}
+	for _, who := range []string{"to", "agent"} {
+		if name := text(args[who]); name != "" {
+			said := firstOf(args, "message", "prompt", "text", "content")
+			return strings.TrimSuffix("→ @"+strings.TrimPrefix(name, "@")+": "+firstLine(said), ": ")
+		}
+	}
+	if s := firstOf(args, "path", "file", "command", "url", "pattern", "query"); s != "" {
+		return firstLine(s)
+	}
+	var parts []string
+	for _, key := range sortedKeys(args) {
+		switch s := text(args[key]); {
+		case key == "…":
+		case s != "":
+			parts = append(parts, key+": "+firstLine(s))
+		default:
+			parts = append(parts, key+": "+compact(args[key]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func firstOf(args map[string]json.RawMessage, keys ...string) string {
+	for _, k := range keys {
+		if s := text(args[k]); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// text is a JSON string; "" when raw is none.
+func text(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return "?"
+	}
+	return b.String()
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// firstLine is the first line of a text, with a sign that there are more.
+func firstLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		s = strings.TrimSpace(s[:i]) + " …"
+	}
+	const most = 300
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,90 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fika/internal/term"
+)
+
+// difference is what an edit changes in a file.
+type difference struct {
+	path       string
+	gone, come []string // lines
+	every      bool     // in every place where it stands
+}
+
+// difference reads what an edit or a new file changes; false for other calls.
+func (c Call) difference() (d difference, ok bool) {
+	var a struct {
+		Path    string  `json:"path"`
+		Old     *string `json:"old"`
+		New     *string `json:"new"`
+		Content *string `json:"content"`
+		All     bool    `json:"replace_all"`
+	}
+	if c.Tool != "edit" && c.Tool != "create" || json.Unmarshal(c.Args, &a) != nil || a.Path == "" {
+		return d, false
+	}
+	d.path, d.every = a.Path, a.All
+	switch {
+	case a.Old != nil && a.New != nil:
+		d.gone, d.come = changed(lines(*a.Old), lines(*a.New))
+	case a.Content != nil:
+		d.come = lines(*a.Content)
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+func lines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// changed leaves out the lines that both begin and end with.
+func changed(before, after []string) (gone, come []string) {
+	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
+		before, after = before[1:], after[1:]
+	}
+	for len(before) > 0 && len(after) > 0 && before[len(before)-1] == after[len(after)-1] {
+		before, after = before[:len(before)-1], after[:len(after)-1]
+	}
+	return before, after
+}
+
+// lines shows the file, how many lines went and came, and the first of them.
+func (d difference) lines(l Look) []string {
+	count := fmt.Sprintf("−%d +%d", len(d.gone), len(d.come))
+	if len(d.gone) == 0 {
+		count = fmt.Sprintf("+%d", len(d.come))
+	}
+	if d.every {
+		count += " everywhere"
+	}
+	path := term.Truncate(term.CleanLine(d.path), max(10, l.width()-term.Width(count)-6))
+	out := []string{term.Truncate(l.Style.Yellow("✎")+" "+path+"  "+l.Style.Dim(count), max(20, l.width()-1))}
+	most := diffLines
+	if len(d.gone) == 0 && len(d.come) > most/2 {
+		most /= 2 // of a new file the beginning is enough
+	}
+	gone := d.gone[:min(len(d.gone), max(most/2, most-len(d.come)))]
+	come := d.come[:min(len(d.come), most-len(gone))]
+	row := func(sign, line string, colour func(string) string) {
+		out = append(out, colour(term.Truncate(indent+sign+" "+tabs(term.CleanLine(strings.ReplaceAll(line, "\t", "    "))), l.width()-1)))
+	}
+	for _, line := range gone {
+		row("-", line, l.Style.Red)
+	}
+	for _, line := range come {
+		row("+", line, l.Style.Green)
+	}
+	if more := len(d.gone) + len(d.come) - len(gone) - len(come); more > 0 {
+		out = append(out, l.Style.Dim(fmt.Sprintf(indent+"… %d more lines", more)))
+	}
+	return out
+}

@@ -1,0 +1,413 @@
+package view
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fika/internal/markdown"
+	"fika/internal/term"
+)
+
+// Screen is where a Feed shows things. Show prints whole lines that are never
+// drawn again, and replaces the rows and the status that are. It is called by
+// one goroutine at a time.
+type Screen interface {
+	Show(text string, rows func(width, height int) []string, status string)
+}
+
+// Options say how a Feed shows things.
+type Options struct {
+	Style  term.Style
+	Links  bool
+	Width  func() int                            // columns of the terminal now; nil: 80
+	Person func(name string) bool                // see markdown.Options
+	Names  bool                                  // who speaks is written above what they say
+	Notes  io.Writer                             // where lines about the work go; nil: to the screen
+	Status func(now time.Time, width int) string // what the status line says; nil: who is busy
+	Now    func() time.Time                      // nil: time.Now
+}
+
+// Feed shows what several speakers say and do.
+type Feed struct {
+	o      Options
+	screen Screen
+
+	mu     sync.Mutex
+	turns  map[string]*speech
+	order  []string // of turns, as they began
+	floor  string   // the turn that streams; empty: none does
+	spoke  string   // who said what was printed last
+	any    bool     // something was printed
+	out    strings.Builder
+	drawn  time.Time
+	timer  *time.Timer
+	closed bool
+}
+
+// speech is what one turn has said.
+type speech struct {
+	name   string
+	doing  string
+	since  time.Time
+	stream *markdown.Stream
+	text   string // of this round, as it came
+	shown  int    // bytes of text that were passed to stream
+	held   string // of an attempt after the first
+	again  bool
+	ready  strings.Builder // what is rendered and not printed yet
+	called time.Time
+	ended  bool // it waits for the end of somebody else's code
+}
+
+const (
+	drawEvery = time.Second / 30
+	second    = time.Second
+)
+
+// NewFeed makes a Feed that shows things on screen. Close ends it.
+func NewFeed(screen Screen, o Options) *Feed {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Width == nil {
+		o.Width = func() int { return term.DefaultWidth }
+	}
+	return &Feed{o: o, screen: screen, turns: map[string]*speech{}}
+}
+
+func (f *Feed) look() Look { return Look{Style: f.o.Style, Width: f.o.Width()} }
+
+// change does g under the lock, then shows what came of it.
+func (f *Feed) change(g func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	g()
+	f.settle()
+	f.draw(false)
+}
+
+// settle prints what others than the streaming one have completed, unless that
+// would come into the middle of code, and lets the next one stream when it has
+// ended.
+func (f *Feed) settle() {
+	if s := f.turns[f.floor]; s != nil {
+		f.say(s)
+		if s.stream.InCode() && !s.ended {
+			return
+		}
+	}
+	for _, id := range slices.Clone(f.order) {
+		s := f.turns[id]
+		if s.text == "" {
+			f.say(s)
+		}
+		if s.ended {
+			delete(f.turns, id)
+			f.order = slices.DeleteFunc(f.order, func(other string) bool { return other == id })
+		}
+	}
+	if f.turns[f.floor] != nil {
+		return
+	}
+	f.floor = ""
+	for _, id := range f.order {
+		if s := f.turns[id]; s.text != "" {
+			f.floor = id
+			f.say(s)
+			return
+		}
+	}
+}
+
+// turn gives the speech of a turn, which begins with it if it is new.
+func (f *Feed) turn(id, name string) *speech {
+	if s := f.turns[id]; s != nil {
+		return s
+	}
+	s := &speech{name: name, doing: "thinking", since: f.o.Now()}
+	s.stream = f.newStream()
+	f.turns[id] = s
+	f.order = append(f.order, id)
+	return s
+}
+
+func (f *Feed) newStream() *markdown.Stream {
+	return markdown.NewStream(markdown.Options{Width: f.o.Width(), Style: f.o.Style, Links: f.o.Links, Person: f.o.Person})
+}
+
+// Busy says that somebody is at work on a turn, and with what.
+func (f *Feed) Busy(id, name, doing string) {
+	f.change(func() {
+		if s := f.turn(id, name); s.doing != doing {
+			s.doing, s.since = doing, f.o.Now()
+		}
+	})
+}
+
+// Text takes the next piece of what a turn says.
+func (f *Feed) Text(id, name, piece string) {
+	if piece == "" {
+		return
+	}
+	f.change(func() {
+		s := f.turn(id, name)
+		if s.doing != "writing" {
+			s.doing, s.since = "writing", f.o.Now()
+		}
+		if f.floor == "" {
+			f.floor = id
+		}
+		if !s.again {
+			s.text += piece
+			f.pass(s)
+			return
+		}
+		if s.held += piece; len(s.held) > len(s.text) {
+			f.accept(s)
+		}
+	})
+}
+
+// Restart says that a turn's answer is begun again: what repeats what was shown
+// is not shown twice.
+func (f *Feed) Restart(id, name string) {
+	f.change(func() {
+		s := f.turn(id, name)
+		s.again, s.held = true, ""
+	})
+}
+
+// accept takes the held attempt for the answer.
+func (f *Feed) accept(s *speech) {
+	if !s.again || s.held == "" {
+		s.again = false
+		return
+	}
+	held := s.held
+	s.again, s.held = false, ""
+	if !strings.HasPrefix(held, s.text) {
+		f.complete(s)
+		s.ready.WriteString(f.dim("the answer was begun anew") + "\n")
+	}
+	s.text = held
+	f.pass(s)
+}
+
+// pass renders what is new of the text.
+func (f *Feed) pass(s *speech) {
+	s.ready.WriteString(s.stream.Add(s.text[s.shown:]))
+	s.shown = len(s.text)
+}
+
+// complete renders the rest of what was said so far, so that what follows
+// begins a block of its own.
+func (f *Feed) complete(s *speech) {
+	s.ready.WriteString(s.stream.End())
+	s.text, s.shown = "", 0
+}
+
+// say prints what is ready of a speech, under the name of who says it.
+func (f *Feed) say(s *speech) {
+	text := s.ready.String()
+	s.ready.Reset()
+	if text == "" {
+		return
+	}
+	if f.o.Names && f.spoke != s.name {
+		text = strings.TrimPrefix(text, "\n")
+		if f.any {
+			f.out.WriteString("\n")
+		}
+		f.out.WriteString(f.o.Style.Bold(f.o.Style.Speaker(s.name, term.CleanLine(s.name))) + " " + f.dim(f.o.Now().Local().Format("15:04:05")) + "\n")
+	}
+	f.spoke, f.any = s.name, true
+	f.out.WriteString(text)
+}
+
+// Round says that what a turn said is complete as far as it goes: another call
+// of the model, or a tool, follows.
+func (f *Feed) Round(id, name string) {
+	f.change(func() {
+		s := f.turn(id, name)
+		f.accept(s)
+		f.complete(s)
+	})
+}
+
+// Calls says that a turn calls a tool.
+func (f *Feed) Calls(id, name string, c Call) {
+	f.change(func() {
+		s := f.turn(id, name)
+		f.accept(s)
+		f.complete(s)
+		s.doing, s.since, s.called = c.Title(), f.o.Now(), f.o.Now()
+	})
+}
+
+// Called shows a call that has ended. When it does not say how long it took,
+// that is the time since the last Calls of the turn.
+func (f *Feed) Called(id, name string, c Call) {
+	f.change(func() {
+		s := f.turn(id, name)
+		if c.Took == 0 && !s.called.IsZero() {
+			c.Took = f.o.Now().Sub(s.called)
+		}
+		s.doing, s.since = "thinking", f.o.Now()
+		f.note(s, strings.Join(c.Lines(f.look()), "\n")+"\n")
+	})
+}
+
+// Note shows a line about a turn.
+func (f *Feed) Note(id, name, text string) {
+	f.change(func() {
+		f.note(f.turn(id, name), f.dim(term.CleanLine(text))+"\n")
+	})
+}
+
+func (f *Feed) dim(text string) string { return f.o.Style.Dim(text) }
+
+func (f *Feed) note(s *speech, text string) {
+	if f.o.Notes != nil {
+		f.settle()
+		f.draw(true) // what was said before comes before it
+		_, _ = io.WriteString(f.o.Notes, text)
+		return
+	}
+	s.ready.WriteString(text)
+}
+
+// Print shows whole lines that nobody of the turns said.
+func (f *Feed) Print(text string) {
+	f.change(func() {
+		if text != "" {
+			f.out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+			f.spoke, f.any = "", true
+		}
+	})
+}
+
+// End says that a turn has ended. final, if not empty, is what it said last, as
+// it was kept: where less of it was streamed the rest is shown, where something
+// else was, all of it.
+func (f *Feed) End(id, final string) {
+	f.change(func() {
+		s := f.turns[id]
+		if s == nil {
+			return
+		}
+		f.accept(s)
+		if final = strings.TrimRight(final, "\n"); final != "" && strings.TrimRight(s.text, "\n") != final {
+			if !strings.HasPrefix(final, s.text) {
+				f.complete(s)
+				s.ready.WriteString(f.dim("the answer as it was kept:") + "\n")
+			}
+			s.text = final
+			f.pass(s)
+		}
+		f.complete(s)
+		s.ended = true
+	})
+}
+
+// Said reports whether anything of a turn's text was shown or waits to be.
+func (f *Feed) Said(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.turns[id]
+	return s != nil && (s.text != "" || s.ready.Len() > 0)
+}
+
+// draw shows what there is, at once or, when it was drawn just now, a moment
+// later.
+func (f *Feed) draw(now bool) {
+	if since := f.o.Now().Sub(f.drawn); !now && since < drawEvery && since >= 0 {
+		f.arm(drawEvery - since)
+		return
+	}
+	f.drawn = f.o.Now()
+	text := f.out.String()
+	f.out.Reset()
+	var rows func(width, height int) []string
+	if s := f.turns[f.floor]; s != nil {
+		if tail := s.stream.Tail(); !tail.Empty() {
+			rows = func(width, height int) []string { return tail.Rows(width-1, max(1, height/3)) }
+		}
+	}
+	status := f.status()
+	f.screen.Show(text, rows, status)
+	if status != "" {
+		f.arm(second)
+	}
+}
+
+func (f *Feed) status() string {
+	width := f.o.Width() - 1
+	if f.o.Status != nil {
+		return f.o.Status(f.drawn, width)
+	}
+	var s Standing
+	for _, id := range f.order {
+		t := f.turns[id]
+		name := ""
+		if f.o.Names {
+			name = t.name
+		}
+		s.Workers = append(s.Workers, Worker{name, t.doing, t.since})
+	}
+	return s.Line(f.drawn, width)
+}
+
+// Workers tells who is at work on what.
+func (f *Feed) Workers() (list []Worker) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range f.order {
+		s := f.turns[id]
+		list = append(list, Worker{s.name, s.doing, s.since})
+	}
+	return list
+}
+
+// arm lets the timer draw after d, if not earlier.
+func (f *Feed) arm(d time.Duration) {
+	if f.timer == nil {
+		f.timer = time.AfterFunc(d, f.tick)
+		return
+	}
+	f.timer.Reset(d)
+}
+
+func (f *Feed) tick() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.draw(true)
+	}
+}
+
+// Close shows what is left of all turns, and nothing after it.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.closed = true
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	for _, id := range slices.Clone(f.order) {
+		s := f.turns[id]
+		f.accept(s)
+		s.ready.WriteString(s.stream.End())
+		f.say(s)
+	}
+	f.turns, f.order, f.floor = map[string]*speech{}, nil, ""
+	f.screen.Show(f.out.String(), nil, "")
+}
