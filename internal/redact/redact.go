@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,83 +14,121 @@ import (
 const shortest = 16
 
 // Keys are the values to take out, by name.
-type Keys struct{ list []key }
-
-type key struct {
-	value []byte
-	shown []byte // what stands there instead
-	name  string
+type Keys struct {
+	mu     sync.Mutex
+	look   func() (values map[string]string, changed bool) // nil: they never change
+	values map[string]string
+	now    *patterns // of values; nil: there are none
 }
 
 // New makes Keys of values by name; nil when none is long enough to be one.
 func New(values map[string]string) *Keys {
-	var k Keys
-	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := strings.TrimSpace(values[name])
-		if len(value) < shortest || seen[value] {
-			continue
-		}
-		seen[value] = true
-		k.list = append(k.list, key{value: []byte(value), shown: []byte("[key " + name + "]"), name: name})
-	}
-	if len(k.list) == 0 {
+	k := &Keys{}
+	if k.learn(values); k.now == nil {
 		return nil
 	}
-	// Of two that begin alike the longer one is meant.
-	slices.SortStableFunc(k.list, func(a, b key) int { return cmp.Compare(len(b.value), len(a.value)) })
-	return &k
+	return k
+}
+
+// Follow makes Keys that ask look whenever they are used. A value that they
+// have known once stays one: it may still be a key somewhere. look is called by
+// one goroutine at a time.
+func Follow(look func() (values map[string]string, changed bool)) *Keys { return &Keys{look: look} }
+
+// patterns returns what to look for now; nil: nothing.
+func (k *Keys) patterns() *patterns {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.look != nil {
+		if values, changed := k.look(); changed {
+			k.learn(values)
+		}
+	}
+	return k.now
+}
+
+// learn adds values to those that are known. The caller holds mu, or k alone.
+func (k *Keys) learn(values map[string]string) {
+	before := len(k.values)
+	if k.values == nil {
+		k.values = map[string]string{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := strings.TrimSpace(values[name])
+		if _, known := k.values[value]; len(value) >= shortest && !known {
+			k.values[value] = name
+		}
+	}
+	if len(k.values) > before {
+		k.now = newPatterns(k.values)
+	}
 }
 
 // Text is a text without keys.
 func (k *Keys) Text(s string) string {
-	if _, found := k.Holds(s); !found {
+	p := k.patterns()
+	if p == nil || !p.holds(s) {
 		return s
 	}
-	return string(k.Bytes([]byte(s)))
+	return string(p.bytes([]byte(s)))
 }
 
 // Bytes is a text without keys; data itself when it has none.
 func (k *Keys) Bytes(data []byte) []byte {
-	if k == nil {
+	p := k.patterns()
+	if p == nil {
 		return data
 	}
-	s := k.Stream()
-	return append(s.Next(data), s.End()...)
+	return p.bytes(data)
 }
 
-// Holds names a key that a text has in it.
+// Holds names a key that a text has in it, as it is or encoded.
 func (k *Keys) Holds(s string) (name string, found bool) {
-	if k == nil {
+	p := k.patterns()
+	if p == nil {
 		return "", false
 	}
-	for _, one := range k.list {
-		if strings.Contains(s, string(one.value)) {
-			return one.name, true
+	if _, one := p.first([]byte(s), squeeze([]byte(s))); one != nil {
+		return one.name, true
+	}
+	return "", false
+}
+
+// Marked names a key that was taken out of a text: what stands there instead is
+// in it.
+func (k *Keys) Marked(s string) (name string, found bool) {
+	if p := k.patterns(); p != nil && strings.Contains(s, markBegins) {
+		for _, one := range p.list {
+			if strings.Contains(s, string(one.shown)) {
+				return one.name, true
+			}
 		}
 	}
 	return "", false
 }
 
-// Stream redacts a text that comes in pieces. It holds back the few bytes that
-// may be the beginning of a key.
-func (k *Keys) Stream() *Stream { return &Stream{keys: k} }
+// Stream redacts a text that comes in pieces, with the keys that are known now.
+// It holds back the few bytes that may be the beginning of a key.
+func (k *Keys) Stream() *Stream { return &Stream{patterns: k.patterns()} }
 
 // Stream is one text under way; see [Keys.Stream]. The zero value passes
 // everything on.
 type Stream struct {
-	keys *Keys
-	held []byte
+	patterns *patterns
+	held     []byte
 }
 
 // Next takes a piece and gives what can be passed on so far.
 func (s *Stream) Next(piece []byte) []byte {
-	if s.keys == nil {
+	if s.patterns == nil {
 		return piece
 	}
 	data := append(s.held, piece...)
-	out, data := s.keys.replace(data, false)
-	open := s.keys.begun(data)
+	out, data := s.patterns.replace(data, false)
+	open := s.patterns.begun(data)
 	out = append(out, data[:len(data)-open]...)
 	s.held = bytes.Clone(data[len(data)-open:])
 	return out
@@ -99,92 +136,175 @@ func (s *Stream) Next(piece []byte) []byte {
 
 // End gives what was held back, now that nothing follows it.
 func (s *Stream) End() []byte {
-	if s.keys == nil {
+	if s.patterns == nil {
 		return nil
 	}
-	out, rest := s.keys.replace(s.held, true)
+	out, rest := s.patterns.replace(s.held, true)
 	s.held = nil
 	return append(out, rest...)
 }
 
+// patterns are the forms in which keys occur in texts, all found in one pass
+// over a text. Ends of lines within a key do not matter after its first bytes:
+// encoders break long lines.
+type patterns struct {
+	list    []*pattern // longest first: of two that begin alike the longer one is meant
+	first1  [256]bool  // bytes with which one begins
+	first2  map[[2]byte][]*pattern
+	longest int
+}
+
+type pattern struct {
+	value []byte
+	shown []byte // what stands there instead
+	name  string
+}
+
+const (
+	markBegins = "[key "
+	// unbroken is how many of the first bytes of a key stand in one line. So the
+	// end of a line is not held back for a byte that may begin a key. What is
+	// broken earlier is found without these bytes.
+	unbroken = 4
+)
+
+// newPatterns makes patterns of names by value.
+func newPatterns(names map[string]string) *patterns {
+	p := &patterns{first2: map[[2]byte][]*pattern{}}
+	seen := map[string]bool{}
+	for _, value := range slices.Sorted(maps.Keys(names)) {
+		name := names[value]
+		for _, form := range forms(value) {
+			form = string(squeeze([]byte(form)))
+			for from := 0; from < unbroken && len(form)-from >= shortest; from++ {
+				if text := form[from:]; !seen[text] {
+					seen[text] = true
+					p.list = append(p.list, &pattern{value: []byte(text), shown: []byte(markBegins + name + "]"), name: name})
+				}
+			}
+			p.longest = max(p.longest, len(form))
+		}
+	}
+	slices.SortStableFunc(p.list, func(a, b *pattern) int { return cmp.Compare(len(b.value), len(a.value)) })
+	for _, one := range p.list {
+		p.first1[one.value[0]] = true
+		two := [2]byte(one.value)
+		p.first2[two] = append(p.first2[two], one)
+	}
+	return p
+}
+
+func (p *patterns) holds(s string) bool {
+	_, found := p.first([]byte(s), squeeze([]byte(s)))
+	return found != nil
+}
+
+func (p *patterns) bytes(data []byte) []byte {
+	s := Stream{patterns: p}
+	return append(s.Next(data), s.End()...)
+}
+
 // replace takes the keys out of data, up to one that may become a longer one
 // unless this is the end. rest is what follows the last key.
-func (k *Keys) replace(data []byte, end bool) (out, rest []byte) {
+func (p *patterns) replace(data []byte, end bool) (out, rest []byte) {
+	flat := squeeze(data)
 	for {
-		at, found := k.first(data)
-		if found == nil || !end && k.unsure(data[at:], len(found.value)) {
+		at, found := p.first(data, flat)
+		if found == nil || !end && p.unsure(flat[at:], len(found.value)) {
 			return out, data
 		}
-		out = append(append(out, data[:at]...), found.shown...)
-		data = data[at+len(found.value):]
+		from := unsqueeze(data, at)
+		to := from + unsqueeze(data[from:], len(found.value)-1) + 1
+		out = append(append(out, data[:from]...), found.shown...)
+		data, flat = data[to:], flat[at+len(found.value):]
 	}
 }
 
-// first finds the first key in data, the longest of those that begin there; nil
-// when there is none.
-func (k *Keys) first(data []byte) (int, *key) {
-	at, found := -1, (*key)(nil)
-	for i := range k.list {
-		if n := bytes.Index(data, k.list[i].value); n >= 0 && (found == nil || n < at) {
-			at, found = n, &k.list[i]
+// first finds the first key in data, which is flat when squeezed, the longest of
+// those that begin there; nil when there is none.
+func (p *patterns) first(data, flat []byte) (int, *pattern) {
+	for i := 0; i+1 < len(flat); i++ {
+		if !p.first1[flat[i]] {
+			continue
+		}
+		for _, one := range p.first2[[2]byte{flat[i], flat[i+1]}] {
+			if bytes.HasPrefix(flat[i:], one.value) && inOneLine(data, unsqueeze(data, i)) {
+				return i, one
+			}
 		}
 	}
-	return at, found
+	return -1, nil
 }
 
-// unsure reports whether data, which begins with a key of size bytes, may turn
+// inOneLine reports whether no line ends in the first bytes of a key at a place
+// of data.
+func inOneLine(data []byte, at int) bool {
+	return !bytes.ContainsAny(data[at:min(at+unbroken, len(data))], "\r\n")
+}
+
+// unsure reports whether flat, which begins with a key of size bytes, may turn
 // out to begin with a longer one.
-func (k *Keys) unsure(data []byte, size int) bool {
-	for _, one := range k.list {
-		if len(one.value) > size && len(data) < len(one.value) && bytes.HasPrefix(one.value, data) {
+func (p *patterns) unsure(flat []byte, size int) bool {
+	for _, one := range p.first2[[2]byte(flat)] {
+		if len(one.value) > size && len(flat) < len(one.value) && bytes.HasPrefix(one.value, flat) {
 			return true
 		}
 	}
 	return false
 }
 
-// begun is how many of the last bytes may be the beginning of a key, or a whole
-// one that may become longer.
-func (k *Keys) begun(data []byte) int {
-	longest := 0
-	for _, one := range k.list {
-		for n := min(len(one.value)-1, len(data)); n > longest; n-- {
-			if bytes.HasPrefix(one.value, data[len(data)-n:]) {
-				longest = n
-				break
-			}
+// begun is how many of the last bytes of data may be the beginning of a key, or
+// a whole one that may become longer.
+func (p *patterns) begun(data []byte) int {
+	flat := squeeze(data)
+	for i := max(0, len(flat)-p.longest); i < len(flat); i++ {
+		if !p.first1[flat[i]] || !p.begins(flat[i:]) {
+			continue
+		}
+		if at := unsqueeze(data, i); inOneLine(data, at) {
+			return len(data) - at
 		}
 	}
-	return longest
+	return 0
 }
 
-// Writer redacts what is written to w. What is held back comes with Close, which
-// does not close w. It may be used from many goroutines.
-type Writer struct {
-	mu     sync.Mutex
-	w      io.Writer
-	stream *Stream
-}
-
-// Writer makes a writer over w.
-func (k *Keys) Writer(w io.Writer) *Writer { return &Writer{w: w, stream: k.Stream()} }
-
-// Write implements [io.Writer].
-func (w *Writer) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if out := w.stream.Next(p); len(out) > 0 {
-		if _, err := w.w.Write(out); err != nil {
-			return 0, err
+// begins reports whether a longer pattern begins with tail.
+func (p *patterns) begins(tail []byte) bool {
+	if len(tail) == 1 {
+		return true
+	}
+	for _, one := range p.first2[[2]byte(tail)] {
+		if len(tail) < len(one.value) && bytes.HasPrefix(one.value, tail) {
+			return true
 		}
 	}
-	return len(p), nil
+	return false
 }
 
-// Close writes what was held back.
-func (w *Writer) Close() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, err := w.w.Write(w.stream.End())
-	return err
+// squeeze is data without ends of lines; data itself when it has none.
+func squeeze(data []byte) []byte {
+	if !bytes.ContainsAny(data, "\r\n") {
+		return data
+	}
+	flat := make([]byte, 0, len(data))
+	for _, b := range data {
+		if b != '\r' && b != '\n' {
+			flat = append(flat, b)
+		}
+	}
+	return flat
+}
+
+// unsqueeze is where byte n of the squeezed data stands in data.
+func unsqueeze(data []byte, n int) int {
+	for i, b := range data {
+		if b == '\r' || b == '\n' {
+			continue
+		}
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(data)
 }

@@ -1,6 +1,10 @@
 package redact_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -39,6 +43,81 @@ func TestD8Text(t *testing.T) {
 	}
 	if name, found := keys().Holds("x" + other); !found || name != "OTHER" {
 		t.Error(name, found)
+	}
+}
+
+// TestD8Encoded: a key that was encoded is found, wherever it stands in what was
+// encoded, and in lines that an encoder has broken.
+func TestD8Encoded(t *testing.T) {
+	hard := `p"a\ss/w+o<r>d&with 100% of ünusual`
+	keys := redact.New(map[string]string{"KEY": other, "HARD": hard})
+	jsonHTML, err := json.Marshal(hard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrap := func(s string, n int) string {
+		var b strings.Builder
+		for i, r := range []byte(s) {
+			if b.WriteByte(r); i%n == n-1 {
+				b.WriteString("\r\n")
+			}
+		}
+		return b.String()
+	}
+	for _, value := range []string{other, hard} {
+		for before := range 80 {
+			text := strings.Repeat("x", before) + value + "and more"
+			for name, form := range map[string]string{
+				"base64":      base64.StdEncoding.EncodeToString([]byte(text)),
+				"for URLs":    base64.URLEncoding.EncodeToString([]byte(text)),
+				"in lines":    wrap(base64.StdEncoding.EncodeToString([]byte(text)), 76),
+				"hexadecimal": hex.EncodeToString([]byte(text)),
+				"in capitals": wrap(strings.ToUpper(hex.EncodeToString([]byte(text))), 60),
+				"a query":     url.QueryEscape(text),
+				"a path":      strings.ToLower(url.PathEscape(value)),
+				"JSON":        string(jsonHTML),
+				"broken":      wrap(text, 20),
+			} {
+				if got := keys.Text(form); !strings.Contains(got, "[key ") {
+					t.Errorf("%s with %d before it: %q", name, before, got)
+				}
+			}
+		}
+	}
+	if got := keys.Text("xai-\n" + other[4:]); strings.Contains(got, other[4:]) {
+		t.Errorf("broken early: %q", got)
+	}
+	if name, marked := keys.Marked("echo [key HARD]"); !marked || name != "HARD" {
+		t.Error("the mark is not known")
+	}
+	if _, marked := keys.Marked("[key OTHER]"); marked {
+		t.Error("a mark of no key")
+	}
+}
+
+// TestD8LineIsNotHeldBack: the end of a line waits for nothing.
+func TestD8LineIsNotHeldBack(t *testing.T) {
+	s := keys().Stream()
+	if got := s.Next([]byte("it ends in s\n")); string(got) != "it ends in s\n" {
+		t.Errorf("only %q", got)
+	}
+}
+
+// TestD8Follow: a key that is set later counts from then on, and one that is
+// removed goes on counting.
+func TestD8Follow(t *testing.T) {
+	values, changed := map[string]string{}, false
+	k := redact.Follow(func() (map[string]string, bool) { defer func() { changed = false }(); return values, changed })
+	if got := k.Text(short); got != short {
+		t.Error(got)
+	}
+	values, changed = map[string]string{"A": short}, true
+	if got := k.Text(short); got != "[key A]" {
+		t.Error(got)
+	}
+	values, changed = map[string]string{"B": other}, true
+	if got := k.Text(short + " " + other); got != "[key A] [key B]" {
+		t.Error(got)
 	}
 }
 

@@ -1,0 +1,37 @@
+package redact
+
+import (
+	"io"
+	"sync"
+)
+
+// Writer redacts what is written to w. What is held back comes with Close, which
+// does not close w. It may be used from many goroutines.
+type Writer struct {
+	mu     sync.Mutex
+	w      io.Writer
+	stream *Stream
+}
+
+// Writer makes a writer over w.
+func (k *Keys) Writer(w io.Writer) *Writer { return &Writer{w: w, stream: k.Stream()} }
+
+// Write implements [io.Writer].
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if out := w.stream.Next(p); len(out) > 0 {
+		if _, err := w.w.Write(out); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// Close writes what was held back.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.w.Write(w.stream.End())
+	return err
+}
