@@ -97,7 +97,7 @@ func (a *App) Agent(ctx context.Context, o AgentOptions) (err error) {
 		return err
 	}
 	p := agent.New(agent.Options{
-		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: conn, Subjects: subjects,
+		Agent: own.Agent, Lease: own.Lease, Model: own.Settings.Model.ID, Store: listening{own.Store, shop.inbox}, Bus: CleanBus{conn, a.Secrets()}, Subjects: subjects,
 		Work: files.work, Orphan: EndStep, Ring: ringer.Ring, Display: display, Settings: files.settings,
 		Now: a.Now, Sign: own.heartbeat, Poll: crash.Pace(pollTime),
 	})

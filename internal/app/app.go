@@ -20,6 +20,7 @@ import (
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/process"
+	"fika/internal/redact"
 	"fika/internal/store"
 )
 
@@ -52,6 +53,7 @@ type App struct {
 	closers  []io.Closer
 	caller   *caller.Caller // nil: not yet asked for
 	readOnly bool           // the home cannot be written
+	secrets  *redact.Keys   // nil: not yet asked for
 	upgraded []string       // what is different since an older fika used the home
 }
 

@@ -78,7 +78,7 @@ func (a *App) Hub(ctx context.Context, o HubOptions) (err error) {
 	process := hub.New(hub.Options{
 		Reload: a.reload(h, s), Hindered: a.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
-		Store: s, Bus: b.conn, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
+		Store: s, Bus: CleanBus{b.conn, a.Secrets()}, Subjects: bus.Subjects{Prefix: c.NATS.SubjectPrefix}, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
 		Home: lock.Holds, WhyWaiting: a.whyWaiting(s, procs), Inboxes: a.takeInboxes, Outputs: a.ageOutputs,
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),

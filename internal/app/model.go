@@ -10,6 +10,7 @@ import (
 	"fika/internal/llm"
 	"fika/internal/llm/anthropic"
 	"fika/internal/llm/openai"
+	"fika/internal/llm/redacted"
 	"fika/internal/llm/retry"
 	"fika/internal/llm/scripted"
 )
@@ -26,7 +27,7 @@ func (a *App) Model(s config.Settings) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m = &advised{m, a.keyAdvice(s.Model)}
+	m = &advised{redacted.Model(m, a.Secrets()), a.keyAdvice(s.Model)}
 	m = retry.Cap(m, 0)
 	m = retry.Idle(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})

@@ -58,6 +58,9 @@ and logs to stderr.
 
 // hubForeground is the hub process itself.
 func (e *env) hubForeground(ctx context.Context, readyFD int, o app.HubOptions) error {
+	clean := e.open().Secrets().Writer(e.Err) // it is a log
+	defer clean.Close()
+	e.Err = clean
 	e.app = app.New(app.Options{Root: e.home, Getenv: e.getenv, Now: e.clock, Log: slog.New(slog.NewTextHandler(e.Err, nil))})
 	o.Ready = func(r hub.Ready) {
 		e.say("hub ready (pid %d), bus %s", r.PID, r.Bus)

@@ -52,6 +52,7 @@ var packages = [...]row{
 	{"internal/llm/anthropic", ". internal/llm internal/llm/wire", "messages"},
 	{"internal/llm/scripted", ". internal/clock internal/llm github.com/pelletier/go-toml/v2 github.com/pelletier/go-toml/v2/unstable",
 		"answers from a rules file in TOML; the unstable parser gives the place of a mistake"},
+	{"internal/llm/redacted", "internal/llm internal/redact", "a decorator of any model: keys are taken out of what it says"},
 	{"internal/llm/retry", ". internal/clock internal/llm", "decorators of any model: retry, idle time, cap, cost"},
 	{"internal/tool/proc", ". internal/crash internal/process internal/tool golang.org/x/sys/unix", "processes in groups, ended with their owner"},
 	{"internal/sandbox", ". internal/sandbox/child golang.org/x/net/bpf golang.org/x/sys/unix", "namespaces, Landlock, a filter of system calls in the kernel's own instructions"},
@@ -82,7 +83,7 @@ var packages = [...]row{
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/prompt internal/redact internal/spelling internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2",
+	{"internal/app", ". internal/address internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/prompt internal/redact internal/spelling internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2",
 		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
 	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/spelling internal/store internal/term",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},

@@ -10,17 +10,22 @@ import (
 type Writer struct {
 	mu     sync.Mutex
 	w      io.Writer
+	keys   *Keys
 	stream *Stream
 }
 
 // Writer makes a writer over w.
-func (k *Keys) Writer(w io.Writer) *Writer { return &Writer{w: w, stream: k.Stream()} }
+func (k *Keys) Writer(w io.Writer) *Writer { return &Writer{w: w, keys: k, stream: k.Stream()} }
 
 // Write implements [io.Writer].
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if out := w.stream.Next(p); len(out) > 0 {
+	var out []byte
+	if now := w.keys.Stream(); now.patterns != w.stream.patterns { // a key was set
+		out, w.stream = w.stream.End(), now
+	}
+	if out = append(out, w.stream.Next(p)...); len(out) > 0 {
 		if _, err := w.w.Write(out); err != nil {
 			return 0, err
 		}

@@ -86,7 +86,11 @@ func (s *Set) Validate(t Tool, args json.RawMessage) error {
 			plain += b.String()
 		}
 	}
-	if name, found := s.keys.Holds(plain); found {
+	name, found := s.keys.Holds(plain)
+	if !found { // it was taken out of what the model said
+		name, found = s.keys.Marked(plain)
+	}
+	if found {
 		return fika.Errorf(fika.Denied, "tool", "the arguments hold the key %s, which is not for tools: leave it out", name)
 	}
 	return nil

@@ -111,6 +111,36 @@ func TestD12LostRequests(t *testing.T) {
 	}
 }
 
+// TestD8BusAndLog: a key that is set while hub and agent run is neither in the
+// hub's log nor in anything that fika says on the bus.
+func TestD8BusAndLog(t *testing.T) {
+	t.Parallel()
+	h := scriptedHome(t, "", autoCoder)
+	h.must("up")
+	h.must("ask", "coder", "one")
+	const key = "sk-test-0123456789abcdef"
+	if r := h.runIn(key, "key", "set", "LATER_KEY"); r.code != 0 {
+		t.Fatalf("key set: %+v", r)
+	}
+	f := h.foreign(h.must("status", "--show-bus"), "fika")
+	h.ok(f.nc.Publish("fika.agent."+key+".request", []byte("no request")))
+	f.publish("request", fmt.Sprintf(taskRequest, "leaks", "tell "+key))
+	if w := f.response("leaks"); !strings.Contains(w.Result.Content, "[key LATER_KEY]") {
+		t.Errorf("%+v", w)
+	}
+	h.must("down")
+	for _, m := range f.seen {
+		if strings.Contains(string(m.Data), key) && !strings.HasSuffix(m.Subject, ".request") {
+			t.Errorf("%s: %s", m.Subject, m.Data)
+		}
+	}
+	log, err := os.ReadFile(filepath.Join(h.dir, "run", "logs", "hub.log"))
+	h.ok(err)
+	if strings.Contains(string(log), key) || !strings.Contains(string(log), "[key LATER_KEY]") {
+		t.Errorf("hub.log:\n%s", log)
+	}
+}
+
 // lockStore keeps everybody from writing until the returned function is called.
 func (h *home) lockStore() (unlock func()) {
 	h.Helper()
