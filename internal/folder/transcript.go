@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"fika"
+	"fika/internal/safetext"
 	"fika/internal/speech"
 )
 
@@ -122,19 +122,5 @@ func readableJSON(args string) string {
 	return args
 }
 
-// clean drops what could drive a terminal: control characters besides newline
-// and tab, and bidirectional overrides. Carriage returns become newlines.
-func clean(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r', r == '\u2028', r == '\u2029':
-			return '\n'
-		case unicode.IsControl(r), r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
-			return -1
-		}
-		return r
-	}, s)
-}
+// clean leaves nothing that could drive a terminal or hide what is said.
+func clean(s string) string { return safetext.Options{Returns: true}.Clean(s) }

@@ -158,7 +158,7 @@ func TestTranscriptIsForPeople(t *testing.T) {
 	got := b.String()
 	for _, want := range []string{
 		"## [alice] · 2009-02-13 23:31:30Z\n\nHello\n\n", "### [default] → read_file", "````\n", "more bytes in the JSON transcript",
-		"## [e(31mve]", "]0;xa\nb\n", "> **[system]** limit\n> reached",
+		"## [eve] · ", "\n\na\nb\n", "> **[system]** limit\n> reached",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("misses %q in\n%s", want, got)

@@ -1,12 +1,11 @@
 package plugin
 
 import (
+	"fika/internal/safetext"
 	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"fika/internal/tool"
 )
 
 // tail hands on what a plugin says on stderr and keeps the end of it.
@@ -35,5 +34,5 @@ func (t *tail) text() string {
 			end = end[1:]
 		}
 	}
-	return strings.TrimSpace(tool.Clean(string(end)))
+	return strings.TrimSpace(safetext.Plain(string(end)))
 }

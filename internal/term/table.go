@@ -1,6 +1,9 @@
 package term
 
-import "strings"
+import (
+	"fika/internal/safetext"
+	"strings"
+)
 
 // Border is how a table is drawn.
 type Border int
@@ -34,7 +37,7 @@ func FormatTable(o TableOptions, headers []string, rows [][]string) string {
 	for _, row := range append([][]string{headers}, rows...) {
 		line := make([]string, len(headers))
 		for i := range min(len(row), len(line)) {
-			line[i] = oneLine(CleanStyled(row[i]))
+			line[i] = safetext.OneLine(CleanStyled(row[i]))
 		}
 		cells = append(cells, line)
 	}

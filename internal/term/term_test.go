@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -160,3 +161,7 @@ func TestE11Dollars(t *testing.T) {
 		}
 	}
 }
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, bytes.ErrTooLarge }

@@ -2,43 +2,8 @@ package tool
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
-
-	"fika"
+	"fika/internal/safetext"
 )
-
-// WithTimeout ends each call of t after its Spec's Timeout, or after def when
-// the Spec has none; 0 is no limit. A call that ran out of time is a Result
-// with IsError, and Unknown when t is not pure.
-func WithTimeout(t Tool, def time.Duration) Tool { return &timed{Tool: t, def: def} }
-
-type timed struct {
-	Tool
-	def time.Duration
-}
-
-func (t *timed) Unwrap() Tool { return t.Tool }
-
-func (t *timed) Call(ctx context.Context, c Call) (Result, error) {
-	spec := t.Spec()
-	d := spec.Timeout
-	if d == 0 {
-		d = t.def
-	}
-	if d <= 0 {
-		return t.Tool.Call(ctx, c)
-	}
-	inner, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	r, err := t.Tool.Call(inner, c)
-	if err != nil && ctx.Err() == nil && errors.Is(inner.Err(), context.DeadlineExceeded) {
-		return Result{Text: fmt.Sprintf("%s was stopped after %s: it took too long", spec.Name, d), IsError: true,
-			File: r.File, Spool: r.Spool, Unknown: spec.Effect != fika.Pure}, nil
-	}
-	return r, err
-}
 
 // WithLimit keeps the Text of every Result of t within l: valid UTF-8, no
 // terminal escapes, head and tail of what is too long, the whole in a file.
@@ -62,7 +27,7 @@ func Shorten(r Result, name string, l Limits) Result {
 	// What a tool shortened itself has a few words around the cut: leave those.
 	l = l.orDefault()
 	if len(r.Text) <= l.Head+l.Tail+slack {
-		r.Text = Clean(r.Text)
+		r.Text = safetext.Plain(r.Text)
 		return r
 	}
 	o := NewOutput(name, l)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"fika/internal/redact"
+	"fika/internal/safetext"
 )
 
 // Limits bound what a model is shown of an output, in bytes. Zero fields take
@@ -160,13 +161,13 @@ func (o *Output) Finish() Captured {
 		return c
 	}
 	if !c.Cut {
-		c.Text = Clean(string(append(o.head, tail...)))
+		c.Text = safetext.Plain(string(append(o.head, tail...)))
 		return c
 	}
 	head, tail := trimEnd(o.head), trimStart(tail)
-	c.Text = Clean(string(head)) +
+	c.Text = safetext.Plain(string(head)) +
 		fmt.Sprintf("\n\n[… %d bytes left out%s …]\n\n", o.total-int64(len(head)+len(tail)), o.where(c.Spool)) +
-		Clean(string(tail))
+		safetext.Plain(string(tail))
 	return c
 }
 

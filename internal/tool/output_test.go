@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"fika/internal/safetext"
 	"fika/internal/tool"
 )
 
@@ -114,7 +115,7 @@ func TestClean(t *testing.T) {
 		"\x1bP1$r0m\x1b\\after":      "after",
 		"\x1b[\x1b[2Jx":              "x",
 	} {
-		if got := tool.Clean(in); got != want {
+		if got := safetext.Plain(in); got != want {
 			t.Errorf("%q: want %q, got %q", in, want, got)
 		}
 	}
@@ -123,8 +124,8 @@ func TestClean(t *testing.T) {
 func FuzzClean(f *testing.F) {
 	f.Add("\x1b[31mred\x1b[0m\r\n\u009b1m\xff")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := tool.Clean(s)
-		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00\u009b") || tool.Clean(got) != got {
+		got := safetext.Plain(s)
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00\u009b") || safetext.Plain(got) != got {
 			t.Fatalf("%q gave %q", s, got)
 		}
 	})

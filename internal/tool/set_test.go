@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -98,30 +96,12 @@ func TestSetRefusesWhatItCannotKnow(t *testing.T) {
 	}
 }
 
-func TestTimeoutEndsACall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := fake{spec: tool.Spec{Name: "slow", Effect: fika.Unsafe}, call: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
-			<-ctx.Done()
-			return tool.Result{}, fika.Wrap(fika.Interrupted, "slow", ctx.Err())
-		}}
-		r, err := tool.WithTimeout(slow, time.Minute).Call(t.Context(), tool.Call{})
-		if err != nil || !r.IsError || !r.Unknown || !strings.Contains(r.Text, "1m0s") {
-			t.Errorf("got %+v, %v", r, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := tool.WithTimeout(slow, time.Minute).Call(ctx, tool.Call{}); !fika.IsKind(err, fika.Interrupted) {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
 type verifying struct{ fake }
 
 func (verifying) Hash(context.Context, tool.Call) (string, error) { return "h", nil }
 
 func TestVerifierIsFoundThroughDecorators(t *testing.T) {
-	v := tool.WithLimit(tool.WithTimeout(verifying{}, 0), tool.Limits{})
+	v := tool.WithLimit(verifying{}, tool.Limits{})
 	if _, ok := tool.VerifierOf(v); !ok {
 		t.Error("not found")
 	}

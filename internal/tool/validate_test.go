@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"fika"
+	"fika/internal/safetext"
 	"fika/internal/tool"
 )
 
@@ -84,7 +85,7 @@ func FuzzValidate(f *testing.F) {
 		if !fika.IsKind(err, fika.Invalid) {
 			t.Fatalf("kind of %v", err)
 		}
-		if text := tool.Clean(tool.Refusal(err).Text); !utf8.ValidString(text) || len(text) > 4096+len(s) {
+		if text := safetext.Plain(tool.Refusal(err).Text); !utf8.ValidString(text) || len(text) > 4096+len(s) {
 			t.Fatalf("message: %q", text)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"fika"
+	"fika/internal/safetext"
 	"fika/internal/tool"
 )
 
@@ -137,7 +138,7 @@ func refusal(err error) tool.Result {
 	if errors.As(err, &ue) {
 		err = ue.Err
 	}
-	return tool.Errorf("it could not be fetched: " + tool.Clean(err.Error()))
+	return tool.Errorf("it could not be fetched: " + safetext.Plain(err.Error()))
 }
 
 func (t *Tool) get(ctx context.Context, u *url.URL, most int64) (tool.Result, error) {
@@ -179,15 +180,15 @@ func page(resp *http.Response, body []byte) string {
 	}
 	head := fmt.Sprintf("[%d %s %s]\n", resp.StatusCode, kind, resp.Request.URL.Redacted())
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return tool.Clean(head + fmt.Sprintf("(%d bytes packed as %q, which is not understood)", len(body), enc))
+		return safetext.Plain(head + fmt.Sprintf("(%d bytes packed as %q, which is not understood)", len(body), enc))
 	}
 	switch {
 	case kind == "text/html" || kind == "application/xhtml+xml":
-		return tool.Clean(head + readable(decode(body, params["charset"])))
+		return safetext.Plain(head + readable(decode(body, params["charset"])))
 	case textual(kind) && utf8OrDeclared(body, params["charset"]):
-		return tool.Clean(head + decode(body, params["charset"]))
+		return safetext.Plain(head + decode(body, params["charset"]))
 	}
-	return tool.Clean(head + fmt.Sprintf("(not text: %d bytes)", len(body)))
+	return safetext.Plain(head + fmt.Sprintf("(not text: %d bytes)", len(body)))
 }
 
 func textual(kind string) bool {

@@ -1,4 +1,4 @@
-package term
+package safetext
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestClean(t *testing.T) {
 		{"charset", "a\x1b(0b\x1bcc", "abc"},
 		{"carriage return", "safe\rEVIL\r\n", "safeEVIL\n"},
 		{"controls", "a\x00\x07\x08\x0b\x0c\x7fb", "ab"},
-		{"c1", "a\u009b31mb\u0085", "a31mb"},
+		{"c1", "a\u009b31mb\u0085", "ab"},
 		{"raw c1", "a\x9b31m", "a\uFFFD31m"},
 		{"unended title loses its line only", "a\x1b]0;x\nnext", "a\nnext"},
 		{"sequence broken by text", "a\x1b[3世界", "a世界"},
@@ -50,11 +50,11 @@ func TestClean(t *testing.T) {
 func TestCleanStyledKeepsStylesOnly(t *testing.T) {
 	in := "\x1b[1;38;5;33mbold\x1b[0m\x1b[2J\x1b]0;t\x07\x1b[?25m\x1b[" + strings.Repeat("1;", 90) + "mx"
 	want := "\x1b[1;38;5;33mbold\x1b[0mx"
-	if got := CleanStyled(in); got != want {
+	if got := (Options{Styles: true}).Clean(in); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := CleanLine("a\nb\tc"); got != "a b c" {
-		t.Errorf("CleanLine gave %q", got)
+	if got := Line("a\nb\tc"); got != "a b c" {
+		t.Errorf("Line gave %q", got)
 	}
 }
 
@@ -75,8 +75,8 @@ func FuzzClean(f *testing.F) {
 		if again := Clean(got); again != got {
 			t.Fatalf("cleaning twice: %q then %q", got, again)
 		}
-		styled := CleanStyled(s)
-		if again := CleanStyled(styled); again != styled {
+		styled := (Options{Styles: true}).Clean(s)
+		if again := (Options{Styles: true}).Clean(styled); again != styled {
 			t.Fatalf("cleaning styled twice: %q then %q", styled, again)
 		}
 		if Clean(styled) != got {
@@ -156,13 +156,13 @@ func TestLinksStayOnlyWhereTheyAreKept(t *testing.T) {
 		{"\x1b]0;title\x1b\\\x1bP8;;https://a\x1b\\x", "x"},
 		{"\x1b]8;;https://a\x1b\x1b\\x", "x"},
 	} {
-		if got := CleanLinked(c.text); got != c.want {
-			t.Errorf("CleanLinked(%.80q) = %.80q, want %q", c.text, got, c.want)
+		if got := (Options{Styles: true, Links: true}).Clean(c.text); got != c.want {
+			t.Errorf("Options{Styles: true, Links: true}.Clean(%.80q) = %.80q, want %q", c.text, got, c.want)
 		}
-		if got := CleanLinked(CleanLinked(c.text)); got != CleanLinked(c.text) {
+		if got := (Options{Styles: true, Links: true}).Clean(Options{Styles: true, Links: true}.Clean(c.text)); got != (Options{Styles: true, Links: true}).Clean(c.text) {
 			t.Errorf("cleaning %.80q twice changes it", c.text)
 		}
-		if strings.Contains(CleanStyled(c.text), "]8") {
+		if strings.Contains(Options{Styles: true}.Clean(c.text), "]8") {
 			t.Errorf("CleanStyled left a link in %.80q", c.text)
 		}
 	}

@@ -1,0 +1,29 @@
+package tool
+
+import (
+	"unicode/utf8"
+)
+
+// control reports a control character other than newline and tab.
+func control(r rune) bool {
+	return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r <= 0x9f)
+}
+
+// binary reports whether p, the beginning of an output, is no text: it has a
+// zero byte, or more than a quarter of it is neither UTF-8 nor printable.
+func binary(p []byte) bool {
+	p = trimEnd(p[:min(len(p), 8<<10)])
+	bad, all := 0, 0
+	for len(p) > 0 {
+		r, n := utf8.DecodeRune(p)
+		switch {
+		case r == 0:
+			return true
+		case r == utf8.RuneError && n == 1, control(r) && r != '\r' && r != '\x1b' && r != '\b' && r != '\a' && r != '\f':
+			bad++
+		}
+		all++
+		p = p[n:]
+	}
+	return bad > 8 && bad*4 > all
+}
