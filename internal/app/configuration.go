@@ -172,3 +172,23 @@ func (a *App) settingInputs(name fika.AgentName, flags map[string]string, quiet 
 	}
 	return in, nil
 }
+
+// PlainSettings are what a command needs that asks no model: they neither
+// need a model nor a valid local.toml.
+func (a *App) PlainSettings(name fika.AgentName) (config.Settings, error) {
+	c, err := a.Config()
+	if err != nil {
+		return config.Settings{}, err
+	}
+	s := config.Settings{
+		Agent: name, DisplayName: string(name), Username: c.Username, LockHeartbeat: c.LockHeartbeat,
+		Tools: c.Tools, Plugins: c.Plugins, Chat: c.Chat,
+	}
+	if entry := c.Agent(name); entry != nil {
+		s.Entry, s.Description = true, entry.Description
+		if entry.Name != "" {
+			s.DisplayName = entry.Name
+		}
+	}
+	return s, nil
+}

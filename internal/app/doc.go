@@ -1,8 +1,17 @@
-// Package app builds the graphs: which store, which bus, which models, tools
-// and hooks belong together, and for which kind of process. It is the only
-// package that names technologies side by side.
+// Package app is what one invocation of fika has opened: home, settings, keys,
+// store, bus connection, models, the processes it started, and who is asking.
 //
-// Read first: [App] (one invocation, everything made on first use), [App.Run]
-// (a one-shot prompt), [App.Agent] (an agent process). An App owns what it
-// opened and closes it in reverse order.
+// It is wiring and decides nothing. What works in a context is in package
+// worker, what a person may ask of the system in package client, the long-lived
+// processes in package daemon; all of them are built on an [App].
+//
+// Read first: [App] (everything made on first use), [App.Config] and
+// [App.Settings] (with the last ones that could be read), [App.Model].
+//
+// Who owns what: an App owns what it opened and closes it in reverse order. It
+// is used from one goroutine; [App.Config] may be called from many.
+//
+// How it fails: settings that a person wrote wrongly are errors of kind Invalid
+// with file, line and column; a process that follows its files keeps to those it
+// could read last, and says so. A missing hub is kind NotFound.
 package app

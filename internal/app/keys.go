@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-	"io"
 	"path/filepath"
 	"time"
 
@@ -10,7 +8,6 @@ import (
 	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
 	"fika/internal/folder"
-	"fika/internal/hook"
 	"fika/internal/redact"
 )
 
@@ -88,36 +85,4 @@ func (a *App) busKeys(h folder.Home, values map[string]string) {
 			values["bus "+user] = ep.Password
 		}
 	}
-}
-
-// cleanHooks takes keys out of what hooks answer.
-type cleanHooks struct {
-	hook.Runner
-	keys *redact.Keys
-}
-
-// Fire implements [hook.Runner].
-func (c cleanHooks) Fire(ctx context.Context, at hook.Point, p hook.Payload) (hook.Payload, error) {
-	out, err := c.Runner.Fire(ctx, at, p)
-	for name, v := range out {
-		if s, ok := v.(string); ok {
-			out[name] = c.keys.Text(s)
-		}
-	}
-	return out, err
-}
-
-// cleanWriter takes keys out of each piece that is written: for a person, who
-// is shown every piece at once.
-type cleanWriter struct {
-	io.Writer
-	keys *redact.Keys
-}
-
-// Write implements [io.Writer].
-func (c cleanWriter) Write(p []byte) (int, error) {
-	if _, err := c.Writer.Write(c.keys.Bytes(p)); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }

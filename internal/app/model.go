@@ -65,17 +65,3 @@ func scriptedModel(s config.Settings) (llm.Model, error) {
 	}
 	return scripted.New(o)
 }
-
-// reasoning asks the model for reasoning as the settings say.
-func reasoning(s config.Settings) *llm.Reasoning {
-	switch r := s.Reasoning; {
-	case r == nil:
-		return nil
-	case !r.Enabled:
-		return &llm.Reasoning{Effort: "none"}
-	case r.Effort == "" && r.MaxTokens == 0:
-		return &llm.Reasoning{Effort: "medium"}
-	default:
-		return &llm.Reasoning{Effort: r.Effort, MaxTokens: r.MaxTokens}
-	}
-}

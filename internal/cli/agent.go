@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"fika/internal/daemon"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 )
 
 func newAgent(e *env) *cobra.Command {
@@ -35,10 +35,10 @@ stops it after its current step; what it was working on is handed back.`,
 			e.lastGood = byHub
 			out := e.display()
 			defer out.Close()
-			o := app.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait}
+			o := daemon.AgentOptions{Name: name, Out: out, ByHub: byHub, Wait: wait}
 			ctx, release := stopsBySignal(cmd.Context(), func(take func(func(fika.Desired))) { o.Shutdown = take })
 			defer release()
-			return e.open().Agent(ctx, o)
+			return daemon.RunAgent(ctx, e.open(), o)
 		},
 	}
 	c.Flags().BoolVar(&byHub, "by-hub", false, "started by the hub")

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/term"
+	"fika/internal/worker"
 )
 
 type compactOptions struct {
@@ -54,17 +54,17 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 		return usageError("--undo goes alone")
 	}
 	if o.undo {
-		what, err := o.open().UndoCompaction(ctx, name, o.wait, o.warn)
+		what, err := worker.UndoCompaction(ctx, o.open(), name, o.wait, o.warn)
 		if err == nil {
 			o.say("taken back in context %q: %s", name, what)
 		}
 		return err
 	}
-	in := app.CompactOptions{Context: name, Rolling: o.rolling, DryRun: o.dryRun, Wait: o.wait, Person: o.person(), Flags: map[string]string{}}
+	in := worker.CompactOptions{Context: name, Rolling: o.rolling, DryRun: o.dryRun, Wait: o.wait, Person: o.person(), Flags: map[string]string{}}
 	if o.model != "" {
 		in.Flags["model"] = o.model
 	}
-	done, err := o.open().Compact(ctx, in)
+	done, err := worker.Compact(ctx, o.open(), in)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 	return nil
 }
 
-func sizes(c app.Compacted) string {
+func sizes(c worker.Compacted) string {
 	how := "estimated"
 	if c.Counted {
 		how = "as the provider counted"
@@ -87,7 +87,7 @@ func sizes(c app.Compacted) string {
 	return fmt.Sprintf("%d tokens before (%s), about %d after", c.Before, how, c.After)
 }
 
-func (o *compactOptions) show(c app.Compacted) error {
+func (o *compactOptions) show(c worker.Compacted) error {
 	err := o.Table([]string{"SEQ", "FROM", "TYPE", "CONTENT"}, rows(c.Archived, func(e fika.Entry) []string {
 		return []string{fmt.Sprint(e.Seq), term.CleanLine(e.From), string(e.Type), term.Truncate(term.CleanLine(e.Content), 60)}
 	}))
@@ -114,7 +114,7 @@ type compactJSON struct {
 	Usage    fika.Usage     `json:"usage"`
 }
 
-func (o *compactOptions) toJSON(c app.Compacted) compactJSON {
+func (o *compactOptions) toJSON(c worker.Compacted) compactJSON {
 	j := compactJSON{
 		Context: c.Context, DryRun: o.dryRun, Kept: c.Kept, Before: c.Before, Counted: c.Counted, After: c.After,
 		Summary: optional(c.Summary), Usage: c.Usage, Archived: []int64{},

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/client"
 	"fika/internal/plugin"
+	"fika/internal/plugin/admin"
 	"fika/internal/term"
 )
 
@@ -226,8 +226,8 @@ func (e *env) completeKeys(*cobra.Command, []string, string) (out []cobra.Comple
 	return out, nothing
 }
 
-func (e *env) plugins(cmd *cobra.Command) []app.PluginState {
-	list, err := e.open().Plugins(cmd.Context())
+func (e *env) plugins(cmd *cobra.Command) []admin.State {
+	list, err := admin.List(cmd.Context(), e.open())
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fika/internal/doctor"
+
 	"github.com/spf13/cobra"
 )
 
@@ -33,7 +35,7 @@ misspelt. Any other that is unknown may belong to a plugin that is not installed
 yet: that, and a key that does nothing, is a warning.`,
 		Example: "  fika config check", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := e.open().CheckConfig(cmd.Context())
+			c, err := doctor.CheckConfig(cmd.Context(), e.open())
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/contexts"
 	"fika/internal/folder"
 	"fika/internal/spelling"
 	"fika/internal/term"
@@ -122,7 +123,7 @@ func toLockJSON(s folder.LockState) lockJSON {
 	}
 }
 
-func toContextJSON(c app.ContextInfo) contextJSON {
+func toContextJSON(c contexts.Info) contextJSON {
 	return contextJSON{
 		Name: c.Name, Current: c.Current, Previous: c.Previous, Exists: c.Exists, Lock: toLockJSON(c.Lock),
 		Agent: c.Process(), UpdatedAt: stamp(c.Updated),
@@ -137,7 +138,7 @@ func newContextList(e *env) *cobra.Command {
 its lock, [agent] that its agent runs as a process.`,
 		Example: "  fika context list\n  fika context list --json | jq -r 'select(.current).name'",
 		RunE: func(*cobra.Command, []string) error {
-			list, strange, err := e.open().Contexts()
+			list, strange, err := contexts.List(e.open())
 			if err != nil {
 				return err
 			}
@@ -159,7 +160,7 @@ its lock, [agent] that its agent runs as a process.`,
 	return c
 }
 
-func contextLine(s term.Style, c app.ContextInfo) string {
+func contextLine(s term.Style, c contexts.Info) string {
 	line := "  " + string(c.Name)
 	if c.Current {
 		line = "* " + s.Bold(string(c.Name))
@@ -177,7 +178,7 @@ func contextLine(s term.Style, c app.ContextInfo) string {
 }
 
 func newContextNew(e *env) *cobra.Command {
-	var o app.NewContextOptions
+	var o contexts.CreateOptions
 	var file string
 	var change bool
 	c := e.oneContext(&cobra.Command{
@@ -205,12 +206,12 @@ stdout.`,
 	return c
 }
 
-func (e *env) makeContext(cmd *cobra.Command, args []string, o app.NewContextOptions, change bool) error {
+func (e *env) makeContext(cmd *cobra.Command, args []string, o contexts.CreateOptions, change bool) error {
 	ctx := cmd.Context()
 	var name fika.AgentName
 	var err error
 	if len(args) == 0 {
-		if name, err = e.open().FreshContext(ctx, "", o); err != nil {
+		if name, err = contexts.CreateDated(ctx, e.open(), "", o); err != nil {
 			return err
 		}
 		if err := e.println(name); err != nil {
@@ -220,7 +221,7 @@ func (e *env) makeContext(cmd *cobra.Command, args []string, o app.NewContextOpt
 		if name, err = fika.ParseAgentName(args[0]); err != nil {
 			return err
 		}
-		made, err := e.open().NewContext(ctx, name, o)
+		made, err := contexts.Create(ctx, e.open(), name, o)
 		if err != nil {
 			return err
 		}
@@ -299,7 +300,7 @@ func (e *env) switchTarget(cmd *cobra.Command, word string, create bool) (fika.A
 		if word == "new" {
 			prefix = ""
 		}
-		return e.open().FreshContext(cmd.Context(), prefix, app.NewContextOptions{})
+		return contexts.CreateDated(cmd.Context(), e.open(), prefix, contexts.CreateOptions{})
 	case word == "-":
 		state, err := h.State()
 		if err == nil && state.Previous == "" {
@@ -315,14 +316,14 @@ func (e *env) switchTarget(cmd *cobra.Command, word string, create bool) (fika.A
 		return name, err
 	}
 	if create || name == folder.DefaultContext {
-		_, err := e.open().NewContext(cmd.Context(), name, app.NewContextOptions{IfMissing: true})
+		_, err := contexts.Create(cmd.Context(), e.open(), name, contexts.CreateOptions{IfMissing: true})
 		return name, err
 	}
 	return "", e.noContext(h, name, "; --create makes it")
 }
 
 func (e *env) switchTo(cmd *cobra.Command, name fika.AgentName) error {
-	before, err := e.open().SwitchContext(cmd.Context(), name, e.person())
+	before, err := contexts.Switch(cmd.Context(), e.open(), name, e.person())
 	if err != nil {
 		return err
 	}

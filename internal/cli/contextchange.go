@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/contexts"
 	"fika/internal/folder"
 )
 
@@ -36,7 +37,7 @@ with summary, goals, todos, reflection and what plugins put in.`,
 			case clearIt && (words != "" || file != ""), set && assembled:
 				return usageError("give a text, --file, --clear or --assembled: one of them")
 			case assembled:
-				text, err := e.open().AssembledPrompt(cmd.Context(), f, e.person())
+				text, err := contexts.AssembledPrompt(cmd.Context(), e.open(), f, e.person())
 				if err != nil {
 					return err
 				}
@@ -48,7 +49,7 @@ with summary, goals, todos, reflection and what plugins put in.`,
 			if err != nil {
 				return err
 			}
-			return e.open().SetPrompt(cmd.Context(), f.Name, text, wait)
+			return contexts.SetPrompt(cmd.Context(), e.open(), f.Name, text, wait)
 		},
 	}
 	fl := c.Flags()
@@ -61,7 +62,7 @@ with summary, goals, todos, reflection and what plugins put in.`,
 }
 
 func (e *env) showPrompt(f folder.Folder) error {
-	text, from, err := e.open().BasePrompt(f)
+	text, from, err := contexts.BasePrompt(e.open(), f)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ Nothing is deleted: fika context log --all still shows it.`,
 			if err != nil {
 				return err
 			}
-			n, err := e.open().ClearContext(cmd.Context(), f.Name, wait, e.person())
+			n, err := contexts.Clear(cmd.Context(), e.open(), f.Name, wait, e.person())
 			switch {
 			case err != nil:
 				return heldHint(err)
@@ -120,7 +121,7 @@ func newContextRename(e *env) *cobra.Command {
 			if from == to {
 				return usageError("that is its name already")
 			}
-			err = e.open().RenameContext(cmd.Context(), from, to, wait, e.person())
+			err = contexts.Rename(cmd.Context(), e.open(), from, to, wait, e.person())
 			if fika.IsKind(err, fika.NotFound) {
 				if h, herr := e.open().Home(); herr == nil {
 					return e.noContext(h, from, "")
@@ -155,7 +156,7 @@ has to say it.`,
 			if err := e.mayDelete(name, yes); err != nil {
 				return err
 			}
-			err = e.open().DeleteContext(cmd.Context(), name, wait, e.person())
+			err = contexts.Delete(cmd.Context(), e.open(), name, wait, e.person())
 			if fika.IsKind(err, fika.NotFound) {
 				if h, herr := e.open().Home(); herr == nil {
 					return e.noContext(h, name, "")
@@ -211,7 +212,7 @@ Entries that are here already are not taken twice; texts that are here stay.`,
 			if err != nil {
 				return err
 			}
-			got, err := e.open().ImportContext(cmd.Context(), name, args[1], wait, e.person())
+			got, err := contexts.Import(cmd.Context(), e.open(), name, args[1], wait, e.person())
 			if err != nil {
 				return heldHint(err)
 			}
@@ -241,7 +242,7 @@ can make it again: with fika context import, or put into its contexts folder.`,
 			if err != nil {
 				return err
 			}
-			n, err := e.open().ExportContext(cmd.Context(), f.Name, args[1])
+			n, err := contexts.Export(cmd.Context(), e.open(), f.Name, args[1])
 			if err != nil {
 				return err
 			}

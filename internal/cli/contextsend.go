@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/client"
+	"fika/internal/worker"
 )
 
 func newContextSend(e *env) *cobra.Command {
@@ -52,7 +53,7 @@ func (e *env) contextSend(ctx context.Context, name fika.AgentName, text, as str
 	}
 	posted, err := c.SendToContext(ctx, name, text, client.Alias{Name: as, Option: "--as"})
 	if err == nil {
-		err = e.open().CatchUp(ctx, name)
+		err = worker.CatchUp(ctx, e.open(), name)
 	}
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/client"
+	"fika/internal/contexts"
 	"fika/internal/folder"
 	"fika/internal/term"
 )
@@ -38,9 +38,9 @@ type contextShowJSON struct {
 	Todos        string   `json:"todos"`
 }
 
-func toContextShowJSON(f folder.Folder, c app.ContextState) contextShowJSON {
+func toContextShowJSON(f folder.Folder, c contexts.State) contextShowJSON {
 	j := contextShowJSON{
-		contextJSON: toContextJSON(c.ContextInfo), Path: f.Path(), Workspace: optional(c.Settings.Workspace),
+		contextJSON: toContextJSON(c.Info), Path: f.Path(), Workspace: optional(c.Settings.Workspace),
 		Model: optional(c.Settings.Model.ID), ModelOrigin: optional(c.Settings.Origins["model"]),
 		Username: c.Settings.Username, UserOrigin: optional(c.Settings.Origins["username"]),
 		Messages: c.Messages, Entries: c.Entries, Archived: c.Archived, Pending: c.Pending, Running: c.Running,
@@ -53,7 +53,7 @@ func toContextShowJSON(f folder.Folder, c app.ContextState) contextShowJSON {
 	return j
 }
 
-func percentOf(c app.ContextState) float64 {
+func percentOf(c contexts.State) float64 {
 	if c.Settings.ContextWindow == 0 {
 		return 0
 	}
@@ -70,7 +70,7 @@ func newContextShow(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, err := e.open().Context(cmd.Context(), f)
+			c, err := contexts.Describe(cmd.Context(), e.open(), f)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func newContextShow(e *env) *cobra.Command {
 	return c
 }
 
-func (e *env) showContext(f folder.Folder, c app.ContextState) {
+func (e *env) showContext(f folder.Folder, c contexts.State) {
 	p := func(k, v string) {
 		if v != "" {
 			_ = e.printf("%-11s %s\n", k, term.Clean(v))
@@ -139,7 +139,7 @@ func lockLine(l folder.LockState) string {
 	return line
 }
 
-func countsLine(c app.ContextState) string {
+func countsLine(c contexts.State) string {
 	line := fmt.Sprintf("%d (%d entries; %d archived)", c.Messages, c.Entries, c.Archived)
 	if c.Pending > 0 {
 		line += fmt.Sprintf(", %d wait for the next turn", c.Pending)
@@ -150,7 +150,7 @@ func countsLine(c app.ContextState) string {
 	return line
 }
 
-func tokensLine(c app.ContextState) string {
+func tokensLine(c contexts.State) string {
 	if c.Trouble != nil {
 		return "about " + term.Count(c.Tokens)
 	}
@@ -198,7 +198,7 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	if o.last < 0 || o.first < 0 || o.since < 0 {
 		return usageError("--last, --first and --since take numbers from 0")
 	}
-	r, err := o.open().ReadContext(ctx, f)
+	r, err := contexts.OpenReader(ctx, o.open(), f)
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,14 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/client"
+	"fika/internal/daemon"
 	"fika/internal/hub"
 )
 
 func newUp(e *env) *cobra.Command {
 	var foreground bool
 	var readyFD int
-	var o app.HubOptions
+	var o daemon.HubOptions
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "up",
@@ -57,7 +58,7 @@ and logs to stderr.
 }
 
 // hubForeground is the hub process itself.
-func (e *env) hubForeground(ctx context.Context, readyFD int, o app.HubOptions) error {
+func (e *env) hubForeground(ctx context.Context, readyFD int, o daemon.HubOptions) error {
 	clean := e.open().Secrets().Writer(e.Err) // it is a log
 	defer clean.Close()
 	e.Err = clean
@@ -77,7 +78,7 @@ func (e *env) hubForeground(ctx context.Context, readyFD int, o app.HubOptions) 
 			_ = pipe.Close()
 		}
 	}
-	return e.app.Hub(ctx, o)
+	return daemon.RunHub(ctx, e.app, o)
 }
 
 func (e *env) showReady(r hub.Ready, asJSON bool) error {

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/console"
 	"fika/internal/hub"
 	"fika/internal/master"
 	"fika/internal/turn"
+	"fika/internal/worker"
 )
 
 func newMaster(e *env) *cobra.Command {
@@ -169,7 +169,7 @@ func (e *env) workHere(ctx context.Context, prompt string) (client.RequestInfo, 
 		return client.RequestInfo{}, err
 	}
 	began := here.Now()
-	ran, err := here.Run(ctx, app.RunOptions{
+	ran, err := worker.Run(ctx, here, worker.RunOptions{
 		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.warn,
 	})
 	if err != nil {

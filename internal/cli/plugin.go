@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/plugin"
+	"fika/internal/plugin/admin"
 	"fika/internal/term"
 )
 
@@ -36,7 +36,7 @@ type pluginJSON struct {
 	Trouble *string  `json:"trouble"`
 }
 
-func toPluginJSON(s app.PluginState) pluginJSON {
+func toPluginJSON(s admin.State) pluginJSON {
 	j := pluginJSON{
 		Name: s.Name, Path: optional(s.Path), Enabled: s.Enabled, Shipped: s.Shipped, Tools: append([]string{}, s.Tools...), Hooks: []string{},
 		Block: s.Block, Env: s.Env, Missing: s.Missing, Trouble: optional(s.Trouble),
@@ -52,7 +52,7 @@ func newPluginList(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list the installed plugins", Example: "  fika plugin list --json", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := e.open().Plugins(cmd.Context())
+			list, err := admin.List(cmd.Context(), e.open())
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func newPluginList(e *env) *cobra.Command {
 			if len(list) == 0 {
 				e.say("no plugins are installed; fika brings along: %s (fika plugin install NAME)", strings.Join(plugin.Shipped(), ", "))
 			}
-			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, rows(list, func(s app.PluginState) []string {
+			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, rows(list, func(s admin.State) []string {
 				j := toPluginJSON(s)
 				return []string{term.CleanLine(s.Name), pluginStateOf(s), term.CleanLine(strings.Join(j.Tools, " ")), strings.Join(j.Hooks, " ")}
 			}))
@@ -72,7 +72,7 @@ func newPluginList(e *env) *cobra.Command {
 	return c
 }
 
-func pluginStateOf(s app.PluginState) string {
+func pluginStateOf(s admin.State) string {
 	switch {
 	case s.Trouble != "":
 		return term.CleanLine(s.Trouble)
@@ -97,7 +97,7 @@ func newPluginCheck(e *env) *cobra.Command {
 			if args != "" || call != "" {
 				trial = &plugin.Trial{Tool: call, Args: json.RawMessage(orEmptyObject(args))}
 			}
-			r, err := e.open().CheckPlugin(cmd.Context(), words[0], trial, e.person())
+			r, err := admin.Check(cmd.Context(), e.open(), words[0], trial, e.person())
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ type checkJSON struct {
 
 func toCheckJSON(r plugin.Report) checkJSON {
 	j := checkJSON{
-		pluginJSON: toPluginJSON(app.PluginState{Info: r.Info, Enabled: true}), Notes: append([]string{}, r.Notes...),
+		pluginJSON: toPluginJSON(admin.State{Info: r.Info, Enabled: true}), Notes: append([]string{}, r.Notes...),
 		SchemaTook: r.SchemaTook.Milliseconds(),
 	}
 	if r.Result != nil {
@@ -182,7 +182,7 @@ func newPluginCall(e *env) *cobra.Command {
 			if len(args) == 2 {
 				raw = args[1]
 			}
-			r, err := e.open().CallPlugin(cmd.Context(), args[0], json.RawMessage(raw), e.person())
+			r, err := admin.CallTool(cmd.Context(), e.open(), args[0], json.RawMessage(raw), e.person())
 			if err != nil {
 				return err
 			}
@@ -203,7 +203,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 		Args:              exactly(1, "the name of a plugin, or a file or folder"),
 		ValidArgsFunction: first(e.completeShipped),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := e.open().InstallPlugin(cmd.Context(), args[0], e.person())
+			r, err := admin.Install(cmd.Context(), e.open(), args[0], e.person())
 			if err != nil {
 				return err
 			}
@@ -225,7 +225,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 // sayWhoGets tells which contexts may use the tools of a new plugin.
 func (e *env) sayWhoGets(tools []string) error {
 	for _, name := range tools {
-		lacking, err := e.open().WithoutTool(name)
+		lacking, err := admin.WithoutTool(e.open(), name)
 		if err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (e *env) grant(r plugin.Report, yes bool) error {
 		e.say("it does not get %s; to give them: [plugins.%s] env = [...] in config.toml, or install it again with --yes", names, r.Name)
 		return nil
 	}
-	if err := e.open().GrantPlugin(r.Name, r.Env); err != nil {
+	if err := admin.GrantVariables(e.open(), r.Name, r.Env); err != nil {
 		return err
 	}
 	e.say("%s gets %s", r.Name, names)
@@ -270,7 +270,7 @@ func newPluginRemove(e *env) *cobra.Command {
 		Use: "remove NAME", Short: "remove a plugin", Long: "Removes a plugin. What it made (contexts, files) stays.",
 		Example: "  fika plugin remove coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(e.completePlugins),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := e.open().RemovePlugin(args[0]); err != nil {
+			if err := admin.Remove(e.open(), args[0]); err != nil {
 				return err
 			}
 			e.say("removed %s", args[0])
@@ -283,7 +283,7 @@ func newPluginSwitch(e *env, verb, short string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short, Example: "  fika plugin " + verb + " coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(e.completePlugins),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := e.open().EnablePlugin(args[0], on); err != nil {
+			if err := admin.SetEnabled(e.open(), args[0], on); err != nil {
 				return err
 			}
 			e.say("%sd %s", verb, args[0])

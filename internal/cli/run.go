@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/worker"
 )
 
 // runOptions are the flags of a one-shot prompt.
@@ -103,15 +103,15 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	view := newRunView(o)
-	ro := app.RunOptions{
+	ro := worker.RunOptions{
 		Context: name, From: current, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
 	}
-	ran, err := o.open().Run(ctx, ro)
+	ran, err := worker.Run(ctx, o.open(), ro)
 	var held *folder.HeldError
 	if o.wait > 0 && errors.As(err, &held) && held.Info.Kind != folder.LockAgent {
 		ro.Wait = o.wait // an agent's process is asked instead of waited for
-		ran, err = o.open().Run(ctx, ro)
+		ran, err = worker.Run(ctx, o.open(), ro)
 	}
 	if ran.Request != "" {
 		o.typed = ""

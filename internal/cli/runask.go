@@ -7,12 +7,12 @@ import (
 
 	"fika"
 	"fika/internal/agent"
-	"fika/internal/app"
 	"fika/internal/client"
 	"fika/internal/folder"
 	"fika/internal/message"
 	"fika/internal/term"
 	"fika/internal/turn"
+	"fika/internal/worker"
 )
 
 // askHolder hands the prompt to the agent process that holds the context and
@@ -225,7 +225,7 @@ func (v *holderView) end(info client.RequestInfo, entries []fika.Entry) error {
 	if reason == "" {
 		reason = info.Reason
 	}
-	return v.run.end(app.Ran{
+	return v.run.end(worker.RunResult{
 		Result:  turn.Result{State: info.State, Reason: reason, Kind: kind, Outcome: info.Outcome},
 		Request: info.ID, Conversation: fika.Conversation{Name: info.ConversationName}, Context: v.name, Saved: true,
 	}, nil)

@@ -10,9 +10,9 @@ import (
 
 	"fika"
 	"fika/internal/agent"
-	"fika/internal/app"
 	"fika/internal/term"
 	"fika/internal/turn"
+	"fika/internal/worker"
 )
 
 // runView shows one turn: text on a terminal as it comes, the committed final
@@ -134,7 +134,7 @@ func (v *runView) endLine() {
 }
 
 // end prints what the turn gave and turns a bad outcome into an error.
-func (v *runView) end(ran app.Ran, err error) error {
+func (v *runView) end(ran worker.RunResult, err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.endThinking()
@@ -171,7 +171,7 @@ func orKind(k, other fika.Kind) fika.Kind {
 }
 
 // answer prints the committed text where it has not been streamed.
-func (v *runView) answer(ran app.Ran) {
+func (v *runView) answer(ran worker.RunResult) {
 	if v.o.format != "text" || v.wrote {
 		return
 	}
@@ -244,7 +244,7 @@ func (v *runView) emit(ev turn.Event) {
 }
 
 // result is the last line: the outcome, in json and stream-json alike.
-func (v *runView) result(ran app.Ran, err error) {
+func (v *runView) result(ran worker.RunResult, err error) {
 	text, kind := ran.Reason, ran.Kind
 	if err != nil {
 		text, kind = err.Error(), fika.KindOf(err)

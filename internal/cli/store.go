@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/backup"
 	"fika/internal/client"
 	"fika/internal/config"
 )
@@ -21,7 +22,7 @@ func newStoreShow(e *env) *cobra.Command {
 		Use: "show", Short: "show which database this home has, and how it is", Args: exactly(0, "no arguments"),
 		Example: "  fika store show --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := e.open().StoreMeta(cmd.Context())
+			m, err := backup.StoreMeta(cmd.Context(), e.open())
 			if err != nil {
 				return err
 			}
@@ -52,7 +53,7 @@ the new database once [store] url in config.toml names it; to go back to a file,
 copy to fika.db in the home and remove the key.`,
 		Example: "  fika down && fika store move 'postgres://fika@localhost/fika?search_path=team'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := e.open().MoveStore(cmd.Context(), args[0], func(c client.Copied) { e.say("%s: %d rows", c.Table, c.Rows) })
+			err := backup.MoveStore(cmd.Context(), e.open(), args[0], func(c client.Copied) { e.say("%s: %d rows", c.Table, c.Rows) })
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func newStoreCheck(e *env) *cobra.Command {
 		Long:    "Reads every page and row. Exit status 1 when something is damaged.",
 		Example: "  fika store check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := e.open().CheckStore(cmd.Context())
+			found, err := backup.CheckStore(cmd.Context(), e.open())
 			if err != nil {
 				return err
 			}
@@ -98,7 +99,7 @@ where the hub also puts one a day ([store] backups says how many it keeps).`,
 		Example: "  fika backup\n  fika backup /mnt/usb/fika.zip\n  fika backup --list",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
-				files, err := e.open().Backups()
+				files, err := backup.List(e.open())
 				if err != nil {
 					return err
 				}
@@ -113,7 +114,7 @@ where the hub also puts one a day ([store] backups says how many it keeps).`,
 			if len(args) == 1 {
 				name = args[0]
 			}
-			path, err := e.open().Backup(cmd.Context(), name)
+			path, err := backup.Write(cmd.Context(), e.open(), name)
 			if err != nil {
 				return err
 			}
@@ -142,7 +143,7 @@ bring back what their folders tell of, chats and tasks are gone.`,
 			if len(args) == 1 {
 				name = args[0]
 			}
-			out, err := e.open().Restore(cmd.Context(), name, empty)
+			out, err := backup.Restore(cmd.Context(), e.open(), name, empty)
 			for _, a := range out.Aside {
 				e.say("set aside: %s", a)
 			}

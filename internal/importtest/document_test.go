@@ -1,10 +1,12 @@
 package importtest
 
 import (
+	"go/ast"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -200,4 +202,52 @@ func TestDependencies(t *testing.T) {
 			t.Errorf("docs/DEPENDENCIES.md does not say why %s is needed", d)
 		}
 	}
+}
+
+// TestDeclarations: what the pages about the code name as package.Name or
+// Type.Method is declared, and in the file that they say.
+func TestDeclarations(t *testing.T) {
+	where := map[string][]string{} // package.Name and Type.Method → files
+	for _, s := range tree(t) {
+		if s.test {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			for _, name := range declared(d) {
+				where[s.ast.Name.Name+"."+name] = append(where[s.ast.Name.Name+"."+name], s.name)
+				where[name] = append(where[name], s.name)
+			}
+		}
+	}
+	named := regexp.MustCompile("`([A-Za-z]+\\.[A-Z][A-Za-z]+|[A-Z][A-Za-z]+\\.[a-z][A-Za-z]+)`(?: (?:in|of)\\s+`([a-z0-9_/]+\\.go)`)?")
+	all := documents(t)
+	for _, page := range []string{"docs/ARCHITECTURE.md", "docs/THREADS.md", "docs/GLOSSARY.md", "CONTRIBUTING.md"} {
+		for _, m := range named.FindAllStringSubmatch(all[page], -1) {
+			switch files := where[m[1]]; {
+			case strings.HasSuffix(m[1], ".md") || m[1] == "context.Context":
+			case len(files) == 0:
+				t.Errorf("%s: %s is declared nowhere", page, m[1])
+			case m[2] != "" && !slices.Contains(files, m[2]):
+				t.Errorf("%s: %s is not in %s but in %s", page, m[1], m[2], strings.Join(files, ", "))
+			}
+		}
+	}
+}
+
+// declared are the names of a declaration: of functions and types, and of
+// methods behind their type.
+func declared(d ast.Decl) []string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		return []string{funcName(d)}
+	case *ast.GenDecl:
+		var names []string
+		for _, s := range d.Specs {
+			if s, ok := s.(*ast.TypeSpec); ok {
+				names = append(names, s.Name.Name)
+			}
+		}
+		return names
+	}
+	return nil
 }

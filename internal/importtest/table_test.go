@@ -21,12 +21,13 @@ var packages = [...]row{
 	{"internal/caller", ".", "who is asking: identities of processes against each other, and names; what they are comes in as values"},
 	{"internal/speech", "", "several speakers in one text: prompts, summaries and transcripts set them apart alike"},
 	{"internal/redact", "", "known keys are taken out of texts wherever one is kept or shown"},
+	{"internal/safetext", "", "what could drive a terminal is taken out of texts wherever one is stored or shown"},
 	{"internal/crash", "", "moments at which a harness ends the program; empty in ordinary builds"},
 
 	// Contracts: interfaces and values. They know the nouns.
 	{"internal/bus", ".", "the contract of the bell, and its subjects"},
 	{"internal/llm", ".", "the contract of language models"},
-	{"internal/tool", ". internal/redact internal/spelling", "the contract of tools, with what every tool needs and no technology"},
+	{"internal/tool", ". internal/redact internal/safetext internal/spelling", "the contract of tools, with what every tool needs and no technology"},
 	{"internal/hook", "", "the contract of hooks: names and payloads"},
 	{"internal/message", ".", "the JSON bodies of the bus"},
 
@@ -59,19 +60,19 @@ var packages = [...]row{
 	{"internal/sandbox/child", "golang.org/x/sys/unix", "what a process does to itself before it becomes a tool: few imports, because it is initialised first"},
 	{"internal/tool/file", ". internal/guard internal/tool", "file tools, inside a workspace, and what is out of reach of them"},
 	{"internal/tool/shell", ". internal/process internal/tool internal/tool/proc", "bash is a process in a group"},
-	{"internal/tool/web", ". internal/tool", "fetch"},
+	{"internal/tool/web", ". internal/safetext internal/tool", "fetch"},
 	{"internal/tool/note", ". internal/tool", "todos, goals and reflection; the files come in as functions"},
 	{"internal/tool/peer", ". internal/hook internal/store internal/tool github.com/google/uuid",
 		"messages and tasks for other agents are rows with ids of their own; a hook may look at them"},
-	{"internal/plugin", ". internal/hook internal/process internal/tool internal/tool/proc github.com/google/renameio/v2",
+	{"internal/plugin", ". internal/hook internal/process internal/safetext internal/tool internal/tool/proc github.com/google/renameio/v2",
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
-	{"internal/folder", ". internal/clock internal/crash internal/process internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
+	{"internal/folder", ". internal/clock internal/crash internal/process internal/safetext internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},
 	{"internal/config", ". internal/address internal/spelling internal/toml github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
 		"settings out of TOML; the editor looks for the bytes of one key; edited files are replaced in one step"},
 	{"internal/keyfile", ". internal/clock internal/process github.com/google/renameio/v2", "keys in a file, replaced in one step under a lock"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
-	{"internal/term", "github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
+	{"internal/term", "internal/safetext github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
 	{"internal/markdown", "internal/term github.com/charmbracelet/x/ansi github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
 		"what is a heading, a list, code or a link is for a Markdown parser to say; width and cleaning are the terminal's"},
 	{"internal/view", "internal/markdown internal/term", "what happens comes in as values and goes out as rendered lines; it knows no console, which shows them"},
@@ -83,13 +84,25 @@ var packages = [...]row{
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/agent internal/bus internal/bus/nats internal/caller internal/chat internal/clock internal/compaction internal/config internal/crash internal/folder internal/guard internal/hook internal/hub internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/prompt internal/redact internal/spelling internal/store internal/term internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn github.com/google/renameio/v2",
-		"the one place that names technologies side by side; what it reports about agents is in words, and spans of time are worded in term"},
+	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/config internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/redact internal/store internal/term github.com/google/renameio/v2",
+		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term"},
+	{"internal/worker", ". internal/app internal/bus internal/chat internal/compaction internal/config internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/prompt internal/redact internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
+		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
 	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/spelling internal/store internal/term",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
+	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
+		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
+	{"internal/plugin/admin", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
+		"what a person does with plugins: files of the home and config.toml; a worker's toolbox says which names are taken"},
+	{"internal/backup", ". internal/app internal/clock internal/folder internal/store github.com/google/renameio/v2",
+		"the database and what people edit, out of a home and into it; files are replaced in one step"},
+	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/config internal/crash internal/folder internal/hub internal/process internal/redact internal/store internal/turn internal/worker",
+		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation"},
+	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/contexts internal/folder internal/plugin internal/plugin/admin internal/process internal/spelling internal/store internal/term internal/worker",
+		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
 	{"internal/master", ". internal/client internal/process internal/spelling internal/term github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs found, and what it waits for is kept in a file that one console locks"},
-	{"internal/cli", ". internal/agent internal/app internal/chat internal/client internal/config internal/config/migrate internal/console internal/folder internal/hub internal/keyfile internal/master internal/mention internal/message internal/plugin internal/process internal/spelling internal/term internal/turn github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
-		"flags become options and one call to client or app; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
+	{"internal/cli", ". internal/agent internal/app internal/backup internal/chat internal/client internal/config internal/config/migrate internal/console internal/contexts internal/daemon internal/doctor internal/folder internal/hub internal/keyfile internal/master internal/mention internal/message internal/plugin internal/plugin/admin internal/process internal/spelling internal/term internal/turn internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+		"flags become options and one call to client, worker or the package of the command; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
 	// Suites and stand-ins for tests, and tools of the build.
@@ -114,14 +127,16 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address", "internal/toml"}
+	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address", "internal/safetext", "internal/toml"}
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
 	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo", "internal/guard"}
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
-	// aboveApp is what may be put together from what one invocation has opened.
-	aboveApp = []string{"internal/client", "internal/cli"}
+	// floors are what is put together of all that: each may import those before
+	// it, and nobody else may import them but those outside.
+	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugin/admin", "internal/backup", "internal/daemon", "internal/doctor", "internal/master", "internal/cli"}
+	outside = []string{"cmd/fika", "internal/docgen"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.
 	languages = []string{
@@ -142,8 +157,8 @@ var guarded = [...]guard{
 	{"database/sql", "internal/store", "one package writes SQL"},
 	{"net/http", "internal/config internal/llm/anthropic internal/llm/openai internal/llm/wire internal/tool/web",
 		"HTTP is for providers, for fetch, and for finding an Ollama on this machine"},
-	{"os/exec", "internal/app internal/client internal/process internal/sandbox internal/tool/proc internal/tool/shell",
-		"processes start in groups (proc), as agents and hub (app, client), or are looked up (shell)"},
+	{"os/exec", "internal/daemon internal/client internal/process internal/sandbox internal/tool/proc internal/tool/shell",
+		"processes start in groups (proc), as agents and hub (daemon, client), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/console", "signals belong to the program and to the terminal line"},
 	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store",
 		"the demo, the starting config, the prompts, the shipped plugins, the migrations"},

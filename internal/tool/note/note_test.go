@@ -38,15 +38,15 @@ func call(t *testing.T, tools []tool.Tool, name, content string) tool.Result {
 }
 
 func TestSuite(t *testing.T) {
-	for _, x := range Tools(Options{Pad: pad{}, Book: &Book{}, Reflection: true, Limit: 100}) {
+	for _, x := range Tools(Options{Store: pad{}, Versions: &Versions{}, Reflection: true, Limit: 100}) {
 		tooltest.Run(t, tooltest.Case{Tool: x, Good: []string{`{"content":"a"}`}, Bad: []string{`{"content":1}`}})
 	}
 }
 
 func TestWholeTextIsReplaced(t *testing.T) {
-	p, b := pad{Todos: "- one\n"}, &Book{}
+	p, b := pad{Todos: "- one\n"}, &Versions{}
 	b.Saw("r1", Todos, "- one\n")
-	tools := Tools(Options{Pad: p, Book: b})
+	tools := Tools(Options{Store: p, Versions: b})
 	for _, text := range []string{"- two", "- three\n", ""} {
 		if r := call(t, tools, "update_todos", text); r.IsError {
 			t.Fatal(r.Text)
@@ -58,9 +58,9 @@ func TestWholeTextIsReplaced(t *testing.T) {
 }
 
 func TestWhatAPersonEditedMeanwhileIsNotOverwrittenUnseen(t *testing.T) {
-	p, b := pad{Goals: "ship\n"}, &Book{}
+	p, b := pad{Goals: "ship\n"}, &Versions{}
 	b.Saw("r1", Goals, "ship\n")
-	tools := Tools(Options{Pad: p, Book: b})
+	tools := Tools(Options{Store: p, Versions: b})
 	p[Goals] = "ship on friday\n" // an editor
 	r := call(t, tools, "update_goals", "ship, then rest")
 	if !r.IsError || !strings.Contains(r.Text, "ship on friday") || p[Goals] != "ship on friday\n" {
@@ -74,10 +74,10 @@ func TestWhatAPersonEditedMeanwhileIsNotOverwrittenUnseen(t *testing.T) {
 // A request that was shown an older text does not profit from what another
 // request of the same process was shown.
 func TestEachRequestHasSeenItsOwn(t *testing.T) {
-	p, b := pad{Todos: "a\n"}, &Book{}
+	p, b := pad{Todos: "a\n"}, &Versions{}
 	b.Saw("r1", Todos, "a\n")
 	b.Saw("r2", Todos, "a\n")
-	tools := Tools(Options{Pad: p, Book: b})
+	tools := Tools(Options{Store: p, Versions: b})
 	args := json.RawMessage(`{"content":"from r2"}`)
 	if r, _ := tools[0].Call(t.Context(), tool.Call{Request: "r2", Args: args}); r.IsError {
 		t.Fatal(r.Text)
@@ -92,7 +92,7 @@ func TestEachRequestHasSeenItsOwn(t *testing.T) {
 }
 
 func TestReflectionIsLimitedInCharactersNotBytes(t *testing.T) {
-	tools := Tools(Options{Pad: pad{}, Book: &Book{}, Reflection: true, Limit: 5})
+	tools := Tools(Options{Store: pad{}, Versions: &Versions{}, Reflection: true, Limit: 5})
 	if r := call(t, tools, "update_reflection", "äöüßé"); r.IsError {
 		t.Errorf("five characters in ten bytes: %s", r.Text)
 	}

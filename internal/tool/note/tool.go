@@ -16,8 +16,8 @@ const maxNote = 100_000
 
 // Options say what [Tools] makes.
 type Options struct {
-	Pad  Pad
-	Book *Book
+	Store    Store
+	Versions *Versions
 	// Reflection offers update_reflection; Limit is the most characters of it.
 	Reflection bool
 	Limit      int
@@ -65,16 +65,16 @@ func (u *update) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	if args.Content != "" && !strings.HasSuffix(args.Content, "\n") {
 		args.Content += "\n"
 	}
-	now, v, err := u.opts.Pad.Write(u.note, u.opts.Book.last(c.Request, u.note), args.Content)
+	now, v, err := u.opts.Store.Write(u.note, u.opts.Versions.last(c.Request, u.note), args.Content)
 	switch {
 	case fika.IsKind(err, fika.Conflict):
-		u.opts.Book.Saw(c.Request, u.note, v)
+		u.opts.Versions.Saw(c.Request, u.note, v)
 		return tool.Errorf("not written: somebody changed the " + string(u.note) + " since you saw them. Now they say:\n\n" + orNothing(now) +
 			"\n\nKeep what was changed and send the whole text again."), nil
 	case err != nil:
 		return tool.Errorf("not written: " + err.Error()), nil
 	}
-	u.opts.Book.Saw(c.Request, u.note, v)
+	u.opts.Versions.Saw(c.Request, u.note, v)
 	return tool.Result{Text: "Written.", File: string(u.note) + ".md"}, nil
 }
 

@@ -1,6 +1,0 @@
-//go:build !linux && !darwin
-
-package app
-
-// freeBytes is not known here.
-func freeBytes(string) (int64, bool) { return 0, false }

@@ -1,6 +1,0 @@
-//go:build !race
-
-package app
-
-// raced says that the race detector makes everything slow.
-const raced = false

@@ -1,0 +1,68 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/store"
+)
+
+// MoveStore copies the database of this home to another place, an address as
+// [store] url has it or the path of a file, and compares both. The hub must be
+// down and nobody at work. The home goes on with the old one until its config
+// names the new one.
+func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copied)) (err error) {
+	h, err := a.Home()
+	if err != nil {
+		return err
+	}
+	lock, err := h.LockHub()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	release, err := lockContexts(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer release()
+	s, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	o := store.Options{URL: to}
+	if !strings.Contains(to, "://") {
+		path, err := filepath.Abs(to)
+		if err != nil {
+			return fika.Wrap(fika.Invalid, "move store", err)
+		}
+		o = store.Options{Path: path}
+	}
+	other, err := store.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.CopyTo(ctx, other, told), other.Close())
+}
+
+// CheckStore reads the whole database and lists what is damaged in it.
+func CheckStore(ctx context.Context, a *app.App) ([]string, error) {
+	s, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Check(ctx)
+}
+
+// StoreMeta tells which database this home has.
+func StoreMeta(ctx context.Context, a *app.App) (store.Meta, error) {
+	s, err := a.Store(ctx)
+	if err != nil {
+		return store.Meta{}, err
+	}
+	return s.Meta(ctx)
+}

@@ -1,0 +1,243 @@
+package backup
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// Restored tells what [Restore] did.
+type Restored struct {
+	Aside []string // what was there, by its new name
+	Files int      // of the home, written from the backup
+}
+
+// Restore brings back what a backup holds; with empty it begins a new database
+// instead, into which contexts bring back what their folders tell of. The hub
+// must be down and nobody at work. What is there is set aside, never deleted,
+// and whoever worked before cannot write to what was brought back.
+func Restore(ctx context.Context, a *app.App, path string, empty bool) (_ Restored, err error) {
+	const op = "restore"
+	var out Restored
+	h, err := a.Home()
+	if err != nil {
+		return out, err
+	}
+	lock, err := h.LockHub()
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	release, err := lockContexts(ctx, h)
+	if err != nil {
+		return out, err
+	}
+	defer release()
+	work, err := os.MkdirTemp(h.Root, ".fika-restore-")
+	if err != nil {
+		return out, &fika.Error{Kind: fika.Storage, Op: op, Err: err}
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	suffix := "before_restore_" + a.Now().UTC().Format("20060102_150405")
+	database := filepath.Join(work, storeInBackup)
+	if !empty {
+		// All that can be wrong with the backup is found before anything moves.
+		if err := unpackStore(ctx, path, database); err != nil {
+			return out, err
+		}
+		if out.Files, err = unpackHome(path, h.Root, suffix, &out.Aside); err != nil {
+			return out, err
+		}
+	}
+	c, err := a.Config()
+	if err != nil {
+		return out, err
+	}
+	if !empty { // a database that begins anew learns from the mirrors what was said
+		if err := setMirrorsAside(h, suffix, &out.Aside); err != nil {
+			return out, err
+		}
+	}
+	return out, replaceStore(ctx, a, h, c.Store.URL, database, suffix, empty, &out.Aside)
+}
+
+// lockContexts locks all contexts: nobody is at work then.
+func lockContexts(ctx context.Context, h folder.Home) (release func(), err error) {
+	names, _, err := h.List()
+	if err != nil {
+		return nil, err
+	}
+	var held []*folder.Lock
+	release = func() {
+		for _, l := range held {
+			_ = l.Close()
+		}
+	}
+	for _, n := range names {
+		l, err := folder.TryLock(ctx, h.Folder(n), folder.LockOptions{Kind: folder.LockCommand})
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, l)
+	}
+	return release, nil
+}
+
+// unpackStore takes the database out of a backup and looks whether it is sound.
+func unpackStore(ctx context.Context, path, to string) error {
+	const op = "restore"
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return fika.Errorf(fika.Invalid, op, "%s is not a backup of fika's: %v", path, err)
+	}
+	defer z.Close()
+	from, err := z.Open(storeInBackup)
+	if err != nil {
+		return fika.Errorf(fika.Invalid, op, "%s is not a backup of fika's: there is no %s in it", path, storeInBackup)
+	}
+	defer from.Close()
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fika.Wrap(fika.Storage, op, err)
+	}
+	if _, err = io.Copy(f, from); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return &fika.Error{Kind: fika.Storage, Op: op, Msg: path + " cannot be unpacked: nothing was changed", Err: err}
+	}
+	s, err := store.Open(ctx, store.Options{Path: to, Existing: true})
+	if err != nil {
+		return err
+	}
+	found, err := s.Check(ctx)
+	if err == nil && len(found) > 0 {
+		err = fika.Errorf(fika.Storage, op, "the database in %s is damaged (%s): nothing was changed; take another backup", path, found[0])
+	}
+	if err == nil {
+		err = s.DisownAll(ctx)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// unpackHome writes what people had edited. A file that differs is set aside.
+func unpackHome(path, root, suffix string, aside *[]string) (n int, err error) {
+	const op = "restore"
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return 0, fika.Wrap(fika.Storage, op, err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		name, ok := strings.CutPrefix(f.Name, "home/")
+		if !ok || !filepath.IsLocal(filepath.FromSlash(name)) {
+			continue
+		}
+		from, err := f.Open()
+		if err != nil {
+			return n, fika.Wrap(fika.Storage, op, err)
+		}
+		data, err := io.ReadAll(io.LimitReader(from, maxBackedUp))
+		if err = errors.Join(err, from.Close()); err != nil {
+			return n, fika.Wrap(fika.Storage, op, err)
+		}
+		to := filepath.Join(root, filepath.FromSlash(name))
+		have, err := os.ReadFile(to)
+		if err == nil && (bytes.Equal(have, data) || bytes.Equal(withoutSecrets(have), data)) {
+			continue
+		}
+		if err == nil {
+			if err := os.Rename(to, to+"."+suffix); err != nil {
+				return n, fika.Wrap(fika.Storage, op, err)
+			}
+			*aside = append(*aside, to+"."+suffix)
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return n, fika.Wrap(fika.Storage, op, err)
+		}
+		mode := fs.FileMode(0o600)
+		if strings.HasPrefix(name, "plugins/") {
+			mode = 0o700
+		}
+		if err := renameio.WriteFile(to, data, mode); err != nil {
+			return n, fika.Wrap(fika.Storage, op, err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// setMirrorsAside moves the plain-text mirrors, which are made again from the
+// database and may tell of what it does not have.
+func setMirrorsAside(h folder.Home, suffix string, aside *[]string) error {
+	for _, name := range mirrors() {
+		if name == "lock" {
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(h.ContextsDir(), "*", name))
+		for _, path := range found {
+			if err := os.Rename(path, path+"."+suffix); err != nil {
+				return fika.Wrap(fika.Storage, "restore", err)
+			}
+			*aside = append(*aside, path+"."+suffix)
+		}
+	}
+	return nil
+}
+
+// replaceStore puts a database in the place of the one that is there.
+func replaceStore(ctx context.Context, a *app.App, h folder.Home, url, database, suffix string, empty bool, aside *[]string) error {
+	const op = "restore"
+	o := a.StoreOptions(h, url)
+	o.Existing = false
+	if url == "" {
+		for _, end := range []string{"", "-wal", "-shm"} {
+			old := h.DatabaseFile() + end
+			if err := os.Rename(old, old+"."+suffix); err == nil {
+				*aside = append(*aside, old+"."+suffix)
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return fika.Wrap(fika.Storage, op, err)
+			}
+		}
+		if !empty {
+			if err := os.Rename(database, h.DatabaseFile()); err != nil {
+				return fika.Wrap(fika.Storage, op, err)
+			}
+		}
+	} else {
+		name, err := store.SetAside(ctx, url, suffix)
+		if err != nil {
+			return err
+		}
+		*aside = append(*aside, "schema "+name)
+	}
+	s, err := store.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	if url != "" && !empty {
+		var from *store.Store
+		if from, err = store.Open(ctx, store.Options{Path: database, Existing: true}); err == nil {
+			err = errors.Join(from.CopyTo(ctx, s, nil), from.Close())
+		}
+	}
+	if err == nil {
+		_ = os.Remove(h.StoreFile())
+		err = a.NoteStore(ctx, h, s)
+	}
+	return errors.Join(err, s.Close())
+}

@@ -1,0 +1,104 @@
+package contexts
+
+import (
+	"context"
+	"errors"
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/prompt"
+	"fika/internal/store"
+	"fika/internal/worker"
+	"os"
+	"strings"
+	"time"
+)
+
+// SetPrompt writes the system prompt of a context, made if it is missing; an
+// empty one takes the file away, so that the default counts again.
+func SetPrompt(ctx context.Context, a *app.App, name fika.AgentName, text string, wait time.Duration) error {
+	h, err := a.Home()
+	if err != nil {
+		return err
+	}
+	f, _, err := h.Ensure(name)
+	if err != nil {
+		return err
+	}
+	return writePrompt(ctx, a, f, text, wait)
+}
+
+func writePrompt(ctx context.Context, a *app.App, f folder.Folder, text string, wait time.Duration) error {
+	lock, err := worker.LockFolder(ctx, a, f, wait)
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		err = os.Remove(f.TextPath(folder.SystemPrompt))
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		err = fika.Wrap(fika.Storage, "clear prompt", err)
+	} else {
+		err = f.Write(folder.SystemPrompt, strings.TrimRight(text, "\n")+"\n")
+	}
+	return errors.Join(err, lock.Close())
+}
+
+// BasePrompt returns the system prompt of a context that a person may edit, and
+// where it comes from.
+func BasePrompt(a *app.App, f folder.Folder) (text, from string, err error) {
+	s, err := settingsOf(a, f.Name)
+	if err != nil {
+		return "", "", err
+	}
+	return basePrompt(f, s)
+}
+
+// settingsOf are the settings of a context; when its files are wrong, those
+// that every context has.
+func settingsOf(a *app.App, name fika.AgentName) (config.Settings, error) {
+	s, err := a.Settings(name, nil, false)
+	if err != nil {
+		return a.PlainSettings(name)
+	}
+	return s, nil
+}
+
+func basePrompt(f folder.Folder, s config.Settings) (text, from string, err error) {
+	if text, err = (worker.PromptSource{Folder: f, Settings: s}).Base(); err != nil {
+		return "", "", err
+	}
+	mine, err := f.Read(folder.SystemPrompt)
+	switch {
+	case err != nil:
+		return "", "", err
+	case text == mine.Body && text != "":
+		return text, f.TextPath(folder.SystemPrompt), nil
+	case s.SystemPromptFile != "":
+		return text, s.SystemPromptFile, nil
+	case s.SystemPrompt != "":
+		return text, s.Origins["system_prompt"], nil
+	}
+	return text, "the default prompt", nil
+}
+
+// AssembledPrompt returns the whole system prompt as the model would get it now:
+// with summary, goals, todos, reflection and what hooks inject.
+func AssembledPrompt(ctx context.Context, a *app.App, f folder.Folder, p app.Person) (string, error) {
+	s, err := settingsOf(a, f.Name)
+	if err != nil {
+		return "", err
+	}
+	hooks, err := worker.NewToolbox(a, f, s).OpenHooks(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	assembler := &prompt.Assembler{
+		Source: worker.PromptSource{Folder: f, Settings: s, Workspace: s.WorkspaceOr(a.Dir())},
+		Hooks:  hooks, Agent: f.Name, Context: string(f.Name), Username: s.Username,
+	}
+	whole, err := assembler.Prompt(ctx, store.Claimed{Conversation: fika.Conversation{Kind: fika.Ask}})
+	return whole.Whole(), err
+}

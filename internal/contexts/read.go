@@ -1,0 +1,183 @@
+package contexts
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+	"fika/internal/turn"
+	"fika/internal/worker"
+)
+
+// Reader reads a context without taking it: from the database, or from
+// the files of a folder that was put there by hand and not used yet.
+type Reader struct {
+	Folder  folder.Folder
+	Agent   *fika.Agent     // nil: not in the database yet
+	Foreign *folder.Content // what a folder from elsewhere holds, while nobody has used it; nil: it is none
+
+	store *store.Store
+}
+
+// OpenReader opens a context for reading. Nothing is written.
+func OpenReader(ctx context.Context, a *app.App, f folder.Folder) (*Reader, error) {
+	s, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{Folder: f, store: s}
+	if r.Agent, err = app.FindRow(ctx, s, f.Name); err != nil {
+		return nil, err
+	}
+	src := folder.EntrySource(emptySource{})
+	if r.Agent != nil {
+		src = worker.EntrySource{Store: s, Agent: f.Name}
+	}
+	foreign, err := f.Adoptable(ctx, src)
+	if err != nil || !foreign {
+		return r, err
+	}
+	c, err := folder.ReadFolder(f.Path())
+	r.Foreign = &c
+	return r, err
+}
+
+// emptySource is the source of a context that the database does not know.
+type emptySource struct{}
+
+func (emptySource) Asks(context.Context) ([]folder.AskHead, error) { return nil, nil }
+
+func (emptySource) EntriesAfter(context.Context, fika.ConversationID, int64, int) ([]fika.Entry, error) {
+	return nil, nil
+}
+
+// All reads every entry of the agent's ask conversations, the oldest
+// conversation first and the active one last.
+func (r *Reader) All(ctx context.Context) ([]fika.Entry, error) {
+	var all []fika.Entry
+	if r.Agent != nil {
+		list, err := r.store.AskConversations(ctx, r.Agent.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, active := range []bool{false, true} {
+			for _, c := range list {
+				if (c.ID == r.Agent.ActiveAsk) != active {
+					continue
+				}
+				entries, err := r.store.Entries(ctx, store.EntryQuery{Conversation: c.ID})
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, entries...)
+			}
+		}
+	}
+	if r.Foreign != nil {
+		all = append(append(all, r.Foreign.Archived...), r.Foreign.Window...)
+	}
+	return all, nil
+}
+
+// Window reads what is still in the conversation.
+func (r *Reader) Window(ctx context.Context) ([]fika.Entry, error) {
+	var window []fika.Entry
+	if r.Agent != nil && r.Agent.ActiveAsk != "" {
+		var err error
+		if window, err = worker.ReadWindow(ctx, r.store, r.Agent.ActiveAsk); err != nil {
+			return nil, err
+		}
+	}
+	if r.Foreign != nil {
+		window = append(window, r.Foreign.Window...)
+	}
+	return window, nil
+}
+
+// State is what `context show` tells.
+type State struct {
+	Info
+	Settings   config.Settings
+	Trouble    error // why the settings cannot be used; the model is then unknown
+	Messages   int   // in the window
+	Entries    int   // in the window, tools included
+	Archived   int   // entries out of the window
+	Pending    int   // messages that wait for its next turn
+	Running    int   // requests running or waiting
+	Tokens     int64 // what the next prompt costs before it says anything; estimated
+	Texts      map[folder.TextKind]string
+	PromptFrom string // where the system prompt comes from
+}
+
+// Describe tells everything of one context. Nothing is taken or changed.
+func Describe(ctx context.Context, a *app.App, f folder.Folder) (State, error) {
+	h, err := a.Home()
+	if err != nil {
+		return State{}, err
+	}
+	state, err := h.State()
+	if err != nil {
+		return State{}, err
+	}
+	var c State
+	if c.Info, err = readInfo(f, state); err != nil {
+		return c, err
+	}
+	_, err = folder.OpenFolder(h, f.Name)
+	c.Exists = err == nil
+	if c.Settings, c.Trouble = a.Settings(f.Name, nil, false); c.Trouble != nil {
+		if c.Settings, err = a.PlainSettings(f.Name); err != nil {
+			return c, err
+		}
+	}
+	c.Texts = map[folder.TextKind]string{}
+	for _, k := range folder.TextKinds() {
+		text, err := f.Read(k)
+		if err != nil {
+			return c, err
+		}
+		c.Texts[k] = text.Body
+	}
+	return c, count(ctx, a, f, &c)
+}
+
+func count(ctx context.Context, a *app.App, f folder.Folder, c *State) error {
+	r, err := OpenReader(ctx, a, f)
+	if err != nil {
+		return err
+	}
+	all, err := r.All(ctx)
+	if err != nil {
+		return err
+	}
+	window, err := r.Window(ctx)
+	if err != nil {
+		return err
+	}
+	c.Entries, c.Archived = len(window), len(all)-len(window)
+	for _, e := range window {
+		switch e.Type {
+		case fika.Message:
+			c.Messages++
+			c.Tokens += turn.EstimateEntry(e)
+		case fika.ToolCall, fika.ToolResult:
+			c.Tokens += turn.EstimateEntry(e)
+		}
+	}
+	var base string
+	if base, c.PromptFrom, err = basePrompt(f, c.Settings); err != nil {
+		return err
+	}
+	c.Tokens += turn.Estimate(base) + turn.Estimate(c.Texts[folder.Summary]) + turn.Estimate(c.Texts[folder.Goals]) + turn.Estimate(c.Texts[folder.Todos])
+	if r.Agent == nil {
+		return nil
+	}
+	list, err := r.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: r.Agent.ID})
+	for _, conv := range list {
+		c.Pending, c.Running = c.Pending+conv.Pending, c.Running+conv.Running
+	}
+	return err
+}

@@ -1,0 +1,67 @@
+package contexts
+
+import (
+	"context"
+	"errors"
+	"fika"
+	"fika/internal/app"
+	"fika/internal/folder"
+	"fika/internal/worker"
+	"path/filepath"
+	"time"
+)
+
+// Import brings in what a context folder from anywhere holds: entries
+// that are not here yet, and the texts that the context does not have of its
+// w. The context is made if it is missing. NotFound when path is no folder
+// or holds nothing of a context.
+func Import(ctx context.Context, a *app.App, name fika.AgentName, path string, wait time.Duration, p app.Person) (got worker.Imported, err error) {
+	c, err := folder.ReadFolder(path)
+	if err != nil {
+		return got, err
+	}
+	if len(c.Sources) == 0 && len(c.Texts) == 0 && len(c.Inbox) == 0 && c.Local == nil {
+		return got, fika.Errorf(fika.NotFound, "", "%s holds no context: neither entries nor texts", path)
+	}
+	w, err := worker.OpenCommand(ctx, a, name, false, wait, p.Warn)
+	if err != nil {
+		return got, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if abs, err := filepath.Abs(path); err == nil && abs == w.Folder.Path() {
+		return got, fika.Errorf(fika.Invalid, "", "%s is the folder of context %q itself: nothing to import", path, name)
+	}
+	if got, err = w.Import(ctx, c); err != nil {
+		return got, err
+	}
+	if err := w.Mirror.MadeAt(c.CreatedAt); err != nil {
+		p.Warn(err.Error())
+	}
+	if err := w.Mirror.Sync(ctx); err != nil {
+		p.Warn(err.Error())
+	}
+	return got, nil
+}
+
+// Export writes a copy of a context into the new folder path, from
+// which it can be made again on another machine, by import or by putting it
+// into contexts/. It returns how many entries that are.
+func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (int, error) {
+	h, err := a.Home()
+	if err != nil {
+		return 0, err
+	}
+	f, err := folder.OpenFolder(h, name)
+	if err != nil {
+		return 0, err
+	}
+	r, err := OpenReader(ctx, a, f)
+	if err != nil {
+		return 0, err
+	}
+	entries, err := r.All(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return len(entries), f.Export(path, entries)
+}

@@ -1,0 +1,197 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/backup"
+	"fika/internal/config"
+	"fika/internal/crash"
+	"fika/internal/folder"
+	"fika/internal/hub"
+	"fika/internal/process"
+	"fika/internal/store"
+	"fika/internal/worker"
+)
+
+// HubOptions is a hub process.
+type HubOptions struct {
+	Ready func(hub.Ready) // called once
+	Hung  time.Duration   // silence after which an agent is ended; 0: 90 s
+	Grace time.Duration   // between asking an agent to leave and ending it; 0: 30 s
+	// Shutdown is told, once, a function that ends the hub otherwise than ctx
+	// does: after the requests of its agents, or without finishing their steps.
+	Shutdown func(func(fika.Desired))
+}
+
+// hubHome is a home as its hub sees it.
+type hubHome struct {
+	app   *app.App
+	home  folder.Home
+	store *store.Store
+}
+
+// RunHub runs the hub of this home until ctx ends. It takes run/hub.lock first:
+// error kind Locked when another hub has it.
+func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
+	_ = process.Private() // as for agents
+	h, err := a.Home()
+	if err != nil {
+		return err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	lock, err := h.LockHub()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	s, err := a.Store(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.Sound(ctx); err != nil {
+		return err
+	}
+	home := hubHome{app: a, home: h, store: s}
+	specs, err := home.specs(ctx, c)
+	if err != nil {
+		return err
+	}
+	b, err := openBus(ctx, a, h, c, specs)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	hubOptions, err := home.options(ctx, b, specs, o)
+	if err != nil {
+		return err
+	}
+	hubOptions.Home = lock.Holds
+	a.StartedByHub()
+	a.FollowConfig(func(text string) { a.Log().Warn(text) })
+	ctx, cancel := context.WithCancel(ctx)
+	var daily sync.WaitGroup
+	defer daily.Wait()
+	defer cancel()
+	daily.Go(func() { backup.KeepDaily(ctx, a, c.Store.Backups) })
+	p := hub.New(hubOptions)
+	if o.Shutdown != nil {
+		o.Shutdown(p.Shutdown)
+	}
+	return p.Run(ctx)
+}
+
+// options are those of the hub's process.
+func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o HubOptions) (hub.Options, error) {
+	a := h.app
+	procs, err := newProcesses(h.home)
+	if err != nil {
+		return hub.Options{}, err
+	}
+	meta, err := h.store.Meta(ctx)
+	if err != nil {
+		return hub.Options{}, err
+	}
+	subjects, err := a.Subjects()
+	if err != nil {
+		return hub.Options{}, err
+	}
+	return hub.Options{
+		Reload: h.reload(), Hindered: h.hindered,
+		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
+		Store: h.store, Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
+		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
+		WhyWaiting: h.whyWaiting(procs), Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
+		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
+		Ready: func(list []hub.Started) {
+			if o.Ready != nil {
+				o.Ready(hub.Ready{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: b.warning})
+			}
+		},
+	}, nil
+}
+
+// reload gives the agents of the config when anything has changed that decides
+// whether they run.
+func (h hubHome) reload() func(context.Context) ([]hub.Spec, bool) {
+	a := h.app
+	first, _ := a.Config()
+	stampFiles := func() config.Stamp {
+		paths := append(config.HomeFiles(h.home.Root), h.home.KeysFile())
+		if c, err := a.Config(); err == nil {
+			for _, e := range c.Agents {
+				paths = append(paths, h.home.Folder(fika.AgentName(e.ID)).LocalConfig())
+			}
+		}
+		return config.StampOf(paths...)
+	}
+	before := stampFiles()
+	return func(ctx context.Context) ([]hub.Spec, bool) {
+		now := stampFiles()
+		if now.Same(before) {
+			return nil, false
+		}
+		before = now
+		c, err := a.Config()
+		if err != nil {
+			return nil, false
+		}
+		if c.NATS != first.NATS || c.Store != first.Store {
+			first = c
+			a.Log().Warn("[nats] or [store] has changed: that counts from the next fika down and fika up")
+		}
+		specs, err := h.specs(ctx, c)
+		if err != nil {
+			a.Log().Warn("reload", "err", err)
+		}
+		return specs, err == nil
+	}
+}
+
+// hindered says why an agent could not work if the hub started it now: its
+// settings, its workspace, its model or the model's key.
+func (h hubHome) hindered(name fika.AgentName) error {
+	s, err := h.app.Settings(name, nil, true)
+	if err != nil {
+		return err
+	}
+	if err := worker.CheckWorkspace(s.Workspace, name); s.Workspace != "" && err != nil {
+		return err
+	}
+	_, err = h.app.Model(s)
+	return err
+}
+
+// specs lists the agents of the config, with their rows and folders made.
+func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error) {
+	id, err := h.home.ID()
+	if err != nil {
+		return nil, err
+	}
+	var out []hub.Spec
+	for _, e := range c.Agents {
+		name, err := fika.ParseAgentName(e.ID)
+		if err != nil {
+			return nil, err
+		}
+		if _, _, err := h.home.Ensure(name); err != nil {
+			return nil, err
+		}
+		row, err := h.store.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, DisplayName: e.Name, Description: e.Description})
+		if err != nil {
+			return nil, err
+		}
+		if row.HomeID == id {
+			out = append(out, hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"fika"
+	"fika/internal/address"
+	"fika/internal/app"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/hub"
+)
+
+// hubBus is the bus as the hub has it: its connection, the stream of foreign
+// requests, and the embedded server, if it is ours.
+type hubBus struct {
+	conn    bus.Bus
+	inbound bus.Inbound
+	server  *busnats.Server
+	heal    func(context.Context) error
+	admit   func(fika.AgentName) error
+	url     string
+	warning string // what a program that is not fika cannot rely on; empty: nothing
+}
+
+// Close ends the connection and then the server.
+func (b *hubBus) Close() error {
+	err := b.conn.Close()
+	if b.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err = errors.Join(err, b.server.Shutdown(ctx))
+	}
+	return err
+}
+
+// openBus starts the embedded server, or connects to the one the config names.
+func openBus(ctx context.Context, a *app.App, h folder.Home, c *config.Config, specs []hub.Spec) (*hubBus, error) {
+	port, external := embeddedPort(c)
+	b := &hubBus{url: c.NATS.Server}
+	var err error
+	if external {
+		o := busnats.Options{Name: "fika hub", Timeout: c.NATS.Timeout, Log: a.Log()}
+		a.ExternalOptions(c, &o)
+		// What a hub with a server of its own left behind would mislead clients.
+		if err := os.Remove(filepath.Join(h.RunDir(), "hub.json")); err != nil && !os.IsNotExist(err) {
+			return nil, fika.Wrap(fika.Storage, "hub.json", err)
+		}
+		b.conn, err = busnats.Dial(ctx, o)
+		if fika.IsKind(err, fika.Denied) && address.LoopbackURL(c.NATS.Server) {
+			err = &fika.Error{Kind: fika.Denied, Op: "bus", Msg: "the server at " + c.NATS.Server + " refuses; if it is the hub of another home, set another nats.server or nats.port here", Err: err}
+		}
+	} else {
+		var names []fika.AgentName
+		for _, s := range specs {
+			names = append(names, s.Name)
+		}
+		b.server, err = busnats.StartServer(ctx, busnats.ServerOptions{
+			Dir: filepath.Join(h.RunDir(), "jetstream"), RunDir: h.RunDir(), Port: port, Prefix: c.NATS.SubjectPrefix, Agents: names, Log: a.Log(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		b.admit = b.server.EnsureAgent
+		b.conn, err = b.dialOwn(ctx, h)
+	}
+	if err != nil {
+		if b.server != nil {
+			_ = b.server.Shutdown(ctx)
+		}
+		return nil, err
+	}
+	if err := b.openInbound(ctx, a.Log(), c.NATS.SubjectPrefix); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// openInbound opens what foreign requests come by: the stream of our own server,
+// which is set aside if it is damaged, or what somebody else's server offers.
+func (b *hubBus) openInbound(ctx context.Context, log *slog.Logger, prefix string) (err error) {
+	o := busnats.InboundOptions{Prefix: prefix, Log: func(err error) { log.Warn("foreign requests", "err", err) }}
+	if b.server != nil {
+		b.heal = func(ctx context.Context) error { return b.server.Heal(ctx, b.conn, o) }
+		b.inbound, err = b.server.OpenInbound(ctx, b.conn, o)
+		return err
+	}
+	var unkept error
+	b.inbound, unkept, err = busnats.OpenExternal(ctx, b.conn, o)
+	if unkept != nil {
+		b.warning = busnats.UnkeptWarning(unkept)
+		log.Warn(b.warning)
+	}
+	return err
+}
+
+func (b *hubBus) dialOwn(ctx context.Context, h folder.Home) (bus.Bus, error) {
+	ep, err := b.server.Endpoint(busnats.UserHub)
+	if err != nil {
+		return nil, err
+	}
+	b.url = ep.URL
+	return busnats.Dial(ctx, busnats.Options{
+		URL: ep.URL, User: ep.User, Password: ep.Password, Inbox: ep.Inbox, Name: "fika hub",
+		Redial: busnats.RedialFrom(h.RunDir(), busnats.UserHub),
+	})
+}
+
+// embeddedPort says where the embedded server listens (0: its own choice), or
+// that the config names a server that is somebody else's: one that is not on
+// this machine, or one that answers.
+func embeddedPort(c *config.Config) (port int, external bool) {
+	if c.NATS.Server == "" {
+		return c.NATS.Port, false
+	}
+	u, err := url.Parse(c.NATS.Server)
+	if err != nil || !address.Loopback(u.Hostname()) {
+		return 0, true
+	}
+	p := u.Port()
+	if p == "" {
+		p = "4222"
+	}
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(u.Hostname(), p), 200*time.Millisecond)
+	if err == nil {
+		_ = conn.Close()
+		return 0, true
+	}
+	n, err := strconv.Atoi(p)
+	return n, err != nil
+}

@@ -1,0 +1,24 @@
+package daemon
+
+import (
+	"context"
+
+	"fika/internal/bus"
+	"fika/internal/redact"
+)
+
+// redactedBus takes keys out of what a process says on the bus.
+type redactedBus struct {
+	bus.Bus
+	keys *redact.Keys
+}
+
+// Publish implements [bus.Bus].
+func (r redactedBus) Publish(subject string, data []byte) error {
+	return r.Bus.Publish(subject, r.keys.Bytes(data))
+}
+
+// Request implements [bus.Bus].
+func (r redactedBus) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	return r.Bus.Request(ctx, subject, r.keys.Bytes(data))
+}

@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"context"
+	"fika/internal/worker"
+	"os"
+	"path/filepath"
+)
+
+// drainInboxes stores what other programs left in the inboxes of contexts. An
+// empty one costs a stat.
+func (h hubHome) drainInboxes(ctx context.Context) {
+	names, _, err := h.home.List()
+	if err != nil {
+		return // doctor says what is wrong with the folder
+	}
+	for _, name := range names {
+		info, err := os.Lstat(filepath.Join(h.home.Folder(name).Path(), "inbox.jsonl"))
+		if err != nil || info.Size() == 0 {
+			continue
+		}
+		if err := worker.CatchUp(ctx, h.app, name); err != nil {
+			h.app.Log().Warn("inbox", "context", name, "err", err)
+		}
+	}
+}
+
+// ageOutputs removes what is old or too much of the outputs that contexts keep.
+func (h hubHome) ageOutputs(ctx context.Context) {
+	names, _, err := h.home.List()
+	if err != nil {
+		return // doctor says what is wrong with the folder
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		switch n, err := h.home.Folder(name).AgeOutput(h.app.Now()); {
+		case err != nil:
+			h.app.Log().Warn("old outputs", "context", name, "err", err)
+		case n > 0:
+			h.app.Log().Info("old outputs removed", "context", name, "files", n)
+		}
+	}
+}

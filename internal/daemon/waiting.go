@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/chat"
+	"fika/internal/hub"
+)
+
+// whyWaiting says, as the hub sees it, what keeps an agent from a request that
+// it was just given, and what helps; empty: nothing does. Clients have
+// [client.Agents.NeverAnswers], which says the same.
+func (h hubHome) whyWaiting(procs hub.Processes) func(context.Context, fika.Agent) string {
+	return func(ctx context.Context, row fika.Agent) string {
+		if paused, err := h.store.AllPaused(ctx); err == nil && paused {
+			return "everything is paused (fika chat resume --all)"
+		}
+		p := chat.Presence{Hub: true}
+		if c, err := h.app.Config(); err == nil {
+			e := c.Agent(row.Name)
+			p.Wakes = e != nil && e.Wake
+		}
+		_, _, p.Alive = procs.Holder(row.Name)
+		if row.State == fika.AgentFailed {
+			p.Failed = row.StateReason
+		}
+		if why := chat.WhyWaits(row, p); why.Stuck {
+			return why.Text
+		}
+		return app.QuotaHint(row, h.app.Now())
+	}
+}

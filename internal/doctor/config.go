@@ -1,0 +1,95 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/plugin/admin"
+	"fika/internal/worker"
+)
+
+// ConfigReport is what the files of a home say when nothing in them is wrong.
+type ConfigReport struct {
+	*config.Config
+	Warnings []string // what may be meant, and does nothing as things are
+}
+
+// CheckConfig returns what the files of this home say, or everything that is
+// wrong with them: config.toml, models.toml, the local.toml of each context, and
+// what they name that is not there. It asks the plugins for their tools.
+func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
+	root, err := a.Root()
+	if err != nil {
+		return ConfigReport{}, err
+	}
+	c, err := config.LoadHome(root)
+	if err != nil {
+		return ConfigReport{}, err
+	}
+	app.KeepConfig(root, c) // or its first reader would tell of ignored keys as well
+	h, err := a.Home()
+	if err != nil {
+		return ConfigReport{}, err
+	}
+	names, _, err := h.List()
+	if err != nil {
+		return ConfigReport{}, err
+	}
+	for _, e := range c.Agents {
+		names = append(names, fika.AgentName(e.ID))
+	}
+	report := ConfigReport{Config: c}
+	for _, p := range c.Ignored {
+		report.Warnings = append(report.Warnings, p.String())
+	}
+	var errs []error
+	seen := map[fika.AgentName]bool{}
+	for _, n := range names {
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		if err := checkSettings(a, c, n); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	known, err := admin.ToolNames(ctx, a)
+	if err != nil {
+		return ConfigReport{}, err
+	}
+	tools := &toolNames{known: known}
+	tools.checkConfig(c)
+	for n := range seen {
+		tools.checkLocal(h.Folder(n))
+	}
+	report.Warnings = append(report.Warnings, tools.warnings...)
+	if errs = append(errs, tools.errs...); len(errs) > 0 {
+		return ConfigReport{}, &fika.Error{Kind: fika.Invalid, Msg: errors.Join(errs...).Error()}
+	}
+	return report, nil
+}
+
+// checkSettings looks at the settings of one context. That none of them chooses
+// a model is no mistake in a file.
+func checkSettings(a *app.App, c *config.Config, name fika.AgentName) error {
+	s, err := a.Settings(name, nil, true)
+	var unreadable *config.Problems
+	switch {
+	case errors.As(err, &unreadable):
+		return err
+	case err != nil && c.Model == "" && (c.Agent(name) == nil || c.Agent(name).Model == ""):
+		return nil
+	case err != nil:
+		return fmt.Errorf("@%s: %w", name, err)
+	case s.Workspace == "":
+		return nil
+	}
+	if err := worker.CheckWorkspace(s.Workspace, name); err != nil {
+		return fmt.Errorf("%s: %w", s.Origins["workspace"], err)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/contexts"
+	"fika/internal/folder"
+	"fika/internal/term"
+	"fika/internal/worker"
+)
+
+func (d *examination) checkContexts(ctx context.Context) {
+	const check = "contexts"
+	names, strange, err := d.home.List()
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return
+	}
+	for _, s := range strange {
+		d.add(check, Note, "rename or remove it", "contexts/%s is no context: its name is not one", s)
+	}
+	before := len(d.out)
+	for _, n := range names {
+		d.checkContext(ctx, d.home.Folder(n))
+	}
+	d.checkOrphans(ctx, names)
+	if len(d.out) == before {
+		d.add(check, Fine, "", "%d contexts agree with the database", len(names))
+	}
+}
+
+func (d *examination) checkContext(ctx context.Context, f folder.Folder) {
+	check := "context " + string(f.Name)
+	if s, err := d.app.Settings(f.Name, nil, false); err != nil {
+		if _, local := config.LoadLocal(f.LocalConfig()); local != nil {
+			err = local
+		}
+		d.add(check, Trouble, "", "%v", err)
+	} else if slices.Contains(s.ToolPermissions, "bash") {
+		d.checkBash(check, s)
+	}
+	lock, err := f.Inspect()
+	switch {
+	case err != nil:
+		d.add(check, Trouble, "", "%v", err)
+	case lock.Status == folder.LockStale && lock.Held:
+		d.add(check, Trouble, fmt.Sprintf("fika context unlock %s", f.Name), "process %d (%s) holds it and has been silent for %s", lock.Info.PID, lock.Info.Kind, term.Duration(lock.Age))
+	case lock.Status == folder.LockStale:
+		d.add(check, Note, "", "process %d ended without giving it back; the next prompt takes it over", lock.Info.PID)
+	}
+	if lock.Held || d.store == nil {
+		return // its mirror is being written
+	}
+	d.checkMirror(ctx, check, f)
+}
+
+// checkBash says what no permission can promise yet.
+func (d *examination) checkBash(check string, s config.Settings) {
+	can := func(tool string) bool { return slices.Contains(s.ToolPermissions, tool) }
+	if !can("edit") && !can("create") {
+		d.add(check, Note, "take bash out of tool_permissions where that matters", "bash is permitted but edit and create are not: a shell command can still write files, since nothing confines it yet")
+		return
+	}
+	d.add(check, Note, "", "bash runs with all your rights; only the file tools stay inside the workspace")
+}
+
+func (d *examination) checkMirror(ctx context.Context, check string, f folder.Folder) {
+	r, err := contexts.OpenReader(ctx, d.app, f)
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return
+	}
+	if r.Foreign != nil {
+		d.add(check, Note, "", "came from elsewhere: %d entries are taken over at its first use", len(r.Foreign.Archived)+len(r.Foreign.Window))
+		for _, p := range r.Foreign.Problems {
+			d.add(check, Note, "", "%s", p)
+		}
+		return
+	}
+	if r.Agent == nil {
+		return
+	}
+	src := worker.EntrySource{Store: d.store, Agent: f.Name}
+	diffs, err := folder.Compare(ctx, f, src)
+	if err != nil {
+		d.add(check, Trouble, "", "%v", err)
+		return
+	}
+	if len(diffs) == 0 {
+		return
+	}
+	if d.behind(ctx, r, diffs) {
+		d.add(check, Note, "", "its files do not have the newest messages yet: its next turn writes them")
+		return
+	}
+	if d.fix {
+		if err := d.remake(ctx, f, diffs); err != nil {
+			d.add(check, Trouble, "", "the mirror was not made anew: %v", err)
+			return
+		}
+		d.add(check, Mended, "", "%d differences from the database; the mirror was made anew, the old files were kept beside it", len(diffs))
+		return
+	}
+	for _, x := range diffs[:min(5, len(diffs))] {
+		d.add(check, Trouble, "fika doctor --fix makes the mirror anew from the database", "%s", x)
+	}
+	if n := len(diffs) - 5; n > 0 {
+		d.add(check, Trouble, "", "%d more differences between its files and the database", n)
+	}
+}
+
+// behind reports whether the files of a context lack nothing but messages that
+// came in and that no turn has read yet.
+func (d *examination) behind(ctx context.Context, r *contexts.Reader, diffs []folder.Difference) bool {
+	window, err := r.Window(ctx)
+	if err != nil {
+		return false
+	}
+	unread := map[fika.EntryID]bool{}
+	for _, e := range window {
+		unread[e.ID] = e.Type == fika.Message && e.Request == ""
+	}
+	for _, x := range diffs {
+		if !x.Behind || x.ID != "" && !unread[x.ID] {
+			return false
+		}
+	}
+	return true
+}
+
+// remake puts the files that differ aside, under names of their own, and lets
+// the mirror be written anew.
+func (d *examination) remake(ctx context.Context, f folder.Folder, diffs []folder.Difference) error {
+	lock, err := worker.LockFolder(ctx, d.app, f, 0)
+	if err != nil {
+		return err
+	}
+	stamp := d.app.Now().UTC().Format("20060102T150405")
+	var errs []error
+	var done []string
+	for _, x := range diffs {
+		name := filepath.Base(x.File)
+		if slices.Contains(done, name) {
+			continue
+		}
+		done = append(done, name)
+		err := os.Rename(filepath.Join(f.Path(), name), filepath.Join(f.Path(), name+".replaced-"+stamp))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(append(errs, lock.Close())...); err != nil {
+		return fika.Wrap(fika.Storage, "set aside", err)
+	}
+	w, err := worker.OpenCommand(ctx, d.app, f.Name, true, 0, func(string) {})
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// checkOrphans looks for agents of this home whose folder is gone. Their
+// conversations are in the database, so the folder can be made again.
+func (d *examination) checkOrphans(ctx context.Context, names []fika.AgentName) {
+	if d.store == nil {
+		return
+	}
+	home, err := d.home.ID()
+	if err != nil {
+		d.add("home", Trouble, "", "%v", err)
+		return
+	}
+	agents, err := d.store.ListAgents(ctx)
+	if err != nil {
+		d.add("agents", Trouble, "", "%v", err)
+		return
+	}
+	for _, a := range agents {
+		if a.HomeID != home || slices.Contains(names, a.Name) {
+			continue
+		}
+		if d.fix {
+			w, err := worker.OpenCommand(ctx, d.app, a.Name, false, 0, func(string) {})
+			if err == nil {
+				err = w.Close()
+			}
+			if err == nil {
+				d.add("agent "+string(a.Name), Mended, "", "its folder was gone and was made again from the database")
+				continue
+			}
+		}
+		d.add("agent "+string(a.Name), Trouble, fmt.Sprintf("fika doctor --fix makes it again from the database; fika context delete %s removes the agent", a.Name),
+			"its folder %s is gone", d.home.Folder(a.Name).Path())
+	}
+}

@@ -1,0 +1,64 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/plugin"
+	"fika/internal/spelling"
+)
+
+// toolNames checks the names of tools that settings permit or take away. One
+// that is nearly the name of a tool there is counts as misspelt, and is an
+// error. Any other unknown one may be that of a plugin that is not there yet,
+// which permits nothing until it is: a warning.
+type toolNames struct {
+	known    []string
+	errs     []error
+	warnings []string
+}
+
+// checkConfig looks at the lists of config.toml.
+func (t *toolNames) checkConfig(c *config.Config) {
+	t.checkLists("", c.PerContext, c.Where)
+	for i := range c.Agents {
+		t.checkLists(fmt.Sprintf("agents[%d].", i), c.Agents[i].PerContext, c.Where)
+	}
+}
+
+// checkLocal looks at the lists of a local.toml. That one cannot be read has
+// been told elsewhere.
+func (t *toolNames) checkLocal(f folder.Folder) {
+	if l, err := config.LoadLocal(f.LocalConfig()); err == nil {
+		t.checkLists("", l.PerContext, l.Where)
+	}
+}
+
+func (t *toolNames) checkLists(path string, c config.PerContext, where func(string) (config.Place, bool)) {
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"tool_permissions", c.ToolPermissions}, {"tools_off", c.ToolsOff}} {
+		at, _ := where(path + list.key)
+		for _, name := range list.names {
+			t.check(at, list.key, name)
+		}
+	}
+}
+
+func (t *toolNames) check(at config.Place, key, name string) {
+	if slices.Contains(t.known, name) {
+		return
+	}
+	near := spelling.Nearest(name, t.known)
+	switch {
+	case near != "":
+		t.errs = append(t.errs, fmt.Errorf("%s: %s: there is no tool %q; did you mean %s?", at, key, name, near))
+	case slices.Contains(plugin.Shipped(), name):
+		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: the plugin %q is not installed: fika plugin install %s", at, key, name, name))
+	default:
+		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: no tool and no plugin here is called %q; it does nothing until a plugin brings one", at, key, name))
+	}
+}

@@ -1,0 +1,275 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/bus"
+	"fika/internal/compaction"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/llm"
+	"fika/internal/store"
+	"fika/internal/tool/note"
+	"fika/internal/turn"
+)
+
+// autoCompactor is nil unless the settings want automatic compaction. summary.md
+// belongs to the active conversation, so no other one is compacted.
+func (r *Runtime) autoCompactor(c store.Claimed, s config.Settings, m llm.Model) turn.Compactor {
+	if !s.AutoCompact || c.Conversation.ID != c.Agent.ActiveAsk {
+		return nil
+	}
+	return r.newCompactor(s, m, r.inbox.warn)
+}
+
+func (r *Runtime) newCompactor(s config.Settings, m llm.Model, warn func(string)) *compaction.Compactor {
+	f := r.worker.Folder
+	return compaction.New(compaction.Config{
+		Store: r.worker.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, Source: compactionSource{PromptSource{Folder: f}},
+		Hooks: r.hooks, Context: string(f.Name), Drop: s.RollingCompactDrop, Warn: warn,
+		Save: func(_ context.Context, was, now string) error { return Summary{f}.Replace(was, now, warn) },
+	})
+}
+
+// compactionSource gives a compaction its texts.
+type compactionSource struct{ PromptSource }
+
+// Instructions implements [compaction.Source].
+func (s compactionSource) Instructions() (string, error) {
+	return s.Folder.Home.Prompt(folder.CompactionPrompt)
+}
+
+// CompactOptions is a compaction by hand.
+type CompactOptions struct {
+	Context fika.AgentName
+	Rolling bool
+	DryRun  bool // decide and change nothing; no model is asked
+	Wait    time.Duration
+	Flags   map[string]string
+	app.Person
+}
+
+// Compacted tells what a compaction did, or would do. Sizes are in tokens.
+type Compacted struct {
+	Context  fika.AgentName
+	Archived []fika.Entry
+	Kept     int
+	Before   int64
+	// Counted: Before is what the provider counted, else it is estimated.
+	Counted bool
+	After   int64 // estimated; of a dry run without the new summary
+	Summary string
+	Usage   fika.Usage
+}
+
+// Compact makes the window of a context shorter. Error kinds: Locked while
+// somebody has the context, Conflict when there is nothing to compact,
+// Provider, Denied when a hook forbids it.
+func Compact(ctx context.Context, a *app.App, o CompactOptions) (done Compacted, err error) {
+	if o.DryRun {
+		return planCompaction(ctx, a, o)
+	}
+	w, err := Open(ctx, a, Options{Name: o.Context, Kind: folder.LockCommand, Wait: o.Wait, Flags: o.Flags, Must: true})
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for _, n := range w.Notes() {
+		o.Warn(n)
+	}
+	if err := w.recoverForeground(ctx, o.Warn); err != nil {
+		return done, err
+	}
+	r, err := w.newRuntime(ctx, w.Settings, RuntimeOptions{
+		Dir: a.Dir(), Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn, Verbose: o.Verbose, Bell: app.Ringer{Bus: bus.Nobody{}},
+	}, w.newInbox(o.Warn), &note.Versions{})
+	if err != nil {
+		return done, err
+	}
+	model, err := a.Model(w.Settings)
+	if err != nil {
+		return done, err
+	}
+	return r.compactWith(ctx, model, o.Rolling, o.Warn)
+}
+
+// compactWith lets a model decide what is archived and how it is summed up, and
+// commits that.
+func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, warn func(string)) (Compacted, error) {
+	w, c := r.worker, r.newCompactor(r.settings, m, warn)
+	conv, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
+	if err != nil {
+		return Compacted{}, err
+	}
+	h, err := readHistory(ctx, w.Store, c, conv)
+	if err != nil {
+		return Compacted{}, err
+	}
+	decide := c.Whole
+	if rolling {
+		decide = func(ctx context.Context, h compaction.History) (*turn.Compacting, error) {
+			return c.Roll(ctx, h, r.settings.ContextWindow/2)
+		}
+	}
+	decided, err := decide(ctx, h)
+	if err != nil {
+		return Compacted{}, err
+	}
+	if decided == nil {
+		return Compacted{}, nothingToCompact(w.Folder.Name)
+	}
+	entry, err := w.Store.AppendCompaction(ctx, conv.ID, string(w.Agent.Name), decided.Content, decided.Meta)
+	if err != nil {
+		return Compacted{}, err
+	}
+	if err := decided.Done(ctx); err != nil {
+		warn(err.Error())
+	}
+	done := describeCompaction(w.Folder.Name, h, planOf(h, decided.Meta))
+	done.Summary, done.Usage = decided.Meta.Summary, decided.Usage
+	done.After += turn.Estimate(done.Summary)
+	return done, w.Mirror.Append(ctx, entry)
+}
+
+func nothingToCompact(name fika.AgentName) error {
+	return fika.Errorf(fika.Conflict, "", "there is nothing to compact in context %q", name)
+}
+
+// readHistory reads what may be compacted; unread messages are not.
+func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, conv fika.Conversation) (compaction.History, error) {
+	conv, err := s.ConversationByID(ctx, conv.ID)
+	if err != nil {
+		return compaction.History{}, err
+	}
+	infos, err := s.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: conv.Agent})
+	if err != nil {
+		return compaction.History{}, err
+	}
+	waiting := 0
+	for _, i := range infos {
+		if i.ID == conv.ID {
+			waiting = i.Pending
+		}
+	}
+	return c.History(ctx, conv, waiting)
+}
+
+// planCompaction looks without a lock: those forbid writes only.
+func planCompaction(ctx context.Context, a *app.App, o CompactOptions) (Compacted, error) {
+	settings, err := a.Settings(o.Context, o.Flags, false)
+	if err != nil {
+		return Compacted{}, err
+	}
+	s, err := a.Store(ctx)
+	if err != nil {
+		return Compacted{}, err
+	}
+	agent, err := s.Agent(ctx, o.Context)
+	if err != nil || agent.ActiveAsk == "" {
+		if err == nil {
+			err = nothingToCompact(o.Context)
+		}
+		return Compacted{}, err
+	}
+	conv, err := s.ConversationByID(ctx, agent.ActiveAsk)
+	if err != nil {
+		return Compacted{}, err
+	}
+	h, err := readHistory(ctx, s, compaction.New(compaction.Config{Store: s}), conv)
+	if err != nil {
+		return Compacted{}, err
+	}
+	plan := compaction.Full(h.Units)
+	if o.Rolling {
+		plan = compaction.Rolling(h.Units, settings.RollingCompactDrop, settings.ContextWindow/2, nil)
+	}
+	if len(plan.Archive) == 0 {
+		return Compacted{}, nothingToCompact(o.Context)
+	}
+	return describeCompaction(o.Context, h, plan), nil
+}
+
+// planOf is the plan that a decision stands for.
+func planOf(h compaction.History, m fika.EntryMeta) compaction.Plan {
+	kept := map[int64]bool{}
+	for _, seq := range m.Kept {
+		kept[seq] = true
+	}
+	var p compaction.Plan
+	for _, u := range h.Units {
+		p.Before += u.Tokens
+		if first := u.Entries[0].Seq; first > m.UpTo || kept[first] {
+			p.Keep = append(p.Keep, u)
+			p.After += u.Tokens
+		} else {
+			p.Archive = append(p.Archive, u)
+		}
+	}
+	return p
+}
+
+func describeCompaction(name fika.AgentName, h compaction.History, p compaction.Plan) Compacted {
+	done := Compacted{Context: name, Kept: p.Kept(), Before: p.Before, After: p.After}
+	for _, u := range p.Archive {
+		done.Archived = append(done.Archived, u.Entries...)
+	}
+	for i := len(h.Units) - 1; i >= 0 && !done.Counted; i-- {
+		for _, e := range h.Units[i].Entries {
+			if u := e.Meta.Usage; u != nil && e.Seq > h.UpTo && u.Input+u.Output > 0 {
+				done.Before, done.Counted = u.Input+u.Output, true
+			}
+		}
+	}
+	return done
+}
+
+// UndoCompaction takes the last compaction of a context back: what it archived
+// is in the window again, and the summary is what it was before, unless it was
+// edited since. Error kind NotFound when there is none.
+func UndoCompaction(ctx context.Context, a *app.App, name fika.AgentName, wait time.Duration, warn func(string)) (content string, err error) {
+	w, err := OpenCommand(ctx, a, name, true, wait, warn)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	conv, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
+	if err != nil {
+		return "", err
+	}
+	last, err := w.Store.LastCompaction(ctx, conv.ID, math.MaxInt64)
+	if err != nil {
+		return "", err
+	}
+	if last == nil {
+		return "", fika.Errorf(fika.NotFound, "", "context %q has no compaction to take back", name)
+	}
+	entry, err := w.Store.AppendCompaction(ctx, conv.ID, string(w.Agent.Name), "taken back: "+firstLine(last.Content),
+		fika.EntryMeta{Undo: last.Seq, Summary: last.Meta.Was, Was: last.Meta.Summary})
+	if err != nil {
+		return "", err
+	}
+	now, err := w.Summary().Text()
+	if err != nil {
+		return "", err
+	}
+	if now == last.Meta.Summary {
+		err = w.Summary().Replace(now, last.Meta.Was, warn)
+	} else {
+		warn("summary.md was edited after the compaction and stays as it is")
+	}
+	if err != nil {
+		return "", err
+	}
+	return last.Content, w.Mirror.Append(ctx, entry)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

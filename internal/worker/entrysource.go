@@ -1,0 +1,36 @@
+package worker
+
+import (
+	"context"
+	"fika"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// EntrySource lets the mirror of a context read the agent's ask conversations.
+type EntrySource struct {
+	Store *store.Store
+	Agent fika.AgentName
+}
+
+// Asks lists them, oldest first.
+func (s EntrySource) Asks(ctx context.Context) ([]folder.AskHead, error) {
+	agent, err := s.Store.Agent(ctx, s.Agent)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Store.AskConversations(ctx, agent.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]folder.AskHead, len(list))
+	for i, c := range list {
+		out[i] = folder.AskHead{ID: c.ID, LastSeq: c.LastSeq, Active: c.ID == agent.ActiveAsk}
+	}
+	return out, nil
+}
+
+// EntriesAfter reads on.
+func (s EntrySource) EntriesAfter(ctx context.Context, c fika.ConversationID, since int64, limit int) ([]fika.Entry, error) {
+	return s.Store.Entries(ctx, store.EntryQuery{Conversation: c, Since: since, First: limit})
+}

@@ -1,0 +1,225 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// Imported tells what a folder from elsewhere gave.
+type Imported struct {
+	New      int // entries that were not here yet
+	Entries  int // entries the folder holds
+	Unread   int // messages of its inbox that were not here yet
+	Problems []folder.Problem
+	Notes    []string // what a person should know of its texts
+}
+
+// Import brings in what a context folder from anywhere holds: entries that are
+// not here yet, the unread messages of its inbox, and the texts that the context
+// does not have of its own.
+func (w *Worker) Import(ctx context.Context, c folder.Content) (Imported, error) {
+	im := w.importer()
+	got, err := im.importEntries(ctx, c)
+	if err != nil {
+		return got, err
+	}
+	for _, m := range c.Inbox { // in their order: the next turn reads them
+		posted, err := w.delivery().deliver(ctx, m)
+		if err != nil {
+			return got, err
+		}
+		if !posted.Repeat {
+			got.Unread++
+		}
+	}
+	if err := im.importTexts(c, &got); err != nil {
+		return got, err
+	}
+	got.Notes = append(got.Notes, problemNotes(got.Problems)...)
+	return got, nil
+}
+
+// importForeign brings in the entries of a folder that was made elsewhere and
+// put into contexts/ by hand, and returns when that folder says it was made. It
+// comes before the mirror is opened, which would otherwise set the files aside
+// as foreign. Interrupted, it is done again: entries are known by their ids.
+func (w *Worker) importForeign(ctx context.Context) (madeAt time.Time, err error) {
+	yes, err := w.Folder.Adoptable(ctx, w.entrySource())
+	if err != nil || !yes {
+		return madeAt, err
+	}
+	c, err := folder.ReadFolder(w.Folder.Path())
+	if err != nil {
+		return madeAt, err
+	}
+	got, err := w.importer().importEntries(ctx, c)
+	if err != nil {
+		return madeAt, err
+	}
+	w.notes = append(w.notes, fmt.Sprintf("context %q came from elsewhere: %d entries were taken over", w.Folder.Name, got.New))
+	w.notes = append(w.notes, problemNotes(got.Problems)...)
+	return c.CreatedAt, nil
+}
+
+// importer puts what a foreign folder holds into an agent's ongoing
+// conversation and into its folder.
+type importer struct {
+	store  *store.Store
+	agent  fika.Agent
+	folder folder.Folder
+}
+
+// importEntries appends foreign entries to the active conversation. What was in the
+// window, here or there, is in it afterwards; what the folder had archived is
+// not.
+func (im importer) importEntries(ctx context.Context, c folder.Content) (Imported, error) {
+	got := Imported{Entries: len(c.Archived) + len(c.Window), Problems: c.Problems}
+	conv, err := im.store.ActiveAsk(ctx, im.agent.ID)
+	if err != nil {
+		return got, err
+	}
+	before, err := im.windowIDs(ctx, conv.ID)
+	if err != nil {
+		return got, err
+	}
+	if got.New, err = im.store.Import(ctx, conv.ID, inOrder(c)); err != nil {
+		return got, err
+	}
+	want := before
+	for _, e := range c.Window {
+		want[e.ID] = true
+	}
+	for _, e := range c.Archived {
+		delete(want, e.ID)
+	}
+	return got, im.setWindow(ctx, conv.ID, want, c.Texts[folder.Summary])
+}
+
+// inOrder gives the entries of a folder as they were said: by seq, where they
+// are of one conversation, so that compactions still speak of the right ones.
+func inOrder(c folder.Content) []fika.Entry {
+	all := slices.Concat(c.Archived, c.Window)
+	seen := make(map[int64]bool, len(all))
+	for _, e := range all {
+		if e.Seq <= 0 || seen[e.Seq] {
+			return all
+		}
+		seen[e.Seq] = true
+	}
+	slices.SortFunc(all, func(a, b fika.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+	return all
+}
+
+func (im importer) windowIDs(ctx context.Context, c fika.ConversationID) (map[fika.EntryID]bool, error) {
+	entries, err := ReadWindow(ctx, im.store, c)
+	ids := make(map[fika.EntryID]bool, len(entries))
+	for _, e := range entries {
+		ids[e.ID] = true
+	}
+	return ids, err
+}
+
+// setWindow appends a compaction if other entries than those wanted are in the
+// window. Compactions themselves do not count: no model reads them.
+func (im importer) setWindow(ctx context.Context, c fika.ConversationID, want map[fika.EntryID]bool, summary string) error {
+	all, err := im.store.Entries(ctx, store.EntryQuery{Conversation: c})
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	_, window := folder.SplitWindow(all)
+	have := make(map[fika.EntryID]bool, len(window))
+	for _, e := range window {
+		have[e.ID] = true
+	}
+	same := true
+	var kept []int64
+	for _, e := range all {
+		if e.Type == fika.Compaction {
+			continue
+		}
+		same = same && have[e.ID] == want[e.ID]
+		if want[e.ID] {
+			kept = append(kept, e.Seq)
+		}
+	}
+	if same {
+		return nil
+	}
+	if mine, err := im.folder.Read(folder.Summary); err != nil {
+		return err
+	} else if s := strings.TrimSpace(mine.Body); s != "" {
+		summary = s // a person's own summary stays
+	}
+	summary = strings.TrimSpace(summary)
+	_, err = im.store.AppendCompaction(ctx, c, string(im.agent.Name), "archived before it came here",
+		fika.EntryMeta{UpTo: all[len(all)-1].Seq, Kept: kept, Summary: summary, Was: summary})
+	return err
+}
+
+// importTexts writes the texts that the context does not have yet. Nothing a
+// person wrote is replaced.
+func (im importer) importTexts(c folder.Content, got *Imported) error {
+	for _, k := range folder.TextKinds() {
+		text := c.Texts[k]
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		mine, err := im.folder.Read(k)
+		if err != nil {
+			return err
+		}
+		switch {
+		case mine.Body == text:
+		case strings.TrimSpace(mine.Body) != "":
+			got.Notes = append(got.Notes, "kept the "+string(k)+".md that was here; the imported one was left out")
+		default:
+			if _, err := im.folder.WriteIf(k, mine.Hash, text); err != nil {
+				return err
+			}
+		}
+	}
+	return im.importSettings(c.Local, got)
+}
+
+// importSettings copies a local.toml as it is, if it is valid here.
+func (im importer) importSettings(data []byte, got *Imported) error {
+	if data == nil {
+		return nil
+	}
+	path := im.folder.LocalConfig()
+	if mine, err := os.ReadFile(path); err == nil {
+		if string(mine) != string(data) {
+			got.Notes = append(got.Notes, "kept the local.toml that was here; the imported one was left out")
+		}
+		return nil
+	}
+	if _, err := config.ParseLocal("local.toml", data); err != nil {
+		path += ".imported"
+		got.Notes = append(got.Notes, "its settings cannot be used as they are and were put into "+path+": "+err.Error())
+	}
+	return fika.Wrap(fika.Storage, "import settings", os.WriteFile(path, data, 0o600))
+}
+
+// problemNotes says which lines could not be understood, the first few of them
+// by name.
+func problemNotes(list []folder.Problem) []string {
+	const most = 3
+	var notes []string
+	for _, p := range list[:min(most, len(list))] {
+		notes = append(notes, p.String())
+	}
+	if n := len(list) - most; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d more lines could not be understood", n))
+	}
+	return notes
+}

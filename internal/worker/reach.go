@@ -1,0 +1,29 @@
+package worker
+
+import (
+	"path/filepath"
+	"slices"
+
+	"fika/internal/folder"
+	"fika/internal/guard"
+)
+
+// KnownPlaces are the homes and the persons of this machine, as far as they are
+// known to the home at root.
+func KnownPlaces(root string, getenv func(string) string) guard.Paths {
+	return guard.Paths{
+		Homes:   BothNames(folder.KnownHomes(root, getenv)...),
+		Persons: BothNames(folder.PersonHomes(getenv)...),
+	}
+}
+
+// BothNames returns dirs and the real names of those that are reached through links.
+func BothNames(dirs ...string) []string {
+	out := slices.Clone(dirs)
+	for _, d := range dirs {
+		if real, err := filepath.EvalSymlinks(d); err == nil && !slices.Contains(out, real) {
+			out = append(out, real)
+		}
+	}
+	return out
+}

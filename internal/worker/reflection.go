@@ -1,0 +1,34 @@
+package worker
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// noteOldReflection tells a person, once in the life of a home, that agents wrote
+// prompts/reflection.md for all other agents until now: whoever has an older
+// home should read it. A home that has no such file is marked, too, so that what
+// the person writes later is no news.
+func (w *Worker) noteOldReflection() {
+	h := w.Folder.Home
+	mark := filepath.Join(h.RunDir(), "reflection.told")
+	if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	text, err := h.Reflection()
+	if err != nil || h.EnsureDir(h.RunDir()) != nil {
+		return // whoever reads it for a prompt tells
+	}
+	f, err := os.OpenFile(mark, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return // somebody else is telling, or nothing can be written here
+	}
+	_ = f.Close()
+	if strings.TrimSpace(text.Body) != "" {
+		w.notes = append(w.notes, "agents keep notes of their own now (contexts/NAME/reflection.md); prompts/reflection.md, which all of them could write before, "+
+			"is yours alone and still shown to all: read it through, and delete what you did not write")
+	}
+}

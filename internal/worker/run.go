@@ -1,0 +1,177 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/bus"
+	"fika/internal/folder"
+	"fika/internal/hook"
+	"fika/internal/process"
+	"fika/internal/store"
+	"fika/internal/turn"
+)
+
+// foregroundGrace is how long a foreground run holds an answer for a store
+// that refuses it.
+const foregroundGrace = 60 * time.Second
+
+// RunOptions is a one-shot prompt.
+type RunOptions struct {
+	Context      fika.AgentName
+	From         fika.AgentName // the current context, when Context is another for this prompt only
+	Prompt       string
+	Flags        map[string]string // settings of this invocation
+	Verbose      bool
+	Continue     bool // go on with the interrupted request instead of a new prompt
+	NoReflection bool
+	Wait         time.Duration
+	Stdin        io.Reader // for plugins; nil: none
+	Stderr       io.Writer // what plugins say to the person
+	Observer     turn.Observer
+	Warn         func(string)
+}
+
+// RunResult is what a one-shot prompt gave.
+type RunResult struct {
+	turn.Result
+	Request      fika.RequestID
+	Conversation fika.Conversation
+	Context      fika.AgentName
+	// Saved is false when the answer exists but the store refused it.
+	Saved bool
+}
+
+// Run works one prompt in a context, in this process, without hub or bus. The
+// request is foreground: a crash ends it as interrupted, and the next opener
+// says so. Error kind Locked (cause *folder.HeldError) when somebody else has
+// the context.
+func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err error) {
+	_ = process.Private() // as for agents
+	w, err := Open(ctx, a, Options{Name: o.Context, Kind: folder.LockRun, Wait: o.Wait, Flags: o.Flags})
+	if err != nil {
+		return RunResult{}, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for _, note := range w.Notes() {
+		o.Warn(note)
+	}
+	live, err := w.LiveRuntime(ctx, RuntimeOptions{
+		Dir: a.Dir(), NoReflection: o.NoReflection, Verbose: o.Verbose, Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn,
+		Bell: app.Ringer{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"],
+	}, o.Flags, false)
+	if err != nil {
+		return RunResult{}, err
+	}
+	r := live.last()
+	if err := w.recoverForeground(ctx, o.Warn); err != nil {
+		return RunResult{}, err
+	}
+	if o.From != "" && o.From != o.Context {
+		if _, err := r.hooks.Fire(ctx, hook.OnContextSwitch, SwitchPayload(o.From, o.Context, true)); err != nil {
+			return RunResult{}, err
+		}
+	}
+	end, err := w.FireStart(ctx, r.hooks, o.Verbose, o.Warn)
+	defer end()
+	if err != nil {
+		return RunResult{}, err
+	}
+	r.inbox.poll(ctx)
+	claimed, err := r.begin(ctx, o)
+	if err != nil {
+		return RunResult{}, err
+	}
+	ran = RunResult{Request: claimed.Request.ID, Conversation: claimed.Conversation, Context: w.Folder.Name}
+	engine, err := r.engine(claimed, nil, o.Observer)
+	if err != nil {
+		return ran, err
+	}
+	ran.Result, err = r.runTurn(ctx, engine, claimed)
+	ran.Saved = !ran.Unsaved
+	return ran, err
+}
+
+// begin lets hooks see the prompt, then accepts and claims it in one
+// transaction. The model is built first: without one nothing is stored.
+func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error) {
+	if err := r.buildModel(); err != nil {
+		return store.Claimed{}, err
+	}
+	w, s := r.worker, r.settings
+	n := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: w.Agent.ID, Limits: app.Limits(s.Chat.Limits)}
+	n.Payload = fika.Payload{Prompt: o.Prompt, From: s.Username, Writer: fika.ByHuman, Workspace: r.workspace, Model: o.Flags["model"]}
+	speaker, err := w.App.Speaker(ctx)
+	if err != nil {
+		return store.Claimed{}, err
+	}
+	if speaker == nil {
+		if err := w.App.MayBeCalled(ctx, s.Username); err != nil {
+			return store.Claimed{}, err
+		}
+	}
+	if n, err = speaker.Say(n, n.Limits); err != nil {
+		return store.Claimed{}, err
+	}
+	if o.Continue {
+		last, err := w.interrupted(ctx)
+		if err != nil {
+			return store.Claimed{}, err
+		}
+		n.RetryOf, n.Payload.Continue, n.Payload.Prompt = last.ID, true, ""
+		return w.Store.Begin(ctx, w.Lease, n)
+	}
+	summary, err := w.Summary().Text()
+	if err != nil {
+		return store.Claimed{}, err
+	}
+	out, err := r.hooks.Fire(ctx, hook.PreMessage, hook.Payload{
+		"prompt": o.Prompt, "context_name": string(w.Folder.Name), "summary": summary,
+	})
+	if err != nil {
+		return store.Claimed{}, err
+	}
+	if text, ok := out["prompt"].(string); ok {
+		n.Payload.Prompt = text
+	}
+	return w.Store.Begin(ctx, w.Lease, n)
+}
+
+// interrupted finds what --continue goes on with: the context's last request,
+// if it ended before its answer.
+func (w *Worker) interrupted(ctx context.Context) (fika.Request, error) {
+	list, err := w.Store.ListRequests(ctx, store.RequestFilter{Agent: w.Agent.ID, Kinds: []fika.RequestKind{fika.RunRequest, fika.AskRequest}, Limit: 1})
+	if err != nil {
+		return fika.Request{}, err
+	}
+	if len(list) == 0 || list[0].State == fika.Done || !list[0].State.Terminal() {
+		return fika.Request{}, fika.Errorf(fika.NotFound, "continue", "nothing was interrupted in context %q", w.Folder.Name)
+	}
+	return list[0].Request, nil
+}
+
+// recoverForeground closes what a crashed one-shot left, and gives back what
+// a crashed agent process left: that is the agent's to finish.
+func (w *Worker) recoverForeground(ctx context.Context, warn func(string)) error {
+	rec, err := w.Store.Recover(ctx, w.Lease)
+	if err != nil {
+		return err
+	}
+	for _, s := range rec.Orphans {
+		EndStep(ctx, s)
+	}
+	for _, c := range rec.Claimed {
+		if err := w.Store.HandBack(ctx, c.Fence); err != nil {
+			return err
+		}
+	}
+	for _, id := range rec.Interrupted {
+		warn(fmt.Sprintf("the last prompt of context %q was interrupted (request %s); fika run --continue goes on with it", w.Folder.Name, id))
+	}
+	return nil
+}

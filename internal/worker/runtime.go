@@ -1,0 +1,152 @@
+package worker
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/config"
+	"fika/internal/hook"
+	"fika/internal/llm"
+	"fika/internal/plugin"
+	"fika/internal/tool"
+	"fika/internal/tool/note"
+	"fika/internal/turn"
+)
+
+// RuntimeOptions is for what turns are run, and who is told of it.
+type RuntimeOptions struct {
+	Dir string // workspace unless the settings name one
+	// NoReflection leaves the agent's notes for itself out of the prompt.
+	NoReflection bool
+	Waits        bool // an agent's process: its turns can be suspended
+	Verbose      bool
+	Starting     bool      // a run or an agent's process begins
+	Stdin        io.Reader // lent to plugins; other tools get no terminal
+	Stderr       io.Writer // what plugins say to the person; nil: nothing
+	Warn         func(string)
+	Bell         chat.Bell
+	// Grace is how long an answer is held for a store that refuses it.
+	Grace time.Duration
+	Model string     // of this invocation: in the settings already
+	Store turn.Store // nil: the worker's own
+}
+
+// Runtime is what the turns of a worker are run with: tools, hooks, prompt,
+// settings. One serves all requests of a process for as long as its files say
+// the same.
+type Runtime struct {
+	worker    *Worker
+	opts      RuntimeOptions
+	settings  config.Settings
+	toolbox   Toolbox
+	hooks     hook.Runner
+	tools     *tool.Set
+	chats     *chat.Chats
+	workspace string
+	versions  *note.Versions
+	inbox     *inbox
+	live      *LiveRuntime // nil: what the files said when it was made holds
+
+	building sync.Mutex
+	model    llm.Model // of requests that name none of their own; serves many at once
+}
+
+// newRuntime gathers tools and hooks for a worker with settings.
+func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOptions, in *inbox, versions *note.Versions) (*Runtime, error) {
+	if err := w.App.Children().Adopt(); err != nil {
+		o.Warn(err.Error() + "; what a tool leaves running may outlive its call")
+	}
+	if o.Store == nil {
+		o.Store = w.Store
+	}
+	r := &Runtime{
+		worker: w, opts: o, settings: s, toolbox: NewToolbox(w.App, w.Folder, s), chats: chat.New(w.Store, o.Bell),
+		workspace: s.WorkspaceOr(o.Dir), versions: versions, inbox: in,
+	}
+	if err := CheckWorkspace(r.workspace, w.Folder.Name); err != nil {
+		return nil, err
+	}
+	r.toolbox.keys = w.App.Secrets()
+	return r, r.openTools(ctx)
+}
+
+// openTools opens the plugins, and makes the set of all tools.
+func (r *Runtime) openTools(ctx context.Context) error {
+	use := PluginUse{
+		Workspace: r.workspace, Starting: r.opts.Starting, Verbose: r.opts.Verbose,
+		Stdin: r.opts.Stdin, Stderr: r.opts.Stderr, Warn: r.opts.Warn,
+	}
+	keys := r.toolbox.keys
+	if keys != nil && use.Stderr != nil {
+		use.Stderr = redactedWriter{use.Stderr, keys}
+	}
+	tools := append(r.toolbox.builtins(), r.agentTools()...)
+	use.Reserved = toolNames(tools)
+	plugins, err := plugin.Open(ctx, r.toolbox.PluginOptions(use))
+	if err != nil {
+		return err
+	}
+	r.hooks = redactedHooks{plugins, keys}
+	for _, t := range plugins.Tools() {
+		tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
+	}
+	r.tools, err = tool.NewSet(tools, tool.Permissions{Allow: r.settings.ToolPermissions, Off: r.settings.ToolsOff})
+	if err != nil {
+		return err
+	}
+	r.tools.Without(keys)
+	return nil
+}
+
+// CheckWorkspace refuses, with kind Invalid, a workspace that is no folder.
+func CheckWorkspace(dir string, name fika.AgentName) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fika.Errorf(fika.Invalid, "workspace", "%s is not a folder: mkdir -p %s, or change workspace in the settings of %q", dir, dir, name)
+	}
+	return nil
+}
+
+// Hooks are those of the plugins that were there when the runtime was made.
+func (r *Runtime) Hooks() hook.Runner { return r.hooks }
+
+// buildModel builds the model of the settings, once. Its error is that of
+// [app.App.Model].
+func (r *Runtime) buildModel() error {
+	r.building.Lock()
+	defer r.building.Unlock()
+	if r.model != nil {
+		return nil
+	}
+	m, err := r.worker.App.Model(r.settings)
+	if err == nil {
+		r.model = m
+	}
+	return err
+}
+
+// workspaceOf is the root of file tools for a request: where the person who
+// gave it stands, unless the settings name a place.
+func (r *Runtime) workspaceOf(q fika.Request) string {
+	dir := q.Payload.Workspace
+	if r.settings.Workspace != "" || q.Payload.Writer != fika.ByHuman || !filepath.IsAbs(dir) {
+		return r.workspace
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return r.workspace
+	}
+	return dir
+}
+
+// usernameOf is what the person is called who gave a request.
+func (r *Runtime) usernameOf(q fika.Request) string {
+	if p := q.Payload; p.Writer == fika.ByHuman && p.From != "" && p.Sender == "" {
+		return p.From
+	}
+	return r.settings.Username
+}

@@ -1,0 +1,36 @@
+package worker
+
+import (
+	"context"
+	"fika"
+	"fika/internal/hook"
+	"fmt"
+)
+
+// FireStart fires on_start, makes the contexts that plugins want to exist, and
+// returns what fires on_end, which is never nil.
+func (w *Worker) FireStart(ctx context.Context, h hook.Runner, verbose bool, warn func(string)) (func(), error) {
+	name := string(w.Agent.Name)
+	out, err := h.Fire(ctx, hook.OnStart, hook.Payload{"current_context": name, "verbose": verbose})
+	if err != nil {
+		return func() {}, err
+	}
+	creator := contextCreator{home: w.Folder.Home, store: w.Store, username: w.Settings.Username}
+	wanted, _ := out["contexts"].([]hook.Context)
+	for _, c := range wanted {
+		if own, err := fika.ParseAgentName(c.Name); err == nil && own == w.Agent.Name {
+			continue
+		}
+		if err := creator.ensure(ctx, c); err != nil {
+			warn(fmt.Sprintf("context %q, which a plugin needs, was not made: %v", c.Name, err))
+		}
+	}
+	return func() {
+		_, _ = h.Fire(context.WithoutCancel(ctx), hook.OnEnd, hook.Payload{"current_context": name})
+	}, nil
+}
+
+// SwitchPayload is what on_context_switch is told.
+func SwitchPayload(from, to fika.AgentName, sub bool) hook.Payload {
+	return hook.Payload{"from_context": string(from), "to_context": string(to), "is_sub_context": sub}
+}

@@ -1,0 +1,169 @@
+package worker
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/guard"
+	"fika/internal/hook"
+	"fika/internal/plugin"
+	"fika/internal/redact"
+	"fika/internal/tool"
+	"fika/internal/tool/file"
+	"fika/internal/tool/note"
+	"fika/internal/tool/shell"
+	"fika/internal/tool/web"
+)
+
+// Toolbox makes the tools of a context that need nobody else, and says how its
+// plugins are opened. It owns nothing: the context need not be locked.
+type Toolbox struct {
+	app      *app.App
+	folder   folder.Folder
+	settings config.Settings
+	keys     *redact.Keys // taken out of what tools say; nil: nothing is
+}
+
+// NewToolbox makes the toolbox of a context with settings.
+func NewToolbox(a *app.App, f folder.Folder, s config.Settings) Toolbox {
+	return Toolbox{app: a, folder: f, settings: s}
+}
+
+// PluginUse says for what plugins are opened.
+type PluginUse struct {
+	Workspace string
+	Reserved  []string // names of tools that no plugin may take
+	Starting  bool     // a run or an agent's process begins
+	Verbose   bool
+	Stdin     io.Reader // lent to plugins; other tools get no terminal
+	Stderr    io.Writer // what plugins say to the person; nil: nothing
+	Warn      func(string)
+}
+
+// PluginOptions are the options that the plugins of the context are opened
+// with.
+func (b Toolbox) PluginOptions(u PluginUse) plugin.Options {
+	h := b.folder.Home
+	o := plugin.Options{
+		Dir: h.PluginsDir(), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Context: string(b.folder.Name),
+		Agent: b.folder.Name, Workspace: u.Workspace, Username: b.settings.Username,
+		Settings: map[string]plugin.Settings{}, Limits: b.outputLimits(), Children: b.app.Children(), Reserved: u.Reserved,
+		Stdin: u.Stdin, Stderr: u.Stderr, Verbose: u.Verbose, Starting: u.Starting, ModelVars: b.modelVariables(),
+		Report: func(name string, err error) { u.Warn(PluginTrouble(name, err)) },
+	}
+	for name, s := range b.settings.Plugins {
+		o.Settings[name] = plugin.Settings{Env: s.Env, Timeout: s.Timeout, JSON: s.Stdin == "json", Disabled: s.Disabled}
+	}
+	return o
+}
+
+// PluginTrouble says what is wrong with a plugin, which its error may name.
+func PluginTrouble(name string, err error) string {
+	if text := err.Error(); strings.HasPrefix(text, "plugin "+name) {
+		return text
+	}
+	return "plugin " + name + ": " + err.Error()
+}
+
+// OpenHooks opens the plugins of the context for their hooks alone.
+func (b Toolbox) OpenHooks(ctx context.Context, p app.Person) (hook.Runner, error) {
+	return plugin.Open(ctx, b.PluginOptions(PluginUse{
+		Workspace: b.settings.WorkspaceOr(b.app.Dir()), Reserved: b.BuiltinNames(),
+		Stdin: p.Stdin, Stderr: p.Stderr, Warn: p.Warn, Verbose: p.Verbose,
+	}))
+}
+
+// builtins are the tools fika brings along, in the order the model sees them.
+func (b Toolbox) builtins() []tool.Tool {
+	t, limits := b.settings.Tools, b.outputLimits()
+	list := file.Tools(file.Options{Paths: b.outOfReach()})
+	list = append(list,
+		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children()}),
+		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}))
+	for i, x := range list {
+		list[i] = tool.WithLimit(x, limits)
+	}
+	return list
+}
+
+// BuiltinNames are the names of the tools fika brings along.
+func (b Toolbox) BuiltinNames() []string { return toolNames(b.builtins()) }
+
+// AllNames are the names of the tools fika brings along and of those that every
+// agent has.
+func (b Toolbox) AllNames() []string {
+	list := note.Tools(note.Options{Reflection: b.settings.ReflectionEnabled})
+	return append(b.BuiltinNames(), toolNames(append(list, peers{}.tools()...))...)
+}
+
+func toolNames(tools []tool.Tool) []string {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+// modelVariables names the variables that the models of this home are reached
+// with.
+func (b Toolbox) modelVariables() []string {
+	names := []string{
+		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY",
+		"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE",
+	}
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	add(b.settings.Model.APIKeyEnv)
+	c, err := b.app.Config()
+	if err != nil {
+		return names
+	}
+	for _, m := range c.Models {
+		if full, err := c.FindModel(m.ID, b.app.Getenv); err == nil {
+			add(full.APIKeyEnv)
+		}
+	}
+	return names
+}
+
+// outputLimits bound what the model sees of a tool's output; the whole goes to
+// a file in the context's folder.
+func (b Toolbox) outputLimits() tool.Limits {
+	half := int(b.settings.Tools.MaxOutputBytes / 2)
+	return tool.Limits{
+		Head: half, Tail: half, SpoolMax: b.settings.Tools.MaxSpoolBytes,
+		SpoolDir: b.folder.OutputDir(), Keys: b.keys,
+	}
+}
+
+// environment is what commands of this agent find in their environment beside
+// the usual names.
+func (b Toolbox) environment() []string {
+	env := []string{
+		"FIKA_HOME=" + b.folder.Home.Root,
+		"FIKA_AGENT=" + string(b.folder.Name),
+		"FIKA_CONTEXT=" + string(b.folder.Name),
+	}
+	for k, v := range b.settings.Env {
+		env = append(env, k+"="+v)
+	}
+	return env
+}
+
+// outOfReach is what this agent's file tools may not touch: all homes of fika
+// that are known but its own output and workspace, and the secrets of the
+// person, each under the name it is known by and the one it really has.
+func (b Toolbox) outOfReach() guard.Paths {
+	p := KnownPlaces(b.folder.Home.Root, b.app.Getenv)
+	p.Own = BothNames(b.folder.OutputDir(), b.folder.Workspace())
+	return p
+}

@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/llm"
+	"fika/internal/process"
+	"fika/internal/prompt"
+	"fika/internal/store"
+	"fika/internal/tool"
+	"fika/internal/tool/note"
+	"fika/internal/turn"
+)
+
+// work runs one claimed request. A request whose model cannot be built fails
+// visibly instead of staying open for ever.
+func (r *Runtime) work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
+	defer r.versions.Forget(c.Request.ID)
+	engine, err := r.engine(c, stop, o)
+	if err != nil {
+		return r.failRequest(ctx, c, err, o)
+	}
+	return r.runTurn(ctx, engine, c)
+}
+
+// failRequest ends a request that cannot be worked, and says why: in the chat,
+// and to the observer.
+func (r *Runtime) failRequest(ctx context.Context, c store.Claimed, cause error, o turn.Observer) (turn.Result, error) {
+	kind := fika.KindOf(cause)
+	f := store.Finish{
+		State: fika.RequestFailed, Reason: cause.Error(), ErrorKind: kind, TTL: r.settings.Chat.MessageTTL,
+		Outcome: fika.Outcome{Error: cause.Error(), ErrorKind: kind},
+	}
+	if c.Conversation.Kind == fika.Chat {
+		f.Notice = "@" + string(c.Agent.Name) + " did not answer: " + cause.Error()
+	}
+	done, err := r.worker.Store.Finish(context.WithoutCancel(ctx), c.Fence, f)
+	if err != nil {
+		return turn.Result{}, err
+	}
+	res := turn.Result{State: fika.RequestFailed, Reason: cause.Error(), Kind: kind, Outcome: done.Request.Outcome, Entries: done.Entries}
+	o.Observe(turn.Event{Kind: turn.Committed, Claimed: &c, Entries: done.Entries, Notified: done.Notified})
+	o.Observe(turn.Event{Kind: turn.Ended, Claimed: &c, Outcome: &res})
+	return res, nil
+}
+
+// engine builds the turn engine for one request, whose model may be its own.
+func (r *Runtime) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
+	settings, model := r.settings, r.model
+	if m := c.Request.Payload.Model; m != "" && m != r.opts.Model {
+		var err error
+		settings, err = r.worker.App.Settings(r.worker.Folder.Name, map[string]string{"model": m}, true)
+		if err != nil {
+			return nil, err
+		}
+		if model, err = r.worker.App.Model(settings); err != nil {
+			return nil, err
+		}
+	}
+	return turn.New(r.turnConfig(c, settings, model, stop, o)), nil
+}
+
+// runTurn works a request, for as long as the settings allow one to take.
+func (r *Runtime) runTurn(ctx context.Context, e *turn.Engine, c store.Claimed) (turn.Result, error) {
+	if d := r.settings.TurnTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	return e.Run(ctx, c)
+}
+
+func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
+	w := r.worker
+	name := w.Agent.Name
+	return turn.Config{
+		Store: r.opts.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
+		Reasoning: reasoningOf(s), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: app.Limits(s.Chat.Limits), TTL: s.Chat.MessageTTL,
+		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
+		Call: tool.Call{
+			Agent: name, Context: string(name), Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request),
+		},
+		Grace: r.opts.Grace, Stop: stop, Now: w.App.Now,
+		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
+			return r.chats.Mentioned(ctx, conv, name, text)
+		},
+		Observer:  turn.Observers{mirrorObserver{w.Mirror}, o},
+		Compactor: r.autoCompactor(c, s, m),
+		Summary:   func(context.Context) (string, error) { return w.Summary().Text() },
+	}
+}
+
+// promptAssembler builds the prompt of one request, and notes which version of
+// the notes it was shown.
+func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
+	w := r.worker
+	return &prompt.Assembler{
+		Source: PromptSource{Folder: w.Folder, Settings: r.settings, Workspace: r.workspaceOf(q), Quiet: r.opts.NoReflection,
+			Saw: func(n note.Name, v folder.Hash) { r.versions.Saw(q.ID, n, note.Version(v)) }},
+		Hooks: r.hooks, Agent: w.Agent.Name, Context: string(w.Folder.Name), Username: r.usernameOf(q),
+		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {
+			return w.Store.Participants(ctx, c.ID)
+		},
+	}
+}
+
+// reasoningOf asks the model for reasoning as the settings say.
+func reasoningOf(s config.Settings) *llm.Reasoning {
+	switch r := s.Reasoning; {
+	case r == nil:
+		return nil
+	case !r.Enabled:
+		return &llm.Reasoning{Effort: "none"}
+	case r.Effort == "" && r.MaxTokens == 0:
+		return &llm.Reasoning{Effort: "medium"}
+	default:
+		return &llm.Reasoning{Effort: r.Effort, MaxTokens: r.MaxTokens}
+	}
+}
+
+// mirrorObserver lets the files of the context follow what is committed. A failing
+// file costs nothing: the next opening mends it.
+type mirrorObserver struct{ mirror *folder.Mirror }
+
+// Observe appends committed entries of the agent's ask conversations.
+func (o mirrorObserver) Observe(ev turn.Event) {
+	var entries []fika.Entry
+	switch ev.Kind {
+	case turn.Started:
+		if p := ev.Claimed.Prompt; p != nil && ev.Claimed.Conversation.Kind == fika.Ask {
+			entries = []fika.Entry{*p}
+		}
+	case turn.Committed, turn.Compacted:
+		if ev.Claimed != nil && ev.Claimed.Conversation.Kind == fika.Ask {
+			entries = ev.Entries
+		}
+	}
+	if len(entries) > 0 {
+		_ = o.mirror.Append(context.Background(), entries...)
+	}
+}
+
+// EndStep ends what a step of a crashed owner left running: its process group
+// and everything that carries its mark.
+func EndStep(ctx context.Context, s fika.Step) {
+	if s.Proc.PID != 0 {
+		_ = process.EndGroup(ctx, s.Proc, 2*time.Second)
+	}
+	process.EndMarked(fmt.Sprintf("%s/%d", s.Request, s.N))
+}

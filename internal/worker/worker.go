@@ -1,0 +1,225 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/process"
+	"fika/internal/store"
+)
+
+// LeaseTime is how long a lease lasts without a sign of life.
+const LeaseTime = 45 * time.Second
+
+// Worker is a context that this process alone may write: its folder's lock and
+// its agent's lease are held, its mirror follows the store. Whoever opened it
+// closes it. It is used from one goroutine, but for [Worker.Heartbeat].
+type Worker struct {
+	App      *app.App
+	Folder   folder.Folder
+	Settings config.Settings // as they were when it was opened
+	Agent    fika.Agent
+	Lease    store.Lease
+	Store    *store.Store
+	Mirror   *folder.Mirror
+	Created  bool // the folder was made for it
+
+	lock  *folder.Lock
+	notes []string                    // for the person, see Notes
+	lease atomic.Pointer[store.Lease] // nil: not held yet, or released
+	beat  atomic.Pointer[func() store.Beat]
+	lost  atomic.Pointer[func(error)]
+}
+
+// Options says how to open a context.
+type Options struct {
+	Name  fika.AgentName
+	Kind  folder.LockKind
+	Wait  time.Duration // for a lock that somebody holds; 0: not at all
+	Must  bool          // the context has to exist already
+	Flags map[string]string
+	// Plain is for commands that need no model: the settings are those every
+	// context has, so that a context can be mended whatever its files say.
+	Plain bool
+	// Quiet takes no settings from FIKA_MODEL and its like, as for processes
+	// that the hub starts.
+	Quiet bool
+}
+
+// Open locks a context and opens what belongs to it: database, agent row,
+// lease, mirror. What a crash left half done in its files is finished. Error
+// kind Locked (cause *folder.HeldError) when somebody has it.
+func Open(ctx context.Context, a *app.App, o Options) (*Worker, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := settingsFor(a, o)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{App: a, Settings: settings}
+	if o.Must {
+		w.Folder, err = folder.OpenFolder(h, o.Name)
+	} else {
+		w.Folder, w.Created, err = h.Ensure(o.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := w.open(ctx, o); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// OpenCommand opens a context for a change that asks no model. What a crashed
+// one-shot prompt left behind is settled first; warn is told what a person
+// should know.
+func OpenCommand(ctx context.Context, a *app.App, name fika.AgentName, must bool, wait time.Duration, warn func(string)) (*Worker, error) {
+	w, err := Open(ctx, a, Options{Name: name, Kind: folder.LockCommand, Wait: wait, Must: must, Plain: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range w.Notes() {
+		warn(note)
+	}
+	if err := w.recoverForeground(ctx, warn); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func settingsFor(a *app.App, o Options) (config.Settings, error) {
+	if o.Plain {
+		return a.PlainSettings(o.Name)
+	}
+	return a.Settings(o.Name, o.Flags, o.Quiet)
+}
+
+func (w *Worker) open(ctx context.Context, o Options) error {
+	lock := folder.LockOptions{Kind: o.Kind, Heartbeat: w.Settings.LockHeartbeat, Beat: w.Heartbeat}
+	var err error
+	if w.lock, err = acquireLock(ctx, w.Folder, lock, o.Wait); err != nil {
+		return err
+	}
+	if w.Store, err = w.App.Store(ctx); err != nil {
+		return err
+	}
+	if err := w.acquireLease(ctx); err != nil {
+		return err
+	}
+	madeAt, err := w.importForeign(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Kind == folder.LockRun { // a person reads what it says
+		w.noteOldReflection()
+	}
+	if err := w.Summary().repair(ctx, w.Store, w.Agent.ActiveAsk); err != nil {
+		return err
+	}
+	if w.Mirror, err = folder.OpenMirror(ctx, w.lock, w.entrySource()); err != nil {
+		return err
+	}
+	_, _ = w.Folder.AgeOutput(w.App.Now()) // the hub does it, too, and says what cannot be removed
+	return w.Mirror.MadeAt(madeAt)
+}
+
+// acquireLease makes sure of the agent's row and takes its lease. The flock of
+// the home that owns the folder permits taking it from a dead owner at once.
+func (w *Worker) acquireLease(ctx context.Context) error {
+	home, err := w.Folder.Home.ID()
+	if err != nil {
+		return err
+	}
+	w.Agent, err = w.Store.EnsureAgent(ctx, store.NewAgent{
+		Name: w.Folder.Name, HomeID: home, DisplayName: w.Settings.DisplayName, Description: w.Settings.Description,
+	})
+	if err != nil {
+		return err
+	}
+	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.Owner(), LeaseTime, w.Agent.HomeID == home)
+	if err != nil {
+		return err
+	}
+	w.lease.Store(&w.Lease)
+	return w.lock.SetEpoch(w.Lease.Epoch)
+}
+
+// Heartbeat renews the lease; each touch of the lock does so, too. It may be
+// called from any goroutine.
+func (w *Worker) Heartbeat(ctx context.Context) {
+	l := w.lease.Load()
+	if l == nil {
+		return
+	}
+	b := store.Beat{State: fika.AgentBusy}
+	if f := w.beat.Load(); f != nil {
+		b = (*f)()
+	}
+	err := w.Store.Renew(ctx, *l, max(LeaseTime, 3*w.Settings.LockHeartbeat/2), b)
+	if f := w.lost.Load(); fika.IsKind(err, fika.Lost) && f != nil {
+		(*f)(err)
+	}
+}
+
+// OnHeartbeat says what the heartbeat stores, and whom to tell when the lease
+// is another's.
+func (w *Worker) OnHeartbeat(beat func() store.Beat, lost func(error)) {
+	w.beat.Store(&beat)
+	w.lost.Store(&lost)
+}
+
+// Rename gives the locked folder another name, and only it: the agent's row
+// keeps its own.
+func (w *Worker) Rename(to fika.AgentName) error {
+	if err := w.lock.Rename(to); err != nil {
+		return err
+	}
+	w.Folder = w.Folder.Home.Folder(to)
+	return nil
+}
+
+// Notes returns what a person should know of this opening: that a folder was
+// imported, that a file was set aside. Reading them clears them.
+func (w *Worker) Notes() []string {
+	notes := append(w.notes, w.Mirror.Notes()...)
+	w.notes = nil
+	return notes
+}
+
+// Close releases the lease and the lock. It may be called twice, and on a
+// context that was only half opened.
+func (w *Worker) Close() error {
+	var errs []error
+	if w.Mirror != nil && w.lock != nil {
+		_ = w.Mirror.Sync(context.Background()) // what came in meanwhile; the next opening does it, too
+	}
+	if l := w.lease.Swap(nil); l != nil {
+		errs = append(errs, w.Store.Release(context.Background(), *l))
+	}
+	if w.lock != nil {
+		errs = append(errs, w.lock.Close())
+		w.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Summary is what compaction left of the conversation.
+func (w *Worker) Summary() Summary { return Summary{w.Folder} }
+
+func (w *Worker) entrySource() EntrySource {
+	return EntrySource{Store: w.Store, Agent: w.Agent.Name}
+}
+
+func (w *Worker) importer() importer {
+	return importer{store: w.Store, agent: w.Agent, folder: w.Folder}
+}
