@@ -34,13 +34,13 @@ func MoveStore(ctx context.Context, a *app.App, to string, told func(store.Copie
 	if err != nil {
 		return err
 	}
-	o := store.Options{URL: to}
+	o := store.Options{URL: to, Unfinished: true}
 	if !strings.Contains(to, "://") {
 		path, err := filepath.Abs(to)
 		if err != nil {
 			return fika.Wrap(fika.Invalid, "move store", err)
 		}
-		o = store.Options{Path: path}
+		o = store.Options{Path: path, Unfinished: true}
 	}
 	other, err := store.Open(ctx, o)
 	if err != nil {

@@ -219,25 +219,21 @@ func replaceStore(ctx context.Context, a *app.App, h folder.Home, url, database,
 			}
 		}
 	} else {
-		name, err := store.SetAside(ctx, url, suffix)
+		if empty {
+			database = ""
+		}
+		name, err := store.Replace(ctx, url, suffix, database)
 		if err != nil {
 			return err
 		}
-		*aside = append(*aside, "schema "+name)
+		if name != "" {
+			*aside = append(*aside, "schema "+name)
+		}
 	}
 	s, err := store.Open(ctx, o)
 	if err != nil {
 		return err
 	}
-	if url != "" && !empty {
-		var from *store.Store
-		if from, err = store.Open(ctx, store.Options{Path: database, Existing: true}); err == nil {
-			err = errors.Join(from.CopyTo(ctx, s, nil), from.Close())
-		}
-	}
-	if err == nil {
-		_ = os.Remove(h.StoreFile())
-		err = a.NoteStore(ctx, h, s)
-	}
-	return errors.Join(err, s.Close())
+	_ = os.Remove(h.StoreFile())
+	return errors.Join(a.NoteStore(ctx, h, s), s.Close())
 }

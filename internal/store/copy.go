@@ -219,7 +219,7 @@ func (s *Store) expect(ctx context.Context, id string) error {
 		if n > 0 || begun != "" {
 			return fika.Errorf(fika.Conflict, op, "%s has rows of its own: name an empty schema or another file", s.db.name())
 		}
-		return t.put(ctx, `INSERT INTO meta (key, value) VALUES ('copy_of', ?)`, id)
+		return t.put(ctx, `INSERT INTO meta (key, value) VALUES ('copy_of', ?)`, id) // until settle takes it away
 	})
 }
 
@@ -313,27 +313,4 @@ func (s *Store) DisownAll(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// SetAside renames the schema of a server, so that a new one can take its
-// place, and returns the name it has now. For a file rename it while nobody has
-// it open.
-func SetAside(ctx context.Context, url, suffix string) (string, error) {
-	s, err := Open(ctx, Options{URL: url})
-	if err != nil {
-		return "", err
-	}
-	defer s.Close() //nolint:errcheck // what it was opened for has been answered
-	var now string
-	err = s.db.write(ctx, "set store aside", func(ctx context.Context, t *tx) error {
-		schema, _, err := one(ctx, t, scanText, `SELECT current_schema()::text`)
-		if err != nil {
-			return err
-		}
-		now = schema + "_" + suffix
-		t.op.durability = relaxed // its table of operations goes with it
-		_, err = t.exec(ctx, `ALTER SCHEMA `+schema+` RENAME TO `+now)
-		return err
-	})
-	return now, err
 }

@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"fika"
@@ -99,6 +101,72 @@ func TestBackup(t *testing.T) {
 			if r, err := b.Recover(t.Context(), heir); err != nil || len(r.Claimed) != 1 {
 				t.Errorf("recovered %+v, %v", r, err)
 			}
+		})
+	}
+}
+
+// TestReplace: the schema of a server is replaced all at once, what was there
+// keeps its rows under another name, and what an interrupted call has left is
+// in nobody's way.
+func TestReplace(t *testing.T) {
+	url := servers.URL(t)
+	file := filepath.Join(t.TempDir(), "fika.db")
+	story(t, store.Options{Path: file})
+	from := open(t, store.Options{Path: file})
+	want, err := from.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := open(t, store.Options{URL: url})
+	if _, err := old.CreateChat(t.Context(), "before"); err != nil {
+		t.Fatal(err)
+	}
+	for i, suffix := range []string{"one", "two"} {
+		aside, err := store.Replace(t.Context(), url, suffix, file)
+		if err != nil || !strings.HasSuffix(aside, "_"+suffix) {
+			t.Fatal(aside, err)
+		}
+		now := open(t, store.Options{URL: url, Existing: true})
+		if got, err := now.Dump(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("round %d: %v\n got %q\nwant %q", i, err, got, want)
+		}
+		if i == 0 {
+			kept := open(t, store.Options{URL: strings.Replace(url, "search_path="+strings.TrimSuffix(aside, "_one"), "search_path="+aside, 1), Existing: true})
+			if _, err := kept.Conversation(t.Context(), "before"); err != nil {
+				t.Errorf("what was set aside has lost its chat: %v", err)
+			}
+		}
+	}
+	if aside, err := store.Replace(t.Context(), url+"_none", "three", ""); err != nil || aside != "" {
+		t.Errorf("where nothing was: %q, %v", aside, err)
+	}
+}
+
+// TestHalfACopy: what a copy that was interrupted has left is opened by nobody
+// but who goes on with it.
+func TestHalfACopy(t *testing.T) {
+	from := open(t, store.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	if _, err := from.CreateChat(t.Context(), "room"); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			opt := e.new(t)
+			to := open(t, opt)
+			short, stop := context.WithCancel(t.Context())
+			if err := from.CopyTo(short, to, func(store.Copied) { stop() }); err == nil {
+				t.Fatal("the copy was not interrupted")
+			}
+			if _, err := store.Open(t.Context(), opt); !fika.IsKind(err, fika.Storage) {
+				t.Errorf("half a copy was opened: %v", err)
+			}
+			opt.Unfinished = true
+			again := open(t, opt)
+			if err := from.CopyTo(t.Context(), again, nil); err != nil {
+				t.Fatal(err)
+			}
+			opt.Unfinished, opt.Existing = false, true
+			open(t, opt)
 		})
 	}
 }

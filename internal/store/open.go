@@ -21,7 +21,10 @@ type Options struct {
 	URL  string // of a PostgreSQL database: postgres://user@host/name?search_path=schema
 	// Existing refuses to make a new database: the one that is meant is gone.
 	Existing bool
-	Now      func() time.Time // the clock; nil: the system's, or the server's
+	// Unfinished opens also what is only the beginning of a copy, to go on with
+	// it.
+	Unfinished bool
+	Now        func() time.Time // the clock; nil: the system's, or the server's
 	// Offset is added to the server's clock; nil: nothing is.
 	Offset func() time.Duration
 	NewID  func() string // makes ids; nil: UUID version 7
@@ -31,8 +34,9 @@ type Options struct {
 	// MaxPages bounds the file, in pages of 4 KiB; 0: no bound but the disk.
 	MaxPages int
 
-	tryFor time.Duration // bounds one try
-	lose   func() bool   // whether the answer to a commit is lost, for tests
+	schemaName string        // instead of the URL's
+	tryFor     time.Duration // bounds one try
+	lose       func() bool   // whether the answer to a commit is lost, for tests
 }
 
 // db is one database, with the connections of this process to it.
@@ -98,7 +102,23 @@ func (s *db) openFile(ctx context.Context) error {
 	if err := prepareFile(abs, s.opt.Existing); err != nil {
 		return err
 	}
-	return s.openSchema(ctx)
+	if err := s.openSchema(ctx); err != nil {
+		return err
+	}
+	begun, _, err := one(ctx, s.file.conn, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)
+	if err != nil {
+		return s.explain(opOpen, err)
+	}
+	return s.complete(begun > 0)
+}
+
+// complete refuses the beginning of a copy to whoever does not want to go on
+// with it.
+func (s *db) complete(begun bool) error {
+	if begun && !s.opt.Unfinished {
+		return fika.Errorf(fika.Storage, opOpen, "%s is the beginning of a copy: give fika store move again, which goes on with it, or name another database", s.name())
+	}
+	return nil
 }
 
 // prepareFile makes folder and file with rights for this user alone. The file

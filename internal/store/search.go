@@ -32,6 +32,9 @@ func (s Transcripts) Search(ctx context.Context, words string, f ConversationFil
 		var found Found
 		var err error
 		found.Entry, err = entryRow(sc, &found.ConversationName, &found.Snippet)
+		if found.Snippet == "" {
+			found.Snippet = snippet(found.Content, words)
+		}
 		return found, err
 	}, text, arg, s.nowMS(), f.Kind, f.Kind, f.Agent, f.Agent, f.Agent, limit)
 	return all, s.explain("search", err)

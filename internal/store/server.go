@@ -75,6 +75,9 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	if p["search_path"] == "" {
 		p["search_path"] = defaultSchema
 	}
+	if s.opt.schemaName != "" {
+		p["search_path"] = s.opt.schemaName
+	}
 	if !isSchema(p["search_path"]) {
 		return nil, fika.Errorf(fika.Invalid, opOpen, "search_path=%s in [store] url is not the name of one schema: want small letters, digits and _", p["search_path"])
 	}
@@ -180,7 +183,10 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 	err := e.read(ctx, []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
 		first(&found, nil, func(sc scanner) (b bool, err error) { err = sc.Scan(flag{&b}); return b, err }, `SELECT to_regclass('meta') IS NOT NULL`)})
 	if err == nil && found {
-		version, _, err = one(ctx, onePass{e}, scanInt, readSchema)
+		begun := int64(0)
+		if err = e.read(ctx, []statement{first(&version, nil, scanInt, readSchema), first(&begun, nil, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)}); err == nil {
+			err = s.complete(begun > 0)
+		}
 	}
 	switch {
 	case err != nil:
@@ -200,11 +206,6 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 }
 
 const readSchema = `SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'schema'`
-
-// onePass reads without waiting for a server that is gone.
-type onePass struct{ e *postgres }
-
-func (p onePass) run(ctx context.Context, list ...statement) error { return p.e.read(ctx, list) }
 
 // migrateServer runs what is missing, all or nothing. Others wait for it.
 func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) error {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -97,6 +98,35 @@ func wordsQuery(typed string) string {
 		pieces = append(pieces, "("+strings.Join(side, " <-> ")+")")
 	}
 	return strings.Join(pieces, " & ")
+}
+
+// snippetWords is how many words of a text a search shows.
+const snippetWords = 16
+
+// snippet cuts out of a text what is around the first of the words that were
+// typed, as the index of SQLite does.
+func snippet(text, typed string) string {
+	words, first := split(text), 0
+	if len(words) <= snippetWords {
+		return text
+	}
+	wanted := split(typed)
+	for i, w := range words {
+		if slices.ContainsFunc(wanted, func(x word) bool { return strings.HasPrefix(w.text, x.text) }) {
+			first = i
+			break
+		}
+	}
+	first = max(0, min(first-snippetWords/4, len(words)-snippetWords))
+	last := first + snippetWords - 1
+	begin, before, end, after := words[first].begin, "…", words[last].end, "…"
+	if first == 0 {
+		begin, before = 0, ""
+	}
+	if last == len(words)-1 {
+		end, after = len(text), ""
+	}
+	return before + text[begin:end] + after
 }
 
 // withoutPassword names a database in words that may be shown.

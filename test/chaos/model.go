@@ -109,6 +109,9 @@ func (m *model) call(tool string, a asked) (name, args string) {
 	case "long":
 		name = "bash"
 		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %s; sleep 0.4; echo end $FIKA_STEP >> %s", m.marker, m.marker)
+	case "gate":
+		name = "bash"
+		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %[1]s; while [ ! -e %[1]s.gate ]; do sleep 0.02; done; echo end $FIKA_STEP >> %[1]s", m.marker)
 	case "create":
 		value["path"], value["content"], value["overwrite"] = file, "one\n", true
 	case "edit":

@@ -17,11 +17,19 @@ import (
 // are tried instead.
 var elsewhere = map[string]string{
 	"rename-conversation": "no command renames a chat: storetest",
-	"replace-desired":     "an agent that leaves because it is idle: hub and agent tests; no scene yet",
-	"copy-store":          "store move, with the hub down: store TestCopy; no scene yet",
-	"disown-agents":       "restore, with the hub down: store TestBackup; no scene yet",
-	"set-store-aside":     "restore on PostgreSQL: no scene, as the scenes run on SQLite",
 	"read-limits":         "an agent whose hour is used up rests for an hour: storetest",
+}
+
+// never says why no scene can pass a point on an engine.
+func (o options) never(point string) string {
+	point = strings.TrimSuffix(strings.TrimSuffix(point, ".before"), ".after")
+	switch {
+	case o.engine == "postgres" && point == "index-words":
+		return "a server's words are indexed with what they are in"
+	case o.engine != "postgres" && point == "set-store-aside":
+		return "a file is renamed: only a schema on a server is replaced by the store"
+	}
+	return elsewhere[point]
 }
 
 // points reads the crash points from the source: the names given to Point and

@@ -48,6 +48,10 @@ func scenes() []scene {
 		{"switch", switchAsk},
 		{"delegate", func(r *run) { r.ask("task", "arya", "hand", "bash") }},
 		{"dead", dead},
+		{"search", search},
+		{"idle", idle},
+		{"move", move},
+		{"restore", restore},
 	}
 }
 
@@ -247,11 +251,15 @@ func grow(r *run) {
 	}
 }
 
-// suspend halts a turn between two steps.
+// suspend halts a turn between two steps: the first ends only when the chat is
+// paused.
 func suspend(r *run) {
-	j := r.chat(hop{"arya", []string{"long", "read"}}, hop{"gendry", nil})
+	j := r.chat(hop{"arya", []string{"gate", "read"}}, hop{"gendry", nil})
 	r.begun(j)
 	r.people("chat", "pause", j.chat)
+	if err := os.WriteFile(r.marker+".gate", nil, 0o600); err != nil {
+		r.bad("%v", err)
+	}
 	wait(patience/4, func() bool {
 		n, err := r.number(`SELECT count(*) FROM requests WHERE state = 'running'`)
 		return err == nil && n == 0

@@ -103,7 +103,7 @@ func (o options) sweep(ctx context.Context, t *table) error {
 			continue
 		}
 		if len(known[p]) == 0 {
-			why := elsewhere[strings.TrimSuffix(strings.TrimSuffix(p, ".before"), ".after")]
+			why := o.never(p)
 			if o.scene == "" {
 				t.add(row{kind: "point", name: p, bad: why == "", note: orElse(why, "no scene passes it")})
 			}

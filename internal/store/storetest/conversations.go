@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"fika"
@@ -62,6 +63,10 @@ var conversationTests = map[string]func(*world){
 		found := must(w.Search(w.ctx, "weather", store.ConversationFilter{}))(w)
 		equal(w, "found", len(found), 2)
 		equal(w, "newest", found[0].ConversationName, "hall")
+		equal(w, "snippet", found[0].Snippet, "bad weather")
+		w.post(hall, strings.Repeat("rain and ", 40)+"Snöflakes"+strings.Repeat(" and sun", 40))
+		long := must(w.Search(w.ctx, "snoflakes", store.ConversationFilter{}))(w)[0].Snippet
+		equal(w, "cut snippet of "+long, strings.Contains(long, "Snöflakes") && len(long) < 120 && strings.HasPrefix(long, "…") && strings.HasSuffix(long, "…"), true)
 		equal(w, "accents", len(must(w.Search(w.ctx, "goteborg", store.ConversationFilter{}))(w)), 1)
 		equal(w, "beginnings", len(must(w.Search(w.ctx, "weat*", store.ConversationFilter{}))(w)), 2)
 		equal(w, "limit", len(must(w.Search(w.ctx, "weather", store.ConversationFilter{Limit: 1}))(w)), 1)
