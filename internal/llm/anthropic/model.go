@@ -49,7 +49,7 @@ func New(o Options) llm.Model {
 		header.Set("Anthropic-Beta", bindingBeta)
 	}
 	m.endpoint, m.bad = wire.NewEndpoint(wire.Target{
-		URL: o.BaseURL + "/v1/messages", APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
+		URL: o.BaseURL + "/v1/messages", Model: o.Model, APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
 	})
 	return m
 }

@@ -54,7 +54,7 @@ func New(o Options) llm.Model {
 		header.Set("Authorization", "Bearer "+o.APIKey)
 	}
 	m.endpoint, m.bad = wire.NewEndpoint(wire.Target{
-		URL: o.BaseURL + "/chat/completions", APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
+		URL: o.BaseURL + "/chat/completions", Model: o.Model, APIKey: o.APIKey, Insecure: o.Insecure, Header: header, Client: o.HTTPClient,
 	})
 	if m.bad == nil && o.ReasoningStyle == ReasoningByHost {
 		m.opts.ReasoningStyle = styleOf(m.endpoint.Host())

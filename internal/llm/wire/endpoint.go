@@ -16,6 +16,7 @@ import (
 // Target says where the calls of a model go, and with what key.
 type Target struct {
 	URL      string // of the method, whole
+	Model    string // what errors call it
 	APIKey   string // empty: none is sent
 	Insecure bool   // the key may cross a network without encryption
 	Header   http.Header
@@ -25,6 +26,7 @@ type Target struct {
 // Endpoint makes the calls of one model. It may be used by many at once.
 type Endpoint struct {
 	host   string
+	called string // in errors: host, port and model, so that two servers of one machine are told apart
 	url    string
 	secret string
 	header http.Header
@@ -42,7 +44,11 @@ func NewEndpoint(t Target) (*Endpoint, error) {
 		return nil, fika.Errorf(fika.Invalid, Op, "the API key is not sent to %s over plain http, where others can read it: "+
 			"use https, or set insecure = true in the model's [[models]] entry", u.Host)
 	}
-	e := &Endpoint{host: u.Hostname(), url: t.URL, secret: t.APIKey, header: t.Header.Clone()}
+	called := u.Host
+	if t.Model != "" {
+		called += " (model " + t.Model + ")"
+	}
+	e := &Endpoint{host: u.Hostname(), called: called, url: t.URL, secret: t.APIKey, header: t.Header.Clone()}
 	if e.header == nil {
 		e.header = http.Header{}
 	}
@@ -94,7 +100,7 @@ func encode(body any) ([]byte, error) {
 func (e *Endpoint) Generate(ctx context.Context, body any, emit func(llm.Event) error, open func(*Call) Answer) (llm.Response, error) {
 	within, deadline := NewDeadline(ctx)
 	defer deadline.Stop()
-	call := &Call{Deadline: deadline, fail: Failure{Host: e.host, Secrets: []string{e.secret}}, emit: emit}
+	call := &Call{Deadline: deadline, fail: Failure{Host: e.called, Secrets: []string{e.secret}}, emit: emit}
 
 	res, err := e.Post(within, body)
 	if err != nil {

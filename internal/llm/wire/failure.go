@@ -26,7 +26,7 @@ const maxWords = 2000
 // Failure makes the error of a failed call from what is known about it.
 // Secrets are what must not appear in any text (API keys).
 type Failure struct {
-	Host    string
+	Host    string // and port and model, as a person is shown them
 	Secrets []string
 	Visible bool // text was already emitted
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fika/internal/llm"
 )
 
 func read(s string) (out []string, err error) {
@@ -153,4 +156,25 @@ func FuzzText(f *testing.F) {
 			t.Errorf("%s gives %q, want %q", raw, shown, plain)
 		}
 	})
+}
+
+// TestA9NamesTheServer: whoever has two servers on one machine is told which of
+// them does not answer, and for which model.
+func TestA9NamesTheServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewEndpoint(Target{URL: "http://" + addr + "/v1", Model: "llama"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = e.Generate(t.Context(), map[string]string{}, func(llm.Event) error { return nil }, nil)
+	if err == nil || !strings.Contains(err.Error(), addr+" (model llama): no answer") {
+		t.Error(err)
+	}
 }
