@@ -17,7 +17,7 @@ import (
 // Store is what the process needs of the store; the turns it runs have their
 // own view of it.
 type Store interface {
-	Claim(context.Context, store.Lease, store.Limits) (*store.Claimed, error)
+	Claim(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
 	Recover(context.Context, store.Lease) (store.Recovery, error)
 	Signal(context.Context, store.Fence) (store.Signal, error)
 	outcome.Announcements
@@ -231,7 +231,7 @@ func (p *Process) look(ctx context.Context) {
 		}
 	}
 	for !p.stopping && len(p.running) < p.opts.MaxConcurrent {
-		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits)
+		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits, p.worksAt)
 		if fika.IsKind(err, fika.Lost) {
 			p.end(err, err)
 			return
@@ -247,6 +247,7 @@ func (p *Process) look(ctx context.Context) {
 		if c == nil {
 			break
 		}
+		p.endOrphans(ctx, c.Orphans)
 		p.showNoticed(c.Noticed)
 		p.begin(ctx, *c)
 	}
@@ -254,6 +255,9 @@ func (p *Process) look(ctx context.Context) {
 		p.leave(ctx, idle)
 	}
 }
+
+// worksAt reports whether a request is being worked here.
+func (p *Process) worksAt(id fika.RequestID) bool { return p.running[id] != nil }
 
 // leave ends the process for want of work. A person's wish that it run is
 // fulfilled by that, unless it is made anew from now on: so it is taken back
@@ -376,11 +380,7 @@ func (p *Process) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range rec.Orphans {
-		if p.opts.Orphan != nil {
-			p.opts.Orphan(ctx, s)
-		}
-	}
+	p.endOrphans(ctx, rec.Orphans)
 	for _, id := range rec.Interrupted {
 		p.opts.Display.Warn("request " + string(id) + " was interrupted by a crash; it is not repeated by itself (fika run --continue)")
 	}
@@ -391,6 +391,16 @@ func (p *Process) recover(ctx context.Context) error {
 		p.begin(ctx, c)
 	}
 	return nil
+}
+
+// endOrphans ends what steps left running that nobody works at.
+func (p *Process) endOrphans(ctx context.Context, steps []fika.Step) {
+	if p.opts.Orphan == nil {
+		return
+	}
+	for _, s := range steps {
+		p.opts.Orphan(ctx, s)
+	}
 }
 
 // setState changes the state, of which the bus is told soon: whoever begins or

@@ -311,6 +311,35 @@ func TestCancelReachesTheTurn(t *testing.T) {
 }
 
 // TestLost: whoever lost the lease leaves, with that as the reason.
+// forgetful commits its first claim and loses the answer.
+type forgetful struct {
+	*store.Store
+	lost *store.Claimed
+}
+
+func (f *forgetful) Claim(ctx context.Context, l store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
+	c, err := f.Store.Claim(ctx, l, limits, worked)
+	if err == nil && c != nil && f.lost == nil {
+		f.lost = c
+		return nil, fika.Errorf(fika.Storage, "claim", "the answer was lost")
+	}
+	return c, err
+}
+
+// TestClaimWhoseAnswerIsLost: what the process has claimed without knowing is
+// worked all the same, by the same process.
+func TestClaimWhoseAnswerIsLost(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.Store = &forgetful{Store: o.Store.(*store.Store)} })
+	w.ask("r1")
+	w.run()
+	s := w.next()
+	if s.c.Request.ID != "r1" || s.c.Request.Attempts != 2 {
+		t.Fatalf("%+v", s.c.Request)
+	}
+	s.end <- fika.Done
+	w.untilState("r1", fika.Done)
+}
+
 func TestLost(t *testing.T) {
 	w := newWorld(t, nil)
 	w.run()

@@ -153,7 +153,7 @@ func BenchmarkChatTurn(b *testing.B) {
 			b.Fatal(err)
 		}
 		t1 := time.Now()
-		k, err := s.Claim(b.Context(), l, Limits{MaxTurns: 200})
+		k, err := s.Claim(b.Context(), l, Limits{MaxTurns: 200}, nil)
 		if err != nil || k == nil {
 			b.Fatal(k, err)
 		}
@@ -200,7 +200,7 @@ func BenchmarkIdleClaim(b *testing.B) {
 	l := benchLease(b, s)
 	b.Run("claim", func(b *testing.B) {
 		for b.Loop() {
-			if k, err := s.Claim(b.Context(), l, Limits{}); err != nil || k != nil {
+			if k, err := s.Claim(b.Context(), l, Limits{}, nil); err != nil || k != nil {
 				b.Fatal(k, err)
 			}
 		}
@@ -254,7 +254,7 @@ func BenchmarkHop(b *testing.B) {
 		me := sides[n%2]
 		n++
 		t0 := time.Now()
-		k, err := me.s.Claim(b.Context(), me.l, limits)
+		k, err := me.s.Claim(b.Context(), me.l, limits, nil)
 		if err != nil || k == nil {
 			b.Fatal(k, err)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"fika"
 	"fika/internal/crash"
@@ -18,6 +19,7 @@ type Claimed struct {
 	Waited       fika.WaitReason // what it was suspended for until now; empty: nothing
 	Covers       int             // notifications it settles
 	Prompt       *fika.Entry     // the entry made of the prompt; nil for a notify
+	Orphans      []fika.Step     // started steps whose process groups must be ended first
 	Noticed      []fika.Entry    // notices this claim posted (a limit was hit), each To its own conversation
 }
 
@@ -28,7 +30,7 @@ const idleHere = `NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.
 // claimable is the one condition under which request r of agent a in
 // conversation c may be taken; its argument is the present moment. A
 // foreground request is taken up again only by the process that began it.
-const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_epoch > 0)) AND (
+const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_lease = a.lease AND r.owner_epoch > 0)) AND (
   (r.state = 'open' AND ` + idleHere + `)
   OR (r.state = 'waiting' AND (r.reason = 'pause' OR (r.wait_until > 0 AND r.wait_until <= ?)
     OR (r.reason = 'child' AND NOT EXISTS (SELECT 1 FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0)))
@@ -98,9 +100,16 @@ const opClaim = "claim"
 // where the chain began. An agent whose hour is used up begins nothing but
 // goes on with what it had begun: its work waits, one notice an hour says
 // so in each conversation, and the agent's row says until when.
-func (s Queue) Claim(ctx context.Context, l Lease, limits Limits) (*Claimed, error) {
+//
+// worked says which requests the caller works at. What runs with this lease
+// and is not worked at comes before everything else: the answer to its claim
+// was lost. nil: all that runs is worked at.
+func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (*Claimed, error) {
+	if worked == nil {
+		worked = func(fika.RequestID) bool { return true }
+	}
 	// Asked every few seconds, and mostly for nothing: looking locks nothing.
-	if idle, err := s.looksIdle(ctx, l, limits); err != nil || idle {
+	if idle, err := s.looksIdle(ctx, l, worked); err != nil || idle {
 		return nil, s.explain(opClaim, err)
 	}
 	var out *Claimed
@@ -109,14 +118,17 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits) (*Claimed, err
 		out = nil
 		k := claim{tx: t, limits: limits, origin: &origin}
 		var err error
-		if k.agent, err = t.leased(ctx, opClaim, l); err != nil {
+		var running []fika.RequestID
+		if k.agent, err = t.leased(ctx, opClaim, l, runningWith(l, &running)); err != nil {
 			return err
 		}
 		if k.agent.allPaused || k.agent.Desired.Stopped() || k.agent.idle() {
 			t.discard = true
 			return nil
 		}
-		out, err = k.withinHour(ctx)
+		if out, err = k.takeUnworked(ctx, running, worked); err == nil && out == nil {
+			out, err = k.withinHour(ctx)
+		}
 		t.discard = out == nil && !k.wrote
 		return err
 	})
@@ -127,10 +139,11 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits) (*Claimed, err
 }
 
 // looksIdle looks, without a transaction, whether there is nothing to claim.
-func (s Queue) looksIdle(ctx context.Context, l Lease, limits Limits) (bool, error) {
+func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestID) bool) (bool, error) {
 	var a owned
+	var running []fika.RequestID
 	found := false
-	err := s.r.run(ctx, first(&a, &found, scanOwned, selectOwned, l.Agent, l.Epoch, l.Owner))
+	err := s.r.run(ctx, first(&a, &found, scanOwned, selectOwned, l.Agent, l.Epoch, l.ID), runningWith(l, &running))
 	switch {
 	case err != nil:
 		return false, err
@@ -142,9 +155,40 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, limits Limits) (bool, err
 		return false, nil
 	case a.pending && !a.requests: // almost always there is something
 		return false, nil
+	case slices.ContainsFunc(running, func(id fika.RequestID) bool { return !worked(id) }):
+		return false, nil
 	}
 	_, any, err := s.seek(ctx, s.r, a, s.nowMS())
 	return !any, err
+}
+
+// runningWith asks for the requests that run with a lease.
+func runningWith(l Lease, ids *[]fika.RequestID) statement {
+	*ids = nil
+	return all(ids, func(s scanner) (id fika.RequestID, err error) { err = s.Scan(&id); return id, err }, selectRunning, l.Agent, l.Epoch, l.ID)
+}
+
+const selectRunning = `SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0 AND r.state = 'running'
+AND r.owner_epoch = ? AND r.owner_lease = ? AND r.origin = 'queued' ORDER BY r.n`
+
+// takeUnworked takes a request again that runs with this lease and that nobody
+// works at, as the next owner would.
+func (k *claim) takeUnworked(ctx context.Context, running []fika.RequestID, worked func(fika.RequestID) bool) (*Claimed, error) {
+	for _, id := range running {
+		if worked(id) {
+			continue
+		}
+		var r Recovery
+		if err := k.recover(ctx, turn{id: id}, &r); err != nil {
+			return nil, err
+		}
+		k.wrote = true
+		if len(r.Claimed) > 0 {
+			r.Claimed[0].Orphans = r.Orphans
+			return &r.Claimed[0], nil
+		}
+	}
+	return nil, nil
 }
 
 // idle reports whether there is nothing to look at any closer.
@@ -236,7 +280,7 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	}
 	out.Conversation.LastSeq = k.lastSeq[c.ID]
 	out.Request, out.Covers = r, int(covers)
-	out.Fence = Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch}
+	out.Fence = k.fence(r)
 	return out, nil
 }
 
@@ -281,7 +325,13 @@ func (k *claim) promptOf(ctx context.Context, r fika.Request) (*fika.Entry, erro
 	return &e, nil
 }
 
-// start stamps the request with the claimer's epoch.
+// fence is the right to write for a request that was stamped with the
+// claimer's epoch and lease.
+func (k *claim) fence(r fika.Request) Fence {
+	return Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch, Lease: k.agent.lease}
+}
+
+// start stamps the request with the claimer's epoch and lease.
 func (k *claim) start(ctx context.Context, r *fika.Request) error {
 	r.State, r.Reason, r.Epoch, r.Touched = fika.Running, "", k.agent.Epoch, at(k.now)
 	r.Attempts++
@@ -290,8 +340,8 @@ func (k *claim) start(ctx context.Context, r *fika.Request) error {
 	}
 	// An empty conversation has nothing to freeze; 1 still says "begun".
 	r.UptoSeq = max(r.UptoSeq, 1)
-	return k.put(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, attempts = ?, touched = ?,
-started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, r.Attempts, k.now, ms(r.StartedAt), r.UptoSeq, r.ID)
+	return k.put(ctx, `UPDATE requests SET state = 'running', reason = '', owner_epoch = ?, owner_lease = ?, attempts = ?, touched = ?,
+started_at = ?, upto_seq = ?, wait_until = 0 WHERE id = ?`, r.Epoch, k.agent.lease, r.Attempts, k.now, ms(r.StartedAt), r.UptoSeq, r.ID)
 }
 
 // newestPending tells of the newest notification that waits for an agent in a
@@ -348,7 +398,7 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 		mark += ` AND seq < (SELECT last_seq FROM conversations WHERE id = conversation)` // who looks next takes it as well
 	}
 	return &Claimed{
-		Fence:   Fence{Request: r.ID, Agent: r.Agent, Epoch: r.Epoch},
+		Fence:   k.fence(r),
 		Request: r, Conversation: c, Agent: k.agent.Agent, Covers: n.count,
 	}, k.put(ctx, mark, r.ID, k.agent.ID, c.ID, c.LastSeq)
 }
@@ -380,9 +430,9 @@ func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest
 		Attempts: 1, Touched: now, CreatedAt: now, StartedAt: now,
 	}
 	err := k.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
-owner_epoch, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+owner_epoch, owner_lease, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Chain, r.Depth, n.sender, r.UptoSeq, r.State,
-		r.Epoch, r.Attempts, k.now, k.now, k.now)
+		r.Epoch, k.agent.lease, r.Attempts, k.now, k.now, k.now)
 	return r, err
 }
 

@@ -29,7 +29,7 @@ func tables() []copied {
 	cols := func(text string) []string { return strings.Fields(text) }
 	return []copied{
 		{name: "meta", key: cols("key"), columns: cols("key value")},
-		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease_until
+		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease lease_until
 seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason`)},
 		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits")},
 		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
@@ -38,7 +38,7 @@ depth pinned expires_at metadata`)},
 		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation")},
 		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at")},
 		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason
-owner_epoch cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at`)},
+owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at`)},
 		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
 pid pid_start boot_id started_at finished_at`)},
 		{name: "usage", key: cols("request n"), columns: cols("request n agent model input output cached reasoning cost at")},
@@ -304,8 +304,8 @@ func vacuumInto(ctx context.Context, from, to string) error {
 func (s *Store) DisownAll(ctx context.Context) error {
 	return s.db.write(ctx, "disown agents", func(ctx context.Context, t *tx) error {
 		for _, text := range []string{
-			`UPDATE agents SET owner = '', lease_until = 0, epoch = epoch + 1000`,
-			`UPDATE requests SET owner_epoch = 0 WHERE finished_at = 0`,
+			`UPDATE agents SET owner = '', lease = '', lease_until = 0, epoch = epoch + 1000`,
+			`UPDATE requests SET owner_epoch = 0, owner_lease = '' WHERE finished_at = 0`,
 		} {
 			if err := t.put(ctx, text); err != nil {
 				return err

@@ -32,6 +32,18 @@ func FaultOf(state string) string {
 	return string(f.Kind)
 }
 
+// Do changes the database behind the store's back.
+func (s *Store) Do(ctx context.Context, list ...string) error {
+	return s.db.write(ctx, "test", func(ctx context.Context, t *tx) error {
+		for _, text := range list {
+			if _, err := t.exec(ctx, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Dump gives all rows that mean something, in words.
 func (s *Store) Dump(ctx context.Context) ([]string, error) {
 	var out []string

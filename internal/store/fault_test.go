@@ -430,7 +430,7 @@ func TestHotQueriesUseIndexes(t *testing.T) {
 		"below":           below,
 		"unannounced":     `SELECT id FROM requests r WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued' ORDER BY r.finished_at LIMIT 1`,
 		"late":            `SELECT r.id FROM requests r WHERE r.finished_at = 0 AND r.deadline > 0 AND r.deadline <= ? AND r.cancel_at = 0`,
-		"left behind":     selectTurn + ` WHERE r.agent = ? AND r.finished_at = 0 AND r.owner_epoch < ? AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`,
+		"left behind":     selectTurn + ` WHERE r.agent = ? AND r.finished_at = 0 AND (r.owner_epoch <> ? OR r.owner_lease <> ?) AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`,
 	} {
 		args := make([]any, strings.Count(text, "?"))
 		rows, err := s.db.file.rdb.Query("EXPLAIN QUERY PLAN "+text, args...)

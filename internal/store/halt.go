@@ -215,7 +215,7 @@ func (r turn) goesOn() string {
 func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error) {
 	const op = "read limits"
 	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+fencedTurn,
-		f.Request, f.Agent, f.Epoch)
+		f.Request, f.Agent, f.Epoch, f.Lease)
 	if err != nil {
 		return Exceeded{}, s.explain(op, err)
 	}
@@ -244,7 +244,7 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 		if _, err := t.lockAgent(ctx, r.agent); err != nil {
 			return err
 		}
-		r, held, err := one(ctx, t, t.scanLockedTurn, selectTurn+fencedTurn+` FOR NO KEY UPDATE OF r, c`, f.Request, f.Agent, f.Epoch)
+		r, held, err := one(ctx, t, t.scanLockedTurn, selectTurn+fencedTurn+` FOR NO KEY UPDATE OF r, c`, f.Request, f.Agent, f.Epoch, f.Lease)
 		if err != nil {
 			return err
 		}

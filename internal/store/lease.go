@@ -7,10 +7,15 @@ import (
 	"fika"
 )
 
+// LeaseID is what no two leases have in common, whatever was restored or lost
+// between them: an epoch may be counted twice.
+type LeaseID string
+
 // Lease is the right to work for an agent until it lapses or is taken over.
 type Lease struct {
 	Agent fika.AgentID
 	Epoch fika.Epoch
+	ID    LeaseID
 	Owner string
 }
 
@@ -37,10 +42,10 @@ func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d ti
 		if !force && a.Owner != "" && a.Owner != owner && ms(a.LeaseUntil) > t.now {
 			return fika.Errorf(fika.Locked, op, "%s belongs to %s until %s", a.Name, a.Owner, a.LeaseUntil.Format(time.RFC3339))
 		}
-		l = Lease{Agent: id, Epoch: a.Epoch + 1, Owner: owner}
-		_, err = t.exec(ctx, `UPDATE agents SET owner = ?, epoch = ?, lease_until = ?, seen_at = ?, started_at = ?,
+		l = Lease{Agent: id, Epoch: a.Epoch + 1, ID: LeaseID(t.newID()), Owner: owner}
+		_, err = t.exec(ctx, `UPDATE agents SET owner = ?, epoch = ?, lease = ?, lease_until = ?, seen_at = ?, started_at = ?,
 processed = 0, state = 'starting', state_reason = '' WHERE id = ?`,
-			owner, l.Epoch, t.now+d.Milliseconds(), t.now, t.now, id)
+			owner, l.Epoch, l.ID, t.now+d.Milliseconds(), t.now, t.now, id)
 		return err
 	})
 	return l, err
@@ -52,8 +57,8 @@ func (s Leases) Renew(ctx context.Context, l Lease, d time.Duration, b Beat) err
 	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, `UPDATE agents SET lease_until = ?, seen_at = ?, processed = ?,
 state = CASE WHEN ? = '' THEN state ELSE ? END, state_reason = ''
-WHERE id = ? AND epoch = ? AND owner = ?`,
-			t.now+d.Milliseconds(), t.now, b.Processed, b.State, b.State, l.Agent, l.Epoch, l.Owner)
+WHERE id = ? AND epoch = ? AND lease = ?`,
+			t.now+d.Milliseconds(), t.now, b.Processed, b.State, b.State, l.Agent, l.Epoch, l.ID)
 		if err == nil && n == 0 {
 			err = lostLease(op, l)
 		}
@@ -64,9 +69,9 @@ WHERE id = ? AND epoch = ? AND owner = ?`,
 // Release ends the lease politely; a lost one is no error.
 func (s Leases) Release(ctx context.Context, l Lease) error {
 	return s.writeRelaxed(ctx, "release lease", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease_until = 0, seen_at = ?,
+		_, err := t.exec(ctx, `UPDATE agents SET owner = '', lease = '', lease_until = 0, seen_at = ?,
 state = CASE WHEN state = 'failed' THEN state ELSE 'stopped' END
-WHERE id = ? AND epoch = ? AND owner = ?`, t.now, l.Agent, l.Epoch, l.Owner)
+WHERE id = ? AND epoch = ? AND lease = ?`, t.now, l.Agent, l.Epoch, l.ID)
 		return err
 	})
 }
@@ -74,6 +79,7 @@ WHERE id = ? AND epoch = ? AND owner = ?`, t.now, l.Agent, l.Epoch, l.Owner)
 // owned is an agent as its owner finds it.
 type owned struct {
 	fika.Agent
+	lease     LeaseID
 	allPaused bool
 	requests  bool // some have no outcome
 	pending   bool // notifications wait
@@ -82,7 +88,7 @@ type owned struct {
 const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
   EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0),
   EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')
-FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.owner = ?`
+FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.lease = ?`
 
 func scanOwned(s scanner) (o owned, err error) {
 	o.Agent, err = agentRow(s, flag{&o.allPaused}, flag{&o.requests}, flag{&o.pending})
@@ -90,14 +96,15 @@ func scanOwned(s scanner) (o owned, err error) {
 }
 
 // leased begins the transaction with the agent locked, if the lease still
-// holds; Lost otherwise.
-func (t *tx) leased(ctx context.Context, op string, l Lease) (owned, error) {
+// holds; Lost otherwise. more is asked in the same go.
+func (t *tx) leased(ctx context.Context, op string, l Lease, more ...statement) (owned, error) {
 	var o owned
 	ok := false
-	err := t.begin(ctx, first(&o, &ok, scanOwned, selectOwned+lockAgent, l.Agent, l.Epoch, l.Owner))
+	err := t.begin(ctx, append([]statement{first(&o, &ok, scanOwned, selectOwned+lockAgent, l.Agent, l.Epoch, l.ID)}, more...)...)
 	if err == nil && !ok {
 		err = lostLease(op, l)
 	}
+	o.lease = l.ID
 	return o, err
 }
 

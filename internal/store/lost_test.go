@@ -46,7 +46,7 @@ func story(t *testing.T, opt store.Options) []string {
 	}
 	claim := func(name fika.AgentName) store.Claimed {
 		t.Helper()
-		c, err := s.Claim(ctx, leases[name], limits)
+		c, err := s.Claim(ctx, leases[name], limits, nil)
 		ok(err)
 		if c == nil {
 			t.Fatalf("nothing for %s", name)
@@ -75,7 +75,7 @@ func story(t *testing.T, opt store.Options) []string {
 	finish(c, "@gendry", "gendry")
 	finish(claim("gendry"), "@arya", "arya")
 	finish(claim("arya"), "@gendry", "gendry") // the third turn; the next is one too many
-	none, err := s.Claim(ctx, leases["gendry"], limits)
+	none, err := s.Claim(ctx, leases["gendry"], limits, nil)
 	ok(err)
 	if none != nil {
 		t.Fatal("the limit does not hold")

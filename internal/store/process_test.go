@@ -19,7 +19,10 @@ import (
 	"fika/internal/store"
 )
 
-const roleVar = "FIKA_STORE_TEST_ROLE"
+const (
+	roleVar  = "FIKA_STORE_TEST_ROLE"
+	leaseVar = "FIKA_STORE_TEST_LEASE" // the lease that its actors share
+)
 
 // TestMain lets the test binary play another process: with a role in its
 // environment it does that, and no tests.
@@ -65,9 +68,9 @@ func claimAll(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	l := store.Lease{Agent: a.ID, Epoch: a.Epoch, Owner: a.Owner}
+	l := store.Lease{Agent: a.ID, Epoch: a.Epoch, ID: store.LeaseID(os.Getenv(leaseVar)), Owner: a.Owner}
 	for {
-		c, err := s.Claim(ctx, l, store.Limits{})
+		c, err := s.Claim(ctx, l, store.Limits{}, nil)
 		if err != nil || c == nil {
 			return err
 		}
@@ -182,9 +185,11 @@ func TestProcessesClaimOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Acquire(t.Context(), a.ID, "all", time.Hour, true); err != nil {
+	l, err := s.Acquire(t.Context(), a.ID, "all", time.Hour, true)
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv(leaseVar, string(l.ID))
 	const work = 60
 	for range work {
 		if _, err := s.Accept(t.Context(), store.NewRequest{Kind: fika.TaskRequest, Agent: a.ID}); err != nil {

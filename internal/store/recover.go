@@ -33,8 +33,8 @@ func (s Queue) Recover(ctx context.Context, l Lease) (Recovery, error) {
 			return err
 		}
 		// A foreground request ends with its process, wherever it stood.
-		left, err := many(ctx, t, scanTurn, selectTurn+` WHERE r.agent = ? AND r.finished_at = 0 AND r.owner_epoch < ?
-AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`, l.Agent, l.Epoch)
+		left, err := many(ctx, t, scanTurn, selectTurn+` WHERE r.agent = ? AND r.finished_at = 0 AND (r.owner_epoch <> ? OR r.owner_lease <> ?)
+AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`, l.Agent, l.Epoch, l.ID)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ AND (r.state = 'running' OR r.origin = 'foreground') ORDER BY r.n`, l.Agent, l.E
 	return out, err
 }
 
-// recover decides about one request that an earlier owner left.
+// recover decides about one request that nobody works at any more.
 func (k *claim) recover(ctx context.Context, r turn, out *Recovery) error {
 	// The end of one before may have ended this one too.
 	r, err := k.lockTurn(ctx, r.id)

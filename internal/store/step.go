@@ -14,6 +14,7 @@ type Fence struct {
 	Request fika.RequestID
 	Agent   fika.AgentID
 	Epoch   fika.Epoch
+	Lease   LeaseID
 }
 
 // Signal is what a person asked for since the turn last looked.

@@ -49,7 +49,7 @@ func TestRoundTrips(t *testing.T) {
 			}
 		}
 		most("a look at nothing", 1, func() {
-			c, err := s.Claim(ctx, l, limits)
+			c, err := s.Claim(ctx, l, limits, nil)
 			ok(err)
 			if c != nil {
 				t.Fatal("there is something")
@@ -61,7 +61,7 @@ func TestRoundTrips(t *testing.T) {
 		})
 		var c *store.Claimed
 		most("a claim", 6, func() {
-			c, err = s.Claim(ctx, l, limits)
+			c, err = s.Claim(ctx, l, limits, nil)
 			ok(err)
 		})
 		var steps store.Planned

@@ -31,13 +31,14 @@ type turn struct {
 	deadline  int64
 	attempts  int
 	epoch     fika.Epoch
+	lease     LeaseID
 	allPaused bool       // everything is
 	steps     int64      // so far
 	found     *finishing // what its end needs to know
 }
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
-r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, ` + pausedAll + `,
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, r.owner_lease, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, ` + pausedAll + `,
 (SELECT COALESCE(max(st.n), 0) FROM steps st WHERE st.request = r.id)
 FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
 
@@ -45,7 +46,7 @@ func scanTurn(s scanner) (turn, error) {
 	var r turn
 	c := &r.conv
 	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
-		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &c.ID, &c.Name, &c.Kind, &c.Agent, flag{&c.Paused}, &c.LastSeq,
+		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &r.lease, &c.ID, &c.Name, &c.Kind, &c.Agent, flag{&c.Paused}, &c.LastSeq,
 		chainLimits{&c.Limits}, flag{&r.allPaused}, &r.steps)
 	return r, err
 }
@@ -95,7 +96,7 @@ func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p pro
 		var locks []statement
 		if t.c.distant() {
 			var mine string
-			locks = append(locks, first(&mine, nil, scanText, holdFence, f.Request, f.Agent, f.Epoch))
+			locks = append(locks, first(&mine, nil, scanText, holdFence, f.Request, f.Agent, f.Epoch, f.Lease))
 		}
 		locks = append(locks, first(&r, &found, t.scanLockedTurn, selectTurn+` WHERE r.id = ?`+lockConversation, f.Request))
 		if t.c.distant() {
@@ -107,7 +108,7 @@ func (s *db) fenced(ctx context.Context, op string, d durability, f Fence, p pro
 		switch {
 		case err != nil:
 			return err
-		case !(found && r.agent == f.Agent && r.epoch == f.Epoch && r.state == fika.Running) && !crash.Without(crash.Fence):
+		case !(found && r.agent == f.Agent && r.epoch == f.Epoch && r.lease == f.Lease && r.state == fika.Running) && !crash.Without(crash.Fence):
 			return lostFence(op, f)
 		case !found:
 			return fika.Errorf(fika.NotFound, "request", "no request %q", f.Request)
@@ -141,7 +142,7 @@ func (t *tx) touch(ctx context.Context, r *turn, p progress) error {
 
 const (
 	// fencedTurn picks a running request of its owner.
-	fencedTurn = ` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.state = 'running'`
+	fencedTurn = ` WHERE r.id = ? AND r.agent = ? AND r.owner_epoch = ? AND r.owner_lease = ? AND r.state = 'running'`
 	// holdFence locks it.
 	holdFence = `SELECT r.id FROM requests r` + fencedTurn + lockRequest
 )
@@ -175,7 +176,7 @@ func (r turn) signal(now int64) Signal {
 func (s Turns) Signal(ctx context.Context, f Fence) (Signal, error) {
 	const op = "read signal"
 	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+fencedTurn,
-		f.Request, f.Agent, f.Epoch)
+		f.Request, f.Agent, f.Epoch, f.Lease)
 	if err != nil {
 		return Signal{}, s.explain(op, err)
 	}

@@ -71,7 +71,7 @@ func (w *world) works(name fika.AgentName, end fika.RequestState) string {
 	w.Helper()
 	l, err := w.store.Acquire(w.Context(), w.agent(name).ID, "other", time.Hour, true)
 	w.ok(err)
-	c, err := w.store.Claim(w.Context(), l, store.Limits{})
+	c, err := w.store.Claim(w.Context(), l, store.Limits{}, nil)
 	w.ok(err)
 	if c == nil {
 		return ""

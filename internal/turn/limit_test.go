@@ -60,7 +60,7 @@ func (tb *table) play(most int, say func(name fika.AgentName, n int) string) (tu
 			if turns == most {
 				return turns
 			}
-			c, err := tb.store.Claim(tb.Context(), tb.leases[name], tb.limits)
+			c, err := tb.store.Claim(tb.Context(), tb.leases[name], tb.limits, nil)
 			tb.ok(err)
 			if c == nil {
 				continue
@@ -236,7 +236,7 @@ func TestHourBetweenSteps(t *testing.T) {
 	if res.State != fika.Waiting || r.Reason != string(fika.WaitLimit) {
 		t.Fatalf("%+v, %s", res, r.Reason)
 	}
-	if c, err := w.store.Claim(t.Context(), w.lease, cfg.Limits); err != nil || c != nil {
+	if c, err := w.store.Claim(t.Context(), w.lease, cfg.Limits, nil); err != nil || c != nil {
 		t.Fatalf("claimed %v, %v", c, err)
 	}
 	w.clock += time.Hour

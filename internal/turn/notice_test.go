@@ -29,7 +29,7 @@ func TestFailureIsToldOnce(t *testing.T) {
 			tb := newTable(t, store.Limits{}, "arya", "gendry")
 			tb.add("look", fika.Pure, nil)
 			tb.post("@arya go", "arya")
-			c, err := tb.store.Claim(t.Context(), tb.leases["arya"], tb.limits)
+			c, err := tb.store.Claim(t.Context(), tb.leases["arya"], tb.limits, nil)
 			tb.ok(err)
 			cfg := tb.config()
 			cfg.MaxRounds = 3

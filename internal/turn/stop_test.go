@@ -130,7 +130,7 @@ func TestPause(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	w.state(c.Request.ID, fika.Waiting)
-	if again, err := w.store.Claim(t.Context(), w.lease, store.Limits{}); err != nil || again != nil {
+	if again, err := w.store.Claim(t.Context(), w.lease, store.Limits{}, nil); err != nil || again != nil {
 		t.Fatalf("claimed %v while paused, %v", again, err)
 	}
 	_, err := w.store.SetPaused(t.Context(), c.Conversation.ID, false)

@@ -92,7 +92,7 @@ func TestWindowHidesOthersTools(t *testing.T) {
 	w.ok(err)
 	l, err := w.store.Acquire(t.Context(), w.agent("gendry").ID, "test", time.Hour, true)
 	w.ok(err)
-	c, err := w.store.Claim(t.Context(), l, store.Limits{})
+	c, err := w.store.Claim(t.Context(), l, store.Limits{}, nil)
 	w.ok(err)
 	_, err = w.store.CommitModel(t.Context(), c.Fence, store.ModelCommit{Round: 1, Text: "let me look", Reasoning: "ann is in a hurry", Calls: []store.PlannedCall{{CallID: "c1", Tool: "look", Args: "{}"}}})
 	w.ok(err)

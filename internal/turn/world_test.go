@@ -81,7 +81,7 @@ func (w *world) accept(kind fika.RequestKind, prompt string) fika.RequestID {
 
 func (w *world) claim() store.Claimed {
 	w.Helper()
-	c, err := w.store.Claim(w.Context(), w.lease, store.Limits{})
+	c, err := w.store.Claim(w.Context(), w.lease, store.Limits{}, nil)
 	w.ok(err)
 	if c == nil {
 		w.Fatal("nothing to claim")

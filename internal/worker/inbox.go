@@ -122,7 +122,7 @@ type Queue struct {
 }
 
 // Claim stores what is in the inbox, and claims then as [store.Store] does.
-func (q Queue) Claim(ctx context.Context, lease store.Lease, limits store.Limits) (*store.Claimed, error) {
+func (q Queue) Claim(ctx context.Context, lease store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
 	q.inbox.poll(ctx)
-	return q.Store.Claim(ctx, lease, limits)
+	return q.Store.Claim(ctx, lease, limits, worked)
 }

@@ -98,6 +98,19 @@ var leaseTests = map[string]func(*world){
 		equal(w, "state", got.State, fika.AgentBusy)
 		equal(w, "processed", got.Processed, 3)
 	},
+	"an epoch that was counted twice is not the same lease": func(w *world) {
+		l := w.lease("coder")
+		w.accept(fika.AskRequest, l.Agent, "x")
+		twin := l
+		twin.ID = "another"
+		w.refused(w.Renew(w.ctx, twin, time.Minute, store.Beat{}), fika.Lost)
+		_, err := w.Claim(w.ctx, twin, store.Limits{}, nil)
+		w.refused(err, fika.Lost)
+		_, err = w.Recover(w.ctx, twin)
+		w.refused(err, fika.Lost)
+		w.ok(w.Release(w.ctx, twin))
+		w.answer(w.claim(l), "ok")
+	},
 	"a lapsed lease may be taken": func(w *world) {
 		a := w.agent("coder")
 		must(w.Acquire(w.ctx, a.ID, "1@x", time.Minute, false))(w)
@@ -108,7 +121,7 @@ var leaseTests = map[string]func(*world){
 		a := w.agent("coder")
 		one := must(w.Acquire(w.ctx, a.ID, "1@x", time.Minute, false))(w)
 		w.ok(w.Release(w.ctx, one))
-		_, err := w.Claim(w.ctx, one, store.Limits{})
+		_, err := w.Claim(w.ctx, one, store.Limits{}, nil)
 		w.refused(err, fika.Lost)
 		two := must(w.Acquire(w.ctx, a.ID, "2@x", time.Minute, false))(w)
 		w.ok(w.Release(w.ctx, one))
@@ -126,7 +139,7 @@ var leaseTests = map[string]func(*world){
 		old := w.lease("coder")
 		w.accept(fika.AskRequest, old.Agent, "hello")
 		w.lease("coder")
-		_, err := w.Claim(w.ctx, old, store.Limits{})
+		_, err := w.Claim(w.ctx, old, store.Limits{}, nil)
 		w.refused(err, fika.Lost)
 		_, err = w.Begin(w.ctx, old, store.NewRequest{Kind: fika.RunRequest, Payload: fika.Payload{Prompt: "x"}})
 		w.refused(err, fika.Lost)

@@ -17,7 +17,7 @@ func (w *world) pingPong(room fika.Conversation) int {
 	for turns := 0; ; {
 		idle := true
 		for l, peer := range map[store.Lease]fika.AgentName{a: "b", b: "a"} {
-			c := must(w.Claim(w.ctx, l, w.limits))(w)
+			c := must(w.Claim(w.ctx, l, w.limits, nil))(w)
 			if c == nil {
 				continue
 			}

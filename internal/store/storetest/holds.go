@@ -100,7 +100,7 @@ var holdTests = map[string]func(*world){
 			var c *store.Claimed
 			var err error
 			var both sync.WaitGroup
-			both.Go(func() { c, err = w.Claim(w.ctx, l, w.limits) })
+			both.Go(func() { c, err = w.Claim(w.ctx, l, w.limits, nil) })
 			both.Go(func() { _, _ = w.SetPaused(w.ctx, room.ID, true) })
 			both.Wait()
 			w.ok(err)

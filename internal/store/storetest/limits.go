@@ -376,7 +376,7 @@ func (w *world) drive() {
 	for {
 		idle := true
 		for _, name := range []fika.AgentName{"a", "b"} {
-			if c := must(w.Claim(w.ctx, w.lease(name), w.limits))(w); c != nil {
+			if c := must(w.Claim(w.ctx, w.lease(name), w.limits, nil))(w); c != nil {
 				idle = false
 				peer := map[fika.AgentName]fika.AgentName{"a": "b", "b": "a"}[name]
 				w.answer(*c, "@"+string(peer), peer)

@@ -96,7 +96,7 @@ func (m *model) accept(t *rapid.T) {
 
 func (m *model) claim(t *rapid.T) {
 	l := rapid.SampledFrom(m.leases).Draw(t, "agent")
-	c, err := m.Claim(m.ctx, l, m.limits)
+	c, err := m.Claim(m.ctx, l, m.limits, nil)
 	m.do(t, err)
 	if c != nil {
 		m.running = append(m.running, *c)
@@ -343,7 +343,7 @@ func (m *model) drain(t *rapid.T) {
 		}
 		m.running = nil
 		for _, l := range m.leases {
-			c, err := m.Claim(m.ctx, l, m.limits)
+			c, err := m.Claim(m.ctx, l, m.limits, nil)
 			m.do(t, err)
 			if c != nil {
 				m.running = append(m.running, *c)

@@ -217,7 +217,7 @@ var claimTests = map[string]func(*world){
 		w.clock.Advance(time.Hour)
 		early, late := w.lease("coder"), w.lease("reviewer") // what they had has lapsed
 		for _, l := range gone {
-			_, err := w.Claim(w.ctx, l, w.limits)
+			_, err := w.Claim(w.ctx, l, w.limits, nil)
 			w.refused(err, fika.Lost)
 		}
 		for _, l := range []store.Lease{early, late} {

@@ -28,7 +28,7 @@ var raceTests = map[string]func(*world){
 		seen := map[fika.RequestID]int{}
 		together(8, func(int) {
 			for {
-				c, err := w.Claim(w.ctx, l, store.Limits{})
+				c, err := w.Claim(w.ctx, l, store.Limits{}, nil)
 				if err != nil {
 					w.Error(err)
 					return

@@ -35,6 +35,38 @@ var recoverTests = map[string]func(*world){
 		w.whole(c.Conversation.ID)
 		equal(w, "nothing left", len(w.recover(l).Claimed), 0)
 	},
+	"what runs and nobody works at is taken by the next look": func(w *world) {
+		l := w.lease("coder")
+		w.post(w.chat("room"), "x", "coder")
+		old := w.claim(l)
+		n := w.plan(old, 1, fika.Unsafe)[0].N
+		must(w.BeginTool(w.ctx, old.Fence, n, ""))(w)
+		w.accept(fika.AskRequest, l.Agent, "later")
+		nobody := func(fika.RequestID) bool { return false }
+		c := must(w.Claim(w.ctx, l, store.Limits{}, nobody))(w)
+		equal(w, "request", c.Request.ID, old.Request.ID)
+		equal(w, "resumed, attempts, orphans, covers", fmt.Sprint(c.Resumed, c.Request.Attempts, len(c.Orphans), c.Covers), "true 1 1 1")
+		mine := func(id fika.RequestID) bool { return id == c.Request.ID }
+		ask := must(w.Claim(w.ctx, l, store.Limits{}, mine))(w)
+		equal(w, "kind", ask.Request.Kind, fika.AskRequest)
+		both := func(id fika.RequestID) bool { return mine(id) || id == ask.Request.ID }
+		equal(w, "nothing more", must(w.Claim(w.ctx, l, store.Limits{}, both))(w), nil)
+		must(w.CommitTool(w.ctx, c.Fence, n, store.ToolCommit{Text: "interrupted", Interrupted: true}))(w)
+		w.answer(*c, "ok")
+		w.answer(*ask, "ok")
+		equal(w, "done", must(w.Claim(w.ctx, l, store.Limits{}, nobody))(w), nil)
+	},
+	"what nobody ever works at is given up": func(w *world) {
+		l := w.lease("coder")
+		w.accept(fika.AskRequest, l.Agent, "x")
+		c := w.claim(l)
+		for n := 2; n <= 3; n++ {
+			again := must(w.Claim(w.ctx, l, store.Limits{}, func(fika.RequestID) bool { return false }))(w)
+			equal(w, "attempts", again.Request.Attempts, n)
+		}
+		equal(w, "nothing", must(w.Claim(w.ctx, l, store.Limits{}, func(fika.RequestID) bool { return false }))(w), nil)
+		w.state(c.Request.ID, fika.Dead)
+	},
 	"a foreground turn is interrupted and repaired": func(w *world) {
 		c := w.begin(w.lease("coder"), "x")
 		must(w.BeginTool(w.ctx, c.Fence, w.plan(c, 1, fika.Unsafe, fika.Pure)[0].N, ""))(w)

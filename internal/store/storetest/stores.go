@@ -178,7 +178,7 @@ func (r *race) retries() {
 	for range many {
 		_, err := r.stores[0].Accept(r.ctx, store.NewRequest{Kind: fika.TaskRequest, Agent: a.ID, Payload: fika.Payload{Prompt: "x"}})
 		r.check(err)
-		c, err := r.stores[0].Claim(r.ctx, l, store.Limits{})
+		c, err := r.stores[0].Claim(r.ctx, l, store.Limits{}, nil)
 		r.check(err)
 		_, err = r.stores[0].Finish(r.ctx, c.Fence, store.Finish{State: fika.RequestFailed, Reason: "test"})
 		r.check(err)
@@ -203,7 +203,7 @@ func (r *race) retries() {
 		r.count("copies of a retried request", copies[id], 1)
 	}
 	for range many {
-		c, err := r.stores[0].Claim(r.ctx, l, store.Limits{})
+		c, err := r.stores[0].Claim(r.ctx, l, store.Limits{}, nil)
 		r.check(err)
 		if c == nil {
 			r.Fatal("a retried request cannot be claimed")
@@ -211,7 +211,7 @@ func (r *race) retries() {
 		_, err = r.stores[0].Finish(r.ctx, c.Fence, store.Finish{State: fika.Done})
 		r.check(err)
 	}
-	if c, err := r.stores[0].Claim(r.ctx, l, store.Limits{}); err != nil || c != nil {
+	if c, err := r.stores[0].Claim(r.ctx, l, store.Limits{}, nil); err != nil || c != nil {
 		r.Errorf("more was retried than failed: %v %v", c, err)
 	}
 }
@@ -301,7 +301,7 @@ func work(ctx context.Context, s *store.Store, l store.Lease, limits store.Limit
 			over = true
 		default:
 		}
-		c, err := s.Claim(ctx, l, limits)
+		c, err := s.Claim(ctx, l, limits, nil)
 		if err != nil {
 			return err
 		}
@@ -386,7 +386,7 @@ func (r *race) delegations() {
 	}
 	r.all(func(i int, s *store.Store) error {
 		for turns := 0; turns < 4; {
-			c, err := s.Claim(r.ctx, leases[i], store.Limits{})
+			c, err := s.Claim(r.ctx, leases[i], store.Limits{}, nil)
 			if err != nil {
 				return err
 			}
@@ -411,7 +411,7 @@ func (r *race) delegations() {
 	// Whatever is left goes on, one after the other, to an end.
 	for range 10 * len(leases) {
 		for i, l := range leases {
-			c, err := r.stores[i].Claim(r.ctx, l, store.Limits{})
+			c, err := r.stores[i].Claim(r.ctx, l, store.Limits{}, nil)
 			r.check(err)
 			if c != nil {
 				r.check(r.turn(r.stores[i], *c, agents[(i+1)%len(agents)]))

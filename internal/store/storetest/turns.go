@@ -104,6 +104,9 @@ var turnTests = map[string]func(*world){
 		stale := c.Fence
 		stale.Epoch--
 		w.fenced(stale, n)
+		twin := c.Fence
+		twin.Lease = "another with this epoch"
+		w.fenced(twin, n)
 		stranger := c.Fence
 		stranger.Agent = w.agent("other").ID
 		w.fenced(stranger, n)

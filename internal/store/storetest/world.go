@@ -90,7 +90,7 @@ func (w *world) begin(l store.Lease, prompt string) store.Claimed {
 // claim takes the next piece of work, which must be there.
 func (w *world) claim(l store.Lease) store.Claimed {
 	w.Helper()
-	c := must(w.Claim(w.ctx, l, w.limits))(w)
+	c := must(w.Claim(w.ctx, l, w.limits, nil))(w)
 	if c == nil {
 		w.Fatal("nothing to claim")
 	}
@@ -99,7 +99,7 @@ func (w *world) claim(l store.Lease) store.Claimed {
 
 func (w *world) nothing(l store.Lease) {
 	w.Helper()
-	if c := must(w.Claim(w.ctx, l, w.limits))(w); c != nil {
+	if c := must(w.Claim(w.ctx, l, w.limits, nil))(w); c != nil {
 		w.Fatalf("claimed %s %s, want nothing", c.Request.Kind, c.Request.ID)
 	}
 }

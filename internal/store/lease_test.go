@@ -1,0 +1,138 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// TestClaimWhoseAnswerIsLost: a claim that was committed and whose caller gave
+// up before the answer came leaves a running request that nobody works at. The
+// next look of the same owner takes it.
+func TestClaimWhoseAnswerIsLost(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			opt := e.new(t)
+			var giveUp context.CancelFunc
+			opt.Lose(func() bool {
+				if giveUp == nil {
+					return false
+				}
+				giveUp()
+				giveUp = nil
+				return true
+			})
+			s := open(t, opt)
+			l, id := asked(t, s)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			giveUp = cancel
+			if c, err := s.Claim(ctx, l, store.Limits{}, nil); err == nil {
+				t.Fatalf("the answer was not lost: %v", c)
+			}
+			c, err := s.Claim(t.Context(), l, store.Limits{}, func(fika.RequestID) bool { return false })
+			if err != nil || c == nil || c.Request.ID != id || !c.Resumed {
+				t.Fatal(c, err)
+			}
+			if _, err := s.Finish(t.Context(), c.Fence, store.Finish{State: fika.Done}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// asked gives an agent a request and a lease.
+func asked(t *testing.T, s *store.Store) (store.Lease, fika.RequestID) {
+	t.Helper()
+	a, err := s.EnsureAgent(t.Context(), store.NewAgent{Name: "coder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Acquire(t.Context(), a.ID, "1@here", time.Hour, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Accept(t.Context(), store.NewRequest{Kind: fika.AskRequest, Agent: a.ID, Payload: fika.Payload{Prompt: "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, r.Request.ID
+}
+
+// TestEpochCountedTwice: who has an epoch that was counted again, as after a
+// restore, can neither write for a request of the other's nor is it lost.
+func TestEpochCountedTwice(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			s := open(t, e.new(t))
+			l, id := asked(t, s)
+			c, err := s.Claim(t.Context(), l, store.Limits{}, nil)
+			if err != nil || c == nil {
+				t.Fatal(c, err)
+			}
+			if err := s.Do(t.Context(), `UPDATE agents SET epoch = epoch - 1`); err != nil {
+				t.Fatal(err)
+			}
+			again, err := s.Acquire(t.Context(), l.Agent, "2@here", time.Hour, true)
+			if err != nil || again.Epoch != l.Epoch {
+				t.Fatal(again, err)
+			}
+			rec, err := s.Recover(t.Context(), again)
+			if err != nil || len(rec.Claimed) != 1 || rec.Claimed[0].Request.ID != id {
+				t.Fatal(rec, err)
+			}
+			if _, err := s.Finish(t.Context(), c.Fence, store.Finish{State: fika.Done}); !fika.IsKind(err, fika.Lost) {
+				t.Fatalf("two owners can end it: %v", err)
+			}
+			if _, err := s.Finish(t.Context(), rec.Claimed[0].Fence, store.Finish{State: fika.Done}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestUpgradeOfRunningWork: what ran when a home of an older schema was stopped
+// is taken up by the next owner.
+func TestUpgradeOfRunningWork(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			opt := e.new(t)
+			s, err := store.Open(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, id := asked(t, s)
+			if c, err := s.Claim(t.Context(), l, store.Limits{}, nil); err != nil || c == nil {
+				t.Fatal(c, err)
+			}
+			back := []string{`ALTER TABLE agents DROP COLUMN lease`, `ALTER TABLE requests DROP COLUMN owner_lease`}
+			if e.name == "sqlite" {
+				back = append(back, `DELETE FROM goose_db_version WHERE version_id = 7`, `PRAGMA user_version = 6`)
+			} else {
+				back = append(back, `UPDATE meta SET value = '6' WHERE key = 'schema'`)
+			}
+			if err := s.Do(t.Context(), back...); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			opt.Existing = true
+			s = open(t, opt)
+			l, err = s.Acquire(t.Context(), l.Agent, "1@here", time.Hour, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec, err := s.Recover(t.Context(), l)
+			if err != nil || len(rec.Claimed) != 1 || rec.Claimed[0].Request.ID != id {
+				t.Fatal(rec, err)
+			}
+			if _, err := s.Finish(t.Context(), rec.Claimed[0].Fence, store.Finish{State: fika.Done}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
