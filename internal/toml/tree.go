@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"sort"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -334,4 +335,65 @@ func (b *builder) value(n *unstable.Node, around int) Value {
 		v.Kind = KindTime
 	}
 	return v
+}
+
+// Inside gives the offset in the file of the byte at of a text's content, so
+// that a mistake inside a text has a place of its own. Of a value that is not a
+// text, or that has no such byte, it is where the value begins.
+func (s *Source) Inside(v Value, at int) int {
+	if v.Kind != KindText || at < 0 || at > len(v.Text) || v.At >= len(s.Data) {
+		return v.At
+	}
+	raw, i := s.Data, v.At
+	quote := raw[i]
+	width := 1
+	if bytes.HasPrefix(raw[i:], []byte{quote, quote, quote}) {
+		width = 3
+	}
+	i += width
+	if width == 3 {
+		if i < len(raw) && raw[i] == '\r' {
+			i++
+		}
+		if i < len(raw) && raw[i] == '\n' {
+			i++
+		}
+	}
+	for n := 0; n < at && i < len(raw); {
+		if raw[i] != '\\' || quote != '"' {
+			i, n = i+1, n+1
+			continue
+		}
+		size, gives := escape(raw[i:])
+		i, n = i+size, n+gives
+	}
+	return i
+}
+
+// escape measures an escape sequence: its bytes in the file, and those of what
+// it stands for.
+func escape(raw []byte) (size, gives int) {
+	if len(raw) < 2 {
+		return 1, 1
+	}
+	digits := 0
+	switch raw[1] {
+	case 'u':
+		digits = 4
+	case 'U':
+		digits = 8
+	case 'x':
+		digits = 2
+	case ' ', '\t', '\r', '\n': // the line goes on, and the white space is nothing
+		rest := bytes.TrimLeft(raw[1:], " \t\r\n")
+		return len(raw) - len(rest), 0
+	}
+	if digits == 0 || len(raw) < 2+digits {
+		return 2, 1
+	}
+	n, err := strconv.ParseUint(string(raw[2:2+digits]), 16, 32)
+	if err != nil {
+		return 2, 1
+	}
+	return 2 + digits, utf8.RuneLen(rune(n))
 }

@@ -1,0 +1,358 @@
+package workflow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+
+	"fika/internal/toml"
+)
+
+// What one expression may cost.
+const (
+	maxNodes  = 200
+	maxMemory = 10 * MaxItems // elements of lists and tables it makes
+)
+
+// calls are the functions an expression may use: each looks at what is there
+// at most once, and none of them asks the clock or the system.
+var calls = []string{
+	"all", "any", "none", "one", "count", "filter",
+	"len", "first", "last", "min", "max", "sum",
+	"lower", "upper", "trim", "hasPrefix", "hasSuffix", "split", "int", "float",
+}
+
+// condition is a compiled expression.
+type condition struct {
+	text    string
+	program *vm.Program
+	refs    []ref
+}
+
+// compileCondition compiles an expression that has to give want (a boolean or
+// a list), or tells everything that is wrong with it.
+func compileCondition(text, want string, sc scope) (*condition, []mistake) {
+	config := conf.CreateNew()
+	config.Strict = false
+	config.MaxNodes = maxNodes
+	for name := range config.Builtins {
+		if !slices.Contains(calls, name) {
+			config.Disabled[name] = true
+			delete(config.Builtins, name)
+		}
+	}
+	tree, err := parser.ParseWithConfig(text, config)
+	if err != nil {
+		return nil, []mistake{expressionMistake(text, err)}
+	}
+	w := &conditionWalk{scope: sc, text: text}
+	got := w.walk(tree.Node)
+	if wrong := wrongKind(got.kind, want); wrong != "" && len(w.mistakes) == 0 {
+		w.add(tree.Node, "%s: %s is %s", wrong, strings.TrimSpace(text), aKind(got.kind))
+	}
+	if len(w.mistakes) > 0 {
+		return nil, w.mistakes
+	}
+	options := []expr.Option{expr.AllowUndefinedVariables(), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins()}
+	for _, name := range calls {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	program, err := expr.Compile(text, options...)
+	if err != nil {
+		return nil, []mistake{expressionMistake(text, err)}
+	}
+	return &condition{text, program, w.refs}, nil
+}
+
+func wrongKind(got, want string) string {
+	switch {
+	case got == "" || got == want:
+		return ""
+	case want == TypeBoolean:
+		return "a condition must be true or false"
+	}
+	return "for_each needs a list"
+}
+
+func aKind(kind string) string {
+	if kind == TypeBoolean {
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+// expressionMistake takes the place out of what the library says.
+func expressionMistake(text string, err error) mistake {
+	var at *file.Error
+	if !errors.As(err, &at) {
+		return mistake{0, err.Error()}
+	}
+	return mistake{byteOffset(text, at.From), at.Message}
+}
+
+// byteOffset turns a count of characters into one of bytes.
+func byteOffset(text string, runes int) int {
+	for i := range text {
+		if runes == 0 {
+			return i
+		}
+		runes--
+	}
+	return len(text)
+}
+
+// conditionWalk looks at every node of an expression.
+type conditionWalk struct {
+	scope    scope
+	text     string
+	refs     []ref
+	mistakes []mistake
+	inside   int // predicates
+}
+
+func (w *conditionWalk) add(n ast.Node, format string, args ...any) {
+	w.mistakes = append(w.mistakes, mistake{byteOffset(w.text, n.Location().From), fmt.Sprintf(format, args...)})
+}
+
+// walk looks at a node and gives what is known of its value.
+func (w *conditionWalk) walk(n ast.Node) shape {
+	if path, first := pathOf(n); path != nil {
+		at := byteOffset(w.text, first.Location().From)
+		w.refs = append(w.refs, ref{path, at})
+		got, wrong := w.scope.resolve(path)
+		if wrong != "" {
+			w.mistakes = append(w.mistakes, mistake{at, wrong})
+		}
+		return got
+	}
+	switch n := n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		return shape{kind: TypeNumber}
+	case *ast.StringNode:
+		return shape{kind: TypeText}
+	case *ast.BoolNode:
+		return shape{kind: TypeBoolean}
+	case *ast.ChainNode:
+		return w.walk(n.Node)
+	case *ast.UnaryNode:
+		got := w.walk(n.Node)
+		if n.Operator == "not" || n.Operator == "!" {
+			return w.truth(n, got, n.Operator)
+		}
+		return shape{kind: TypeNumber}
+	case *ast.BinaryNode:
+		return w.binary(n)
+	case *ast.MemberNode:
+		w.walk(n.Node)
+		w.walk(n.Property)
+		return shape{}
+	case *ast.SliceNode:
+		return w.all(n.Node, n.From, n.To)
+	case *ast.BuiltinNode:
+		return w.call(n)
+	case *ast.CallNode:
+		w.add(n, "there is no function %s%s", toml.Quote(n.Callee.String()), orKnown(n.Callee.String(), calls))
+		return shape{}
+	case *ast.PredicateNode:
+		if w.inside++; w.inside > 1 {
+			w.add(n, "a predicate inside a predicate would look at every pair: split it into two steps")
+		}
+		w.walk(n.Node)
+		w.inside--
+		return shape{}
+	case *ast.ConditionalNode:
+		w.truth(n.Cond, w.walk(n.Cond), "?")
+		a, b := w.walk(n.Exp1), w.walk(n.Exp2)
+		if a.kind == b.kind {
+			return shape{kind: a.kind}
+		}
+		return shape{}
+	case *ast.ArrayNode:
+		w.all(n.Nodes...)
+		return shape{kind: TypeList}
+	case *ast.MapNode:
+		for _, p := range n.Pairs {
+			if pair, ok := p.(*ast.PairNode); ok {
+				w.all(pair.Key, pair.Value)
+			}
+		}
+		return shape{kind: kindTable}
+	case *ast.VariableDeclaratorNode, *ast.SequenceNode:
+		w.add(n, "variables are not for conditions: write it out, or let a step work it out")
+	}
+	return shape{}
+}
+
+// all walks several nodes; nil ones are left out.
+func (w *conditionWalk) all(nodes ...ast.Node) shape {
+	for _, n := range nodes {
+		if n != nil {
+			w.walk(n)
+		}
+	}
+	return shape{}
+}
+
+// truth says that something has to be true or false.
+func (w *conditionWalk) truth(n ast.Node, got shape, operator string) shape {
+	if got.kind != "" && got.kind != TypeBoolean {
+		w.add(n, "%s needs true or false; this is %s", operator, aKind(got.kind))
+	}
+	return shape{kind: TypeBoolean}
+}
+
+func (w *conditionWalk) binary(n *ast.BinaryNode) shape {
+	left, right := w.walk(n.Left), w.walk(n.Right)
+	switch n.Operator {
+	case "and", "&&", "or", "||":
+		w.truth(n.Left, left, n.Operator)
+		return w.truth(n.Right, right, n.Operator)
+	case "==", "!=", "<", "<=", ">", ">=", "in", "contains", "matches", "startsWith", "endsWith":
+		comparable := n.Operator[0] == '=' || n.Operator[0] == '!' || n.Operator[0] == '<' || n.Operator[0] == '>'
+		if comparable && left.kind != "" && right.kind != "" && left.kind != right.kind {
+			w.add(n, "%s with %s can never be equal or in order", aKind(left.kind), aKind(right.kind))
+		}
+		return shape{kind: TypeBoolean}
+	case "..":
+		return shape{kind: TypeList}
+	case "??":
+		return shape{}
+	case "+":
+		return shape{kind: left.kind}
+	}
+	return shape{kind: TypeNumber}
+}
+
+func (w *conditionWalk) call(n *ast.BuiltinNode) shape {
+	if !slices.Contains(calls, n.Name) {
+		w.add(n, "there is no function %s%s", toml.Quote(n.Name), orKnown(n.Name, calls))
+	}
+	w.all(n.Arguments...)
+	switch n.Name {
+	case "all", "any", "none", "one", "hasPrefix", "hasSuffix":
+		return shape{kind: TypeBoolean}
+	case "filter", "split":
+		return shape{kind: TypeList}
+	case "len", "count", "int", "float", "sum":
+		return shape{kind: TypeNumber}
+	case "lower", "upper", "trim":
+		return shape{kind: TypeText}
+	}
+	return shape{}
+}
+
+// pathOf gives the names of a.b.c, and its first node; nil for anything else.
+func pathOf(n ast.Node) ([]string, ast.Node) {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return []string{n.Value}, n
+	case *ast.ChainNode:
+		return pathOf(n.Node)
+	case *ast.MemberNode:
+		name, ok := n.Property.(*ast.StringNode)
+		if !ok {
+			return nil, nil
+		}
+		path, first := pathOf(n.Node)
+		if path == nil {
+			return nil, nil
+		}
+		return append(path, name.Value), first
+	}
+	return nil, nil
+}
+
+// truth evaluates a condition; nothing but true and false is an answer.
+func (c *condition) truth(data map[string]any) (bool, error) {
+	v, err := c.eval(data)
+	if err != nil {
+		return false, err
+	}
+	b, ok := v.(bool)
+	if !ok {
+		return false, fmt.Errorf("%s gave %s, which is neither true nor false", c.text, shown(v))
+	}
+	return b, nil
+}
+
+// list evaluates an expression of for_each.
+func (c *condition) list(data map[string]any) ([]any, error) {
+	v, err := c.eval(data)
+	if err != nil {
+		return nil, err
+	}
+	var list []any
+	switch v := v.(type) {
+	case []any:
+		list = v
+	case []int: // a range, 1..5
+		for _, n := range v {
+			list = append(list, n)
+		}
+	default:
+		return nil, fmt.Errorf("%s gave %s, which is no list", c.text, shown(v))
+	}
+	if len(list) > MaxItems {
+		return nil, fmt.Errorf("%s gave %d items, more than %d", c.text, len(list), MaxItems)
+	}
+	return list, nil
+}
+
+func (c *condition) eval(data map[string]any) (any, error) {
+	machine := vm.VM{MemoryBudget: maxMemory}
+	v, err := machine.Run(c.program, native(data))
+	if err != nil {
+		var at *file.Error
+		if errors.As(err, &at) {
+			return nil, fmt.Errorf("%s: %s", c.text, at.Message)
+		}
+		return nil, fmt.Errorf("%s: %w", c.text, err)
+	}
+	return v, nil
+}
+
+// shown is a value in a message.
+func shown(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("a %T", v)
+	}
+	return toml.Quote(string(text))
+}
+
+// native gives data with its numbers as Go has them.
+func native(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return int(n)
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return string(v)
+		}
+		return f
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = native(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = native(v[k])
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,242 @@
+package workflow
+
+import (
+	"encoding/json"
+	"time"
+
+	"fika/internal/toml"
+)
+
+// What a definition may ask for at most. The numbers keep a run's cost and a
+// mistake's damage in bounds.
+const (
+	MaxSteps    = 200       // of one definition
+	MaxItems    = 10_000    // of one for_each
+	MaxParallel = 100       // items worked at once
+	MaxRounds   = 100       // of one repeat
+	MaxAttempts = 10        // of one step, retries included
+	MaxNesting  = 8         // workflows inside workflows
+	MaxPrompt   = 256 << 10 // bytes of one prompt as it is sent
+	MaxText     = 32 << 10  // bytes of a text output that a prompt gets whole
+	MaxJSON     = 256 << 10 // bytes of a JSON output
+	MaxList     = 8 << 20   // bytes of all outputs of one for_each that are read at once
+)
+
+// Definition is a workflow as it is written in a file, or built from an
+// address. Obtain one with [Load], [ParseAddress] or [Thaw]; it is checked then,
+// and does not change afterwards. Its JSON is what a run keeps of it.
+type Definition struct {
+	Name        string                 `json:"name,omitempty"` // empty: built from an address
+	File        string                 `json:"file,omitempty"`
+	Source      string                 `json:"source,omitempty"` // the text of the file, to compare with
+	Description string                 `json:"description,omitempty"`
+	Inputs      []Input                `json:"inputs,omitempty"`
+	Limits      Limits                 `json:"limits,omitzero"`
+	Steps       []Step                 `json:"steps"`
+	Result      []string               `json:"result,omitempty"` // ids of the steps whose outputs are the run's
+	Nested      map[string]*Definition `json:"nested,omitempty"` // by name, on the outermost only
+
+	src *toml.Source // nil when it comes from elsewhere
+	at  map[string]int
+}
+
+// The types of inputs.
+const (
+	TypeText    = "text"
+	TypeNumber  = "number"
+	TypeBoolean = "boolean"
+	TypeList    = "list"
+	TypeAgent   = "agent" // the name of an agent, checked when a run starts
+)
+
+// Input is something a run is given when it starts.
+type Input struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Type        string `json:"type"`
+	Default     any    `json:"default,omitempty"` // nil: it must be given
+
+	at int
+}
+
+// Limits are what a whole run may use; zero is no limit.
+type Limits struct {
+	Cost   float64       `json:"max_cost,omitempty"` // US dollars
+	Tokens int64         `json:"max_tokens,omitempty"`
+	Turns  int           `json:"max_turns,omitempty"` // requests of all its steps
+	Time   time.Duration `json:"max_time,omitempty"`
+}
+
+// The ways in which a step waits for those it needs.
+const (
+	JoinAll   = "all"   // all are done; one that failed blocks it
+	JoinAny   = "any"   // the first is done; the others are cancelled
+	JoinEnded = "ended" // all have ended, and at least one is done
+)
+
+// The kinds of outputs.
+const (
+	OutputText = "text"
+	OutputJSON = "json"
+)
+
+// Step is one step of a definition: an agent that is asked, a question to a
+// person, a discussion, or another workflow.
+type Step struct {
+	ID          string            `json:"id"`
+	Agent       string            `json:"agent,omitempty"` // a name, or a template over the inputs
+	Capability  string            `json:"capability,omitempty"`
+	Prompt      string            `json:"prompt,omitempty"`
+	Needs       []string          `json:"needs,omitempty"`
+	When        string            `json:"when,omitempty"`
+	ForEach     string            `json:"for_each,omitempty"`
+	MaxParallel int               `json:"max_parallel,omitempty"`
+	Join        string            `json:"join,omitempty"`
+	Repeat      *Repeat           `json:"repeat,omitempty"`
+	Retry       Retry             `json:"retry,omitzero"`
+	Timeout     time.Duration     `json:"timeout,omitempty"`
+	Output      string            `json:"output,omitempty"`
+	Schema      json.RawMessage   `json:"schema,omitempty"`
+	Approve     bool              `json:"approve,omitempty"`
+	Workflow    string            `json:"workflow,omitempty"`
+	Inputs      map[string]string `json:"inputs,omitempty"` // of the nested workflow: templates
+	Chat        *Chat             `json:"chat,omitempty"`
+
+	values map[string]toml.Value // by key, as written
+	keys   map[string]int        // where each key is written
+	at     int
+	code   stepCode
+}
+
+// stepCode is what a step's texts were compiled to.
+type stepCode struct {
+	agent   *template
+	prompt  *template
+	topic   *template
+	inputs  map[string]*template
+	when    *condition
+	forEach *condition
+	until   *condition
+	over    *condition // of a chat
+}
+
+// Repeat does a step again until a condition holds. A step that has been done
+// Max times without it fails.
+type Repeat struct {
+	Until string `json:"until"`
+	Max   int    `json:"max"`
+}
+
+// Retry does a failed step again, Max times at most. Backoff is the first
+// pause; each further one is twice as long, up to an hour.
+type Retry struct {
+	Max     int           `json:"max,omitempty"`
+	Backoff time.Duration `json:"backoff,omitempty"`
+}
+
+// Chat is a discussion as a step. It is over when Until holds, when nobody has
+// anything left to answer, or after Max messages.
+type Chat struct {
+	Agents []string `json:"agents"`
+	Topic  string   `json:"topic"`
+	Until  string   `json:"until,omitempty"`
+	Max    int      `json:"max"`
+}
+
+// The kinds of steps, as [Step.Kind] tells them.
+const (
+	KindAgent    = "agent"
+	KindApproval = "approval"
+	KindChat     = "chat"
+	KindWorkflow = "workflow"
+)
+
+// Kind says what a step does when its turn has come.
+func (s *Step) Kind() string {
+	switch {
+	case s.Workflow != "":
+		return KindWorkflow
+	case s.Chat != nil:
+		return KindChat
+	case s.Agent != "" || s.Capability != "":
+		return KindAgent
+	}
+	return KindApproval
+}
+
+// Step finds a step by its id; nil means there is none.
+func (d *Definition) Step(id string) *Step {
+	for i := range d.Steps {
+		if d.Steps[i].ID == id {
+			return &d.Steps[i]
+		}
+	}
+	return nil
+}
+
+// results are the steps whose outputs are those of the workflow: those that it
+// names, or all that no other step needs.
+func (d *Definition) results() []string {
+	if len(d.Result) > 0 {
+		return d.Result
+	}
+	needed := map[string]bool{}
+	for i := range d.Steps {
+		for _, n := range d.Steps[i].Needs {
+			needed[n] = true
+		}
+	}
+	var out []string
+	for i := range d.Steps {
+		if id := d.Steps[i].ID; !needed[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// input finds an input by name; nil means there is none.
+func (d *Definition) input(name string) *Input {
+	for i := range d.Inputs {
+		if d.Inputs[i].Name == name {
+			return &d.Inputs[i]
+		}
+	}
+	return nil
+}
+
+func (d *Definition) inputNames() []string {
+	names := make([]string, 0, len(d.Inputs))
+	for i := range d.Inputs {
+		names = append(names, d.Inputs[i].Name)
+	}
+	return names
+}
+
+func (d *Definition) stepIDs() []string {
+	ids := make([]string, 0, len(d.Steps))
+	for i := range d.Steps {
+		ids = append(ids, d.Steps[i].ID)
+	}
+	return ids
+}
+
+// ancestors are the steps that have ended whenever the step with the id runs.
+func (d *Definition) ancestors(id string) map[string]bool {
+	seen := map[string]bool{}
+	var walk func(string)
+	walk = func(id string) {
+		s := d.Step(id)
+		if s == nil {
+			return
+		}
+		for _, n := range s.Needs {
+			if !seen[n] {
+				seen[n] = true
+				walk(n)
+			}
+		}
+	}
+	walk(id)
+	return seen
+}

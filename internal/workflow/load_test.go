@@ -1,0 +1,30 @@
+package workflow_test
+
+import (
+	"testing"
+
+	"fika/internal/workflow"
+)
+
+// FuzzLoad: whatever a file holds, it is a definition that survives being
+// frozen, or a list of problems each of which has a place in the file.
+func FuzzLoad(f *testing.F) {
+	f.Add("[[steps]]\nid = \"a\"\nagent = \"b\"\nprompt = \"{{.inputs.x}}\"\n")
+	f.Add("[inputs]\nx = [1]\n[[steps]]\nid='a'\nagent='b'\nfor_each='inputs.x'\nprompt='{{.item}}'\nrepeat={until='output==\"1\"'}\nretry=2")
+	f.Add("[[steps]]\nid='a'\napprove=true\nprompt='\\u00e9{{'\n[[steps]]\nid='a'\nneeds=['a']\nschema={type='x'}")
+	f.Add("[[steps]]\nworkflow='w'\nchat={agents=['a'],topic='{{range .inputs}}{{end}}'}\nwhen='all(x, any(#, #)) + 1..2'")
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := workflow.Load("w", "w.toml", []byte(text), workflow.Known{})
+		if err != nil {
+			return
+		}
+		data, err := d.Freeze()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := workflow.Thaw(data); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		d.Bind(nil, nil)
+	})
+}

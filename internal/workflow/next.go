@@ -1,0 +1,5 @@
+package workflow
+
+import "time"
+
+const maxBackoff = time.Hour
