@@ -1,5 +1,262 @@
 package workflow
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
 
+// maxBackoff bounds the pause before a retry.
 const maxBackoff = time.Hour
+
+// maxTouched is how many rows a plan touches when the view says nothing.
+const maxTouched = 300
+
+// Next says what has to happen now in a run. It is a function of its argument
+// alone: asked again with the same view, it gives the same plan.
+//
+// A plan changes rows in whole pieces: an end is counted and marked as seen in
+// one plan, a row is made and its call is given in one plan. So it does not
+// matter after which plan everything stops, whether a plan was worked out and
+// never stored, or in which order ends arrive: what is in the rows is always
+// enough to go on, and a row that has ended is never begun again.
+//
+// The error is one of the outputs given with the view; then there is no plan.
+func Next(v View) (Plan, error) {
+	e := newEngine(v)
+	if v.Paused {
+		return Plan{}, nil
+	}
+	for again := true; again && e.err == nil && !e.full(); {
+		e.moved = false
+		e.takeEnds()
+		e.endOrphans()
+		if v.Stop != "" {
+			e.stop()
+		} else {
+			e.watchTimers()
+			e.fillGroups()
+			e.advanceScopes()
+		}
+		again = e.moved
+	}
+	if e.err != nil {
+		return Plan{}, e.err
+	}
+	return e.plan(), nil
+}
+
+// engine works out one plan on copies of the rows.
+type engine struct {
+	View
+	rows    map[string]*Row
+	order   []*Row            // by path and attempt, and then as they were made
+	below   map[string][]*Row // the live rows that each row holds; of the run: ""
+	changed map[string]bool
+	moved   bool
+	out     Plan
+	err     error
+}
+
+func newEngine(v View) *engine {
+	e := &engine{View: v, rows: map[string]*Row{}, below: map[string][]*Row{}, changed: map[string]bool{}}
+	if e.Lists == nil {
+		e.Lists = map[string][]any{}
+	}
+	if e.Max <= 0 {
+		e.Max = maxTouched
+	}
+	for i := range v.Rows {
+		r := v.Rows[i]
+		e.order = append(e.order, &r)
+	}
+	slices.SortFunc(e.order, func(a, b *Row) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	for _, r := range e.order {
+		e.rows[r.ID] = r
+		e.below[r.Parent] = append(e.below[r.Parent], r)
+	}
+	return e
+}
+
+// full reports whether the plan touches as many rows as it may.
+func (e *engine) full() bool { return len(e.changed) >= e.Max }
+
+// touch notes that a row is another one now.
+func (e *engine) touch(r *Row) {
+	e.changed[r.ID] = true
+	e.moved = true
+}
+
+// add makes a row known that is not stored yet.
+func (e *engine) add(r *Row) {
+	r.ID = RowID(e.Run, r.Path, r.Attempt)
+	r.Live = true
+	e.rows[r.ID] = r
+	e.order = append(e.order, r)
+	e.below[r.Parent] = append(e.below[r.Parent], r)
+	e.touch(r)
+}
+
+// retire takes a row out of what has to be looked at.
+func (e *engine) retire(r *Row) {
+	r.Live, r.Taken = false, true
+	e.below[r.Parent] = slices.DeleteFunc(e.below[r.Parent], func(o *Row) bool { return o == r })
+	e.touch(r)
+}
+
+// end gives a row its last state.
+func (e *engine) end(r *Row, s State, reason, text string) {
+	r.State, r.Reason, r.Error, r.Ended = s, reason, text, e.Now
+	e.touch(r)
+}
+
+// holds reports whether a row is one that holds others.
+func (r *Row) holds() bool {
+	return r.Kind == KindEach || r.Kind == KindRepeat || r.Kind == KindWorkflow
+}
+
+// cancel ends a row that is open, and what was begun for it. The rows that it
+// holds are orphans from then on.
+func (e *engine) cancel(r *Row, s State, reason, text string) {
+	if r.State == Asking || r.State == Running && !r.holds() {
+		e.out.Cancel = append(e.out.Cancel, r.ID)
+	}
+	e.end(r, s, reason, text)
+}
+
+// plan gives what was worked out, the rows in the order in which they were
+// first seen.
+func (e *engine) plan() Plan {
+	p := e.out
+	ended := func(id string) bool { return e.rows[id].State.Ended() }
+	begun := map[string]bool{}
+	for _, c := range p.Calls {
+		begun[c.Row] = true
+	}
+	// What begins and ends in one plan has never been.
+	p.Cancel = slices.DeleteFunc(p.Cancel, func(id string) bool { return begun[id] })
+	p.Calls = slices.DeleteFunc(p.Calls, func(c Call) bool { return ended(c.Row) })
+	for _, r := range e.order {
+		if e.changed[r.ID] {
+			p.Rows = append(p.Rows, *r)
+		}
+	}
+	p.More = e.full() && p.Result == nil
+	if p.Result == nil {
+		p.WakeAt = e.nextTimer()
+	}
+	return p
+}
+
+// nextTimer is when the earliest row has to be looked at again.
+func (e *engine) nextTimer() time.Time {
+	var at time.Time
+	for _, r := range e.order {
+		if !r.Live || r.State.Ended() {
+			continue
+		}
+		for _, t := range []time.Time{r.NotBefore, r.Deadline} {
+			if !t.IsZero() && t.After(e.Now) && (at.IsZero() || t.Before(at)) {
+				at = t
+			}
+		}
+	}
+	return at
+}
+
+// live are the rows as they are now; what is done with them may add others.
+func (e *engine) live() []*Row {
+	return slices.DeleteFunc(slices.Clone(e.order), func(r *Row) bool { return !r.Live })
+}
+
+// orphan reports whether something that holds a row, near or far, has ended.
+func (e *engine) orphan(r *Row) bool {
+	for r.Parent != "" {
+		if r = e.rows[r.Parent]; r == nil || r.State.Ended() {
+			return true
+		}
+	}
+	return false
+}
+
+// endOrphans ends what belongs to a row that has ended.
+func (e *engine) endOrphans() {
+	for _, r := range e.live() {
+		if e.full() {
+			return
+		}
+		if !e.orphan(r) {
+			continue
+		}
+		if !r.State.Ended() {
+			e.cancel(r, Cancelled, ReasonStopped, "")
+		}
+		e.retire(r)
+	}
+}
+
+// watchTimers begins what has waited long enough, and ends what has taken too
+// long.
+func (e *engine) watchTimers() {
+	for _, r := range e.live() {
+		switch {
+		case e.full():
+			return
+		case r.State.Ended(), e.orphan(r):
+		case !r.Deadline.IsZero() && !r.Deadline.After(e.Now):
+			e.cancel(r, Failed, ReasonTimeout, "it took longer than "+e.stepOf(r).Timeout.String())
+		case r.State == Waiting && !r.NotBefore.After(e.Now):
+			e.begin(r)
+		}
+	}
+}
+
+// fillGroups makes the next items and rounds of rows that hold some.
+func (e *engine) fillGroups() {
+	for _, g := range e.live() {
+		if g.State != Running {
+			continue
+		}
+		switch g.Kind {
+		case KindEach:
+			step := e.stepOf(g)
+			for g.Made < g.Count && len(e.below[g.ID]) < step.MaxParallel && !e.full() {
+				i := g.Made
+				g.Made++
+				e.touch(g)
+				e.inner(g, i, itemPath(g.Path, i), step)
+			}
+		case KindRepeat:
+			if len(e.below[g.ID]) == 0 && !e.full() {
+				g.Made++
+				e.touch(g)
+				e.unit(g, g.Made, roundPath(g.Path, g.Made), e.stepOf(g), 1)
+			}
+		}
+	}
+}
+
+// stop ends everything that is open, and then the run.
+func (e *engine) stop() {
+	for _, r := range e.live() {
+		if e.full() {
+			return
+		}
+		if !r.State.Ended() {
+			e.cancel(r, Cancelled, e.Stop, "")
+		}
+	}
+	for _, r := range e.live() {
+		if r.Parent != "" {
+			return // the next pass retires it
+		}
+	}
+	state, text := Cancelled, "the run was cancelled"
+	if e.Stop == ReasonLimit {
+		state, text = Failed, "the run came to one of its limits"
+	}
+	e.out.Result = &Result{State: state, Reason: e.Stop, Error: text, Parts: e.parts()}
+}

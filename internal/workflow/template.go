@@ -326,3 +326,5 @@ func number(v any) (*big.Float, bool) {
 	}
 	return nil, false
 }
+
+func errorOf(m mistake) error { return errors.New(m.message) }

@@ -1,0 +1,29 @@
+package workflow
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Discussion is what is known of a chat that is a step.
+type Discussion struct {
+	Messages int    // since the topic
+	From     string // who wrote the last one
+	Last     string
+	Quiet    bool // nobody has anything left to answer
+}
+
+// Over reports whether a discussion has come to its end.
+func (c ChatCall) Over(d Discussion) (bool, error) {
+	if d.Quiet || d.Messages >= c.Max {
+		return true, nil
+	}
+	if c.Until == "" {
+		return false, nil
+	}
+	made, wrong := compileCondition(c.Until, TypeBoolean, scope{chat: true})
+	if len(wrong) > 0 {
+		return false, errorOf(wrong[0])
+	}
+	return made.truth(map[string]any{"messages": json.Number(strconv.Itoa(d.Messages)), "from": d.From, "last": d.Last})
+}

@@ -1,0 +1,206 @@
+package workflow
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika"
+)
+
+func zeroTime() time.Time { return time.Time{} }
+
+// inputs are those of a workflow inside, or of the run.
+func (e *engine) inputs(scope *Row) map[string]any {
+	if scope == nil {
+		return e.Inputs
+	}
+	dec := json.NewDecoder(strings.NewReader(string(scope.Inputs)))
+	dec.UseNumber()
+	var in map[string]any
+	if err := dec.Decode(&in); err != nil {
+		e.fail(err)
+	}
+	return in
+}
+
+func (e *engine) fail(err error) {
+	if e.err == nil && err != nil {
+		e.err = fika.Wrap("", "advance run "+e.Run, err)
+	}
+}
+
+// data is what a text of a row reads, and the rows whose outputs are in it.
+// Nothing is loaded that no ref asks for.
+func (e *engine) data(r *Row, refs []ref) (map[string]any, []string) {
+	d := &dataBuilder{engine: e, row: r, steps: map[string]any{}}
+	d.scope, d.def = e.scopeOf(r)
+	out := map[string]any{"inputs": e.inputs(d.scope), "steps": d.steps}
+	for _, ref := range refs {
+		switch ref.path[0] {
+		case "steps":
+			d.addStep(ref.path)
+		case "first":
+			out["first"] = d.first()
+		case "item", "index", "round", "last":
+			d.position(out, ref.path[0])
+		case "output":
+			out["output"] = d.outputOf(r)
+		}
+	}
+	slices.Sort(d.sources)
+	return out, slices.Compact(d.sources)
+}
+
+type dataBuilder struct {
+	*engine
+	row     *Row
+	scope   *Row
+	def     *Definition
+	steps   map[string]any
+	sources []string
+}
+
+// stepRow is the row of a step of the same workflow; nil: it has none yet.
+func (e *engine) stepRow(scope *Row, id string) *Row {
+	parent := ""
+	if scope != nil {
+		parent = scope.ID
+	}
+	var last *Row
+	for _, r := range e.below[parent] {
+		if r.Step == id && (last == nil || r.Attempt > last.Attempt) {
+			last = r
+		}
+	}
+	return last
+}
+
+func (d *dataBuilder) addStep(path []string) {
+	ids := d.def.stepIDs()
+	if len(path) > 1 {
+		ids = path[1:2]
+	}
+	for _, id := range ids {
+		r := d.stepRow(d.scope, id)
+		if r == nil {
+			continue
+		}
+		entry, _ := d.steps[id].(map[string]any)
+		if entry == nil {
+			entry = map[string]any{"state": string(r.State), "error": r.Error, "output": ""}
+			d.steps[id] = entry
+		}
+		if len(path) < 3 || path[2] == "output" {
+			entry["output"] = d.outputOf(r)
+		}
+	}
+}
+
+// first is the step that was first of those of join = "any".
+func (d *dataBuilder) first() map[string]any {
+	r := d.stepRow(d.scope, d.row.First)
+	if r == nil {
+		return map[string]any{"step": "", "output": ""}
+	}
+	return map[string]any{"step": r.Step, "output": d.outputOf(r)}
+}
+
+// outputOf loads the output of a row.
+func (d *dataBuilder) outputOf(r *Row) any {
+	if d.err != nil {
+		return nil
+	}
+	if r.Kind == KindEach {
+		d.sources = append(d.sources, r.ID)
+		if r.Count == 0 || r.State != Done {
+			return []any{}
+		}
+		return d.items(r)
+	}
+	if r.From == "" {
+		return ""
+	}
+	d.sources = append(d.sources, r.From)
+	return d.value(d.stored(r.From))
+}
+
+// stored gives an output that is stored, or will be with this plan.
+func (e *engine) stored(id string) Output {
+	for _, o := range e.out.Outputs {
+		if o.Row == id {
+			return o.Output
+		}
+	}
+	out, err := e.Outputs.Output(id)
+	e.fail(err)
+	return out
+}
+
+// items gives the outputs of all items of a group. Those that end in this plan
+// are not in the store yet.
+func (d *dataBuilder) items(g *Row) []any {
+	stored, err := d.Outputs.Items(g.ID)
+	d.fail(err)
+	list := make([]any, g.Count)
+	for i := range list {
+		list[i] = ""
+		if i < len(stored) {
+			list[i] = d.value(stored[i])
+		}
+	}
+	for _, r := range d.order {
+		if r.Parent == g.ID && r.State == Done && d.changed[r.ID] && r.From != "" {
+			list[r.Index] = d.value(d.stored(r.From))
+		}
+	}
+	return list
+}
+
+func (d *dataBuilder) value(o Output) any {
+	v, err := o.value()
+	d.fail(err)
+	return v
+}
+
+// position adds which item or round a row is.
+func (d *dataBuilder) position(out map[string]any, name string) {
+	for r := d.row; r != nil; r = d.rows[r.Parent] {
+		parent := d.rows[r.Parent]
+		if parent == nil || r != d.row && r.Kind == KindWorkflow {
+			return
+		}
+		switch {
+		case parent.Kind == KindRepeat && name == "round":
+			out["round"] = json.Number(strconv.Itoa(r.Index))
+		case parent.Kind == KindRepeat && name == "last":
+			out["last"] = d.outputOf(parent)
+		case parent.Kind == KindEach && name == "index":
+			out["index"] = json.Number(strconv.Itoa(r.Index))
+		case parent.Kind == KindEach && name == "item":
+			list, err := d.list(parent, d.stepOf(parent))
+			if err == nil && r.Index < len(list) {
+				out["item"] = list[r.Index]
+			}
+		}
+	}
+}
+
+// list is what a step goes through one by one. What it reads never changes, so
+// it is worked out when it is needed, once in a plan.
+func (e *engine) list(r *Row, s *Step) ([]any, error) {
+	if got, ok := e.Lists[r.ID]; ok {
+		return got, nil
+	}
+	data, _ := e.data(r, s.code.forEach.refs)
+	if e.err != nil {
+		return nil, e.err
+	}
+	list, err := s.code.forEach.list(data)
+	if err == nil {
+		e.Lists[r.ID] = list
+	}
+	return list, err
+}

@@ -1,0 +1,302 @@
+package workflow_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fika/internal/workflow"
+)
+
+// genWorkflow draws the text of a workflow; inside says which nested ones it
+// may use.
+func genWorkflow(t *rapid.T, label string, inside []string, joins []string) string {
+	var b strings.Builder
+	b.WriteString("[inputs]\nx = 1\n")
+	n := rapid.IntRange(1, 6).Draw(t, label+" steps")
+	for i := range n {
+		at := func(s string) string { return fmt.Sprintf("%s s%d %s", label, i, s) }
+		var needs []string
+		for j := range i {
+			if rapid.IntRange(0, 2).Draw(t, at(fmt.Sprint("needs ", j))) == 0 {
+				needs = append(needs, fmt.Sprintf("s%d", j))
+			}
+		}
+		fmt.Fprintf(&b, "[[steps]]\nid = \"s%d\"\n", i)
+		if len(needs) > 0 {
+			fmt.Fprintf(&b, "needs = [\"%s\"]\n", strings.Join(needs, `", "`))
+		}
+		if len(needs) > 1 {
+			fmt.Fprintf(&b, "join = %q\n", rapid.SampledFrom(joins).Draw(t, at("join")))
+		}
+		if len(needs) > 0 && rapid.IntRange(0, 3).Draw(t, at("when")) == 0 {
+			fmt.Fprintf(&b, "when = 'steps.%s.state == \"done\" && inputs.x == 1'\n", needs[0])
+		}
+		reads := ""
+		for _, need := range needs {
+			reads += "{{json .steps." + need + ".output}}"
+		}
+		switch kind := rapid.IntRange(0, 7).Draw(t, at("kind")); {
+		case kind == 0:
+			b.WriteString("approve = true\nprompt = \"go on?\"\n")
+		case kind == 1 && len(inside) > 0:
+			fmt.Fprintf(&b, "workflow = %q\ninputs = { x = 1 }\n", rapid.SampledFrom(inside).Draw(t, at("inside")))
+		case kind == 2:
+			fmt.Fprintf(&b, "chat = { agents = [\"a\", \"b\"], topic = 'talk %s' }\n", reads)
+		default:
+			fmt.Fprintf(&b, "agent = \"a\"\nprompt = 'do %s'\n", reads)
+			if kind == 3 {
+				b.WriteString("approve = true\n")
+			}
+		}
+		if rapid.IntRange(0, 3).Draw(t, at("each")) == 0 {
+			fmt.Fprintf(&b, "for_each = '1..%d'\nmax_parallel = %d\n", rapid.IntRange(0, 5).Draw(t, at("items")), rapid.IntRange(1, 3).Draw(t, at("parallel")))
+		}
+		if rapid.IntRange(0, 3).Draw(t, at("repeat")) == 0 {
+			fmt.Fprintf(&b, "repeat = { until = 'round >= %d', max = %d }\n", rapid.IntRange(1, 3).Draw(t, at("until")), rapid.IntRange(1, 3).Draw(t, at("rounds")))
+		}
+		if rapid.IntRange(0, 2).Draw(t, at("retry")) == 0 {
+			fmt.Fprintf(&b, "retry = %d\n", rapid.IntRange(1, 2).Draw(t, at("retries")))
+		}
+	}
+	return b.String()
+}
+
+// fate is an outcome that depends on the place and the attempt alone.
+func fate(seed, failing int) func(workflow.Row, workflow.Call) (workflow.State, string) {
+	return func(r workflow.Row, c workflow.Call) (workflow.State, string) {
+		h := fnv.New32a()
+		fmt.Fprintf(h, "%d %s %d", seed, r.Path, r.Attempt)
+		if int(h.Sum32()%100) < failing {
+			return workflow.Failed, "bad luck at " + r.Path
+		}
+		return workflow.Done, fmt.Sprintf("%s!%d", r.Path, r.Attempt)
+	}
+}
+
+func genDefinition(t *rapid.T, joins ...string) *workflow.Definition {
+	inner := genWorkflow(t, "inner", nil, joins)
+	middle := genWorkflow(t, "middle", []string{"inner"}, joins)
+	return load(t, genWorkflow(t, "outer", []string{"inner", "middle"}, joins), map[string]string{"inner": inner, "middle": middle})
+}
+
+// disturbed is a run in which plans are worked out and lost, worked out twice,
+// and bounded; in which outcomes arrive in any order, several at a time.
+func disturbed(t *rapid.T, w *world) {
+	for n := 0; w.result == nil; n++ {
+		if n > 20_000 {
+			t.Fatalf("it never ends: %s", w.dump())
+		}
+		w.max = rapid.IntRange(1, 12).Draw(t, "max")
+		p := w.next()
+		if again := w.next(); !reflect.DeepEqual(p, again) {
+			t.Fatalf("the same view, another plan:\n%+v\n%+v", p, again)
+		}
+		switch ids := w.openIDs(); rapid.IntRange(0, 3).Draw(t, "what") {
+		case 0: // the plan is lost
+		case 1:
+			if len(ids) > 0 {
+				w.end(rapid.SampledFrom(ids).Draw(t, "ends"))
+				continue // and so the plan is of another time, and refused
+			}
+			w.apply(p)
+		default:
+			w.apply(p)
+			if !p.More && len(p.Rows) == 0 && len(w.open) == 0 && !p.WakeAt.IsZero() {
+				w.now = p.WakeAt
+			}
+		}
+	}
+}
+
+// TestNextAnyOrder: in whatever order outcomes arrive, and however often a plan
+// is lost, repeated or cut short, the result is that of the undisturbed run,
+// and nothing is begun twice. (That no attempt is begun twice, and that no end
+// changes, is seen by the world itself.)
+func TestNextAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := genDefinition(t, "all", "ended")
+		seed, failing := rapid.IntRange(0, 1000).Draw(t, "seed"), rapid.SampledFrom([]int{0, 10, 30, 60}).Draw(t, "failing")
+		calm := newWorld(t, d, nil)
+		calm.outcome = fate(seed, failing)
+		calm.run(func(int) int { return 0 })
+
+		w := newWorld(t, d, nil)
+		w.outcome = fate(seed, failing)
+		disturbed(t, w)
+		if got, want := w.told(), calm.told(); got != want {
+			t.Fatalf("got\n%s\nwant\n%s\n%s", got, want, w.dump())
+		}
+		if len(w.asked) != len(calm.asked) {
+			t.Fatalf("%d calls, undisturbed %d", len(w.asked), len(calm.asked))
+		}
+	})
+}
+
+// TestNextAny: with join = "any" the order decides who is first, but every run
+// ends, nothing stays open, and nothing that failed is called done.
+func TestNextAny(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, genDefinition(t, "all", "any", "ended"), nil)
+		w.outcome = fate(rapid.IntRange(0, 1000).Draw(t, "seed"), rapid.SampledFrom([]int{0, 30, 60}).Draw(t, "failing"))
+		disturbed(t, w)
+		if len(w.open) > 0 {
+			t.Fatalf("still open: %v", w.openIDs())
+		}
+		for _, r := range w.rows {
+			if !r.State.Ended() {
+				t.Fatalf("%s is %s", r.Path, r.State)
+			}
+		}
+	})
+}
+
+// TestNextStop: whenever a run is stopped, nothing begins afterwards, and all
+// of it comes to an end.
+func TestNextStop(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, genDefinition(t, "all", "any", "ended"), nil)
+		w.outcome = fate(rapid.IntRange(0, 1000).Draw(t, "seed"), 20)
+		for range rapid.IntRange(0, 20).Draw(t, "outcomes before") {
+			if w.calm(); w.result != nil {
+				return
+			}
+			w.end(rapid.SampledFrom(w.openIDs()).Draw(t, "ends"))
+		}
+		w.stop = rapid.SampledFrom([]string{workflow.ReasonStopped, workflow.ReasonLimit}).Draw(t, "why")
+		before := len(w.asked)
+		disturbed(t, w)
+		if len(w.asked) != before || len(w.open) > 0 || w.result.State == workflow.Done {
+			t.Fatalf("%d calls after the stop, %d open, %+v", len(w.asked)-before, len(w.open), w.result)
+		}
+	})
+}
+
+// TestNextPaused: a paused run stands still, and goes on where it stood.
+func TestNextPaused(t *testing.T) {
+	a, _ := workflow.ParseAddress("a,b", nil)
+	w := newWorld(t, a.Definition("c"), map[string]string{"prompt": "x"})
+	v := w.view()
+	v.Paused = true
+	if p, err := workflow.Next(v); err != nil || !reflect.DeepEqual(p, workflow.Plan{}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if w.run(first).State != workflow.Done {
+		t.Errorf("%+v", w.result)
+	}
+}
+
+// TestNextTenThousand: of 10,000 items no more than max_parallel are open at
+// any time, and what has to be looked at does not grow with what is finished.
+func TestNextTenThousand(t *testing.T) {
+	d := load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..10000'\nmax_parallel = 20\nprompt = 'item {{.item}}'\n[[steps]]\nid = 'after'\nneeds = ['each']\nagent = 'a'\nwhen = 'len(steps.each.output) == 10000'\nprompt = 'all of {{len .steps.each.output}}'\n", nil)
+	w := newWorld(t, d, nil)
+	w.lists = map[string][]any{}
+	var last string
+	w.begin = func(c workflow.Call) { last = c.Prompt }
+	w.outcome = func(workflow.Row, workflow.Call) (workflow.State, string) { return workflow.Done, "ok" }
+	n := 0
+	w.run(func(open int) int { n++; return n % open })
+	most := 0
+	for _, n := range w.mostOpen {
+		most = max(most, n)
+	}
+	if w.result.State != workflow.Done || len(w.asked) != 10_001 || most != 20 || w.mostLive > 25 || last != "all of 10000" {
+		t.Errorf("%+v: %d calls, %d open at once, %d rows looked at, %q", w.result, len(w.asked), most, w.mostLive, last)
+	}
+}
+
+// TestNextTimeout: what takes too long fails, its call is cancelled, and
+// nothing that a person has to approve runs unapproved at the second attempt.
+func TestNextTimeout(t *testing.T) {
+	d := load(t, "[[steps]]\nid = 'a'\nagent = 'a'\nprompt = 'x'\napprove = true\nretry = 1\ntimeout = '1m'\n", nil)
+	w := newWorld(t, d, nil)
+	var kinds []string
+	w.begin = func(c workflow.Call) { kinds = append(kinds, c.Kind) }
+	w.calm()
+	w.now = w.now.Add(time.Minute)
+	w.calm() // the person did not answer; the second attempt waits for its time
+	if len(w.open) == 0 {
+		t.Fatalf("%s", w.dump())
+	}
+	w.end(w.openIDs()[0]) // approved
+	w.calm()
+	w.now = w.now.Add(time.Minute)
+	w.calm()
+	if fmt.Sprint(kinds) != "[approval approval agent]" || w.result.State != workflow.Failed || !strings.Contains(w.result.Error, "took longer than 1m0s") {
+		t.Errorf("%v %+v", kinds, w.result)
+	}
+}
+
+// TestNextBackoff: the pause before an attempt doubles.
+func TestNextBackoff(t *testing.T) {
+	d := load(t, "[[steps]]\nid = 'a'\nagent = 'a'\nprompt = 'x'\nretry = { max = 3, backoff = '10s' }\n", nil)
+	w := newWorld(t, d, nil)
+	w.outcome = func(workflow.Row, workflow.Call) (workflow.State, string) { return workflow.Failed, "busy" }
+	var at []time.Duration
+	begin := w.now
+	w.begin = func(workflow.Call) { at = append(at, w.now.Sub(begin)); begin = w.now }
+	w.run(first)
+	if fmt.Sprint(at) != "[0s 11s 21s 41s]" {
+		t.Errorf("%v", at)
+	}
+}
+
+// TestNextLosers: the first of several decides, the others are cancelled, and
+// so is what only they needed.
+func TestNextLosers(t *testing.T) {
+	d := load(t, `
+[[steps]]
+id = "slow"
+agent = "a"
+prompt = "x"
+[[steps]]
+id = "slower"
+needs = ["slow"]
+agent = "a"
+prompt = "x"
+[[steps]]
+id = "quick"
+agent = "b"
+prompt = "x"
+[[steps]]
+id = "use"
+needs = ["slower", "quick"]
+join = "any"
+agent = "c"
+prompt = "{{.first.step}}: {{.first.output}}"
+`, nil)
+	w := newWorld(t, d, nil)
+	var last string
+	w.begin = func(c workflow.Call) { last = c.Prompt }
+	w.calm()
+	w.end(w.openIDs()[0]) // quick
+	p := w.next()
+	w.apply(p)
+	if len(p.Cancel) != 1 || w.rows[p.Cancel[0]].Path != "slow" || last != "quick: out of quick" {
+		t.Errorf("%+v, %q", p.Cancel, last)
+	}
+	w.run(first)
+	if w.result.State != workflow.Done || fmt.Sprint(w.asked) != "[slow!1 quick!1 use!1]" {
+		t.Errorf("%+v %v", w.result, w.asked)
+	}
+}
+
+// TestNextEmpty: a for_each over nothing is done and gave an empty list; over
+// what is no list it fails, and says what it was.
+func TestNextEmpty(t *testing.T) {
+	text := "[inputs]\nfiles = []\nn = { type = 'list' }\n[[steps]]\nid = 'e'\nagent = 'a'\nprompt = '{{.item}}'\nfor_each = 'inputs.files'\n[[steps]]\nid = 'l'\nagent = 'a'\noutput = 'json'\nprompt = 'x'\n[[steps]]\nid = 'm'\nneeds = ['l']\nagent = 'a'\nprompt = '{{.item}}'\nfor_each = 'steps.l.output.files'\n"
+	w := newWorld(t, load(t, text, nil), map[string]string{"n": "[]"})
+	w.outcome = func(workflow.Row, workflow.Call) (workflow.State, string) {
+		return workflow.Done, `{"files": "a.go"}`
+	}
+	w.run(first)
+	if w.result.Error != `step m failed: steps.l.output.files gave "\"a.go\"", which is no list` || w.result.Parts[0].State != workflow.Done {
+		t.Errorf("%s", w.told())
+	}
+}

@@ -1,0 +1,225 @@
+package workflow
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fika"
+)
+
+// scopeOf is the row of the workflow that a row belongs to, nil for the run
+// itself, and the definition that holds there.
+func (e *engine) scopeOf(r *Row) (*Row, *Definition) {
+	for parent := e.rows[r.Parent]; parent != nil; parent = e.rows[parent.Parent] {
+		if parent.Kind == KindWorkflow {
+			return parent, e.inside(parent)
+		}
+	}
+	return nil, e.Definition
+}
+
+// inside is the definition of the workflow that a row runs.
+func (e *engine) inside(r *Row) *Definition {
+	return e.Definition.Nested[e.stepOf(r).Workflow]
+}
+
+func (e *engine) stepOf(r *Row) *Step {
+	_, d := e.scopeOf(r)
+	return d.Step(r.Step)
+}
+
+// outer makes the first row of a step.
+func (e *engine) outer(scope *Row, s *Step, first string) {
+	r := &Row{Path: insidePath(scope, s.ID), Step: s.ID, Attempt: 1, State: Running, First: first}
+	if scope != nil {
+		r.Parent = scope.ID
+	}
+	if s.ForEach == "" {
+		e.place(r, s)
+		return
+	}
+	r.Kind = KindEach
+	e.add(r)
+	list, err := e.list(r, s)
+	switch {
+	case e.err != nil:
+	case err != nil:
+		e.end(r, Failed, ReasonItems, err.Error())
+	case len(list) == 0:
+		e.end(r, Done, "", "")
+	}
+	r.Count = len(list)
+}
+
+// inner makes the row of an item.
+func (e *engine) inner(parent *Row, index int, path string, s *Step) {
+	e.place(&Row{Path: path, Parent: parent.ID, Step: s.ID, Index: index, Attempt: 1, State: Running, First: parent.First}, s)
+}
+
+// place adds a row that repeats a step, or one that does it once.
+func (e *engine) place(r *Row, s *Step) {
+	if s.Repeat == nil {
+		e.placeUnit(r, s)
+		return
+	}
+	r.Kind = KindRepeat
+	e.add(r)
+}
+
+// unit makes a row that does a step once.
+func (e *engine) unit(parent *Row, index int, path string, s *Step, attempt int) {
+	e.placeUnit(&Row{Path: path, Parent: parent.ID, Step: s.ID, Index: index, Attempt: attempt, State: Running, First: parent.First}, s)
+}
+
+func (e *engine) placeUnit(r *Row, s *Step) {
+	r.Kind = s.Kind()
+	e.add(r)
+	e.begin(r)
+}
+
+// ask puts the question of a row to a person. Of a step without anything to do,
+// the answer is all.
+func (e *engine) ask(r *Row, s *Step) {
+	text, sources, ok := e.render(r, s.code.prompt)
+	if !ok {
+		return
+	}
+	r.State = Asking
+	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindApproval, Prompt: text, Deadline: r.Deadline, Sources: sources})
+}
+
+// retry makes the next attempt of a row that failed. What a person has
+// approved is not asked again.
+func (e *engine) retry(r *Row, s *Step) {
+	pause := s.Retry.Backoff
+	for range r.Attempt - 1 {
+		pause = min(2*pause, maxBackoff)
+	}
+	next := *r
+	next.Attempt, next.State, next.Reason, next.Error = r.Attempt+1, Waiting, "", ""
+	next.NotBefore, next.Deadline, next.Taken, next.From = e.Now.Add(pause), zeroTime(), false, ""
+	e.retire(r)
+	e.add(&next)
+}
+
+func (e *engine) setDeadline(r *Row, s *Step) {
+	if s.Timeout > 0 {
+		r.Deadline = e.Now.Add(s.Timeout)
+	}
+}
+
+// begin starts the work of a row: a request, a discussion, a workflow.
+func (e *engine) begin(r *Row) {
+	s := e.stepOf(r)
+	r.State, r.NotBefore = Running, zeroTime()
+	e.setDeadline(r, s)
+	e.touch(r)
+	switch {
+	case s.Approve && !r.Approved:
+		e.ask(r, s)
+	case r.Kind == KindWorkflow:
+		e.beginWorkflow(r, s)
+	case r.Kind == KindChat:
+		e.beginChat(r, s)
+	default:
+		e.beginAgent(r, s)
+	}
+}
+
+func (e *engine) beginAgent(r *Row, s *Step) {
+	text, sources, ok := e.render(r, s.code.prompt)
+	if !ok {
+		return
+	}
+	c := Call{Row: r.ID, Kind: KindAgent, Capability: s.Capability, Prompt: text, JSON: s.Output == OutputJSON, Schema: s.Schema, Deadline: r.Deadline, Sources: sources}
+	if s.Agent != "" {
+		if c.Agent, ok = e.agentName(r, s.Agent); !ok {
+			return
+		}
+	}
+	e.out.Calls = append(e.out.Calls, c)
+}
+
+// agentName fills in a name that is made from inputs.
+func (e *engine) agentName(r *Row, text string) (string, bool) {
+	scope, d := e.scopeOf(r)
+	name := text
+	if strings.Contains(text, "{{") {
+		t, wrong := compileTemplate(text, scopeOfInputs(d))
+		if len(wrong) > 0 {
+			e.end(r, Failed, ReasonPrompt, wrong[0].message)
+			return "", false
+		}
+		made, err := t.render(map[string]any{"inputs": e.inputs(scope)})
+		if err != nil {
+			e.end(r, Failed, ReasonPrompt, "agent: "+err.Error())
+			return "", false
+		}
+		name = strings.TrimPrefix(strings.TrimSpace(made), "@")
+	}
+	n, err := fika.ParseAgentName(name)
+	if err != nil {
+		e.end(r, Failed, ReasonPrompt, err.Error())
+		return "", false
+	}
+	return string(n), true
+}
+
+func scopeOfInputs(d *Definition) scope { return scope{def: d} }
+
+func (e *engine) beginChat(r *Row, s *Step) {
+	topic, sources, ok := e.render(r, s.code.topic)
+	if !ok {
+		return
+	}
+	c := &ChatCall{Until: s.Chat.Until, Max: s.Chat.Max}
+	for _, a := range s.Chat.Agents {
+		name, ok := e.agentName(r, a)
+		if !ok {
+			return
+		}
+		c.Agents = append(c.Agents, name)
+	}
+	e.out.Calls = append(e.out.Calls, Call{Row: r.ID, Kind: KindChat, Prompt: topic, Chat: c, Deadline: r.Deadline, Sources: sources})
+}
+
+// beginWorkflow binds the inputs of the workflow inside; its steps follow.
+func (e *engine) beginWorkflow(r *Row, s *Step) {
+	given := map[string]string{}
+	for name, t := range s.code.inputs {
+		text, _, ok := e.render(r, t)
+		if !ok {
+			return
+		}
+		given[name] = text
+	}
+	bound, err := e.inside(r).Bind(given, nil)
+	if err == nil {
+		r.Inputs, err = json.Marshal(bound)
+	}
+	if err != nil {
+		e.end(r, Failed, ReasonPrompt, err.Error())
+	}
+}
+
+// render fills in a text of a row; false: the row has failed, or nothing can
+// be said for want of an output.
+func (e *engine) render(r *Row, t *template) (text string, sources []string, ok bool) {
+	if t == nil {
+		return "", nil, true
+	}
+	data, sources := e.data(r, t.refs)
+	if e.err != nil {
+		return "", nil, false
+	}
+	text, err := t.render(data)
+	if err == nil && strings.TrimSpace(text) == "" && r.Kind != KindWorkflow {
+		err = fmt.Errorf("the prompt is empty")
+	}
+	if err != nil {
+		e.end(r, Failed, ReasonPrompt, err.Error())
+		return "", nil, false
+	}
+	return text, sources, true
+}
