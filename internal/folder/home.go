@@ -135,8 +135,12 @@ func (h Home) ModelsFile() string { return h.path("models.toml") }
 // PromptsDir holds default.md, reflection.md, compaction.md, continuation.md.
 func (h Home) PromptsDir() string { return h.path("prompts") }
 
-// WorkflowsDir holds workflow prompts.
-func (h Home) WorkflowsDir() string { return h.path("prompts", "workflows") }
+// RecipesDir holds the texts of the plugin workflow: ways of working that an
+// agent can take up.
+func (h Home) RecipesDir() string { return h.path("prompts", "workflows") }
+
+// WorkflowsDir holds the definitions of workflows, a NAME.toml each.
+func (h Home) WorkflowsDir() string { return h.path("workflows") }
 
 // PluginsDir holds plugins.
 func (h Home) PluginsDir() string { return h.path("plugins") }

@@ -24,10 +24,12 @@ const (
 )
 
 // calls are the functions an expression may use: each looks at what is there
-// at most once, and none of them asks the clock or the system.
+// at most once, and none of them asks the clock or the system. The usual first
+// and last are not among them: those are names of what is there (of a list,
+// write files[0] and files[-1]).
 var calls = []string{
 	"all", "any", "none", "one", "count", "filter",
-	"len", "first", "last", "min", "max", "sum",
+	"len", "min", "max", "sum",
 	"lower", "upper", "trim", "hasPrefix", "hasSuffix", "split", "int", "float",
 }
 

@@ -111,7 +111,7 @@ func (e *engine) advanceScopes() {
 		if e.full() || e.err != nil {
 			return
 		}
-		if r.Kind == KindWorkflow && r.State == Running {
+		if r.Kind == KindWorkflow && r.State == Running && !e.orphan(r) {
 			e.advanceScope(r, e.inside(r))
 		}
 	}

@@ -28,3 +28,31 @@ func FuzzLoad(f *testing.F) {
 		d.Bind(nil, nil)
 	})
 }
+
+// TestShipped: what fika brings along is right in every home, and a run of it
+// comes to its end.
+func TestShipped(t *testing.T) {
+	known := workflow.Known{Agents: []workflow.Agent{}, Names: workflow.Shipped(), Read: func(name string) (string, []byte, error) {
+		text, _ := workflow.ShippedText(name)
+		return name + ".toml", text, nil
+	}}
+	if len(known.Names) < 5 {
+		t.Fatalf("%v", known.Names)
+	}
+	for _, name := range known.Names {
+		text, _ := workflow.ShippedText(name)
+		d, err := workflow.Load(name, name+".toml", text, known)
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		if d.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+		for _, in := range d.Inputs {
+			if in.Description == "" {
+				t.Errorf("%s: the input %s has no description", name, in.Name)
+			}
+		}
+	}
+}

@@ -217,7 +217,10 @@ func (e *engine) watchTimers() {
 // fillGroups makes the next items and rounds of rows that hold some.
 func (e *engine) fillGroups() {
 	for _, g := range e.live() {
-		if g.State != Running {
+		if e.full() {
+			return
+		}
+		if g.State != Running || e.orphan(g) {
 			continue
 		}
 		switch g.Kind {

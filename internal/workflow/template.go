@@ -138,7 +138,7 @@ func (w *templateWalk) walk(n parse.Node, root bool) {
 		w.walk(n.Node, root)
 	case *parse.FieldNode:
 		if root {
-			w.refer(n.Ident, int(n.Pos))
+			w.refer(n.Ident, fieldAt(n))
 		}
 	case *parse.VariableNode:
 		if n.Ident[0] == "$" && len(n.Ident) > 1 {
@@ -154,6 +154,14 @@ func (w *templateWalk) walk(n parse.Node, root bool) {
 			w.add(int(n.Pos), "a dot alone is everything at once: say what is meant, as in .inputs.NAME or .steps.NAME.output")
 		}
 	}
+}
+
+// fieldAt is where .a.b.c begins. The parser tells where its second name does.
+func fieldAt(n *parse.FieldNode) int {
+	if len(n.Ident) == 1 {
+		return int(n.Pos)
+	}
+	return max(0, int(n.Pos)-len(n.Ident[0])-1)
 }
 
 func (w *templateWalk) branch(pipe *parse.PipeNode, list, other *parse.ListNode, root, inside bool) {

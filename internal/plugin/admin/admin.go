@@ -185,7 +185,7 @@ func Install(ctx context.Context, a *app.App, name string, p app.Person) (plugin
 		return plugin.Report{}, err
 	}
 	if name == "workflow" {
-		if _, err := plugin.InstallWorkflows(h.WorkflowsDir()); err != nil {
+		if _, err := plugin.InstallWorkflows(h.RecipesDir()); err != nil {
 			return plugin.Report{}, err
 		}
 	}

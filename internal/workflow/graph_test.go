@@ -1,0 +1,49 @@
+package workflow_test
+
+import (
+	"strings"
+	"testing"
+
+	"fika/internal/workflow"
+)
+
+func shipped(t *testing.T, name string) *workflow.Definition {
+	t.Helper()
+	text, _ := workflow.ShippedText(name)
+	d, err := workflow.Load(name, name+".toml", text, workflow.Known{Names: workflow.Shipped(), Read: func(name string) (string, []byte, error) {
+		text, _ := workflow.ShippedText(name)
+		return name, text, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestTree(t *testing.T) {
+	want := strings.TrimLeft(`
+research-implement-test: find out, build on what was found, test, and again until it works
+└─ research  @researcher; retried once
+   └─ build  workflow implement-test; until output.passed, at most 3 times
+      ┆  └─ implement  @coder
+      ┆     └─ test  @tester; gives JSON
+`, "\n")
+	if got := shipped(t, "research-implement-test").Tree(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := shipped(t, "tandem").Tree(); strings.Count(got, "\n") != 5 || !strings.Contains(got, "after rich_side, quick_side, careful_side, whatever came of them") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestDot(t *testing.T) {
+	got := shipped(t, "research-implement-test").Dot()
+	for _, want := range []string{`"research" -> "build";`, `subgraph "cluster_build" {`, `"build/implement" -> "build/test";`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	if strings.Count(got, "{\n") != strings.Count(got, "}\n") {
+		t.Errorf("%s", got)
+	}
+}
