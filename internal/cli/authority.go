@@ -72,6 +72,7 @@ func declared() map[string]declaration {
 		"fika plugin install": manage, "fika plugin remove": manage, "fika plugin enable": manage, "fika plugin disable": manage,
 		"fika config": look, "fika config path": look, "fika config check": look, "fika config show": look, "fika config migrate": manage,
 		"fika model": look, "fika model list": look,
+		"fika workflow": look, "fika workflow list": look, "fika workflow show": look, "fika workflow check": look, "fika workflow graph": look,
 		"fika key": look, "fika key list": look, "fika key set": manage, "fika key remove": manage,
 	}
 }

@@ -41,6 +41,8 @@ var packages = [...]row{
 	{"internal/turn", ". internal/echo internal/hook internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
 		"the turn speaks to four contracts and stops an exchange that repeats itself; errgroup joins tool calls that run side by side"},
 	{"internal/compaction", ". internal/hook internal/llm internal/speech internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
+	{"internal/workflow", ". internal/speech internal/spelling internal/toml github.com/expr-lang/expr github.com/expr-lang/expr/ast github.com/expr-lang/expr/conf github.com/expr-lang/expr/file github.com/expr-lang/expr/parser github.com/expr-lang/expr/vm github.com/google/jsonschema-go/jsonschema",
+		"what a definition says and what comes next in a run: TOML, conditions and schemas are for their parsers to say"},
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.
@@ -88,7 +90,7 @@ var packages = [...]row{
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term"},
 	{"internal/worker", ". internal/app internal/bus internal/chat internal/compaction internal/config internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/prompt internal/redact internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
 		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
-	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/spelling internal/store internal/term",
+	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/spelling internal/store internal/term internal/toml internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
@@ -101,7 +103,7 @@ var packages = [...]row{
 	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/contexts internal/folder internal/plugin internal/plugin/admin internal/process internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
 	{"internal/master", ". internal/client internal/process internal/spelling internal/term github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs found, and what it waits for is kept in a file that one console locks"},
-	{"internal/cli", ". internal/agent internal/app internal/backup internal/chat internal/client internal/config internal/config/migrate internal/console internal/contexts internal/daemon internal/doctor internal/folder internal/hub internal/keyfile internal/master internal/mention internal/message internal/plugin internal/plugin/admin internal/process internal/spelling internal/term internal/turn internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+	{"internal/cli", ". internal/agent internal/app internal/backup internal/chat internal/client internal/config internal/config/migrate internal/console internal/contexts internal/daemon internal/doctor internal/folder internal/hub internal/keyfile internal/master internal/mention internal/message internal/plugin internal/plugin/admin internal/process internal/spelling internal/term internal/toml internal/turn internal/worker internal/workflow github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
 		"flags become options and one call to client, worker or the package of the command; what comes back is shown. Statuses, entries and events are shown as they are, settings, folders and plugins are what people look after"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -131,7 +133,7 @@ var (
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo", "internal/guard"}
+	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo", "internal/guard", "internal/workflow"}
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.
@@ -142,6 +144,8 @@ var (
 	languages = []string{
 		"github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/parser", "github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
 		"golang.org/x/sync/errgroup", "mvdan.cc/sh/v3/syntax",
+		"github.com/expr-lang/expr", "github.com/expr-lang/expr/ast", "github.com/expr-lang/expr/conf", "github.com/expr-lang/expr/file", "github.com/expr-lang/expr/parser", "github.com/expr-lang/expr/vm",
+		"github.com/google/jsonschema-go/jsonschema",
 	}
 	forbiddenInTests = []string{"github.com/stretchr/testify/assert", "github.com/stretchr/testify/require", "github.com/onsi/gomega"}
 )
@@ -160,6 +164,6 @@ var guarded = [...]guard{
 	{"os/exec", "internal/daemon internal/client internal/process internal/sandbox internal/tool/proc internal/tool/shell",
 		"processes start in groups (proc), as agents and hub (daemon, client), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/console", "signals belong to the program and to the terminal line"},
-	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store",
-		"the demo, the starting config, the prompts, the shipped plugins, the migrations"},
+	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store internal/workflow",
+		"the demo, the starting config, the prompts, the shipped plugins, the migrations, the shipped workflows"},
 }

@@ -1,6 +1,8 @@
 package workflow_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"fika/internal/workflow"
@@ -54,5 +56,21 @@ func TestShipped(t *testing.T) {
 				t.Errorf("%s: the input %s has no description", name, in.Name)
 			}
 		}
+	}
+}
+
+// TestDocument: the file that docs/WORKFLOWS.md shows is right.
+func TestDocument(t *testing.T) {
+	page, err := os.ReadFile("../../docs/WORKFLOWS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(page), "```toml\n")
+	text, _, closed := strings.Cut(text, "```")
+	if !ok || !closed {
+		t.Fatal("it shows no file")
+	}
+	if _, err := workflow.Load("w", "docs/WORKFLOWS.md", []byte(text), home()); err != nil {
+		t.Error(err)
 	}
 }
