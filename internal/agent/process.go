@@ -39,7 +39,7 @@ type Options struct {
 	Subjects bus.Subjects
 	Work     Work
 	Orphan   func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
-	Ring     func(...fika.AgentName)
+	Wake     func(...fika.AgentName)
 	// Sign stores a sign of life at once: when the process becomes ready, and
 	// soon after something changed. nil: the owner's heartbeat does.
 	Sign          func(context.Context)
@@ -107,8 +107,8 @@ func New(o Options) *Process {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Ring == nil {
-		o.Ring = func(...fika.AgentName) {}
+	if o.Wake == nil {
+		o.Wake = func(...fika.AgentName) {}
 	}
 	if o.Sign == nil {
 		o.Sign = func(context.Context) {}
@@ -330,7 +330,7 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 		p.opts.Display.Failed(err.Error())
 	case len(res.Children) > 0:
 		for _, k := range res.Children {
-			p.opts.Ring(k.AgentName)
+			p.opts.Wake(k.AgentName)
 		}
 	case res.State.Terminal():
 		p.processed.Add(1)

@@ -52,7 +52,7 @@ func newStatuses(p *Process, c store.Claimed) *statuses {
 // Observe publishes one event.
 func (s *statuses) Observe(ev turn.Event) {
 	if ev.Kind == turn.Committed {
-		s.p.opts.Ring(ev.Notified...) // before anything else: somebody waits for it
+		s.p.opts.Wake(ev.Notified...) // before anything else: somebody waits for it
 		runtime.Gosched()             // and what writes to the bus goes first
 	}
 	s.mu.Lock()

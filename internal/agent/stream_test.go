@@ -63,7 +63,7 @@ func (r *recorder) texts(t *testing.T, round int, reasoning bool) string {
 // recorded gives the statuses of a turn, within a bubble of virtual time.
 func recorded() (*recorder, *statuses) {
 	r := &recorder{}
-	p := New(Options{Agent: fika.Agent{Name: "coder"}, Bus: r, Subjects: bus.Subjects{Prefix: "fika"}, Ring: func(...fika.AgentName) {}})
+	p := New(Options{Agent: fika.Agent{Name: "coder"}, Bus: r, Subjects: bus.Subjects{Prefix: "fika"}, Wake: func(...fika.AgentName) {}})
 	return r, newStatuses(p, store.Claimed{Request: fika.Request{ID: "r-1"}})
 }
 

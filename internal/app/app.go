@@ -318,28 +318,29 @@ func (a *App) External(c *config.Config, h folder.Home) bool {
 	return err != nil || ours.Port() != u.Port()
 }
 
-// Ringer rings bells on a bus; it never fails, because nothing depends on it.
-type Ringer struct {
+// Waker wakes processes over a bus. It never fails, because nothing depends on it:
+// what they are woken for is a committed row.
+type Waker struct {
 	Bus      bus.Bus
 	Subjects bus.Subjects
 }
 
-// Ring tells agents to look at the store. The hub hears it too, and starts
+// Wake tells agents to look at the store. The hub hears it too, and starts
 // those that do not run.
-func (r Ringer) Ring(names ...fika.AgentName) {
+func (w Waker) Wake(names ...fika.AgentName) {
 	for _, n := range names {
-		_ = r.Bus.Publish(r.Subjects.Bell(n), nil)
+		_ = w.Bus.Publish(w.Subjects.Bell(n), nil)
 	}
 }
 
-// RingHub tells the hub that somebody wishes something of an agent.
-func (r Ringer) RingHub() { _ = r.Bus.Publish(r.Subjects.Hub(), nil) }
+// WakeHub tells the hub that somebody wants something of an agent.
+func (w Waker) WakeHub() { _ = w.Bus.Publish(w.Subjects.Hub(), nil) }
 
 // Show passes committed entries to whoever watches the conversation.
-func (r Ringer) Show(c fika.Conversation, entries ...fika.Entry) {
+func (w Waker) Show(c fika.Conversation, entries ...fika.Entry) {
 	for _, e := range entries {
 		if data, err := e.MarshalJSON(); err == nil {
-			_ = r.Bus.Publish(r.Subjects.Chat(c.Name), data)
+			_ = w.Bus.Publish(w.Subjects.Chat(c.Name), data)
 		}
 	}
 }

@@ -20,10 +20,10 @@ type Store interface {
 	Join(ctx context.Context, c fika.ConversationID, person string) error
 }
 
-// Bell tells those who wait. Its methods do not fail: nothing depends on them.
-type Bell interface {
-	// Ring tells agents to look at the store.
-	Ring(...fika.AgentName)
+// Notifier tells those who wait. Its methods do not fail: nothing depends on them.
+type Notifier interface {
+	// Wake tells agents to look at the store.
+	Wake(...fika.AgentName)
 	// Show passes committed entries to whoever watches the conversation.
 	Show(fika.Conversation, ...fika.Entry)
 }
@@ -32,12 +32,12 @@ type Bell interface {
 // many goroutines.
 type Chats struct {
 	Store  Store
-	Bell   Bell
+	Notify Notifier
 	Parser *mention.Parser
 }
 
 // New makes a Chats with a parser of its own.
-func New(s Store, b Bell) *Chats { return &Chats{Store: s, Bell: b, Parser: mention.New()} }
+func New(s Store, n Notifier) *Chats { return &Chats{Store: s, Notify: n, Parser: mention.New()} }
 
 // Said is a message of a person, or of an agent that speaks through a command
 // in one of its tools.
@@ -108,8 +108,8 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	if err != nil {
 		return Sent{}, err
 	}
-	c.Bell.Show(conv, posted.Entry)
-	c.Bell.Ring(posted.Notified...)
+	c.Notify.Show(conv, posted.Entry)
+	c.Notify.Wake(posted.Notified...)
 	return Sent{Posted: posted, All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
 }
 
@@ -127,8 +127,8 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 	if err != nil {
 		return Sent{}, err
 	}
-	c.Bell.Show(conv, posted.Entry)
-	c.Bell.Ring(posted.Notified...)
+	c.Notify.Show(conv, posted.Entry)
+	c.Notify.Wake(posted.Notified...)
 	return Sent{Posted: posted, Nobody: len(notify) == 0}, nil
 }
 

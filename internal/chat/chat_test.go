@@ -56,7 +56,7 @@ func (r *room) ok(err error) {
 	}
 }
 
-func (r *room) Ring(names ...fika.AgentName) {
+func (r *room) Wake(names ...fika.AgentName) {
 	work, err := r.store.WithWork(r.Context())
 	r.ok(err)
 	waiting := map[fika.AgentName]bool{}
@@ -171,7 +171,7 @@ func TestSendPaused(t *testing.T) {
 	r := newRoom(t, "arya")
 	_, err := r.store.SetPaused(t.Context(), r.conv.ID, true)
 	r.ok(err)
-	r.Chats.Bell = quiet{}
+	r.Chats.Notify = quiet{}
 	sent, err := r.say("@arya hello")
 	r.ok(err)
 	if !sent.Paused || len(r.messages()) != 1 {
@@ -181,7 +181,7 @@ func TestSendPaused(t *testing.T) {
 
 type quiet struct{}
 
-func (quiet) Ring(...fika.AgentName)                {}
+func (quiet) Wake(...fika.AgentName)                {}
 func (quiet) Show(fika.Conversation, ...fika.Entry) {}
 
 // TestMentioned: an agent's words concern whom they name, but never itself,

@@ -32,7 +32,7 @@ something is wrong.`,
 				return err
 			}
 			for _, f := range found {
-				if f.Level == doctor.Trouble {
+				if f.Level == doctor.Problem {
 					return silent{fika.Failed}
 				}
 			}
@@ -55,13 +55,13 @@ type findingJSON struct {
 func (e *env) showFindings(found []doctor.Finding) error {
 	s := e.OutStyle()
 	marks := map[doctor.Level]string{
-		doctor.Fine: s.Green("ok     "), doctor.Note: s.Yellow("note   "), doctor.Trouble: s.Red("problem"), doctor.Mended: s.Green("fixed  "),
+		doctor.Fine: s.Green("ok     "), doctor.Note: s.Yellow("note   "), doctor.Problem: s.Red("problem"), doctor.Fixed: s.Green("fixed  "),
 	}
 	for _, f := range found {
 		if err := e.printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), term.CleanLine(f.Text)); err != nil {
 			return err
 		}
-		if f.Fix != "" && f.Level != doctor.Mended {
+		if f.Fix != "" && f.Level != doctor.Fixed {
 			if err := e.printf("         → %s\n", term.CleanLine(f.Fix)); err != nil {
 				return err
 			}

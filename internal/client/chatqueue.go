@@ -75,7 +75,7 @@ func (s *Chats) RetryDead(ctx context.Context, conv fika.Conversation, only fika
 			return dead[:k], err
 		}
 		dead[k].Request = r.ID
-		s.c.waker.Ring(dead[k].AgentName)
+		s.c.waker.Wake(dead[k].AgentName)
 	}
 	return dead, nil
 }

@@ -28,7 +28,7 @@ type Client struct {
 	store    *store.Store
 	subjects bus.Subjects
 	bus      bus.Bus
-	waker    app.Ringer
+	waker    app.Waker
 	trouble  string
 }
 
@@ -70,7 +70,7 @@ func Offline(ctx context.Context, a *app.App) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{app: a, home: h, store: s, bus: bus.Nobody{}}
-	c.waker = app.Ringer{Bus: c.bus}
+	c.waker = app.Waker{Bus: c.bus}
 	c.Agents, c.Chats, c.Conversations, c.Requests, c.Hub = &Agents{c}, &Chats{c}, &Conversations{c}, &Requests{c}, HubOf(a)
 	return c, nil
 }
@@ -85,7 +85,7 @@ func (c *Client) connect(ctx context.Context) error {
 	if p, up := c.home.HubProcess(); up {
 		c.bus, c.trouble = dialBus(ctx, c.app, conf, c.home, p)
 	}
-	c.waker = app.Ringer{Bus: c.bus, Subjects: c.subjects}
+	c.waker = app.Waker{Bus: c.bus, Subjects: c.subjects}
 	return nil
 }
 
@@ -137,14 +137,14 @@ func (c *Client) config() *config.Config {
 // to the server before the command ends. It cannot fail: they look by themselves
 // soon.
 func (c *Client) wake(ctx context.Context, names ...fika.AgentName) {
-	c.waker.Ring(names...)
+	c.waker.Wake(names...)
 	_ = c.bus.Flush(ctx)
 }
 
 // wakeHub tells an agent and the hub that something is wanted of the agent.
 func (c *Client) wakeHub(ctx context.Context, name fika.AgentName) {
-	c.waker.Ring(name)
-	c.waker.RingHub()
+	c.waker.Wake(name)
+	c.waker.WakeHub()
 	_ = c.bus.Flush(ctx)
 }
 

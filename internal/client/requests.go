@@ -130,13 +130,13 @@ func (s *Requests) wakeStopped(ctx context.Context, id fika.RequestID) {
 	if err != nil {
 		return // they look by themselves
 	}
-	s.c.waker.Ring(f.AgentName)
+	s.c.waker.Wake(f.AgentName)
 	if f.Parent != nil && !f.Parent.State.Terminal() {
-		s.c.waker.Ring(f.Parent.AgentName)
+		s.c.waker.Wake(f.Parent.AgentName)
 	}
 	f.walk(func(k Family) {
 		if !k.State.Terminal() {
-			s.c.waker.Ring(k.AgentName)
+			s.c.waker.Wake(k.AgentName)
 		}
 	})
 }

@@ -184,7 +184,7 @@ func sound(t *testing.T, a *app.App) {
 		t.Fatal(err)
 	}
 	for _, f := range found {
-		if f.Level == doctor.Trouble && f.Check != "permissions" {
+		if f.Level == doctor.Problem && f.Check != "permissions" {
 			t.Errorf("doctor: %+v", f)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"fika/internal/worker"
 )
 
-// pollTime is how often agents and hub look for work that nobody rang for, and
+// pollTime is how often agents and hub look for work that nobody woke them for, and
 // canaryTime how often the hub tries its stream.
 const (
 	pollTime   = 2 * time.Second
@@ -86,9 +86,9 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	for _, note := range w.Notes() {
 		display.Warn(note)
 	}
-	ringer := app.Ringer{Bus: conn, Subjects: subjects}
+	waker := app.Waker{Bus: conn, Subjects: subjects}
 	live, err := w.LiveRuntime(ctx, worker.RuntimeOptions{
-		Dir: dir, Waits: true, Warn: display.Warn, Bell: ringer, Stderr: o.Out, Starting: true, Store: turn.NewTail(w.Store),
+		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.NewTail(w.Store),
 	}, nil, o.ByHub)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	}
 	p := agent.New(agent.Options{
 		Agent: w.Agent, Lease: w.Lease, Model: w.Settings.Model.ID, Store: live.Queue(), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
-		Work: live.Work, Orphan: worker.EndStep, Ring: ringer.Ring, Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
+		Work: live.Work, Orphan: worker.EndStep, Wake: waker.Wake, Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
 		Now: a.Now, Sign: w.Heartbeat, Poll: crash.Pace(pollTime),
 	})
 	w.OnHeartbeat(p.Beat, p.Lost)

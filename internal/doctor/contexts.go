@@ -20,7 +20,7 @@ func (d *examination) checkContexts(ctx context.Context) {
 	const check = "contexts"
 	names, strange, err := d.home.List()
 	if err != nil {
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 		return
 	}
 	for _, s := range strange {
@@ -42,16 +42,16 @@ func (d *examination) checkContext(ctx context.Context, f folder.Folder) {
 		if _, local := config.LoadLocal(f.LocalConfig()); local != nil {
 			err = local
 		}
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 	} else if slices.Contains(s.ToolPermissions, "bash") {
 		d.checkBash(check, s)
 	}
 	lock, err := f.Inspect()
 	switch {
 	case err != nil:
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 	case lock.Status == folder.LockStale && lock.Held:
-		d.add(check, Trouble, fmt.Sprintf("fika context unlock %s", f.Name), "process %d (%s) holds it and has been silent for %s", lock.Info.PID, lock.Info.Kind, term.Duration(lock.Age))
+		d.add(check, Problem, fmt.Sprintf("fika context unlock %s", f.Name), "process %d (%s) holds it and has been silent for %s", lock.Info.PID, lock.Info.Kind, term.Duration(lock.Age))
 	case lock.Status == folder.LockStale:
 		d.add(check, Note, "", "process %d ended without giving it back; the next prompt takes it over", lock.Info.PID)
 	}
@@ -74,7 +74,7 @@ func (d *examination) checkBash(check string, s config.Settings) {
 func (d *examination) checkMirror(ctx context.Context, check string, f folder.Folder) {
 	r, err := contexts.OpenReader(ctx, d.app, f)
 	if err != nil {
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 		return
 	}
 	if r.Foreign != nil {
@@ -90,7 +90,7 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 	src := worker.EntrySource{Store: d.store, Agent: f.Name}
 	diffs, err := folder.Compare(ctx, f, src)
 	if err != nil {
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 		return
 	}
 	if len(diffs) == 0 {
@@ -102,17 +102,17 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 	}
 	if d.fix {
 		if err := d.remake(ctx, f, diffs); err != nil {
-			d.add(check, Trouble, "", "the mirror was not made anew: %v", err)
+			d.add(check, Problem, "", "the mirror was not made anew: %v", err)
 			return
 		}
-		d.add(check, Mended, "", "%d differences from the database; the mirror was made anew, the old files were kept beside it", len(diffs))
+		d.add(check, Fixed, "", "%d differences from the database; the mirror was made anew, the old files were kept beside it", len(diffs))
 		return
 	}
 	for _, x := range diffs[:min(5, len(diffs))] {
-		d.add(check, Trouble, "fika doctor --fix makes the mirror anew from the database", "%s", x)
+		d.add(check, Problem, "fika doctor --fix makes the mirror anew from the database", "%s", x)
 	}
 	if n := len(diffs) - 5; n > 0 {
-		d.add(check, Trouble, "", "%d more differences between its files and the database", n)
+		d.add(check, Problem, "", "%d more differences between its files and the database", n)
 	}
 }
 
@@ -174,12 +174,12 @@ func (d *examination) checkOrphans(ctx context.Context, names []fika.AgentName) 
 	}
 	home, err := d.home.ID()
 	if err != nil {
-		d.add("home", Trouble, "", "%v", err)
+		d.add("home", Problem, "", "%v", err)
 		return
 	}
 	agents, err := d.store.ListAgents(ctx)
 	if err != nil {
-		d.add("agents", Trouble, "", "%v", err)
+		d.add("agents", Problem, "", "%v", err)
 		return
 	}
 	for _, a := range agents {
@@ -192,11 +192,11 @@ func (d *examination) checkOrphans(ctx context.Context, names []fika.AgentName) 
 				err = w.Close()
 			}
 			if err == nil {
-				d.add("agent "+string(a.Name), Mended, "", "its folder was gone and was made again from the database")
+				d.add("agent "+string(a.Name), Fixed, "", "its folder was gone and was made again from the database")
 				continue
 			}
 		}
-		d.add("agent "+string(a.Name), Trouble, fmt.Sprintf("fika doctor --fix makes it again from the database; fika context delete %s removes the agent", a.Name),
+		d.add("agent "+string(a.Name), Problem, fmt.Sprintf("fika doctor --fix makes it again from the database; fika context delete %s removes the agent", a.Name),
 			"its folder %s is gone", d.home.Folder(a.Name).Path())
 	}
 }

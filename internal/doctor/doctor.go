@@ -27,8 +27,8 @@ type Level string
 const (
 	Fine    Level = "ok"
 	Note    Level = "note"    // good to know
-	Trouble Level = "problem" // something is wrong
-	Mended  Level = "fixed"   // it was wrong
+	Problem Level = "problem" // something is wrong
+	Fixed   Level = "fixed"   // it was wrong
 )
 
 // Finding is one thing that a look at the home found.
@@ -54,8 +54,8 @@ func (d *examination) add(check string, l Level, fix, format string, args ...any
 	d.out = append(d.out, Finding{Check: check, Level: l, Fix: fix, Text: config.WithoutSecrets(fmt.Sprintf(format, args...))})
 }
 
-// Examine looks for what is wrong with this home. With fix it mends what can be
-// mended without losing anything. The error says that not even that could be
+// Examine looks for what is wrong with this home. With fix it repairs what can be
+// repaired without losing anything. The error says that not even that could be
 // done.
 func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 	h, err := a.Home()
@@ -84,7 +84,7 @@ func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 // checkModes sees to it that only the owner can read what is private.
 func (d *examination) checkModes() {
 	if d.app.ReadOnly() {
-		d.add("home", Trouble, "make it writable, or set FIKA_HOME to another folder", "%s cannot be written: nothing can be asked or sent", d.home.Root)
+		d.add("home", Problem, "make it writable, or set FIKA_HOME to another folder", "%s cannot be written: nothing can be asked or sent", d.home.Root)
 	}
 	const check = "permissions"
 	root, err := os.Stat(d.home.Root)
@@ -100,11 +100,11 @@ func (d *examination) checkModes() {
 		want := st.Mode().Perm() &^ 0o077
 		if d.fix {
 			if err := os.Chmod(path, want); err == nil {
-				d.add(check, Mended, "", "%s was open to others", path)
+				d.add(check, Fixed, "", "%s was open to others", path)
 				continue
 			}
 		}
-		d.add(check, Trouble, fmt.Sprintf("chmod %o %s", want, path), "%s can be read by others (%s)", path, st.Mode().Perm())
+		d.add(check, Problem, fmt.Sprintf("chmod %o %s", want, path), "%s can be read by others (%s)", path, st.Mode().Perm())
 	}
 }
 
@@ -114,7 +114,7 @@ func (d *examination) checkDisk() {
 	switch {
 	case !ok:
 	case free < 100<<20:
-		d.add(check, Trouble, "make room: prompts fail when the disk is full", "only %d MiB are free", free>>20)
+		d.add(check, Problem, "make room: prompts fail when the disk is full", "only %d MiB are free", free>>20)
 	case free < 1<<30:
 		d.add(check, Note, "", "%.1f GiB are free", float64(free)/(1<<30))
 	default:
@@ -131,10 +131,10 @@ func (d *examination) checkConfig() bool {
 	switch {
 	case errors.As(err, &problems):
 		for _, p := range problems.List {
-			d.add(check, Trouble, "", "%s", p)
+			d.add(check, Problem, "", "%s", p)
 		}
 	case err != nil:
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 	}
 	c, inForce := d.app.Config()
 	if err != nil || inForce != nil {
@@ -146,16 +146,16 @@ func (d *examination) checkConfig() bool {
 	}
 	state, err := d.home.State()
 	if err != nil {
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 		return true
 	}
 	s, err := d.app.Settings(state.Current, nil, false)
 	if err != nil {
 		if _, there := folder.OpenFolder(d.home, state.Current); there != nil { // else checkContext says it
-			d.add("model", Trouble, "", "%v", err)
+			d.add("model", Problem, "", "%v", err)
 		}
 	} else if _, err := d.app.Model(s); err != nil {
-		d.add("model", Trouble, "", "%v", err)
+		d.add("model", Problem, "", "%v", err)
 	} else {
 		d.add("model", Fine, "", "%s (%s)", s.Model.ID, s.Origins["model"])
 	}
@@ -166,7 +166,7 @@ func (d *examination) checkStore(ctx context.Context) {
 	const check = "store"
 	s, err := d.app.Store(ctx)
 	if err != nil {
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 		return
 	}
 	d.store = s
@@ -175,7 +175,7 @@ func (d *examination) checkStore(ctx context.Context) {
 		found = []string{err.Error()}
 	}
 	for _, f := range found {
-		d.add(check, Trouble, "restore a backup of "+d.home.DatabaseFile()+", or move it away: contexts come back from their folders", "%s", f)
+		d.add(check, Problem, "restore a backup of "+d.home.DatabaseFile()+", or move it away: contexts come back from their folders", "%s", f)
 	}
 	if len(found) == 0 {
 		d.storeFine = true
@@ -200,11 +200,11 @@ func (d *examination) checkPlugins(ctx context.Context) {
 	before := len(d.out)
 	tools := worker.NewToolbox(d.app, d.home.Folder(state.Current), s)
 	o := tools.PluginOptions(worker.PluginUse{Workspace: d.home.Root, Reserved: tools.BuiltinNames(), Warn: func(string) {}})
-	o.Report = func(name string, err error) { d.add(check, Trouble, "fika plugin check "+name, "%s: %v", name, err) }
+	o.Report = func(name string, err error) { d.add(check, Problem, "fika plugin check "+name, "%s: %v", name, err) }
 	plugins, err := plugin.Open(ctx, o)
 	switch {
 	case err != nil:
-		d.add(check, Trouble, "", "%v", err)
+		d.add(check, Problem, "", "%v", err)
 	case len(d.out) == before:
 		var names []string
 		for _, p := range plugins.List() {
@@ -247,11 +247,11 @@ func (d *examination) checkBus(ctx context.Context) {
 	for _, w := range st.Warnings {
 		level := Note
 		if fixed && busnats.IsLostWarning(w) {
-			d.add("bus", Mended, "", "%s", w)
+			d.add("bus", Fixed, "", "%s", w)
 			continue
 		}
 		if slices.Contains(damaged, w) {
-			level = Trouble
+			level = Problem
 		}
 		d.add("bus", level, "", "%s", w)
 	}
@@ -261,10 +261,10 @@ func (d *examination) checkHub(ctx context.Context) {
 	p, up := d.home.HubProcess()
 	switch why := process.Stuck(p); {
 	case up && why != "":
-		d.add("hub", Trouble, fmt.Sprintf("kill -CONT %d, or: fika down --now", p.PID), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
+		d.add("hub", Problem, fmt.Sprintf("kill -CONT %d, or: fika down --now", p.PID), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
 		return
 	case up && !d.app.HubAnswers(ctx):
-		d.add("hub", Trouble, "fika down --now, then fika up; see logs/hub.log", "runs (pid %d) and its bus does not answer", p.PID)
+		d.add("hub", Problem, "fika down --now, then fika up; see logs/hub.log", "runs (pid %d) and its bus does not answer", p.PID)
 		return
 	case up:
 		d.add("hub", Fine, "", "runs (pid %d)", p.PID)
@@ -281,7 +281,7 @@ func (d *examination) checkAgents(ctx context.Context) {
 	}
 	views, err := c.Agents.List(ctx, false)
 	if err != nil {
-		d.add("agents", Trouble, "", "cannot be listed: %v", err)
+		d.add("agents", Problem, "", "cannot be listed: %v", err)
 		return
 	}
 	bad := 0
@@ -295,7 +295,7 @@ func (d *examination) checkAgents(ctx context.Context) {
 		}
 		if v.Trouble != "" {
 			bad++
-			d.add("agents", Trouble, fmt.Sprintf("fika agent logs %s tells more", v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
+			d.add("agents", Problem, fmt.Sprintf("fika agent logs %s tells more", v.Row.Name), "@%s: %s", v.Row.Name, v.Trouble)
 		}
 	}
 	if bad == 0 && len(views) > 0 {
@@ -316,7 +316,7 @@ func (d *examination) checkProcesses() {
 			continue
 		}
 		if why := process.Stuck(lock.Info.Process()); why != "" {
-			d.add("process", Trouble, agentRemedy(name, lock), "@%s does not answer: its process (pid %d) is stopped (SIGSTOP)", name, lock.Info.PID)
+			d.add("process", Problem, agentRemedy(name, lock), "@%s does not answer: its process (pid %d) is stopped (SIGSTOP)", name, lock.Info.PID)
 		}
 	}
 }

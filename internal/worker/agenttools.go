@@ -30,7 +30,7 @@ func (r *Runtime) agentTools() []tool.Tool {
 func (r *Runtime) peers() peers {
 	w := r.worker
 	return peers{
-		app: w.App, home: w.Folder.Home, store: w.Store, settings: r.settings, bell: r.chats.Bell, hooks: laterHooks{r},
+		app: w.App, home: w.Folder.Home, store: w.Store, settings: r.settings, notify: r.chats.Notify, hooks: laterHooks{r},
 		limits: r.toolbox.outputLimits(), alone: !r.opts.Waits, warn: r.opts.Warn,
 	}
 }
@@ -60,7 +60,7 @@ type peers struct {
 	home     folder.Home
 	store    *store.Store
 	settings config.Settings
-	bell     chat.Bell
+	notify   chat.Notifier
 	hooks    hook.Runner
 	limits   tool.Limits
 	alone    bool // nobody could go on with a turn that waits
@@ -70,8 +70,8 @@ type peers struct {
 func (p peers) tools() []tool.Tool {
 	t, depth := p.settings.Tools, p.settings.Chat.MaxDepth
 	send := &peer.Send{Find: p.find, Store: p.store, Hooks: p.hooks, MaxDepth: depth, Echoes: p.echoes, CatchUp: p.catchUp, Warn: p.warn}
-	if p.bell != nil {
-		send.Ring = p.bell.Ring
+	if p.notify != nil {
+		send.Wake = p.notify.Wake
 	}
 	return []tool.Tool{
 		send,

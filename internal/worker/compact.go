@@ -87,7 +87,7 @@ func Compact(ctx context.Context, a *app.App, o CompactOptions) (done Compacted,
 		return done, err
 	}
 	r, err := w.newRuntime(ctx, w.Settings, RuntimeOptions{
-		Dir: a.Dir(), Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn, Verbose: o.Verbose, Bell: app.Ringer{Bus: bus.Nobody{}},
+		Dir: a.Dir(), Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn, Verbose: o.Verbose, Notify: app.Waker{Bus: bus.Nobody{}},
 	}, w.newInbox(o.Warn), &note.Versions{})
 	if err != nil {
 		return done, err

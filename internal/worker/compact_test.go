@@ -149,7 +149,7 @@ func (x *table) open() {
 	x.worker, err = Open(x.Context(), x.app, Options{Name: "default", Kind: folder.LockRun})
 	x.must(err)
 	x.runtime, err = x.worker.newRuntime(x.Context(), x.worker.Settings, RuntimeOptions{
-		Dir: x.app.Dir(), Stderr: io.Discard, Warn: x.warn, Bell: app.Ringer{Bus: bus.Nobody{}},
+		Dir: x.app.Dir(), Stderr: io.Discard, Warn: x.warn, Notify: app.Waker{Bus: bus.Nobody{}},
 	}, x.worker.newInbox(x.warn), &note.Versions{})
 	x.must(err)
 	conv, err := x.worker.Store.ActiveAsk(x.Context(), x.worker.Agent.ID)

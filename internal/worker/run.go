@@ -63,7 +63,7 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	}
 	live, err := w.LiveRuntime(ctx, RuntimeOptions{
 		Dir: a.Dir(), NoReflection: o.NoReflection, Verbose: o.Verbose, Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn,
-		Bell: app.Ringer{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"],
+		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"],
 	}, o.Flags, false)
 	if err != nil {
 		return RunResult{}, err

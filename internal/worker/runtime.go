@@ -30,7 +30,7 @@ type RuntimeOptions struct {
 	Stdin        io.Reader // lent to plugins; other tools get no terminal
 	Stderr       io.Writer // what plugins say to the person; nil: nothing
 	Warn         func(string)
-	Bell         chat.Bell
+	Notify       chat.Notifier
 	// Grace is how long an answer is held for a store that refuses it.
 	Grace time.Duration
 	Model string     // of this invocation: in the settings already
@@ -66,7 +66,7 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 		o.Store = w.Store
 	}
 	r := &Runtime{
-		worker: w, opts: o, settings: s, toolbox: NewToolbox(w.App, w.Folder, s), chats: chat.New(w.Store, o.Bell),
+		worker: w, opts: o, settings: s, toolbox: NewToolbox(w.App, w.Folder, s), chats: chat.New(w.Store, o.Notify),
 		workspace: s.WorkspaceOr(o.Dir), versions: versions, inbox: in,
 	}
 	if err := CheckWorkspace(r.workspace, w.Folder.Name); err != nil {

@@ -59,7 +59,7 @@ func find(_ context.Context, name string) (fika.Agent, error) {
 
 func sender() (*Send, *post, *desk, *[]fika.AgentName) {
 	p, d, rung := &post{}, &desk{}, &[]fika.AgentName{}
-	return &Send{Find: find, Store: p, Hooks: d, Ring: func(n ...fika.AgentName) { *rung = append(*rung, n...) }, MaxDepth: 5}, p, d, rung
+	return &Send{Find: find, Store: p, Hooks: d, Wake: func(n ...fika.AgentName) { *rung = append(*rung, n...) }, MaxDepth: 5}, p, d, rung
 }
 
 func callOf(args string) tool.Call {

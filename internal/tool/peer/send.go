@@ -32,7 +32,7 @@ type Send struct {
 	Find  Find
 	Store Postbox
 	Hooks hook.Runner
-	Ring  func(...fika.AgentName)
+	Wake  func(...fika.AgentName)
 	// MaxDepth is how long a chain of messages may grow; 0: without end.
 	MaxDepth int
 	// Echoes tells whether a message only repeats what the two have been
@@ -121,7 +121,7 @@ func (s *Send) deliver(ctx context.Context, c tool.Call, to fika.Agent, content 
 	if err != nil {
 		return "", err
 	}
-	s.Ring(to.Name)
+	s.Wake(to.Name)
 	if s.CatchUp != nil {
 		if err := s.CatchUp(ctx, to.Name); err != nil && s.Warn != nil {
 			s.Warn(err.Error())
