@@ -118,6 +118,7 @@ func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agen
 // only ends the waiting.
 func (o *askOptions) await(ctx context.Context, c *client.Client, follow *client.Follow, id fika.RequestID) error {
 	view := newFollowView(o.env, o.json, o.raw)
+	defer func() { view.shown.close() }()
 	waiting, cancel := context.WithCancel(ctx)
 	if o.timeout > 0 {
 		waiting, cancel = context.WithTimeout(ctx, o.timeout)
@@ -170,14 +171,23 @@ type followView struct {
 	seen   int // bytes of this step's text that were shown
 	wrote  bool
 	open   bool
+	shown  *rendered // on a terminal; nil: text is written as it is
 }
 
 func newFollowView(e *env, asJSON, raw bool) *followView {
-	return &followView{env: e, json: asJSON, stream: !asJSON && e.OutTTY, raw: raw, text: e.foreign(raw)}
+	v := &followView{env: e, json: asJSON, stream: !asJSON && e.OutTTY, raw: raw, text: e.foreign(raw)}
+	if v.stream {
+		v.shown = e.rendered(raw)
+	}
+	return v
 }
 
 // show displays one status.
 func (v *followView) show(s message.Status) {
+	if v.shown != nil {
+		v.shown.turns.Show(s)
+		return
+	}
 	switch s.Status {
 	case "streaming":
 		v.chunk(s.Data)
@@ -290,6 +300,10 @@ func stamp(t time.Time) *time.Time {
 
 // end prints the outcome: the committed answer where it was not streamed.
 func (v *followView) end(info client.RequestInfo) error {
+	if v.shown != nil {
+		v.shown.end(info)
+		v.wrote = true
+	}
 	if info.State == fika.Done {
 		v.say(v.retake.Flush())
 	}

@@ -135,6 +135,7 @@ func newRequestWait(e *env) *cobra.Command {
 			}
 			defer cancel()
 			view := newFollowView(e, o.json, o.raw)
+			defer func() { view.shown.close() }()
 			info, err = follow.Await(waiting, info.ID, view.show)
 			if waiting.Err() != nil {
 				view.endLine()

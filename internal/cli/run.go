@@ -103,6 +103,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	view := newRunView(o)
+	defer view.shown.close()
 	ro := worker.RunOptions{
 		Context: name, From: current, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
@@ -120,6 +121,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return fika.Errorf(fika.Interrupted, "", "you stopped waiting for context %q; nothing was asked", name)
 	}
 	if errors.As(err, &held) && held.Info.Kind == folder.LockAgent && ran.Request == "" {
+		view.shown.close()
 		return o.askHolder(ctx, name, prompt, flags)
 	}
 	return view.end(ran, heldHint(err))

@@ -39,6 +39,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	}
 	defer follow.Close()
 	view := newHolderView(o)
+	defer view.run.shown.close()
 	view.run.detail("@%s runs as a process and takes the prompt", name)
 	accepted, err := c.Requests.SubmitPrompt(ctx, row, prompt, flags, client.Alias{Name: flags["username"], Option: "-U"})
 	if err != nil {
@@ -127,6 +128,10 @@ func (v *holderView) show(s message.Status) {
 	}
 	if s.Status != "streaming" {
 		r.endThinking()
+	}
+	if r.shown != nil && !s.Data.Reasoning {
+		r.shown.turns.Show(s)
+		return
 	}
 	switch s.Status {
 	case "streaming":

@@ -12,6 +12,7 @@ import (
 	"fika/internal/agent"
 	"fika/internal/term"
 	"fika/internal/turn"
+	"fika/internal/view"
 	"fika/internal/worker"
 )
 
@@ -20,7 +21,9 @@ import (
 type runView struct {
 	o       *runOptions
 	started time.Time
-	stream  bool // text goes out as it comes
+	stream  bool                 // text goes out as it comes
+	shown   *rendered            // on a terminal; nil: text is written as it is
+	calls   map[string]view.Call // that have not ended, by their id
 	text    io.Writer
 	mu      sync.Mutex
 	wrote   bool // something of the answer is on the terminal
@@ -33,7 +36,11 @@ type runView struct {
 }
 
 func newRunView(o *runOptions) *runView {
-	return &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY, text: o.foreign(o.raw)}
+	v := &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY, text: o.foreign(o.raw), calls: map[string]view.Call{}}
+	if v.stream {
+		v.shown = o.rendered(o.raw)
+	}
+	return v
 }
 
 // Observe shows one event.
@@ -45,6 +52,9 @@ func (v *runView) Observe(ev turn.Event) {
 	}
 	if ev.Kind != turn.Reasoning {
 		v.endThinking()
+	}
+	if v.shown != nil && v.render(ev) {
+		return
 	}
 	switch ev.Kind {
 	case turn.Started:
@@ -80,6 +90,40 @@ func (v *runView) Observe(ev turn.Event) {
 	case turn.Compacted:
 		v.line("(the conversation was compacted)")
 	}
+}
+
+// render shows an event as a person on a terminal reads it; false: it is shown
+// there as elsewhere.
+func (v *runView) render(ev turn.Event) bool {
+	id, name := string(ev.Claimed.Request.ID), string(ev.Claimed.Agent.Name)
+	switch ev.Kind {
+	case turn.Started:
+		v.shown.Busy(id, name, "thinking")
+		return false
+	case turn.Text:
+		if ev.Round != v.round && v.round != 0 {
+			v.shown.Round(id, name)
+		}
+		v.round = ev.Round
+		v.shown.Text(id, name, ev.Text)
+	case turn.Restarted:
+		v.shown.Restart(id, name)
+	case turn.Retrying:
+		v.shown.Busy(id, name, "asking again in "+term.Duration(ev.After))
+		return false
+	case turn.ToolCalled:
+		call := view.Call{Tool: ev.Tool, Args: ev.Args}
+		v.calls[ev.CallID] = call
+		v.shown.Calls(id, name, call)
+	case turn.ToolDone:
+		call := v.calls[ev.CallID]
+		delete(v.calls, ev.CallID)
+		call.Tool, call.Output, call.Failed, call.Denied = ev.Tool, ev.Result.Text, ev.Result.IsError, ev.Result.Denied
+		v.shown.Called(id, name, call)
+	default:
+		return false
+	}
+	return true
 }
 
 // piece shows what is new of a piece of the answer.
@@ -138,6 +182,9 @@ func (v *runView) end(ran worker.RunResult, err error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.endThinking()
+	if v.shown != nil {
+		v.endShown(ran)
+	}
 	if ran.State == fika.Done {
 		v.say(v.retake.Flush())
 	}
@@ -161,6 +208,15 @@ func (v *runView) end(ran worker.RunResult, err error) error {
 		return fika.Errorf(orKind(ran.Kind, fika.Interrupted), "", "cancelled; the conversation is kept (request %s)", ran.Request)
 	}
 	return fika.Errorf(orKind(ran.Kind, fika.Failed), "", "%s", ran.Reason)
+}
+
+// endShown shows the rest of the answer as it was committed.
+func (v *runView) endShown(ran worker.RunResult) {
+	if ran.State == fika.Done {
+		v.shown.turns.End(string(ran.Request), string(ran.Context), ran.Outcome.Answer)
+		v.wrote = true
+	}
+	v.shown.close()
 }
 
 func orKind(k, other fika.Kind) fika.Kind {

@@ -77,7 +77,7 @@ var packages = [...]row{
 	{"internal/term", "internal/safetext github.com/charmbracelet/x/ansi golang.org/x/term", "streams, width and cleaning of a terminal"},
 	{"internal/markdown", "internal/term github.com/charmbracelet/x/ansi github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
 		"what is a heading, a list, code or a link is for a Markdown parser to say; width and cleaning are the terminal's"},
-	{"internal/view", "internal/markdown internal/term", "what happens comes in as values and goes out as rendered lines; it knows no console, which shows them"},
+	{"internal/view", "internal/markdown internal/message internal/term", "what happens comes in as values, statuses of the bus among them, and goes out as rendered lines; it knows no console, which shows them"},
 	{"internal/console", ". internal/term github.com/charmbracelet/x/ansi github.com/muesli/cancelreader golang.org/x/term",
 		"the line a person types into: raw mode, width, a read that can be ended"},
 

@@ -20,14 +20,15 @@ type Screen interface {
 
 // Options say how a Feed shows things.
 type Options struct {
-	Style  term.Style
-	Links  bool
-	Width  func() int                            // columns of the terminal now; nil: 80
-	Person func(name string) bool                // see markdown.Options
-	Names  bool                                  // who speaks is written above what they say
-	Notes  io.Writer                             // where lines about the work go; nil: to the screen
-	Status func(now time.Time, width int) string // what the status line says; nil: who is busy
-	Now    func() time.Time                      // nil: time.Now
+	Style     term.Style
+	Links     bool
+	Width     func() int                            // columns of the terminal now; nil: 80
+	Person    func(name string) bool                // see markdown.Options
+	Names     bool                                  // who speaks is written above what they say
+	Notes     io.Writer                             // where lines about the work go; nil: to the screen
+	NoteStyle term.Style                            // of those lines, where they do not go to the screen
+	Status    func(now time.Time, width int) string // what the status line says; nil: who is busy
+	Now       func() time.Time                      // nil: time.Now
 }
 
 // Feed shows what several speakers say and do.
@@ -75,10 +76,13 @@ func NewFeed(screen Screen, o Options) *Feed {
 	if o.Width == nil {
 		o.Width = func() int { return term.DefaultWidth }
 	}
+	if o.Notes == nil {
+		o.NoteStyle = o.Style
+	}
 	return &Feed{o: o, screen: screen, turns: map[string]*speech{}}
 }
 
-func (f *Feed) look() Look { return Look{Style: f.o.Style, Width: f.o.Width()} }
+func (f *Feed) look() Look { return Look{Style: f.o.NoteStyle, Width: f.o.Width()} }
 
 // change does g under the lock, then shows what came of it.
 func (f *Feed) change(g func()) {
@@ -255,6 +259,8 @@ func (f *Feed) Calls(id, name string, c Call) {
 func (f *Feed) Called(id, name string, c Call) {
 	f.change(func() {
 		s := f.turn(id, name)
+		f.accept(s) // a call that was refused has not been told of before
+		f.complete(s)
 		if c.Took == 0 && !s.called.IsZero() {
 			c.Took = f.o.Now().Sub(s.called)
 		}
@@ -266,7 +272,7 @@ func (f *Feed) Called(id, name string, c Call) {
 // Note shows a line about a turn.
 func (f *Feed) Note(id, name, text string) {
 	f.change(func() {
-		f.note(f.turn(id, name), f.dim(term.CleanLine(text))+"\n")
+		f.note(f.turn(id, name), f.o.NoteStyle.Dim(term.CleanLine(text))+"\n")
 	})
 }
 
@@ -295,12 +301,12 @@ func (f *Feed) Print(text string) {
 // End says that a turn has ended. final, if not empty, is what it said last, as
 // it was kept: where less of it was streamed the rest is shown, where something
 // else was, all of it.
-func (f *Feed) End(id, final string) {
+func (f *Feed) End(id, name, final string) {
 	f.change(func() {
-		s := f.turns[id]
-		if s == nil {
+		if f.turns[id] == nil && final == "" {
 			return
 		}
+		s := f.turn(id, name)
 		f.accept(s)
 		if final = strings.TrimRight(final, "\n"); final != "" && strings.TrimRight(s.text, "\n") != final {
 			if !strings.HasPrefix(final, s.text) {
@@ -387,6 +393,16 @@ func (f *Feed) tick() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
+		f.draw(true)
+	}
+}
+
+// Flush shows at once what waits to be drawn: before something else is written.
+func (f *Feed) Flush() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed && (f.out.Len() > 0 || len(f.turns) > 0) {
+		f.settle()
 		f.draw(true)
 	}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +69,7 @@ func TestOneSpeaker(t *testing.T) {
 	f.Called("1", "coder", Call{Tool: "read", Args: raw(`{"path":"a"}`), Output: "x", Took: 1})
 	f.Text("1", "coder", "Done.")
 	p.sees(t, "I look at **it** first.\n\nThen I\n✓ read a\n", "\nDone.")
-	f.End("1", "Done.")
+	f.End("1", "x", "Done.")
 	p.sees(t, "I look at **it** first.\n\nThen I\n✓ read a\n\nDone.\n", "")
 	f.Close()
 }
@@ -84,7 +85,7 @@ func TestAnswerThatWasStreamedInPart(t *testing.T) {
 		f, p := newFeed(false)
 		f.Text("1", "x", c.streamed)
 		f.Busy("1", "x", "thinking")
-		f.End("1", c.final)
+		f.End("1", "x", c.final)
 		p.sees(t, c.want, "")
 		f.Close()
 	}
@@ -108,7 +109,7 @@ func TestAttemptsAreShownOnce(t *testing.T) {
 				f.Text("1", "x", piece)
 			}
 		}
-		f.End("1", "")
+		f.End("1", "x", "")
 		p.sees(t, c.want, "")
 		f.Close()
 	}
@@ -119,17 +120,17 @@ func TestOneStreamsTheOthersCollect(t *testing.T) {
 	clock := func(s string) string { return strings.NewReplacer("AT", "03:04:05").Replace(s) }
 	f.Text("1", "ann", "ann one\n\n```\ncode 1\n")
 	f.Text("2", "bob", "bob one\n\nbob two")
-	f.End("2", "bob one\n\nbob two")
+	f.End("2", "x", "bob one\n\nbob two")
 	p.sees(t, clock("ann AT\nann one\n\n```\ncode 1\n"), "")
 	f.Text("1", "ann", "code 2\n```\nann")
 	p.sees(t, clock("ann AT\nann one\n\n```\ncode 1\ncode 2\n```\n\nbob AT\nbob one\n\nbob two\n"), "ann")
 	f.Text("3", "cid", "cid one\n\ncid")
-	f.End("1", "")
+	f.End("1", "x", "")
 	text := p.text.String()
 	if !strings.HasSuffix(clockless(text), "bob two\n\nann\nann\n\ncid\ncid one\n") {
 		t.Errorf("printed is\n%s", text)
 	}
-	f.End("3", "")
+	f.End("3", "x", "")
 	if !strings.HasSuffix(p.text.String(), "cid one\n\ncid\n") {
 		t.Errorf("printed is\n%s", p.text.String())
 	}
@@ -169,7 +170,7 @@ func TestEveryLineOnce(t *testing.T) {
 			}
 			switch n := min(r.IntN(30), len(left[i])); {
 			case left[i] == "":
-				f.End(id, "")
+				f.End(id, name, "")
 				said[i] = -1
 				ended++
 			case r.IntN(10) == 0:
@@ -212,3 +213,8 @@ func TestDrawnOnlySoOften(t *testing.T) {
 		t.Errorf("printed is %q", p.text.String())
 	}
 }
+
+// dropTook takes out how long calls took by the clock of the test.
+func dropTook(s string) string { return took.ReplaceAllString(s, "") }
+
+var took = regexp.MustCompile(` \(\d+ms\)`)

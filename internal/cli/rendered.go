@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"io"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/console"
+	"fika/internal/term"
+	"fika/internal/view"
+)
+
+// rendered shows answers on a terminal: Markdown, block by block, with what
+// happens besides on stderr. While it is there, stderr goes above its rows.
+type rendered struct {
+	*view.Feed
+	env     *env
+	before  *term.Streams
+	display *console.Display
+	turns   *view.Statuses
+}
+
+// rendered returns nil where answers are written as they are: elsewhere than on
+// a terminal, or because raw or the settings say so.
+func (e *env) rendered(raw bool) *rendered {
+	if raw || !e.OutTTY {
+		return nil
+	}
+	r := &rendered{env: e, before: e.Streams, display: console.NewDisplay(e.Streams)}
+	r.Feed = view.NewFeed(r.display, view.Options{
+		Style: e.OutStyle(), Links: e.Color, Width: r.display.Width, Notes: r.display.Err(), NoteStyle: e.ErrStyle(),
+	})
+	with := *e.Streams
+	with.Err = afterFeed{r.Feed, r.display.Err()}
+	e.Streams = &with
+	r.turns = view.NewStatuses(r.Feed)
+	return r
+}
+
+// end shows the rest of the answer of a request, as it was committed.
+func (r *rendered) end(info client.RequestInfo) {
+	if info.State == fika.Done {
+		r.turns.End(string(info.ID), string(info.AgentName), info.Outcome.Answer)
+	}
+	r.close()
+}
+
+// close shows what is left and gives the terminal back. It may be called again.
+func (r *rendered) close() {
+	if r == nil {
+		return
+	}
+	r.Close()
+	_ = r.display.Close() // the command asks at its end whether all was written
+	r.env.Streams = r.before
+}
+
+// afterFeed is stderr: what was said before a line of it is shown before it.
+type afterFeed struct {
+	feed *view.Feed
+	io.Writer
+}
+
+func (w afterFeed) Write(p []byte) (int, error) {
+	w.feed.Flush()
+	return w.Writer.Write(p)
+}
+
+// Unwrap returns the writer beneath, for those who must know whether it is a
+// terminal.
+func (w afterFeed) Unwrap() io.Writer { return w.Writer }
