@@ -142,7 +142,7 @@ func (e *env) answered(err error) error {
 
 // rawFlag adds the flag for those who want text as the model wrote it.
 func rawFlag(c *cobra.Command, raw *bool) {
-	c.Flags().BoolVar(raw, "raw", false, "leave terminal escapes in the text, which are removed otherwise")
+	c.Flags().BoolVar(raw, "raw", false, "the text as it was written: not rendered on a terminal, and with its terminal escapes")
 }
 
 // rows makes table rows.

@@ -13,6 +13,9 @@ import (
 	"fika"
 	"fika/internal/client"
 	"fika/internal/console"
+	"fika/internal/message"
+	"fika/internal/term"
+	"fika/internal/view"
 )
 
 // joinOptions are the flags of chat join.
@@ -64,6 +67,8 @@ type joined struct {
 	conv   fika.Conversation
 	con    *console.Console
 	page   page
+	feed   *view.Feed
+	turns  *view.Statuses
 	as     client.Alias
 	lease  *client.PauseLease // nil: it does not keep the chat paused
 }
@@ -83,7 +88,7 @@ func (e *env) join(ctx context.Context, word string, o joinOptions) error {
 		return err
 	}
 	j := &joined{env: e, client: c, conv: conv, as: as}
-	if j.page, err = newPage(ctx, c, conv, e.OutStyle()); err != nil {
+	if j.page, err = e.newPage(ctx, c, conv, false); err != nil {
 		return err
 	}
 	j.con, err = console.New(console.Options{
@@ -94,6 +99,11 @@ func (e *env) join(ctx context.Context, word string, o joinOptions) error {
 		return err
 	}
 	defer j.con.Close()
+	j.feed = view.NewFeed(j.con, view.Options{
+		Style: e.OutStyle(), Links: j.page.links, Width: j.con.Width, Person: j.page.person, Names: true,
+	})
+	defer j.feed.Close()
+	j.turns = view.NewStatuses(j.feed)
 	if o.pause {
 		if j.lease, err = c.Chats.HoldPaused(ctx, conv, name); err != nil {
 			return err
@@ -105,6 +115,7 @@ func (e *env) join(ctx context.Context, word string, o joinOptions) error {
 
 // releaseLease lets the chat go on, whatever ended the joining.
 func (j *joined) releaseLease() {
+	j.feed.Close()
 	_ = j.con.Close() // its last words come below the line
 	resumed, err := j.lease.Release()
 	switch {
@@ -126,14 +137,15 @@ func (j *joined) run(ctx context.Context, history int) error {
 		return err
 	}
 	defer live.Close()
-	t := j.client.Chats.Typing(j.conv, func(line string) { j.con.Status(j.OutStyle().Dim(line)) })
-	stopListening, err := t.Listen()
+	stopListening, err := j.client.Chats.Statuses(j.conv, j.status)
 	if err != nil {
 		return err
 	}
 	defer stopListening()
 	live.AfterLook = func(ctx context.Context) {
-		t.Refresh(ctx)
+		if running, err := j.client.Chats.Running(ctx, j.conv); err == nil {
+			j.turns.Running(running)
+		}
 		if err := j.lease.Renew(ctx); err != nil {
 			j.note("— you do not hold the chat any more: " + err.Error())
 		}
@@ -147,7 +159,7 @@ func (j *joined) run(ctx context.Context, history int) error {
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { // joined below
-		done <- live.Run(watching, client.EntryQuery{Conversation: j.conv.ID, Types: q.Types, Since: max(last, sinceIfEmpty(last, j.conv))}, j.show)
+		done <- live.Run(watching, client.EntryQuery{Conversation: j.conv.ID, Types: q.Types, Since: max(last, sinceIfEmpty(last, j.conv))}, j.arrived)
 	}()
 	err = j.read(ctx)
 	stop()
@@ -172,13 +184,43 @@ func (j *joined) welcome() {
 	j.note(note)
 }
 
-func (j *joined) note(text string) { j.con.Print(j.OutStyle().Dim(text)) }
+func (j *joined) note(text string) {
+	if !j.con.Interactive() {
+		j.con.Print(text)
+		return
+	}
+	j.feed.Print(j.OutStyle().Dim(term.CleanLine(text)))
+}
+
+// status shows what an agent tells of its turn; what it says only where it is
+// rendered.
+func (j *joined) status(s message.Status) {
+	if s.Status == "streaming" && !j.page.render {
+		j.feed.Busy(s.RequestID, s.AgentName, "writing")
+		return
+	}
+	j.turns.Show(s)
+}
+
+// arrived shows an entry that was committed while we were here: what an agent
+// said may be on the screen already, as it was streamed.
+func (j *joined) arrived(x fika.Entry) error {
+	if j.con.Interactive() && j.page.render && x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != "" {
+		note := ""
+		if x.Meta.Final {
+			note = fmt.Sprintf("#%d", x.Seq)
+		}
+		j.turns.Kept(string(x.Request), x.From, x.Content, note, x.Meta.Final)
+		return nil
+	}
+	return j.show(x)
+}
 
 func (j *joined) show(x fika.Entry) error {
 	if !j.con.Interactive() {
 		return j.println(entryLine(x, false))
 	}
-	j.con.Print(strings.TrimRight(j.page.entry(client.Node{Entry: x}, nil), "\n"))
+	j.feed.Print("\n" + strings.TrimRight(j.page.entry(client.Node{Entry: x}, nil), "\n"))
 	return nil
 }
 
@@ -249,7 +291,7 @@ func (j *joined) command(ctx context.Context, text string) {
 			j.note("— " + strings.Join(names, " "))
 		}
 	case "/help":
-		j.con.Print(joinHelp)
+		j.feed.Print(joinHelp)
 	default:
 		j.note(fmt.Sprintf("— no command %s; /help lists them (a message cannot begin with /)", word))
 	}

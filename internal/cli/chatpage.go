@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
 	"fika"
 	"fika/internal/client"
+	"fika/internal/markdown"
 	"fika/internal/term"
+	"fika/internal/view"
 )
 
 // printer writes entries: as JSON Lines, as a page for people, or as lines.
@@ -28,7 +29,7 @@ func (o *viewOptions) printer(ctx context.Context, c *client.Client, conv fika.C
 	p := &printer{o: o, client: c}
 	var err error
 	if o.OutTTY && !o.json {
-		p.page, err = newPage(ctx, c, conv, o.OutStyle())
+		p.page, err = o.newPage(ctx, c, conv, o.raw)
 	}
 	return p, err
 }
@@ -127,8 +128,11 @@ func (p *printer) costFields(t *turnJSON) string {
 	return fmt.Sprintf("|%s|%d|%d|%.6f", t.Request, t.Input, t.Output, t.CostUSD)
 }
 
-// end tells the sum.
+// end tells of calls that have no result, and the sum.
 func (p *printer) end() {
+	for _, x := range p.page.calls {
+		_ = p.o.print(p.page.look.Style.Dim("… "+view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}.Title()+": no result") + "\n")
+	}
 	if p.o.costs {
 		p.o.say("%s", p.o.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.Count(p.total.Input), term.Count(p.total.Output), term.Dollars(p.total.Cost))))
 	}
@@ -157,41 +161,60 @@ func entryLine(x fika.Entry, raw bool) string {
 
 // page writes entries for people.
 type page struct {
-	st     term.Style
-	people *regexp.Regexp // @name of the people who take part
+	look   view.Look
+	render bool // on a terminal: what is said is shown as rendered Markdown
+	links  bool
+	people map[string]bool       // who takes part and is no agent, in lower case
+	calls  map[string]fika.Entry // of tools, that have no result yet
 }
 
-func newPage(ctx context.Context, c *client.Client, conv fika.Conversation, st term.Style) (page, error) {
+// newPage makes a page of a conversation, rendered where stdout is a terminal,
+// unless raw.
+func (e *env) newPage(ctx context.Context, c *client.Client, conv fika.Conversation, raw bool) (page, error) {
 	people, err := c.Chats.People(ctx, conv)
 	if err != nil {
 		return page{}, err
 	}
-	names := []string{"user"}
+	p := e.pageOf(raw)
 	for _, n := range people {
-		names = append(names, regexp.QuoteMeta(n))
+		p.people[strings.ToLower(n)] = true
 	}
-	return page{st, regexp.MustCompile(`(?i)(?:^|[^\w./@])(@(?:` + strings.Join(names, "|") + `))(?:[^\w]|$)`)}, nil
+	return p, nil
 }
 
-// said is a text with those highlighted who are people: an agent that turns to
-// one of them waits for an answer.
-func (p page) said(text string) string {
-	text = strings.TrimRight(term.Clean(text), "\n")
-	if p.people == nil || !p.st.On() || !strings.Contains(text, "@") {
-		return text
+// pageOf makes a page of what is no chat.
+func (e *env) pageOf(raw bool) page {
+	return page{
+		look: view.Look{Style: e.OutStyle(), Width: e.Width}, render: e.renders(raw), links: e.OutTTY && e.Color,
+		people: map[string]bool{"user": true}, calls: map[string]fika.Entry{},
 	}
-	var b strings.Builder
-	at := 0
-	for _, m := range p.people.FindAllStringSubmatchIndex(text, -1) {
-		b.WriteString(text[at:m[2]])
-		b.WriteString(p.st.Bold(p.st.Yellow(text[m[2]:m[3]])))
-		at = m[3]
+}
+
+// person reports whether @name is somebody who is to notice it: an agent that
+// turns to a person waits for an answer.
+func (p page) person(name string) bool { return p.people[strings.ToLower(name)] }
+
+// said is what somebody has said, indented by so many levels later on.
+func (p page) said(text string, level int) string {
+	if !p.render {
+		return strings.TrimRight(term.Clean(text), "\n")
 	}
-	return b.String() + text[at:]
+	width := max(20, p.look.Width-2*min(level, deepest))
+	return strings.TrimRight(markdown.Render(text, markdown.Options{Width: width, Style: p.look.Style, Links: p.links, Person: p.person}), "\n")
+}
+
+// call is a call of a tool with its result.
+func (p page) call(x fika.Entry) string {
+	c := view.Call{Tool: x.From, Output: x.Content, Failed: x.Meta.IsError}
+	if called, ok := p.calls[x.Meta.ToolCallID]; ok {
+		delete(p.calls, x.Meta.ToolCallID)
+		c.Tool, c.Args, c.Took = called.To, json.RawMessage(called.Content), x.At.Sub(called.At)
+	}
+	return strings.Join(c.Lines(p.look), "\n") + "\n"
 }
 
 func (p page) entry(n client.Node, turn *turnJSON) string {
-	x, st := n.Entry, p.st
+	x, st := n.Entry, p.look.Style
 	about := fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format("15:04:05"))
 	if x.Pinned {
 		about += " pinned"
@@ -214,11 +237,18 @@ func (p page) entry(n client.Node, turn *turnJSON) string {
 	case fika.Compaction:
 		return st.Dim("— cleared: agents no longer see what is above") + "\n\n"
 	case fika.ToolCall:
+		if p.render && x.Meta.ToolCallID != "" {
+			p.calls[x.Meta.ToolCallID] = x
+			return ""
+		}
 		return st.Dim(fmt.Sprintf("%s calls %s %s", x.From, x.To, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
 	case fika.ToolResult:
+		if p.render {
+			return p.call(x) + "\n"
+		}
 		return st.Dim(fmt.Sprintf("%s → %s", x.From, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
 	}
-	return head + "\n" + p.said(x.Content) + "\n" + used + "\n"
+	return head + "\n" + p.said(x.Content, n.Level) + "\n" + used + "\n"
 }
 
 // deepest is where indenting ends: a page is only so wide.

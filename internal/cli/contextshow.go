@@ -210,12 +210,13 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	if err != nil {
 		return err
 	}
-	p := printer{o: &viewOptions{env: o.env, all: o.all, json: o.json}, page: page{st: o.OutStyle()}}
+	p := printer{o: &viewOptions{env: o.env, all: o.all, json: o.json}, page: o.pageOf(false)}
 	for _, x := range o.choose(entries) {
 		if err := p.node(ctx, client.Node{Entry: x}); err != nil {
 			return err
 		}
 	}
+	p.end()
 	return nil
 }
 

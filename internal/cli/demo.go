@@ -114,7 +114,7 @@ func (e *env) demoTalk(ctx context.Context, c *client.Client, conv fika.Conversa
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	page, err := newPage(ctx, c, conv, e.OutStyle())
+	page, err := e.newPage(ctx, c, conv, false)
 	if err != nil {
 		return err
 	}

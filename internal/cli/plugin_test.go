@@ -35,6 +35,13 @@ func (x *terminal) text() string {
 // and gives all it showed.
 func (h *home) atTerminal(question, answer string, args ...string) string {
 	h.t.Helper()
+	return h.dialogue([][2]string{{question, answer}}, args...)
+}
+
+// dialogue runs a command at a terminal: of each step it waits until the first
+// text was shown, then types the second. It gives all that was shown.
+func (h *home) dialogue(steps [][2]string, args ...string) string {
+	h.t.Helper()
 	cmd := exec.Command("fika", args...)
 	cmd.Dir, cmd.Env = h.work, h.env
 	tty, err := pty.Start(cmd)
@@ -57,11 +64,14 @@ func (h *home) atTerminal(question, answer string, args ...string) string {
 			}
 		}
 	}()
-	if !eventually(func() bool { return strings.Contains(x.text(), question) }) {
-		_ = cmd.Process.Kill()
-		h.t.Errorf("never asked %q:\n%s", question, x.text())
+	for _, step := range steps {
+		if !eventually(func() bool { return strings.Contains(x.text(), step[0]) }) {
+			_ = cmd.Process.Kill()
+			h.t.Errorf("never showed %q:\n%s", step[0], x.text())
+			break
+		}
+		_, _ = io.WriteString(x, step[1])
 	}
-	_, _ = io.WriteString(x, answer)
 	end := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer end.Stop()
 	err = cmd.Wait()

@@ -20,10 +20,19 @@ type rendered struct {
 	turns   *view.Statuses
 }
 
+// renders reports whether what agents say is shown as rendered Markdown.
+func (e *env) renders(raw bool) bool {
+	if raw || !e.OutTTY {
+		return false
+	}
+	conf, err := e.open().Config()
+	return err != nil || conf.Terminal.Markdown // a broken config is told of elsewhere
+}
+
 // rendered returns nil where answers are written as they are: elsewhere than on
 // a terminal, or because raw or the settings say so.
 func (e *env) rendered(raw bool) *rendered {
-	if raw || !e.OutTTY {
+	if !e.renders(raw) {
 		return nil
 	}
 	r := &rendered{env: e, before: e.Streams, display: console.NewDisplay(e.Streams)}

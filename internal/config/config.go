@@ -13,15 +13,16 @@ type Config struct {
 	LockHeartbeat time.Duration // how often a held lock is touched
 	Trust         []string      // folders whose AGENTS.md may enter a prompt
 
-	NATS    NATS
-	Master  Master
-	Hub     Hub
-	Store   Store
-	Chat    Chat
-	Tools   Tools
-	Plugins map[string]Plugin // by plugin name
-	Agents  []Agent
-	Models  []Model
+	NATS     NATS
+	Master   Master
+	Hub      Hub
+	Terminal Terminal
+	Store    Store
+	Chat     Chat
+	Tools    Tools
+	Plugins  map[string]Plugin // by plugin name
+	Agents   []Agent
+	Models   []Model
 
 	// Files lists what was read, in order; a file that does not exist is not in it.
 	Files []string
@@ -119,6 +120,11 @@ type Master struct {
 // Hub are the settings of the long-lived process.
 type Hub struct {
 	Autostart bool // commands that need it start it
+}
+
+// Terminal is about what a person sees.
+type Terminal struct {
+	Markdown bool // answers are shown rendered
 }
 
 // Store says where the database is.

@@ -87,6 +87,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return sub(r, v, path, p, masterKeys()), true
 	case *Hub:
 		return sub(r, v, path, p, hubKeys()), true
+	case *Terminal:
+		return sub(r, v, path, p, terminalKeys()), true
 	case *Store:
 		return sub(r, v, path, p, storeKeys()), true
 	case *Chat:

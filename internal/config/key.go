@@ -32,6 +32,7 @@ func topKeys() []key[Config] {
 		{name: "nats", at: func(c *Config) any { return &c.NATS }},
 		{name: "master", at: func(c *Config) any { return &c.Master }},
 		{name: "hub", at: func(c *Config) any { return &c.Hub }},
+		{name: "terminal", at: func(c *Config) any { return &c.Terminal }},
 		{name: "store", at: func(c *Config) any { return &c.Store }},
 		{name: "chat", at: func(c *Config) any { return &c.Chat }},
 		{name: "tools", at: func(c *Config) any { return &c.Tools }},
@@ -167,6 +168,12 @@ func masterKeys() []key[Master] {
 func hubKeys() []key[Hub] {
 	return []key[Hub]{
 		{name: "autostart", at: func(h *Hub) any { return &h.Autostart }, doc: "Commands that need the hub start it in the background."},
+	}
+}
+
+func terminalKeys() []key[Terminal] {
+	return []key[Terminal]{
+		{name: "markdown", at: func(t *Terminal) any { return &t.Markdown }, doc: "Shows what agents say on a terminal as rendered Markdown, block by block, with their tool calls; false shows it as it was written. Elsewhere it is always as it was written."},
 	}
 }
 

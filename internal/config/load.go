@@ -31,10 +31,11 @@ func Default() *Config {
 		NATS: NATS{
 			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika",
 		},
-		Master: Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
-		Hub:    Hub{Autostart: true},
-		Store:  Store{Backups: 3},
-		Chat:   Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},
+		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
+		Hub:      Hub{Autostart: true},
+		Terminal: Terminal{Markdown: true},
+		Store:    Store{Backups: 3},
+		Chat:     Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},
 		Tools: Tools{
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,
 			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,

@@ -79,6 +79,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describe(list, prefix, p, masterKeys())
 	case *Hub:
 		return describe(list, prefix, p, hubKeys())
+	case *Terminal:
+		return describe(list, prefix, p, terminalKeys())
 	case *Store:
 		return describe(list, prefix, p, storeKeys())
 	case *Chat:

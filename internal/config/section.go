@@ -56,7 +56,7 @@ func belongs(name string) string {
 		header string
 		known  []string
 	}{
-		{"[nats]", names(natsKeys())}, {"[master]", names(masterKeys())}, {"[hub]", names(hubKeys())},
+		{"[nats]", names(natsKeys())}, {"[master]", names(masterKeys())}, {"[hub]", names(hubKeys())}, {"[terminal]", names(terminalKeys())},
 		{"[chat]", names(chatKeys())}, {"[tools]", names(toolKeys())},
 		{"[[agents]]", names(agentKeys())}, {"[[models]]", names(modelKeys())},
 	} {

@@ -75,6 +75,7 @@ func (c *Config) Show() []Shown {
 	list = showTable(c, list, "nats.tls.", &c.NATS.TLS, tlsKeys())
 	list = showTable(c, list, "master.", &c.Master, masterKeys())
 	list = showTable(c, list, "hub.", &c.Hub, hubKeys())
+	list = showTable(c, list, "terminal.", &c.Terminal, terminalKeys())
 	list = showTable(c, list, "store.", &c.Store, storeKeys())
 	list = showTable(c, list, "chat.", &c.Chat, chatKeys())
 	return showTable(c, list, "tools.", &c.Tools, toolKeys())

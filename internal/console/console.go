@@ -134,6 +134,15 @@ func (c *Console) begin() error {
 // Interactive reports whether a person types at a terminal here.
 func (c *Console) Interactive() bool { return c.tty != nil }
 
+// Width is how many columns there are now.
+func (c *Console) Width() int {
+	if c.tty == nil {
+		return max(c.opts.Streams.Width, term.DefaultWidth)
+	}
+	width, _ := c.tty.size()
+	return width
+}
+
 func oneRow(s string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(term.CleanStyled(s))
 }

@@ -60,7 +60,8 @@ type speech struct {
 	again  bool
 	ready  strings.Builder // what is rendered and not printed yet
 	called time.Time
-	ended  bool // it waits for the end of somebody else's code
+	said   []string // texts that are complete, and of which Kept has not told yet
+	ended  bool     // it waits for the end of somebody else's code
 }
 
 const (
@@ -116,7 +117,7 @@ func (f *Feed) settle() {
 			f.order = slices.DeleteFunc(f.order, func(other string) bool { return other == id })
 		}
 	}
-	if f.turns[f.floor] != nil {
+	if s := f.turns[f.floor]; s != nil && s.text != "" {
 		return
 	}
 	f.floor = ""
@@ -142,7 +143,11 @@ func (f *Feed) turn(id, name string) *speech {
 }
 
 func (f *Feed) newStream() *markdown.Stream {
-	return markdown.NewStream(markdown.Options{Width: f.o.Width(), Style: f.o.Style, Links: f.o.Links, Person: f.o.Person})
+	return markdown.NewStream(f.options())
+}
+
+func (f *Feed) options() markdown.Options {
+	return markdown.Options{Width: f.o.Width(), Style: f.o.Style, Links: f.o.Links, Person: f.o.Person}
 }
 
 // Busy says that somebody is at work on a turn, and with what.
@@ -213,6 +218,9 @@ func (f *Feed) pass(s *speech) {
 // begins a block of its own.
 func (f *Feed) complete(s *speech) {
 	s.ready.WriteString(s.stream.End())
+	if text := strings.TrimSpace(s.text); text != "" {
+		s.said = append(s.said, text)
+	}
 	s.text, s.shown = "", 0
 }
 
@@ -321,12 +329,43 @@ func (f *Feed) End(id, name, final string) {
 	})
 }
 
-// Said reports whether anything of a turn's text was shown or waits to be.
-func (f *Feed) Said(id string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.turns[id]
-	return s != nil && (s.text != "" || s.ready.Len() > 0)
+// Kept tells of a message that a turn has said, as it was kept: what of it was
+// not streamed is shown, and note below it. last says that the turn has ended.
+func (f *Feed) Kept(id, name, content, note string, last bool) {
+	f.change(func() {
+		s := f.turn(id, name)
+		f.accept(s)
+		content = strings.TrimSpace(content)
+		switch at := slices.Index(s.said, content); {
+		case at >= 0:
+			s.said = slices.Delete(s.said, at, at+1)
+		case strings.HasPrefix(content, strings.TrimSpace(s.text)):
+			s.text = s.text[:min(len(s.text), len(strings.TrimRight(s.text, " \n")))]
+			if rest, ok := strings.CutPrefix(content, s.text); ok {
+				s.text += rest
+			}
+			f.pass(s)
+			f.complete(s)
+			s.said = s.said[:max(0, len(s.said)-1)]
+		default:
+			s.ready.WriteString(markdown.Render(content, f.options()))
+		}
+		if note != "" {
+			s.ready.WriteString(f.dim(note) + "\n")
+		}
+		s.ended = s.ended || last
+	})
+}
+
+// Over says that nobody works on a turn any more, whatever came of it.
+func (f *Feed) Over(id string) {
+	f.change(func() {
+		if s := f.turns[id]; s != nil {
+			f.accept(s)
+			f.complete(s)
+			s.doing = ""
+		}
+	})
 }
 
 // draw shows what there is, at once or, when it was drawn just now, a moment
@@ -360,6 +399,9 @@ func (f *Feed) status() string {
 	var s Standing
 	for _, id := range f.order {
 		t := f.turns[id]
+		if t.doing == "" {
+			continue
+		}
 		name := ""
 		if f.o.Names {
 			name = t.name
@@ -367,17 +409,6 @@ func (f *Feed) status() string {
 		s.Workers = append(s.Workers, Worker{name, t.doing, t.since})
 	}
 	return s.Line(f.drawn, width)
-}
-
-// Workers tells who is at work on what.
-func (f *Feed) Workers() (list []Worker) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, id := range f.order {
-		s := f.turns[id]
-		list = append(list, Worker{s.name, s.doing, s.since})
-	}
-	return list
 }
 
 // arm lets the timer draw after d, if not earlier.

@@ -3,39 +3,46 @@ package view
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"fika/internal/message"
 )
 
 // Statuses shows in a Feed what agents tell of their turns on the bus, where a
 // message may be missing: what is streamed is placed by its offset, and End
-// shows the rest. It is for one goroutine.
+// shows the rest. It may be used from many goroutines.
 type Statuses struct {
-	feed  *Feed
+	feed *Feed
+
+	mu    sync.Mutex
 	turns map[string]*progress
+	ended map[string]bool // turns of which nothing is shown any more
 }
 
 // progress is how far one turn was shown.
 type progress struct {
-	step  int
-	seen  int  // bytes of the text of step
-	gap   bool // something of it is missing: only the end can show it
-	calls []Call
+	step     int
+	seen     int  // bytes of the text of step
+	gap      bool // something of it is missing: only the end can show it
+	calls    []Call
+	keptStep int      // the last step whose message was kept after it was streamed
+	kept     []string // messages that were shown before they were streamed
 }
 
 // NewStatuses makes a Statuses that shows things in feed.
 func NewStatuses(feed *Feed) *Statuses {
-	return &Statuses{feed: feed, turns: map[string]*progress{}}
+	return &Statuses{feed: feed, turns: map[string]*progress{}, ended: map[string]bool{}}
 }
 
 // Show takes one status.
 func (s *Statuses) Show(st message.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	id, name := st.RequestID, st.AgentName
-	p := s.turns[id]
-	if p == nil {
-		p = &progress{}
-		s.turns[id] = p
+	if s.ended[id] {
+		return
 	}
+	p := s.turn(id)
 	d := st.Data
 	switch st.Status {
 	case "processing":
@@ -54,7 +61,16 @@ func (s *Statuses) Show(st message.Status) {
 		c := p.called(d.ToolName)
 		c.Output, c.Denied, c.Failed = d.Message, d.Denied, d.Success != nil && !*d.Success
 		s.feed.Called(id, name, c)
+	case "completed", "error":
+		s.feed.Over(id)
 	}
+}
+
+func (s *Statuses) turn(id string) *progress {
+	if s.turns[id] == nil {
+		s.turns[id] = &progress{}
+	}
+	return s.turns[id]
 }
 
 // chunk shows a piece of an answer once.
@@ -68,6 +84,9 @@ func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 		s.feed.Restart(id, name) // why comes in a message of its own
 		return
 	}
+	if p.keptStep > 0 && d.Step == p.keptStep {
+		return // its message was kept and is shown
+	}
 	if d.Step != p.step {
 		if p.step > 0 {
 			s.feed.Round(id, name)
@@ -80,8 +99,15 @@ func (s *Statuses) chunk(p *progress, id, name string, d message.StatusData) {
 	if p.gap || d.Offset+len(d.Chunk) <= p.seen {
 		return
 	}
-	s.feed.Text(id, name, d.Chunk[p.seen-d.Offset:])
+	text := d.Chunk[p.seen-d.Offset:]
 	p.seen = d.Offset + len(d.Chunk)
+	if len(p.kept) > 0 && strings.HasPrefix(p.kept[0], text) {
+		if p.kept[0] = p.kept[0][len(text):]; strings.TrimSpace(p.kept[0]) == "" {
+			p.kept, p.keptStep = p.kept[1:], p.step
+		}
+		return
+	}
+	s.feed.Text(id, name, text)
 }
 
 // called gives the first call of a tool that has not ended. A call that nobody
@@ -99,6 +125,47 @@ func (p *progress) called(tool string) Call {
 // End says that a turn has ended, with the answer as it was kept; "" where
 // there is none.
 func (s *Statuses) End(id, name, answer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.turns, id)
+	s.ended[id] = true
 	s.feed.End(id, name, strings.TrimSpace(answer))
+}
+
+// Kept tells of a message of a turn as it was kept, which may be before or after
+// its pieces come; note stands below it. last says that the turn has ended.
+func (s *Statuses) Kept(id, name, content, note string, last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended[id] {
+		return
+	}
+	if p := s.turn(id); p.step == p.keptStep {
+		p.kept = append(p.kept, content)
+	} else {
+		p.keptStep = p.step
+	}
+	if last {
+		delete(s.turns, id)
+		s.ended[id] = true
+	}
+	s.feed.Kept(id, name, content, note, last)
+}
+
+// Running says who is at work, by turn: others that were are not any more.
+func (s *Statuses) Running(names map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.turns {
+		if names[id] == "" {
+			s.feed.Over(id)
+			delete(s.turns, id)
+		}
+	}
+	for id, name := range names {
+		if s.turns[id] == nil && !s.ended[id] {
+			s.turn(id)
+			s.feed.Busy(id, name, "thinking")
+		}
+	}
 }

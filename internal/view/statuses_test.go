@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"testing"
 
 	"fika/internal/message"
@@ -41,6 +42,51 @@ func TestStatusesOfATurn(t *testing.T) {
 		f.Close()
 		if got := p.text.String(); clockless(got) != c.want && dropTook(got) != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestKeptMessagesAreShownOnce lets messages be kept before, after and while
+// their pieces come.
+func TestKeptMessagesAreShownOnce(t *testing.T) {
+	type step struct {
+		chunk  string // of round n
+		n, at  int
+		kept   string
+		last   bool
+		status string
+	}
+	for _, c := range []struct {
+		name  string
+		steps []step
+		want  string
+	}{
+		{"after", []step{{chunk: "one", n: 1}, {kept: "one", last: true}}, "a\none\n#\n"},
+		{"before", []step{{kept: "one", last: true}, {chunk: "one", n: 1}}, "a\none\n#\n"},
+		{"while", []step{{chunk: "one ", n: 1}, {kept: "one two", last: true}, {chunk: "two", n: 1, at: 4}}, "a\none two\n#\n"},
+		{"while, and more follows", []step{{chunk: "one ", n: 1}, {kept: "one two"}, {chunk: "two", n: 1, at: 4}, {chunk: "three", n: 2}, {kept: "three", last: true}}, "a\none two\n#\n\nthree\n#\n"},
+		{"over first", []step{{chunk: "one", n: 1}, {status: "completed"}, {kept: "one", last: true}}, "a\none\n#\n"},
+		{"two rounds, each before", []step{{kept: "one"}, {chunk: "one", n: 1}, {kept: "two", last: true}, {chunk: "two", n: 2}}, "a\none\n#\n\ntwo\n#\n"},
+		{"two rounds, the second before", []step{{chunk: "one", n: 1}, {kept: "one"}, {kept: "two"}, {chunk: "two", n: 2}, {chunk: "three", n: 3}, {kept: "three", last: true}}, "a\none\n#\n\ntwo\n#\n\nthree\n#\n"},
+		{"two rounds, both after", []step{{chunk: "one", n: 1}, {chunk: "two", n: 2}, {kept: "one"}, {kept: "two", last: true}}, "a\none\n#\n\ntwo\n#\n"},
+		{"nothing streamed", []step{{kept: "one\n\ntwo", last: true}}, "a\none\n\ntwo\n#\n"},
+		{"failed", []step{{chunk: "one", n: 1}, {status: "error"}}, "a\none\n"},
+	} {
+		f, p := newFeed(true)
+		s := NewStatuses(f)
+		for _, st := range c.steps {
+			switch {
+			case st.kept != "":
+				s.Kept("r", "a", st.kept, "#", st.last)
+			case st.status != "":
+				s.Show(message.Status{RequestID: "r", AgentName: "a", Status: st.status})
+			default:
+				s.Show(message.Status{RequestID: "r", AgentName: "a", Status: "streaming", Data: message.StatusData{Step: st.n, Offset: st.at, Chunk: st.chunk}})
+			}
+		}
+		f.Close()
+		if got := clockless(p.text.String()); got != c.want && strings.ReplaceAll(got, "\n\n", "\n") != strings.ReplaceAll(c.want, "\n\n", "\n") {
+			t.Errorf("%s:\n%q\nwant\n%q", c.name, got, c.want)
 		}
 	}
 }

@@ -1,0 +1,40 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+// Statuses passes on what agents tell of their turns in a chat until the
+// function it returns is called. show is called in order, one at a time; what
+// it misses is in the store.
+func (s *Chats) Statuses(conv fika.Conversation, show func(message.Status)) (func(), error) {
+	sub, err := s.c.bus.Subscribe(s.c.subjects.Status("*"), func(m bus.Msg) {
+		var st message.Status
+		if json.Unmarshal(m.Data, &st) == nil && st.ConversationID == string(conv.Name) {
+			show(st)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = sub.Close() }, nil
+}
+
+// Running returns who works on which request of a chat.
+func (s *Chats) Running(ctx context.Context, conv fika.Conversation) (map[string]string, error) {
+	list, err := s.c.store.ListRequests(ctx, store.RequestFilter{Conversation: conv.ID, States: []fika.RequestState{fika.Running}})
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(list))
+	for _, r := range list {
+		names[string(r.ID)] = string(r.AgentName)
+	}
+	return names, nil
+}
