@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -192,6 +193,10 @@ func (j *joined) note(text string) {
 	j.feed.Print(j.OutStyle().Dim(term.CleanLine(text)))
 }
 
+// statusLag is how long the answer of a turn waits for what the bus tells of the
+// turn: the calls before it should be seen before it.
+const statusLag = 300 * time.Millisecond
+
 // status shows what an agent tells of its turn; what it says only where it is
 // rendered.
 func (j *joined) status(s message.Status) {
@@ -209,6 +214,9 @@ func (j *joined) arrived(x fika.Entry) error {
 		note := ""
 		if x.Meta.Final {
 			note = fmt.Sprintf("#%d", x.Seq)
+			ctx, stop := context.WithTimeout(context.Background(), statusLag)
+			j.turns.AwaitEnd(ctx, string(x.Request))
+			stop()
 		}
 		j.turns.Kept(string(x.Request), x.From, x.Content, note, x.Meta.Final)
 		return nil

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -25,8 +26,9 @@ type progress struct {
 	seen     int  // bytes of the text of step
 	gap      bool // something of it is missing: only the end can show it
 	calls    []Call
-	keptStep int      // the last step whose message was kept after it was streamed
-	kept     []string // messages that were shown before they were streamed
+	over     chan struct{} // closed when it was told that the turn has ended
+	keptStep int           // the last step whose message was kept after it was streamed
+	kept     []string      // messages that were shown before they were streamed
 }
 
 // NewStatuses makes a Statuses that shows things in feed.
@@ -63,12 +65,17 @@ func (s *Statuses) Show(st message.Status) {
 		s.feed.Called(id, name, c)
 	case "completed", "error":
 		s.feed.Over(id)
+		select {
+		case <-p.over:
+		default:
+			close(p.over)
+		}
 	}
 }
 
 func (s *Statuses) turn(id string) *progress {
 	if s.turns[id] == nil {
-		s.turns[id] = &progress{}
+		s.turns[id] = &progress{over: make(chan struct{})}
 	}
 	return s.turns[id]
 }
@@ -150,6 +157,18 @@ func (s *Statuses) Kept(id, name, content, note string, last bool) {
 		s.ended[id] = true
 	}
 	s.feed.Kept(id, name, content, note, last)
+}
+
+// AwaitEnd waits until the bus has told that a turn has ended, and so everything
+// before that, but no longer than ctx.
+func (s *Statuses) AwaitEnd(ctx context.Context, id string) {
+	s.mu.Lock()
+	over := s.turn(id).over
+	s.mu.Unlock()
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
 }
 
 // Running says who is at work, by turn: others that were are not any more.
