@@ -3,7 +3,7 @@
 # make check  everything: all tests at full length under the race detector, staticcheck
 # make race   eight stores on one database, ROUNDS=100 on each engine
 # make house  how the code is built: names, sizes, widths, imports
-# make bench  the speed goals, as ratios against floors of the same run
+# make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
 # make soak   20 agents at work with random kills and pauses, for DURATION
 # make docs   write the generated references under docs/

@@ -118,7 +118,7 @@ var packages = [...]row{
 	{"test/e2e", "", "runs the real program; only its tests import anything"},
 	{"test/chaos", "internal/llm internal/llm/llmtest internal/store/pgtest github.com/jackc/pgx/v5/stdlib github.com/nats-io/nats.go golang.org/x/sync/errgroup golang.org/x/sys/unix modernc.org/sqlite",
 		"breaks the real program and reads the verdict from its database; it shares no code with what it judges"},
-	{"test/bench", ". internal/bus/nats internal/llm/llmtest internal/store github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
+	{"test/bench", ". internal/bus/nats internal/llm/llmtest internal/store internal/store/pgtest github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
 	{"test/bench/peer", "github.com/nats-io/nats.go", "the other end of a measured message"},
 	{"test/picture", "github.com/creack/pty", "draws the README's picture from what the program prints on a terminal"},
 	{"internal/docgen", "internal/cli internal/config internal/hook internal/plugin github.com/spf13/cobra github.com/spf13/pflag",

@@ -48,11 +48,16 @@ func (s *db) openServer(ctx context.Context) error {
 	}
 	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor}
 	s.e, s.r = e, e
-	deadline := time.Now().Add(min(openWait, s.opt.BusyWait))
+	began := time.Now()
 	for {
 		err = s.openServerSchema(ctx, e, config.ConnConfig.RuntimeParams["search_path"])
 		f := s.d.fault(err)
-		if err == nil || ctx.Err() != nil || f != faultConn && f != faultBusy && f != faultClash || time.Now().After(deadline) {
+		// One that is there and crowded has a place soon: others give theirs back.
+		patience := min(openWait, s.opt.BusyWait)
+		if f == faultBusy || f == faultClash {
+			patience = s.opt.BusyWait
+		}
+		if err == nil || ctx.Err() != nil || f != faultConn && f != faultBusy && f != faultClash || time.Since(began) > patience {
 			return s.explain(opOpen, err)
 		}
 		if err := clock.Sleep(ctx, goneWait); err != nil {

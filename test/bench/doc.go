@@ -3,7 +3,7 @@
 // without fika. Goals are ratios, so that they hold on a slow machine and on a
 // fast one. scripts/bench.sh builds fika and runs it.
 //
-//	go run ./test/bench -fika bin/fika [-only hop] [-n 30] [-json FILE]
+//	go run ./test/bench -fika bin/fika [-engine postgres] [-only hop] [-n 30] [-json FILE]
 //
 // Models are llmtest servers in this process, over loopback, which answer at
 // once: what is measured is fika's own time. Everything else is real: the

@@ -10,17 +10,20 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"fika/internal/store/pgtest"
 )
 
 // lab is where things are measured: a folder for homes, the binary, the helper
 // process of the floors. Not for use by several goroutines.
 type lab struct {
-	fika string
-	peer string // built on first use
-	dir  string
-	n    int
-	warm int
-	up   []*home // hubs to bring down
+	fika   string
+	peer   string // built on first use
+	dir    string
+	n      int
+	warm   int
+	up     []*home        // hubs to bring down
+	server *pgtest.Server // of the homes' databases; nil: they are files
 }
 
 func newLab(ctx context.Context, fika, parent string, n, warm int) (*lab, error) {
@@ -42,6 +45,9 @@ func (l *lab) close() {
 	for _, h := range l.up {
 		h.down()
 	}
+	if l.server != nil {
+		l.server.Close()
+	}
 	_ = os.RemoveAll(l.dir)
 }
 
@@ -57,6 +63,15 @@ type home struct {
 
 // home makes a home whose model is at url; more is added to its config.
 func (l *lab) home(name, url, more string) (*home, error) {
+	database := ""
+	if l.server != nil {
+		database = l.database(name, l.server.Dir)
+	}
+	return l.homeAt(name, url, more, database)
+}
+
+// homeAt is home with the address of its database; empty: a file.
+func (l *lab) homeAt(name, url, more, database string) (*home, error) {
 	h := &home{lab: l, root: filepath.Join(l.dir, name), work: filepath.Join(l.dir, name+"-work")}
 	for _, d := range []string{h.root, h.work} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -64,6 +79,9 @@ func (l *lab) home(name, url, more string) (*home, error) {
 		}
 	}
 	config := fmt.Sprintf("model = \"bench\"\n%s\n[[models]]\nid = \"bench\"\nprovider = \"openai\"\nbase_url = %q\napi_key_env = \"BENCH_KEY\"\ncontext_window = 400000\n", more, url)
+	if database != "" {
+		config += fmt.Sprintf("[store]\nurl = %q\n", database)
+	}
 	return h, os.WriteFile(filepath.Join(h.root, "config.toml"), []byte(config), 0o600)
 }
 

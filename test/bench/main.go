@@ -24,6 +24,8 @@ func measures() []measure {
 		{"oneshot", "a one-shot prompt, whole process", oneshot},
 		{"memory", "private memory of a one-shot prompt", memory},
 		{"hop", "one mention hop between running agents", hop},
+		{"engines", "the same hop with the database on a PostgreSQL server", engines},
+		{"looking", "what idle agents ask a PostgreSQL server", looking},
 		{"stream", "a chunk from the model to the terminal of fika ask", stream},
 		{"tool", "a call of bash within a turn", toolTurn},
 		{"plugin", "a call of a plugin within a turn", pluginTurn},
@@ -52,6 +54,7 @@ func run() error {
 	out := flag.String("json", "", "also write the results to this file")
 	strict := flag.Bool("strict", false, "fail when a goal is missed")
 	limit := flag.Duration("limit", 10*time.Minute, "end after this long")
+	engine := flag.String("engine", "sqlite", "where homes keep their database: sqlite, or postgres: a server of this run's own")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -63,6 +66,11 @@ func run() error {
 		return err
 	}
 	defer l.close()
+	if *engine == "postgres" {
+		if err := l.startServer(*dir); err != nil {
+			return err
+		}
+	}
 	m := describe(l.dir)
 	fmt.Println(m)
 	results, err := runAll(ctx, l, *only)
@@ -108,6 +116,9 @@ func runAll(ctx context.Context, l *lab, only string) ([]result, error) {
 	for _, m := range measures() {
 		if len(wanted) > 0 && !wanted[m.name] {
 			continue
+		}
+		if m.name == "scale" && l.server != nil {
+			continue // its stores are made as files
 		}
 		started := time.Now()
 		rs, err := m.run(ctx, l)

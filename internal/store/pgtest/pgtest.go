@@ -242,6 +242,30 @@ func (s *Server) Exec(ctx context.Context, text string) error {
 	return errors.Join(err, c.Close(context.WithoutCancel(ctx)))
 }
 
+// Number gives the one number that a query finds.
+func (s *Server) Number(ctx context.Context, text string) (n int64, err error) {
+	c, err := pgx.Connect(ctx, s.At(s.Dir, "public"))
+	if err != nil {
+		return 0, err
+	}
+	err = c.QueryRow(ctx, text).Scan(&n)
+	return n, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+}
+
+// Texts gives the texts that a query finds.
+func (s *Server) Texts(ctx context.Context, text string) ([]string, error) {
+	c, err := pgx.Connect(ctx, s.At(s.Dir, "public"))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.Query(ctx, text)
+	if err != nil {
+		return nil, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	return found, errors.Join(err, c.Close(context.WithoutCancel(ctx)))
+}
+
 // Signal sends a signal to the server and to all processes that work for it,
 // and says to how many.
 func (s *Server) Signal(sig syscall.Signal) (n int) {
