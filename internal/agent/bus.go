@@ -8,11 +8,12 @@ import (
 	"fika"
 	"fika/internal/bus"
 	"fika/internal/message"
+	"fika/internal/store"
 )
 
 // Wishes is what a person wants of this process.
 type Wishes interface {
-	Agent(context.Context, fika.AgentName) (fika.Agent, error)
+	Look(context.Context, store.Lease) (store.Looked, error)
 	SetDesired(context.Context, fika.AgentID, fika.Desired) error
 	ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error
 }

@@ -200,7 +200,10 @@ func (p *Process) loop(ctx, alive context.Context) {
 		case <-poll.C:
 			p.opts.refresh()
 			p.sign(alive)
-			p.heed(alive)
+			if !p.heed(alive) {
+				p.leaveIfIdle(alive)
+				continue
+			}
 		case <-p.noted:
 			p.sign(alive)
 			continue
@@ -251,6 +254,10 @@ func (p *Process) look(ctx context.Context) {
 		p.showNoticed(c.Noticed)
 		p.begin(ctx, *c)
 	}
+	p.leaveIfIdle(ctx)
+}
+
+func (p *Process) leaveIfIdle(ctx context.Context) {
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.leave(ctx, idle)
 	}
@@ -280,16 +287,19 @@ func (p *Process) sign(ctx context.Context) {
 	}
 }
 
-// heed stops the process when a person wants it stopped. The wish is a column,
-// so that it is obeyed without hub and bus; a control message is quicker.
-func (p *Process) heed(ctx context.Context) {
-	row, err := p.opts.Store.Agent(ctx, p.opts.Agent.Name)
+// heed stops the process when a person wants it stopped, and reports whether
+// there is anything to look at closer. The wish is a column, so that it is obeyed
+// without hub and bus; a control message is quicker. An idle process asks the
+// store no more than this.
+func (p *Process) heed(ctx context.Context) bool {
+	seen, err := p.opts.Store.Look(ctx, p.opts.Lease)
 	if err != nil {
-		return // the next look tells more
+		return true // the look tells more
 	}
-	if row.Desired.Stopped() {
-		p.shutdown(row.Desired)
+	if seen.Desired.Stopped() {
+		p.shutdown(seen.Desired)
 	}
+	return seen.Work || len(p.running) > 0
 }
 
 func cancelled(sig store.Signal) error {

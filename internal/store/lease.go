@@ -85,6 +85,25 @@ type owned struct {
 	pending   bool // notifications wait
 }
 
+// Looked is what an agent's owner sees at a glance.
+type Looked struct {
+	Desired fika.Desired // what a person wants of the agent
+	Work    bool         // there may be something to claim
+}
+
+// Look reads in one statement what an owner that has nothing to do must know.
+// Lost if the lease is another's.
+func (s Leases) Look(ctx context.Context, l Lease) (Looked, error) {
+	const op = "look for work"
+	var a owned
+	found := false
+	err := s.r.run(ctx, first(&a, &found, scanOwned, selectOwned, l.Agent, l.Epoch, l.ID))
+	if err == nil && !found {
+		err = lostLease(op, l)
+	}
+	return Looked{Desired: a.Desired, Work: !a.allPaused && !a.idle()}, s.explain(op, err)
+}
+
 const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
   EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0),
   EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')

@@ -52,6 +52,7 @@ type db struct {
 	ahead      atomic.Int64  // by how many ms the server's clock is ahead of ours
 	schema     *flock.Flock  // of a file
 	engine     string
+	server     acquaintance
 	version    int64
 	close      sync.Once
 	closed     error

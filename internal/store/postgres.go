@@ -23,6 +23,7 @@ type postgres struct {
 	pool *pgxpool.Pool
 	wait time.Duration // how long a read waits for a server that is gone
 	try  time.Duration // how long one try of a read waits for an answer
+	lost func()        // is told of each connection that broke
 }
 
 // poolSize is how many connections a process holds at most: one that writes and
@@ -43,6 +44,7 @@ func (e *postgres) done(c conn, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = pc.c.Conn().Close(ctx)
+		e.lost()
 	}
 	pc.c.Release() // one that is in a transaction, or closed, is not used again
 }

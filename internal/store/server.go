@@ -12,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,7 +47,7 @@ func (s *db) openServer(ctx context.Context) error {
 	if err != nil {
 		return s.explain(opOpen, err)
 	}
-	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor}
+	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor, lost: s.server.forget}
 	s.e, s.r = e, e
 	began := time.Now()
 	for {
@@ -101,7 +102,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	config.MaxConnIdleTime, config.HealthCheckPeriod = 15*time.Second, 5*time.Second
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	config.AfterConnect = s.afterConnect
-	config.AfterRelease = func(c *pgx.Conn) bool { return c.PgConn().CustomData()["crowded"] == nil }
+	config.AfterRelease = s.afterRelease
 	return config, nil
 }
 
@@ -157,9 +158,25 @@ func strictURL(text string) (string, error) {
 	return u.String(), nil
 }
 
-// afterConnect looks at the server with each new connection: it may be another
-// one by now.
+// acquaintance is what a process knows of its server.
+type acquaintance struct {
+	mu      sync.Mutex
+	until   time.Time // then it is asked again
+	crowded bool      // connections are given back after each use
+}
+
+// knowFor is how long a process that gives each connection back relies on what
+// it has seen of its server. A connection that breaks ends it at once.
+const knowFor = 30 * time.Second
+
+// afterConnect looks at the server with new connections: it may be another one
+// by now.
 func (s *db) afterConnect(ctx context.Context, c *pgx.Conn) error {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if s.server.crowded && time.Now().Before(s.server.until) {
+		return nil
+	}
 	var version, most, used int64
 	var fsync, encoding string
 	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::bigint, current_setting('fsync'), current_setting('server_encoding'),
@@ -175,10 +192,22 @@ current_setting('max_connections')::bigint, (SELECT count(*) FROM pg_stat_activi
 		return fika.Errorf(fika.Storage, opOpen, "%s is encoded in %s: make a database with ENCODING 'UTF8'", s.name(), encoding)
 	}
 	// Where connections are short they are given back after each use.
-	if used > most/2 {
-		c.PgConn().CustomData()["crowded"] = true
-	}
+	s.server.crowded, s.server.until = used > most/2, time.Now().Add(knowFor)
 	return nil
+}
+
+// afterRelease reports whether a connection is kept.
+func (s *db) afterRelease(*pgx.Conn) bool {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return !s.server.crowded
+}
+
+// forget is for when a connection was lost: the next may be to another server.
+func (a *acquaintance) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until = time.Time{}
 }
 
 // openServerSchema makes sure that the tables are there, and of this version.

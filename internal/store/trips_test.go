@@ -55,6 +55,13 @@ func TestRoundTrips(t *testing.T) {
 				t.Fatal("there is something")
 			}
 		})
+		most("an idle owner's look", 1, func() {
+			seen, err := s.Look(ctx, l)
+			ok(err)
+			if seen.Work {
+				t.Fatal("there is something")
+			}
+		})
 		most("a post", 6, func() {
 			_, err := s.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: fmt.Sprint(n), Notify: []fika.AgentName{"arya"}})
 			ok(err)
