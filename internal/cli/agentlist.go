@@ -77,11 +77,16 @@ func agentRow(v client.AgentView) []string {
 	return []string{string(v.Row.Name), string(v.Status), pid, dash(v.Model), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
 }
 
+// shortAgentTable prints agents without what they are good at.
+func (e *env) shortAgentTable(views []client.AgentView) error {
+	return e.Table(agentHeaders, rows(views, agentRow))
+}
+
 // agentTable prints agents; what they are good at has a column when one of them
 // says so.
 func (e *env) agentTable(views []client.AgentView) error {
 	if !slices.ContainsFunc(views, func(v client.AgentView) bool { return len(v.Can) > 0 }) {
-		return e.Table(agentHeaders, rows(views, agentRow))
+		return e.shortAgentTable(views)
 	}
 	const last = 7 // before WHY, which may be long
 	return e.Table(slices.Insert(slices.Clone(agentHeaders), last, "CAPABILITIES"), rows(views, func(v client.AgentView) []string {

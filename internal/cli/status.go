@@ -163,7 +163,7 @@ func (e *env) showStatus(st client.Status) error {
 		return e.checkWritten("")
 	}
 	_ = e.print("\n")
-	return e.Table(agentHeaders, rows(st.Agents, agentRow))
+	return e.shortAgentTable(st.Agents)
 }
 
 func hubLine(st client.Status) string {
