@@ -212,7 +212,7 @@ key). Exit status 1 when one needs attention, or the hub does not answer.`,
 			if asJSON {
 				err = printLines(e, views, toAgentJSON)
 			} else {
-				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, rows(views, e.healthRow))
+				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, rows(views, func(v client.AgentView) []string { return healthRow(v, e.now()) }))
 				e.say("%s", client.Summary(views))
 			}
 			if why := c.Trouble(); err == nil && why != "" {
@@ -236,12 +236,12 @@ key). Exit status 1 when one needs attention, or the hub does not answer.`,
 	return c
 }
 
-func (e *env) healthRow(v client.AgentView) []string {
+func healthRow(v client.AgentView, now time.Time) []string {
 	health := "ok"
 	if v.Trouble != "" {
 		health = v.Trouble
 	} else if v.Why != "" {
 		health = "ok, " + v.Why
 	}
-	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, e.now()), term.CleanLine(health)}
+	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, now), term.CleanLine(health)}
 }

@@ -140,12 +140,13 @@ func (e *env) consoleOptions(c *client.Client, flags masterOptions) master.Optio
 	if err != nil { // it was read when c was opened
 		conf = config.Default()
 	}
+	host := consoleHost{e}
 	o := master.Options{
-		Requests: c.Requests, Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, Here: e.workHere,
+		Requests: c.Requests, Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, Here: host.workHere,
 		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
 		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.open().Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },
-		Quiet: flags.quiet, Wait: flags.wait, Timeout: flags.timeout, Style: e.OutStyle(), Revive: e.reviveHub, Revives: e.revivesHub,
+		Quiet: flags.quiet, Wait: flags.wait, Timeout: flags.timeout, Style: e.OutStyle(), Revive: host.reviveHub, Revives: host.revivesHub,
 	}
 	if o.Health <= 0 {
 		o.Health = mostHealth
@@ -156,8 +157,11 @@ func (e *env) consoleOptions(c *client.Client, flags masterOptions) master.Optio
 // mostHealth is how long a console may leave agents unlooked at.
 const mostHealth = 5 * time.Second
 
+// consoleHost is what a console asks of this process.
+type consoleHost struct{ *env }
+
 // workHere works a prompt in the current context, as fika run does.
-func (e *env) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
+func (e consoleHost) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
 	here := e.open().Again() // an App is for one goroutine
 	defer here.Close()
 	h, err := here.Home()
@@ -181,7 +185,7 @@ func (e *env) workHere(ctx context.Context, prompt string) (client.RequestInfo, 
 }
 
 // revivesHub reports whether reviveHub would start a hub now.
-func (e *env) revivesHub() bool {
+func (e consoleHost) revivesHub() bool {
 	conf, err := e.open().Config()
 	_, up, upErr := client.HubOf(e.open()).Process()
 	return err == nil && upErr == nil && conf.Hub.Autostart && !up
@@ -207,7 +211,7 @@ func (e *env) masterHub(ctx context.Context) ([]master.Agent, error) {
 
 // reviveHub starts a hub if none runs: killed asks for that only when the last
 // one was killed. It runs beside the console, hence with an app of its own.
-func (e *env) reviveHub(ctx context.Context, killed bool) (string, error) {
+func (e consoleHost) reviveHub(ctx context.Context, killed bool) (string, error) {
 	own := &env{Streams: e.Streams, getenv: e.getenv, clock: e.clock, home: e.home}
 	h, err := own.open().Home()
 	if err != nil {

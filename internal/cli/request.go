@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -108,7 +109,8 @@ func newRequestShow(e *env) *cobra.Command {
 }
 
 func newRequestWait(e *env) *cobra.Command {
-	o := &askOptions{env: e}
+	var timeout time.Duration
+	var asJSON, raw bool
 	c := &cobra.Command{
 		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: exactly(1, "a request id"), ValidArgsFunction: first(e.completeRequests(fika.Open, fika.Running, fika.Waiting)),
 		Long:    "Waits for a request and prints its answer. Ctrl-C stops the waiting; the work\ngoes on.\n\n" + exitHelp,
@@ -130,11 +132,11 @@ func newRequestWait(e *env) *cobra.Command {
 			defer follow.Close()
 			follow.Warn = e.warn
 			waiting, cancel := context.WithCancel(ctx)
-			if o.timeout > 0 {
-				waiting, cancel = context.WithTimeout(ctx, o.timeout)
+			if timeout > 0 {
+				waiting, cancel = context.WithTimeout(ctx, timeout)
 			}
 			defer cancel()
-			view := newFollowView(e, o.json, o.raw)
+			view := newFollowView(e, asJSON, raw)
 			defer func() { view.shown.close() }()
 			info, err = follow.Await(waiting, info.ID, view.show)
 			if waiting.Err() != nil {
@@ -147,9 +149,9 @@ func newRequestWait(e *env) *cobra.Command {
 			return view.end(info)
 		},
 	}
-	c.Flags().DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long")
-	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object at the end")
-	rawFlag(c, &o.raw)
+	c.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this long")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object at the end")
+	rawFlag(c, &raw)
 	return c
 }
 
