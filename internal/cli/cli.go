@@ -34,7 +34,8 @@ type env struct {
 
 // Main runs one command line and returns its exit code.
 func Main(args []string, s *term.Streams, getenv func(string) string) int {
-	return newEnv(s, getenv).main(args)
+	e := newEnv(s, getenv)
+	return e.main(args)
 }
 
 // newEnv returns what a command gets. Its stdout remembers whether all of the

@@ -62,7 +62,7 @@ type storeJSON struct {
 }
 
 func newStatus(e *env) *cobra.Command {
-	var asJSON, showBus bool
+	var asJSON, busOnly bool
 	c := &cobra.Command{
 		Use: "status", Short: "show the hub, the bus, the store and the agents",
 		Long: `Shows how everything is; it starts nothing and works without a hub. Exit status
@@ -74,7 +74,7 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 --json each part is a field.`,
 		Example: "  fika status\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if showBus {
+			if busOnly {
 				return e.showBus(asJSON)
 			}
 			c, err := e.reader(cmd.Context())
@@ -101,7 +101,7 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	c.Flags().BoolVar(&showBus, "show-bus", false, "print the URL and credential for a foreign client, nothing else")
+	c.Flags().BoolVar(&busOnly, "show-bus", false, "print the URL and credential for a foreign client, nothing else")
 	return c
 }
 
