@@ -187,7 +187,7 @@ func (e *env) eachAgent(ctx context.Context, list []fika.Agent, do func(fika.Age
 		}
 	}
 	if len(errs) > 0 {
-		return silent{fika.KindOf(errs[0])}
+		return silent{kind: fika.KindOf(errs[0])}
 	}
 	return nil
 }
@@ -217,16 +217,16 @@ key). Exit status 1 when one needs attention, or the hub does not answer.`,
 			}
 			if why := c.Trouble(); err == nil && why != "" {
 				e.warn(why)
-				err = silent{fika.Failed}
+				err = silent{kind: fika.Failed}
 			}
 			for _, w := range e.open().DamageWarnings() {
 				if e.warn(w); err == nil {
-					err = silent{fika.Failed}
+					err = silent{kind: fika.Failed}
 				}
 			}
 			for _, v := range views {
 				if err == nil && v.Trouble != "" {
-					err = silent{fika.Failed}
+					err = silent{kind: fika.Failed}
 				}
 			}
 			return err

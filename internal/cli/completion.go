@@ -10,8 +10,6 @@ import (
 
 	"fika"
 	"fika/internal/client"
-	"fika/internal/plugin"
-	"fika/internal/plugin/admin"
 	"fika/internal/term"
 )
 
@@ -222,39 +220,6 @@ func (e *env) completeKeys(*cobra.Command, []string, string) (out []cobra.Comple
 	}
 	for _, k := range list {
 		out = append(out, offered(k.Name, strings.Join(k.Hosts, ", ")))
-	}
-	return out, nothing
-}
-
-func (e *env) plugins(cmd *cobra.Command) []admin.State {
-	list, err := admin.List(cmd.Context(), e.open())
-	if err != nil {
-		return nil
-	}
-	return list
-}
-
-func (e *env) completePlugins(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	for _, p := range e.plugins(cmd) {
-		out = append(out, offered(p.Name, strings.Join(p.Tools, " ")))
-	}
-	return out, nothing
-}
-
-func (e *env) completePluginsOrFiles(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	out, _ := e.completePlugins(cmd, args, word)
-	return out, cobra.ShellCompDirectiveDefault
-}
-
-func (e *env) completeShipped(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return plugin.Shipped(), cobra.ShellCompDirectiveDefault // or a file
-}
-
-func (e *env) completeTools(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	for _, p := range e.plugins(cmd) {
-		for _, t := range p.Tools {
-			out = append(out, offered(t, p.Name))
-		}
 	}
 	return out, nothing
 }

@@ -33,7 +33,7 @@ something is wrong.`,
 			}
 			for _, f := range found {
 				if f.Level == doctor.Problem {
-					return silent{fika.Failed}
+					return silent{kind: fika.Failed}
 				}
 			}
 			return nil

@@ -128,7 +128,7 @@ func (e *env) master(ctx context.Context, flags masterOptions) error {
 	console_.Hello(started, c.BusLine())
 	err = console_.Run(ctx)
 	if errors.Is(err, master.ErrFailed) {
-		return silent{fika.Failed}
+		return silent{kind: fika.Failed}
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func newPluginCheck(e *env) *cobra.Command {
 		Use: "check FILE", Short: "look whether a file is a plugin",
 		Long:    "Asks a plugin for its schema and says what is wrong with it. FILE is a path, or\nthe name of an installed plugin. With --args one of its tools is called as well.",
 		Example: "  fika plugin check ./weather\n  fika plugin check ./weather --args '{\"city\":\"Oslo\"}'",
-		Args:    exactly(1, "a file, or the name of a plugin"), ValidArgsFunction: first(e.completePluginsOrFiles),
+		Args:    exactly(1, "a file, or the name of a plugin"), ValidArgsFunction: first(names{e}.installedOrFiles),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			var trial *plugin.Trial
 			if args != "" || call != "" {
@@ -108,7 +108,7 @@ func newPluginCheck(e *env) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&call, "tool", "", "tool to call, when it has several")
-	_ = c.RegisterFlagCompletionFunc("tool", e.completeTools)
+	_ = c.RegisterFlagCompletionFunc("tool", names{e}.tools)
 	c.Flags().StringVar(&args, "args", "", "arguments of a trial call, a JSON object")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	return c
@@ -170,7 +170,7 @@ func newPluginCall(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "call TOOL [JSON]", Short: "call a tool of a plugin, as a model would",
 		Example:           "  fika plugin call recurse '{\"note\":\"once more\"}'",
-		ValidArgsFunction: first(e.completeTools),
+		ValidArgsFunction: first(names{e}.tools),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil
@@ -201,7 +201,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 ` + strings.Join(plugin.Shipped(), ", ") + ".",
 		Example:           "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
 		Args:              exactly(1, "the name of a plugin, or a file or folder"),
-		ValidArgsFunction: first(e.completeShipped),
+		ValidArgsFunction: first(names{e}.shipped),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := admin.Install(cmd.Context(), e.open(), args[0], e.person())
 			if err != nil {
@@ -268,7 +268,7 @@ func (e *env) grant(r plugin.Report, yes bool) error {
 func newPluginRemove(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "remove a plugin", Long: "Removes a plugin. What it made (contexts, files) stays.",
-		Example: "  fika plugin remove coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(e.completePlugins),
+		Example: "  fika plugin remove coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(names{e}.installed),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := admin.Remove(e.open(), args[0]); err != nil {
 				return err
@@ -281,7 +281,7 @@ func newPluginRemove(e *env) *cobra.Command {
 
 func newPluginSwitch(e *env, verb, short string, on bool) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " NAME", Short: short, Example: "  fika plugin " + verb + " coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(e.completePlugins),
+		Use: verb + " NAME", Short: short, Example: "  fika plugin " + verb + " coffee-table", Args: exactly(1, "the name of a plugin"), ValidArgsFunction: first(names{e}.installed),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := admin.SetEnabled(e.open(), args[0], on); err != nil {
 				return err
@@ -290,4 +290,41 @@ func newPluginSwitch(e *env, verb, short string, on bool) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// names completes the names of plugins.
+type names struct{ *env }
+
+// list gives the plugins, none when they cannot be read.
+func (e names) list(cmd *cobra.Command) []admin.State {
+	list, err := admin.List(cmd.Context(), e.open())
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+func (e names) installed(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, p := range e.list(cmd) {
+		out = append(out, offered(p.Name, strings.Join(p.Tools, " ")))
+	}
+	return out, nothing
+}
+
+func (e names) installedOrFiles(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, _ := e.installed(cmd, args, word)
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+func (e names) shipped(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return plugin.Shipped(), cobra.ShellCompDirectiveDefault // or a file
+}
+
+func (e names) tools(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, p := range e.list(cmd) {
+		for _, t := range p.Tools {
+			out = append(out, offered(t, p.Name))
+		}
+	}
+	return out, nothing
 }

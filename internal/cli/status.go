@@ -93,9 +93,9 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 			switch {
 			case err != nil:
 			case st.Hub.PID == 0:
-				return silent{fika.NotFound}
+				return silent{kind: fika.NotFound}
 			case st.Trouble != "":
-				return silent{fika.Failed}
+				return silent{kind: fika.Failed}
 			}
 			return err
 		},
