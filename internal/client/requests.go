@@ -28,7 +28,10 @@ type Ask struct {
 // itself, Limit when an agent's chain may grow no further.
 func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepted, error) {
 	settings, err := s.c.app.Settings(row.Name, nil, false)
-	if err != nil && !fika.IsKind(err, fika.Invalid) {
+	if fika.IsKind(err, fika.Invalid) { // the agent says so, or they are mended before it takes the work
+		settings, err = s.c.app.PlainSettings(row.Name)
+	}
+	if err != nil {
 		return Accepted{}, err
 	}
 	from := settings.Username
