@@ -73,6 +73,18 @@ func (p Paths) Roots() []string {
 	return out
 }
 
+// Hidden are all files and folders that tools do not see but those of [Paths.Own],
+// whether they exist or not.
+func (p Paths) Hidden() []string {
+	out := p.Roots()
+	for _, person := range p.Persons {
+		for _, s := range secrets {
+			out = append(out, filepath.Join(person, filepath.FromSlash(s)))
+		}
+	}
+	return out
+}
+
 // own is the folder of the agent's own that path is in, or "".
 func (p Paths) own(path string) string {
 	for _, own := range p.Own {

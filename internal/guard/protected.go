@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // protected says why a file of these names must not be changed by a tool; "":
 // it may. It holds whether the file exists or not.
@@ -26,14 +29,31 @@ func protected(names []string) string {
 	return ""
 }
 
+// ProtectedNames are what no tool may change at the root of a workspace besides
+// its .git, as they are usually spelled. There may be none of them.
+func ProtectedNames() []string {
+	return []string{
+		".fika", ".vscode", ".idea", ".devcontainer", ".cursor", ".claude", ".codex", ".gemini", ".windsurf", ".husky",
+		".envrc", ".mcp.json", ".gitmodules", ".pre-commit-config.yaml", ".cursorrules", ".windsurfrules", ".clinerules",
+		"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md",
+		".github/copilot-instructions.md",
+	}
+}
+
+// StartupFiles are what is run when a person logs in or starts a program, by
+// their place in a home folder.
+func StartupFiles() []string { return slices.Clone(startup[:]) }
+
+// GitNames are what git obeys in a repository's folder, and in those of its
+// submodules and worktrees.
+func GitNames() []string {
+	return []string{"hooks", "config", "config.worktree", "info", "commondir", "gitdir"}
+}
+
 // obeyed reports whether git takes orders from something of this name in a
 // repository's folder, also in those of submodules and worktrees below it.
 func obeyed(name string) bool {
-	switch name {
-	case "hooks", "config", "config.worktree", "info", "commondir", "gitdir":
-		return true
-	}
-	return false
+	return slices.Contains(GitNames(), name)
 }
 
 // folders reports whether a folder holds settings of an editor or an agent.

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
+
+	"fika"
 )
 
 // Offsets into struct seccomp_data (linux/seccomp.h): the call's number, the
@@ -50,8 +52,26 @@ type sockets struct {
 	inet bool
 }
 
-// filter is the seccomp program of a call, as the kernel reads it.
-func filter(arch uint32, s sockets) ([]byte, error) {
+// filter is the seccomp program of calls that may open some sockets. It is
+// compiled once.
+func (s *Sandbox) filter(allowed sockets) ([]byte, error) {
+	if known, ok := s.filters.Load(allowed); ok {
+		return known.([]byte), nil
+	}
+	arch, err := machine()
+	if err != nil {
+		return nil, err
+	}
+	program, err := compile(arch, allowed)
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, "sandbox", err)
+	}
+	s.filters.Store(allowed, program)
+	return program, nil
+}
+
+// compile writes a seccomp program as the kernel reads it.
+func compile(arch uint32, s sockets) ([]byte, error) {
 	var p program
 	p.load(offArch)
 	p.unless(arch, kill)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"fika"
 )
@@ -46,26 +47,33 @@ type repository struct {
 	info fs.FileInfo
 }
 
-// Keep remembers the protected paths of p, and the .git of its workspace. What
-// is taken away later goes into the folder aside.
-func Keep(p Profile, aside string) (*Keeper, error) {
+// Keep remembers the protected paths of p, and the .git of its workspace, as far
+// as the tier does not keep a call from changing them. What is taken away later
+// goes into the folder aside.
+func Keep(p Profile, aside string, tier Tier) (*Keeper, error) {
 	k := &Keeper{aside: aside}
 	for _, path := range p.Protected {
-		files, err := readKept(path)
-		if err != nil {
+		info, err := os.Lstat(path)
+		if tier == Full && err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			continue // it is mounted so that it cannot be changed
+		}
+		files := map[string]content{}
+		if err == nil {
+			files, err = readKept(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			k.Close()
 			return nil, fika.Wrap(fika.Denied, "protect "+path, err)
 		}
 		k.kept = append(k.kept, kept{path, files})
 	}
-	dot := filepath.Join(p.Workspace, ".git")
-	if info, err := os.Lstat(dot); err == nil {
-		f, err := os.Open(dot)
+	if info, err := os.Lstat(p.Repository); p.Repository != "" && err == nil {
+		f, err := os.Open(p.Repository)
 		if err != nil {
 			k.Close()
-			return nil, fika.Wrap(fika.Denied, "protect "+dot, err)
+			return nil, fika.Wrap(fika.Denied, "protect "+p.Repository, err)
 		}
-		k.repos = append(k.repos, repository{dot, f, info})
+		k.repos = append(k.repos, repository{p.Repository, f, info})
 	}
 	return k, nil
 }
@@ -90,15 +98,27 @@ func (k *Keeper) Restore() (changes []string, err error) {
 		err = errors.Join(err, failed)
 	}
 	for _, was := range k.kept {
+		if len(was.files) == 0 && missing(was.path) {
+			continue
+		}
 		now, failed := readKept(was.path)
 		if failed == nil && same(was.files, now) {
 			continue
 		}
-		failed = k.replace(was)
+		aside, failed := k.replace(was)
 		err = errors.Join(err, failed)
-		changes = append(changes, was.path+" is protected: what changed it was undone")
+		line := was.path + " is protected: what changed it was undone"
+		if aside != "" {
+			line += ", and what was there is kept in " + aside
+		}
+		changes = append(changes, line)
 	}
 	return changes, err
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return err != nil
 }
 
 // restoreRepository sets a .git aside that is not the recorded one, and moves
@@ -108,12 +128,14 @@ func (k *Keeper) restoreRepository(r repository) (string, error) {
 	if err == nil && os.SameFile(now, r.info) {
 		return "", nil
 	}
+	line := r.path + " was taken away"
 	if err == nil {
-		if err := k.takeAway(r.path); err != nil {
+		aside, err := k.takeAway(r.path)
+		if err != nil {
 			return "", err
 		}
+		line = r.path + " was replaced: the new one was set aside in " + aside
 	}
-	line := r.path + " was replaced: the new one was set aside"
 	moved, err := whereIs(r.open)
 	if err != nil {
 		return line, fmt.Errorf("%s is gone: %w", r.path, err)
@@ -121,22 +143,28 @@ func (k *Keeper) restoreRepository(r repository) (string, error) {
 	return line + " and the old one moved back from " + moved, os.Rename(moved, r.path)
 }
 
-func (k *Keeper) takeAway(path string) error {
+// takeAway moves what is at path into a new folder, whose name it returns.
+func (k *Keeper) takeAway(path string) (string, error) {
 	if err := os.MkdirAll(k.aside, 0o700); err != nil {
-		return err
+		return "", err
 	}
-	dir, err := os.MkdirTemp(k.aside, filepath.Base(path)+"-")
+	dir, err := os.MkdirTemp(k.aside, strings.TrimLeft(filepath.Base(path), ".")+"-")
 	if err != nil {
-		return err
+		return "", err
 	}
-	return os.Rename(path, filepath.Join(dir, filepath.Base(path)))
+	to := filepath.Join(dir, filepath.Base(path))
+	if err = os.Rename(path, to); errors.Is(err, syscall.EXDEV) { // another disk: beside it, under a name that nobody obeys
+		to = path + ".set-aside-" + filepath.Base(dir)
+		err = os.Rename(path, to)
+	}
+	return filepath.Dir(to), err
 }
 
-// replace makes a protected path what it was.
-func (k *Keeper) replace(was kept) error {
-	if _, err := os.Lstat(was.path); err == nil {
-		if err := k.takeAway(was.path); err != nil {
-			return err
+// replace makes a protected path what it was, and says where what was there is.
+func (k *Keeper) replace(was kept) (aside string, err error) {
+	if !missing(was.path) {
+		if aside, err = k.takeAway(was.path); err != nil {
+			return "", err
 		}
 	}
 	var errs []error
@@ -151,7 +179,7 @@ func (k *Keeper) replace(was kept) error {
 			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, c.data, c.mode.Perm()), os.Chmod(path, c.mode.Perm()))
 		}
 	}
-	return errors.Join(errs...)
+	return aside, errors.Join(errs...)
 }
 
 // readKept reads a protected path; nothing at all is an empty map.

@@ -25,7 +25,7 @@ func TestKeep(t *testing.T) {
 				p.profile.Protected = append(p.profile.Protected, filepath.Join(p.project, ".envrc"))
 				pwn := filepath.Join(p.home, "pwned")
 				t.Setenv("PWN", pwn)
-				k, err := Keep(p.profile, filepath.Join(p.home, "aside"))
+				k, err := Keep(p.profile, filepath.Join(p.home, "aside"), tier)
 				must(t, err)
 				defer k.Close()
 				out, failed := s.sh(t, p.profile, script)

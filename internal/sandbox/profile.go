@@ -23,6 +23,8 @@ type Profile struct {
 	Temp      string   // a folder of the caller's that stands for /tmp
 	Network   bool     // false: no interface but a loopback of its own
 	Sockets   []string // Unix sockets that may be reached
+	// Repository is the .git that has to stay what it is; empty: there is none.
+	Repository string
 }
 
 // access is what a mount gives.

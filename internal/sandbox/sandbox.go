@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"sync"
 
 	"fika"
 )
@@ -33,6 +34,8 @@ type Sandbox struct {
 	tier  Tier
 	bwrap string // path of the program
 	why   string // why no stronger tier works; empty: there is none
+
+	filters sync.Map // programs of system calls, by the sockets they allow
 }
 
 // Open finds the strongest tier that works here by confining one process in

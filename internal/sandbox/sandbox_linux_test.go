@@ -57,7 +57,7 @@ func newPlace(t *testing.T) place {
 	git(t, p.project, "commit", "-q", "--allow-empty", "-m", "first")
 	dot := filepath.Join(p.project, ".git")
 	p.profile = Profile{
-		Workspace: p.project, Temp: p.temp, Readable: programs(person), Listed: []string{home},
+		Workspace: p.project, Temp: p.temp, Repository: dot, Readable: programs(person), Listed: []string{home},
 		Hidden:    []string{filepath.Join(home, ".ssh"), filepath.Join(home, ".fika")},
 		Protected: []string{filepath.Join(dot, "hooks"), filepath.Join(dot, "config"), filepath.Join(dot, "info")},
 	}

@@ -44,13 +44,9 @@ func openLandlock(ctx context.Context, fuller string) *Sandbox {
 }
 
 func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, error) {
-	arch, err := machine()
-	if err != nil {
-		return Command{}, err
-	}
 	// Without the network the interfaces are the call's own, and so are abstract
 	// sockets; with it those of the whole machine would be in reach.
-	program, err := filter(arch, sockets{unix: !p.Network, inet: true})
+	program, err := s.filter(sockets{unix: !p.Network || len(p.Sockets) > 0, inet: true})
 	if err != nil {
 		return Command{}, err
 	}
@@ -69,12 +65,8 @@ var systemFolders = [...]string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib
 var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
-	arch, err := machine()
-	if err != nil {
-		return Command{}, err
-	}
 	// UDP and raw sockets are not Landlock's to close, so none is opened.
-	program, err := filter(arch, sockets{unix: false, inet: p.Network})
+	program, err := s.filter(sockets{unix: len(p.Sockets) > 0, inet: p.Network})
 	if err != nil {
 		return Command{}, err
 	}

@@ -1,0 +1,188 @@
+package confine
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"fika"
+	"fika/internal/guard"
+	"fika/internal/sandbox"
+	"fika/internal/tool"
+)
+
+// Options say what the processes of one agent may touch. Paths are absolute.
+type Options struct {
+	Probe *Probe // shared by all agents of this process
+	Mode  sandbox.Mode
+	Paths guard.Paths
+
+	Network  bool
+	ReadOnly bool     // the workspace cannot be written
+	Write    []string // can be written besides the workspace
+	Hide     []string // seems to be empty
+	Lend     []string // of what is hidden, yet readable; "ssh-agent" is its socket
+	Sockets  []string // Unix sockets that can be reached
+
+	Temp       string // folder that stands for /tmp
+	Caches     string // folder of build caches, with one folder per project
+	PluginData string // folder with one for the files of each plugin
+	Prompts    string // folder of texts that plugins can read
+	Aside      string // where what had to be taken out of the way is kept
+
+	Getenv func(string) string
+}
+
+// Probe finds out once how processes can be confined on this machine.
+type Probe struct {
+	once  sync.Once
+	found *sandbox.Sandbox
+}
+
+// Open gives the sandbox for a mode. Denied when the mode demands more than
+// there is.
+func (p *Probe) Open(mode sandbox.Mode) (*sandbox.Sandbox, error) {
+	if mode == sandbox.Off {
+		return sandbox.Open(context.Background(), mode)
+	}
+	p.once.Do(func() { p.found, _ = sandbox.Open(context.Background(), sandbox.Best) })
+	if mode == sandbox.Required && p.found.Tier() != sandbox.Full {
+		return nil, fika.Errorf(fika.Denied, "sandbox", "nothing is run, because [guard] sandbox = \"required\" and the full sandbox does not work here: %s", p.found.Why())
+	}
+	return p.found, nil
+}
+
+// Agent confines the processes of one agent.
+type Agent struct {
+	opts Options
+}
+
+// New makes the confinement of an agent.
+func New(o Options) *Agent { return &Agent{opts: o} }
+
+// Tools confines the commands of a call that works in a folder.
+func (a *Agent) Tools(workspace string) tool.Confinement {
+	return &call{agent: a, workspace: workspace}
+}
+
+// Plugin confines a plugin: it can read its own files, and write a folder of its
+// own besides what commands can write. One that may use fika itself is not
+// confined: what it starts is fika, which confines the tools it runs.
+func (a *Agent) Plugin(name, path, workspace string, home bool) tool.Confinement {
+	if home {
+		return nil
+	}
+	return &call{agent: a, workspace: workspace, plugin: name, program: path}
+}
+
+// Unconfined says in words what commands of this agent may do in spite of the
+// sandbox; nothing when there is no sandbox to speak of.
+func (a *Agent) Unconfined() []string {
+	var out []string
+	if len(a.opts.Sockets) > 0 {
+		out = append(out, "whoever listens at "+strings.Join(a.opts.Sockets, ", ")+" can be asked for anything ([sandbox] sockets)")
+	}
+	if len(a.opts.Lend) > 0 {
+		out = append(out, strings.Join(a.opts.Lend, ", ")+" can be read (lend)")
+	}
+	return out
+}
+
+// call is one call of a tool or a hook.
+type call struct {
+	agent     *Agent
+	workspace string
+	plugin    string // empty: a command
+	program   string
+}
+
+// Tier implements [tool.Confinement].
+func (c *call) Tier() string {
+	s, err := c.agent.opts.Probe.Open(c.agent.opts.Mode)
+	if err != nil {
+		return string(sandbox.None)
+	}
+	return string(s.Tier())
+}
+
+// Temp implements [tool.Confinement].
+func (c *call) Temp() (dir, seen string) {
+	if dir = c.agent.opts.Temp; dir == "" || makeFolder(dir) != nil {
+		return "", ""
+	}
+	switch c.Tier() {
+	case string(sandbox.Full):
+		return dir, "/tmp"
+	case string(sandbox.Landlock):
+		return dir, dir
+	}
+	return "", ""
+}
+
+// Confine implements [tool.Confinement].
+func (c *call) Confine(path string, args []string) (tool.Confined, error) {
+	o := &c.agent.opts
+	s, err := o.Probe.Open(o.Mode)
+	if err != nil {
+		return tool.Confined{}, err
+	}
+	if o.Mode == sandbox.Off {
+		return tool.Confined{Path: path, Args: args}, nil
+	}
+	p, env, err := c.profile()
+	if err != nil {
+		return tool.Confined{}, err
+	}
+	if c.plugin != "" && path == c.program {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real // a link beside it is not there for the plugin
+		}
+	}
+	if s.Tier() == sandbox.Landlock {
+		if err := c.reachesHidden(p); err != nil {
+			return tool.Confined{}, err
+		}
+	}
+	keeper, err := sandbox.Keep(p, o.Aside, s.Tier())
+	if err != nil {
+		return tool.Confined{}, err
+	}
+	cmd, err := s.Command(p, path, args...)
+	if err != nil {
+		keeper.Close()
+		return tool.Confined{}, err
+	}
+	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Done: func() []string {
+		defer keeper.Close()
+		changes, err := keeper.Restore()
+		if err != nil {
+			changes = append(changes, "not everything could be undone: "+err.Error())
+		}
+		return changes
+	}}, nil
+}
+
+// reachesHidden refuses a folder that holds what nobody can take out of it in
+// tier landlock.
+func (c *call) reachesHidden(p sandbox.Profile) error {
+	for _, root := range slices.Concat([]string{p.Workspace}, p.Writable, p.Readable, p.Shown) {
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue
+		}
+		for _, hidden := range p.Hidden {
+			if h, err := filepath.EvalSymlinks(hidden); err == nil && h != real && within(real, h) {
+				return fika.Errorf(fika.Denied, "sandbox", "%s holds %s, which the built-in sandbox cannot hide inside it: choose a narrower workspace, or install bubblewrap", root, hidden)
+			}
+		}
+	}
+	return nil
+}
+
+// within reports whether path is root or lies below it.
+func within(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(rel)
+}

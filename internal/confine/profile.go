@@ -1,0 +1,177 @@
+package confine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/guard"
+	"fika/internal/sandbox"
+)
+
+// sshAgent is the name under which the socket of an ssh-agent is lent.
+const sshAgent = "ssh-agent"
+
+// profile is what one call may touch, with the variables that tell it so.
+func (c *call) profile() (p sandbox.Profile, env []string, err error) {
+	o := &c.agent.opts
+	p = sandbox.Profile{
+		Workspace: c.workspace, ReadOnly: o.ReadOnly, Writable: slices.Clone(o.Write), Temp: o.Temp,
+		Network: o.Network, Sockets: slices.Clone(o.Sockets), Listed: o.Paths.Persons,
+	}
+	if err := c.checkWorkspace(); err != nil {
+		return p, nil, err
+	}
+	if err := makeFolder(o.Temp); err != nil {
+		return p, nil, fika.Wrap(fika.Denied, "sandbox", err)
+	}
+	p.Hidden = slices.Concat(o.Paths.Hidden(), o.Hide)
+	for _, own := range o.Paths.Own {
+		if isFolder(own) {
+			p.Writable = append(p.Writable, own)
+		}
+	}
+	env = append(c.lend(&p), c.caches(&p)...)
+	env = append(env, "TMPDIR="+seenTemp(c))
+	if c.plugin != "" {
+		c.own(&p)
+	}
+	repo := findRepository(c.workspace)
+	if !o.ReadOnly {
+		p.Writable = append(p.Writable, repo.outside(c.workspace)...)
+		p.Protected = append(repo.protected(), c.protected()...)
+	}
+	p.Repository = repo.dot
+	p.Readable = append(p.Readable, c.programs(p.Hidden)...)
+	return p, env, nil
+}
+
+// checkWorkspace refuses roots that no mount can set apart.
+func (c *call) checkWorkspace() error {
+	switch real, err := filepath.EvalSymlinks(c.workspace); {
+	case err != nil:
+		return fika.Wrap(fika.Denied, "sandbox", err)
+	case real == "/", real == "/proc", real == "/dev", real == "/run", real == "/sys":
+		return fika.Errorf(fika.Denied, "sandbox", "%s cannot be the workspace of confined commands: choose the folder that the agent works in", real)
+	}
+	return nil
+}
+
+// lend gives back what a person lends of what is hidden.
+func (c *call) lend(p *sandbox.Profile) (env []string) {
+	for _, what := range c.agent.opts.Lend {
+		if what == sshAgent {
+			if socket := c.getenv("SSH_AUTH_SOCK"); socket != "" {
+				p.Sockets = append(p.Sockets, socket)
+				env = append(env, "SSH_AUTH_SOCK="+socket)
+			}
+			continue
+		}
+		p.Hidden = slices.DeleteFunc(p.Hidden, func(h string) bool { return h == what })
+		p.Shown = append(p.Shown, what)
+	}
+	return env
+}
+
+// own shows a plugin its files, and the folder that it can write.
+func (c *call) own(p *sandbox.Profile) {
+	file := c.program
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	if dir := filepath.Dir(file); filepath.Base(dir) == c.plugin {
+		file = dir // plugins/NAME/NAME, with what lies beside it
+	}
+	p.Shown = append(p.Shown, file, c.agent.opts.Prompts)
+	if data := c.agent.opts.PluginData; data != "" {
+		p.Writable = append(p.Writable, filepath.Join(data, c.plugin))
+	}
+}
+
+// protected are the files and folders that others obey: those of the workspace,
+// and start-up files of the person that lie in it.
+func (c *call) protected() []string {
+	var out []string
+	for _, name := range guard.ProtectedNames() {
+		out = append(out, filepath.Join(c.workspace, name))
+	}
+	roots := append([]string{c.workspace}, c.agent.opts.Write...)
+	for _, person := range c.agent.opts.Paths.Persons {
+		if !slices.ContainsFunc(roots, func(root string) bool { return within(root, person) }) {
+			continue
+		}
+		for _, name := range guard.StartupFiles() {
+			out = append(out, filepath.Join(person, name))
+		}
+	}
+	return out
+}
+
+// programs are the folders of a person that hold programs and what those need:
+// for each folder in PATH the largest one around it without secrets.
+func (c *call) programs(hidden []string) []string {
+	var out []string
+	for _, person := range c.agent.opts.Paths.Persons {
+		for _, dir := range filepath.SplitList(c.getenv("PATH")) {
+			if !filepath.IsAbs(dir) || dir == person || !within(person, dir) {
+				continue
+			}
+			for up := filepath.Dir(dir); up != person && within(person, up) && !holdsAny(up, hidden); up = filepath.Dir(up) {
+				dir = up
+			}
+			if !holdsAny(dir, hidden) && !slices.Contains(out, dir) {
+				out = append(out, dir)
+			}
+		}
+		for _, name := range []string{".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes", ".rustup", ".local/lib", "go/pkg/mod"} {
+			if path := filepath.Join(person, name); !holdsAny(path, hidden) {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// holdsAny reports whether a folder holds one of some paths, or is inside one.
+func holdsAny(dir string, paths []string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { return within(dir, p) || within(p, dir) })
+}
+
+func (c *call) getenv(name string) string {
+	if c.agent.opts.Getenv == nil {
+		return ""
+	}
+	return c.agent.opts.Getenv(name)
+}
+
+func seenTemp(c *call) string {
+	if _, seen := c.Temp(); seen != "" {
+		return seen
+	}
+	return os.TempDir()
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// makeFolder makes a folder that only its owner can see. One that has become a
+// link is refused.
+func makeFolder(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return nil
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		return fika.Errorf(fika.Denied, "", "%s is not a folder", strings.TrimSuffix(path, "/"))
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package confine
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fika/internal/guard"
+)
+
+// repository is where git keeps what belongs to a folder (gitrepository-layout(5)):
+// dot is the .git that git finds from there, dir its folder, common the folder
+// that worktrees of one repository share. All are empty outside of one.
+type repository struct {
+	dot, dir, common string
+}
+
+// maxSubmodules bounds the look at the repositories of submodules.
+const maxSubmodules = 200
+
+// findRepository looks upwards from a folder, as git does.
+func findRepository(folder string) repository {
+	for dir := filepath.Clean(folder); ; dir = filepath.Dir(dir) {
+		dot := filepath.Join(dir, ".git")
+		info, err := os.Lstat(dot)
+		switch {
+		case err == nil && info.IsDir() && isRepository(dot):
+			return repository{dot: dot, dir: dot, common: dot}
+		case err == nil && info.Mode().IsRegular():
+			return linked(dot)
+		}
+		if dir == filepath.Dir(dir) {
+			return repository{}
+		}
+	}
+}
+
+// linked reads a .git that is a file: that of a worktree or of a submodule. One
+// that names a folder which does not name it in return may have been written to
+// make another folder writable: nothing is opened for it.
+func linked(dot string) repository {
+	r := repository{dot: dot}
+	dir := pathIn(dot, "gitdir: ", filepath.Dir(dot))
+	if dir == "" || !filepath.IsAbs(dir) {
+		return r
+	}
+	back := pathIn(filepath.Join(dir, "gitdir"), "", dir)
+	common := pathIn(filepath.Join(dir, "commondir"), "", dir)
+	switch {
+	case common != "" && same(back, dot) && isRepository(common) && within(common, dir):
+		r.dir, r.common = dir, common
+	case common == "" && isRepository(dir) && strings.Contains(dir, "/.git/modules/"):
+		r.dir, r.common = dir, dir
+	}
+	return r
+}
+
+// pathIn reads a path from the first line of a small file.
+func pathIn(file, prefix, base string) string {
+	data, err := os.ReadFile(file)
+	if err != nil || len(data) > 4096 {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	path, ok := strings.CutPrefix(line, prefix)
+	if !ok || path == "" {
+		return ""
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(base, path)
+	}
+	return filepath.Clean(path)
+}
+
+func same(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// isRepository reports whether a folder looks like one to git.
+func isRepository(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// outside are the folders of the repository that a commit writes and that do not
+// lie in the workspace.
+func (r repository) outside(workspace string) []string {
+	if r.common == "" || within(workspace, r.common) {
+		return nil
+	}
+	return []string{r.common}
+}
+
+// protected are the files of the repository that decide what git runs, whether
+// they exist or not.
+func (r repository) protected() []string {
+	var out []string
+	if r.dot != "" && r.dot != r.dir {
+		out = append(out, r.dot)
+	}
+	seen := map[string]bool{"": true}
+	for _, dir := range append([]string{r.common, r.dir}, r.nested()...) {
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		for _, name := range guard.GitNames() {
+			out = append(out, filepath.Join(dir, name))
+		}
+	}
+	return out
+}
+
+// nested are the folders of submodules and worktrees in the repository.
+func (r repository) nested() []string {
+	var out []string
+	for _, sub := range []string{"modules", "worktrees"} {
+		root := filepath.Join(r.common, sub)
+		if r.common == "" || !isFolder(root) {
+			continue
+		}
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return fs.SkipDir
+			case len(out) == maxSubmodules:
+				return fs.SkipAll
+			case !d.IsDir():
+				return nil
+			case d.Name() == "objects", d.Name() == "refs", d.Name() == "logs", d.Name() == "hooks", d.Name() == "info":
+				return fs.SkipDir
+			}
+			if _, err := os.Lstat(filepath.Join(path, "HEAD")); err == nil {
+				out = append(out, path)
+			}
+			return nil
+		})
+	}
+	return out
+}
