@@ -60,6 +60,7 @@ type EntryMeta struct {
 	WriterName string   `json:"writer_name,omitempty"` // the authenticated name behind From
 	ToolCallID string   `json:"tool_call_id,omitempty"`
 	IsError    bool     `json:"is_error,omitempty"` // of a tool_result
+	Sandbox    string   `json:"sandbox,omitempty"`  // of a tool_result: how its processes were confined
 	Reasoning  string   `json:"reasoning,omitempty"`
 	Usage      *Usage   `json:"usage,omitempty"`
 	Final      bool     `json:"final,omitempty"`   // of a message: the answer of its request

@@ -33,6 +33,7 @@ const idleHere = `NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.
 const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_lease = a.lease AND r.owner_epoch > 0)) AND (
   (r.state = 'open' AND ` + idleHere + `)
   OR (r.state = 'waiting' AND (r.reason = 'pause' OR (r.wait_until > 0 AND r.wait_until <= ?)
+    OR (r.reason = 'approval' AND NOT EXISTS (SELECT 1 FROM approvals p WHERE p.request = r.id AND p.state = 'open'))
     OR (r.reason = 'child' AND NOT EXISTS (SELECT 1 FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0)))
     AND NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
       AND b.finished_at = 0 AND b.state = 'running')))`

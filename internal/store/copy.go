@@ -41,6 +41,7 @@ depth pinned expires_at metadata`)},
 owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at`)},
 		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
 pid pid_start boot_id started_at finished_at`)},
+		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at")},
 		{name: "usage", key: cols("request n"), columns: cols("request n agent model input output cached reasoning cost at")},
 		{name: "parked", key: cols("id"), numbers: "id", columns: cols("id at subject body reason")},
 		{name: "brakes", key: cols("conversation owner"), columns: cols("conversation owner until")},

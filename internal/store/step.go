@@ -52,6 +52,7 @@ type ToolCommit struct {
 	IsError     bool
 	Interrupted bool // the step ends interrupted: it may or may not have run
 	PostHash    string
+	Sandbox     string // how its processes were confined; empty: there were none, or nothing confined them
 }
 
 // Planned is what [Turns.CommitModel] stored.

@@ -17,6 +17,7 @@ type Store struct {
 	Queue
 	Requests
 	Turns
+	Approvals
 	Ledger
 	Watch
 	db *db
@@ -52,7 +53,7 @@ type (
 func newStore(d *db) *Store {
 	return &Store{
 		Agents: Agents{d}, Leases: Leases{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
-		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
+		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
 	}
 }
 

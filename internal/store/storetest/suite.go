@@ -28,6 +28,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"finish", finishTests},
 		{"recover", recoverTests},
 		{"delegation", delegateTests},
+		{"approvals", approvalTests},
 		{"wishes", wishTests},
 		{"brakes", brakeTests},
 		{"holds", holdTests},

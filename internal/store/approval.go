@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+// Approvals keeps what people are asked about tool calls.
+type Approvals struct{ *db }
+
+// ApprovalState says what has become of an approval.
+type ApprovalState string
+
+// The states; all but the first are final.
+const (
+	ApprovalOpen    ApprovalState = "open"
+	ApprovalGiven   ApprovalState = "given"
+	ApprovalRefused ApprovalState = "refused"
+	ApprovalExpired ApprovalState = "expired"
+)
+
+// Approval is a person's answer to a tool call, or the question.
+type Approval struct {
+	N         int64 // by which people name it
+	Request   fika.RequestID
+	Step      int
+	Tool      string
+	Args      string // as they would be executed
+	Workspace string
+	What      string // the part of the call that it is about
+	Rule      string // that asks, with its place
+	Bound     string // digest of all that the answer is bound to
+	State     ApprovalState
+	By        string // who answered
+	Why       string // what they said
+	Asked     time.Time
+	Expires   time.Time
+	Answered  time.Time
+}
+
+// OpenApproval is a question with what a person has to know besides.
+type OpenApproval struct {
+	Approval
+	Agent        fika.AgentName
+	Conversation fika.ConversationName
+	Chain        fika.RequestID
+}
+
+const approvalColumns = `p.n, p.request, p.step, p.tool, p.args, p.workspace, p.what, p.rule, p.bound, p.state, p.answered_by, p.why, p.asked_at, p.expires_at, p.answered_at`
+
+func approvalRow(s scanner, more ...any) (a Approval, err error) {
+	var asked, expires, answered int64
+	err = s.Scan(append([]any{&a.N, &a.Request, &a.Step, &a.Tool, &a.Args, &a.Workspace, &a.What, &a.Rule, &a.Bound, &a.State, &a.By, &a.Why,
+		&asked, &expires, &answered}, more...)...)
+	a.Asked, a.Expires, a.Answered = at(asked), at(expires), at(answered)
+	return a, err
+}
+
+func scanApproval(s scanner) (Approval, error) { return approvalRow(s) }
+
+func scanOpenApproval(s scanner) (o OpenApproval, err error) {
+	o.Approval, err = approvalRow(s, &o.Agent, &o.Conversation, &o.Chain)
+	return o, err
+}
+
+// AskApproval stores questions about planned steps and suspends the request
+// until all of them are answered or until has passed. A signal means that
+// nothing was stored, because the request is to stop. Invalid for a foreground
+// request, which nobody would take up again.
+func (s Approvals) AskApproval(ctx context.Context, f Fence, list []Approval, until time.Time) (Signal, error) {
+	const op = "ask for approval"
+	var sig Signal
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		if r.origin == fika.Foreground {
+			return fika.Errorf(fika.Invalid, op, "request %s is worked in the foreground and cannot be suspended", r.id)
+		}
+		if sig = r.signal(t.now); sig != (Signal{}) {
+			t.discard = true
+			return nil
+		}
+		for _, a := range list {
+			if err := t.put(ctx, `INSERT INTO approvals (request, step, tool, args, workspace, what, rule, bound, asked_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, a.Step, a.Tool, a.Args, a.Workspace, a.What, a.Rule, a.Bound, t.now, ms(until)); err != nil {
+				return err
+			}
+		}
+		return t.suspend(ctx, r, fika.WaitApproval, ms(until))
+	})
+	return sig, err
+}
+
+// ApprovalsOf gives what was asked about the steps of a request that its owner
+// works, oldest first. Questions that nobody answered in time are expired from
+// then on.
+func (s Approvals) ApprovalsOf(ctx context.Context, f Fence) ([]Approval, error) {
+	var list []Approval
+	err := s.withinLease(ctx, "read approvals", f, stepStays, func(ctx context.Context, t *tx, r turn) (err error) {
+		list, err = many(ctx, t, scanApproval, `SELECT `+approvalColumns+` FROM approvals p WHERE p.request = ? ORDER BY p.n`, r.id)
+		if err != nil {
+			return err
+		}
+		wrote := false
+		for i, a := range list {
+			if a.State != ApprovalOpen {
+				continue
+			}
+			// The request goes on: whoever has not answered by now has not.
+			list[i].State, wrote = ApprovalExpired, true
+			if err := t.put(ctx, `UPDATE approvals SET state = 'expired' WHERE n = ? AND state = 'open'`, a.N); err != nil {
+				return err
+			}
+		}
+		t.discard = !wrote
+		return nil
+	})
+	return list, err
+}
+
+const selectOpenApproval = `SELECT ` + approvalColumns + `, a.name, c.name, r.chain FROM approvals p
+JOIN requests r ON r.id = p.request JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation`
+
+// OpenApprovals lists the questions that wait for an answer, oldest first.
+func (s Approvals) OpenApprovals(ctx context.Context) ([]OpenApproval, error) {
+	list, err := many(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.state = 'open' AND r.state = 'waiting' AND r.cancel_at = 0 AND p.expires_at > ? ORDER BY p.n`, s.nowMS())
+	return list, s.explain("list approvals", err)
+}
+
+// Approval reads one question. NotFound.
+func (s Approvals) Approval(ctx context.Context, n int64) (OpenApproval, error) {
+	const op = "read approval"
+	a, ok, err := one(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.n = ?`, n)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "there is no approval %d; fika approve lists those that are open", n)
+	}
+	return a, s.explain(op, err)
+}
+
+// ApprovalAnswer is what a person says.
+type ApprovalAnswer struct {
+	Allow bool
+	By    string
+	Why   string
+}
+
+// AnswerApproval stores the answer to an open question; only the first counts.
+// NotFound, and Conflict for a question that has its answer, has expired, or
+// whose request does not wait any more.
+func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalAnswer) (Approval, error) {
+	const op = "answer approval"
+	var a Approval
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		request, found, err := one(ctx, t, scanText, `SELECT p.request FROM approvals p WHERE p.n = ?`, n)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fika.Errorf(fika.NotFound, op, "there is no approval %d; fika approve lists those that are open", n)
+		}
+		r, err := t.lockTurn(ctx, fika.RequestID(request)) // two answers wait for each other here
+		if err != nil {
+			return err
+		}
+		if a, _, err = one(ctx, t, scanApproval, `SELECT `+approvalColumns+` FROM approvals p WHERE p.n = ?`, n); err != nil {
+			return err
+		}
+		if err := a.answerable(op, r, t.now); err != nil {
+			return err
+		}
+		a.State, a.By, a.Why, a.Answered = ApprovalRefused, answer.By, answer.Why, at(t.now)
+		if answer.Allow {
+			a.State = ApprovalGiven
+		}
+		return t.put(ctx, `UPDATE approvals SET state = ?, answered_by = ?, why = ?, answered_at = ? WHERE n = ? AND state = 'open'`,
+			a.State, a.By, a.Why, t.now, n)
+	})
+	return a, err
+}
+
+// answerable says why a question takes no answer any more.
+func (a Approval) answerable(op string, r turn, now int64) error {
+	switch {
+	case a.State == ApprovalGiven || a.State == ApprovalRefused:
+		return fika.Errorf(fika.Conflict, op, "approval %d was %s by %s already", a.N, a.State, a.By)
+	case a.State == ApprovalExpired || ms(a.Expires) <= now:
+		return fika.Errorf(fika.Conflict, op, "approval %d has expired: the call was denied", a.N)
+	case r.state != fika.Waiting || r.cancelAt > 0:
+		return fika.Errorf(fika.Conflict, op, "request %s does not wait for approval %d any more: it is %s", r.id, a.N, r.state)
+	}
+	return nil
+}
