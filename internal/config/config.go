@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"fika/internal/guard"
+)
 
 // Config is everything the files of a home say, checked. Build one with
 // [Load] or [LoadHome]; after that it is not changed, and may be read from
@@ -20,6 +24,8 @@ type Config struct {
 	Store    Store
 	Chat     Chat
 	Tools    Tools
+	Guard    Guard
+	Sandbox  Sandbox
 	Plugins  map[string]Plugin // by plugin name
 	Agents   []Agent
 	Models   []Model
@@ -70,7 +76,33 @@ type PerContext struct {
 	ReflectionCharacterLimit int
 	TurnTimeout              time.Duration // of a whole turn; 0: none
 
-	Limits // of this agent; what is not set is [Chat]'s
+	Limits               // of this agent; what is not set is [Chat]'s
+	Confinement          // likewise [Guard]'s
+	Lend        []string // of what tools do not see; what is not set is [Sandbox]'s
+
+	Rules []guard.Rule // those of all layers hold
+}
+
+// Confinement says how the processes of an agent's tools are confined.
+type Confinement struct {
+	SandboxMode string // "best", "required" or "off"
+	Network     string // "on" or "off"
+}
+
+// Guard says what tools may do.
+type Guard struct {
+	Confinement                   // of all agents that set none of their own
+	Default         string        // what becomes of calls that no rule is about
+	ApprovalTimeout time.Duration // after which a call that was asked about is denied
+	Rules           []guard.Rule  // in [Settings] alone: those of all layers
+}
+
+// Sandbox adds to what confined processes can touch, or takes from it.
+type Sandbox struct {
+	Write   []string // paths that can be written besides the workspace
+	Hide    []string // paths that seem to be empty
+	Lend    []string // of what is hidden; "ssh-agent" is its socket
+	Sockets []string // Unix sockets that can be reached
 }
 
 // Limits bound chains of messages, and an agent. 0 means no limit.
@@ -156,6 +188,7 @@ type Plugin struct {
 	Env      []string // names of variables it gets beside the usual ones
 	Timeout  time.Duration
 	Stdin    string // "json": always the arguments; else the terminal, when there is one
+	Access   string // "home": it may use fika itself
 	Disabled bool
 }
 

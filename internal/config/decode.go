@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -95,6 +96,10 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return sub(r, v, path, p, chatKeys()), true
 	case *Tools:
 		return sub(r, v, path, p, toolKeys()), true
+	case *Guard:
+		return sub(r, v, path, p, guardKeys()), true
+	case *Sandbox:
+		return sub(r, v, path, p, sandboxKeys()), true
 	case *Prices:
 		return r.prices(v, path, p), true
 	case **Reasoning:
@@ -105,6 +110,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return r.agents(v, path, p), true
 	case *[]Model:
 		return r.models(v, path, p), true
+	case *[]guard.Rule:
+		return r.rules(v, path, p), true
 	case *map[string]string:
 		return r.strings(v, path, p), true
 	}

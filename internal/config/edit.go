@@ -13,6 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -57,6 +58,31 @@ func SetPath(path string, key []string, value any) error {
 		mode = info.Mode().Perm()
 	}
 	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, changed, mode))
+}
+
+// AddRule appends a rule to a file of settings, which stays otherwise as it is.
+// Error kinds: Invalid for a rule that says nothing, Storage.
+func AddRule(path string, rule guard.Rule) error {
+	const op = "add rule"
+	if err := rule.Check(); err != nil {
+		return fika.Wrap(fika.Invalid, op, err)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	data, _, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimRight(string(data), "\n")
+	if text != "" {
+		text += "\n\n"
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, []byte(text+rule.TOML()+"\n"), mode))
 }
 
 // joinKey writes a key as TOML does, with quotes around the parts that need them.

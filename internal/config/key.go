@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 )
 
@@ -19,8 +20,9 @@ type key[T any] struct {
 	// ignored says why a key that is still accepted does nothing; empty: it does
 	// something. One that is ignored has a name and no more.
 	ignored string
-	// inherits: unset, it is what [chat] says for all. The top level has none of it.
-	inherits bool
+	// inherits names the table that says it for all, where a context says nothing
+	// of its own; the top level has none of it.
+	inherits string
 }
 
 func topKeys() []key[Config] {
@@ -36,6 +38,8 @@ func topKeys() []key[Config] {
 		{name: "store", at: func(c *Config) any { return &c.Store }},
 		{name: "chat", at: func(c *Config) any { return &c.Chat }},
 		{name: "tools", at: func(c *Config) any { return &c.Tools }},
+		{name: "guard", at: func(c *Config) any { return &c.Guard }},
+		{name: "sandbox", at: func(c *Config) any { return &c.Sandbox }},
 		{name: "plugins", at: func(c *Config) any { return &c.Plugins }},
 		{name: "agents", at: func(c *Config) any { return &c.Agents }},
 		{name: "models", at: func(c *Config) any { return &c.Models }},
@@ -43,7 +47,7 @@ func topKeys() []key[Config] {
 }
 
 // limitKeys are limits: of all agents in [chat], of one in its own settings.
-func limitKeys[T any](in func(*T) *Limits, inherits bool) []key[T] {
+func limitKeys[T any](in func(*T) *Limits, inherits string) []key[T] {
 	keys := []key[T]{
 		{name: "max_depth", at: func(t *T) any { return &in(t).MaxDepth }, doc: "How many answers may follow one on another after a message of yours; 0 is no limit."},
 		{name: "max_turns_per_chain", at: func(t *T) any { return &in(t).MaxTurnsPerChain }, doc: "How many turns one message of yours may set off; 0 is no limit."},
@@ -60,17 +64,29 @@ func limitKeys[T any](in func(*T) *Limits, inherits bool) []key[T] {
 		{name: "max_turns_per_hour", at: func(t *T) any { return &in(t).MaxTurnsPerHour }, example: "60", doc: "How many turns one agent may begin in an hour of the clock, whoever asks; 0 is no limit. What waits for it goes on in the next."},
 		{name: "max_tokens_per_hour", at: func(t *T) any { return &in(t).MaxTokensPerHour }, example: "500000", doc: "Likewise tokens; 0 is no limit. A turn that comes to it waits before its next model call."},
 	}
+	return inheriting(keys, inherits)
+}
+
+// inheriting makes keys say that a table sets them for all; empty: none does.
+func inheriting[T any](keys []key[T], table string) []key[T] {
 	for i := range keys {
-		if keys[i].inherits = inherits; inherits {
-			keys[i].doc = "Of this agent, here or in its local.toml. Unset: that of `[chat]`; see there."
+		if keys[i].inherits = table; table != "" {
+			keys[i].doc = "Of this agent, here or in its local.toml. Unset: that of `[" + table + "]`; see there."
 		}
 	}
 	return keys
 }
 
 // contextKeys are the keys of [PerContext].
-func contextKeys() []key[PerContext] {
-	return append(ownKeys(), limitKeys(func(c *PerContext) *Limits { return &c.Limits }, true)...)
+func contextKeys() []key[PerContext] { return append(ownKeys(), inheritedKeys()...) }
+
+// inheritedKeys are those of [PerContext] that tables set for all.
+func inheritedKeys() []key[PerContext] {
+	return slices.Concat(
+		limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"),
+		confinementKeys(func(c *PerContext) *Confinement { return &c.Confinement }, "guard"),
+		inheriting([]key[PerContext]{lendKey(func(c *PerContext) *[]string { return &c.Lend })}, "sandbox"),
+	)
 }
 
 func ownKeys() []key[PerContext] {
@@ -119,6 +135,8 @@ func ownKeys() []key[PerContext] {
 			doc: "Gives the model its lasting notes (contexts/NAME/reflection.md), the tool that writes them, and your notes for all agents (prompts/reflection.md)."},
 		{name: "reflection_character_limit", at: func(c *PerContext) any { return &c.ReflectionCharacterLimit },
 			doc: "The most characters of that memory."},
+		{name: "rules", at: func(c *PerContext) any { return &c.Rules }, example: "[{tool = \"bash\", match = \"git push *\", do = \"ask\"}]",
+			doc: "What tools may do, as [[rules]]: those of the home, of the agent and of the context hold together. fika rules test shows what comes of them."},
 		{name: "turn_timeout_seconds", at: func(c *PerContext) any { return &c.TurnTimeout }, example: "600",
 			doc: "Ends a turn that takes longer; 0 never does."},
 	}
@@ -185,7 +203,7 @@ func storeKeys() []key[Store] {
 }
 
 func chatKeys() []key[Chat] {
-	return append(limitKeys(func(c *Chat) *Limits { return &c.Limits }, false),
+	return append(limitKeys(func(c *Chat) *Limits { return &c.Limits }, ""),
 		key[Chat]{name: "message_ttl", at: func(c *Chat) any { return &c.MessageTTL }, example: `"90d"`, doc: "How long messages are kept; 0 is for ever. Pinned ones stay."})
 }
 
@@ -206,6 +224,7 @@ func pluginKeys() []key[Plugin] {
 		{name: "env", at: func(p *Plugin) any { return &p.Env }, example: `["GITHUB_TOKEN"]`, doc: "Names of environment variables that the plugin gets beside the usual few."},
 		{name: "timeout_seconds", at: func(p *Plugin) any { return &p.Timeout }, example: "60", doc: "How long one call of it may take; 0 takes what the plugin asks for, else a minute (30 seconds for a hook)."},
 		{name: "stdin", at: func(p *Plugin) any { return &p.Stdin }, oneOf: []string{"terminal", "json"}, example: `"json"`, doc: "What it reads on stdin when somebody is at a terminal: the terminal, or its arguments as JSON (which it gets anyway when nobody is)."},
+		{name: "access", at: func(p *Plugin) any { return &p.Access }, oneOf: []string{"own", "home"}, example: `"home"`, doc: "What of fika it can reach: its own files, or, with home, everything that fika itself can, the network included. For plugins that start fika."},
 		{name: "disabled", at: func(p *Plugin) any { return &p.Disabled }, doc: "Leaves the plugin where it is, unused."},
 	}
 }

@@ -40,6 +40,7 @@ func Default() *Config {
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,
 			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,
 		},
+		Guard: Guard{Confinement: Confinement{SandboxMode: "best", Network: "off"}, Default: "allow", ApprovalTimeout: 24 * time.Hour},
 		where: map[string]Place{},
 	}
 }
@@ -169,8 +170,8 @@ func (c *Config) read(s *toml.Source, modelsOnly bool) {
 			r.unknown(e, "", append(names(context), names(top)...))
 			return true
 		}
-		if find(context, e.Name).inherits {
-			r.Problem(e.At, "%s is set in [chat] for all agents, and for one in its [[agents]] entry or its local.toml", e.Name)
+		if table := find(context, e.Name).inherits; table != "" {
+			r.Problem(e.At, "%s is set in [%s] for all agents, and for one in its [[agents]] entry or its local.toml", e.Name, table)
 			return true
 		}
 		decode(r, &table{Entries: []entry{*e}}, "", &c.PerContext, context, nil)
@@ -210,7 +211,7 @@ func ParseLocal(file string, data []byte) (*Local, error) {
 	r := &reader{Source: s, where: l.where, ignored: new([]Problem)}
 	decode(r, s.Root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
 		switch {
-		case find(topKeys(), e.Name) != nil:
+		case find(topKeys(), e.Name) != nil && find(contextKeys(), e.Name) == nil:
 			r.Problem(e.At, "%s cannot differ between contexts; set it in config.toml", e.Name)
 		case find(agentKeys(), e.Name) != nil:
 			r.Problem(e.At, "%s belongs to the agent's [[agents]] entry in config.toml", e.Name)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -41,7 +42,9 @@ func (in Inputs) layers() []layer {
 		list = append(list, layer{&c.Agents[i].PerContext, c.where, element("agents", i) + ".", true})
 	}
 	return append(list, layer{&c.PerContext, c.where, "", false},
-		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}) // for the keys that inherit from it
+		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}, // for the keys that inherit from it; likewise the next two
+		layer{&PerContext{Confinement: c.Guard.Confinement}, c.where, "guard.", false},
+		layer{&PerContext{Lend: c.Sandbox.Lend}, c.where, "sandbox.", false})
 }
 
 // merge takes each key from the first layer that sets it.
@@ -53,7 +56,7 @@ func (in Inputs) merge() (merged, error) {
 		}
 	}
 	m := merged{PerContext: in.Config.PerContext, origins: make(map[string]string, len(keys)), own: map[string]bool{}}
-	m.Limits = in.Config.Chat.Limits
+	m.Limits, m.Confinement = in.Config.Chat.Limits, in.Config.Guard.Confinement
 	layers := in.layers()
 	for _, k := range keys {
 		if text, origin := in.given(k.name); origin != "" {
@@ -83,7 +86,7 @@ func (in Inputs) given(name string) (text, origin string) {
 		}
 		return text, "flag --" + strings.ReplaceAll(name, "_", "-")
 	}
-	if in.Env != nil && name != "env" {
+	if in.Env != nil && name != "env" && name != "rules" {
 		variable := EnvName(name)
 		if text := in.Env(variable); text != "" {
 			return text, "environment " + variable
@@ -119,6 +122,8 @@ func copyField(to, from any) {
 		*p = *from.(*map[string]string)
 	case **Reasoning:
 		*p = *from.(**Reasoning)
+	case *[]guard.Rule:
+		*p = *from.(*[]guard.Rule)
 	}
 }
 
@@ -159,7 +164,7 @@ func (k key[T]) parse(target *T, text string) string {
 			*p = r
 		}
 		return wrong
-	case *map[string]string:
+	case *map[string]string, *[]guard.Rule:
 		return "can only be set in a file"
 	}
 	wrong := assign(at, v, toml.Limits{Unit: k.unit, Min: k.min, Max: k.max, OneOf: k.oneOf})

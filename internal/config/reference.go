@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -34,7 +35,7 @@ func Reference() []KeyDoc {
 		if !strings.Contains(list[i].Key, ".") {
 			list[i].Context = true
 		}
-		if list[i].Context && list[i].Key != "env" {
+		if list[i].Context && list[i].Key != "env" && list[i].Key != "rules" {
 			list[i].Env = EnvName(list[i].Key)
 		}
 	}
@@ -53,13 +54,16 @@ func describe[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) [
 		if k.doc != "" {
 			d := KeyDoc{Key: name, Type: typeName(at, k.unit), Meaning: k.doc, Example: k.example, OneOf: k.oneOf}
 			d.Default = encode(at)
-			if d.Default == "[]" || k.inherits || d.Default == "{}" || d.Default == `""` {
+			if d.Default == "[]" || k.inherits != "" || d.Default == "{}" || d.Default == `""` {
 				d.Default = ""
 			}
 			if d.Example == "" {
 				d.Example = d.Default
 			}
-			if d.Example == "" && k.inherits {
+			if d.Example == "" && len(k.oneOf) > 0 && k.inherits != "" {
+				d.Example = QuoteTOML(k.oneOf[0])
+			}
+			if d.Example == "" && k.inherits != "" {
 				d.Example = "20"
 			}
 			list = append(list, d)
@@ -93,12 +97,18 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describe(list, prefix, &Reasoning{}, reasoningKeys())
 	case *map[string]Plugin:
 		return describe(list, prefix+"NAME.", &Plugin{}, pluginKeys())
+	case *Guard:
+		return describe(list, prefix, p, guardKeys())
+	case *Sandbox:
+		return describe(list, prefix, p, sandboxKeys())
 	case *[]Agent:
 		a := defaultAgent()
 		list = describe(list, prefix, &a, agentKeys())
-		return describe(list, prefix, &a.PerContext, limitKeys(func(c *PerContext) *Limits { return &c.Limits }, true))
+		return describe(list, prefix, &a.PerContext, inheritedKeys())
 	case *[]Model:
 		return describe(list, prefix, &Model{}, modelKeys())
+	case *[]guard.Rule:
+		return describe(list, prefix, &guard.Rule{}, ruleKeys())
 	}
 	return list
 }
@@ -121,7 +131,7 @@ func typeName(at any, unit time.Duration) string {
 		return "list of texts"
 	case *map[string]string:
 		return "table of texts"
-	case *[]Agent, *[]Model:
+	case *[]Agent, *[]Model, *[]guard.Rule:
 		return "list of tables"
 	}
 	return "table"

@@ -70,6 +70,8 @@ type Settings struct {
 
 	Chat    Chat // with the limits of this agent
 	Tools   Tools
+	Guard   Guard   // with the confinement of this agent
+	Sandbox Sandbox // absolute paths, with what is lent to this agent
 	Plugins map[string]Plugin
 
 	// Origins tells where each per-context key came from: "flag --model",
@@ -108,6 +110,9 @@ func Resolve(in Inputs) (Settings, error) {
 		Workspace: in.path(m.Workspace),
 	}
 	s.Chat.Limits = m.Limits
+	if s.Guard, s.Sandbox, err = ResolveGuard(in); err != nil {
+		return Settings{}, err
+	}
 	for _, t := range c.Trust {
 		s.Trust = append(s.Trust, in.path(t))
 	}
@@ -121,6 +126,39 @@ func Resolve(in Inputs) (Settings, error) {
 		return Settings{}, err
 	}
 	return s, nil
+}
+
+// ResolveGuard is the part of [Resolve] about what tools may do and touch, for
+// those who need no model.
+func ResolveGuard(in Inputs) (Guard, Sandbox, error) {
+	if in.Config == nil {
+		in.Config = Default()
+	}
+	m, err := in.merge()
+	if err != nil {
+		return Guard{}, Sandbox{}, err
+	}
+	g := in.Config.Guard
+	g.Confinement, g.Rules = m.Confinement, in.allRules()
+	return g, in.sandbox(m), nil
+}
+
+// sandbox is what is added to the sandbox for one context.
+func (in Inputs) sandbox(m merged) Sandbox {
+	all := in.Config.Sandbox
+	return Sandbox{Write: in.paths(all.Write), Hide: in.paths(all.Hide), Lend: in.paths(m.Lend), Sockets: in.paths(all.Sockets)}
+}
+
+// paths makes paths absolute; the name of what is no path stays.
+func (in Inputs) paths(list []string) []string {
+	var out []string
+	for _, p := range list {
+		if p != "ssh-agent" {
+			p = in.path(p)
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // Agent gives the [[agents]] entry of a name, or nil.

@@ -57,7 +57,7 @@ func belongs(name string) string {
 		known  []string
 	}{
 		{"[nats]", names(natsKeys())}, {"[master]", names(masterKeys())}, {"[hub]", names(hubKeys())}, {"[terminal]", names(terminalKeys())},
-		{"[chat]", names(chatKeys())}, {"[tools]", names(toolKeys())},
+		{"[chat]", names(chatKeys())}, {"[tools]", names(toolKeys())}, {"[guard]", names(guardKeys())}, {"[sandbox]", names(sandboxKeys())},
 		{"[[agents]]", names(agentKeys())}, {"[[models]]", names(modelKeys())},
 	} {
 		if slices.Contains(section.known, name) {

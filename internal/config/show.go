@@ -1,6 +1,11 @@
 package config
 
-import "time"
+import (
+	"strconv"
+	"time"
+
+	"fika/internal/guard"
+)
 
 // Shown is one setting as a person reads it.
 type Shown struct {
@@ -23,13 +28,16 @@ func (s *Settings) Show() []Shown {
 		WarnThresholdPercent: s.WarnThresholdPercent, RollingCompactDrop: s.RollingCompactDrop,
 		ContextWindowLimit: s.ContextWindow, MaxRecursionDepth: s.MaxRecursionDepth,
 		ReflectionEnabled: s.ReflectionEnabled, ReflectionCharacterLimit: s.ReflectionCharacterLimit,
-		TurnTimeout: s.TurnTimeout, Limits: s.Chat.Limits,
+		TurnTimeout: s.TurnTimeout, Limits: s.Chat.Limits, Confinement: s.Guard.Confinement, Lend: s.Sandbox.Lend, Rules: s.Guard.Rules,
 	}
 	var list []Shown
 	for _, k := range contextKeys() {
 		row := Shown{Key: k.name, Value: encode(k.at(&p)), Origin: s.Origins[k.name]}
 		if list, ok := k.at(&p).(*[]string); ok && *list == nil {
 			row.Value = "" // unset is not the same as none
+		}
+		if rules, ok := k.at(&p).(*[]guard.Rule); ok {
+			row.Value, row.Origin = showRules(*rules)
 		}
 		if k.name == "env" {
 			row.Value = hidden(s.Env)
@@ -44,6 +52,14 @@ func (s *Settings) Show() []Shown {
 		list = append(list, row)
 	}
 	return list
+}
+
+// showRules counts rules, which come from all layers at once.
+func showRules(rules []guard.Rule) (value, origin string) {
+	if len(rules) == 0 {
+		return "", "default"
+	}
+	return strconv.Itoa(len(rules)) + " in all", rules[0].Where + " …"
 }
 
 // fromModel tells the keys that a model's definition answers when nothing
@@ -78,7 +94,9 @@ func (c *Config) Show() []Shown {
 	list = showTable(c, list, "terminal.", &c.Terminal, terminalKeys())
 	list = showTable(c, list, "store.", &c.Store, storeKeys())
 	list = showTable(c, list, "chat.", &c.Chat, chatKeys())
-	return showTable(c, list, "tools.", &c.Tools, toolKeys())
+	list = showTable(c, list, "tools.", &c.Tools, toolKeys())
+	list = showTable(c, list, "guard.", &c.Guard, guardKeys())
+	return showTable(c, list, "sandbox.", &c.Sandbox, sandboxKeys())
 }
 
 func showTable[T any](c *Config, list []Shown, prefix string, table *T, keys []key[T]) []Shown {

@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"encoding/json"
+	"fmt"
 	"path"
 	"strings"
 
@@ -68,6 +70,19 @@ func (r Rule) Check() error {
 		}
 	}
 	return nil
+}
+
+// TOML writes a rule as it stands in a file.
+func (r Rule) TOML() string {
+	var b strings.Builder
+	b.WriteString("[[rules]]\n")
+	for _, kv := range [][2]string{{"tool", r.Tool}, {"match", r.Match}, {"path", r.Path}, {"host", r.Host}, {"do", string(r.Do)}, {"why", r.Why}} {
+		if kv[1] != "" {
+			quoted, _ := json.Marshal(kv[1]) // a JSON text is a TOML text, too
+			fmt.Fprintf(&b, "%s = %s\n", kv[0], quoted)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // literals counts the letters of a rule that have to be there: of two rules

@@ -45,7 +45,10 @@ func (w *attempt) runDelegated(ctx context.Context) (worked bool, _ error) {
 	if err := w.awaitChildren(ctx, batch); err != nil {
 		return false, err
 	}
-	list := w.delegations(ctx, batch)
+	list, err := w.delegations(ctx, batch)
+	if err != nil {
+		return false, err
+	}
 	for len(batch) > 0 { // what is known goes first; nothing is asked twice
 		if batch[0].result == nil {
 			if err := w.createChildren(ctx, batch, list); err != nil {
@@ -109,19 +112,21 @@ func (w *attempt) awaitChildren(ctx context.Context, batch []*job) error {
 	return nil
 }
 
-// delegations reads the planned calls. One that hooks, permissions or the tool
-// refuse has its result.
-func (w *attempt) delegations(ctx context.Context, batch []*job) []store.Delegation {
+// delegations reads the planned calls. One that rules, hooks, permissions or the
+// tool refuse has its result.
+func (w *attempt) delegations(ctx context.Context, batch []*job) ([]store.Delegation, error) {
+	for _, j := range batch {
+		if j.result == nil {
+			j.call = w.toolCall(ctx, j)
+			w.judge(ctx, j)
+		}
+	}
+	if err := w.askAbout(ctx, batch); err != nil {
+		return nil, err
+	}
 	var list []store.Delegation
 	for _, j := range batch {
 		if j.result != nil {
-			continue
-		}
-		j.call = w.toolCall(ctx, j)
-		if j.result = w.checkCall(j); j.result != nil {
-			continue
-		}
-		if j.result = w.preTool(ctx, j); j.result != nil {
 			continue
 		}
 		t, _ := tool.DelegatorOf(j.tool)
@@ -133,7 +138,7 @@ func (w *attempt) delegations(ctx context.Context, batch []*job) []store.Delegat
 		}
 		list = append(list, store.Delegation{N: j.step.N, Agent: d.Agent, Prompt: d.Prompt, Deadline: d.Deadline})
 	}
-	return list
+	return list, nil
 }
 
 // createChildren makes the children and releases the request until they are

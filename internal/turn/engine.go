@@ -22,6 +22,7 @@ var ErrStop = errors.New("the process is stopping")
 // Store is what a turn needs of the store.
 type Store interface {
 	Steps
+	Approvals
 	Outcomes
 	History
 }
@@ -98,7 +99,12 @@ type Config struct {
 	TTL       time.Duration // how long what is said in chats is kept; 0: for ever
 	MaxRounds int           // model calls in one turn
 	Call      tool.Call     // what every tool call carries: agent, context, workspace, username …
-	Grace     time.Duration // how long a paid result is held for a store that refuses; 0: for ever
+	Guard     Guard         // of tool calls; nil: permissions and hooks alone
+	// Ask asks the person whose prompt it is about a call: nil when it may be
+	// made, Denied when not. A nil Ask says that nobody is there.
+	Ask    func(context.Context, Question) error
+	AskFor time.Duration // how long a turn that can wait waits for an answer
+	Grace  time.Duration // how long a paid result is held for a store that refuses; 0: for ever
 	// Mentioned resolves the agents that a final text in a chat concerns.
 	Mentioned func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
 	// Stop, when closed, hands the request back between two steps; may be nil.
@@ -192,25 +198,27 @@ type attempt struct {
 	claimed store.Claimed
 	fence   store.Fence
 
-	began    time.Time               // right after the claim
-	round    int                     // model calls so far
-	system   string                  // assembled once per turn
-	state    string                  // likewise; shown where it differs from what the window shows of it
-	shown    string                  // the newest state in the window that was built last
-	prompt   string                  // what a pre_message hook made of the prompt; empty: as stored
-	names    map[string]bool         // what this agent is called in the window
-	own      []fika.Entry            // the request's entries, in order
-	seen     []fika.Entry            // what the model was shown last
-	records  map[fika.EntryID]record // of model calls, by the entry they produced
-	recalled map[fika.EntryID]bool   // whose records were looked for
-	pending  []fika.Step             // tool steps without a result
-	used     []fika.ToolUsed
-	usage    fika.Usage
-	lastIn   int64 // input tokens the provider counted last; 0: unknown
-	errors   int   // rounds in a row in which every tool call failed
-	empty    int   // empty replies in a row
-	cutStep  int   // the step whose arguments the provider cut off; 0: none
-	warned   bool
+	began     time.Time               // right after the claim
+	round     int                     // model calls so far
+	system    string                  // assembled once per turn
+	state     string                  // likewise; shown where it differs from what the window shows of it
+	shown     string                  // the newest state in the window that was built last
+	prompt    string                  // what a pre_message hook made of the prompt; empty: as stored
+	names     map[string]bool         // what this agent is called in the window
+	own       []fika.Entry            // the request's entries, in order
+	seen      []fika.Entry            // what the model was shown last
+	records   map[fika.EntryID]record // of model calls, by the entry they produced
+	recalled  map[fika.EntryID]bool   // whose records were looked for
+	pending   []fika.Step             // tool steps without a result
+	used      []fika.ToolUsed
+	usage     fika.Usage
+	lastIn    int64 // input tokens the provider counted last; 0: unknown
+	errors    int   // rounds in a row in which every tool call failed
+	empty     int   // empty replies in a row
+	cutStep   int   // the step whose arguments the provider cut off; 0: none
+	warned    bool
+	approvals map[int]store.Approval // what was asked about steps, by step
+	refusals  int                    // of people
 
 	asked      *fika.Entry // what the turn answers: the prompt, or the newest message of others
 	omitted    int         // entries that did not fit into the window

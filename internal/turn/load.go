@@ -49,7 +49,7 @@ func (w *attempt) loadSteps(ctx context.Context) error {
 			w.usage = w.usage.Add(*e.Meta.Usage)
 		}
 	}
-	return nil
+	return w.loadApprovals(ctx)
 }
 
 // preparePrompt builds the system prompt and lets hooks see the prompt.

@@ -25,6 +25,7 @@ type job struct {
 	tool   tool.Tool
 	call   tool.Call
 	result *tool.Result
+	ask    *Question      // what a person has to be asked before it is run
 	noting sync.WaitGroup // the process is being recorded
 }
 
@@ -45,6 +46,14 @@ func (w *attempt) runTools(ctx context.Context) error {
 			continue
 		}
 		batch := w.nextBatch()
+		for _, j := range batch {
+			if err := w.prepareTool(ctx, j); err != nil {
+				return err
+			}
+		}
+		if err := w.askAbout(ctx, batch); err != nil {
+			return err
+		}
 		for _, j := range batch {
 			if err := w.beginTool(ctx, j); err != nil {
 				return err
@@ -94,9 +103,9 @@ func (w *attempt) sideBySide(s fika.Step) bool {
 	return err == nil && t.Spec().Parallel
 }
 
-// beginTool commits that a step begins. A job that is not to be run gets its
+// prepareTool settles what will be run. A job that is not to be run gets its
 // result here: interrupted by a crash, refused, or senseless.
-func (w *attempt) beginTool(ctx context.Context, j *job) error {
+func (w *attempt) prepareTool(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return w.interrupted(ctx)
 	}
@@ -109,11 +118,17 @@ func (w *attempt) beginTool(ctx context.Context, j *job) error {
 		j.result = &tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"}
 		return nil
 	}
-	if j.result = w.checkCall(j); j.result != nil {
+	w.judge(ctx, j)
+	return nil
+}
+
+// beginTool commits that a step begins, unless it has its result already.
+func (w *attempt) beginTool(ctx context.Context, j *job) error {
+	if j.result != nil {
 		return nil
 	}
-	if j.result = w.preTool(ctx, j); j.result != nil {
-		return nil
+	if ctx.Err() != nil {
+		return w.interrupted(ctx)
 	}
 	pre := w.targetHash(ctx, j) // of what the hooks left of the call
 	if j.result = resultAfterCrash(j.step, pre); j.result != nil {
@@ -265,7 +280,7 @@ func (w *attempt) postTool(ctx context.Context, j *job) {
 
 // commitResult stores a result; results go to the model in the order of the calls.
 func (w *attempt) commitResult(ctx context.Context, j *job) error {
-	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown}
+	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier}
 	if j.tool != nil && !j.result.IsError {
 		c.PostHash = w.targetHash(context.WithoutCancel(ctx), j)
 	}

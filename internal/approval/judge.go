@@ -1,0 +1,136 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fika"
+	"fika/internal/guard"
+	"fika/internal/tool"
+	"fika/internal/turn"
+)
+
+// What a digest looks at of the files that a call names.
+const (
+	maxFiles    = 64
+	maxFileSize = 16 << 20
+)
+
+// Judge judges the calls of one agent.
+type Judge struct {
+	Rules   []guard.Rule
+	Default guard.Action // where no rule fits
+	Home    string       // of the person, for ~ in rules
+	// Unconfined says that a person wants commands confined and nothing here can
+	// do so: then what starts a process asks where no rule fits.
+	Unconfined func() bool
+	// Starts reports whether a tool starts processes that can do anything.
+	Starts func(tool string) bool
+}
+
+// Judge says what becomes of a call.
+func (j Judge) Judge(c tool.Call) turn.Verdict {
+	call := guard.Call{Tool: c.Name, Workspace: c.Workspace, Home: j.Home}
+	call.Read(c.Args)
+	facts := guard.Facts{Default: j.Default}
+	if facts.Default == "" {
+		facts.Default = guard.Allow
+	}
+	bare := facts.Default == guard.Allow && j.Starts != nil && j.Starts(c.Name) && j.Unconfined()
+	if bare {
+		facts.Default = guard.Ask
+	}
+	d := guard.Decide(call, j.Rules, facts)
+	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: ruleText(d, bare)}
+	if d.Do == guard.Ask {
+		v.Bound = bound(c, call)
+		v.Hint = hint(d, call)
+	}
+	return v
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// ruleText names what decided.
+func ruleText(d guard.Decision, bare bool) string {
+	switch {
+	case d.Rule == nil && bare:
+		return "nothing here can confine commands"
+	case d.Rule == nil:
+		return "[guard] default"
+	case d.Rule.Why != "":
+		return "rule " + d.Rule.Where + ": " + d.Rule.Why
+	}
+	return "rule " + d.Rule.Where
+}
+
+// hint is a rule that spares the question.
+func hint(d guard.Decision, c guard.Call) string {
+	r, ok := d.Allowing(c)
+	if !ok {
+		return fmt.Sprintf("(no rule would win over the one at %s: change that)", d.Rule.Where)
+	}
+	return r.TOML()
+}
+
+// bound is a digest of the call and of all that it depends on.
+func bound(c tool.Call, g guard.Call) string {
+	h := sha256.New()
+	tier := ""
+	if c.Confine != nil {
+		tier = c.Confine.Tier()
+	}
+	for _, s := range []string{c.Name, string(c.Args), string(c.Agent), c.Context, c.Workspace, tier} {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	for i, name := range g.Files() {
+		if i == maxFiles {
+			break
+		}
+		path := name
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(g.Home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(c.Workspace, path)
+		}
+		if sum, err := digest(path); err == nil {
+			fmt.Fprintf(h, "%d:%s%s", len(name), name, sum)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// digest is that of a regular file; of a larger one its size and time count.
+func digest(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fika.Errorf(fika.Invalid, "", "%s is no file", path)
+	}
+	if info.Size() > maxFileSize {
+		return fmt.Sprint(info.Size(), info.ModTime().UnixNano()), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return string(h.Sum(nil)), nil
+}
