@@ -17,6 +17,7 @@ import (
 	busnats "fika/internal/bus/nats"
 	"fika/internal/caller"
 	"fika/internal/config"
+	"fika/internal/confine"
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/process"
@@ -46,6 +47,7 @@ type Options struct {
 type App struct {
 	opts     Options
 	children *process.Children
+	probe    confine.Probe
 	home     *folder.Home
 	config   configuration
 	byHub    bool // this is the hub, or an agent that has its environment from it
@@ -76,6 +78,9 @@ func New(o Options) *App {
 	}
 	return &App{opts: o, children: process.NewChildren()}
 }
+
+// SandboxProbe finds out, once for this invocation, how processes can be confined.
+func (a *App) SandboxProbe() *confine.Probe { return &a.probe }
 
 // Children are the processes that this invocation starts.
 func (a *App) Children() *process.Children { return a.children }

@@ -184,6 +184,13 @@ func (a *App) PlainSettings(name fika.AgentName) (config.Settings, error) {
 		Agent: name, DisplayName: string(name), Username: c.Username, LockHeartbeat: c.LockHeartbeat,
 		Tools: c.Tools, Plugins: c.Plugins, Chat: c.Chat,
 	}
+	in, err := a.settingInputs(name, nil, true)
+	if err != nil { // its own file cannot be read
+		in = config.Inputs{Home: a.opts.Root, Agent: name, Config: c}
+	}
+	if s.Guard, s.Sandbox, err = config.ResolveGuard(in); err != nil {
+		return config.Settings{}, err
+	}
 	if entry := c.Agent(name); entry != nil {
 		s.Entry, s.Description = true, entry.Description
 		if entry.Name != "" {

@@ -46,6 +46,7 @@ func declared() map[string]declaration {
 		"fika usage": look, "fika monitor": look, "fika doctor": {conduct: looks, more: []string{"fix"}},
 		"fika status": {conduct: looks, more: []string{"show-bus"}},
 		"fika store":  look, "fika store show": look, "fika store check": look, "fika store move": manage,
+		"fika approve": manage, "fika rules": look, "fika rules test": look,
 		"fika backup": manage, "fika restore": manage,
 		"fika demo": manage, "fika up": manage, "fika down": manage, "fika master": manage,
 

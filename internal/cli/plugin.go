@@ -218,7 +218,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 			return e.grant(r, yes || shipped)
 		},
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "give it the environment variables it asks for")
+	c.Flags().BoolVar(&yes, "yes", false, "give it what it asks for: environment variables, the use of fika")
 	return c
 }
 
@@ -238,27 +238,33 @@ func (e *env) sayWhoGets(tools []string) error {
 	return nil
 }
 
-// grant asks whether a plugin may have the variables it wants. Nobody there,
-// or no clear yes, means no.
+// grant asks whether a plugin may have what it wants: variables, and the use of
+// fika itself. Nobody there, or no clear yes, means no.
 func (e *env) grant(r plugin.Report, yes bool) error {
-	if len(r.Env) == 0 {
+	if len(r.Env) == 0 && !r.Home {
 		return nil
 	}
-	names := term.CleanLine(strings.Join(r.Env, ", "))
+	names, keys := term.CleanLine(strings.Join(r.Env, ", ")), "env = [...]"
 	if slices.Contains(r.Env, plugin.ModelKeys) {
 		names += " (" + plugin.ModelKeys + ": the variables with the keys of your models)"
 	}
+	switch {
+	case r.Home && names == "":
+		names, keys = "the use of fika itself, with all rights of yours", "access = \"home\""
+	case r.Home:
+		names, keys = names+" and the use of fika itself, with all rights of yours", keys+", access = \"home\""
+	}
 	if !yes && e.InTTY {
-		fmt.Fprintf(e.Err, "%s asks for these environment variables: %s. Give them to it? [y/N] ", term.CleanLine(r.Name), names)
+		fmt.Fprintf(e.Err, "%s asks for %s. Give it that? [y/N] ", term.CleanLine(r.Name), names)
 		answer, _ := bufio.NewReader(e.In).ReadString('\n')
 		answer = strings.ToLower(strings.TrimSpace(answer))
 		yes = answer == "y" || answer == "yes"
 	}
 	if !yes {
-		e.say("it does not get %s; to give them: [plugins.%s] env = [...] in config.toml, or install it again with --yes", names, r.Name)
+		e.say("it does not get %s; to give them: [plugins.%s] %s in config.toml, or install it again with --yes", names, r.Name, keys)
 		return nil
 	}
-	if err := admin.GrantVariables(e.open(), r.Name, r.Env); err != nil {
+	if err := admin.Grant(e.open(), r.Name, r.Env, r.Home); err != nil {
 		return err
 	}
 	e.say("%s gets %s", r.Name, names)

@@ -91,7 +91,7 @@ func TestApproveAsksThePersonAtTheTerminal(t *testing.T) {
 		}
 		return llmtest.Script{llmtest.Text("result: " + last.Text)}
 	})
-	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\"]"))
+	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\", \"create\"]"))
 	h.run(0, "plugin", "install", "approve")
 	made := filepath.Join(h.work, "made.txt")
 

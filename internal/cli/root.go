@@ -61,7 +61,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 // commands are all nouns and verbs below the root.
 func commands(e *env) []*cobra.Command {
 	return []*cobra.Command{
-		newDemo(e), newRun(e), newContext(e), newPlugin(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), newConversation(e), newConfig(e), newModel(e), newWorkflow(e), newKey(e), newStore(e), newBackup(e), newRestore(e), newDoctor(e), newCompletion(e), newVersion(e),
+		newDemo(e), newRun(e), newContext(e), newPlugin(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), newConversation(e), newConfig(e), newModel(e), newWorkflow(e), newKey(e), newStore(e), newBackup(e), newRestore(e), newApprove(e), newRules(e), newDoctor(e), newCompletion(e), newVersion(e),
 	}
 }
 

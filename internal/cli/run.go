@@ -108,6 +108,9 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		Context: name, From: current, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
 	}
+	if o.InTTY {
+		ro.Ask = o.askAtTerminal
+	}
 	ran, err := worker.Run(ctx, o.open(), ro)
 	var held *folder.HeldError
 	if o.wait > 0 && errors.As(err, &held) && held.Info.Kind != folder.LockAgent {

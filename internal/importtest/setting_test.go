@@ -28,6 +28,8 @@ var settled = map[string]string{
 	"PerContext.Provider":           "Model.Provider",
 	"PerContext.BaseURL":            "Model.BaseURL",
 	"PerContext.APIKeyEnv":          "Model.APIKeyEnv",
+	"PerContext.Lend":               "Sandbox.Lend",
+	"PerContext.Rules":              "Guard.Rules",
 }
 
 // toldBy are fields that no file sets: internal/config itself tells of them.

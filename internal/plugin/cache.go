@@ -15,7 +15,7 @@ import (
 )
 
 // cacheVersion changes when the meaning of what is cached does.
-const cacheVersion = 2
+const cacheVersion = 3
 
 // failureLife is how long a plugin that let fika wait for its schema is left
 // alone. Failures that cost no time are not remembered.

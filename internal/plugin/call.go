@@ -47,15 +47,15 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	if len(c.Args) == 0 {
 		c.Args = []byte("{}")
 	}
+	if c.Workspace == "" {
+		c.Workspace = p.opts.Workspace
+	}
 	l := launch{
 		file: t.file, env: p.callEnv(t, c), dir: c.Workspace, step: c.Step, timeout: t.timeout,
 		limits: p.opts.Limits, started: c.Started, told: c.Progress, data: c.Args, stdin: c.Stdin,
 	}
 	if p.wantsJSON(t.file) {
 		l.stdin = nil
-	}
-	if l.dir == "" {
-		l.dir = p.opts.Workspace
 	}
 	if p.person != nil && t.spec.Effect != fika.Pure && !t.spec.Parallel && !p.wantsJSON(t.file) { // calls side by side cannot share a terminal
 		loan, err := p.person.lend(ctx)
@@ -70,7 +70,11 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		l.env.set("FIKA_INTERACTIVE", "1")
 	}
 	e, err := p.run(ctx, l)
-	return t.result(e, err)
+	r, err := t.result(e, err)
+	if l.env.confine != nil {
+		r.Tier = l.env.confine.Tier()
+	}
+	return r.Told(e.exit.Undone), err
 }
 
 // wantsJSON reports whether a plugin reads what it is told from stdin, as its
@@ -79,7 +83,7 @@ func (p *Plugins) wantsJSON(f *file) bool { return f.schema.JSON || p.settings(f
 
 // callEnv is the environment of a tool call.
 func (p *Plugins) callEnv(t *pluginTool, c tool.Call) *environment {
-	e := p.environmentOf(t.file)
+	e := p.environmentOf(t.file, c.Workspace)
 	e.set("FIKA_TOOL_NAME", t.spec.Name)
 	e.set("CHIBI_TOOL_NAME", t.spec.Name)
 	e.setJSON("TOOL_ARGS", c.Args)

@@ -137,6 +137,9 @@ func (p *Plugins) notes(f *file, took time.Duration) []string {
 			notes = append(notes, fmt.Sprintf("it asks for the variable %s: [plugins.%s] env = [%q] in config.toml gives it", name, f.Name, name))
 		}
 	}
+	if f.schema.Home && !p.settings(f).Home {
+		notes = append(notes, fmt.Sprintf("it uses fika itself: [plugins.%s] access = \"home\" in config.toml lets it, and then it has all rights of yours", f.Name))
+	}
 	if f.stamp.Mode&0o022 != 0 {
 		notes = append(notes, fmt.Sprintf("others may change it (mode %v): chmod go-w %s", f.stamp.Mode.Perm(), f.Path))
 	}

@@ -41,7 +41,7 @@ func (f *file) info() Info {
 	if f.schema == nil {
 		return i
 	}
-	i.Hooks, i.Block, i.Env = f.schema.Hooks, f.schema.Block, f.schema.Env
+	i.Hooks, i.Block, i.Env, i.Home = f.schema.Hooks, f.schema.Block, f.schema.Env, f.schema.Home
 	for _, t := range f.schema.Tools {
 		i.Tools = append(i.Tools, t.Name)
 	}

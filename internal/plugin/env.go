@@ -3,11 +3,13 @@ package plugin
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"fika"
+	"fika/internal/tool"
 )
 
 // ModelKeys stands, among the variables a plugin asks for, for those that
@@ -35,6 +37,7 @@ func Env() [][2]string {
 		{"FIKA_WORKSPACE", "the folder to work in; also the working folder"},
 		{"FIKA_HOME, CHIBI_HOME", "the home folder"},
 		{"FIKA_BIN", "the fika program"},
+		{"FIKA_PLUGIN_DATA", "a folder of the plugin's own, for what it keeps: of fika's home it can write nothing else"},
 		{"FIKA_INTERACTIVE", "1 when a person is at the terminal that stdin is; else unset, and stdin is what TOOL_ARGS or HOOK_DATA holds, in full"},
 		{"FIKA_VERBOSE, CHIBI_VERBOSE", "1 when -v was given"},
 		{"FIKA_DEPTH", "how many fikas are around: 1, or more when fika was started by a plugin"},
@@ -72,15 +75,25 @@ func (p *Plugins) baseEnv(depth int) []string {
 // environment builds the environment of one process, and removes the files it
 // names when it is closed.
 type environment struct {
-	vars  []string
-	files []string
-	err   error
+	vars    []string
+	files   []string
+	err     error
+	confine tool.Confinement // of the process; may be nil
 }
 
 // environmentOf begins with what the plugin gets always and what the person
-// granted it by name. Names that fika sets itself cannot be granted.
-func (p *Plugins) environmentOf(f *file) *environment {
+// granted it by name, for a process that works in dir. Names that fika sets
+// itself cannot be granted.
+func (p *Plugins) environmentOf(f *file, dir string) *environment {
 	e := &environment{vars: slices.Clone(p.env)}
+	if p.opts.Confine != nil {
+		e.confine = p.opts.Confine(f.Name, f.Path, dir, p.settings(f).Home)
+	}
+	if p.opts.Data != "" {
+		data := filepath.Join(p.opts.Data, f.Name)
+		e.err = os.MkdirAll(data, 0o700)
+		e.set("FIKA_PLUGIN_DATA", data)
+	}
 	names := slices.Clone(p.settings(f).Env)
 	if slices.Contains(names, ModelKeys) {
 		names = append(names, p.opts.ModelVars...)
@@ -118,7 +131,11 @@ func (e *environment) setJSON(name string, raw []byte) {
 		e.set("CHIBI_"+name, string(raw))
 		return
 	}
-	f, err := os.CreateTemp("", "fika-*.json") // 0600
+	dir, seen := "", ""
+	if e.confine != nil {
+		dir, seen = e.confine.Temp()
+	}
+	f, err := os.CreateTemp(dir, "fika-*.json") // 0600
 	if err != nil {
 		e.err = err
 		return
@@ -129,7 +146,10 @@ func (e *environment) setJSON(name string, raw []byte) {
 		err = err2
 	}
 	e.err = err
-	e.set("FIKA_"+name+"_FILE", f.Name())
+	if seen == "" {
+		seen = filepath.Dir(f.Name())
+	}
+	e.set("FIKA_"+name+"_FILE", filepath.Join(seen, filepath.Base(f.Name())))
 }
 
 // setPlain gives each text, number or truth value of a JSON object as a
@@ -159,7 +179,7 @@ func (e *environment) close() {
 
 // failure tells why the environment could not be built.
 func (e *environment) failure() error {
-	return fika.Wrap(fika.Storage, "write what is too large for the environment", e.err)
+	return fika.Wrap(fika.Storage, "make what a plugin is given", e.err)
 }
 
 // plain gives a JSON value as text if it is a text, number or truth value.

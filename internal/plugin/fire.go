@@ -76,6 +76,7 @@ func (p *Plugins) fireOne(ctx context.Context, f *file, point hook.Point, payloa
 		l.env.set("FIKA_INTERACTIVE", "1")
 	}
 	e, err := p.run(ctx, l)
+	p.reportUndone(f, e)
 	switch {
 	case err != nil:
 		return payload, fika.Wrap("", op, err)
@@ -91,7 +92,7 @@ func (p *Plugins) fireOne(ctx context.Context, f *file, point hook.Point, payloa
 // hookEnv is the environment of a hook. There are no TOOL_ARGS in it: by them
 // a plugin tells a call from a hook.
 func (p *Plugins) hookEnv(f *file, point hook.Point, payload hook.Payload, data []byte) *environment {
-	e := p.environmentOf(f)
+	e := p.environmentOf(f, p.opts.Workspace)
 	e.set("FIKA_HOOK", string(point))
 	e.set("CHIBI_HOOK", string(point))
 	e.setJSON("HOOK_DATA", data)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"sync"
+
+	"fika"
 )
 
 // person is whoever sits at the terminal. Only one plugin at a time can ask;
@@ -31,6 +33,29 @@ func (p *person) lend(ctx context.Context) (*loan, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// Listen lends the person's terminal to fika itself until the reader is closed;
+// nil when nobody is there. What was typed before is dropped: it was not meant
+// for a question that was not asked yet. Interrupted when ctx ends first.
+func (p *Plugins) Listen(ctx context.Context) (io.ReadCloser, error) {
+	if p.person == nil {
+		return nil, nil
+	}
+	loan, err := p.person.lend(ctx)
+	if err != nil {
+		return nil, fika.Wrap(fika.Interrupted, "ask at the terminal", err)
+	}
+	p.person.mu.Lock()
+	p.person.left = nil
+	p.person.mu.Unlock()
+	return loan, nil
+}
+
+// Close ends the loan.
+func (l *loan) Close() error {
+	l.close()
+	return nil
 }
 
 // loan is the person's ear for one process: a reader that ends when the loan

@@ -21,6 +21,7 @@ type Settings struct {
 	Env      []string      // names of further environment variables it gets
 	Timeout  time.Duration // of a call or hook; 0: as its schema says
 	JSON     bool          // its stdin is always the arguments, never the terminal
+	Home     bool          // it is meant to use fika itself (access = "home")
 	Disabled bool
 }
 
@@ -29,6 +30,7 @@ type Options struct {
 	Dir       string // the plugins folder; one that is missing holds no plugins
 	CacheFile string // remembers schemas; "": nothing is remembered
 	Home      string // the home folder, as FIKA_HOME
+	Data      string // the folder with one for the files of each plugin; "": there is none
 	Bin       string // the fika program, as FIKA_BIN; "": this one
 	Context   string // context of hooks whose payload names none
 	Agent     fika.AgentName
@@ -36,6 +38,7 @@ type Options struct {
 	Username  string
 
 	Children *process.Children   // of this process, among which plugins run; may be nil
+	Confine  Confine             // limits what plugins touch; nil: nothing does
 	Environ  []string            // what the allow-list picks from; nil: this process's
 	Settings map[string]Settings // by plugin name, without the extension of the file
 	// ModelVars names the variables that models are reached with: what
@@ -62,6 +65,11 @@ type Options struct {
 	// listen to on_start are asked again for their schema.
 	Starting bool
 }
+
+// Confine gives the confinement of one plugin's processes, by its name and the
+// path of its executable, for a working folder. With home it is meant to use
+// fika itself.
+type Confine func(name, path, workspace string, home bool) tool.Confinement
 
 // maxDepth bounds fika in a plugin in fika in a plugin …
 const maxDepth = 8
@@ -186,6 +194,7 @@ type Info struct {
 	Hooks []hook.Point
 	Block bool     // refuses when its hooks fail
 	Env   []string // names of variables it asks for
+	Home  bool     // it asks to use fika itself
 }
 
 // List tells of the plugins in use, by name.

@@ -36,7 +36,7 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	b := &bench{t: t, home: t.TempDir()}
 	b.opts = Options{
-		Dir: filepath.Join(b.home, "plugins"), CacheFile: filepath.Join(b.home, "run", "plugins.json"), Home: b.home,
+		Dir: filepath.Join(b.home, "plugins"), CacheFile: filepath.Join(b.home, "run", "plugins.json"), Home: b.home, Data: filepath.Join(b.home, "plugin-data"),
 		Bin: "/bin/false", Context: "default", Agent: "default", Stderr: &b.stderr,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "SECRET_API_KEY=hush", "LC_ALL=C.UTF-8", "FIKA_MODEL=x"},
 		Report: func(plugin string, err error) {

@@ -59,7 +59,7 @@ func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
 	exit, err := startAgain(inner, proc.Cmd{
 		Children: p.opts.Children,
 		Path:     l.file.Path, Args: l.args, Dir: l.dir, Env: l.env.vars, Step: l.step,
-		Stdin: input, Stderr: last, Limits: l.limits, Progress: l.told, Started: l.started,
+		Stdin: input, Stderr: last, Limits: l.limits, Progress: l.told, Started: l.started, Confine: l.env.confine,
 	})
 	e := ended{exit: exit, stderr: last.text(), asked: l.stdin != nil}
 	switch {
@@ -72,6 +72,13 @@ func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
 		return e, fika.Errorf(fika.Limit, "plugin "+l.file.Name, "stopped after %s: it took too long", l.timeout)
 	}
 	return e, explainStart(l.file, err)
+}
+
+// reportUndone tells what a plugin did to protected files outside of a call.
+func (p *Plugins) reportUndone(f *file, e ended) {
+	for _, line := range e.exit.Undone {
+		p.report(f.Name, fika.Errorf(fika.Denied, "plugin "+f.Name, "%s", line))
+	}
 }
 
 // startAgain runs c. A file that was written a moment ago may still be open in
@@ -113,9 +120,10 @@ func explainStart(f *file, err error) error {
 func (p *Plugins) ask(ctx context.Context, f *file, timeout time.Duration) (*schema, error) {
 	op := "plugin " + f.Name
 	e, err := p.run(ctx, launch{
-		file: f, args: []string{"--schema"}, env: p.environmentOf(f), dir: p.opts.Workspace,
+		file: f, args: []string{"--schema"}, env: p.environmentOf(f, p.opts.Workspace), dir: p.opts.Workspace,
 		timeout: max(timeout, p.settings(f).Timeout), limits: tool.Limits{Head: maxSchema, Tail: 1},
 	})
+	p.reportUndone(f, e)
 	if err != nil {
 		return nil, fika.Wrap("", "--schema", err)
 	}

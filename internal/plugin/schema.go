@@ -21,6 +21,7 @@ type schema struct {
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Env     []string      `json:"env,omitempty"`
 	JSON    bool          `json:"json,omitempty"` // stdin is the arguments, never the terminal
+	Home    bool          `json:"home,omitempty"` // it uses fika itself
 	// Lifetime is how long all this holds; nil: the default, 0: not at all.
 	Lifetime *time.Duration `json:"lifetime,omitempty"`
 	Notes    []string       `json:"-"` // what was left out, for people
@@ -48,6 +49,7 @@ type declaration struct {
 	Timeout     json.RawMessage `json:"timeout"`
 	Env         []string        `json:"env"`
 	Stdin       string          `json:"stdin"`
+	Access      string          `json:"access"`
 	Lifetime    json.RawMessage `json:"lifetime"`
 }
 
@@ -102,6 +104,7 @@ func (s *schema) add(d declaration) error {
 		return err
 	}
 	s.addStdin(d)
+	s.addAccess(d)
 	s.Timeout = max(s.Timeout, timeout)
 	for _, name := range d.Env {
 		if !slices.Contains(s.Env, name) {
@@ -157,6 +160,16 @@ func (s *schema) addStdin(d declaration) {
 		s.JSON = true
 	default:
 		s.Notes = append(s.Notes, fmt.Sprintf("stdin is %q: expected terminal or json; terminal is taken", d.Stdin))
+	}
+}
+
+func (s *schema) addAccess(d declaration) {
+	switch d.Access {
+	case "", "own":
+	case "home":
+		s.Home = true
+	default:
+		s.Notes = append(s.Notes, fmt.Sprintf("access is %q: expected own or home; own is taken", d.Access))
 	}
 }
 

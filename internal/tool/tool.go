@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"fika"
@@ -56,6 +57,8 @@ type Call struct {
 	Progress func([]byte)
 	// Stdin is what the person's terminal gives, or nil for none.
 	Stdin io.Reader
+	// Confine limits the processes of the call; nil: nothing does.
+	Confine Confinement
 }
 
 // Result is what a call gave.
@@ -67,6 +70,21 @@ type Result struct {
 	Spool   string // file that holds the whole output when Text is shortened
 	// Unknown: it may or may not have happened.
 	Unknown bool
+	Tier    string // how its processes were confined; empty: there were none, or nothing confined them
+}
+
+// Told adds lines of fika's own after the output, where they are read last, and
+// makes the result an error; no lines leave it as it is.
+func (r Result) Told(lines []string) Result {
+	if len(lines) == 0 {
+		return r
+	}
+	if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
+		r.Text += "\n"
+	}
+	r.Text += strings.Join(lines, "\n")
+	r.IsError = true
+	return r
 }
 
 // Errorf makes an error result.

@@ -35,6 +35,8 @@ type RunOptions struct {
 	Stderr       io.Writer // what plugins say to the person
 	Observer     turn.Observer
 	Warn         func(string)
+	// Ask asks the person at the terminal about a tool call; nil: nobody is there.
+	Ask Asker
 }
 
 // RunResult is what a one-shot prompt gave.
@@ -63,7 +65,7 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 	}
 	live, err := w.LiveRuntime(ctx, RuntimeOptions{
 		Dir: a.Dir(), NoReflection: o.NoReflection, Verbose: o.Verbose, Stdin: o.Stdin, Stderr: o.Stderr, Warn: o.Warn,
-		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"],
+		Notify: app.Waker{Bus: bus.Nobody{}}, Starting: true, Grace: foregroundGrace, Model: o.Flags["model"], Ask: o.Ask,
 	}, o.Flags, false)
 	if err != nil {
 		return RunResult{}, err

@@ -35,6 +35,7 @@ type RuntimeOptions struct {
 	Grace time.Duration
 	Model string     // of this invocation: in the settings already
 	Store turn.Store // nil: the worker's own
+	Ask   Asker      // the person at the terminal; nil: nobody is there
 }
 
 // Runtime is what the turns of a worker are run with: tools, hooks, prompt,
@@ -51,7 +52,9 @@ type Runtime struct {
 	workspace string
 	versions  *note.Versions
 	inbox     *inbox
-	live      *LiveRuntime // nil: what the files said when it was made holds
+	plugged   map[string]bool                              // tools of plugins that may change something
+	listen    func(context.Context) (io.ReadCloser, error) // to the person's terminal; it gives nil where nobody is
+	live      *LiveRuntime                                 // nil: what the files said when it was made holds
 
 	building sync.Mutex
 	model    llm.Model // of requests that name none of their own; serves many at once
@@ -93,7 +96,9 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		return err
 	}
 	r.hooks = redactedHooks{plugins, keys}
+	r.plugged, r.listen = map[string]bool{}, plugins.Listen
 	for _, t := range plugins.Tools() {
+		r.plugged[t.Spec().Name] = t.Spec().Effect != fika.Pure
 		tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
 	}
 	r.tools, err = tool.NewSet(tools, tool.Permissions{Allow: r.settings.ToolPermissions, Off: r.settings.ToolsOff})

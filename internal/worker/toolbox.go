@@ -51,14 +51,15 @@ type PluginUse struct {
 func (b Toolbox) PluginOptions(u PluginUse) plugin.Options {
 	h := b.folder.Home
 	o := plugin.Options{
-		Dir: h.PluginsDir(), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Context: string(b.folder.Name),
+		Dir: h.PluginsDir(), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Data: pluginData(h.Root), Context: string(b.folder.Name),
 		Agent: b.folder.Name, Workspace: u.Workspace, Username: b.settings.Username,
 		Settings: map[string]plugin.Settings{}, Limits: b.outputLimits(), Children: b.app.Children(), Reserved: u.Reserved,
 		Stdin: u.Stdin, Stderr: u.Stderr, Verbose: u.Verbose, Starting: u.Starting, ModelVars: b.modelVariables(),
-		Report: func(name string, err error) { u.Warn(PluginTrouble(name, err)) },
+		Confine: b.Confinement().Plugin,
+		Report:  func(name string, err error) { u.Warn(PluginTrouble(name, err)) },
 	}
 	for name, s := range b.settings.Plugins {
-		o.Settings[name] = plugin.Settings{Env: s.Env, Timeout: s.Timeout, JSON: s.Stdin == "json", Disabled: s.Disabled}
+		o.Settings[name] = plugin.Settings{Env: s.Env, Timeout: s.Timeout, JSON: s.Stdin == "json", Home: s.Access == "home", Disabled: s.Disabled}
 	}
 	return o
 }

@@ -85,7 +85,9 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request),
+			Confine: confinedNow{r, r.workspaceOf(c.Request)},
 		},
+		Guard: liveGuard{r}, Ask: r.ask(), AskFor: s.Guard.ApprovalTimeout,
 		Grace: r.opts.Grace, Stop: stop, Now: w.App.Now,
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)

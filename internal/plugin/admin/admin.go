@@ -239,8 +239,9 @@ func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p a
 	return filepath.Base(to), err
 }
 
-// GrantVariables gives a plugin environment variables beside the usual ones.
-func GrantVariables(a *app.App, name string, env []string) error {
+// Grant gives a plugin environment variables beside the usual ones, and with home
+// the use of fika itself.
+func Grant(a *app.App, name string, env []string, home bool) error {
 	h, err := a.Home()
 	if err != nil {
 		return err
@@ -248,6 +249,14 @@ func GrantVariables(a *app.App, name string, env []string) error {
 	c, err := a.Config()
 	if err != nil {
 		return err
+	}
+	if home {
+		if err := config.SetPath(h.ConfigFile(), []string{"plugins", name, "access"}, "home"); err != nil {
+			return err
+		}
+	}
+	if len(env) == 0 {
+		return nil
 	}
 	all := slices.Clone(c.Plugins[name].Env) // name is the plugin's, as in [plugins.NAME]
 	for _, v := range env {

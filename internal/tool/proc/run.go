@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -28,6 +29,8 @@ type Cmd struct {
 	// leaves behind is ended with it. nil: only its group is, and what carries
 	// its mark when ctx ends it.
 	Children *process.Children
+	// Confine limits what it can touch; nil: nothing does.
+	Confine tool.Confinement
 
 	Stdin    io.Reader    // nil: /dev/null
 	Stderr   io.Writer    // nil: together with stdout
@@ -45,10 +48,11 @@ type Exit struct {
 	Signal string // name of that signal, else ""
 	Output tool.Captured
 	Proc   fika.Process
+	Undone []string // what it did to protected files and was taken back, a line each
 }
 
 // Run runs c to its end. The error is kind Failed when it could not be
-// started, and kind Interrupted, with the context's error as cause, when ctx
+// started, Denied when it could not be confined, and kind Interrupted, with the context's error as cause, when ctx
 // ended it; the [Exit] then has what was captured so far. A non-zero exit is
 // no error.
 func Run(ctx context.Context, c Cmd) (Exit, error) {
@@ -60,8 +64,11 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	defer runtime.UnlockOSThread()
 
 	r := &running{cmd: c, out: tool.NewOutput(c.Step, c.Limits)}
+	if err := r.confine(); err != nil {
+		return Exit{}, err
+	}
 	if err := r.start(); err != nil {
-		return Exit{}, fika.Wrap(fika.Failed, "run "+c.Path, err)
+		return Exit{Undone: r.confined.Ended()}, fika.Wrap(fika.Failed, "run "+c.Path, err)
 	}
 	stopWatch := r.watch(ctx)
 	var err error
@@ -80,6 +87,7 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	crash.Point("tool exit")
 
 	e := r.exit(err)
+	e.Undone = r.confined.Ended()
 	if ended {
 		return e, fika.Wrap(fika.Interrupted, "run "+c.Path, context.Cause(ctx))
 	}
@@ -88,12 +96,29 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 
 // running is one process between its start and its end.
 type running struct {
-	cmd    Cmd
-	exec   *exec.Cmd
-	out    *tool.Output
-	proc   fika.Process
-	pipe   *os.File // read end of stdout
-	copied chan struct{}
+	cmd      Cmd
+	confined tool.Confined
+	exec     *exec.Cmd
+	out      *tool.Output
+	proc     fika.Process
+	pipe     *os.File // read end of stdout
+	copied   chan struct{}
+}
+
+// confine settles what is executed.
+func (r *running) confine() (err error) {
+	if r.cmd.Confine == nil {
+		r.confined = tool.Confined{Path: r.cmd.Path, Args: r.cmd.Args}
+		return nil
+	}
+	path := r.cmd.Path
+	if !strings.Contains(path, "/") {
+		if path, err = exec.LookPath(path); err != nil {
+			return fika.Wrap(fika.Failed, "run "+r.cmd.Path, err)
+		}
+	}
+	r.confined, err = r.cmd.Confine.Confine(path, r.cmd.Args)
+	return err
 }
 
 func (r *running) start() error {
@@ -102,9 +127,11 @@ func (r *running) start() error {
 		return err
 	}
 	defer pw.Close()
-	r.exec = exec.Command(r.cmd.Path, r.cmd.Args...)
+	defer r.confined.Started()
+	r.exec = exec.Command(r.confined.Path, r.confined.Args...)
 	r.exec.Dir = r.cmd.Dir
-	r.exec.Env = environment(r.cmd)
+	r.exec.Env = append(environment(r.cmd), r.confined.Env...)
+	r.exec.ExtraFiles = r.confined.Files
 	r.exec.Stdout, r.exec.Stderr = pw, pw
 	if r.cmd.Stderr != nil {
 		r.exec.Stderr = r.cmd.Stderr

@@ -126,24 +126,35 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	defer cancel()
 	exit, err := proc.Run(inner, proc.Cmd{
 		Path: t.shell, Args: []string{"-c", a.Command}, Dir: c.Workspace, Env: t.env, Step: c.Step, Children: t.opts.Children,
-		Stdin: c.Stdin, Limits: t.opts.Limits, Progress: c.Progress, Started: c.Started,
+		Stdin: c.Stdin, Limits: t.opts.Limits, Progress: c.Progress, Started: c.Started, Confine: c.Confine,
 	})
 	r := tool.Result{Text: exit.Output.Text, Spool: exit.Output.Spool}
+	if c.Confine != nil {
+		r.Tier = c.Confine.Tier()
+	}
+	if ctx.Err() != nil && err != nil {
+		return r.Told(exit.Undone), err
+	}
+	return t.outcome(r, exit, err, timeout).Told(exit.Undone), nil
+}
+
+// outcome says in the result how the command ended.
+func (t *Tool) outcome(r tool.Result, exit proc.Exit, err error, timeout time.Duration) tool.Result {
 	switch {
-	case ctx.Err() != nil && err != nil:
-		return r, err
 	case errors.Is(err, context.DeadlineExceeded):
-		return failed(r, fmt.Sprintf("stopped after %s: it took too long (timeout_seconds)", timeout)), nil
+		return failed(r, fmt.Sprintf("stopped after %s: it took too long (timeout_seconds)", timeout))
+	case fika.IsKind(err, fika.Denied):
+		return tool.Refusal(err)
 	case err != nil:
-		return tool.Errorf(err.Error()), nil
+		return tool.Errorf(err.Error())
 	case exit.Signal != "":
-		return failed(r, "ended by signal: "+exit.Signal), nil
+		return failed(r, "ended by signal: "+exit.Signal)
 	case exit.Code != 0:
-		return failed(r, fmt.Sprintf("exit status %d", exit.Code)), nil
+		return failed(r, fmt.Sprintf("exit status %d", exit.Code))
 	case r.Text == "":
 		r.Text = "(no output)"
 	}
-	return r, nil
+	return r
 }
 
 func (t *Tool) check(a args) (time.Duration, error) {
@@ -163,11 +174,4 @@ func (t *Tool) check(a args) (time.Duration, error) {
 }
 
 // failed puts what went wrong after the output, where it is read last.
-func failed(r tool.Result, what string) tool.Result {
-	if r.Text != "" && !strings.HasSuffix(r.Text, "\n") {
-		r.Text += "\n"
-	}
-	r.Text += what
-	r.IsError = true
-	return r
-}
+func failed(r tool.Result, what string) tool.Result { return r.Told([]string{what}) }

@@ -1,0 +1,66 @@
+package worker
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"fika/internal/confine"
+	"fika/internal/sandbox"
+	"fika/internal/tool"
+)
+
+// Confinement limits what the processes of this context's tools touch.
+func (b Toolbox) Confinement() *confine.Agent {
+	s, f := b.settings, b.folder
+	return confine.New(confine.Options{
+		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
+		Network: s.Guard.Network == "on", ReadOnly: onlyReads(s.ToolPermissions),
+		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
+		Temp: filepath.Join(f.Path(), "tmp"), Aside: filepath.Join(f.Path(), "set-aside"),
+		Caches: filepath.Join(f.Home.Root, "cache"), PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
+		Getenv: b.app.Getenv,
+	})
+}
+
+// pluginData is where plugins keep what is theirs, in a folder each.
+func pluginData(home string) string { return filepath.Join(home, "plugin-data") }
+
+// onlyReads reports whether an agent that may run commands is meant to change
+// nothing with them: it has neither of the tools that do.
+func onlyReads(permissions []string) bool {
+	return slices.Contains(permissions, "bash") && !slices.Contains(permissions, "edit") && !slices.Contains(permissions, "create")
+}
+
+// confinedNow confines a process as the files say when it is started.
+type confinedNow struct {
+	begun     *Runtime
+	workspace string
+}
+
+func (c confinedNow) now() tool.Confinement {
+	r, err := c.begun.current(context.Background())
+	if err != nil {
+		r = c.begun
+	}
+	return r.toolbox.Confinement().Tools(c.workspace)
+}
+
+// Confine implements [tool.Confinement].
+func (c confinedNow) Confine(path string, args []string) (tool.Confined, error) {
+	return c.now().Confine(path, args)
+}
+
+// Temp implements [tool.Confinement].
+func (c confinedNow) Temp() (dir, seen string) { return c.now().Temp() }
+
+// Tier implements [tool.Confinement].
+func (c confinedNow) Tier() string { return c.now().Tier() }
+
+// current is what the files say now of what this runtime began with.
+func (r *Runtime) current(ctx context.Context) (*Runtime, error) {
+	if r.live == nil {
+		return r, nil
+	}
+	return r.live.current(ctx)
+}
