@@ -115,6 +115,8 @@ type table struct {
 	model   *memory
 	conv    fika.ConversationID
 	warns   []string
+
+	configured int // how often; see configure
 }
 
 // sit takes the context "default" of a new home. settings are further lines of
