@@ -23,8 +23,11 @@ const childEnv = "FIKA_CONSOLE_CHILD"
 
 func TestMain(m *testing.M) {
 	if pipe := os.Getenv(childEnv); pipe != "" {
-		if os.Getenv(displayEnv) != "" {
+		switch {
+		case os.Getenv(displayEnv) != "":
 			os.Exit(displayChild(pipe))
+		case os.Getenv(feedEnv) != "":
+			os.Exit(feedChild(pipe))
 		}
 		os.Exit(child(pipe))
 	}

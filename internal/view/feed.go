@@ -54,9 +54,8 @@ type speech struct {
 	doing  string
 	since  time.Time
 	stream *markdown.Stream
-	text   string // of this round, as it came
-	shown  int    // bytes of text that were passed to stream
-	held   string // of an attempt after the first
+	text   strings.Builder // of this round, as it came
+	held   strings.Builder // of an attempt after the first
 	again  bool
 	ready  strings.Builder // what is rendered and not printed yet
 	called time.Time
@@ -109,7 +108,7 @@ func (f *Feed) settle() {
 	}
 	for _, id := range slices.Clone(f.order) {
 		s := f.turns[id]
-		if s.text == "" {
+		if s.text.Len() == 0 {
 			f.say(s)
 		}
 		if s.ended {
@@ -117,12 +116,12 @@ func (f *Feed) settle() {
 			f.order = slices.DeleteFunc(f.order, func(other string) bool { return other == id })
 		}
 	}
-	if s := f.turns[f.floor]; s != nil && s.text != "" {
+	if s := f.turns[f.floor]; s != nil && s.text.Len() > 0 {
 		return
 	}
 	f.floor = ""
 	for _, id := range f.order {
-		if s := f.turns[id]; s.text != "" {
+		if s := f.turns[id]; s.text.Len() > 0 {
 			f.floor = id
 			f.say(s)
 			return
@@ -173,11 +172,11 @@ func (f *Feed) Text(id, name, piece string) {
 			f.floor = id
 		}
 		if !s.again {
-			s.text += piece
-			f.pass(s)
+			s.pass(piece)
 			return
 		}
-		if s.held += piece; len(s.held) > len(s.text) {
+		s.held.WriteString(piece)
+		if s.held.Len() > s.text.Len() {
 			f.accept(s)
 		}
 	})
@@ -188,40 +187,43 @@ func (f *Feed) Text(id, name, piece string) {
 func (f *Feed) Restart(id, name string) {
 	f.change(func() {
 		s := f.turn(id, name)
-		s.again, s.held = true, ""
+		s.again = true
+		s.held.Reset()
 	})
 }
 
 // accept takes the held attempt for the answer.
 func (f *Feed) accept(s *speech) {
-	if !s.again || s.held == "" {
+	held := s.held.String()
+	if !s.again || held == "" {
 		s.again = false
 		return
 	}
-	held := s.held
-	s.again, s.held = false, ""
-	if !strings.HasPrefix(held, s.text) {
-		f.complete(s)
+	s.again = false
+	s.held.Reset()
+	rest, same := strings.CutPrefix(held, s.text.String())
+	if !same {
+		s.complete()
 		s.ready.WriteString(f.dim("the answer was begun anew") + "\n")
+		rest = held
 	}
-	s.text = held
-	f.pass(s)
+	s.pass(rest)
 }
 
 // pass renders what is new of the text.
-func (f *Feed) pass(s *speech) {
-	s.ready.WriteString(s.stream.Add(s.text[s.shown:]))
-	s.shown = len(s.text)
+func (s *speech) pass(piece string) {
+	s.text.WriteString(piece)
+	s.ready.WriteString(s.stream.Add(piece))
 }
 
 // complete renders the rest of what was said so far, so that what follows
 // begins a block of its own.
-func (f *Feed) complete(s *speech) {
+func (s *speech) complete() {
 	s.ready.WriteString(s.stream.End())
-	if text := strings.TrimSpace(s.text); text != "" {
+	if text := strings.TrimSpace(s.text.String()); text != "" {
 		s.said = append(s.said, text)
 	}
-	s.text, s.shown = "", 0
+	s.text.Reset()
 }
 
 // say prints what is ready of a speech, under the name of who says it.
@@ -248,7 +250,7 @@ func (f *Feed) Round(id, name string) {
 	f.change(func() {
 		s := f.turn(id, name)
 		f.accept(s)
-		f.complete(s)
+		s.complete()
 	})
 }
 
@@ -257,7 +259,7 @@ func (f *Feed) Calls(id, name string, c Call) {
 	f.change(func() {
 		s := f.turn(id, name)
 		f.accept(s)
-		f.complete(s)
+		s.complete()
 		s.doing, s.since, s.called = c.Title(), f.o.Now(), f.o.Now()
 	})
 }
@@ -268,7 +270,7 @@ func (f *Feed) Called(id, name string, c Call) {
 	f.change(func() {
 		s := f.turn(id, name)
 		f.accept(s) // a call that was refused has not been told of before
-		f.complete(s)
+		s.complete()
 		if c.Took == 0 && !s.called.IsZero() {
 			c.Took = f.o.Now().Sub(s.called)
 		}
@@ -316,15 +318,16 @@ func (f *Feed) End(id, name, final string) {
 		}
 		s := f.turn(id, name)
 		f.accept(s)
-		if final = strings.TrimRight(final, "\n"); final != "" && strings.TrimRight(s.text, "\n") != final {
-			if !strings.HasPrefix(final, s.text) {
-				f.complete(s)
+		if final = strings.TrimSpace(final); final != "" {
+			rest, ok := s.rest(final)
+			if !ok {
+				s.complete()
 				s.ready.WriteString(f.dim("the answer as it was kept:") + "\n")
+				rest = final
 			}
-			s.text = final
-			f.pass(s)
+			s.pass(rest)
 		}
-		f.complete(s)
+		s.complete()
 		s.ended = true
 	})
 }
@@ -336,16 +339,13 @@ func (f *Feed) Kept(id, name, content, note string, last bool) {
 		s := f.turn(id, name)
 		f.accept(s)
 		content = strings.TrimSpace(content)
+		rest, ok := s.rest(content)
 		switch at := slices.Index(s.said, content); {
 		case at >= 0:
 			s.said = slices.Delete(s.said, at, at+1)
-		case strings.HasPrefix(content, strings.TrimSpace(s.text)):
-			s.text = s.text[:min(len(s.text), len(strings.TrimRight(s.text, " \n")))]
-			if rest, ok := strings.CutPrefix(content, s.text); ok {
-				s.text += rest
-			}
-			f.pass(s)
-			f.complete(s)
+		case ok:
+			s.pass(rest)
+			s.complete()
 			s.said = s.said[:max(0, len(s.said)-1)]
 		default:
 			s.ready.WriteString(markdown.Render(content, f.options()))
@@ -357,12 +357,20 @@ func (f *Feed) Kept(id, name, content, note string, last bool) {
 	})
 }
 
+// rest gives what of a whole text was not said yet; false when it is another
+// text. Spaces at either end make no difference.
+func (s *speech) rest(whole string) (string, bool) {
+	text := s.text.String()
+	rest, ok := strings.CutPrefix(whole, strings.TrimSpace(text))
+	return strings.TrimPrefix(rest, text[len(strings.TrimRight(text, " \n")):]), ok
+}
+
 // Over says that nobody works on a turn any more, whatever came of it.
 func (f *Feed) Over(id string) {
 	f.change(func() {
 		if s := f.turns[id]; s != nil {
 			f.accept(s)
-			f.complete(s)
+			s.complete()
 			s.doing = ""
 		}
 	})
