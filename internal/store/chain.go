@@ -20,9 +20,20 @@ const (
 func (t *tx) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		_, known, err := one(ctx, t, scanText, `SELECT root FROM chains WHERE root = ?`, chain)
-		if err != nil || known {
-			return chain, max(depth, 0), err
+		if err != nil {
+			return "", 0, err
 		}
+		if !known {
+			chain = ""
+		}
+	}
+	return t.chainOf(ctx, c, chain, depth, root, needed)
+}
+
+// chainOf is chainFor of a chain that fika knows, or of none.
+func (t *tx) chainOf(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
+	if chain != "" {
+		return chain, max(depth, 0), nil
 	}
 	if !needed {
 		return root, 0, nil

@@ -120,7 +120,7 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fi
 		k := claim{tx: t, limits: limits, origin: &origin}
 		var err error
 		var running []fika.RequestID
-		if k.agent, err = t.leased(ctx, opClaim, l, runningWith(l, &running)); err != nil {
+		if k.agent, err = t.leased(ctx, opClaim, l, append(k.guess(l), runningWith(l, &running))...); err != nil {
 			return err
 		}
 		if k.agent.allPaused || k.agent.Desired.Stopped() || k.agent.idle() {
@@ -204,14 +204,36 @@ type claim struct {
 	wrote   bool
 	// origin is the conversation to be locked before any chain is, because the
 	// last try came to the limit of one that began there.
-	origin *fika.ConversationID
+	origin  *fika.ConversationID
+	guessed guess
+}
+
+// guess is what a server is asked together with the lease, by the clock as it
+// is known then, so that the search needs no trip of its own.
+type guess struct {
+	sought bool // candidate, if found, is what the first search would find
+	candidate
+	found  bool
+	quota  quota
+	counts bool // quota is known
+}
+
+// guess asks a server ahead. A file is asked when it is time.
+func (k *claim) guess(l Lease) []statement {
+	if !k.c.distant() {
+		return nil
+	}
+	now := k.db.nowMS()
+	k.guessed = guess{sought: true, counts: true, quota: quota{begins: now - now%hour}}
+	return append(k.guessed.quota.asking(l.Agent, k.limits), first(&k.guessed.candidate, &k.guessed.found, scanCandidate, nextWork,
+		l.Agent, now, l.Agent, now, l.Agent, l.Agent, now))
 }
 
 // next takes the first piece of work that no limit forbids. What one forbids
 // is put away and the search goes on.
 func (k *claim) next(ctx context.Context) (*Claimed, error) {
 	for {
-		c, found, err := k.db.seek(ctx, k.tx, k.agent, k.now)
+		c, found, err := k.search(ctx)
 		if err != nil || !found {
 			return nil, err
 		}
@@ -230,6 +252,15 @@ func (k *claim) next(ctx context.Context) (*Claimed, error) {
 		}
 		k.wrote = true
 	}
+}
+
+// search finds the next piece of work, which may have been asked for already.
+func (k *claim) search(ctx context.Context) (candidate, bool, error) {
+	if g := k.guessed; g.sought {
+		k.guessed.sought = false
+		return g.candidate, g.found, nil
+	}
+	return k.db.seek(ctx, k.tx, k.agent, k.now)
 }
 
 // take makes a request running. Nil when the limit of its chain ended it.

@@ -88,9 +88,13 @@ func (t *tx) lock(ctx context.Context, id fika.ConversationID) (fika.Conversatio
 	found := false
 	err := t.run(ctx, t.locking(&c, &found, id))
 	if err == nil && !found {
-		err = fika.Errorf(fika.NotFound, "conversation", "no conversation with id %q", id)
+		err = noConversation(id)
 	}
 	return c, err
+}
+
+func noConversation(id fika.ConversationID) error {
+	return fika.Errorf(fika.NotFound, "conversation", "no conversation with id %q", id)
 }
 
 // locking is the statement that locks a conversation.

@@ -94,7 +94,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 		}
 		out.Request = ended.request
 		return nil
-	}, q.questions(f.Request)...)
+	}, q.questions(f, fin.Notify)...)
 	return out, err
 }
 
@@ -105,18 +105,27 @@ type finishing struct {
 	answers string // the message it answers: the newest notification it covers
 	usage   fika.Usage
 	parent  string // the agent that waits for it
+	told    recipients
 }
 
-// questions are what is asked about a turn that ends.
-func (q *finishing) questions(id fika.RequestID) []question {
+// questions are what is asked about a turn that ends and tells others.
+func (q *finishing) questions(f Fence, tell []fika.AgentName) []question {
+	id := f.Request
 	stepped := func(r turn) bool { return r.steps > 0 }
-	return []question{
+	list := []question{
 		{ask: q.requestRow(id)},
 		{ask: q.openSteps(id), of: stepped},
 		{ask: q.lastCovered(id), of: func(r turn) bool { return r.kind == fika.NotifyRequest }},
 		{ask: q.spent(id), of: stepped},
 		{ask: q.parentOf(id), of: func(r turn) bool { return r.parent != "" }},
 	}
+	for _, name := range onceEach(tell) {
+		list = append(list, question{
+			ask: func() statement { return q.told.ask(name) },
+			of:  func(r turn) bool { return r.conv.Kind == fika.Chat && r.agentName != name },
+		})
+	}
+	return list
 }
 
 func (q *finishing) requestRow(id fika.RequestID) func() statement {
@@ -199,7 +208,7 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out *Finished) error {
 	l := fin.Limits.Of(r.conv.Limits)
 	limit := forwarding(e, fin, l)
-	told, err := t.notify(ctx, r.conv, e, fin.Notify, r.agentName, limit)
+	told, err := t.notify(ctx, r.conv, e, r.found.told.without(r.agentName), limit)
 	if err != nil || limit == "" {
 		out.Notified = told
 		return err

@@ -22,29 +22,55 @@ func (f full) text(name fika.AgentName) string {
 	return fmt.Sprintf("@%s has used up its %s; what waits for it here goes on at %s UTC", name, f.limit, at(f.until).Format("15:04"))
 }
 
-// hourFull tells whether an agent has used up the hour that goes on; nil if
-// not. Turns are counted as they begin, tokens are those of the ledger.
-func hourFull(ctx context.Context, q querier, id fika.AgentID, l Limits, now int64) (*full, error) {
-	begins := now - now%hour
+// quota is what an agent has used of an hour. Turns are counted as they begin,
+// tokens are those of the ledger.
+type quota struct {
+	begins        int64 // the hour
+	turns, tokens int64
+}
+
+// asking asks for what has a limit.
+func (u *quota) asking(id fika.AgentID, l Limits) []statement {
+	var list []statement
+	u.turns, u.tokens = 0, 0
 	if l.HourTurns > 0 {
-		turns, _, err := one(ctx, q, scanInt, `SELECT hour_turns FROM agents WHERE id = ? AND hour_start = ?`, id, begins)
-		if err != nil {
-			return nil, err
-		}
-		if turns >= int64(l.HourTurns) {
-			return &full{begins + hour, counted(int64(l.HourTurns), "turn") + " an hour"}, nil
-		}
+		list = append(list, first(&u.turns, nil, scanInt, `SELECT hour_turns FROM agents WHERE id = ? AND hour_start = ?`, id, u.begins))
 	}
 	if l.HourTokens > 0 {
-		tokens, _, err := one(ctx, q, scanInt, `SELECT COALESCE(sum(input + output), 0) FROM usage WHERE agent = ? AND at >= ?`, id, begins)
-		if err != nil {
+		list = append(list, first(&u.tokens, nil, scanInt, `SELECT COALESCE(sum(input + output), 0) FROM usage WHERE agent = ? AND at >= ?`, id, u.begins))
+	}
+	return list
+}
+
+// full tells whether the hour is used up; nil if not.
+func (u quota) full(l Limits) *full {
+	switch {
+	case l.HourTurns > 0 && u.turns >= int64(l.HourTurns):
+		return &full{u.begins + hour, counted(int64(l.HourTurns), "turn") + " an hour"}
+	case l.HourTokens > 0 && u.tokens >= l.HourTokens:
+		return &full{u.begins + hour, counted(l.HourTokens, "token") + " an hour"}
+	}
+	return nil
+}
+
+// hourFull tells whether an agent has used up the hour that goes on; nil if
+// not.
+func hourFull(ctx context.Context, q querier, id fika.AgentID, l Limits, now int64) (*full, error) {
+	u := quota{begins: now - now%hour}
+	if list := u.asking(id, l); len(list) > 0 {
+		if err := q.run(ctx, list...); err != nil {
 			return nil, err
 		}
-		if tokens >= l.HourTokens {
-			return &full{begins + hour, counted(l.HourTokens, "token") + " an hour"}, nil
-		}
 	}
-	return nil, nil
+	return u.full(l), nil
+}
+
+// hourFull is hourFull of the claimer, which may have been asked already.
+func (k *claim) hourFull(ctx context.Context) (*full, error) {
+	if u := k.guessed.quota; k.guessed.counts && u.begins == k.now-k.now%hour {
+		return u.full(k.limits), nil
+	}
+	return hourFull(ctx, k.tx, k.agent.ID, k.limits, k.now)
 }
 
 // countHour counts a turn that begins.
@@ -60,7 +86,7 @@ func (k *claim) countHour(ctx context.Context) error {
 // withinHour looks for work that the agent's hour has room for: when it is
 // used up, only for what had begun.
 func (k *claim) withinHour(ctx context.Context) (*Claimed, error) {
-	f, err := hourFull(ctx, k.tx, k.agent.ID, k.limits, k.now)
+	f, err := k.hourFull(ctx)
 	if err != nil {
 		return nil, err
 	}

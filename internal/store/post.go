@@ -47,15 +47,66 @@ type Send struct {
 // Post appends a message with its notifications; mentioned agents join.
 func (s Transcripts) Post(ctx context.Context, p Post) (Posted, error) {
 	var out Posted
-	err := s.write(ctx, "post", func(ctx context.Context, t *tx) error {
-		c, err := t.lock(ctx, p.Conversation)
-		if err != nil {
+	err := s.writeWith(ctx, "post", durable, func(ctx context.Context, t *tx) error {
+		var c fika.Conversation
+		var f posting
+		there := false
+		err := t.begin(ctx, append([]statement{t.locking(&c, &there, p.Conversation)}, f.asking(p)...)...)
+		switch {
+		case err != nil:
 			return err
+		case !there:
+			return noConversation(p.Conversation)
 		}
-		out, err = t.post(ctx, c, p, time.Time{})
+		out, err = t.post(ctx, c, p, f, time.Time{})
 		return err
 	})
 	return out, err
+}
+
+// posting is what storing a message needs to know, asked together once its
+// conversation is locked.
+type posting struct {
+	paused string // '1': everything is
+	known  fika.Entry
+	repeat bool   // its id is known
+	chain  bool   // its chain is
+	writer string // the agent that writes; empty: none of that name
+	told   recipients
+}
+
+func (f *posting) asking(p Post) []statement {
+	*f = posting{}
+	var list []statement
+	for _, name := range onceEach(p.Notify) {
+		list = append(list, f.told.ask(name))
+	}
+	list = append(list, first(&f.paused, nil, scanText, `SELECT value FROM meta WHERE key = 'paused_all'`),
+		first(&f.writer, nil, scanText, `SELECT id FROM agents WHERE name = ?`, p.writer()))
+	if p.ID != "" {
+		list = append(list, first(&f.known, &f.repeat, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.id = ?`, p.Conversation, p.ID))
+	}
+	if p.Chain != "" {
+		var root string
+		list = append(list, first(&root, &f.chain, scanText, `SELECT root FROM chains WHERE root = ?`, p.Chain))
+	}
+	return list
+}
+
+// writer is the name of whoever writes.
+func (p Post) writer() string {
+	if p.WriterName != "" && p.Writer == fika.ByAgent {
+		return p.WriterName
+	}
+	return p.From
+}
+
+// self is the agent that writes, which is not told of its own words.
+func (p Post) self() fika.AgentName {
+	if p.Writer == fika.ByAgent {
+		return fika.AgentName(p.WriterName)
+	}
+	return ""
 }
 
 // Deliver puts a message with a notification into the recipient's active
@@ -80,10 +131,15 @@ func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 			}
 			return err
 		}
-		out, err = t.post(ctx, c, Post{
+		p := Post{
 			Conversation: c.ID, ID: m.ID, From: m.From, Writer: m.Writer, WriterName: m.WriterName,
 			Content: m.Content, Notify: []fika.AgentName{a.Name}, Chain: m.Chain, Depth: m.Depth,
-		}, m.At)
+		}
+		var f posting
+		if err := t.run(ctx, f.asking(p)...); err != nil {
+			return err
+		}
+		out, err = t.post(ctx, c, p, f, m.At)
 		return err
 	})
 	return out, err
@@ -105,23 +161,19 @@ WHERE c.agent = ? AND c.agent <> '' AND c.kind = 'ask' AND e.id = ?`, m.To, m.ID
 }
 
 // post stores a message, its chain, its notifications and who takes part.
-func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, when time.Time) (Posted, error) {
-	var out Posted
-	all, err := t.allPaused(ctx)
-	if err != nil {
-		return out, err
+func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, f posting, when time.Time) (Posted, error) {
+	out := Posted{Paused: c.Paused || f.paused == "1"}
+	if f.repeat {
+		out.Entry, out.Repeat, t.discard = f.known, true, true
+		return out, nil
 	}
-	out.Paused = c.Paused || all
-	if p.ID != "" {
-		e, known, err := one(ctx, t, scanEntry, selectEntry+` WHERE e.conversation = ? AND e.id = ?`, c.ID, p.ID)
-		if err != nil || known {
-			out.Entry, out.Repeat, t.discard = e, known, known
-			return out, err
-		}
-	} else {
+	if p.ID == "" {
 		p.ID = fika.EntryID(t.newID())
 	}
-	chain, depth, err := t.chainFor(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
+	if !f.chain {
+		p.Chain = ""
+	}
+	chain, depth, err := t.chainOf(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
 	if err != nil {
 		return out, err
 	}
@@ -140,71 +192,80 @@ func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, when time.Ti
 	}
 	out.Entry = e
 	if c.Kind == fika.Chat {
-		if err := t.joinWriter(ctx, c.ID, p); err != nil {
+		if err := t.joinWriter(ctx, c.ID, p, f); err != nil {
 			return out, err
 		}
 	}
-	self := fika.AgentName("")
-	if p.Writer == fika.ByAgent {
-		self = fika.AgentName(p.WriterName)
-	}
-	out.Notified, err = t.notify(ctx, c, e, p.Notify, self, "")
+	out.Notified, err = t.notify(ctx, c, e, f.told.without(p.self()), "")
 	return out, err
 }
 
 // joinWriter makes the writer of a chat message a participant.
-func (t *tx) joinWriter(ctx context.Context, c fika.ConversationID, p Post) error {
-	name := p.From
-	if p.WriterName != "" && p.Writer == fika.ByAgent {
-		name = p.WriterName
-	}
-	id, isAgent, err := one(ctx, t, scanText, `SELECT id FROM agents WHERE name = ?`, name)
+func (t *tx) joinWriter(ctx context.Context, c fika.ConversationID, p Post, f posting) error {
+	name := p.writer()
 	switch {
-	case err != nil:
-		return err
-	case isAgent && p.Writer == fika.ByAgent:
-		return t.join(ctx, c, fika.AgentID(id), "")
+	case f.writer != "" && p.Writer == fika.ByAgent:
+		return t.join(ctx, c, fika.AgentID(f.writer), "")
 	case p.Writer == fika.ByAgent || p.Writer == fika.ByTool || p.Writer == fika.BySystem || name == "":
 		return nil
 	}
 	return t.join(ctx, c, "", name)
 }
 
-// notify makes a notification of e, which is new, for each named agent but self,
-// and returns who got one. With a limit they are stored as dropped by it, so
-// that continuing the chain finds them. In a chat the named join.
-func (t *tx) notify(ctx context.Context, c fika.Conversation, e fika.Entry, names []fika.AgentName, self fika.AgentName, limit string) ([]fika.AgentName, error) {
-	var told []fika.AgentName
+// recipients are the agents that a message concerns, each once.
+type recipients []*recipient
+
+type recipient struct {
+	name fika.AgentName
+	id   string // empty: there is none of that name
+}
+
+// ask adds an agent, and asks for its id.
+func (r *recipients) ask(name fika.AgentName) statement {
+	one := &recipient{name: name}
+	*r = append(*r, one)
+	return first(&one.id, nil, scanText, `SELECT id FROM agents WHERE name = ?`, name)
+}
+
+// without leaves out the one that wrote the message itself.
+func (r recipients) without(self fika.AgentName) recipients {
+	return slices.DeleteFunc(r, func(one *recipient) bool { return one.name == self })
+}
+
+// onceEach are names in their order, each once.
+func onceEach(names []fika.AgentName) []fika.AgentName {
+	var out []fika.AgentName
 	for _, name := range names {
-		if name != self && !slices.Contains(told, name) {
-			told = append(told, name)
+		if !slices.Contains(out, name) {
+			out = append(out, name)
 		}
 	}
-	ids := make([]string, len(told))
-	lookups := make([]statement, len(told))
-	for i, name := range told {
-		lookups[i] = first(&ids[i], nil, scanText, `SELECT id FROM agents WHERE name = ?`, name)
-	}
-	if err := t.run(ctx, lookups...); err != nil {
-		return nil, err
-	}
+	return out
+}
+
+// notify makes a notification of e, which is new, for each of told, and returns
+// who got one. With a limit they are stored as dropped by it, so that
+// continuing the chain finds them. In a chat they join.
+func (t *tx) notify(ctx context.Context, c fika.Conversation, e fika.Entry, told recipients, limit string) ([]fika.AgentName, error) {
 	state, reason := fika.NotificationPending, ""
 	if limit != "" {
 		state, reason = fika.NotificationDropped, reasonLimit
 	}
-	for i, id := range ids {
-		if id == "" {
-			return nil, fika.Errorf(fika.NotFound, "notify", "no agent named %q", told[i])
+	var names []fika.AgentName
+	for _, one := range told {
+		if one.id == "" {
+			return nil, fika.Errorf(fika.NotFound, "notify", "no agent named %q", one.name)
 		}
 		if err := t.put(ctx, `INSERT INTO notifications (conversation, seq, agent, chain, depth, state, reason, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, id, e.Chain, e.Depth, state, reason, t.now); err != nil {
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, one.id, e.Chain, e.Depth, state, reason, t.now); err != nil {
 			return nil, err
 		}
 		if c.Kind == fika.Chat {
-			if err := t.join(ctx, c.ID, fika.AgentID(id), ""); err != nil {
+			if err := t.join(ctx, c.ID, fika.AgentID(one.id), ""); err != nil {
 				return nil, err
 			}
 		}
+		names = append(names, one.name)
 	}
-	return told, nil
+	return names, nil
 }

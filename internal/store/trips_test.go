@@ -62,13 +62,23 @@ func TestRoundTrips(t *testing.T) {
 				t.Fatal("there is something")
 			}
 		})
-		most("a post", 6, func() {
+		most("a post", 2, func() {
 			_, err := s.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: fmt.Sprint(n), Notify: []fika.AgentName{"arya"}})
 			ok(err)
 		})
 		var c *store.Claimed
-		most("a claim", 6, func() {
+		most("a claim", 4, func() {
 			c, err = s.Claim(ctx, l, limits, nil)
+			ok(err)
+		})
+		most("what a turn reads", 4, func() {
+			_, err := s.Before(ctx, room.ID, c.Request.UptoSeq, 8)
+			ok(err)
+			_, err = s.LastCompaction(ctx, room.ID, c.Request.UptoSeq)
+			ok(err)
+			_, err = s.Participants(ctx, room.ID)
+			ok(err)
+			_, err = s.ListAgents(ctx) // whom the answer mentions
 			ok(err)
 		})
 		var steps store.Planned
@@ -81,11 +91,15 @@ func TestRoundTrips(t *testing.T) {
 			_, err = s.CommitTool(ctx, c.Fence, steps.Steps[0].N, store.ToolCommit{Text: "seen"})
 			ok(err)
 		})
-		most("an answer", 3, func() {
+		most("an answer", 2, func() {
 			_, err = s.Finish(ctx, c.Fence, store.Finish{
 				State: fika.Done, Final: &store.ModelCommit{Round: 2, Text: "@gendry", Usage: fika.Usage{Input: 1}, Model: "m"}, Notify: []fika.AgentName{"gendry"}, Limits: limits,
 			})
 			ok(err)
 		})
+	}
+	// From a message to the answer that mentions the next agent.
+	if hop := least["a claim"] + least["what a turn reads"] + least["an answer"]; hop > 10 {
+		t.Errorf("a hop takes %d round trips, more than 10", hop)
 	}
 }

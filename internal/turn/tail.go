@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"fika"
+	"fika/internal/store"
 )
 
 const (
@@ -21,6 +22,8 @@ const (
 	entryBytes = 512
 	// blobBytes bounds what is remembered of the blobs of steps.
 	blobBytes = 1 << 20
+	// blobRoom is about what one takes besides its text.
+	blobRoom = 128
 )
 
 // Tail is a [Store] that remembers the newest entries of the conversations its
@@ -77,16 +80,33 @@ func (t *Tail) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryI
 	if err != nil {
 		return nil, err
 	}
+	for _, e := range unknown {
+		t.keep(e.ID, found[e.ID])
+	}
+	maps.Copy(out, found)
+	return out, nil
+}
+
+// Finish ends the request as the store does, and remembers the blob of what was
+// said.
+func (t *Tail) Finish(ctx context.Context, f store.Fence, fin store.Finish) (store.Finished, error) {
+	out, err := t.Store.Finish(ctx, f, fin)
+	if err == nil && fin.Final != nil && len(out.Entries) > 0 {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.keep(out.Entries[0].ID, fin.Final.Blob)
+	}
+	return out, err
+}
+
+// keep remembers the blob of an entry; mu is held.
+func (t *Tail) keep(id fika.EntryID, blob json.RawMessage) {
 	if t.kept > blobBytes {
 		clear(t.blobs) // read again by whoever needs them
 		t.kept = 0
 	}
-	for _, e := range unknown {
-		t.blobs[e.ID] = found[e.ID]
-		t.kept += entryBytes + len(found[e.ID])
-	}
-	maps.Copy(out, found)
-	return out, nil
+	t.blobs[id] = blob
+	t.kept += blobRoom + len(blob)
 }
 
 // Before reads as the store does.
