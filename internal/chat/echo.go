@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/echo"
+	"fika/internal/limit"
 	"fika/internal/store"
 )
 
@@ -48,7 +48,7 @@ func Echoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
 		// What an agent says in its own conversation is sent to nobody.
 		all = append(all, slices.DeleteFunc(got, func(e fika.Entry) bool { return e.Meta.Writer == fika.ByAgent && e.Meta.WriterName == string(a.Name) })...)
 	}
-	said := []echo.Said{{By: string(l.From), Text: l.Text}}
+	said := []limit.Said{{By: string(l.From), Text: l.Text}}
 	begun, last := exchange(all, l.Chain, most-1)
 	for _, e := range all {
 		if e.At.After(begun) && (e.Chain != l.Chain || e.Meta.Writer != fika.ByAgent) {
@@ -56,10 +56,10 @@ func Echoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
 		}
 	}
 	for _, e := range last {
-		said = append(said, echo.Said{By: e.Meta.WriterName, Text: e.Content})
+		said = append(said, limit.Said{By: e.Meta.WriterName, Text: e.Content})
 	}
 	slices.Reverse(said)
-	return len(said) == most && echo.Repeats(said), nil
+	return len(said) == most && limit.Repeats(said), nil
 }
 
 // exchange gives the newest n entries of a chain, newest first, and when the

@@ -19,6 +19,7 @@ var packages = [...]row{
 	{"internal/clock", "", "one sleep that a context ends, for everybody who waits"},
 	{"internal/process", ". internal/clock golang.org/x/sys/unix", "one answer to which process is which and whether it runs, and one sort of file lock; signals, pidfd, sysctl and flock are the system's"},
 	{"internal/caller", ".", "who is asking: identities of processes against each other, and names; what they are comes in as values"},
+	{"internal/limit", ".", "when a chain, an agent's hour or an exchange has come to its end: facts in, verdict and notice out; the store writes it in the transaction it is about"},
 	{"internal/speech", "", "several speakers in one text: prompts, summaries and transcripts set them apart alike"},
 	{"internal/redact", "", "known keys are taken out of texts wherever one is kept or shown"},
 	{"internal/safetext", "", "what could drive a terminal is taken out of texts wherever one is stored or shown"},
@@ -34,11 +35,10 @@ var packages = [...]row{
 	// Decisions: what is to be done, in terms of contracts.
 	{"internal/mention", ". internal/spelling github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
-	{"internal/chat", ". internal/echo internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
+	{"internal/chat", ". internal/limit internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
 	{"internal/prompt", ". internal/hook internal/speech internal/store", "puts the system prompt together; hooks may add to it"},
 	{"internal/guard", ". mvdan.cc/sh/v3/syntax", "what a tool may do: rules against calls, names against names; what a shell text runs is for a shell's parser to say"},
-	{"internal/echo", "", "whether two texts say the same is for the texts to say"},
-	{"internal/turn", ". internal/echo internal/guard internal/hook internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
+	{"internal/turn", ". internal/guard internal/hook internal/limit internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
 		"the turn speaks to four contracts and stops an exchange that repeats itself; errgroup joins tool calls that run side by side"},
 	{"internal/approval", ". internal/guard internal/tool internal/turn", "what rules say of a tool call as the turn wants to know it, and what an answer is bound to"},
 	{"internal/compaction", ". internal/hook internal/llm internal/speech internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
@@ -47,7 +47,7 @@ var packages = [...]row{
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.
-	{"internal/store", ". internal/clock internal/crash github.com/gofrs/flock github.com/google/uuid github.com/jackc/pgx/v5 github.com/jackc/pgx/v5/pgconn github.com/jackc/pgx/v5/pgxpool github.com/pressly/goose/v3 golang.org/x/sys/unix golang.org/x/text/unicode/norm modernc.org/sqlite modernc.org/sqlite/lib",
+	{"internal/store", ". internal/clock internal/crash internal/limit github.com/gofrs/flock github.com/google/uuid github.com/jackc/pgx/v5 github.com/jackc/pgx/v5/pgconn github.com/jackc/pgx/v5/pgxpool github.com/pressly/goose/v3 golang.org/x/sys/unix golang.org/x/text/unicode/norm modernc.org/sqlite modernc.org/sqlite/lib",
 		"SQL: two drivers, migrations under a lock, ids, words without accents, and statfs to refuse network file systems"},
 	{"internal/bus/nats", ". internal/address internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
 		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
@@ -131,11 +131,11 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns = []string{".", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address", "internal/safetext", "internal/toml"}
+	nouns = []string{".", "internal/limit", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address", "internal/safetext", "internal/toml"}
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/echo", "internal/guard", "internal/workflow"}
+	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/workflow"}
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.

@@ -118,8 +118,8 @@ func (c *chainRow) locking(root string, args ...any) statement {
 // of its agent, or names the limit that forbids it. No limit forbids the root.
 func (k *claim) enterChain(ctx context.Context, c fika.Conversation, ch chainRow, chain fika.RequestID, depth int, root bool) (limit string, err error) {
 	if ch.known && !root {
-		if limit := forbidden(ch.Chain, depth, k.limits.Of(c.Limits), k.now); limit != "" {
-			return limit, k.mayHalt(c, ch.Conversation)
+		if name := k.limits.Of(c.Limits).Begin(ch.Chain, depth, at(k.now)); name != "" {
+			return name, k.mayRecordLimit(c, ch.Conversation)
 		}
 	}
 	// Its time begins with its first turn: what waited for an agent that was
@@ -130,54 +130,17 @@ ON CONFLICT (root) DO UPDATE SET turns = chains.turns + 1, started_at = CASE WHE
 	if err != nil {
 		return "", err
 	}
-	return "", k.countHour(ctx)
+	return "", k.countTurn(ctx)
 }
 
-// mayHalt begins again if the notice of a limit goes to a conversation that
+// mayRecordLimit begins again if the notice of a limit goes to a conversation that
 // had to be locked before the chain was.
-func (k *claim) mayHalt(c fika.Conversation, began fika.ConversationID) error {
+func (k *claim) mayRecordLimit(c fika.Conversation, began fika.ConversationID) error {
 	if !k.c.distant() || began == "" || began == c.ID || k.origin == nil || *k.origin == began {
 		return nil
 	}
 	*k.origin = began
 	return errAgain
-}
-
-// forbidden names the limit at which a chain begins no further turn; "" for
-// none.
-func forbidden(c fika.Chain, depth int, l Limits, now int64) string {
-	switch {
-	case l.MaxDepth > 0 && depth >= l.MaxDepth: // the answer would be deeper still
-		return limitDepth
-	case l.MaxTurns > 0 && c.Turns >= l.MaxTurns:
-		return limitTurns
-	}
-	return spent(c, l, now)
-}
-
-// spent names the bound that ends a chain even between two steps of a turn.
-func spent(c fika.Chain, l Limits, now int64) string {
-	switch {
-	case l.MaxTokens > 0 && c.Tokens >= l.MaxTokens:
-		return limitTokens
-	case l.MaxCost > 0 && c.Cost >= l.MaxCost:
-		return limitCost
-	case l.MaxAge > 0 && c.Turns > 0 && now-ms(c.StartedAt) >= l.MaxAge.Milliseconds():
-		return limitAge
-	}
-	return ""
-}
-
-// forwarding names the limit at which a final text is stored and forwards
-// nothing; "" for none.
-func forwarding(e fika.Entry, fin Finish, l Limits) string {
-	switch {
-	case l.MaxDepth > 0 && e.Depth >= l.MaxDepth:
-		return limitDepth
-	case fin.Echo:
-		return limitEcho
-	}
-	return ""
 }
 
 // notice is something fika itself says in a conversation; not yet stored.

@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/crash"
+	"fika/internal/limit"
 )
 
 // Claimed is a request that now belongs to the claimer, with all it needs to
@@ -128,7 +129,7 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fi
 			return nil
 		}
 		if out, err = k.takeUnworked(ctx, running, worked); err == nil && out == nil {
-			out, err = k.withinHour(ctx)
+			out, err = k.nextWithinQuota(ctx)
 		}
 		t.discard = out == nil && !k.wrote
 		return err
@@ -213,9 +214,8 @@ type claim struct {
 type guess struct {
 	sought bool // candidate, if found, is what the first search would find
 	candidate
-	found  bool
-	quota  quota
-	counts bool // quota is known
+	found bool
+	quota limit.Quota // of no hour: not asked for
 }
 
 // guess asks a server ahead. A file is asked when it is time.
@@ -224,8 +224,8 @@ func (k *claim) guess(l Lease) []statement {
 		return nil
 	}
 	now := k.db.nowMS()
-	k.guessed = guess{sought: true, counts: true, quota: quota{begins: now - now%hour}}
-	return append(k.guessed.quota.asking(l.Agent, k.limits), first(&k.guessed.candidate, &k.guessed.found, scanCandidate, nextWork,
+	k.guessed = guess{sought: true}
+	return append(askQuota(&k.guessed.quota, l.Agent, k.limits, now), first(&k.guessed.candidate, &k.guessed.found, scanCandidate, nextWork,
 		l.Agent, now, l.Agent, now, l.Agent, l.Agent, now))
 }
 
@@ -292,12 +292,12 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 		out.Waited = fika.WaitReason(r.Reason)
 	}
 	if r.UptoSeq == 0 {
-		limit, err := k.enterChain(ctx, c, ch, r.Chain, r.Depth, r.Chain == r.ID)
+		name, err := k.enterChain(ctx, c, ch, r.Chain, r.Depth, r.Chain == r.ID)
 		if err != nil {
 			return nil, err
 		}
-		if limit != "" {
-			return nil, k.refuse(ctx, r, c, limit)
+		if name != "" {
+			return nil, k.refuse(ctx, r, c, name)
 		}
 		taken, err := k.beginRequest(ctx, &r, out)
 		if err != nil {
@@ -414,12 +414,12 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	case !there || !pending || c.Paused:
 		return nil, errAgain // it has changed since it was found
 	}
-	limit, err := k.enterChain(ctx, c, ch, n.chain, n.depth, false)
+	name, err := k.enterChain(ctx, c, ch, n.chain, n.depth, false)
 	if err != nil {
 		return nil, err
 	}
-	if limit != "" {
-		return nil, k.dropForLimit(ctx, c, n.chain, limit)
+	if name != "" {
+		return nil, k.dropForLimit(ctx, c, n.chain, name)
 	}
 	r, err := k.notifyRequest(ctx, c, n)
 	if err != nil {
@@ -502,7 +502,7 @@ func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error
 		}
 		t.discard = false
 		k := claim{tx: t, agent: a, limits: n.Limits, origin: &origin}
-		if err := k.room(ctx, op); err != nil {
+		if err := k.refuseOverQuota(ctx, op); err != nil {
 			return err
 		}
 		c, err := k.take(ctx, acc.Request.ID)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/limit"
 )
 
 // Finish ends a request.
@@ -72,7 +73,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 				return err
 			}
 		}
-		said, err := t.halted(ctx, r, fin)
+		said, err := t.recordOwnLimit(ctx, r, fin)
 		if err != nil {
 			return err
 		}
@@ -207,21 +208,21 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 // become too deep.
 func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out *Finished) error {
 	l := fin.Limits.Of(r.conv.Limits)
-	limit := forwarding(e, fin, l)
-	told, err := t.notify(ctx, r.conv, e, r.found.told.without(r.agentName), limit)
-	if err != nil || limit == "" {
+	name := l.Forward(e.Depth, fin.Echo)
+	told, err := t.notify(ctx, r.conv, e, r.found.told.without(r.agentName), name)
+	if err != nil || name == "" {
 		out.Notified = told
 		return err
 	}
 	if len(told) == 0 {
 		return nil
 	}
-	out.Limited = limit
-	h := haltOf(r.conv, r.chain, limit, l, "")
-	if limit == limitEcho {
-		h = echoing(r, fin.Notify, l)
+	out.Limited = name
+	reached := limit.Reached{Chain: r.chain, Limit: name, Limits: l, Where: r.conv.Name}
+	if name == limit.Echo {
+		reached.Between = [2]fika.AgentName{r.agentName, fin.Notify[0]}
 	}
-	said, err := t.halt(ctx, h)
+	said, err := t.recordLimit(ctx, r.conv, reached)
 	out.Entries = append(out.Entries, said...)
 	return err
 }

@@ -1,43 +1,16 @@
 package store
 
 import (
+	"context"
+	"encoding/json"
 	"time"
 
 	"fika"
+	"fika/internal/limit"
 )
 
-// Limits bounds chains, and an agent. Zero fields do not limit.
-type Limits struct {
-	MaxDepth  int
-	MaxTurns  int
-	MaxTokens int64
-	MaxCost   int64         // micro-dollars
-	MaxAge    time.Duration // since the chain's first turn began
-	MaxEcho   int           // messages that two agents exchange without anything new
-
-	// Of one agent, in an hour of the clock (from 14:00 to 15:00, in UTC).
-	HourTurns  int
-	HourTokens int64
-}
-
-// Of gives the limits that hold in a conversation: what a person has set for
-// it goes before what those who take part bring along.
-func (l Limits) Of(c fika.ChainLimits) Limits {
-	set := func(n *int64, at *int64) {
-		if n != nil {
-			*at = *n
-		}
-	}
-	depth, turns, echo, age := int64(l.MaxDepth), int64(l.MaxTurns), int64(l.MaxEcho), l.MaxAge.Milliseconds()
-	set(c.Depth, &depth)
-	set(c.Turns, &turns)
-	set(c.Tokens, &l.MaxTokens)
-	set(c.Cost, &l.MaxCost)
-	set(c.Time, &age)
-	set(c.Echo, &echo)
-	l.MaxDepth, l.MaxTurns, l.MaxEcho, l.MaxAge = int(depth), int(turns), int(echo), time.Duration(age)*time.Millisecond
-	return l
-}
+// Limits are those that [limit.Limits] explains.
+type Limits = limit.Limits
 
 // Exceeded names what a turn has used up between two of its steps.
 type Exceeded struct {
@@ -52,4 +25,196 @@ type ChainInfo struct {
 	Depth   int  // of its newest message there
 	Current bool // something waits or runs
 	Stopped int  // mentions that a limit has stopped
+}
+
+// recordLimit posts the notice that a chain has come to a limit in conversation
+// c, where it stops, and where it began. What was said before is not said
+// again; what is said where it stops is returned.
+func (t *tx) recordLimit(ctx context.Context, c fika.Conversation, r limit.Reached) ([]fika.Entry, error) {
+	began, _, err := one(ctx, t, scanText, `SELECT conversation FROM chains WHERE root = ?`, r.Chain)
+	if err != nil {
+		return nil, err
+	}
+	t.putLast(`UPDATE chains SET limit_hit = CASE WHEN limit_hit = '' THEN ? ELSE limit_hit END WHERE root = ?`, r.Limit, r.Chain)
+	out, err := t.noteOnce(ctx, c, r.NoticeID(), r.Chain, r.Notice(), reasonLimit)
+	if err != nil || began == "" || began == string(c.ID) {
+		return out, err
+	}
+	origin, err := t.lock(ctx, fika.ConversationID(began))
+	if fika.IsKind(err, fika.NotFound) { // deleted since
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	_, err = t.noteOnce(ctx, origin, r.NoticeID(), r.Chain, r.NoticeElsewhere(origin.Name), reasonLimit)
+	return out, err
+}
+
+// noteOnce posts a notice with an id of its own, unless it is there.
+func (t *tx) noteOnce(ctx context.Context, c fika.Conversation, id fika.EntryID, chain fika.RequestID, text, kind string) ([]fika.Entry, error) {
+	_, known, err := one(ctx, t, scanText, `SELECT id FROM entries WHERE conversation = ? AND id = ?`, c.ID, id)
+	if err != nil || known {
+		return nil, err
+	}
+	e := t.notice(c, text, kind)
+	e.ID, e.Chain = id, chain
+	if err := t.append(ctx, &e); err != nil {
+		return nil, err
+	}
+	return []fika.Entry{e}, nil
+}
+
+// dropForLimit puts away the notifications that a chain's limit forbids.
+func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fika.RequestID, name string) error {
+	said, err := k.recordLimit(ctx, c, limit.Reached{Chain: chain, Limit: name, Limits: k.limits.Of(c.Limits), Where: c.Name})
+	if err != nil {
+		return err
+	}
+	k.noticed = append(k.noticed, said...)
+	_, err = k.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit'
+WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.agent.ID, c.ID, chain)
+	return err
+}
+
+// refuse ends a request that its chain's limit does not allow.
+func (k *claim) refuse(ctx context.Context, r fika.Request, c fika.Conversation, name string) error {
+	tr, err := k.lockTurn(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	reached := tr.reached(name, k.limits)
+	said, err := k.recordLimit(ctx, c, reached)
+	if err != nil {
+		return err
+	}
+	k.noticed = append(k.noticed, said...)
+	if err := k.dropCovered(ctx, tr); err != nil {
+		return err
+	}
+	_, err = k.end(ctx, tr, ending{state: fika.RequestFailed, reason: reasonLimit, outcome: fika.Outcome{
+		Error: reached.Notice(), ErrorKind: fika.Limit,
+	}})
+	return err
+}
+
+// recordOwnLimit posts the notice of the limit that ends a turn before its
+// answer, and drops what it was told of.
+func (t *tx) recordOwnLimit(ctx context.Context, r turn, fin Finish) ([]fika.Entry, error) {
+	if fin.Limit == "" {
+		return nil, nil
+	}
+	said, err := t.recordLimit(ctx, r.conv, r.reached(fin.Limit, fin.Limits))
+	if err != nil {
+		return nil, err
+	}
+	return said, t.dropCovered(ctx, r)
+}
+
+// reached is the limit that ends a turn.
+func (r turn) reached(name string, l Limits) limit.Reached {
+	return limit.Reached{
+		Chain: r.chain, Limit: name, Limits: l.Of(r.conv.Limits), Where: r.conv.Name, Command: limit.Command(r.kind, r.id),
+	}
+}
+
+// dropCovered leaves the notifications of a batch as those that a limit has
+// stopped, so that continuing finds them.
+func (t *tx) dropCovered(ctx context.Context, r turn) error {
+	if r.kind != fika.NotifyRequest {
+		return nil // it merely covered them: they wait for another turn
+	}
+	_, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit' WHERE request = ? AND request <> '' AND state = 'claimed'`, r.id)
+	return err
+}
+
+// Exceeded reads, between two steps of a running turn, whether its chain or
+// its agent's hour is used up. If it is the hour, the agent is noted as
+// held, with one notice; not for a foreground request, whose person is there.
+func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error) {
+	const op = "read limits"
+	r, ok, err := one(ctx, s.r, scanTurn, selectTurn+fencedTurn,
+		f.Request, f.Agent, f.Epoch, f.Lease)
+	if err != nil {
+		return Exceeded{}, s.explain(op, err)
+	}
+	if !ok {
+		return Exceeded{}, lostFence(op, f)
+	}
+	l = l.Of(r.conv.Limits)
+	c, _, err := one(ctx, s.r, scanChain, selectChain, r.chain)
+	if err != nil {
+		return Exceeded{}, s.explain(op, err)
+	}
+	if name := l.Spent(c, at(s.nowMS())); name != "" {
+		return Exceeded{Chain: name, Reason: r.reached(name, l).Notice()}, nil
+	}
+	l.HourTurns = 0 // this turn is one of them
+	quota, err := quotaExceeded(ctx, s.r, r.agent, l, s.nowMS())
+	if err != nil || quota == nil {
+		return Exceeded{}, s.explain(op, err)
+	}
+	if r.origin == fika.Foreground {
+		return Exceeded{Until: quota.Until, Reason: quota.Later(r.agentName, limit.Command(r.kind, r.id))}, nil
+	}
+	err = s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		// The agent is locked before its request is.
+		if _, err := t.lockAgent(ctx, r.agent); err != nil {
+			return err
+		}
+		r, held, err := one(ctx, t, t.scanLockedTurn, selectTurn+fencedTurn+` FOR NO KEY UPDATE OF r, c`, f.Request, f.Agent, f.Epoch, f.Lease)
+		if err != nil {
+			return err
+		}
+		if !held {
+			return lostFence(op, f)
+		}
+		if _, err := t.postQuotaNotice(ctx, r.conv, r.agent, r.agentName, *quota); err != nil {
+			return err
+		}
+		return t.setHeld(ctx, r.agent, *quota)
+	})
+	return Exceeded{Until: quota.Until, Reason: quota.Notice(r.agentName)}, err
+}
+
+// SetLimits stores the limits that hold in one conversation, whoever takes
+// part. They count from the next turn on.
+func (s Ledger) SetLimits(ctx context.Context, id fika.ConversationID, l fika.ChainLimits) error {
+	const op = "set limits"
+	text := ""
+	if l != (fika.ChainLimits{}) {
+		var err error
+		if text, err = toJSON(op, l); err != nil {
+			return err
+		}
+	}
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE conversations SET limits = ? WHERE id = ?`, text, id)
+		if err == nil && n == 0 {
+			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
+		}
+		return err
+	})
+}
+
+// chainLimits scans the limits column.
+type chainLimits struct{ to *fika.ChainLimits }
+
+// Scan implements sql.Scanner.
+func (c chainLimits) Scan(v any) error {
+	var text string
+	switch v := v.(type) {
+	case string:
+		text = v
+	case []byte:
+		text = string(v)
+	}
+	*c.to = fika.ChainLimits{}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), c.to); err != nil {
+		return fika.Errorf(fika.Storage, "read conversation", "its limits cannot be read: %v", err)
+	}
+	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"fika"
-	"fika/internal/echo"
+	"fika/internal/limit"
 	"fika/internal/store"
 )
 
@@ -50,8 +50,8 @@ func (w *attempt) echoes(ctx context.Context, text string, notify []fika.AgentNa
 	if most <= 0 || len(notify) != 1 || r.Depth+1 < most {
 		return false, nil
 	}
-	last := echo.Said{By: string(w.claimed.Agent.Name), Text: text}
-	if said, enough := w.exchange(w.seen, most-1); enough && !echo.Repeats(append(said, last)) {
+	last := limit.Said{By: string(w.claimed.Agent.Name), Text: text}
+	if said, enough := w.exchange(w.seen, most-1); enough && !limit.Repeats(append(said, last)) {
 		return false, nil
 	}
 	// Somebody may have said something since.
@@ -68,7 +68,7 @@ func (w *attempt) echoes(ctx context.Context, text string, notify []fika.AgentNa
 		all = append(all, page...)
 		said, enough := w.exchange(reversed(all), most-1)
 		if enough || len(page) < laterPage {
-			return enough && said[len(said)-1].By == string(notify[0]) && echo.Repeats(append(said, last)), nil
+			return enough && said[len(said)-1].By == string(notify[0]) && limit.Repeats(append(said, last)), nil
 		}
 	}
 }
@@ -82,12 +82,12 @@ func reversed(list []fika.Entry) []fika.Entry {
 // exchange takes the last n messages of this turn's chain from entries, oldest
 // first. It has enough when it found as many, or one that is not of the chain:
 // a person's word, or another chain's, begins something new.
-func (w *attempt) exchange(entries []fika.Entry, n int) (said []echo.Said, enough bool) {
+func (w *attempt) exchange(entries []fika.Entry, n int) (said []limit.Said, enough bool) {
 	for _, e := range slices.Backward(entries) {
 		if e.Type != fika.Message || e.Request == w.fence.Request || e.Meta.Writer == fika.ByAgent && !e.Meta.Final {
 			continue
 		}
-		said = append(said, echo.Said{By: e.Meta.WriterName, Text: e.Content})
+		said = append(said, limit.Said{By: e.Meta.WriterName, Text: e.Content})
 		if e.Chain != w.claimed.Request.Chain || e.Meta.Writer != fika.ByAgent {
 			said[len(said)-1].By = "" // nobody of the two
 			break

@@ -1,4 +1,4 @@
-package echo
+package limit
 
 import (
 	"fmt"

@@ -1,0 +1,122 @@
+package limit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"fika"
+)
+
+// Reached is a chain that has come to a limit.
+type Reached struct {
+	Chain   fika.RequestID
+	Limit   string
+	Limits  Limits                // those that hold where it stops
+	Where   fika.ConversationName // it stops
+	Command string                // that goes on; empty: goes on with the conversation
+	// Between are the two agents of an echo.
+	Between [2]fika.AgentName
+}
+
+// Notice is what is said where the chain stops.
+func (r Reached) Notice() string {
+	command := r.Command
+	if command == "" {
+		command = fmt.Sprintf("fika chat continue %s", r.Where)
+	}
+	return "this chain of messages " + r.why() + " and stops here; " + command + " goes on"
+}
+
+// NoticeElsewhere is what is said where the chain began, if that is in another
+// conversation.
+func (r Reached) NoticeElsewhere(began fika.ConversationName) string {
+	return fmt.Sprintf("a chain of messages that began here %s and has stopped in %s; fika chat continue %s goes on", r.why(), r.Where, began)
+}
+
+// NoticeID is the same for a chain, a limit and its measure, so that each
+// notice is posted once in a conversation. Who raises a limit is told when the
+// chain comes to the new one.
+func (r Reached) NoticeID() fika.EntryID {
+	return noticeID("limit", string(r.Chain), r.Limit, fmt.Sprint(r.measure()), string(r.Between[0]), string(r.Between[1]))
+}
+
+// measure is how much the limit allows.
+func (r Reached) measure() int64 {
+	switch r.Limit {
+	case Depth:
+		return int64(r.Limits.MaxDepth)
+	case Turns:
+		return int64(r.Limits.MaxTurns)
+	case Tokens:
+		return r.Limits.MaxTokens
+	case Cost:
+		return r.Limits.MaxCost
+	case Age:
+		return r.Limits.MaxAge.Milliseconds()
+	case Echo:
+		return int64(r.Limits.MaxEcho)
+	}
+	return 0
+}
+
+// why is the part of a notice that names the limit.
+func (r Reached) why() string {
+	var what string
+	n := r.measure()
+	switch r.Limit {
+	case Echo:
+		return fmt.Sprintf("only repeats itself (%d messages of @%s and @%s without anything new)", n, r.Between[0], r.Between[1])
+	case Depth:
+		what = counted(n, "answer") + " in a row"
+	case Turns:
+		what = counted(n, "turn")
+	case Tokens:
+		what = counted(n, "token")
+	case Cost:
+		what = fmt.Sprintf("$%.2f", float64(n)/1e6)
+	case Age:
+		what = duration(r.Limits.MaxAge)
+	}
+	return "has come to its limit of " + what
+}
+
+// Command is how a person goes on with a request after a limit; empty: with
+// its conversation.
+func Command(kind fika.RequestKind, id fika.RequestID) string {
+	switch kind {
+	case fika.NotifyRequest:
+		return ""
+	case fika.RunRequest:
+		return "fika run --continue"
+	}
+	return "fika request retry " + string(id)
+}
+
+func noticeID(kind string, parts ...string) fika.EntryID {
+	sum := sha256.New()
+	for _, p := range parts {
+		sum.Write([]byte(p))
+		sum.Write([]byte{0})
+	}
+	return fika.EntryID(kind + "-" + hex.EncodeToString(sum.Sum(nil)[:16]))
+}
+
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// duration leaves out what is nought at the end: 6h, not 6h0m0s.
+func duration(d time.Duration) string {
+	switch {
+	case d > 0 && d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d > 0 && d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return d.String()
+}

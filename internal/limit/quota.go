@@ -1,0 +1,59 @@
+package limit
+
+import (
+	"fmt"
+	"time"
+
+	"fika"
+)
+
+// Quota is what an agent has used of an hour: turns as they begin, tokens as
+// they are paid for.
+type Quota struct {
+	Begins time.Time // the hour
+	Turns  int64
+	Tokens int64
+}
+
+// HourOf is the beginning of the hour of the clock, in UTC, that a moment is in.
+func HourOf(now time.Time) time.Time { return now.Truncate(time.Hour) }
+
+// Exceeded says that an hour is used up.
+type Exceeded struct {
+	Until time.Time // when the next begins
+	Limit string    // as in "20 turns an hour"
+}
+
+// Exceeded tells whether the hour is used up; nil if not.
+func (q Quota) Exceeded(l Limits) *Exceeded {
+	until := q.Begins.Add(time.Hour)
+	switch {
+	case l.HourTurns > 0 && q.Turns >= int64(l.HourTurns):
+		return &Exceeded{until, counted(int64(l.HourTurns), "turn") + " an hour"}
+	case l.HourTokens > 0 && q.Tokens >= l.HourTokens:
+		return &Exceeded{until, counted(l.HourTokens, "token") + " an hour"}
+	}
+	return nil
+}
+
+// Notice is what is said where something waits for the agent.
+func (e Exceeded) Notice(agent fika.AgentName) string {
+	return fmt.Sprintf("@%s has used up its %s; what waits for it here goes on at %s UTC", agent, e.Limit, e.clock())
+}
+
+// NoticeID is the same for an agent and an hour.
+func (e Exceeded) NoticeID(id fika.AgentID) fika.EntryID {
+	return noticeID("hour", string(id), fmt.Sprint(e.Until.UnixMilli()))
+}
+
+// Refusal tells a person why the agent does not begin at once.
+func (e Exceeded) Refusal(agent fika.AgentName) string {
+	return fmt.Sprintf("%s has used up its %s; the next begins at %s UTC", agent, e.Limit, e.clock())
+}
+
+// Later tells a person who waits how to go on when the hour is over.
+func (e Exceeded) Later(agent fika.AgentName, command string) string {
+	return fmt.Sprintf("%s has used up its %s; %s goes on after %s UTC", agent, e.Limit, command, e.clock())
+}
+
+func (e Exceeded) clock() string { return e.Until.UTC().Format("15:04") }
