@@ -1,7 +1,10 @@
 package workflow
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +36,9 @@ func (e *engine) fail(err error) {
 }
 
 // data is what a text of a row reads, and the rows whose outputs are in it.
-// Nothing is loaded that no ref asks for.
-func (e *engine) data(r *Row, refs []ref) (map[string]any, []string) {
+// Nothing is loaded that no ref asks for. An error is one of the row; those of
+// the store end the plan.
+func (e *engine) data(r *Row, refs []ref) (map[string]any, []string, error) {
 	d := &dataBuilder{engine: e, row: r, steps: map[string]any{}}
 	d.scope, d.def = e.scopeOf(r)
 	out := map[string]any{"inputs": e.inputs(d.scope), "steps": d.steps}
@@ -51,7 +55,7 @@ func (e *engine) data(r *Row, refs []ref) (map[string]any, []string) {
 		}
 	}
 	slices.Sort(d.sources)
-	return out, slices.Compact(d.sources)
+	return out, slices.Compact(d.sources), d.wrong
 }
 
 type dataBuilder struct {
@@ -61,6 +65,7 @@ type dataBuilder struct {
 	def     *Definition
 	steps   map[string]any
 	sources []string
+	wrong   error // what cannot be read, for a reason that stays
 }
 
 // stepRow is the row of a step of the same workflow; nil: it has none yet.
@@ -143,6 +148,10 @@ func (e *engine) stored(id string) Output {
 // are not in the store yet.
 func (d *dataBuilder) items(g *Row) []any {
 	stored, err := d.Outputs.Items(g.ID)
+	if errors.Is(err, ErrTooMuch) {
+		d.wrong = fmt.Errorf("what %s gave: %w", g.Step, err)
+		return nil
+	}
 	d.fail(err)
 	list := make([]any, g.Count)
 	for i := range list {
@@ -181,7 +190,7 @@ func (d *dataBuilder) position(out map[string]any, name string) {
 			out["index"] = json.Number(strconv.Itoa(r.Index))
 		case parent.Kind == KindEach && name == "item":
 			list, err := d.list(parent, d.stepOf(parent))
-			if err == nil && r.Index < len(list) {
+			if d.wrong = cmp.Or(d.wrong, err); err == nil && r.Index < len(list) {
 				out["item"] = list[r.Index]
 			}
 		}
@@ -194,9 +203,9 @@ func (e *engine) list(r *Row, s *Step) ([]any, error) {
 	if got, ok := e.Lists[r.ID]; ok {
 		return got, nil
 	}
-	data, _ := e.data(r, s.code.forEach.refs)
-	if e.err != nil {
-		return nil, e.err
+	data, _, err := e.data(r, s.code.forEach.refs)
+	if err = cmp.Or(e.err, err); err != nil {
+		return nil, err
 	}
 	list, err := s.code.forEach.list(data)
 	if err == nil {

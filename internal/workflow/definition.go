@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"fika/internal/toml"
@@ -65,6 +66,29 @@ type Limits struct {
 	Tokens int64         `json:"max_tokens,omitempty"`
 	Turns  int           `json:"max_turns,omitempty"` // requests of all its steps
 	Time   time.Duration `json:"max_time,omitempty"`
+}
+
+// Spent is what a run has used so far.
+type Spent struct {
+	Cost   float64 // US dollars
+	Tokens int64
+	Turns  int
+	Time   time.Duration // since it began
+}
+
+// Reached names the first limit that a run has come to; empty: none.
+func (l Limits) Reached(s Spent) string {
+	switch {
+	case l.Cost > 0 && s.Cost >= l.Cost:
+		return fmt.Sprintf("max_cost (%.2f)", l.Cost)
+	case l.Tokens > 0 && s.Tokens >= l.Tokens:
+		return fmt.Sprintf("max_tokens (%d)", l.Tokens)
+	case l.Turns > 0 && s.Turns >= l.Turns:
+		return fmt.Sprintf("max_turns (%d)", l.Turns)
+	case l.Time > 0 && s.Time >= l.Time:
+		return fmt.Sprintf("max_time (%s)", l.Time)
+	}
+	return ""
 }
 
 // The ways in which a step waits for those it needs.

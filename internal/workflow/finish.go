@@ -85,12 +85,15 @@ func (e *engine) closeRound(g, r *Row, s *Step) {
 		e.retire(r)
 		return
 	}
-	data, _ := e.data(r, s.code.until.refs) // last is still the round before
+	data, _, err := e.data(r, s.code.until.refs) // last is still the round before
 	if e.err != nil {
 		return
 	}
 	g.From = r.From
-	met, err := s.code.until.truth(data)
+	met := false
+	if err == nil {
+		met, err = s.code.until.truth(data)
+	}
 	switch {
 	case err != nil:
 		e.end(g, Failed, ReasonCondition, "until: "+err.Error())
@@ -228,11 +231,14 @@ func (e *engine) when(scope *Row, s *Step, first string) (State, string) {
 	if scope != nil {
 		r.Parent = scope.ID
 	}
-	data, _ := e.data(r, s.code.when.refs)
+	data, _, err := e.data(r, s.code.when.refs)
 	if e.err != nil {
 		return "", ""
 	}
-	holds, err := s.code.when.truth(data)
+	holds := false
+	if err == nil {
+		holds, err = s.code.when.truth(data)
+	}
 	switch {
 	case err != nil:
 		return Failed, "when: " + err.Error()
@@ -308,8 +314,9 @@ func (e *engine) finish(scope *Row, d *Definition) {
 		e.end(scope, Failed, ReasonStep, "step "+bad.Step+" "+string(bad.State)+": "+describe(bad))
 		return
 	}
-	e.giveOutput(scope, d, steps)
-	if e.err == nil {
+	if err := e.giveOutput(scope, d, steps); err != nil {
+		e.end(scope, Failed, ReasonStep, err.Error())
+	} else if e.err == nil {
 		e.end(scope, Done, "", "")
 	}
 }
@@ -363,20 +370,23 @@ func (e *engine) parts() []Part {
 }
 
 // giveOutput gives a workflow inside the output of its result: that of the one
-// step, or one that is put together.
-func (e *engine) giveOutput(scope *Row, d *Definition, steps map[string]*Row) {
+// step, or one that is put together. The error is that of the row.
+func (e *engine) giveOutput(scope *Row, d *Definition, steps map[string]*Row) error {
 	ids := slices.DeleteFunc(slices.Clone(d.results()), func(id string) bool { return steps[id].State != Done })
 	if len(ids) == 0 {
-		return
+		return nil
 	}
 	if r := steps[ids[0]]; len(ids) == 1 && r.Kind != KindEach {
 		scope.From = r.From
-		return
+		return nil
 	}
 	var b strings.Builder
 	for _, id := range ids {
 		build := &dataBuilder{engine: e, row: steps[id]}
 		v := build.outputOf(steps[id])
+		if build.wrong != nil {
+			return build.wrong
+		}
 		text, isText := v.(string)
 		if !isText {
 			data, err := json.Marshal(v)
@@ -393,4 +403,5 @@ func (e *engine) giveOutput(scope *Row, d *Definition, steps map[string]*Row) {
 	}
 	e.out.Outputs = append(e.out.Outputs, NewOutput{scope.ID, Output{Text: strings.TrimSpace(b.String()), JSON: len(ids) == 1}})
 	scope.From = scope.ID
+	return nil
 }

@@ -63,10 +63,15 @@ func (w *world) Output(id string) (workflow.Output, error) {
 
 func (w *world) Items(id string) ([]workflow.Output, error) {
 	list := make([]workflow.Output, w.rows[id].Count)
+	size := 0
 	for _, r := range w.rows {
 		if r.Parent == id && r.State == workflow.Done {
 			list[r.Index] = w.outputs[r.From]
+			size += len(list[r.Index].Text)
 		}
+	}
+	if size > workflow.MaxList {
+		return nil, workflow.ErrTooMuch
 	}
 	return list, nil
 }

@@ -300,3 +300,30 @@ func TestNextEmpty(t *testing.T) {
 		t.Errorf("%s", w.told())
 	}
 }
+
+// TestNextTooMuch: outputs that are too much together fail the step that reads
+// them, and not the run's way on.
+func TestNextTooMuch(t *testing.T) {
+	d := load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..10'\nprompt = 'x'\n[[steps]]\nid = 'all'\nneeds = ['each']\nagent = 'a'\nprompt = '{{json .steps.each.output}}'\n", nil)
+	w := newWorld(t, d, nil)
+	w.outcome = func(workflow.Row, workflow.Call) (workflow.State, string) {
+		return workflow.Done, strings.Repeat("x", 1<<20)
+	}
+	if w.run(first); w.result.State != workflow.Failed || !strings.Contains(w.result.Error, "what each gave: it is more than 8 MiB together") {
+		t.Errorf("%+v", w.result)
+	}
+}
+
+func TestLimitsReached(t *testing.T) {
+	l := workflow.Limits{Cost: 2, Tokens: 100, Turns: 3, Time: time.Hour}
+	for want, s := range map[string]workflow.Spent{
+		"": {Cost: 1.99, Tokens: 99, Turns: 2, Time: time.Minute}, "max_cost (2.00)": {Cost: 2}, "max_tokens (100)": {Tokens: 100}, "max_turns (3)": {Turns: 4}, "max_time (1h0m0s)": {Time: time.Hour},
+	} {
+		if got := l.Reached(s); got != want {
+			t.Errorf("%+v: %q, want %q", s, got, want)
+		}
+	}
+	if got := (workflow.Limits{}).Reached(workflow.Spent{Cost: 1e9}); got != "" {
+		t.Errorf("no limit: %q", got)
+	}
+}

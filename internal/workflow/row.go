@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -141,10 +143,14 @@ type Outputs interface {
 	// Output gives what a row that is done has given.
 	Output(row string) (Output, error)
 	// Items gives the outputs of the items of a row of kind each, in order,
-	// with an empty one for an item that failed. It fails when they have more
-	// than [MaxList] bytes together.
+	// with an empty one for an item that has none. The error is [ErrTooMuch]
+	// when they have more than [MaxList] bytes together.
 	Items(row string) ([]Output, error)
 }
+
+// ErrTooMuch is the error of [Outputs] that fails the step which reads, and not
+// the plan.
+var ErrTooMuch = errors.New("it is more than " + strconv.Itoa(MaxList>>20) + " MiB together: let each item write a file and give its name")
 
 // View is what [Next] has to know of a run. Everything in it comes out of one
 // transaction.

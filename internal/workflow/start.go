@@ -209,11 +209,13 @@ func (e *engine) render(r *Row, t *template) (text string, sources []string, ok 
 	if t == nil {
 		return "", nil, true
 	}
-	data, sources := e.data(r, t.refs)
+	data, sources, err := e.data(r, t.refs)
 	if e.err != nil {
 		return "", nil, false
 	}
-	text, err := t.render(data)
+	if err == nil {
+		text, err = t.render(data)
+	}
 	if err == nil && strings.TrimSpace(text) == "" && r.Kind != KindWorkflow {
 		err = fmt.Errorf("the prompt is empty")
 	}
