@@ -70,13 +70,9 @@ type dataBuilder struct {
 
 // stepRow is the row of a step of the same workflow; nil: it has none yet.
 func (e *engine) stepRow(scope *Row, id string) *Row {
-	parent := ""
-	if scope != nil {
-		parent = scope.ID
-	}
 	var last *Row
-	for _, r := range e.below[parent] {
-		if r.Step == id && (last == nil || r.Attempt > last.Attempt) {
+	for _, r := range e.below[idOf(scope)] {
+		if r.Step == id && !r.Redo && (last == nil || r.Attempt > last.Attempt) {
 			last = r
 		}
 	}

@@ -8,8 +8,9 @@
 // makes that enough to survive any crash.
 //
 // Read first: [Definition] (what a file says), [Load] (a text to a checked
-// definition, or everything that is wrong with it), [ParseAddress] (a line such
-// as "@a -> @b: text" to one) and [Next] (what to do now).
+// definition, or everything that is wrong with it), [ParseLine] (a line such as
+// "@a -> @b: text" to an [Address], which makes a definition), [Next] (what to
+// do now) and [Resume] (how a run that has ended goes on).
 //
 // Prompts are text/template and conditions are expr-lang/expr, both cut down
 // until nothing in them can run for long, grow without bound, or give another

@@ -201,6 +201,7 @@ func (e *engine) endOrphans() {
 // watchTimers begins what has waited long enough, and ends what has taken too
 // long.
 func (e *engine) watchTimers() {
+	busy := e.busy()
 	for _, r := range e.live() {
 		switch {
 		case e.full():
@@ -208,10 +209,29 @@ func (e *engine) watchTimers() {
 		case r.State.Ended(), e.orphan(r):
 		case !r.Deadline.IsZero() && !r.Deadline.After(e.Now):
 			e.cancel(r, Failed, ReasonTimeout, "it took longer than "+e.stepOf(r).Timeout.String())
-		case r.State == Waiting && !r.NotBefore.After(e.Now):
+		case r.State == Waiting && !r.NotBefore.After(e.Now) && e.room(r, busy):
 			e.begin(r)
+			busy[r.Parent]++
 		}
 	}
+}
+
+// busy counts what is being worked on, by the row that holds it.
+func (e *engine) busy() map[string]int {
+	n := map[string]int{}
+	for _, r := range e.order {
+		if r.Live && (r.State == Running || r.State == Asking) {
+			n[r.Parent]++
+		}
+	}
+	return n
+}
+
+// room reports whether a row may begin: items wait for each other, also those
+// of a run that was resumed.
+func (e *engine) room(r *Row, busy map[string]int) bool {
+	g := e.rows[r.Parent]
+	return g == nil || g.Kind != KindEach || busy[g.ID] < e.stepOf(g).MaxParallel
 }
 
 // fillGroups makes the next items and rounds of rows that hold some.
@@ -230,13 +250,13 @@ func (e *engine) fillGroups() {
 				i := g.Made
 				g.Made++
 				e.touch(g)
-				e.inner(g, i, itemPath(g.Path, i), step)
+				e.inner(g, i, g.itemPath(i), step)
 			}
 		case KindRepeat:
 			if len(e.below[g.ID]) == 0 && !e.full() {
 				g.Made++
 				e.touch(g)
-				e.unit(g, g.Made, roundPath(g.Path, g.Made), e.stepOf(g), 1)
+				e.unit(g, g.Made, g.roundPath(g.Made), e.stepOf(g), 1)
 			}
 		}
 	}

@@ -35,6 +35,7 @@ type world struct {
 	outcome func(row workflow.Row, c workflow.Call) (workflow.State, string)
 
 	mostLive int
+	reads    int            // of outputs
 	mostOpen map[string]int // by parent
 	begin    func(c workflow.Call)
 }
@@ -54,6 +55,7 @@ func newWorld(t rapid.TB, def *workflow.Definition, given map[string]string) *wo
 }
 
 func (w *world) Output(id string) (workflow.Output, error) {
+	w.reads++
 	o, ok := w.outputs[id]
 	if !ok {
 		return o, fmt.Errorf("no output of %s", w.rows[id].Path)
@@ -62,6 +64,7 @@ func (w *world) Output(id string) (workflow.Output, error) {
 }
 
 func (w *world) Items(id string) ([]workflow.Output, error) {
+	w.reads++
 	list := make([]workflow.Output, w.rows[id].Count)
 	size := 0
 	for _, r := range w.rows {
@@ -167,12 +170,23 @@ func (w *world) calm() {
 		w.apply(p)
 		switch {
 		case p.More || len(p.Rows) > 0:
+			w.allSeen(p)
 		case len(w.open) == 0 && !p.WakeAt.IsZero():
 			w.now = p.WakeAt
 		case len(w.open) == 0 && w.result == nil:
 			w.t.Fatalf("nothing is open and nothing to wait for: %s", w.dump())
 		default:
 			return
+		}
+	}
+}
+
+// allSeen: a plan that did not come to its bound leaves no end unseen, or
+// whoever looks for runs to advance would find this one again and again.
+func (w *world) allSeen(p workflow.Plan) {
+	for id := range w.live {
+		if r := w.rows[id]; !p.More && p.Result == nil && r.State.Ended() && !r.Taken {
+			w.t.Fatalf("nobody has seen that %s is %s", r.Path, r.State)
 		}
 	}
 }

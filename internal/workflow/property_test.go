@@ -3,7 +3,10 @@ package workflow_test
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,8 +209,8 @@ func TestNextTenThousand(t *testing.T) {
 	for _, n := range w.mostOpen {
 		most = max(most, n)
 	}
-	if w.result.State != workflow.Done || len(w.asked) != 10_001 || most != 20 || w.mostLive > 25 || last != "all of 10000" {
-		t.Errorf("%+v: %d calls, %d open at once, %d rows looked at, %q", w.result, len(w.asked), most, w.mostLive, last)
+	if w.result.State != workflow.Done || len(w.asked) != 10_001 || most != 20 || w.mostLive > 25 || w.reads > 5 || last != "all of 10000" {
+		t.Errorf("%+v: %d calls, %d open at once, %d rows looked at, %d outputs read, %q", w.result, len(w.asked), most, w.mostLive, w.reads, last)
 	}
 }
 
@@ -325,5 +328,182 @@ func TestLimitsReached(t *testing.T) {
 	}
 	if got := (workflow.Limits{}).Reached(workflow.Spent{Cost: 1e9}); got != "" {
 		t.Errorf("no limit: %q", got)
+	}
+}
+
+// ended are the rows that a resumed run is made from.
+func (w *world) ended() []workflow.Row {
+	var rows []workflow.Row
+	last := map[string]workflow.Row{}
+	for _, r := range w.rows {
+		switch {
+		case r.Parent == "" && r.Live:
+			rows = append(rows, r)
+		case r.Parent != "" && w.rows[r.Parent].Parent == "" && w.rows[r.Parent].Kind == workflow.KindEach:
+			if old, ok := last[r.Path]; !ok || r.Attempt > old.Attempt {
+				last[r.Path] = r
+			}
+		}
+	}
+	return append(rows, slices.Collect(maps.Values(last))...)
+}
+
+// resume lets a run that has ended go on.
+func (w *world) resume(from string) error {
+	rows, err := workflow.Resume("run", w.def, w.def, w.ended(), from)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		w.rows[r.ID] = r
+		w.live[r.ID] = r.Live
+	}
+	w.result, w.stop = nil, ""
+	return nil
+}
+
+// TestNextResume: a run that failed or was stopped, and is resumed when nothing
+// fails any more, ends as if nothing ever had, and asks nothing of the steps
+// and items that were done.
+func TestNextResume(t *testing.T) {
+	attempts := regexp.MustCompile(`~\d+`)
+	good := func(r workflow.Row, _ workflow.Call) (workflow.State, string) {
+		return workflow.Done, "out of " + attempts.ReplaceAllString(r.Path, "")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		d := genDefinition(t, "all")
+		calm := newWorld(t, d, nil)
+		calm.outcome = good
+		calm.run(first)
+
+		w := newWorld(t, d, nil)
+		bad := fate(rapid.IntRange(0, 1000).Draw(t, "seed"), 40)
+		w.outcome = func(r workflow.Row, c workflow.Call) (workflow.State, string) {
+			if s, text := bad(r, c); s == workflow.Failed {
+				return s, text
+			}
+			return good(r, c)
+		}
+		for range rapid.IntRange(0, 30).Draw(t, "outcomes before the stop") {
+			if w.calm(); w.result != nil {
+				break
+			}
+			w.end(rapid.SampledFrom(w.openIDs()).Draw(t, "ends"))
+		}
+		w.stop = workflow.ReasonStopped
+		disturbed(t, w)
+		done := map[string]bool{}
+		for _, r := range w.ended() {
+			done[r.Path] = r.State == workflow.Done
+		}
+		asked := len(w.asked)
+		if err := w.resume(""); err != nil {
+			if w.result.State != workflow.Done && !strings.Contains(err.Error(), "all steps are done") {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		w.outcome = good
+		disturbed(t, w)
+		if got, want := w.told(), calm.told(); got != want {
+			t.Fatalf("got\n%s\nwant\n%s\n%s", got, want, w.dump())
+		}
+		for _, a := range w.asked[asked:] {
+			path, _, _ := strings.Cut(a, "!")
+			if done[path] {
+				t.Fatalf("%s was done and is asked again", path)
+			}
+		}
+	})
+}
+
+// TestNextResumeFrom: step 7 of 10 fails; what is asked afterwards are steps 7
+// to 10. With a step named, that one and those behind it.
+func TestNextResumeFrom(t *testing.T) {
+	var b strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&b, "[[steps]]\nid = 's%d'\nagent = 'a'\nprompt = 'x'\n", i+1)
+		if i > 0 {
+			fmt.Fprintf(&b, "needs = ['s%d']\n", i)
+		}
+	}
+	w := newWorld(t, load(t, b.String(), nil), nil)
+	broken := true
+	w.outcome = func(r workflow.Row, _ workflow.Call) (workflow.State, string) {
+		if broken && r.Step == "s7" {
+			return workflow.Failed, "no key"
+		}
+		return workflow.Done, "ok"
+	}
+	w.run(first)
+	broken, w.asked = false, nil
+	if err := w.resume(""); err != nil {
+		t.Fatal(err)
+	}
+	if w.run(first); w.result.State != workflow.Done || fmt.Sprint(w.asked) != "[s7!2 s8!2 s9!2 s10!2]" {
+		t.Errorf("%+v %v", w.result, w.asked)
+	}
+	if err := w.resume(""); err == nil || !strings.Contains(err.Error(), "all steps are done") {
+		t.Errorf("%v", err)
+	}
+	if err := w.resume("s11"); err == nil || !strings.Contains(err.Error(), "did you mean s1?") {
+		t.Errorf("%v", err)
+	}
+	w.asked = nil
+	if err := w.resume("s9"); err != nil {
+		t.Fatal(err)
+	}
+	if w.run(first); w.result.State != workflow.Done || fmt.Sprint(w.asked) != "[s9!3 s10!3]" {
+		t.Errorf("%+v %v", w.result, w.asked)
+	}
+}
+
+// TestNextResumeItems: of 1,000 items the 300 that failed are done again, never
+// more than max_parallel at a time.
+func TestNextResumeItems(t *testing.T) {
+	w := newWorld(t, load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..1000'\nmax_parallel = 7\nprompt = '{{.item}}'\n", nil), nil)
+	broken := true
+	w.outcome = func(r workflow.Row, _ workflow.Call) (workflow.State, string) {
+		if broken && r.Index%10 < 3 {
+			return workflow.Failed, "no key"
+		}
+		return workflow.Done, "ok"
+	}
+	w.run(first)
+	if want := "step each failed: 300 of 1000 items failed, the first is number 1: no key"; w.result.Error != want {
+		t.Errorf("%s", w.result.Error)
+	}
+	broken, w.asked = false, nil
+	if err := w.resume(""); err != nil {
+		t.Fatal(err)
+	}
+	w.run(first)
+	for _, n := range w.mostOpen {
+		if n != 7 {
+			t.Errorf("%d at a time", n)
+		}
+	}
+	if w.result.State != workflow.Done || len(w.asked) != 300 {
+		t.Errorf("%+v, %d asked", w.result, len(w.asked))
+	}
+}
+
+// TestNextResumeUnseen: the last item had ended, and the run was stopped before
+// anybody saw it.
+func TestNextResumeUnseen(t *testing.T) {
+	w := newWorld(t, load(t, "[[steps]]\nid = 'each'\nagent = 'a'\nfor_each = '1..1'\nprompt = '{{.item}}'\n[[steps]]\nid = 'b'\nagent = 'a'\nprompt = 'x'\n", nil), nil)
+	w.calm()
+	g := w.rows[workflow.RowID("run", "each", 1)]
+	w.end(workflow.RowID("run", "each[0]", 1))
+	w.stop = workflow.ReasonStopped
+	g.State, g.Reason, g.Taken = workflow.Cancelled, workflow.ReasonStopped, true // by a plan that was bounded
+	w.rows[g.ID] = g
+	w.run(first)
+	w.asked = nil
+	if err := w.resume(""); err != nil {
+		t.Fatal(err)
+	}
+	if w.run(first); w.result.State != workflow.Done || fmt.Sprint(w.asked) != "[b!2]" {
+		t.Errorf("%+v %v", w.result, w.asked)
 	}
 }

@@ -66,6 +66,7 @@ type Row struct {
 	Kind    string
 	Index   int // which item or round of its parent
 	Attempt int // from 1
+	Before  int // attempts that were made before the run was resumed
 	State   State
 	Reason  string
 	Error   string // for people
@@ -75,6 +76,8 @@ type Row struct {
 	Ended     time.Time // by it, join = "any" tells who was first
 
 	Approved bool // a person said yes to what it is to do
+
+	Redo bool // the run was resumed, and does this again as a new attempt
 
 	Live  bool // Next has to see it: see [View]
 	Taken bool // whatever holds it has seen its end
@@ -97,20 +100,24 @@ func RowID(run, path string, attempt int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// The paths of what a row holds.
-func itemPath(path string, index int) string  { return fmt.Sprintf("%s[%d]", path, index) }
-func roundPath(path string, round int) string { return fmt.Sprintf("%s#%d", path, round) }
+// inside is what the paths of all that a row holds begin with. A second attempt
+// has items, rounds and steps of its own.
+func (r *Row) inside() string {
+	if r.Attempt > 1 {
+		return fmt.Sprintf("%s~%d", r.Path, r.Attempt)
+	}
+	return r.Path
+}
 
-// insidePath is the path of a step of a nested workflow. A second attempt at
-// the workflow has steps of its own.
-func insidePath(r *Row, step string) string {
-	if r == nil {
+// The paths of items, rounds and the steps of a workflow inside.
+func (r *Row) itemPath(index int) string  { return fmt.Sprintf("%s[%d]", r.inside(), index) }
+func (r *Row) roundPath(round int) string { return fmt.Sprintf("%s#%d", r.inside(), round) }
+
+func insidePath(scope *Row, step string) string {
+	if scope == nil {
 		return step
 	}
-	if r.Attempt > 1 {
-		return fmt.Sprintf("%s~%d/%s", r.Path, r.Attempt, step)
-	}
-	return r.Path + "/" + step
+	return scope.inside() + "/" + step
 }
 
 // Output is what a row gave. Of a text longer than [MaxText] it is the

@@ -31,10 +31,8 @@ func (e *engine) stepOf(r *Row) *Step {
 
 // outer makes the first row of a step.
 func (e *engine) outer(scope *Row, s *Step, first string) {
-	r := &Row{Path: insidePath(scope, s.ID), Step: s.ID, Attempt: 1, State: Running, First: first}
-	if scope != nil {
-		r.Parent = scope.ID
-	}
+	r := e.newStepRow(scope, s, Running)
+	r.First = first
 	if s.ForEach == "" {
 		e.place(r, s)
 		return
@@ -93,7 +91,7 @@ func (e *engine) ask(r *Row, s *Step) {
 // approved is not asked again.
 func (e *engine) retry(r *Row, s *Step) {
 	pause := s.Retry.Backoff
-	for range r.Attempt - 1 {
+	for range r.Attempt - r.Before - 1 {
 		pause = min(2*pause, maxBackoff)
 	}
 	next := *r
@@ -113,8 +111,11 @@ func (e *engine) setDeadline(r *Row, s *Step) {
 func (e *engine) begin(r *Row) {
 	s := e.stepOf(r)
 	r.State, r.NotBefore = Running, zeroTime()
-	e.setDeadline(r, s)
 	e.touch(r)
+	if r.Kind == KindRepeat {
+		return // its rounds follow
+	}
+	e.setDeadline(r, s)
 	switch {
 	case s.Approve && !r.Approved:
 		e.ask(r, s)

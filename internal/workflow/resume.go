@@ -1,0 +1,126 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"fika"
+	"fika/internal/toml"
+)
+
+// Resume gives the rows to write so that a run that has ended goes on: what is
+// done stays, what is not is done again as a new attempt, and so is the step
+// from (empty: none) with all that need it. Of a for_each only the items that
+// are not done are. The definition may be another one than the run had before.
+//
+// The rows given are the live ones of the run's own steps and, of those of kind
+// each, the last attempt at every item. Error kinds: NotFound (from), Invalid
+// when all is done.
+func Resume(run string, before, now *Definition, rows []Row, from string) ([]Row, error) {
+	r := &resumption{run: run, before: before, now: now, steps: map[string]*Row{}, items: map[string][]Row{}}
+	for i := range rows {
+		if rows[i].Parent == "" {
+			r.steps[rows[i].Step] = &rows[i]
+		} else {
+			r.items[rows[i].Parent] = append(r.items[rows[i].Parent], rows[i])
+		}
+	}
+	if from != "" && now.Step(from) == nil {
+		return nil, fika.Errorf(fika.NotFound, "", "there is no step %s%s", toml.Quote(from), orKnown(from, now.stepIDs()))
+	}
+	again := r.again(from)
+	for i := range before.Steps {
+		id := before.Steps[i].ID
+		old := r.steps[id]
+		switch {
+		case old == nil:
+		case now.Step(id) == nil:
+			old.Live = false
+			r.out = append(r.out, *old)
+		case again[id] && id != from && r.reopens(old):
+			r.reopen(old)
+		case again[id]:
+			old.Redo = true
+			r.out = append(r.out, *old)
+		}
+	}
+	added := slices.ContainsFunc(now.Steps, func(s Step) bool { return r.steps[s.ID] == nil })
+	if len(r.out) == 0 && !added {
+		return nil, fika.Errorf(fika.Invalid, "", "all steps are done: name one with --from to do it again, with those that need it")
+	}
+	return r.out, nil
+}
+
+type resumption struct {
+	run         string
+	before, now *Definition
+	steps       map[string]*Row
+	items       map[string][]Row // by the row of their for_each
+	out         []Row
+}
+
+// again says which steps are not to stay as they are.
+func (r *resumption) again(from string) map[string]bool {
+	again := map[string]bool{}
+	states := map[string]*Row{}
+	for i := range r.now.Steps {
+		id := r.now.Steps[i].ID
+		if states[id] = r.steps[id]; states[id] == nil {
+			states[id] = &Row{}
+		}
+	}
+	for i := range r.now.Steps {
+		s := &r.now.Steps[i]
+		switch row := states[s.ID]; {
+		case s.ID == from:
+			again[s.ID] = true
+		case row.State == Blocked, row.State == Failed, row.State == Cancelled && row.Reason != ReasonNotNeeded:
+			again[s.ID] = !madeUpFor(s, r.now, states)
+		}
+	}
+	for i := range r.now.Steps {
+		s := &r.now.Steps[i]
+		after := r.now.ancestors(s.ID)
+		for id := range after {
+			if again[id] && (states[s.ID].State != Done || from != "" && (id == from || after[from])) {
+				again[s.ID] = true
+			}
+		}
+	}
+	return again
+}
+
+// reopens reports whether the items of a row that are done can stay: the step
+// is still written as it was, and its list could be made.
+func (r *resumption) reopens(old *Row) bool {
+	if old.Kind != KindEach || old.Count == 0 || old.State == Done || old.State == Blocked {
+		return false
+	}
+	a, errA := json.Marshal(r.before.Step(old.Step))
+	b, errB := json.Marshal(r.now.Step(old.Step))
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// reopen lets a for_each go on with the items that are not done.
+func (r *resumption) reopen(g *Row) {
+	g.State, g.Reason, g.Error, g.Taken = Running, "", "", false
+	g.Done, g.Failed, g.FirstFailed = 0, 0, 0
+	r.out = append(r.out, *g)
+	at := len(r.out) - 1
+	for _, item := range r.items[g.ID] {
+		if item.State == Done {
+			r.out[at].Done++
+			continue
+		}
+		next := Row{
+			Path: item.Path, Parent: item.Parent, Step: item.Step, Kind: item.Kind, Index: item.Index, First: item.First,
+			Attempt: item.Attempt + 1, Before: item.Attempt, Approved: item.Approved, State: Waiting, Live: true,
+		}
+		next.ID = RowID(r.run, next.Path, next.Attempt)
+		r.out = append(r.out, next)
+	}
+	if r.out[at].Done == g.Count { // it was stopped before that was seen
+		r.out[at].State = Done
+	}
+}
