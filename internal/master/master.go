@@ -98,10 +98,11 @@ type Options struct {
 	News       <-chan string
 	NewID      func() fika.RequestID
 	Style      term.Style
-	Width      int            // of tables; 0: as wide as they are
-	Configured bool           // the config names agents; else plain text is worked here
-	Default    fika.AgentName // for plain text; empty: none
-	Quiet      bool           // bare completion lines
+	Width      int                        // of tables; 0: as wide as they are
+	Render     func(answer string) string // what of an answer is shown; nil: its text, cleaned
+	Configured bool                       // the config names agents; else plain text is worked here
+	Default    fika.AgentName             // for plain text; empty: none
+	Quiet      bool                       // bare completion lines
 	// Wait lets each line of piped input wait for the answers of those before
 	// it. Timeout ends the waiting for answers to piped input; 0: never.
 	Wait    bool

@@ -44,7 +44,11 @@ func (m *Master) outcome(e *pendingRequest, info client.RequestInfo) {
 	}
 	text := fmt.Sprintf("%s %s%s (%s)\n%s", m.o.Style.Green("✓"), who, word, measures(info), m.o.Style.Dim(m.about(e)))
 	if answer := strings.TrimSpace(info.Outcome.Answer); answer != "" {
-		text += "\n" + term.Clean(answer)
+		render := m.o.Render
+		if render == nil {
+			render = term.Clean
+		}
+		text += "\n" + render(answer)
 	}
 	m.say("%s", text)
 }

@@ -22,13 +22,13 @@ type Screen interface {
 type Options struct {
 	Style     term.Style
 	Links     bool
-	Width     func() int                            // columns of the terminal now; nil: 80
-	Person    func(name string) bool                // see markdown.Options
-	Names     bool                                  // who speaks is written above what they say
-	Notes     io.Writer                             // where lines about the work go; nil: to the screen
-	NoteStyle term.Style                            // of those lines, where they do not go to the screen
-	Status    func(now time.Time, width int) string // what the status line says; nil: who is busy
-	Now       func() time.Time                      // nil: time.Now
+	Width     func() int                   // columns of the terminal now; nil: 80
+	Person    func(name string) bool       // see markdown.Options
+	Names     bool                         // who speaks is written above what they say
+	Notes     io.Writer                    // where lines about the work go; nil: to the screen
+	NoteStyle term.Style                   // of those lines, where they do not go to the screen
+	Standing  func(busy []Worker) Standing // what the status line says, given who is at work; nil: only that
+	Now       func() time.Time             // nil: time.Now
 }
 
 // Feed shows what several speakers say and do.
@@ -400,10 +400,6 @@ func (f *Feed) draw(now bool) {
 }
 
 func (f *Feed) status() string {
-	width := f.o.Width() - 1
-	if f.o.Status != nil {
-		return f.o.Status(f.drawn, width)
-	}
 	var s Standing
 	for _, id := range f.order {
 		t := f.turns[id]
@@ -416,7 +412,10 @@ func (f *Feed) status() string {
 		}
 		s.Workers = append(s.Workers, Worker{name, t.doing, t.since})
 	}
-	return s.Line(f.drawn, width)
+	if f.o.Standing != nil {
+		s = f.o.Standing(s.Workers)
+	}
+	return s.Line(f.drawn, f.o.Width()-1)
 }
 
 // arm lets the timer draw after d, if not earlier.
