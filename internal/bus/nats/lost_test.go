@@ -156,3 +156,21 @@ func TestD12Receipts(t *testing.T) {
 		t.Errorf("what is read uses space: %v %v", info.Size(), err)
 	}
 }
+
+// TestD12ReaderPassesOver: a consumer whose own note says that it has read more
+// than became rows does not keep the rest from the hub.
+func TestD12ReaderPassesOver(t *testing.T) {
+	h := newHome(t)
+	in := newInbox(t, h, 0)
+	in.send(t, request("passed over"))
+	cons, err := in.consumer(deadline(t))
+	must(t, err)
+	m, err := cons.Next()
+	must(t, err)
+	must(t, m.DoubleAck(deadline(t)))
+	got, handler := collect()
+	in.consume(t, handler)
+	if body := next(t, got); body != request("passed over") {
+		t.Errorf("got %s", body)
+	}
+}
