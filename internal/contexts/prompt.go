@@ -3,6 +3,10 @@ package contexts
 import (
 	"context"
 	"errors"
+	"os"
+	"strings"
+	"time"
+
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
@@ -10,9 +14,6 @@ import (
 	"fika/internal/prompt"
 	"fika/internal/store"
 	"fika/internal/worker"
-	"os"
-	"strings"
-	"time"
 )
 
 // SetPrompt writes the system prompt of a context, made if it is missing; an

@@ -3,12 +3,13 @@ package contexts
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"time"
+
 	"fika"
 	"fika/internal/app"
 	"fika/internal/folder"
 	"fika/internal/worker"
-	"path/filepath"
-	"time"
 )
 
 // Import brings in what a context folder from anywhere holds: entries

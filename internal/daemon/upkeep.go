@@ -2,9 +2,10 @@ package daemon
 
 import (
 	"context"
-	"fika/internal/worker"
 	"os"
 	"path/filepath"
+
+	"fika/internal/worker"
 )
 
 // drainInboxes stores what other programs left in the inboxes of contexts. An

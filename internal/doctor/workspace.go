@@ -1,10 +1,11 @@
 package doctor
 
 import (
-	"fika"
-	"fika/internal/worker"
 	"path/filepath"
 	"slices"
+
+	"fika"
+	"fika/internal/worker"
 )
 
 // checkWorkspaces warns of workspaces that hold more than work: a person's

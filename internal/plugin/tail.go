@@ -1,11 +1,12 @@
 package plugin
 
 import (
-	"fika/internal/safetext"
 	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"fika/internal/safetext"
 )
 
 // tail hands on what a plugin says on stderr and keeps the end of it.

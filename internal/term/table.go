@@ -1,8 +1,9 @@
 package term
 
 import (
-	"fika/internal/safetext"
 	"strings"
+
+	"fika/internal/safetext"
 )
 
 // Border is how a table is drawn.

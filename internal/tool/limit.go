@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+
 	"fika/internal/safetext"
 )
 

@@ -147,17 +147,11 @@ func readHistory(ctx context.Context, s *store.Store, c *compaction.Compactor, c
 	if err != nil {
 		return compaction.History{}, err
 	}
-	infos, err := s.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: conv.Agent})
+	unread, err := CountUnread(ctx, s, conv)
 	if err != nil {
 		return compaction.History{}, err
 	}
-	waiting := 0
-	for _, i := range infos {
-		if i.ID == conv.ID {
-			waiting = i.Pending
-		}
-	}
-	return c.History(ctx, conv, waiting)
+	return c.History(ctx, conv, unread)
 }
 
 // planCompaction looks without a lock: those forbid writes only.

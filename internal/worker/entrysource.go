@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+
 	"fika"
 	"fika/internal/folder"
 	"fika/internal/store"

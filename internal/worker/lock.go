@@ -3,9 +3,10 @@ package worker
 import (
 	"context"
 	"errors"
+	"time"
+
 	"fika/internal/app"
 	"fika/internal/folder"
-	"time"
 )
 
 // LockFolder locks a context's folder alone, for what needs no database. It

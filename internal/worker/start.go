@@ -2,9 +2,10 @@ package worker
 
 import (
 	"context"
+	"fmt"
+
 	"fika"
 	"fika/internal/hook"
-	"fmt"
 )
 
 // FireStart fires on_start, makes the contexts that plugins want to exist, and

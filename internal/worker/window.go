@@ -2,10 +2,11 @@ package worker
 
 import (
 	"context"
+	"math"
+
 	"fika"
 	"fika/internal/folder"
 	"fika/internal/store"
-	"math"
 )
 
 // ReadWindow reads the entries of a conversation after its last compaction, and
@@ -25,4 +26,19 @@ func ReadWindow(ctx context.Context, s *store.Store, c fika.ConversationID) ([]f
 	}
 	_, window := folder.SplitWindow(all)
 	return window, nil
+}
+
+// CountUnread returns how many messages of a conversation came in that no turn
+// of its agent has read.
+func CountUnread(ctx context.Context, s *store.Store, c fika.Conversation) (int, error) {
+	list, err := s.ListConversations(ctx, store.ConversationFilter{Kind: fika.Ask, Agent: c.Agent})
+	if err != nil {
+		return 0, err
+	}
+	for _, info := range list {
+		if info.ID == c.ID {
+			return info.Pending, nil
+		}
+	}
+	return 0, nil
 }

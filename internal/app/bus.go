@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"fika"
+	"fika/internal/address"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/config"
+	"fika/internal/folder"
+)
+
+// Subjects names the bus subjects of this home.
+func (a *App) Subjects() (bus.Subjects, error) {
+	c, err := a.Config()
+	if err != nil {
+		return bus.Subjects{}, err
+	}
+	return bus.Subjects{Prefix: c.NATS.SubjectPrefix}, nil
+}
+
+// Bus connects as the given user: "hub", "member", or an agent's. Without
+// retry a hub that is not there is an error of kind NotFound.
+func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) {
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	o := busnats.Options{Name: "fika " + who, Timeout: dialTimeout(c, retry), ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: a.opts.Log}
+	if a.External(c, h) {
+		a.ExternalOptions(c, &o)
+	} else {
+		ep, err := busnats.Credentials(h.RunDir(), who)
+		if err != nil && !(retry && fika.IsKind(err, fika.NotFound)) {
+			return nil, err
+		}
+		if err != nil {
+			ep.URL = "nats://127.0.0.1:4222" // replaced by Redial once there is a hub
+		}
+		o.URL, o.User, o.Password, o.Inbox = ep.URL, ep.User, ep.Password, ep.Inbox
+		o.Redial = busnats.RedialFrom(h.RunDir(), who)
+	}
+	if c.NATS.Server != "" && address.LoopbackURL(c.NATS.Server) {
+		a.eitherServer(c, h, who, &o)
+	}
+	b, err := busnats.Dial(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	a.owns(b)
+	return b, nil
+}
+
+const (
+	// dialPatience bounds how long a command waits for a bus on this machine,
+	// and farDialPatience for one elsewhere: the store has what matters.
+	dialPatience    = time.Second
+	farDialPatience = 2 * time.Second
+)
+
+// dialTimeout bounds one attempt to connect. A process that tries again for
+// ever may take the time its settings give; a command works without the bus.
+func dialTimeout(c *config.Config, retry bool) time.Duration {
+	patience := dialPatience
+	if retry {
+		patience = c.NATS.Timeout
+	} else if c.NATS.Server != "" && !address.LoopbackURL(c.NATS.Server) {
+		patience = farDialPatience
+	}
+	if c.NATS.Timeout > 0 {
+		patience = min(patience, c.NATS.Timeout)
+	}
+	return patience
+}
+
+// ExternalOptions are the credentials of somebody else's server.
+func (a *App) ExternalOptions(c *config.Config, o *busnats.Options) {
+	n := c.NATS
+	o.URL, o.User, o.Password, o.Token = n.Server, n.User, n.Password, n.Token
+	if n.PasswordEnv != "" {
+		o.Password = a.opts.Getenv(n.PasswordEnv)
+	}
+	if n.TokenEnv != "" {
+		o.Token = a.opts.Getenv(n.TokenEnv)
+	}
+	o.NKeyFile, o.CredsFile = n.NKey, n.Creds
+	o.TLSCA, o.TLSCert, o.TLSKey = n.TLS.CA, n.TLS.Cert, n.TLS.Key
+}
+
+// eitherServer lets a connection find the bus again when the hub has changed
+// its mind: a loopback server in the config is somebody else's while it
+// answers, and the hub's own when it does not.
+func (a *App) eitherServer(c *config.Config, h folder.Home, who string, o *busnats.Options) {
+	foreign := *o
+	a.ExternalOptions(c, &foreign)
+	o.NKeyFile, o.CredsFile = foreign.NKeyFile, foreign.CredsFile
+	o.Redial = func() (busnats.Endpoint, error) {
+		if a.External(c, h) {
+			return busnats.Endpoint{URL: foreign.URL, User: foreign.User, Password: foreign.Password, Token: foreign.Token}, nil
+		}
+		return busnats.Credentials(h.RunDir(), who)
+	}
+}
+
+// HubAnswers reports whether the bus of this home answers.
+func (a *App) HubAnswers(ctx context.Context) bool {
+	b, err := a.Bus(ctx, busnats.UserMember, false)
+	if err != nil {
+		return false
+	}
+	_ = b.Close() // again when a closes, which does nothing
+	return true
+}
+
+// External reports whether the bus is somebody else's server. A loopback
+// server in the config is the embedded one when the hub says that it listens
+// there (run/hub.json), which it does when nothing answered at that address.
+func (a *App) External(c *config.Config, h folder.Home) bool {
+	server := c.NATS.Server
+	if server == "" {
+		return false
+	}
+	u, err := url.Parse(server)
+	if err != nil || !address.Loopback(u.Hostname()) {
+		return true
+	}
+	info, err := busnats.ReadEndpoint(h.RunDir())
+	if fika.IsKind(err, fika.NotFound) {
+		return true // a hub with a server of its own would have written it
+	}
+	if err != nil {
+		return false // one did, and what it wrote is damaged
+	}
+	ours, err := url.Parse(info.URL)
+	return err != nil || ours.Port() != u.Port()
+}
+
+// Waker wakes processes over a bus. It never fails, because nothing depends on it:
+// what they are woken for is a committed row.
+type Waker struct {
+	Bus      bus.Bus
+	Subjects bus.Subjects
+}
+
+// Wake tells agents to look at the store. The hub hears it too, and starts
+// those that do not run.
+func (w Waker) Wake(names ...fika.AgentName) {
+	for _, n := range names {
+		_ = w.Bus.Publish(w.Subjects.Bell(n), nil)
+	}
+}
+
+// WakeHub tells the hub that somebody wants something of an agent.
+func (w Waker) WakeHub() { _ = w.Bus.Publish(w.Subjects.Hub(), nil) }
+
+// Show passes committed entries to whoever watches the conversation.
+func (w Waker) Show(c fika.Conversation, entries ...fika.Entry) {
+	for _, e := range entries {
+		if data, err := e.MarshalJSON(); err == nil {
+			_ = w.Bus.Publish(w.Subjects.Chat(c.Name), data)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package contexts
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/folder"
+	"fika/internal/hook"
+	"fika/internal/worker"
+)
+
+// Clear takes everything said so far out of the window of a context and
+// empties its summary; the entries stay, and so do messages that no turn has
+// read. It returns how many messages that were: 0 when there was nothing to
+// clear. Error kind Denied when a hook forbids it.
+func Clear(ctx context.Context, a *app.App, name fika.AgentName, wait time.Duration, p app.Person) (n int, err error) {
+	w, err := worker.OpenCommand(ctx, a, name, false, wait, p.Warn)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	c, err := newClearing(ctx, w)
+	if err != nil || c.nothing() {
+		return 0, err
+	}
+	n = c.messages()
+	hooks, err := worker.NewToolbox(a, w.Folder, w.Settings).OpenHooks(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := hooks.Fire(ctx, hook.PreClear, hook.Payload{"context_name": string(name), "message_count": n, "summary": c.summary.Body}); err != nil {
+		return 0, err
+	}
+	if err := c.commit(ctx, w); err != nil {
+		return 0, err
+	}
+	if _, err := hooks.Fire(ctx, hook.PostClear, hook.Payload{"context_name": string(name)}); err != nil {
+		p.Warn("post_clear: " + err.Error())
+	}
+	return n, nil
+}
+
+// clearing is what a context says now, and what of it goes.
+type clearing struct {
+	conversation fika.ConversationID
+	goes         []fika.Entry
+	unread       []int64 // seqs of messages that stay
+	summary      folder.Text
+}
+
+func newClearing(ctx context.Context, w *worker.Worker) (c clearing, err error) {
+	conv, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
+	if err != nil {
+		return c, err
+	}
+	c.conversation = conv.ID
+	if c.summary, err = w.Folder.Read(folder.Summary); err != nil {
+		return c, err
+	}
+	window, err := worker.ReadWindow(ctx, w.Store, conv.ID)
+	if err != nil {
+		return c, err
+	}
+	unread, err := worker.CountUnread(ctx, w.Store, conv)
+	if err != nil {
+		return c, err
+	}
+	for _, e := range slices.Backward(window) {
+		switch {
+		case len(c.unread) < unread && e.Type == fika.Message && e.Request == "":
+			c.unread = append(c.unread, e.Seq)
+		case e.Type != fika.Compaction:
+			c.goes = append(c.goes, e)
+		}
+	}
+	slices.Reverse(c.unread)
+	return c, nil
+}
+
+// nothing reports whether there is neither an entry nor a summary that goes.
+func (c clearing) nothing() bool {
+	return len(c.goes) == 0 && strings.TrimSpace(c.summary.Body) == ""
+}
+
+// messages is how many messages go.
+func (c clearing) messages() int {
+	n := 0
+	for _, e := range c.goes {
+		if e.Type == fika.Message {
+			n++
+		}
+	}
+	return n
+}
+
+// commit takes the entries out of the window first and empties the summary
+// then; what a crash leaves undone between the two, the next opening does.
+func (c clearing) commit(ctx context.Context, w *worker.Worker) error {
+	conv, err := w.Store.ConversationByID(ctx, c.conversation)
+	if err != nil {
+		return err
+	}
+	meta := fika.EntryMeta{UpTo: max(conv.LastSeq, 1), Kept: c.unread, Was: strings.TrimSpace(c.summary.Body)}
+	entry, err := w.Store.AppendCompaction(ctx, conv.ID, string(w.Agent.Name), "cleared", meta)
+	if err != nil {
+		return err
+	}
+	if c.summary.Body != "" {
+		if _, err := w.Folder.WriteIf(folder.Summary, c.summary.Hash, ""); err != nil {
+			return err
+		}
+	}
+	return w.Mirror.Append(ctx, entry)
+}
