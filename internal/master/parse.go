@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/spelling"
+	"fika/internal/workflow"
 )
 
 // Verb is what a line asks for.
@@ -96,14 +97,21 @@ func refuseChain(s string) error {
 	if end <= 0 {
 		return nil
 	}
+	if head, _, ok := strings.Cut(s, ":"); ok && workflow.NamesTeam("@"+head) { // also @a → b: text
+		return oneAgent(s[:end])
+	}
 	rest := strings.TrimSpace(s[end:])
 	if verb, after, ok := strings.Cut(strings.TrimPrefix(rest, ":"), " "); ok && strings.HasPrefix(rest, ":") && verbs[strings.ToLower(strings.TrimSuffix(verb, ":"))] != Nothing {
 		rest = strings.TrimSpace(after) // @a:task → @b
 	}
 	for _, arrow := range []string{"→", "-->", "->", "=>", ">", ","} {
 		if next, ok := strings.CutPrefix(rest, arrow); ok && strings.HasPrefix(strings.TrimSpace(next), "@") {
-			return fika.Errorf(fika.Invalid, "", "a line goes to one agent: write @%s: and the prompt, and give the next agent a line of its own (in a chat, agents pass work on: fika chat send)", s[:end])
+			return oneAgent(s[:end])
 		}
 	}
 	return nil
+}
+
+func oneAgent(name string) error {
+	return fika.Errorf(fika.Invalid, "", "a line goes to one agent: write @%s: and the prompt, and give the next agent a line of its own (in a chat, agents pass work on: fika chat send)", name)
 }

@@ -60,6 +60,9 @@ func TestE4Refused(t *testing.T) {
 	for text, hint := range map[string]string{
 		"@a → @b: x":              "write @a: and the prompt",
 		"@a → @b → @c: text":      "write @a: and the prompt",
+		"@a → b: x":               "write @a: and the prompt",
+		"@a,b: x":                 "write @a: and the prompt",
+		"@a -> b -> c: x":         "write @a: and the prompt",
 		"@a -> @b: x":             "write @a: and the prompt",
 		"@a=>@b: x":               "write @a: and the prompt",
 		"@a→@b x":                 "write @a: and the prompt",

@@ -93,29 +93,27 @@ func firstLine(text string) (string, string) {
 }
 
 // takeVerb takes a verb off the text behind the first colon: a word that
-// follows it at once and ends with a colon. Text goes behind a space.
+// follows it at once, mostly with a colon of its own. Text goes behind a space.
 func (l *Line) takeVerb(rest string) error {
 	end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
 	if end < 0 {
 		end = len(rest)
 	}
 	word, after := rest[:end], rest[end:]
-	known := []string{"task", "ask", "reset"}
-	verb := strings.ToLower(word)
-	switch {
-	case word == "":
+	colon := strings.HasPrefix(after, ":")
+	if word == "" || !colon && after != "" && strings.TrimSpace(after[:1]) != "" {
 		return nil
-	case slices.Contains(known, verb) && (strings.HasPrefix(after, ":") || verb == "reset" && strings.TrimSpace(after) == ""):
+	}
+	known := []string{"task", "ask", "reset"}
+	if verb := strings.ToLower(word); slices.Contains(known, verb) {
 		l.Verb, l.Prompt = verb, strings.TrimSpace(strings.TrimPrefix(after, ":"))
 		return nil
-	case slices.Contains(known, verb) && (after == "" || after[0] == ' '):
-		return fika.Errorf(fika.Invalid, "", "a colon is missing: write \"%s:%s: …\"; to send %q as text, put a space before it", l.Address, verb, word)
-	case strings.HasPrefix(after, ":"):
-		near := spelling.Nearest(word, known)
-		if near == "" {
-			return fika.Errorf(fika.Invalid, "", "there is no verb %s: write \"%s: %s\" with a space to send it as text; verbs are task, ask and reset", toml.Quote(word), l.Address, shorten(rest))
-		}
+	}
+	switch near := spelling.Nearest(word, known); {
+	case near != "":
 		return fika.Errorf(fika.Invalid, "", "there is no verb %s; did you mean \"%s:%s: …\"? To send it as text, put a space behind the first colon", toml.Quote(word), l.Address, near)
+	case colon:
+		return fika.Errorf(fika.Invalid, "", "there is no verb %s: write \"%s: %s\" with a space to send it as text; verbs are task, ask and reset", toml.Quote(word), l.Address, shorten(rest))
 	}
 	return nil
 }
@@ -191,6 +189,28 @@ func separator(text string) (arrow, right bool) {
 		return true, true
 	}
 	return strings.ContainsAny(text, ">→⇒➜⟶➔»"), false
+}
+
+// NamesTeam reports whether a text in front of a colon names several agents,
+// well written or not: names with commas or arrows between them, and no other
+// words.
+func NamesTeam(head string) bool {
+	names, between := 0, true
+	for _, t := range teamTokens(head) {
+		if t.name {
+			if !between {
+				return false
+			}
+			names, between = names+1, false
+			continue
+		}
+		arrow, right := separator(t.text)
+		if !arrow && !right {
+			return false
+		}
+		between = true
+	}
+	return names > 1
 }
 
 // parseTeam reads names and separators. In a line each name has an @. right

@@ -66,7 +66,11 @@ func TestE4ParseLine(t *testing.T) {
 		{line: "@a:taks: x", wrong: `there is no verb "taks"; did you mean "@a:task: …"?`},
 		{line: "@a,@b:aks: x", wrong: `did you mean "@a, @b:ask: …"?`},
 		{line: "@a:http://x", wrong: `there is no verb "http": write "@a: http://x" with a space`},
-		{line: "@a:task x", wrong: `a colon is missing: write "@a:task: …"`},
+		{line: "@a:task x", team: "@a", verb: "task", prompt: "x"},
+		{line: "@a:TASK: x", team: "@a", verb: "task", prompt: "x"},
+		{line: "@a:fix it", team: "@a", prompt: "fix it"},
+		{line: "@a:taks x", wrong: `did you mean "@a:task: …"?`},
+		{line: "@a:tasks", wrong: `did you mean "@a:task: …"?`},
 		{line: "@a @b: x", wrong: "neither a comma"},
 		{line: "@a and @b: x", wrong: `between a and and there`},
 		{line: "@a -> @b", wrong: `there is no colon behind @a -> @b`},
@@ -85,6 +89,17 @@ func TestE4ParseLine(t *testing.T) {
 		}
 		if err != nil || got.String() != tt.team || got.Verb != tt.verb || got.Prompt != tt.prompt {
 			t.Errorf("%q: %+v, %v", tt.line, got, err)
+		}
+	}
+}
+
+func TestNamesTeam(t *testing.T) {
+	for text, want := range map[string]bool{
+		"@a": false, "@a,": false, "": false, "@a please look": false, "@a, please look": false, "@a - first": false,
+		"@a, @b": true, "@a → b": true, "@a -> b": true, "@a,b": true, "@a => @b": true, "@a > b , c": true, "a --> b": true,
+	} {
+		if got := workflow.NamesTeam(text); got != want {
+			t.Errorf("%q: %t", text, got)
 		}
 	}
 }
