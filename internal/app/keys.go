@@ -19,33 +19,52 @@ func (a *App) Secrets() *redact.Keys {
 	if a.secrets != nil {
 		return a.secrets
 	}
-	o := a.opts
-	o.Log, o.Warn, o.LastGood = nil, nil, true
-	var before config.Stamp
-	var looked time.Time
-	a.secrets = redact.Follow(func() (map[string]string, bool) {
-		if time.Since(looked) < secretsRest {
-			return nil, false
+	src := &secretSource{opts: a.opts}
+	src.opts.Log, src.opts.Warn, src.opts.LastGood = nil, nil, true
+	if _, err := a.Config(); err == nil { // it is read already: most commands are over before anything changes
+		if h, now, err := src.stamp(a); err == nil {
+			src.before, src.first = now, a.secretValues(h)
 		}
-		looked = time.Now()
-		at := New(o)
-		root, err := at.Root()
-		if err != nil {
-			return nil, false
-		}
-		h := folder.Home{Root: root}
-		now := config.StampOf(append(config.HomeFiles(root), h.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...)
-		if now.Same(before) {
-			return nil, false
-		}
-		before = now
-		return at.secretValues(h), true
-	})
+	}
+	a.secrets = redact.Follow(src.look)
 	return a.secrets
+}
+
+// secretSource looks for secrets that were set since it looked last. It is used
+// by one goroutine at a time, so it has Apps of its own.
+type secretSource struct {
+	opts   Options
+	looked time.Time
+	before config.Stamp
+	first  map[string]string // what is known before it has looked
 }
 
 // secretsRest is the least between two looks for new secrets.
 const secretsRest = 20 * time.Millisecond
+
+func (s *secretSource) look() (map[string]string, bool) {
+	if first := s.first; first != nil {
+		s.first, s.looked = nil, time.Now()
+		return first, true
+	}
+	if time.Since(s.looked) < secretsRest {
+		return nil, false
+	}
+	s.looked = time.Now()
+	a := New(s.opts)
+	h, now, err := s.stamp(a)
+	if err != nil || now.Same(s.before) {
+		return nil, false
+	}
+	s.before = now
+	return a.secretValues(h), true
+}
+
+func (s *secretSource) stamp(a *App) (folder.Home, config.Stamp, error) {
+	root, err := a.Root()
+	h := folder.Home{Root: root}
+	return h, config.StampOf(append(config.HomeFiles(root), h.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
+}
 
 func (a *App) secretValues(h folder.Home) map[string]string {
 	values := map[string]string{}
