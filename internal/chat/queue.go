@@ -182,7 +182,7 @@ func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
 // pausedBy says whose brake holds a chat.
 func (q *queue) pausedBy(c fika.Conversation) string {
 	var owners []string
-	for _, b := range q.all.Brakes {
+	for _, b := range q.all.Pauses {
 		switch {
 		case b.Conversation != c.ID:
 		case b.Owner == "":

@@ -102,7 +102,7 @@ func (s *Chats) HoldPaused(ctx context.Context, conv fika.Conversation, who stri
 		host = "this machine"
 	}
 	l := &PauseLease{c: s.c, conv: conv, owner: fmt.Sprintf("%s (pid %d on %s)", who, os.Getpid(), host), renewed: time.Now()}
-	l.First, err = s.c.store.Hold(ctx, conv.ID, l.owner, leaseTime)
+	l.First, err = s.c.store.LeasePause(ctx, conv.ID, l.owner, leaseTime)
 	return l, err
 }
 
@@ -117,7 +117,7 @@ func (l *PauseLease) Renew(ctx context.Context) error {
 	if l.renewed.IsZero() || time.Since(l.renewed) < renewEvery {
 		return nil
 	}
-	err := l.c.store.KeepHold(ctx, l.conv.ID, l.owner, leaseTime)
+	err := l.c.store.RenewPause(ctx, l.conv.ID, l.owner, leaseTime)
 	switch {
 	case err == nil:
 		l.renewed = time.Now()
@@ -147,7 +147,7 @@ func (l *PauseLease) Release() (resumed bool, err error) {
 	l.renewed = time.Time{}
 	ctx, cancel := context.WithTimeout(context.Background(), leaseTime) // the command's own context may have ended
 	defer cancel()
-	agents, err := l.c.store.LetGo(ctx, l.conv.ID, l.owner)
+	agents, err := l.c.store.ReleasePause(ctx, l.conv.ID, l.owner)
 	if err != nil {
 		return false, err
 	}

@@ -35,7 +35,7 @@ func TestLift(t *testing.T) {
 	w.agent("coder")
 	room, err := w.store.CreateChat(ctx, "room")
 	w.ok(err)
-	_, err = w.store.Hold(ctx, room.ID, "ann", 50*time.Millisecond)
+	_, err = w.store.LeasePause(ctx, room.ID, "ann", 50*time.Millisecond)
 	w.ok(err)
 	_, err = w.store.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: "@coder", Notify: []fika.AgentName{"coder"}})
 	w.ok(err)

@@ -43,7 +43,7 @@ type Care interface {
 	WithWork(context.Context) ([]store.Work, error)
 	Expire(context.Context) ([]fika.RequestID, error)
 	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
-	LiftBrakes(context.Context) ([]store.Lifted, error)
+	ResumeLapsed(context.Context) ([]store.LapsedPause, error)
 	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 	IndexWords(ctx context.Context, batches int) error
 }
@@ -348,7 +348,7 @@ func (h *Hub) index(ctx context.Context) {
 
 // lift lets chats go on whose holders have gone without a word.
 func (h *Hub) lift(ctx context.Context) {
-	lifted, err := h.opts.Store.LiftBrakes(ctx)
+	lifted, err := h.opts.Store.ResumeLapsed(ctx)
 	if err != nil {
 		h.opts.Log.Warn("lift brakes", "err", err)
 	}

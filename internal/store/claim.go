@@ -6,7 +6,6 @@ import (
 
 	"fika"
 	"fika/internal/crash"
-	"fika/internal/limit"
 )
 
 // Claimed is a request that now belongs to the claimer, with all it needs to
@@ -22,69 +21,6 @@ type Claimed struct {
 	Prompt       *fika.Entry     // the entry made of the prompt; nil for a notify
 	Orphans      []fika.Step     // started steps whose process groups must be ended first
 	Noticed      []fika.Entry    // notices this claim posted (a limit was hit), each To its own conversation
-}
-
-// idleHere says that the agent of r has no turn under way in r's conversation.
-const idleHere = `NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
-  AND b.finished_at = 0 AND b.state IN ('running', 'waiting'))`
-
-// claimable is the one condition under which request r of agent a in
-// conversation c may be taken; its argument is the present moment. A
-// foreground request is taken up again only by the process that began it.
-const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_lease = a.lease AND r.owner_epoch > 0)) AND (
-  (r.state = 'open' AND ` + idleHere + `)
-  OR (r.state = 'waiting' AND (r.reason = 'pause' OR (r.wait_until > 0 AND r.wait_until <= ?)
-    OR (r.reason = 'approval' AND NOT EXISTS (SELECT 1 FROM approvals p WHERE p.request = r.id AND p.state = 'open'))
-    OR (r.reason = 'child' AND NOT EXISTS (SELECT 1 FROM requests k WHERE k.parent = r.id AND k.parent <> '' AND k.finished_at = 0)))
-    AND NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
-      AND b.finished_at = 0 AND b.state = 'running')))`
-
-// The classes of work, in their order: prompts, batches that were begun before,
-// batches (all that waits for the agent in the conversation with the oldest
-// pending notification), tasks.
-const classBatch = 2
-
-const (
-	fromRequests = ` FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent WHERE r.agent = ? AND `
-	nextPrompt   = `SELECT 0 AS class, r.id` + fromRequests + `r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1`
-	nextNotify   = `SELECT 1, r.id` + fromRequests + `r.kind = 'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
-	nextBatch    = `SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
-WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
-	nextTask = `SELECT 3, r.id` + fromRequests + `r.kind = 'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
-	// nextWork is all of them in one question, for a server that is far away.
-	nextWork = `SELECT * FROM (` + nextPrompt + `) next0 UNION ALL SELECT * FROM (` + nextNotify + `) next1
-UNION ALL SELECT * FROM (` + nextBatch + `) next2 UNION ALL SELECT * FROM (` + nextTask + `) next3 ORDER BY 1 LIMIT 1`
-	// nextBegun is the oldest request that had its first claim and may go on.
-	nextBegun = `SELECT 0, r.id` + fromRequests + `r.upto_seq > 0 AND ` + claimable + ` ORDER BY r.n LIMIT 1`
-)
-
-// candidate is a piece of work that may be taken: the id of a request, or that
-// of the conversation of a batch.
-type candidate struct {
-	class int
-	id    string
-}
-
-func scanCandidate(s scanner) (c candidate, err error) { err = s.Scan(&c.class, &c.id); return c, err }
-
-// seek finds the oldest piece of work of the first class that has any.
-func (s *db) seek(ctx context.Context, q querier, a owned, now int64) (c candidate, found bool, err error) {
-	if s.file == nil {
-		return one(ctx, q, scanCandidate, nextWork, a.ID, now, a.ID, now, a.ID, a.ID, now)
-	}
-	for class, text := range []string{nextPrompt, nextNotify, nextBatch, nextTask} {
-		args := []any{a.ID, now}
-		if class == classBatch {
-			args = args[:1]
-		}
-		if class == classBatch && !a.pending || class != classBatch && !a.requests {
-			continue
-		}
-		if c, found, err = one(ctx, q, scanCandidate, text, args...); err != nil || found {
-			return c, found, err
-		}
-	}
-	return c, false, nil
 }
 
 const opClaim = "claim"
@@ -164,35 +100,6 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestI
 	return !any, err
 }
 
-// runningWith asks for the requests that run with a lease.
-func runningWith(l Lease, ids *[]fika.RequestID) statement {
-	*ids = nil
-	return all(ids, func(s scanner) (id fika.RequestID, err error) { err = s.Scan(&id); return id, err }, selectRunning, l.Agent, l.Epoch, l.ID)
-}
-
-const selectRunning = `SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0 AND r.state = 'running'
-AND r.owner_epoch = ? AND r.owner_lease = ? AND r.origin = 'queued' ORDER BY r.n`
-
-// takeUnworked takes a request again that runs with this lease and that nobody
-// works at, as the next owner would.
-func (k *claim) takeUnworked(ctx context.Context, running []fika.RequestID, worked func(fika.RequestID) bool) (*Claimed, error) {
-	for _, id := range running {
-		if worked(id) {
-			continue
-		}
-		var r Recovery
-		if err := k.recover(ctx, turn{id: id}, &r); err != nil {
-			return nil, err
-		}
-		k.wrote = true
-		if len(r.Claimed) > 0 {
-			r.Claimed[0].Orphans = r.Orphans
-			return &r.Claimed[0], nil
-		}
-	}
-	return nil, nil
-}
-
 // idle reports whether there is nothing to look at any closer.
 func (o owned) idle() bool { return !o.requests && !o.pending && o.HeldUntil.IsZero() }
 
@@ -207,26 +114,6 @@ type claim struct {
 	// last try came to the limit of one that began there.
 	origin  *fika.ConversationID
 	guessed guess
-}
-
-// guess is what a server is asked together with the lease, by the clock as it
-// is known then, so that the search needs no trip of its own.
-type guess struct {
-	sought bool // candidate, if found, is what the first search would find
-	candidate
-	found bool
-	quota limit.Quota // of no hour: not asked for
-}
-
-// guess asks a server ahead. A file is asked when it is time.
-func (k *claim) guess(l Lease) []statement {
-	if !k.c.distant() {
-		return nil
-	}
-	now := k.db.nowMS()
-	k.guessed = guess{sought: true}
-	return append(askQuota(&k.guessed.quota, l.Agent, k.limits, now), first(&k.guessed.candidate, &k.guessed.found, scanCandidate, nextWork,
-		l.Agent, now, l.Agent, now, l.Agent, l.Agent, now))
 }
 
 // next takes the first piece of work that no limit forbids. What one forbids
@@ -252,15 +139,6 @@ func (k *claim) next(ctx context.Context) (*Claimed, error) {
 		}
 		k.wrote = true
 	}
-}
-
-// search finds the next piece of work, which may have been asked for already.
-func (k *claim) search(ctx context.Context) (candidate, bool, error) {
-	if g := k.guessed; g.sought {
-		k.guessed.sought = false
-		return g.candidate, g.found, nil
-	}
-	return k.db.seek(ctx, k.tx, k.agent, k.now)
 }
 
 // take makes a request running. Nil when the limit of its chain ended it.
@@ -476,64 +354,6 @@ func (k *claim) lockOrigin(ctx context.Context) error {
 	_, err := k.lock(ctx, *k.origin)
 	if fika.IsKind(err, fika.NotFound) {
 		return nil // deleted since
-	}
-	return err
-}
-
-// Begin is Accept and Claim of that one request in a single transaction,
-// for whoever holds the lease. Locked while the agent has a running or
-// waiting request in the conversation, Limit when its hour is used up.
-func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error) {
-	const op = "begin request"
-	var out Claimed
-	var origin fika.ConversationID
-	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
-		a, err := t.leased(ctx, op, l)
-		if err != nil {
-			return err
-		}
-		n.Agent = l.Agent
-		acc, err := t.accept(ctx, n)
-		if err != nil {
-			return err
-		}
-		if err := t.mayBegin(ctx, op, acc); err != nil {
-			return err
-		}
-		t.discard = false
-		k := claim{tx: t, agent: a, limits: n.Limits, origin: &origin}
-		if err := k.refuseOverQuota(ctx, op); err != nil {
-			return err
-		}
-		c, err := k.take(ctx, acc.Request.ID)
-		if err == nil {
-			out = *c
-		}
-		return err
-	})
-	return out, err
-}
-
-// mayBegin says why an accepted request cannot be worked at once.
-func (t *tx) mayBegin(ctx context.Context, op string, acc Accepted) error {
-	r, c := acc.Request, acc.Conversation
-	if r.State != fika.Open {
-		return fika.Errorf(fika.Conflict, op, "request %s is %s already", r.ID, r.State)
-	}
-	all, err := t.allPaused(ctx)
-	if err != nil {
-		return err
-	}
-	if all {
-		return fika.Errorf(fika.Locked, op, "everything is paused: fika chat resume --all lets it go on")
-	}
-	if c.Paused {
-		return fika.Errorf(fika.Locked, op, "%s is paused: fika chat resume %s lets it go on", c.Name, c.Name)
-	}
-	busy, found, err := one(ctx, t, scanText, `SELECT b.id FROM requests b WHERE b.conversation = ? AND b.agent = ?
-AND b.finished_at = 0 AND b.state IN ('running', 'waiting') LIMIT 1`, c.ID, r.Agent)
-	if err == nil && found {
-		err = fika.Errorf(fika.Locked, op, "request %s is under way in %s: wait for it, or cancel it", busy, c.Name)
 	}
 	return err
 }

@@ -2,12 +2,16 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"testing/fstest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
 
 	"fika"
 )
@@ -30,6 +34,59 @@ func FaultOf(state string) string {
 	var f *fika.Error
 	_ = errors.As(err, &f)
 	return string(f.Kind)
+}
+
+// MakeSchema6 makes an empty database as programs did that knew six versions of
+// the schema, and runs texts in it.
+func MakeSchema6(ctx context.Context, opt Options, texts ...string) error {
+	if opt.URL != "" {
+		s := &db{opt: opt, d: &pgDialect{}}
+		config, err := s.poolConfig()
+		if err != nil {
+			return err
+		}
+		first, err := postgresMigrations.ReadFile("postgres/00006_init.sql")
+		if err != nil {
+			return err
+		}
+		c, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+		if err != nil {
+			return err
+		}
+		schema := config.ConnConfig.RuntimeParams["search_path"]
+		for _, text := range append([]string{`DROP SCHEMA IF EXISTS ` + schema + ` CASCADE`, `CREATE SCHEMA ` + schema, string(first)}, texts...) {
+			if _, err := c.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return errors.Join(err, c.Close(ctx))
+			}
+		}
+		return c.Close(ctx)
+	}
+	six := fstest.MapFS{}
+	all, err := migrations.ReadDir("migrations")
+	if err != nil {
+		return err
+	}
+	for _, f := range all[:6] {
+		text, err := migrations.ReadFile("migrations/" + f.Name())
+		if err != nil {
+			return err
+		}
+		six[f.Name()] = &fstest.MapFile{Data: text}
+	}
+	db, err := sql.Open("sqlite", dsn(opt.Path, "foreign_keys(1)"))
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, six)
+	if err == nil {
+		_, err = p.Up(ctx)
+	}
+	for _, text := range texts {
+		if err == nil {
+			_, err = db.ExecContext(ctx, text)
+		}
+	}
+	return errors.Join(err, db.Close())
 }
 
 // Do changes the database behind the store's back.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -100,34 +101,27 @@ func TestUpgradeOfRunningWork(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			opt := e.new(t)
-			s, err := store.Open(t.Context(), opt)
+			if opt.Path != "" { // the one given is of this version
+				opt.Path = filepath.Join(t.TempDir(), "fika.db")
+			} else {
+				opt.URL += "_six" // its search_path comes last
+			}
+			err := store.MakeSchema6(t.Context(), opt,
+				`INSERT INTO agents (id, name, owner, epoch, created_at) VALUES ('a1', 'coder', '1@here', 1, 1)`,
+				`INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) VALUES ('c1', 'ask_coder', 'ask', 'a1', 1, 1)`,
+				`INSERT INTO requests (id, kind, origin, agent, conversation, chain, upto_seq, state, owner_epoch, attempts, created_at, started_at)
+VALUES ('r1', 'ask', 'queued', 'a1', 'c1', 'r1', 1, 'running', 1, 1, 1, 1)`)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, id := asked(t, s)
-			if c, err := s.Claim(t.Context(), l, store.Limits{}, nil); err != nil || c == nil {
-				t.Fatal(c, err)
-			}
-			back := []string{`ALTER TABLE agents DROP COLUMN lease`, `ALTER TABLE requests DROP COLUMN owner_lease`}
-			if e.name == "sqlite" {
-				back = append(back, `DELETE FROM goose_db_version WHERE version_id = 7`, `PRAGMA user_version = 6`)
-			} else {
-				back = append(back, `UPDATE meta SET value = '6' WHERE key = 'schema'`)
-			}
-			if err := s.Do(t.Context(), back...); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
 			opt.Existing = true
-			s = open(t, opt)
-			l, err = s.Acquire(t.Context(), l.Agent, "1@here", time.Hour, true)
+			s := open(t, opt)
+			l, err := s.Acquire(t.Context(), "a1", "2@here", time.Hour, true)
 			if err != nil {
 				t.Fatal(err)
 			}
 			rec, err := s.Recover(t.Context(), l)
-			if err != nil || len(rec.Claimed) != 1 || rec.Claimed[0].Request.ID != id {
+			if err != nil || len(rec.Claimed) != 1 || rec.Claimed[0].Request.ID != "r1" {
 				t.Fatal(rec, err)
 			}
 			if _, err := s.Finish(t.Context(), rec.Claimed[0].Fence, store.Finish{State: fika.Done}); err != nil {

@@ -21,7 +21,7 @@ type ActivityQuery struct {
 type Activity struct {
 	PausedAll     bool
 	Conversations []fika.Conversation // those the query is about and those of Requests, by name
-	Brakes        []Brake
+	Pauses        []Pause
 	// Requests are those of the conversation that have not ended, and those
 	// that run elsewhere, oldest first.
 	Requests []Underway
@@ -30,8 +30,8 @@ type Activity struct {
 	Notifications []NotificationInfo
 }
 
-// Brake is what pauses a conversation.
-type Brake struct {
+// Pause is what pauses a conversation.
+type Pause struct {
 	Conversation fika.ConversationID
 	Owner        string // who holds it; empty: it was paused until it is resumed
 }
@@ -105,7 +105,7 @@ func (s Watch) Activity(ctx context.Context, q ActivityQuery) (Activity, error) 
 			c, c, c, c, since); err != nil {
 			return err
 		}
-		out.Brakes, err = many(ctx, r, func(sc scanner) (b Brake, err error) { err = sc.Scan(&b.Conversation, &b.Owner); return b, err },
+		out.Pauses, err = many(ctx, r, func(sc scanner) (b Pause, err error) { err = sc.Scan(&b.Conversation, &b.Owner); return b, err },
 			`SELECT conversation, owner FROM brakes WHERE ? = '' OR conversation = ? ORDER BY conversation, owner`, c, c)
 		if err != nil {
 			return err

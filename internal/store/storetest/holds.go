@@ -17,7 +17,7 @@ func (w *world) held(c fika.Conversation) bool {
 
 func (w *world) hold(c fika.Conversation, owner string) bool {
 	w.Helper()
-	return must(w.Hold(w.ctx, c.ID, owner, time.Minute))(w)
+	return must(w.LeasePause(w.ctx, c.ID, owner, time.Minute))(w)
 }
 
 var holdTests = map[string]func(*world){
@@ -28,27 +28,27 @@ var holdTests = map[string]func(*world){
 		w.post(room, "1", "coder")
 		w.nothing(l)
 		equal(w, "second", w.hold(room, "bob"), false)
-		equal(w, "rung", len(must(w.LetGo(w.ctx, room.ID, "ann"))(w)), 0)
+		equal(w, "rung", len(must(w.ReleasePause(w.ctx, room.ID, "ann"))(w)), 0)
 		equal(w, "still held", w.held(room), true)
-		equal(w, "rung", fmt.Sprint(must(w.LetGo(w.ctx, room.ID, "bob"))(w)), "[coder]")
+		equal(w, "rung", fmt.Sprint(must(w.ReleasePause(w.ctx, room.ID, "bob"))(w)), "[coder]")
 		equal(w, "held", w.held(room), false)
-		equal(w, "again", len(must(w.LetGo(w.ctx, room.ID, "bob"))(w)), 0)
+		equal(w, "again", len(must(w.ReleasePause(w.ctx, room.ID, "bob"))(w)), 0)
 		w.claim(l)
 	},
 	"a hold does not lift a pause, a resume lifts a hold": func(w *world) {
 		room := w.chat("room")
 		must(w.SetPaused(w.ctx, room.ID, true))(w)
 		equal(w, "first", w.hold(room, "ann"), false)
-		must(w.LetGo(w.ctx, room.ID, "ann"))(w)
+		must(w.ReleasePause(w.ctx, room.ID, "ann"))(w)
 		equal(w, "paused", w.held(room), true)
 		w.hold(room, "ann")
 		a := must(w.Activity(w.ctx, store.ActivityQuery{Conversation: room.ID}))(w)
-		equal(w, "brakes", fmt.Sprintf("%d %s", len(a.Brakes), a.Brakes[1].Owner), "2 ann")
+		equal(w, "brakes", fmt.Sprintf("%d %s", len(a.Pauses), a.Pauses[1].Owner), "2 ann")
 		must(w.SetPaused(w.ctx, room.ID, false))(w)
 		equal(w, "paused", w.held(room), false)
-		w.refused(w.KeepHold(w.ctx, room.ID, "ann", time.Minute), fika.Lost)
+		w.refused(w.RenewPause(w.ctx, room.ID, "ann", time.Minute), fika.Lost)
 		must(w.SetPaused(w.ctx, room.ID, true))(w)
-		must(w.LetGo(w.ctx, room.ID, "ann"))(w)
+		must(w.ReleasePause(w.ctx, room.ID, "ann"))(w)
 		equal(w, "paused anew", w.held(room), true)
 	},
 	"a hold that nobody keeps is lifted, with a notice": func(w *world) {
@@ -57,17 +57,17 @@ var holdTests = map[string]func(*world){
 		w.hold(room, "ann")
 		w.hold(other, "ann")
 		w.post(room, "1", "coder")
-		equal(w, "early", len(must(w.LiftBrakes(w.ctx))(w)), 0)
+		equal(w, "early", len(must(w.ResumeLapsed(w.ctx))(w)), 0)
 		w.clock.Advance(50 * time.Second)
-		w.ok(w.KeepHold(w.ctx, other.ID, "ann", time.Minute))
+		w.ok(w.RenewPause(w.ctx, other.ID, "ann", time.Minute))
 		w.clock.Advance(20 * time.Second)
-		lifted := must(w.LiftBrakes(w.ctx))(w)
+		lifted := must(w.ResumeLapsed(w.ctx))(w)
 		equal(w, "lifted", len(lifted), 1)
 		equal(w, "chat", lifted[0].Conversation.Name, "room")
 		equal(w, "rung", fmt.Sprint(lifted[0].Ring), "[coder]")
 		equal(w, "notice", w.notices(room.ID, "resumed"), 1)
-		equal(w, "again", len(must(w.LiftBrakes(w.ctx))(w)), 0)
-		w.refused(w.KeepHold(w.ctx, room.ID, "ann", time.Minute), fika.Lost)
+		equal(w, "again", len(must(w.ResumeLapsed(w.ctx))(w)), 0)
+		w.refused(w.RenewPause(w.ctx, room.ID, "ann", time.Minute), fika.Lost)
 		equal(w, "the other", w.held(other), true)
 		w.claim(l)
 	},
@@ -77,19 +77,19 @@ var holdTests = map[string]func(*world){
 		w.clock.Advance(30 * time.Second)
 		w.hold(room, "bob")
 		w.clock.Advance(40 * time.Second)
-		equal(w, "lifted", len(must(w.LiftBrakes(w.ctx))(w)), 1)
+		equal(w, "lifted", len(must(w.ResumeLapsed(w.ctx))(w)), 1)
 		equal(w, "held", w.held(room), true)
 		w.ok(w.DeleteConversation(w.ctx, room.ID))
 		w.clock.Advance(time.Hour)
-		equal(w, "lifted", len(must(w.LiftBrakes(w.ctx))(w)), 0)
+		equal(w, "lifted", len(must(w.ResumeLapsed(w.ctx))(w)), 0)
 	},
 	"who holds what": func(w *world) {
 		room := w.chat("room")
-		_, err := w.Hold(w.ctx, room.ID, "", time.Minute)
+		_, err := w.LeasePause(w.ctx, room.ID, "", time.Minute)
 		w.refused(err, fika.Invalid)
-		_, err = w.Hold(w.ctx, room.ID, "ann", 0)
+		_, err = w.LeasePause(w.ctx, room.ID, "ann", 0)
 		w.refused(err, fika.Invalid)
-		_, err = w.Hold(w.ctx, "none", "ann", time.Minute)
+		_, err = w.LeasePause(w.ctx, "none", "ann", time.Minute)
 		w.refused(err, fika.NotFound)
 	},
 	"a pause wins over a turn that is just being claimed": func(w *world) {

@@ -275,7 +275,7 @@ var claimTests = map[string]func(*world){
 	"waiting ends when its reason does": func(w *world) {
 		l := w.lease("coder")
 		c := w.begin(l, "x")
-		w.ok(w.Suspend(w.ctx, c.Fence, fika.WaitApproval, w.clock.Now().Add(time.Hour)))
+		w.ok(w.Suspend(w.ctx, c.Fence, fika.WaitLimit, w.clock.Now().Add(time.Hour)))
 		w.refused(w.HandBack(w.ctx, c.Fence), fika.Lost)
 		w.nothing(l)
 		w.clock.Advance(time.Hour)

@@ -2,19 +2,9 @@ package store
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	"fika"
 )
-
-// Work is an agent that has something to claim now.
-type Work struct {
-	Agent  fika.AgentName
-	ID     fika.AgentID
-	Open   int       // claimable requests and chats
-	Oldest time.Time // since when the oldest waits
-}
 
 // Cancel ends an open or waiting request at once and asks a running one to
 // stop (cancel_at). A terminal one is left as it is. The request as it now
@@ -143,101 +133,4 @@ func (s Queue) Expire(ctx context.Context) ([]fika.RequestID, error) {
 		}
 	}
 	return out, nil
-}
-
-const (
-	workRequests = `SELECT a.id, a.name, count(*), min(r.created_at) FROM requests r
-JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE ` + claimable + ` AND r.origin = 'queued' AND (r.upto_seq > 0 OR a.held_until NOT BETWEEN ? AND ?) GROUP BY a.id, a.name`
-	workBatches = `SELECT a.id, a.name, count(DISTINCT r.conversation), min(r.created_at) FROM notifications r
-JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.` + live + ` AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
-)
-
-// WithWork lists agents that have something to claim; not those whose hour
-// is used up (fika.Agent.Held), unless they can go on with what they began.
-func (s Queue) WithWork(ctx context.Context) ([]Work, error) {
-	w, err := s.withWork(ctx, s.r, "")
-	return w, s.explain("look for work", err)
-}
-
-// withWork is WithWork for one conversation, or for all.
-func (s *db) withWork(ctx context.Context, q querier, only fika.ConversationID) ([]Work, error) {
-	if all, err := allPaused(ctx, q); err != nil || all {
-		return nil, err
-	}
-	requests, batches, args := workRequests, workBatches, []any{}
-	if only != "" {
-		requests, batches = narrowed(requests), narrowed(batches)
-		args = append(args, only)
-	}
-	scan := func(sc scanner) (Work, error) {
-		var w Work
-		var oldest int64
-		err := sc.Scan(&w.ID, &w.Agent, &w.Open, &oldest)
-		w.Oldest = at(oldest)
-		return w, err
-	}
-	now := s.nowMS()
-	held := []any{now + 1, now + hour} // later than that: the clock was set back
-	all, err := many(ctx, q, scan, requests, slices.Concat(args, []any{now}, held)...)
-	if err != nil {
-		return nil, err
-	}
-	more, err := many(ctx, q, scan, batches, slices.Concat(args, held)...)
-	if err != nil {
-		return nil, err
-	}
-	return mergeWork(all, more), nil
-}
-
-// mergeWork adds up what two lists say of the same agents.
-func mergeWork(all, more []Work) []Work {
-	index := make(map[fika.AgentID]int, len(all))
-	for i, w := range all {
-		index[w.ID] = i
-	}
-	for _, w := range more {
-		i, ok := index[w.ID]
-		if !ok {
-			all = append(all, w)
-			continue
-		}
-		all[i].Open += w.Open
-		if w.Oldest.Before(all[i].Oldest) {
-			all[i].Oldest = w.Oldest
-		}
-	}
-	return all
-}
-
-// Unannounced lists terminal queued requests whose response was not yet
-// published, oldest first.
-func (s Requests) Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]RequestInfo, error) {
-	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued'
-AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLimit(limit))
-	return all, s.explain("list unannounced", err)
-}
-
-// MarkAnnounced notes that responses were published.
-func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) error {
-	return s.writeRelaxed(ctx, "mark announced", func(ctx context.Context, t *tx) error {
-		for _, id := range slices.Sorted(slices.Values(ids)) {
-			if err := t.put(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// Park keeps a bus message that could not be understood.
-func (s Requests) Park(ctx context.Context, subject string, body []byte, reason string) error {
-	if body == nil {
-		body = []byte{}
-	}
-	return s.write(ctx, "park message", func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `INSERT INTO parked (at, subject, body, reason) VALUES (?, ?, ?, ?)`, t.now, subject, body, reason)
-		return err
-	})
 }

@@ -15,15 +15,15 @@ type Dropped struct {
 	Requests      []fika.RequestID // asked to cancel
 }
 
-// Lifted is a hold that ended because its owner was not heard of any more.
-type Lifted struct {
+// LapsedPause is a pause that ended because its owner was not heard of any more.
+type LapsedPause struct {
 	Conversation fika.Conversation
 	Owner        string
 	Notice       fika.Entry
 	Ring         []fika.AgentName // who has work now
 }
 
-// pausedAll is the brake for all conversations, as a column.
+// pausedAll says whether all conversations are paused, as a column.
 const pausedAll = `(SELECT m.value = '1' FROM meta m WHERE m.key = 'paused_all')`
 
 func allPaused(ctx context.Context, q querier) (bool, error) {
@@ -98,14 +98,14 @@ func (t *tx) setPaused(ctx context.Context, c fika.ConversationID, paused bool) 
 	return ring, nil
 }
 
-// Hold pauses one conversation for owner, who has to say so again within d
-// ([Brakes.KeepHold]), and reports whether it was not paused before. It is
-// paused for as long as anybody holds it, or SetPaused has paused it;
+// LeasePause pauses one conversation for owner, who has to say so again within d
+// ([Pauses.RenewPause]), and reports whether it was not paused before. It is
+// paused for as long as anybody has leased that, or SetPaused has paused it;
 // resuming it with SetPaused lets go of everything.
-func (s Pauses) Hold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) (bool, error) {
+func (s Pauses) LeasePause(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) (bool, error) {
 	const op = "hold conversation"
 	if owner == "" || d <= 0 {
-		return false, fika.Errorf(fika.Invalid, op, "a brake needs an owner and an end")
+		return false, fika.Errorf(fika.Invalid, op, "a pause needs an owner and an end")
 	}
 	first := false
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
@@ -124,9 +124,9 @@ ON CONFLICT (conversation, owner) DO UPDATE SET until = excluded.until`, c, owne
 	return first, err
 }
 
-// KeepHold says so again. Lost when somebody has resumed it meanwhile, or d
+// RenewPause says so again. Lost when somebody has resumed it meanwhile, or d
 // had passed.
-func (s Pauses) KeepHold(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error {
+func (s Pauses) RenewPause(ctx context.Context, c fika.ConversationID, owner string, d time.Duration) error {
 	const op = "hold conversation"
 	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, `UPDATE brakes SET until = ? WHERE conversation = ? AND owner = ? AND until > 0`, t.now+d.Milliseconds(), c, owner)
@@ -137,20 +137,20 @@ func (s Pauses) KeepHold(ctx context.Context, c fika.ConversationID, owner strin
 	})
 }
 
-// LetGo ends owner's hold, and returns the agents that now have work. One
+// ReleasePause ends what owner has paused, and returns the agents that now have work. One
 // that is gone is no error.
-func (s Pauses) LetGo(ctx context.Context, c fika.ConversationID, owner string) ([]fika.AgentName, error) {
+func (s Pauses) ReleasePause(ctx context.Context, c fika.ConversationID, owner string) ([]fika.AgentName, error) {
 	var ring []fika.AgentName
 	err := s.write(ctx, "let go of conversation", func(ctx context.Context, t *tx) error {
 		var err error
-		ring, _, err = t.letGo(ctx, c, owner)
+		ring, _, err = t.releasePause(ctx, c, owner)
 		return err
 	})
 	return ring, err
 }
 
-// letGo removes a brake and, if it was the last one, resumes.
-func (t *tx) letGo(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
+// releasePause removes the pause of an owner and, if it was the last one, resumes.
+func (t *tx) releasePause(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
 	if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.id = ?`+lockConversation, c); err != nil {
 		return nil, false, err
 	}
@@ -167,11 +167,11 @@ func (t *tx) letGo(ctx context.Context, c fika.ConversationID, owner string) (ri
 	return ring, true, err
 }
 
-// LiftBrakes ends the holds whose time has passed, each with a notice.
-func (s Pauses) LiftBrakes(ctx context.Context) ([]Lifted, error) {
+// ResumeLapsed ends the pauses whose time has passed, each with a notice.
+func (s Pauses) ResumeLapsed(ctx context.Context) ([]LapsedPause, error) {
 	const op = "lift brakes"
 	const late = `SELECT conversation, owner FROM brakes WHERE until > 0 AND until <= ?`
-	scan := func(sc scanner) (l Lifted, err error) {
+	scan := func(sc scanner) (l LapsedPause, err error) {
 		err = sc.Scan(&l.Conversation.ID, &l.Owner)
 		return l, err
 	}
@@ -180,7 +180,7 @@ func (s Pauses) LiftBrakes(ctx context.Context) ([]Lifted, error) {
 	if err != nil || !any {
 		return nil, s.explain(op, err)
 	}
-	var out []Lifted
+	var out []LapsedPause
 	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		out = nil
 		all, err := many(ctx, t, scan, late, t.now)
@@ -188,7 +188,7 @@ func (s Pauses) LiftBrakes(ctx context.Context) ([]Lifted, error) {
 			return err
 		}
 		for _, l := range all {
-			if l, err = t.lift(ctx, l); err != nil {
+			if l, err = t.resumeLapsed(ctx, l); err != nil {
 				return err
 			}
 			out = append(out, l)
@@ -198,14 +198,14 @@ func (s Pauses) LiftBrakes(ctx context.Context) ([]Lifted, error) {
 	return out, err
 }
 
-// lift ends one brake and says so in the conversation.
-func (t *tx) lift(ctx context.Context, l Lifted) (Lifted, error) {
+// resumeLapsed ends one lapsed pause and says so in the conversation.
+func (t *tx) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause, error) {
 	c, err := t.lock(ctx, l.Conversation.ID)
 	if err != nil {
 		return l, err
 	}
 	resumed := false
-	if l.Ring, resumed, err = t.letGo(ctx, c.ID, l.Owner); err != nil {
+	if l.Ring, resumed, err = t.releasePause(ctx, c.ID, l.Owner); err != nil {
 		return l, err
 	}
 	text := l.Owner + " held this chat and has gone without a word; it is still paused"
@@ -220,7 +220,7 @@ func (t *tx) lift(ctx context.Context, l Lifted) (Lifted, error) {
 	return l, err
 }
 
-// SetAllPaused stores the brake for all conversations, new ones included.
+// SetAllPaused pauses or resumes all conversations, new ones included.
 func (s Pauses) SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName, error) {
 	var ring []fika.AgentName
 	err := s.write(ctx, "pause all", func(ctx context.Context, t *tx) error {
@@ -241,7 +241,7 @@ func (s Pauses) SetAllPaused(ctx context.Context, paused bool) ([]fika.AgentName
 // AllPaused reads it.
 func (s Pauses) AllPaused(ctx context.Context) (bool, error) {
 	p, err := allPaused(ctx, s.r)
-	return p, s.explain("read brake", err)
+	return p, s.explain("read pause", err)
 }
 
 // StopChat drops pending notifications and asks running turns to cancel.

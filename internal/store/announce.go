@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"fika"
+)
+
+// Unannounced lists terminal queued requests whose response was not yet
+// published, oldest first.
+func (s Requests) Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]RequestInfo, error) {
+	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued'
+AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLimit(limit))
+	return all, s.explain("list unannounced", err)
+}
+
+// MarkAnnounced notes that responses were published.
+func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) error {
+	return s.writeRelaxed(ctx, "mark announced", func(ctx context.Context, t *tx) error {
+		for _, id := range slices.Sorted(slices.Values(ids)) {
+			if err := t.put(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Park keeps a bus message that could not be understood.
+func (s Requests) Park(ctx context.Context, subject string, body []byte, reason string) error {
+	if body == nil {
+		body = []byte{}
+	}
+	return s.write(ctx, "park message", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `INSERT INTO parked (at, subject, body, reason) VALUES (?, ?, ?, ?)`, t.now, subject, body, reason)
+		return err
+	})
+}

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+
+	"fika"
+)
+
+// Begin is Accept and Claim of that one request in a single transaction,
+// for whoever holds the lease. Locked while the agent has a running or
+// waiting request in the conversation, Limit when its hour is used up.
+func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error) {
+	const op = "begin request"
+	var out Claimed
+	var origin fika.ConversationID
+	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		a, err := t.leased(ctx, op, l)
+		if err != nil {
+			return err
+		}
+		n.Agent = l.Agent
+		acc, err := t.accept(ctx, n)
+		if err != nil {
+			return err
+		}
+		if err := t.mayBegin(ctx, op, acc); err != nil {
+			return err
+		}
+		t.discard = false
+		k := claim{tx: t, agent: a, limits: n.Limits, origin: &origin}
+		if err := k.refuseOverQuota(ctx, op); err != nil {
+			return err
+		}
+		c, err := k.take(ctx, acc.Request.ID)
+		if err == nil {
+			out = *c
+		}
+		return err
+	})
+	return out, err
+}
+
+// mayBegin says why an accepted request cannot be worked at once.
+func (t *tx) mayBegin(ctx context.Context, op string, acc Accepted) error {
+	r, c := acc.Request, acc.Conversation
+	if r.State != fika.Open {
+		return fika.Errorf(fika.Conflict, op, "request %s is %s already", r.ID, r.State)
+	}
+	all, err := t.allPaused(ctx)
+	if err != nil {
+		return err
+	}
+	if all {
+		return fika.Errorf(fika.Locked, op, "everything is paused: fika chat resume --all lets it go on")
+	}
+	if c.Paused {
+		return fika.Errorf(fika.Locked, op, "%s is paused: fika chat resume %s lets it go on", c.Name, c.Name)
+	}
+	busy, found, err := one(ctx, t, scanText, `SELECT b.id FROM requests b WHERE b.conversation = ? AND b.agent = ?
+AND b.finished_at = 0 AND b.state IN ('running', 'waiting') LIMIT 1`, c.ID, r.Agent)
+	if err == nil && found {
+		err = fika.Errorf(fika.Locked, op, "request %s is under way in %s: wait for it, or cancel it", busy, c.Name)
+	}
+	return err
+}
