@@ -111,6 +111,16 @@ func TestBounds(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "w.toml:5:") {
 		t.Errorf("%v", err)
 	}
+	for key, want := range map[string]string{
+		"when = '" + strings.Repeat("(", 5000) + "true" + strings.Repeat(")", 5000) + "'":                                                                 "5:9: when: the condition has 10004 bytes, more than 4096",
+		"timeout = 1\noutput = \"json\"\nschema = '" + strings.Repeat(`{"items":`, 5000) + "{}" + strings.Repeat("}", 5000) + "'":                         "7:10: schema is no JSON Schema: it has more than 65536 bytes, or is nested more than 32 deep",
+		"approve = true\n[[steps]]\nid = \"b\"\napprove = true\nprompt = '" + strings.Repeat("{{if true}}", 7000) + strings.Repeat("{{end}}", 7000) + "'": "9:11: prompt: the text has 126000 bytes, more than 65536",
+	} {
+		_, err := workflow.Load("w", "w.toml", []byte("[[steps]]\nid = \"a\"\nagent = \"coder\"\nprompt = \"x\"\n"+key+"\n"), home())
+		if err == nil || !strings.Contains(err.Error(), "w.toml:"+want) {
+			t.Errorf("%.200v, want %s", err, want)
+		}
+	}
 	for text, want := range map[string]string{
 		"for_each = '1..9999999'": "memory budget exceeded",
 		"for_each = '1..20000'":   "20000 items, more than 10000",

@@ -19,8 +19,9 @@ import (
 
 // What one expression may cost.
 const (
-	maxNodes  = 200
-	maxMemory = 10 * MaxItems // elements of lists and tables it makes
+	maxExpression = 4 << 10 // bytes
+	maxNodes      = 200
+	maxMemory     = 10 * MaxItems // elements of lists and tables it makes
 )
 
 // calls are the functions an expression may use: each looks at what is there
@@ -43,6 +44,9 @@ type condition struct {
 // compileCondition compiles an expression that has to give want (a boolean or
 // a list), or tells everything that is wrong with it.
 func compileCondition(text, want string, sc scope) (*condition, []mistake) {
+	if len(text) > maxExpression {
+		return nil, []mistake{{0, fmt.Sprintf("the condition has %d bytes, more than %d: let a step decide", len(text), maxExpression)}}
+	}
 	config := conf.CreateNew()
 	config.Strict = false
 	config.MaxNodes = maxNodes

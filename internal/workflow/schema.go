@@ -15,21 +15,46 @@ import (
 	"fika/internal/toml"
 )
 
+// What a schema may be at most; reading one takes the square of its depth.
+const (
+	maxSchema      = 64 << 10 // bytes
+	maxSchemaDepth = 32
+)
+
 // compileSchema reads a JSON Schema. Keywords it does not know are an error,
 // because a misspelt one would check nothing.
 func compileSchema(text []byte) (*jsonschema.Resolved, error) {
+	if len(text) > maxSchema || nesting(text) > maxSchemaDepth {
+		return nil, fmt.Errorf("it has more than %d bytes, or is nested more than %d deep", maxSchema, maxSchemaDepth)
+	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, err
 	}
-	if err := checkKeywords(&s, 0); err != nil {
+	if err := checkKeywords(&s); err != nil {
 		return nil, err
 	}
 	return s.Resolve(nil)
 }
 
-func checkKeywords(s *jsonschema.Schema, depth int) error {
-	if s == nil || depth > 64 {
+// nesting is how deep the brackets of a JSON text go; brackets in texts count,
+// too, which a schema has no use for.
+func nesting(text []byte) int {
+	depth, deepest := 0, 0
+	for _, c := range text {
+		switch c {
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+func checkKeywords(s *jsonschema.Schema) error {
+	if s == nil {
 		return nil
 	}
 	types := []string{"string", "number", "integer", "boolean", "array", "object", "null"}
@@ -43,11 +68,11 @@ func checkKeywords(s *jsonschema.Schema, depth int) error {
 		return fmt.Errorf("unknown keyword %s%s", toml.Quote(k), toml.Meant(k, known))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		if err := checkKeywords(s.Properties[name], depth+1); err != nil {
+		if err := checkKeywords(s.Properties[name]); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return checkKeywords(s.Items, depth+1)
+	return checkKeywords(s.Items)
 }
 
 // CheckOutput holds what a step gave against what it is to give, and returns

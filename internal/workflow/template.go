@@ -28,6 +28,9 @@ type template struct {
 	refs []ref
 }
 
+// maxTemplate is how many bytes a prompt may have before it is filled in.
+const maxTemplate = 64 << 10
+
 // mistake is something wrong in a text, at a byte of it.
 type mistake struct {
 	at      int
@@ -36,6 +39,9 @@ type mistake struct {
 
 // compileTemplate gives the template, or everything that is wrong with it.
 func compileTemplate(text string, sc scope) (*template, []mistake) {
+	if len(text) > maxTemplate {
+		return nil, []mistake{{0, fmt.Sprintf("the text has %d bytes, more than %d: put it into a file and name that", len(text), maxTemplate)}}
+	}
 	t := &template{text: text}
 	if !strings.Contains(text, "{{") {
 		return t, nil
