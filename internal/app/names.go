@@ -19,8 +19,8 @@ func FindRow(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Ag
 	return &row, err
 }
 
-// CheckName refuses, with kind NotFound, a name that is neither an [[agents]] entry nor a context: a
-// misspelt agent must not come into being.
+// CheckName refuses, with kind NotFound, a name that is neither an [[agents]]
+// entry nor a context: a misspelt agent must not come into being.
 func (a *App) CheckName(name fika.AgentName) error {
 	c, err := a.Config()
 	if err != nil {

@@ -1,0 +1,179 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/store/storetest"
+)
+
+const good = "username = \"kim\"\nmodel = \"m\"\n[[models]]\nid = \"m\"\nbase_url = \"https://models.example.com/v1\"\napi_key_env = \"KIMS_KEY\"\n[[agents]]\nid = \"arya\"\n"
+
+// home makes a home with settings, and returns its folder.
+func home(t *testing.T, settings string) string {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "home")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	configure(t, root, settings)
+	storetest.FreshAt(t, filepath.Join(root, "fika.db"))
+	return root
+}
+
+func configure(t *testing.T, root, settings string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(root, "config.toml"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, o app.Options) *app.App {
+	t.Helper()
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
+	}
+	a := app.New(o)
+	t.Cleanup(func() { _ = a.Close() })
+	return a
+}
+
+// A process that follows its files keeps to what they said last while they
+// cannot be read, says so once, and says when they can be read again.
+func TestConfigKeepsTheLastGoodSettings(t *testing.T) {
+	root := home(t, good)
+	a := open(t, app.Options{Root: root})
+	var told []string
+	a.FollowConfig(func(s string) { told = append(told, s) })
+	username := func() string {
+		t.Helper()
+		c, err := a.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Username
+	}
+	if got := username(); got != "kim" || a.Broken() != "" {
+		t.Errorf("got %q, broken: %q", got, a.Broken())
+	}
+	configure(t, root, "username = [\n")
+	if username() != "kim" || username() != "kim" || len(told) != 1 || !strings.Contains(told[0], "config.toml:") || a.Broken() == "" {
+		t.Errorf("with a broken file: %q, told %q", a.Broken(), told)
+	}
+	configure(t, root, strings.Replace(good, "kim", "robin", 1))
+	if got := username(); got != "robin" || len(told) != 2 || a.Broken() != "" {
+		t.Errorf("mended: %q, told %q", got, told)
+	}
+}
+
+// A command that only looks works with what another process could read last;
+// any other says what is wrong.
+func TestLastGoodIsForThoseWhoOnlyLook(t *testing.T) {
+	root := home(t, good)
+	if _, err := open(t, app.Options{Root: root}).Config(); err != nil {
+		t.Fatal(err)
+	}
+	configure(t, root, "username = [\n")
+	if _, err := open(t, app.Options{Root: root}).Config(); !strings.Contains(err.Error(), "config.toml:") {
+		t.Errorf("got %v", err)
+	}
+	var warned string
+	a := open(t, app.Options{Root: root, LastGood: true, Warn: func(s string) { warned = s }})
+	if c, err := a.Config(); err != nil || c.Username != "kim" || !strings.Contains(warned, "config.toml:") {
+		t.Errorf("got %v, warned %q", err, warned)
+	}
+}
+
+// A stored key goes to the hosts of the models that name it, the environment
+// comes first, and nobody is told what a key is.
+func TestKeys(t *testing.T) {
+	root := home(t, good)
+	a := open(t, app.Options{Root: root})
+	s, err := a.Settings("arya", nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Model(s); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "fika key set KIMS_KEY") {
+		t.Errorf("without a key: %v", err)
+	}
+	hosts, err := a.SetKey("KIMS_KEY", "very-secret-value", nil)
+	if err != nil || len(hosts) != 1 || hosts[0] != "models.example.com" {
+		t.Errorf("bound to %q, %v", hosts, err)
+	}
+	if _, err := a.Model(s); err != nil {
+		t.Error(err)
+	}
+	other := s
+	other.Model.BaseURL = "https://elsewhere.example.com/v1"
+	if _, err := a.Model(other); err == nil || strings.Contains(err.Error(), "very-secret-value") {
+		t.Errorf("for another host: %v", err)
+	}
+	if got := a.KeyOrigin(s.Model); got != "stored (fika key list)" {
+		t.Errorf("got %q", got)
+	}
+	b := open(t, app.Options{Root: root, Getenv: func(name string) string { return map[string]string{"KIMS_KEY": "outside-0123456789abcdef"}[name] }})
+	if got := b.KeyOrigin(s.Model); got != "environment KIMS_KEY" {
+		t.Errorf("got %q", got)
+	}
+	if got := b.Secrets().Text("it is outside-0123456789abcdef"); strings.Contains(got, "outside-") {
+		t.Errorf("got %q", got)
+	}
+	if _, err := a.SetKey("no name", "x", nil); !fika.IsKind(err, fika.Invalid) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Who is written to must be there: an agent of the config is made, a misspelt
+// one is not, and no person goes by an agent's name.
+func TestNames(t *testing.T) {
+	a := open(t, app.Options{Root: home(t, good)})
+	row, err := a.Recipient(t.Context(), "arya")
+	if err != nil || row.Name != "arya" {
+		t.Errorf("got %+v, %v", row, err)
+	}
+	if _, err := a.Recipient(t.Context(), "arja"); !fika.IsKind(err, fika.NotFound) || !strings.Contains(err.Error(), `did you mean "arya"?`) {
+		t.Errorf("got %v", err)
+	}
+	if err := a.MayBeCalled(t.Context(), "kim"); err != nil {
+		t.Error(err)
+	}
+	if err := a.MayBeCalled(t.Context(), "kim", "Arya"); !fika.IsKind(err, fika.Denied) {
+		t.Errorf("got %v", err)
+	}
+	s, err := a.Store(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row, err := app.FindRow(t.Context(), s, "arja"); row != nil || err != nil {
+		t.Errorf("got %+v, %v", row, err)
+	}
+}
+
+// PlainSettings are there when no model is, and when a file of the context
+// cannot be read.
+func TestPlainSettingsNeedNoModel(t *testing.T) {
+	root := home(t, "username = \"kim\"\n[[agents]]\nid = \"arya\"\nname = \"Arya S\"\n")
+	a := open(t, app.Options{Root: root})
+	h, err := a.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _, err := h.Ensure("arya")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(f.LocalConfig(), []byte("model = [\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Settings("arya", nil, true); err == nil || !strings.Contains(err.Error(), "local.toml") {
+		t.Errorf("got %v", err)
+	}
+	s, err := a.PlainSettings("arya")
+	if err != nil || !s.Entry || s.DisplayName != "Arya S" || s.Username != "kim" {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
