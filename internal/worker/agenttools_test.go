@@ -13,6 +13,7 @@ import (
 	"fika"
 	"fika/internal/folder"
 	"fika/internal/hook"
+	"fika/internal/store"
 )
 
 // The names that no plugin may take are those of the tools a turn has.
@@ -144,6 +145,32 @@ func TestLiveRuntimeFollowsItsFiles(t *testing.T) {
 	x.configure("")
 	if r := now(); r == second || may(r) || r.inbox != first.inbox || r.versions != first.versions {
 		t.Error("not as it was at the beginning")
+	}
+}
+
+// An idle process only looks: a message in its inbox is work all the same.
+func TestQueueSeesTheInbox(t *testing.T) {
+	for _, how := range []string{"look", "claim"} {
+		t.Run(how, func(t *testing.T) {
+			x := sit(t, "")
+			live, err := x.worker.LiveRuntime(t.Context(), RuntimeOptions{Dir: x.app.Dir(), Warn: x.warn}, nil, false)
+			x.must(err)
+			x.must(os.WriteFile(filepath.Join(x.worker.Folder.Path(), "inbox.jsonl"), []byte(`{"from":"cron","content":"hi"}`+"\n"), 0o600))
+			q := live.Queue()
+			found := false
+			if how == "look" {
+				seen, err := q.Look(t.Context(), x.worker.Lease)
+				x.must(err)
+				found = seen.Work
+			} else {
+				c, err := q.Claim(t.Context(), x.worker.Lease, store.Limits{}, func(fika.RequestID) bool { return false })
+				x.must(err)
+				found = c != nil && c.Covers == 1
+			}
+			if !found {
+				t.Error("not found")
+			}
+		})
 	}
 }
 

@@ -115,10 +115,16 @@ func (d delivery) sender(ctx context.Context, name string) (string, error) {
 }
 
 // Queue is the store as an agent's process asks it for work: it looks into the
-// inbox of the context each time.
+// inbox of the context each time, whichever way it is asked.
 type Queue struct {
 	*store.Store
 	inbox *inbox
+}
+
+// Look stores what is in the inbox, and looks then as [store.Store] does.
+func (q Queue) Look(ctx context.Context, lease store.Lease) (store.Looked, error) {
+	q.inbox.poll(ctx)
+	return q.Store.Look(ctx, lease)
 }
 
 // Claim stores what is in the inbox, and claims then as [store.Store] does.
