@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/turn"
 	"fika/internal/worker"
 )
 
@@ -109,7 +110,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
 	}
 	if o.InTTY {
-		ro.Ask = o.askAtTerminal
+		ro.Ask = func(ctx context.Context, q turn.Question, typed io.Reader) error { return o.askAtTerminal(ctx, q, typed) }
 	}
 	ran, err := worker.Run(ctx, o.open(), ro)
 	var held *folder.HeldError
