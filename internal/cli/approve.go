@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/guard"
@@ -43,7 +44,7 @@ func toApprovalJSON(a client.OpenApproval) approvalJSON {
 	}
 }
 
-func newApprove(e *env) *cobra.Command {
+func newApprove(e *command.Env) *cobra.Command {
 	var always, asJSON bool
 	var deny string
 	c := &cobra.Command{
@@ -53,24 +54,24 @@ call is made once, exactly as it is shown. A call that has changed by then, or
 whose script has, is asked about again.`,
 		Example:           "  fika approve\n  fika approve 3\n  fika approve 3 --always\n  fika approve 4 --deny 'not on a Friday'",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: first(e.completeApprovals),
+		ValidArgsFunction: command.First(e.CompleteApprovals),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if len(args) == 0 {
 				if always || cmd.Flags().Changed("deny") {
-					return usageError("which one? fika approve ID; fika approve alone lists them")
+					return command.UsageError("which one? fika approve ID; fika approve alone lists them")
 				}
-				return e.listApprovals(ctx, asJSON)
+				return listApprovals(ctx, e, asJSON)
 			}
 			n, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || n < 1 {
-				return usageError("%q is no number of an approval; fika approve lists them", args[0])
+				return command.UsageError("%q is no number of an approval; fika approve lists them", args[0])
 			}
 			refuse := cmd.Flags().Changed("deny")
 			if refuse && always {
-				return usageError("--always and --deny exclude each other")
+				return command.UsageError("--always and --deny exclude each other")
 			}
-			return e.answerApproval(ctx, n, !refuse, always, deny)
+			return answerApproval(ctx, e, n, !refuse, always, deny)
 		},
 	}
 	c.Flags().BoolVar(&always, "always", false, "also write a rule that allows such calls from now on")
@@ -79,8 +80,8 @@ whose script has, is asked about again.`,
 	return c
 }
 
-func (e *env) listApprovals(ctx context.Context, asJSON bool) error {
-	c, err := e.reader(ctx)
+func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
+	c, err := e.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,18 +90,18 @@ func (e *env) listApprovals(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return printLines(e, list, toApprovalJSON)
+		return command.PrintLines(e, list, toApprovalJSON)
 	}
 	if len(list) == 0 {
-		e.say("nothing waits for your word")
+		e.Say("nothing waits for your word")
 		return nil
 	}
 	for _, a := range list {
-		e.println(fmt.Sprintf("%d  @%s in %s, asked %s, denied %s", a.N, a.Agent, a.Conversation, term.Ago(a.Asked, e.now()), "at "+a.Expires.Local().Format("2006-01-02 15:04")))
-		e.println(indented(shownCall(a.Tool, a.Args)))
-		e.println(indented("in " + term.Visible(a.Workspace) + "; because of " + term.Visible(a.Rule)))
+		e.Println(fmt.Sprintf("%d  @%s in %s, asked %s, denied %s", a.N, a.Agent, a.Conversation, term.Ago(a.Asked, e.Now()), "at "+a.Expires.Local().Format("2006-01-02 15:04")))
+		e.Println(indented(shownCall(a.Tool, a.Args)))
+		e.Println(indented("in " + term.Visible(a.Workspace) + "; because of " + term.Visible(a.Rule)))
 	}
-	return e.checkWritten("")
+	return e.CheckWritten("")
 }
 
 // shownCall is a tool call in full: of bash the command, else the arguments.
@@ -116,8 +117,8 @@ func shownCall(tool, args string) string {
 
 func indented(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
 
-func (e *env) answerApproval(ctx context.Context, n int64, allow, always bool, why string) error {
-	c, err := e.client(ctx)
+func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always bool, why string) error {
+	c, err := e.ClientWithHub(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,38 +128,38 @@ func (e *env) answerApproval(ctx context.Context, n int64, allow, always bool, w
 	}
 	var rule guard.Rule
 	if always {
-		if rule, err = e.alwaysRule(a); err != nil {
+		if rule, err = alwaysRule(e, a); err != nil {
 			return err
 		}
 	}
-	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: allow, By: e.personName(), Why: why}); err != nil {
+	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: allow, By: personName(e), Why: why}); err != nil {
 		return err
 	}
 	if always {
-		h, err := e.open().Home()
+		h, err := e.App().Home()
 		if err == nil {
 			err = config.AddRule(h.ConfigFile(), rule)
 		}
 		if err != nil {
 			return err
 		}
-		e.say("from now on such calls are allowed; config.toml has\n%s", rule.TOML())
+		e.Say("from now on such calls are allowed; config.toml has\n%s", rule.TOML())
 	}
 	verb := "approved"
 	if !allow {
 		verb = "denied"
 	}
-	e.say("%s %d: @%s goes on", verb, n, a.Agent)
+	e.Say("%s %d: @%s goes on", verb, n, a.Agent)
 	return nil
 }
 
 // alwaysRule is the rule that spares the question from now on.
-func (e *env) alwaysRule(a client.OpenApproval) (guard.Rule, error) {
-	s, err := e.open().Settings(a.Agent, nil, true)
+func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
+	s, err := e.App().Settings(a.Agent, nil, true)
 	if err != nil {
 		return guard.Rule{}, err
 	}
-	call := guard.Call{Tool: a.Tool, Workspace: a.Workspace, Home: e.getenv("HOME")}
+	call := guard.Call{Tool: a.Tool, Workspace: a.Workspace, Home: e.Getenv("HOME")}
 	call.Read([]byte(a.Args))
 	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default)})
 	if d.Do != guard.Ask {
@@ -172,8 +173,8 @@ func (e *env) alwaysRule(a client.OpenApproval) (guard.Rule, error) {
 }
 
 // personName is what the person who answers is called.
-func (e *env) personName() string {
-	if c, err := e.open().Config(); err == nil && c.Username != "" {
+func personName(e *command.Env) string {
+	if c, err := e.App().Config(); err == nil && c.Username != "" {
 		return c.Username
 	}
 	return "user"
@@ -181,7 +182,7 @@ func (e *env) personName() string {
 
 // askAtTerminal asks the person about a tool call. What was typed before the
 // question does not answer it.
-func (e *env) askAtTerminal(ctx context.Context, q turn.Question, typed io.Reader) error {
+func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, typed io.Reader) error {
 	if f, ok := e.In.(*os.File); ok {
 		term.DropTyped(f)
 	}
@@ -200,19 +201,4 @@ func (e *env) askAtTerminal(ctx context.Context, q turn.Question, typed io.Reade
 		return nil
 	}
 	return fika.Errorf(fika.Denied, "", "the person at the terminal said no")
-}
-
-func (e *env) completeApprovals(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	c, err := e.asked(cmd)
-	if err != nil {
-		return nil, nothing
-	}
-	list, err := c.Approvals().Open(cmd.Context())
-	if err != nil {
-		return nil, nothing
-	}
-	for _, a := range list {
-		out = append(out, offered(strconv.FormatInt(a.N, 10), "@"+string(a.Agent)+": "+term.CleanLine(a.What)))
-	}
-	return out, nothing
 }

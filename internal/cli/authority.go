@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fika"
+	"fika/internal/cli/command"
 )
 
 // conduct is what a command does, for those who may not do everything: an
@@ -96,12 +97,12 @@ func conductOf(cmd *cobra.Command, args []string) conduct {
 }
 
 // admit refuses what only a person may do to whoever is not one.
-func (e *env) admit(cmd *cobra.Command, args []string) error {
+func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 	does := conductOf(cmd, args)
 	if does == looks {
 		return nil
 	}
-	c, err := e.open().Caller()
+	c, err := e.App().Caller()
 	if err != nil || !c.Inside() || does == speaks {
 		return err
 	}

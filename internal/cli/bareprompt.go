@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fika/internal/cli/command"
 	"fika/internal/spelling"
 )
 
@@ -29,7 +30,7 @@ func checkBarePrompt(cmd *cobra.Command, args []string) error {
 			hint = "did you mean: " + strings.Join(meant, ", ") + "?"
 		}
 	}
-	return usageError("no command %q; %s (for a prompt: fika run %s)", word, hint, shellWords(args))
+	return command.UsageError("no command %q; %s (for a prompt: fika run %s)", word, hint, shellWords(args))
 }
 
 // isWord reports whether an argument could be the name of a command: letters,
@@ -58,7 +59,7 @@ func habits(word string) []string {
 // called so one level down (stop: agent stop, chat stop), or what other
 // programs mean by it.
 func meantCommands(root *cobra.Command, word string) []string {
-	if near := spelling.Nearest(word, commandNames(root)); near != "" {
+	if near := spelling.Nearest(word, command.CommandNames(root)); near != "" {
 		return []string{near}
 	}
 	var meant []string

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/cli/chat"
+	"fika/internal/cli/command"
 	"fika/internal/client"
 )
 
@@ -24,7 +26,7 @@ const (
 	demoTimeout = 2 * time.Minute
 )
 
-func newDemo(e *env) *cobra.Command {
+func newDemo(e *command.Env) *cobra.Command {
 	var keep bool
 	c := &cobra.Command{
 		Use: "demo", Short: "watch three agents talk to each other, offline",
@@ -33,34 +35,34 @@ chat, shows what the agents make of it, and takes everything away again. It
 needs no key and no network: the agents use the scripted model, which answers
 from a rules file. Everything else is real: processes, bus, database, tools.`,
 		Example: "  fika demo\n  fika demo --keep   # and look into the folder afterwards",
-		Args:    exactly(0, "no arguments"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return e.demo(cmd.Context(), keep) },
+		Args:    command.Exactly(0, "no arguments"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), e, keep) },
 	}
 	c.Flags().BoolVar(&keep, "keep", false, "keep the folder (the hub is stopped all the same)")
 	return c
 }
 
-// demo runs the main job in a home of its own.
-func (e *env) demo(ctx context.Context, keep bool) (err error) {
+// runDemo runs the main job in a home of its own.
+func runDemo(ctx context.Context, e *command.Env, keep bool) (err error) {
 	home, err := demoHome()
 	if err != nil {
 		return err
 	}
-	d := &env{Streams: e.Streams, getenv: quietEnv(e.getenv), home: home}
+	d := &command.Env{Streams: e.Streams, Getenv: quietEnv(e.Getenv), Home: home}
 	defer func() {
-		err = errors.Join(err, d.endDemo(home, keep))
+		err = errors.Join(err, endDemo(d, home, keep))
 	}()
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	begun := time.Now()
-	ready, _, err := client.HubOf(d.open()).Start(ctx)
+	ready, _, err := client.HubOf(d.App()).Start(ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.showReady(ready, false); err != nil {
+	if err := showReady(d, ready, false); err != nil {
 		return err
 	}
-	c, err := d.reader(ctx)
+	c, err := d.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -68,11 +70,11 @@ func (e *env) demo(ctx context.Context, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	d.say("%s", d.ErrStyle().Dim(fmt.Sprintf("$ fika chat send %s %q", demoChat, demoMessage)))
-	if err := d.demoTalk(ctx, c, conv); err != nil {
+	d.Say("%s", d.ErrStyle().Dim(fmt.Sprintf("$ fika chat send %s %q", demoChat, demoMessage)))
+	if err := demoTalk(ctx, d, c, conv); err != nil {
 		return err
 	}
-	return d.demoSum(ctx, c, conv, time.Since(begun))
+	return demoSum(ctx, d, c, conv, time.Since(begun))
 }
 
 func demoHome() (string, error) {
@@ -103,7 +105,7 @@ func quietEnv(getenv func(string) string) func(string) string {
 }
 
 // demoTalk says the sentence and shows what comes of it until all is quiet.
-func (e *env) demoTalk(ctx context.Context, c *client.Client, conv fika.Conversation) error {
+func demoTalk(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation) error {
 	live, err := c.Chats.Watch(conv)
 	if err != nil {
 		return err
@@ -114,12 +116,12 @@ func (e *env) demoTalk(ctx context.Context, c *client.Client, conv fika.Conversa
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	page, err := e.newPage(ctx, c, conv, false)
+	page, err := chat.NewPage(ctx, e, c, conv, false)
 	if err != nil {
 		return err
 	}
 	show := func(x fika.Entry) error {
-		if err := e.print(page.entry(client.Node{Entry: x}, nil)); err != nil {
+		if err := e.Print(page.Entry(client.Node{Entry: x}, nil)); err != nil {
 			return err
 		}
 		quiet, err := isQuiet(ctx, c, conv)
@@ -148,7 +150,7 @@ func isQuiet(ctx context.Context, c *client.Client, conv fika.Conversation) (boo
 
 // demoSum counts what happened, and fails when it was not what a demo should
 // show.
-func (e *env) demoSum(ctx context.Context, c *client.Client, conv fika.Conversation, took time.Duration) error {
+func demoSum(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, took time.Duration) error {
 	entries, err := c.Conversations.Entries(ctx, client.EntryQuery{Conversation: conv.ID})
 	if err != nil {
 		return err
@@ -162,7 +164,7 @@ func (e *env) demoSum(ctx context.Context, c *client.Client, conv fika.Conversat
 			hops++
 		}
 	}
-	e.say("%d answers by three agents in processes of their own, %d tool calls, in %s", hops, calls, took.Round(10*time.Millisecond))
+	e.Say("%d answers by three agents in processes of their own, %d tool calls, in %s", hops, calls, took.Round(10*time.Millisecond))
 	if hops < 5 || calls < 1 {
 		return fika.Errorf(fika.Failed, "demo", "expected 5 answers (4 hops) and a tool call")
 	}
@@ -170,13 +172,13 @@ func (e *env) demoSum(ctx context.Context, c *client.Client, conv fika.Conversat
 }
 
 // endDemo stops the hub and removes the folder.
-func (e *env) endDemo(home string, keep bool) error {
-	err := e.down(context.Background(), fika.DesiredStopped, time.Minute)
-	if e.app != nil {
-		err = errors.Join(err, e.app.Close())
+func endDemo(e *command.Env, home string, keep bool) error {
+	err := takeDown(context.Background(), e, fika.DesiredStopped, time.Minute)
+	if e.Opened != nil {
+		err = errors.Join(err, e.Opened.Close())
 	}
 	if keep {
-		e.say("kept: fika --home %s chat view %s", home, demoChat)
+		e.Say("kept: fika --home %s chat view %s", home, demoChat)
 		return err
 	}
 	return errors.Join(err, os.RemoveAll(home))

@@ -1,8 +1,10 @@
-// Package cli is the command line: one file per noun, each turning flags into
-// options and making one call.
+// Package cli is the command line. The path of a command is the path of its
+// file: fika chat send is chat/send.go, fika up is up.go. Each turns flags into
+// options, makes one call and shows what comes back; what they share is in
+// package command.
 //
-// Read first: [Main] (a command line from start to exit code), env (what every
-// command gets), exit.go (which error gives which code). stdout carries the
-// answer or the data and nothing else; words for people go to stderr. Errors
-// are printed once, here.
+// Read first: [Main] (a command line from start to status), root.go (all
+// commands), authority.go (what each of them does, for those who may not do
+// everything). stdout carries the answer or the data and nothing else; words
+// for people go to stderr.
 package cli

@@ -4,36 +4,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/doctor"
 	"fika/internal/term"
 )
 
-func newDoctor(e *env) *cobra.Command {
+func newDoctor(e *command.Env) *cobra.Command {
 	var asJSON, fix bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "look for what is wrong with this home", Args: exactly(0, "no arguments"),
+		Use: "doctor", Short: "look for what is wrong with this home", Args: command.Exactly(0, "no arguments"),
 		Long: `Looks at permissions, configuration, database, contexts, locks, plugins and the
 disk. --fix mends what can be mended without losing anything. Exit status 1 when
 something is wrong.`,
 		Example: "  fika doctor\n  fika doctor --fix",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := doctor.Examine(cmd.Context(), e.open(), fix)
+			found, err := doctor.Examine(cmd.Context(), e.App(), fix)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				err = printLines(e, found, func(f doctor.Finding) findingJSON {
-					return findingJSON{f.Check, f.Level, f.Text, nullable(f.Fix)}
+				err = command.PrintLines(e, found, func(f doctor.Finding) findingJSON {
+					return findingJSON{f.Check, f.Level, f.Text, command.Nullable(f.Fix)}
 				})
 			} else {
-				err = e.showFindings(found)
+				err = showFindings(e, found)
 			}
 			if err != nil {
 				return err
 			}
 			for _, f := range found {
 				if f.Level == doctor.Problem {
-					return silent{kind: fika.Failed}
+					return command.Silent{Kind: fika.Failed}
 				}
 			}
 			return nil
@@ -46,23 +47,23 @@ something is wrong.`,
 
 // findingJSON is a finding as --json shows it.
 type findingJSON struct {
-	Check string       `json:"check"`
-	Level doctor.Level `json:"level"`
-	Text  string       `json:"text"`
-	Fix   nullable     `json:"fix"`
+	Check string           `json:"check"`
+	Level doctor.Level     `json:"level"`
+	Text  string           `json:"text"`
+	Fix   command.Nullable `json:"fix"`
 }
 
-func (e *env) showFindings(found []doctor.Finding) error {
+func showFindings(e *command.Env, found []doctor.Finding) error {
 	s := e.OutStyle()
 	marks := map[doctor.Level]string{
 		doctor.Fine: s.Green("ok     "), doctor.Note: s.Yellow("note   "), doctor.Problem: s.Red("problem"), doctor.Fixed: s.Green("fixed  "),
 	}
 	for _, f := range found {
-		if err := e.printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), term.CleanLine(f.Text)); err != nil {
+		if err := e.Printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), term.CleanLine(f.Text)); err != nil {
 			return err
 		}
 		if f.Fix != "" && f.Level != doctor.Fixed {
-			if err := e.printf("         → %s\n", term.CleanLine(f.Fix)); err != nil {
+			if err := e.Printf("         → %s\n", term.CleanLine(f.Fix)); err != nil {
 				return err
 			}
 		}

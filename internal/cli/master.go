@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/console"
@@ -22,7 +23,7 @@ import (
 	"fika/internal/worker"
 )
 
-func newMaster(e *env) *cobra.Command {
+func newMaster(e *command.Env) *cobra.Command {
 	var o masterOptions
 	c := &cobra.Command{
 		Use: "master", Short: "give agents work from one console",
@@ -41,9 +42,9 @@ Lines of piped input are sent at once, so that agents work side by side; with
 when its own lines have theirs: with status 1 if one of them failed, with 7 if
 --timeout was over before that (the work goes on).
 
-` + exitHelp,
-		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet\n  fika master --wait --timeout 30m < plan.txt", Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return e.master(cmd.Context(), o) },
+` + command.ExitHelp,
+		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet\n  fika master --wait --timeout 30m < plan.txt", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return openConsole(cmd.Context(), e, o) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.quiet, "quiet", false, "bare completion lines only")
@@ -55,7 +56,7 @@ when its own lines have theirs: with status 1 if one of them failed, with 7 if
 // meansMaster reports whether fika alone opens the master console: somebody is at
 // a terminal, says nothing else, and [master] enabled says so. Inside a tool,
 // where no person asks, it never does.
-func (e *env) meansMaster(cmd *cobra.Command, args []string) bool {
+func meansMaster(e *command.Env, cmd *cobra.Command, args []string) bool {
 	said := len(args)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "home" {
@@ -65,11 +66,11 @@ func (e *env) meansMaster(cmd *cobra.Command, args []string) bool {
 	if said > 0 || !e.InTTY || !e.OutTTY {
 		return false
 	}
-	c, err := e.open().Config()
+	c, err := e.App().Config()
 	if err != nil || !c.Master.Enabled {
 		return false
 	}
-	who, err := e.open().Caller()
+	who, err := e.App().Caller()
 	return err == nil && !who.Inside()
 }
 
@@ -79,19 +80,19 @@ type masterOptions struct {
 	timeout     time.Duration
 }
 
-func (e *env) master(ctx context.Context, flags masterOptions) error {
+func openConsole(ctx context.Context, e *command.Env, flags masterOptions) error {
 	if flags.timeout < 0 {
-		return usageError("--timeout is a span of time such as 10m, not %s", flags.timeout)
+		return command.UsageError("--timeout is a span of time such as 10m, not %s", flags.timeout)
 	}
-	started, err := e.masterHub(ctx)
+	started, err := masterHub(ctx, e)
 	if err != nil {
 		return err
 	}
-	c, err := e.reader(ctx)
+	c, err := e.Client(ctx)
 	if err != nil {
 		return err
 	}
-	h, err := e.open().Home()
+	h, err := e.App().Home()
 	if err != nil {
 		return err
 	}
@@ -101,14 +102,14 @@ func (e *env) master(ctx context.Context, flags masterOptions) error {
 	waiting := master.OpenWaitList(h.RunDir())
 	defer waiting.Close()
 	if !waiting.Mine() {
-		e.warn("another console is open here: what this one waits for is not kept for the next")
+		e.Warn("another console is open here: what this one waits for is not kept for the next")
 	}
 	outcomes, err := c.Requests.Outcomes()
 	if err != nil {
 		return err
 	}
 	defer outcomes.Close()
-	o := e.consoleOptions(c, flags)
+	o := consoleOptions(e, c, flags)
 	o.Memory, o.Ended, o.News = waiting, outcomes.Ended, outcomes.News
 	if e.OutTTY {
 		o.Width = e.Width
@@ -128,15 +129,15 @@ func (e *env) master(ctx context.Context, flags masterOptions) error {
 	console_.Hello(started, c.BusLine())
 	err = console_.Run(ctx)
 	if errors.Is(err, master.ErrFailed) {
-		return silent{kind: fika.Failed}
+		return command.Silent{Kind: fika.Failed}
 	}
 	return err
 }
 
 // consoleOptions are those of the console, but for the screen and what it waits
 // for.
-func (e *env) consoleOptions(c *client.Client, flags masterOptions) master.Options {
-	conf, err := e.open().Config()
+func consoleOptions(e *command.Env, c *client.Client, flags masterOptions) master.Options {
+	conf, err := e.App().Config()
 	if err != nil { // it was read when c was opened
 		conf = config.Default()
 	}
@@ -144,7 +145,7 @@ func (e *env) consoleOptions(c *client.Client, flags masterOptions) master.Optio
 	o := master.Options{
 		Requests: c.Requests, Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, Here: host.workHere,
 		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
-		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.open().Now,
+		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.App().Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },
 		Quiet: flags.quiet, Wait: flags.wait, Timeout: flags.timeout, Style: e.OutStyle(), Revive: host.reviveHub, Revives: host.revivesHub,
 	}
@@ -158,11 +159,11 @@ func (e *env) consoleOptions(c *client.Client, flags masterOptions) master.Optio
 const mostHealth = 5 * time.Second
 
 // consoleHost is what a console asks of this process.
-type consoleHost struct{ *env }
+type consoleHost struct{ *command.Env }
 
 // workHere works a prompt in the current context, as fika run does.
 func (e consoleHost) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
-	here := e.open().Again() // an App is for one goroutine
+	here := e.App().Again() // an App is for one goroutine
 	defer here.Close()
 	h, err := here.Home()
 	if err != nil {
@@ -174,7 +175,7 @@ func (e consoleHost) workHere(ctx context.Context, prompt string) (client.Reques
 	}
 	began := here.Now()
 	ran, err := worker.Run(ctx, here, worker.RunOptions{
-		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.warn,
+		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.Warn,
 	})
 	if err != nil {
 		return client.RequestInfo{}, err
@@ -186,23 +187,23 @@ func (e consoleHost) workHere(ctx context.Context, prompt string) (client.Reques
 
 // revivesHub reports whether reviveHub would start a hub now.
 func (e consoleHost) revivesHub() bool {
-	conf, err := e.open().Config()
-	_, up, upErr := client.HubOf(e.open()).Process()
+	conf, err := e.App().Config()
+	_, up, upErr := client.HubOf(e.App()).Process()
 	return err == nil && upErr == nil && conf.Hub.Autostart && !up
 }
 
 // masterHub starts the hub, if agents are configured and none runs, and tells
 // how the start of each agent went.
-func (e *env) masterHub(ctx context.Context) ([]master.Agent, error) {
-	conf, err := e.open().Config()
+func masterHub(ctx context.Context, e *command.Env) ([]master.Agent, error) {
+	conf, err := e.App().Config()
 	if err != nil {
 		return nil, err
 	}
-	_, up, err := client.HubOf(e.open()).Process()
+	_, up, err := client.HubOf(e.App()).Process()
 	if err != nil || up || len(conf.Agents) == 0 || !conf.Hub.Autostart {
 		return nil, err
 	}
-	ready, _, err := client.HubOf(e.open()).Start(ctx)
+	ready, _, err := client.HubOf(e.App()).Start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -212,13 +213,13 @@ func (e *env) masterHub(ctx context.Context) ([]master.Agent, error) {
 // reviveHub starts a hub if none runs: killed asks for that only when the last
 // one was killed. It runs beside the console, hence with an app of its own.
 func (e consoleHost) reviveHub(ctx context.Context, killed bool) (string, error) {
-	own := &env{Streams: e.Streams, getenv: e.getenv, clock: e.clock, home: e.home}
-	h, err := own.open().Home()
+	own := &command.Env{Streams: e.Streams, Getenv: e.Getenv, Clock: e.Clock, Home: e.Home}
+	h, err := own.App().Home()
 	if err != nil {
 		return "", err
 	}
-	defer own.app.Close()
-	conf, err := own.open().Config()
+	defer own.Opened.Close()
+	conf, err := own.App().Config()
 	if err != nil || !conf.Hub.Autostart {
 		return "", err
 	}
@@ -226,7 +227,7 @@ func (e consoleHost) reviveHub(ctx context.Context, killed bool) (string, error)
 	if _, up := h.HubProcess(); up || killed && !gone {
 		return "", nil
 	}
-	ready, already, err := client.HubOf(own.open()).Start(ctx)
+	ready, already, err := client.HubOf(own.App()).Start(ctx)
 	if err != nil || already {
 		return "", err
 	}

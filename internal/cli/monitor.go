@@ -14,6 +14,7 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/message"
 	"fika/internal/term"
@@ -21,13 +22,13 @@ import (
 
 // monitorOptions are the flags of monitor.
 type monitorOptions struct {
-	*env
+	*command.Env
 	agent, chat, kind string
 	json              bool
 }
 
-func newMonitor(e *env) *cobra.Command {
-	o := &monitorOptions{env: e}
+func newMonitor(e *command.Env) *cobra.Command {
+	o := &monitorOptions{Env: e}
 	c := &cobra.Command{
 		Use: "monitor [SUBJECT]", Short: "follow what goes over the bus",
 		Long: `Shows every message on the bus of this home, as a subscriber to PREFIX.> sees
@@ -35,7 +36,7 @@ it, or to the subject given ("agent.*.status"; the prefix may be left out).
 --type keeps one kind: request, bell, response, status, heartbeat, control,
 chat, dead. While no hub runs it says so and waits.`,
 		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body",
-		Args:    atMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
+		Args:    command.AtMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject := ""
 			if len(args) == 1 {
@@ -49,21 +50,21 @@ chat, dead. While no hub runs it says so and waits.`,
 	f.StringVar(&o.chat, "chat", "", "only the entries of this chat")
 	f.StringVar(&o.kind, "type", "", "only this kind of message")
 	f.BoolVar(&o.json, "json", false, "JSON Lines: at, subject, body (or text)")
-	_ = c.RegisterFlagCompletionFunc("agent", e.completeAgents)
-	_ = c.RegisterFlagCompletionFunc("chat", e.completeChats)
+	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("chat", e.CompleteChats)
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(client.BusKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 func (o *monitorOptions) run(ctx context.Context, subject string) error {
-	m, err := client.OpenMonitor(ctx, o.open(), client.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
+	m, err := client.OpenMonitor(ctx, o.App(), client.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
 	if err != nil {
 		return err
 	}
-	if _, up, err := client.HubOf(o.open()).Process(); err != nil {
+	if _, up, err := client.HubOf(o.App()).Process(); err != nil {
 		return errors.Join(err, m.Close())
 	} else if !up {
-		o.say("no hub is running; waiting for one (fika up)")
+		o.Say("no hub is running; waiting for one (fika up)")
 	}
 	show := o.line
 	if o.json {
@@ -71,18 +72,18 @@ func (o *monitorOptions) run(ctx context.Context, subject string) error {
 	}
 	return errors.Join(m.Run(ctx, func(connected bool) {
 		if connected {
-			o.say("%s", o.ErrStyle().Dim("listening to "+m.Subject))
+			o.Say("%s", o.ErrStyle().Dim("listening to "+m.Subject))
 		} else {
-			o.warn("the bus is away; waiting for it")
+			o.Warn("the bus is away; waiting for it")
 		}
 	}, show), m.Close())
 }
 
 type monitorJSON struct {
-	At      time.Time       `json:"at"`
-	Subject string          `json:"subject"`
-	Body    json.RawMessage `json:"body"`
-	Text    nullable        `json:"text"` // a body that is no JSON
+	At      time.Time        `json:"at"`
+	Subject string           `json:"subject"`
+	Body    json.RawMessage  `json:"body"`
+	Text    command.Nullable `json:"text"` // a body that is no JSON
 }
 
 func (o *monitorOptions) jsonLine(m client.BusMessage) error {
@@ -90,9 +91,9 @@ func (o *monitorOptions) jsonLine(m client.BusMessage) error {
 	if json.Valid(m.Data) && utf8.Valid(m.Data) {
 		line.Body = m.Data
 	} else {
-		line.Text = nullable(strings.ToValidUTF8(string(m.Data), "�"))
+		line.Text = command.Nullable(strings.ToValidUTF8(string(m.Data), "�"))
 	}
-	return o.printLine(line)
+	return o.PrintLine(line)
 }
 
 // line shows a message on one line: when, where, and what matters of it.
@@ -113,7 +114,7 @@ func (o *monitorOptions) line(m client.BusMessage) error {
 	if o.Width > 0 {
 		text = term.Truncate(text, max(20, o.Width-term.Width(where)-15))
 	}
-	return o.printf("%s %s %s\n", style.Dim(time.Now().Format("15:04:05.000")), where, text)
+	return o.Printf("%s %s %s\n", style.Dim(time.Now().Format("15:04:05.000")), where, text)
 }
 
 // gist says the most of a body in a few words; what it does not know it shows

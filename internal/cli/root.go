@@ -4,10 +4,24 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fika/internal/cli/agent"
+	"fika/internal/cli/chat"
+	"fika/internal/cli/command"
+	"fika/internal/cli/config"
+	contextcmd "fika/internal/cli/context"
+	"fika/internal/cli/conversation"
+	"fika/internal/cli/key"
+	"fika/internal/cli/model"
+	"fika/internal/cli/plugin"
+	"fika/internal/cli/request"
+	"fika/internal/cli/rules"
+	"fika/internal/cli/store"
+	"fika/internal/cli/workflow"
 )
 
-func newRoot(e *env) *cobra.Command {
-	o := &runOptions{env: e}
+func newRoot(e *command.Env) *cobra.Command {
+	o := &runOptions{Env: e}
 	var version *bool
 	root := &cobra.Command{
 		Use:   "fika [PROMPT]",
@@ -19,7 +33,7 @@ A bare prompt is one argument with a space or punctuation in it, or stdin. A
 single word and several words are not taken for a prompt, because they may be a
 mistyped command: for those, write fika run WORDS or fika -- WORDS.
 
-` + exitHelp,
+` + command.ExitHelp,
 		Example: `  fika "why does this fail?" < build.log
   fika run -c notes summarise what we decided
   fika up && fika chat new design && fika chat send design "@arya sketch an API"`,
@@ -28,40 +42,40 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
-			e.lastGood = looksOrStops(cmd)
-			e.looks = conductOf(cmd, args) == looks
-			e.pointAtForeign(cmd)
-			return e.admit(cmd, args)
+			e.LastGood = looksOrStops(cmd)
+			e.Looks = conductOf(cmd, args) == looks
+			config.PointAtForeign(e, cmd)
+			return admit(e, cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if *version {
-				return e.printVersion()
+				return printVersion(e)
 			}
 			if err := checkBarePrompt(cmd, args); err != nil {
 				return err
 			}
-			if e.meansMaster(cmd, args) {
-				return e.master(cmd.Context(), masterOptions{})
+			if meansMaster(e, cmd, args) {
+				return openConsole(cmd.Context(), e, masterOptions{})
 			}
 			return o.run(cmd.Context(), args)
 		},
 	}
-	root.PersistentFlags().StringVar(&e.home, "home", "", "folder that holds everything (default $FIKA_HOME, else ~/.fika)")
+	root.PersistentFlags().StringVar(&e.Home, "home", "", "folder that holds everything (default $FIKA_HOME, else ~/.fika)")
 	o.flags(root)
 	version = versionFlag(root)
-	root.CompletionOptions.SetDefaultShellCompDirective(nothing)
+	root.CompletionOptions.SetDefaultShellCompDirective(command.NoFiles)
 	_ = root.RegisterFlagCompletionFunc("home", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError("%v; see %s --help", err, cmd.CommandPath())
+		return command.UsageError("%v; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(commands(e)...)
 	return root
 }
 
 // commands are all nouns and verbs below the root.
-func commands(e *env) []*cobra.Command {
+func commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
-		newDemo(e), newRun(e), newContext(e), newPlugin(e), newChat(e), newAsk(e), newTask(e), newRequest(e), newUp(e), newDown(e), newAgent(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), newConversation(e), newConfig(e), newModel(e), newWorkflow(e), newKey(e), newStore(e), newBackup(e), newRestore(e), newApprove(e), newRules(e), newDoctor(e), newCompletion(e), newVersion(e),
+		newDemo(e), newRun(e), contextcmd.New(e), plugin.New(e), chat.New(e), newAsk(e), newTask(e), request.New(e), newUp(e), newDown(e), agent.New(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), conversation.New(e), config.New(e), model.New(e), workflow.New(e), key.New(e), store.New(e), newBackup(e), newRestore(e), newApprove(e), rules.New(e), newDoctor(e), newCompletion(e), newVersion(e),
 	}
 }
 

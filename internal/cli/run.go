@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/turn"
@@ -17,7 +18,7 @@ import (
 
 // runOptions are the flags of a one-shot prompt.
 type runOptions struct {
-	*env
+	*command.Env
 	context      string
 	model        string
 	username     string
@@ -32,8 +33,8 @@ type runOptions struct {
 	raw          bool
 }
 
-func newRun(e *env) *cobra.Command {
-	o := &runOptions{env: e}
+func newRun(e *command.Env) *cobra.Command {
+	o := &runOptions{Env: e}
 	c := &cobra.Command{
 		Use:   "run [PROMPT...]",
 		Short: "answer one prompt in a context",
@@ -44,7 +45,7 @@ line that holds a single dot, or with ctrl-D.
 
 The answer goes to stdout, everything else to stderr.
 
-` + exitHelp,
+` + command.ExitHelp,
 		Example: `  fika run explain the borrow checker
   git diff | fika run -c review "is this safe?"
   fika run --output-format stream-json list the files here
@@ -69,9 +70,9 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.DurationVar(&o.wait, "wait", 0, "wait this long for a context that is in use")
 	f.BoolVarP(&o.noReflection, "no-reflection", "x", false, "leave the reflection out, text and tool")
 	f.BoolVar(&o.showThinking, "show-thinking", false, "show the model's reasoning on stderr")
-	rawFlag(c, &o.raw)
-	_ = c.RegisterFlagCompletionFunc("context", o.completeContexts)
-	_ = c.RegisterFlagCompletionFunc("model", o.completeModels)
+	command.RawFlag(c, &o.raw)
+	_ = c.RegisterFlagCompletionFunc("context", o.CompleteContexts)
+	_ = c.RegisterFlagCompletionFunc("model", o.CompleteModels)
 	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -80,7 +81,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		o.format = "json"
 	}
 	if o.format != "text" && o.format != "json" && o.format != "stream-json" {
-		return usageError("--output-format is text, json or stream-json, not %q", o.format)
+		return command.UsageError("--output-format is text, json or stream-json, not %q", o.format)
 	}
 	name, current, err := o.contextName()
 	if err != nil {
@@ -89,12 +90,12 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	prompt := ""
 	switch {
 	case o.cont && len(args) > 0:
-		return usageError("--continue takes no prompt: it goes on with the interrupted one")
+		return command.UsageError("--continue takes no prompt: it goes on with the interrupted one")
 	case !o.cont:
 		if err := o.checkFree(name, args); err != nil {
 			return err
 		}
-		if prompt, err = o.readPrompt(args); err != nil {
+		if prompt, err = o.ReadPrompt(args); err != nil {
 			return err
 		}
 	}
@@ -104,37 +105,39 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	view := newRunView(o)
-	defer view.shown.close()
+	defer view.shown.Finish()
 	ro := worker.RunOptions{
 		Context: name, From: current, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
-		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.warn,
+		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.Warn,
 	}
 	if o.InTTY {
-		ro.Ask = func(ctx context.Context, q turn.Question, typed io.Reader) error { return o.askAtTerminal(ctx, q, typed) }
+		ro.Ask = func(ctx context.Context, q turn.Question, typed io.Reader) error {
+			return askAtTerminal(ctx, o.Env, q, typed)
+		}
 	}
-	ran, err := worker.Run(ctx, o.open(), ro)
+	ran, err := worker.Run(ctx, o.App(), ro)
 	var held *folder.HeldError
 	if o.wait > 0 && errors.As(err, &held) && held.Info.Kind != folder.LockAgent {
 		ro.Wait = o.wait // an agent's process is asked instead of waited for
-		ran, err = worker.Run(ctx, o.open(), ro)
+		ran, err = worker.Run(ctx, o.App(), ro)
 	}
 	if ran.Request != "" {
-		o.typed = ""
+		o.Typed = ""
 	}
 	if held != nil && ctx.Err() != nil {
 		return fika.Errorf(fika.Interrupted, "", "you stopped waiting for context %q; nothing was asked", name)
 	}
 	if errors.As(err, &held) && held.Info.Kind == folder.LockAgent && ran.Request == "" {
-		view.shown.close()
+		view.shown.Finish()
 		return o.askHolder(ctx, name, prompt, flags)
 	}
-	return view.end(ran, heldHint(err))
+	return view.end(ran, command.HeldHint(err))
 }
 
 // checkFree refuses a context that another prompt has before a person types a
 // text for it.
 func (o *runOptions) checkFree(name fika.AgentName, args []string) error {
-	h, err := o.open().Home()
+	h, err := o.App().Home()
 	if err != nil {
 		return err
 	}
@@ -146,45 +149,35 @@ func (o *runOptions) checkFree(name fika.AgentName, args []string) error {
 		return nil // taking it says what is wrong
 	}
 	held := &folder.HeldError{Name: name, Info: lock.Info, Age: lock.Age, Stale: lock.Status == folder.LockStale}
-	return heldHint(fika.Wrap(fika.Locked, "", held))
-}
-
-// currentContext returns the context of this invocation.
-func (e *env) currentContext() (fika.AgentName, error) {
-	h, err := e.open().Home()
-	if err != nil {
-		return "", err
-	}
-	state, err := h.State()
-	return state.Current, err
+	return command.HeldHint(fika.Wrap(fika.Locked, "", held))
 }
 
 // contextName gives the context of this prompt, and the current one.
 func (o *runOptions) contextName() (name, current fika.AgentName, err error) {
 	if o.context == "" {
-		name, err = o.currentContext()
+		name, err = o.CurrentContext()
 		return name, name, err
 	}
 	if name, err = fika.ParseAgentName(o.context); err != nil {
 		return "", "", err
 	}
 	// A broken state.json is no reason to refuse a prompt that needs none.
-	current, _ = o.currentContext()
+	current, _ = o.CurrentContext()
 	return name, current, nil
 }
 
 // hintSpelling says when -c is about to make a context whose name is nearly
 // that of another.
 func (o *runOptions) hintSpelling(name fika.AgentName) {
-	h, err := o.open().Home()
+	h, err := o.App().Home()
 	if err != nil || o.context == "" {
 		return
 	}
 	if _, err := folder.OpenFolder(h, name); err == nil {
 		return
 	}
-	if near := o.nearContext(h, name); near != "" {
-		o.say("context %q is new (there is also %q)", name, near)
+	if near := o.NearContext(h, name); near != "" {
+		o.Say("context %q is new (there is also %q)", name, near)
 	}
 }
 
@@ -198,12 +191,12 @@ func (o *runOptions) settings(ctx context.Context, name fika.AgentName) (map[str
 	if o.username != "" {
 		user, err := fika.ParseUsername(o.username)
 		if err == nil { // before it is written: with an agent's name no run would work any more
-			err = o.open().MayBeCalled(ctx, user)
+			err = o.App().MayBeCalled(ctx, user)
 		}
 		if err != nil {
 			return nil, err
 		}
-		h, err := o.open().Home()
+		h, err := o.App().Home()
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	"fika/internal/cli/request"
 	"fika/internal/client"
 	"fika/internal/folder"
 	"fika/internal/message"
@@ -22,7 +23,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	if o.cont {
 		return fika.Errorf(fika.Locked, "", "@%s runs as a process: it goes on with what was interrupted by itself; fika request list --agent %s shows what was", name, name)
 	}
-	c, err := o.reader(ctx)
+	c, err := o.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,7 +32,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 		return err
 	}
 	if o.noReflection {
-		o.warn("@" + string(name) + " runs as a process: --no-reflection does not reach it")
+		o.Warn("@" + string(name) + " runs as a process: --no-reflection does not reach it")
 	}
 	follow, err := c.Requests.Follow(name)
 	if err != nil {
@@ -39,13 +40,13 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	}
 	defer follow.Close()
 	view := newHolderView(o)
-	defer view.run.shown.close()
+	defer view.run.shown.Finish()
 	view.run.detail("@%s runs as a process and takes the prompt", name)
 	accepted, err := c.Requests.SubmitPrompt(ctx, row, prompt, flags, client.Alias{Name: flags["username"], Option: "-U"})
 	if err != nil {
 		return err
 	}
-	o.typed = ""
+	o.Typed = ""
 	view.begin(accepted, name)
 	info, err := o.awaitHolder(ctx, follow, accepted.Request.ID, name, view)
 	if ctx.Err() != nil {
@@ -65,7 +66,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 // should bring it is gone.
 func (o *runOptions) awaitHolder(ctx context.Context, follow *client.Follow, id fika.RequestID, name fika.AgentName, view *holderView) (client.RequestInfo, error) {
 	const look = 3 * time.Second
-	h, err := o.open().Home()
+	h, err := o.App().Home()
 	if err != nil {
 		return client.RequestInfo{}, err
 	}
@@ -79,7 +80,7 @@ func (o *runOptions) awaitHolder(ctx context.Context, follow *client.Follow, id 
 		if lock, err := h.Folder(name).Inspect(); !told && err == nil && (!lock.Held || lock.Info.Kind != folder.LockAgent) {
 			told = true
 			view.run.endLine()
-			o.warn("the process of @" + string(name) + " is gone; the request waits for: fika agent start " + string(name) + " (Ctrl-C cancels it)")
+			o.Warn("the process of @" + string(name) + " is gone; the request waits for: fika agent start " + string(name) + " (Ctrl-C cancels it)")
 		}
 	}
 }
@@ -89,7 +90,7 @@ func (o *runOptions) cancelHolder(c *client.Client, follow *client.Follow, id fi
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	view.run.endLine()
-	o.say("cancelling request %s …", id)
+	o.Say("cancelling request %s …", id)
 	if _, err := c.Requests.Cancel(ctx, id, "cancelled from the terminal"); err != nil {
 		return client.RequestInfo{}, err
 	}
@@ -130,7 +131,7 @@ func (v *holderView) show(s message.Status) {
 		r.endThinking()
 	}
 	if r.shown != nil && !s.Data.Reasoning {
-		r.shown.turns.Show(s)
+		r.shown.Turns.Show(s)
 		return
 	}
 	switch s.Status {
@@ -224,7 +225,7 @@ func (v *holderView) end(info client.RequestInfo, entries []fika.Entry) error {
 	v.run.model = info.Outcome.Model
 	kind := info.Outcome.ErrorKind
 	if info.State == fika.Cancelled || info.State == fika.StateInterrupted {
-		kind = orKind(kind, fika.Interrupted)
+		kind = request.OrKind(kind, fika.Interrupted)
 	}
 	reason := info.Outcome.Error
 	if reason == "" {

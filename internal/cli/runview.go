@@ -10,6 +10,8 @@ import (
 
 	"fika"
 	"fika/internal/agent"
+	"fika/internal/cli/command"
+	"fika/internal/cli/request"
 	"fika/internal/term"
 	"fika/internal/turn"
 	"fika/internal/view"
@@ -22,7 +24,7 @@ type runView struct {
 	o       *runOptions
 	started time.Time
 	stream  bool                 // text goes out as it comes
-	shown   *rendered            // on a terminal; nil: text is written as it is
+	shown   *command.Rendered    // on a terminal; nil: text is written as it is
 	calls   map[string]view.Call // that have not ended, by their id
 	text    io.Writer
 	mu      sync.Mutex
@@ -36,9 +38,9 @@ type runView struct {
 }
 
 func newRunView(o *runOptions) *runView {
-	v := &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY, text: o.foreign(o.raw), calls: map[string]view.Call{}}
+	v := &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY, text: o.CleanOut(o.raw), calls: map[string]view.Call{}}
 	if v.stream {
-		v.shown = o.rendered(o.raw)
+		v.shown = o.Render(o.raw)
 	}
 	return v
 }
@@ -86,7 +88,7 @@ func (v *runView) Observe(ev turn.Event) {
 		}
 	case turn.Warning, turn.StorageBusy:
 		v.endLine()
-		v.o.warn(ev.Text)
+		v.o.Warn(ev.Text)
 	case turn.Compacted:
 		v.line("(the conversation was compacted)")
 	}
@@ -172,7 +174,7 @@ func (v *runView) endThinking() {
 
 func (v *runView) endLine() {
 	if v.open {
-		_ = v.o.print("\n") // end looks whether all was written
+		_ = v.o.Print("\n") // end looks whether all was written
 		v.open = false
 	}
 }
@@ -201,29 +203,22 @@ func (v *runView) end(ran worker.RunResult, err error) error {
 	case err != nil:
 		return err
 	case ran.State == fika.Done:
-		return v.o.checkWritten(keptAnswer(ran.Request))
+		return v.o.CheckWritten(request.KeptAnswer(ran.Request))
 	case ran.State == fika.Cancelled && ran.Kind == fika.Limit:
 		return fika.Errorf(fika.Limit, "", "%s; the conversation is kept (request %s)", ran.Reason, ran.Request)
 	case ran.State == fika.Cancelled:
-		return fika.Errorf(orKind(ran.Kind, fika.Interrupted), "", "cancelled; the conversation is kept (request %s)", ran.Request)
+		return fika.Errorf(request.OrKind(ran.Kind, fika.Interrupted), "", "cancelled; the conversation is kept (request %s)", ran.Request)
 	}
-	return fika.Errorf(orKind(ran.Kind, fika.Failed), "", "%s", ran.Reason)
+	return fika.Errorf(request.OrKind(ran.Kind, fika.Failed), "", "%s", ran.Reason)
 }
 
 // endShown shows the rest of the answer as it was committed.
 func (v *runView) endShown(ran worker.RunResult) {
 	if ran.State == fika.Done {
-		v.shown.turns.End(string(ran.Request), string(ran.Context), ran.Outcome.Answer)
+		v.shown.Turns.End(string(ran.Request), string(ran.Context), ran.Outcome.Answer)
 		v.wrote = true
 	}
-	v.shown.close()
-}
-
-func orKind(k, other fika.Kind) fika.Kind {
-	if k == "" {
-		return other
-	}
-	return k
+	v.shown.Finish()
 }
 
 // answer prints the committed text where it has not been streamed.
@@ -231,7 +226,7 @@ func (v *runView) answer(ran worker.RunResult) {
 	if v.o.format != "text" || v.wrote {
 		return
 	}
-	_ = v.o.answerText(ran.Outcome.Answer, v.o.raw)
+	_ = v.o.AnswerText(ran.Outcome.Answer, v.o.raw)
 }
 
 // event is a line of --output-format stream-json.
@@ -253,20 +248,20 @@ type event struct {
 
 // result is the last line of --json and stream-json: all its keys are there.
 type result struct {
-	Type         string          `json:"type"`
-	RequestID    fika.RequestID  `json:"request_id"`
-	Context      string          `json:"context"`
-	Conversation string          `json:"conversation"`
-	Model        nullable        `json:"model"`
-	Answer       string          `json:"answer"`
-	Outcome      string          `json:"outcome"`
-	Text         nullable        `json:"text"` // why it did not end well
-	ErrorKind    *fika.Kind      `json:"error_kind"`
-	ToolCalls    []fika.ToolUsed `json:"tool_calls"`
-	Usage        fika.Usage      `json:"usage"`
-	CostUSD      float64         `json:"cost_usd"`
-	DurationMS   int64           `json:"duration_ms"`
-	Saved        bool            `json:"saved"`
+	Type         string           `json:"type"`
+	RequestID    fika.RequestID   `json:"request_id"`
+	Context      string           `json:"context"`
+	Conversation string           `json:"conversation"`
+	Model        command.Nullable `json:"model"`
+	Answer       string           `json:"answer"`
+	Outcome      string           `json:"outcome"`
+	Text         command.Nullable `json:"text"` // why it did not end well
+	ErrorKind    *fika.Kind       `json:"error_kind"`
+	ToolCalls    []fika.ToolUsed  `json:"tool_calls"`
+	Usage        fika.Usage       `json:"usage"`
+	CostUSD      float64          `json:"cost_usd"`
+	DurationMS   int64            `json:"duration_ms"`
+	Saved        bool             `json:"saved"`
 }
 
 func (v *runView) emit(ev turn.Event) {
@@ -310,11 +305,11 @@ func (v *runView) result(ran worker.RunResult, err error) {
 	}
 	usage := ran.Outcome.Usage
 	v.write(result{
-		Type: "result", RequestID: ran.Request, Context: string(ran.Context), Conversation: string(ran.Conversation.Name), Model: nullable(v.model),
-		Answer: ran.Outcome.Answer, Outcome: string(ran.State), Text: nullable(text), ErrorKind: optional(kind), ToolCalls: emptyIfNil(ran.Outcome.ToolCalls),
+		Type: "result", RequestID: ran.Request, Context: string(ran.Context), Conversation: string(ran.Conversation.Name), Model: command.Nullable(v.model),
+		Answer: ran.Outcome.Answer, Outcome: string(ran.State), Text: command.Nullable(text), ErrorKind: command.Optional(kind), ToolCalls: command.EmptyIfNil(ran.Outcome.ToolCalls),
 		Usage: usage, CostUSD: float64(usage.Cost) / 1e6, DurationMS: time.Since(v.started).Milliseconds(), Saved: ran.Saved,
 	})
 }
 
 // write writes an event; end looks whether all was written.
-func (v *runView) write(e any) { _ = v.o.printLine(e) }
+func (v *runView) write(e any) { _ = v.o.PrintLine(e) }

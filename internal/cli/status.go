@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/cli/agent"
+	"fika/internal/cli/command"
+	"fika/internal/cli/store"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/term"
@@ -16,13 +19,13 @@ import (
 
 // statusJSON is fika status --json.
 type statusJSON struct {
-	Home  string      `json:"home"`
-	Hub   *hubJSON    `json:"hub"` // null: not running
-	Bus   busJSON     `json:"bus"`
-	Store storeJSON   `json:"store"`
-	Agent []agentJSON `json:"agents"`
-	Wait  int         `json:"waiting"`
-	Pause bool        `json:"paused_all"`
+	Home  string       `json:"home"`
+	Hub   *hubJSON     `json:"hub"` // null: not running
+	Bus   busJSON      `json:"bus"`
+	Store store.JSON   `json:"store"`
+	Agent []agent.JSON `json:"agents"`
+	Wait  int          `json:"waiting"`
+	Pause bool         `json:"paused_all"`
 }
 
 type hubJSON struct {
@@ -48,20 +51,7 @@ type streamJSON struct {
 	ReadAt   *time.Time `json:"last_read_at"`
 }
 
-type storeJSON struct {
-	Path   string `json:"path"`
-	Engine string `json:"engine"`
-	Schema int64  `json:"schema"`
-	Bytes  int64  `json:"bytes"`
-	ID     string `json:"id"`
-	Sync   string `json:"sync"`
-	// Of a server.
-	Latency        *float64 `json:"latency_ms"` // null: of a database in a file
-	Connections    *int     `json:"connections"`
-	MaxConnections *int     `json:"max_connections"`
-}
-
-func newStatus(e *env) *cobra.Command {
+func newStatus(e *command.Env) *cobra.Command {
 	var asJSON, busOnly bool
 	c := &cobra.Command{
 		Use: "status", Short: "show the hub, the bus, the store and the agents",
@@ -72,12 +62,12 @@ func newStatus(e *env) *cobra.Command {
 fika: that of a member, who may read everything, send requests and ring; or, for
 somebody else's server, what [nats] says, files it needs named on stderr. With
 --json each part is a field.`,
-		Example: "  fika status\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: exactly(0, "no arguments"),
+		Example: "  fika status\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if busOnly {
-				return e.showBus(asJSON)
+				return showBus(e, asJSON)
 			}
-			c, err := e.reader(cmd.Context())
+			c, err := e.Client(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -86,16 +76,16 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 				return err
 			}
 			if asJSON {
-				err = e.printJSON(toStatusJSON(st))
+				err = e.PrintJSON(toStatusJSON(st))
 			} else {
-				err = e.showStatus(st)
+				err = showStatus(e, st)
 			}
 			switch {
 			case err != nil:
 			case st.Hub.PID == 0:
-				return silent{kind: fika.NotFound}
+				return command.Silent{Kind: fika.NotFound}
 			case st.Trouble != "":
-				return silent{kind: fika.Failed}
+				return command.Silent{Kind: fika.Failed}
 			}
 			return err
 		},
@@ -105,38 +95,26 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 	return c
 }
 
-// serverLine tells how a database server is.
-func serverLine(m client.StoreMeta) string {
-	return fmt.Sprintf("%s, %d of %d connections, %s", m.Sync, m.Connections, m.MaxConnections, m.Latency.Round(10*time.Microsecond))
-}
-
-func toStoreJSON(m client.StoreMeta, bytes int64) storeJSON {
-	return storeJSON{
-		Path: config.WithoutSecrets(m.Path), Engine: m.Engine, Schema: m.Schema, Bytes: bytes, ID: m.StoreID, Sync: m.Sync,
-		Latency: optional(float64(m.Latency.Microseconds()) / 1000), Connections: optional(m.Connections), MaxConnections: optional(m.MaxConnections),
-	}
-}
-
 func toStatusJSON(st client.Status) statusJSON {
 	j := statusJSON{
-		Home: st.Home, Bus: busJSON{URL: optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
-		Store: toStoreJSON(st.Store, st.Bytes),
-		Agent: []agentJSON{}, Wait: st.Waiting, Pause: st.Paused,
+		Home: st.Home, Bus: busJSON{URL: command.Optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: command.Optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
+		Store: store.ToJSON(st.Store, st.Bytes),
+		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
 	}
 	if s := st.Stream; s != nil {
-		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: stamp(s.ReadAt)}
+		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.Stamp(s.ReadAt)}
 	}
 	if st.Hub.PID != 0 {
-		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: optional(st.Trouble), StartedAt: stamp(st.HubFrom)}
+		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: command.Optional(st.Trouble), StartedAt: command.Stamp(st.HubFrom)}
 	}
 	for _, v := range st.Agents {
-		j.Agent = append(j.Agent, toAgentJSON(v))
+		j.Agent = append(j.Agent, agent.ToJSON(v))
 	}
 	return j
 }
 
-func (e *env) showStatus(st client.Status) error {
-	p := func(k, v string) { _ = e.printf("%-7s %s\n", k, term.CleanLine(v)) }
+func showStatus(e *command.Env, st client.Status) error {
+	p := func(k, v string) { _ = e.Printf("%-7s %s\n", k, term.CleanLine(v)) }
 	p("home", st.Home)
 	if st.Hub.PID == 0 {
 		p("hub", "not running (fika up)")
@@ -149,9 +127,9 @@ func (e *env) showStatus(st client.Status) error {
 	for _, w := range st.Warnings {
 		p("WARNING", w)
 	}
-	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, bytesOf(st.Bytes)))
+	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, command.Bytes(st.Bytes)))
 	if st.Store.MaxConnections > 0 {
-		p("", serverLine(st.Store))
+		p("", store.ServerLine(st.Store))
 	}
 	if st.Paused {
 		p("paused", "all conversations (fika chat resume --all)")
@@ -160,17 +138,17 @@ func (e *env) showStatus(st client.Status) error {
 		p("waiting", fmt.Sprintf("%d", st.Waiting))
 	}
 	if len(st.Agents) == 0 {
-		return e.checkWritten("")
+		return e.CheckWritten("")
 	}
-	_ = e.print("\n")
-	return e.shortAgentTable(st.Agents)
+	_ = e.Print("\n")
+	return agent.ShowTable(e, st.Agents)
 }
 
 func hubLine(st client.Status) string {
 	if st.Trouble != "" {
 		return st.Trouble
 	}
-	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, uptime(st.HubFrom))
+	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, command.Uptime(st.HubFrom))
 }
 
 // busLines say how the bus is, and what waits there.
@@ -184,7 +162,7 @@ func busLines(st client.Status) []string {
 	}
 	lines := []string{fmt.Sprintf("%s (%s, %s)", config.WithoutSecrets(st.BusURL), kind, answers)}
 	if s := st.Stream; s != nil {
-		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, bytesOf(int64(s.Bytes)), bytesOf(s.MaxBytes)))
+		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, command.Bytes(int64(s.Bytes)), command.Bytes(s.MaxBytes)))
 	}
 	if !st.BusOwn {
 		lines = append(lines, "what a foreign program publishes is as safe as that server's own settings make it")
@@ -192,27 +170,15 @@ func busLines(st client.Status) []string {
 	return lines
 }
 
-func bytesOf(n int64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-}
-
 // showBus prints one URL that a NATS client can use as it is, and says what it
 // needs besides: files cannot stand in a URL.
-func (e *env) showBus(asJSON bool) error {
-	access, err := client.ReadBusAccess(e.open())
+func showBus(e *command.Env, asJSON bool) error {
+	access, err := client.ReadBusAccess(e.App())
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return e.printJSON(access)
+		return e.PrintJSON(access)
 	}
 	list := strings.Split(access.URL, ",")
 	for i, server := range list {
@@ -223,10 +189,10 @@ func (e *env) showBus(asJSON bool) error {
 		{"a certificate", "--tlscert", access.TLSCert}, {"its key", "--tlskey", access.TLSKey},
 	} {
 		if need.path != "" {
-			e.warn(fmt.Sprintf("a client of this server needs %s: %s (nats %s)", need.what, need.path, need.option))
+			e.Warn(fmt.Sprintf("a client of this server needs %s: %s (nats %s)", need.what, need.path, need.option))
 		}
 	}
-	return e.println(strings.Join(list, ","))
+	return e.Println(strings.Join(list, ","))
 }
 
 // withLogin puts user and password, or token, into the URL of a server.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/term"
@@ -16,34 +17,34 @@ import (
 
 // usageLine is what was spent under one name.
 type usageLine struct {
-	Agent    nullable   `json:"agent"` // null: of all
-	Model    nullable   `json:"model"`
-	Requests int        `json:"requests"`
-	Usage    fika.Usage `json:"usage"`
-	CostUSD  float64    `json:"cost_usd"`
+	Agent    command.Nullable `json:"agent"` // null: of all
+	Model    command.Nullable `json:"model"`
+	Requests int              `json:"requests"`
+	Usage    fika.Usage       `json:"usage"`
+	CostUSD  float64          `json:"cost_usd"`
 }
 
-func newUsage(e *env) *cobra.Command {
+func newUsage(e *command.Env) *cobra.Command {
 	var since, by string
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "usage", Short: "show what was spent: tokens and money",
 		Long: `Shows tokens and money over all agents and models. COST counts what the prices
 in the config say; - is a model without prices.`,
-		Example: "  fika usage --since 7d --by model", Args: exactly(0, "no arguments"),
+		Example: "  fika usage --since 7d --by model", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var from time.Time
 			if since != "" {
 				d, ok := config.ParseDuration(since)
 				if !ok {
-					return usageError("--since %q is not a duration such as 24h or 7d", since)
+					return command.UsageError("--since %q is not a duration such as 24h or 7d", since)
 				}
-				from = e.now().Add(-d)
+				from = e.Now().Add(-d)
 			}
 			if by != "" && by != "agent" && by != "model" {
-				return usageError("--by is agent or model, not %q", by)
+				return command.UsageError("--by is agent or model, not %q", by)
 			}
-			c, err := e.reader(cmd.Context())
+			c, err := e.Client(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -51,7 +52,7 @@ in the config say; - is a model without prices.`,
 			if err != nil {
 				return err
 			}
-			return e.showUsage(list, by, asJSON)
+			return showUsage(e, list, by, asJSON)
 		},
 	}
 	c.Flags().StringVar(&since, "since", "", "only what was spent in the last 24h, 7d …")
@@ -61,13 +62,13 @@ in the config say; - is a model without prices.`,
 	return c
 }
 
-func (e *env) showUsage(list []client.UsageRow, by string, asJSON bool) error {
+func showUsage(e *command.Env, list []client.UsageRow, by string, asJSON bool) error {
 	lines := addUp(list, by)
 	if asJSON {
-		return printLines(e, lines, func(l usageLine) usageLine { return l })
+		return command.PrintLines(e, lines, func(l usageLine) usageLine { return l })
 	}
 	if len(lines) == 0 {
-		e.say("nothing was spent")
+		e.Say("nothing was spent")
 		return nil
 	}
 	total := usageLine{Agent: "total"}
@@ -88,7 +89,7 @@ func (e *env) showUsage(list []client.UsageRow, by string, asJSON bool) error {
 		}
 		return row
 	}
-	return e.Table(cut(headers), rows(append(lines, total), func(l usageLine) []string { return cut(l.row()) }))
+	return e.Table(cut(headers), command.Rows(append(lines, total), func(l usageLine) []string { return cut(l.row()) }))
 }
 
 func (l usageLine) row() []string {
@@ -112,7 +113,7 @@ func addUp(list []client.UsageRow, by string) []usageLine {
 		}
 		l := sums[key]
 		if l == nil {
-			l = &usageLine{Agent: nullable(key[0]), Model: nullable(key[1])}
+			l = &usageLine{Agent: command.Nullable(key[0]), Model: command.Nullable(key[1])}
 			sums[key] = l
 			out = append(out, l)
 		}

@@ -104,6 +104,15 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
+// floorOf is the floor that a package is on: the commands of a noun are on that
+// of the command line.
+func floorOf(pkg string) string {
+	if strings.HasPrefix(pkg, "internal/cli/") {
+		return "internal/cli"
+	}
+	return pkg
+}
+
 // TestArrows holds what no row may allow, so that a row written in haste does
 // not turn an arrow round.
 func TestArrows(t *testing.T) {
@@ -117,7 +126,7 @@ func TestArrows(t *testing.T) {
 			case slices.Contains(decisions, r.pkg) && !slices.Contains(decisions, name) && !slices.Contains(contracts, name) &&
 				!slices.Contains(languages, name) && !slices.Contains(nouns, name) && name != "internal/store":
 				t.Errorf("%s is a decision and names no technology such as %s", r.pkg, name)
-			case slices.Contains(floors, name) && !slices.Contains(outside, r.pkg) && slices.Index(floors, r.pkg) <= slices.Index(floors, name):
+			case slices.Contains(floors, name) && !slices.Contains(outside, r.pkg) && slices.Index(floors, floorOf(r.pkg)) <= slices.Index(floors, name):
 				t.Errorf("%s imports %s, which is above it", r.pkg, name)
 			}
 		}

@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+// New makes fika agent.
+func New(e *command.Env) *cobra.Command {
+	c := command.Group("agent", "list, start, stop and watch agents", "", `  fika agent list
+  fika agent start coder
+  fika agent attach coder`, newRun(e))
+	c.AddCommand(commands(e)...)
+	return c
+}
+
+// commands are the commands of fika agent beside run.
+func commands(e *command.Env) []*cobra.Command {
+	return []*cobra.Command{
+		newList(e), newStart(e), newStop(e), newRestart(e), newHealth(e),
+		newAttach(e), newLogs(e), newReset(e),
+	}
+}
+
+// namedAgents finds the agents that the arguments name.
+func namedAgents(ctx context.Context, agents *client.Agents, args []string, all bool) ([]fika.Agent, error) {
+	switch {
+	case all && len(args) > 0:
+		return nil, command.UsageError("give names or --all, not both")
+	case all:
+		args = []string{"*"}
+	case len(args) == 0:
+		return nil, command.UsageError("which agent? give a name, a pattern such as 'r*', or --all; fika agent list shows them")
+	}
+	return agents.Match(ctx, args)
+}
+
+// agentsFor finds the agents that the arguments name, and starts a hub for
+// them.
+func agentsFor(ctx context.Context, e *command.Env, args []string, all bool) (agents *client.Agents, list []fika.Agent, err error) {
+	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
+		list, err = namedAgents(ctx, c.Agents, args, all)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.Agents, list, nil
+}
+
+// forAgents runs one thing for each agent that the arguments name.
+func forAgents(ctx context.Context, e *command.Env, agents *client.Agents, args []string, all bool, do func(fika.Agent) error) error {
+	list, err := namedAgents(ctx, agents, args, all)
+	if err != nil {
+		return err
+	}
+	return eachAgent(ctx, e, list, do)
+}
+
+// eachAgent runs one thing for each agent, and fails with the worst when one
+// failed.
+func eachAgent(ctx context.Context, e *command.Env, list []fika.Agent, do func(fika.Agent) error) error {
+	var errs []error
+	for _, row := range list {
+		if err := do(row); err != nil {
+			if len(list) == 1 || ctx.Err() != nil {
+				return err
+			}
+			e.Say("%s @%s: %s", e.ErrStyle().Red("✗"), row.Name, term.CleanLine(err.Error()))
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return command.Silent{Kind: fika.KindOf(errs[0])}
+	}
+	return nil
+}

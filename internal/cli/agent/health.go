@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newHealth(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "health", Short: "say which agents need attention, and why",
+		Long: `Says for each agent whether it is well: its process, what it is doing and for
+how long, and whether its last request failed (an unreachable model, a wrong
+key). Exit status 1 when one needs attention, or the hub does not answer.`,
+		Example: "  fika agent health", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views, err := c.Agents.List(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = command.PrintLines(e, views, ToJSON)
+			} else {
+				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, command.Rows(views, func(v client.AgentView) []string { return healthRow(v, e.Now()) }))
+				e.Say("%s", client.Summary(views))
+			}
+			if why := c.Trouble(); err == nil && why != "" {
+				e.Warn(why)
+				err = command.Silent{Kind: fika.Failed}
+			}
+			for _, w := range e.App().DamageWarnings() {
+				if e.Warn(w); err == nil {
+					err = command.Silent{Kind: fika.Failed}
+				}
+			}
+			for _, v := range views {
+				if err == nil && v.Trouble != "" {
+					err = command.Silent{Kind: fika.Failed}
+				}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func healthRow(v client.AgentView, now time.Time) []string {
+	health := "ok"
+	if v.Trouble != "" {
+		health = v.Trouble
+	} else if v.Why != "" {
+		health = "ok, " + v.Why
+	}
+	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, now), term.CleanLine(health)}
+}

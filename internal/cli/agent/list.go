@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newList(e *command.Env) *cobra.Command {
+	var all, asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list agents, with what they are doing",
+		Long: `Lists the agents of the config, and others that run or have work waiting.
+REQUESTS counts what the process has finished since it started, WAITING the
+requests and chats it could take now. Works without a hub.`,
+		Example: "  fika agent list\n  fika agent list --json | jq -r 'select(.status==\"failed\").name'", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			views, err := c.Agents.List(cmd.Context(), all)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, views, ToJSON)
+			}
+			if len(views) == 0 {
+				e.Say("no agents; add [[agents]] to %s, or see the contexts: fika agent list --all", "config.toml")
+				return nil
+			}
+			return agentTable(e, views)
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "also contexts that have never been more")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}

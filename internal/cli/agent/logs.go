@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+)
+
+func newLogs(e *command.Env) *cobra.Command {
+	var follow, raw bool
+	var n int
+	c := &cobra.Command{
+		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
+		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			row, err := c.Agents.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return showLog(cmd.Context(), e, c.Agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw})
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	c.Flags().IntVarP(&n, "lines", "n", 100, "print the last N lines")
+	command.RawFlag(c, &raw)
+	return c
+}
+
+// logView is what of a log is shown, and how.
+type logView struct {
+	lines  int
+	follow bool
+	raw    bool // with terminal escapes
+}
+
+func showLog(ctx context.Context, e *command.Env, path string, name fika.AgentName, v logView) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fika.Errorf(fika.NotFound, "", "@%s has no log: the hub has not started it yet (an agent run by hand shows its work in its own terminal)", name)
+	}
+	if err != nil {
+		return fika.Wrap(fika.Storage, "log", err)
+	}
+	defer func() { _ = f.Close() }()
+	out := e.CleanOut(v.raw)
+	if err := lastLines(f, v.lines); err != nil {
+		return fika.Wrap(fika.Storage, "log", err)
+	}
+	for {
+		if _, err := io.Copy(out, f); err != nil || !v.follow {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+		if f, err = reopened(f, path); err != nil {
+			return fika.Wrap(fika.Storage, "log", err)
+		}
+	}
+}
+
+// reopened goes on with the new file when the log has been set aside.
+func reopened(f *os.File, path string) (*os.File, error) {
+	now, err := os.Stat(path)
+	if err != nil {
+		return f, nil // between the two names
+	}
+	old, err := f.Stat()
+	if err == nil && os.SameFile(old, now) {
+		return f, nil
+	}
+	next, err := os.Open(path)
+	if err != nil {
+		return f, err
+	}
+	_ = f.Close()
+	return next, nil
+}
+
+// lastLines places f before its last n lines, reading backwards in blocks.
+func lastLines(f *os.File, n int) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil || n <= 0 {
+		return err
+	}
+	const block = 32 << 10
+	buf := make([]byte, block)
+	seen := 0
+	for pos := end; pos > 0; {
+		size := min(block, pos)
+		pos -= size
+		if _, err := f.ReadAt(buf[:size], pos); err != nil {
+			return err
+		}
+		for i := size - 1; i >= 0; i-- {
+			if buf[i] != '\n' || pos+i == end-1 {
+				continue
+			}
+			if seen++; seen == n {
+				_, err := f.Seek(pos+i+1, io.SeekStart)
+				return err
+			}
+		}
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return err
+}

@@ -1,0 +1,70 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+func newStop(e *command.Env) *cobra.Command {
+	var all, finish, now bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "stop NAME...", Short: "stop agents and keep them stopped",
+		Long: `Stops agents, those started by hand too. The current step finishes and what an
+agent works on is handed back: it goes on when the agent runs again. With
+--finish the requests it is working on end first; with --now the current step is
+cancelled, and a process that does not end within seconds is killed. A request
+that waits itself (for a task given to another agent, for the end of a pause,
+for the next hour) does not delay stopping, not even with --finish: it goes on
+when the agent runs again. A stopped agent stays so, also after fika down and up
+and when work waits for it, until fika agent start.`,
+		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: command.Several(e.CompleteAgents),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			how, err := command.StopManner(finish, now)
+			if err != nil {
+				return err
+			}
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return forAgents(cmd.Context(), e, c.Agents, args, all, func(row fika.Agent) error {
+				return stopAgent(cmd.Context(), e, c.Agents, row, how, timeout)
+			})
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&all, "all", false, "every agent")
+	f.BoolVar(&finish, "finish", false, "let what it is working on end first")
+	f.BoolVar(&now, "now", false, "cancel the current step, and kill what does not end within seconds")
+	f.DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
+	return c
+}
+
+func stopAgent(ctx context.Context, e *command.Env, agents *client.Agents, row fika.Agent, how fika.Desired, timeout time.Duration) error {
+	if timeout == 0 {
+		timeout = command.StopPatience(how)
+	}
+	before, err := agents.Stop(ctx, row, how, timeout)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fika.Errorf(fika.Detached, "", "you stopped waiting; @%s stops when its current work allows", row.Name)
+	case err != nil:
+		return err
+	case !before.Alive():
+		e.Say("@%s was not running, and stays stopped", row.Name)
+	default:
+		e.Say("%s @%s stopped (pid: %d)", e.ErrStyle().Green("✓"), row.Name, before.PID)
+	}
+	if v, err := agents.View(ctx, string(row.Name)); err == nil && len(v.Suspended) > 0 {
+		e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("@%s: %s waiting for something else, and on hold until it runs again", row.Name, command.CountRequests(len(v.Suspended)))))
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+// JSON is an agent as --json shows it.
+type JSON struct {
+	Name        fika.AgentName  `json:"name"`
+	DisplayName *string         `json:"display_name"`
+	Description *string         `json:"description"`
+	Can         []string        `json:"capabilities"`
+	Configured  bool            `json:"configured"`
+	Status      fika.AgentState `json:"status"`
+	Why         *string         `json:"why"`
+	Trouble     *string         `json:"trouble"`
+	Desired     *fika.Desired   `json:"desired"`
+	PID         *int            `json:"pid"`
+	Model       *string         `json:"model"`
+	StartedAt   *time.Time      `json:"started_at"`
+	SeenAt      *time.Time      `json:"seen_at"`
+	Uptime      *int64          `json:"uptime_seconds"`
+	Processed   int64           `json:"requests"`
+	Waiting     int             `json:"waiting"`
+	Running     []string        `json:"running"`
+	HeldUntil   *time.Time      `json:"held_until"` // its hour is used up until then
+}
+
+// ToJSON returns an agent as --json shows it.
+func ToJSON(v client.AgentView) JSON {
+	j := JSON{
+		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), Configured: v.Entry,
+		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
+		StartedAt: command.Stamp(v.Since), SeenAt: command.Stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
+		HeldUntil: command.Stamp(v.HeldUntil),
+	}
+	if !v.Since.IsZero() {
+		j.Uptime = command.Optional(int64(time.Since(v.Since) / time.Second))
+	}
+	for _, r := range v.Running {
+		j.Running = append(j.Running, string(r.ID))
+	}
+	return j
+}
+
+var agentHeaders = []string{"AGENT", "STATUS", "PID", "MODEL", "UPTIME", "REQUESTS", "WAITING", "WHY"}
+
+func agentRow(v client.AgentView) []string {
+	pid, up, done := "-", "-", "-"
+	if v.PID != 0 {
+		pid = fmt.Sprint(v.PID)
+	}
+	if !v.Since.IsZero() {
+		up, done = command.Uptime(v.Since), fmt.Sprint(v.Processed)
+	}
+	why := v.Why
+	if why == "" {
+		why = v.Trouble
+	}
+	return []string{string(v.Row.Name), string(v.Status), pid, command.Dash(v.Model), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+}
+
+// ShowTable prints agents without what they are good at.
+func ShowTable(e *command.Env, views []client.AgentView) error {
+	return e.Table(agentHeaders, command.Rows(views, agentRow))
+}
+
+// agentTable prints agents; what they are good at has a column when one of them
+// says so.
+func agentTable(e *command.Env, views []client.AgentView) error {
+	if !slices.ContainsFunc(views, func(v client.AgentView) bool { return len(v.Can) > 0 }) {
+		return ShowTable(e, views)
+	}
+	const last = 7 // before WHY, which may be long
+	return e.Table(slices.Insert(slices.Clone(agentHeaders), last, "CAPABILITIES"), command.Rows(views, func(v client.AgentView) []string {
+		return slices.Insert(agentRow(v), last, command.Dash(term.CleanLine(strings.Join(v.Can, ", "))))
+	}))
+}

@@ -1,0 +1,36 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// New makes fika chat.
+func New(e *command.Env) *cobra.Command {
+	c := command.Group("chat", "let agents talk to each other, watch and steer them",
+		"A chat is a conversation of many. Who is mentioned as @name answers, and whom\nan answer mentions answers in turn, with nobody watching. pause is the brake.\nNames may be patterns (* and ?) where several chats make sense.",
+		"  fika chat new design\n  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  fika chat view design --follow",
+		newList(e), newNew(e), newCreate(e), newJoin(e), newSend(e), newView(e), newPause(e), newResume(e),
+		newStop(e), newContinue(e), newLimit(e), newQueue(e), newRetry(e), newWhy(e), newWait(e), newPin(e), newUnpin(e), newClear(e), newDelete(e), newCleanup(e))
+	list := newList(e)
+	c.RunE = list.RunE // fika chat lists, as its help says
+	return c
+}
+
+func atLeastOneChat(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return command.UsageError("%s takes the name of a chat; see --help", cmd.CommandPath())
+	}
+	return nil
+}
+
+// chatFor is clientFor a chat.
+func chatFor(ctx context.Context, e *command.Env, word string) (c *client.Client, conv fika.Conversation, err error) {
+	c, err = e.ClientFor(ctx, func(c *client.Client) (err error) { conv, err = c.Chats.Find(ctx, word); return err })
+	return c, conv, err
+}

@@ -1,0 +1,40 @@
+package chat
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newCleanup(e *command.Env) *cobra.Command {
+	var dry bool
+	c := &cobra.Command{
+		Use: "cleanup", Short: "remove expired messages, and empty chats older than a day",
+		Long: `Removes, all at once or not at all, messages whose time to live is over ([chat]
+message_ttl) and chats in which nothing has been said, or nothing is left, for a
+day; prints the names of those. Pinned messages stay, and so does everything in
+a chat in which a turn is under way. The hub does the same every hour.`,
+		Example: "  fika chat cleanup --dry-run", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			r, err := c.Chats.Cleanup(cmd.Context(), dry)
+			if err != nil {
+				return err
+			}
+			verb := "removed"
+			if dry {
+				verb = "would be removed"
+			}
+			e.Say("%d expired entries and %d empty chats %s", r.Expired, len(r.Chats), verb)
+			for _, n := range r.Chats {
+				_ = e.Println(n)
+			}
+			return e.CheckWritten("")
+		},
+	}
+	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be removed")
+	return c
+}

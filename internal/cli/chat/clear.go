@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newClear(e *command.Env) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "clear CHAT...", Short: "let agents forget what was said so far; the entries stay",
+		Long:    "Puts a compaction with an empty summary into the chat: agents no longer see\nwhat was said before it, people still do.",
+		Example: "  fika chat clear design", Args: atLeastOneChat, ValidArgsFunction: command.Several(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			convs, wild, err := c.Chats.Match(ctx, args)
+			if err != nil {
+				return err
+			}
+			if (wild || len(convs) > 1) && !yes {
+				if err := e.Confirm(fmt.Sprintf("clear %d chats", len(convs))); err != nil {
+					return err
+				}
+			}
+			for _, conv := range convs {
+				if err := c.Chats.Clear(ctx, conv); err != nil {
+					return err
+				}
+				e.Say("%s is cleared", conv.Name)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}

@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+func newContinue(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "continue CHAT", Short: "go on where a limit ended a chain", Example: "  fika chat continue design",
+		Long: `Takes up again what a limit has stopped in a chat, or in a chain that began
+there, with fresh counters. It may come to a limit again, and be continued
+again. fika chat limit shows and sets the limits.`,
+		Args: command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			var conv fika.Conversation
+			c, err := e.ClientFor(ctx, func(c *client.Client) (err error) { conv, err = c.Chats.FindAnyKind(ctx, args[0]); return err })
+			if err != nil {
+				return err
+			}
+			agents, err := c.Chats.Continue(ctx, conv)
+			if err != nil {
+				return err
+			}
+			e.Say("%s goes on with %s", conv.Name, mentions(agents))
+			return nil
+		},
+	}
+}
+
+func mentions(agents []fika.AgentName) string {
+	var out []string
+	for _, a := range agents {
+		out = append(out, "@"+string(a))
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,55 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newDelete(e *command.Env) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "delete CHAT...", Short: "stop a chat and delete it for good",
+		Long:    "Stops what goes on in a chat, then deletes it with everything in it. Asks on a\nterminal; elsewhere --yes is needed.",
+		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: command.Several(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			convs, _, err := c.Chats.Match(ctx, args)
+			if err != nil {
+				return err
+			}
+			if !yes {
+				var names []string
+				for _, c := range convs {
+					names = append(names, string(c.Name))
+				}
+				if err := e.Confirm("delete " + strings.Join(names, ", ") + " with everything in it"); err != nil {
+					return err
+				}
+			}
+			var errs []error
+			for _, conv := range convs {
+				busy, err := c.Chats.Delete(ctx, conv)
+				if err != nil {
+					errs = append(errs, err)
+					continue
+				}
+				for _, a := range busy {
+					e.Warn(fmt.Sprintf("@%s did not stop in time; what it was doing may go on for a moment (fika agent list)", a))
+				}
+				e.Say("%s is deleted", conv.Name)
+			}
+			return errors.Join(errs...)
+		},
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}

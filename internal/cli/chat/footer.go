@@ -1,0 +1,49 @@
+package chat
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"fika/internal/term"
+)
+
+// footer is a line that stays below what is printed.
+type footer struct {
+	w     io.Writer
+	style term.Style
+
+	mu   sync.Mutex
+	line string
+}
+
+const eraseLine = "\r\x1b[K"
+
+// set shows another line; empty: none.
+func (f *footer) set(line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.line != "" {
+		fmt.Fprint(f.w, eraseLine)
+	}
+	f.line = line
+	f.show()
+}
+
+// above runs what prints, with the line out of the way.
+func (f *footer) above(print func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.line != "" {
+		fmt.Fprint(f.w, eraseLine)
+	}
+	err := print()
+	f.show()
+	return err
+}
+
+func (f *footer) show() {
+	if f.line != "" {
+		fmt.Fprint(f.w, f.style.Dim(term.Truncate(term.CleanLine(f.line), 78)))
+	}
+}

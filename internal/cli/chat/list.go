@@ -1,0 +1,77 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list chats, newest activity first", Example: "  fika chat list", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list, err := c.Chats.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			all, err := c.Chats.AllPaused(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, func(c client.ConversationInfo) listed { return toChatJSON(c, all) })
+			}
+			if len(list) == 0 {
+				e.Say("no chats yet; fika chat new NAME makes one")
+				return nil
+			}
+			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.Rows(list, func(c client.ConversationInfo) []string { return chatRow(e, c, all) }))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+type listed struct {
+	Name         fika.ConversationName `json:"name"`
+	Messages     int                   `json:"messages"`
+	LastSeq      int64                 `json:"last_seq"`
+	Paused       bool                  `json:"paused"`     // it, or everything
+	PausedAll    bool                  `json:"paused_all"` // everything
+	Pending      int                   `json:"pending"`
+	Running      int                   `json:"running"`
+	Participants []string              `json:"participants"`
+	CreatedAt    time.Time             `json:"created_at"`
+	UpdatedAt    time.Time             `json:"updated_at"`
+}
+
+func toChatJSON(c client.ConversationInfo, all bool) listed {
+	return listed{c.Name, c.Messages, c.LastSeq, c.Paused || all, all, c.Pending, c.Running, command.EmptyIfNil(c.Participants), c.CreatedAt.UTC(), c.UpdatedAt.UTC()}
+}
+
+func chatRow(e *command.Env, c client.ConversationInfo, all bool) []string {
+	state := "quiet"
+	switch {
+	case all:
+		state = fmt.Sprintf("everything is paused, %d waiting", c.Pending)
+	case c.Paused:
+		state = fmt.Sprintf("paused, %d waiting", c.Pending)
+	case c.Running > 0:
+		state = fmt.Sprintf("%d working", c.Running)
+	case c.Pending > 0:
+		state = fmt.Sprintf("%d waiting", c.Pending)
+	}
+	return []string{string(c.Name), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, e.Now()), state, strings.Join(c.Participants, " ")}
+}

@@ -1,0 +1,29 @@
+package chat
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newNew(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "new [NAME]", Short: "make a chat, and enter it on a terminal",
+		Long:    "Makes a chat with the given or a generated name. On a terminal it is entered\n(fika chat join); elsewhere its name is printed.",
+		Example: "  fika chat new design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			conv, err := c.Chats.Create(cmd.Context(), command.OptionalArg(args))
+			if err != nil {
+				return err
+			}
+			if e.InTTY && e.OutTTY {
+				return join(cmd.Context(), e, string(conv.Name), joinOptions{history: 25})
+			}
+			return e.Println(conv.Name)
+		},
+	}
+}

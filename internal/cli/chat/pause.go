@@ -1,0 +1,73 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newPause(e *command.Env) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "pause CHAT...", Short: "the brake: running steps finish, nothing new begins",
+		Long:    "Pauses chats, or everything with --all (new chats too). What is mentioned\nmeanwhile waits; fika chat resume goes on from there.",
+		Example: "  fika chat pause design\n  fika chat pause --all",
+		Args:    chatsOrAll(&all), ValidArgsFunction: command.Several(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error { return setPaused(cmd.Context(), e, args, all, true) },
+	}
+	c.Flags().BoolVar(&all, "all", false, "everything, new chats included")
+	return c
+}
+
+func chatsOrAll(all *bool) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if (len(args) == 0) != *all {
+			return command.UsageError("%s takes the names of chats, or --all; see --help", cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+func setPaused(ctx context.Context, e *command.Env, words []string, all, paused bool) error {
+	open := e.Client
+	if !paused {
+		open = e.ClientWithHub
+	}
+	c, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	verb := map[bool]string{true: "paused", false: "resumed"}[paused]
+	if all {
+		if paused {
+			err = c.Chats.PauseAll(ctx)
+		} else {
+			err = c.Chats.ResumeAll(ctx)
+		}
+		if err == nil {
+			e.Say("everything is %s", verb)
+		}
+		return err
+	}
+	convs, _, err := c.Chats.Match(ctx, words)
+	if err != nil {
+		return err
+	}
+	for _, conv := range convs {
+		if paused {
+			err = c.Chats.Pause(ctx, conv)
+		} else {
+			err = c.Chats.Resume(ctx, conv)
+		}
+		if err != nil {
+			return err
+		}
+		e.Say("%s is %s", conv.Name, verb)
+	}
+	if everything, err := c.Chats.AllPaused(ctx); err == nil && everything && !paused {
+		e.Warn("everything is still paused (fika chat resume --all)")
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newQueue(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "queue [CHAT...]", Short: "what runs, what waits and why, what failed or was dropped",
+		Long: `Shows the work of chats; without a name, of every chat that has any. Works
+without a hub.
+
+  running   an agent is at it; WHY says at what
+  waiting   it goes on by itself: the agent comes to it next, is busy elsewhere,
+            is being started, or waits for what it delegated
+  held      something has to change first: the chat or everything is paused, the
+            agent was stopped by hand, failed, has no process and is not started
+            by itself, has a turn here already, or rests until its hour is over
+  dead      the turn failed; fika chat retry tries again
+  dropped   nobody will work it: a limit, fika chat stop, or its time to live.
+            Remembered for a day; what a limit dropped, until fika chat continue
+
+fika chat why says the same of one message and one agent.`,
+		Example: "  fika chat queue design\n  fika chat queue --json | jq -r 'select(.state==\"dead\").chat'",
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: command.Several(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error { return showQueue(cmd.Context(), e, args, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool) error {
+	c, err := e.Client(ctx)
+	if err != nil {
+		return err
+	}
+	items, err := queueOf(ctx, c, words)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return command.PrintLines(e, items, toItemJSON)
+	}
+	if len(items) == 0 {
+		e.Say("nothing runs, nothing waits")
+		return nil
+	}
+	now, several := e.Now(), len(words) != 1 || strings.ContainsAny(words[0], "*?[")
+	headers := []string{"AGENT", "STATE", "SINCE", "MESSAGES", "WHY"}
+	if several {
+		headers = append([]string{"CHAT"}, headers...)
+	}
+	return e.Table(headers, command.Rows(items, func(i client.QueueItem) []string {
+		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), seqList(i.Seqs), term.CleanLine(whyItem(i, now))}
+		if several {
+			row = append([]string{string(i.Chat)}, row...)
+		}
+		return row
+	}))
+}
+
+func queueOf(ctx context.Context, c *client.Client, words []string) ([]client.QueueItem, error) {
+	if len(words) == 0 {
+		return c.Chats.Queue(ctx, "")
+	}
+	convs, _, err := c.Chats.Match(ctx, words)
+	if err != nil {
+		return nil, err
+	}
+	var all []client.QueueItem
+	for _, conv := range convs {
+		items, err := c.Chats.Queue(ctx, conv.ID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+	}
+	return all, nil
+}
+
+func whyItem(i client.QueueItem, now time.Time) string {
+	if i.Until.IsZero() {
+		return i.Text
+	}
+	return fmt.Sprintf("%s, until %s (%s)", i.Text, i.Until.Local().Format("15:04:05"), term.Duration(max(i.Until.Sub(now), 0)))
+}
+
+// seqList writes numbers of messages; of many, the first and the last.
+func seqList(seqs []int64) string {
+	const most = 4
+	var words []string
+	for k, s := range seqs {
+		if len(seqs) > most && k == most-1 {
+			return strings.Join(append(words, fmt.Sprintf("… #%d (%d)", seqs[len(seqs)-1], len(seqs))), " ")
+		}
+		words = append(words, fmt.Sprintf("#%d", s))
+	}
+	return command.Dash(strings.Join(words, " "))
+}
+
+type itemJSON struct {
+	Chat    fika.ConversationName `json:"chat"`
+	Agent   fika.AgentName        `json:"agent"`
+	State   chat.Place            `json:"state"`
+	Why     string                `json:"why"`
+	Text    string                `json:"text"`
+	Request *fika.RequestID       `json:"request"`
+	Seqs    []int64               `json:"messages"`
+	Since   time.Time             `json:"since"`
+	Until   *time.Time            `json:"until"`
+	Stuck   bool                  `json:"stuck"` // it waits for a person
+}
+
+func toItemJSON(i client.QueueItem) itemJSON {
+	if i.Seqs == nil {
+		i.Seqs = []int64{}
+	}
+	return itemJSON{i.Chat, i.Agent, i.Place, i.Why, i.Text, command.Optional(i.Request), i.Seqs, i.Since.UTC(), command.Stamp(i.Until), i.Stuck}
+}

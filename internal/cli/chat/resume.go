@@ -1,0 +1,20 @@
+package chat
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newResume(e *command.Env) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "resume CHAT...", Short: "go on after a pause",
+		Long:    "Lifts the brake, also one that somebody holds who has joined with --pause.",
+		Example: "  fika chat resume design\n  fika chat resume --all",
+		Args:    chatsOrAll(&all), ValidArgsFunction: command.Several(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error { return setPaused(cmd.Context(), e, args, all, false) },
+	}
+	c.Flags().BoolVar(&all, "all", false, "lift the brake on everything")
+	return c
+}

@@ -1,0 +1,58 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+func newRetry(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "retry CHAT [AGENT]", Short: "try again what failed in a chat",
+		Long: `Makes a new request of each turn of the chat that failed, was interrupted or
+died, with the messages it had to answer, and prints their ids; with an agent,
+of its turns only. fika chat queue shows what is dead. Exit status 3 when
+nothing is.`,
+		Example: "  fika chat retry design\n  fika chat retry design arya",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return command.UsageError("%s takes a chat and perhaps an agent, but got %s; see %s --help", cmd.CommandPath(), command.Counted(len(args)), cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: command.InOrder(e.CompleteChats, e.CompleteAgentsOf),
+		RunE:              func(cmd *cobra.Command, args []string) error { return chatRetry(cmd.Context(), e, args) },
+	}
+}
+
+func chatRetry(ctx context.Context, e *command.Env, args []string) error {
+	var conv fika.Conversation
+	var only fika.Agent
+	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
+		if conv, err = c.Chats.Find(ctx, args[0]); err == nil && len(args) == 2 {
+			only, err = c.Agents.FindKnown(ctx, args[1])
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	tried, err := c.Chats.RetryDead(ctx, conv, only.ID)
+	for _, r := range tried {
+		e.Say("@%s tries again: %s", r.AgentName, seqList(r.Seqs))
+		if err := e.Println(r.Request); err != nil {
+			return err
+		}
+	}
+	if err != nil || len(tried) > 0 {
+		return err
+	}
+	if only.Name != "" {
+		return fika.Errorf(fika.NotFound, "", "nothing of @%s is dead in %q (fika chat queue %s)", only.Name, conv.Name, conv.Name)
+	}
+	return fika.Errorf(fika.NotFound, "", "nothing is dead in %q (fika chat queue %s)", conv.Name, conv.Name)
+}

@@ -1,0 +1,83 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+func newSend(e *command.Env) *cobra.Command {
+	var as string
+	c := &cobra.Command{
+		Use: "send CHAT MESSAGE...", Short: "say something in a chat and return at once",
+		Long: `Stores the message, tells the agents it mentions, prints its seq and returns.
+The conversation goes on by itself: fika chat view --follow shows it.
+
+With --as several people sit at one table: each takes part under a name of
+their own, which may not be an agent's. A mention of a person (@bob) calls
+nobody: that branch of the conversation waits for bob.
+
+` + command.ExitHelp,
+		Example: "  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  git log -5 | fika chat send design \"@arya what changed?\"\n  fika chat send design --as bob \"@arya and what about tests?\"",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.UsageError("%s takes a chat and a message; see --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: command.First(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := e.ReadPrompt(args[1:])
+			if err != nil {
+				return err
+			}
+			return send(cmd.Context(), e, args[0], text, as)
+		},
+	}
+	c.Flags().StringVar(&as, "as", "", "name to speak as (default: your username)")
+	return c
+}
+
+func send(ctx context.Context, e *command.Env, word, text, as string) error {
+	alias := client.Alias{Name: as, Option: "--as"}
+	var conv fika.Conversation
+	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
+		if err = c.CheckAlias(ctx, alias); err == nil {
+			conv, err = c.Chats.Find(ctx, word)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	sent, err := c.Chats.Send(ctx, conv, text, alias)
+	if err != nil {
+		return err
+	}
+	e.Typed = ""
+	if err := e.Println(sent.Entry.Seq); err != nil {
+		return err
+	}
+	explainSent(ctx, e, c, conv, sent)
+	return nil
+}
+
+// explainSent says what a person might otherwise wonder about.
+func explainSent(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, sent client.Sent) {
+	switch {
+	case sent.Paused:
+		e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("chat %q is paused: nobody answers before fika chat resume", conv.Name)))
+	case sent.Nobody && sent.Person:
+		e.Say("%s", e.ErrStyle().Dim("only a person is mentioned, so no agent answers"))
+	case sent.Nobody:
+		e.Say("%s", e.ErrStyle().Dim("nobody is mentioned, so nobody answers"))
+	}
+	for _, why := range c.Agents.WhoNeverAnswers(ctx, sent.Notified) {
+		e.Warn(why + "; until then it waits")
+	}
+}

@@ -1,0 +1,163 @@
+package chat
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// ViewOptions are the flags of chat view.
+type ViewOptions struct {
+	*command.Env
+	limit  int
+	since  string
+	All    bool
+	JSON   bool
+	follow bool
+	tree   bool
+	costs  bool
+	raw    bool
+}
+
+func newView(e *command.Env) *cobra.Command {
+	o := &ViewOptions{Env: e}
+	c := &cobra.Command{
+		Use: "view CHAT", Short: "show what was said",
+		Long: `Shows messages and notices (--all adds tool calls and results). On a terminal a
+readable page; piped, one entry a line: seq|timestamp|from|content, with
+newlines, carriage returns, | and \ in any field escaped by a backslash.
+
+--since takes a seq or an id and shows what came after; --limit counts the rows
+that are shown (with --since the first N after it, else the last N), so that
+--since LAST --limit 100 pages through everything once.
+
+--tree puts answers below what they answer, indented by how long the chain is
+(with --json as "level" and "parent"). -v adds what each turn used and cost,
+behind its last text, and the sum; piped as request|input|output|cost in dollars
+at the end of each line, with --json as "turn". On a terminal it is also shown
+who is at work, with --follow for as long as you watch.`,
+		Example: "  fika chat view design --limit 20\n  fika chat view design --since 42 --json\n  fika chat view design | awk -F'|' '{print $3}' | sort | uniq -c\n  fika chat view design --tree -v",
+		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
+	}
+	f := c.Flags()
+	f.IntVar(&o.limit, "limit", 0, "show at most this many rows")
+	f.StringVar(&o.since, "since", "", "show what came after this seq or id")
+	f.BoolVar(&o.All, "all", false, "tool calls and results too")
+	f.BoolVar(&o.JSON, "json", false, "JSON Lines")
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on showing what arrives")
+	f.BoolVar(&o.tree, "tree", false, "who answered whom")
+	command.RawFlag(c, &o.raw)
+	f.BoolVarP(&o.costs, "verbose", "v", false, "what each turn used and cost")
+	return c
+}
+
+func (o *ViewOptions) run(ctx context.Context, word string) error {
+	if o.limit < 0 {
+		return command.UsageError("--limit is a number of rows, not %d", o.limit)
+	}
+	if o.tree && o.follow {
+		return command.UsageError("--tree shows what there is; it cannot --follow")
+	}
+	c, err := o.Client(ctx)
+	if err != nil {
+		return err
+	}
+	conv, err := c.Chats.Find(ctx, word)
+	if err != nil {
+		return err
+	}
+	q, err := o.query(ctx, c, conv)
+	if err != nil {
+		return err
+	}
+	p, err := o.printer(ctx, c, conv)
+	if err != nil {
+		return err
+	}
+	if o.follow { // subscribed before the first read, so that nothing falls between
+		return o.watch(ctx, c, conv, q, p)
+	}
+	if o.tree {
+		err = o.showTree(ctx, c, q, p)
+	} else {
+		_, err = c.Chats.Read(ctx, q, p.entries(ctx))
+	}
+	if err != nil {
+		return err
+	}
+	if o.OutTTY {
+		t := c.Chats.Typing(conv, nil)
+		t.Refresh(ctx)
+		if line := t.Line(); line != "" {
+			o.Say("%s", o.ErrStyle().Dim("— "+line))
+		}
+	}
+	p.End()
+	return nil
+}
+
+// watch shows what there is and then what arrives, with who is at work below.
+func (o *ViewOptions) watch(ctx context.Context, c *client.Client, conv fika.Conversation, q client.EntryQuery, p *Printer) error {
+	live, err := c.Chats.Watch(conv)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	show := p.entries(ctx)
+	if o.OutTTY && o.ErrTTY {
+		foot := &footer{w: o.Err, style: o.ErrStyle()}
+		t := c.Chats.Typing(conv, foot.set)
+		closeTyping, err := t.Listen()
+		if err != nil {
+			return err
+		}
+		defer foot.set("")
+		defer closeTyping()
+		entry := show
+		show = func(x fika.Entry) error { return foot.above(func() error { return entry(x) }) }
+		live.AfterLook = t.Refresh
+	}
+	last, err := c.Chats.Read(ctx, q, show)
+	if err != nil {
+		return err
+	}
+	q.Since, q.Last, q.First = max(last, q.Since), 0, 0
+	if last == 0 && q.Since == 0 {
+		q.Since = conv.LastSeq
+	}
+	err = live.Run(ctx, q, show)
+	p.End()
+	return err
+}
+
+func (o *ViewOptions) query(ctx context.Context, c *client.Client, conv fika.Conversation) (client.EntryQuery, error) {
+	q := client.EntryQuery{Conversation: conv.ID, Types: shownTypes(o.All)}
+	if o.since == "" {
+		q.Last = o.limit
+		return q, nil
+	}
+	q.First = o.limit
+	if n, err := strconv.ParseInt(o.since, 10, 64); err == nil {
+		if n < 0 {
+			return q, command.UsageError("--since is a seq or an id, not %q", o.since)
+		}
+		q.Since = n
+		return q, nil
+	}
+	var err error
+	q.Since, err = c.Chats.FindEntry(ctx, conv, o.since)
+	return q, err
+}
+
+func shownTypes(all bool) []fika.EntryType {
+	if all {
+		return nil
+	}
+	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction}
+}

@@ -1,0 +1,87 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+func newWait(e *command.Env) *cobra.Command {
+	var timeout time.Duration
+	var idle bool
+	c := &cobra.Command{
+		Use: "wait CHAT", Short: "wait until a chat has come to rest",
+		Long: `Returns when nothing runs in the chat and nothing waits in it: exit status 0.
+Turns that failed, and what a limit or a stop ended, are over as well: stderr
+tells of them (fika chat retry and fika chat continue go on).
+
+Work that is held is not at rest. When only a person can let it go on, because
+the chat is paused, an agent was stopped by hand, or nobody starts one, stderr
+says so at once and the waiting goes on: somebody may. With --timeout the exit
+status is 7 when the chat is still not at rest by then. Works without a hub.
+
+` + command.ExitHelp,
+		Example: "  fika chat send design \"@arya sketch an API\" && fika chat wait design --until-idle --timeout 10m\n  fika chat view design",
+		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !idle {
+				return command.UsageError("there is nothing else to wait for than --until-idle; see %s --help", cmd.CommandPath())
+			}
+			return wait(cmd.Context(), e, args[0], timeout)
+		},
+	}
+	c.Flags().BoolVar(&idle, "until-idle", true, "until nothing runs and nothing waits; so far the only thing to wait for")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this long")
+	return c
+}
+
+func wait(ctx context.Context, e *command.Env, word string, timeout time.Duration) error {
+	if timeout < 0 {
+		return command.UsageError("--timeout is a span of time such as 10m, not %s", timeout)
+	}
+	c, err := e.Client(ctx)
+	if err != nil {
+		return err
+	}
+	conv, err := c.Chats.Find(ctx, word)
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	if timeout > 0 {
+		waiting, cancel = context.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	items, err := c.Chats.AwaitIdle(waiting, conv, func(stuck []client.QueueItem) {
+		for _, i := range stuck {
+			e.Warn(fmt.Sprintf("%s does not go on by itself: %s", conv.Name, itemLine(e, i)))
+		}
+	})
+	if waiting.Err() != nil {
+		left := 0
+		for _, i := range items {
+			if !i.Over() {
+				left++
+				e.Say("%s", itemLine(e, i))
+			}
+		}
+		return fika.Errorf(fika.Detached, "", "you stopped waiting; %s is not at rest (%d under way, see fika chat queue %s)", conv.Name, left, conv.Name)
+	}
+	if err != nil {
+		return err
+	}
+	for _, i := range items {
+		e.Warn(itemLine(e, i))
+	}
+	return nil
+}
+
+func itemLine(e *command.Env, i client.QueueItem) string {
+	return fmt.Sprintf("@%s %s %s: %s", i.Agent, i.Place, seqList(i.Seqs), whyItem(i, e.Now()))
+}

@@ -1,0 +1,70 @@
+package chat
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/cli/command"
+	"fika/internal/term"
+)
+
+func newWhy(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "why CHAT MESSAGE AGENT", Short: "say why a message did, or did not, start a turn of an agent",
+		Long: `Says in plain words what came of one message for one agent: that it answered,
+and with what; what it waits for; why it was dropped or its turn died; or why
+the message did not call it: no mention, a mention inside code, a quote or a
+link, a misspelt name, its own words, words in the middle of a turn.
+
+MESSAGE is the number that chat send prints and chat view shows, or an id. Exit
+status 3 when there is no such message or agent.`,
+		Example:           "  fika chat why design 3 arya\n  fika chat why design 3 arya --json | jq -r .verdict",
+		Args:              command.Exactly(3, "a chat, the number of a message and an agent"),
+		ValidArgsFunction: command.InOrder(e.CompleteChats, nil, e.CompleteAgents),
+		RunE:              func(cmd *cobra.Command, args []string) error { return explain(cmd.Context(), e, args, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+type whyJSON struct {
+	Chat    fika.ConversationName `json:"chat"`
+	Seq     int64                 `json:"seq"`
+	Agent   fika.AgentName        `json:"agent"`
+	Verdict chat.Verdict          `json:"verdict"`
+	Request *fika.RequestID       `json:"request"`
+	Answer  *int64                `json:"answer"` // seq
+	Text    []string              `json:"text"`
+}
+
+func explain(ctx context.Context, e *command.Env, args []string, asJSON bool) error {
+	c, err := e.Client(ctx)
+	if err != nil {
+		return err
+	}
+	conv, err := c.Chats.Find(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	row, err := c.Agents.FindKnown(ctx, args[2])
+	if err != nil {
+		return err
+	}
+	w, err := c.Chats.Why(ctx, conv, args[1], row)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return e.PrintJSON(whyJSON{w.Chat, w.Seq, w.Agent, w.Verdict, command.Optional(w.Request), command.Optional(w.Answer), w.Lines})
+	}
+	for _, l := range w.Lines {
+		if err := e.Println(term.CleanLine(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

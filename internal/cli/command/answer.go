@@ -1,0 +1,200 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/term"
+)
+
+// This file is the only one that writes to stdout: every command hands its
+// answer to one of these functions. What could not be written is told when the
+// command ends, whether or not the command has looked at the error.
+
+// Print writes text as it is. Text that others wrote is cleaned before.
+func (e *Env) Print(text string) error {
+	_, err := io.WriteString(e.Out, text)
+	return err
+}
+
+// Printf writes a formatted text.
+func (e *Env) Printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(e.Out, format, args...)
+	return err
+}
+
+// Println writes one value and a newline.
+func (e *Env) Println(v any) error {
+	_, err := fmt.Fprintln(e.Out, v)
+	return err
+}
+
+// PrintJSON writes one value as indented JSON.
+func (e *Env) PrintJSON(v any) error {
+	enc := json.NewEncoder(e.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// PrintLine writes one value as a line of JSON.
+func (e *Env) PrintLine(v any) error {
+	line, err := PlainJSON(v)
+	if err != nil {
+		return err
+	}
+	_, err = e.Out.Write(append(line, '\n'))
+	return err
+}
+
+// PrintLines writes a list as JSON Lines.
+func PrintLines[T, J any](e *Env, list []T, to func(T) J) error {
+	for _, x := range list {
+		if err := e.PrintLine(to(x)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AnswerText writes the text of an answer with a newline at its end. It is
+// cleaned of terminal escapes unless raw says that the person wants them.
+func (e *Env) AnswerText(text string, raw bool) error {
+	if !raw {
+		text = term.Clean(text)
+	}
+	return e.Println(text)
+}
+
+// CleanOut is where a stream of text that others wrote goes. Unless raw, it is
+// cleaned of terminal escapes, on a terminal and elsewhere alike: what is piped
+// often ends on a terminal.
+func (e *Env) CleanOut(raw bool) io.Writer {
+	if raw {
+		return e.Out
+	}
+	return term.NewCleaner(e.Out)
+}
+
+// Display is where the process of an agent shows its work. Nobody waits for
+// it, so a display that fails fails nothing.
+func (e *Env) Display() *term.Cleaner {
+	if a, ok := e.Out.(*term.Answer); ok {
+		return term.NewCleaner(a.Unwrap())
+	}
+	return term.NewCleaner(e.Out)
+}
+
+// lostAnswer is the error of an answer that could not be written. It is of kind
+// Failed.
+type lostAnswer struct {
+	cause error
+	kept  string // where the answer still is, and how to get it; may be empty
+}
+
+// Error says why the answer is lost, and what to do.
+func (l *lostAnswer) Error() string {
+	cause := l.cause
+	var path *fs.PathError
+	if errors.As(cause, &path) {
+		cause = path.Err
+	}
+	msg := "the answer could not be written to stdout: " + cause.Error()
+	if l.kept != "" {
+		msg += "; " + l.kept
+	}
+	return msg
+}
+
+// Unwrap gives the cause.
+func (l *lostAnswer) Unwrap() error { return l.cause }
+
+// CheckWritten returns a lostAnswer when some write to stdout has failed. kept
+// says where the answer still is.
+func (e *Env) CheckWritten(kept string) error {
+	if a, ok := e.Out.(*term.Answer); ok && a.Err() != nil {
+		return &lostAnswer{a.Err(), kept}
+	}
+	return nil
+}
+
+// CheckAnswered adds to the outcome of a command that its answer was not written. A
+// command that did everything else has failed then; one that failed anyway
+// keeps its own status.
+func (e *Env) CheckAnswered(err error) error {
+	lost := e.CheckWritten("")
+	var told *lostAnswer
+	var quiet Silent
+	switch {
+	case lost == nil || errors.As(err, &told):
+		return err
+	case err == nil || errors.As(err, &quiet) || errors.Is(err, errors.Unwrap(lost)):
+		return lost
+	}
+	e.Complain(lost)
+	return err
+}
+
+// RawFlag adds the flag for those who want text as the model wrote it.
+func RawFlag(c *cobra.Command, raw *bool) {
+	c.Flags().BoolVar(raw, "raw", false, "the text as it was written: not rendered on a terminal, and with its terminal escapes")
+}
+
+// Rows makes table rows.
+func Rows[T any](list []T, row func(T) []string) [][]string {
+	out := make([][]string, 0, len(list))
+	for _, x := range list {
+		out = append(out, row(x))
+	}
+	return out
+}
+
+// Nullable is a text that is null in JSON when it is empty.
+type Nullable string
+
+// MarshalJSON implements json.Marshaler.
+func (n Nullable) MarshalJSON() ([]byte, error) {
+	if n == "" {
+		return []byte("null"), nil
+	}
+	return PlainJSON(string(n))
+}
+
+// EmptyIfNil returns a list that is [] in JSON, never null.
+func EmptyIfNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Optional returns a pointer to v, or nil for its zero value: keys of JSON that
+// have nothing to say are null, never absent.
+func Optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// PlainJSON encodes without escaping what only HTML would need escaped.
+func PlainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+// PrintText writes a text that others wrote, cleaned, without empty lines at its end.
+func (e *Env) PrintText(text string) error {
+	return e.AnswerText(strings.TrimRight(text, "\n"), false)
+}

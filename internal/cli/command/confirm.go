@@ -1,0 +1,22 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"fika"
+)
+
+// Confirm asks on a terminal; without one it refuses. The default is no.
+func (e *Env) Confirm(what string) error {
+	if !e.InTTY {
+		return UsageError("%s? Say --yes, since there is no terminal to ask on", what)
+	}
+	fmt.Fprintf(e.Err, "%s? [y/N] ", what)
+	var answer string
+	_, _ = fmt.Fscanln(e.In, &answer)
+	if a := strings.ToLower(answer); a != "y" && a != "yes" {
+		return fika.Errorf(fika.Interrupted, "", "nothing was done")
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package command
+
+import (
+	"fmt"
+	"time"
+
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/term"
+)
+
+// Env is what every command gets: the streams, the environment, and an app
+// whose parts are made when they are asked for.
+type Env struct {
+	*term.Streams
+	Getenv func(string) string
+	Clock  func() time.Time // nil: the usual one
+	Opened *app.App
+	Home   string // --home
+	Typed  string // what a person has typed and no request holds yet
+
+	Looks    bool // the command writes nothing
+	LastGood bool // the command works with the settings that could be read last, too
+}
+
+// New returns what a command gets. Its stdout remembers whether all of the
+// answer was written.
+func New(s *term.Streams, getenv func(string) string) *Env {
+	checked := *s
+	checked.Out = term.NewAnswer(s.Out)
+	return &Env{Streams: &checked, Getenv: getenv}
+}
+
+// App makes the app of this invocation; flags are known by now.
+func (e *Env) App() *app.App {
+	if e.Opened == nil {
+		e.Opened = app.New(app.Options{Root: e.Home, Getenv: e.Getenv, Now: e.Clock, LastGood: e.LastGood, Looks: e.Looks, Warn: e.Warn})
+	}
+	return e.Opened
+}
+
+// Now is the time by which rows are stamped.
+func (e *Env) Now() time.Time { return e.App().Now() }
+
+// Say writes a line for the person.
+func (e *Env) Say(format string, args ...any) {
+	fmt.Fprintln(e.Err, term.CleanStyled(fmt.Sprintf(format, args...)))
+}
+
+// Warn writes a warning for the person.
+func (e *Env) Warn(text string) {
+	fmt.Fprintln(e.Err, e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text)))
+}

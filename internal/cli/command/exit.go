@@ -1,0 +1,79 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/config"
+	"fika/internal/term"
+)
+
+// Silent is an error that has been told already; only its kind counts.
+type Silent struct{ Kind fika.Kind }
+
+// Error is empty: it has been told.
+func (s Silent) Error() string { return "" }
+
+// Exit prints an error once and gives the exit code of its kind.
+func (e *Env) Exit(err error) int {
+	if err == nil {
+		return 0
+	}
+	var quiet Silent
+	if errors.As(err, &quiet) {
+		return Status(quiet.Kind)
+	}
+	e.Complain(err)
+	return Status(ErrorKind(err))
+}
+
+// ErrorKind is the kind of an error as its exit status tells it.
+func ErrorKind(err error) fika.Kind {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fika.Interrupted
+	case client.Busy(err):
+		return fika.Locked
+	}
+	return fika.KindOf(err)
+}
+
+// Complain prints an error for the person.
+func (e *Env) Complain(err error) {
+	fmt.Fprintln(e.Err, e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(err.Error())))
+}
+
+// Status is the exit code of a kind of error, as the help says.
+func Status(k fika.Kind) int {
+	switch k {
+	case "":
+		return 0
+	case fika.Invalid:
+		return 2
+	case fika.NotFound:
+		return 3
+	case fika.Locked, fika.Lost:
+		return 4
+	case fika.Provider:
+		return 5
+	case fika.Denied:
+		return 6
+	case fika.Detached:
+		return 7
+	case fika.Limit:
+		return 8
+	case fika.Interrupted:
+		return 130
+	default:
+		return 1
+	}
+}
+
+// ExitHelp is what the help says of exit statuses.
+const ExitHelp = `Exit status:
+  0 done             1 failed              2 usage or config    3 not found
+  4 locked or busy   5 model provider      6 denied             7 you stopped waiting
+  8 limit or budget  130 interrupted`

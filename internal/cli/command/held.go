@@ -1,0 +1,23 @@
+package command
+
+import (
+	"errors"
+	"time"
+
+	"fika"
+	"fika/internal/folder"
+	"fika/internal/term"
+)
+
+// HeldHint says of a context in use how long it has been, and how to wait.
+func HeldHint(err error) error {
+	var held *folder.HeldError
+	if !errors.As(err, &held) || held.Stale {
+		return err
+	}
+	age := ""
+	if !held.Info.Since.IsZero() {
+		age = " (" + term.Duration(time.Since(held.Info.Since)) + ")"
+	}
+	return fika.Errorf(fika.Locked, "", "%v%s; --wait 1m waits for it", held, age)
+}

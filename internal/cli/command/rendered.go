@@ -1,0 +1,80 @@
+package command
+
+import (
+	"io"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/console"
+	"fika/internal/term"
+	"fika/internal/view"
+)
+
+// Rendered shows answers on a terminal: Markdown, block by block, with what
+// happens besides on stderr. While it is there, stderr goes above its rows.
+type Rendered struct {
+	*view.Feed
+	env     *Env
+	before  *term.Streams
+	display *console.Display
+	Turns   *view.Statuses
+}
+
+// Renders reports whether what agents say is shown as rendered Markdown.
+func (e *Env) Renders(raw bool) bool {
+	if raw || !e.OutTTY {
+		return false
+	}
+	conf, err := e.App().Config()
+	return err != nil || conf.Terminal.Markdown // a broken config is told of elsewhere
+}
+
+// Render returns nil where answers are written as they are: elsewhere than on
+// a terminal, or because raw or the settings say so.
+func (e *Env) Render(raw bool) *Rendered {
+	if !e.Renders(raw) {
+		return nil
+	}
+	r := &Rendered{env: e, before: e.Streams, display: console.NewDisplay(e.Streams)}
+	r.Feed = view.NewFeed(r.display, view.Options{
+		Style: e.OutStyle(), Links: e.Color, Width: r.display.Width, Notes: r.display.Err(), NoteStyle: e.ErrStyle(),
+	})
+	with := *e.Streams
+	with.Err = afterFeed{r.Feed, r.display.Err()}
+	e.Streams = &with
+	r.Turns = view.NewStatuses(r.Feed)
+	return r
+}
+
+// End shows the rest of the answer of a request, as it was committed.
+func (r *Rendered) End(info client.RequestInfo) {
+	if info.State == fika.Done {
+		r.Turns.End(string(info.ID), string(info.AgentName), info.Outcome.Answer)
+	}
+	r.Finish()
+}
+
+// Finish shows what is left and gives the terminal back. It may be called again.
+func (r *Rendered) Finish() {
+	if r == nil {
+		return
+	}
+	r.Close()
+	_ = r.display.Close() // the command asks at its end whether all was written
+	r.env.Streams = r.before
+}
+
+// afterFeed is stderr: what was said before a line of it is shown before it.
+type afterFeed struct {
+	feed *view.Feed
+	io.Writer
+}
+
+func (w afterFeed) Write(p []byte) (int, error) {
+	w.feed.Flush()
+	return w.Writer.Write(p)
+}
+
+// Unwrap returns the writer beneath, for those who must know whether it is a
+// terminal.
+func (w afterFeed) Unwrap() io.Writer { return w.Writer }

@@ -1,0 +1,70 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+// Uptime is how long ago t was, in whole seconds.
+func Uptime(t time.Time) string {
+	return term.Duration(max(time.Since(t).Round(time.Second), time.Second))
+}
+
+// Dash is what a table shows of a text: - for none.
+func Dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Stamp returns a time for JSON, in UTC; nil for none.
+func Stamp(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
+
+// Plural says how many there are of something: "2 mentions".
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// JoinWords lists words with commas.
+func JoinWords[T ~string](list []T) string {
+	var words []string
+	for _, w := range list {
+		words = append(words, string(w))
+	}
+	return strings.Join(words, ", ")
+}
+
+// PromptOf is what a request is about: its prompt, or where it was mentioned.
+func PromptOf(r client.RequestInfo) string {
+	if r.Payload.Prompt == "" {
+		return "(" + string(r.ConversationName) + ")"
+	}
+	return r.Payload.Prompt
+}
+
+// Bytes says how many bytes in the unit a person would use.
+func Bytes(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}

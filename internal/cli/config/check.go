@@ -1,0 +1,33 @@
+package config
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/doctor"
+)
+
+func newCheck(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "report every problem of the settings",
+		Long: `Reports everything that is wrong with config.toml, models.toml and the local.toml
+of each context, and what they name that is not there: models, agents, workspaces,
+tools. It ends with status 2 if anything is.
+
+A name in tool_permissions or tools_off that is nearly the name of a tool counts as
+misspelt. Any other that is unknown may belong to a plugin that is not installed
+yet: that, and a key that does nothing, is a warning.`,
+		Example: "  fika config check", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := doctor.CheckConfig(cmd.Context(), e.App())
+			if err != nil {
+				return err
+			}
+			for _, w := range c.Warnings {
+				e.Warn(w)
+			}
+			e.Say("%d agents, %d models, no problems", len(c.Agents), len(c.Models))
+			return nil
+		},
+	}
+}

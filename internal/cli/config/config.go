@@ -1,0 +1,12 @@
+package config
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+// New makes fika config.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("config", "check, show and migrate the configuration", "", "  fika config check", newPath(e), newCheck(e), newShow(e), newMigrate(e))
+}

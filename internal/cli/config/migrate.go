@@ -1,0 +1,85 @@
+package config
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/config/migrate"
+)
+
+func newMigrate(e *command.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use: "migrate [SOURCE]", Short: "make a config.toml of another program's configuration",
+		Long: `Turns the JSON or TOML of niffler or the TOML of chibi into a config.toml of this
+home. SOURCE is the file or its folder; without it the usual places are looked
+at. The source is copied to a backup first, and a config.toml that somebody has
+written in is never touched. What cannot be carried over is named.`,
+		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: command.AtMostOne("a file or folder"), ValidArgsFunction: command.First(command.Files),
+		RunE: func(_ *cobra.Command, args []string) error {
+			h, err := e.App().Home()
+			if err != nil {
+				return err
+			}
+			source, err := migrationSource(args, e.Getenv("HOME"))
+			if err != nil {
+				return err
+			}
+			r, err := migrate.Run(source, h.Root, time.Now())
+			if err != nil {
+				return err
+			}
+			for _, b := range r.Backups {
+				e.Say("backup: %s", b)
+			}
+			for _, x := range r.Lost {
+				e.Warn("not carried over: " + x)
+			}
+			for _, x := range r.Check {
+				e.Warn("please check: " + x)
+			}
+			e.Say("%s %s from %s (%s); fika config check, fika config show", e.ErrStyle().Green("✓"), r.Written, strings.Join(r.Sources, ", "), r.Format)
+			return nil
+		},
+	}
+	return c
+}
+
+// PointAtForeign says that a config.json in the home, as other programs have
+// it, is not read.
+func PointAtForeign(e *command.Env, cmd *cobra.Command) {
+	switch cmd.Name() {
+	case "version", "completion", "help", "migrate", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		return
+	}
+	root, err := e.App().Root()
+	if err != nil {
+		return // the command says so
+	}
+	if path := migrate.Foreign(root); path != "" {
+		e.Warn(path + " is not read: fika config migrate " + path + " makes a config.toml of it")
+	}
+}
+
+// migrationSource is the file to convert: the one given, or the only one there
+// is in the usual places.
+func migrationSource(args []string, home string) (string, error) {
+	if len(args) == 1 {
+		return args[0], nil
+	}
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	found := migrate.Find(home)
+	switch len(found) {
+	case 0:
+		return "", fika.Errorf(fika.NotFound, "", "there is nothing to migrate in the usual places; name the file: fika config migrate FILE")
+	case 1:
+		return found[0], nil
+	}
+	return "", command.UsageError("there is more than one to migrate; name one: %s", strings.Join(found, ", "))
+}

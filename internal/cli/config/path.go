@@ -1,0 +1,20 @@
+package config
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newPath(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "path", Short: "print where the config file is", Example: "  $EDITOR $(fika config path)", Args: command.Exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			h, err := e.App().Home()
+			if err != nil {
+				return err
+			}
+			return e.Println(h.ConfigFile())
+		},
+	}
+}

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/config"
+	"fika/internal/term"
+)
+
+type shownJSON struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // as TOML
+	Origin string `json:"origin"`
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var context string
+	var all, asJSON bool
+	c := &cobra.Command{
+		Use: "show", Short: "show settings, and where each came from",
+		Long: `Shows the settings of a context (the current one unless --context names another)
+as TOML, with where each came from: flag, environment, file and line, or
+default. --all adds the settings of the whole home. Secrets are not shown.`,
+		Example: "  fika config show --context coder\n  fika config show --all", Args: command.Exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			name, err := e.CurrentContext()
+			if context != "" {
+				name, err = fika.ParseAgentName(context)
+			}
+			if err != nil {
+				return err
+			}
+			settings, err := e.App().Settings(name, nil, false)
+			if err != nil {
+				return err
+			}
+			shown := append(settings.Show(), config.Shown{Key: "api_key", Value: settings.Model.APIKeyEnv, Origin: e.App().KeyOrigin(settings.Model)})
+			if all {
+				conf, err := e.App().Config()
+				if err != nil {
+					return err
+				}
+				shown = append(conf.Show(), shown...)
+			}
+			if asJSON {
+				return command.PrintLines(e, shown, func(s config.Shown) shownJSON { return shownJSON(s) })
+			}
+			return e.Table([]string{"KEY", "VALUE", "FROM"}, command.Rows(shown, func(s config.Shown) []string {
+				return []string{s.Key, term.CleanLine(s.Value), s.Origin}
+			}))
+		},
+	}
+	c.Flags().StringVarP(&context, "context", "c", "", "whose settings")
+	c.Flags().BoolVar(&all, "all", false, "also those of the whole home")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	_ = c.RegisterFlagCompletionFunc("context", e.CompleteContexts)
+	return c
+}

@@ -1,0 +1,127 @@
+package context
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/term"
+	"fika/internal/worker"
+)
+
+type compactOptions struct {
+	*command.Env
+	rolling, dryRun, undo, json bool
+	model                       string
+	wait                        time.Duration
+}
+
+func newCompact(e *command.Env) *cobra.Command {
+	o := &compactOptions{Env: e}
+	c := oneContext(e, &cobra.Command{
+		Use: "compact [NAME]", Short: "replace what was said by a summary",
+		Long: `Replaces the conversation of a context by a summary (summary.md), or with
+--rolling a part of it: what the model finds settled, else the oldest. Nothing
+is deleted: fika context log --all shows it, and --undo takes the last
+compaction back. Messages that nobody has read yet stay.
+
+With auto_compact = true contexts are compacted by themselves.`,
+		Example: "  fika context compact --dry-run\n  fika context compact notes --rolling\n  fika context compact notes --undo",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := Find(e, args)
+			if err != nil {
+				return err
+			}
+			return command.HeldHint(o.run(cmd.Context(), f.Name))
+		},
+	})
+	f := c.Flags()
+	f.BoolVar(&o.rolling, "rolling", false, "only a part (rolling_compact_drop_percentage)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be archived; no model is asked")
+	f.BoolVar(&o.undo, "undo", false, "take the last compaction back")
+	f.StringVarP(&o.model, "model", "m", "", "model that writes the summary (id or nickname)")
+	f.BoolVar(&o.json, "json", false, "one JSON object")
+	command.WaitFlag(c, &o.wait)
+	_ = c.RegisterFlagCompletionFunc("model", e.CompleteModels)
+	return c
+}
+
+func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
+	if o.undo && (o.rolling || o.dryRun) {
+		return command.UsageError("--undo goes alone")
+	}
+	if o.undo {
+		what, err := worker.UndoCompaction(ctx, o.App(), name, o.wait, o.Warn)
+		if err == nil {
+			o.Say("taken back in context %q: %s", name, what)
+		}
+		return err
+	}
+	in := worker.CompactOptions{Context: name, Rolling: o.rolling, DryRun: o.dryRun, Wait: o.wait, Person: o.Person(), Flags: map[string]string{}}
+	if o.model != "" {
+		in.Flags["model"] = o.model
+	}
+	done, err := worker.Compact(ctx, o.App(), in)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return o.PrintJSON(o.toJSON(done))
+	}
+	if o.dryRun {
+		return o.show(done)
+	}
+	o.Say("compacted context %q: %d entries archived, %d kept; %s (fika context compact %s --undo takes it back)",
+		name, len(done.Archived), done.Kept, sizes(done), name)
+	return nil
+}
+
+func sizes(c worker.Compacted) string {
+	how := "estimated"
+	if c.Counted {
+		how = "as the provider counted"
+	}
+	return fmt.Sprintf("%d tokens before (%s), about %d after", c.Before, how, c.After)
+}
+
+func (o *compactOptions) show(c worker.Compacted) error {
+	err := o.Table([]string{"SEQ", "FROM", "TYPE", "CONTENT"}, command.Rows(c.Archived, func(e fika.Entry) []string {
+		return []string{fmt.Sprint(e.Seq), term.CleanLine(e.From), string(e.Type), term.Truncate(term.CleanLine(e.Content), 60)}
+	}))
+	if err != nil {
+		return err
+	}
+	choice := ""
+	if o.rolling {
+		choice = "; the model may choose others"
+	}
+	o.Say("would archive %d entries and keep %d; %s, without the new summary%s", len(c.Archived), c.Kept, sizes(c), choice)
+	return nil
+}
+
+type compactJSON struct {
+	Context  fika.AgentName `json:"context"`
+	DryRun   bool           `json:"dry_run"`
+	Archived []int64        `json:"archived"` // seqs
+	Kept     int            `json:"kept"`
+	Before   int64          `json:"tokens_before"`
+	Counted  bool           `json:"counted"` // tokens_before is the provider's count
+	After    int64          `json:"tokens_after"`
+	Summary  *string        `json:"summary"`
+	Usage    fika.Usage     `json:"usage"`
+}
+
+func (o *compactOptions) toJSON(c worker.Compacted) compactJSON {
+	j := compactJSON{
+		Context: c.Context, DryRun: o.dryRun, Kept: c.Kept, Before: c.Before, Counted: c.Counted, After: c.After,
+		Summary: command.Optional(c.Summary), Usage: c.Usage, Archived: []int64{},
+	}
+	for _, e := range c.Archived {
+		j.Archived = append(j.Archived, e.Seq)
+	}
+	return j
+}

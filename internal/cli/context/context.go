@@ -1,0 +1,65 @@
+package context
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/folder"
+)
+
+// New makes fika context.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("context", "contexts: list, new, switch, show, log, prompt, …",
+		"A context is an agent's folder with its ongoing conversation. One is current:\nprompts go there unless -c names another.\n\n"+command.ExitHelp,
+		"  fika context list\n  fika context switch new:review\n  fika context show",
+		newList(e), newNew(e), newSwitch(e), newShow(e), newLog(e), newSend(e), newPrompt(e),
+		newRename(e), newDelete(e), newClear(e), newCompact(e), newImport(e), newExport(e), newUnlock(e))
+}
+
+// Find opens the context that a person named, or the current one. The
+// current one is found even before it was made; any other that is missing is
+// NotFound, with the nearest spelling.
+func Find(e *command.Env, args []string) (folder.Folder, error) {
+	h, err := e.App().Home()
+	if err != nil {
+		return folder.Folder{}, err
+	}
+	current, err := e.CurrentContext()
+	if err != nil {
+		return folder.Folder{}, err
+	}
+	name := current
+	if len(args) > 0 {
+		if name, err = fika.ParseAgentName(args[0]); err != nil {
+			return folder.Folder{}, err
+		}
+	}
+	f, err := folder.OpenFolder(h, name)
+	if fika.IsKind(err, fika.NotFound) {
+		if name == current {
+			return h.Folder(name), nil
+		}
+		return f, noContext(e, h, name, "")
+	}
+	return f, err
+}
+
+func noContext(e *command.Env, h folder.Home, name fika.AgentName, hint string) error {
+	msg := fmt.Sprintf("there is no context %q", name)
+	if near := e.NearContext(h, name); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	} else if hint == "" {
+		msg += "; fika context list shows them"
+	}
+	return fika.Errorf(fika.NotFound, "", "%s%s", msg, hint)
+}
+
+// oneContext completes and checks the optional NAME of a command.
+func oneContext(e *command.Env, c *cobra.Command) *cobra.Command {
+	c.ValidArgsFunction = command.First(e.CompleteContexts)
+	c.Args = command.AtMostOne("the name of a context")
+	return c
+}

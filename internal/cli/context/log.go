@@ -1,0 +1,94 @@
+package context
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/chat"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/contexts"
+	"fika/internal/folder"
+)
+
+// logOptions are the flags of context log.
+type logOptions struct {
+	*command.Env
+	last, first int
+	since       int64
+	all         bool
+	json        bool
+}
+
+func newLog(e *command.Env) *cobra.Command {
+	o := &logOptions{Env: e}
+	c := oneContext(e, &cobra.Command{
+		Use: "log [NAME]", Short: "show the conversation of a context",
+		Long: `Shows the messages that are still in the conversation. --all shows everything:
+what was cleared or compacted away, tool calls and their results.
+
+On a terminal a readable page; piped, one entry a line: seq|timestamp|from|content,
+with newlines, carriage returns, | and \ in any field escaped by a backslash.`,
+		Example: "  fika context log --last 5\n  fika context log coder --all --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := Find(e, args)
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), f)
+		},
+	})
+	f := c.Flags()
+	f.IntVar(&o.last, "last", 0, "only the last N")
+	f.IntVar(&o.first, "first", 0, "only the first N")
+	f.Int64Var(&o.since, "since", 0, "only what came after this seq")
+	f.BoolVar(&o.all, "all", false, "everything: archived entries, tool calls and results too")
+	f.BoolVar(&o.json, "json", false, "JSON Lines")
+	c.MarkFlagsMutuallyExclusive("last", "first")
+	return c
+}
+
+func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
+	if o.last < 0 || o.first < 0 || o.since < 0 {
+		return command.UsageError("--last, --first and --since take numbers from 0")
+	}
+	r, err := contexts.OpenReader(ctx, o.App(), f)
+	if err != nil {
+		return err
+	}
+	read := r.Window
+	if o.all {
+		read = r.All
+	}
+	entries, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	p := chat.Printer{Options: &chat.ViewOptions{Env: o.Env, All: o.all, JSON: o.json}, Page: chat.PageOf(o.Env, false)}
+	for _, x := range o.choose(entries) {
+		if err := p.Node(ctx, client.Node{Entry: x}); err != nil {
+			return err
+		}
+	}
+	p.End()
+	return nil
+}
+
+func (o *logOptions) choose(entries []fika.Entry) []fika.Entry {
+	var out []fika.Entry
+	for _, x := range entries {
+		spoken := x.Type == fika.Message || x.Type == fika.Notice
+		if x.Seq > o.since && (o.all || spoken) || x.Seq == 0 && o.since == 0 && (o.all || spoken) {
+			out = append(out, x)
+		}
+	}
+	switch {
+	case o.last > 0 && len(out) > o.last:
+		return out[len(out)-o.last:]
+	case o.first > 0 && len(out) > o.first:
+		return out[:o.first]
+	}
+	return out
+}

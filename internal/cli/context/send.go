@@ -1,0 +1,79 @@
+package context
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/worker"
+)
+
+func newSend(e *command.Env) *cobra.Command {
+	var as string
+	c := &cobra.Command{
+		Use: "send NAME MESSAGE...", Short: "put a message into a context's conversation",
+		Long: `Puts a message into the ongoing conversation of a context, prints its seq and
+returns. The next turn there reads it; the files of the context have it at once.
+An agent with an [[agents]] entry is woken by it, a mere context is not.
+
+It is what agents do with the tool send_message. In a tool it is the agent that
+speaks, as itself.
+
+` + command.ExitHelp,
+		Example: "  fika context send coffee-table \"lunch is at noon\"\n  go test ./... | fika context send review \"what do you make of this?\"",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return command.UsageError("%s takes a context and a message; see --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: command.First(e.CompleteContexts),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := fika.ParseAgentName(args[0])
+			if err != nil {
+				return err
+			}
+			text, err := e.ReadPrompt(args[1:])
+			if err != nil {
+				return err
+			}
+			return send(cmd.Context(), e, name, text, as)
+		},
+	}
+	c.Flags().StringVar(&as, "as", "", "name to speak as (default: your username)")
+	return c
+}
+
+func send(ctx context.Context, e *command.Env, name fika.AgentName, text, as string) error {
+	c, err := senderTo(ctx, e, name)
+	if err != nil {
+		return err
+	}
+	posted, err := c.SendToContext(ctx, name, text, client.Alias{Name: as, Option: "--as"})
+	if err == nil {
+		err = worker.CatchUp(ctx, e.App(), name)
+	}
+	if err != nil {
+		return err
+	}
+	if posted.Paused {
+		e.Say("%s is paused: it reads this when it is resumed", name)
+	}
+	return e.Println(posted.Entry.Seq)
+}
+
+// senderTo is a client for a message to a context: with a hub, if there is
+// somebody to wake.
+func senderTo(ctx context.Context, e *command.Env, name fika.AgentName) (*client.Client, error) {
+	c, err := e.App().Config()
+	if err != nil {
+		return nil, err
+	}
+	if c.Agent(name) == nil {
+		return e.Client(ctx)
+	}
+	return e.ClientWithHub(ctx)
+}

@@ -1,0 +1,72 @@
+package conversation
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// New makes fika conversation.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("conversation", "look at all conversations: list, show, search",
+		"Every conversation is kept: asks (an agent's ongoing ones), tasks (one request\neach) and chats (shared; fika chat has more for them).",
+		"  fika conversation list --kind task\n  fika conversation search \"port already in use\"",
+		newList(e), newShow(e), newSearch(e))
+}
+
+type listed struct {
+	Name         fika.ConversationName `json:"name"`
+	Kind         fika.ConversationKind `json:"kind"`
+	Agent        *fika.AgentName       `json:"agent"`  // null: of a chat
+	Status       string                `json:"status"` // active, completed, or how a task failed
+	Active       bool                  `json:"active"` // of an ask: the one the next ask goes on with
+	Paused       bool                  `json:"paused"`
+	Messages     int                   `json:"messages"`
+	Participants []string              `json:"participants"` // of a chat
+	LastSeq      int64                 `json:"last_seq"`
+	CreatedAt    time.Time             `json:"created_at"`
+	UpdatedAt    time.Time             `json:"updated_at"`
+}
+
+// filter are the flags that narrow lists and searches.
+type filter struct {
+	kind, agent string
+	limit       int
+}
+
+func (f *filter) flags(e *command.Env, c *cobra.Command, limit int) {
+	c.Flags().StringVar(&f.kind, "kind", "", "only ask, task or chat")
+	c.Flags().StringVar(&f.agent, "agent", "", "only those of this agent")
+	c.Flags().IntVar(&f.limit, "limit", limit, "at most this many")
+	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"ask", "task", "chat"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *filter) query(ctx context.Context, c *client.Client) (client.ConversationFilter, error) {
+	out := client.ConversationFilter{Kind: fika.ConversationKind(f.kind), Limit: f.limit}
+	switch out.Kind {
+	case "", fika.Ask, fika.Task, fika.Chat:
+	default:
+		return out, command.UsageError("--kind is ask, task or chat, not %q", f.kind)
+	}
+	if f.agent != "" {
+		row, err := c.Agents.FindKnown(ctx, f.agent)
+		if err != nil {
+			return out, err
+		}
+		out.Agent = row.ID
+	}
+	return out, nil
+}
+
+func toListed(c client.ConversationInfo, active map[fika.ConversationID]bool) listed {
+	return listed{
+		Name: c.Name, Kind: c.Kind, Agent: command.Optional(c.AgentName), Status: c.Result(), Active: active[c.ID], Paused: c.Paused,
+		Messages: c.Messages, Participants: command.EmptyIfNil(c.Participants), LastSeq: c.LastSeq, CreatedAt: c.CreatedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
+	}
+}

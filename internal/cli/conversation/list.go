@@ -1,0 +1,57 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newList(e *command.Env) *cobra.Command {
+	var f filter
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list conversations, newest first", Example: "  fika conversation list --agent coder", Args: command.Exactly(0, "no arguments"),
+		Long: "Lists conversations, newest first. A * marks the ask conversation that an\nagent's next ask goes on with.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			filter, err := f.query(ctx, c)
+			if err != nil {
+				return err
+			}
+			list, err := c.Conversations.List(ctx, filter)
+			if err != nil {
+				return err
+			}
+			active, err := c.Conversations.Active(ctx)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, func(c client.ConversationInfo) listed { return toListed(c, active) })
+			}
+			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, command.Rows(list, func(c client.ConversationInfo) []string {
+				name := string(c.Name)
+				if active[c.ID] {
+					name += " *"
+				}
+				who := string(c.AgentName)
+				if who == "" {
+					who = strings.Join(c.Participants, ", ")
+				}
+				return []string{name, string(c.Kind), who, c.Result(), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, e.Now())}
+			}))
+		},
+	}
+	f.flags(e, c, 50)
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}

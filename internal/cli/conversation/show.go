@@ -1,0 +1,77 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON, all, raw bool
+	var limit int
+	c := &cobra.Command{
+		Use: "show CONVERSATION", Short: "print a conversation", Args: command.Exactly(1, "the name of a conversation"), ValidArgsFunction: command.First(e.CompleteConversations),
+		Long:    "Prints the messages and notices of a conversation; --all adds what tools were\ncalled with and said. An agent's name stands for its ongoing conversation.",
+		Example: "  fika conversation show task_coder_20260102-101530 --all\n  fika conversation show coder",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			conv, err := c.Conversations.Find(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			q := client.EntryQuery{Conversation: conv.ID, Last: limit}
+			if !all {
+				q.Types = []fika.EntryType{fika.Message, fika.Notice}
+			}
+			entries, err := c.Conversations.Entries(ctx, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, entries, func(x fika.Entry) fika.Entry { return x })
+			}
+			return showEntries(e, entries, raw)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&all, "all", false, "tool calls, results and compactions too")
+	command.RawFlag(c, &raw)
+	c.Flags().IntVar(&limit, "limit", 0, "only the last N")
+	return c
+}
+
+// showEntries prints entries for a person to read.
+func showEntries(e *command.Env, entries []fika.Entry, raw bool) error {
+	style := e.OutStyle()
+	clean := term.Clean
+	if raw {
+		clean = func(s string) string { return s }
+	}
+	for _, x := range entries {
+		head := style.Speaker(x.From, clean(x.From))
+		switch x.Type {
+		case fika.ToolCall:
+			head += style.Dim(" calls " + clean(x.To))
+		case fika.ToolResult:
+			head += style.Dim(" says")
+		case fika.Notice, fika.Compaction:
+			head = style.Yellow(string(x.Type))
+		}
+		about := style.Dim(fmt.Sprintf("#%d %s", x.Seq, x.At.Local().Format(time.DateTime)))
+		if err := e.Printf("%s %s\n%s\n\n", head, about, clean(strings.TrimRight(x.Content, "\n"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

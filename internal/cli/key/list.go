@@ -1,0 +1,53 @@
+package key
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/keyfile"
+)
+
+type keyJSON struct {
+	Name        string    `json:"name"`
+	Hosts       []string  `json:"hosts"`
+	SetAt       time.Time `json:"set_at"`
+	Environment bool      `json:"environment"` // a variable of that name wins here
+}
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list the stored keys, without their values", Example: "  fika key list", Args: command.Exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			f, err := e.App().Keys()
+			if err != nil {
+				return err
+			}
+			list, err := f.List()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, func(k keyfile.Key) keyJSON {
+					return keyJSON{k.Name, append([]string{}, k.Hosts...), k.Set, e.Getenv(k.Name) != ""}
+				})
+			}
+			if len(list) == 0 {
+				e.Say("no keys are stored; fika key set NAME stores one")
+				return nil
+			}
+			return e.Table([]string{"KEY", "FOR", "STORED", "NOTE"}, command.Rows(list, func(k keyfile.Key) []string {
+				note := ""
+				if e.Getenv(k.Name) != "" {
+					note = "the environment of this shell has it too, and wins"
+				}
+				return []string{k.Name, command.Dash(strings.Join(k.Hosts, ", ")), k.Set.Local().Format("2006-01-02 15:04"), note}
+			}))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}

@@ -1,0 +1,24 @@
+package key
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newRemove(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "forget a stored key", Example: "  fika key remove OPENAI_API_KEY", Args: command.Exactly(1, "the name of a key"),
+		ValidArgsFunction: command.First(e.CompleteKeys),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := e.App().Keys()
+			if err == nil {
+				err = f.Remove(args[0])
+			}
+			if err == nil {
+				e.Say("removed %s", args[0])
+			}
+			return err
+		},
+	}
+}

@@ -1,0 +1,87 @@
+package model
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/app"
+	"fika/internal/cli/command"
+	"fika/internal/config"
+	"fika/internal/term"
+)
+
+type modelJSON struct {
+	ID            string   `json:"id"`
+	Nickname      *string  `json:"nickname"`
+	Provider      string   `json:"provider"`
+	BaseURL       *string  `json:"base_url"`
+	APIKeyEnv     *string  `json:"api_key_env"`
+	KeySet        bool     `json:"key_set"`
+	ContextWindow *int64   `json:"context_window"`
+	MaxTokens     *int64   `json:"max_tokens"`
+	Prices        *pricing `json:"prices"`
+	Default       bool     `json:"default"`
+	Trouble       *string  `json:"trouble"`
+}
+
+// pricing is dollars per million tokens.
+type pricing struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+	Cached float64 `json:"cached"`
+}
+
+func toModelJSON(m app.ModelInfo) modelJSON {
+	j := modelJSON{
+		ID: m.ID, Nickname: command.Optional(m.Nickname), Provider: m.Provider, BaseURL: command.Optional(config.WithoutSecrets(m.BaseURL)), APIKeyEnv: command.Optional(m.APIKeyEnv), KeySet: m.Key,
+		ContextWindow: command.Optional(m.ContextWindow), MaxTokens: command.Optional(m.MaxTokens), Default: m.Default,
+	}
+	if m.Prices.Known() {
+		j.Prices = &pricing{m.Prices.Input, m.Prices.Output, m.Prices.Cached}
+	}
+	if m.Trouble != nil {
+		j.Trouble = command.Optional(config.WithoutSecrets(m.Trouble.Error()))
+	}
+	return j
+}
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list the models of config.toml and models.toml", Args: command.Exactly(0, "no arguments"),
+		Long:    "Lists the models that are defined; * marks the one the current context uses.\nEither name works with -m and in local.toml.",
+		Example: "  fika model list\n  fika run -m opus \"…\"",
+		RunE: func(*cobra.Command, []string) error {
+			list, err := e.App().Models()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, toModelJSON)
+			}
+			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "ADDRESS"}, command.Rows(list, modelRow))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func modelRow(m app.ModelInfo) []string {
+	mark, key, window := "", "not needed", ""
+	if m.Default {
+		mark = "*"
+	}
+	if m.APIKeyEnv != "" {
+		key = m.APIKeyEnv
+		if !m.Key {
+			key += " (not set)"
+		}
+	}
+	if m.ContextWindow > 0 {
+		window = term.Count(m.ContextWindow)
+	}
+	address := config.WithoutSecrets(m.BaseURL)
+	if m.Trouble != nil {
+		address = config.WithoutSecrets(m.Trouble.Error())
+	}
+	return []string{mark, m.ID, m.Nickname, m.Provider, window, key, address}
+}

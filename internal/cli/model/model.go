@@ -1,0 +1,12 @@
+package model
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+// New makes fika model.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("model", "list the models", "", "  fika model list", newList(e))
+}

@@ -1,0 +1,48 @@
+package plugin
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/plugin"
+	"fika/internal/plugin/admin"
+)
+
+// names completes the names of plugins.
+type names struct{ *command.Env }
+
+// list gives the plugins, none when they cannot be read.
+func (e names) list(cmd *cobra.Command) []admin.State {
+	list, err := admin.List(cmd.Context(), e.App())
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+func (e names) installed(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, p := range e.list(cmd) {
+		out = append(out, command.Offered(p.Name, strings.Join(p.Tools, " ")))
+	}
+	return out, command.NoFiles
+}
+
+func (e names) installedOrFiles(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, _ := e.installed(cmd, args, word)
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+func (e names) shipped(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return plugin.Shipped(), cobra.ShellCompDirectiveDefault // or a file
+}
+
+func (e names) tools(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, p := range e.list(cmd) {
+		for _, t := range p.Tools {
+			out = append(out, command.Offered(t, p.Name))
+		}
+	}
+	return out, command.NoFiles
+}

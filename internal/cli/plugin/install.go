@@ -1,0 +1,95 @@
+package plugin
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/plugin"
+	"fika/internal/plugin/admin"
+	"fika/internal/term"
+)
+
+func newInstall(e *command.Env) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "install NAME", Short: "install a plugin",
+		Long: `Installs a plugin that fika brings along, or a file or folder of your own after
+checking it. A plugin gets none of your environment but the usual names; when it asks for
+more you are asked, and what you allow is written to config.toml. It brings:
+` + strings.Join(plugin.Shipped(), ", ") + ".",
+		Example:           "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
+		Args:              command.Exactly(1, "the name of a plugin, or a file or folder"),
+		ValidArgsFunction: command.First(names{e}.shipped),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := admin.Install(cmd.Context(), e.App(), args[0], e.Person())
+			if err != nil {
+				return err
+			}
+			e.Say("installed %s: %s", r.Name, r.Path)
+			for _, n := range r.Notes {
+				e.Warn(n)
+			}
+			if err := sayWhoGets(e, r.Tools); err != nil {
+				return err
+			}
+			shipped := slices.Contains(plugin.Shipped(), args[0]) // what it asks for was looked at here
+			return grantTools(e, r, yes || shipped)
+		},
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "give it what it asks for: environment variables, the use of fika")
+	return c
+}
+
+// sayWhoGets tells which contexts may use the tools of a new plugin.
+func sayWhoGets(e *command.Env, tools []string) error {
+	for _, name := range tools {
+		lacking, err := admin.WithoutTool(e.App(), name)
+		if err != nil {
+			return err
+		}
+		if len(lacking) == 0 {
+			e.Say("  tool %s: every agent and context may use it", term.CleanLine(name))
+			continue
+		}
+		e.Say("  tool %s: every agent and context may use it, except those whose tool_permissions or tools_off leave it out: %s", term.CleanLine(name), strings.Join(lacking, ", "))
+	}
+	return nil
+}
+
+// grantTools asks whether a plugin may have what it wants: variables, and the use of
+// fika itself. Nobody there, or no clear yes, means no.
+func grantTools(e *command.Env, r plugin.Report, yes bool) error {
+	if len(r.Env) == 0 && !r.Home {
+		return nil
+	}
+	names, keys := term.CleanLine(strings.Join(r.Env, ", ")), "env = [...]"
+	if slices.Contains(r.Env, plugin.ModelKeys) {
+		names += " (" + plugin.ModelKeys + ": the variables with the keys of your models)"
+	}
+	switch {
+	case r.Home && names == "":
+		names, keys = "the use of fika itself, with all rights of yours", "access = \"home\""
+	case r.Home:
+		names, keys = names+" and the use of fika itself, with all rights of yours", keys+", access = \"home\""
+	}
+	if !yes && e.InTTY {
+		fmt.Fprintf(e.Err, "%s asks for %s. Give it that? [y/N] ", term.CleanLine(r.Name), names)
+		answer, _ := bufio.NewReader(e.In).ReadString('\n')
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		yes = answer == "y" || answer == "yes"
+	}
+	if !yes {
+		e.Say("it does not get %s; to give them: [plugins.%s] %s in config.toml, or install it again with --yes", names, r.Name, keys)
+		return nil
+	}
+	if err := admin.Grant(e.App(), r.Name, r.Env, r.Home); err != nil {
+		return err
+	}
+	e.Say("%s gets %s", r.Name, names)
+	return nil
+}

@@ -1,0 +1,155 @@
+package request
+
+import (
+	"fmt"
+	"io"
+
+	"fika"
+	"fika/internal/agent"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/message"
+	"fika/internal/term"
+)
+
+// FollowView shows the statuses of a request that another process works on.
+type FollowView struct {
+	*command.Env
+	json   bool
+	stream bool
+	raw    bool
+	text   io.Writer
+	retake term.Retake
+	step   int
+	seen   int // bytes of this step's text that were shown
+	wrote  bool
+	open   bool
+	Shown  *command.Rendered // on a terminal; nil: text is written as it is
+}
+
+// NewFollowView returns a view that writes the answer to stdout and what happens
+// besides to stderr. raw leaves terminal escapes in the answer.
+func NewFollowView(e *command.Env, asJSON, raw bool) *FollowView {
+	v := &FollowView{Env: e, json: asJSON, stream: !asJSON && e.OutTTY, raw: raw, text: e.CleanOut(raw)}
+	if v.stream {
+		v.Shown = e.Render(raw)
+	}
+	return v
+}
+
+// Show displays one status.
+func (v *FollowView) Show(s message.Status) {
+	if v.Shown != nil {
+		v.Shown.Turns.Show(s)
+		return
+	}
+	switch s.Status {
+	case "streaming":
+		v.chunk(s.Data)
+	case "tool_call":
+		v.line("[%s] %s", s.Data.ToolName, agent.Subject(s.Data.ToolArgs))
+	case "tool_result":
+		if s.Data.Denied {
+			v.line("[%s] %s", s.Data.ToolName, term.Truncate(s.Data.Message, 200))
+		}
+	case "processing":
+		if s.Data.Message != "" {
+			v.line("(%s)", s.Data.Message)
+		}
+	}
+}
+
+func (v *FollowView) chunk(d message.StatusData) {
+	switch {
+	case !v.stream || d.Reasoning:
+		return
+	case d.Restart:
+		v.seen = 0
+		v.retake.Restart() // why comes in a message of its own
+		return
+	}
+	if d.Step != v.step {
+		v.say(v.retake.Flush())
+		v.EndLine()
+		v.retake = term.Retake{}
+		v.step, v.seen = d.Step, 0
+	}
+	if d.Offset+len(d.Chunk) <= v.seen {
+		return
+	}
+	v.say(v.retake.Add(d.Chunk[max(0, v.seen-d.Offset):]))
+	v.seen = d.Offset + len(d.Chunk)
+}
+
+func (v *FollowView) say(text string) {
+	if text != "" {
+		_, _ = io.WriteString(v.text, text)
+		v.wrote, v.open = true, true
+	}
+}
+
+func (v *FollowView) line(format string, args ...any) {
+	v.EndLine()
+	fmt.Fprintln(v.Err, v.ErrStyle().Dim(term.CleanLine(fmt.Sprintf(format, args...))))
+}
+
+// EndLine ends a line that has been begun.
+func (v *FollowView) EndLine() {
+	if v.open {
+		_ = v.Print("\n") // end looks whether all was written
+		v.open = false
+	}
+}
+
+// End prints the outcome: the committed answer where it was not streamed.
+func (v *FollowView) End(info client.RequestInfo) error {
+	if v.Shown != nil {
+		v.Shown.End(info)
+		v.wrote = true
+	}
+	if info.State == fika.Done {
+		v.say(v.retake.Flush())
+	}
+	v.EndLine()
+	if v.json {
+		_ = v.PrintLine(ToJSON(info))
+	} else if info.State == fika.Done && !v.wrote {
+		_ = v.AnswerText(info.Outcome.Answer, v.raw)
+	}
+	if err := v.CheckWritten(KeptAnswer(info.ID)); err != nil && info.State == fika.Done {
+		return err
+	}
+	return outcomeError(info)
+}
+
+// KeptAnswer says how to get an answer that did not reach stdout.
+func KeptAnswer(id fika.RequestID) string {
+	return fmt.Sprintf("it is kept: fika request wait %s", id)
+}
+
+// outcomeError turns a bad outcome into an error of its kind.
+func outcomeError(info client.RequestInfo) error {
+	why := info.Outcome.Error
+	if why == "" {
+		why = info.Reason
+	}
+	switch info.State {
+	case fika.Done:
+		return nil
+	case fika.Cancelled:
+		return fika.Errorf(fika.Interrupted, "", "request %s was cancelled: %s", info.ID, why)
+	case fika.StateInterrupted:
+		return fika.Errorf(fika.Interrupted, "", "request %s was interrupted: %s", info.ID, why)
+	case fika.Dead:
+		return fika.Errorf(fika.Failed, "", "request %s is dead: %s (fika request retry %s)", info.ID, why, info.ID)
+	}
+	return fika.Errorf(OrKind(info.Outcome.ErrorKind, fika.Failed), "", "@%s failed: %s", info.AgentName, why)
+}
+
+// OrKind returns k, or the other kind if k is none.
+func OrKind(k, other fika.Kind) fika.Kind {
+	if k == "" {
+		return other
+	}
+	return k
+}

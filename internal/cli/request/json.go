@@ -1,0 +1,55 @@
+package request
+
+import (
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// JSON is a request as --json shows it.
+type JSON struct {
+	ID           fika.RequestID        `json:"id"`
+	Kind         fika.RequestKind      `json:"kind"`
+	Agent        fika.AgentName        `json:"agent"`
+	Conversation fika.ConversationName `json:"conversation"`
+	State        fika.RequestState     `json:"state"`
+	Outcome      *string               `json:"outcome"`
+	Answer       *string               `json:"answer"`
+	Error        *string               `json:"error"`
+	ErrorKind    *fika.Kind            `json:"error_kind"`
+	Reason       *string               `json:"reason"`
+	Prompt       *string               `json:"prompt"`
+	ToolCalls    []fika.ToolUsed       `json:"tool_calls"`
+	Usage        fika.Usage            `json:"usage"`
+	CostUSD      float64               `json:"cost_usd"`
+	Model        *string               `json:"model"`
+	Chain        *fika.RequestID       `json:"chain"`
+	Depth        int                   `json:"depth"`
+	Parent       *fika.RequestID       `json:"parent"`
+	RetryOf      *fika.RequestID       `json:"retry_of"`
+	Attempts     int                   `json:"attempts"`
+	CreatedAt    time.Time             `json:"created_at"`
+	Deadline     *time.Time            `json:"deadline"`
+	StartedAt    *time.Time            `json:"started_at"`
+	FinishedAt   *time.Time            `json:"finished_at"`
+}
+
+// ToJSON returns a request as --json shows it.
+func ToJSON(r client.RequestInfo) JSON {
+	j := JSON{
+		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
+		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
+		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: float64(r.Outcome.Usage.Cost) / 1e6, Model: command.Optional(r.Outcome.Model),
+		Chain: command.Optional(r.Chain), Depth: r.Depth, Parent: command.Optional(r.Parent), RetryOf: command.Optional(r.RetryOf), Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
+		Deadline: command.Stamp(r.Deadline), StartedAt: command.Stamp(r.StartedAt), FinishedAt: command.Stamp(r.FinishedAt),
+	}
+	if j.ToolCalls == nil {
+		j.ToolCalls = []fika.ToolUsed{}
+	}
+	if r.State.Terminal() {
+		j.Outcome = command.Optional(string(r.State))
+	}
+	return j
+}

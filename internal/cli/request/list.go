@@ -1,0 +1,60 @@
+package request
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newList(e *command.Env) *cobra.Command {
+	var agent, state string
+	var limit int
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list requests, newest first", Example: "  fika request list --agent coder --state running", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			f := client.RequestFilter{Limit: limit}
+			if agent != "" {
+				row, err := c.Agents.FindKnown(ctx, agent)
+				if err != nil {
+					return err
+				}
+				f.Agent = row.ID
+			}
+			if state != "" {
+				if !slices.Contains(requestStates[:], fika.RequestState(state)) {
+					return command.UsageError("--state is one of %s, not %q", command.JoinWords(requestStates[:]), state)
+				}
+				f.States = []fika.RequestState{fika.RequestState(state)}
+			}
+			list, err := c.Requests.List(ctx, f)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, ToJSON)
+			}
+			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, command.Rows(list, func(r client.RequestInfo) []string {
+				return []string{string(r.ID), string(r.Kind), string(r.AgentName), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(command.PromptOf(r)), 60)}
+			}))
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	c.Flags().StringVar(&state, "state", "", "only those in this state: "+command.JoinWords(requestStates[:]))
+	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(requestStates[:]), ", "), command.NoFiles))
+	return c
+}

@@ -1,0 +1,18 @@
+package request
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+)
+
+// New makes fika request.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("request", "look at requests: list, show, wait, cancel, retry",
+		"A request is a piece of work one agent has taken or will take. Its id may be\nshortened to any unique beginning of at least 6 characters.", "  fika request list\n  fika request wait 01a1fd6e",
+		newList(e), newShow(e), newWait(e), newCancel(e), newRetry(e))
+}
+
+// requestStates are all states a request may be in.
+var requestStates = [...]fika.RequestState{fika.Open, fika.Running, fika.Waiting, fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead}

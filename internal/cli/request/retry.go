@@ -1,0 +1,40 @@
+package request
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// requestsFor is a client for requests that exist.
+func requestsFor(ctx context.Context, e *command.Env, ids []string) (*client.Client, error) {
+	return e.ClientFor(ctx, func(c *client.Client) error {
+		for _, id := range ids {
+			if _, err := c.Requests.Request(ctx, fika.RequestID(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func newRetry(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "retry REQUEST", Short: "make a new request of one that did not end well", Example: "  fika request retry 01a1fd6e", Args: command.Exactly(1, "a request id"), ValidArgsFunction: command.First(e.CompleteRequests(fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := requestsFor(cmd.Context(), e, args)
+			if err != nil {
+				return err
+			}
+			id, err := c.Requests.Retry(cmd.Context(), fika.RequestID(args[0]))
+			if err != nil {
+				return err
+			}
+			return e.Println(id)
+		},
+	}
+}

@@ -1,0 +1,116 @@
+package request
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: command.Exactly(1, "a request id"), ValidArgsFunction: command.First(e.CompleteRequests()),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			f, err := c.Requests.Family(cmd.Context(), fika.RequestID(args[0]))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.PrintJSON(toFamilyJSON(f))
+			}
+			showRequest(e, f)
+			return e.CheckWritten("")
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}
+
+func showRequest(e *command.Env, f client.Family) {
+	r := f.RequestInfo
+	p := func(k, v string) {
+		if v != "" {
+			_ = e.Printf("%-13s %s\n", k, term.Clean(v))
+		}
+	}
+	p("request", string(r.ID))
+	p("kind", string(r.Kind))
+	p("agent", string(r.AgentName))
+	p("conversation", string(r.ConversationName))
+	p("state", stateOf(r))
+	if f.Parent != nil {
+		p("parent", kinOf(*f.Parent))
+	}
+	for _, k := range f.Children {
+		p("delegated", kinOf(k.RequestInfo))
+	}
+	p("created", r.CreatedAt.Local().Format(time.DateTime))
+	if !r.Deadline.IsZero() {
+		p("deadline", r.Deadline.Local().Format(time.DateTime))
+	}
+	if !r.FinishedAt.IsZero() {
+		p("took", term.Duration(r.FinishedAt.Sub(r.StartedAt)))
+	}
+	p("model", r.Outcome.Model)
+	tokens := tokensOf(r.Outcome.Usage)
+	if n := f.Count(); n > 0 {
+		tokens += fmt.Sprintf("; with %d delegated: %s", n, tokensOf(f.Usage()))
+	}
+	p("tokens", tokens)
+	p("retry of", string(r.RetryOf))
+	p("prompt", r.Payload.Prompt)
+	p("answer", r.Outcome.Answer)
+	p("error", r.Outcome.Error)
+}
+
+func tokensOf(u fika.Usage) string {
+	return fmt.Sprintf("%s in, %s out", term.Count(u.Input), term.Count(u.Output))
+}
+
+func stateOf(r client.RequestInfo) string {
+	switch {
+	case r.Reason == "":
+		return string(r.State)
+	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitChild:
+		return "waiting for what it delegated"
+	}
+	return string(r.State) + " (" + r.Reason + ")"
+}
+
+// kinOf is one line about a parent or child.
+func kinOf(r client.RequestInfo) string {
+	if r.AgentName == "" {
+		return string(r.ID) + " (deleted)"
+	}
+	return fmt.Sprintf("%s @%s %s: %s", r.ID, r.AgentName, r.State, term.Truncate(strings.Join(strings.Fields(command.PromptOf(r)), " "), 60))
+}
+
+// familyJSON is a request with all that descends from it.
+type familyJSON struct {
+	JSON
+	Children []familyJSON `json:"children"`
+	Total    *fika.Usage  `json:"usage_with_children"`
+}
+
+func toFamilyJSON(f client.Family) familyJSON {
+	j := familyJSON{JSON: ToJSON(f.RequestInfo)}
+	for _, k := range f.Children {
+		j.Children = append(j.Children, toFamilyJSON(k))
+	}
+	if len(j.Children) > 0 {
+		u := f.Usage()
+		j.Total = &u
+	}
+	return j
+}

@@ -1,0 +1,58 @@
+package request
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+)
+
+func newWait(e *command.Env) *cobra.Command {
+	var timeout time.Duration
+	var asJSON, raw bool
+	c := &cobra.Command{
+		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: command.Exactly(1, "a request id"), ValidArgsFunction: command.First(e.CompleteRequests(fika.Open, fika.Running, fika.Waiting)),
+		Long:    "Waits for a request and prints its answer. Ctrl-C stops the waiting; the work\ngoes on.\n\n" + command.ExitHelp,
+		Example: "  fika request wait $(fika task --no-wait coder \"write tests\")",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			info, err := c.Requests.Request(ctx, fika.RequestID(args[0]))
+			if err != nil {
+				return err
+			}
+			follow, err := c.Requests.Follow(info.AgentName)
+			if err != nil {
+				return err
+			}
+			defer follow.Close()
+			follow.Warn = e.Warn
+			waiting, cancel := context.WithCancel(ctx)
+			if timeout > 0 {
+				waiting, cancel = context.WithTimeout(ctx, timeout)
+			}
+			defer cancel()
+			view := NewFollowView(e, asJSON, raw)
+			defer func() { view.Shown.Finish() }()
+			info, err = follow.Await(waiting, info.ID, view.Show)
+			if waiting.Err() != nil {
+				view.EndLine()
+				return fika.Errorf(fika.Detached, "", "you stopped waiting; request %s goes on", args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return view.End(info)
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this long")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object at the end")
+	command.RawFlag(c, &raw)
+	return c
+}

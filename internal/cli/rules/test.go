@@ -1,0 +1,67 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/guard"
+	"fika/internal/term"
+)
+
+type ruleTestJSON struct {
+	Do    string `json:"do"`
+	What  string `json:"what"`
+	Rule  string `json:"rule"`
+	Why   string `json:"why"`
+	Agent string `json:"agent"`
+}
+
+func newTest(e *command.Env) *cobra.Command {
+	var asJSON bool
+	var tool string
+	c := &cobra.Command{
+		Use: "test AGENT CALL", Short: "say what becomes of a call, and which rule says so",
+		Long:    "CALL is a command of bash, or, with --tool, the arguments of that tool as JSON.\nNothing is run.",
+		Example: "  fika rules test coder 'git push origin main'\n  fika rules test coder --tool fetch '{\"url\": \"https://example.org\"}'",
+		Args:    command.Exactly(2, "an agent and a command"), ValidArgsFunction: command.First(e.CompleteAgents),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name, err := fika.ParseAgentName(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := e.App().PlainSettings(name)
+			if err != nil {
+				return err
+			}
+			call := guard.Call{Tool: tool, Workspace: s.WorkspaceOr(e.App().Dir()), Home: e.Getenv("HOME")}
+			raw := []byte(args[1])
+			if tool == "bash" {
+				raw, _ = json.Marshal(map[string]string{"command": args[1]})
+			}
+			if !json.Valid(raw) {
+				return command.UsageError("the arguments of %s are not JSON: %s", tool, args[1])
+			}
+			call.Read(raw)
+			d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default)})
+			out := ruleTestJSON{Do: string(d.Do), What: d.What, Rule: "[guard] default", Agent: string(name)}
+			if d.Rule != nil {
+				out.Rule, out.Why = d.Rule.Where, d.Rule.Why
+			}
+			if asJSON {
+				return e.PrintJSON(out)
+			}
+			line := fmt.Sprintf("%s  %s  %s", out.Do, term.CleanLine(out.What), out.Rule)
+			if out.Why != "" {
+				line += ": " + term.CleanLine(out.Why)
+			}
+			return e.Println(line)
+		},
+	}
+	c.Flags().StringVar(&tool, "tool", "bash", "the tool that is called")
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return c
+}

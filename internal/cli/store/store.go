@@ -1,0 +1,15 @@
+package store
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+// New makes fika store.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("store", "look at the database, or move it", `All conversations, requests and outcomes are in one database: the file fika.db in
+the home, or a schema on a PostgreSQL server ([store] url).`,
+		"  fika store show\n  fika store move postgres://fika@localhost/fika\n  fika store check",
+		newShow(e), newMove(e), newCheck(e))
+}

@@ -1,0 +1,36 @@
+package workflow
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/term"
+)
+
+func newGraph(e *command.Env) *cobra.Command {
+	var dot bool
+	c := &cobra.Command{
+		Use: "graph NAME|FILE", Short: "draw a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
+		Long:              "Draws the steps of a workflow, each below the last of those it needs. With --dot it is\nwritten in the language of Graphviz instead.",
+		Example:           "  fika workflow graph research-implement-test\n  fika workflow graph review --dot | dot -Tsvg > review.svg",
+		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := e.Workflows()
+			if err != nil {
+				return err
+			}
+			d, err := all.Load(args[0])
+			if err != nil {
+				return err
+			}
+			if dot {
+				return e.Println(term.Clean(strings.TrimSuffix(d.Dot(), "\n")))
+			}
+			return e.Println(term.Clean(strings.TrimSuffix(d.Tree(), "\n")))
+		},
+	}
+	c.Flags().BoolVar(&dot, "dot", false, "the language of Graphviz")
+	return c
+}

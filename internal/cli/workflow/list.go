@@ -1,0 +1,94 @@
+package workflow
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// listed is a workflow as --json shows it.
+type listed struct {
+	Name        string              `json:"name"`
+	Description *string             `json:"description"`
+	File        *string             `json:"file"` // null: it is brought along
+	Shipped     bool                `json:"shipped"`
+	Inputs      []workflowInputJSON `json:"inputs"`
+	Steps       []workflowStepJSON  `json:"steps"`
+	Trouble     *string             `json:"trouble"`
+}
+
+type workflowInputJSON struct {
+	Name        string  `json:"name"`
+	Type        string  `json:"type"`
+	Description *string `json:"description"`
+	Default     any     `json:"default"` // null: it has to be given
+}
+
+type workflowStepJSON struct {
+	ID       string   `json:"id"`
+	Kind     string   `json:"kind"`
+	Agent    *string  `json:"agent"`
+	Workflow *string  `json:"workflow"`
+	Needs    []string `json:"needs"`
+}
+
+func toListed(w client.WorkflowInfo) listed {
+	j := listed{Name: w.Name, File: command.Optional(w.File), Shipped: w.File == "", Inputs: []workflowInputJSON{}, Steps: []workflowStepJSON{}}
+	if w.Trouble != nil {
+		j.Trouble = command.Optional(w.Trouble.Error())
+	}
+	if w.Definition == nil {
+		return j
+	}
+	j.Description = command.Optional(w.Definition.Description)
+	for _, in := range w.Definition.Inputs {
+		j.Inputs = append(j.Inputs, workflowInputJSON{in.Name, in.Type, command.Optional(in.Description), in.Default})
+	}
+	for i := range w.Definition.Steps {
+		s := &w.Definition.Steps[i]
+		j.Steps = append(j.Steps, workflowStepJSON{s.ID, s.Kind(), command.Optional(s.Agent), command.Optional(s.Workflow), append([]string{}, s.Needs...)})
+	}
+	return j
+}
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list the workflows of the home, and those that are brought along", Args: command.Exactly(0, "no arguments"),
+		Long: "Lists the workflows, with the inputs that a run has to be given; those in brackets\nhave a default.", Example: "  fika workflow list",
+		RunE: func(*cobra.Command, []string) error {
+			all, err := e.Workflows()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, all.List(), toListed)
+			}
+			return e.Table([]string{"WORKFLOW", "FROM", "INPUTS", "ABOUT"}, command.Rows(all.List(), workflowRow))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func workflowRow(w client.WorkflowInfo) []string {
+	from := "fika"
+	if w.File != "" {
+		from = "home"
+	}
+	if w.Definition == nil {
+		return []string{w.Name, from, "", "it has mistakes: fika workflow check " + w.Name}
+	}
+	var inputs []string
+	for _, in := range w.Definition.Inputs {
+		name := in.Name
+		if in.Default != nil {
+			name = "[" + name + "]"
+		}
+		inputs = append(inputs, name)
+	}
+	return []string{w.Name, from, strings.Join(inputs, " "), w.Definition.Description}
+}

@@ -1,0 +1,42 @@
+package workflow
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show NAME", Short: "print the text of a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
+		Long:              "Prints a workflow as it is written: the beginning of one of your own, when it is saved\nas workflows/NAME.toml in the home.",
+		Example:           "  fika workflow show review\n  fika workflow show tandem > ~/.fika/workflows/mine.toml",
+		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := e.Workflows()
+			if err != nil {
+				return err
+			}
+			d, err := all.Load(args[0])
+			if err != nil {
+				return err
+			}
+			if !asJSON {
+				return e.Println(term.Clean(strings.TrimSuffix(d.Source, "\n")))
+			}
+			info := client.WorkflowInfo{Name: d.Name, Definition: d}
+			if filepath.Base(d.File) != d.File || strings.HasSuffix(args[0], ".toml") {
+				info.File = d.File
+			}
+			return e.PrintLine(toListed(info))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "what it says as one JSON object")
+	return c
+}
