@@ -14,7 +14,8 @@ func newDoctor(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "look for what is wrong with this home", Args: command.Exactly(0, "no arguments"),
 		Long: `Looks at permissions, configuration, database, contexts, locks, plugins and the
-disk. --fix mends what can be mended without losing anything. Exit status 1 when
+disk. --fix mends what can be mended without losing anything, and takes note that
+you know of requests of other programs that were lost. Exit status 1 when
 something is wrong.`,
 		Example: "  fika doctor\n  fika doctor --fix",
 		RunE: func(cmd *cobra.Command, _ []string) error {
