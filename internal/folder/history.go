@@ -42,7 +42,11 @@ func (c *Content) readHistory(root *os.Root) error {
 	if at, ok := parseTime(h.CreatedAt); ok {
 		c.CreatedAt = at
 	}
-	said := h.entries()
+	at, ok := parseTime(h.UpdatedAt)
+	if !ok || at.IsZero() {
+		at = modTime(root, historyName) // what the file does not say, the disk may know
+	}
+	said := h.entries(at)
 	if len(said) == 0 || len(c.Window) > 0 { // context.jsonl is newer
 		return nil
 	}
@@ -55,11 +59,16 @@ func (c *Content) readHistory(root *os.Root) error {
 	return nil
 }
 
-func (h history) entries() []fika.Entry {
-	at, ok := parseTime(h.UpdatedAt)
-	if !ok {
-		at = time.Unix(0, 0).UTC()
+func modTime(root *os.Root, name string) time.Time {
+	info, err := root.Stat(name)
+	if err != nil {
+		return time.Unix(0, 0).UTC()
 	}
+	return info.ModTime().UTC()
+}
+
+// entries are the messages, all of one time.
+func (h history) entries(at time.Time) []fika.Entry {
 	var said []fika.Entry
 	for i, m := range h.Messages {
 		var text string

@@ -1,0 +1,28 @@
+package folder_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fika/internal/folder"
+)
+
+// TestB12HistoryWithoutTime: a history that does not say when it was written has
+// the time of its file, not that of the beginning of all clocks.
+func TestB12HistoryWithoutTime(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "context.json")
+	if err := os.WriteFile(path, []byte(`{"messages":[{"role":"user","content":"hello"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+	c, err := folder.ReadFolder(dir)
+	if err != nil || len(c.Window) != 1 || !c.Window[0].At.Equal(at) {
+		t.Errorf("%+v %v", c.Window, err)
+	}
+}
