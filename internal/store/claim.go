@@ -81,7 +81,14 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestI
 	var a owned
 	var running []fika.RequestID
 	found := false
-	err := s.r.run(ctx, first(&a, &found, scanOwned, selectOwned, l.Agent, l.Epoch, l.ID), runningWith(l, &running))
+	list := []statement{first(&a, &found, scanOwned, selectOwned, l.Agent, l.Epoch, l.ID)}
+	if s.file == nil {
+		list = append(list, runningWith(l, &running))
+	}
+	err := s.r.run(ctx, list...)
+	if err == nil && a.requests && s.file != nil {
+		err = s.r.run(ctx, runningWith(l, &running))
+	}
 	switch {
 	case err != nil:
 		return false, err

@@ -115,11 +115,19 @@ func scanOwned(s scanner) (o owned, err error) {
 }
 
 // leased begins the transaction with the agent locked, if the lease still
-// holds; Lost otherwise. more is asked in the same go.
+// holds; Lost otherwise. more, about its requests, is asked in the same go; of a
+// file only if there are any that have not ended.
 func (t *tx) leased(ctx context.Context, op string, l Lease, more ...statement) (owned, error) {
 	var o owned
 	ok := false
-	err := t.begin(ctx, append([]statement{first(&o, &ok, scanOwned, selectOwned+lockAgent, l.Agent, l.Epoch, l.ID)}, more...)...)
+	list := []statement{first(&o, &ok, scanOwned, selectOwned+lockAgent, l.Agent, l.Epoch, l.ID)}
+	if t.c.distant() {
+		list = append(list, more...)
+	}
+	err := t.begin(ctx, list...)
+	if err == nil && o.requests && !t.c.distant() {
+		err = t.run(ctx, more...)
+	}
 	if err == nil && !ok {
 		err = lostLease(op, l)
 	}
