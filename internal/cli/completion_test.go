@@ -50,11 +50,11 @@ func newShell(t *testing.T) *shell {
 	}
 	s.value = map[string]string{
 		"AGENT": "arya", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
-		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "key remove NAME": "SOME_KEY", "OLD": "notes",
+		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": "", "request cancel REQUEST": "",
 		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
-		"PROMPT": "", "MESSAGE": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
+		"PROMPT": "", "MESSAGE": "", "ID": "", "CALL": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
 	}
 	return s
 }
@@ -127,7 +127,7 @@ func TestCompletion(t *testing.T) {
 			}
 			n++
 			offers, files := s.tab(append(line, "")...)
-			if wantFile := want == "a file"; wantFile != files && !strings.HasPrefix(c.CommandPath(), "fika plugin") {
+			if wantFile := want == "a file"; wantFile != files && !strings.HasPrefix(c.CommandPath(), "fika plugin") && !strings.HasPrefix(c.CommandPath(), "fika workflow") {
 				t.Errorf("%s: argument %d (%s): files are offered: %v", c.CommandPath(), i+1, word, files)
 			}
 			switch {
@@ -157,7 +157,7 @@ func TestFlagCompletion(t *testing.T) {
 	want := map[string]string{
 		"agent": "arya", "chat": "design", "context": "notes", "model": "nick", "state": "failed", "kind": "chat", "type": "status",
 		"by": "agent", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
-		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "",
+		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "rules test tool": "",
 	}
 	n := 0
 	each(cli.Commands(), func(c *cobra.Command) {
@@ -168,7 +168,10 @@ func TestFlagCompletion(t *testing.T) {
 			if f.Hidden || f.Value.Type() != "string" {
 				return
 			}
-			value, ok := want[f.Name]
+			value, ok := want[strings.TrimPrefix(c.CommandPath(), "fika ")+" "+f.Name]
+			if !ok {
+				value, ok = want[f.Name]
+			}
 			if !ok {
 				t.Errorf("%s: how does --%s complete? Say so in this test", c.CommandPath(), f.Name)
 				return
