@@ -27,7 +27,7 @@ func (m *advised) Generate(ctx context.Context, r llm.Request, emit func(llm.Eve
 }
 
 // keyAdvice is what to do about a key that a model's provider refuses.
-func (a *App) keyAdvice(m config.Model) string {
+func keyAdvice(m config.Model) string {
 	if m.APIKeyEnv == "" {
 		return "the provider wants an API key, and model \"" + m.ID + "\" names none: set api_key_env in its [[models]] entry to the environment variable that holds it"
 	}

@@ -150,7 +150,7 @@ func (a *App) Home() (folder.Home, error) {
 		return h, err
 	}
 	if !a.readOnly {
-		a.upgraded = a.upgrade(h)
+		a.upgraded = upgrade(h, a.opts.Log)
 		if err := h.Prepare(config.Example()); err != nil {
 			a.opts.Log.Warn("home", "err", err) // it works without
 		}

@@ -166,7 +166,7 @@ func (a *App) settingInputs(name fika.AgentName, flags map[string]string, quiet 
 	if err != nil {
 		return config.Inputs{}, err
 	}
-	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: a.opts.Getenv, Keys: a.hasKey, Flags: flags}
+	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: a.opts.Getenv, Keys: keyring{a}.lookup, Flags: flags}
 	if quiet {
 		in.Env = nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ const homeVersion = 1
 // upgrade notes which version a home is used by, and gives what a person
 // should know when that is newer than the one it was made by; nothing for a
 // new home. What cannot be noted is told again the next time.
-func (a *App) upgrade(h folder.Home) []string {
+func upgrade(h folder.Home, log *slog.Logger) []string {
 	data, err := os.ReadFile(h.VersionFile())
 	if err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil && n >= homeVersion {
@@ -30,7 +31,7 @@ func (a *App) upgrade(h folder.Home) []string {
 	}
 	_, missing := os.Stat(h.DatabaseFile())
 	if err := os.WriteFile(h.VersionFile(), []byte(strconv.Itoa(homeVersion)+"\n"), 0o600); err != nil {
-		a.opts.Log.Warn("home version", "err", err)
+		log.Warn("home version", "err", err)
 	}
 	if missing != nil {
 		return nil // nobody has worked here yet

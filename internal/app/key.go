@@ -29,22 +29,26 @@ func (a *App) SetKey(name, value string, hosts []string) ([]string, error) {
 		return nil, err
 	}
 	if len(hosts) == 0 {
-		if hosts, err = a.hostsOf(name); err != nil {
+		if hosts, err = (keyring{a}).hostsOf(name); err != nil {
 			return nil, err
 		}
 	}
 	return hosts, keyfile.Open(h.KeysFile()).Set(name, value, hosts, a.opts.Now())
 }
 
+// keyring finds API keys: in the environment of this process, else in the key
+// file.
+type keyring struct{ app *App }
+
 // hostsOf are the hosts of the models whose key has a name.
-func (a *App) hostsOf(name string) ([]string, error) {
-	c, err := a.Config()
+func (k keyring) hostsOf(name string) ([]string, error) {
+	c, err := k.app.Config()
 	if err != nil {
 		return nil, err
 	}
 	var hosts []string
 	for _, m := range c.Models {
-		full, err := c.FindModel(m.ID, a.opts.Getenv)
+		full, err := c.FindModel(m.ID, k.app.opts.Getenv)
 		if host := hostOf(full.BaseURL); err == nil && full.APIKeyEnv == name && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
@@ -60,32 +64,32 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Host)
 }
 
-// apiKey gives the key of a model: from the environment of this process, else
+// use returns the key of a model: from the environment of this process, else
 // from the key file. A model that names none needs none.
-func (a *App) apiKey(m config.Model) (string, error) {
+func (k keyring) use(m config.Model) (string, error) {
 	if m.APIKeyEnv == "" || m.Provider == config.Scripted {
 		return "", nil
 	}
-	if v := a.opts.Getenv(m.APIKeyEnv); v != "" {
+	if v := k.app.opts.Getenv(m.APIKeyEnv); v != "" {
 		return v, nil
 	}
-	f, err := a.Keys()
+	f, err := k.app.Keys()
 	if err != nil {
 		return "", err
 	}
 	v, err := f.Use(m.APIKeyEnv, hostOf(m.BaseURL))
 	if fika.IsKind(err, fika.NotFound) {
-		return "", fika.Errorf(fika.Invalid, "model", "model %q needs the API key %s, which is neither stored nor in the environment of %s: fika key set %s", m.ID, m.APIKeyEnv, a.whoseEnvironment(), m.APIKeyEnv)
+		return "", fika.Errorf(fika.Invalid, "model", "model %q needs the API key %s, which is neither stored nor in the environment of %s: fika key set %s", m.ID, m.APIKeyEnv, k.whoseEnvironment(), m.APIKeyEnv)
 	}
 	return v, err
 }
 
 // whoseEnvironment says where this process has its environment from.
-func (a *App) whoseEnvironment() string {
-	if !a.byHub {
+func (k keyring) whoseEnvironment() string {
+	if !k.app.byHub {
 		return "this command"
 	}
-	if h, err := a.Home(); err == nil {
+	if h, err := k.app.Home(); err == nil {
 		if p, up := h.HubProcess(); up {
 			return fmt.Sprintf("the hub (pid %d)", p.PID)
 		}
@@ -93,13 +97,13 @@ func (a *App) whoseEnvironment() string {
 	return "the hub"
 }
 
-// hasKey reads the names of keys as an environment is read: what there is of a
+// lookup reads the names of keys as an environment is read: what there is of a
 // key is not empty.
-func (a *App) hasKey(name string) string {
-	if v := a.opts.Getenv(name); v != "" {
+func (k keyring) lookup(name string) string {
+	if v := k.app.opts.Getenv(name); v != "" {
 		return v
 	}
-	if f, err := a.Keys(); err == nil && f.Has(name) {
+	if f, err := k.app.Keys(); err == nil && f.Has(name) {
 		return "stored"
 	}
 	return ""

@@ -23,7 +23,7 @@ func (a *App) Secrets() *redact.Keys {
 	src.opts.Log, src.opts.Warn, src.opts.LastGood = nil, nil, true
 	if _, err := a.Config(); err == nil { // it is read already: most commands are over before anything changes
 		if h, now, err := src.stamp(a); err == nil {
-			src.before, src.first = now, a.secretValues(h)
+			src.before, src.first = now, keyring{a}.values(h)
 		}
 	}
 	a.secrets = redact.Follow(src.look)
@@ -57,7 +57,7 @@ func (s *secretSource) look() (map[string]string, bool) {
 		return nil, false
 	}
 	s.before = now
-	return a.secretValues(h), true
+	return keyring{a}.values(h), true
 }
 
 func (s *secretSource) stamp(a *App) (folder.Home, config.Stamp, error) {
@@ -66,20 +66,21 @@ func (s *secretSource) stamp(a *App) (folder.Home, config.Stamp, error) {
 	return h, config.StampOf(append(config.HomeFiles(root), h.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
 }
 
-func (a *App) secretValues(h folder.Home) map[string]string {
+// values are all secrets by name.
+func (k keyring) values(h folder.Home) map[string]string {
 	values := map[string]string{}
-	if f, err := a.Keys(); err == nil {
+	if f, err := k.app.Keys(); err == nil {
 		values = f.Values()
 	}
 	add := func(name string) {
-		if v := a.opts.Getenv(name); name != "" && v != "" {
+		if v := k.app.opts.Getenv(name); name != "" && v != "" {
 			values[name] = v // the one that is used
 		}
 	}
 	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"} {
 		add(name)
 	}
-	if c, err := a.Config(); err == nil {
+	if c, err := k.app.Config(); err == nil {
 		for _, m := range c.Models {
 			add(m.APIKeyEnv)
 		}
@@ -87,14 +88,14 @@ func (a *App) secretValues(h folder.Home) map[string]string {
 		add(c.NATS.TokenEnv)
 		values["nats.password"], values["nats.token"] = c.NATS.Password, c.NATS.Token
 	}
-	a.busKeys(h, values)
+	k.addBusPasswords(h, values)
 	return values
 }
 
-// busKeys adds the passwords of the embedded server, as far as there are any.
-func (a *App) busKeys(h folder.Home, values map[string]string) {
+// addBusPasswords adds the passwords of the embedded server, as far as there are any.
+func (k keyring) addBusPasswords(h folder.Home, values map[string]string) {
 	users := []string{busnats.UserHub, busnats.UserMember}
-	if c, err := a.Config(); err == nil {
+	if c, err := k.app.Config(); err == nil {
 		for _, entry := range c.Agents {
 			users = append(users, busnats.AgentUser(fika.AgentName(entry.ID)))
 		}

@@ -23,11 +23,15 @@ const silence = 5 * time.Minute
 // cost around it, and with advice for a key that is refused. Error kind Invalid when the API key is missing: the message
 // names the variable.
 func (a *App) Model(s config.Settings) (llm.Model, error) {
-	m, err := a.provider(s)
+	key, err := keyring{a}.use(s.Model)
 	if err != nil {
 		return nil, err
 	}
-	m = &advised{redacted.Model(m, a.Secrets()), a.keyAdvice(s.Model)}
+	m, err := provider(s, key)
+	if err != nil {
+		return nil, err
+	}
+	m = &advised{redacted.Model(m, a.Secrets()), keyAdvice(s.Model)}
 	m = retry.Cap(m, 0)
 	m = retry.Idle(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})
@@ -37,11 +41,8 @@ func (a *App) Model(s config.Settings) (llm.Model, error) {
 	return m, nil
 }
 
-func (a *App) provider(s config.Settings) (llm.Model, error) {
-	key, err := a.apiKey(s.Model)
-	if err != nil {
-		return nil, err
-	}
+// provider builds the model as its provider has it.
+func provider(s config.Settings, key string) (llm.Model, error) {
 	switch s.Model.Provider {
 	case config.Anthropic:
 		return anthropic.New(anthropic.Options{BaseURL: s.Model.BaseURL, APIKey: key, Insecure: s.Model.Insecure, Model: s.Model.WireModel}), nil

@@ -49,7 +49,7 @@ func (a *App) Models() ([]ModelInfo, error) {
 	}
 	for i := range list {
 		m := list[i].Model
-		list[i].Key = m.APIKeyEnv == "" || a.hasKey(m.APIKeyEnv) != ""
+		list[i].Key = m.APIKeyEnv == "" || keyring{a}.lookup(m.APIKeyEnv) != ""
 	}
 	return list, nil
 }
