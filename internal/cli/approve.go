@@ -98,24 +98,11 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 	}
 	for _, a := range list {
 		e.Println(fmt.Sprintf("%d  @%s in %s, asked %s, denied %s", a.N, a.Agent, a.Conversation, term.Ago(a.Asked, e.Now()), "at "+a.Expires.Local().Format("2006-01-02 15:04")))
-		e.Println(indented(shownCall(a.Tool, a.Args)))
-		e.Println(indented("in " + term.Visible(a.Workspace) + "; because of " + term.Visible(a.Rule)))
+		e.Println(command.Indented(command.ShownCall(a.Tool, a.Args)))
+		e.Println(command.Indented("in " + term.Visible(a.Workspace) + "; because of " + term.Visible(a.Rule)))
 	}
 	return e.CheckWritten("")
 }
-
-// shownCall is a tool call in full: of bash the command, else the arguments.
-func shownCall(tool, args string) string {
-	var bash struct {
-		Command string `json:"command"`
-	}
-	if tool == "bash" && json.Unmarshal([]byte(args), &bash) == nil && bash.Command != "" {
-		return "bash: " + term.Visible(bash.Command)
-	}
-	return term.Visible(tool + " " + args)
-}
-
-func indented(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
 
 func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always bool, why string) error {
 	c, err := e.ClientWithHub(ctx)
@@ -132,7 +119,7 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 			return err
 		}
 	}
-	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: allow, By: personName(e), Why: why}); err != nil {
+	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: allow, By: command.PersonName(e), Why: why}); err != nil {
 		return err
 	}
 	if always {
@@ -172,14 +159,6 @@ func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
 	return r, nil
 }
 
-// personName is what the person who answers is called.
-func personName(e *command.Env) string {
-	if c, err := e.App().Config(); err == nil && c.Username != "" {
-		return c.Username
-	}
-	return "user"
-}
-
 // askAtTerminal asks the person about a tool call. What was typed before the
 // question does not answer it.
 func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, typed io.Reader) error {
@@ -192,7 +171,7 @@ func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, typed i
 		changed = " (it has changed since it was approved)"
 	}
 	fmt.Fprintf(e.Err, "\n@%s asks%s, because of %s:\n%s\n%s\nallow this call once? type yes or no: ", q.Call.Agent, changed, term.Visible(v.Rule),
-		indented(shownCall(q.Call.Name, string(q.Call.Args))), indented("in "+term.Visible(q.Call.Workspace)))
+		command.Indented(command.ShownCall(q.Call.Name, string(q.Call.Args))), command.Indented("in "+term.Visible(q.Call.Workspace)))
 	line, _ := bufio.NewReader(typed).ReadString('\n') // it ends with ctx, too
 	switch {
 	case ctx.Err() != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fika"
+	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/config"
@@ -111,6 +112,9 @@ func openConsole(ctx context.Context, e *command.Env, flags masterOptions) error
 	defer outcomes.Close()
 	o := consoleOptions(e, c, flags)
 	o.Memory, o.Ended, o.News = waiting, outcomes.Ended, outcomes.News
+	if e.Renders(false) {
+		o.Render = func(answer string) string { return chat.PageOf(e, false).Said(answer, 0) }
+	}
 	if e.OutTTY {
 		o.Width = e.Width
 	}

@@ -67,7 +67,7 @@ func (h *home) dialogue(steps [][2]string, args ...string) string {
 	for _, step := range steps {
 		if !eventually(func() bool { return strings.Contains(x.text(), step[0]) }) {
 			_ = cmd.Process.Kill()
-			h.t.Errorf("never showed %q:\n%s", step[0], x.text())
+			h.t.Errorf("never showed %q:\n%q", step[0], x.text())
 			break
 		}
 		_, _ = io.WriteString(x, step[1])

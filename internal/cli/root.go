@@ -57,6 +57,9 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 			if meansMaster(e, cmd, args) {
 				return openConsole(cmd.Context(), e, masterOptions{})
 			}
+			if meansSession(e, cmd, args) {
+				return chat.Session(cmd.Context(), e)
+			}
 			return o.run(cmd.Context(), args)
 		},
 	}

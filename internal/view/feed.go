@@ -394,8 +394,8 @@ func (f *Feed) draw(now bool) {
 	}
 	status := f.status()
 	f.screen.Show(text, rows, status)
-	if status != "" {
-		f.arm(second)
+	if slices.ContainsFunc(f.order, func(id string) bool { return f.turns[id].doing != "" }) {
+		f.arm(second) // somebody's seconds go on
 	}
 }
 

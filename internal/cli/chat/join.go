@@ -65,14 +65,15 @@ const joinHelp = `Commands:
 // joined is one person in one chat.
 type joined struct {
 	*command.Env
-	client *client.Client
-	conv   fika.Conversation
-	con    *console.Console
-	page   Page
-	feed   *view.Feed
-	turns  *view.Statuses
-	as     client.Alias
-	lease  *client.PauseLease // nil: it does not keep the chat paused
+	client  *client.Client
+	conv    fika.Conversation
+	con     *console.Console
+	page    Page
+	feed    *view.Feed
+	turns   *view.Statuses
+	as      client.Alias
+	lease   *client.PauseLease // nil: it does not keep the chat paused
+	session *session           // nil: it is no session
 }
 
 func join(ctx context.Context, e *command.Env, word string, o joinOptions) error {
@@ -80,6 +81,12 @@ func join(ctx context.Context, e *command.Env, word string, o joinOptions) error
 	if err != nil {
 		return err
 	}
+	return joinChat(ctx, e, c, conv, o, nil)
+}
+
+// joinChat takes part in a chat until the person leaves; s is not nil in a
+// session.
+func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, o joinOptions, s *session) error {
 	h, err := e.App().Home()
 	if err != nil {
 		return err
@@ -89,23 +96,15 @@ func join(ctx context.Context, e *command.Env, word string, o joinOptions) error
 	if err != nil {
 		return err
 	}
-	j := &joined{Env: e, client: c, conv: conv, as: as}
+	j := &joined{Env: e, client: c, conv: conv, as: as, session: s}
 	if j.page, err = NewPage(ctx, e, c, conv, false); err != nil {
 		return err
 	}
-	j.con, err = console.New(console.Options{
-		Streams: e.Streams, Prompt: string(conv.Name) + "> ", HistoryFile: filepath.Join(h.RunDir(), "history"),
-		Complete: j.complete, Echo: func(string) string { return "" },
-	})
-	if err != nil {
+	if err := j.openConsole(filepath.Join(h.RunDir(), "history")); err != nil {
 		return err
 	}
 	defer j.con.Close()
-	j.feed = view.NewFeed(j.con, view.Options{
-		Style: e.OutStyle(), Links: j.page.links, Width: j.con.Width, Person: j.page.person, Names: true,
-	})
 	defer j.feed.Close()
-	j.turns = view.NewStatuses(j.feed)
 	if o.pause {
 		if j.lease, err = c.Chats.HoldPaused(ctx, conv, name); err != nil {
 			return err
@@ -113,6 +112,25 @@ func join(ctx context.Context, e *command.Env, word string, o joinOptions) error
 		defer j.releaseLease()
 	}
 	return j.run(ctx, o.history)
+}
+
+// openConsole makes the line to type into, and what is shown above it.
+func (j *joined) openConsole(history string) (err error) {
+	o := console.Options{
+		Streams: j.Streams, Prompt: string(j.conv.Name) + "> ", HistoryFile: history,
+		Complete: j.complete, Echo: func(string) string { return "" },
+	}
+	shown := view.Options{Style: j.OutStyle(), Links: j.page.links, Person: j.page.person, Names: true}
+	if j.session != nil {
+		o.Prompt, o.OnInterrupt, shown.Standing = "> ", j.interrupt, j.session.standing
+	}
+	if j.con, err = console.New(o); err != nil {
+		return err
+	}
+	shown.Width = j.con.Width
+	j.feed = view.NewFeed(j.con, shown)
+	j.turns = view.NewStatuses(j.feed)
+	return nil
 }
 
 // releaseLease lets the chat go on, whatever ended the joining.
@@ -148,6 +166,7 @@ func (j *joined) run(ctx context.Context, history int) error {
 		if running, err := j.client.Chats.Running(ctx, j.conv); err == nil {
 			j.turns.Running(running)
 		}
+		j.lookAtApprovals(ctx)
 		if err := j.lease.Renew(ctx); err != nil {
 			j.note("— you do not hold the chat any more: " + err.Error())
 		}
@@ -176,6 +195,10 @@ func sinceIfEmpty(last int64, c fika.Conversation) int64 {
 }
 
 func (j *joined) welcome() {
+	if j.session != nil {
+		j.note(j.session.welcome(j))
+		return
+	}
 	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", j.conv.Name)
 	switch {
 	case j.lease != nil && j.lease.First:
@@ -215,6 +238,9 @@ func (j *joined) arrived(x fika.Entry) error {
 		note := ""
 		if x.Meta.Final {
 			note = fmt.Sprintf("#%d", x.Seq)
+			if j.session != nil {
+				j.session.spend(x.Meta.Usage)
+			}
 			ctx, stop := context.WithTimeout(context.Background(), statusLag)
 			j.turns.AwaitEnd(ctx, string(x.Request))
 			stop()
@@ -247,6 +273,8 @@ func (j *joined) read(ctx context.Context) error {
 		case text == "":
 		case text == "/quit" || text == "/exit" || text == "/q":
 			return nil
+		case text == "/new" && j.session != nil:
+			return errAnother
 		case strings.HasPrefix(text, "/"):
 			j.command(ctx, text)
 		default:
@@ -256,6 +284,9 @@ func (j *joined) read(ctx context.Context) error {
 }
 
 func (j *joined) send(ctx context.Context, text string) {
+	if j.session != nil {
+		text = j.session.address(text)
+	}
 	sent, err := j.client.Chats.Send(ctx, j.conv, text, j.as)
 	if err != nil {
 		j.note(err.Error())
@@ -272,8 +303,18 @@ func (j *joined) send(ctx context.Context, text string) {
 }
 
 func (j *joined) command(ctx context.Context, text string) {
-	word := strings.Fields(text)[0]
+	words := strings.Fields(text)
+	word := words[0]
 	var err error
+	if j.session != nil {
+		var known bool
+		if known, err = j.sessionCommand(ctx, words); known {
+			if err != nil {
+				j.note("— " + err.Error())
+			}
+			return
+		}
+	}
 	switch word {
 	case "/pause":
 		if err = j.client.Chats.Pause(ctx, j.conv); err == nil {
@@ -314,7 +355,11 @@ func (j *joined) complete(line string, pos int) []console.Completion {
 	head := line[:pos]
 	if strings.HasPrefix(head, "/") && !strings.ContainsAny(head, " \t") {
 		var out []console.Completion
-		for _, c := range []string{"/pause", "/resume", "/stop", "/continue", "/who", "/help", "/quit"} {
+		commands := []string{"/pause", "/resume", "/stop", "/continue", "/who", "/help", "/quit"}
+		if j.session != nil {
+			commands = append(commands, "/agents", "/approve", "/why", "/cost", "/new")
+		}
+		for _, c := range commands {
 			if strings.HasPrefix(c, head) {
 				out = append(out, console.Completion{Start: 0, Text: c + " "})
 			}

@@ -186,8 +186,8 @@ func PageOf(e *command.Env, raw bool) Page {
 // turns to a person waits for an answer.
 func (p Page) person(name string) bool { return p.people[strings.ToLower(name)] }
 
-// said is what somebody has said, indented by so many levels later on.
-func (p Page) said(text string, level int) string {
+// Said is what somebody has said, indented by so many levels later on.
+func (p Page) Said(text string, level int) string {
 	if !p.render {
 		return strings.TrimRight(term.Clean(text), "\n")
 	}
@@ -242,7 +242,7 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 		}
 		return st.Dim(fmt.Sprintf("%s → %s", x.From, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
 	}
-	return head + "\n" + p.said(x.Content, n.Level) + "\n" + used + "\n"
+	return head + "\n" + p.Said(x.Content, n.Level) + "\n" + used + "\n"
 }
 
 // deepest is where indenting ends: a page is only so wide.
