@@ -171,7 +171,15 @@ func half(t *testing.T, a *app.App, f folder.Folder, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Import(ctx, conv.ID, append(c.Archived, c.Window...)[:n]); err != nil {
+	older, err := c.Entries(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	window, err := c.Entries(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Import(ctx, conv.ID, append(older, window...)[:n]); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -77,7 +77,13 @@ func (r *Reader) All(ctx context.Context) ([]fika.Entry, error) {
 		}
 	}
 	if r.Foreign != nil {
-		all = append(append(all, r.Foreign.Archived...), r.Foreign.Window...)
+		for _, archived := range []bool{true, false} {
+			entries, err := r.Foreign.Entries(archived)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, entries...)
+		}
 	}
 	return all, nil
 }
@@ -92,7 +98,11 @@ func (r *Reader) Window(ctx context.Context) ([]fika.Entry, error) {
 		}
 	}
 	if r.Foreign != nil {
-		window = append(window, r.Foreign.Window...)
+		entries, err := r.Foreign.Entries(false)
+		if err != nil {
+			return nil, err
+		}
+		window = append(window, entries...)
 	}
 	return window, nil
 }

@@ -91,13 +91,13 @@ func (c *comparison) expected(ctx context.Context, window bool, do func(e fika.E
 }
 
 // lines reads a file's lines as the hashes of their present form.
-func (c *comparison) lines(name string) ([]string, error) {
+func (c *comparison) lines(name string) ([]idKey, error) {
 	file, err := openRegular(c.folder.path(name))()
 	if file == nil || err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	var keys []string
+	var keys []idKey
 	for r := newLineReader(file); ; {
 		l, err := r.next()
 		if err == io.EOF {
@@ -118,7 +118,7 @@ func (c *comparison) window(ctx context.Context) error {
 	}
 	n := 0
 	err = c.expected(ctx, true, func(e fika.Entry, own []byte) error {
-		key := hashOf(bytes.TrimSpace(own))
+		key := keyOfLine(bytes.TrimSpace(own))
 		switch {
 		case n >= len(have):
 			c.add(Difference{File: contextName, ID: e.ID, What: "is missing", Behind: true})
@@ -141,12 +141,12 @@ func (c *comparison) archive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	count := map[string]int{}
+	count := map[idKey]int{}
 	for _, key := range have {
 		count[key]++
 	}
 	err = c.expected(ctx, false, func(e fika.Entry, own []byte) error {
-		key := hashOf(bytes.TrimSpace(own))
+		key := keyOfLine(bytes.TrimSpace(own))
 		if count[key] == 0 {
 			c.add(Difference{File: archiveName, ID: e.ID, What: "is missing"})
 		}

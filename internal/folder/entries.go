@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -107,21 +106,29 @@ func (l line) problem(reason string) Problem {
 func ReadEntries(r io.Reader) ([]fika.Entry, []Problem, error) {
 	var entries []fika.Entry
 	var problems []Problem
+	err := eachLine(r, func(e fika.Entry) error { entries = append(entries, e); return nil }, func(p Problem) { problems = append(problems, p) })
+	return entries, problems, err
+}
+
+// eachLine gives the entries of a stream one by one, and what is none.
+func eachLine(r io.Reader, fn func(fika.Entry) error, bad func(Problem)) error {
 	lines := newLineReader(r)
 	for {
 		l, err := lines.next()
 		if err == io.EOF {
-			return entries, problems, nil
+			return nil
 		}
 		if err != nil {
-			return entries, problems, fika.Wrap(fika.Storage, "read entries", err)
+			return fika.Wrap(fika.Storage, "read entries", err)
 		}
 		e, reason := parseEntry(l)
 		if reason != "" {
-			problems = append(problems, l.problem(reason))
+			bad(l.problem(reason))
 			continue
 		}
-		entries = append(entries, e)
+		if err := fn(e); err != nil {
+			return err
+		}
 	}
 }
 
@@ -186,18 +193,16 @@ func jsonReason(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// readEntriesFile reads a JSON Lines file; a missing one is empty.
-func readEntriesFile(open func() (*os.File, error), name string) ([]fika.Entry, []Problem, error) {
-	file, err := open()
+// eachInFile gives the entries of a JSON Lines file one by one, and says how many
+// lines are none; a missing file is empty.
+func eachInFile(path string, fn func(fika.Entry) error) (bad int, err error) {
+	file, err := openRegular(path)()
 	if file == nil || err != nil {
-		return nil, nil, err
+		return 0, err
 	}
 	defer file.Close()
-	entries, problems, err := ReadEntries(file)
-	for i := range problems {
-		problems[i].File = name
-	}
-	return entries, problems, err
+	err = eachLine(file, fn, func(Problem) { bad++ })
+	return bad, err
 }
 
 // WriteEntries writes entries as JSON Lines.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ func (c *Content) readHistory(root *os.Root) error {
 	}
 	var h history
 	if err := json.Unmarshal(data, &h); err != nil {
-		c.Problems = append(c.Problems, Problem{File: historyName, Line: 1, Reason: "not a history: " + jsonReason(err)})
+		c.problem(historyName, Problem{Line: 1, Reason: "not a history: " + jsonReason(err)})
 		return nil
 	}
 	if at, ok := parseTime(h.CreatedAt); ok {
@@ -47,15 +48,28 @@ func (c *Content) readHistory(root *os.Root) error {
 		at = modTime(root, historyName) // what the file does not say, the disk may know
 	}
 	said := h.entries(at)
-	if len(said) == 0 || len(c.Window) > 0 { // context.jsonl is newer
+	if len(said) == 0 || len(c.now) > 0 { // context.jsonl is newer
 		return nil
 	}
 	c.Sources = append(c.Sources, historyName)
-	if at := lastRun(c.Archived, said); at >= 0 {
-		c.Archived, c.Window = c.Archived[:at:at], c.Archived[at:]
+	run, err := c.lastRun(said)
+	if err != nil {
+		return err
+	}
+	if len(run) > 0 {
+		at := len(c.older) - len(run)
+		c.older, c.now = c.older[:at:at], c.older[at:]
+		for i, id := range run {
+			c.now[i].archived, c.ids[keyOf(id)] = false, false
+		}
 		return nil
 	}
-	c.Window = said
+	c.said = said
+	for i, e := range said {
+		if c.found(e.ID, false) {
+			c.now = append(c.now, item{offset: int64(i), file: inMemory})
+		}
+	}
 	return nil
 }
 
@@ -95,22 +109,29 @@ func orName(s string) string {
 	return s
 }
 
-// lastRun finds where the messages of said begin in all: the last of them is
-// the last message of all, and so on backwards. -1: they are not in it.
-func lastRun(all, said []fika.Entry) int {
+// lastRun finds the entries at the end of what was compacted away whose messages
+// are those of said: the last of them is the last message of all, and so on
+// backwards. It gives their ids; none: they are not there.
+func (c *Content) lastRun(said []fika.Entry) (ids []fika.EntryID, err error) {
 	n := len(said) - 1
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].Type != fika.Message {
+	for i := len(c.older) - 1; i >= 0; i-- {
+		var e fika.Entry
+		if err := c.read(c.older[i:i+1], func(found fika.Entry, _ bool) error { e = found; return nil }); err != nil {
+			return nil, err
+		}
+		ids = append(ids, e.ID)
+		if e.Type != fika.Message {
 			continue
 		}
-		if strings.TrimSpace(all[i].Content) != strings.TrimSpace(said[n].Content) {
-			return -1
+		if strings.TrimSpace(e.Content) != strings.TrimSpace(said[n].Content) {
+			return nil, nil
 		}
 		if n--; n < 0 {
-			return i
+			slices.Reverse(ids)
+			return ids, nil
 		}
 	}
-	return -1
+	return nil, nil
 }
 
 // readInbox reads the messages that nobody has read yet. One without an id
@@ -132,9 +153,7 @@ func (c *Content) readInbox(root *os.Root) error {
 		}
 		m, reason := parseInbox(l, "", 0)
 		if reason != "" {
-			p := l.problem(reason)
-			p.File = inboxName
-			c.Problems = append(c.Problems, p)
+			c.problem(inboxName, l.problem(reason))
 			continue
 		}
 		if strings.HasPrefix(string(m.ID), "inbox-") {

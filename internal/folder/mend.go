@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -255,7 +256,7 @@ func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []As
 		return true, err
 	}
 	defer file.Close()
-	strange := map[string]bool{}
+	strange := map[idKey]bool{}
 	var tail []byte
 	lines := newLineReader(file)
 	for {
@@ -276,7 +277,7 @@ func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []As
 	for _, h := range heads {
 		err := m.each(ctx, h.ID, h.LastSeq, func(e fika.Entry) error {
 			own, err := entryLine(e)
-			delete(strange, hashOf(bytes.TrimSpace(own)))
+			delete(strange, keyOfLine(bytes.TrimSpace(own)))
 			tailKnown = tailKnown || bytes.HasPrefix(own, tail)
 			return err
 		})
@@ -289,11 +290,16 @@ func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []As
 
 // lineKey names a line by its bytes as fika writes them now, so that a line
 // an older fika wrote is known again.
-func lineKey(l line) string {
+func lineKey(l line) idKey {
 	if e, reason := parseEntry(l); reason == "" && e.Seq > 0 {
 		if own, err := entryLine(e); err == nil {
-			return hashOf(bytes.TrimSpace(own))
+			return keyOfLine(bytes.TrimSpace(own))
 		}
 	}
-	return hashOf(l.data)
+	return keyOfLine(l.data)
+}
+
+func keyOfLine(data []byte) idKey {
+	sum := sha256.Sum256(data)
+	return idKey(sum[:16])
 }

@@ -242,39 +242,51 @@ func (m *Mirror) compact(ctx context.Context, f Folder, c fika.Entry) error {
 	if c.Meta.UpTo <= 0 {
 		return nil
 	}
-	window, problems, err := readEntriesFile(openRegular(f.path(contextName)), contextName)
-	if err != nil {
-		return err
-	}
-	stay, kept := keeps(c), map[int64]bool{}
-	var gone, rest []fika.Entry
-	for _, e := range window {
-		if stay(e.Seq) {
-			kept[e.Seq] = true
-			rest = append(rest, e)
-		} else {
-			gone = append(gone, e)
-		}
-	}
-	for _, seq := range c.Meta.Kept {
-		if !kept[seq] {
-			return m.rewriteJSON(ctx, f)
-		}
-	}
-	if len(problems) > 0 {
-		return m.rewriteJSON(ctx, f)
-	}
-	if err := m.appendLines(f, archiveName, gone); err != nil {
-		return err
-	}
-	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
-		for _, e := range rest {
-			if err := put(e); err != nil {
-				return err
-			}
+	stay, kept := keeps(c), 0
+	bad, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
+		if e.Seq <= c.Meta.UpTo && stay(e.Seq) {
+			kept++
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if bad > 0 || kept < len(c.Meta.Kept) {
+		return m.rewriteJSON(ctx, f)
+	}
+	if err := m.archive(f, stay); err != nil {
+		return err
+	}
+	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
+		_, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
+			if !stay(e.Seq) {
+				return nil
+			}
+			return put(e)
+		})
+		return err
+	})
+}
+
+// archive appends what does not stay in context.jsonl to the archive.
+func (m *Mirror) archive(f Folder, stay func(seq int64) bool) error {
+	var gone []fika.Entry
+	_, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
+		if stay(e.Seq) {
+			return nil
+		}
+		if gone = append(gone, e); len(gone) < page {
+			return nil
+		}
+		full := gone
+		gone = gone[:0]
+		return m.appendLines(f, archiveName, full)
+	})
+	if err != nil {
+		return err
+	}
+	return m.appendLines(f, archiveName, gone)
 }
 
 // replaceLines makes a JSON file anew from what each puts, and marks it.

@@ -3,7 +3,6 @@ package folder
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,19 +12,6 @@ import (
 
 	"fika"
 )
-
-// Content is what a context folder from anywhere holds: enough to make the
-// context again.
-type Content struct {
-	CreatedAt time.Time
-	Archived  []fika.Entry // compacted away, in order
-	Window    []fika.Entry // still in the conversation, in order
-	Texts     map[TextKind]string
-	Local     []byte         // local.toml as it is; nil: none
-	Inbox     []InboxMessage // nobody has read them yet
-	Problems  []Problem      // lines that could not be understood
-	Sources   []string       // the files that entries were read from
-}
 
 // Export writes a self-contained copy of the context into the new folder dst:
 // the entries as a mirror, and the texts and local.toml as they are. Entries
@@ -133,14 +119,13 @@ func splitAsks(entries []fika.Entry) (archived, window []fika.Entry) {
 // (a text or file too large), Storage.
 func ReadFolder(path string) (Content, error) {
 	const op = "read context folder"
-	c := Content{Texts: map[TextKind]string{}}
+	c := Content{Texts: map[TextKind]string{}, path: path, ids: map[idKey]bool{}}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return c, fileError(op, path, err)
 	}
 	defer root.Close()
-	seen := map[fika.EntryID]bool{}
-	if c.Window, err = c.entries(root, contextName, seen); err != nil {
+	if c.now, err = c.entries(root, contextName, false, nil); err != nil {
 		return c, err
 	}
 	older, err := olderFiles(root)
@@ -148,11 +133,9 @@ func ReadFolder(path string) (Content, error) {
 		return c, fileError(op, path, err)
 	}
 	for _, name := range older {
-		entries, err := c.entries(root, name, seen)
-		if err != nil {
+		if c.older, err = c.entries(root, name, true, c.older); err != nil {
 			return c, err
 		}
-		c.Archived = append(c.Archived, entries...)
 	}
 	if err := c.readHistory(root); err != nil {
 		return c, err
@@ -194,72 +177,6 @@ func olderFiles(root *os.Root) ([]string, error) {
 		return nil, err
 	}
 	return append(append(names, parts...), "transcript/active.jsonl"), nil
-}
-
-// entries reads one JSON Lines file, leaving out ids that were read already.
-func (c *Content) entries(root *os.Root, name string, seen map[fika.EntryID]bool) ([]fika.Entry, error) {
-	file, err := openInRoot(root, name)
-	if file == nil || err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	all, problems, err := ReadEntries(file)
-	for i := range problems {
-		problems[i].File = name
-	}
-	c.Problems = append(c.Problems, problems...)
-	c.Sources = append(c.Sources, name)
-	fresh := all[:0]
-	for _, e := range all {
-		if !seen[e.ID] {
-			seen[e.ID] = true
-			fresh = append(fresh, e)
-		}
-	}
-	return fresh, err
-}
-
-// plainTranscript reads transcript.txt, lines headed by "[SPEAKER]: ", when
-// there is nothing better.
-func (c *Content) plainTranscript(root *os.Root) error {
-	const name = "transcript.txt"
-	file, err := openInRoot(root, name)
-	if file == nil || err != nil {
-		return err
-	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return fileError("read "+name, name, err)
-	}
-	var cur *fika.Entry
-	for lines := newLineReader(file); ; {
-		l, err := lines.raw()
-		if err != nil && err != io.EOF {
-			return fileError("read "+name, name, err)
-		}
-		speaker, text, headed := strings.Cut(string(l.data), "]: ")
-		headed = headed && strings.HasPrefix(speaker, "[") && len(speaker) < 64
-		if (err == io.EOF || headed) && cur != nil {
-			cur.Content = strings.Trim(cur.Content, "\r\n")
-			c.Archived = append(c.Archived, *cur)
-			cur = nil
-		}
-		if err == io.EOF {
-			break
-		}
-		if headed {
-			from := strings.ToLower(strings.TrimPrefix(speaker, "["))
-			id := "line-" + hashOf(fmt.Appendf(nil, "%d:%s", l.offset, l.data))
-			cur = &fika.Entry{ID: fika.EntryID(id), At: st.ModTime().UTC(), From: from, Type: fika.Message, Content: text}
-			continue
-		}
-		if cur != nil {
-			cur.Content += string(l.data)
-		}
-	}
-	c.Sources = append(c.Sources, name)
-	return nil
 }
 
 // openInRoot opens a regular file below root; a missing one is nil, nil.
@@ -313,7 +230,7 @@ func (f Folder) Adoptable(ctx context.Context, source EntrySource) (bool, error)
 			return false, nil
 		}
 	}
-	for _, name := range []string{contextName, archiveName, historyName, "transcript.jsonl", "transcript/active.jsonl", "transcript.txt"} {
+	for _, name := range []string{contextName, archiveName, historyName, "transcript.jsonl", "transcript/active.jsonl", plainName} {
 		if st, err := os.Stat(f.path(name)); err == nil && st.Mode().IsRegular() && st.Size() > 0 {
 			return true, nil
 		}

@@ -73,7 +73,11 @@ func TestExportWorksElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Window) != 4 || len(c.Archived) != 5 || c.Texts[SystemPrompt] != "be brief" || c.Local == nil || len(c.Problems) != 0 {
+	window, err := c.Entries(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(window) != 4 || c.Archived() != 5 || c.Texts[SystemPrompt] != "be brief" || c.Local == nil || len(c.Problems) != 0 {
 		t.Fatalf("%+v", c)
 	}
 	if made, _ := f.CreatedAt(); !c.CreatedAt.Equal(made) {
@@ -81,9 +85,18 @@ func TestExportWorksElsewhere(t *testing.T) {
 	}
 	want := s.entries["c2"][6]
 	want.Conversation = ""
-	if d := cmp.Diff(want, c.Window[3]); d != "" {
+	if d := cmp.Diff(want, window[3]); d != "" {
 		t.Error(d)
 	}
+}
+
+func collect(t *testing.T, c Content, archived bool) []fika.Entry {
+	t.Helper()
+	all, err := c.Entries(archived)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func TestReadFolderUnderstandsOtherForms(t *testing.T) {
@@ -95,7 +108,8 @@ func TestReadFolderUnderstandsOtherForms(t *testing.T) {
 		write(t, filepath.Join(dir, "transcript", "active.jsonl"), rows[2]+rows[3])
 		write(t, filepath.Join(dir, "context.jsonl"), rows[2]+rows[3])
 		c, err := ReadFolder(dir)
-		if err != nil || len(c.Archived) != 2 || c.Archived[0].ID != "uuid1" || len(c.Window) != 2 {
+		older := collect(t, c, true)
+		if err != nil || len(older) != 2 || older[0].ID != "uuid1" || c.Window() != 2 {
 			t.Fatalf("%+v %v", c, err)
 		}
 	})
@@ -103,7 +117,8 @@ func TestReadFolderUnderstandsOtherForms(t *testing.T) {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "transcript.txt"), "[USER]: hello\nthere\n\n[ASSISTANT]: hi [x]: y\n")
 		c, err := ReadFolder(dir)
-		if err != nil || len(c.Archived) != 2 || c.Archived[0].Content != "hello\nthere" || c.Archived[1].From != "assistant" {
+		older := collect(t, c, true)
+		if err != nil || len(older) != 2 || older[0].Content != "hello\nthere" || older[1].From != "assistant" || older[1].Content != "hi [x]: y" {
 			t.Fatalf("%+v %v", c, err)
 		}
 	})
@@ -136,7 +151,7 @@ func TestAdoptableIsAFolderFromElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range append(c.Archived, c.Window...) {
+	for _, e := range append(collect(t, c, true), collect(t, c, false)...) {
 		s.add(e)
 	}
 	m := openMirror(t, testLock(t, f), s)

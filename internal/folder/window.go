@@ -34,6 +34,10 @@ func inWindow(entries []fika.Entry) func(seq int64) bool {
 	return func(int64) bool { return true }
 }
 
+// WindowRule gives the rule by which seqs are in the window, of a conversation
+// whose compactions, in order, are given.
+func WindowRule(compactions []fika.Entry) func(seq int64) bool { return inWindow(compactions) }
+
 // keeps is what one compaction leaves in the window.
 func keeps(c fika.Entry) func(seq int64) bool {
 	kept := make(map[int64]bool, len(c.Meta.Kept))

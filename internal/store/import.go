@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"sort"
 
 	"fika"
 )
@@ -14,7 +15,26 @@ const importBatch = 1000
 // Import appends foreign entries that the conversation does not have yet
 // (by id), keeping order, ids and times, and returns how many were new.
 func (s Transcripts) Import(ctx context.Context, c fika.ConversationID, entries []fika.Entry) (int, error) {
+	return s.NewImport(c).Add(ctx, entries)
+}
+
+// Import is a conversation that foreign entries are brought into, piece by
+// piece, in their order. It remembers which seqs they have here, and nothing
+// else of them. Not for concurrent use.
+type Import struct {
+	s    Transcripts
+	c    fika.ConversationID
+	seqs seqMap
+}
+
+// NewImport begins an import. Nothing has to be done at its end.
+func (s Transcripts) NewImport(c fika.ConversationID) *Import { return &Import{s: s, c: c} }
+
+// Add appends the entries that the conversation does not have yet (by id),
+// keeping order, ids and times, and returns how many were new.
+func (im *Import) Add(ctx context.Context, entries []fika.Entry) (int, error) {
 	const op = "import entries"
+	s, c := im.s, im.c
 	for i, e := range entries {
 		switch e.Type {
 		case fika.Message, fika.ToolCall, fika.ToolResult, fika.Compaction, fika.Notice:
@@ -22,7 +42,6 @@ func (s Transcripts) Import(ctx context.Context, c fika.ConversationID, entries 
 			return 0, fika.Errorf(fika.Invalid, op, "entry %d (id %q) has the unknown type %q", i+1, e.ID, e.Type)
 		}
 	}
-	seqs := seqMap{}
 	total := 0
 	for len(entries) > 0 {
 		batch := entries[:min(importBatch, len(entries))]
@@ -34,7 +53,7 @@ func (s Transcripts) Import(ctx context.Context, c fika.ConversationID, entries 
 				return err
 			}
 			for _, e := range batch {
-				fresh, err := t.importEntry(ctx, c, e, &seqs)
+				fresh, err := t.importEntry(ctx, c, e, &im.seqs)
 				if err != nil {
 					return err
 				}
@@ -80,29 +99,37 @@ func (t *tx) importEntry(ctx context.Context, c fika.ConversationID, e fika.Entr
 
 // seqMap knows which seq an imported entry has here. Foreign entries come in
 // the order of their seqs; those without one are not remembered.
-type seqMap struct{ theirs, ours []int64 }
+type seqMap struct{ runs []seqRun }
+
+// seqRun is n entries that follow one another there and here.
+type seqRun struct{ theirs, ours, n int64 }
 
 func (m *seqMap) add(theirs, ours int64) {
-	if theirs > 0 && (len(m.theirs) == 0 || theirs > m.theirs[len(m.theirs)-1]) {
-		m.theirs, m.ours = append(m.theirs, theirs), append(m.ours, ours)
+	if theirs <= 0 {
+		return
 	}
+	if len(m.runs) > 0 {
+		r := &m.runs[len(m.runs)-1]
+		switch {
+		case theirs < r.theirs+r.n:
+			return
+		case theirs == r.theirs+r.n && ours == r.ours+r.n:
+			r.n++
+			return
+		}
+	}
+	m.runs = append(m.runs, seqRun{theirs, ours, 1})
 }
 
 // upto gives our seq of the last entry at or before theirs; 0 if none.
 func (m *seqMap) upto(theirs int64) (ours int64, exact bool) {
-	lo, hi := 0, len(m.theirs)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if m.theirs[mid] <= theirs {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 {
+	i := sort.Search(len(m.runs), func(i int) bool { return m.runs[i].theirs > theirs }) - 1
+	if i < 0 {
 		return 0, false
 	}
-	return m.ours[lo-1], m.theirs[lo-1] == theirs
+	r := m.runs[i]
+	last := min(theirs-r.theirs, r.n-1)
+	return r.ours + last, r.theirs+last == theirs
 }
 
 func (m *seqMap) translate(meta fika.EntryMeta) fika.EntryMeta {

@@ -34,9 +34,10 @@ type Options struct {
 	// MaxPages bounds the file, in pages of 4 KiB; 0: no bound but the disk.
 	MaxPages int
 
-	schemaName string        // instead of the URL's
-	tryFor     time.Duration // bounds one try
-	lose       func() bool   // whether the answer to a commit is lost, for tests
+	schemaName string           // instead of the URL's
+	wall       func() time.Time // of this process, for tests; nil: the system's
+	tryFor     time.Duration    // bounds one try
+	lose       func() bool      // whether the answer to a commit is lost, for tests
 }
 
 // db is one database, with the connections of this process to it.
@@ -198,7 +199,7 @@ func (s *db) nowMS() int64 {
 	if s.opt.Now != nil {
 		return s.opt.Now().UnixMilli()
 	}
-	return time.Now().UnixMilli() + s.ahead.Load() + s.offset()
+	return s.wall() + s.ahead.Load() + s.offset()
 }
 
 // heard takes the server's time, and gives that of the transaction.
@@ -206,8 +207,16 @@ func (s *db) heard(ms int64) int64 {
 	if s.opt.Now != nil {
 		return s.opt.Now().UnixMilli()
 	}
-	s.ahead.Store(ms - time.Now().UnixMilli())
+	s.ahead.Store(ms - s.wall())
 	return ms + s.offset()
+}
+
+// wall is what the clock of this process shows.
+func (s *db) wall() int64 {
+	if s.opt.wall != nil {
+		return s.opt.wall().UnixMilli()
+	}
+	return time.Now().UnixMilli()
 }
 
 func (s *db) offset() int64 {

@@ -212,10 +212,14 @@ func (a *acquaintance) forget() {
 
 // openServerSchema makes sure that the tables are there, and of this version.
 func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) error {
-	var version int64
+	var version, now int64
 	found := false
 	err := e.read(ctx, []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
+		first(&now, nil, scanInt, readClock), // before anything is read by the time
 		first(&found, nil, func(sc scanner) (b bool, err error) { err = sc.Scan(flag{&b}); return b, err }, `SELECT to_regclass('meta') IS NOT NULL`)})
+	if err == nil {
+		s.heard(now)
+	}
 	if err == nil && found {
 		begun := int64(0)
 		if err = e.read(ctx, []statement{first(&version, nil, scanInt, readSchema), first(&begun, nil, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)}); err == nil {

@@ -1,11 +1,9 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +19,7 @@ type Imported struct {
 	Entries  int // entries the folder holds
 	Unread   int // messages of its inbox that were not here yet
 	Problems []folder.Problem
+	More     int      // lines beyond those problems
 	Notes    []string // what a person should know of its texts
 }
 
@@ -45,7 +44,7 @@ func (w *Worker) Import(ctx context.Context, c folder.Content) (Imported, error)
 	if err := im.importTexts(c, &got); err != nil {
 		return got, err
 	}
-	got.Notes = append(got.Notes, problemNotes(got.Problems)...)
+	got.Notes = append(got.Notes, problemNotes(got.Problems, got.More)...)
 	return got, nil
 }
 
@@ -67,7 +66,7 @@ func (w *Worker) importForeign(ctx context.Context) (madeAt time.Time, err error
 		return madeAt, err
 	}
 	w.notes = append(w.notes, fmt.Sprintf("context %q came from elsewhere: %d entries were taken over", w.Folder.Name, got.New))
-	w.notes = append(w.notes, problemNotes(got.Problems)...)
+	w.notes = append(w.notes, problemNotes(got.Problems, got.More)...)
 	return c.CreatedAt, nil
 }
 
@@ -83,77 +82,95 @@ type importer struct {
 // window, here or there, is in it afterwards; what the folder had archived is
 // not.
 func (im importer) importEntries(ctx context.Context, c folder.Content) (Imported, error) {
-	got := Imported{Entries: len(c.Archived) + len(c.Window), Problems: c.Problems}
+	got := Imported{Entries: c.Archived() + c.Window(), Problems: c.Problems, More: c.More}
 	conv, err := im.store.ActiveAsk(ctx, im.agent.ID)
 	if err != nil {
 		return got, err
 	}
-	before, err := im.windowIDs(ctx, conv.ID)
+	before, err := im.windowRule(ctx, conv.ID)
 	if err != nil {
 		return got, err
 	}
-	if got.New, err = im.store.Import(ctx, conv.ID, inOrder(c)); err != nil {
+	if got.New, err = im.stream(ctx, conv.ID, c); err != nil {
 		return got, err
 	}
-	want := before
-	for _, e := range c.Window {
-		want[e.ID] = true
-	}
-	for _, e := range c.Archived {
-		delete(want, e.ID)
+	want := func(e fika.Entry) bool {
+		has, archived := c.Has(e.ID)
+		return !archived && (has || e.Seq <= conv.LastSeq && before(e.Seq))
 	}
 	return got, im.setWindow(ctx, conv.ID, want, c.Texts[folder.Summary])
 }
 
-// inOrder gives the entries of a folder as they were said: by seq, where they
-// are of one conversation, so that compactions still speak of the right ones.
-func inOrder(c folder.Content) []fika.Entry {
-	all := slices.Concat(c.Archived, c.Window)
-	seen := make(map[int64]bool, len(all))
-	for _, e := range all {
-		if e.Seq <= 0 || seen[e.Seq] {
-			return all
-		}
-		seen[e.Seq] = true
+// page is how many entries are in memory at once, however many there are.
+const page = 500
+
+// stream gives the store the entries of a folder, a page at a time.
+func (im importer) stream(ctx context.Context, c fika.ConversationID, from folder.Content) (fresh int, err error) {
+	to := im.store.NewImport(c)
+	batch := make([]fika.Entry, 0, page)
+	add := func() error {
+		n, err := to.Add(ctx, batch)
+		fresh += n
+		batch = batch[:0]
+		return err
 	}
-	slices.SortFunc(all, func(a, b fika.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
-	return all
+	err = from.Each(func(e fika.Entry, _ bool) error {
+		if batch = append(batch, e); len(batch) < page {
+			return nil
+		}
+		return add()
+	})
+	if err == nil {
+		err = add()
+	}
+	return fresh, err
 }
 
-func (im importer) windowIDs(ctx context.Context, c fika.ConversationID) (map[fika.EntryID]bool, error) {
-	entries, err := ReadWindow(ctx, im.store, c)
-	ids := make(map[fika.EntryID]bool, len(entries))
-	for _, e := range entries {
-		ids[e.ID] = true
+// each reads a conversation, a page at a time.
+func (im importer) each(ctx context.Context, c fika.ConversationID, fn func(fika.Entry)) error {
+	for since := int64(0); ; {
+		entries, err := im.store.Entries(ctx, store.EntryQuery{Conversation: c, Since: since, First: page})
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for _, e := range entries {
+			fn(e)
+		}
+		since = entries[len(entries)-1].Seq
 	}
-	return ids, err
+}
+
+// windowRule tells which seqs of a conversation are in its window now.
+func (im importer) windowRule(ctx context.Context, c fika.ConversationID) (func(int64) bool, error) {
+	var compactions []fika.Entry
+	err := im.each(ctx, c, func(e fika.Entry) {
+		if e.Type == fika.Compaction {
+			compactions = append(compactions, e)
+		}
+	})
+	return folder.WindowRule(compactions), err
 }
 
 // setWindow appends a compaction if other entries than those wanted are in the
 // window. Compactions themselves do not count: no model reads them.
-func (im importer) setWindow(ctx context.Context, c fika.ConversationID, want map[fika.EntryID]bool, summary string) error {
-	all, err := im.store.Entries(ctx, store.EntryQuery{Conversation: c})
-	if err != nil || len(all) == 0 {
+func (im importer) setWindow(ctx context.Context, c fika.ConversationID, want func(fika.Entry) bool, summary string) error {
+	has, err := im.windowRule(ctx, c)
+	if err != nil {
 		return err
 	}
-	_, window := folder.SplitWindow(all)
-	have := make(map[fika.EntryID]bool, len(window))
-	for _, e := range window {
-		have[e.ID] = true
-	}
-	same := true
+	same, last := true, int64(0)
 	var kept []int64
-	for _, e := range all {
+	if err := im.each(ctx, c, func(e fika.Entry) {
+		last = e.Seq
 		if e.Type == fika.Compaction {
-			continue
+			return
 		}
-		same = same && have[e.ID] == want[e.ID]
-		if want[e.ID] {
+		same = same && has(e.Seq) == want(e)
+		if want(e) {
 			kept = append(kept, e.Seq)
 		}
-	}
-	if same {
-		return nil
+	}); err != nil || same {
+		return err
 	}
 	if mine, err := im.folder.Read(folder.Summary); err != nil {
 		return err
@@ -162,7 +179,7 @@ func (im importer) setWindow(ctx context.Context, c fika.ConversationID, want ma
 	}
 	summary = strings.TrimSpace(summary)
 	_, err = im.store.AppendCompaction(ctx, c, string(im.agent.Name), "archived before it came here",
-		fika.EntryMeta{UpTo: all[len(all)-1].Seq, Kept: kept, Summary: summary, Was: summary})
+		fika.EntryMeta{UpTo: last, Kept: kept, Summary: summary, Was: summary})
 	return err
 }
 
@@ -212,13 +229,13 @@ func (im importer) importSettings(data []byte, got *Imported) error {
 
 // problemNotes says which lines could not be understood, the first few of them
 // by name.
-func problemNotes(list []folder.Problem) []string {
+func problemNotes(list []folder.Problem, more int) []string {
 	const most = 3
 	var notes []string
 	for _, p := range list[:min(most, len(list))] {
 		notes = append(notes, p.String())
 	}
-	if n := len(list) - most; n > 0 {
+	if n := len(list) - most + more; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d more lines could not be understood", n))
 	}
 	return notes

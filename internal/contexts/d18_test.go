@@ -1,0 +1,89 @@
+package contexts_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/contexts"
+)
+
+// TestD18 brings in folders of 32 MiB of text, and looks at what is still in
+// use after each collection of garbage: never near to all of it.
+func TestD18(t *testing.T) {
+	const (
+		entries = 4_000
+		most    = 24 << 20
+	)
+	text := strings.Repeat("lorem ipsum ", 8<<10/12)
+	write := func(path string, from, to int, seqs bool) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := from; i < to; i++ {
+			seq := ""
+			if seqs {
+				seq = fmt.Sprintf(`,"seq":%d`, i+1)
+			}
+			if _, err := fmt.Fprintf(f, "{\"id\":\"e%d\",\"timestamp\":1,\"from\":\"user\",\"to\":\"x\",\"content\":\"%d %s\",\"entry_type\":\"message\"%s}\n", i, i, text, seq); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mirror, chibi := filepath.Join(t.TempDir(), "mirror"), filepath.Join(t.TempDir(), "chibi")
+	write(filepath.Join(mirror, "transcript_archive.jsonl"), 0, entries-400, true)
+	write(filepath.Join(mirror, "context.jsonl"), entries-400, entries, true)
+	write(filepath.Join(chibi, "transcript", "partitions", "1.jsonl"), 0, entries/2, false)
+	write(filepath.Join(chibi, "transcript", "active.jsonl"), entries/2, entries, false)
+	write(filepath.Join(chibi, "context.jsonl"), entries-100, entries, false)
+	a := elsewhere(t)
+	for name, path := range map[string]string{"mirror": mirror, "chibi": chibi} {
+		t.Run(name, func(t *testing.T) {
+			peak := watchHeap()
+			got, err := contexts.Import(t.Context(), a, fika.AgentName("big"+name), path, 0, person(t))
+			if err != nil || got.New != entries {
+				t.Fatalf("%d of %d entries: %v", got.New, entries, err)
+			}
+			if p := peak(); p > most {
+				t.Errorf("%d MiB were in use at once, for %d MiB of entries", p>>20, entries*8>>10)
+			}
+		})
+	}
+}
+
+// watchHeap samples what the last collection of garbage found in use, until it
+// is asked for the most.
+func watchHeap() (peak func() uint64) {
+	stop, most := make(chan struct{}), make(chan uint64)
+	go func() {
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(sample)
+		top := uint64(0)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				most <- top
+				return
+			case <-tick.C:
+				metrics.Read(sample)
+				top = max(top, sample[0].Value.Uint64())
+			}
+		}
+	}()
+	return func() uint64 { close(stop); return <-most }
+}
