@@ -22,7 +22,11 @@ func TestB12HistoryWithoutTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := folder.ReadFolder(dir)
-	if err != nil || len(c.Window) != 1 || !c.Window[0].At.Equal(at) {
-		t.Errorf("%+v %v", c.Window, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	window, err := c.Entries(false)
+	if err != nil || len(window) != 1 || !window[0].At.Equal(at) {
+		t.Errorf("%+v %v", window, err)
 	}
 }

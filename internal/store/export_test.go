@@ -21,7 +21,9 @@ import (
 func (o *Options) Lose(lose func() bool) { o.lose = lose }
 
 // Wall sets the clock of the process wrong.
-func (o *Options) Wall(wrong time.Duration) { o.wall = func() time.Time { return time.Now().Add(wrong) } }
+func (o *Options) Wall(wrong time.Duration) {
+	o.wall = func() time.Time { return time.Now().Add(wrong) }
+}
 
 // TryFor bounds how long one try waits for an answer.
 func (o *Options) TryFor(d time.Duration) { o.tryFor = d }
