@@ -5,6 +5,7 @@
 # make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
+# make escape try to get out of the sandbox, in each tier; the table is in docs/SECURITY.md
 # make soak   20 agents at work with random kills and pauses, for DURATION
 # make docs   write the generated references under docs/
 
@@ -13,7 +14,7 @@ BIN := bin/fika
 export GOFLAGS ?= -trimpath
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build demo test check race house bench chaos soak docs fmt clean
+.PHONY: all build demo test check race house bench escape chaos soak docs fmt clean
 
 all: build
 
@@ -42,6 +43,10 @@ house: build
 
 bench: build
 	./scripts/bench.sh
+
+# Writes its table into docs/SECURITY.md. As root it also tries as an ordinary user.
+escape: build
+	$(GO) run ./test/escape -bin $(BIN) -page docs/SECURITY.md
 
 # Knobs: ENGINE=postgres, SEEDS=20, POINT=finish-request, FAULT=kill-hub, CONTROL=fence, JOBS=4.
 chaos:

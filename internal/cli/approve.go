@@ -53,7 +53,7 @@ func newApprove(e *command.Env) *cobra.Command {
 call is made once, exactly as it is shown. A call that has changed by then, or
 whose script has, is asked about again.`,
 		Example:           "  fika approve\n  fika approve 3\n  fika approve 3 --always\n  fika approve 4 --deny 'not on a Friday'",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              command.AtMostOne("the number of an approval"),
 		ValidArgsFunction: command.First(e.CompleteApprovals),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()

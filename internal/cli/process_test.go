@@ -187,7 +187,7 @@ func TestKilledInTool(t *testing.T) {
 		}
 		return llmtest.Script{llmtest.Text("understood")}
 	})
-	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\"]"))
+	h := newHome(t, openAI(srv, "tool_permissions = [\"bash\"]")+"[guard]\nsandbox = \"off\"\n") // the pid is that of this machine
 	p := h.start("run", "sleep")
 	tool := awaitProcess(t, filepath.Join(h.work, "pid"))
 	if err := p.Process.Kill(); err != nil {

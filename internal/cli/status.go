@@ -26,6 +26,14 @@ type statusJSON struct {
 	Agent []agent.JSON `json:"agents"`
 	Wait  int          `json:"waiting"`
 	Pause bool         `json:"paused_all"`
+
+	Sandbox sandboxJSON `json:"sandbox"`
+}
+
+type sandboxJSON struct {
+	Tier  string   `json:"tier"`
+	Lacks []string `json:"lacks"`
+	Why   *string  `json:"why"` // no stronger tier works; null: there is none
 }
 
 type hubJSON struct {
@@ -100,6 +108,7 @@ func toStatusJSON(st client.Status) statusJSON {
 		Home: st.Home, Bus: busJSON{URL: command.Optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: command.Optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
 		Store: store.ToJSON(st.Store, st.Bytes),
 		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
+		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
 	}
 	if s := st.Stream; s != nil {
 		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.Stamp(s.ReadAt)}
@@ -130,6 +139,13 @@ func showStatus(e *command.Env, st client.Status) error {
 	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, command.Bytes(st.Bytes)))
 	if st.Store.MaxConnections > 0 {
 		p("", store.ServerLine(st.Store))
+	}
+	p("sandbox", st.Sandbox.Tier)
+	if st.Sandbox.Why != "" {
+		p("", "because "+st.Sandbox.Why)
+	}
+	for _, lack := range st.Sandbox.Lacks {
+		p("", "it lacks: "+lack)
 	}
 	if st.Paused {
 		p("paused", "all conversations (fika chat resume --all)")

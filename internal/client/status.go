@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	busnats "fika/internal/bus/nats"
+	"fika/internal/sandbox"
 )
 
 // Status is how a home is.
@@ -29,6 +30,14 @@ type Status struct {
 	Agents   []AgentView
 	Waiting  int // requests and chats that could be taken now, of all agents
 	Paused   bool
+	Sandbox  SandboxStatus
+}
+
+// SandboxStatus is how commands are confined where nothing else is said.
+type SandboxStatus struct {
+	Tier  string   // full, landlock or none
+	Lacks []string // what it does not keep commands from
+	Why   string   // what keeps a stronger tier from working; empty: nothing does
 }
 
 // Status looks at everything; it needs no hub and starts none.
@@ -37,6 +46,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	var err error
 	h := c.home
 	st.Home = h.Root
+	st.Sandbox = c.sandboxStatus()
 	if p, up := h.HubProcess(); up {
 		st.Hub = p
 		st.HubFrom = h.HubSince()
@@ -101,3 +111,12 @@ func (st *Status) readBus(ctx context.Context, c *Client) {
 // streamPatience is how long a status may wait for the numbers of a stream: a
 // server may leave the question of somebody who may not ask unanswered.
 const streamPatience = time.Second
+
+// sandboxStatus finds out how commands are confined.
+func (c *Client) sandboxStatus() SandboxStatus {
+	found, err := c.app.SandboxProbe().Open(sandbox.Mode(c.config().Guard.SandboxMode))
+	if err != nil {
+		return SandboxStatus{Tier: string(sandbox.None), Why: err.Error(), Lacks: []string{"nothing is run"}}
+	}
+	return SandboxStatus{Tier: string(found.Tier()), Lacks: found.Lacks(), Why: found.Why()}
+}

@@ -14,6 +14,9 @@ import (
 // sshAgent is the name under which the socket of an ssh-agent is lent.
 const sshAgent = "ssh-agent"
 
+// AgentSocketOf reports whether what is lent holds the socket of an ssh-agent.
+func AgentSocketOf(lend []string) bool { return slices.Contains(lend, sshAgent) }
+
 // profile is what one call may touch, with the variables that tell it so.
 func (c *call) profile() (p sandbox.Profile, env []string, err error) {
 	o := &c.agent.opts

@@ -12,6 +12,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/contexts"
 	"fika/internal/folder"
+	"fika/internal/sandbox"
 	"fika/internal/term"
 	"fika/internal/worker"
 )
@@ -61,14 +62,14 @@ func (d *examination) checkContext(ctx context.Context, f folder.Folder) {
 	d.checkMirror(ctx, check, f)
 }
 
-// checkBash says what no permission can promise yet.
+// checkBash says where commands of a context are confined less than elsewhere.
 func (d *examination) checkBash(check string, s config.Settings) {
-	can := func(tool string) bool { return slices.Contains(s.ToolPermissions, tool) }
-	if !can("edit") && !can("create") {
-		d.add(check, Note, "take bash out of tool_permissions where that matters", "bash is permitted but edit and create are not: a shell command can still write files, since nothing confines it yet")
-		return
+	if s.Guard.SandboxMode == string(sandbox.Off) {
+		d.add(check, Note, "", "bash runs with all your rights (sandbox = \"off\"); only the file tools stay inside the workspace")
 	}
-	d.add(check, Note, "", "bash runs with all your rights; only the file tools stay inside the workspace")
+	if s.Guard.Network == "on" {
+		d.add(check, Note, "", "its commands reach the network (network = \"on\"): what they can read they can send")
+	}
 }
 
 func (d *examination) checkMirror(ctx context.Context, check string, f folder.Folder) {

@@ -69,7 +69,7 @@ func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 		d.checkStore(ctx)
 		d.checkContexts(ctx)
 		d.checkPlugins(ctx)
-		d.checkTools()
+		d.checkSandbox()
 		d.checkWorkspaces()
 	}
 	d.checkHub(ctx)
@@ -219,17 +219,6 @@ func listed(names []string) string {
 		return ""
 	}
 	return ": " + strings.Join(names, ", ")
-}
-
-// checkTools says what plugins and shells may do.
-func (d *examination) checkTools() {
-	c, err := d.app.Config()
-	if err != nil {
-		return
-	}
-	if slices.Contains(c.ToolPermissions, "bash") {
-		d.add("tools", Note, "", "bash is permitted to every context: its commands and all plugins run with your rights")
-	}
 }
 
 // checkBus tells what programs that are not fika cannot rely on, or have lost.

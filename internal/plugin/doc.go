@@ -7,7 +7,7 @@
 // under FIKA_ and under CHIBI_ names, its stdin is the person's terminal, its
 // stdout is the answer, its stderr is shown. [Env] lists the variables.
 //
-// It is not a sandbox: a plugin has the rights of the user. It gets an
+// It is not a sandbox: how plugins are confined comes in as a function. One gets an
 // allow-list of environment variables, so no keys, unless the settings name
 // them.
 //

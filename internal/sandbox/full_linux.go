@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // bubblewrap gives the arguments with which bwrap confines a command to p. The
@@ -81,6 +83,30 @@ func reachable(mounts []mount, path string) bool {
 	return false
 }
 
+// searchable reports whether a process of this user without capabilities can
+// look into a folder. What lies in one that it cannot is out of reach by itself,
+// and nothing can be mounted there.
+func searchable(dir string) bool {
+	uid, gid := uint32(os.Getuid()), uint32(os.Getgid())
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		var st unix.Stat_t
+		if err := unix.Stat(dir, &st); err != nil {
+			return false
+		}
+		needed := uint32(0o001)
+		switch {
+		case st.Uid == uid:
+			needed = 0o100
+		case st.Gid == gid:
+			needed = 0o010
+		}
+		if st.Mode&needed == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // listeningSockets are the paths of the Unix sockets of this machine that are
 // bound to one, as /proc/net/unix lists them (proc(5)): the path is the eighth
 // column. A read-only mount does not keep anybody from connecting.
@@ -98,7 +124,7 @@ func listeningSockets() []string {
 			continue
 		}
 		path, err := filepath.EvalSymlinks(s.Text()[i+1:])
-		if err != nil || seen[path] {
+		if err != nil || seen[path] || !searchable(filepath.Dir(path)) {
 			continue
 		}
 		seen[path] = true

@@ -73,6 +73,7 @@ func (s *Sandbox) Lacks() []string {
 			"folders cannot be taken out of a writable one: protected files are compared and put back after the call",
 			"names of files can be listed, though not read, above the workspace",
 			"/tmp is closed instead of private (TMPDIR names the folder to use), and so is /dev/shm",
+			"permissions and times of files outside can be changed, though not what is in them",
 			"command lines of other processes can be read",
 			"there is no loopback interface of its own: without the network nothing listens",
 		}

@@ -62,6 +62,14 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 // the machine, and what the kernel says of itself.
 var systemFolders = [...]string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/proc", "/sys", "/snap"}
 
+// systemFolders are those that hold nothing that is to be hidden: nothing can be
+// taken out of one.
+func (p Profile) systemFolders() []string {
+	return slices.DeleteFunc(slices.Clone(systemFolders[:]), func(dir string) bool {
+		return slices.ContainsFunc(p.Hidden, func(hidden string) bool { return within(dir, hidden) })
+	})
+}
+
 var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
@@ -71,7 +79,7 @@ func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Comman
 		return Command{}, err
 	}
 	spec := child.Spec{
-		Read: slices.Concat(systemFolders[:], p.Shown, p.Readable), List: p.Listed, Devices: devices[:],
+		Read: slices.Concat(p.systemFolders(), p.Shown, p.Readable), List: p.Listed, Devices: devices[:],
 		Network: p.Network, Filter: program, Path: path, Args: append([]string{path}, args...),
 	}
 	for _, root := range append([]string{p.Workspace}, p.Writable...) {

@@ -162,7 +162,7 @@ func TestSoak(t *testing.T) {
 	}
 	marker := filepath.Join(t.TempDir(), "marker")
 	srv := llmtest.NewOpenAI(t, soakModel(marker))
-	h := newHome(t, config(srv, llmtest.OpenAI, "", agent{name: "arya", tools: `"bash"`}, agent{name: "gendry", tools: `"bash"`}, agent{name: "hotpie", tools: `"bash"`, lazy: true}))
+	h := newHome(t, config(srv, llmtest.OpenAI, fmt.Sprintf("[sandbox]\nwrite = [%q]", filepath.Dir(marker)), agent{name: "arya", tools: `"bash"`}, agent{name: "gendry", tools: `"bash"`}, agent{name: "hotpie", tools: `"bash"`, lazy: true}))
 	h.must("up")
 	h.store()
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"syscall"
@@ -23,9 +22,7 @@ func become() {
 }
 
 func confine() error {
-	in := os.NewFile(3, "spec")
-	data, err := io.ReadAll(in)
-	in.Close()
+	data, err := readSpec()
 	var s Spec
 	if err == nil {
 		err = json.Unmarshal(data, &s)
@@ -33,7 +30,8 @@ func confine() error {
 	if err != nil {
 		return fmt.Errorf("read the spec: %w", err)
 	}
-	if err := unix.CloseRange(3, ^uint(0), 0); err != nil {
+	// Not closed here: among them are those that the runtime of Go waits on.
+	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close descriptors: %w", err)
 	}
 	if err := dropCapabilities(); err != nil {
@@ -48,7 +46,29 @@ func confine() error {
 	if err := applyFilter(s.Filter); err != nil {
 		return fmt.Errorf("seccomp: %w", err)
 	}
-	return fmt.Errorf("execute %s: %w", s.Path, syscall.Exec(s.Path, s.Args, os.Environ()))
+	err = syscall.Exec(s.Path, s.Args, os.Environ())
+	fmt.Fprintf(os.Stderr, "fika: %s cannot be started: %v\n", s.Path, err)
+	os.Exit(127)
+	return err
+}
+
+// readSpec reads descriptor 3 without the runtime's poller, which would take
+// longer to begin than all the rest.
+func readSpec() ([]byte, error) {
+	var out []byte
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := unix.Read(3, buf)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return out, nil
+		default:
+			out = append(out, buf[:n]...)
+		}
+	}
 }
 
 // dropCapabilities empties the bounding set, so that root executes the command

@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"fika/internal/config"
+	"fika/internal/confine"
+	"fika/internal/sandbox"
+)
+
+// checkSandbox says how commands are confined here, and what that does not keep
+// them from.
+func (d *examination) checkSandbox() {
+	const check = "sandbox"
+	c, err := d.app.Config()
+	if err != nil {
+		return
+	}
+	g := c.Guard
+	found, err := d.app.SandboxProbe().Open(sandbox.Mode(g.SandboxMode))
+	switch {
+	case g.SandboxMode == string(sandbox.Off):
+		d.add(check, Note, "remove sandbox = \"off\" from [guard]", "switched off: commands and plugins have all your rights, and could answer for you what you are asked")
+	case err != nil:
+		d.add(check, Problem, "apt install bubblewrap, or sandbox = \"best\" in [guard]", "%v", err)
+	case found.Tier() == sandbox.None:
+		d.add(check, Problem, "apt install bubblewrap", "nothing here confines commands: %s; they ask before they run", found.Why())
+	case found.Tier() == sandbox.Landlock:
+		d.add(check, Note, "apt install bubblewrap", "commands are confined by what the kernel has built in (landlock), because %s; it lacks: %s", found.Why(), strings.Join(found.Lacks(), "; "))
+	default:
+		d.add(check, Fine, "", "commands are confined by bubblewrap (full); it lacks: %s", strings.Join(found.Lacks(), "; "))
+	}
+	for _, path := range c.Sandbox.Sockets {
+		d.add(check, Note, "", "[sandbox] sockets is a way out: whoever listens at %s acts for a command with rights of its own", path)
+	}
+	for _, name := range d.unconfined(c) {
+		d.add(check, Note, "", "the plugin %s is not confined, because it uses fika ([plugins.%s] access)", name, name)
+	}
+	if confine.AgentSocketOf(c.Sandbox.Lend) {
+		d.add(check, Note, "", "every agent can sign with your ssh keys ([sandbox] lend)")
+	}
+}
+
+// unconfined are the plugins that have all rights of the person.
+func (d *examination) unconfined(c *config.Config) []string {
+	var out []string
+	for name, p := range c.Plugins {
+		if p.Access == "home" && !p.Disabled {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
