@@ -27,7 +27,8 @@ func newRoot(e *command.Env) *cobra.Command {
 		Use:   "fika [PROMPT]",
 		Short: "language-model agents that work together, on your machine",
 		Long: `fika runs language-model agents on your machine. A prompt is answered in the
-current context; with the hub running, agents answer each other by @name.
+current context; with the hub running, agents answer each other by @name. Alone
+on a terminal, with agents configured, fika opens the session (/help there).
 
 A bare prompt is one argument with a space or punctuation in it, or stdin. A
 single word and several words are not taken for a prompt, because they may be a
