@@ -15,8 +15,10 @@ import (
 
 // Adopt makes this process the one that orphans below it are given to
 // (PR_SET_CHILD_SUBREAPER), so that nothing leaves its tree by a double fork
-// or a session of its own.
+// or a session of its own. What whoever started this process left open is not
+// handed on to any of them.
 func (c *Children) Adopt() error {
+	_ = unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) // before Linux 5.11 they are
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fika.Wrap(fika.Failed, "adopt orphans", err)
 	}

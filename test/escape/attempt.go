@@ -79,7 +79,6 @@ func processAttempts() []attempt {
 		{name: "memory of another process", script: `exec 9< /proc/$VICTIM/mem` + reached},
 		{name: "its descriptors", script: `readlink /proc/$VICTIM/fd/0` + reached},
 		{name: "its root and folder", script: `readlink /proc/$VICTIM/cwd && readlink /proc/$VICTIM/root` + reached},
-		{name: "memory of fika", script: `exec 9< /proc/$PPID/mem` + reached, missing: "fika's processes are not dumpable; as root see the next", lacking: false},
 		{name: "ptrace", script: python(`import ctypes, os
 print("REACHED" if ctypes.CDLL(None).ptrace(16, int(os.environ["VICTIM"]), 0, 0) == 0 else "no")`)},
 		{name: "process_vm_readv", script: python(`import ctypes, os, errno

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -254,7 +255,7 @@ func (w *world) try(ctx context.Context, a attempt, route string) (verdict, erro
 	if err != nil {
 		return verdict{}, fmt.Errorf("%s as %s, %s, by %s: %v: %s", a.name, w.user, w.tier, route, err, errs.Bytes())
 	}
-	v := verdict{out: string(out), reached: strings.Contains(string(out), "REACHED")}
+	v := verdict{out: string(out), reached: slices.Contains(strings.Split(string(out), "\n"), "REACHED")}
 	if a.after != "" {
 		seen, _ := w.command(ctx, "sh", "-c", a.after).CombinedOutput()
 		v.reached = v.reached || strings.Contains(string(seen), "REACHED")
