@@ -120,20 +120,22 @@ func (s *Chats) ByID(ctx context.Context, id fika.ConversationID) (fika.Conversa
 	return s.c.store.ConversationByID(ctx, id)
 }
 
-// Create makes a chat of the given name, or of a generated one. Conflict when
-// there is one of that name.
+// Create makes a chat of the given name. Error kinds: Invalid for what is not a
+// name, Conflict when there is a chat of that name.
 func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, error) {
-	if word != "" {
-		name, err := fika.ParseChatName(word)
-		if err != nil {
-			return fika.Conversation{}, err
-		}
-		conv, err := s.c.store.CreateChat(ctx, name)
-		if fika.IsKind(err, fika.Conflict) {
-			return conv, fika.Errorf(fika.Conflict, "", "chat %q exists already; fika chat join %s enters it", name, name)
-		}
-		return conv, err
+	name, err := fika.ParseChatName(word)
+	if err != nil {
+		return fika.Conversation{}, err
 	}
+	conv, err := s.c.store.CreateChat(ctx, name)
+	if fika.IsKind(err, fika.Conflict) {
+		return conv, fika.Errorf(fika.Conflict, "", "chat %q exists already; fika chat join %s enters it", name, name)
+	}
+	return conv, err
+}
+
+// CreateUnnamed makes a chat of a generated name.
+func (s *Chats) CreateUnnamed(ctx context.Context) (fika.Conversation, error) {
 	for range 100 {
 		name := fika.ConversationName(adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))])
 		conv, err := s.c.store.CreateChat(ctx, name)

@@ -89,7 +89,7 @@ func TestPauseLease(t *testing.T) {
 // TestLeaseFromManyGoroutines: whoever watches renews, whoever leaves releases.
 func TestLeaseFromManyGoroutines(t *testing.T) {
 	c := open(t)
-	conv, err := c.Chats.Create(t.Context(), "")
+	conv, err := c.Chats.CreateUnnamed(t.Context())
 	check(t, err)
 	lease, err := c.Chats.HoldPaused(t.Context(), conv, "anna")
 	check(t, err)

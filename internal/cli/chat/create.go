@@ -1,9 +1,13 @@
 package chat
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
+	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/client"
 )
 
 func newCreate(e *command.Env) *cobra.Command {
@@ -14,11 +18,20 @@ func newCreate(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			conv, err := c.Chats.Create(cmd.Context(), command.OptionalArg(args))
+			conv, err := createChat(cmd.Context(), c, args)
 			if err != nil {
 				return err
 			}
 			return e.Println(conv.Name)
 		},
 	}
+}
+
+// createChat makes the chat that the arguments name, or one of a generated name
+// when there are none.
+func createChat(ctx context.Context, c *client.Client, args []string) (fika.Conversation, error) {
+	if len(args) == 0 {
+		return c.Chats.CreateUnnamed(ctx)
+	}
+	return c.Chats.Create(ctx, args[0])
 }

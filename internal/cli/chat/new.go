@@ -16,7 +16,7 @@ func newNew(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			conv, err := c.Chats.Create(cmd.Context(), command.OptionalArg(args))
+			conv, err := createChat(cmd.Context(), c, args)
 			if err != nil {
 				return err
 			}
