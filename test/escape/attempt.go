@@ -67,7 +67,7 @@ func fileAttempts() []attempt {
 		{name: "the build cache of all projects", script: `mkdir -p ~/.cache/go-build && echo evil > ~/.cache/go-build/e`, after: `test -e ~/.cache/go-build/e && rm -r ~/.cache/go-build && echo REACHED`},
 		{name: "a file in /tmp for another agent", script: `echo evil > /tmp/"$NAME"`, after: `test -e /tmp/"$NAME" && rm /tmp/"$NAME" && echo REACHED`},
 		{name: "a file in /dev/shm", script: `echo evil > /dev/shm/"$NAME"`, after: `test -e /dev/shm/"$NAME" && rm /dev/shm/"$NAME" && echo REACHED`},
-		{name: "a raw disk", script: `for d in /dev/vda /dev/sda /dev/nvme0n1; do head -c 1 $d >/dev/null 2>&1` + reached + ` && break; done`, ordinary: "the system refuses it"},
+		{name: "a raw disk", script: `for d in /dev/vda /dev/sda /dev/nvme0n1; do head -c 1 $d >/dev/null 2>&1` + reached + ` && break; done`, missing: "the system refuses it"},
 		{name: "/dev/mem", script: `head -c 1 /dev/mem >/dev/null` + reached, missing: "the kernel refuses it"},
 		{name: "open_by_handle_at", script: syscall(`304, -100, 0, 0`), ordinary: "the system refuses it"},
 	}
@@ -83,7 +83,7 @@ func processAttempts() []attempt {
 print("REACHED" if ctypes.CDLL(None).ptrace(16, int(os.environ["VICTIM"]), 0, 0) == 0 else "no")`)},
 		{name: "process_vm_readv", script: python(`import ctypes, os, errno
 libc = ctypes.CDLL(None, use_errno=True)
-r = libc.syscall(310, int(os.environ["VICTIM"]), 0, 0, 0, 0, 0)
+r = libc.syscall(310, int(os.environ["VICTIM"]), *[ctypes.c_long(0) for _ in range(5)])
 print("REACHED" if r == 0 else errno.errorcode[ctypes.get_errno()])`)},
 		{name: "pidfd_getfd", script: python(`import ctypes, os
 libc = ctypes.CDLL(None)
