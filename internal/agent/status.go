@@ -97,6 +97,8 @@ func (s *statuses) ended(r turn.Result) {
 		s.publish("error", message.StatusData{Message: r.Reason})
 	case len(r.Children) > 0:
 		s.publish("processing", message.StatusData{Message: r.Reason})
+	case r.Reason == string(fika.WaitApproval):
+		s.publish("processing", message.StatusData{Message: "waits for your word on a tool call: fika approve"})
 	default:
 		s.publish("processing", message.StatusData{Message: "not finished: " + r.Reason})
 	}

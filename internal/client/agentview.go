@@ -281,11 +281,17 @@ func Summary(views []AgentView) string {
 	}
 }
 
+// asksBeforeCall is said of what waits for an approval.
+const asksBeforeCall = "waits for your word on a tool call: fika approve"
+
 // awaited says for whom an agent's suspended requests wait, and why one of
-// those might be long in coming; empty: for nobody.
+// those might be long in coming, and whether they wait for a person's word;
+// empty: for nobody.
 func (s *Agents) awaited(ctx context.Context, waiting []RequestInfo, now time.Time) string {
 	var parts []string
+	asks := false
 	for _, r := range waiting {
+		asks = asks || fika.WaitReason(r.Reason) == fika.WaitApproval
 		if fika.WaitReason(r.Reason) != fika.WaitChild {
 			continue
 		}
@@ -299,7 +305,10 @@ func (s *Agents) awaited(ctx context.Context, waiting []RequestInfo, now time.Ti
 			}
 		}
 	}
-	if len(parts) == 0 {
+	switch {
+	case asks:
+		return asksBeforeCall // the one that a person can end
+	case len(parts) == 0:
 		return ""
 	}
 	slices.Sort(parts)

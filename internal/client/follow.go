@@ -91,6 +91,11 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	if info.State != fika.Open && info.State != fika.Waiting {
 		return
 	}
+	if fika.WaitReason(info.Reason) == fika.WaitApproval {
+		f.Warn(fmt.Sprintf("@%s %s", info.AgentName, asksBeforeCall))
+		f.Warn = nil
+		return
+	}
 	row, err := f.c.store.Agent(ctx, info.AgentName)
 	if err != nil {
 		return

@@ -170,7 +170,7 @@ func (w *attempt) askAbout(ctx context.Context, batch []*job) error {
 	if err := w.applySignal(ctx, sig); err != nil {
 		return err
 	}
-	return &released{Result{State: fika.Waiting, Reason: "approval"}}
+	return &released{Result{State: fika.Waiting, Reason: string(fika.WaitApproval)}}
 }
 
 // askHere asks the person whose prompt it is.

@@ -84,6 +84,8 @@ func stateOf(r client.RequestInfo) string {
 		return string(r.State)
 	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitChild:
 		return "waiting for what it delegated"
+	case r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitApproval:
+		return "waiting for your word (fika approve)"
 	}
 	return string(r.State) + " (" + r.Reason + ")"
 }
