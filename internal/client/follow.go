@@ -22,6 +22,7 @@ type Follow struct {
 	c        *Client
 	sub      bus.Subscription
 	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
+	behind   bool                // the agent has not yet told that the turn has ended
 }
 
 // Follow subscribes to the statuses and responses of one agent.
@@ -49,6 +50,7 @@ func (f *Follow) Close() error { return f.sub.Close() }
 func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message.Status)) (RequestInfo, error) {
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
+	f.behind = false
 	for {
 		info, err := f.c.store.Request(ctx, id)
 		if ctx.Err() != nil {
@@ -56,6 +58,9 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 			return info, ctx.Err()
 		}
 		if err != nil || info.State.Terminal() {
+			if err == nil && f.behind && info.State != fika.Cancelled {
+				f.catchUp(ctx, id, show)
+			}
 			f.drain(id, show)
 			return info, err
 		}
@@ -112,6 +117,7 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 
 // listen passes statuses on until there is reason to look at the store.
 func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.Time, show func(message.Status)) error {
+	f.behind = true
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,10 +130,19 @@ func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.
 			}
 			show(s)
 			if s.Status == "completed" || s.Status == "error" {
+				f.behind = false
 				return nil
 			}
 		}
 	}
+}
+
+// catchUp waits a moment for what the agent told of a turn whose outcome the
+// store showed first: it is on its way, unless the agent was killed.
+func (f *Follow) catchUp(ctx context.Context, id fika.RequestID, show func(message.Status)) {
+	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	_ = f.listen(ctx, id, nil, show) // whatever has not come by then is not shown
 }
 
 // drain shows what had arrived before the outcome was seen.

@@ -18,7 +18,7 @@ import (
 func TestD18(t *testing.T) {
 	const (
 		entries = 4_000
-		most    = 24 << 20
+		most    = 128 << 20 // with all of them in memory it is over 400 MiB
 	)
 	text := strings.Repeat("lorem ipsum ", 8<<10/12)
 	write := func(path string, from, to int, seqs bool) {
