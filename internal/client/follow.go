@@ -22,12 +22,13 @@ type Follow struct {
 	c        *Client
 	sub      bus.Subscription
 	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
-	behind   bool                // the agent has not yet told that the turn has ended
+	since    time.Time           // of the subscription
+	ended    bool                // the agent has told that the turn has ended
 }
 
 // Follow subscribes to the statuses and responses of one agent.
 func (s *Requests) Follow(agent fika.AgentName) (*Follow, error) {
-	f := &Follow{c: s.c, statuses: make(chan message.Status, 4096)}
+	f := &Follow{c: s.c, statuses: make(chan message.Status, 4096), since: s.c.now()}
 	var err error
 	f.sub, err = s.c.bus.Subscribe(s.c.subjects.Status(agent), func(m bus.Msg) {
 		var st message.Status
@@ -50,7 +51,7 @@ func (f *Follow) Close() error { return f.sub.Close() }
 func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message.Status)) (RequestInfo, error) {
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
-	f.behind = false
+	f.ended = false
 	for {
 		info, err := f.c.store.Request(ctx, id)
 		if ctx.Err() != nil {
@@ -58,7 +59,7 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 			return info, ctx.Err()
 		}
 		if err != nil || info.State.Terminal() {
-			if err == nil && f.behind && info.State != fika.Cancelled {
+			if err == nil && !f.ended && info.State != fika.Cancelled && info.FinishedAt.After(f.since) {
 				f.catchUp(ctx, id, show)
 			}
 			f.drain(id, show)
@@ -117,7 +118,6 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 
 // listen passes statuses on until there is reason to look at the store.
 func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.Time, show func(message.Status)) error {
-	f.behind = true
 	for {
 		select {
 		case <-ctx.Done():
@@ -130,7 +130,7 @@ func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.
 			}
 			show(s)
 			if s.Status == "completed" || s.Status == "error" {
-				f.behind = false
+				f.ended = true
 				return nil
 			}
 		}
