@@ -55,7 +55,9 @@ type foreign struct {
 
 func (h *home) foreign(url, prefix string) *foreign {
 	h.Helper()
-	nc, err := nats.Connect(url)
+	// It is back before fika is when a server comes back: what is published without
+	// a stream is heard by those who are there.
+	nc, err := nats.Connect(url, nats.ReconnectWait(10*time.Millisecond), nats.ReconnectJitter(0, 0), nats.MaxReconnects(-1))
 	h.ok(err)
 	h.Cleanup(nc.Close)
 	sub, err := nc.SubscribeSync(prefix + ".>")
