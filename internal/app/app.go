@@ -164,11 +164,7 @@ func (a *App) Store(ctx context.Context) (*store.Store, error) {
 	if a.store != nil {
 		return a.store, nil
 	}
-	h, err := a.Home()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return nil, err
 	}

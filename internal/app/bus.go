@@ -25,11 +25,7 @@ func (a *App) Subjects() (bus.Subjects, error) {
 // Bus connects as the given user: "hub", "member", or an agent's. Without
 // retry a hub that is not there is an error of kind NotFound.
 func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) {
-	h, err := a.Home()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,16 @@ type configuration struct {
 	tell    func(string) // of a change for the worse, and of its end
 }
 
+// HomeAndConfig opens the home and reads its settings: see Home and Config.
+func (a *App) HomeAndConfig() (folder.Home, *config.Config, error) {
+	h, err := a.Home()
+	if err != nil {
+		return h, nil, err
+	}
+	c, err := a.Config()
+	return h, c, err
+}
+
 // Config gives what config.toml and models.toml say. In a process that follows
 // them the answer may change from call to call, and the error is that of the
 // first reading: later ones fall back on what could be read last. It may be

@@ -23,11 +23,7 @@ type BusAccess struct {
 // of a member of the hub's own server, or those that config names for
 // somebody else's.
 func ReadBusAccess(a *app.App) (BusAccess, error) {
-	h, err := a.Home()
-	if err != nil {
-		return BusAccess{}, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return BusAccess{}, err
 	}

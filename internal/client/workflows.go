@@ -34,11 +34,7 @@ type WorkflowInfo struct {
 
 // OpenWorkflows finds out which agents there are.
 func OpenWorkflows(a *app.App) (*Workflows, error) {
-	h, err := a.Home()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return nil, err
 	}

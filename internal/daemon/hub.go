@@ -40,11 +40,7 @@ type hubHome struct {
 // error kind Locked when another hub has it.
 func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	_ = process.Private() // as for agents
-	h, err := a.Home()
-	if err != nil {
-		return err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,7 @@ func newGraph(e *command.Env) *cobra.Command {
 		Example:           "  fika workflow graph research-implement-test\n  fika workflow graph review --dot | dot -Tsvg > review.svg",
 		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := e.Workflows()
-			if err != nil {
-				return err
-			}
-			d, err := all.Load(args[0])
+			d, err := load(e, args[0])
 			if err != nil {
 				return err
 			}

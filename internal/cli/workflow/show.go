@@ -19,11 +19,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Example:           "  fika workflow show review\n  fika workflow show tandem > ~/.fika/workflows/mine.toml",
 		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := e.Workflows()
-			if err != nil {
-				return err
-			}
-			d, err := all.Load(args[0])
+			d, err := load(e, args[0])
 			if err != nil {
 				return err
 			}

@@ -31,11 +31,7 @@ type State struct {
 // List lists the plugins of the home: those in use, those turned off, and
 // those in trouble.
 func List(ctx context.Context, a *app.App) ([]State, error) {
-	h, err := a.Home()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +101,7 @@ func options(a *app.App, h folder.Home, c *config.Config, report func(string, er
 // ToolNames are the tools fika brings along and those of the plugins of this
 // home; of a plugin that is turned off or in trouble, its own name.
 func ToolNames(ctx context.Context, a *app.App) ([]string, error) {
-	h, err := a.Home()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +145,7 @@ func CallTool(ctx context.Context, a *app.App, name string, args json.RawMessage
 }
 
 func optionsFor(a *app.App, p app.Person) (plugin.Options, error) {
-	h, err := a.Home()
-	if err != nil {
-		return plugin.Options{}, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return plugin.Options{}, err
 	}
@@ -196,11 +184,7 @@ func Install(ctx context.Context, a *app.App, name string, p app.Person) (plugin
 // plugin's tool, because their tool_permissions or tools_off say so. One whose
 // settings cannot be read is not among them.
 func WithoutTool(a *app.App, name string) ([]string, error) {
-	h, err := a.Home()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -242,11 +226,7 @@ func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p a
 // Grant gives a plugin environment variables beside the usual ones, and with home
 // the use of fika itself.
 func Grant(a *app.App, name string, env []string, home bool) error {
-	h, err := a.Home()
-	if err != nil {
-		return err
-	}
-	c, err := a.Config()
+	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return err
 	}
