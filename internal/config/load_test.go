@@ -179,7 +179,7 @@ func TestProblems(t *testing.T) {
 			`c.toml:3:1: unknown key "username" in hub; it belongs at the top level, above the first [table]`,
 		}},
 		"foreign keys": {"api_key = \"sk-secret\"\ntemperature = 1.0\nfuel = 5\n", []string{
-			`c.toml:1:1: unknown key "api_key" at the top level: keys are not kept in files; put it into an environment variable and name that in api_key_env`,
+			`c.toml:1:1: unknown key "api_key" at the top level: keys are not kept in settings; store it with fika key set, or put it into an environment variable, and name that in api_key_env`,
 			`c.toml:2:1: unknown key "temperature" at the top level: fika leaves it to the provider`,
 			`c.toml:3:1: unknown key "fuel" at the top level: a turn is bounded by max_recursion_depth`,
 		}},

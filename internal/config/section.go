@@ -38,7 +38,7 @@ func (r *reader) unknown(e *entry, path string, known []string) {
 func retired(name string) string {
 	switch name {
 	case "api_key":
-		return "keys are not kept in files; put it into an environment variable and name that in api_key_env"
+		return "keys are not kept in settings; store it with fika key set, or put it into an environment variable, and name that in api_key_env"
 	case "fuel", "fuel_empty_response_cost":
 		return "a turn is bounded by max_recursion_depth"
 	case "temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty", "parallel_tool_calls", "tool_choice", "prompt_caching", "response_format":

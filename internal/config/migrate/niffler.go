@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-const noKeys = "keys are not kept in files; put it into an environment variable and name that in api_key_env"
+const noKeys = "keys are not kept in settings; store it with fika key set, or put it into an environment variable, and name that in api_key_env"
 
 // niffler converts its config.json and config.toml. Keys are read in both
 // spellings, snake_case and camelCase.
