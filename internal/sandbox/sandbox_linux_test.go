@@ -6,7 +6,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -41,7 +43,7 @@ type place struct {
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	person, err := os.UserHomeDir() // not below /tmp, which a sandbox replaces
+	person, err := os.UserHomeDir() // rather than /tmp, which a sandbox replaces
 	must(t, err)
 	home, err := os.MkdirTemp(person, "fika-sandbox-")
 	must(t, err)
@@ -57,19 +59,27 @@ func newPlace(t *testing.T) place {
 	git(t, p.project, "commit", "-q", "--allow-empty", "-m", "first")
 	dot := filepath.Join(p.project, ".git")
 	p.profile = Profile{
-		Workspace: p.project, Temp: p.temp, Repository: dot, Readable: programs(person), Listed: []string{home},
+		Workspace: p.project, Temp: p.temp, Repository: dot, Readable: programs(t, person), Listed: []string{home},
 		Hidden:    []string{filepath.Join(home, ".ssh"), filepath.Join(home, ".fika")},
 		Protected: []string{filepath.Join(dot, "hooks"), filepath.Join(dot, "config"), filepath.Join(dot, "info")},
 	}
 	return p
 }
 
-// programs are the folders of a person's own programs.
-func programs(person string) []string {
+// programs are the folders of a person's own programs: below $HOME, or below the
+// home that their account has.
+func programs(t *testing.T, person string) []string {
+	t.Helper()
+	homes := []string{person}
+	if account, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
+		homes = append(homes, account.HomeDir)
+	}
 	var out []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if rest, ok := strings.CutPrefix(dir, person+"/"); ok {
-			out = append(out, filepath.Join(person, strings.Split(rest, "/")[0]))
+		for _, home := range homes {
+			if rest, ok := strings.CutPrefix(dir, home+"/"); ok {
+				out = append(out, filepath.Join(home, strings.Split(rest, "/")[0]))
+			}
 		}
 	}
 	return out
@@ -107,19 +117,35 @@ func (s *Sandbox) sh(t *testing.T, p Profile, script string) (string, error) {
 	return string(out), err
 }
 
-// attempts print REACHED when they get what they want. $OUTSIDE is a process
-// outside the sandbox.
-var attempts = []struct {
+// attempt is one way out.
+type attempt struct {
 	name, script string
+	changes      string // a file of the person's that is changed when it succeeds
 	lacking      []Tier // that do not deny it, and say so
-}{
+}
+
+// changed reports whether the attempt left its mark outside of the sandbox,
+// where the person looks: inside, a private /tmp may hold a file of that name.
+func (a attempt) changed(t *testing.T, p place) bool {
+	t.Helper()
+	if a.changes == "" {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(p.home, a.changes))
+	must(t, err)
+	return strings.Contains(string(data), "evil")
+}
+
+// attempts print REACHED, or change a file, when they get what they want.
+// $OUTSIDE is a process outside the sandbox.
+var attempts = []attempt{
 	{name: "read a key", script: `grep -q PRIVATE ~/.ssh/id && echo REACHED`},
 	{name: "read a key through a link", script: `ln -sf ~/.ssh/id l; grep -q PRIVATE l && echo REACHED`},
 	{name: "read a key through a hard link", script: `ln ~/.ssh/id h && grep -q PRIVATE h && echo REACHED`},
 	{name: "read a key through proc", script: `grep -q PRIVATE /proc/self/root$HOME/.ssh/id && echo REACHED`},
 	{name: "read a key through the parent", script: `grep -q PRIVATE /proc/$OUTSIDE/root$HOME/.ssh/id && echo REACHED`},
 	{name: "read the home of fika", script: `grep -q BUS ~/.fika/run/credentials && echo REACHED`},
-	{name: "write a start-up file", script: `echo evil >> ~/.bashrc && echo REACHED`},
+	{name: "write a start-up file", script: `echo evil >> ~/.bashrc`, changes: ".bashrc"},
 	{name: "environment of another process", script: `tr '\0' '\n' </proc/$OUTSIDE/environ | grep -q PATH && echo REACHED`},
 	{name: "memory of another process", script: `exec 9</proc/$OUTSIDE/mem && echo REACHED`},
 	{name: "descriptors of another process", script: `ls /proc/$OUTSIDE/fd/0 && readlink /proc/$OUTSIDE/fd/0 && echo REACHED`},
@@ -144,7 +170,7 @@ func TestEscapes(t *testing.T) {
 				t.Run(a.name, func(t *testing.T) {
 					p := newPlace(t)
 					out, _ := s.sh(t, p.profile, a.script)
-					reached := strings.Contains(out, "REACHED")
+					reached := strings.Contains(out, "REACHED") || a.changed(t, p)
 					expected := tier == None
 					for _, l := range a.lacking {
 						expected = expected || l == tier
