@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"fika"
 	"fika/internal/chat"
+	"fika/internal/colleague"
 	"fika/internal/folder"
 	"fika/internal/store"
 )
@@ -42,14 +44,12 @@ func (a *App) CheckName(name fika.AgentName) error {
 	for _, n := range names {
 		agents = append(agents, fika.Agent{Name: n})
 	}
-	for _, e := range c.Agents {
-		agents = append(agents, fika.Agent{Name: fika.AgentName(e.ID)})
-	}
+	team := a.Colleagues("")
 	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
-	if near := chat.Nearest(string(name), agents); near != "" {
+	if near := nearest(name, agents, team); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s", name, hint)
+	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s%s", name, hint, colleague.Known(team))
 }
 
 // Recipient is the agent of a context or of an [[agents]] entry, its row made
@@ -78,8 +78,8 @@ func (a *App) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, e
 }
 
 // FindAgent returns the agent of a name as a person or a model wrote it; an
-// error of kind NotFound suggests the nearest name.
-func FindAgent(ctx context.Context, s *store.Store, name string) (fika.Agent, error) {
+// error of kind NotFound suggests the nearest name and lists the team.
+func FindAgent(ctx context.Context, s *store.Store, name string, team []colleague.Colleague) (fika.Agent, error) {
 	n, err := fika.ParseAgentName(name)
 	if err != nil {
 		return fika.Agent{}, err
@@ -92,14 +92,28 @@ func FindAgent(ctx context.Context, s *store.Store, name string) (fika.Agent, er
 	if listErr != nil {
 		return row, listErr
 	}
-	return row, NoAgent(n, agents)
+	return row, NoAgent(n, agents, team)
 }
 
-// NoAgent is the error that says that nobody has a name, and which of those there are is like it.
-func NoAgent(name fika.AgentName, agents []fika.Agent) error {
+// NoAgent is the error that says that nobody has a name, which of all agents
+// has one like it, and who there is: the team or, where the config names nobody,
+// all.
+func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) error {
 	near := ""
-	if m := chat.Nearest(string(name), agents); m != "" {
+	if m := nearest(name, agents, team); m != "" {
 		near = "; did you mean \"" + string(m) + "\"?"
 	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q%s", name, near)
+	if len(team) == 0 {
+		team = colleague.OfRows(agents)
+	}
+	return fika.Errorf(fika.NotFound, "", "no agent named %q%s%s", name, near, colleague.Known(team))
+}
+
+// nearest is the agent whose name is most like a given one; "" when none is.
+func nearest(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) fika.AgentName {
+	all := slices.Clone(agents)
+	for _, c := range team {
+		all = append(all, fika.Agent{Name: c.Name})
+	}
+	return chat.Nearest(string(name), all)
 }

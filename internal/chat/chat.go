@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/colleague"
 	"fika/internal/mention"
 	"fika/internal/store"
 )
@@ -34,6 +35,7 @@ type Chats struct {
 	Store  Store
 	Notify Notifier
 	Parser *mention.Parser
+	Team   []colleague.Colleague // who is named to somebody that mentions nobody there is; empty: all agents
 }
 
 // New makes a Chats with a parser of its own.
@@ -95,7 +97,7 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	}
 	found := c.Parser.Parse(s.Text, known)
 	if len(found.Unknown) > 0 {
-		return Sent{}, unknown(found.Unknown)
+		return Sent{}, unknown(found.Unknown, c.team(agents))
 	}
 	notify := found.Agents
 	if found.All {
@@ -211,7 +213,14 @@ func notAnAgent(agents []fika.Agent, from string) error {
 	return nil
 }
 
-func unknown(list []mention.Unknown) error {
+func (c *Chats) team(agents []fika.Agent) []colleague.Colleague {
+	if len(c.Team) > 0 {
+		return c.Team
+	}
+	return colleague.OfRows(agents)
+}
+
+func unknown(list []mention.Unknown, team []colleague.Colleague) error {
 	var parts []string
 	for _, u := range list {
 		part := fmt.Sprintf("no agent named %q", u.Name)
@@ -220,7 +229,7 @@ func unknown(list []mention.Unknown) error {
 		}
 		parts = append(parts, part)
 	}
-	return fika.Errorf(fika.NotFound, "send", "%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "))
+	return fika.Errorf(fika.NotFound, "send", "%s%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "), colleague.Known(team))
 }
 
 // Nearest gives the agent whose name is spelled most like word, or "".

@@ -81,7 +81,7 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 		if err != nil {
 			return row, err
 		}
-		return row, app.NoAgent(n, rows)
+		return row, app.NoAgent(n, rows, s.c.app.Colleagues(""))
 	}
 	id, err := s.c.home.ID()
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 // FindKnown finds an agent that has a row by what a person typed, and makes
 // none; NotFound comes with the nearest name.
 func (s *Agents) FindKnown(ctx context.Context, name string) (fika.Agent, error) {
-	return app.FindAgent(ctx, s.c.store, name)
+	return app.FindAgent(ctx, s.c.store, name, s.c.app.Colleagues(""))
 }
 
 // FindRecipient finds the agent of a context or of an [[agents]] entry, its row

@@ -62,6 +62,9 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 		v := AgentView{Row: row, Model: s.model(row.Name)}
 		if entry := s.c.config().Agent(row.Name); entry != nil {
 			v.Entry, v.Can = true, entry.Capabilities
+			if entry.Description != "" { // the row has that of its last start
+				v.Row.Description = entry.Description
+			}
 		}
 		for _, w := range work {
 			if w.Agent == row.Name {

@@ -152,7 +152,11 @@ var (
 )
 
 // poster posts what is said, and wakes whom it mentions.
-func (s *Chats) poster() *chat.Chats { return chat.New(s.c.store, s.c.waker) }
+func (s *Chats) poster() *chat.Chats {
+	c := chat.New(s.c.store, s.c.waker)
+	c.Team = s.c.app.Colleagues("")
+	return c
+}
 
 // Enter makes a person take part in a chat, and returns the name they go by
 // there. Denied for the name of an agent.

@@ -233,8 +233,8 @@ func agentKeys() []key[Agent] {
 	return []key[Agent]{
 		{name: "id", at: func(a *Agent) any { return &a.ID }, check: checkName, example: `"coder"`, doc: "The agent's name, as in @coder: 1 to 32 of a-z 0-9 _ -. Required."},
 		{name: "name", at: func(a *Agent) any { return &a.Name }, example: `"Code Expert"`, doc: "What people call it; fika agent list --json shows it."},
-		{name: "description", at: func(a *Agent) any { return &a.Description }, example: `"Writes and debugs code"`, doc: "What it is for; fika agent list --json and the completion of names show it."},
-		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "What it is good at, in single words; fika agent list shows them."},
+		{name: "description", at: func(a *Agent) any { return &a.Description }, example: `"Writes and debugs code"`, doc: "What it is for. Its beginning (40 characters) stands in the prompts of agents that can reach it and in errors about unknown names; fika agent list and the completion of names show it."},
+		{name: "capabilities", at: func(a *Agent) any { return &a.Capabilities }, example: `["coding", "testing"]`, doc: "What it is good at, in single words: shown to other agents and by fika agent list."},
 		{name: "auto_start", at: func(a *Agent) any { return &a.AutoStart }, doc: "The hub starts it when the hub starts."},
 		{name: "persistent", at: func(a *Agent) any { return &a.Persistent }, doc: "It keeps running when idle."},
 		{name: "wake", at: func(a *Agent) any { return &a.Wake }, doc: "The hub starts it when work waits for it."},

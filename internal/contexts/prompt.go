@@ -99,6 +99,7 @@ func AssembledPrompt(ctx context.Context, a *app.App, f folder.Folder, p app.Per
 	assembler := &prompt.Assembler{
 		Source: worker.PromptSource{Folder: f, Settings: s, Workspace: s.WorkspaceOr(a.Dir())},
 		Hooks:  hooks, Agent: f.Name, Context: string(f.Name), Username: s.Username,
+		Colleagues: worker.ColleaguesBlock(a, f.Name, s.ToolsOff),
 	}
 	whole, err := assembler.Prompt(ctx, store.Claimed{Conversation: fika.Conversation{Kind: fika.Ask}})
 	return whole.Whole(), err

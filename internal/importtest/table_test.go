@@ -35,7 +35,8 @@ var packages = [...]row{
 	// Decisions: what is to be done, in terms of contracts.
 	{"internal/mention", ". internal/spelling github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
-	{"internal/chat", ". internal/limit internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
+	{"internal/colleague", ". internal/speech", "who may be asked, in words: prompts and errors say it alike"},
+	{"internal/chat", ". internal/colleague internal/limit internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
 	{"internal/prompt", ". internal/hook internal/speech internal/store", "puts the system prompt together; hooks may add to it"},
 	{"internal/guard", ". mvdan.cc/sh/v3/syntax", "what a tool may do: rules against calls, names against names; what a shell text runs is for a shell's parser to say"},
 	{"internal/turn", ". internal/guard internal/hook internal/limit internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
@@ -88,9 +89,9 @@ var packages = [...]row{
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/config internal/confine internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/redact internal/store internal/term github.com/google/renameio/v2",
+	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/redact internal/store internal/term github.com/google/renameio/v2",
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term"},
-	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
+	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
 		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
 	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/sandbox internal/spelling internal/store internal/term internal/toml internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
@@ -149,7 +150,7 @@ var (
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/turn", "internal/chat", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/workflow"}
+	decisions = []string{"internal/turn", "internal/chat", "internal/colleague", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/workflow"}
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.

@@ -19,6 +19,8 @@ type Parts struct {
 	Conversation fika.ConversationName // of a chat
 	Participants []string              // of a chat
 	Username     string
+	Colleagues   string // who may be asked; the same from turn to turn
+	Standing     string // who of them is busy or stopped
 	Instructions string // AGENTS.md files, outermost first
 	Continuation string // what to say when a summary stands in for history
 	Summary      string
@@ -31,7 +33,7 @@ type Parts struct {
 // Prompt is what a model is told besides the conversation.
 type Prompt struct {
 	System string // stays the same from turn to turn, so that providers can cache what follows it
-	State  string // changes while the agent works: goals, todos, reflection, what hooks put behind
+	State  string // changes while the agent works: goals, todos, colleagues, reflection, what hooks put behind
 }
 
 // stateLead tells the model what comes in the middle of a conversation.
@@ -48,12 +50,14 @@ func Assemble(p Parts) Prompt {
 	system.add("", p.Before)
 	system.add("", p.Base)
 	system.add("", speakers(p))
+	system.add("", p.Colleagues)
 	system.add("AGENT INSTRUCTIONS", p.Instructions)
 	if strings.TrimSpace(p.Summary) != "" {
 		system.add("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
 	}
 	state.add("CURRENT GOALS", p.Goals)
 	state.add("CURRENT TODOS", p.Todos)
+	state.add("COLLEAGUES NOW", p.Standing)
 	state.add("REFLECTION", p.Reflection)
 	state.add("", p.After)
 	if state.Len() == 0 {
@@ -128,6 +132,10 @@ type Assembler struct {
 	Username string
 	// Participants lists who takes part in a chat; nil: nobody known.
 	Participants func(context.Context, fika.Conversation) ([]string, error)
+	// Colleagues is the block about who may be asked. Standing says who of them
+	// is not ready now; nil: nobody asks.
+	Colleagues string
+	Standing   func(context.Context) string
 }
 
 // Prompt reads the parts, fires the hooks and assembles. An error of a source
@@ -154,7 +162,10 @@ func (a *Assembler) System(ctx context.Context, c store.Claimed) (system, state 
 }
 
 func (a *Assembler) parts(ctx context.Context, c store.Claimed) (Parts, error) {
-	p := Parts{Agent: a.Agent, Username: a.Username}
+	p := Parts{Agent: a.Agent, Username: a.Username, Colleagues: a.Colleagues}
+	if a.Standing != nil {
+		p.Standing = a.Standing(ctx)
+	}
 	reads := []struct {
 		into *string
 		read func() (string, error)

@@ -19,7 +19,7 @@ type record struct {
 }
 
 // cleared is shown when there was a state and there is none any more.
-const cleared = "(Goals, todos and notes are empty now.)"
+const cleared = "(Goals, todos and notes are empty now, and no colleague is busy or stopped.)"
 
 // readRecord reads a stored blob; what is not a record counts as nothing.
 func readRecord(blob json.RawMessage) record {

@@ -30,7 +30,7 @@ func (r *Runtime) agentTools() []tool.Tool {
 func (r *Runtime) peers() peers {
 	w := r.worker
 	return peers{
-		app: w.App, home: w.Folder.Home, store: w.Store, settings: r.settings, notify: r.chats.Notify, hooks: laterHooks{r},
+		app: w.App, self: w.Folder.Name, home: w.Folder.Home, store: w.Store, settings: r.settings, notify: r.chats.Notify, hooks: laterHooks{r},
 		limits: r.toolbox.outputLimits(), alone: !r.opts.Waits, warn: r.opts.Warn,
 	}
 }
@@ -57,6 +57,7 @@ func (s noteStore) Write(n note.Name, seen note.Version, text string) (string, n
 // that have names and cannot be called.
 type peers struct {
 	app      *app.App
+	self     fika.AgentName
 	home     folder.Home
 	store    *store.Store
 	settings config.Settings
@@ -95,7 +96,7 @@ func (p peers) catchUp(ctx context.Context, name fika.AgentName) error {
 // find finds an agent by what a model wrote. A context folder or an [[agents]]
 // entry that has no row yet gets one.
 func (p peers) find(ctx context.Context, name string) (fika.Agent, error) {
-	agent, err := app.FindAgent(ctx, p.store, name)
+	agent, err := app.FindAgent(ctx, p.store, name, p.app.Colleagues(p.self))
 	if !fika.IsKind(err, fika.NotFound) {
 		return agent, err
 	}

@@ -73,14 +73,32 @@ func ShowTable(e *command.Env, views []client.AgentView) error {
 	return e.Table(agentHeaders, command.Rows(views, agentRow))
 }
 
-// agentTable prints agents; what they are good at has a column when one of them
-// says so.
+// agentTable prints agents; what they are good at and what they are for have
+// columns when one of them says so.
 func agentTable(e *command.Env, views []client.AgentView) error {
-	if !slices.ContainsFunc(views, func(v client.AgentView) bool { return len(v.Can) > 0 }) {
-		return ShowTable(e, views)
+	type column struct {
+		header string
+		of     func(client.AgentView) string
+	}
+	var more []column
+	for _, c := range []column{
+		{"CAPABILITIES", func(v client.AgentView) string { return strings.Join(v.Can, ", ") }},
+		{"DESCRIPTION", func(v client.AgentView) string { return v.Row.Description }},
+	} {
+		if slices.ContainsFunc(views, func(v client.AgentView) bool { return c.of(v) != "" }) {
+			more = append(more, c)
+		}
 	}
 	const last = 7 // before WHY, which may be long
-	return e.Table(slices.Insert(slices.Clone(agentHeaders), last, "CAPABILITIES"), command.Rows(views, func(v client.AgentView) []string {
-		return slices.Insert(agentRow(v), last, command.Dash(term.CleanLine(strings.Join(v.Can, ", "))))
+	headers := slices.Clone(agentHeaders)
+	for i, c := range more {
+		headers = slices.Insert(headers, last+i, c.header)
+	}
+	return e.Table(headers, command.Rows(views, func(v client.AgentView) []string {
+		row := agentRow(v)
+		for i, c := range more {
+			row = slices.Insert(row, last+i, command.Dash(term.CleanLine(c.of(v))))
+		}
+		return row
 	}))
 }

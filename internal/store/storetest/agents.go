@@ -59,6 +59,16 @@ var agentTests = map[string]func(*world){
 		equal(w, "pending in the chat", w.pending(room.ID), 0)
 		equal(w, "messages of the chat", len(w.entries(room.ID)), 1)
 	},
+	"standings tell who is busy or stopped": func(w *world) {
+		busy, idle := w.lease("busy"), w.agent("idle")
+		w.begin(busy, "hello")
+		w.ok(w.SetDesired(w.ctx, idle.ID, fika.DesiredFinish))
+		got := must(w.Standings(w.ctx, []fika.AgentName{"idle", "busy", "nobody"}))(w)
+		equal(w, "number", len(got), 2)
+		equal(w, "busy", got[0], store.Standing{Name: "busy", State: got[0].State, Busy: true})
+		equal(w, "idle", got[1], store.Standing{Name: "idle", State: got[1].State, Desired: fika.DesiredFinish})
+		equal(w, "of nobody", len(must(w.Standings(w.ctx, nil))(w)), 0)
+	},
 	"the active ask is made once": func(w *world) {
 		a := w.agent("coder")
 		c := must(w.ActiveAsk(w.ctx, a.ID))(w)

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"fika"
+	"fika/internal/colleague"
+)
+
+// Colleagues are the agents that others may ask: those with an [[agents]] entry,
+// in the order of the config, without self. A config that cannot be read names
+// nobody.
+func (a *App) Colleagues(self fika.AgentName) []colleague.Colleague {
+	c, err := a.Config()
+	if err != nil {
+		return nil
+	}
+	var out []colleague.Colleague
+	for _, e := range c.Agents {
+		if name := fika.AgentName(e.ID); name != self {
+			out = append(out, colleague.Colleague{Name: name, Capabilities: e.Capabilities, Description: e.Description})
+		}
+	}
+	return out
+}

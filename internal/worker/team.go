@@ -1,0 +1,83 @@
+package worker
+
+import (
+	"context"
+	"slices"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/colleague"
+	"fika/internal/store"
+	"fika/internal/tool"
+)
+
+// reaching are the tools through which one agent asks another: whoever has none
+// of them is not told about colleagues.
+var reaching = [...]string{"send_message", "delegate"}
+
+// team is whom an agent may ask, and with which of its tools.
+type team struct {
+	store   *store.Store
+	members []colleague.Colleague // none without tools
+	tools   []string
+}
+
+func newTeam(a *app.App, s *store.Store, self fika.AgentName, has func(tool string) bool) team {
+	t := team{store: s}
+	for _, name := range reaching {
+		if has(name) {
+			t.tools = append(t.tools, name)
+		}
+	}
+	if len(t.tools) > 0 {
+		t.members = a.Colleagues(self)
+	}
+	return t
+}
+
+// block is what a system prompt says about the team.
+func (t team) block() string { return colleague.Block(t.members, t.tools) }
+
+// standing says who of the team is busy or stopped. A store that cannot tell
+// now is no reason to fail a turn: nobody is named then.
+func (t team) standing(ctx context.Context) string {
+	names := make([]fika.AgentName, len(t.members))
+	for i, m := range t.members {
+		names[i] = m.Name
+	}
+	rows, err := t.store.Standings(ctx, names)
+	if err != nil {
+		return ""
+	}
+	var list []colleague.State
+	for _, r := range rows {
+		list = append(list, colleague.State{Name: r.Name, How: how(r)})
+	}
+	return colleague.Standing(list)
+}
+
+func how(s store.Standing) string {
+	switch {
+	case s.Desired.Stopped():
+		return "stopped"
+	case s.State == fika.AgentFailed:
+		return "failed"
+	case s.Busy:
+		return "busy"
+	}
+	return ""
+}
+
+// offers reports whether a model is told of a tool.
+func offers(s *tool.Set) func(string) bool {
+	offer := s.Offer()
+	return func(name string) bool {
+		return slices.ContainsFunc(offer, func(spec tool.Spec) bool { return spec.Name == name })
+	}
+}
+
+// ColleaguesBlock is what the system prompt of an agent's process says about
+// the agents it may ask; off are the tools it does not have.
+func ColleaguesBlock(a *app.App, self fika.AgentName, off []string) string {
+	return newTeam(a, nil, self, func(name string) bool { return !slices.Contains(off, name) }).block()
+}
