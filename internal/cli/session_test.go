@@ -1,35 +1,66 @@
 package cli_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
+
+const sessionHome = "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n[[agents]]\nid = \"coder\"\n[[agents]]\nid = \"reviewer\"\n"
 
 // TestA7Session opens fika alone at a terminal: text without a name goes to the
 // agent spoken to last, commands say how things stand, ctrl-c cancels what runs,
 // and whoever comes back finds what was said.
 func TestA7Session(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n[[agents]]\nid = \"coder\"\n[[agents]]\nid = \"reviewer\"\n")
+	h := newHome(t, sessionHome)
 	h.write("r.toml", "[[rule]]\nmatch = \"^one$\"\nreply = \"**first** answer\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nagent = \"reviewer\"\nmatch = \"look|two\"\nreply = \"I looked.\"\n[[rule]]\nmatch = \"one\"\nreply = \"**first** answer\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
 		{"/help", "one\r"}, {"#2", "@reviewer look\r"}, {"#4", "two\r"}, {"#6", "/agents\r"}, {"STATUS", "/cost\r"},
-		{"since this session", "@coder hang\r"}, {"coder thinking 1s", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
+		{"this session: ", "@coder hang\r"}, {"coder thinking 1s", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
 	}))
 	for _, want := range []string{
-		"@coder one\n", "first answer\n#2\n", "@reviewer look\n", "I looked.\n#4\n", "@reviewer two\n", "I looked.\n#6\n", "@coder hang\n",
+		" · 2 agents · sandbox ", "@coder one\n", "first answer\n#2\n", "@reviewer look\n", "I looked.\n#4\n", "@reviewer two\n", "I looked.\n#6\n", "@coder hang\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
 	}
-	again := seen(h.dialogue([][2]string{{"@reviewer two", "/new\r"}, {"new session", "/quit\r"}}))
-	if !strings.Contains(again, "first answer\n") || strings.Count(again, "/help") != 2 {
+	again := seen(h.dialogue([][2]string{{"@reviewer two", "/new\r"}, {"· new", "/who\r"}, {"— user", "/quit\r"}}))
+	if !strings.Contains(again, "first answer\n#2\n") || strings.Count(again, "/help") != 2 {
 		t.Errorf("coming back shows\n%s", again)
 	}
 	out, _ := h.run(0, "chat", "list")
 	if strings.Count(out, "s-") != 2 {
 		t.Errorf("the chats are\n%s", out)
+	}
+}
+
+// TestA7SessionCommands types what a session knows besides: a command of the
+// person's own, one that is misspelt, a text that begins with a slash, another
+// model, the calls of a turn in full, and a file of what was said.
+func TestA7SessionCommands(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "tool_permissions = [\"bash\"]\n"+sessionHome+"[[models]]\nid = \"other\"\nprovider = \"scripted\"\nrules = \"other.toml\"\n")
+	h.write("r.toml", "[[rule]]\nmatch = \"review cart\"\nround = 1\ntool_calls = [{name = \"bash\", args = {command = \"seq 41 52; exit 3\"}}]\n[[rule]]\nmatch = \"review cart\"\nreply = \"Nine lines.\"\n[[rule]]\nmatch = \"slash\"\nreply = \"A folder.\"\n")
+	h.write("other.toml", "[[rule]]\nmatch = \"who\"\nreply = \"I am other.\"\n")
+	h.write("commands/check.md", "Please review $ARGUMENTS now\n")
+	t.Cleanup(func() { h.run(0, "down") })
+	file := filepath.Join(t.TempDir(), "said.md")
+	shown := seen(h.dialogue([][2]string{
+		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.", ""}, {"#5", "/expand\r"}, {"  41\n", "//etc is a slash\r"},
+		{"A folder.", ""}, {"#7", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.", ""}, {"#9", "/export " + file + "\r"},
+		{"wrote ", "/export " + file + "\r"}, {"exists already", "/quit\r"},
+	}))
+	for _, want := range []string{"@coder Please review cart now\n", "  … 6 lines before\n  47\n", "@coder /etc is a slash\n", "/check"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q was not seen in\n%s", want, shown)
+		}
+	}
+	said, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(said), "\n## ") != 5 || !strings.Contains(string(said), "\n@coder who\n") || !strings.Contains(string(said), "\nI am other.\n") {
+		t.Errorf("the file has\n%s (%v)", said, err)
 	}
 }

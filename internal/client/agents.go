@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/config"
 	"fika/internal/store"
 )
 
@@ -180,3 +181,16 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 
 // LogFile is where the output of an agent goes that the hub starts.
 func (s *Agents) LogFile(name fika.AgentName) string { return s.c.home.LogFile(name) }
+
+// SetModel makes an agent answer with another model from its next turn on, which
+// is kept in its context's local.toml. Invalid for a model that there is not.
+func (s *Agents) SetModel(ctx context.Context, name fika.AgentName, model string) error {
+	if _, err := s.c.app.Settings(name, map[string]string{"model": model}, false); err != nil {
+		return err
+	}
+	f, _, err := s.c.home.Ensure(name)
+	if err != nil {
+		return err
+	}
+	return config.SetKey(f.LocalConfig(), "model", model)
+}

@@ -39,6 +39,12 @@ func (s *Hub) Process() (p fika.Process, up bool, err error) {
 	return p, up, nil
 }
 
+// Killed reports whether the last hub of the home ended without taking leave.
+func (s *Hub) Killed() bool {
+	h, err := s.app.Home()
+	return err == nil && h.HubKilled()
+}
+
 // HubStuck says why the hub of a home cannot do anything although it runs;
 // empty when nothing is known to be wrong with it.
 func HubStuck(p fika.Process) string {

@@ -46,7 +46,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	var err error
 	h := c.home
 	st.Home = h.Root
-	st.Sandbox = c.sandboxStatus()
+	st.Sandbox = c.Sandbox()
 	if p, up := h.HubProcess(); up {
 		st.Hub = p
 		st.HubFrom = h.HubSince()
@@ -112,8 +112,8 @@ func (st *Status) readBus(ctx context.Context, c *Client) {
 // server may leave the question of somebody who may not ask unanswered.
 const streamPatience = time.Second
 
-// sandboxStatus finds out how commands are confined.
-func (c *Client) sandboxStatus() SandboxStatus {
+// Sandbox finds out how commands are confined where nothing else is said.
+func (c *Client) Sandbox() SandboxStatus {
 	found, err := c.app.SandboxProbe().Open(sandbox.Mode(c.config().Guard.SandboxMode))
 	if err != nil {
 		return SandboxStatus{Tier: string(sandbox.None), Why: err.Error(), Lacks: []string{"nothing is run"}}

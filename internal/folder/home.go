@@ -142,6 +142,9 @@ func (h Home) RecipesDir() string { return h.path("prompts", "workflows") }
 // WorkflowsDir holds the definitions of workflows, a NAME.toml each.
 func (h Home) WorkflowsDir() string { return h.path("workflows") }
 
+// CommandsDir holds a person's own commands of a session, a NAME.md each.
+func (h Home) CommandsDir() string { return h.path("commands") }
+
 // PluginsDir holds plugins.
 func (h Home) PluginsDir() string { return h.path("plugins") }
 

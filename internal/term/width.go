@@ -20,3 +20,7 @@ func Truncate(text string, width int) string {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// Wrap breaks text, which may hold styles, between words into lines of at most
+// width columns, and inside a word only when that is longer than a line.
+func Wrap(text string, width int) string { return ansi.Wrap(text, max(1, width), "") }

@@ -57,6 +57,44 @@ func (c Call) Lines(l Look) []string {
 	return []string{c.head(l, l.Style.Green("✓"), c.note())}
 }
 
+// Full gives the call with all it was given and gave.
+func (c Call) Full(l Look) []string {
+	out := []string{c.head(l, l.Style.Dim("▸"), "")}
+	if d, ok := c.difference(); ok {
+		d.full = true
+		out = d.lines(l)
+	} else if args := c.rest(); args != "" {
+		for _, line := range strings.Split(strings.TrimRight(term.Clean(args), "\n"), "\n") {
+			out = append(out, indent+tabs(line))
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(term.Clean(c.Output)), "\n") {
+		if line != "" || len(out) > 1 {
+			out = append(out, l.Style.Dim(indent+tabs(line)))
+		}
+	}
+	return out
+}
+
+// rest is what of the arguments its title leaves out.
+func (c Call) rest() string {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(c.Args, &args) != nil {
+		return ""
+	}
+	var parts []string
+	for _, key := range sortedKeys(args) {
+		s := text(args[key])
+		if s == "" {
+			s = compact(args[key])
+		}
+		if !strings.Contains(c.Title(), s) {
+			parts = append(parts, key+": "+s)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
 // head is the first line of a call; note comes last.
 func (c Call) head(l Look, sign, note string) string {
 	if c.Took >= 100*time.Millisecond {

@@ -13,6 +13,7 @@ type difference struct {
 	path       string
 	gone, come []string // lines
 	every      bool     // in every place where it stands
+	full       bool     // all lines are shown, as long as they are
 }
 
 // difference reads what an edit or a new file changes; false for other calls.
@@ -72,10 +73,17 @@ func (d difference) lines(l Look) []string {
 	if len(d.gone) == 0 && len(d.come) > most/2 {
 		most /= 2 // of a new file the beginning is enough
 	}
+	if d.full {
+		most = 2 * (len(d.gone) + len(d.come))
+	}
 	gone := d.gone[:min(len(d.gone), max(most/2, most-len(d.come)))]
 	come := d.come[:min(len(d.come), most-len(gone))]
 	row := func(sign, line string, colour func(string) string) {
-		out = append(out, colour(term.Truncate(indent+sign+" "+tabs(term.CleanLine(strings.ReplaceAll(line, "\t", "    "))), l.width()-1)))
+		text := indent + sign + " " + term.CleanLine(tabs(line))
+		if !d.full {
+			text = term.Truncate(text, l.width()-1)
+		}
+		out = append(out, colour(text))
 	}
 	for _, line := range gone {
 		row("-", line, l.Style.Red)

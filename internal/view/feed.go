@@ -36,16 +36,17 @@ type Feed struct {
 	o      Options
 	screen Screen
 
-	mu     sync.Mutex
-	turns  map[string]*speech
-	order  []string // of turns, as they began
-	floor  string   // the turn that streams; empty: none does
-	spoke  string   // who said what was printed last
-	any    bool     // something was printed
-	out    strings.Builder
-	drawn  time.Time
-	timer  *time.Timer
-	closed bool
+	mu       sync.Mutex
+	turns    map[string]*speech
+	order    []string // of turns, as they began
+	floor    string   // the turn that streams; empty: none does
+	spoke    string   // who said what was printed last
+	any      bool     // something was printed
+	out      strings.Builder
+	drawn    time.Time
+	standing string // the status line as it was drawn
+	timer    *time.Timer
+	closed   bool
 }
 
 // speech is what one turn has said.
@@ -392,14 +393,14 @@ func (f *Feed) draw(now bool) {
 			rows = func(width, height int) []string { return tail.Rows(width-1, max(1, height/3)) }
 		}
 	}
-	status := f.status()
-	f.screen.Show(text, rows, status)
+	f.standing = f.status(f.drawn)
+	f.screen.Show(text, rows, f.standing)
 	if slices.ContainsFunc(f.order, func(id string) bool { return f.turns[id].doing != "" }) {
 		f.arm(second) // somebody's seconds go on
 	}
 }
 
-func (f *Feed) status() string {
+func (f *Feed) status(now time.Time) string {
 	var s Standing
 	for _, id := range f.order {
 		t := f.turns[id]
@@ -415,7 +416,16 @@ func (f *Feed) status() string {
 	if f.o.Standing != nil {
 		s = f.o.Standing(s.Workers)
 	}
-	return s.Line(f.drawn, f.o.Width()-1)
+	return s.Line(now, f.o.Width()-1)
+}
+
+// Refresh draws the status line anew if it says something else now.
+func (f *Feed) Refresh() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed && f.status(f.o.Now()) != f.standing {
+		f.draw(false)
+	}
 }
 
 // arm lets the timer draw after d, if not earlier.

@@ -205,6 +205,25 @@ func (p Page) call(x fika.Entry) string {
 	return strings.Join(c.Lines(p.look), "\n") + "\n"
 }
 
+// Calls are tool calls of one turn with their results, in full.
+func (p Page) Calls(entries []fika.Entry) string {
+	var lines []string
+	results := map[string]fika.Entry{}
+	for _, x := range entries {
+		if x.Type == fika.ToolResult {
+			results[x.Meta.ToolCallID] = x
+		}
+	}
+	for _, x := range entries {
+		if x.Type == fika.ToolCall {
+			r := results[x.Meta.ToolCallID]
+			c := view.Call{Tool: x.To, Args: json.RawMessage(x.Content), Output: r.Content, Failed: r.Meta.IsError}
+			lines = append(lines, c.Full(p.look)...)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Entry returns an entry as a person reads it, and what its turn used; nil: that
 // is not said.
 func (p Page) Entry(n client.Node, turn *turnJSON) string {
@@ -247,6 +266,44 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 
 // deepest is where indenting ends: a page is only so wide.
 const deepest = 12
+
+// replay is what was said and done, as it looked when it happened: who speaks
+// stands above what they say and do, and the number of an answer below it.
+func (p Page) replay(entries []fika.Entry) string {
+	var b strings.Builder
+	speaker := ""
+	for _, x := range entries {
+		st, text := p.look.Style, ""
+		who := x.From
+		switch x.Type {
+		case fika.ToolCall:
+			if p.render && x.Meta.ToolCallID != "" {
+				p.calls[x.Meta.ToolCallID] = x
+				continue
+			}
+			text = p.Entry(client.Node{Entry: x}, nil)
+		case fika.ToolResult:
+			who = p.calls[x.Meta.ToolCallID].From
+			text = p.call(x)
+		case fika.Message:
+			text = p.Said(x.Content, 0) + "\n"
+			if x.Meta.Writer != fika.ByAgent || x.Meta.Final {
+				text += st.Dim(fmt.Sprintf("#%d", x.Seq)) + "\n"
+			}
+		default:
+			who, text = "", p.Entry(client.Node{Entry: x}, nil)
+		}
+		if who != speaker {
+			speaker = who
+			b.WriteString("\n")
+			if who != "" {
+				b.WriteString(st.Bold(st.Speaker(who, term.CleanLine(who))) + " " + st.Dim(x.At.Local().Format("15:04:05")) + "\n")
+			}
+		}
+		b.WriteString(strings.TrimRight(text, "\n") + "\n")
+	}
+	return b.String()
+}
 
 // indent moves each line of a text to the right.
 func indent(text string, level int) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,36 +13,19 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/mention"
-	"fika/internal/term"
 	"fika/internal/view"
 )
-
-const sessionHelp = `Text goes to the agent you spoke to last; @name turns to another, @all to everybody.
-
-Commands:
-  /agents          who is here, and what they do
-  /approve N       allow a tool call that waits for your word; /approve N no WHY
-  /why             why nobody answers
-  /cost            what this session has spent
-  /pause /resume   nothing new begins; go on
-  /stop            drop what waits, cancel what runs
-  /continue        go on where a limit ended a chain
-  /new             begin another session
-  /help            this list
-  /quit            leave (ctrl-D too); whatever runs goes on
-
-Ctrl-C clears the line; on an empty one it cancels what runs, and a second one leaves.`
 
 // session is what a joined chat has beside others when it is the session of one
 // person: text without a name goes to the agent spoken to last.
 type session struct {
 	agents []fika.AgentName
-	fresh  bool // nothing was said in it yet
 
 	mu      sync.Mutex
 	last    fika.AgentName
 	spent   fika.Usage
-	pending []client.OpenApproval
+	counted map[fika.RequestID]bool // the turns that spent it
+	since   time.Time               // those that ended before have been counted
 }
 
 // Session opens the newest session of this home, or a new one.
@@ -70,23 +52,24 @@ func Session(ctx context.Context, e *command.Env) error {
 // openSession enters a session; it reports whether another is wanted after it.
 func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (again bool, err error) {
 	var conv fika.Conversation
-	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
+	c, err := openBehind(ctx, e, func(c *client.Client) (err error) {
 		conv, err = sessionChat(ctx, c, fresh)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	s.fresh = conv.LastSeq == 0
-	err = joinChat(ctx, e, c, conv, joinOptions{history: 20}, s)
+	s.spent, s.counted, s.since = fika.Usage{}, map[fika.RequestID]bool{}, time.Time{}
+	err = joinChat(ctx, e, c, conv, joinOptions{history: sessionHistory}, s)
 	if errors.Is(err, errAnother) {
 		return true, nil
 	}
 	return false, err
 }
 
-// errAnother ends a session for another one.
-var errAnother = errors.New("another session is wanted")
+// sessionHistory is how many entries a session shows when it is opened again, if
+// its person has not missed more.
+const sessionHistory = 30
 
 // sessionChat is the chat of the newest session, or of a new one.
 func sessionChat(ctx context.Context, c *client.Client, fresh bool) (fika.Conversation, error) {
@@ -101,28 +84,56 @@ func sessionChat(ctx context.Context, c *client.Client, fresh bool) (fika.Conver
 			}
 		}
 	}
-	return c.Chats.Create(ctx, "s-"+time.Now().Format("20060102-150405"))
+	name := "s-" + time.Now().Format("20060102-150405")
+	conv, err := c.Chats.Create(ctx, name)
+	for n := 2; fika.IsKind(err, fika.Conflict) && n < 100; n++ { // two in one second
+		conv, err = c.Chats.Create(ctx, fmt.Sprintf("%s-%d", name, n))
+	}
+	return conv, err
+}
+
+// recent gives the entries to begin with: the last ones, and all since the
+// person has last said something.
+func (s *session) recent(ctx context.Context, c *client.Client, q client.EntryQuery) ([]fika.Entry, error) {
+	var list []fika.Entry
+	collect := func(x fika.Entry) error { list = append(list, x); return nil }
+	for {
+		list = nil
+		if _, err := c.Chats.Read(ctx, q, collect); err != nil {
+			return nil, err
+		}
+		if len(list) < q.Last || slices.ContainsFunc(list, func(x fika.Entry) bool { return x.Type == fika.Message && x.Meta.Writer == fika.ByHuman }) {
+			return list, nil
+		}
+		q.Last *= 4
+	}
 }
 
 // welcome is the first line of a session.
 func (s *session) welcome(j *joined) string {
-	home := ""
-	if h, err := j.App().Home(); err == nil {
-		home = " · home " + h.Root
+	name := string(j.conv.Name)
+	if j.conv.LastSeq == 0 {
+		name = "new session " + name
 	}
-	names := make([]string, len(s.agents))
-	for i, a := range s.agents {
-		names[i] = "@" + string(a)
-	}
-	kind := "session"
-	if s.fresh {
-		kind = "new session"
-	}
-	return fmt.Sprintf("fika · %s · %s %s%s · /help", strings.Join(names, " "), kind, j.conv.Name, home)
+	return strings.Join([]string{place(j.Env), counted(len(s.agents), "agent"), "sandbox " + j.client().Sandbox().Tier, name, "/help"}, " · ")
 }
 
-// address says whom a text is for: as it says, or the agent spoken to last.
-func (s *session) address(text string) string {
+// place says where the session is.
+func place(e *command.Env) string {
+	h, err := e.App().Home()
+	if err != nil {
+		return "fika"
+	}
+	root := h.Root
+	if home := e.Getenv("HOME"); home != "" && strings.HasPrefix(root, home+"/") {
+		root = "~" + strings.TrimPrefix(root, home)
+	}
+	return "fika · home " + root
+}
+
+// address says whom a text is for: as it says, or the agent spoken to last. Who
+// is addressed is known to the store afterwards, whether or not a hub has run.
+func (s *session) address(ctx context.Context, c *client.Client, text string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := mention.Parse(text, mention.Known{Agents: s.agents})
@@ -130,168 +141,59 @@ func (s *session) address(text string) string {
 	case len(to.Agents) > 0:
 		s.last = to.Agents[0]
 	case to.None():
-		return "@" + string(s.last) + " " + text
+		text = "@" + string(s.last) + " " + text
+		to.Agents = []fika.AgentName{s.last}
+	case to.All:
+		to.Agents = s.agents
 	}
-	return text
+	for _, a := range to.Agents {
+		if _, err := c.Agents.Find(ctx, string(a)); err != nil {
+			return text, err
+		}
+	}
+	return text, nil
 }
 
-// standing is the status line: who does what, what was spent, what is asked.
-func (s *session) standing(busy []view.Worker) view.Standing {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := view.Standing{Tokens: s.spent.Input + s.spent.Output, Cost: s.spent.Cost}
+// withIdle adds the agents that do nothing to those that do something.
+func (s *session) withIdle(busy []view.Worker) []view.Worker {
+	var out []view.Worker
 	for _, a := range s.agents {
-		at := slices.IndexFunc(busy, func(w view.Worker) bool { return w.Name == string(a) })
+		mine := func(w view.Worker) bool { return w.Name == string(a) }
+		at := slices.IndexFunc(busy, mine)
 		if at < 0 {
-			st.Workers = append(st.Workers, view.Worker{Name: string(a)})
+			out = append(out, view.Worker{Name: string(a)})
 			continue
 		}
-		st.Workers = append(st.Workers, busy[at])
-		busy = slices.Delete(busy, at, at+1)
+		out = append(out, busy[at])
+		busy = slices.Delete(slices.Clone(busy), at, at+1)
 	}
-	st.Workers = append(st.Workers, busy...)
-	for _, a := range s.pending {
-		st.Approvals = append(st.Approvals, strconv.FormatInt(a.N, 10))
-	}
-	return st
+	return append(out, busy...)
 }
 
-// spend counts what a turn has used.
-func (s *session) spend(u *fika.Usage) {
-	if u != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.spent = s.spent.Add(*u)
-	}
-}
-
-// lookAtApprovals shows questions that are new.
-func (j *joined) lookAtApprovals(ctx context.Context) {
-	if j.session == nil {
-		return
-	}
-	open, err := j.client.Approvals().Open(ctx)
-	if err != nil {
-		return
-	}
-	s := j.session
+func (s *session) spending() fika.Usage {
 	s.mu.Lock()
-	before := s.pending
-	s.pending = open
-	s.mu.Unlock()
-	for _, a := range open {
-		if !slices.ContainsFunc(before, func(b client.OpenApproval) bool { return b.N == a.N }) {
-			j.feed.Print(j.OutStyle().Yellow(fmt.Sprintf("@%s asks: may it do this? /approve %d, or /approve %d no WHY", a.Agent, a.N, a.N)) + "\n" +
-				command.Indented(command.ShownCall(a.Tool, a.Args)) + "\n" + command.Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule)))
-		}
-	}
-	for _, b := range before {
-		if !slices.ContainsFunc(open, func(a client.OpenApproval) bool { return b.N == a.N }) {
-			j.note(fmt.Sprintf("— %d is answered", b.N))
-		}
-	}
+	defer s.mu.Unlock()
+	return s.spent
 }
 
-// approve is /approve N, and /approve N no WHY.
-func (j *joined) approve(ctx context.Context, words []string) error {
-	if len(words) < 2 {
-		return fika.Errorf(fika.Invalid, "", "which one? /approve N; fika approve lists them")
-	}
-	n, err := strconv.ParseInt(words[1], 10, 64)
-	if err != nil || n < 1 {
-		return fika.Errorf(fika.Invalid, "", "%q is no number of an approval; fika approve lists them", words[1])
-	}
-	answer := client.ApprovalAnswer{Allow: true, By: command.PersonName(j.Env)}
-	if len(words) > 2 {
-		if words[2] != "no" {
-			return fika.Errorf(fika.Invalid, "", "/approve %d allows the call, /approve %d no WHY refuses it", n, n)
-		}
-		answer.Allow, answer.Why = false, strings.Join(words[3:], " ")
-	}
-	if err := j.client.Approvals().Answer(ctx, n, answer); err != nil {
-		return err
-	}
-	j.lookAtApprovals(ctx)
-	return nil
-}
-
-// sessionCommand carries out what only a session knows; false: it is another
-// command.
-func (j *joined) sessionCommand(ctx context.Context, words []string) (known bool, err error) {
-	s := j.session
-	switch words[0] {
-	case "/agents":
-		return true, j.showAgents(ctx)
-	case "/approve":
-		return true, j.approve(ctx, words)
-	case "/why":
-		return true, j.showWaiting(ctx)
-	case "/cost":
-		s.mu.Lock()
-		spent := s.spent
-		s.mu.Unlock()
-		j.note(fmt.Sprintf("— %s in, %s out, %s since this session was opened here", term.Count(spent.Input), term.Count(spent.Output), term.Dollars(spent.Cost)))
-		return true, nil
-	case "/help":
-		j.feed.Print(sessionHelp)
-		return true, nil
-	}
-	return false, nil
-}
-
-func (j *joined) showAgents(ctx context.Context) error {
-	list, err := j.client.Agents.List(ctx, false)
+// count adds what the turns have spent that have ended since the last time.
+func (s *session) count(ctx context.Context, c *client.Client, conv fika.Conversation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	ended, err := c.Chats.Ended(ctx, conv, s.since)
 	if err != nil {
-		return err
+		return // the next look tells
 	}
-	var rows [][]string
-	for _, v := range list {
-		rows = append(rows, []string{"@" + string(v.Row.Name), string(v.Status), v.Model, term.CleanLine(v.Why)})
+	for _, r := range ended {
+		if !s.counted[r.ID] {
+			s.counted[r.ID] = true
+			s.spent = s.spent.Add(r.Outcome.Usage)
+		}
 	}
-	j.feed.Print(term.FormatTable(term.TableOptions{Width: j.con.Width(), Style: j.OutStyle()}, []string{"AGENT", "STATUS", "MODEL", ""}, rows))
-	return nil
+	s.since = now.Add(-countedAgain)
 }
 
-// showWaiting says what waits in the session, and for what.
-func (j *joined) showWaiting(ctx context.Context) error {
-	queue, err := j.client.Chats.Queue(ctx, j.conv.ID)
-	if err != nil {
-		return err
-	}
-	if len(queue) == 0 {
-		j.note("— nothing waits here")
-	}
-	for _, q := range queue {
-		j.note(fmt.Sprintf("— @%s %s: %s", q.Agent, q.Place, whyItem(q, j.Now())))
-	}
-	return nil
-}
-
-// interrupt is ctrl-c on an empty line: it cancels the one turn that runs, and
-// lists them when there are several.
-func (j *joined) interrupt() {
-	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
-	defer stop()
-	running, err := j.client.Chats.Running(ctx, j.conv)
-	switch {
-	case err != nil:
-		j.note("— " + err.Error())
-	case len(running) == 0:
-		j.note("— nothing runs here; ctrl-c again leaves")
-	case len(running) == 1:
-		for id, name := range running {
-			if _, err := j.client.Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the terminal"); err != nil {
-				j.note("— " + err.Error())
-				return
-			}
-			j.note("— cancelling what @" + name + " does; ctrl-c again leaves")
-		}
-	default:
-		var names []string
-		for _, name := range running {
-			names = append(names, "@"+name)
-		}
-		slices.Sort(names)
-		j.note("— " + strings.Join(names, " and ") + " are at work; /stop cancels them all, ctrl-c again leaves")
-	}
-}
+// countedAgain is how far back turns are looked at again, for clocks that differ
+// and transactions that take long.
+const countedAgain = time.Minute

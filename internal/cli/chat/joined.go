@@ -1,0 +1,348 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/clock"
+	"fika/internal/console"
+	"fika/internal/message"
+	"fika/internal/term"
+	"fika/internal/view"
+)
+
+// joined is one person in one chat.
+type joined struct {
+	*command.Env
+	conn    *connection
+	conv    fika.Conversation
+	con     *console.Console
+	page    Page
+	feed    *view.Feed
+	turns   *view.Statuses
+	as      client.Alias
+	lease   *client.PauseLease // nil: it does not keep the chat paused
+	session *session           // nil: it is no session
+	spoken  chan struct{}      // capacity 1: something was said, for which a hub is wanted
+
+	mu      sync.Mutex
+	waits   []view.Worker // what has not begun, and why
+	pending []client.OpenApproval
+	said    map[string]bool // notes about troubles, each of which is said once
+}
+
+// client is what may be asked now.
+func (j *joined) client() *client.Client {
+	c, _ := j.conn.now()
+	return c
+}
+
+// openConsole makes the line to type into, and what is shown above it.
+func (j *joined) openConsole(history string) (err error) {
+	o := console.Options{
+		Streams: j.Streams, Prompt: string(j.conv.Name) + "> ", HistoryFile: history,
+		Complete: j.complete, Echo: func(string) string { return "" },
+	}
+	if j.session != nil {
+		o.Prompt, o.OnInterrupt = "> ", j.interrupt
+	}
+	if j.con, err = console.New(o); err != nil {
+		return err
+	}
+	j.feed = view.NewFeed(j.con, view.Options{
+		Style: j.OutStyle(), Links: j.page.links, Person: j.page.person, Names: true, Width: j.con.Width, Standing: j.standing,
+	})
+	j.turns = view.NewStatuses(j.feed)
+	return nil
+}
+
+// standing is the status line: who does what, what waits for what, what was
+// spent, what is asked.
+func (j *joined) standing(busy []view.Worker) view.Standing {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	all := slices.Concat(busy, j.waits)
+	st := view.Standing{Workers: all, Note: j.conn.trouble()}
+	if j.session != nil {
+		st.Workers = j.session.withIdle(all)
+		spent := j.session.spending()
+		st.Tokens, st.Cost = spent.Input+spent.Output, spent.Cost
+	}
+	for _, a := range j.pending {
+		st.Approvals = append(st.Approvals, fmt.Sprint(a.N))
+	}
+	return st
+}
+
+// releaseLease lets the chat go on, whatever ended the joining.
+func (j *joined) releaseLease() {
+	j.feed.Close()
+	_ = j.con.Close() // its last words come below the line
+	resumed, err := j.lease.Release()
+	switch {
+	case err != nil:
+		j.Warn(err.Error())
+	case resumed:
+		j.Say("%s goes on", j.conv.Name)
+	default:
+		if c, err := j.client().Chats.ByID(context.Background(), j.conv.ID); err == nil && c.Paused {
+			j.Say("%s is still paused (fika chat resume %s)", j.conv.Name, j.conv.Name)
+		}
+	}
+}
+
+// run shows what arrives, keeps a hub, and reads lines in this goroutine.
+func (j *joined) run(ctx context.Context, stop context.CancelFunc, history int) error {
+	last, err := j.showHistory(ctx, history)
+	if err != nil {
+		return err
+	}
+	j.welcome()
+	looker := j.App().Again() // an App is for one goroutine
+	defer looker.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { j.follow(ctx, max(last, sinceIfEmpty(last, j.conv))) })
+	if j.con.Interactive() {
+		wg.Go(func() { j.keepHub(ctx, client.HubOf(looker)) })
+	}
+	err = j.read(ctx)
+	stop()
+	wg.Wait()
+	return err
+}
+
+// showHistory prints what was said last: in a session also what was done, and
+// everything since its person has last said something, which they may not have
+// seen.
+func (j *joined) showHistory(ctx context.Context, limit int) (last int64, err error) {
+	q := client.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(j.session != nil), Last: limit}
+	if j.session != nil {
+		var recent []fika.Entry
+		if recent, err = j.session.recent(ctx, j.client(), q); err != nil {
+			return 0, err
+		}
+		if len(recent) > 0 {
+			j.feed.Print(j.page.replay(recent))
+			last = recent[len(recent)-1].Seq
+		}
+		return last, nil
+	}
+	return j.client().Chats.Read(ctx, q, j.show)
+}
+
+// follow shows what arrives until ctx ends, through the client of the moment.
+// What goes wrong is told, and tried again.
+func (j *joined) follow(ctx context.Context, since int64) {
+	for ctx.Err() == nil {
+		c, lives := j.conn.now()
+		if err := j.watch(lives, c, &since); err != nil && lives.Err() == nil {
+			j.noteOnce("cannot read the chat, trying again: " + err.Error())
+			_ = clock.Sleep(lives, time.Second)
+		}
+	}
+}
+
+func (j *joined) watch(ctx context.Context, c *client.Client, since *int64) error {
+	live, err := c.Chats.Watch(j.conv)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	stopListening, err := c.Chats.Statuses(j.conv, j.status)
+	if err != nil {
+		return err
+	}
+	defer stopListening()
+	live.AfterLook = func(ctx context.Context) { j.lookAround(ctx, c) }
+	q := client.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(false), Since: *since}
+	return live.Run(ctx, q, func(x fika.Entry) error {
+		err := j.arrived(x)
+		*since = x.Seq
+		return err
+	})
+}
+
+// lookAround finds out who is at work, what waits and for what.
+func (j *joined) lookAround(ctx context.Context, c *client.Client) {
+	running, err := c.Chats.Running(ctx, j.conv)
+	if err == nil {
+		j.turns.Running(running)
+	}
+	queue, err := c.Chats.Queue(ctx, j.conv.ID)
+	if err != nil && ctx.Err() == nil {
+		j.noteOnce("cannot see what waits: " + err.Error())
+	}
+	j.mu.Lock()
+	if err == nil {
+		j.waits = waiting(queue)
+	}
+	j.mu.Unlock()
+	if j.session != nil {
+		j.lookAtApprovals(ctx, c)
+		j.session.count(ctx, c, j.conv)
+	}
+	if err := j.lease.Renew(ctx); err != nil {
+		j.noteOnce("you do not hold the chat any more: " + err.Error())
+	}
+	j.feed.Refresh()
+}
+
+// waiting is what of a queue has not begun, as the status line tells it.
+func waiting(queue []client.QueueItem) []view.Worker {
+	var out []view.Worker
+	for _, q := range queue {
+		if q.Over() || q.Place == "running" {
+			continue
+		}
+		doing := q.Text
+		if q.Why == "busy" {
+			doing = "yours is next: " + q.Text
+		}
+		out = append(out, view.Worker{Name: string(q.Agent), Doing: "waits: " + strings.TrimPrefix(doing, "waits "), Since: q.Since})
+	}
+	return out
+}
+
+func sinceIfEmpty(last int64, c fika.Conversation) int64 {
+	if last == 0 {
+		return c.LastSeq
+	}
+	return last
+}
+
+func (j *joined) welcome() {
+	if j.session != nil {
+		j.note(j.session.welcome(j))
+		return
+	}
+	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", j.conv.Name)
+	switch {
+	case j.lease != nil && j.lease.First:
+		note += "; you hold it: nothing new begins before you leave"
+	case j.conv.Paused:
+		note += "; it is PAUSED (/resume)"
+	}
+	j.note(note)
+}
+
+func (j *joined) note(text string) {
+	if !j.con.Interactive() {
+		j.con.Print(text)
+		return
+	}
+	j.feed.Print(j.OutStyle().Dim(term.Wrap(term.CleanLine(text), j.con.Width()-1)))
+}
+
+// noteOnce says something about a trouble that may last.
+func (j *joined) noteOnce(text string) {
+	j.mu.Lock()
+	known := j.said[text]
+	j.said[text] = true
+	j.mu.Unlock()
+	if !known {
+		j.note("— " + text)
+	}
+}
+
+// statusLag is how long the answer of a turn waits for what the bus tells of the
+// turn: the calls before it should be seen before it.
+const statusLag = 300 * time.Millisecond
+
+// status shows what an agent tells of its turn; what it says only where it is
+// rendered.
+func (j *joined) status(s message.Status) {
+	if s.Status == "streaming" && !j.page.render {
+		j.feed.Busy(s.RequestID, s.AgentName, "writing")
+		return
+	}
+	j.turns.Show(s)
+}
+
+// arrived shows an entry that was committed while we were here: what an agent
+// said may be on the screen already, as it was streamed.
+func (j *joined) arrived(x fika.Entry) error {
+	if j.con.Interactive() && j.page.render && x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != "" {
+		note := ""
+		if x.Meta.Final {
+			note = fmt.Sprintf("#%d", x.Seq)
+			ctx, stop := context.WithTimeout(context.Background(), statusLag)
+			j.turns.AwaitEnd(ctx, string(x.Request))
+			stop()
+		}
+		j.turns.Kept(string(x.Request), x.From, x.Content, note, x.Meta.Final)
+		return nil
+	}
+	return j.show(x)
+}
+
+func (j *joined) show(x fika.Entry) error {
+	if !j.con.Interactive() {
+		return j.Println(entryLine(x, false))
+	}
+	if text := strings.TrimRight(j.page.Entry(client.Node{Entry: x}, nil), "\n"); text != "" {
+		j.feed.Print("\n" + text)
+	}
+	return nil
+}
+
+func (j *joined) read(ctx context.Context) error {
+	for {
+		line, err := j.con.ReadLine(ctx)
+		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "":
+		case strings.HasPrefix(text, "//"):
+			j.send(ctx, strings.Replace(line, "/", "", 1))
+		case strings.HasPrefix(text, "/"):
+			if err := j.obey(ctx, text); errors.Is(err, errLeave) {
+				return nil
+			} else if errors.Is(err, errAnother) {
+				return err
+			}
+		default:
+			j.send(ctx, line)
+		}
+	}
+}
+
+func (j *joined) send(ctx context.Context, text string) {
+	var err error
+	if j.session != nil {
+		if text, err = j.session.address(ctx, j.client(), text); err != nil {
+			j.note("— " + err.Error())
+			return
+		}
+	}
+	select {
+	case j.spoken <- struct{}{}:
+	default:
+	}
+	sent, err := j.client().Chats.Send(ctx, j.conv, text, j.as)
+	if err != nil {
+		j.note("— not sent: " + err.Error() + " (arrow up brings the line back)")
+		return
+	}
+	switch {
+	case sent.Paused:
+		j.note("— paused: nobody answers before /resume")
+	case sent.Nobody && sent.Person:
+		j.note("— only a person is mentioned, so no agent answers")
+	case sent.Nobody:
+		j.note("— nobody is mentioned, so nobody answers")
+	}
+}

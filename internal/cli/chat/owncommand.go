@@ -1,0 +1,96 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/term"
+)
+
+// maxCommand bounds the file of a person's own command.
+const maxCommand = 256 << 10
+
+// ownCommands are the person's own commands: commands/NAME.md in the home is
+// /NAME, and sends its text with $ARGUMENTS in place of what was typed behind
+// it. A name that fika has itself stays fika's.
+func (j *joined) ownCommands() ([]slashCommand, error) {
+	h, err := j.App().Home()
+	if err != nil {
+		return nil, err
+	}
+	files, err := os.ReadDir(h.CommandsDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fika.Wrap(fika.Storage, "read commands", err)
+	}
+	var out []slashCommand
+	for _, f := range files {
+		name, isText := strings.CutSuffix(f.Name(), ".md")
+		if !isText || f.IsDir() || name == "" || strings.ContainsAny(name, " \t/") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		path := filepath.Join(h.CommandsDir(), f.Name())
+		if slices.ContainsFunc(slashCommands(), func(c slashCommand) bool { return c.name == "/"+name }) {
+			continue
+		}
+		out = append(out, slashCommand{name: "/" + name, about: firstLineOf(path), session: true, run: func(j *joined, ctx context.Context, words []string) error {
+			text, err := readCommand(path)
+			if err != nil {
+				return err
+			}
+			j.send(ctx, fillIn(text, words[1:]))
+			return nil
+		}})
+	}
+	return out, nil
+}
+
+// readCommand reads the text of a command.
+func readCommand(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fika.Wrap(fika.Storage, "read command", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxCommand+1))
+	switch {
+	case err != nil:
+		return "", fika.Wrap(fika.Storage, "read command", err)
+	case len(data) > maxCommand:
+		return "", fika.Errorf(fika.Invalid, "", "%s is larger than %d KiB", path, maxCommand>>10)
+	case strings.TrimSpace(string(data)) == "":
+		return "", fika.Errorf(fika.Invalid, "", "%s is empty: its text is what the command says", path)
+	}
+	return strings.ToValidUTF8(string(data), "�"), nil
+}
+
+// fillIn puts what was typed behind a command in its text: where $ARGUMENTS
+// stands, else below it.
+func fillIn(text string, words []string) string {
+	text, typed := strings.TrimRight(text, "\n"), strings.Join(words, " ")
+	if strings.Contains(text, "$ARGUMENTS") {
+		return strings.ReplaceAll(text, "$ARGUMENTS", typed)
+	}
+	if typed == "" {
+		return text
+	}
+	return text + "\n\n" + typed
+}
+
+func firstLineOf(path string) string {
+	text, err := readCommand(path)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return term.Truncate(strings.TrimSpace(strings.TrimLeft(line, "# ")), 60)
+}

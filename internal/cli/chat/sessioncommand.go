@@ -1,0 +1,198 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+// lookAtApprovals shows questions that are new, and what became of others.
+func (j *joined) lookAtApprovals(ctx context.Context, c *client.Client) {
+	open, err := c.Approvals().Open(ctx)
+	if err != nil {
+		return
+	}
+	j.mu.Lock()
+	before := j.pending
+	j.pending = open
+	j.mu.Unlock()
+	in := func(list []client.OpenApproval, n int64) bool {
+		return slices.ContainsFunc(list, func(a client.OpenApproval) bool { return a.N == n })
+	}
+	for _, a := range open {
+		if !in(before, a.N) {
+			j.feed.Print(j.OutStyle().Yellow(fmt.Sprintf("@%s asks: may it do this? /approve %d, or /approve %d no WHY", a.Agent, a.N, a.N)) + "\n" +
+				command.Indented(command.ShownCall(a.Tool, a.Args)) + "\n" + command.Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule)))
+		}
+	}
+	for _, b := range before {
+		if !in(open, b.N) {
+			j.note(answered(ctx, c, b))
+		}
+	}
+}
+
+// answered says what became of a question.
+func answered(ctx context.Context, c *client.Client, a client.OpenApproval) string {
+	now, err := c.Approvals().Find(ctx, a.N)
+	if err != nil || now.By == "" {
+		return fmt.Sprintf("— %d is no longer asked", a.N)
+	}
+	return fmt.Sprintf("— %d was answered by %s: %s", a.N, now.By, strings.TrimSuffix(string(now.State)+"; "+now.Why, "; "))
+}
+
+// approve is /approve N, and /approve N no WHY.
+func (j *joined) approve(ctx context.Context, words []string) error {
+	if len(words) < 2 {
+		return fika.Errorf(fika.Invalid, "", "which one? /approve N; fika approve lists them")
+	}
+	n, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil || n < 1 {
+		return fika.Errorf(fika.Invalid, "", "%q is no number of an approval; fika approve lists them", words[1])
+	}
+	answer := client.ApprovalAnswer{Allow: true, By: command.PersonName(j.Env)}
+	if len(words) > 2 {
+		if words[2] != "no" {
+			return fika.Errorf(fika.Invalid, "", "/approve %d allows the call, /approve %d no WHY refuses it", n, n)
+		}
+		answer.Allow, answer.Why = false, strings.Join(words[3:], " ")
+	}
+	c := j.client()
+	if err := c.Approvals().Answer(ctx, n, answer); err != nil {
+		return err
+	}
+	j.lookAtApprovals(ctx, c)
+	return nil
+}
+
+func (j *joined) showAgents(ctx context.Context, _ []string) error {
+	list, err := j.client().Agents.List(ctx, false)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, v := range list {
+		rows = append(rows, []string{"@" + string(v.Row.Name), string(v.Status), v.Model, term.CleanLine(v.Why)})
+	}
+	j.feed.Print(term.FormatTable(term.TableOptions{Width: j.con.Width(), Style: j.OutStyle()}, []string{"AGENT", "STATUS", "MODEL", ""}, rows))
+	return nil
+}
+
+// setModel is /model [@AGENT] [MODEL].
+func (j *joined) setModel(ctx context.Context, words []string) error {
+	agent, words := j.session.spokenTo(), words[1:]
+	if len(words) > 0 && strings.HasPrefix(words[0], "@") {
+		row, err := j.client().Agents.Find(ctx, strings.TrimPrefix(words[0], "@"))
+		if err != nil {
+			return err
+		}
+		agent, words = row.Name, words[1:]
+	}
+	switch len(words) {
+	case 0:
+		list, err := j.client().Agents.List(ctx, false)
+		if err != nil {
+			return err
+		}
+		for _, v := range list {
+			j.note(fmt.Sprintf("— @%s: %s", v.Row.Name, command.Dash(v.Model)))
+		}
+		j.note("— /model MODEL sets that of @" + string(agent) + "; fika model list shows what there is")
+		return nil
+	case 1:
+		if err := j.client().Agents.SetModel(ctx, agent, words[0]); err != nil {
+			return err
+		}
+		j.note(fmt.Sprintf("— @%s answers with %s from its next turn on", agent, words[0]))
+		return nil
+	}
+	return fika.Errorf(fika.Invalid, "", "/model takes an agent and a model: /model @%s NAME", agent)
+}
+
+// spokenTo is who gets text without a name.
+func (s *session) spokenTo() fika.AgentName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+func (j *joined) showCost(ctx context.Context, _ []string) error {
+	j.session.count(ctx, j.client(), j.conv)
+	spent := j.session.spending()
+	j.note(fmt.Sprintf("— this session: %s in, %s out, %s; fika usage tells of all", term.Count(spent.Input), term.Count(spent.Output), term.Dollars(spent.Cost)))
+	return nil
+}
+
+// export is /export [FILE]: what was said, as Markdown. A file that is there is
+// not overwritten.
+func (j *joined) export(ctx context.Context, words []string) error {
+	name := string(j.conv.Name) + ".md"
+	if len(words) > 1 {
+		name = strings.Join(words[1:], " ")
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(j.App().Dir(), name)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if os.IsExist(err) {
+		return fika.Errorf(fika.Conflict, "", "%s exists already; /export FILE takes another name", name)
+	}
+	if err != nil {
+		return fika.Wrap(fika.Storage, "export", err)
+	}
+	defer f.Close()
+	n := 0
+	q := client.EntryQuery{Conversation: j.conv.ID, Types: []fika.EntryType{fika.Message}}
+	_, err = j.client().Chats.Read(ctx, q, func(x fika.Entry) error {
+		n++
+		_, err := fmt.Fprintf(f, "## %s, %s (#%d)\n\n%s\n\n", x.From, x.At.Local().Format(time.DateTime), x.Seq, strings.TrimRight(x.Content, "\n"))
+		return err
+	})
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fika.Wrap(fika.Storage, "export", err)
+	}
+	j.note(fmt.Sprintf("— wrote %s to %s", counted(n, "message"), name))
+	return nil
+}
+
+// interrupt is ctrl-c on an empty line: it cancels the one turn that runs, and
+// lists them when there are several.
+func (j *joined) interrupt() {
+	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
+	defer stop()
+	running, err := j.client().Chats.Running(ctx, j.conv)
+	switch {
+	case err != nil:
+		j.note("— " + err.Error())
+	case len(running) == 0:
+		j.note("— nothing runs here; ctrl-c again leaves")
+	case len(running) == 1:
+		for id, name := range running {
+			if _, err := j.client().Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the terminal"); err != nil {
+				j.note("— " + err.Error())
+				return
+			}
+			j.note("— cancelling what @" + name + " does; ctrl-c again leaves")
+		}
+	default:
+		var names []string
+		for _, name := range running {
+			names = append(names, "@"+name)
+		}
+		slices.Sort(names)
+		j.note("— " + strings.Join(names, " and ") + " are at work; /stop cancels them all, ctrl-c again leaves")
+	}
+}

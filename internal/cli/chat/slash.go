@@ -1,0 +1,249 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/console"
+	"fika/internal/spelling"
+	"fika/internal/term"
+)
+
+// slashCommand is what a person types with a slash in a chat.
+type slashCommand struct {
+	name, args, about string
+	session           bool // only where the chat is a session
+	run               func(j *joined, ctx context.Context, words []string) error
+}
+
+// errLeave and errAnother end the taking part: for good, or for another session.
+var (
+	errLeave   = errors.New("leave")
+	errAnother = errors.New("another session is wanted")
+)
+
+// slashCommands are all of them, in the order of the help.
+func slashCommands() []slashCommand {
+	return []slashCommand{
+		{"/agents", "", "who is here, and what they do", true, (*joined).showAgents},
+		{"/model", "[@AGENT] [MODEL]", "which models answer; set that of the agent spoken to last, or of AGENT", true, (*joined).setModel},
+		{"/who", "", "who takes part", false, (*joined).showParticipants},
+		{"/approve", "N [no WHY]", "allow a tool call that waits for your word, or refuse it", true, (*joined).approve},
+		{"/why", "", "what waits, and for what", false, (*joined).showWaiting},
+		{"/expand", "[#N]", "the tool calls of the last answer, or of answer #N, in full", false, (*joined).expand},
+		{"/cost", "", "what the session has spent", true, (*joined).showCost},
+		{"/pause", "", "the brake: running steps finish, nothing new begins", false, (*joined).pause},
+		{"/resume", "", "go on after a pause", false, (*joined).resume},
+		{"/stop", "", "drop what waits, cancel what runs", false, (*joined).stop},
+		{"/continue", "", "go on where a limit ended a chain", false, (*joined).goOn},
+		{"/export", "[FILE]", "write what was said to a Markdown file", false, (*joined).export},
+		{"/new", "", "begin another session", true, func(*joined, context.Context, []string) error { return errAnother }},
+		{"/help", "", "this list", false, (*joined).help},
+		{"/quit", "", "leave (ctrl-D too); whatever runs goes on", false, func(*joined, context.Context, []string) error { return errLeave }},
+	}
+}
+
+// slashHelp lists the commands of a session, or of another chat.
+func slashHelp(session bool) string {
+	var b strings.Builder
+	if session {
+		b.WriteString("Text goes to the agent you spoke to last; @name turns to another, @all to everybody.\nA text that begins with a slash begins with two: //etc/hosts is …\n\n")
+	}
+	b.WriteString("Commands:\n")
+	for _, c := range slashCommands() {
+		if !c.session || session {
+			fmt.Fprintf(&b, "  %-15s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
+		}
+	}
+	if session {
+		b.WriteString("\nCtrl-C clears the line; on an empty one it cancels what runs, and a second one leaves.")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// obey carries out a /command. It returns errLeave or errAnother when the person
+// wants to go; whatever else went wrong has been told.
+func (j *joined) obey(ctx context.Context, text string) error {
+	words := strings.Fields(text)
+	var names []string
+	for _, c := range j.commands() {
+		if c.name == words[0] || words[0] == "/exit" && c.name == "/quit" || words[0] == "/q" && c.name == "/quit" {
+			err := c.run(j, ctx, words)
+			if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errAnother) {
+				j.note("— " + err.Error())
+			}
+			return err
+		}
+		names = append(names, c.name)
+	}
+	hint := "/help lists the commands; a text that begins with a slash begins with two"
+	if near := spelling.Nearest(words[0], names); near != "" {
+		hint = "did you mean " + near + "? (a text that begins with a slash begins with two)"
+	}
+	j.note(fmt.Sprintf("— there is no %s; %s", term.CleanLine(words[0]), hint))
+	return nil
+}
+
+// commands are those that can be typed here, the person's own last.
+func (j *joined) commands() []slashCommand {
+	list := slices.DeleteFunc(slashCommands(), func(c slashCommand) bool { return c.session && j.session == nil })
+	if j.session == nil {
+		return list
+	}
+	own, err := j.ownCommands()
+	if err != nil {
+		j.noteOnce(err.Error())
+	}
+	return append(list, own...)
+}
+
+func (j *joined) help(context.Context, []string) error {
+	text := slashHelp(j.session != nil)
+	if j.session != nil {
+		if own, err := j.ownCommands(); err == nil && len(own) > 0 {
+			text += "\n\nYours (commands/NAME.md):"
+			for _, c := range own {
+				text += fmt.Sprintf("\n  %-15s %s", term.CleanLine(c.name), term.CleanLine(c.about))
+			}
+		}
+	}
+	j.feed.Print(text)
+	return nil
+}
+
+func (j *joined) pause(ctx context.Context, _ []string) error {
+	err := j.client().Chats.Pause(ctx, j.conv)
+	if err == nil {
+		j.note("— paused; what is said now waits")
+	}
+	return err
+}
+
+func (j *joined) resume(ctx context.Context, _ []string) error {
+	err := j.client().Chats.Resume(ctx, j.conv)
+	if err == nil {
+		j.lease.Forget()
+		j.note("— resumed")
+	}
+	return err
+}
+
+func (j *joined) stop(ctx context.Context, _ []string) error {
+	d, err := j.client().Chats.Stop(ctx, j.conv)
+	if err == nil {
+		j.note(fmt.Sprintf("— %s dropped, %s cancelled", counted(d.Notifications, "waiting mention"), counted(len(d.Requests), "running turn")))
+	}
+	return err
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (j *joined) goOn(ctx context.Context, _ []string) error {
+	agents, err := j.client().Chats.Continue(ctx, j.conv)
+	if err == nil {
+		j.note("— goes on with " + mentions(agents))
+	}
+	return err
+}
+
+func (j *joined) showParticipants(ctx context.Context, _ []string) error {
+	names, err := j.client().Chats.Participants(ctx, j.conv)
+	if err == nil {
+		j.note("— " + strings.Join(names, " "))
+	}
+	return err
+}
+
+// showWaiting says what waits in the chat, and for what.
+func (j *joined) showWaiting(ctx context.Context, _ []string) error {
+	queue, err := j.client().Chats.Queue(ctx, j.conv.ID)
+	if err != nil {
+		return err
+	}
+	if trouble := j.conn.trouble(); trouble != "" {
+		j.note("— " + trouble)
+	}
+	if len(queue) == 0 {
+		j.note("— nothing runs, nothing waits")
+	}
+	for _, q := range queue {
+		j.note(fmt.Sprintf("— @%s %s: %s", q.Agent, q.Place, whyItem(q, j.Now())))
+	}
+	return nil
+}
+
+// expand prints in full what the tool calls of one answer were given and gave.
+func (j *joined) expand(ctx context.Context, words []string) error {
+	q := client.EntryQuery{Conversation: j.conv.ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
+	c := j.client()
+	var wanted int64
+	if len(words) > 1 {
+		var err error
+		if wanted, err = c.Chats.FindEntry(ctx, j.conv, words[1]); err != nil {
+			return err
+		}
+	}
+	var request, of fika.RequestID
+	calls := map[fika.RequestID][]fika.Entry{}
+	_, err := c.Chats.Read(ctx, q, func(x fika.Entry) error {
+		if x.Type != fika.Message {
+			calls[x.Request] = append(calls[x.Request], x)
+			request = x.Request
+		}
+		if x.Seq == wanted {
+			of = x.Request
+		}
+		return nil
+	})
+	if wanted > 0 {
+		request = of
+	}
+	if err != nil {
+		return err
+	}
+	if len(calls[request]) == 0 {
+		return fika.Errorf(fika.NotFound, "", "no tool was called there; fika chat view %s --all shows everything", j.conv.Name)
+	}
+	j.feed.Print(j.page.Calls(calls[request]))
+	return nil
+}
+
+// complete offers agents after @ and commands after /.
+func (j *joined) complete(line string, pos int) []console.Completion {
+	head := line[:pos]
+	if strings.HasPrefix(head, "/") && !strings.ContainsAny(head, " \t") {
+		var out []console.Completion
+		for _, c := range j.commands() {
+			if strings.HasPrefix(c.name, head) {
+				out = append(out, console.Completion{Start: 0, Text: c.name + " "})
+			}
+		}
+		return out
+	}
+	at := strings.LastIndexByte(head, '@')
+	if at < 0 || strings.ContainsAny(head[at:], " \t\n") {
+		return nil
+	}
+	agents, err := j.client().Agents.Rows(context.Background())
+	if err != nil {
+		return nil
+	}
+	var out []console.Completion
+	for _, a := range agents {
+		if (a.ID != "" || j.session != nil) && strings.HasPrefix(string(a.Name), strings.ToLower(head[at+1:])) {
+			out = append(out, console.Completion{Start: at, Text: "@" + string(a.Name) + " "})
+		}
+	}
+	return out
+}
