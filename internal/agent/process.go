@@ -39,6 +39,7 @@ type Options struct {
 	Subjects bus.Subjects
 	Work     Work
 	Orphan   func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
+	Recover  func()                           // called once before any work, when nothing of an earlier owner runs any more; may be nil
 	Wake     func(...fika.AgentName)
 	// Sign stores a sign of life at once: when the process becomes ready, and
 	// soon after something changed. nil: the owner's heartbeat does.
@@ -391,6 +392,9 @@ func (p *Process) recover(ctx context.Context) error {
 		return err
 	}
 	p.endOrphans(ctx, rec.Orphans)
+	if p.opts.Recover != nil {
+		p.opts.Recover()
+	}
 	for _, id := range rec.Interrupted {
 		p.opts.Display.Warn("request " + string(id) + " was interrupted by a crash; it is not repeated by itself (fika run --continue)")
 	}

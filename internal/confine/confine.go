@@ -31,6 +31,7 @@ type Options struct {
 	PluginData string // folder with one for the files of each plugin
 	Prompts    string // folder of texts that plugins can read
 	Aside      string // where what had to be taken out of the way is kept
+	Calls      string // where records of running calls lie, see [sandbox.Undo]
 
 	Getenv func(string) string
 }
@@ -145,7 +146,7 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 			return tool.Confined{}, err
 		}
 	}
-	keeper, err := sandbox.Keep(p, o.Aside, s.Tier())
+	keeper, err := sandbox.Keep(p, o.Aside, o.Calls, s.Tier())
 	if err != nil {
 		return tool.Confined{}, err
 	}

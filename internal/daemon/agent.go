@@ -103,7 +103,8 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	}
 	p := agent.New(agent.Options{
 		Agent: w.Agent, Lease: w.Lease, Model: w.Settings.Model.ID, Store: live.Queue(), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
-		Work: live.Work, Orphan: worker.EndStep, Wake: waker.Wake, Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
+		Work: live.Work, Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
+		Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
 		Now: a.Now, Sign: w.Heartbeat, Poll: crash.Pace(pollTime),
 	})
 	w.OnHeartbeat(p.Beat, p.Lost)

@@ -22,36 +22,48 @@ const (
 // call changed in spite of the tier can be taken back after it. A Keeper
 // belongs to one call; Close it.
 type Keeper struct {
-	aside string // folder for what is taken away
-	kept  []kept
-	repos []repository
+	remembered
+	record string // file that says the same, for [Undo]; empty: there is none
+}
+
+// remembered is what a Keeper knows, as its record has it.
+type remembered struct {
+	Aside string // folder for what is taken away
+	Root  string // folder below which a repository that was moved is looked for
+	Kept  []kept
+	Repos []repository
 }
 
 // kept is one protected path: what was there, by name below it. A file alone
 // has the name "".
 type kept struct {
-	path  string
-	files map[string]content
+	Path  string
+	Files map[string]content
 }
 
 type content struct {
-	mode fs.FileMode
-	data []byte
-	link string
+	Mode fs.FileMode
+	Data []byte `json:",omitempty"`
+	Link string `json:",omitempty"`
 }
 
 // repository is a .git that has to stay where and what it is.
 type repository struct {
-	path string
-	open *os.File // the folder or file itself, wherever it is moved
-	info fs.FileInfo
+	Path string
+	ID   identity
+	open *os.File // the folder or file itself, wherever it is moved; nil in one that was read from a record
 }
+
+// identity tells a file from all others while it exists.
+type identity struct{ Device, Inode uint64 }
 
 // Keep remembers the protected paths of p, and the .git of its workspace, as far
 // as the tier does not keep a call from changing them. What is taken away later
-// goes into the folder aside.
-func Keep(p Profile, aside string, tier Tier) (*Keeper, error) {
-	k := &Keeper{aside: aside}
+// goes into the folder aside. A record of it lies in the folder calls until
+// Close: should this process be killed, [Undo] takes back what the call changed.
+// An empty calls keeps none.
+func Keep(p Profile, aside, calls string, tier Tier) (*Keeper, error) {
+	k := &Keeper{remembered: remembered{Aside: aside, Root: p.Workspace}}
 	for _, path := range p.Protected {
 		info, err := os.Lstat(path)
 		if tier == Full && err == nil && info.Mode()&fs.ModeSymlink == 0 {
@@ -65,7 +77,7 @@ func Keep(p Profile, aside string, tier Tier) (*Keeper, error) {
 			k.Close()
 			return nil, fika.Wrap(fika.Denied, "protect "+path, err)
 		}
-		k.kept = append(k.kept, kept{path, files})
+		k.Kept = append(k.Kept, kept{path, files})
 	}
 	if info, err := os.Lstat(p.Repository); p.Repository != "" && err == nil {
 		f, err := os.Open(p.Repository)
@@ -73,41 +85,51 @@ func Keep(p Profile, aside string, tier Tier) (*Keeper, error) {
 			k.Close()
 			return nil, fika.Wrap(fika.Denied, "protect "+p.Repository, err)
 		}
-		k.repos = append(k.repos, repository{p.Repository, f, info})
+		k.Repos = append(k.Repos, repository{p.Repository, identify(info), f})
+	}
+	if err := k.write(calls); err != nil {
+		k.Close()
+		return nil, fika.Wrap(fika.Denied, "protect "+p.Workspace, err)
 	}
 	return k, nil
 }
 
-// Close gives up what Keep holds. It may be called twice.
+// Close gives up what Keep holds, the record too. It may be called twice.
 func (k *Keeper) Close() {
-	for _, r := range k.repos {
-		r.open.Close()
+	for _, r := range k.Repos {
+		if r.open != nil {
+			r.open.Close()
+		}
 	}
-	k.repos = nil
+	k.Repos = nil
+	if k.record != "" {
+		_ = os.Remove(k.record)
+		k.record = ""
+	}
 }
 
 // Restore puts back what has changed and says so, a line each. What was new
 // lies in the folder that Keep was given. An error is added to the lines' own:
 // something could not be put back.
 func (k *Keeper) Restore() (changes []string, err error) {
-	for _, r := range k.repos { // first, as protected paths lie below
+	for _, r := range k.Repos { // first, as protected paths lie below
 		line, failed := k.restoreRepository(r)
 		if line != "" {
 			changes = append(changes, line)
 		}
 		err = errors.Join(err, failed)
 	}
-	for _, was := range k.kept {
-		if len(was.files) == 0 && missing(was.path) {
+	for _, was := range k.Kept {
+		if len(was.Files) == 0 && missing(was.Path) {
 			continue
 		}
-		now, failed := readKept(was.path)
-		if failed == nil && same(was.files, now) {
+		now, failed := readKept(was.Path)
+		if failed == nil && same(was.Files, now) {
 			continue
 		}
 		aside, failed := k.replace(was)
 		err = errors.Join(err, failed)
-		line := was.path + " is protected: what changed it was undone"
+		line := was.Path + " is protected: what changed it was undone"
 		if aside != "" {
 			line += ", and what was there is kept in " + aside
 		}
@@ -124,31 +146,31 @@ func missing(path string) bool {
 // restoreRepository sets a .git aside that is not the recorded one, and moves
 // that back from wherever it was moved to.
 func (k *Keeper) restoreRepository(r repository) (string, error) {
-	now, err := os.Lstat(r.path)
-	if err == nil && os.SameFile(now, r.info) {
+	now, err := os.Lstat(r.Path)
+	if err == nil && identify(now) == r.ID {
 		return "", nil
 	}
-	line := r.path + " was taken away"
+	line := r.Path + " was taken away"
 	if err == nil {
-		aside, err := k.takeAway(r.path)
+		aside, err := k.takeAway(r.Path)
 		if err != nil {
 			return "", err
 		}
-		line = r.path + " was replaced: the new one was set aside in " + aside
+		line = r.Path + " was replaced: the new one was set aside in " + aside
 	}
-	moved, err := whereIs(r.open)
+	moved, err := k.moved(r)
 	if err != nil {
-		return line, fmt.Errorf("%s is gone: %w", r.path, err)
+		return line, fmt.Errorf("%s is gone: %w", r.Path, err)
 	}
-	return line + " and the old one moved back from " + moved, os.Rename(moved, r.path)
+	return line + " and the old one moved back from " + moved, os.Rename(moved, r.Path)
 }
 
 // takeAway moves what is at path into a new folder, whose name it returns.
 func (k *Keeper) takeAway(path string) (string, error) {
-	if err := os.MkdirAll(k.aside, 0o700); err != nil {
+	if err := os.MkdirAll(k.Aside, 0o700); err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp(k.aside, strings.TrimLeft(filepath.Base(path), ".")+"-")
+	dir, err := os.MkdirTemp(k.Aside, strings.TrimLeft(filepath.Base(path), ".")+"-")
 	if err != nil {
 		return "", err
 	}
@@ -162,21 +184,21 @@ func (k *Keeper) takeAway(path string) (string, error) {
 
 // replace makes a protected path what it was, and says where what was there is.
 func (k *Keeper) replace(was kept) (aside string, err error) {
-	if !missing(was.path) {
-		if aside, err = k.takeAway(was.path); err != nil {
+	if !missing(was.Path) {
+		if aside, err = k.takeAway(was.Path); err != nil {
 			return "", err
 		}
 	}
 	var errs []error
-	for name, c := range was.files { // folders are made on the way
-		path := filepath.Join(was.path, name)
+	for name, c := range was.Files { // folders are made on the way
+		path := filepath.Join(was.Path, name)
 		switch {
-		case c.mode.IsDir():
-			errs = append(errs, os.MkdirAll(path, c.mode.Perm()))
-		case c.link != "":
-			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(c.link, path))
+		case c.Mode.IsDir():
+			errs = append(errs, os.MkdirAll(path, c.Mode.Perm()))
+		case c.Link != "":
+			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(c.Link, path))
 		default:
-			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, c.data, c.mode.Perm()), os.Chmod(path, c.mode.Perm()))
+			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, c.Data, c.Mode.Perm()), os.Chmod(path, c.Mode.Perm()))
 		}
 	}
 	return aside, errors.Join(errs...)
@@ -199,14 +221,14 @@ func readKept(root string) (map[string]content, error) {
 		if err != nil {
 			return err
 		}
-		c := content{mode: info.Mode()}
+		c := content{Mode: info.Mode()}
 		switch {
 		case info.Mode().IsRegular() && info.Size() > keptFile:
 			return fmt.Errorf("%s is larger than %d bytes", path, keptFile)
 		case info.Mode().IsRegular():
-			c.data, err = os.ReadFile(path)
+			c.Data, err = os.ReadFile(path)
 		case info.Mode()&fs.ModeSymlink != 0:
-			c.link, err = os.Readlink(path)
+			c.Link, err = os.Readlink(path)
 		}
 		out[strings.TrimPrefix(path, root)] = c
 		return err
@@ -220,7 +242,7 @@ func same(a, b map[string]content) bool {
 	}
 	for name, x := range a {
 		y, ok := b[name]
-		if !ok || x.mode != y.mode || x.link != y.link || !bytes.Equal(x.data, y.data) {
+		if !ok || x.Mode != y.Mode || x.Link != y.Link || !bytes.Equal(x.Data, y.Data) {
 			return false
 		}
 	}

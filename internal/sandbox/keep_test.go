@@ -25,7 +25,7 @@ func TestKeep(t *testing.T) {
 				p.profile.Protected = append(p.profile.Protected, filepath.Join(p.project, ".envrc"))
 				pwn := filepath.Join(p.home, "pwned")
 				t.Setenv("PWN", pwn)
-				k, err := Keep(p.profile, filepath.Join(p.home, "aside"), tier)
+				k, err := Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"), tier)
 				must(t, err)
 				defer k.Close()
 				out, failed := s.sh(t, p.profile, script)
@@ -47,5 +47,42 @@ func TestKeep(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestUndo: what a call did whose caller was killed is undone from its record,
+// in each tier, a repository that was moved away too.
+func TestUndo(t *testing.T) {
+	for tier, s := range tiers(t) {
+		t.Run(string(tier), func(t *testing.T) {
+			p := newPlace(t)
+			envrc := filepath.Join(p.project, ".envrc")
+			p.profile.Protected = append(p.profile.Protected, envrc)
+			aside, calls := filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls")
+			_, err := Keep(p.profile, aside, calls, tier) // and never looked at again
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(calls, "call-1.json"), []byte(`{"Aside"`), 0o600)) // killed in the middle
+			head, err := os.ReadFile(filepath.Join(p.project, ".git", "HEAD"))
+			must(t, err)
+			_, _ = s.sh(t, p.profile, `echo evil > .envrc`)
+			must(t, os.Rename(filepath.Join(p.project, ".git"), filepath.Join(p.project, "gone")))
+			changes, err := Undo(calls)
+			must(t, err)
+			if len(changes) != 2 {
+				t.Errorf("%d lines: %q", len(changes), changes)
+			}
+			if !missing(envrc) {
+				t.Error(".envrc is still there")
+			}
+			if now, err := os.ReadFile(filepath.Join(p.project, ".git", "HEAD")); err != nil || string(now) != string(head) {
+				t.Errorf("the repository is not back: %v", err)
+			}
+			if left, _ := os.ReadDir(calls); len(left) > 0 {
+				t.Errorf("%d records are left", len(left))
+			}
+			if again, err := Undo(calls); len(again) > 0 || err != nil {
+				t.Errorf("a second time: %q, %v", again, err)
+			}
+		})
 	}
 }

@@ -17,10 +17,26 @@ func (b Toolbox) Confinement() *confine.Agent {
 		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
 		Network: s.Guard.Network == "on", ReadOnly: onlyReads(s.ToolPermissions),
 		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
-		Temp: filepath.Join(f.Path(), "tmp"), Aside: filepath.Join(f.Path(), "set-aside"),
+		Temp: filepath.Join(f.Path(), "tmp"), Aside: filepath.Join(f.Path(), "set-aside"), Calls: callsOf(f.Path()),
 		Caches: filepath.Join(f.Home.Root, "cache"), PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
 		Getenv: b.app.Getenv,
 	})
+}
+
+// callsOf is the folder of a context where records of its running calls lie.
+func callsOf(folder string) string { return filepath.Join(folder, "calls") }
+
+// UndoLeft takes back what calls changed of protected files whose process was
+// killed before it could do so, and tells warn. What such a process left running
+// has to be ended before.
+func (w *Worker) UndoLeft(warn func(string)) {
+	changes, err := sandbox.Undo(callsOf(w.Folder.Path()))
+	for _, line := range changes {
+		warn(line + " (the process that had called it was killed)")
+	}
+	if err != nil {
+		warn("not everything could be undone that a call changed whose process was killed: " + err.Error())
+	}
 }
 
 // pluginData is where plugins keep what is theirs, in a folder each.

@@ -167,6 +167,7 @@ func (w *Worker) recoverForeground(ctx context.Context, warn func(string)) error
 	for _, s := range rec.Orphans {
 		EndStep(ctx, s)
 	}
+	w.UndoLeft(warn)
 	for _, c := range rec.Claimed {
 		if err := w.Store.HandBack(ctx, c.Fence); err != nil {
 			return err

@@ -43,7 +43,7 @@ func TestPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"accept-request.before", "claim.after", "commit-model-step.before", "begin-tool-step.after", "finish-request.after",
-		"record-process.after", "suspend-request.before", "mark-announced.before", "post.after", "tool-exit", "mirror-append", "ingest-ack.before", "wake.after", "response.before"} {
+		"record-process.after", "suspend-request.before", "mark-announced.before", "post.after", "tool-exit", "tool-undone", "ask-for-approval.after", "answer-approval.before", "read-approvals.after", "mirror-append", "ingest-ack.before", "wake.after", "response.before"} {
 		if !slices.Contains(all, p) {
 			t.Errorf("%s is not among the points %v", p, all)
 		}
@@ -58,6 +58,7 @@ func TestChaos(t *testing.T) {
 	for point, scene := range map[string]string{
 		"accept-request.after": "ask", "claim.after": "chat", "commit-model-step.after": "files", "begin-tool-step.after": "task",
 		"tool-exit": "task", "finish-request.before": "chat", "finish-request.after": "chat", "ingest-ack.before": "wire", "wake.after": "wake",
+		"answer-approval.before": "approve", "ask-for-approval.after": "approve", "read-approvals.before": "unanswered", "tool-undone": "trespass",
 	} {
 		if err := o.try(t.Context(), table, point, map[string]int{scene: 1}); err != nil {
 			t.Fatal(err)

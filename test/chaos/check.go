@@ -64,6 +64,7 @@ func (r *run) look(db querier) {
 	}
 	r.checkModel()
 	r.checkMarkers()
+	r.checkApprovals(db)
 }
 
 // column reads the texts a query gives.

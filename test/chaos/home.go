@@ -87,6 +87,7 @@ func (h *home) config(more string) string {
 	for _, n := range append([]string{"own"}, agents...) {
 		fmt.Fprintf(&b, "[[models]]\nid = %q\nprovider = \"openai\"\nbase_url = %q\n", n, h.models.URL())
 	}
+	b.WriteString(askRule)
 	fmt.Fprintf(&b, "[sandbox]\nwrite = [%q]\n", h.dir) // what tools do is seen in a file there
 	if h.url != "" {
 		fmt.Fprintf(&b, "[store]\nurl = %q\n", h.url)

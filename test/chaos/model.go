@@ -112,6 +112,12 @@ func (m *model) call(tool string, a asked) (name, args string) {
 	case "gate":
 		name = "bash"
 		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %[1]s; while [ ! -e %[1]s.gate ]; do sleep 0.02; done; echo end $FIKA_STEP >> %[1]s", m.marker)
+	case "asked":
+		name = "bash"
+		value["command"] = fmt.Sprintf("date > /dev/null; echo begin $FIKA_STEP >> %s", m.marker)
+	case "plant":
+		name = "bash"
+		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %s; echo planted > .envrc; sleep 0.1", m.marker)
 	case "create":
 		value["path"], value["content"], value["overwrite"] = file, "one\n", true
 	case "edit":

@@ -52,6 +52,10 @@ func scenes() []scene {
 		{"idle", idle},
 		{"move", move},
 		{"restore", restore},
+		{"approve", approve},
+		{"unanswered", unanswered},
+		{"withdrawn", withdrawn},
+		{"trespass", trespass},
 	}
 }
 

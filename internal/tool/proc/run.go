@@ -88,6 +88,7 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 
 	e := r.exit(err)
 	e.Undone = r.confined.Ended()
+	crash.Point("tool undone")
 	if ended {
 		return e, fika.Wrap(fika.Interrupted, "run "+c.Path, context.Cause(ctx))
 	}

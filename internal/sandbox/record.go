@@ -1,0 +1,89 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// records are the files of a folder of calls.
+const records = "call-*.json"
+
+// maxSearched bounds how many files are looked at for a repository that was
+// moved by a call of a killed process.
+const maxSearched = 100_000
+
+// write leaves the record of what is remembered in the folder calls. It is not
+// synced: a machine that loses its power has killed the call as well, and what
+// the call wrote a moment before is as likely to be lost.
+func (k *Keeper) write(calls string) error {
+	if calls == "" || len(k.Kept)+len(k.Repos) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(k.remembered)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(calls, records)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(calls, 0o700); err == nil {
+			f, err = os.CreateTemp(calls, records)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	k.record = f.Name()
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// Undo puts back what calls changed whose process was killed before it could
+// look, as [Keeper.Restore] does, and says so. No call that has its record in the
+// folder may be running.
+func Undo(calls string) (changes []string, err error) {
+	found, _ := filepath.Glob(filepath.Join(calls, records))
+	for _, path := range found {
+		data, failed := os.ReadFile(path)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		k := Keeper{record: path}
+		if json.Unmarshal(data, &k.remembered) != nil {
+			k.Close() // killed while it was written: the call had not begun
+			continue
+		}
+		lines, failed := k.Restore()
+		changes, err = append(changes, lines...), errors.Join(err, failed)
+		k.Close()
+	}
+	return changes, err
+}
+
+// moved is where a repository lies now.
+func (k *Keeper) moved(r repository) (string, error) {
+	if r.open != nil {
+		return whereIs(r.open)
+	}
+	at, left := "", maxSearched
+	_ = filepath.WalkDir(k.Root, func(path string, d fs.DirEntry, err error) error {
+		if left--; left < 0 {
+			return fs.SkipAll
+		}
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && identify(info) == r.ID {
+			at = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if at == "" {
+		return "", os.ErrNotExist
+	}
+	return at, nil
+}
