@@ -71,6 +71,7 @@ type EntryMeta struct {
 	Undo       int64    `json:"undo,omitempty"`    // of a compaction: takes back the compaction with this seq
 	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
 	Delivered  []string `json:"delivered,omitempty"`
+	Taint      Taint    `json:"taint,omitzero"`
 }
 
 // entryJSON is an entry as it is read outside the database: chibi's six fields

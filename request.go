@@ -99,8 +99,11 @@ type Request struct {
 	Depth        int
 	UptoSeq      int64 // the window's last foreign entry, frozen at claim
 	State        RequestState
-	Reason       string // why waiting, failed, cancelled …
-	Epoch        Epoch  // owner_epoch: the agent's epoch that claimed it
+	Reason       string  // why waiting, failed, cancelled …
+	Epoch        Epoch   // owner_epoch: the agent's epoch that claimed it
+	Rights       *Rights // of whoever caused it, as they were then; nil: a person did
+	Passes       *Rights // what it may cause others to do at most, as its turn said last; nil: it has not begun
+	Taint        string  // what its turn has read from outside, or its prompt comes from; empty: nothing
 	CancelAt     time.Time
 	Deadline     time.Time
 	Payload      Payload
@@ -124,6 +127,7 @@ type Outcome struct {
 	ToolCalls []ToolUsed `json:"tool_calls,omitempty"`
 	Usage     Usage      `json:"usage"`
 	Model     string     `json:"model,omitempty"`
+	Taint     string     `json:"taint,omitempty"` // what was read from outside before the answer
 }
 
 // ToolUsed tells of one tool call of a finished request.

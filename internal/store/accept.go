@@ -24,6 +24,9 @@ type NewRequest struct {
 	Depth        int
 	Deadline     time.Time // zero: none
 	Payload      fika.Payload
+	// Rights are what the request may do at most: those of whoever causes it.
+	Rights *fika.Rights
+	Taint  string // what its prompt comes from, when that is outside
 	// Limits bounds what [Queue.Begin] begins. Accept does not look at them.
 	Limits Limits
 }
@@ -80,7 +83,7 @@ func (t *tx) accept(ctx context.Context, n NewRequest) (Accepted, error) {
 		return out, err
 	}
 	if fresh {
-		if err := t.seed(ctx, c, a, n.Payload.History); err != nil {
+		if err := t.seed(ctx, c, a, n); err != nil {
 			return out, err
 		}
 	}
@@ -150,9 +153,9 @@ func (t *tx) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c
 }
 
 // seed puts the history that came with a request into its new conversation.
-func (t *tx) seed(ctx context.Context, c fika.Conversation, a fika.Agent, history []fika.HistoryEntry) error {
-	for _, h := range history {
-		e := fika.Entry{Conversation: c.ID, Content: h.Content, Type: fika.Message}
+func (t *tx) seed(ctx context.Context, c fika.Conversation, a fika.Agent, n NewRequest) error {
+	for _, h := range n.Payload.History {
+		e := fika.Entry{Conversation: c.ID, Content: h.Content, Type: fika.Message, Meta: fika.EntryMeta{Taint: fika.Taint{From: n.Taint}}}
 		switch h.Role {
 		case "assistant":
 			e.From, e.To = string(a.Name), "user"
@@ -184,15 +187,19 @@ func (t *tx) insertRequest(ctx context.Context, n NewRequest, c fika.Conversatio
 	r := fika.Request{
 		ID: n.ID, Kind: n.Kind, Origin: n.Origin, Agent: n.Agent, Conversation: c, Parent: n.Parent, RetryOf: n.RetryOf,
 		Chain: chain, Depth: depth, State: fika.Open, Deadline: at(ms(n.Deadline)), Payload: n.Payload, BodyHash: hash,
-		Touched: at(t.now), CreatedAt: at(t.now),
+		Rights: n.Rights, Taint: n.Taint, Touched: at(t.now), CreatedAt: at(t.now),
+	}
+	rights, err := rightsJSON(opAccept, n.Rights)
+	if err != nil {
+		return r, err
 	}
 	payload, err := toJSON(opAccept, n.Payload)
 	if err != nil {
 		return r, err
 	}
 	err = t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker,
-state, deadline, payload, body_hash, touched, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+state, deadline, payload, body_hash, rights, taint, touched, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Parent, r.RetryOf, r.Chain, r.Depth, n.Payload.From,
-		r.State, ms(r.Deadline), payload, hash, t.now, t.now)
+		r.State, ms(r.Deadline), payload, hash, rights, r.Taint, t.now, t.now)
 	return r, err
 }

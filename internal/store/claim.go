@@ -208,7 +208,7 @@ func (k *claim) beginRequest(ctx context.Context, r *fika.Request, out *Claimed)
 	if p := r.Payload; r.Kind != fika.NotifyRequest && !p.Continue {
 		e := fika.Entry{
 			Conversation: r.Conversation, From: p.From, To: string(k.agent.Name), Content: p.Prompt, Type: fika.Message,
-			Request: r.ID, Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer},
+			Request: r.ID, Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer, Taint: fika.Taint{From: r.Taint}},
 		}
 		if e.From == "" {
 			e.From = "user"
@@ -285,7 +285,11 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	}
 	// The conversation is locked before its last seq is read: nothing can be
 	// said in it, and nobody be told, until this is committed.
-	facts := []statement{k.locking(&c, &there, id), first(&n, &pending, scanNewest, newestPending, k.agent.ID, id)}
+	var rights []*fika.Rights
+	facts := []statement{
+		k.locking(&c, &there, id), first(&n, &pending, scanNewest, newestPending, k.agent.ID, id),
+		all(&rights, scanRights, rightsPending, k.agent.ID, id),
+	}
 	if k.c.distant() {
 		facts = append(facts, ch.locking(chainOfNewest, k.agent.ID, id))
 	}
@@ -306,7 +310,7 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	if name != "" {
 		return nil, k.dropForLimit(ctx, c, n.chain, name)
 	}
-	r, err := k.notifyRequest(ctx, c, n)
+	r, err := k.notifyRequest(ctx, c, n, withinAll(rights))
 	if err != nil {
 		return nil, err
 	}
@@ -339,17 +343,21 @@ func scanNewest(s scanner) (newest, error) {
 }
 
 // notifyRequest stores the running request for a batch.
-func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest) (fika.Request, error) {
+func (k *claim) notifyRequest(ctx context.Context, c fika.Conversation, n newest, rights *fika.Rights) (fika.Request, error) {
 	now := at(k.now)
 	r := fika.Request{
 		ID: fika.RequestID(k.newID()), Kind: fika.NotifyRequest, Origin: fika.Queued, Agent: k.agent.ID, Conversation: c.ID,
 		Chain: n.chain, Depth: n.depth, UptoSeq: c.LastSeq, State: fika.Running, Epoch: k.agent.Epoch,
-		Attempts: 1, Touched: now, CreatedAt: now, StartedAt: now,
+		Attempts: 1, Rights: rights, Touched: now, CreatedAt: now, StartedAt: now,
 	}
-	err := k.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
-owner_epoch, owner_lease, attempts, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	bound, err := rightsJSON(opClaim, rights)
+	if err != nil {
+		return r, err
+	}
+	err = k.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, chain, depth, asker, upto_seq, state,
+owner_epoch, owner_lease, attempts, rights, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Chain, r.Depth, n.sender, r.UptoSeq, r.State,
-		r.Epoch, k.agent.lease, r.Attempts, k.now, k.now, k.now)
+		r.Epoch, k.agent.lease, r.Attempts, bound, k.now, k.now, k.now)
 	return r, err
 }
 

@@ -67,7 +67,7 @@ WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'd
 	p.Continue = p.Continue || old.UptoSeq > 0 && old.Kind != fika.NotifyRequest
 	n := NewRequest{
 		ID: fika.RequestID(t.newID()), Kind: old.Kind, Origin: fika.Queued, Agent: old.Agent,
-		RetryOf: old.ID, Chain: old.Chain, Depth: old.Depth, Payload: p,
+		RetryOf: old.ID, Chain: old.Chain, Depth: old.Depth, Payload: p, Rights: old.Rights, Taint: old.Taint,
 	}
 	n.Payload.Deadline = 0
 	if ch, _, err := one(ctx, t, scanChain, selectChain, old.Chain); err != nil {

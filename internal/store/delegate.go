@@ -16,6 +16,8 @@ type Delegation struct {
 	Agent    fika.AgentID
 	Prompt   string
 	Deadline time.Duration // from now; must be set
+	Rights   *fika.Rights  // what the task may do at most
+	Taint    string        // what the turn that gives it has read from outside
 }
 
 // Delegated tells what [Turns.Delegate] stored.
@@ -134,7 +136,7 @@ func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child,
 	acc, err := t.accept(ctx, NewRequest{
 		ID: ChildID(r.id, d.N), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: d.Agent, Parent: r.id,
 		Chain: r.chain, Depth: r.depth + 1, Deadline: at(deadline),
-		Payload: fika.Payload{Prompt: d.Prompt, From: string(r.agentName), Writer: fika.ByAgent},
+		Payload: fika.Payload{Prompt: d.Prompt, From: string(r.agentName), Writer: fika.ByAgent}, Rights: d.Rights, Taint: d.Taint,
 	})
 	if err == nil && acc.Repeat {
 		err = fika.Errorf(fika.Conflict, op, "request %s exists already", acc.Request.ID)

@@ -18,6 +18,8 @@ type Finish struct {
 	// Notify are the agents mentioned in the final text (chats only); not
 	// forwarded past Limits.MaxDepth, nor when Echo is set.
 	Notify []fika.AgentName
+	// Rights are what those may do at most because of it.
+	Rights *fika.Rights
 	// Echo says that the final text only repeats what the one it mentions and
 	// this agent have been telling each other: the chain stops here.
 	Echo bool
@@ -209,7 +211,7 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out *Finished) error {
 	l := fin.Limits.Of(r.conv.Limits)
 	name := l.Forward(e.Depth, fin.Echo)
-	told, err := t.notify(ctx, r.conv, e, r.found.told.without(r.agentName), name)
+	told, err := t.notify(ctx, r.conv, e, r.found.told.without(r.agentName), fin.Rights, name)
 	if err != nil || name == "" {
 		out.Notified = told
 		return err

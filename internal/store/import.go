@@ -87,6 +87,11 @@ func (t *tx) importEntry(ctx context.Context, c fika.ConversationID, e fika.Entr
 		}
 	}
 	e.Conversation = c
+	if ours, exact := seqs.upto(e.Meta.Taint.Seq); exact {
+		e.Meta.Taint.Seq = ours
+	} else {
+		e.Meta.Taint.Seq = 0 // what brought it in is not here: it does so itself
+	}
 	if e.Type == fika.Compaction {
 		e.Meta = seqs.translate(e.Meta)
 	}

@@ -57,6 +57,7 @@ func story(t *testing.T, opt store.Options) []string {
 		t.Helper()
 		_, err := s.Finish(ctx, c.Fence, store.Finish{
 			State: fika.Done, Final: &store.ModelCommit{Round: 9, Text: text, Usage: fika.Usage{Input: 5}, Model: "m"}, Notify: names, Limits: limits,
+			Rights: &fika.Rights{Tools: []string{"read"}},
 		})
 		ok(err)
 	}
@@ -70,7 +71,7 @@ func story(t *testing.T, opt store.Options) []string {
 	_, err = s.BeginTool(ctx, c.Fence, p.Steps[0].N, "")
 	ok(err)
 	ok(s.RecordProcess(ctx, c.Fence, p.Steps[0].N, fika.Process{PID: 1}))
-	_, err = s.CommitTool(ctx, c.Fence, p.Steps[0].N, store.ToolCommit{Text: "seen"})
+	_, err = s.CommitTool(ctx, c.Fence, p.Steps[0].N, store.ToolCommit{Text: "seen", Taint: fika.Taint{From: "fetch a.example"}})
 	ok(err)
 	finish(c, "@gendry", "gendry")
 	finish(claim("gendry"), "@arya", "arya")

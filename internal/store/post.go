@@ -21,6 +21,8 @@ type Post struct {
 	TTL          time.Duration    // 0: never expires
 	Chain        fika.RequestID   // empty: the post roots a new chain
 	Depth        int              // of the post; its notifications carry the same
+	Rights       *fika.Rights     // what those who are told may do at most because of it
+	Taint        string           // what it comes from, when that is outside
 }
 
 // Posted tells what [Conversations.Post] committed.
@@ -42,6 +44,8 @@ type Send struct {
 	At         time.Time // zero: now
 	Chain      fika.RequestID
 	Depth      int
+	Rights     *fika.Rights // what the recipient may do at most because of it
+	Taint      string       // what it comes from, when that is outside
 }
 
 // Post appends a message with its notifications; mentioned agents join.
@@ -133,7 +137,7 @@ func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 		}
 		p := Post{
 			Conversation: c.ID, ID: m.ID, From: m.From, Writer: m.Writer, WriterName: m.WriterName,
-			Content: m.Content, Notify: []fika.AgentName{a.Name}, Chain: m.Chain, Depth: m.Depth,
+			Content: m.Content, Notify: []fika.AgentName{a.Name}, Chain: m.Chain, Depth: m.Depth, Rights: m.Rights, Taint: m.Taint,
 		}
 		var f posting
 		if err := t.run(ctx, f.asking(p)...); err != nil {
@@ -179,7 +183,7 @@ func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, f posting, w
 	}
 	e := fika.Entry{
 		Conversation: c.ID, ID: p.ID, At: when, From: p.From, To: string(c.Name), Content: p.Content, Type: fika.Message,
-		ReplyTo: p.ReplyTo, Chain: chain, Depth: depth, Meta: fika.EntryMeta{Writer: p.Writer, WriterName: p.WriterName},
+		ReplyTo: p.ReplyTo, Chain: chain, Depth: depth, Meta: fika.EntryMeta{Writer: p.Writer, WriterName: p.WriterName, Taint: fika.Taint{From: p.Taint}},
 	}
 	if c.Kind != fika.Chat && len(p.Notify) == 1 {
 		e.To = string(p.Notify[0])
@@ -196,7 +200,7 @@ func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, f posting, w
 			return out, err
 		}
 	}
-	out.Notified, err = t.notify(ctx, c, e, f.told.without(p.self()), "")
+	out.Notified, err = t.notify(ctx, c, e, f.told.without(p.self()), p.Rights, "")
 	return out, err
 }
 
@@ -244,20 +248,24 @@ func onceEach(names []fika.AgentName) []fika.AgentName {
 }
 
 // notify makes a notification of e, which is new, for each of told, and returns
-// who got one. With a limit they are stored as dropped by it, so that
+// who got one. What their agents do because of it is within rights. With a limit they are stored as dropped by it, so that
 // continuing the chain finds them. In a chat they join.
-func (t *tx) notify(ctx context.Context, c fika.Conversation, e fika.Entry, told recipients, limit string) ([]fika.AgentName, error) {
+func (t *tx) notify(ctx context.Context, c fika.Conversation, e fika.Entry, told recipients, rights *fika.Rights, limit string) ([]fika.AgentName, error) {
 	state, reason := fika.NotificationPending, ""
 	if limit != "" {
 		state, reason = fika.NotificationDropped, reasonLimit
+	}
+	bound, err := rightsJSON("notify", rights)
+	if err != nil {
+		return nil, err
 	}
 	var names []fika.AgentName
 	for _, one := range told {
 		if one.id == "" {
 			return nil, fika.Errorf(fika.NotFound, "notify", "no agent named %q", one.name)
 		}
-		if err := t.put(ctx, `INSERT INTO notifications (conversation, seq, agent, chain, depth, state, reason, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, one.id, e.Chain, e.Depth, state, reason, t.now); err != nil {
+		if err := t.put(ctx, `INSERT INTO notifications (conversation, seq, agent, chain, depth, state, reason, rights, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, one.id, e.Chain, e.Depth, state, reason, bound, t.now); err != nil {
 			return nil, err
 		}
 		if c.Kind == fika.Chat {

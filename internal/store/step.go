@@ -35,6 +35,10 @@ type ModelCommit struct {
 	Usage     fika.Usage
 	Model     string
 	StartedAt time.Time
+	Taint     fika.Taint // of what the model was shown
+	// Passes are what the turn may cause others to do at most from now on; nil:
+	// as before.
+	Passes *fika.Rights
 }
 
 // PlannedCall is a tool call the model asked for.
@@ -52,6 +56,7 @@ type ToolCommit struct {
 	IsError     bool
 	Interrupted bool // the step ends interrupted: it may or may not have run
 	PostHash    string
+	Taint       fika.Taint
 	Sandbox     string // how its processes were confined; empty: there were none, or nothing confined them
 }
 

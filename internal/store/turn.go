@@ -291,7 +291,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 				first = r.said(m, "")
 				first.ID = said.ID
 			}
-			e, st, err := t.plan(ctx, &r, m.Round, call, first)
+			e, st, err := t.plan(ctx, &r, m.Round, call, m.Taint, first)
 			if err != nil {
 				return err
 			}
@@ -305,7 +305,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 // said is the message entry of a model call.
 func (r turn) said(m ModelCommit, to string) fika.Entry {
 	e := r.entryOf(fika.Message, string(r.agentName), to, m.Text)
-	e.Meta.Reasoning = m.Reasoning
+	e.Meta.Reasoning, e.Meta.Taint = m.Reasoning, m.Taint
 	if m.Usage != (fika.Usage{}) {
 		u := m.Usage
 		e.Meta.Usage = &u
@@ -322,15 +322,21 @@ func (t *tx) modelStep(ctx context.Context, r *turn, m ModelCommit, entry fika.E
 	if err := t.insertStep(ctx, r, &st); err != nil {
 		return err
 	}
+	if err := t.taint(ctx, *r, m.Taint); err != nil {
+		return err
+	}
+	if err := t.passes(ctx, *r, m.Passes); err != nil {
+		return err
+	}
 	return t.spend(ctx, *r, st.N, m.Model, m.Usage)
 }
 
 // plan stores one tool call the model asked for. The first entry of a model
 // step without text has its id and usage from first.
-func (t *tx) plan(ctx context.Context, r *turn, round int, call PlannedCall, first fika.Entry) (fika.Entry, fika.Step, error) {
+func (t *tx) plan(ctx context.Context, r *turn, round int, call PlannedCall, taint fika.Taint, first fika.Entry) (fika.Entry, fika.Step, error) {
 	e := r.entryOf(fika.ToolCall, string(r.agentName), call.Tool, call.Args)
 	e.ID, e.Meta.Usage = first.ID, first.Meta.Usage
-	e.Meta.ToolCallID = call.CallID
+	e.Meta.ToolCallID, e.Meta.Taint = call.CallID, taint
 	if err := t.append(ctx, &e); err != nil {
 		return e, fika.Step{}, err
 	}
@@ -437,8 +443,11 @@ func (s Turns) CommitTool(ctx context.Context, f Fence, n int, c ToolCommit) (fi
 func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fika.Entry, error) {
 	e := r.entryOf(fika.ToolResult, st.Tool, string(r.agentName), c.Text)
 	e.ReplyTo = st.CallEntry
-	e.Meta = fika.EntryMeta{Writer: fika.ByTool, ToolCallID: st.CallID, IsError: c.IsError, Sandbox: c.Sandbox}
+	e.Meta = fika.EntryMeta{Writer: fika.ByTool, ToolCallID: st.CallID, IsError: c.IsError, Sandbox: c.Sandbox, Taint: c.Taint}
 	if err := t.append(ctx, &e); err != nil {
+		return e, err
+	}
+	if err := t.taint(ctx, r, c.Taint); err != nil {
 		return e, err
 	}
 	state := fika.StepDone

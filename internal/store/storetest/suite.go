@@ -29,6 +29,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"recover", recoverTests},
 		{"delegation", delegateTests},
 		{"approvals", approvalTests},
+		{"rights", rightsTests},
 		{"wishes", wishTests},
 		{"brakes", brakeTests},
 		{"holds", holdTests},
