@@ -36,7 +36,8 @@ func newMaster(e *command.Env) *cobra.Command {
                                   no agents are configured
 
 Several requests may be at work at once. Ctrl-C cancels the newest, /help lists
-the commands. What an agent does meanwhile is seen with fika agent attach.
+the commands. On a terminal the tool calls of your requests are shown as they
+happen; fika agent attach shows all that an agent does.
 
 Lines of piped input are sent at once, so that agents work side by side; with
 --wait each line waits until those before it have their answers. The master ends
@@ -127,8 +128,16 @@ func openConsole(ctx context.Context, e *command.Env, flags masterOptions) error
 	if err != nil {
 		return err
 	}
-	defer screen.Close()
-	o.Screen = screen
+	shown := newMasterScreen(e, screen)
+	defer shown.Close()
+	o.Screen = shown
+	newID := o.NewID
+	o.NewID = func() fika.RequestID { return shown.sent(newID()) }
+	stopListening, err := c.Agents.Listen(shown.show)
+	if err != nil {
+		return err
+	}
+	defer stopListening()
 	console_ = master.New(o)
 	console_.Hello(started, c.BusLine())
 	err = console_.Run(ctx)

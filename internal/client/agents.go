@@ -94,6 +94,20 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	return s.c.store.EnsureAgent(ctx, store.NewAgent{Name: n, HomeID: id, DisplayName: entry.Name, Description: entry.Description})
 }
 
+// ensureMentioned makes the rows of agents that a text may mention and that so
+// far only the config names, as no hub has run since.
+func (s *Agents) ensureMentioned(ctx context.Context, text string) error {
+	text = strings.ToLower(text)
+	for _, entry := range s.c.config().Agents {
+		if strings.Contains(text, "@"+strings.ToLower(entry.ID)) {
+			if _, err := s.Find(ctx, entry.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // FindKnown finds an agent that has a row by what a person typed, and makes
 // none; NotFound comes with the nearest name.
 func (s *Agents) FindKnown(ctx context.Context, name string) (fika.Agent, error) {

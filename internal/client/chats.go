@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,6 +172,26 @@ func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (st
 	return said.From, s.poster().Enter(ctx, conv, said.From)
 }
 
+// Invite makes agents take part, so that a mention of all means them, too.
+func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fika.AgentName) error {
+	in, err := s.Participants(ctx, conv)
+	if err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if slices.Contains(in, string(a)) {
+			continue
+		}
+		if _, err := s.c.Agents.Find(ctx, string(a)); err != nil {
+			return err
+		}
+		if err := s.c.store.Join(ctx, conv.ID, string(a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Send says something in a chat, as whoever asks: a person, or the agent whose
 // tool this is. Error kinds: NotFound for a mention of nobody, Denied for a name
 // that is not the speaker's, Limit when an agent's chain may grow no further.
@@ -190,6 +211,11 @@ func (s *Chats) Send(ctx context.Context, conv fika.Conversation, text string, a
 	}
 	if err != nil {
 		return Sent{}, err
+	}
+	if speaker == nil {
+		if err := s.c.Agents.ensureMentioned(ctx, text); err != nil {
+			return Sent{}, err
+		}
 	}
 	sent, err := s.poster().Send(ctx, conv, said)
 	if err == nil {

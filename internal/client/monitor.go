@@ -189,5 +189,20 @@ func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, 
 	return &AgentStatuses{C: statuses, sub: sub}, nil
 }
 
+// Listen passes on what all agents say that they do until the function it
+// returns is called. show is called in order, one at a time.
+func (s *Agents) Listen(show func(message.Status)) (func(), error) {
+	sub, err := s.c.bus.Subscribe(s.c.subjects.Status("*"), func(m bus.Msg) {
+		var st message.Status
+		if json.Unmarshal(m.Data, &st) == nil {
+			show(st)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = sub.Close() }, nil
+}
+
 // Close ends the subscription.
 func (s *AgentStatuses) Close() error { return s.sub.Close() }

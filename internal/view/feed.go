@@ -319,9 +319,9 @@ func (f *Feed) End(id, name, final string) {
 		}
 		s := f.turn(id, name)
 		f.accept(s)
-		if final = strings.TrimSpace(final); final != "" {
+		if final = strings.TrimSpace(final); final != "" && !slices.Contains(s.said, final) {
 			rest, ok := s.rest(final)
-			if !ok {
+			if last := len(s.said) - 1; !ok || last >= 0 && s.text.Len() == 0 && strings.HasPrefix(final, s.said[last]) {
 				s.complete()
 				s.ready.WriteString(f.dim("the answer as it was kept:") + "\n")
 				rest = final

@@ -91,6 +91,24 @@ func TestAnswerThatWasStreamedInPart(t *testing.T) {
 	}
 }
 
+// TestA9AnswerOnceAfterItsEnd: whether the end of a turn is told of before or
+// after its answer was read from the store, the answer is shown once.
+func TestA9AnswerOnceAfterItsEnd(t *testing.T) {
+	for _, c := range []struct{ streamed, final, want string }{
+		{"a b", "a b", "a b\n"},
+		{"", "a b", "a b\n"},
+		{"a", "a b", "a\nthe answer as it was kept:\n\na b\n"},
+	} {
+		f, p := newFeed(false)
+		f.Text("1", "x", c.streamed)
+		f.Busy("1", "x", "thinking")
+		f.Over("1")
+		f.End("1", "x", c.final)
+		p.sees(t, c.want, "")
+		f.Close()
+	}
+}
+
 func TestAttemptsAreShownOnce(t *testing.T) {
 	for _, c := range []struct {
 		pieces []string // "!" begins anew

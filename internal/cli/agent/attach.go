@@ -48,6 +48,11 @@ func attach(ctx context.Context, e *command.Env, c *client.Client, name string, 
 		return err
 	}
 	e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("attached to @%s (%s); ctrl-c leaves, the agent goes on", row.Name, v.Status)))
+	if !asJSON {
+		if shown := e.Render(false); shown != nil {
+			return watchRendered(ctx, c, shown, v, statuses.C)
+		}
+	}
 	view := &attached{display: agent.NewDisplay(e.CleanOut(false)), rounds: map[string]int{}}
 	if !asJSON {
 		for _, r := range v.Running {

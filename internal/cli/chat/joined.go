@@ -59,7 +59,7 @@ func (j *joined) openConsole(history string) (err error) {
 		return err
 	}
 	j.feed = view.NewFeed(j.con, view.Options{
-		Style: j.OutStyle(), Links: j.page.links, Person: j.page.person, Names: true, Width: j.con.Width, Standing: j.standing,
+		Style: j.OutStyle(), Links: j.page.links, Person: j.page.Person, Names: true, Width: j.con.Width, Standing: j.standing,
 	})
 	j.turns = view.NewStatuses(j.feed)
 	return nil
@@ -323,7 +323,7 @@ func (j *joined) read(ctx context.Context) error {
 func (j *joined) send(ctx context.Context, text string) {
 	var err error
 	if j.session != nil {
-		if text, err = j.session.address(ctx, j.client(), text); err != nil {
+		if text, err = j.session.address(ctx, j, text); err != nil {
 			j.note("— " + err.Error())
 			return
 		}

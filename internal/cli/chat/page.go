@@ -182,9 +182,9 @@ func PageOf(e *command.Env, raw bool) Page {
 	}
 }
 
-// person reports whether @name is somebody who is to notice it: an agent that
+// Person reports whether @name is somebody who is to notice it: an agent that
 // turns to a person waits for an answer.
-func (p Page) person(name string) bool { return p.people[strings.ToLower(name)] }
+func (p Page) Person(name string) bool { return p.people[strings.ToLower(name)] }
 
 // Said is what somebody has said, indented by so many levels later on.
 func (p Page) Said(text string, level int) string {
@@ -192,7 +192,7 @@ func (p Page) Said(text string, level int) string {
 		return strings.TrimRight(term.Clean(text), "\n")
 	}
 	width := max(20, p.look.Width-2*min(level, deepest))
-	return strings.TrimRight(markdown.Render(text, markdown.Options{Width: width, Style: p.look.Style, Links: p.links, Person: p.person}), "\n")
+	return strings.TrimRight(markdown.Render(text, markdown.Options{Width: width, Style: p.look.Style, Links: p.links, Person: p.Person}), "\n")
 }
 
 // call is a call of a tool with its result.

@@ -131,25 +131,19 @@ func place(e *command.Env) string {
 	return "fika · home " + root
 }
 
-// address says whom a text is for: as it says, or the agent spoken to last. Who
-// is addressed is known to the store afterwards, whether or not a hub has run.
-func (s *session) address(ctx context.Context, c *client.Client, text string) (string, error) {
+// address says whom a text is for: as it says, or the agent spoken to last. All
+// are the agents of the session.
+func (s *session) address(ctx context.Context, j *joined, text string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := mention.Parse(text, mention.Known{Agents: s.agents})
 	switch {
 	case len(to.Agents) > 0:
 		s.last = to.Agents[0]
-	case to.None():
-		text = "@" + string(s.last) + " " + text
-		to.Agents = []fika.AgentName{s.last}
 	case to.All:
-		to.Agents = s.agents
-	}
-	for _, a := range to.Agents {
-		if _, err := c.Agents.Find(ctx, string(a)); err != nil {
-			return text, err
-		}
+		return text, j.client().Chats.Invite(ctx, j.conv, s.agents)
+	case to.None():
+		return "@" + string(s.last) + " " + text, nil
 	}
 	return text, nil
 }

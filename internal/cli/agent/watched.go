@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/message"
+	"fika/internal/term"
+	"fika/internal/view"
+)
+
+// watchRendered shows on a terminal what an agent does, as every other view of
+// agents at work does.
+func watchRendered(ctx context.Context, c *client.Client, shown *command.Rendered, v client.AgentView, statuses <-chan message.Status) error {
+	defer shown.Finish()
+	w := &watched{Rendered: shown, requests: c.Requests, rounds: map[string]int{}, begun: map[string]bool{}}
+	for _, r := range v.Running {
+		if err := w.catchUp(ctx, r); err != nil {
+			return err
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case s := <-statuses:
+			w.show(ctx, s)
+		}
+	}
+}
+
+// watched shows the requests of one agent; begun are those whose prompt is on
+// the screen, rounds as in attached.
+type watched struct {
+	*command.Rendered
+	requests *client.Requests
+	begun    map[string]bool
+	rounds   map[string]int
+}
+
+// catchUp shows what a running request has committed so far.
+func (w *watched) catchUp(ctx context.Context, r client.RequestInfo) error {
+	entries, err := w.requests.Entries(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	id, name := string(r.ID), string(r.AgentName)
+	if w.rounds[id], err = w.requests.Round(ctx, r.ID); err != nil {
+		return err
+	}
+	w.begin(id, r.Payload.Prompt)
+	w.Busy(id, name, "thinking")
+	calls := map[string]fika.Entry{}
+	for _, x := range entries {
+		switch {
+		case x.Type == fika.Message && x.Meta.Writer == fika.ByAgent:
+			w.Kept(id, name, x.Content, "", false)
+		case x.Type == fika.ToolCall:
+			calls[x.Meta.ToolCallID] = x
+		case x.Type == fika.ToolResult:
+			call := calls[x.Meta.ToolCallID]
+			w.Called(id, name, view.Call{
+				Tool: call.To, Args: json.RawMessage(call.Content), Output: x.Content, Failed: x.Meta.IsError, Took: x.At.Sub(call.At),
+			})
+		}
+	}
+	return nil
+}
+
+// begin shows what a request asks for.
+func (w *watched) begin(id, prompt string) {
+	if !w.begun[id] {
+		w.begun[id] = true
+		w.Print("\n" + term.Clean(strings.TrimRight("→ "+prompt, "\n")))
+	}
+}
+
+// show takes one status; what was missed of an answer is shown at its end, as it
+// was kept.
+func (w *watched) show(ctx context.Context, s message.Status) {
+	if s.Status == "processing" && s.Data.Prompt != "" {
+		w.begin(s.RequestID, s.Data.Prompt)
+	}
+	if s.Status == "tool_result" || s.Data.Step == 0 || s.Data.Step > w.rounds[s.RequestID] {
+		w.Turns.Show(s)
+	}
+	if s.Status != "completed" && s.Status != "error" {
+		return
+	}
+	info, err := w.requests.Request(ctx, fika.RequestID(s.RequestID))
+	switch {
+	case err != nil:
+		w.Turns.End(s.RequestID, s.AgentName, "")
+	case info.State == fika.Done:
+		w.Turns.End(s.RequestID, s.AgentName, info.Outcome.Answer)
+	default:
+		w.Turns.End(s.RequestID, s.AgentName, "")
+		w.Print(term.CleanLine(fmt.Sprintf("— %s: %s", info.State, command.Dash(info.Outcome.Error))))
+	}
+	delete(w.begun, s.RequestID)
+}
