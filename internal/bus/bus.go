@@ -15,6 +15,9 @@ type Msg struct {
 	Data    []byte
 	Respond func([]byte) error
 	Lost    *Lost // in place of Data; see [Inbound.Consume]
+	// Asker is the agent that alone can receive the answer, where the server
+	// tells; empty: a program of the person, or nobody asks.
+	Asker fika.AgentName
 }
 
 // Lost is a request that was accepted and is gone before anybody read it.
@@ -105,6 +108,9 @@ func (s Subjects) Heartbeat(n fika.AgentName) string { return s.agent(n, "heartb
 
 // Control takes shutdown, reset, cancel and switch.
 func (s Subjects) Control(n fika.AgentName) string { return s.agent(n, "control") }
+
+// ContextRequest asks for an agent's context, as request and reply.
+func (s Subjects) ContextRequest(n fika.AgentName) string { return s.agent(n, "context.request") }
 
 // Chat carries the entries of a chat as they are committed.
 func (s Subjects) Chat(c fika.ConversationName) string { return s.Prefix + ".chat." + string(c) }

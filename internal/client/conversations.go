@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/reading"
 )
 
 // Conversations is what may be asked of all conversations, of any kind: to be
@@ -46,12 +47,38 @@ func (s *Conversations) Find(ctx context.Context, name string) (fika.Conversatio
 	return s.c.store.ActiveAsk(ctx, row.ID)
 }
 
-// Entries reads entries of a conversation.
+// Entries reads entries of a conversation: Denied when an agent asks, through a
+// command in one of its tools, that may not see it.
 func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
+	reader, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	switch may, err := s.c.app.Archive(s.c.store).MayConversation(ctx, reader, q.Conversation); {
+	case err != nil:
+		return nil, err
+	case !may:
+		return nil, fika.Errorf(fika.Denied, "", "this conversation is not readable by %s (readable_by; of a chat, only those who take part read it)", reader)
+	}
 	return s.c.store.Entries(ctx, q)
 }
 
-// Search finds entries by their words, newest first.
+// Search finds entries by their words, newest first: those that whoever asks may
+// see.
 func (s *Conversations) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
-	return s.c.store.Search(ctx, words, f)
+	reader, err := s.reader()
+	if err != nil {
+		return nil, err
+	}
+	return s.c.app.Archive(s.c.store).Search(ctx, reader, words, f)
+}
+
+// reader is the agent through whose tool this command runs; empty: a person. A
+// tool whose agent cannot be told reads what all agents may.
+func (s *Conversations) reader() (reading.Reader, error) {
+	c, err := s.c.app.Caller()
+	if c.Inside() && c.Agent == "" {
+		return "tool", err
+	}
+	return c.Agent, err
 }

@@ -103,6 +103,10 @@ type Options struct {
 	// Reload gives what config says of the agents when that, or anything else
 	// they depend on, has changed since it was asked last. nil: nothing changes.
 	Reload func(context.Context) (specs []Spec, changed bool)
+	// Context reads what an agent has said and done into the response, as far as
+	// the reader may see it; reader is empty for a program of the person. nil:
+	// nobody answers such requests.
+	Context func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
 	// Hindered says why an agent could not work if it were started now. nil:
 	// nobody knows before it is tried.
 	Hindered func(fika.AgentName) error
@@ -428,6 +432,9 @@ func (h *Hub) subscribe() (func(), error) {
 				_ = m.Respond([]byte(h.opts.StoreID))
 			}
 		},
+	}
+	if h.opts.Context != nil {
+		handlers[h.opts.Subjects.ContextRequest("*")] = h.answerContext
 	}
 	var subs []bus.Subscription
 	closeAll := func() {

@@ -38,6 +38,7 @@ var packages = [...]row{
 	{"internal/colleague", ". internal/speech", "who may be asked, in words: prompts and errors say it alike"},
 	{"internal/chat", ". internal/colleague internal/limit internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
 	{"internal/prompt", ". internal/hook internal/speech internal/store", "puts the system prompt together; hooks may add to it"},
+	{"internal/reading", ". internal/store", "who may read what of another agent: one rule for tools, commands and the bus; rows come from the store"},
 	{"internal/guard", ". mvdan.cc/sh/v3/syntax", "what a tool may do: rules against calls, names against names; what a shell text runs is for a shell's parser to say"},
 	{"internal/turn", ". internal/guard internal/hook internal/limit internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
 		"the turn speaks to four contracts and stops an exchange that repeats itself; errgroup joins tool calls that run side by side"},
@@ -67,8 +68,8 @@ var packages = [...]row{
 	{"internal/tool/shell", ". internal/process internal/tool internal/tool/proc", "bash is a process in a group"},
 	{"internal/tool/web", ". internal/safetext internal/tool", "fetch"},
 	{"internal/tool/note", ". internal/tool", "todos, goals and reflection; the files come in as functions"},
-	{"internal/tool/peer", ". internal/hook internal/store internal/tool github.com/google/uuid",
-		"messages and tasks for other agents are rows with ids of their own; a hook may look at them"},
+	{"internal/tool/peer", ". internal/hook internal/reading internal/store internal/tool github.com/google/uuid",
+		"messages and tasks for other agents are rows with ids of their own; a hook may look at them, and what is read of them is for one rule to say"},
 	{"internal/plugin", ". internal/hook internal/process internal/safetext internal/tool internal/tool/proc github.com/google/renameio/v2",
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
 	{"internal/folder", ". internal/clock internal/crash internal/process internal/safetext internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
@@ -89,11 +90,11 @@ var packages = [...]row{
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/redact internal/store internal/term github.com/google/renameio/v2",
+	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/reading internal/redact internal/store internal/term github.com/google/renameio/v2",
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term"},
 	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
 		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
-	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/sandbox internal/spelling internal/store internal/term internal/toml internal/workflow",
+	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
@@ -101,7 +102,7 @@ var packages = [...]row{
 		"what a person does with plugins: files of the home and config.toml; a worker's toolbox says which names are taken"},
 	{"internal/backup", ". internal/app internal/clock internal/folder internal/store github.com/google/renameio/v2",
 		"the database and what people edit, out of a home and into it; files are replaced in one step"},
-	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/config internal/crash internal/folder internal/hub internal/process internal/redact internal/store internal/turn internal/worker",
+	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/config internal/crash internal/folder internal/hub internal/message internal/process internal/reading internal/redact internal/store internal/turn internal/worker",
 		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation"},
 	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/plugin internal/plugin/admin internal/process internal/sandbox internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
@@ -150,7 +151,7 @@ var (
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/turn", "internal/chat", "internal/colleague", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/workflow"}
+	decisions = []string{"internal/turn", "internal/chat", "internal/colleague", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/reading", "internal/workflow"}
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.

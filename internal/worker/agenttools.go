@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"fika"
@@ -76,7 +75,7 @@ func (p peers) tools() []tool.Tool {
 	}
 	return []tool.Tool{
 		send,
-		tool.WithLimit(&peer.Read{Find: p.find, Store: p.store, CatchUp: p.catchUp, May: p.mayRead, Notes: p.notes}, p.limits),
+		tool.WithLimit(&peer.Read{Find: p.find, Store: p.store, Archive: p.app.Archive(p.store), CatchUp: p.catchUp, Notes: p.notes}, p.limits),
 		&peer.Create{Make: p.creator().create},
 		&peer.Delegate{
 			Find: p.find, Works: p.willWork, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
@@ -116,22 +115,6 @@ func (p peers) find(ctx context.Context, name string) (fika.Agent, error) {
 func (p peers) echoes(ctx context.Context, c tool.Call, to fika.Agent, content string) (bool, error) {
 	l := chat.Letter{From: c.Agent, To: to, Chain: c.Chain, Depth: c.Depth + 1, Text: content}
 	return chat.Echoes(ctx, p.store, l, p.settings.Chat.MaxEcho)
-}
-
-// mayRead refuses, with kind Denied, a context that does not want to be read by
-// an agent (readable_by).
-func (p peers) mayRead(reader, name fika.AgentName) error {
-	if reader == name {
-		return nil
-	}
-	s, err := p.app.Settings(name, nil, true)
-	if err != nil {
-		return err
-	}
-	if s.ReadableBy != nil && !slices.Contains(s.ReadableBy, string(reader)) {
-		return fika.Errorf(fika.Denied, "read context", "%s is not readable by %s (readable_by)", name, reader)
-	}
-	return nil
 }
 
 // notes returns those of another context that a reader is shown.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -103,6 +104,17 @@ func inboxOf(who string) string {
 		return "_INBOX." + who
 	}
 	return ""
+}
+
+// askerOf is the agent whose inbox an answer goes to: no other user but the hub
+// can read there. Empty for other inboxes.
+func askerOf(reply string) fika.AgentName {
+	rest, ok := strings.CutPrefix(reply, "_INBOX."+agentUserPrefix)
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, ".")
+	return fika.AgentName(name)
 }
 
 func readSecrets(runDir string) (secrets, error) {

@@ -44,7 +44,7 @@ func (c *conn) Subscribe(subject string, h func(bus.Msg)) (bus.Subscription, err
 }
 
 func (c *conn) message(m *nats.Msg) bus.Msg {
-	return bus.Msg{Subject: m.Subject, Data: m.Data, Respond: func(data []byte) error {
+	return bus.Msg{Subject: m.Subject, Data: m.Data, Asker: askerOf(m.Reply), Respond: func(data []byte) error {
 		if m.Reply == "" {
 			return nil
 		}

@@ -70,7 +70,7 @@ var (
 func (*Read) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "read",
-		Description: "Show lines of a text file.",
+		Description: "Show lines of a file.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer"},` +
 			`"limit":{"type":"integer"},"numbers":{"type":"boolean"}},"required":["path"]}`),
 		Effect: fika.Pure,
@@ -81,7 +81,7 @@ func (*Read) Spec() tool.Spec {
 func (*List) Spec() tool.Spec {
 	return tool.Spec{
 		Name:        "list",
-		Description: "List a directory or a glob (**/*.go).",
+		Description: "List a directory or glob (**/*.go).",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
 		Effect:      fika.Pure,
 	}

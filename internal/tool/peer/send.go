@@ -48,7 +48,7 @@ type Send struct {
 // that a repeated call delivers nothing twice.
 func (*Send) Spec() tool.Spec {
 	return tool.Spec{
-		Name: "send_message", Description: "Message another agent.",
+		Name: "send_message", Description: "Message an agent.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"},"content":{"type":"string"}},"required":["to","content"]}`),
 		Effect:     fika.Idempotent, Always: true,
 	}
