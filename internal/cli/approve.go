@@ -18,6 +18,7 @@ import (
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/guard"
+	"fika/internal/question"
 	"fika/internal/term"
 	"fika/internal/turn"
 )
@@ -98,8 +99,8 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 	}
 	for _, a := range list {
 		e.Println(fmt.Sprintf("%d  @%s in %s, asked %s, denied %s", a.N, a.Agent, a.Conversation, term.Ago(a.Asked, e.Now()), "at "+a.Expires.Local().Format("2006-01-02 15:04")))
-		e.Println(command.Indented(command.ShownCall(a.Tool, a.Args)))
-		e.Println(command.Indented("in " + term.Visible(a.Workspace) + "; because of " + term.Visible(a.Rule)))
+		e.Println(question.Indented(question.Call(a.Tool, a.Args)))
+		e.Println(question.Indented("in " + term.Visible(a.Workspace) + "; because of " + term.Visible(a.Rule)))
 	}
 	return e.CheckWritten("")
 }
@@ -159,25 +160,45 @@ func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
 	return r, nil
 }
 
-// askAtTerminal asks the person about a tool call. What was typed before the
-// question does not answer it.
-func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, typed io.Reader) error {
-	if f, ok := e.In.(*os.File); ok {
-		term.DropTyped(f)
-	}
+// readingTime is how long a question is there before it can be answered: what
+// is typed until then was meant for something else.
+const readingTime = 700 * time.Millisecond
+
+// askAtTerminal asks the person about a tool call. Keys that were being typed
+// when the question came do not answer it, and neither does anything but yes or
+// no.
+func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen func() (io.Reader, error)) error {
 	v := q.Verdict
 	changed := ""
 	if q.Changed {
 		changed = " (it has changed since it was approved)"
 	}
-	fmt.Fprintf(e.Err, "\n@%s asks%s, because of %s:\n%s\n%s\nallow this call once? type yes or no: ", q.Call.Agent, changed, term.Visible(v.Rule),
-		command.Indented(command.ShownCall(q.Call.Name, string(q.Call.Args))), command.Indented("in "+term.Visible(q.Call.Workspace)))
-	line, _ := bufio.NewReader(typed).ReadString('\n') // it ends with ctx, too
-	switch {
-	case ctx.Err() != nil:
-		return fika.Wrap(fika.Interrupted, "", context.Cause(ctx))
-	case strings.EqualFold(strings.TrimSpace(line), "yes"):
-		return nil
+	fmt.Fprintf(e.Err, "\n@%s asks%s, because of %s:\n%s\n%s\n", q.Call.Agent, changed, term.Visible(v.Rule),
+		question.Indented(question.Call(q.Call.Name, string(q.Call.Args))), question.Indented("in "+term.Visible(q.Call.Workspace)))
+	select {
+	case <-time.After(readingTime):
+	case <-ctx.Done():
 	}
-	return fika.Errorf(fika.Denied, "", "the person at the terminal said no")
+	if f, ok := e.In.(*os.File); ok {
+		term.DropTyped(f)
+	}
+	typed, err := listen()
+	if err != nil {
+		return err
+	}
+	if typed == nil {
+		return fika.Errorf(fika.Denied, "", "nobody is at a terminal")
+	}
+	for lines := bufio.NewReader(typed); ; {
+		fmt.Fprint(e.Err, "allow this call once? type yes or no: ")
+		line, err := lines.ReadString('\n') // it ends with ctx, too
+		switch word := strings.ToLower(strings.TrimSpace(line)); {
+		case ctx.Err() != nil:
+			return fika.Wrap(fika.Interrupted, "", context.Cause(ctx))
+		case word == "yes":
+			return nil
+		case word == "no", word == "n", err != nil:
+			return fika.Errorf(fika.Denied, "", "the person at the terminal said no")
+		}
+	}
 }

@@ -42,6 +42,22 @@ func (h *home) atTerminal(question, answer string, args ...string) string {
 // text was shown, then types the second. It gives all that was shown.
 func (h *home) dialogue(steps [][2]string, args ...string) string {
 	h.t.Helper()
+	var acts []act
+	for _, s := range steps {
+		acts = append(acts, act{s[0], func(*terminal) string { return s[1] }})
+	}
+	return h.scene(acts, args...)
+}
+
+// act is what happens when a text was shown: something, and then what is typed.
+type act struct {
+	shown string
+	do    func(*terminal) string
+}
+
+// scene is dialogue with more than typing.
+func (h *home) scene(acts []act, args ...string) string {
+	h.t.Helper()
 	cmd := exec.Command("fika", args...)
 	cmd.Dir, cmd.Env = h.work, h.env
 	tty, err := pty.Start(cmd)
@@ -64,13 +80,13 @@ func (h *home) dialogue(steps [][2]string, args ...string) string {
 			}
 		}
 	}()
-	for _, step := range steps {
-		if !eventually(func() bool { return strings.Contains(x.text(), step[0]) }) {
+	for _, a := range acts {
+		if !eventually(func() bool { return strings.Contains(x.text(), a.shown) }) {
 			_ = cmd.Process.Kill()
-			h.t.Errorf("never showed %q:\n%q", step[0], x.text())
+			h.t.Errorf("never showed %q:\n%q", a.shown, x.text())
 			break
 		}
-		_, _ = io.WriteString(x, step[1])
+		_, _ = io.WriteString(x, a.do(x))
 	}
 	end := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer end.Stop()

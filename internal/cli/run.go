@@ -111,8 +111,8 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.Warn,
 	}
 	if o.InTTY {
-		ro.Ask = func(ctx context.Context, q turn.Question, typed io.Reader) error {
-			return askAtTerminal(ctx, o.Env, q, typed)
+		ro.Ask = func(ctx context.Context, q turn.Question, listen func() (io.Reader, error)) error {
+			return askAtTerminal(ctx, o.Env, q, listen)
 		}
 	}
 	ran, err := worker.Run(ctx, o.App(), ro)

@@ -17,6 +17,12 @@ type (
 	ApprovalAnswer = store.ApprovalAnswer
 )
 
+// What has become of a question.
+const (
+	ApprovalOpen  = store.ApprovalOpen
+	ApprovalGiven = store.ApprovalGiven
+)
+
 // Approvals are the questions of this system.
 func (c *Client) Approvals() *Approvals { return &Approvals{c} }
 

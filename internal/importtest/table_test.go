@@ -106,10 +106,11 @@ var packages = [...]row{
 		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation"},
 	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/plugin internal/plugin/admin internal/process internal/sandbox internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
-	{"internal/master", ". internal/client internal/process internal/spelling internal/term internal/workflow github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs and whole teams found, and what it waits for is kept in a file that one console locks"},
+	{"internal/question", ". internal/client internal/term", "what a person is asked in a console: a face of client in words"},
+	{"internal/master", ". internal/client internal/process internal/question internal/spelling internal/term internal/workflow github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs and whole teams found, and what it waits for is kept in a file that one console locks"},
 	{"internal/cli/command", ". internal/app internal/client internal/config internal/console internal/folder internal/process internal/spelling internal/term internal/view github.com/spf13/cobra", "what all commands share: flags, answers, errors, a client, completion of names that stand in the store, the config, the folders and the key file"},
 	{"internal/cli/agent", ". internal/agent internal/cli/command internal/client internal/daemon internal/message internal/term internal/view github.com/spf13/cobra", "the process of an agent and what it shows, on a terminal as all views of agents do"},
-	{"internal/cli/chat", ". internal/chat internal/cli/command internal/client internal/clock internal/config internal/console internal/markdown internal/mention internal/message internal/spelling internal/term internal/view github.com/spf13/cobra", "entries, the line one types into with its commands, and limits as they are written in the config"},
+	{"internal/cli/chat", ". internal/chat internal/cli/command internal/client internal/clock internal/config internal/console internal/markdown internal/mention internal/message internal/question internal/spelling internal/term internal/view github.com/spf13/cobra", "entries, the line one types into with its commands, and limits as they are written in the config"},
 	{"internal/cli/request", ". internal/agent internal/cli/command internal/client internal/message internal/term github.com/spf13/cobra", "requests and the statuses of who works on them"},
 	{"internal/cli/conversation", ". internal/cli/command internal/client internal/term github.com/spf13/cobra", "all conversations"},
 	{"internal/cli/context", ". internal/cli/chat internal/cli/command internal/client internal/contexts internal/folder internal/term internal/worker github.com/spf13/cobra", "contexts are what people look after; a log shows entries as a chat does"},
@@ -120,7 +121,7 @@ var packages = [...]row{
 	{"internal/cli/plugin", ". internal/cli/command internal/plugin internal/plugin/admin internal/term github.com/spf13/cobra", "plugins are what people look after"},
 	{"internal/cli/rules", ". internal/cli/command internal/guard internal/term github.com/spf13/cobra", "what the rules say of a call, by the rules themselves"},
 	{"internal/cli/workflow", ". internal/cli/command internal/client internal/term internal/toml internal/workflow github.com/spf13/cobra", "workflows are files that people write"},
-	{"internal/cli", ". internal/agent internal/app internal/backup internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/request internal/cli/rules internal/cli/store internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/spelling internal/term internal/turn internal/view internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+	{"internal/cli", ". internal/agent internal/app internal/backup internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/request internal/cli/rules internal/cli/store internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/question internal/spelling internal/term internal/turn internal/view internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
 		"the tree of commands, and those without a noun: flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -155,7 +156,7 @@ var (
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.
-	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugin/admin", "internal/backup", "internal/daemon", "internal/doctor", "internal/master", "internal/cli"}
+	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugin/admin", "internal/backup", "internal/daemon", "internal/doctor", "internal/question", "internal/master", "internal/cli"}
 	outside = []string{"cmd/fika", "internal/docgen"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.

@@ -24,11 +24,12 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /switch AGENT CONVERSATION
   /queue                   what is waited for
   /cancel [ID]             cancel a request (ctrl-c: the newest)
+  /approve [N [--deny WHY]]   let a tool call that waits for your word run once; alone: show them
   /usage                   tokens and money so far
   /help, /quit             (ctrl-d leaves too; work goes on)`
 
 // commands are the names, for completion.
-var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/agents restart ", "/agents health", "/conversations ", "/tasks ", "/switch ", "/queue", "/cancel ", "/usage", "/help", "/quit"}
+var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/agents restart ", "/agents health", "/conversations ", "/tasks ", "/switch ", "/queue", "/cancel ", "/approve ", "/usage", "/help", "/quit"}
 
 // Commands lists what may follow a slash.
 func Commands() []string { return slices.Clone(commands) }
@@ -59,6 +60,8 @@ func (m *Master) command(ctx context.Context, words []string) {
 		m.queue()
 	case "cancel":
 		err = m.cancelID(ctx, arg(1))
+	case "approve":
+		err = m.approve(ctx, words[1:])
 	case "usage":
 		err = m.usage(ctx)
 	case "help", "?":

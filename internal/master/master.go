@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/client"
+	"fika/internal/question"
 	"fika/internal/term"
 )
 
@@ -87,6 +88,8 @@ type Options struct {
 	Agents    Agents
 	Directory Directory
 	Archive   Archive
+	Approvals question.Approvals // calls that wait for a person's word
+	Person    string             // who answers
 	// Usage tells what was spent since a time.
 	Usage func(ctx context.Context, since time.Time) ([]client.UsageRow, error)
 	// Here works a prompt in this process, in the current context.
@@ -137,6 +140,7 @@ type Master struct {
 	earlier []fika.RequestID // of consoles before this one, which is piped and leaves them alone
 	idle    chan struct{}    // closed when nothing is waited for; nil: nobody asks
 	revive  bool             // Revive is at work
+	desk    question.Desk
 }
 
 // New makes a master.
@@ -150,7 +154,8 @@ func New(o Options) *Master {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	m := &Master{o: o, mail: make(chan func(), 64), done: make(chan struct{}), here: make(chan struct{}, 1), last: map[fika.AgentName]Agent{}}
+	m := &Master{o: o, mail: make(chan func(), 64), done: make(chan struct{}), here: make(chan struct{}, 1), last: map[fika.AgentName]Agent{},
+		desk: question.Desk{Person: o.Person}}
 	return m
 }
 
@@ -170,6 +175,7 @@ func (m *Master) Run(ctx context.Context) error {
 		return err
 	}
 	m.checkAgents(ctx)
+	m.lookAtApprovals(ctx)
 	m.jobs.Add(1)
 	go func() { // joined by Run; ReadLine ends with ctx
 		defer m.jobs.Done()
@@ -201,6 +207,7 @@ func (m *Master) Run(ctx context.Context) error {
 			}
 		case <-poll.C:
 			m.look(ctx)
+			m.lookAtApprovals(ctx)
 			m.showStatus()
 		case <-health.C:
 			m.checkAgents(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 
-	"fika"
 	"fika/internal/approval"
 	"fika/internal/guard"
 	"fika/internal/sandbox"
@@ -38,9 +37,10 @@ func (r *Runtime) judge() approval.Judge {
 	}
 }
 
-// Asker asks the person at the terminal about a tool call and reads the answer
-// from typed, which ends with ctx. Nil when it may be made, Denied when not.
-type Asker func(ctx context.Context, q turn.Question, typed io.Reader) error
+// Asker asks the person at the terminal about a tool call. Nil when it may be
+// made, Denied when not. What listen returns is what is typed after it was
+// called; it ends with ctx, and is nil where nobody is.
+type Asker func(ctx context.Context, q turn.Question, listen func() (io.Reader, error)) error
 
 // ask asks with the terminal that plugins share; nil when nobody is there.
 func (r *Runtime) ask() func(context.Context, turn.Question) error {
@@ -48,15 +48,17 @@ func (r *Runtime) ask() func(context.Context, turn.Question) error {
 		return nil
 	}
 	return func(ctx context.Context, q turn.Question) error {
-		typed, err := r.listen(ctx)
-		if err != nil {
-			return err
-		}
-		if typed == nil {
-			return fika.Errorf(fika.Denied, "", "nobody is at a terminal")
-		}
-		defer typed.Close()
-		defer context.AfterFunc(ctx, func() { typed.Close() })()
-		return r.opts.Ask(ctx, q, typed)
+		defer r.deadline.pause()()
+		end := func() {}
+		defer func() { end() }()
+		return r.opts.Ask(ctx, q, func() (io.Reader, error) {
+			typed, err := r.listen(ctx)
+			if err != nil || typed == nil {
+				return nil, err
+			}
+			stop := context.AfterFunc(ctx, func() { typed.Close() })
+			end = func() { stop(); typed.Close() }
+			return typed, nil
+		})
 	}
 }

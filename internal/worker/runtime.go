@@ -54,6 +54,7 @@ type Runtime struct {
 	inbox     *inbox
 	plugged   map[string]bool                              // tools of plugins that may change something
 	listen    func(context.Context) (io.ReadCloser, error) // to the person's terminal; it gives nil where nobody is
+	deadline  *deadline                                    // of the turn whose person can be asked; nil: none
 	live      *LiveRuntime                                 // nil: what the files said when it was made holds
 
 	building sync.Mutex

@@ -66,12 +66,17 @@ func (r *Runtime) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer)
 	return turn.New(r.turnConfig(c, settings, model, stop, o)), nil
 }
 
-// runTurn works a request, for as long as the settings allow one to take.
+// runTurn works a request, for as long as the settings allow one to take. The
+// time for which a person is asked does not count.
 func (r *Runtime) runTurn(ctx context.Context, e *turn.Engine, c store.Claimed) (turn.Result, error) {
 	if d := r.settings.TurnTimeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
+		var cancel func()
+		var at *deadline
+		ctx, at, cancel = withDeadline(ctx, d)
 		defer cancel()
+		if r.opts.Ask != nil { // then it works one turn
+			r.deadline = at
+		}
 	}
 	return e.Run(ctx, c)
 }

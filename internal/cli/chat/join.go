@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/client"
+	"fika/internal/question"
 )
 
 // joinOptions are the flags of chat join.
@@ -81,6 +82,10 @@ func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 		return err
 	}
 	j := &joined{Env: e, conv: conv, as: as, session: s, spoken: make(chan struct{}, 1), said: map[string]bool{}}
+	j.desk = &question.Desk{Person: name}
+	if s == nil { // a session concerns all that its person's agents do
+		j.desk.Concerns = func(a client.OpenApproval) bool { return a.Conversation == conv.Name }
+	}
 	if j.page, err = NewPage(ctx, e, c, conv, false); err != nil {
 		return err
 	}

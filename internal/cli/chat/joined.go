@@ -16,6 +16,7 @@ import (
 	"fika/internal/clock"
 	"fika/internal/console"
 	"fika/internal/message"
+	"fika/internal/question"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -32,12 +33,12 @@ type joined struct {
 	as      client.Alias
 	lease   *client.PauseLease // nil: it does not keep the chat paused
 	session *session           // nil: it is no session
+	desk    *question.Desk     // where the person is asked about tool calls
 	spoken  chan struct{}      // capacity 1: something was said, for which a hub is wanted
 
-	mu      sync.Mutex
-	waits   []view.Worker // what has not begun, and why
-	pending []client.OpenApproval
-	said    map[string]bool // notes about troubles, each of which is said once
+	mu    sync.Mutex
+	waits []view.Worker   // what has not begun, and why
+	said  map[string]bool // notes about troubles, each of which is said once
 }
 
 // client is what may be asked now.
@@ -77,9 +78,7 @@ func (j *joined) standing(busy []view.Worker) view.Standing {
 		spent := j.session.spending()
 		st.Tokens, st.Cost = spent.Input+spent.Output, spent.Cost
 	}
-	for _, a := range j.pending {
-		st.Approvals = append(st.Approvals, fmt.Sprint(a.N))
-	}
+	st.Approvals = j.desk.Pending()
 	return st
 }
 
@@ -186,8 +185,8 @@ func (j *joined) lookAround(ctx context.Context, c *client.Client) {
 		j.waits = waiting(queue)
 	}
 	j.mu.Unlock()
+	j.lookAtApprovals(ctx, c)
 	if j.session != nil {
-		j.lookAtApprovals(ctx, c)
 		j.session.count(ctx, c, j.conv)
 	}
 	if err := j.lease.Renew(ctx); err != nil {

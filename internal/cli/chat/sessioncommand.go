@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,61 +17,22 @@ import (
 
 // lookAtApprovals shows questions that are new, and what became of others.
 func (j *joined) lookAtApprovals(ctx context.Context, c *client.Client) {
-	open, err := c.Approvals().Open(ctx)
+	said, err := j.desk.Look(ctx, c.Approvals())
 	if err != nil {
-		return
+		return // the next look tells
 	}
-	j.mu.Lock()
-	before := j.pending
-	j.pending = open
-	j.mu.Unlock()
-	in := func(list []client.OpenApproval, n int64) bool {
-		return slices.ContainsFunc(list, func(a client.OpenApproval) bool { return a.N == n })
-	}
-	for _, a := range open {
-		if !in(before, a.N) {
-			j.feed.Print(j.OutStyle().Yellow(fmt.Sprintf("@%s asks: may it do this? /approve %d, or /approve %d no WHY", a.Agent, a.N, a.N)) + "\n" +
-				command.Indented(command.ShownCall(a.Tool, a.Args)) + "\n" + command.Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule)))
-		}
-	}
-	for _, b := range before {
-		if !in(open, b.N) {
-			j.note(answered(ctx, c, b))
-		}
+	for _, text := range said {
+		j.feed.Print(j.OutStyle().Yellow(text))
 	}
 }
 
-// answered says what became of a question.
-func answered(ctx context.Context, c *client.Client, a client.OpenApproval) string {
-	now, err := c.Approvals().Find(ctx, a.N)
-	if err != nil || now.By == "" {
-		return fmt.Sprintf("— %d is no longer asked", a.N)
-	}
-	return fmt.Sprintf("— %d was answered by %s: %s", a.N, now.By, strings.TrimSuffix(string(now.State)+"; "+now.Why, "; "))
-}
-
-// approve is /approve N, and /approve N no WHY.
+// approve is /approve N, and /approve N --deny WHY.
 func (j *joined) approve(ctx context.Context, words []string) error {
-	if len(words) < 2 {
-		return fika.Errorf(fika.Invalid, "", "which one? /approve N; fika approve lists them")
+	said, err := j.desk.Obey(ctx, j.client().Approvals(), words[1:])
+	for _, text := range said {
+		j.feed.Print(j.OutStyle().Yellow(text))
 	}
-	n, err := strconv.ParseInt(words[1], 10, 64)
-	if err != nil || n < 1 {
-		return fika.Errorf(fika.Invalid, "", "%q is no number of an approval; fika approve lists them", words[1])
-	}
-	answer := client.ApprovalAnswer{Allow: true, By: command.PersonName(j.Env)}
-	if len(words) > 2 {
-		if words[2] != "no" {
-			return fika.Errorf(fika.Invalid, "", "/approve %d allows the call, /approve %d no WHY refuses it", n, n)
-		}
-		answer.Allow, answer.Why = false, strings.Join(words[3:], " ")
-	}
-	c := j.client()
-	if err := c.Approvals().Answer(ctx, n, answer); err != nil {
-		return err
-	}
-	j.lookAtApprovals(ctx, c)
-	return nil
+	return err
 }
 
 func (j *joined) showAgents(ctx context.Context, _ []string) error {

@@ -33,7 +33,7 @@ func slashCommands() []slashCommand {
 		{"/agents", "", "who is here, and what they do", true, (*joined).showAgents},
 		{"/model", "[@AGENT] [MODEL]", "which models answer; set that of the agent spoken to last, or of AGENT", true, (*joined).setModel},
 		{"/who", "", "who takes part", false, (*joined).showParticipants},
-		{"/approve", "N [no WHY]", "allow a tool call that waits for your word, or refuse it", true, (*joined).approve},
+		{"/approve", "[N [--deny WHY]]", "allow a tool call that waits for your word, or refuse it; alone: show them", false, (*joined).approve},
 		{"/why", "", "what waits, and for what", false, (*joined).showWaiting},
 		{"/expand", "[#N]", "the tool calls of the last answer, or of answer #N, in full", false, (*joined).expand},
 		{"/cost", "", "what the session has spent", true, (*joined).showCost},

@@ -1,0 +1,128 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// askingHome has an agent that does what it is told, and a rule that asks about
+// one command.
+const askingHome = `model = "s"
+tool_permissions = ["bash"]
+[guard]
+sandbox = "off"
+[[models]]
+id = "s"
+provider = "scripted"
+rules = "r.toml"
+[[rules]]
+tool = "bash"
+match = "date *"
+do = "ask"
+why = "look first"
+[[agents]]
+id = "coder"
+`
+
+const obeyingModel = "[[rule]]\nmatch = '(?s)sh (?P<cmd>.*)$'\ntool_calls = [{name = \"bash\", args = {command = \"{{.Group.cmd}}\"}}]\n[[rule]]\nafter_tool = \"bash\"\nreply = \"I did: {{.Result}}\"\n"
+
+func newAskingHome(t *testing.T) *home {
+	h := newHome(t, askingHome)
+	h.write("r.toml", obeyingModel)
+	return h
+}
+
+// TestApproveInMaster: a question that comes while something else is typed takes
+// none of it; a number whose question was not shown answers nothing; the answer
+// that another command gives is shown, and is the only one.
+func TestApproveInMaster(t *testing.T) {
+	t.Parallel()
+	h := newAskingHome(t)
+	t.Cleanup(func() { h.run(0, "down") })
+	ran := filepath.Join(t.TempDir(), "ran")
+	typed := func(s string) func(*terminal) string { return func(*terminal) string { return s } }
+	shown := seen(h.scene([]act{
+		{"Ready for commands", typed("@coder:task: sh date > " + ran + "\r")},
+		{"Sent task", typed("yes 1")},
+		{"/approve 1 --deny WHY", typed("\r")},
+		{"who shall do that", func(*terminal) string {
+			if exists(ran) {
+				t.Error("keys that were being typed have approved the call")
+			}
+			return "/approve 7\r"
+		}},
+		{"no approval 7", typed("/approve 1 perhaps\r")},
+		{"--always", typed("/approve 1\r")},
+		{"I did: ", typed("@coder:task: sh date >> " + ran + "\r")},
+		{"/approve 2 --deny WHY", func(*terminal) string {
+			h.run(0, "approve", "2", "--deny", "not on a Friday")
+			return ""
+		}},
+		{"2 was denied by user: not on a Friday", typed("/approve 2\r")},
+		{"denied by user: not on a Friday already", typed("/quit\r")},
+	}, "master"))
+	data, err := os.ReadFile(ran)
+	if err != nil || strings.Count(string(data), "\n") != 1 {
+		t.Errorf("it ran %d times (%v)\n%s", strings.Count(string(data), "\n"), err, shown)
+	}
+}
+
+// TestApproveAtTheTerminal: fika run asks the person who is there; neither keys
+// that were being typed when the question came answer it, nor anything but yes
+// or no, and the time it takes is not the turn's.
+func TestApproveAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	h := newAskingHome(t)
+	h.write("contexts/default/local.toml", "turn_timeout_seconds = 1\n")
+	ran := filepath.Join(t.TempDir(), "ran")
+	typed := func(s string) func(*terminal) string {
+		return func(*terminal) string {
+			if exists(ran) {
+				t.Errorf("before %q was typed the call was approved", s)
+			}
+			return s
+		}
+	}
+	shown := h.scene([]act{
+		{"", typed("yes\n")},
+		{"look first", typed("yes\nyes 1\n")},
+		{"type yes or no: ", typed("yes 1\n")},
+		{"type yes or no: yes 1\r\nallow this call once? type yes or no: ", typed("yes\n")},
+		{"I did: ", func(*terminal) string { return "" }},
+	}, "run", "sh date > "+ran)
+	if !exists(ran) {
+		t.Errorf("it did not run\n%s", shown)
+	}
+	shown = h.scene([]act{{"type yes or no: ", func(*terminal) string { return "no\n" }}}, "run", "sh date >> "+ran)
+	has(t, "after a no", shown, "denied by the person: the person at the terminal said no")
+}
+
+// TestApproveInSession: the same in a session and in a chat that somebody has
+// joined, where only its own questions are shown.
+func TestApproveInSession(t *testing.T) {
+	t.Parallel()
+	h := newAskingHome(t)
+	t.Cleanup(func() { h.run(0, "down") })
+	ran := filepath.Join(t.TempDir(), "ran")
+	h.dialogue([][2]string{
+		{"/help", "sh date > " + ran + "\r"}, {"/approve 1 --deny WHY", "/approve 1 --deny no, later\r"}, {"1 was denied by user: no, later", ""},
+		{"I did: denied by user: no, later", "/quit\r"},
+	})
+	if exists(ran) {
+		t.Error("it ran after a no")
+	}
+	h.run(0, "chat", "create", "design")
+	h.run(0, "task", "coder", "--no-wait", "sh date >> "+ran)
+	eventually(func() bool { out, _ := h.run(0, "approve"); return strings.Contains(out, "2  @coder") }) // asked about elsewhere
+	shown := h.scene([]act{
+		{"design> ", func(*terminal) string { return "@coder sh date > " + ran + "\r" }},
+		{"/approve 3 --deny WHY", func(*terminal) string { return "/approve 3\r" }},
+		{"3 was approved by user", func(*terminal) string { return "" }},
+		{"I did: ", func(*terminal) string { return "/quit\r" }},
+	}, "chat", "join", "design")
+	if strings.Contains(shown, "/approve 2") || !exists(ran) {
+		t.Errorf("joining shows\n%s", shown)
+	}
+}

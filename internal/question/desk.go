@@ -1,0 +1,136 @@
+package question
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"fika"
+	"fika/internal/client"
+)
+
+// Approvals are the questions of a home.
+type Approvals interface {
+	Open(context.Context) ([]client.OpenApproval, error)
+	Find(context.Context, int64) (client.OpenApproval, error)
+	Answer(context.Context, int64, client.ApprovalAnswer) error
+}
+
+// Desk is the place where one person is asked. It remembers what it has shown:
+// only that can be answered, so that a number typed by chance, or before its
+// question was there, answers nothing.
+type Desk struct {
+	// Person is who answers.
+	Person string
+	// Concerns chooses the questions that are shown here; nil: all of them are.
+	Concerns func(client.OpenApproval) bool
+
+	mu    sync.Mutex
+	shown []client.OpenApproval // and open at the last look
+}
+
+// Look returns what there is to say since the last look: questions that are new,
+// and what became of others, a text each.
+func (d *Desk) Look(ctx context.Context, a Approvals) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.look(ctx, a)
+}
+
+func (d *Desk) look(ctx context.Context, a Approvals) ([]string, error) {
+	open, err := a.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.Concerns != nil {
+		open = slices.DeleteFunc(open, func(q client.OpenApproval) bool { return !d.Concerns(q) })
+	}
+	var said []string
+	for _, q := range d.shown {
+		if !holds(open, q.N) {
+			said = append(said, ended(ctx, a, q.N))
+		}
+	}
+	for _, q := range open {
+		if !holds(d.shown, q.N) {
+			said = append(said, Text(q))
+		}
+	}
+	d.shown = open
+	return said, nil
+}
+
+func holds(list []client.OpenApproval, n int64) bool {
+	return slices.ContainsFunc(list, func(q client.OpenApproval) bool { return q.N == n })
+}
+
+// ended says what became of a question that is not open any more.
+func ended(ctx context.Context, a Approvals, n int64) string {
+	q, err := a.Find(ctx, n)
+	switch {
+	case err != nil || q.By == "":
+		return fmt.Sprintf("%d is no longer asked", n)
+	case q.State == client.ApprovalGiven:
+		return fmt.Sprintf("%d was approved by %s", n, q.By)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d was denied by %s: %s", n, q.By, q.Why), ": ")
+}
+
+// Pending are the numbers of the questions that are open, as of the last look.
+func (d *Desk) Pending() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []string
+	for _, q := range d.shown {
+		out = append(out, fmt.Sprint(q.N))
+	}
+	return out
+}
+
+// Obey does what the words after /approve say, and returns what to say of it.
+// Invalid for words that mean nothing or a question that was not shown; Conflict
+// when somebody has answered before.
+func (d *Desk) Obey(ctx context.Context, a Approvals, words []string) ([]string, error) {
+	c, err := Parse(words)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.N == 0 {
+		return d.list(ctx, a)
+	}
+	if !holds(d.shown, c.N) {
+		q, err := a.Find(ctx, c.N)
+		switch {
+		case err != nil:
+			return nil, err
+		case q.State != client.ApprovalOpen:
+			return nil, fika.Errorf(fika.Conflict, "", "%s already", ended(ctx, a, c.N))
+		}
+		return nil, fika.Errorf(fika.Invalid, "", "question %d was not shown here; /approve alone shows what is asked", c.N)
+	}
+	if err := a.Answer(ctx, c.N, client.ApprovalAnswer{Allow: c.Allow, By: d.Person, Why: c.Why}); err != nil {
+		return nil, err
+	}
+	return d.look(ctx, a)
+}
+
+// list shows every open question again.
+func (d *Desk) list(ctx context.Context, a Approvals) ([]string, error) {
+	said, err := d.look(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range d.shown {
+		if text := Text(q); !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	if len(said) == 0 {
+		said = []string{"nothing waits for your word"}
+	}
+	return said, nil
+}

@@ -1,0 +1,63 @@
+package question
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+// Call shows a tool call in full, with everything in it that could hide.
+func Call(tool, args string) string {
+	var bash struct {
+		Command string `json:"command"`
+	}
+	if tool == "bash" && json.Unmarshal([]byte(args), &bash) == nil && bash.Command != "" {
+		return "bash: " + term.Visible(bash.Command)
+	}
+	return term.Visible(tool + " " + args)
+}
+
+// Indented sets each line of a text off.
+func Indented(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
+
+// Text is a question in full: who asks where, the call, the folder, the rule.
+func Text(a client.OpenApproval) string {
+	where := ""
+	if a.Conversation != "" {
+		where = " in " + string(a.Conversation)
+	}
+	return fmt.Sprintf("@%s asks%s: may it do this? /approve %d, or /approve %d --deny WHY\n%s\n%s", a.Agent, where, a.N, a.N,
+		Indented(Call(a.Tool, a.Args)), Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule)))
+}
+
+// Command is what a person typed after /approve.
+type Command struct {
+	N     int64 // 0: show what is asked
+	Allow bool
+	Why   string // of a refusal
+}
+
+// Parse reads the words after /approve. The error is of kind Invalid.
+func Parse(words []string) (Command, error) {
+	if len(words) == 0 {
+		return Command{}, nil
+	}
+	n, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil || n < 1 {
+		return Command{}, fika.Errorf(fika.Invalid, "", "%q is no number of a question; /approve alone shows them", term.CleanLine(words[0]))
+	}
+	c := Command{N: n, Allow: len(words) == 1}
+	if c.Allow {
+		return c, nil
+	}
+	if words[1] != "--deny" {
+		return Command{}, fika.Errorf(fika.Invalid, "", "/approve %d allows the call once, /approve %d --deny WHY refuses it; a rule for all such calls is written by fika approve %d --always", n, n, n)
+	}
+	c.Why = strings.Join(words[2:], " ")
+	return c, nil
+}
