@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"fika/internal/store/pgtest"
 )
 
@@ -54,28 +56,28 @@ func TestPoints(t *testing.T) {
 // one guard left out. Its seed is always the same; make chaos has many.
 func TestChaos(t *testing.T) {
 	o := options{bin: broken, source: "../..", dir: t.TempDir(), seeds: 1, seed: 1, jobs: 4}
-	table := &table{}
-	for point, scene := range map[string]string{
+	o.short(t, map[string]string{
 		"accept-request.after": "ask", "claim.after": "chat", "commit-model-step.after": "files", "begin-tool-step.after": "task",
 		"tool-exit": "task", "finish-request.before": "chat", "finish-request.after": "chat", "ingest-ack.before": "wire", "wake.after": "wake",
 		"answer-approval.before": "approve", "ask-for-approval.after": "approve", "read-approvals.before": "unanswered", "tool-undone": "trespass",
-	} {
-		if err := o.try(t.Context(), table, point, map[string]int{scene: 1}); err != nil {
-			t.Fatal(err)
-		}
+	}, []string{"kill-all", "stop-owner", "pause-unpublished"}, "before")
+}
+
+// short tries points in a scene each, faults, and a control.
+func (o options) short(t *testing.T, in map[string]string, struck []string, control string) {
+	table := &table{}
+	g, ctx := errgroup.WithContext(t.Context())
+	g.SetLimit(o.jobs)
+	for point, scene := range in {
+		o.try(ctx, g, table, point, map[string]int{scene: 1})
 	}
-	for _, f := range faults() {
-		if slices.Contains([]string{"kill-all", "stop-owner", "pause-unpublished"}, f.name) {
-			out, err := o.strike(t.Context(), f, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			out.bad = out.red > 0 || out.fired == 0 || out.done == 0
-			table.add(out)
-		}
+	for _, name := range struck {
+		o.fault = name
+		o.strikeAll(ctx, g, table)
 	}
-	o.control = "before"
-	if err := o.deny(t.Context(), table); err != nil {
+	o.control = control
+	o.deny(ctx, g, table)
+	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	if err := table.verdict(); err != nil {
@@ -85,30 +87,8 @@ func TestChaos(t *testing.T) {
 
 // TestChaosOnServer is the same on PostgreSQL, shorter.
 func TestChaosOnServer(t *testing.T) {
-	o := onServer(t)
-	table := &table{}
-	for point, scene := range map[string]string{"claim.after": "chat", "commit-model-step.before": "files", "finish-request.after": "chat"} {
-		if err := o.try(t.Context(), table, point, map[string]int{scene: 1}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, f := range faults() {
-		if slices.Contains([]string{"store-restarted", "store-cut"}, f.name) {
-			out, err := o.strike(t.Context(), f, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			out.bad = out.red > 0 || out.fired == 0 || out.done == 0
-			table.add(out)
-		}
-	}
-	o.control = "fence"
-	if err := o.deny(t.Context(), table); err != nil {
-		t.Fatal(err)
-	}
-	if err := table.verdict(); err != nil {
-		t.Error(err)
-	}
+	onServer(t).short(t, map[string]string{"claim.after": "chat", "commit-model-step.before": "files", "finish-request.after": "chat"},
+		[]string{"store-restarted", "store-cut"}, "fence")
 }
 
 // TestOrdinaryBuild: what a harness says is nothing to a program that was

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // control leaves a guard out, in trials that it alone protects. A harness that
@@ -15,12 +17,12 @@ type control struct {
 
 func controls() []control {
 	return []control{
-		{"fence", fault{name: "stop-owner", config: withoutHub, strike: func(r *run) int { return stopOwner(r, "commit-model-step.after", "fence") }}},
+		{"fence", fault{name: "stop-owner", config: withoutHub, strike: withoutFence}},
 		{"claim", fault{name: "chat", strike: func(r *run) int { return r.scene("chat") }}},
 		{"dedup", fault{name: "wire", strike: func(r *run) int { return r.scene("wire") }}},
 		{"before", fault{name: "recover", strike: func(r *run) int { return killInTool(r) }}},
-		{"sync-bus", fault{name: "power-bus", strike: powerBus}},
-		{"sync-store", fault{name: "power-store", strike: powerStore, place: (*options).startServer}},
+		{"sync-bus", fault{name: "power-bus", strike: powerBus, disk: true}},
+		{"sync-store", fault{name: "power-store", strike: powerStore, place: (*options).startServer, disk: true}},
 	}
 }
 
@@ -50,31 +52,26 @@ func killInTool(r *run) int {
 	return struck
 }
 
-// deny runs every control: each must find a violation.
-func (o options) deny(ctx context.Context, t *table) error {
-	o.seeds = min(o.seeds, 5)
+// deny lets the group run every control: each must find a violation.
+func (o options) deny(ctx context.Context, g *errgroup.Group, t *table) {
+	o.seeds, o.keep = min(o.seeds, 5), false // red is what is wanted
 	for _, c := range controls() {
 		if o.control != "" && o.control != c.guard {
 			continue
 		}
-		o := o
-		o.keep = false // red is what is wanted
-		out, err := o.strike(ctx, c.fault, c.guard)
-		if err != nil {
-			return err
-		}
-		out.kind, out.name = "control", fmt.Sprintf("without %s (%s)", c.guard, c.fault.name)
-		switch {
-		case out.runs == 0:
-			out.note = "not possible on this machine"
-		case out.fired == 0:
-			out.bad, out.note = true, "it never struck: "+out.note
-		case out.red == 0:
-			out.bad, out.note = true, "nothing was noticed"
-		default:
-			out.note = fmt.Sprintf("noticed in %d of %d: %s", out.red, out.runs, out.note)
-		}
-		t.add(out)
+		o.strike(ctx, g, c.fault, c.guard, func(out row) {
+			out.kind, out.name = "control", fmt.Sprintf("without %s (%s)", c.guard, c.fault.name)
+			switch {
+			case out.runs == 0:
+				out.note = "not possible on this machine"
+			case out.fired == 0:
+				out.bad, out.note = true, "it never struck: "+out.note
+			case out.red == 0:
+				out.bad, out.note = true, "nothing was noticed"
+			default:
+				out.note = fmt.Sprintf("noticed in %d of %d: %s", out.red, out.runs, out.note)
+			}
+			t.add(out)
+		})
 	}
-	return nil
 }

@@ -21,6 +21,7 @@ type fault struct {
 	config string
 	strike func(*run) int
 	engine string // the only one that can have it; empty: any
+	disk   bool   // homes must be on a disk: it does something to one
 	// place starts a server for this fault alone, as others would feel what it
 	// does; nil: it does nothing to a server.
 	place func(*options) (stop func(), err error)
@@ -32,15 +33,15 @@ func faults() []fault {
 		{name: "kill-hub", strike: func(r *run) int { return r.killing(hubWords) }},
 		{name: "kill-all", strike: func(r *run) int { return r.killing("") }},
 		{name: "stop-agent", strike: stopAgent},
-		{name: "stop-owner", config: withoutHub, strike: func(r *run) int { return stopOwner(r, "", "") }},
+		{name: "stop-owner", config: withoutHub, strike: stopOwner},
 		{name: "bus-gone", strike: busGone},
 		{name: "bus-deleted", strike: busDeleted},
-		{name: "bus-full", strike: busFull},
+		{name: "bus-full", strike: busFull, disk: true},
 		{name: "store-locked", strike: storeLocked},
-		{name: "store-full", strike: storeFull, engine: "sqlite"},
+		{name: "store-full", strike: storeFull, engine: "sqlite", disk: true},
 		{name: "store-full", strike: serverFull, engine: "postgres", place: (*options).serverOnSmallDisk},
-		{name: "store-limit", strike: storeLimit, engine: "sqlite"},
-		{name: "store-readonly", strike: storeReadOnly, engine: "sqlite"},
+		{name: "store-limit", strike: storeLimit, engine: "sqlite", disk: true},
+		{name: "store-readonly", strike: storeReadOnly, engine: "sqlite", disk: true},
 		{name: "store-readonly", strike: serverReadOnly, engine: "postgres", place: (*options).startServer},
 		{name: "store-restarted", strike: serverRestarted, engine: "postgres", place: (*options).startServer},
 		{name: "store-cut", strike: serverCut, engine: "postgres", place: (*options).startServer},
@@ -49,8 +50,8 @@ func faults() []fault {
 		{name: "provider", strike: provider},
 		{name: "clock", strike: clock},
 		{name: "tails", strike: tails},
-		{name: "power-bus", strike: powerBus},
-		{name: "power-store", strike: powerStore, place: (*options).startServer},
+		{name: "power-bus", strike: powerBus, disk: true},
+		{name: "power-store", strike: powerStore, place: (*options).startServer, disk: true},
 		{name: "pause-in-model", strike: pauseInModel},
 		{name: "pause-in-tool", strike: pauseInTool},
 		{name: "pause-unpublished", strike: pauseUnpublished},
@@ -67,76 +68,87 @@ const notHere = -1
 // errNotHere says the same of a place.
 var errNotHere = errors.New("not possible on this machine")
 
-// strikeAll runs every fault with its seeds.
-func (o options) strikeAll(ctx context.Context, t *table) error {
+// strikeAll lets the group run every fault with its seeds.
+func (o options) strikeAll(ctx context.Context, g *errgroup.Group, t *table) {
 	for _, f := range faults() {
-		if !strings.HasPrefix(f.name, o.fault) || f.engine != "" && f.engine != o.engine {
-			continue
+		if strings.HasPrefix(f.name, o.fault) && (f.engine == "" || f.engine == o.engine) {
+			o.strike(ctx, g, f, "", func(out row) {
+				if out.runs == 0 {
+					out.note = "not possible on this machine"
+				} else {
+					out = out.judged()
+				}
+				t.add(out)
+			})
 		}
-		out, err := o.strike(ctx, f, "")
-		if err != nil {
-			return err
-		}
-		out.bad = out.red > 0 || out.runs > 0 && (out.fired == 0 || out.done == 0)
-		if out.runs == 0 {
-			out.note = "not possible on this machine"
-		}
-		t.add(out)
 	}
-	return nil
 }
 
-// strike runs one fault once per seed, without one of the guards if one is
-// named.
-func (o options) strike(ctx context.Context, f fault, without string) (row, error) {
+// strike lets the group run one fault once per seed, without one of the guards
+// if one is named. told gets what came of all of them.
+func (o options) strike(ctx context.Context, g *errgroup.Group, f fault, without string, told func(row)) {
 	out := row{kind: "fault", name: f.name}
 	var mu sync.Mutex
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(o.jobs)
+	over := 0
 	for i := range o.seeds {
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			o := o
-			if f.place != nil {
-				stop, err := f.place(&o)
-				if errors.Is(err, errNotHere) {
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				defer stop()
-			}
-			r, err := o.newRun(f.config, o.seed+uint64(i))
+			seed := o.seed + uint64(i)
+			c, note, err := o.struck(ctx, f, seed, without)
 			if err != nil {
 				return err
 			}
-			r.kills = 99 // faults strike at random: how often something is asked again is not theirs to say
-			if err := r.tell("without", without); err != nil {
-				return err
-			}
-			struck := f.strike(r)
-			r.finish()
-			c := r.counts()
-			switch {
-			case struck == notHere:
-				return nil
-			case struck > 0:
-				c.fired = 1
-			}
-			note := o.clear(r)
 			mu.Lock()
 			defer mu.Unlock()
 			out.counts.add(c)
 			if note != "" && out.note == "" {
-				out.note = fmt.Sprintf("seed %d: %s", o.seed+uint64(i), note)
+				out.note = fmt.Sprintf("seed %d: %s", seed, note)
+			}
+			if over++; over == o.seeds {
+				told(out)
 			}
 			return nil
 		})
 	}
-	return out, g.Wait()
+}
+
+// struck runs a fault in a home of its own. Where it is not possible it counts
+// as no run.
+func (o options) struck(ctx context.Context, f fault, seed uint64, without string) (counts, string, error) {
+	if err := ctx.Err(); err != nil {
+		return counts{}, "", err
+	}
+	if f.disk && o.disk != "" {
+		o.dir = o.disk
+	}
+	if f.place != nil {
+		stop, err := f.place(&o)
+		if errors.Is(err, errNotHere) {
+			return counts{}, "", nil
+		}
+		if err != nil {
+			return counts{}, "", err
+		}
+		defer stop()
+	}
+	r, err := o.newRun(f.config, seed)
+	if err != nil {
+		return counts{}, "", err
+	}
+	r.kills = 99 // faults strike at random: how often something is asked again is not theirs to say
+	if err := r.tell("without", without); err != nil {
+		return counts{}, "", err
+	}
+	struck := f.strike(r)
+	r.finish()
+	c := r.counts()
+	note := o.clear(r)
+	switch {
+	case struck == notHere:
+		return counts{}, "", nil
+	case struck > 0:
+		c.fired = 1
+	}
+	return c, note, nil
 }
 
 // pause waits a random time up to d.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"fika/internal/store/pgtest"
 )
@@ -25,7 +28,7 @@ func chaos() error {
 	flag.StringVar(&o.bin, "fika", "bin/fika-chaos", "fika, built with -tags chaos")
 	flag.StringVar(&o.engine, "engine", "sqlite", "where homes keep their database: sqlite, or postgres: a server of this run's own")
 	flag.StringVar(&o.source, "source", ".", "the module, whose crash points are tried")
-	flag.StringVar(&o.dir, "dir", "", "where homes are made; empty: the system's temporary folder")
+	flag.StringVar(&o.dir, "dir", "", "where homes are made; empty: in memory, but for faults of a disk")
 	flag.IntVar(&o.seeds, "seeds", 20, "runs per crash point")
 	flag.Uint64Var(&o.seed, "seed", 1, "the first seed")
 	flag.IntVar(&o.jobs, "jobs", 2, "runs at a time")
@@ -39,7 +42,7 @@ func chaos() error {
 	defer stop()
 	var err error
 	if o.dir == "" {
-		o.dir = os.TempDir()
+		o.dir, o.disk = memory(), os.TempDir()
 	}
 	for _, path := range []*string{&o.bin, &o.dir} {
 		if *path, err = filepath.Abs(*path); err != nil {
@@ -63,6 +66,7 @@ func chaos() error {
 // options are the knobs.
 type options struct {
 	bin, source, dir             string
+	disk                         string // where homes of faults of a disk are made; empty: in dir
 	seeds, jobs                  int
 	seed                         uint64
 	point, scene, fault, control string
@@ -81,22 +85,36 @@ func (o options) all(ctx context.Context) (*table, error) {
 		}
 		return t, t.verdict()
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(o.jobs)
 	if wanted(o.point, o.fault, o.control) {
-		if err := o.sweep(ctx, t); err != nil {
-			return t, err
+		if err := o.sweep(ctx, g, t); err != nil {
+			return t, errors.Join(err, g.Wait())
 		}
 	}
 	if wanted(o.fault, o.point, o.control) {
-		if err := o.strikeAll(ctx, t); err != nil {
-			return t, err
-		}
+		o.strikeAll(ctx, g, t)
 	}
 	if wanted(o.control, o.point, o.fault) {
-		if err := o.deny(ctx, t); err != nil {
-			return t, err
-		}
+		o.deny(ctx, g, t)
+	}
+	if err := g.Wait(); err != nil {
+		return t, err
 	}
 	return t, t.verdict()
+}
+
+// memory is a folder whose files are in memory, where there is one. What a
+// killed process has written is there all the same, and most of the time of a
+// run on a disk goes by waiting for it.
+func memory() string {
+	const dir = "/dev/shm"
+	probe, err := os.MkdirTemp(dir, "fika-chaos-")
+	if err != nil {
+		return os.TempDir()
+	}
+	_ = os.Remove(probe)
+	return dir
 }
 
 // wanted reports whether one sort of trial is to be made: it is named, or none

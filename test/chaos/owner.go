@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -44,13 +45,44 @@ func stopAgent(r *run) int {
 // stopOwner halts one owner of an agent at a random step, lets a second take
 // over (the flock is left out, the lease is over), and wakes the first while
 // the second works, or after. The fence alone keeps them apart.
-func stopOwner(r *run, point, more string) int {
-	if point == "" {
-		// Between transactions: within one it would keep the database for itself.
-		all := []string{"claim.after", "commit-model-step.after", "begin-tool-step.after", "tool-start.before", "tool-exit", "commit-tool-step.after"}
-		point = all[r.rng.IntN(len(all))]
-	}
-	_ = r.tell("without", "flock "+more)
+func stopOwner(r *run) int {
+	// Between transactions: within one it would keep the database for itself.
+	all := []string{"claim.after", "commit-model-step.after", "begin-tool-step.after", "tool-start.before", "tool-exit", "commit-tool-step.after"}
+	return r.twoOwners(all[r.rng.IntN(len(all))], "", func(first *exec.Cmd) {
+		if r.rng.IntN(2) == 0 {
+			wait(patience/4, func() bool {
+				n, err := r.number(`SELECT count(*) FROM agents WHERE name = 'arya' AND epoch > 1`)
+				return err == nil && n > 0
+			})
+			r.pause(150 * time.Millisecond)
+		} else {
+			r.quiet()
+		}
+		_ = first.Process.Signal(syscall.SIGCONT)
+	})
+}
+
+// withoutFence is the same without the fence, and with nothing left to chance:
+// the second owner is halted when it has begun a call that the first has
+// planned, until the first has gone on with it to the turn's end.
+func withoutFence(r *run) int {
+	const begun = "tool-start.before"
+	return r.twoOwners("commit-model-step.after", "fence", func(first *exec.Cmd) {
+		wait(patience/4, func() bool { return r.passed(begun) > 0 })
+		_ = first.Process.Signal(syscall.SIGCONT)
+		wait(patience/4, func() bool {
+			n, err := r.number(`SELECT count(*) FROM requests WHERE kind = 'ask' AND finished_at > 0`)
+			return err == nil && n > 0
+		})
+		r.signal("agent run arya", syscall.SIGCONT)
+	}, begun)
+}
+
+// twoOwners starts an owner that is halted at a point, and when its lease is
+// over a second one, which is halted at another point if one is named. wake
+// decides when the first goes on.
+func (r *run) twoOwners(point, without string, wake func(first *exec.Cmd), then ...string) int {
+	_ = r.tell("without", "flock "+without)
 	_ = r.tell("plan", point+" 1 stop")
 	r.fika("context", "new", "arya")
 	first := r.command(context.Background(), "agent", "run", "arya")
@@ -65,27 +97,20 @@ func stopOwner(r *run, point, more string) int {
 	if wait(patience/4, func() bool { return r.passed(point) > 0 && halted(first.Process.Pid) }) {
 		struck = 1
 	}
+	for _, point := range then {
+		_ = r.tell("plan", point+" 1 stop")
+	}
 	_ = r.tell("clock", "60000")
 	second := r.command(context.Background(), "agent", "run", "arya")
 	if err := second.Start(); err != nil {
 		r.bad("%v", err)
 	}
-	early := r.rng.IntN(2) == 0 || more != ""
-	if early {
-		wait(patience/4, func() bool {
-			n, err := r.number(`SELECT count(*) FROM agents WHERE name = 'arya' AND epoch > 1`)
-			return err == nil && n > 0
-		})
-		r.pause(150 * time.Millisecond)
-	} else {
-		r.quiet()
-	}
-	_ = first.Process.Signal(syscall.SIGCONT)
+	wake(first)
 	r.quiet()
 	_ = first.Process.Signal(syscall.SIGTERM)
 	_ = second.Process.Signal(syscall.SIGTERM)
 	_, _ = first.Wait(), second.Wait()
-	_ = r.tell("without", more) // one owner again, and a hub that publishes what came of it
+	_ = r.tell("without", without) // one owner again, and a hub that publishes what came of it
 	r.start()
 	r.settle()
 	return struck

@@ -88,8 +88,8 @@ func (o options) clear(r *run) string {
 	return fmt.Sprintf("%s: %s", r.dir, r.wrong[0])
 }
 
-// sweep ends a process at every point, for every seed.
-func (o options) sweep(ctx context.Context, t *table) error {
+// sweep lets the group end a process at every point, for every seed.
+func (o options) sweep(ctx context.Context, g *errgroup.Group, t *table) error {
 	names, err := points(o.source)
 	if err != nil {
 		return err
@@ -99,18 +99,13 @@ func (o options) sweep(ctx context.Context, t *table) error {
 		return err
 	}
 	for _, p := range names {
-		if !strings.HasPrefix(p, o.point) {
-			continue
-		}
-		if len(known[p]) == 0 {
+		switch {
+		case !strings.HasPrefix(p, o.point):
+		case len(known[p]) > 0:
+			o.try(ctx, g, t, p, known[p])
+		case o.scene == "":
 			why := o.never(p)
-			if o.scene == "" {
-				t.add(row{kind: "point", name: p, bad: why == "", note: orElse(why, "no scene passes it")})
-			}
-			continue
-		}
-		if err := o.try(ctx, t, p, known[p]); err != nil {
-			return err
+			t.add(row{kind: "point", name: p, bad: why == "", note: orElse(why, "no scene passes it")})
 		}
 	}
 	return nil
@@ -123,23 +118,25 @@ func orElse(a, b string) string {
 	return b
 }
 
-// try ends a process at one point, once per seed.
-func (o options) try(ctx context.Context, t *table, point string, where map[string]int) error {
+// try lets the group end a process at one point, once per seed. The row is there
+// when the last of these runs is over: nobody waits for it.
+func (o options) try(ctx context.Context, g *errgroup.Group, t *table, point string, where map[string]int) {
 	var among []scene
 	for _, s := range scenes() {
 		if where[s.name] > 0 {
 			among = append(among, s)
 		}
 	}
-	out := row{kind: "point", name: point}
 	var mu sync.Mutex
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(o.jobs)
+	out := row{kind: "point", name: point}
 	for i := range o.seeds {
 		g.Go(func() error {
+			// Which scene, and which pass in it, follows from the seed: those who
+			// share the seeds of a long run among them try different ones.
 			seed := o.seed + uint64(i)
-			s := among[i%len(among)]
-			n := 1 + i/len(among)%where[s.name]
+			turn := int(seed-1) % (1 << 30)
+			s := among[turn%len(among)]
+			n := 1 + turn/len(among)%where[s.name]
 			r, err := o.perform(ctx, s, seed, fmt.Sprintf("%s %d kill", point, n))
 			if err != nil {
 				return err
@@ -155,19 +152,22 @@ func (o options) try(ctx context.Context, t *table, point string, where map[stri
 			if note != "" && out.note == "" {
 				out.note = fmt.Sprintf("scene %s seed %d pass %d: %s", s.name, seed, n, note)
 			}
+			if out.runs == o.seeds {
+				t.add(out.judged())
+			}
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return err
+}
+
+// judged says of a row whose runs are over whether it shows anything.
+func (r row) judged() row {
+	if r.fired == 0 {
+		r.note += " never struck"
 	}
-	if out.fired == 0 {
-		out.note += " never passed"
+	if r.done == 0 {
+		r.note += " nothing was done"
 	}
-	if out.done == 0 {
-		out.note += " nothing was done"
-	}
-	out.bad = out.red > 0 || out.fired == 0 || out.done == 0
-	t.add(out)
-	return nil
+	r.bad = r.red > 0 || r.fired == 0 || r.done == 0
+	return r
 }
