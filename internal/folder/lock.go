@@ -197,6 +197,8 @@ func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
 		_ = file.Close()
 		return nil, err
 	}
+	// What a process was killed in the middle of, whichever text it was.
+	removeOld(f.Path(), ".*.md[0-9]*", time.Now())
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
 	go l.heartbeat(ctx, every, o.Beat)

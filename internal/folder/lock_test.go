@@ -326,3 +326,22 @@ func TestRenameAndRemoveTakeTheLockAlong(t *testing.T) {
 		t.Fatal(left)
 	}
 }
+
+// TestLockTidies: what a process was killed in the middle of writing goes when
+// the context is used again, an hour later; a person's own hidden file stays.
+func TestLockTidies(t *testing.T) {
+	f := testFolder(t)
+	long := time.Now().Add(-2 * abandoned)
+	for name, stays := range map[string]bool{".system_prompt.md607864": false, ".goals.md1": false, ".notes": true, ".draft.md": true} {
+		path := f.path(name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, long, long)); err != nil {
+			t.Fatal(err)
+		}
+		if err := testLock(t, f).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -35,13 +35,18 @@ func open(t testing.TB, opt store.Options) *store.Store {
 	return s
 }
 
-// TestPostgres runs the suite of the contract on PostgreSQL.
+// TestPostgres runs the suite of the contract on PostgreSQL, and then looks at
+// how the server would find the rows of all that it was asked.
 func TestPostgres(t *testing.T) {
 	servers.URL(t)
+	texts := store.NewServerTexts()
 	storetest.Test(t, func(t *testing.T, clock *storetest.Clock) *store.Store {
 		t.Helper()
-		return open(t, store.Options{URL: servers.URL(t), Now: clock.Now})
+		s := open(t, store.Options{URL: servers.URL(t), Now: clock.Now})
+		texts.ListenOnServer(s)
+		return s
 	})
+	t.Run("plans", func(t *testing.T) { texts.ServerPlans(t, store.Options{URL: servers.URL(t)}) })
 }
 
 // TestStore runs the suite of the contract, and then looks at how the database

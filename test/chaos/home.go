@@ -21,7 +21,7 @@ import (
 
 const (
 	patience = 40 * time.Second // for anything that has to happen
-	glance   = 5 * time.Millisecond
+	glance   = 20 * time.Millisecond
 )
 
 // agents of every home: two that start with the hub, one that work wakes.

@@ -68,7 +68,9 @@ func stopOwner(r *run) int {
 func withoutFence(r *run) int {
 	const begun = "tool-start.before"
 	return r.twoOwners("commit-model-step.after", "fence", func(first *exec.Cmd) {
-		wait(patience/4, func() bool { return r.passed(begun) > 0 })
+		if !wait(patience/4, func() bool { return r.passed(begun) > 0 }) {
+			r.bad("the second owner does not begin")
+		}
 		_ = first.Process.Signal(syscall.SIGCONT)
 		wait(patience/4, func() bool {
 			n, err := r.number(`SELECT count(*) FROM requests WHERE kind = 'ask' AND finished_at > 0`)
@@ -106,14 +108,23 @@ func (r *run) twoOwners(point, without string, wake func(first *exec.Cmd), then 
 		r.bad("%v", err)
 	}
 	wake(first)
+	_ = r.tell("plan", "")
 	r.quiet()
-	_ = first.Process.Signal(syscall.SIGTERM)
-	_ = second.Process.Signal(syscall.SIGTERM)
-	_, _ = first.Wait(), second.Wait()
+	end(first)
+	end(second)
 	_ = r.tell("without", without) // one owner again, and a hub that publishes what came of it
 	r.start()
 	r.settle()
 	return struck
+}
+
+// end ends an owner, which may be halted, or have been halted since.
+func end(owner *exec.Cmd) {
+	late := time.AfterFunc(patience/2, func() { _ = owner.Process.Kill() })
+	defer late.Stop()
+	_ = owner.Process.Signal(syscall.SIGTERM)
+	_ = owner.Process.Signal(syscall.SIGCONT)
+	_ = owner.Wait()
 }
 
 // start0 notes the chat-free home as begun: its database exists.

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 )
@@ -38,16 +37,16 @@ func (r *run) rest() {
 // tidy makes half-made files old and lets the next one who writes there remove
 // them, as an hour would.
 func (r *run) tidy() {
-	made := map[string]string{} // context → file
+	made := map[string]bool{} // contexts
 	long := time.Now().Add(-2 * time.Hour)
 	for _, pattern := range []string{"contexts/.create-*", "contexts/*/.*", ".*"} {
 		found, _ := filepath.Glob(filepath.Join(r.root, pattern))
 		for _, path := range found {
 			_ = os.Chtimes(path, long, long)
-			made[filepath.Base(filepath.Dir(path))] = filepath.Base(path)
+			made[filepath.Base(filepath.Dir(path))] = true
 		}
 	}
-	for context, file := range made {
+	for context := range made {
 		switch context {
 		case "contexts":
 			r.people("context", "new", "spare")
@@ -56,11 +55,7 @@ func (r *run) tidy() {
 			r.people("context", "switch", "new:spare")
 		default:
 			r.people("down") // its agent has it
-			tools := []string{"list"}
-			if strings.Contains(file, "goals") {
-				tools = []string{"goals"}
-			}
-			r.once(context, tools...)
+			r.once(context, "list")
 		}
 	}
 }

@@ -34,7 +34,7 @@ type run struct {
 	mu    sync.Mutex
 	jobs  []*job
 	wrong []string
-	heard map[string]int // responses on the bus, by request
+	down  bool // the hub did not come up, so nothing more will happen; guarded by mu
 }
 
 // dice is a source that many goroutines may ask.
@@ -55,7 +55,7 @@ func (o options) newRun(more string, seed uint64) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &run{home: h, rng: rand.New(&dice{pcg: rand.NewPCG(seed, 7)}), heard: map[string]int{}}, nil
+	return &run{home: h, rng: rand.New(&dice{pcg: rand.NewPCG(seed, 7)})}, nil
 }
 
 // bad notes a violation.
@@ -165,6 +165,9 @@ func (r *run) chain(n, tools int) []hop {
 
 // start brings the hub up. It tries again when what is planned hits the start.
 func (r *run) start() bool {
+	if r.over() {
+		return false
+	}
 	var res result
 	ok := wait(patience, func() bool {
 		res = r.fika("up")
@@ -172,8 +175,18 @@ func (r *run) start() bool {
 	})
 	if !ok {
 		r.bad("the hub does not come up: %v", res)
+		r.mu.Lock()
+		r.down = true
+		r.mu.Unlock()
 	}
 	return ok
+}
+
+// over reports whether nothing more will happen in this home.
+func (r *run) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.down
 }
 
 // settle restarts what does not run and waits until nothing is open.
@@ -190,7 +203,7 @@ func (r *run) settle() bool {
 		if err == nil {
 			open = n
 		}
-		return err == nil && n == 0 && r.taken()
+		return r.over() || err == nil && n == 0 && r.taken()
 	})
 	if !ok {
 		r.bad("%d things are still open: %s", open, r.openWork())
@@ -235,7 +248,7 @@ UNION ALL SELECT 'notification ' || id || ' ' || state || ' ' || conversation FR
 // finish brings everything down politely and looks at what is left.
 func (r *run) finish() {
 	var res result
-	if !wait(patience, func() bool { res = r.fika("down"); return res.code == 0 || r.hubPID() == 0 }) {
+	if !wait(patience, func() bool { res = r.fika("down"); return res.code == 0 || r.hubPID() == 0 || r.over() }) {
 		r.bad("down: %v", res)
 	}
 	if !wait(5*time.Second, func() bool { return len(r.processes("")) == 0 }) {

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// NewServerTexts is [NewTexts] for stores on a server.
+func NewServerTexts() *texts { return &texts{dialect: &pgDialect{}, all: map[string]bool{}} }
+
+// ListenOnServer remembers what s, which is on a server, is asked from now on.
+func (d *texts) ListenOnServer(s *Store) { s.db.d, s.db.e.(*postgres).d = d, d }
+
+// grown fills the tables as a year of use would, in small, so that the server
+// plans by what it knows of them and not by their being empty.
+var grown = [...]string{
+	`INSERT INTO agents (id, name, created_at) SELECT 'a' || i, 'agent' || i, i FROM generate_series(1, 40) i`,
+	`INSERT INTO conversations (id, name, kind, agent, created_at, updated_at) SELECT 'c' || i, 'chat' || i, CASE WHEN i % 2 = 0 THEN 'chat' ELSE 'ask' END,
+CASE WHEN i % 2 = 0 THEN '' ELSE 'a' || i % 40 + 1 END, i, i FROM generate_series(1, 300) i`,
+	`INSERT INTO participants (conversation, agent, person, joined_at) SELECT 'c' || i % 300 + 1, 'a' || i / 300 + 1, '', 1 FROM generate_series(0, 2999) i`,
+	`INSERT INTO entries (conversation, seq, id, at, sender, recipient, content, type, request, chain, words) SELECT 'c' || i % 300 + 1, i / 300 + 1, 'e' || i, i, 'x', '', 'word' || i % 1000,
+CASE i % 3 WHEN 0 THEN 'message' WHEN 1 THEN 'tool_call' ELSE 'tool_result' END, 'r' || i / 4, 'r' || i / 40, to_tsvector('simple', 'word' || i % 1000) FROM generate_series(0, 39999) i`,
+	`INSERT INTO chains (root, started_at, conversation) SELECT 'r' || i, i, 'c' || i % 300 + 1 FROM generate_series(0, 3999) i`,
+	`INSERT INTO notifications (conversation, seq, agent, chain, depth, state, request, created_at) SELECT 'c' || i % 300 + 1, i / 300 + 1, 'a' || i % 40 + 1, 'r' || i / 10, 0,
+CASE WHEN i % 500 = 0 THEN 'pending' ELSE 'done' END, 'r' || i, i FROM generate_series(0, 14999) i`,
+	`INSERT INTO requests (id, kind, origin, agent, conversation, chain, state, created_at, finished_at, announced_at) SELECT 'r' || i, CASE WHEN i % 2 = 0 THEN 'notify' ELSE 'ask' END, 'queued',
+'a' || i % 40 + 1, 'c' || i % 300 + 1, 'r' || i / 10, CASE WHEN i % 500 = 0 THEN 'queued' WHEN i % 97 = 0 THEN 'failed' ELSE 'done' END, i, CASE WHEN i % 500 = 0 THEN 0 ELSE i END, i FROM generate_series(0, 14999) i`,
+	`INSERT INTO agents (id, name, created_at) VALUES ('seldom', 'seldom', 1)`,
+	`INSERT INTO requests (id, kind, origin, agent, conversation, chain, state, created_at, finished_at, announced_at)
+SELECT 'rs' || i, 'ask', 'queued', 'seldom', 'c1', 'rs' || i, 'done', i, i, i FROM generate_series(1, 20) i`,
+	`INSERT INTO steps (request, n, round, kind, state) SELECT 'r' || i / 2, i % 2 + 1, 1, CASE WHEN i % 2 = 0 THEN 'model' ELSE 'tool' END, 'done' FROM generate_series(0, 29999) i`,
+	`INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at) SELECT 'r' || i, 1, 'a' || i % 40 + 1, 'm', 1, 1, 0, 0, 0, i FROM generate_series(0, 14999) i`,
+	`INSERT INTO approvals (request, step, tool, args, bound, state, asked_at, expires_at) SELECT 'r' || i, 1, 'bash', '{}', '', CASE WHEN i % 500 = 0 THEN 'open' ELSE 'yes' END, i, i FROM generate_series(0, 4999) i`,
+	`INSERT INTO writers (id, op, at) SELECT 'w' || i, 1, i FROM generate_series(0, 4999) i`,
+	`UPDATE conversations SET messages = 134`,
+	`ANALYZE`,
+}
+
+// step is a node of a plan.
+type step struct {
+	Type  string `json:"Node Type"`
+	Table string `json:"Relation Name"`
+	Index string `json:"Index Name"`
+	Cond  string `json:"Index Cond"`
+	Plans []step
+}
+
+// scans calls fn with each step that finds rows of a table.
+func (s step) scans(fn func(step)) {
+	if strings.HasSuffix(s.Type, "Scan") && (s.Index != "" || s.Type == "Seq Scan") {
+		fn(s)
+	}
+	for _, p := range s.Plans {
+		p.scans(fn)
+	}
+}
+
+func (s step) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", s.Type, s.Table, s.Index, s.Cond))
+}
+
+var (
+	// small are tables that stay small, and indexes of what is only ever little.
+	small = regexp.MustCompile(`^(agents|conversations|brakes|meta|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|conversations_\w+|agents_\w+|brakes_\w+)$`)
+	// broad is a condition that all of a conversation, or of an agent, fulfils.
+	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)
+	// byOwner are the indexes in which that is much.
+	byOwner = regexp.MustCompile(`^(entries_conversation_(seq|id)_key|notifications_conversation_seq_agent_key|requests_conversation|requests_agent|usage_agent)$`)
+)
+
+// wide reports whether a step reads all of a table that grows, or of a
+// conversation, or all that an agent ever did.
+func (s step) wide() bool {
+	switch {
+	case small.MatchString(s.Table) || small.MatchString(s.Index):
+		return false
+	case s.Cond == "":
+		return true
+	}
+	return byOwner.MatchString(s.Index) && broad.MatchString(s.Cond)
+}
+
+// serverWalks are the texts that may do so on a server when it does not know
+// their arguments, and why. With these arguments, if there are any, they may not.
+var serverWalks = []struct{ text, step, why, args string }{
+	{"DELETE FROM participants WHERE agent", "participants", "agents are deleted by hand, and seldom, and participants are few", ""},
+	{"FROM participants p WHERE p.conversation = c.id AND p.agent", "participants", "read once for all conversations: participants are few", ""},
+	{"c.messages = 0", "(conversation = c.id)", "of a chat that has no messages", ""},
+	{"SELECT depth FROM entries", "(conversation = $1)", "for a person who asks why a chat has stopped", ""},
+	{"WHERE n.conversation = $1 ORDER BY n.seq, n.id", "(conversation = $1)", "all of them are asked for", ""},
+	{"ORDER BY r.n DESC LIMIT 1", "requests_conversation", "the last", ""},
+	{"r.state IN ($1,$2) AND r.n IN", "requests_pkey", "those that are open are few", "'queued', 'running', 50"},
+	{"WHERE r.agent = $1 ORDER BY r.n DESC LIMIT", "requests_pkey", "backwards, until enough are found, if the agent has many", "'seldom', 50"},
+	{"ORDER BY r.n DESC LIMIT", "requests_pkey", "backwards, until enough are found", ""},
+	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 0, '', '', '', '', '', 50"},
+}
+
+// ServerPlans is [texts.Plans] on a server that knows how much there is.
+func (d *texts) ServerPlans(t *testing.T, opt Options) {
+	all := d.statements()
+	if len(all) < 100 {
+		t.Skipf("only part of the suite ran: %d texts", len(all))
+	}
+	s := openAt(t, opt)
+	c, err := s.db.e.(*postgres).pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	for _, text := range grown {
+		if _, err := c.Exec(t.Context(), text); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	for i, text := range all {
+		prepare(t, c, i, text)
+		for _, found := range wideSteps(t, c, i, nulls(text), "generic") {
+			k := slices.IndexFunc(serverWalks, func(w struct{ text, step, why, args string }) bool {
+				return strings.Contains(text, w.text) && strings.Contains(found.String(), w.step)
+			})
+			if k < 0 {
+				t.Errorf("%s: %s", found, text)
+			} else if args := serverWalks[k].args; args != "" {
+				for _, found := range wideSteps(t, c, i, args, "custom") {
+					t.Errorf("with %s: %s: %s", args, found, text)
+				}
+			}
+		}
+	}
+}
+
+// prepare gives a text a name on the server: plan and its number.
+func prepare(t *testing.T, c *pgxpool.Conn, n int, text string) {
+	t.Helper()
+	if _, err := c.Exec(t.Context(), fmt.Sprintf("PREPARE plan%d AS %s", n, text), pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// nulls are as many arguments as a text has.
+func nulls(text string) string {
+	most := 0
+	for _, a := range regexp.MustCompile(`\$(\d+)`).FindAllStringSubmatch(text, -1) {
+		i, _ := strconv.Atoi(a[1])
+		most = max(most, i)
+	}
+	return strings.TrimSuffix(strings.Repeat("NULL, ", most), ", ")
+}
+
+// wideSteps asks the server how it would find the rows of a text: generic,
+// whatever its arguments are, or custom, with these.
+func wideSteps(t *testing.T, c *pgxpool.Conn, n int, args, mode string) (found []step) {
+	t.Helper()
+	if args != "" {
+		args = "(" + args + ")"
+	}
+	if _, err := c.Exec(t.Context(), `SET plan_cache_mode = force_`+mode+`_plan`); err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	if err := c.QueryRow(t.Context(), fmt.Sprintf("EXPLAIN (FORMAT JSON) EXECUTE plan%d%s", n, args), pgx.QueryExecModeSimpleProtocol).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	var out []struct{ Plan step }
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range out {
+		p.Plan.scans(func(s step) {
+			if s.wide() {
+				found = append(found, s)
+			}
+		})
+	}
+	return found
+}
