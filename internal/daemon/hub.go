@@ -185,9 +185,11 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 		if err != nil {
 			return nil, err
 		}
-		if row.HomeID == id {
-			out = append(out, hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake})
+		if row.HomeID != id {
+			h.app.Log().Warn("an agent of this name is at work in another home that has the same database", "agent", name, "home", row.HomeID)
+			continue
 		}
+		out = append(out, hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake})
 	}
 	return out, nil
 }

@@ -25,7 +25,8 @@ func agentByID(ctx context.Context, q querier, id fika.AgentID) (fika.Agent, err
 }
 
 // EnsureAgent makes the row if it is missing and brings the descriptions
-// up to date; it writes nothing when nothing differs.
+// up to date; it writes nothing when nothing differs. An agent goes to another
+// home only while nobody holds it: until then the row names the home it has.
 func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error) {
 	const op = "ensure agent"
 	a, ok, err := one(ctx, s.r, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
@@ -36,6 +37,7 @@ func (s Agents) EnsureAgent(ctx context.Context, n NewAgent) (fika.Agent, error)
 		return a, nil
 	}
 	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		n := n // each try decides anew
 		a, ok, err = one(ctx, t, scanAgent, selectAgent+` WHERE a.name = ?`, n.Name)
 		if err != nil {
 			return err
@@ -49,6 +51,9 @@ VALUES (?, ?, ?, ?, ?, ?, ?)`, a.ID, a.Name, a.HomeID, a.DisplayName, a.Descript
 			return err
 		}
 		var changed bool
+		if a.HomeID != "" && ms(a.LeaseUntil) > t.now {
+			n.HomeID = a.HomeID
+		}
 		if a, changed = describe(a, n); !changed {
 			t.discard = true
 			return nil

@@ -135,6 +135,7 @@ func (w *Worker) open(ctx context.Context, o Options) error {
 
 // acquireLease makes sure of the agent's row and takes its lease. The flock of
 // the home that owns the folder permits taking it from a dead owner at once.
+// Locked while another home holds the agent.
 func (w *Worker) acquireLease(ctx context.Context) error {
 	home, err := w.Folder.Home.ID()
 	if err != nil {
@@ -146,7 +147,10 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.Owner(), LeaseTime, w.Agent.HomeID == home)
+	if w.Agent.HomeID != home {
+		return fika.Errorf(fika.Locked, "", "@%s is at work in another home that has the same database (home %s): end it there, or give yours another name", w.Agent.Name, w.Agent.HomeID)
+	}
+	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.Owner(), LeaseTime, true)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,20 @@ var agentTests = map[string]func(*world){
 		equal(w, "description", c.Description, "writes")
 		equal(w, "home", c.HomeID, "h")
 	},
+	"an agent goes to another home only while nobody holds it": func(w *world) {
+		from := func(home string) string {
+			return must(w.EnsureAgent(w.ctx, store.NewAgent{Name: "coder", HomeID: home}))(w).HomeID
+		}
+		equal(w, "made", from("one"), "one")
+		l := w.lease("coder")
+		equal(w, "held", from("two"), "one")
+		w.ok(w.Renew(w.ctx, l, time.Minute, store.Beat{}))
+		w.ok(w.Release(w.ctx, l))
+		equal(w, "free", from("two"), "two")
+		w.lease("coder")
+		w.clock.Advance(time.Hour)
+		equal(w, "held by nobody who lives", from("one"), "one")
+	},
 	"unknown names are not found": func(w *world) {
 		_, err := w.Agent(w.ctx, "nobody")
 		w.refused(err, fika.NotFound)
