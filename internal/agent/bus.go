@@ -101,9 +101,16 @@ func (p *Process) control(m bus.Msg) {
 	reply := message.ControlReply{OK: true}
 	if err := json.Unmarshal(m.Data, &c); err != nil {
 		reply = message.ControlReply{Error: "not the JSON of a control message: " + err.Error()}
+	} else if c.Action == "compact" && p.opts.Compact != nil {
+		p.post(func() { p.compact(compaction{c, func(r message.ControlReply) { answer(m, r) }}) })
+		return
 	} else if err := p.obey(c); err != nil {
 		reply = message.ControlReply{Error: err.Error()}
 	}
+	answer(m, reply)
+}
+
+func answer(m bus.Msg, reply message.ControlReply) {
 	if data, err := json.Marshal(reply); err == nil && m.Respond != nil {
 		_ = m.Respond(data)
 	}
@@ -150,7 +157,7 @@ func (p *Process) obey(c message.Control) error {
 		}
 		return p.opts.Store.SwitchAsk(ctx, p.opts.Agent.ID, conv.ID)
 	}
-	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch", c.Action)
+	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact", c.Action)
 }
 
 // announcePending has the outcomes published that nobody has published yet.

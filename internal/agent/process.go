@@ -38,6 +38,7 @@ type Options struct {
 	Bus      bus.Bus
 	Subjects bus.Subjects
 	Work     Work
+	Compact  Compact                          // nil: it cannot be asked for
 	Orphan   func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
 	Recover  func()                           // called once before any work, when nothing of an earlier owner runs any more; may be nil
 	Wake     func(...fika.AgentName)
@@ -82,6 +83,9 @@ type Process struct {
 	idleSince time.Time
 	changed   <-chan time.Time // the state has changed, and the bus is to be told; nil: it knows
 	turns     sync.WaitGroup
+
+	compactions   []compaction       // that wait for the turns that run
+	endCompaction context.CancelFunc // of the one under way; nil: none is
 
 	state     atomic.Value // fika.AgentState
 	processed atomic.Int64
@@ -194,7 +198,7 @@ func (p *Process) loop(ctx, alive context.Context) {
 	defer beat.Stop()
 	ended := ctx.Done()
 	p.look(alive)
-	for !p.stopping || len(p.running) > 0 {
+	for !p.stopping || len(p.running) > 0 || p.endCompaction != nil {
 		select {
 		case f := <-p.mail:
 			f()
@@ -234,7 +238,8 @@ func (p *Process) look(ctx context.Context) {
 			j.cancel(cancelled(sig))
 		}
 	}
-	for !p.stopping && len(p.running) < p.opts.MaxConcurrent {
+	p.beginCompaction(ctx)
+	for !p.stopping && !p.compacts() && len(p.running) < p.opts.MaxConcurrent {
 		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits, p.worksAt)
 		if fika.IsKind(err, fika.Lost) {
 			p.end(err, err)
@@ -259,7 +264,7 @@ func (p *Process) look(ctx context.Context) {
 }
 
 func (p *Process) leaveIfIdle(ctx context.Context) {
-	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
+	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.compacts() && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.leave(ctx, idle)
 	}
 }
@@ -361,6 +366,7 @@ func (p *Process) shutdown(how fika.Desired) {
 		p.stopping = true
 		p.setState(p.state.Load().(fika.AgentState))
 	}
+	p.refuseCompactions()
 	if how == fika.DesiredFinish {
 		return
 	}
@@ -380,6 +386,7 @@ func (p *Process) shutdown(how fika.Desired) {
 func (p *Process) end(cause, why error) {
 	p.cause = cause
 	p.stopping = true
+	p.refuseCompactions()
 	for _, j := range p.running {
 		j.cancel(why)
 	}

@@ -14,6 +14,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
+	"fika/internal/message"
 	"fika/internal/process"
 	"fika/internal/turn"
 	"fika/internal/worker"
@@ -103,7 +104,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	}
 	p := agent.New(agent.Options{
 		Agent: w.Agent, Lease: w.Lease, Model: w.Settings.Model.ID, Store: live.Queue(), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
-		Work: live.Work, Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
+		Work: live.Work, Compact: compactor(live), Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
 		Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
 		Now: a.Now, Sign: w.Heartbeat, Poll: crash.Pace(pollTime),
 	})
@@ -112,6 +113,24 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 		o.Shutdown(p.Shutdown)
 	}
 	return p.Run(ctx)
+}
+
+// compactor compacts the conversation of an agent for whoever asks over the bus.
+func compactor(live *worker.LiveRuntime) agent.Compact {
+	return func(ctx context.Context, c message.Control) (message.Compacted, error) {
+		if c.Undo {
+			undone, err := live.UndoCompaction(ctx)
+			return message.Compacted{Undone: undone, Archived: []int64{}}, err
+		}
+		done, err := live.Compact(ctx, c.Rolling, c.Model)
+		out := message.Compacted{
+			Archived: []int64{}, Kept: done.Kept, Before: done.Before, Counted: done.Counted, After: done.After, Summary: done.Summary, Usage: done.Usage,
+		}
+		for _, e := range done.Archived {
+			out.Archived = append(out.Archived, e.Seq)
+		}
+		return out, err
+	}
 }
 
 // processSettings are those that the process of an agent itself keeps to.

@@ -127,18 +127,35 @@ type Heartbeat struct {
 
 // Control asks an agent process for something that is already a committed
 // wish; the message only makes it quick. Action is shutdown, reset, cancel or
-// switch.
+// switch. The action compact is no wish: whoever asks waits for the answer.
 type Control struct {
 	Action         string `json:"action"`
 	RequestID      string `json:"requestId,omitempty"`
 	ConversationID string `json:"conversationId,omitempty"`
-	Mode           string `json:"mode,omitempty"` // of shutdown: "", "finish", "now"
+	Mode           string `json:"mode,omitempty"`    // of shutdown: "", "finish", "now"
+	Rolling        bool   `json:"rolling,omitempty"` // of compact: only a part
+	Undo           bool   `json:"undo,omitempty"`    // of compact: the last one is taken back
+	Model          string `json:"model,omitempty"`   // of compact: who writes the summary; empty: the agent's
 }
 
 // ControlReply answers a [Control].
 type ControlReply struct {
-	OK    bool   `json:"ok"`
-	Error string `json:"error,omitempty"`
+	OK        bool            `json:"ok"`
+	Error     string          `json:"error,omitempty"`
+	ErrorKind string          `json:"errorKind,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"` // of compact: [Compacted]
+}
+
+// Compacted tells what a compaction did.
+type Compacted struct {
+	Archived []int64    `json:"archived"` // seqs
+	Kept     int        `json:"kept"`
+	Before   int64      `json:"tokensBefore"`
+	Counted  bool       `json:"counted"` // Before is what the provider counted
+	After    int64      `json:"tokensAfter"`
+	Summary  string     `json:"summary,omitempty"`
+	Usage    fika.Usage `json:"usage"`
+	Undone   string     `json:"undone,omitempty"` // what was taken back
 }
 
 // Dead tells of a message that could not be understood.

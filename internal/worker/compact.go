@@ -99,6 +99,33 @@ func Compact(ctx context.Context, a *app.App, o CompactOptions) (done Compacted,
 	return r.compactWith(ctx, model, o.Rolling, o.Warn)
 }
 
+// Compact makes the window of the agent's conversation shorter while its process
+// has the context and no turn runs. model: who writes the summary; empty: the
+// agent's own. Error kinds: Conflict when there is nothing to compact, Provider,
+// Denied when a hook forbids it.
+func (l *LiveRuntime) Compact(ctx context.Context, rolling bool, model string) (Compacted, error) {
+	r, err := l.current(ctx)
+	if err != nil {
+		return Compacted{}, err
+	}
+	settings := r.settings
+	if model != "" {
+		if settings, err = l.worker.App.Settings(l.worker.Folder.Name, map[string]string{"model": model}, l.quiet); err != nil {
+			return Compacted{}, err
+		}
+	}
+	m, err := l.worker.App.Model(settings)
+	if err != nil {
+		return Compacted{}, err
+	}
+	return r.compactWith(ctx, m, rolling, l.opts.Warn)
+}
+
+// UndoCompaction takes the last compaction back; see the function of that name.
+func (l *LiveRuntime) UndoCompaction(ctx context.Context) (string, error) {
+	return l.worker.undoCompaction(ctx, l.opts.Warn)
+}
+
 // compactWith lets a model decide what is archived and how it is summed up, and
 // commits that.
 func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, warn func(string)) (Compacted, error) {
@@ -232,6 +259,10 @@ func UndoCompaction(ctx context.Context, a *app.App, name fika.AgentName, wait t
 		return "", err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	return w.undoCompaction(ctx, warn)
+}
+
+func (w *Worker) undoCompaction(ctx context.Context, warn func(string)) (string, error) {
 	conv, err := w.Store.ActiveAsk(ctx, w.Agent.ID)
 	if err != nil {
 		return "", err
@@ -241,7 +272,7 @@ func UndoCompaction(ctx context.Context, a *app.App, name fika.AgentName, wait t
 		return "", err
 	}
 	if last == nil {
-		return "", fika.Errorf(fika.NotFound, "", "context %q has no compaction to take back", name)
+		return "", fika.Errorf(fika.NotFound, "", "context %q has no compaction to take back", w.Folder.Name)
 	}
 	entry, err := w.Store.AppendCompaction(ctx, conv.ID, string(w.Agent.Name), "taken back: "+firstLine(last.Content),
 		fika.EntryMeta{Undo: last.Seq, Summary: last.Meta.Was, Was: last.Meta.Summary})

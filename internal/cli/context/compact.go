@@ -2,6 +2,7 @@ package context
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/folder"
 	"fika/internal/term"
 	"fika/internal/worker"
 )
@@ -29,6 +31,7 @@ func newCompact(e *command.Env) *cobra.Command {
 is deleted: fika context log --all shows it, and --undo takes the last
 compaction back. Messages that nobody has read yet stay.
 
+An agent that runs compacts itself, once it has finished what it works on.
 With auto_compact = true contexts are compacted by themselves.`,
 		Example: "  fika context compact --dry-run\n  fika context compact notes --rolling\n  fika context compact notes --undo",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +59,9 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 	}
 	if o.undo {
 		what, err := worker.UndoCompaction(ctx, o.App(), name, o.wait, o.Warn)
+		if heldByAgent(err) {
+			what, err = o.undoElsewhere(ctx, name)
+		}
 		if err == nil {
 			o.Say("taken back in context %q: %s", name, what)
 		}
@@ -66,6 +72,9 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 		in.Flags["model"] = o.model
 	}
 	done, err := worker.Compact(ctx, o.App(), in)
+	if heldByAgent(err) {
+		done, err = o.compactElsewhere(ctx, name)
+	}
 	if err != nil {
 		return err
 	}
@@ -78,6 +87,37 @@ func (o *compactOptions) run(ctx context.Context, name fika.AgentName) error {
 	o.Say("compacted context %q: %d entries archived, %d kept; %s (fika context compact %s --undo takes it back)",
 		name, len(done.Archived), done.Kept, sizes(done), name)
 	return nil
+}
+
+// heldByAgent reports whether a context is in use by its agent's process, which
+// then does what is asked itself.
+func heldByAgent(err error) bool {
+	var held *folder.HeldError
+	return errors.As(err, &held) && !held.Stale && held.Info.Kind == folder.LockAgent
+}
+
+// compactElsewhere lets the agent's process compact.
+func (o *compactOptions) compactElsewhere(ctx context.Context, name fika.AgentName) (worker.Compacted, error) {
+	c, err := o.Client(ctx)
+	if err != nil {
+		return worker.Compacted{}, err
+	}
+	o.Say("@%s runs and compacts itself, after what it works on", name)
+	d, err := c.Agents.Compact(ctx, name, o.rolling, false, o.model)
+	done := worker.Compacted{Context: name, Kept: d.Kept, Before: d.Before, Counted: d.Counted, After: d.After, Summary: d.Summary, Usage: d.Usage}
+	for _, seq := range d.Archived {
+		done.Archived = append(done.Archived, fika.Entry{Seq: seq})
+	}
+	return done, err
+}
+
+func (o *compactOptions) undoElsewhere(ctx context.Context, name fika.AgentName) (string, error) {
+	c, err := o.Client(ctx)
+	if err != nil {
+		return "", err
+	}
+	d, err := c.Agents.Compact(ctx, name, false, true, "")
+	return d.Undone, err
 }
 
 func sizes(c worker.Compacted) string {

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"fika"
+	"fika/internal/message"
+)
+
+// Compact makes the window of the agent's conversation shorter, or takes the
+// last compaction back. No turn runs meanwhile.
+type Compact func(context.Context, message.Control) (message.Compacted, error)
+
+// compaction is one that was asked for.
+type compaction struct {
+	ask    message.Control
+	answer func(message.ControlReply)
+}
+
+// compact notes that somebody wants the conversation compacted: that is done
+// once no turn runs, and none begins before it is done.
+func (p *Process) compact(c compaction) {
+	if p.stopping {
+		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " is just leaving; try again in a moment"})
+		return
+	}
+	p.compactions = append(p.compactions, c)
+}
+
+// compacts reports whether a compaction is due or under way: no work is claimed
+// until it is done.
+func (p *Process) compacts() bool { return len(p.compactions) > 0 || p.endCompaction != nil }
+
+// beginCompaction runs the next compaction if no turn runs.
+func (p *Process) beginCompaction(ctx context.Context) {
+	if len(p.compactions) == 0 || p.endCompaction != nil || len(p.running) > 0 || p.stopping {
+		return
+	}
+	next := p.compactions[0]
+	p.compactions = p.compactions[1:]
+	ctx, p.endCompaction = context.WithCancel(ctx)
+	p.setState(fika.AgentBusy)
+	p.turns.Add(1)
+	go func() { // joined by loop
+		defer p.turns.Done()
+		done, err := p.opts.Compact(ctx, next.ask)
+		next.answer(compacted(done, err))
+		p.post(p.compactionEnded)
+	}()
+}
+
+func (p *Process) compactionEnded() {
+	p.endCompaction()
+	p.endCompaction, p.idleSince = nil, p.opts.Now()
+	if len(p.running) == 0 {
+		p.setState(fika.AgentIdle)
+	}
+}
+
+// refuseCompactions answers those that will not be done because the process
+// ends, and ends the one under way: nothing of it is stored yet.
+func (p *Process) refuseCompactions() {
+	for _, c := range p.compactions {
+		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " has stopped before it came to that"})
+	}
+	p.compactions = nil
+	if p.endCompaction != nil {
+		p.endCompaction()
+	}
+}
+
+func compacted(done message.Compacted, err error) message.ControlReply {
+	if err != nil {
+		return message.ControlReply{Error: err.Error(), ErrorKind: string(fika.KindOf(err))}
+	}
+	data, err := json.Marshal(done)
+	if err != nil {
+		return message.ControlReply{Error: err.Error()}
+	}
+	return message.ControlReply{OK: true, Data: data}
+}
