@@ -110,14 +110,15 @@ func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agen
 		}
 		return o.Println(accepted.Request.ID)
 	}
-	return o.await(ctx, c, follow, accepted.Request.ID)
+	return o.await(ctx, c, follow, accepted.Request.ID, row.Name)
 }
 
 // await shows a request until its outcome. Ctrl-C cancels it; the timeout
 // only ends the waiting.
-func (o *askOptions) await(ctx context.Context, c *client.Client, follow *client.Follow, id fika.RequestID) error {
+func (o *askOptions) await(ctx context.Context, c *client.Client, follow *client.Follow, id fika.RequestID, name fika.AgentName) error {
 	view := request.NewFollowView(o.Env, o.json, o.raw)
 	defer func() { view.Shown.Finish() }()
+	view.Begin(follow, id, name)
 	waiting, cancel := context.WithCancel(ctx)
 	if o.timeout > 0 {
 		waiting, cancel = context.WithTimeout(ctx, o.timeout)

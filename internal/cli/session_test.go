@@ -44,7 +44,7 @@ func TestA7Session(t *testing.T) {
 func TestA7SessionCommands(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "tool_permissions = [\"bash\"]\n"+sessionHome+"[[models]]\nid = \"other\"\nprovider = \"scripted\"\nrules = \"other.toml\"\n")
-	h.write("r.toml", "[[rule]]\nmatch = \"review cart\"\nround = 1\ntool_calls = [{name = \"bash\", args = {command = \"seq 41 52; exit 3\"}}]\n[[rule]]\nmatch = \"review cart\"\nreply = \"Nine lines.\"\n[[rule]]\nmatch = \"slash\"\nreply = \"A folder.\"\n")
+	h.write("r.toml", "[[rule]]\nmatch = \"review cart\"\nround = 1\ntool_calls = [{name = \"bash\", args = {command = \"seq 41 52; exit 3\"}}]\n[[rule]]\nmatch = \"review cart\"\nround = 2\nreply = \"Nine lines.\"\n[[rule]]\nmatch = \"slash\"\nreply = \"A folder.\"\n")
 	h.write("other.toml", "[[rule]]\nmatch = \"who\"\nreply = \"I am other.\"\n")
 	h.write("commands/check.md", "Please review $ARGUMENTS now\n")
 	t.Cleanup(func() { h.run(0, "down") })

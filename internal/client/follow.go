@@ -10,6 +10,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/bus"
 	"fika/internal/message"
+	"fika/internal/store"
 )
 
 // Follow is a subscription to what agents do. Take it before the request is
@@ -18,11 +19,15 @@ type Follow struct {
 	// Warn, if not nil, is told once why a request may wait for long: its
 	// agent failed, was stopped by hand or by SIGSTOP, or has used up its hour.
 	Warn func(string)
+	// Waits, if not nil, is told what a request that has not begun waits for, when
+	// it goes on by itself; each reason once.
+	Waits func(string)
 
 	c        *Client
 	sub      bus.Subscription
 	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
 	since    time.Time           // of the subscription
+	waits    string              // what Waits was told last
 	ended    bool                // the agent has told that the turn has ended
 }
 
@@ -110,9 +115,34 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	if hint == "" && info.State == fika.Open {
 		hint = f.c.Agents.NeverAnswers(ctx, row)
 	}
+	if hint == "" && info.State == fika.Open {
+		f.explainNext(ctx, info)
+	}
 	if hint != "" {
 		f.Warn(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", hint, info.ID))
 		f.Warn = nil
+	}
+}
+
+// explainNext tells that the agent of a request works on another one first.
+func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
+	waited := f.c.now().Sub(info.CreatedAt)
+	if f.Waits == nil || waited < pollEvery {
+		return
+	}
+	running, err := f.c.store.ListRequests(ctx, store.RequestFilter{Agent: info.Agent, States: []fika.RequestState{fika.Running}})
+	why := fmt.Sprintf("@%s has not begun yet: its process is being started", info.AgentName)
+	switch {
+	case err != nil:
+		return
+	case len(running) > 0:
+		why = fmt.Sprintf("@%s works on %s first (%s); yours is next", info.AgentName, requestKind(running[0].Kind), running[0].ConversationName)
+	case waited < time.Second || f.c.Agents.alive(info.AgentName):
+		return // it comes to it in a moment
+	}
+	if why != f.waits {
+		f.waits = why
+		f.Waits(why)
 	}
 }
 

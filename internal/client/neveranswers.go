@@ -67,6 +67,12 @@ func (s *Agents) presence(row fika.Agent) chat.Presence {
 	return p
 }
 
+// alive reports whether an agent has a process.
+func (s *Agents) alive(name fika.AgentName) bool {
+	_, held := s.c.agentProcess(name)
+	return held
+}
+
 // whyStuck says why the process of an agent cannot do anything although it
 // runs; empty when nothing is known to be wrong with it.
 func (s *Agents) whyStuck(name fika.AgentName) string {

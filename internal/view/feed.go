@@ -60,6 +60,7 @@ type speech struct {
 	again  bool
 	ready  strings.Builder // what is rendered and not printed yet
 	called time.Time
+	noted  string   // the last line about it
 	said   []string // texts that are complete, and of which Kept has not told yet
 	ended  bool     // it waits for the end of somebody else's code
 }
@@ -280,10 +281,16 @@ func (f *Feed) Called(id, name string, c Call) {
 	})
 }
 
-// Note shows a line about a turn.
+// Note shows a line about a turn. One that repeats the line before says nothing
+// new and is not shown.
 func (f *Feed) Note(id, name, text string) {
 	f.change(func() {
-		f.note(f.turn(id, name), f.o.NoteStyle.Dim(term.CleanLine(text))+"\n")
+		s := f.turn(id, name)
+		if text = term.CleanLine(text); text == s.noted {
+			return
+		}
+		s.noted = text
+		f.note(s, f.o.NoteStyle.Dim(term.Wrap(text, f.o.Width()-1))+"\n")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/chat"
 	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/clock"
@@ -180,11 +181,12 @@ func (j *joined) lookAround(ctx context.Context, c *client.Client) {
 	if err != nil && ctx.Err() == nil {
 		j.noteOnce("cannot see what waits: " + err.Error())
 	}
-	j.mu.Lock()
 	if err == nil {
-		j.waits = waiting(queue)
+		waits := j.waiting(queue)
+		j.mu.Lock()
+		j.waits = waits
+		j.mu.Unlock()
 	}
-	j.mu.Unlock()
 	j.lookAtApprovals(ctx, c)
 	if j.session != nil {
 		j.session.count(ctx, c, j.conv)
@@ -195,18 +197,25 @@ func (j *joined) lookAround(ctx context.Context, c *client.Client) {
 	j.feed.Refresh()
 }
 
-// waiting is what of a queue has not begun, as the status line tells it.
-func waiting(queue []client.QueueItem) []view.Worker {
+// waiting is what of a queue has not begun, as the status line tells it. What
+// goes on only when the person does something is told in full, once.
+func (j *joined) waiting(queue []client.QueueItem) []view.Worker {
 	var out []view.Worker
 	for _, q := range queue {
-		if q.Over() || q.Place == "running" {
+		if q.Over() || q.Place == chat.PlaceRunning {
 			continue
 		}
-		doing := q.Text
-		if q.Why == "busy" {
-			doing = "yours is next: " + q.Text
+		doing := "waits: " + strings.TrimPrefix(q.Text, "waits ")
+		switch {
+		case q.Why == string(fika.WaitApproval):
+			doing = "waits for your word"
+		case q.Stuck:
+			j.noteOnce(fmt.Sprintf("@%s waits: %s", q.Agent, whyItem(q, j.Now())))
+			doing = "waits (/why)"
+		case q.Why == "busy":
+			doing = "yours is next; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")
 		}
-		out = append(out, view.Worker{Name: string(q.Agent), Doing: "waits: " + strings.TrimPrefix(doing, "waits "), Since: q.Since})
+		out = append(out, view.Worker{Name: string(q.Agent), Doing: doing, Since: q.Since})
 	}
 	return out
 }

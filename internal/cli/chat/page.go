@@ -246,7 +246,11 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 	head := fmt.Sprintf("%s %s", st.Speaker(x.From, term.CleanLine(x.From)), st.Dim(about))
 	switch x.Type {
 	case fika.Notice:
-		return st.Yellow("— "+term.CleanLine(x.Content)) + "\n" + used + "\n"
+		notice := "— " + term.CleanLine(x.Content)
+		if p.render {
+			notice = term.Wrap(notice, p.look.Width-1)
+		}
+		return st.Yellow(notice) + "\n" + used + "\n"
 	case fika.Compaction:
 		return st.Dim("— cleared: agents no longer see what is above") + "\n\n"
 	case fika.ToolCall:

@@ -37,6 +37,21 @@ func NewFollowView(e *command.Env, asJSON, raw bool) *FollowView {
 	return v
 }
 
+// Begin says that a request has been given to an agent, which has not begun yet.
+// What it waits for then is said where the work is seen, or on stderr.
+func (v *FollowView) Begin(follow *client.Follow, id fika.RequestID, name fika.AgentName) {
+	follow.Waits = func(why string) {
+		if v.Shown != nil {
+			v.Shown.Busy(string(id), string(name), term.CleanLine(why))
+			return
+		}
+		v.Say("%s", v.ErrStyle().Dim("("+term.CleanLine(why)+")"))
+	}
+	if v.Shown != nil {
+		v.Shown.Busy(string(id), string(name), "@"+string(name)+" has it")
+	}
+}
+
 // Show displays one status.
 func (v *FollowView) Show(s message.Status) {
 	if v.Shown != nil {

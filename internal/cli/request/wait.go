@@ -40,6 +40,7 @@ func newWait(e *command.Env) *cobra.Command {
 			defer cancel()
 			view := NewFollowView(e, asJSON, raw)
 			defer func() { view.Shown.Finish() }()
+			view.Begin(follow, info.ID, info.AgentName)
 			info, err = follow.Await(waiting, info.ID, view.Show)
 			if waiting.Err() != nil {
 				view.EndLine()
