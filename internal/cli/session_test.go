@@ -50,8 +50,8 @@ func TestA7SessionCommands(t *testing.T) {
 	t.Cleanup(func() { h.run(0, "down") })
 	file := filepath.Join(t.TempDir(), "said.md")
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.", ""}, {"#5", "/expand\r"}, {"  41\n", "//etc is a slash\r"},
-		{"A folder.", ""}, {"#7", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.", ""}, {"#9", "/export " + file + "\r"},
+		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.", ""}, {"#4", "/expand\r"}, {"exit status 3", "//etc is a slash\r"},
+		{"A folder.", ""}, {"#6", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.", ""}, {"#8", "/export " + file + "\r"},
 		{"wrote ", "/export " + file + "\r"}, {"exists already", "/quit\r"},
 	}))
 	for _, want := range []string{"@coder Please review cart now\n", "  … 6 lines before\n  47\n", "@coder /etc is a slash\n", "/check"} {
