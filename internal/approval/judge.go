@@ -83,15 +83,23 @@ func hint(d guard.Decision, c guard.Call) string {
 	return r.TOML()
 }
 
-// bound is a digest of the call and of all that it depends on.
-func bound(c tool.Call, g guard.Call) string {
-	h := sha256.New()
+// bound is the state of the call and of all that it depends on.
+func bound(c tool.Call, g guard.Call) guard.Bound {
 	tier := ""
 	if c.Confine != nil {
 		tier = c.Confine.Tier()
 	}
-	for _, s := range []string{c.Name, string(c.Args), string(c.Agent), c.Context, c.Workspace, tier} {
-		fmt.Fprintf(h, "%d:%s", len(s), s)
+	state := func(texts ...string) string {
+		h := sha256.New()
+		for _, s := range texts {
+			fmt.Fprintf(h, "%d:%s", len(s), s)
+		}
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	b := guard.Bound{
+		{Name: "the call", State: state(c.Name, string(c.Args), string(c.Agent), c.Context)},
+		{Name: "the folder it runs in", State: state(c.Workspace)},
+		{Name: "how it is confined", State: state(tier)},
 	}
 	for i, name := range g.Files() {
 		if i == maxFiles {
@@ -105,10 +113,10 @@ func bound(c tool.Call, g guard.Call) string {
 			path = filepath.Join(c.Workspace, path)
 		}
 		if sum, err := digest(path); err == nil {
-			fmt.Fprintf(h, "%d:%s%s", len(name), name, sum)
+			b = append(b, guard.BoundTo{Name: name, State: state(sum)})
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return b
 }
 
 // digest is that of a regular file; of a larger one its size and time count.

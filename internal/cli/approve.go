@@ -119,19 +119,22 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 		if rule, err = alwaysRule(e, a); err != nil {
 			return err
 		}
+		if err := showRule(e, rule); err != nil {
+			return err
+		}
 	}
 	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: allow, By: command.PersonName(e), Why: why}); err != nil {
 		return err
 	}
 	if always {
 		h, err := e.App().Home()
-		if err == nil {
-			err = config.AddRule(h.ConfigFile(), rule)
-		}
 		if err != nil {
 			return err
 		}
-		e.Say("from now on such calls are allowed; config.toml has\n%s", rule.TOML())
+		if err := config.AddRule(h.ConfigFile(), rule); err != nil {
+			return err
+		}
+		e.Say("from now on such calls are allowed; the rule is in %s", h.ConfigFile())
 	}
 	verb := "approved"
 	if !allow {
@@ -139,6 +142,21 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 	}
 	e.Say("%s %d: @%s goes on", verb, n, a.Agent)
 	return nil
+}
+
+// showRule shows a rule with what it covers and what it just misses, before it is
+// written. At a terminal the person says whether it is.
+func showRule(e *command.Env, r guard.Rule) error {
+	e.Say("the rule is\n%s", question.Indented(term.Visible(r.TOML())))
+	if match, miss := r.Examples(); match != "" {
+		e.Say("it covers %s\nand not %s", term.Visible(match), term.Visible(miss))
+	} else {
+		e.Say("it covers every call of %s", r.Tool)
+	}
+	if !e.InTTY {
+		return nil
+	}
+	return e.Confirm("write this rule, and approve the call")
 }
 
 // alwaysRule is the rule that spares the question from now on.
@@ -170,8 +188,8 @@ const readingTime = 700 * time.Millisecond
 func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen func() (io.Reader, error)) error {
 	v := q.Verdict
 	changed := ""
-	if q.Changed {
-		changed = " (it has changed since it was approved)"
+	if len(q.Changed) > 0 {
+		changed = " (changed since it was approved: " + term.Visible(strings.Join(q.Changed, ", ")) + ")"
 	}
 	fmt.Fprintf(e.Err, "\n@%s asks%s, because of %s:\n%s\n%s\n", q.Call.Agent, changed, term.Visible(v.Rule),
 		question.Indented(question.Call(q.Call.Name, string(q.Call.Args))), question.Indented("in "+term.Visible(q.Call.Workspace)))

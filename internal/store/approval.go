@@ -66,7 +66,8 @@ func scanOpenApproval(s scanner) (o OpenApproval, err error) {
 }
 
 // AskApproval stores questions about planned steps and suspends the request
-// until all of them are answered or until has passed. A signal means that
+// until all of them are answered or until has passed. One that has a state other
+// than open is an answer already: only its arguments are kept. A signal means that
 // nothing was stored, because the request is to stop. Invalid for a foreground
 // request, which nobody would take up again.
 func (s Approvals) AskApproval(ctx context.Context, f Fence, list []Approval, until time.Time) (Signal, error) {
@@ -81,8 +82,11 @@ func (s Approvals) AskApproval(ctx context.Context, f Fence, list []Approval, un
 			return nil
 		}
 		for _, a := range list {
-			if err := t.put(ctx, `INSERT INTO approvals (request, step, tool, args, workspace, what, rule, bound, asked_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, a.Step, a.Tool, a.Args, a.Workspace, a.What, a.Rule, a.Bound, t.now, ms(until)); err != nil {
+			if a.State == "" {
+				a.State = ApprovalOpen
+			}
+			if err := t.put(ctx, `INSERT INTO approvals (request, step, tool, args, workspace, what, rule, bound, state, answered_by, asked_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, a.Step, a.Tool, a.Args, a.Workspace, a.What, a.Rule, a.Bound, a.State, a.By, t.now, ms(until)); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"fika"
@@ -10,6 +11,9 @@ import (
 	"fika/internal/store"
 	"fika/internal/tool"
 )
+
+// byRules answers for calls that nobody is asked about.
+const byRules = "the rules"
 
 // maxRefusals is how many calls of one turn a person refuses before it ends.
 const maxRefusals = 3
@@ -26,16 +30,18 @@ type Verdict struct {
 	What string // the part of the call that it is about
 	Rule string // what says so: a rule with its place and reason
 	Hint string // what a person would write to be spared the question
-	// Bound is a digest of all that an answer is bound to: the arguments, the
-	// working folder, how it is confined, and the files that a command names.
-	Bound string
+	// Bound is all that an answer is bound to: the arguments, the working folder,
+	// how it is confined, and the files that a command names.
+	Bound guard.Bound
 }
 
 // Question is what a person who is there is asked about a call.
 type Question struct {
 	Call    tool.Call
 	Verdict Verdict
-	Changed bool // it was approved, and is not the same any more
+	// Changed names what is not what it was when the call was approved; nil: it
+	// has not been asked about before.
+	Changed []string
 }
 
 // Approvals are what people are asked about calls of turns that can wait.
@@ -108,8 +114,13 @@ func (w *attempt) heed(j *job, v Verdict, a store.Approval) *tool.Result {
 		return refusedBy(a.By, a.Why)
 	case a.State == store.ApprovalExpired:
 		return &tool.Result{IsError: true, Denied: true, Text: "denied: nobody answered when a person was asked about it; do without it"}
-	case v.Do == guard.Ask && v.Bound != a.Bound:
-		j.ask = &Question{Call: j.call, Verdict: v, Changed: true}
+	case v.Do != guard.Ask:
+	case a.Bound == "": // no rule asked then
+		j.ask = &Question{Call: j.call, Verdict: v}
+	default:
+		if changed := v.Bound.Differences(guard.ParseBound(a.Bound)); len(changed) > 0 {
+			j.ask = &Question{Call: j.call, Verdict: v, Changed: changed}
+		}
 	}
 	return nil
 }
@@ -152,12 +163,19 @@ func (w *attempt) askAbout(ctx context.Context, batch []*job) error {
 	for _, j := range open {
 		v := j.ask.Verdict
 		what := v.What
-		if j.ask.Changed {
-			what += " (changed since it was approved)"
+		if len(j.ask.Changed) > 0 {
+			what += " (changed since it was approved: " + strings.Join(j.ask.Changed, ", ") + ")"
 		}
 		list = append(list, store.Approval{
-			Step: j.step.N, Tool: j.call.Name, Args: string(j.call.Args), Workspace: j.call.Workspace, What: what, Rule: v.Rule, Bound: v.Bound,
+			Step: j.step.N, Tool: j.call.Name, Args: string(j.call.Args), Workspace: j.call.Workspace, What: what, Rule: v.Rule, Bound: v.Bound.String(),
 		})
+	}
+	for _, j := range batch { // hooks have seen these: they do not run again
+		if j.result == nil && j.ask == nil {
+			list = append(list, store.Approval{
+				Step: j.step.N, Tool: j.call.Name, Args: string(j.call.Args), Workspace: j.call.Workspace, State: store.ApprovalGiven, By: byRules,
+			})
+		}
 	}
 	var sig store.Signal
 	err := w.persist(ctx, func(ctx context.Context) (err error) {

@@ -1,0 +1,48 @@
+package guard
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestBound: what has changed since a person said yes is named, once, after the
+// text has been stored and read.
+func TestBound(t *testing.T) {
+	before := Bound{{"the call", "a"}, {"the folder it runs in", "b"}, {"odd\nname", "c"}, {"run.sh", "d"}}
+	now := Bound{{"the call", "a"}, {"the folder it runs in", "x"}, {"odd\nname", "c"}, {"other.sh", "d"}}
+	got := ParseBound(now.String()).Differences(ParseBound(before.String()))
+	if want := []string{"the folder it runs in", "other.sh", "run.sh"}; !slices.Equal(got, want) {
+		t.Errorf("changed: %q, want %q", got, want)
+	}
+	if again := before.Differences(before); again != nil {
+		t.Errorf("nothing has changed, and yet %q", again)
+	}
+}
+
+// TestExamples: what a rule is said to cover it covers, and what it is said to
+// miss it misses.
+func TestExamples(t *testing.T) {
+	for _, r := range []Rule{
+		{Tool: "bash", Match: "git push origin *"}, {Tool: "bash", Match: "make *"}, {Tool: "bash", Match: "sh ./deploy.sh"}, {Tool: "bash", Match: "ls"},
+		{Tool: "edit", Path: "docs/**"}, {Tool: "edit", Path: "a/*.md"}, {Tool: "read", Path: ".git/config"},
+		{Tool: "fetch", Host: "example.org"}, {Tool: "fetch", Host: "*.example.org"},
+	} {
+		r.Do = Allow
+		match, miss := r.Examples()
+		for text, want := range map[string]Action{match: Allow, miss: Deny} {
+			c := Call{Tool: r.Tool, Workspace: "/w"}
+			switch {
+			case r.Path != "":
+				c.Paths = []string{text}
+			case r.Host != "":
+				c.Host = text
+			default:
+				c.Command = text
+			}
+			d := Decide(c, []Rule{r}, Facts{Default: Deny})
+			if (d.Rule != nil) != (want == Allow) {
+				t.Errorf("%s: %q is said to be covered: %v", r.TOML(), text, want == Allow)
+			}
+		}
+	}
+}
