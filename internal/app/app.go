@@ -7,12 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"fika"
 	"fika/internal/caller"
-	"fika/internal/config"
 	"fika/internal/confine"
 	"fika/internal/crash"
 	"fika/internal/folder"
@@ -23,7 +21,7 @@ import (
 
 // Options is what an invocation brings along.
 type Options struct {
-	Root   string // of the home; empty: $FIKA_HOME, else ~/.fika
+	Root   string // of the home; empty: $FIKA_HOME, else the project's, else ~/.fika
 	Getenv func(string) string
 	Dir    string // the shell's working folder
 	Log    *slog.Logger
@@ -35,6 +33,8 @@ type Options struct {
 	// disk will do.
 	Looks bool
 	Warn  func(string) // is told of that; nil: nobody is
+
+	place *place // shared by the Apps of one invocation
 }
 
 // App is one invocation of the program. Everything is made on first use, so
@@ -71,6 +71,9 @@ func New(o Options) *App {
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
+	}
+	if o.place == nil {
+		o.place = &place{}
 	}
 	return &App{opts: o, children: process.NewChildren()}
 }
@@ -118,18 +121,6 @@ func (a *App) Close() error {
 
 func (a *App) owns(c io.Closer) { a.closers = append(a.closers, c) }
 
-// Root is the folder of the home, absolute.
-func (a *App) Root() (string, error) {
-	root := a.opts.Root
-	if root == "" {
-		var err error
-		if root, err = folder.DefaultRoot(a.opts.Getenv); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Abs(root)
-}
-
 // Home opens the home, made if it is missing.
 func (a *App) Home() (folder.Home, error) {
 	if a.home != nil {
@@ -151,7 +142,7 @@ func (a *App) Home() (folder.Home, error) {
 	}
 	if !a.readOnly {
 		a.upgraded = upgrade(h, a.opts.Log)
-		if err := h.Prepare(config.Example()); err != nil {
+		if err := a.prepare(h); err != nil {
 			a.opts.Log.Warn("home", "err", err) // it works without
 		}
 	}

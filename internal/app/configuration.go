@@ -49,12 +49,16 @@ func (a *App) Config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	stamp := config.StampOf(config.HomeFiles(root)...) // before reading: a change meanwhile is seen next time
+	paths, err := a.ConfigPaths()
+	if err != nil {
+		return nil, err
+	}
+	stamp := config.StampOf(paths...) // before reading: a change meanwhile is seen next time
 	if c.now != nil && stamp.Same(c.stamp) {
 		return c.now, nil
 	}
 	c.stamp = stamp
-	read, err := config.LoadHome(root)
+	read, err := a.LoadConfig()
 	if err != nil {
 		return a.fallBack(root, err)
 	}

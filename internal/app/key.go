@@ -8,14 +8,13 @@ import (
 
 	"fika"
 	"fika/internal/config"
-	"fika/internal/folder"
 	"fika/internal/keyfile"
 )
 
-// Keys gives the file in which this home stores API keys.
+// Keys gives the file in which this home's API keys are stored.
 func (a *App) Keys() (keyfile.File, error) {
-	root, err := a.Root()
-	return keyfile.Open(folder.Home{Root: root}.KeysFile()), err
+	_, err := a.Root()
+	return keyfile.Open(a.KeysFile()), err
 }
 
 // SetKey stores an API key. Without hosts it is bound to those of the models
@@ -24,16 +23,16 @@ func (a *App) SetKey(name, value string, hosts []string) ([]string, error) {
 	if wrong := config.WrongEnvName(name); wrong != "" {
 		return nil, fika.Errorf(fika.Invalid, "keys", "%s", wrong)
 	}
-	h, err := a.Home()
-	if err != nil {
+	if _, err := a.Home(); err != nil {
 		return nil, err
 	}
 	if len(hosts) == 0 {
+		var err error
 		if hosts, err = (keyring{a}).hostsOf(name); err != nil {
 			return nil, err
 		}
 	}
-	return hosts, keyfile.Open(h.KeysFile()).Set(name, value, hosts, a.opts.Now())
+	return hosts, keyfile.Open(a.KeysFile()).Set(name, value, hosts, a.opts.Now())
 }
 
 // keyring finds API keys: in the environment of this process, else in the key

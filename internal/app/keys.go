@@ -62,8 +62,12 @@ func (s *secretSource) look() (map[string]string, bool) {
 
 func (s *secretSource) stamp(a *App) (folder.Home, config.Stamp, error) {
 	root, err := a.Root()
+	if err != nil {
+		return folder.Home{}, config.Stamp{}, err
+	}
 	h := folder.Home{Root: root}
-	return h, config.StampOf(append(config.HomeFiles(root), h.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
+	paths, err := a.ConfigPaths()
+	return h, config.StampOf(append(paths, a.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
 }
 
 // values are all secrets by name.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fika/internal/config"
+	"fika/internal/folder"
 )
 
 // ModelInfo is a model as lists show it.
@@ -52,4 +53,21 @@ func (a *App) Models() ([]ModelInfo, error) {
 		list[i].Key = m.APIKeyEnv == "" || keyring{a}.lookup(m.APIKeyEnv) != ""
 	}
 	return list, nil
+}
+
+// PlainModel is the model that a new context would use. Error kind: Invalid,
+// saying what to set.
+func (a *App) PlainModel() (config.Model, error) {
+	s, err := a.Settings(folder.DefaultContext, nil, false)
+	return s.Model, err
+}
+
+// CheckModel refuses, with kind Invalid, a model that nothing defines.
+func (a *App) CheckModel(name string) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	_, err = c.FindModel(name, a.opts.Getenv)
+	return err
 }

@@ -49,6 +49,8 @@ func declared() map[string]declaration {
 		"fika store":  look, "fika store show": look, "fika store check": look, "fika store move": manage,
 		"fika approve": manage, "fika rules": look, "fika rules test": look,
 		"fika backup": manage, "fika restore": manage,
+		"fika init": manage, "fika trust": manage,
+		"fika project": look, "fika project list": look, "fika project show": look, "fika project move": manage, "fika project forget": manage,
 		"fika demo": manage, "fika up": manage, "fika down": manage, "fika master": manage,
 
 		"fika agent": look, "fika agent list": look, "fika agent health": look, "fika agent logs": look, "fika agent attach": look,
@@ -96,6 +98,11 @@ func conductOf(cmd *cobra.Command, args []string) conduct {
 	return out
 }
 
+// aboutProjects are commands that say themselves what is trusted.
+func aboutProjects() []string {
+	return []string{"fika init", "fika trust", "fika project move", "fika project forget", "fika agent create", "fika agent import", "fika agent run"}
+}
+
 // admit refuses what only a person may do to whoever is not one.
 func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 	does := conductOf(cmd, args)
@@ -103,8 +110,14 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	c, err := e.App().Caller()
-	if err != nil || !c.Inside() || does == speaks {
+	if err != nil {
 		return err
+	}
+	if !c.Inside() && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
+		tellTrust(e)
+	}
+	if !c.Inside() || does == speaks {
+		return nil
 	}
 	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), c.Name())
 }

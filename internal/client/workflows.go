@@ -21,6 +21,7 @@ import (
 // one of the same name. It needs neither store nor hub.
 type Workflows struct {
 	home   folder.Home
+	shared string // the project's workflows; empty: there are none
 	agents []workflow.Agent
 }
 
@@ -42,7 +43,7 @@ func OpenWorkflows(a *app.App) (*Workflows, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workflows{home: h, agents: []workflow.Agent{}}
+	w := &Workflows{home: h, shared: a.Shared("workflows"), agents: []workflow.Agent{}}
 	for _, e := range c.Agents {
 		w.agents = append(w.agents, workflow.Agent{Name: e.ID, Capabilities: e.Capabilities})
 	}
@@ -121,6 +122,9 @@ func (w *Workflows) unknown(word string, names []string) error {
 // and those that are shipped.
 func (w *Workflows) known(dir string) workflow.Known {
 	dirs := slices.Compact([]string{dir, w.home.WorkflowsDir()})
+	if w.shared != "" {
+		dirs = append(dirs, w.shared)
+	}
 	files := map[string]string{}
 	names := workflow.Shipped()
 	for _, dir := range dirs {

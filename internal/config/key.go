@@ -30,7 +30,7 @@ func topKeys() []key[Config] {
 		{name: "lock_heartbeat_seconds", at: func(c *Config) any { return &c.LockHeartbeat }, min: 1, max: 3600,
 			doc: "How often a process that owns a context touches its lock; a lock silent for 1.5 times as long is stale. Not allowed in local.toml."},
 		{name: "trust", at: func(c *Config) any { return &c.Trust }, example: `["~/src"]`,
-			doc: "Folders (with all below them) whose AGENTS.md may enter a prompt."},
+			doc: "Folders (with all below them) whose AGENTS.md may enter a prompt, as it is at that moment. In a project fika trust does that better."},
 		{name: "nats", at: func(c *Config) any { return &c.NATS }},
 		{name: "master", at: func(c *Config) any { return &c.Master }},
 		{name: "hub", at: func(c *Config) any { return &c.Hub }},

@@ -17,6 +17,12 @@ type fileText struct {
 	Path   string `json:"path"`
 	Text   string `json:"text"`
 	Models bool   `json:"models,omitempty"` // it may hold models only
+	Agent  bool   `json:"agent,omitempty"`  // it is an agent as Markdown
+
+	Layer layerKind `json:"layer,omitempty"`
+	Base  string    `json:"base,omitempty"` // of a layer: where relative paths begin
+	Root  string    `json:"root,omitempty"` // of a project: its folder
+	Own   string    `json:"own,omitempty"`  // of a project: the file where a person sets what it cannot
 }
 
 // Keep writes the texts that c was read from to a file, so that [LoadLast] can
@@ -53,7 +59,7 @@ func LoadLast(path string) (*Config, time.Time, error) {
 	}
 	l := loading{config: Default()}
 	for _, t := range texts {
-		l.add(t.Path, []byte(t.Text), t.Models)
+		l.add(t)
 	}
 	c, err := l.finish()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -49,16 +48,8 @@ func defaultAgent() Agent {
 	return Agent{Wake: true, MaxIdle: 10 * time.Minute, MaxConcurrent: 1}
 }
 
-// LoadHome reads config.toml and models.toml of a home. Either may be missing.
-func LoadHome(home string) (*Config, error) {
-	files := HomeFiles(home)
-	return Load(files[0], files[1:]...)
-}
-
-// HomeFiles are the files that [LoadHome] reads.
-func HomeFiles(home string) []string {
-	return []string{filepath.Join(home, "config.toml"), filepath.Join(home, "models.toml")}
-}
+// LoadHome reads the settings of a home that is no project's; see [LoadLayers].
+func LoadHome(home string) (*Config, error) { return LoadLayers(Layers{Home: home}) }
 
 // Equal reports whether two configurations were read from the same texts.
 func (c *Config) Equal(other *Config) bool { return slices.Equal(c.texts, other.texts) }
@@ -75,7 +66,7 @@ func Load(path string, models ...string) (*Config, error) {
 			return nil, err
 		}
 		if ok {
-			l.add(file, data, i > 0)
+			l.add(fileText{Path: file, Text: string(data), Models: i > 0})
 		}
 	}
 	return l.finish()
@@ -85,7 +76,7 @@ func Load(path string, models ...string) (*Config, error) {
 // its name in messages.
 func Parse(file string, data []byte) (*Config, error) {
 	l := loading{config: Default()}
-	l.add(file, data, false)
+	l.add(fileText{Path: file, Text: string(data)})
 	return l.finish()
 }
 
@@ -132,12 +123,24 @@ type loading struct {
 	broken   bool // a file could not be parsed in full
 }
 
-func (l *loading) add(file string, data []byte, modelsOnly bool) {
-	l.config.Files = append(l.config.Files, file)
-	l.config.texts = append(l.config.texts, fileText{Path: file, Text: string(data), Models: modelsOnly})
-	s := toml.Read(file, data, &l.problems)
-	l.config.read(s, modelsOnly)
+func (l *loading) add(f fileText) {
+	l.config.Files = append(l.config.Files, f.Path)
+	l.config.texts = append(l.config.texts, f)
+	var s *toml.Source
+	if f.Agent {
+		s = readAgent(f.Path, []byte(f.Text), &l.problems)
+	} else {
+		s = toml.Read(f.Path, []byte(f.Text), &l.problems)
+	}
 	l.broken = l.broken || s.Broken
+	switch f.Layer {
+	case userLayer:
+		keepUserKeys(s.Root, f.Base)
+	case projectLayer:
+		l.addProject(s, f)
+		return
+	}
+	l.config.read(s, f.Models)
 }
 
 func (l *loading) finish() (*Config, error) {

@@ -68,6 +68,9 @@ func (in Inputs) merge() (merged, error) {
 		}
 		m.origins[k.name] = "default"
 		for _, l := range layers {
+			if k.inherits != "" && l.prefix == "" && !l.own {
+				continue // a table of that name, [sandbox], is no value of the key
+			}
 			if at, ok := l.where[l.prefix+k.name]; ok {
 				copyField(k.at(&m.PerContext), k.at(l.from))
 				m.origins[k.name], m.own[k.name] = lineOf(at), l.own

@@ -152,10 +152,12 @@ func (r *reader) plugins(v value, path string, all *map[string]Plugin) bool {
 	if !r.isTable(v, path) {
 		return false
 	}
-	*all = map[string]Plugin{}
+	if *all == nil {
+		*all = map[string]Plugin{}
+	}
 	for i := range v.Table.Entries {
 		e := &v.Table.Entries[i]
-		var p Plugin
+		p := (*all)[e.Name] // of a layer below
 		if sub(r, e.Value, path+"."+e.Name, &p, pluginKeys()) {
 			(*all)[e.Name] = p
 		}

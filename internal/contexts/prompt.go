@@ -54,7 +54,7 @@ func BasePrompt(a *app.App, f folder.Folder) (text, from string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return basePrompt(f, s)
+	return basePrompt(a, f, s)
 }
 
 // settingsOf are the settings of a context; when its files are wrong, those
@@ -67,8 +67,8 @@ func settingsOf(a *app.App, name fika.AgentName) (config.Settings, error) {
 	return s, nil
 }
 
-func basePrompt(f folder.Folder, s config.Settings) (text, from string, err error) {
-	if text, err = (worker.PromptSource{Folder: f, Settings: s}).Base(); err != nil {
+func basePrompt(a *app.App, f folder.Folder, s config.Settings) (text, from string, err error) {
+	if text, err = (worker.PromptSource{Folder: f, Settings: s, Project: worker.ProjectFilesOf(a)}).Base(); err != nil {
 		return "", "", err
 	}
 	mine, err := f.Read(folder.SystemPrompt)
@@ -97,7 +97,7 @@ func AssembledPrompt(ctx context.Context, a *app.App, f folder.Folder, p app.Per
 		return "", err
 	}
 	assembler := &prompt.Assembler{
-		Source: worker.PromptSource{Folder: f, Settings: s, Workspace: s.WorkspaceOr(a.Dir())},
+		Source: worker.PromptSource{Folder: f, Settings: s, Project: worker.ProjectFilesOf(a), Workspace: s.WorkspaceOr(a.Dir())},
 		Hooks:  hooks, Agent: f.Name, Context: string(f.Name), Username: s.Username,
 		Colleagues: worker.ColleaguesBlock(a, f.Name, s.ToolsOff),
 	}

@@ -178,7 +178,7 @@ func count(ctx context.Context, a *app.App, f folder.Folder, c *State) error {
 		}
 	}
 	var base string
-	if base, c.PromptFrom, err = basePrompt(f, c.Settings); err != nil {
+	if base, c.PromptFrom, err = basePrompt(a, f, c.Settings); err != nil {
 		return err
 	}
 	c.Tokens += turn.Estimate(base) + turn.Estimate(c.Texts[folder.Summary]) + turn.Estimate(c.Texts[folder.Goals]) + turn.Estimate(c.Texts[folder.Todos])

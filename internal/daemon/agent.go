@@ -151,10 +151,14 @@ func maxIdle(s config.Settings) time.Duration {
 }
 
 // workingFolder is where an agent works unless its settings name a workspace:
-// where it was started, or below its context when the hub starts it.
+// where it was started, or when the hub starts it the project's folder, and
+// without a project one below its context.
 func workingFolder(w *worker.Worker, byHub bool) (string, error) {
 	if !byHub {
 		return w.App.Dir(), nil
+	}
+	if p := w.App.Project(); p != nil {
+		return p.Main, nil
 	}
 	dir := w.Folder.Workspace()
 	return dir, w.Folder.Home.EnsureDir(dir)

@@ -121,7 +121,8 @@ func (h hubHome) reload() func(context.Context) ([]hub.Spec, bool) {
 	a := h.app
 	first, _ := a.Config()
 	stampFiles := func() config.Stamp {
-		paths := append(config.HomeFiles(h.home.Root), h.home.KeysFile())
+		paths, _ := a.ConfigPaths() // they were known when the hub began
+		paths = append(paths, a.KeysFile())
 		if c, err := a.Config(); err == nil {
 			for _, e := range c.Agents {
 				paths = append(paths, h.home.Folder(fika.AgentName(e.ID)).LocalConfig())

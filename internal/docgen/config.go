@@ -11,9 +11,10 @@ import (
 func configPage() string {
 	var b strings.Builder
 	b.WriteString("# Settings\n\n" + notice)
-	b.WriteString("Settings are TOML files in the home folder (`$FIKA_HOME`, else `~/.fika`):\n\n" +
+	b.WriteString("Settings are TOML files in the home folder (`$FIKA_HOME`, else the project's, else `~/.fika`):\n\n" +
 		"- `config.toml`: everything on this page\n" +
 		"- `models.toml`: further `[[models]]`, if you like them apart\n" +
+		"- `agents/NAME.md`: an agent, as Markdown; see [PROJECTS.md](PROJECTS.md), also for what a project's `.fika` may say\n" +
 		"- `contexts/NAME/local.toml`: the per-context keys, for one context alone\n\n" +
 		"For a per-context key the first of these that sets it wins: flag, environment variable, `local.toml`, the agent's `[[agents]]` entry, the top\n" +
 		"level of `config.toml`, the default. Agents that the hub starts take no settings from the environment. `fika config check` reports every\n" +

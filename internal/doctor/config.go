@@ -26,7 +26,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	if err != nil {
 		return ConfigReport{}, err
 	}
-	c, err := config.LoadHome(root)
+	c, err := a.LoadConfig()
 	if err != nil {
 		return ConfigReport{}, err
 	}

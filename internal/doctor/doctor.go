@@ -126,7 +126,7 @@ func (d *examination) checkDisk() {
 // not even an earlier one, nothing else can be looked at.
 func (d *examination) checkConfig() bool {
 	const check = "config"
-	_, err := config.LoadHome(d.home.Root)
+	_, err := d.app.LoadConfig()
 	var problems *config.Problems
 	switch {
 	case errors.As(err, &problems):

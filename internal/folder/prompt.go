@@ -29,7 +29,8 @@ var (
 
 // Prompt reads prompts/NAME.md, or gives the built-in text when there is no
 // such file or it is blank. A default prompt called chibi.md is accepted too.
-func (h Home) Prompt(p Prompt) (string, error) {
+// Folders in more are looked through after the home's own.
+func (h Home) Prompt(p Prompt, more ...string) (string, error) {
 	files := []string{string(p) + ".md"}
 	builtin := map[Prompt]string{DefaultPrompt: defaultText, CompactionPrompt: compactionText, ContinuationPrompt: continuationText}
 	text, known := builtin[p]
@@ -39,13 +40,15 @@ func (h Home) Prompt(p Prompt) (string, error) {
 	if p == DefaultPrompt {
 		files = append(files, "chibi.md")
 	}
-	for _, name := range files {
-		t, err := readText(filepath.Join(h.PromptsDir(), name))
-		if err != nil {
-			return "", err
-		}
-		if strings.TrimSpace(t.Body) != "" {
-			return t.Body, nil
+	for _, dir := range append([]string{h.PromptsDir()}, more...) {
+		for _, name := range files {
+			t, err := readText(filepath.Join(dir, name))
+			if err != nil {
+				return "", err
+			}
+			if strings.TrimSpace(t.Body) != "" {
+				return t.Body, nil
+			}
 		}
 	}
 	return text, nil

@@ -74,8 +74,10 @@ var packages = [...]row{
 		"executables as tools and hooks, in process groups; the cache of schemas is replaced in one step"},
 	{"internal/folder", ". internal/clock internal/crash internal/process internal/safetext internal/speech github.com/google/renameio/v2 github.com/google/uuid golang.org/x/sys/unix",
 		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},
-	{"internal/config", ". internal/address internal/guard internal/spelling internal/toml github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable",
-		"settings out of TOML; the editor looks for the bytes of one key; edited files are replaced in one step"},
+	{"internal/config", ". internal/address internal/guard internal/spelling internal/toml github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable go.yaml.in/yaml/v3",
+		"settings out of TOML, and of YAML where an agent is a Markdown file; the editor looks for the bytes of one key; edited files are replaced in one step"},
+	{"internal/project", ". github.com/google/renameio/v2", "which project a folder is in, and the copy of its files that a person agreed to; what is agreed to is named in one step"},
+	{"internal/template", ". internal/spelling", "texts of agents to start from; a misspelt one is found"},
 	{"internal/keyfile", ". internal/clock internal/process github.com/google/renameio/v2", "keys in a file, replaced in one step under a lock"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
 	{"internal/term", "internal/safetext github.com/charmbracelet/x/ansi golang.org/x/sys/unix golang.org/x/term", "streams, width and cleaning of a terminal"},
@@ -90,9 +92,9 @@ var packages = [...]row{
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/reading internal/redact internal/store internal/term github.com/google/renameio/v2",
+	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/project internal/reading internal/redact internal/store internal/term github.com/google/renameio/v2",
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term"},
-	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
+	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/project internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
 		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
 	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
@@ -100,6 +102,8 @@ var packages = [...]row{
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
 	{"internal/plugin/admin", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
 		"what a person does with plugins: files of the home and config.toml; a worker's toolbox says which names are taken"},
+	{"internal/setup", ". internal/app internal/config internal/folder internal/project internal/spelling internal/template github.com/google/renameio/v2",
+		"what a person does to have a project and agents: files of both, checked as settings before they are there; what was shown is noted in one step"},
 	{"internal/backup", ". internal/app internal/clock internal/folder internal/store github.com/google/renameio/v2",
 		"the database and what people edit, out of a home and into it; files are replaced in one step"},
 	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/config internal/crash internal/folder internal/hub internal/message internal/process internal/reading internal/redact internal/store internal/turn internal/worker",
@@ -120,8 +124,9 @@ var packages = [...]row{
 	{"internal/cli/store", ". internal/backup internal/cli/command internal/client internal/config github.com/spf13/cobra", "the database, its copies and where it is"},
 	{"internal/cli/plugin", ". internal/cli/command internal/plugin internal/plugin/admin internal/term github.com/spf13/cobra", "plugins are what people look after"},
 	{"internal/cli/rules", ". internal/cli/command internal/guard internal/term github.com/spf13/cobra", "what the rules say of a call, by the rules themselves"},
+	{"internal/cli/project", "internal/cli/command internal/setup github.com/spf13/cobra", "projects are what people look after"},
 	{"internal/cli/workflow", ". internal/cli/command internal/client internal/term internal/toml internal/workflow github.com/spf13/cobra", "workflows are files that people write"},
-	{"internal/cli", ". internal/agent internal/app internal/backup internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/request internal/cli/rules internal/cli/store internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/question internal/spelling internal/term internal/turn internal/view internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+	{"internal/cli", ". internal/agent internal/app internal/backup internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/project internal/cli/request internal/cli/rules internal/cli/store internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/project internal/question internal/setup internal/spelling internal/template internal/term internal/turn internal/view internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
 		"the tree of commands, and those without a noun: flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -156,7 +161,7 @@ var (
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.
-	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugin/admin", "internal/backup", "internal/daemon", "internal/doctor", "internal/question", "internal/master", "internal/cli"}
+	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugin/admin", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/question", "internal/master", "internal/cli"}
 	outside = []string{"cmd/fika", "internal/docgen"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.
@@ -183,6 +188,6 @@ var guarded = [...]guard{
 	{"os/exec", "internal/daemon internal/client internal/process internal/sandbox internal/tool/proc internal/tool/shell",
 		"processes start in groups (proc), as agents and hub (daemon, client), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/cli/command internal/console", "signals belong to the program and to the terminal line"},
-	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store internal/workflow",
-		"the demo, the starting config, the prompts, the shipped plugins, the migrations, the shipped workflows"},
+	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store internal/template internal/workflow",
+		"the demo, the starting config, the prompts, the shipped plugins, the migrations, the agents to start from, the shipped workflows"},
 }

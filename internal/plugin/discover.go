@@ -58,12 +58,30 @@ func (f *file) hears(point hook.Point) bool {
 	return false
 }
 
-// discover lists the executables of the folder, by file name.
+// dirs are the folders in which plugins are.
+func (p *Plugins) dirs() []string {
+	return slices.DeleteFunc([]string{p.opts.Dir, p.opts.Shared}, func(dir string) bool { return dir == "" })
+}
+
+// discover lists the executables of the folders, by file name in each.
 func (p *Plugins) discover() ([]*file, error) {
-	if p.opts.Dir == "" {
-		return nil, nil
+	var all []*file
+	for _, dir := range p.dirs() {
+		found, err := p.discoverIn(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if !slices.ContainsFunc(all, func(x *file) bool { return x.Name == f.Name }) || dir == p.opts.Dir {
+				all = append(all, f)
+			}
+		}
 	}
-	entries, err := os.ReadDir(p.opts.Dir)
+	return all, nil
+}
+
+func (p *Plugins) discoverIn(dir string) ([]*file, error) {
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -75,7 +93,7 @@ func (p *Plugins) discover() ([]*file, error) {
 		if ignored(e.Name()) {
 			continue
 		}
-		f, err := inspect(p.opts.Dir, e.Name())
+		f, err := inspect(dir, e.Name())
 		switch {
 		case err != nil:
 			p.report(Name(e.Name()), err)
@@ -244,7 +262,11 @@ func names(path, word string) bool {
 // are gone without having been removed or disabled, or are not executable.
 func (p *Plugins) missing(c *cache, found []*file) []*file {
 	var list []*file
-	for _, path := range c.guards(p.opts.Dir) {
+	var guards []string
+	for _, dir := range p.dirs() {
+		guards = append(guards, c.guards(dir)...)
+	}
+	for _, path := range guards {
 		if slices.ContainsFunc(found, func(f *file) bool { return f.Path == path }) {
 			continue
 		}

@@ -28,6 +28,7 @@ type Settings struct {
 // Options say where plugins are and in whose name they run.
 type Options struct {
 	Dir       string // the plugins folder; one that is missing holds no plugins
+	Shared    string // a further one, whose plugins give way to those of the same name in Dir; "": there is none
 	CacheFile string // remembers schemas; "": nothing is remembered
 	Home      string // the home folder, as FIKA_HOME
 	Data      string // the folder with one for the files of each plugin; "": there is none
@@ -106,8 +107,10 @@ func Open(ctx context.Context, o Options) (*Plugins, error) {
 		return nil, fika.Wrap(fika.Interrupted, "open plugins", err)
 	}
 	found = append(found, p.missing(c, found)...)
-	if err := c.save(p.opts.Dir, found); err != nil {
-		p.report("cache", err)
+	for _, dir := range p.dirs() {
+		if err := c.save(dir, found); err != nil {
+			p.report("cache", err)
+		}
 	}
 	p.choose(found)
 	return p, nil
@@ -121,12 +124,15 @@ func prepare(o Options) (*Plugins, error) {
 	if o.Bin == "" {
 		o.Bin, _ = os.Executable()
 	}
-	if o.Dir != "" {
-		dir, err := filepath.Abs(o.Dir) // plugins run in other folders
+	for _, dir := range []*string{&o.Dir, &o.Shared} {
+		if *dir == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*dir) // plugins run in other folders
 		if err != nil {
 			return nil, fika.Wrap(fika.Storage, "open plugins", err)
 		}
-		o.Dir = dir
+		*dir = abs
 	}
 	o.Timeout = orElse(o.Timeout, time.Minute)
 	o.HookTimeout = orElse(o.HookTimeout, 30*time.Second)

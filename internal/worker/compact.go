@@ -31,7 +31,7 @@ func (r *Runtime) autoCompactor(c store.Claimed, s config.Settings, m llm.Model)
 func (r *Runtime) newCompactor(s config.Settings, m llm.Model, warn func(string)) *compaction.Compactor {
 	f := r.worker.Folder
 	return compaction.New(compaction.Config{
-		Store: r.worker.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, Source: compactionSource{PromptSource{Folder: f}},
+		Store: r.worker.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, Source: compactionSource{PromptSource{Folder: f, Project: ProjectFilesOf(r.worker.App)}},
 		Hooks: r.hooks, Context: string(f.Name), Drop: s.RollingCompactDrop, Warn: warn,
 		Save: func(_ context.Context, was, now string) error { return Summary{f}.Replace(was, now, warn) },
 	})
@@ -42,7 +42,7 @@ type compactionSource struct{ PromptSource }
 
 // Instructions implements [compaction.Source].
 func (s compactionSource) Instructions() (string, error) {
-	return s.Folder.Home.Prompt(folder.CompactionPrompt)
+	return s.Folder.Home.Prompt(folder.CompactionPrompt, s.Project.prompts()...)
 }
 
 // CompactOptions is a compaction by hand.

@@ -64,7 +64,8 @@ func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings) (*Runtime,
 // person may change, but for prompts, which are read when they are used.
 func (l *LiveRuntime) stampFiles() config.Stamp {
 	h := l.worker.Folder.Home
-	paths := append(config.HomeFiles(h.Root), l.worker.Folder.LocalConfig(), h.KeysFile(), h.PluginsDir())
+	paths, _ := l.worker.App.ConfigPaths() // they were known when this process began
+	paths = append(paths, l.worker.Folder.LocalConfig(), l.worker.App.KeysFile(), h.PluginsDir())
 	dirs, _ := os.ReadDir(h.PluginsDir())
 	for _, d := range dirs {
 		if d.IsDir() {

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/project"
 	"fika/internal/prompt"
 	"fika/internal/tool/note"
 )
@@ -19,7 +21,45 @@ type PromptSource struct {
 	Settings  config.Settings
 	Workspace string
 	Quiet     bool                         // leave the reflection out
+	Project   ProjectFiles                 // the zero value: there is no project, or it is not trusted
 	Saw       func(note.Name, folder.Hash) // is told which notes were read; nil: nobody is
+}
+
+// ProjectFiles are where a project is, and the copy of its files that the person
+// has agreed to.
+type ProjectFiles struct {
+	Roots []string // its folder, in each working tree that is known
+	Copy  string
+}
+
+// ProjectFilesOf are those of the project that an invocation is in.
+func ProjectFilesOf(a *app.App) ProjectFiles {
+	p := a.Project()
+	if p == nil {
+		return ProjectFiles{}
+	}
+	return ProjectFiles{Roots: BothNames(p.Root, p.Main), Copy: p.Copy()}
+}
+
+// place returns where in the project a folder is; false: it is elsewhere, or
+// nothing is trusted.
+func (f ProjectFiles) place(dir string) (rel string, ok bool) {
+	for _, root := range f.Roots {
+		for _, d := range BothNames(dir) {
+			if rel, err := filepath.Rel(root, d); err == nil && filepath.IsLocal(rel) && f.Copy != "" {
+				return rel, true
+			}
+		}
+	}
+	return "", false
+}
+
+// prompts is the folder of the project's own prompts.
+func (f ProjectFiles) prompts() []string {
+	if f.Copy == "" {
+		return nil
+	}
+	return []string{filepath.Join(f.Copy, project.Folder, "prompts")}
 }
 
 // maxPromptFile bounds the file that system_prompt names.
@@ -41,19 +81,31 @@ func (s PromptSource) Base() (string, error) {
 	if s.Settings.SystemPrompt != "" {
 		return s.Settings.SystemPrompt, nil
 	}
-	return s.Folder.Home.Prompt(folder.DefaultPrompt)
+	return s.Folder.Home.Prompt(folder.DefaultPrompt, s.Project.prompts()...)
 }
 
-// Instructions are the AGENTS.md files from the trusted folder down to the
-// workspace, outermost first. One that is no regular file of its folder is left
-// out, and its place says why.
+// Instructions are the AGENTS.md files from the project's folder, or another
+// trusted one, down to the workspace, outermost first; of a project those that
+// the person has seen. One that is no regular file of its folder is left out, and
+// its place says why.
 func (s PromptSource) Instructions() (string, error) {
-	top := s.trusted()
-	if !s.Settings.AgentsMD || top == "" {
+	if !s.Settings.AgentsMD {
 		return "", nil
 	}
+	if rel, ok := s.Project.place(s.Workspace); ok {
+		return instructionsIn(s.Project.Copy, filepath.Join(s.Project.Copy, rel)), nil
+	}
+	top := s.trusted()
+	if top == "" {
+		return "", nil
+	}
+	return instructionsIn(top, s.Workspace), nil
+}
+
+// instructionsIn joins the AGENTS.md files from top down to dir.
+func instructionsIn(top, dir string) string {
 	var found []string
-	for dir := s.Workspace; ; dir = filepath.Dir(dir) {
+	for ; ; dir = filepath.Dir(dir) {
 		text, err := folder.ReadInside(dir, "AGENTS.md", maxInstructions)
 		if err != nil {
 			text = fmt.Sprintf("(%s was left out: %v)", filepath.Join(dir, "AGENTS.md"), err)
@@ -66,7 +118,7 @@ func (s PromptSource) Instructions() (string, error) {
 		}
 	}
 	slices.Reverse(found)
-	return strings.Join(found, "\n\n"), nil
+	return strings.Join(found, "\n\n")
 }
 
 const maxInstructions = 256 << 10
@@ -90,7 +142,7 @@ func (s PromptSource) Continuation() (string, error) {
 	if err != nil || summary == "" {
 		return "", err
 	}
-	return s.Folder.Home.Prompt(folder.ContinuationPrompt)
+	return s.Folder.Home.Prompt(folder.ContinuationPrompt, s.Project.prompts()...)
 }
 
 // Summary is what compaction left.

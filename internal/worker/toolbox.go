@@ -51,7 +51,7 @@ type PluginUse struct {
 func (b Toolbox) PluginOptions(u PluginUse) plugin.Options {
 	h := b.folder.Home
 	o := plugin.Options{
-		Dir: h.PluginsDir(), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Data: pluginData(h.Root), Context: string(b.folder.Name),
+		Dir: h.PluginsDir(), Shared: b.app.Shared("plugins"), CacheFile: filepath.Join(h.RunDir(), "plugins.json"), Home: h.Root, Data: pluginData(h.Root), Context: string(b.folder.Name),
 		Agent: b.folder.Name, Workspace: u.Workspace, Username: b.settings.Username,
 		Settings: map[string]plugin.Settings{}, Limits: b.outputLimits(), Children: b.app.Children(), Reserved: u.Reserved,
 		Stdin: u.Stdin, Stderr: u.Stderr, Verbose: u.Verbose, Starting: u.Starting, ModelVars: b.modelVariables(),

@@ -51,3 +51,11 @@ func (e *Env) Say(format string, args ...any) {
 func (e *Env) Warn(text string) {
 	fmt.Fprintln(e.Err, e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text)))
 }
+
+// Reopen closes what was opened; what is asked for next is found anew.
+func (e *Env) Reopen() {
+	if e.Opened != nil {
+		_ = e.Opened.Close() // it was only looked at
+		e.Opened = nil
+	}
+}

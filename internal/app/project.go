@@ -1,0 +1,194 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/project"
+)
+
+// place is where this invocation works: found out once.
+type place struct {
+	once    sync.Once
+	root    string
+	user    string           // the person's home
+	project *project.Project // nil: the home is no project's
+	passed  []string         // folders that might have been the project
+	err     error
+}
+
+// Root is the folder of the home, absolute: the one that was named, else that of
+// the project this is in, else the person's. It may be called from many
+// goroutines.
+func (a *App) Root() (string, error) {
+	a.findPlace()
+	return a.opts.place.root, a.opts.place.err
+}
+
+// Project is the project whose home is in use, or nil.
+func (a *App) Project() *project.Project {
+	a.findPlace()
+	return a.opts.place.project
+}
+
+// UserRoot is the person's home, absolute, which may be the one in use. It is
+// where keys are, and the homes of projects.
+func (a *App) UserRoot() (string, error) {
+	a.findPlace()
+	return a.opts.place.user, a.opts.place.err
+}
+
+func (a *App) findPlace() {
+	a.opts.place.once.Do(func() { a.opts.place.err = a.opts.place.find(a.opts) })
+}
+
+func (p *place) find(o Options) error {
+	named := o.Root
+	if named == "" {
+		named = o.Getenv("FIKA_HOME")
+	}
+	usual, err := folder.DefaultRoot(o.Getenv)
+	if err != nil && named == "" {
+		return err
+	}
+	if named == "" {
+		person := o.Getenv("HOME")
+		if p.user, err = filepath.Abs(usual); err != nil {
+			return err
+		}
+		p.root = p.user
+		if p.project, p.passed = project.Find(project.Search{Dir: o.Dir, Home: person, User: p.user}); p.project != nil {
+			p.root = p.project.Home
+		}
+		for _, why := range p.passed {
+			o.Warn(why)
+		}
+		return nil
+	}
+	if p.root, err = filepath.Abs(named); err != nil {
+		return err
+	}
+	p.user = p.root
+	if p.project, err = project.Load(p.root); p.project != nil {
+		p.user = filepath.Dir(filepath.Dir(p.root)) // as project.Homes has it
+	}
+	return err
+}
+
+// prepare makes what a person edits in a home that is new.
+func (a *App) prepare(h folder.Home) error {
+	p := a.Project()
+	if p == nil {
+		return h.Prepare(config.Example())
+	}
+	if err := p.Note(a.opts.Now()); err != nil {
+		return err
+	}
+	return h.Prepare(fmt.Sprintf(ownSettings, p.Main))
+}
+
+// ownSettings is the config.toml of a project's home.
+const ownSettings = `# Your own settings for the project in %s.
+# They are not committed, and win over those of the project. fika approve ID --always
+# writes its rules here.
+`
+
+// layers are the files that the settings come from.
+func (a *App) layers() (config.Layers, error) {
+	root, err := a.Root()
+	l := config.Layers{Home: root}
+	if p := a.Project(); p != nil {
+		l.User, l.Copy, l.Root = a.opts.place.user, p.Copy(), p.Main
+	}
+	return l, err
+}
+
+// LoadConfig reads the files that the settings come from, anew and strictly.
+func (a *App) LoadConfig() (*config.Config, error) {
+	l, err := a.layers()
+	if err != nil {
+		return nil, err
+	}
+	return config.LoadLayers(l)
+}
+
+// ConfigPaths are the files and folders on which the settings depend.
+func (a *App) ConfigPaths() ([]string, error) {
+	l, err := a.layers()
+	if err != nil {
+		return nil, err
+	}
+	paths := l.Paths()
+	if p := a.Project(); p != nil {
+		paths = append(paths, p.TrustFile())
+	}
+	return paths, nil
+}
+
+// Shared is a folder of the project's .fika ("plugins", "commands") as the person
+// has agreed to it; "" where there is no project, or nothing of it is trusted.
+func (a *App) Shared(name string) string {
+	p := a.Project()
+	if p == nil {
+		return ""
+	}
+	dir := p.Copy()
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, project.Folder, name)
+}
+
+// KeysFile is where the keys of this home's models are stored: a person's keys
+// are for all projects.
+func (a *App) KeysFile() string {
+	a.findPlace()
+	return folder.Home{Root: a.opts.place.user}.KeysFile()
+}
+
+// CheckProject reads the project's files as they are, trusted or not, strictly.
+func (a *App) CheckProject() (*config.Config, error) {
+	l, err := a.layers()
+	if err != nil {
+		return nil, err
+	}
+	if p := a.Project(); p != nil {
+		l.Root = p.Root
+	}
+	return config.CheckProject(l)
+}
+
+// Standing is where a person is, in the words that screens use.
+type Standing struct {
+	Project string        // the project's name; empty: the home is no project's
+	Root    string        // the project's folder
+	Home    string        // where the data are
+	Trust   project.State // of the project
+}
+
+// Standing says where this invocation works, and what of the project is in force.
+func (a *App) Standing() (Standing, error) {
+	root, err := a.Root()
+	s := Standing{Home: root}
+	if p := a.Project(); p != nil {
+		s.Project, s.Root, s.Trust = p.Name(), p.Root, p.State(a.opts.Dir)
+	}
+	return s, err
+}
+
+// String is the part of a session's first line about the home: "home .fika
+// (trusted)", or the folder of a home that is no project's.
+func (s Standing) String() string {
+	switch {
+	case s.Project == "":
+		return "home " + s.Home
+	case s.Trust == project.Changed:
+		return "home .fika (changed since you trusted it: fika trust)"
+	case s.Trust == project.Untrusted:
+		return "home .fika (not trusted: fika trust)"
+	}
+	return "home .fika (trusted)"
+}

@@ -1,0 +1,186 @@
+package project
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/setup"
+)
+
+// New makes fika project.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("project", "list your projects, and look after their data", `A project is a folder with a .fika in it: fika init makes one. Its conversations and
+agents' contexts are kept outside of it, in a home of its own below ~/.fika/projects;
+all working trees of a git repository share one.`,
+		"  fika project list\n  fika project show\n  fika project move shop-0123456789   # after its folder was moved",
+		newList(e), newShow(e), newMove(e), newForget(e))
+}
+
+type projectJSON struct {
+	ID      string     `json:"id"`
+	Name    *string    `json:"name"`
+	Folder  *string    `json:"folder"`
+	Home    string     `json:"home"`
+	Trusted *time.Time `json:"trusted_at"`
+	State   string     `json:"state"` // untrusted, trusted, changed, gone or damaged
+	Hub     bool       `json:"hub"`
+	Current bool       `json:"current"`
+}
+
+func toJSON(k setup.Known) projectJSON {
+	j := projectJSON{ID: k.ID, Folder: command.Optional(k.Main), Home: k.Home, State: state(k), Hub: k.Hub, Current: k.Current}
+	if k.Main != "" {
+		j.Name = command.Optional(k.Name())
+	}
+	if k.Trust != nil {
+		j.Trusted = command.Stamp(k.Trust.At)
+	}
+	return j
+}
+
+func state(k setup.Known) string {
+	switch {
+	case k.Wrong != nil:
+		return "damaged"
+	case k.Gone:
+		return "gone"
+	}
+	return string(k.State(k.Main))
+}
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "list the projects you have used", Example: "  fika project list", Args: command.Exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			list, err := setup.Projects(e.App())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, toJSON)
+			}
+			if len(list) == 0 {
+				e.Say("no projects yet; fika init makes one")
+				return nil
+			}
+			return e.Table([]string{"", "PROJECT", "STATE", "HUB", "FOLDER"}, command.Rows(list, func(k setup.Known) []string {
+				here, hub := "", "-"
+				if k.Current {
+					here = "*"
+				}
+				if k.Hub {
+					hub = "running"
+				}
+				return []string{here, k.ID, state(k), hub, shortened(e, k.Main)}
+			}))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show [PROJECT]", Short: "show where a project is, where its data are, and whether it is trusted",
+		Example: "  fika project show\n  cd \"$(fika project show --json | jq -r .home)\"",
+		Args:    command.AtMostOne("the id, name or folder of a project"), ValidArgsFunction: command.First(completeProjects(e)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			k, err := setup.FindProject(e.App(), command.OptionalArg(args))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.PrintLine(toJSON(k))
+			}
+			trusted := "no"
+			if k.Trust != nil {
+				trusted = "since " + k.Trust.At.Local().Format("2006-01-02 15:04")
+				if k.Trust.Instructions {
+					trusted += ", with AGENTS.md"
+				}
+			}
+			return e.Table([]string{"", ""}, [][]string{
+				{"project", k.ID}, {"folder", k.Main}, {"data", k.Home}, {"state", state(k)}, {"trusted", trusted},
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}
+
+func newMove(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "move PROJECT", Short: "give a project whose folder was moved its data back",
+		Long: `Say it in the folder where the project is now, with the id it had before (fika
+project list shows it as gone) or the folder it was in.`,
+		Example: "  mv ~/src/shop ~/work/shop && cd ~/work/shop\n  fika project move shop-0123456789",
+		Args:    command.Exactly(1, "the id, name or former folder of a project"), ValidArgsFunction: command.First(completeProjects(e)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			k, err := setup.FindProject(e.App(), args[0])
+			if err != nil {
+				return err
+			}
+			to, err := setup.Move(e.App(), k)
+			if err != nil {
+				return err
+			}
+			e.Say("%s is now in %s, as %s", k.ID, to.Main, to.ID)
+			return nil
+		},
+	}
+}
+
+func newForget(e *command.Env) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "forget PROJECT", Aliases: []string{"rm"}, Short: "remove the data of a project for good",
+		Long:    "Removes the home of a project: its conversations, its agents' contexts and your word\nthat you trust it. The project's own folder is left alone.",
+		Example: "  fika project forget shop-0123456789",
+		Args:    command.Exactly(1, "the id, name or folder of a project"), ValidArgsFunction: command.First(completeProjects(e)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			k, err := setup.FindProject(e.App(), args[0])
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := e.Confirm("remove all conversations and contexts of " + k.ID + " (" + k.Home + ")"); err != nil {
+					return err
+				}
+			}
+			if err := setup.Forget(k); err != nil {
+				return err
+			}
+			e.Say("%s is forgotten", k.ID)
+			return nil
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func completeProjects(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		list, err := setup.Projects(e.App())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, k := range list {
+			out = append(out, cobra.CompletionWithDesc(k.ID, k.Main))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// shortened names a folder as people do who are at home in another.
+func shortened(e *command.Env, path string) string {
+	if rel, err := filepath.Rel(e.Getenv("HOME"), path); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, ".") {
+		return filepath.Join("~", rel)
+	}
+	return path
+}

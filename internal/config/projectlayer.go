@@ -1,0 +1,282 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika/internal/toml"
+)
+
+// A project's files come from whoever can push to a repository. They add agents
+// and tighten what holds; whatever says who gets keys and prompts, what leaves
+// the sandbox, or what is read outside of the project, is the person's. Keys that
+// nobody has thought about here are the person's, too.
+
+// projectReader checks the tree of a project's file before it counts.
+type projectReader struct {
+	*toml.Source
+	file fileText
+}
+
+// addProject adds a file of the project's layer.
+func (l *loading) addProject(s *toml.Source, f fileText) {
+	p := projectReader{s, f}
+	p.checkTop()
+	c := l.config
+	p.dropKnownModels(c)
+	guard, hidden, where := c.Guard, c.Sandbox.Hide, map[string]Place{}
+	for _, key := range []string{"guard.sandbox", "guard.network", "guard.default"} {
+		where[key] = c.where[key]
+	}
+	first := len(c.Agents)
+	c.read(s, false)
+	c.keepTighter(guard, where)
+	if len(hidden) > 0 && !slices.Equal(hidden, c.Sandbox.Hide) {
+		c.Sandbox.Hide = slices.Concat(hidden, c.Sandbox.Hide)
+	}
+	for i := first; i < len(c.Agents); i++ {
+		c.tightenAgent(i)
+	}
+}
+
+// refuse reports a key that a project cannot set.
+func (p projectReader) refuse(e *entry, key, why string) {
+	p.Problem(e.At, "a project cannot set %s: %s; you can, in %s", key, why, p.file.Own)
+}
+
+const yours = "that is for each person to say"
+
+// reasons say why keys are the person's, where more can be said than that.
+func reasons() map[string]string {
+	const route = "where prompts and keys are sent is for each person to say"
+	return map[string]string{
+		"base_url": route, "provider": route, "api_key_env": route, "insecure": route, "headers": route,
+		"env":      "variables decide what programs run and where they look for keys",
+		"store":    "where the data are is for each person to say",
+		"nats":     "which bus is used, with which password, is for each person to say",
+		"username": "what you are called is yours to say",
+		"trust":    "nobody can agree in your name",
+		"lend":     "it would hand keys and files of yours to commands", "sockets": "whoever listens there acts with rights of its own",
+		"write":  "it would let commands write outside of the project",
+		"access": "it would let a program use all of fika", "executor": "under whose account tools run is for each person to say",
+		"allow_private_fetch": "it would open your own network to what agents read",
+		"budgets":             "what may be spent is for each person to say",
+		"mcp":                 "which programs are started and reached is for each person to say",
+	}
+}
+
+func (p projectReader) refuseKey(e *entry, prefix string) {
+	why := reasons()[e.Name]
+	if why == "" {
+		why = yours
+	}
+	p.refuse(e, prefix+e.Name, why)
+}
+
+// allowOnly takes the keys of a table that are not among those allowed out of
+// the tree: those that fika knows are refused, others are left to be reported as
+// unknown.
+func (p projectReader) allowOnly(t *table, prefix string, allowed, known []string) {
+	t.Entries = slices.DeleteFunc(t.Entries, func(e entry) bool {
+		if slices.Contains(allowed, e.Name) || !slices.Contains(known, e.Name) {
+			return false
+		}
+		p.refuseKey(&e, prefix)
+		return true
+	})
+}
+
+// projectContextKeys are the per-context keys that a project may set.
+func projectContextKeys() []string {
+	keys := []string{
+		"model", "reasoning", "max_tokens", "system_prompt", "tool_permissions", "tools_off", "workspace", "readable_by", "callable_by",
+		"agents_md", "auto_compact", "auto_compact_threshold", "warn_threshold_percent", "rolling_compact_drop_percentage", "context_window_limit",
+		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "sandbox", "network",
+	}
+	return append(keys, names(limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"))...)
+}
+
+func (p projectReader) checkTop() {
+	context := projectContextKeys()
+	tables := []string{"chat", "tools", "guard", "sandbox", "plugins", "agents", "models", "master"}
+	p.allowOnly(p.Root, "", append(tables, context...), append(names(topKeys()), names(contextKeys())...))
+	p.checkContext(p.Root, "")
+	for i := range p.Root.Entries {
+		e := &p.Root.Entries[i]
+		switch e.Name {
+		case "guard":
+			p.only(e, []string{"sandbox", "network", "default"}, names(guardKeys()))
+			p.checkConfinement(e.Value, "guard.")
+		case "sandbox":
+			if e.Value.Kind == toml.KindTable {
+				p.only(e, []string{"hide"}, names(sandboxKeys()))
+				eachKey(e.Value, func(e *entry) { p.checkHidden(e) })
+			}
+		case "tools":
+			p.only(e, []string{"timeout_seconds", "max_output_bytes", "max_spool_bytes", "max_fetch_bytes", "delegate_deadline_seconds", "max_delegate_deadline_seconds"}, names(toolKeys()))
+		case "master":
+			p.only(e, []string{"default_agent", "auto_start_agents", "heartbeat_check_interval"}, names(masterKeys()))
+		case "plugins":
+			eachKey(e.Value, func(e *entry) { p.only(e, []string{"timeout_seconds", "stdin", "disabled"}, names(pluginKeys())) })
+		case "models":
+			eachModel(e.Value, func(_ string, t *table) { p.checkModel(t) })
+		case "agents":
+			p.checkAgents(e.Value)
+		}
+	}
+}
+
+func (p projectReader) only(e *entry, allowed, known []string) {
+	if e.Value.Kind == toml.KindTable {
+		p.allowOnly(e.Value.Table, e.Name+".", allowed, known)
+	}
+}
+
+func (p projectReader) checkModel(t *table) {
+	p.allowOnly(t, "models.", []string{"id", "nickname", "provider", "model", "context_window", "max_tokens", "prices", "reasoning", "rules"}, append(names(modelKeys()), "headers"))
+	if e := t.Get("rules"); e != nil {
+		p.checkInside(e, "rules", p.file.Base, "the project's .fika")
+	}
+}
+
+func (p projectReader) checkAgents(v value) {
+	allowed := append(projectContextKeys(), names(agentKeys())...)
+	known := append(names(contextKeys()), names(agentKeys())...)
+	for _, item := range v.Items {
+		if item.Kind == toml.KindTable {
+			p.allowOnly(item.Table, "", allowed, known)
+			p.checkContext(item.Table, "")
+			p.checkConfinement(item, "")
+		}
+	}
+}
+
+// checkContext looks at the values of per-context keys.
+func (p projectReader) checkContext(t *table, prefix string) {
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		switch e.Name {
+		case "system_prompt":
+			if e.Value.Kind == toml.KindText && isPath(e.Value.Text) {
+				p.checkInside(e, prefix+e.Name, p.file.Base, "the project's .fika")
+			}
+		case "workspace":
+			p.checkInside(e, prefix+e.Name, p.file.Root, "the project")
+		case "rules":
+			for _, item := range e.Value.Items {
+				if item.Kind == toml.KindTable && textOf(item.Table.Get("do")) == "allow" {
+					p.Problem(item.Table.Get("do").At, "a project's rules ask or deny, they do not allow: what is allowed is for each person to say, in %s", p.file.Own)
+				}
+			}
+		}
+	}
+}
+
+// checkConfinement refuses what loosens how processes are confined.
+func (p projectReader) checkConfinement(v value, prefix string) {
+	eachKey(v, func(e *entry) {
+		loose := map[string]string{"sandbox": "off", "network": "on", "default": "allow"}[e.Name]
+		if loose != "" && textOf(e) == loose {
+			p.refuse(e, prefix+e.Name+" = "+toml.Quote(loose), "a project tightens what holds, and does not loosen it")
+		}
+	})
+}
+
+func (p projectReader) checkHidden(e *entry) {
+	for i := range e.Value.Items {
+		if item := &e.Value.Items[i]; item.Kind == toml.KindText {
+			item.Text = ExpandPath(p.file.Root, item.Text)
+		}
+	}
+}
+
+// checkInside makes a path of the project absolute, and refuses one that leads
+// out of a folder.
+func (p projectReader) checkInside(e *entry, key, dir, what string) {
+	if e.Value.Kind != toml.KindText {
+		return // the reader says so
+	}
+	path := e.Value.Text
+	if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") {
+		path = filepath.Join(dir, path)
+	}
+	rel, err := filepath.Rel(real(dir), real(path))
+	if strings.HasPrefix(path, "~") || err != nil || !filepath.IsLocal(rel) {
+		p.Problem(e.Value.At, "%s: a project cannot reach outside: %s is not in %s (%s)", key, toml.Quote(e.Value.Text), what, dir)
+		return
+	}
+	e.Value.Text = path
+}
+
+// real follows the links of as much of a path as there is.
+func real(path string) string {
+	path = filepath.Clean(path)
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	if up := filepath.Dir(path); up != path {
+		return filepath.Join(real(up), filepath.Base(path))
+	}
+	return path
+}
+
+// dropKnownModels leaves out the models that the person has defined: theirs
+// count.
+func (p projectReader) dropKnownModels(c *Config) {
+	e := p.Root.Get("models")
+	if e == nil {
+		return
+	}
+	known := c.modelNames()
+	has := func(t *table, id string) bool {
+		return slices.Contains(known, id) || slices.Contains(known, textOf(t.Get("nickname")))
+	}
+	e.Value.Items = slices.DeleteFunc(e.Value.Items, func(v value) bool {
+		return v.Kind == toml.KindTable && has(v.Table, textOf(v.Table.Get("id")))
+	})
+	if e.Value.Kind == toml.KindTable {
+		e.Value.Table.Entries = slices.DeleteFunc(e.Value.Table.Entries, func(e entry) bool {
+			return e.Value.Kind == toml.KindTable && has(e.Value.Table, e.Name)
+		})
+	}
+}
+
+// strictness ranks values of the guard, from loose to strict.
+func strictness(value string) int {
+	return slices.Index([]string{"off", "best", "required"}, value) + 1
+}
+
+func networkStrictness(value string) int { return slices.Index([]string{"on", "off"}, value) + 1 }
+
+func defaultStrictness(value string) int { return slices.Index(actions(), value) + 1 }
+
+// keepTighter puts back what the person said where the project says less.
+func (c *Config) keepTighter(before Guard, where map[string]Place) {
+	restore := func(key string, now *string, was string, rank func(string) int) {
+		if rank(*now) >= rank(was) {
+			return
+		}
+		*now = was
+		if at, ok := where[key]; ok && at.File != "" {
+			c.where[key] = at
+		} else {
+			delete(c.where, key)
+		}
+	}
+	restore("guard.sandbox", &c.Guard.SandboxMode, before.SandboxMode, strictness)
+	restore("guard.network", &c.Guard.Network, before.Network, networkStrictness)
+	restore("guard.default", &c.Guard.Default, before.Default, defaultStrictness)
+}
+
+// tightenAgent makes an agent of the project inherit what is tighter than its
+// own word.
+func (c *Config) tightenAgent(i int) {
+	a, path := &c.Agents[i], element("agents", i)+"."
+	if strictness(a.SandboxMode) < strictness(c.Guard.SandboxMode) {
+		delete(c.where, path+"sandbox")
+	}
+	if networkStrictness(a.Network) < networkStrictness(c.Guard.Network) {
+		delete(c.where, path+"network")
+	}
+}

@@ -1,0 +1,194 @@
+package project
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Folder is the name of the folder that makes a project.
+const Folder = ".fika"
+
+// Search says where a project is looked for.
+type Search struct {
+	Dir  string // the folder to begin in
+	Home string // the person's own folder, which bounds the search
+	User string // the person's home of fika, never a project
+}
+
+// Find returns the project that a folder is in, or nil, and names the folders
+// that were passed over. It looks upwards as far as the root of the repository,
+// the person's own folder or the end of a file system, whichever is first.
+//
+// In a further working tree of a repository without a .fika of its own, the one
+// of the main working tree counts.
+func Find(s Search) (p *Project, passed []string) {
+	dir, err := filepath.EvalSymlinks(s.Dir)
+	if err != nil {
+		return nil, nil
+	}
+	f := finder{Search: s}
+	f.Home, f.User = real(s.Home), real(s.User)
+	repository, found := f.climb(dir)
+	common, main := gitDirs(repository)
+	if found == "" && main != "" && main != repository {
+		found = f.inMain(dir, repository, main)
+	}
+	if found == "" {
+		return nil, f.passed
+	}
+	return newProject(f.User, found, repository, common, main), f.passed
+}
+
+// finder is one search.
+type finder struct {
+	Search
+	passed []string
+}
+
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return filepath.Clean(path)
+}
+
+// climb returns the root of the repository that dir is in, and the nearest
+// folder on the way that has a .fika; either may be "".
+func (f *finder) climb(dir string) (repository, found string) {
+	device, ok := deviceOf(dir)
+	for ok && dir != f.Home {
+		if found == "" && f.usable(dir) {
+			found = dir
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, found
+		}
+		up := filepath.Dir(dir)
+		d, ok := deviceOf(up)
+		if up == dir || !ok || d != device {
+			break
+		}
+		dir = up
+	}
+	return "", found
+}
+
+// inMain looks in the main working tree for the .fika that would be on the way
+// from dir to the root of its own one.
+func (f *finder) inMain(dir, repository, main string) string {
+	for d := dir; ; d = filepath.Dir(d) {
+		rel, err := filepath.Rel(repository, d)
+		if err != nil || !filepath.IsLocal(rel) {
+			return ""
+		}
+		if at := filepath.Join(main, rel); f.usable(at) {
+			return at
+		}
+		if d == repository {
+			return ""
+		}
+	}
+}
+
+// usable reports whether dir has a .fika that this user may trust. One that
+// somebody else could fill is passed over.
+func (f *finder) usable(dir string) bool {
+	at := filepath.Join(dir, Folder)
+	info, err := os.Lstat(at)
+	if err != nil || at == f.User {
+		return false
+	}
+	why := ""
+	switch owner, known := ownerOf(info); {
+	case info.Mode()&fs.ModeSymlink != 0:
+		why = "it is a symbolic link"
+	case !info.IsDir():
+		why = "it is no folder"
+	case known && owner != os.Geteuid():
+		why = fmt.Sprintf("it belongs to another user (uid %d)", owner)
+	case info.Mode().Perm()&0o002 != 0:
+		why = fmt.Sprintf("everybody can write it: chmod o-w %s", at)
+	}
+	if why != "" {
+		f.passed = append(f.passed, fmt.Sprintf("%s is ignored: %s", at, why))
+	}
+	return why == ""
+}
+
+func deviceOf(dir string) (uint64, bool) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return 0, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, true
+	}
+	return uint64(st.Dev), true //nolint:unconvert // its type differs between systems
+}
+
+func ownerOf(info fs.FileInfo) (int, bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(st.Uid), true
+}
+
+// gitDirs returns the folder that all working trees of a repository share, and
+// the root of the main one; "" for what there is not. A .git file that names a
+// repository which does not know this working tree is not believed.
+func gitDirs(root string) (common, main string) {
+	if root == "" {
+		return "", ""
+	}
+	at := filepath.Join(root, ".git")
+	info, err := os.Lstat(at)
+	switch {
+	case err != nil:
+		return "", ""
+	case info.IsDir():
+		return real(at), root
+	case !info.Mode().IsRegular():
+		return "", ""
+	}
+	dir, ok := strings.CutPrefix(firstLine(at), "gitdir: ")
+	if !ok {
+		return "", ""
+	}
+	dir = real(joinFrom(root, dir))
+	up := firstLine(filepath.Join(dir, "commondir"))
+	if up == "" { // a submodule, or a repository whose .git is elsewhere
+		return dir, root
+	}
+	back := firstLine(filepath.Join(dir, "gitdir"))
+	if back == "" || real(joinFrom(dir, back)) != real(at) {
+		return "", ""
+	}
+	common = real(joinFrom(dir, up))
+	if filepath.Base(common) == ".git" {
+		return common, filepath.Dir(common)
+	}
+	return common, "" // of a bare repository
+}
+
+func joinFrom(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// firstLine reads the first line of a small regular file, or "".
+func firstLine(path string) string {
+	data, _, err := readRegular(path, 4096)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return strings.TrimSpace(line)
+}

@@ -1,0 +1,195 @@
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"fika"
+)
+
+// Instructions is the name of the files that tell agents about a repository.
+const Instructions = "AGENTS.md"
+
+// What a project may hold: people write it, and read it before they agree.
+const (
+	maxFiles        = 2000
+	maxBytes        = 16 << 20
+	maxInstructions = 256 << 10
+	maxFolders      = 5000 // looked through for instructions
+)
+
+// Tree is what a project's files were at one moment, read once: what is shown,
+// what is agreed to and what is copied are the same bytes.
+type Tree struct {
+	Files []File // by path
+}
+
+// File is one file of a project.
+type File struct {
+	Path string // relative to the project's root, with slashes: ".fika/config.toml", "AGENTS.md"
+	Data []byte
+	Exec bool
+}
+
+// Get finds a file by its path; nil when there is none.
+func (t Tree) Get(path string) *File {
+	i, ok := slices.BinarySearchFunc(t.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+	if !ok {
+		return nil
+	}
+	return &t.Files[i]
+}
+
+// Digest names the tree by all that is in it.
+func (t Tree) Digest() string {
+	h := sha256.New()
+	for _, f := range t.Files {
+		sum := sha256.Sum256(f.Data)
+		fmt.Fprintf(h, "%q %t %x\n", f.Path, f.Exec, sum)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Read reads a project: all of its .fika and, with instructions, every AGENTS.md
+// in its folders. Error kinds: NotFound when there is no .fika, Invalid for what
+// cannot be part of a project, Storage.
+func Read(root string, instructions bool) (Tree, error) {
+	t, err := readFolder(root)
+	if err != nil || !instructions {
+		return t, err
+	}
+	paths, err := findInstructions(root)
+	if err != nil {
+		return Tree{}, err
+	}
+	return t.with(root, paths)
+}
+
+// with adds the instructions at paths that there are.
+func (t Tree) with(root string, paths []string) (Tree, error) {
+	for _, rel := range paths {
+		data, _, err := readRegular(filepath.Join(root, rel), maxInstructions)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Tree{}, readError(filepath.Join(root, rel), err)
+		}
+		t.Files = append(t.Files, File{Path: filepath.ToSlash(rel), Data: data})
+	}
+	t.sort()
+	return t, nil
+}
+
+func (t Tree) sort() {
+	slices.SortFunc(t.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// readFolder reads all of .fika.
+func readFolder(root string) (Tree, error) {
+	var t Tree
+	dir := filepath.Join(root, Folder)
+	size := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if !d.Type().IsRegular() {
+			return fika.Errorf(fika.Invalid, "read project", "%s is no regular file, and cannot be part of a project: remove it", path)
+		}
+		data, info, err := readRegular(path, maxBytes-size)
+		if err != nil {
+			return err
+		}
+		size += len(data)
+		if len(t.Files) == maxFiles {
+			return fika.Errorf(fika.Invalid, "read project", "%s holds more than %d files: it is for what people write; keep the rest elsewhere", dir, maxFiles)
+		}
+		rel, err := filepath.Rel(root, path)
+		t.Files = append(t.Files, File{Path: filepath.ToSlash(rel), Data: data, Exec: info.Mode().Perm()&0o100 != 0})
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return Tree{}, fika.Errorf(fika.NotFound, "read project", "there is no %s; fika init makes one", dir)
+	}
+	if err != nil {
+		return Tree{}, readError(dir, err)
+	}
+	t.sort()
+	return t, nil
+}
+
+// findInstructions looks through the folders of a project for AGENTS.md, except
+// for hidden folders and those of other people's code.
+func findInstructions(root string) ([]string, error) {
+	var found []string
+	folders := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == root:
+			return err
+		case err != nil: // nobody reads there
+			return fs.SkipDir
+		case d.IsDir():
+			name := d.Name()
+			if folders++; path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor") {
+				return fs.SkipDir
+			}
+			if folders > maxFolders {
+				return fs.SkipAll
+			}
+		case d.Name() == Instructions && d.Type().IsRegular():
+			rel, err := filepath.Rel(root, path)
+			found = append(found, rel)
+			return err
+		}
+		return nil
+	})
+	return found, fika.Wrap(fika.Storage, "look for "+Instructions, err)
+}
+
+// errTooLarge is what readRegular says of a file over its limit.
+var errTooLarge = errors.New("is too large")
+
+// readRegular reads a regular file without following a link at its end, of at
+// most limit bytes.
+func readRegular(path string, limit int) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("is no regular file")}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err == nil && len(data) > limit {
+		err = &fs.PathError{Op: "read", Path: path, Err: errTooLarge}
+	}
+	return data, info, err
+}
+
+// readError classifies what went wrong with a project's files.
+func readError(path string, err error) error {
+	var known *fika.Error
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, errTooLarge):
+		return fika.Errorf(fika.Invalid, "read project", "%s is larger than %d MiB in all: it is for what people write; keep the rest elsewhere", path, maxBytes>>20)
+	}
+	return fika.Wrap(fika.Storage, "read project", err)
+}

@@ -1,0 +1,209 @@
+package project
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+)
+
+// State says what a person has agreed to of a project.
+type State string
+
+// The states of a project.
+const (
+	Untrusted State = "untrusted" // nothing of it is in force
+	Trusted   State = "trusted"
+	Changed   State = "changed" // what was agreed to is in force, and no longer what the files say
+)
+
+// Trust is what a person agreed to.
+type Trust struct {
+	Digest       string    `json:"digest"`
+	At           time.Time `json:"trusted_at"`
+	Instructions bool      `json:"instructions"` // AGENTS.md is part of it
+}
+
+func (p *Project) trustFile() string { return filepath.Join(p.Home, "trust.json") }
+func (p *Project) copies() string    { return filepath.Join(p.Home, "trusted") }
+
+// TrustFile changes whenever the person's word does.
+func (p *Project) TrustFile() string { return p.trustFile() }
+
+// Trust returns what the person agreed to; false: to nothing. What cannot be
+// read counts as nothing.
+func (p *Project) Trust() (Trust, bool) {
+	data, _, err := readRegular(p.trustFile(), 64<<10)
+	var t Trust
+	if err != nil || json.Unmarshal(data, &t) != nil || len(t.Digest) != 64 || !filepath.IsLocal(t.Digest) {
+		return Trust{}, false
+	}
+	if _, err := os.Stat(p.copyOf(t.Digest)); err != nil {
+		return Trust{}, false
+	}
+	return t, true
+}
+
+func (p *Project) copyOf(digest string) string { return filepath.Join(p.copies(), digest[:16]) }
+
+// Copy is the folder with the files that the person agreed to, laid out as in
+// the project: COPY/.fika, COPY/AGENTS.md. It is "" when nothing is trusted.
+func (p *Project) Copy() string {
+	t, ok := p.Trust()
+	if !ok {
+		return ""
+	}
+	return p.copyOf(t.Digest)
+}
+
+// Agreed returns the files that the person agreed to; none: an empty tree.
+func (p *Project) Agreed() (Tree, error) {
+	dir := p.Copy()
+	if dir == "" {
+		return Tree{}, nil
+	}
+	t, err := readFolder(dir)
+	if fika.IsKind(err, fika.NotFound) {
+		t, err = Tree{}, nil // it is of instructions alone
+	}
+	if err != nil {
+		return Tree{}, err
+	}
+	paths, err := findInstructions(dir)
+	if err != nil {
+		return Tree{}, err
+	}
+	return t.with(dir, paths)
+}
+
+// State compares the files in the working tree at hand with those that the
+// person agreed to. within is the folder somebody works in: an AGENTS.md between
+// it and the root counts also when it is new. A project that cannot be read has
+// changed.
+func (p *Project) State(within string) State {
+	trust, ok := p.Trust()
+	if !ok {
+		return Untrusted
+	}
+	agreed, err := p.Agreed()
+	if err != nil {
+		return Untrusted
+	}
+	now, err := readFolder(p.Root)
+	if err == nil && trust.Instructions {
+		now, err = now.with(p.Root, p.instructionsAt(agreed, within))
+	}
+	if err != nil || now.Digest() != agreed.Digest() {
+		return Changed
+	}
+	return Trusted
+}
+
+// instructionsAt are the places of AGENTS.md that matter to somebody in a folder.
+func (p *Project) instructionsAt(agreed Tree, within string) []string {
+	paths := []string{Instructions}
+	for _, f := range agreed.Files {
+		if filepath.Base(f.Path) == Instructions && !inFolder(f.Path) {
+			paths = append(paths, filepath.FromSlash(f.Path))
+		}
+	}
+	for dir := real(within); ; dir = filepath.Dir(dir) {
+		rel, err := filepath.Rel(p.Root, dir)
+		if err != nil || rel == "." || !filepath.IsLocal(rel) {
+			break
+		}
+		paths = append(paths, filepath.Join(rel, Instructions))
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+func inFolder(path string) bool {
+	return len(path) > len(Folder) && path[:len(Folder)+1] == Folder+"/"
+}
+
+// Accept puts a tree in force: its bytes are copied to the home first, and then
+// named as what is agreed to, in one step. The home must exist. What was in force
+// before stays for the processes that have begun with it.
+func (p *Project) Accept(t Tree, instructions bool, now time.Time) error {
+	const op = "trust"
+	before, had := p.Trust()
+	digest := t.Digest()
+	if err := p.copyTree(t, digest); err != nil {
+		return fika.Wrap(fika.Storage, op, err)
+	}
+	data, err := json.MarshalIndent(Trust{Digest: digest, At: now.UTC(), Instructions: instructions}, "", "  ")
+	if err == nil {
+		err = renameio.WriteFile(p.trustFile(), append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fika.Wrap(fika.Storage, op, err)
+	}
+	keep := []string{digest[:16]}
+	if had {
+		keep = append(keep, before.Digest[:16])
+	}
+	p.removeCopies(keep)
+	return nil
+}
+
+// Revoke takes the person's word back. What was in force stays for the
+// processes that have begun with it.
+func (p *Project) Revoke() error {
+	err := os.Remove(p.trustFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fika.Wrap(fika.Storage, "trust", err)
+}
+
+// copyTree writes a tree to the folder of its digest.
+func (p *Project) copyTree(t Tree, digest string) error {
+	to := p.copyOf(digest)
+	if _, err := os.Stat(to); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(p.copies(), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(p.copies(), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	for _, f := range t.Files {
+		path := filepath.Join(tmp, filepath.FromSlash(f.Path))
+		mode := fs.FileMode(0o400)
+		if f.Exec {
+			mode = 0o500
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, mode); err != nil {
+			return err
+		}
+	}
+	err = os.Rename(tmp, to)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was quicker
+	}
+	return err
+}
+
+// removeCopies takes away the copies that nothing can have begun with lately.
+func (p *Project) removeCopies(keep []string) {
+	list, _ := os.ReadDir(p.copies())
+	for _, d := range list {
+		if !slices.Contains(keep, d.Name()) {
+			_ = os.RemoveAll(filepath.Join(p.copies(), d.Name()))
+		}
+	}
+}

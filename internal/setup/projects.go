@@ -1,0 +1,128 @@
+package setup
+
+import (
+	"path/filepath"
+	"strings"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/folder"
+	"fika/internal/project"
+	"fika/internal/spelling"
+)
+
+// Known is a project that this person has used, and whether anything of it runs.
+type Known struct {
+	project.Known
+	Hub     bool
+	Current bool // this invocation is in it
+}
+
+// Projects lists the projects of a person, by id.
+func Projects(a *app.App) ([]Known, error) {
+	user, err := a.UserRoot()
+	if err != nil {
+		return nil, err
+	}
+	list, err := project.List(user)
+	var out []Known
+	for _, k := range list {
+		_, hub := folder.Home{Root: k.Home}.HubProcess()
+		here := a.Project()
+		out = append(out, Known{Known: k, Hub: hub, Current: here != nil && here.Home == k.Home})
+	}
+	return out, err
+}
+
+// FindProject gives the project of an id, a name or a folder; "" is the one this
+// is in. Error kinds: NotFound, Conflict when a name is that of several.
+func FindProject(a *app.App, word string) (Known, error) {
+	const op = "find project"
+	all, err := Projects(a)
+	if err != nil {
+		return Known{}, err
+	}
+	path := word
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(a.Dir(), word)
+	}
+	var found []Known
+	var names []string
+	for _, k := range all {
+		names = append(names, k.ID)
+		named := k.Main != "" && (k.Name() == word || filepath.Clean(path) == k.Main)
+		if word == "" && k.Current || word != "" && (k.ID == word || named) {
+			found = append(found, k)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return Known{}, fika.Errorf(fika.Conflict, op, "%d projects are called %s: say which by its id (fika project list)", len(found), word)
+	case word == "":
+		return Known{}, fika.Errorf(fika.NotFound, op, "this is no project: fika init makes one, fika project list shows those there are")
+	}
+	hint := "fika project list shows those there are"
+	if near := spelling.Nearest(word, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return Known{}, fika.Errorf(fika.NotFound, op, "there is no project %q; %s", word, hint)
+}
+
+// idle takes the hub's lock of a project's home, and refuses one in which
+// anything runs.
+func idle(k Known) (*folder.HubLock, error) {
+	h := folder.Home{Root: k.Home}
+	lock, err := h.LockHub()
+	if fika.IsKind(err, fika.Locked) {
+		return nil, fika.Errorf(fika.Locked, "", "the hub of %s runs: fika --home %s down", k.ID, k.Home)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, _, err := h.List()
+	var held []string
+	for _, n := range names {
+		if s, err := h.Folder(n).Inspect(); err == nil && s.Held {
+			held = append(held, string(n))
+		}
+	}
+	if err == nil && len(held) > 0 {
+		err = fika.Errorf(fika.Locked, "", "%s is in use by %s: wait for it, or fika --home %s agent stop --all", k.ID, strings.Join(held, ", "), k.Home)
+	}
+	if err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// Forget removes the data of a project. Error kind: Locked while anything of it
+// runs.
+func Forget(k Known) error {
+	lock, err := idle(k)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	return k.Forget()
+}
+
+// Move makes the data of a project those of the folder this invocation is in,
+// where it has been moved. Error kinds: Locked, Conflict, NotFound.
+func Move(a *app.App, k Known) (*project.Project, error) {
+	to := a.Project()
+	if to == nil {
+		return nil, fika.Errorf(fika.NotFound, "move project", "this is no project: go to the folder that the project is in now")
+	}
+	if !k.Gone && k.Main != "" && k.Main != to.Main {
+		return nil, fika.Errorf(fika.Conflict, "move project", "%s is still in %s", k.ID, k.Main)
+	}
+	lock, err := idle(k)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	return to, k.MoveTo(to, a.Now())
+}

@@ -1,0 +1,81 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/project"
+)
+
+// Pending is what a project's files say now, beside what a person agreed to.
+type Pending struct {
+	Project *project.Project
+	Tree    project.Tree
+	Changes []project.Change // none: it is what the person agreed to
+	Config  *config.Config   // what would be in force
+	State   project.State
+
+	instructions bool
+	app          *app.App
+}
+
+// Review reads the project that this is in, once: what it returns is what
+// [Pending.Accept] puts in force, whatever happens to the files meanwhile. Error
+// kinds: NotFound when this is no project, Invalid for settings with mistakes or
+// that a project may not have.
+func Review(a *app.App) (*Pending, error) {
+	p := a.Project()
+	if p == nil {
+		return nil, fika.Errorf(fika.NotFound, "trust", "this is no project: fika init makes one")
+	}
+	c, err := a.CheckProject()
+	if err != nil {
+		return nil, err
+	}
+	out := &Pending{Project: p, Config: c, instructions: c.AgentsMD, app: a}
+	if out.Tree, err = project.Read(p.Root, c.AgentsMD); err != nil {
+		return nil, err
+	}
+	before, err := p.Agreed()
+	if err != nil {
+		return nil, err
+	}
+	out.Changes = project.Diff(before, out.Tree)
+	switch _, trusted := p.Trust(); {
+	case !trusted:
+		out.State = project.Untrusted
+	case len(out.Changes) > 0:
+		out.State = project.Changed
+	default:
+		out.State = project.Trusted
+	}
+	return out, nil
+}
+
+// Accept puts what was reviewed in force.
+func (p *Pending) Accept() error {
+	if _, err := p.app.Home(); err != nil {
+		return err
+	}
+	if err := p.Project.Note(p.app.Now()); err != nil {
+		return err
+	}
+	return p.Project.Accept(p.Tree, p.instructions, p.app.Now())
+}
+
+// Announced reports whether the person has been shown these changes, and notes
+// that they have.
+func (p *Pending) Announced() bool {
+	file := filepath.Join(p.Project.Home, "announced")
+	digest := p.Tree.Digest()
+	if before, err := os.ReadFile(file); err == nil && string(before) == digest {
+		return true
+	}
+	_ = renameio.WriteFile(file, []byte(digest), 0o600) // else it is shown again
+	return false
+}

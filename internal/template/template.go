@@ -1,0 +1,200 @@
+package template
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/spelling"
+)
+
+//go:embed agents/*.md
+var shipped embed.FS
+
+// Template is the file of an agent to start from.
+type Template struct {
+	Name string
+	Text string
+	File string // empty: fika brings it along
+}
+
+// Set is all templates: the shipped ones, and those of a folder, which stand in
+// for shipped ones of the same name.
+type Set struct{ dir string }
+
+// Open gives the templates of a folder, which need not exist, and the shipped ones.
+func Open(dir string) Set { return Set{dir} }
+
+// maxFile is how large a template may be.
+const maxFile = 256 << 10
+
+// List gives all templates by name. Error kind: Storage.
+func (s Set) List() ([]Template, error) {
+	var out []Template
+	files, err := fs.Glob(shipped, "agents/*.md")
+	if err != nil {
+		return nil, fika.Wrap(fika.Failed, "list templates", err)
+	}
+	for _, f := range files {
+		text, err := shipped.ReadFile(f)
+		if err != nil {
+			return nil, fika.Wrap(fika.Failed, "list templates", err)
+		}
+		out = append(out, Template{Name: nameOf(f), Text: string(text)})
+	}
+	own, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fika.Wrap(fika.Storage, "list templates", err)
+	}
+	for _, d := range own {
+		if !strings.HasSuffix(d.Name(), ending) || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		t, err := s.read(d.Name())
+		if err != nil {
+			return nil, err
+		}
+		out = slices.DeleteFunc(out, func(x Template) bool { return x.Name == t.Name })
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b Template) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+const ending = ".md"
+
+func nameOf(file string) string { return strings.TrimSuffix(filepath.Base(file), ending) }
+
+func (s Set) read(base string) (Template, error) {
+	path := filepath.Join(s.dir, base)
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
+		return Template{}, fika.Errorf(fika.Invalid, "read template", "%s is no file with the text of an agent", path)
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	return Template{Name: nameOf(base), Text: string(text), File: path}, fika.Wrap(fika.Storage, "read template", err)
+}
+
+// Find gives the template of a name; NotFound names the nearest.
+func (s Set) Find(name string) (Template, error) {
+	all, err := s.List()
+	if err != nil {
+		return Template{}, err
+	}
+	var names []string
+	for _, t := range all {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	hint := "there are " + strings.Join(names, ", ")
+	if near := spelling.Nearest(name, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return Template{}, fika.Errorf(fika.NotFound, "find template", "there is no template %q; %s", name, hint)
+}
+
+// Description is what the template says it is for.
+func (t Template) Description() string {
+	for line := range strings.Lines(t.Text) {
+		if text, ok := strings.CutPrefix(line, "description:"); ok {
+			return strings.Trim(strings.TrimSpace(text), `"'`)
+		}
+	}
+	return ""
+}
+
+// Choice is what a person adds to a template.
+type Choice struct {
+	Model       string // empty: as the template or the settings say
+	Personality string // in words
+}
+
+// With gives the file of an agent made from the template.
+func (t Template) With(c Choice) string {
+	text := t.Text
+	if c.Model != "" {
+		text = setModel(text, c.Model)
+	}
+	if p := strings.TrimSpace(c.Personality); p != "" {
+		text = strings.TrimRight(text, "\n") + "\n\nYour manner: " + p + "\n"
+	}
+	return text
+}
+
+const fence = "---\n"
+
+// setModel writes the model into the settings of an agent's file.
+func setModel(text, model string) string {
+	line := "model: " + quoted(model) + "\n"
+	rest, ok := strings.CutPrefix(text, fence)
+	if !ok {
+		return fence + line + fence + text
+	}
+	var b bytes.Buffer
+	b.WriteString(fence)
+	done, open := false, true
+	for l := range strings.Lines(rest) {
+		switch {
+		case open && strings.HasPrefix(l, "model:"):
+			b.WriteString(line)
+			done = true
+			continue
+		case open && strings.TrimSpace(l) == "---":
+			if open = false; !done {
+				b.WriteString(line)
+			}
+		}
+		b.WriteString(l)
+	}
+	return b.String()
+}
+
+// quoted writes a word as YAML reads it back: plainly where that is safe.
+func quoted(s string) string {
+	plain := strings.IndexFunc(s, func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./", r))
+	}) < 0 && strings.IndexFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }) == 0
+	if plain && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off"}, strings.ToLower(s)) {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
+}
+
+// Team is a set of agents that work well together.
+type Team struct {
+	Name        string
+	Description string
+	Agents      []string // templates; the first is spoken to where nobody is named
+}
+
+// Teams are the teams that fika brings along.
+func Teams() []Team {
+	return []Team{
+		{"review", "one writes code, one reviews it, one tests it", []string{"coder", "reviewer", "tester"}},
+		{"research", "one finds out, one builds, one tests", []string{"researcher", "coder", "tester"}},
+		{"discussion", "two look at a question from different sides, and one leads them to a decision", []string{"moderator", "researcher", "reviewer"}},
+	}
+}
+
+// FindTeam gives the team of a name; NotFound names those there are.
+func FindTeam(name string) (Team, error) {
+	var names []string
+	for _, t := range Teams() {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return Team{}, fika.Errorf(fika.NotFound, "find team", "there is no team %q; there are %s", name, strings.Join(names, ", "))
+}
