@@ -106,6 +106,13 @@ func (a *App) layers() (config.Layers, error) {
 	return l, err
 }
 
+// SettingLayers are the folder where a person's own files for this home are, and
+// the layers of its settings.
+func (a *App) SettingLayers() (own string, l config.Layers, err error) {
+	l, err = a.layers()
+	return l.Home, l, err
+}
+
 // LoadConfig reads the files that the settings come from, anew and strictly.
 func (a *App) LoadConfig() (*config.Config, error) {
 	l, err := a.layers()

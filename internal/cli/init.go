@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,7 +63,9 @@ func runInit(cmd *cobra.Command, e *command.Env, o initOptions) error {
 	if plan.User, err = e.App().UserRoot(); err != nil {
 		return err
 	}
-	plan.Templates = templates(plan.User)
+	if plan.Templates, err = setup.Templates(e.App()); err != nil {
+		return err
+	}
 	asks := e.InTTY && !o.yes
 	if o.team == "" && !asks && !o.yes {
 		return command.UsageError("which team? --team review, research, discussion or none; -y takes review, since there is no terminal to ask on")
@@ -155,8 +156,6 @@ func chosenTeam(name string) (*template.Team, error) {
 	return &t, nil
 }
 
-func templates(user string) template.Set { return template.Open(filepath.Join(user, "templates")) }
-
 func isFile(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -187,7 +186,7 @@ func (q questions) ask(what, usual string) (string, error) {
 
 func (q questions) team() (string, error) {
 	for _, t := range template.Teams() {
-		q.e.Say("  %-11s %s (%s)", t.Name, t.Description, strings.Join(t.Agents, ", "))
+		q.e.Say("  %-11s %s", t.Name, t.Description)
 	}
 	q.e.Say("  %-11s no agents yet", "none")
 	for {
@@ -217,7 +216,7 @@ func (q questions) model() (string, error) {
 		if err == nil {
 			return word, nil
 		}
-		q.e.Say("%s", errors.Unwrap(fmt.Errorf("%w", err)))
+		q.e.Say("%s", err)
 	}
 }
 

@@ -11,13 +11,7 @@ import (
 // terminal and says nothing else, and there are agents to talk to. Inside a tool,
 // where no person asks, it never does.
 func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
-	said := len(args)
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name != "home" {
-			said++
-		}
-	})
-	if said > 0 || !e.InTTY || !e.OutTTY {
+	if !alone(e, cmd, args) {
 		return false
 	}
 	c, err := e.App().Config()
@@ -26,4 +20,18 @@ func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
 	}
 	who, err := e.App().Caller()
 	return err == nil && !who.Inside()
+}
+
+// alone reports whether somebody at a terminal says fika and nothing else.
+func alone(e *command.Env, cmd *cobra.Command, args []string) bool {
+	said := len(args)
+	if cmd.HasParent() {
+		said++
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "home" {
+			said++
+		}
+	})
+	return said == 0 && e.InTTY && e.OutTTY
 }

@@ -21,12 +21,17 @@ func newTrust(e *command.Env) *cobra.Command {
 		Long: `Shows what has changed in the project's .fika, and in the AGENTS.md files of the
 repository, since you trusted it, and asks. Until you say yes nothing of it is
 read into a prompt or run; afterwards a copy of what you were shown is in force,
-and stays so when the files change, by your own hand or by git pull.`,
+and stays so when the files change, by your own hand or by git pull.
+
+In a folder that is no project it lets the AGENTS.md there into prompts.`,
 		Example: "  fika trust\n  fika trust --diff   # only look\n  fika trust --revoke",
 		Args:    command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if revoke {
 				return revokeTrust(e)
+			}
+			if e.App().Project() == nil {
+				return trustFolder(e, yes, diff)
 			}
 			p, err := setup.Review(e.App())
 			if err != nil {
@@ -68,6 +73,52 @@ func revokeTrust(e *command.Env) error {
 	}
 	e.Say("nothing of %s is used from the next turn on", p.Name())
 	return nil
+}
+
+// trustFolder lets the AGENTS.md of a folder that is no project into prompts.
+func trustFolder(e *command.Env, yes, look bool) error {
+	dir, text, err := setup.Instructions(e.App())
+	if err != nil {
+		return err
+	}
+	if err := e.Print(term.Visible(text) + "\n"); err != nil || look {
+		return err
+	}
+	if !yes {
+		if err := e.Confirm("put " + dir + "/AGENTS.md, as it is at that time, into the prompts of agents that work there"); err != nil {
+			return err
+		}
+	}
+	file, err := setup.TrustFolder(e.App(), dir)
+	if err != nil {
+		return err
+	}
+	e.Say("%s is trusted; that stands in %s", dir, file)
+	return nil
+}
+
+// offerTrust is tellTrust for somebody at a terminal, who can say yes at once.
+func offerTrust(e *command.Env) {
+	a := e.App()
+	p := a.Project()
+	if p == nil || p.State(a.Dir()) == project.Trusted {
+		return
+	}
+	pending, err := setup.Review(a)
+	if err != nil || len(pending.Changes) == 0 {
+		tellTrust(e)
+		return
+	}
+	e.Say("%s", strings.TrimRight(shownChanges(pending.Changes, 40), "\n"))
+	e.Say("%s", shownSummary(pending))
+	if err := e.Confirm("you have not trusted this; put it in force"); err != nil {
+		return // it goes on with what was trusted before
+	}
+	if err := pending.Accept(); err != nil {
+		e.Warn(err.Error())
+		return
+	}
+	e.Reopen()
 }
 
 // shownChanges is a difference as people read it; escapes and marks that change
@@ -129,6 +180,12 @@ func tellTrust(e *command.Env) {
 	a := e.App()
 	p := a.Project()
 	if p == nil {
+		if !e.ErrTTY {
+			return
+		}
+		if dir, _, err := setup.Instructions(a); err == nil {
+			e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s/AGENTS.md is not read; fika trust reads it, fika init makes this a project", dir)))
+		}
 		return
 	}
 	switch p.State(a.Dir()) {

@@ -207,3 +207,68 @@ func listOf(v value) value {
 	}
 	return out
 }
+
+// Front is the settings at the top of a Markdown file that need not be one of
+// fika's agents, and what stands below them.
+type Front struct {
+	Body string
+	root *table
+}
+
+// ReadFront reads such a file. Error kind: Invalid, with file and line.
+func ReadFront(file string, data []byte) (Front, error) {
+	var problems Problems
+	s := toml.Read(file, nil, &problems)
+	s.Data = data
+	front, body, ok := SplitFront(data)
+	f := Front{Body: string(body), root: &table{}}
+	if !ok {
+		s.Problem(0, "the settings have no end: close them with a line of three dashes")
+	} else {
+		yamlReader{s}.read(front, f.root)
+	}
+	return f, problems.Err(file)
+}
+
+// Keys are the names of the settings, in their order.
+func (f Front) Keys() []string {
+	var out []string
+	for _, e := range f.root.Entries {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+// Text gives a setting that is a text; "" when it is none.
+func (f Front) Text(key string) string { return textOf(f.root.Get(key)) }
+
+// List gives the texts of a setting: of a list, or between commas.
+func (f Front) List(key string) []string {
+	e := f.root.Get(key)
+	if e == nil {
+		return nil
+	}
+	v := e.Value
+	if v.Kind == toml.KindText {
+		v = listOf(v)
+	}
+	var out []string
+	for _, item := range v.Items {
+		if item.Kind == toml.KindText {
+			out = append(out, item.Text)
+		}
+	}
+	for _, e := range tableOf(v) { // {read: true, bash: false}
+		if e.Value.Kind == toml.KindBool && e.Value.Text == "true" {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+func tableOf(v value) []entry {
+	if v.Kind != toml.KindTable {
+		return nil
+	}
+	return v.Table.Entries
+}

@@ -169,6 +169,15 @@ func (c *Config) Agent(name fika.AgentName) *Agent {
 	return nil
 }
 
+// WhereAgent tells where an agent is defined; false: it is not.
+func (c *Config) WhereAgent(name fika.AgentName) (Place, bool) {
+	i := c.entry(string(name))
+	if i < 0 {
+		return Place{}, false
+	}
+	return c.at("agents", i, "id"), true
+}
+
 func (s *Settings) lifecycle(entry *Agent) {
 	a := defaultAgent()
 	if entry != nil {

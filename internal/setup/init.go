@@ -47,16 +47,7 @@ func Place(a *app.App) (root string, err error) {
 	if rel, err := filepath.Rel(user, dir); err == nil && filepath.IsLocal(rel) {
 		return "", fika.Errorf(fika.Invalid, op, "%s is inside the home of fika: go to the folder you work in", dir)
 	}
-	root = dir
-	for d := dir; d != person; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			root = d
-			break
-		}
-		if d == filepath.Dir(d) {
-			break
-		}
-	}
+	root = repository(dir, person)
 	if root == person || filepath.Join(root, project.Folder) == user {
 		return "", fika.Errorf(fika.Invalid, op, "%s is your own folder, where %s is the home of fika: go to the folder you work in", root, project.Folder)
 	}
@@ -67,6 +58,20 @@ func Place(a *app.App) (root string, err error) {
 		return "", fika.Wrap(fika.Storage, op, err)
 	}
 	return root, nil
+}
+
+// repository returns the root of the repository that dir is in, as far as the
+// person's own folder; without one, dir.
+func repository(dir, person string) string {
+	for d := dir; d != person; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			break
+		}
+	}
+	return dir
 }
 
 // Init makes the .fika of a project, in one step, and returns the files in it,

@@ -3,12 +3,14 @@ package setup
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/renameio/v2"
 
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
+	"fika/internal/folder"
 	"fika/internal/project"
 )
 
@@ -78,4 +80,40 @@ func (p *Pending) Announced() bool {
 	}
 	_ = renameio.WriteFile(file, []byte(digest), 0o600) // else it is shown again
 	return false
+}
+
+// Instructions finds the AGENTS.md that would count in a folder that is no
+// project, at the root of its repository or in the folder itself, and that is not
+// in force by the key trust. Error kinds: NotFound, Conflict when it is.
+func Instructions(a *app.App) (dir, text string, err error) {
+	const op = "trust"
+	dir = repository(a.Dir(), a.Getenv("HOME"))
+	path := filepath.Join(dir, project.Instructions)
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return "", "", fika.Errorf(fika.NotFound, op, "there is nothing to trust: no .fika (fika init makes one), and no AGENTS.md")
+	}
+	c, err := a.Config()
+	if err != nil {
+		return "", "", err
+	}
+	root, err := a.Root()
+	if err != nil {
+		return "", "", err
+	}
+	for _, t := range c.Trust {
+		if rel, err := filepath.Rel(config.ExpandPath(root, t), dir); err == nil && filepath.IsLocal(rel) {
+			return "", "", fika.Errorf(fika.Conflict, op, "%s is trusted: the key trust says so", dir)
+		}
+	}
+	text, err = folder.ReadText(path, 256<<10)
+	return dir, text, err
+}
+
+// TrustFolder adds a folder to the key trust, and returns the file it is in.
+func TrustFolder(a *app.App, dir string) (string, error) {
+	h, c, err := a.HomeAndConfig()
+	if err != nil {
+		return "", err
+	}
+	return h.ConfigFile(), config.SetKey(h.ConfigFile(), "trust", append(slices.Clone(c.Trust), dir))
 }

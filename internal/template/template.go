@@ -183,7 +183,7 @@ func Teams() []Team {
 	return []Team{
 		{"review", "one writes code, one reviews it, one tests it", []string{"coder", "reviewer", "tester"}},
 		{"research", "one finds out, one builds, one tests", []string{"researcher", "coder", "tester"}},
-		{"discussion", "two look at a question from different sides, and one leads them to a decision", []string{"moderator", "researcher", "reviewer"}},
+		{"discussion", "two argue about a question, and one leads them to a decision", []string{"moderator", "researcher", "reviewer"}},
 	}
 }
 

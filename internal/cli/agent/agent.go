@@ -24,7 +24,7 @@ func New(e *command.Env) *cobra.Command {
 func commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
 		newList(e), newStart(e), newStop(e), newRestart(e), newHealth(e),
-		newAttach(e), newLogs(e), newReset(e),
+		newAttach(e), newLogs(e), newReset(e), newCreate(e), newImport(e),
 	}
 }
 

@@ -17,15 +17,29 @@ import (
 // maxCommand bounds the file of a person's own command.
 const maxCommand = 256 << 10
 
-// ownCommands are the person's own commands: commands/NAME.md in the home is
-// /NAME, and sends its text with $ARGUMENTS in place of what was typed behind
+// ownCommands are the person's own commands: commands/NAME.md in the home, or
+// in a trusted project's .fika, is /NAME, and sends its text with $ARGUMENTS in place of what was typed behind
 // it. A name that fika has itself stays fika's.
 func (j *joined) ownCommands() ([]slashCommand, error) {
 	h, err := j.App().Home()
 	if err != nil {
 		return nil, err
 	}
-	files, err := os.ReadDir(h.CommandsDir())
+	out, err := commandsIn(h.CommandsDir())
+	if shared := j.App().Shared("commands"); err == nil && shared != "" {
+		var more []slashCommand
+		more, err = commandsIn(shared)
+		for _, c := range more { // the person's own win
+			if !slices.ContainsFunc(out, func(o slashCommand) bool { return o.name == c.name }) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out, err
+}
+
+func commandsIn(dir string) ([]slashCommand, error) {
+	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -38,7 +52,7 @@ func (j *joined) ownCommands() ([]slashCommand, error) {
 		if !isText || f.IsDir() || name == "" || strings.ContainsAny(name, " \t/") || strings.HasPrefix(name, ".") {
 			continue
 		}
-		path := filepath.Join(h.CommandsDir(), f.Name())
+		path := filepath.Join(dir, f.Name())
 		if slices.ContainsFunc(slashCommands(), func(c slashCommand) bool { return c.name == "/"+name }) {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/mention"
+	"fika/internal/term"
 	"fika/internal/view"
 )
 
@@ -120,11 +121,14 @@ func (s *session) welcome(j *joined) string {
 
 // place says where the session is.
 func place(e *command.Env) string {
-	h, err := e.App().Home()
-	if err != nil {
+	at, err := e.App().Standing()
+	switch {
+	case err != nil:
 		return "fika"
+	case at.Project != "":
+		return term.CleanLine(at.Project) + " · " + at.String()
 	}
-	root := h.Root
+	root := at.Home
 	if home := e.Getenv("HOME"); home != "" && strings.HasPrefix(root, home+"/") {
 		root = "~" + strings.TrimPrefix(root, home)
 	}

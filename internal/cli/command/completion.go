@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/client"
+	"fika/internal/setup"
 	"fika/internal/term"
 )
 
@@ -229,4 +230,17 @@ func (e *Env) CompleteWorkflowsOrFiles(*cobra.Command, []string, string) (out []
 		out = append(out, Offered(w.Name, about))
 	}
 	return out, cobra.ShellCompDirectiveDefault
+}
+
+// CompleteTemplates offers the templates of agents.
+func (e *Env) CompleteTemplates(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	set, err := setup.Templates(e.App())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, _ := set.List() // what cannot be read is not offered
+	for _, t := range list {
+		out = append(out, cobra.CompletionWithDesc(t.Name, t.Description()))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
 }

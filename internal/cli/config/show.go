@@ -48,7 +48,7 @@ default. --all adds the settings of the whole home. Secrets are not shown.`,
 				return command.PrintLines(e, shown, func(s config.Shown) shownJSON { return shownJSON(s) })
 			}
 			return e.Table([]string{"KEY", "VALUE", "FROM"}, command.Rows(shown, func(s config.Shown) []string {
-				return []string{s.Key, term.CleanLine(s.Value), s.Origin}
+				return []string{s.Key, brief(term.CleanLine(s.Value)), s.Origin}
 			}))
 		},
 	}
@@ -57,4 +57,17 @@ default. --all adds the settings of the whole home. Secrets are not shown.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("context", e.CompleteContexts)
 	return c
+}
+
+// maxValue is how many characters of a value a table shows.
+const maxValue = 60
+
+// brief shortens a value that would push the rest of its row out of sight, such
+// as the text of a prompt; --json has all of it.
+func brief(value string) string {
+	r := []rune(value)
+	if len(r) <= maxValue {
+		return value
+	}
+	return string(r[:maxValue-1]) + "…"
 }

@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/setup"
+	"fika/internal/template"
+)
+
+func newCreate(e *command.Env) *cobra.Command {
+	var from string
+	var own bool
+	var choice template.Choice
+	c := &cobra.Command{
+		Use: "create NAME", Short: "make an agent from a template",
+		Long: `Writes agents/NAME.md: settings and prompt of an agent, to be changed at will. In a
+project it goes into the repository's .fika, for everybody; --own keeps it to you.
+Without --template the template of that name is taken.`,
+		Example: "  fika agent create coder\n  fika agent create critic --template reviewer --personality 'dry, and brief'\n  fika agent create scout --template researcher --model opus --own",
+		Args:    command.Exactly(1, "the name of the agent"), ValidArgsFunction: command.First(e.CompleteTemplates),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name, err := fika.ParseAgentName(args[0])
+			if err != nil {
+				return err
+			}
+			if from == "" {
+				from = string(name)
+			}
+			set, err := setup.Templates(e.App())
+			if err != nil {
+				return err
+			}
+			t, err := set.Find(from)
+			if fika.IsKind(err, fika.NotFound) && from == string(name) {
+				return command.UsageError("which template? --template NAME; fika template list shows them")
+			}
+			if err != nil {
+				return err
+			}
+			if choice.Model != "" {
+				if err := e.App().CheckModel(choice.Model); err != nil {
+					return err
+				}
+			}
+			return writeAgent(e, setup.NewAgent{Name: name, Text: t.With(choice), Own: own})
+		},
+	}
+	c.Flags().StringVarP(&from, "template", "t", "", "template to start from (fika template list)")
+	c.Flags().StringVar(&choice.Personality, "personality", "", "its manner, in a few words")
+	c.Flags().StringVarP(&choice.Model, "model", "m", "", "its model (id or nickname)")
+	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")
+	_ = c.RegisterFlagCompletionFunc("template", e.CompleteTemplates)
+	_ = c.RegisterFlagCompletionFunc("model", e.CompleteModels)
+	return c
+}
+
+func newImport(e *command.Env) *cobra.Command {
+	var called string
+	var own, dry bool
+	c := &cobra.Command{
+		Use: "import FILE", Short: "take over an agent's file of another program",
+		Long: `Reads a Markdown file with settings at its top (name, description, model, tools), as
+other programs keep their agents, and makes an agent of it. Tools get the names
+they have here; whatever has no meaning here is left out, and said.`,
+		Example: "  fika agent import ~/.claude/agents/reviewer.md\n  fika agent import --dry-run helper.md",
+		Args:    command.Exactly(1, "a file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := setup.ReadForeign(args[0], func(model string) bool { return e.App().CheckModel(model) == nil })
+			if called != "" {
+				f.Name, err = fika.ParseAgentName(called)
+			}
+			if err != nil {
+				return err
+			}
+			for _, n := range f.Notes {
+				e.Warn(n)
+			}
+			if dry {
+				return e.PrintText(f.Text)
+			}
+			return writeAgent(e, setup.NewAgent{Name: f.Name, Text: f.Text, Own: own})
+		},
+	}
+	c.Flags().StringVar(&called, "name", "", "what the agent is called here")
+	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print the file that would be written")
+	return c
+}
+
+// writeAgent makes the agent, and says what there is now.
+func writeAgent(e *command.Env, n setup.NewAgent) error {
+	made, err := setup.CreateAgent(e.App(), n)
+	if err != nil {
+		return err
+	}
+	e.Say("made %s: @%s", strings.TrimPrefix(made.File, e.App().Dir()+"/"), n.Name)
+	if !made.InForce {
+		e.Say("it counts once you say fika trust, which shows what else has changed")
+	}
+	return nil
+}

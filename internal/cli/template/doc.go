@@ -1,0 +1,4 @@
+// Package template is fika template: the agents to start from.
+//
+// Read first: [New].
+package template

@@ -1,0 +1,75 @@
+package template
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/setup"
+	"fika/internal/template"
+	"fika/internal/term"
+)
+
+// New makes fika template.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("template", "look at the agents to start from", `Templates are agents that you can make your own with fika agent create. Fika brings
+some along; a file NAME.md in templates/ of ~/.fika is one of yours, and stands in
+for one of the same name. fika init makes teams of them.`,
+		"  fika template list\n  fika template show reviewer\n  fika agent create critic --template reviewer",
+		newList(e), newShow(e))
+}
+
+type templateJSON struct {
+	Name        string  `json:"name"`
+	Description *string `json:"description"`
+	File        *string `json:"file"` // null: fika brings it along
+}
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "list the templates", Example: "  fika template list", Args: command.Exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			set, err := setup.Templates(e.App())
+			if err != nil {
+				return err
+			}
+			list, err := set.List()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, func(t template.Template) templateJSON {
+					return templateJSON{t.Name, command.Optional(t.Description()), command.Optional(t.File)}
+				})
+			}
+			return e.Table([]string{"TEMPLATE", "FROM", "ABOUT"}, command.Rows(list, func(t template.Template) []string {
+				from := "fika"
+				if t.File != "" {
+					from = "you"
+				}
+				return []string{t.Name, from, term.CleanLine(t.Description())}
+			}))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "show TEMPLATE", Short: "show the text of a template",
+		Example: "  fika template show coder\n  fika template show coder > ~/.fika/templates/mine.md",
+		Args:    command.Exactly(1, "the name of a template"), ValidArgsFunction: command.First(e.CompleteTemplates),
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := setup.Templates(e.App())
+			if err != nil {
+				return err
+			}
+			t, err := set.Find(args[0])
+			if err != nil {
+				return err
+			}
+			return e.PrintText(t.Text)
+		},
+	}
+}

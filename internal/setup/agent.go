@@ -1,0 +1,113 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/project"
+	"fika/internal/template"
+)
+
+// NewAgent is an agent that a person wants.
+type NewAgent struct {
+	Name fika.AgentName
+	Text string // of its file
+	Own  bool   // in a project: for this person alone, not in the repository
+}
+
+// Made says where an agent's file is, and whether it is in force.
+type Made struct {
+	File    string
+	InForce bool // false: the project has other changes that wait for fika trust
+}
+
+// CreateAgent writes the file of an agent: into the project, or into the home.
+// In a project that was trusted as it stood the agent is, too. Error kinds:
+// Conflict for a name that is taken, Invalid for a text that cannot be read.
+func CreateAgent(a *app.App, n NewAgent) (Made, error) {
+	const op = "create agent"
+	c, err := a.Config()
+	if err != nil {
+		return Made{}, err
+	}
+	p := a.Project()
+	if p == nil {
+		n.Own = true
+	}
+	before := project.State("")
+	dir, layers, err := a.SettingLayers()
+	if err != nil {
+		return Made{}, err
+	}
+	if !n.Own {
+		dir, before = p.Dir(), p.State(a.Dir())
+		if c, err = a.CheckProject(); err != nil {
+			return Made{}, err
+		}
+	}
+	if at, taken := c.WhereAgent(n.Name); taken {
+		return Made{}, fika.Errorf(fika.Conflict, op, "there is an agent %s already: %s", n.Name, at.File)
+	}
+	file := filepath.Join(dir, "agents", string(n.Name)+".md")
+	if err := writeNew(file, n.Text); err != nil {
+		return Made{}, err
+	}
+	if !n.Own {
+		layers.Copy, layers.Root = p.Root, p.Root
+	}
+	if _, err := config.LoadLayers(layers); err != nil {
+		_ = os.Remove(file) // it was not there before
+		return Made{}, err
+	}
+	if n.Own {
+		return Made{File: file, InForce: true}, nil
+	}
+	if before != project.Trusted {
+		return Made{File: file}, nil
+	}
+	pending, err := Review(a)
+	if err != nil || len(pending.Changes) != 1 {
+		return Made{File: file}, err
+	}
+	return Made{File: file, InForce: true}, pending.Accept()
+}
+
+// Templates are the person's own and those that fika brings along.
+func Templates(a *app.App) (template.Set, error) {
+	user, err := a.UserRoot()
+	return template.Open(filepath.Join(user, "templates")), err
+}
+
+// toolNames says what tools of other programs are called here; "" is nothing
+// that an agent of fika could have.
+func toolNames() map[string][]string {
+	return map[string][]string{
+		"read": {"read"}, "readfile": {"read"}, "read_file": {"read"}, "view": {"read"}, "notebookread": {"read"}, "cat": {"read"},
+		"ls": {"list"}, "list": {"list"}, "glob": {"list"}, "grep": {"list"}, "search": {"list"}, "find": {"list"}, "listdir": {"list"}, "list_directory": {"list"}, "codebase_search": {"list"},
+		"edit": {"edit"}, "multiedit": {"edit"}, "patch": {"edit"}, "apply_patch": {"edit"}, "str_replace": {"edit"}, "replace": {"edit"}, "notebookedit": {"edit"},
+		"write": {"create", "edit"}, "create": {"create"}, "write_file": {"create", "edit"}, "writefile": {"create", "edit"},
+		"bash": {"bash"}, "shell": {"bash"}, "terminal": {"bash"}, "execute": {"bash"}, "run_shell_command": {"bash"}, "runcommands": {"bash"},
+		"webfetch": {"fetch"}, "fetch": {"fetch"}, "web_fetch": {"fetch"},
+	}
+}
+
+// Ours returns what tools are called here, and those that nothing here is like.
+func Ours(theirs []string) (ours, unknown []string) {
+	table := toolNames()
+	for _, t := range theirs {
+		names, ok := table[lowerWord(t)]
+		if !ok {
+			unknown = append(unknown, t)
+		}
+		for _, n := range names {
+			if !slices.Contains(ours, n) {
+				ours = append(ours, n)
+			}
+		}
+	}
+	return ours, unknown
+}

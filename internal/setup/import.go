@@ -1,0 +1,140 @@
+package setup
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fika"
+	"fika/internal/config"
+)
+
+// Foreign is an agent's file of another program, as it will be here.
+type Foreign struct {
+	Name  fika.AgentName
+	Text  string
+	Notes []string // what could not be taken over, and what was understood how
+}
+
+// maxForeign is how large such a file may be.
+const maxForeign = 256 << 10
+
+// ReadForeign reads a Markdown file with settings at its top, as several
+// programs have them for their agents, and makes an agent's file of it. What has
+// no meaning here is left out and noted. known reports whether a model is one
+// that can be named here. Error kinds: NotFound, Invalid with file and line.
+func ReadForeign(path string, known func(model string) bool) (Foreign, error) {
+	const op = "import agent"
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return Foreign{}, fika.Errorf(fika.NotFound, op, "there is no file %s", path)
+	}
+	if err != nil {
+		return Foreign{}, fika.Wrap(fika.Storage, op, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return Foreign{}, fika.Errorf(fika.Invalid, op, "%s is no file with text in it", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxForeign+1))
+	if err != nil {
+		return Foreign{}, fika.Wrap(fika.Storage, op, err)
+	}
+	if len(data) > maxForeign {
+		return Foreign{}, fika.Errorf(fika.Invalid, op, "%s is larger than %d KiB, which no agent's prompt is", path, maxForeign>>10)
+	}
+	front, err := config.ReadFront(path, data)
+	if err != nil {
+		return Foreign{}, err
+	}
+	t := translation{front: front, known: known}
+	t.name(path)
+	t.settings()
+	out := Foreign{Name: t.called, Notes: t.notes}
+	if out.Name == "" {
+		return out, fika.Errorf(fika.Invalid, op, "%s does not say what the agent is called: rename it, as in coder.md, or give --name", path)
+	}
+	out.Text = "---\n" + strings.Join(t.lines, "") + "---\n" + strings.TrimLeft(front.Body, "\r\n")
+	if !strings.HasSuffix(out.Text, "\n") {
+		out.Text += "\n"
+	}
+	return out, nil
+}
+
+// translation is one file on its way.
+type translation struct {
+	front  config.Front
+	known  func(string) bool
+	called fika.AgentName
+	lines  []string
+	notes  []string
+}
+
+func (t *translation) note(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// name takes the name that the file gives, else that of the file.
+func (t *translation) name(path string) {
+	base := filepath.Base(path)
+	for _, word := range []string{t.front.Text("name"), strings.TrimSuffix(strings.TrimSuffix(base, ".md"), ".agent")} {
+		word = strings.ReplaceAll(strings.TrimSpace(word), " ", "-")
+		if n, err := fika.ParseAgentName(word); err == nil {
+			t.called = n
+			return
+		}
+	}
+}
+
+// settings takes over what has a meaning here.
+func (t *translation) settings() {
+	if d := strings.Join(strings.Fields(t.front.Text("description")), " "); d != "" {
+		t.lines = append(t.lines, "description: "+quoteYAML(d)+"\n")
+	}
+	for _, key := range t.front.Keys() {
+		switch key {
+		case "name", "description":
+		case "model":
+			t.model(t.front.Text(key))
+		case "tools", "tool_permissions", "allowed-tools", "allowed_tools":
+			t.tools(key)
+		default:
+			t.note("%s is left out: it has no meaning here", key)
+		}
+	}
+}
+
+func (t *translation) model(name string) {
+	switch {
+	case name == "" || name == "inherit" || name == "default":
+	case t.known(name):
+		t.lines = append(t.lines, "model: "+quoteYAML(name)+"\n")
+	default:
+		t.note("model %s is left out: there is none of that id or nickname (fika model list); the agent uses the usual one", name)
+	}
+}
+
+func (t *translation) tools(key string) {
+	theirs := t.front.List(key)
+	if len(theirs) == 1 && theirs[0] == "*" {
+		theirs = []string{"read", "list", "edit", "create", "bash", "fetch"}
+	}
+	ours, unknown := Ours(theirs)
+	for _, u := range unknown {
+		t.note("tool %s is left out: nothing here is like it; if a plugin has it, add its name to tools", u)
+	}
+	t.lines = append(t.lines, "tools: ["+strings.Join(ours, ", ")+"]\n")
+}
+
+// quoteYAML writes a text as YAML reads it back.
+func quoteYAML(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + `"`
+}
+
+// lowerWord is a tool's name without what it may be used with: Bash(git:*).
+func lowerWord(s string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(s), "(")
+	return strings.ToLower(word)
+}
