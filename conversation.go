@@ -13,6 +13,8 @@ const (
 	Ask  ConversationKind = "ask"  // an agent's ongoing one
 	Task ConversationKind = "task" // one request, isolated, never loaded later
 	Chat ConversationKind = "chat" // shared, many participants
+	// Workflow is what became of a run: how it began, and its result.
+	Workflow ConversationKind = "workflow"
 )
 
 // ConversationStatus is active until a conversation is completed (a task that
@@ -35,6 +37,7 @@ type Conversation struct {
 	Paused    bool
 	LastSeq   int64
 	Limits    ChainLimits // of this conversation alone
+	Run       RequestID   // the run of a workflow that it is part of; empty: none
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

@@ -17,6 +17,9 @@ const (
 	AskRequest    RequestKind = "ask"    // continues the agent's ongoing conversation
 	TaskRequest   RequestKind = "task"   // a fresh, isolated conversation
 	NotifyRequest RequestKind = "notify" // a batch of notifications of one conversation
+	// WorkflowRequest stands for a run of a workflow: nobody claims it, and its
+	// outcome is that of the run.
+	WorkflowRequest RequestKind = "workflow"
 )
 
 // Origin says whether a request may be resumed without anybody asking.
@@ -77,6 +80,12 @@ type Payload struct {
 	Deadline   int64           `json:"deadline,omitempty"`   // Unix milliseconds; 0: none
 	Extra      json.RawMessage `json:"extra,omitempty"`      // per-invocation settings, opaque to the store
 	Background bool            `json:"background,omitempty"` // nobody waits for the answer
+	Form       *AnswerForm     `json:"form,omitempty"`       // what the answer has to be; nil: a text
+}
+
+// AnswerForm says that an answer has to be JSON.
+type AnswerForm struct {
+	Schema json.RawMessage `json:"schema,omitempty"` // JSON Schema; empty: whatever it is
 }
 
 // HistoryEntry is one message of the context array of a foreign ask_request.

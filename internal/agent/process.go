@@ -42,6 +42,9 @@ type Options struct {
 	Orphan   func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
 	Recover  func()                           // called once before any work, when nothing of an earlier owner runs any more; may be nil
 	Wake     func(...fika.AgentName)
+	// Advance goes on with the run of a workflow in which a turn has ended. nil:
+	// the hub does.
+	Advance func(context.Context, fika.RequestID)
 	// Sign stores a sign of life at once: when the process becomes ready, and
 	// soon after something changed. nil: the owner's heartbeat does.
 	Sign          func(context.Context)
@@ -114,6 +117,9 @@ func New(o Options) *Process {
 	}
 	if o.Wake == nil {
 		o.Wake = func(...fika.AgentName) {}
+	}
+	if o.Advance == nil {
+		o.Advance = func(context.Context, fika.RequestID) {}
 	}
 	if o.Sign == nil {
 		o.Sign = func(context.Context) {}
@@ -327,6 +333,9 @@ func (p *Process) begin(ctx context.Context, c store.Claimed) {
 		defer p.turns.Done()
 		defer cancel(nil)
 		res, err := p.opts.Work(ctx, c, p.stop, p.observer(c))
+		if run := c.Conversation.Run; run != "" && res.State.Terminal() {
+			p.opts.Advance(context.WithoutCancel(ctx), run)
+		}
 		p.post(func() { p.finished(c, res, err) })
 	}()
 	p.setState(fika.AgentBusy)

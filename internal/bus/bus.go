@@ -115,6 +115,11 @@ func (s Subjects) ContextRequest(n fika.AgentName) string { return s.agent(n, "c
 // Chat carries the entries of a chat as they are committed.
 func (s Subjects) Chat(c fika.ConversationName) string { return s.Prefix + ".chat." + string(c) }
 
+// Workflow carries what happens in one run of a workflow.
+func (s Subjects) Workflow(run fika.RequestID) string {
+	return s.Prefix + ".workflow." + string(run) + ".status"
+}
+
 // Hub is the bell of the hub itself.
 func (s Subjects) Hub() string { return s.Prefix + ".hub.bell" }
 

@@ -78,6 +78,8 @@ func declared() map[string]declaration {
 		"fika config": look, "fika config path": look, "fika config check": look, "fika config show": look, "fika config migrate": manage,
 		"fika model": look, "fika model list": look,
 		"fika workflow": look, "fika workflow list": look, "fika workflow show": look, "fika workflow check": look, "fika workflow graph": look,
+		"fika workflow status": look, "fika workflow output": look, "fika workflow wait": look,
+		"fika workflow run": manage, "fika workflow pause": manage, "fika workflow resume": manage, "fika workflow cancel": manage,
 		"fika key": look, "fika key list": look, "fika key set": manage, "fika key remove": manage,
 	}
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -102,9 +103,15 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	if err != nil {
 		return err
 	}
+	runs := a.Advancer(w.Store, redactedBus{conn, a.Secrets()}, subjects)
 	p := agent.New(agent.Options{
 		Agent: w.Agent, Lease: w.Lease, Model: w.Settings.Model.ID, Store: live.Queue(), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
 		Work: live.Work, Compact: compactor(live), Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
+		Advance: func(ctx context.Context, run fika.RequestID) {
+			if err := runs.Advance(ctx, run); err != nil {
+				display.Warn(fmt.Sprintf("the run %s goes on when the hub has looked at it: %v", run, err))
+			}
+		},
 		Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
 		Now: a.Now, Sign: w.Heartbeat, Poll: crash.Pace(pollTime),
 	})

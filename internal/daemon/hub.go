@@ -106,6 +106,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		Store: h.store, Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
 		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
+		Runs: a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {

@@ -114,6 +114,9 @@ type Options struct {
 	// Inboxes takes in what other programs left in the inboxes of contexts that
 	// nobody has, every Tick. nil: nobody does.
 	Inboxes func(context.Context)
+	// Runs advances the runs of workflows in which something has ended and nobody
+	// went on, every Tick. nil: nobody does.
+	Runs func(context.Context)
 	// Outputs removes old files from the folders of contexts, at every Clean.
 	// nil: nobody does.
 	Outputs   func(context.Context)
@@ -337,6 +340,9 @@ func (h *Hub) tick(ctx context.Context) {
 		h.opts.Log.Warn("expire", "err", err)
 	} else if len(ids) > 0 {
 		h.opts.Log.Info("deadlines passed", "requests", ids)
+	}
+	if h.opts.Runs != nil {
+		h.opts.Runs(ctx)
 	}
 	if h.online {
 		outcome.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)

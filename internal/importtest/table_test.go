@@ -46,10 +46,11 @@ var packages = [...]row{
 	{"internal/compaction", ". internal/hook internal/llm internal/speech internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
 	{"internal/workflow", ". internal/speech internal/spelling internal/toml github.com/expr-lang/expr github.com/expr-lang/expr/ast github.com/expr-lang/expr/conf github.com/expr-lang/expr/file github.com/expr-lang/expr/parser github.com/expr-lang/expr/vm github.com/google/jsonschema-go/jsonschema",
 		"what a definition says and what comes next in a run: TOML, conditions and schemas are for their parsers to say"},
+	{"internal/flow", ". internal/message internal/store internal/workflow", "what comes next in a run is the workflow's to say and the store's to keep; what has happened is a body on a subject"},
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.
-	{"internal/store", ". internal/clock internal/crash internal/limit github.com/gofrs/flock github.com/google/uuid github.com/jackc/pgx/v5 github.com/jackc/pgx/v5/pgconn github.com/jackc/pgx/v5/pgxpool github.com/pressly/goose/v3 golang.org/x/sys/unix golang.org/x/text/unicode/norm modernc.org/sqlite modernc.org/sqlite/lib",
+	{"internal/store", ". internal/clock internal/crash internal/limit internal/workflow github.com/gofrs/flock github.com/google/uuid github.com/jackc/pgx/v5 github.com/jackc/pgx/v5/pgconn github.com/jackc/pgx/v5/pgxpool github.com/pressly/goose/v3 golang.org/x/sys/unix golang.org/x/text/unicode/norm modernc.org/sqlite modernc.org/sqlite/lib",
 		"SQL: two drivers, migrations under a lock, ids, words without accents, and statfs to refuse network file systems"},
 	{"internal/bus/nats", ". internal/address internal/bus internal/crash github.com/google/renameio/v2 github.com/nats-io/nats-server/v2/server github.com/nats-io/nats.go github.com/nats-io/nats.go/jetstream",
 		"NATS: the embedded server, the client, the stream; run/hub.json is replaced in one step"},
@@ -92,11 +93,11 @@ var packages = [...]row{
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/project internal/reading internal/redact internal/store internal/term github.com/google/renameio/v2",
+	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/flow internal/folder internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/project internal/reading internal/redact internal/store internal/term internal/workflow github.com/google/renameio/v2",
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term"},
 	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/project internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
 		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
-	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/workflow",
+	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
@@ -158,7 +159,7 @@ var (
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/turn", "internal/chat", "internal/colleague", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/reading", "internal/workflow"}
+	decisions = []string{"internal/flow", "internal/turn", "internal/chat", "internal/colleague", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/reading", "internal/workflow"}
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.

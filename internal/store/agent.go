@@ -92,7 +92,7 @@ func (s Agents) Agent(ctx context.Context, name fika.AgentName) (fika.Agent, err
 
 // ListAgents gives all, by name.
 func (s Agents) ListAgents(ctx context.Context) ([]fika.Agent, error) {
-	all, err := many(ctx, s.r, scanAgent, selectAgent+` ORDER BY a.name`)
+	all, err := many(ctx, s.r, scanAgent, selectAgent+` WHERE a.id <> '`+flowAgent+`' ORDER BY a.name`)
 	return all, s.explain("list agents", err)
 }
 

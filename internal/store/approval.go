@@ -38,6 +38,7 @@ type Approval struct {
 	Asked     time.Time
 	Expires   time.Time
 	Answered  time.Time
+	FlowStep  string // the row of a run that it is about, instead of a tool call; empty: none
 }
 
 // OpenApproval is a question with what a person has to know besides.
@@ -48,12 +49,12 @@ type OpenApproval struct {
 	Chain        fika.RequestID
 }
 
-const approvalColumns = `p.n, p.request, p.step, p.tool, p.args, p.workspace, p.what, p.rule, p.bound, p.state, p.answered_by, p.why, p.asked_at, p.expires_at, p.answered_at`
+const approvalColumns = `p.n, p.request, p.step, p.tool, p.args, p.workspace, p.what, p.rule, p.bound, p.state, p.answered_by, p.why, p.asked_at, p.expires_at, p.answered_at, p.flow_step`
 
 func approvalRow(s scanner, more ...any) (a Approval, err error) {
 	var asked, expires, answered int64
 	err = s.Scan(append([]any{&a.N, &a.Request, &a.Step, &a.Tool, &a.Args, &a.Workspace, &a.What, &a.Rule, &a.Bound, &a.State, &a.By, &a.Why,
-		&asked, &expires, &answered}, more...)...)
+		&asked, &expires, &answered, &a.FlowStep}, more...)...)
 	a.Asked, a.Expires, a.Answered = at(asked), at(expires), at(answered)
 	return a, err
 }
@@ -127,7 +128,8 @@ JOIN requests r ON r.id = p.request JOIN agents a ON a.id = r.agent JOIN convers
 
 // OpenApprovals lists the questions that wait for an answer, oldest first.
 func (s Approvals) OpenApprovals(ctx context.Context) ([]OpenApproval, error) {
-	list, err := many(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.state = 'open' AND r.state = 'waiting' AND r.cancel_at = 0 AND p.expires_at > ? ORDER BY p.n`, s.nowMS())
+	list, err := many(ctx, s.r, scanOpenApproval, selectOpenApproval+` WHERE p.state = 'open' AND r.cancel_at = 0 AND (p.expires_at > ? AND r.state = 'waiting'
+OR p.flow_step <> '' AND r.finished_at = 0 AND (p.expires_at = 0 OR p.expires_at > ?)) ORDER BY p.n`, s.nowMS(), s.nowMS())
 	return list, s.explain("list approvals", err)
 }
 
@@ -176,6 +178,11 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 		if answer.Allow {
 			a.State = ApprovalGiven
 		}
+		if a.FlowStep != "" {
+			if err := t.answerStep(ctx, op, a.FlowStep, answer); err != nil {
+				return err
+			}
+		}
 		return t.put(ctx, `UPDATE approvals SET state = ?, answered_by = ?, why = ?, answered_at = ? WHERE n = ? AND state = 'open'`,
 			a.State, a.By, a.Why, t.now, n)
 	})
@@ -187,6 +194,8 @@ func (a Approval) answerable(op string, r turn, now int64) error {
 	switch {
 	case a.State == ApprovalGiven || a.State == ApprovalRefused:
 		return fika.Errorf(fika.Conflict, op, "approval %d was %s by %s already", a.N, a.State, a.By)
+	case a.FlowStep != "" && a.State == ApprovalOpen:
+		return nil // its step says whether it still waits
 	case a.State == ApprovalExpired || ms(a.Expires) <= now:
 		return fika.Errorf(fika.Conflict, op, "approval %d has expired: the call was denied", a.N)
 	case r.state != fika.Waiting || r.cancelAt > 0:

@@ -31,7 +31,7 @@ func tables() []copied {
 		{name: "meta", key: cols("key"), columns: cols("key value")},
 		{name: "agents", key: cols("id"), columns: cols(`id name home_id display_name description desired state state_reason owner epoch lease lease_until
 seen_at started_at processed active_ask created_at hour_start hour_turns held_until held_reason`)},
-		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits")},
+		{name: "conversations", key: cols("id"), columns: cols("id name kind agent status paused last_seq messages created_at updated_at metadata limits run")},
 		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
 		{name: "entries", key: cols("n"), numbers: "n", columns: cols(`n conversation seq id at sender recipient content type request reply_to chain
 depth pinned expires_at metadata`)},
@@ -41,7 +41,12 @@ depth pinned expires_at metadata`)},
 owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at rights passes taint`)},
 		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
 pid pid_start boot_id started_at finished_at`)},
-		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at")},
+		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at flow_step")},
+		{name: "flow_runs", key: cols("id"), columns: cols(`id request conversation name definition inputs edition version due wake_at paused_at stop turns tokens cost
+result begun_at ended_at`)},
+		{name: "flow_steps", key: cols("id"), columns: cols(`id run path attempt parent step kind position attempts_before state reason error not_before deadline ended_at
+approved redo live taken source winner inputs items made done failed first_failed begun_at request conversation agent chain counted output taint`)},
+		{name: "flow_outputs", key: cols("run hash"), columns: cols("run hash json content")},
 		{name: "usage", key: cols("request n"), columns: cols("request n agent model input output cached reasoning cost at")},
 		{name: "parked", key: cols("id"), numbers: "id", columns: cols("id at subject body reason")},
 		{name: "brakes", key: cols("conversation owner"), columns: cols("conversation owner until")},

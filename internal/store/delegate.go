@@ -42,10 +42,16 @@ type Child struct {
 // ChildID is the id of the task that a tool step gives to another agent. It
 // follows from the step, so that one step never has two children.
 func ChildID(parent fika.RequestID, n int) fika.RequestID {
-	sum := sha256.Sum256(fmt.Appendf(nil, "delegate\x00%s\x00%d", parent, n))
+	return fika.RequestID(ownUUID(fmt.Sprintf("delegate\x00%s\x00%d", parent, n)))
+}
+
+// ownUUID makes an id that follows from a text: a UUID of the version that is
+// anybody's own.
+func ownUUID(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	b := sum[:16]
-	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // a UUID of the version that is anybody's own
-	return fika.RequestID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]))
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // overdue is how long after its deadline a child may take to stop. Whoever
@@ -147,6 +153,11 @@ func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child,
 	a, err := agentByID(ctx, t, d.Agent)
 	if err != nil {
 		return out, err
+	}
+	if r.conv.Run != "" { // what holds the run holds this too
+		if err := t.put(ctx, `UPDATE conversations SET run = ? WHERE id = ?`, r.conv.Run, acc.Conversation.ID); err != nil {
+			return out, err
+		}
 	}
 	out.RequestInfo = RequestInfo{Request: acc.Request, AgentName: a.Name, ConversationName: acc.Conversation.Name}
 	return out, t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, started_at = ? WHERE request = ? AND n = ?`,

@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/limit"
+	"fika/internal/workflow"
 )
 
 // Finish ends a request.
@@ -23,6 +24,8 @@ type Finish struct {
 	// Echo says that the final text only repeats what the one it mentions and
 	// this agent have been telling each other: the chain stops here.
 	Echo bool
+	// Rejected says that the answer never was in the form that was asked for.
+	Rejected bool
 	// Limit is the limit of its chain that ends the turn before its answer, as
 	// [Budgets.Exceeded] named it. Its notice is posted, once, and what the turn
 	// was told of is dropped with the reason "limit".
@@ -80,7 +83,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 			return err
 		}
 		out.Entries = append(out.Entries, said...)
-		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome}
+		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome, rejected: fin.Rejected}
 		if e.outcome.ErrorKind == "" {
 			e.outcome.ErrorKind = fin.ErrorKind
 		}
@@ -236,6 +239,8 @@ type ending struct {
 	notice  string // posted, if not empty
 	kind    string // of the notice; empty: the state
 	outcome fika.Outcome
+	// rejected says that the answer never was in the form that was asked for.
+	rejected bool
 }
 
 // ended tells what ending a request committed.
@@ -278,6 +283,11 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 	}
 	if err := t.settle(ctx, r, e); err != nil {
 		return out, err
+	}
+	if r.conv.Run != "" {
+		if err := t.endStep(ctx, r, e, out.request); err != nil {
+			return out, err
+		}
 	}
 	if err := t.leaveConversation(ctx, r); err != nil {
 		return out, err
@@ -393,6 +403,12 @@ func (t *tx) cancel(ctx context.Context, id fika.RequestID, reason string) error
 		return err
 	case r.state.Terminal():
 		return nil
+	case r.kind == fika.WorkflowRequest:
+		why := workflow.ReasonStopped
+		if reason == reasonDeadline {
+			why, reason = workflow.ReasonLimit, "it took longer than its max_time"
+		}
+		return t.stopFlow(ctx, r.id, why, reason)
 	case r.state == fika.Running:
 		_, err := t.exec(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, r.id)
 		return err

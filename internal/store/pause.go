@@ -247,32 +247,38 @@ func (s Pauses) AllPaused(ctx context.Context) (bool, error) {
 // StopChat drops pending notifications and asks running turns to cancel.
 func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
 	var out Dropped
-	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) error {
-		out = Dropped{}
+	err := s.write(ctx, "stop chat", func(ctx context.Context, t *tx) (err error) {
 		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, c); err != nil {
 			return err
 		}
-		if _, err := t.lock(ctx, c); err != nil {
-			return err
-		}
-		n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)
-		if err != nil {
-			return err
-		}
-		out.Notifications = int(n)
-		active, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE conversation = ? AND finished_at = 0 ORDER BY +n`, c)
-		if err != nil {
-			return err
-		}
-		for _, id := range active {
-			if err := t.cancel(ctx, fika.RequestID(id), reasonStopped); err != nil {
-				return err
-			}
-			out.Requests = append(out.Requests, fika.RequestID(id))
-		}
-		return nil
+		out, err = t.stopChat(ctx, c)
+		return err
 	})
 	return out, err
+}
+
+// stopChat is StopChat for whoever has locked the open requests of the chat.
+func (t *tx) stopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
+	var out Dropped
+	if _, err := t.lock(ctx, c); err != nil {
+		return out, err
+	}
+	n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)
+	if err != nil {
+		return out, err
+	}
+	out.Notifications = int(n)
+	active, err := many(ctx, t, scanText, `SELECT id FROM requests WHERE conversation = ? AND finished_at = 0 ORDER BY +n`, c)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range active {
+		if err := t.cancel(ctx, fika.RequestID(id), reasonStopped); err != nil {
+			return out, err
+		}
+		out.Requests = append(out.Requests, fika.RequestID(id))
+	}
+	return out, nil
 }
 
 // stoppedHere picks what a limit has stopped in a conversation (its two

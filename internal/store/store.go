@@ -18,6 +18,7 @@ type Store struct {
 	Requests
 	Turns
 	Approvals
+	Flows
 	Ledger
 	Watch
 	db *db
@@ -41,6 +42,9 @@ type (
 	Requests struct{ *db }
 	// Turns is the only way to write steps, results and outcomes.
 	Turns struct{ *db }
+	// Flows keeps runs of workflows: what [workflow.Next] works out is stored and
+	// begun here.
+	Flows struct{ *db }
 	// Ledger tells how much of their limits chains and agents have used.
 	//
 	// That an agent's hour is used up stands in its row (fika.Agent.HeldUntil
@@ -53,7 +57,7 @@ type (
 func newStore(d *db) *Store {
 	return &Store{
 		Agents: Agents{d}, Leases: Leases{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
-		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
+		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Flows: Flows{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
 	}
 }
 

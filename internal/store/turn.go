@@ -33,12 +33,13 @@ type turn struct {
 	epoch     fika.Epoch
 	lease     LeaseID
 	allPaused bool       // everything is
+	runHold   string     // what holds the run that it is part of: paused, or why it is to end
 	steps     int64      // so far
 	found     *finishing // what its end needs to know
 }
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
-r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, r.owner_lease, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, ` + pausedAll + `,
+r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, r.owner_lease, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, c.run, ` + runHold + `, ` + pausedAll + `,
 (SELECT COALESCE(max(st.n), 0) FROM steps st WHERE st.request = r.id)
 FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
 
@@ -47,7 +48,7 @@ func scanTurn(s scanner) (turn, error) {
 	c := &r.conv
 	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
 		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &r.lease, &c.ID, &c.Name, &c.Kind, &c.Agent, flag{&c.Paused}, &c.LastSeq,
-		chainLimits{&c.Limits}, flag{&r.allPaused}, &r.steps)
+		chainLimits{&c.Limits}, &c.Run, &r.runHold, flag{&r.allPaused}, &r.steps)
 	return r, err
 }
 
@@ -164,10 +165,12 @@ func lostFence(op string, f Fence) error {
 func (r turn) signal(now int64) Signal {
 	sig := Signal{
 		Cancel: r.cancelAt > 0, Deadline: r.deadline > 0 && r.deadline <= now,
-		Paused: (r.conv.Paused || r.allPaused) && r.origin != fika.Foreground, // a person at a terminal is not held
+		Paused: (r.conv.Paused || r.allPaused || r.runHold == holdPaused) && r.origin != fika.Foreground, // a person at a terminal is not held
 	}
 	if sig.Cancel {
 		sig.Reason = r.reason
+	} else if r.runHold != "" && r.runHold != holdPaused {
+		sig.Cancel, sig.Reason = true, "the run it is part of has come to its end"
 	}
 	return sig
 }

@@ -21,10 +21,13 @@ type Work struct {
 const idleHere = `NOT EXISTS (SELECT 1 FROM requests b WHERE b.conversation = r.conversation AND b.agent = r.agent
   AND b.finished_at = 0 AND b.state IN ('running', 'waiting'))`
 
+// runGoes says that nothing holds the run that conversation c is part of.
+const runGoes = `(c.run = '' OR EXISTS (SELECT 1 FROM flow_runs f WHERE f.id = c.run AND f.paused_at = 0 AND f.stop = ''))`
+
 // claimable is the one condition under which request r of agent a in
 // conversation c may be taken; its argument is the present moment. A
 // foreground request is taken up again only by the process that began it.
-const claimable = `r.finished_at = 0 AND c.paused = 0 AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_lease = a.lease AND r.owner_epoch > 0)) AND (
+const claimable = `r.finished_at = 0 AND c.paused = 0 AND ` + runGoes + ` AND (r.origin = 'queued' OR (r.owner_epoch = a.epoch AND r.owner_lease = a.lease AND r.owner_epoch > 0)) AND (
   (r.state = 'open' AND ` + idleHere + `)
   OR (r.state = 'waiting' AND (r.reason = 'pause' OR (r.wait_until > 0 AND r.wait_until <= ?)
     OR (r.reason = 'approval' AND NOT EXISTS (SELECT 1 FROM approvals p WHERE p.request = r.id AND p.state = 'open'))
@@ -42,7 +45,7 @@ const (
 	nextPrompt   = `SELECT 0 AS class, r.id` + fromRequests + `r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	nextNotify   = `SELECT 1, r.id` + fromRequests + `r.kind = 'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	nextBatch    = `SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
-WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
+WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + runGoes + ` AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
 	nextTask = `SELECT 3, r.id` + fromRequests + `r.kind = 'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	// nextWork is all of them in one question, for a server that is far away.
 	nextWork = `SELECT * FROM (` + nextPrompt + `) next0 UNION ALL SELECT * FROM (` + nextNotify + `) next1
@@ -144,7 +147,7 @@ JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
 WHERE ` + claimable + ` AND r.origin = 'queued' AND (r.upto_seq > 0 OR a.held_until NOT BETWEEN ? AND ?) GROUP BY a.id, a.name`
 	workBatches = `SELECT a.id, a.name, count(DISTINCT r.conversation), min(r.created_at) FROM notifications r
 JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent
-WHERE r.` + live + ` AND r.state = 'pending' AND c.paused = 0 AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
+WHERE r.` + live + ` AND r.state = 'pending' AND c.paused = 0 AND ` + runGoes + ` AND ` + idleHere + ` AND a.held_until NOT BETWEEN ? AND ? GROUP BY a.id, a.name`
 )
 
 // WithWork lists agents that have something to claim; not those whose hour

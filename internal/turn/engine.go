@@ -105,6 +105,9 @@ type Config struct {
 	Ask    func(context.Context, Question) error
 	AskFor time.Duration // how long a turn that can wait waits for an answer
 	Grace  time.Duration // how long a paid result is held for a store that refuses; 0: for ever
+	// Check says what is wrong with the form of an answer, in words for the model,
+	// which is asked again; nil: it may be whatever it is.
+	Check func(text string) error
 	// Mentioned resolves the agents that a final text in a chat concerns.
 	Mentioned func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
 	// Stop, when closed, hands the request back between two steps; may be nil.
@@ -235,7 +238,9 @@ type ending struct {
 	kind   fika.Kind
 	reason string
 	limit  string // of its chain, that ends the turn
-	final  *store.ModelCommit
+	// rejected says that no answer was in the form asked for.
+	rejected bool
+	final    *store.ModelCommit
 }
 
 func (e *ending) Error() string { return fmt.Sprintf("%s: %s", e.state, e.reason) }

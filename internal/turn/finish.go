@@ -14,7 +14,7 @@ import (
 // the Result then says Unsaved.
 func (w *attempt) finish(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
-	f := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: w.cfg.Limits, TTL: w.cfg.TTL, Limit: end.limit, ErrorKind: end.kind}
+	f := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: w.cfg.Limits, TTL: w.cfg.TTL, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected}
 	f.Outcome = fika.Outcome{ToolCalls: w.used, Usage: w.usage, Model: w.cfg.ModelID}
 	if end.final != nil {
 		f.Outcome.Answer = end.final.Text

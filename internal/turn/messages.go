@@ -33,6 +33,9 @@ func (w *attempt) messages(entries []fika.Entry) []llm.Message {
 		case fika.Message:
 			if open = w.mine(e); open {
 				out = w.answered(out, e)
+				if why := w.records[e.ID].Rejected; why != "" {
+					out, open = append(out, llm.Message{Role: llm.User, Text: why}), false
+				}
 			} else {
 				out = append(out, w.heard(e))
 			}

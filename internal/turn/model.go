@@ -16,6 +16,7 @@ import (
 const (
 	maxEmpty     = 3 // empty replies in a row before the turn fails
 	maxAllErrors = 6 // rounds in a row in which no tool call worked
+	maxRejected  = 2 // answers in another form than asked for that are sent back
 
 	// cutOff stands for the hash of arguments that the provider cut off, so
 	// that an owner after a crash does not run them either.
@@ -57,6 +58,11 @@ func (w *attempt) handleResponse(ctx context.Context, resp llm.Response, started
 		if resp.Truncated {
 			w.tell(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
 		}
+		if w.cfg.Check != nil {
+			if err := w.cfg.Check(resp.Text); err != nil {
+				return w.reject(ctx, commit, err)
+			}
+		}
 		return &ending{state: fika.Done, final: &commit}
 	case resp.Refusal != "":
 		if _, err := w.commitModel(ctx, commit); err != nil {
@@ -73,6 +79,34 @@ func (w *attempt) handleResponse(ctx context.Context, resp llm.Response, started
 			reason: fmt.Sprintf("the model answered nothing, %d times in a row", w.empty)}
 	}
 	w.tell(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
+	return nil
+}
+
+// reject sends an answer back that is not in the form that was asked for, or
+// ends the turn when that has been done often enough.
+func (w *attempt) reject(ctx context.Context, commit store.ModelCommit, wrong error) error {
+	before := 0
+	for _, r := range w.records {
+		if r.Rejected != "" {
+			before++
+		}
+	}
+	kept := readRecord(commit.Blob)
+	kept.Model, kept.Rejected = w.cfg.ModelID, "Your answer cannot be used: "+wrong.Error()
+	commit.Blob = kept.blob()
+	planned, err := w.commitModel(ctx, commit)
+	if err != nil {
+		return err
+	}
+	if before >= maxRejected {
+		return &ending{state: fika.RequestFailed, kind: fika.Failed, rejected: true,
+			reason: fmt.Sprintf("the answer was not in the form asked for, %d times in a row: %v", before+1, wrong)}
+	}
+	if len(planned.Entries) > 0 {
+		w.records[planned.Entries[0].ID] = kept
+	}
+	w.tell(Event{Kind: Committed, Entries: planned.Entries, Round: w.round})
+	w.tell(Event{Kind: Warning, Text: "the answer is not in the form asked for; asking again: " + wrong.Error()})
 	return nil
 }
 

@@ -16,6 +16,9 @@ type record struct {
 	Model   string          `json:"model,omitempty"`
 	State   string          `json:"state,omitempty"`   // shown to the model right before this answer
 	Message json.RawMessage `json:"message,omitempty"` // as the provider made it, reasoning included
+	// Rejected is what the model was told of its answer, which was not in the form
+	// that was asked for.
+	Rejected string `json:"rejected,omitempty"`
 }
 
 // cleared is shown when there was a state and there is none any more.
@@ -33,7 +36,7 @@ func (r record) blob() json.RawMessage {
 	if len(r.Message) > 0 && !json.Valid(r.Message) {
 		r.Message = nil
 	}
-	if r.State == "" && len(r.Message) == 0 {
+	if r.State == "" && len(r.Message) == 0 && r.Rejected == "" {
 		return nil
 	}
 	raw, err := json.Marshal(r)

@@ -16,6 +16,7 @@ import (
 	"fika/internal/tool"
 	"fika/internal/tool/note"
 	"fika/internal/turn"
+	"fika/internal/workflow"
 )
 
 // work runs one claimed request. A request whose model cannot be built fails
@@ -93,6 +94,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 			Confine: confinedNow{r, r.workspaceOf(c.Request)},
 		},
 		Guard: liveGuard{r}, Ask: r.ask(), AskFor: s.Guard.ApprovalTimeout,
+		Check: formOf(c.Request.Payload),
 		Grace: r.opts.Grace, Stop: stop, Now: w.App.Now,
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)
@@ -100,6 +102,18 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 		Observer:  turn.Observers{mirrorObserver{w.Mirror}, o},
 		Compactor: r.autoCompactor(c, s, m),
 		Summary:   func(context.Context) (string, error) { return w.Summary().Text() },
+	}
+}
+
+// formOf is the check of an answer that has to be JSON; nil: it may be any text.
+func formOf(p fika.Payload) func(string) error {
+	if p.Form == nil {
+		return nil
+	}
+	step := workflow.Step{Output: workflow.OutputJSON, Schema: p.Form.Schema}
+	return func(text string) error {
+		_, err := step.CheckOutput(text)
+		return err
 	}
 }
 

@@ -102,7 +102,7 @@ func permissions(prefix, who string) *server.Permissions {
 		return &server.Permissions{
 			Publish: &server.SubjectPermission{Allow: []string{
 				agents + "request", agents + "bell", agents + "control", agents + "context.request",
-				prefix + ".chat.*", prefix + ".hub.bell", prefix + ".hub.store",
+				prefix + ".chat.*", prefix + ".workflow.*.status", prefix + ".hub.bell", prefix + ".hub.store",
 				"$JS.API.STREAM.INFO." + streamName(prefix), "$JS.API.CONSUMER.INFO." + streamName(prefix) + "." + hubConsumer,
 			}},
 			Subscribe: &server.SubjectPermission{Allow: []string{prefix + ".>", "_INBOX.>"}},
@@ -113,7 +113,7 @@ func permissions(prefix, who string) *server.Permissions {
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
 			own + "response", own + "status", own + "heartbeat",
-			agents + "bell", agents + "context.request", prefix + ".chat.*", prefix + ".hub.bell",
+			agents + "bell", agents + "context.request", prefix + ".chat.*", prefix + ".workflow.*.status", prefix + ".hub.bell",
 		}},
 		Subscribe: &server.SubjectPermission{Allow: []string{
 			own + "control", own + "bell", own + "context.request", prefix + ".chat.>", inboxOf(who) + ".>",

@@ -55,11 +55,18 @@ func toListed(w client.WorkflowInfo) listed {
 }
 
 func newList(e *command.Env) *cobra.Command {
-	var asJSON bool
+	var asJSON, runs bool
 	c := &cobra.Command{
 		Use: "list", Short: "list the workflows of the home, and those that are brought along", Args: command.Exactly(0, "no arguments"),
-		Long: "Lists the workflows, with the inputs that a run has to be given; those in brackets\nhave a default.", Example: "  fika workflow list",
-		RunE: func(*cobra.Command, []string) error {
+		Long: "Lists the workflows, with the inputs that a run has to be given; those in brackets\nhave a default. With --runs: the runs there have been, newest first.", Example: "  fika workflow list\n  fika workflow list --runs",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runs {
+				c, err := e.Client(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return listRuns(cmd.Context(), e, c, false, asJSON)
+			}
 			all, err := e.Workflows()
 			if err != nil {
 				return err
@@ -71,6 +78,7 @@ func newList(e *command.Env) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&runs, "runs", false, "the runs of workflows instead")
 	return c
 }
 

@@ -9,12 +9,14 @@ import (
 
 // New makes fika workflow.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("workflow", "look at workflows: list, show, check, graph",
+	return command.Group("workflow", "workflows: list, show, check, graph; runs: run, status, output, wait, pause, resume, cancel",
 		`A workflow says in a file which agents do what, in which order, and what each gets
 from those before it. Yours are workflows/NAME.toml in the home; some are brought
-along. A mistake in one is found before any model is called.`,
-		"  fika workflow list\n  fika workflow graph research-implement-test\n  fika workflow check ./mine.toml",
-		newList(e), newShow(e), newCheck(e), newGraph(e))
+along. A mistake in one is found before any model is called. A run of one is kept in the
+store: it survives whatever ends, and can be left and looked at again.`,
+		"  fika workflow list\n  fika workflow graph research-implement-test\n  fika workflow check ./mine.toml\n  fika workflow run tandem -i goal=\"a logo for the shop\"\n  fika workflow status",
+		newList(e), newShow(e), newCheck(e), newGraph(e),
+		newRun(e), newStatus(e), newOutput(e), newWait(e), newPause(e), newResume(e), newCancel(e))
 }
 
 // load reads a workflow by its name, or from a file.

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/flow"
+	"fika/internal/store"
+	"fika/internal/workflow"
+)
+
+// Advancer advances runs of workflows, and tells on the bus what has changed.
+func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.Advancer {
+	wake := Waker{Bus: b, Subjects: subjects}
+	return flow.New(flow.Options{
+		Store: s, Capable: a.capable, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
+		Said: func(p store.Posted, c fika.Conversation) { wake.Show(c, p.Entry) },
+		Tell: func(r store.Run, p workflow.Plan) {
+			for _, m := range flow.Statuses(r, p, a.Now()) {
+				if data, err := json.Marshal(m); err == nil {
+					_ = b.Publish(subjects.Workflow(r.ID), data)
+				}
+			}
+		},
+	})
+}
+
+// capable names the first agent of the config that has a capability.
+func (a *App) capable(capability string) string {
+	c, err := a.Config()
+	if err != nil {
+		return ""
+	}
+	for _, e := range c.Agents {
+		if slices.Contains(e.Capabilities, capability) {
+			return e.ID
+		}
+	}
+	return ""
+}
+
+// keepOutput writes what a step gave where the tools of an agent may read it.
+// The name says what is in the file, so one that is there is right.
+func (a *App) keepOutput(agent fika.AgentName, name, text string) (string, error) {
+	const op = "keep output"
+	h, err := a.Home()
+	if err != nil {
+		return "", err
+	}
+	dir := h.Folder(agent).OutputDir()
+	if err := h.EnsureDir(dir); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, name)
+	return path, fika.Wrap(fika.Storage, op, renameio.WriteFile(path, []byte(text), 0o600))
+}

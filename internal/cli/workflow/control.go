@@ -1,0 +1,64 @@
+package workflow
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+func newPause(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "pause RUN...", Short: "let nothing more of a run begin", Args: command.AtLeastOne("the ids of runs"),
+		Long:              "Nothing of the run begins any more, however much of it waits, and what is being\nworked at stops between two steps. It is stored: it holds until fika workflow resume.\nThe time in which a run is paused counts for none of its time limits but max_time.",
+		Example:           "  fika workflow pause 01a1fd6e",
+		ValidArgsFunction: command.Several(completeRuns(e, func(r client.Run) bool { return !r.Over() && r.Paused.IsZero() })),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context()) // what stops work starts nothing
+			if err != nil {
+				return err
+			}
+			for _, word := range args {
+				r, err := c.Runs().Find(cmd.Context(), word)
+				if err == nil {
+					r, err = c.Runs().Pause(cmd.Context(), r.ID)
+				}
+				if err != nil {
+					return err
+				}
+				e.Say("run %s is paused; fika workflow resume %s lets it go on", r.ID, r.ID)
+			}
+			return nil
+		},
+	}
+}
+
+func newCancel(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel RUN...", Short: "end a run", Args: command.AtLeastOne("the ids of runs"),
+		Long:              "Nothing of the run begins any more, and what is being worked at is told to stop. What\nis done stays done: fika workflow resume goes on from there.",
+		Example:           "  fika workflow cancel 01a1fd6e",
+		ValidArgsFunction: command.Several(completeRuns(e, isGoing)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context()) // what stops work starts nothing
+			if err != nil {
+				return err
+			}
+			for _, word := range args {
+				r, err := c.Runs().Find(cmd.Context(), word)
+				if err == nil {
+					r, err = c.Runs().Cancel(cmd.Context(), r.ID, "cancelled by fika workflow cancel")
+				}
+				if err != nil {
+					return err
+				}
+				if r.Over() {
+					e.Say("run %s is cancelled", r.ID)
+				} else {
+					e.Say("run %s is told to end", r.ID)
+				}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,131 @@
+package workflow
+
+import (
+	"fmt"
+	"strings"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+	"fika/internal/workflow"
+)
+
+// progress says on stderr what happens in a run: a line when a step begins and
+// one when it ends, and of long lists how far they are.
+type progress struct {
+	*command.Env
+	total int // steps of the run
+	told  map[string]string
+	asked map[int64]bool
+	items map[string]int // tenths told of, by the row of a list
+}
+
+func newProgress(e *command.Env, total int) *progress {
+	return &progress{Env: e, total: total, told: map[string]string{}, asked: map[int64]bool{}, items: map[string]int{}}
+}
+
+// manyItems is how long a list is whose items are not told of one by one.
+const manyItems = 20
+
+// Show tells what has changed since it was called last.
+func (p *progress) Show(r client.Run, steps []client.RunStep) {
+	ended := 0
+	rows := map[string]client.RunStep{}
+	for _, s := range steps {
+		rows[s.ID] = s
+		if s.Parent == "" && s.State.Ended() {
+			ended++
+		}
+	}
+	for _, s := range steps {
+		if s.Kind == workflow.KindEach {
+			p.list(s, ended)
+		} else if !inLongList(s, rows) {
+			p.step(s, ended)
+		}
+		if s.Approval > 0 && !p.asked[s.Approval] {
+			p.asked[s.Approval] = true
+			p.line(ended, s.Path, fmt.Sprintf("waits for your word: fika approve %d", s.Approval))
+		}
+	}
+}
+
+// inLongList reports whether a step is an item of a long list, or inside one.
+func inLongList(s client.RunStep, rows map[string]client.RunStep) bool {
+	for s.Parent != "" {
+		s = rows[s.Parent]
+		if s.ID == "" || s.Kind == workflow.KindEach && s.Count > manyItems {
+			return true
+		}
+	}
+	return false
+}
+
+// step tells of one step, when its state is another than was told last.
+func (p *progress) step(s client.RunStep, ended int) {
+	now := string(s.State)
+	if s.Kind == workflow.KindRepeat && !s.State.Ended() || s.Approval > 0 || p.told[s.ID] == now {
+		return
+	}
+	p.told[s.ID] = now
+	p.line(ended, s.Path, describeStep(s))
+}
+
+// list tells how far a list is: at its beginning, at its end, and at each tenth
+// of a long one.
+func (p *progress) list(s client.RunStep, ended int) {
+	tenth := 10
+	if !s.State.Ended() && s.Count > 0 {
+		tenth = 10 * (s.Done + s.Failed) / s.Count
+	}
+	if last, told := p.items[s.ID]; told && last >= tenth || s.Count <= manyItems && s.Made > 0 && !s.State.Ended() {
+		return
+	}
+	p.items[s.ID] = tenth
+	if s.State.Ended() {
+		p.line(ended, s.Path, describeStep(s))
+		return
+	}
+	p.line(ended, s.Path, fmt.Sprintf("%d of %d items done", s.Done, s.Count))
+}
+
+func (p *progress) line(ended int, path, text string) {
+	of := ""
+	if p.total > 1 {
+		of = fmt.Sprintf("[%d/%d] ", ended, p.total)
+	}
+	fmt.Fprintln(p.Err, p.ErrStyle().Dim(term.CleanLine(of+path+": "+text)))
+}
+
+// describeStep says in a few words how a step stands.
+func describeStep(s client.RunStep) string {
+	var parts []string
+	switch {
+	case s.State == workflow.Running && s.Agent != "":
+		parts = append(parts, "@"+string(s.Agent)+" is at it")
+	case s.State == workflow.Running && s.Conversation != "":
+		parts = append(parts, "they talk (fika chat view "+string(s.Conversation)+" --follow)")
+	case s.State == workflow.Running:
+		parts = append(parts, "begun")
+	case s.State == workflow.Waiting && !s.NotBefore.IsZero():
+		parts = append(parts, "attempt "+fmt.Sprint(s.Attempt)+" at "+s.NotBefore.Local().Format("15:04:05"))
+	default:
+		parts = append(parts, string(s.State))
+	}
+	if s.State.Ended() {
+		if !s.Begun.IsZero() && s.Ended.After(s.Begun) {
+			parts = append(parts, "in "+term.Duration(s.Ended.Sub(s.Begun)))
+		}
+		if s.Usage.Tokens > 0 {
+			parts = append(parts, term.Count(s.Usage.Tokens)+" tokens")
+		}
+		if m := money(s.Usage.Cost); m != "" {
+			parts = append(parts, m)
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if s.State.Ended() && s.State != workflow.Done && s.Error != "" {
+		text += ": " + term.Truncate(s.Error, 200)
+	}
+	return text
+}

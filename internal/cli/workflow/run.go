@@ -1,0 +1,323 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/workflow"
+)
+
+// runOptions are the flags of run, resume and wait.
+type runOptions struct {
+	*command.Env
+	inputs  []string
+	noWait  bool
+	timeout time.Duration
+	json    bool
+	raw     bool
+}
+
+func (o *runOptions) waitFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.DurationVar(&o.timeout, "timeout", 0, "stop waiting after this long (the run goes on)")
+	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
+	command.RawFlag(c, &o.raw)
+}
+
+func newRun(e *command.Env) *cobra.Command {
+	o := &runOptions{Env: e}
+	c := &cobra.Command{
+		Use: "run NAME|FILE", Short: "run a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
+		Long: `Runs a workflow and prints what it gave. What happens meanwhile goes to stderr. A
+run is kept in the store from its first moment: it goes on when this command, an
+agent or the hub ends, and when everything was killed and starts again. Ctrl-C only
+stops the waiting; fika workflow cancel ends the run.
+
+An input is NAME=VALUE, or NAME=@FILE for what stands in a file.
+
+` + command.ExitHelp,
+		Example:           "  fika workflow run tandem -i goal=\"a logo for the shop\"\n  fika workflow run review -i work=@patch.diff --no-wait",
+		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
+	}
+	c.Flags().StringArrayVarP(&o.inputs, "input", "i", nil, "an input as NAME=VALUE or NAME=@FILE; may be given several times")
+	c.Flags().BoolVar(&o.noWait, "no-wait", false, "print the id of the run and return")
+	o.waitFlags(c)
+	_ = c.RegisterFlagCompletionFunc("input", func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return inputsOf(e, args), command.NoFiles | cobra.ShellCompDirectiveNoSpace
+	})
+	return c
+}
+
+// inputsOf completes the inputs of the workflow that is named.
+func inputsOf(e *command.Env, args []string) (out []cobra.Completion) {
+	if len(args) != 1 {
+		return nil
+	}
+	d, err := load(e, args[0])
+	if err != nil {
+		return nil
+	}
+	for _, in := range d.Inputs {
+		out = append(out, command.Offered(in.Name+"=", in.Description))
+	}
+	return out
+}
+
+func (o *runOptions) run(ctx context.Context, word string) error {
+	if o.timeout < 0 {
+		return command.UsageError("--timeout is a span of time such as 10m, not %s", o.timeout)
+	}
+	given, err := readInputs(o.inputs)
+	if err != nil {
+		return err
+	}
+	d, err := load(o.Env, word)
+	if err != nil {
+		return err
+	}
+	all, err := o.Workflows()
+	if err != nil {
+		return err
+	}
+	if _, err := d.Bind(given, all.Agents()); err != nil { // said before a hub is started for it
+		return err
+	}
+	c, err := o.ClientWithHub(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := c.Runs().Start(ctx, d, given)
+	if err != nil {
+		return err
+	}
+	if o.noWait {
+		return o.Println(r.ID)
+	}
+	o.Say("run %s of %s", r.ID, d.Name)
+	return o.await(ctx, c, r.ID, d)
+}
+
+// readInputs takes NAME=VALUE apart.
+func readInputs(list []string) (map[string]string, error) {
+	given := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, command.UsageError("-i takes NAME=VALUE, not %q", text)
+		}
+		if _, twice := given[name]; twice {
+			return nil, command.UsageError("the input %s is given twice", name)
+		}
+		if file, isFile := strings.CutPrefix(value, "@"); isFile && looksLikeFile(file) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fika.Errorf(fika.NotFound, "", "the input %s: %v", name, err)
+			}
+			value = string(data)
+		}
+		given[name] = value
+	}
+	return given, nil
+}
+
+// looksLikeFile tells a file from an agent: @coder is one, unless a file is
+// named so on purpose, as in @./coder.
+func looksLikeFile(word string) bool {
+	if strings.ContainsAny(word, `/.`) {
+		return true
+	}
+	_, err := fika.ParseAgentName(word)
+	return err != nil && word != ""
+}
+
+// await shows a run until it is over. The end of ctx only ends the waiting.
+func (o *runOptions) await(ctx context.Context, c *client.Client, id fika.RequestID, d *workflow.Definition) error {
+	waiting, cancel := context.WithCancel(ctx)
+	if o.timeout > 0 {
+		waiting, cancel = context.WithTimeout(ctx, o.timeout)
+	}
+	defer cancel()
+	show := newProgress(o.Env, len(d.Steps))
+	r, err := c.Runs().Await(waiting, id, show.Show)
+	if waiting.Err() != nil {
+		return fika.Errorf(fika.Detached, "", "you stopped waiting; the run goes on: fika workflow wait %s, fika workflow cancel %s", id, id)
+	}
+	if err != nil {
+		return err
+	}
+	return o.end(r)
+}
+
+// end prints what a run gave.
+func (o *runOptions) end(r client.Run) error {
+	switch {
+	case o.json:
+		_ = o.PrintLine(toRunJSON(r))
+	case r.Outcome.Answer != "":
+		_ = o.AnswerText(r.Outcome.Answer, o.raw)
+	}
+	if err := o.CheckWritten(fmt.Sprintf("it is kept: fika workflow wait %s", r.ID)); err != nil && r.State == fika.Done {
+		return err
+	}
+	return outcomeOf(r)
+}
+
+// foundRun is a run that a person names, with what it was begun with.
+func foundRun(ctx context.Context, c *client.Client, word string) (client.Run, *workflow.Definition, error) {
+	r, err := c.Runs().Find(ctx, word)
+	if err != nil {
+		return r, nil, err
+	}
+	d, err := c.Runs().Definition(ctx, r.ID)
+	return r, d, err
+}
+
+func newWait(e *command.Env) *cobra.Command {
+	o := &runOptions{Env: e}
+	c := &cobra.Command{
+		Use: "wait RUN", Short: "wait for a run and print what it gave", Args: command.Exactly(1, "the id of a run"),
+		Long:              "Waits for a run and prints what it gave, as fika workflow run does. Ctrl-C stops the\nwaiting; the run goes on.\n\n" + command.ExitHelp,
+		Example:           "  fika workflow wait $(fika workflow run tandem -i goal=\"a logo\" --no-wait)",
+		ValidArgsFunction: command.First(completeRuns(e, func(client.Run) bool { return true })),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			r, d, err := foundRun(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			return o.await(cmd.Context(), c, r.ID, d)
+		},
+	}
+	o.waitFlags(c)
+	return c
+}
+
+func newResume(e *command.Env) *cobra.Command {
+	o := &runOptions{Env: e}
+	var from string
+	var newDefinition bool
+	c := &cobra.Command{
+		Use: "resume RUN", Short: "let a run go on that is paused, has failed or was cancelled", Args: command.Exactly(1, "the id of a run"),
+		Long: `A paused run goes on where it was. One that is over goes on with what is not done;
+what is done stays. With --from a step is done again, and all that needs it.
+
+If the file of the workflow has changed since the run began, say which one counts:
+--new-definition takes the new one, and shows how it differs; --old-definition goes
+on with what the run began with.
+
+` + command.ExitHelp,
+		Example:           "  fika workflow resume 01a1fd6e\n  fika workflow resume 01a1fd6e --from test --no-wait",
+		ValidArgsFunction: command.First(completeRuns(e, func(r client.Run) bool { return r.Over() && r.State != fika.Done || !r.Paused.IsZero() })),
+	}
+	var oldDefinition bool
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if oldDefinition && newDefinition {
+			return command.UsageError("--new-definition and --old-definition exclude each other")
+		}
+		return o.resume(cmd.Context(), args[0], from, newDefinition, oldDefinition)
+	}
+	c.Flags().StringVar(&from, "from", "", "do this step again, and all that needs it")
+	c.Flags().BoolVar(&newDefinition, "new-definition", false, "go on with the workflow as its file is now")
+	c.Flags().BoolVar(&oldDefinition, "old-definition", false, "go on with the workflow as it was when the run began")
+	c.Flags().BoolVar(&o.noWait, "no-wait", false, "print the id of the run and return")
+	o.waitFlags(c)
+	_ = c.RegisterFlagCompletionFunc("from", func(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		if len(args) != 1 {
+			return nil, command.NoFiles
+		}
+		c, err := client.Offline(cmd.Context(), e.App())
+		if err != nil {
+			return nil, command.NoFiles
+		}
+		_, d, err := foundRun(cmd.Context(), c, args[0])
+		if err != nil {
+			return nil, command.NoFiles
+		}
+		for i := range d.Steps {
+			out = append(out, d.Steps[i].ID)
+		}
+		return out, command.NoFiles
+	})
+	return c
+}
+
+func (o *runOptions) resume(ctx context.Context, word, from string, changed, unchanged bool) error {
+	c, err := o.ClientFor(ctx, func(c *client.Client) error {
+		_, err := c.Runs().Find(ctx, word)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r, d, err := foundRun(ctx, c, word)
+	if err != nil {
+		return err
+	}
+	if !r.Over() {
+		if r.Paused.IsZero() {
+			return fika.Errorf(fika.Conflict, "", "run %s is %s already: fika workflow wait %s", r.ID, stateOf(r), r.ID)
+		}
+		if from != "" || changed {
+			return fika.Errorf(fika.Conflict, "", "run %s is only paused: cancel it first if a step is to be done again", r.ID)
+		}
+		if r, err = c.Runs().Continue(ctx, r.ID); err != nil {
+			return err
+		}
+		return o.follow(ctx, c, r, d)
+	}
+	var with *workflow.Definition
+	if !unchanged {
+		if with, err = o.newDefinition(ctx, c, r, changed); err != nil {
+			return err
+		}
+	}
+	if r, err = c.Runs().Resume(ctx, r, with, from); err != nil {
+		return err
+	}
+	if with != nil {
+		d = with
+	}
+	return o.follow(ctx, c, r, d)
+}
+
+// newDefinition is what a run goes on with instead of what it had; nil: nothing
+// has changed.
+func (o *runOptions) newDefinition(ctx context.Context, c *client.Client, r client.Run, wanted bool) (*workflow.Definition, error) {
+	now, diff, err := c.Runs().Changed(ctx, r)
+	if err != nil || len(diff) == 0 {
+		return nil, err
+	}
+	if !wanted {
+		return nil, fika.Errorf(fika.Conflict, "", "%s has changed since run %s began (%s): --new-definition goes on with it as it is now and shows the difference, --old-definition as it was", now.File, r.ID, command.Plural(countChanges(diff), "line"))
+	}
+	for _, line := range diff {
+		o.Say("%s", line)
+	}
+	return now, nil
+}
+
+func countChanges(diff []string) int {
+	return len(slices.DeleteFunc(slices.Clone(diff), func(l string) bool { return strings.HasPrefix(l, "# ") }))
+}
+
+// follow waits for a run that goes on, unless nobody wants to.
+func (o *runOptions) follow(ctx context.Context, c *client.Client, r client.Run, d *workflow.Definition) error {
+	if o.noWait {
+		return o.Println(r.ID)
+	}
+	o.Say("run %s goes on", r.ID)
+	return o.await(ctx, c, r.ID, d)
+}

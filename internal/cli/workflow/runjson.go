@@ -1,0 +1,128 @@
+package workflow
+
+import (
+	"math"
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+	"fika/internal/workflow"
+)
+
+// runJSON is a run as --json shows it.
+type runJSON struct {
+	ID           fika.RequestID        `json:"id"`
+	Workflow     *string               `json:"workflow"`
+	Title        string                `json:"title"`
+	State        string                `json:"state"` // running, paused, done, failed, cancelled
+	Error        *string               `json:"error"`
+	Answer       *string               `json:"answer"`
+	Results      []resultJSON          `json:"results"`
+	From         string                `json:"from"`
+	Request      fika.RequestID        `json:"request"`
+	Conversation fika.ConversationName `json:"conversation"`
+	Turns        int                   `json:"turns"`
+	Tokens       int64                 `json:"tokens"`
+	CostUSD      float64               `json:"cost_usd"`
+	StartedAt    time.Time             `json:"started_at"`
+	PausedAt     *time.Time            `json:"paused_at"`
+	FinishedAt   *time.Time            `json:"finished_at"`
+}
+
+// resultJSON is what became of a step whose output is the run's.
+type resultJSON struct {
+	Step  string  `json:"step"`
+	Agent *string `json:"agent"`
+	State string  `json:"state"`
+	Error *string `json:"error"`
+}
+
+// stateOf is a run's state for people and programs.
+func stateOf(r client.Run) string {
+	switch {
+	case r.Over():
+		return string(r.State)
+	case r.Stop != "":
+		return "ending"
+	case !r.Paused.IsZero():
+		return "paused"
+	}
+	return "running"
+}
+
+func toRunJSON(r client.Run) runJSON {
+	j := runJSON{
+		ID: r.ID, Workflow: command.Optional(r.Name), Title: r.Title, State: stateOf(r), Error: command.Optional(r.Outcome.Error), Answer: command.Optional(r.Outcome.Answer),
+		Results: []resultJSON{}, From: r.From, Request: r.Request, Conversation: r.Where, Turns: r.Spent.Turns, Tokens: r.Spent.Tokens, CostUSD: r.Spent.Cost,
+		StartedAt: r.Begun.UTC(), PausedAt: command.Stamp(r.Paused), FinishedAt: command.Stamp(r.Ended),
+	}
+	if r.Result != nil {
+		for _, p := range r.Result.Parts {
+			j.Results = append(j.Results, resultJSON{p.Step, command.Optional(p.Agent), string(p.State), command.Optional(p.Error)})
+		}
+	}
+	return j
+}
+
+// stepJSON is a piece of a run as --json shows it.
+type stepJSON struct {
+	Path         string     `json:"path"`
+	Attempt      int        `json:"attempt"`
+	Kind         string     `json:"kind"`
+	State        string     `json:"state"`
+	Reason       *string    `json:"reason"`
+	Error        *string    `json:"error"`
+	Agent        *string    `json:"agent"`
+	Request      *string    `json:"request"`
+	Conversation *string    `json:"conversation"`
+	Approval     *int64     `json:"approval"`
+	Items        *int       `json:"items"`
+	ItemsDone    *int       `json:"items_done"`
+	Turns        int        `json:"turns"`
+	Tokens       int64      `json:"tokens"`
+	CostUSD      float64    `json:"cost_usd"`
+	StartedAt    time.Time  `json:"started_at"`
+	NotBefore    *time.Time `json:"not_before"`
+	FinishedAt   *time.Time `json:"finished_at"`
+}
+
+func toStepJSON(s client.RunStep) stepJSON {
+	j := stepJSON{
+		Path: s.Path, Attempt: s.Attempt, Kind: s.Kind, State: string(s.State), Reason: command.Optional(s.Reason), Error: command.Optional(s.Error),
+		Agent: command.Optional(string(s.Agent)), Request: command.Optional(string(s.Request)), Conversation: command.Optional(string(s.Conversation)),
+		Turns: s.Usage.Turns, Tokens: s.Usage.Tokens, CostUSD: s.Usage.Cost, StartedAt: s.Begun.UTC(), NotBefore: command.Stamp(s.NotBefore), FinishedAt: command.Stamp(s.Ended),
+	}
+	if s.Approval > 0 {
+		j.Approval = &s.Approval
+	}
+	if s.Kind == workflow.KindEach {
+		done := s.Done
+		j.Items, j.ItemsDone = &s.Count, &done
+	}
+	return j
+}
+
+// money is a sum as people read it; nothing is empty.
+func money(usd float64) string {
+	if usd == 0 {
+		return ""
+	}
+	return term.Dollars(int64(math.Round(usd * 1e6)))
+}
+
+// outcomeOf turns the end of a run into an error of its kind.
+func outcomeOf(r client.Run) error {
+	switch r.State {
+	case fika.Done:
+		return nil
+	case fika.Cancelled:
+		return fika.Errorf(fika.Interrupted, "", "run %s was cancelled: %s", r.ID, r.Reason)
+	}
+	kind := r.Outcome.ErrorKind
+	if kind == "" {
+		kind = fika.Failed
+	}
+	return fika.Errorf(kind, "", "run %s failed: %s (fika workflow resume %s goes on where it stopped)", r.ID, r.Outcome.Error, r.ID)
+}

@@ -1,0 +1,272 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+	"fika/internal/toml"
+	"fika/internal/workflow"
+)
+
+// completeRuns completes the ids of runs.
+func completeRuns(e *command.Env, of func(client.Run) bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := client.Offline(cmd.Context(), e.App())
+		if err != nil {
+			return nil, command.NoFiles
+		}
+		list, err := c.Runs().List(cmd.Context(), false, 100)
+		if err != nil {
+			return nil, command.NoFiles
+		}
+		for _, r := range list {
+			if of(r) {
+				out = append(out, command.Offered(string(r.ID), stateOf(r)+": "+r.Title))
+			}
+		}
+		return out, command.NoFiles
+	}
+}
+
+func isGoing(r client.Run) bool { return !r.Over() }
+
+func newStatus(e *command.Env) *cobra.Command {
+	var asJSON, all bool
+	c := &cobra.Command{
+		Use: "status [RUN]", Short: "show how a run stands, or which runs go on", Args: command.AtMostOne("the id of a run"),
+		Long: `Without RUN: the runs that go on. With it: each step, who is at it and since when,
+what it has used, and what it waits for. Of a list that a step goes through only
+what is under way and what failed is shown; --all shows everything.`,
+		Example:           "  fika workflow status\n  fika workflow status 01a1fd6e\n  fika workflow status 01a1fd6e --json",
+		ValidArgsFunction: command.First(completeRuns(e, func(client.Run) bool { return true })),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return listRuns(cmd.Context(), e, c, true, asJSON)
+			}
+			return showRun(cmd.Context(), e, c, args[0], asJSON, all)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON; of one run with all its steps")
+	c.Flags().BoolVar(&all, "all", false, "every attempt at every item")
+	return c
+}
+
+// listRuns shows runs, newest first.
+func listRuns(ctx context.Context, e *command.Env, c *client.Client, going, asJSON bool) error {
+	list, err := c.Runs().List(ctx, going, 200)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return command.PrintLines(e, list, toRunJSON)
+	}
+	if len(list) == 0 {
+		e.Say("no runs")
+		return nil
+	}
+	return e.Table([]string{"RUN", "WORKFLOW", "STATE", "AGE", "COST", "ABOUT"}, command.Rows(list, func(r client.Run) []string {
+		return []string{string(r.ID), command.Dash(r.Name), stateOf(r), term.Ago(r.Begun, e.Now()), command.Dash(money(r.Spent.Cost)), term.Truncate(term.CleanLine(r.Title), 60)}
+	}))
+}
+
+func showRun(ctx context.Context, e *command.Env, c *client.Client, word string, asJSON, all bool) error {
+	r, d, err := foundRun(ctx, c, word)
+	if err != nil {
+		return err
+	}
+	steps, err := c.Runs().Steps(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		type whole struct {
+			runJSON
+			Steps []stepJSON `json:"steps"`
+		}
+		j := whole{toRunJSON(r), []stepJSON{}}
+		for _, s := range steps {
+			j.Steps = append(j.Steps, toStepJSON(s))
+		}
+		return e.PrintJSON(j)
+	}
+	printRun(e, r, d, steps)
+	var rows [][]string
+	for _, s := range steps {
+		if all || shown(s) {
+			rows = append(rows, stepRow(s, e.Now()))
+		}
+	}
+	if len(rows) == 0 {
+		return e.CheckWritten("")
+	}
+	return e.Table([]string{"STEP", "STATE", "WHO", "TIME", "TOKENS", "COST", "WHAT"}, rows)
+}
+
+// shown reports whether a step is worth a line: its own steps, what is under
+// way, and what failed for good.
+func shown(s client.RunStep) bool {
+	if s.Parent == "" {
+		return s.Live
+	}
+	return !s.State.Ended() || s.State == workflow.Failed
+}
+
+func printRun(e *command.Env, r client.Run, d *workflow.Definition, steps []client.RunStep) {
+	p := func(k, v string) {
+		if v != "" {
+			_ = e.Printf("%-13s %s\n", k, term.Clean(v))
+		}
+	}
+	ended, spent := 0, workflow.Spent{}
+	for _, s := range steps {
+		if s.Parent == "" && s.Live && s.State.Ended() {
+			ended++
+		}
+		spent.Turns, spent.Tokens, spent.Cost = spent.Turns+s.Usage.Turns, spent.Tokens+s.Usage.Tokens, spent.Cost+s.Usage.Cost
+	}
+	p("run", string(r.ID))
+	p("workflow", r.Name)
+	p("about", r.Title)
+	p("state", stateLine(r, e.Now()))
+	p("steps", fmt.Sprintf("%d of %d ended", ended, len(d.Steps)))
+	p("begun", r.Begun.Local().Format(time.DateTime)+" by "+r.From)
+	if r.Over() {
+		p("took", term.Duration(r.Ended.Sub(r.Begun)))
+	}
+	used := fmt.Sprintf("%s, %s tokens", command.Plural(spent.Turns, "turn"), term.Count(spent.Tokens))
+	if m := money(spent.Cost); m != "" {
+		used += ", " + m
+	}
+	p("used", used)
+	p("error", r.Outcome.Error)
+	_ = e.Printf("\n")
+}
+
+func stateLine(r client.Run, now time.Time) string {
+	switch state := stateOf(r); state {
+	case "paused":
+		return "paused " + term.Ago(r.Paused, now) + " (fika workflow resume " + string(r.ID) + ")"
+	case string(fika.RequestFailed), string(fika.Cancelled):
+		return state + " (fika workflow resume " + string(r.ID) + " goes on where it stopped)"
+	default:
+		return state
+	}
+}
+
+func stepRow(s client.RunStep, now time.Time) []string {
+	who := ""
+	switch {
+	case s.Agent != "":
+		who = "@" + string(s.Agent)
+	case s.Conversation != "":
+		who = string(s.Conversation)
+	case s.Approval > 0:
+		who = "you"
+	}
+	took := term.Duration(now.Sub(s.Begun))
+	if s.State.Ended() {
+		took = term.Duration(s.Ended.Sub(s.Begun))
+	}
+	tokens := ""
+	if s.Usage.Tokens > 0 {
+		tokens = term.Count(s.Usage.Tokens)
+	}
+	path := s.Path
+	if s.Attempt > 1 {
+		path += fmt.Sprintf(" (attempt %d)", s.Attempt)
+	}
+	return []string{path, string(s.State), command.Dash(who), took, command.Dash(tokens), command.Dash(money(s.Usage.Cost)), term.Truncate(term.CleanLine(whatOf(s)), 60)}
+}
+
+// whatOf is what is to be known of a step besides.
+func whatOf(s client.RunStep) string {
+	switch {
+	case s.Approval > 0:
+		return fmt.Sprintf("fika approve %d", s.Approval)
+	case s.Kind == workflow.KindEach:
+		return strings.TrimSpace(fmt.Sprintf("%d of %d items done, %d failed. %s", s.Done, s.Count, s.Failed, s.Error))
+	case s.State == workflow.Waiting && !s.NotBefore.IsZero():
+		return "again at " + s.NotBefore.Local().Format("15:04:05")
+	}
+	return s.Error
+}
+
+func newOutput(e *command.Env) *cobra.Command {
+	var asJSON, raw bool
+	c := &cobra.Command{
+		Use: "output RUN [STEP]", Short: "print all that a run gave, or one of its steps", Args: runAndStep,
+		Long:              "Prints what a run gave. With STEP, as fika workflow status names it: all that this step\ngave, however long; of a step that went through a list one item after the other.",
+		Example:           "  fika workflow output 01a1fd6e\n  fika workflow output 01a1fd6e research\n  fika workflow output 01a1fd6e 'files[17]'",
+		ValidArgsFunction: command.First(completeRuns(e, func(client.Run) bool { return true })),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			r, err := c.Runs().Find(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			texts := []string{r.Outcome.Answer}
+			if len(args) == 2 {
+				if texts, err = stepOutput(ctx, c, r, args[1]); err != nil {
+					return err
+				}
+			} else if !r.Over() {
+				return fika.Errorf(fika.Conflict, "", "run %s is not over: fika workflow wait %s", r.ID, r.ID)
+			}
+			if asJSON {
+				return e.PrintJSON(texts)
+			}
+			for _, text := range texts {
+				if err := e.AnswerText(text, raw); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "a list of texts as JSON")
+	command.RawFlag(c, &raw)
+	return c
+}
+
+func runAndStep(cmd *cobra.Command, args []string) error {
+	if len(args) < 1 || len(args) > 2 {
+		return command.UsageError("%s takes the id of a run and the name of a step, but got %s; see %s --help", cmd.CommandPath(), command.Counted(len(args)), cmd.CommandPath())
+	}
+	return nil
+}
+
+// stepOutput finds the last attempt at a step, and what it gave.
+func stepOutput(ctx context.Context, c *client.Client, r client.Run, path string) ([]string, error) {
+	steps, err := c.Runs().Steps(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	var last *client.RunStep
+	var paths []string
+	for i, s := range steps {
+		paths = append(paths, s.Path)
+		if s.Path == path && (last == nil || s.Attempt > last.Attempt) {
+			last = &steps[i]
+		}
+	}
+	if last == nil {
+		return nil, fika.Errorf(fika.NotFound, "", "run %s has no step %q%s", r.ID, path, toml.Meant(path, paths))
+	}
+	return c.Runs().Output(ctx, *last)
+}

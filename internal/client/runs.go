@@ -1,0 +1,292 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/flow"
+	"fika/internal/store"
+	"fika/internal/workflow"
+)
+
+// Runs is what may be asked of runs of workflows: to begin, to be looked at, to
+// pause, to go on, to end.
+type Runs struct {
+	c    *Client
+	flow *flow.Advancer
+}
+
+// What the store keeps of them.
+type (
+	// Run is a run as it stands.
+	Run = store.Run
+	// RunStep is a piece of a run.
+	RunStep = store.RunStep
+)
+
+// Runs are those of this system.
+func (c *Client) Runs() *Runs {
+	return &Runs{c, c.app.Advancer(c.store, c.bus, c.subjects)}
+}
+
+// Start begins a run of a definition, with inputs as they were typed, for the
+// person who asks. Its first steps are there when Start returns. Error kinds:
+// Invalid for inputs that are missing or wrong, Denied inside a tool, since
+// agents start no runs.
+func (s *Runs) Start(ctx context.Context, d *workflow.Definition, given map[string]string) (Run, error) {
+	title := orElse(d.Name, d.Description)
+	for _, in := range d.Inputs {
+		if v, ok := given[in.Name]; ok {
+			title += " " + in.Name + "=" + strings.Join(strings.Fields(v), " ")
+		}
+	}
+	return s.StartDefinition(ctx, d, given, title)
+}
+
+// StartDefinition is Start for a definition that lists show as title: one that
+// has no name of its own.
+func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, given map[string]string, title string) (Run, error) {
+	const op = "start run"
+	speaker, err := s.c.app.Speaker(ctx)
+	if err == nil && speaker != nil {
+		err = fika.Errorf(fika.Denied, "", "inside a tool @%s starts no runs: that is a person's to say", speaker.Agent)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	w, err := OpenWorkflows(s.c.app)
+	if err != nil {
+		return Run{}, err
+	}
+	bound, err := d.Bind(given, w.agents)
+	if err != nil {
+		return Run{}, err
+	}
+	frozen, err := d.Freeze()
+	if err != nil {
+		return Run{}, err
+	}
+	inputs, err := json.Marshal(bound)
+	if err != nil {
+		return Run{}, fika.Wrap(fika.Invalid, op, err)
+	}
+	said, err := s.c.personSays("", "")
+	if err != nil {
+		return Run{}, err
+	}
+	n := store.NewRun{Name: d.Name, Definition: frozen, Inputs: inputs, From: said.From, Title: title, Deadline: s.deadline(d)}
+	r, err := s.c.store.Start(ctx, n)
+	if err != nil {
+		return r, err
+	}
+	return s.advanced(ctx, r.ID)
+}
+
+// deadline is when a run has used up its time.
+func (s *Runs) deadline(d *workflow.Definition) time.Time {
+	if d.Limits.Time == 0 {
+		return time.Time{}
+	}
+	return s.c.now().Add(d.Limits.Time)
+}
+
+// advanced does what there is to do in a run now, and reads it. That it could
+// not be done is no error: the hub does it.
+func (s *Runs) advanced(ctx context.Context, id fika.RequestID) (Run, error) {
+	if err := s.flow.Advance(ctx, id); err != nil {
+		s.c.app.Log().Warn("advance run", "run", id, "err", err)
+	}
+	s.c.waker.WakeHub()
+	_ = s.c.bus.Flush(ctx)
+	return s.c.store.Run(ctx, id)
+}
+
+// Find reads a run by its id or a unique beginning of it. NotFound.
+func (s *Runs) Find(ctx context.Context, id string) (Run, error) {
+	return s.c.store.Run(ctx, fika.RequestID(id))
+}
+
+// List gives runs, newest first: those that go on, or all. limit 0: no bound.
+func (s *Runs) List(ctx context.Context, going bool, limit int) ([]Run, error) {
+	return s.c.store.Runs(ctx, going, limit)
+}
+
+// Steps are the pieces of a run in the order in which they began, each attempt
+// at one included.
+func (s *Runs) Steps(ctx context.Context, id fika.RequestID) ([]RunStep, error) {
+	return s.c.store.RunSteps(ctx, id, time.Time{})
+}
+
+// Definition is what a run was begun with.
+func (s *Runs) Definition(ctx context.Context, id fika.RequestID) (*workflow.Definition, error) {
+	frozen, _, _, err := s.c.store.Definition(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return workflow.Thaw(frozen)
+}
+
+// Output is all that a step gave; NotFound when it gave nothing. Of a step that
+// went through a list it is that of each item, in order.
+func (s *Runs) Output(ctx context.Context, step RunStep) ([]string, error) {
+	if step.Kind == workflow.KindEach {
+		items, err := s.c.store.Items(ctx, step.ID, maxOutput)
+		texts := make([]string, len(items))
+		for i, o := range items {
+			texts[i] = o.Text
+		}
+		return texts, err
+	}
+	if step.From == "" {
+		return nil, fika.Errorf(fika.NotFound, "", "the step %s has no output: it is %s", step.Path, step.State)
+	}
+	o, err := s.c.store.Output(ctx, step.From)
+	return []string{o.Text}, err
+}
+
+// maxOutput bounds what is shown of the items of a step.
+const maxOutput = 256 << 20
+
+// Pause lets nothing more of a run begin, however much of it waits.
+func (s *Runs) Pause(ctx context.Context, id fika.RequestID) (Run, error) {
+	return s.c.store.PauseRun(ctx, id)
+}
+
+// Continue lets a paused run go on.
+func (s *Runs) Continue(ctx context.Context, id fika.RequestID) (Run, error) {
+	r, ring, err := s.c.store.ContinueRun(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	s.c.waker.Wake(ring...)
+	return s.advanced(ctx, id)
+}
+
+// Cancel ends a run: nothing of it begins any more, and what runs is told to
+// stop.
+func (s *Runs) Cancel(ctx context.Context, id fika.RequestID, reason string) (Run, error) {
+	r, ring, err := s.c.store.StopRun(ctx, id, reason)
+	if err != nil {
+		return r, err
+	}
+	s.c.waker.Wake(ring...)
+	return s.advanced(ctx, id)
+}
+
+// Changed says how the file of a run's workflow differs from what the run was
+// begun with: as the lines of a diff, none when it does not or there is no file.
+// The definition is the one that the files give now.
+func (s *Runs) Changed(ctx context.Context, r Run) (*workflow.Definition, []string, error) {
+	before, err := s.Definition(ctx, r.ID)
+	if err != nil || before.Name == "" {
+		return before, nil, err
+	}
+	w, err := OpenWorkflows(s.c.app)
+	if err != nil {
+		return nil, nil, err
+	}
+	word := before.Name
+	if filepath.IsAbs(before.File) {
+		word = before.File
+	}
+	now, err := w.Load(word)
+	if fika.IsKind(err, fika.NotFound) {
+		return before, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return now, workflow.Diff(before, now), nil
+}
+
+// Resume lets a run that is over go on with what is not done, and with the step
+// from and all that needs it if from is not empty. now is the definition to go on
+// with; nil: the one it had. Error kinds: Conflict when it is not over, Invalid
+// when all is done, NotFound (from).
+func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from string) (Run, error) {
+	before, err := s.Definition(ctx, r.ID)
+	if err != nil {
+		return r, err
+	}
+	n := store.Resumption{Version: r.Version}
+	if now == nil {
+		now = before
+	} else if n.Definition, err = now.Freeze(); err != nil {
+		return r, err
+	}
+	rows, err := s.c.store.Resumable(ctx, r.ID)
+	if err != nil {
+		return r, err
+	}
+	if n.Rows, err = workflow.Resume(string(r.ID), before, now, rows, from); err != nil {
+		return r, err
+	}
+	n.Deadline = s.deadline(now)
+	if r, err = s.c.store.ResumeRun(ctx, r.ID, n); err != nil {
+		return r, err
+	}
+	return s.advanced(ctx, r.ID)
+}
+
+// Await waits until a run is over, and hands on its own steps and what is under
+// way in them whenever something has changed. When ctx ends first the error is ctx's.
+func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep)) (Run, error) {
+	changed := make(chan struct{}, 1)
+	sub, err := s.c.bus.Subscribe(s.c.subjects.Workflow(id), func(bus.Msg) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return Run{}, err
+	}
+	defer func() { _ = sub.Close() }()
+	ask := time.NewTicker(pollEvery)
+	defer ask.Stop()
+	since := time.Unix(1, 0)
+	for seen := int64(-1); ; {
+		r, err := s.c.store.Run(ctx, id)
+		if err != nil {
+			return r, errors.Join(ctx.Err(), err)
+		}
+		if r.Version != seen && show != nil {
+			steps, err := s.c.store.RunSteps(ctx, id, since)
+			if err != nil {
+				return r, errors.Join(ctx.Err(), err)
+			}
+			show(r, steps)
+			for _, st := range steps {
+				if st.Ended.After(since) {
+					since = st.Ended
+				}
+			}
+			seen = r.Version
+		}
+		if r.Over() {
+			return r, nil
+		}
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-changed:
+		case <-ask.C:
+			if !s.c.Connected() { // no hub: whoever waits helps
+				s.flow.AdvanceDue(ctx)
+			}
+		}
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

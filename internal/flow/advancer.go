@@ -1,0 +1,227 @@
+package flow
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"fika"
+	"fika/internal/store"
+	"fika/internal/workflow"
+)
+
+// Store is what runs are read from and stored in.
+type Store interface {
+	Runs
+	Outputs
+	Discussions
+}
+
+// Runs keeps runs and stores what happens next in them.
+type Runs interface {
+	View(ctx context.Context, run fika.RequestID) (store.RunView, error)
+	Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error)
+	Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer string) (store.Applied, error)
+	LimitRun(ctx context.Context, v store.RunView, reason string) error
+	Due(ctx context.Context, limit int) ([]fika.RequestID, error)
+}
+
+// Outputs keeps what steps gave.
+type Outputs interface {
+	Output(ctx context.Context, row string) (store.RunOutput, error)
+	Items(ctx context.Context, row string, most int) ([]store.RunOutput, error)
+}
+
+// Discussions keeps chats that are steps.
+type Discussions interface {
+	Discussions(ctx context.Context, run fika.RequestID) ([]store.Discussion, error)
+	EndDiscussion(ctx context.Context, d store.Discussion, text string) ([]fika.AgentName, error)
+	Entries(ctx context.Context, q store.EntryQuery) ([]fika.Entry, error)
+}
+
+// Options is all that an [Advancer] depends on.
+type Options struct {
+	Store Store
+	// Capable names an agent with a capability; empty: there is none.
+	Capable func(capability string) string
+	// Keep writes a text where an agent may read it, and returns the path.
+	Keep func(agent fika.AgentName, name, text string) (string, error)
+	// Wake tells agents that there is something for them to look at.
+	Wake func(...fika.AgentName)
+	// Said is told of the message that a discussion began with.
+	Said func(store.Posted, fika.Conversation)
+	// Tell is told what has changed in a run. nil: nobody is.
+	Tell func(store.Run, workflow.Plan)
+	Log  *slog.Logger
+}
+
+// Advancer advances runs. It is safe for concurrent use.
+type Advancer struct {
+	opts Options
+
+	mu    sync.Mutex
+	known map[fika.RequestID]*frozen // what runs were given; a few of those advanced last
+}
+
+// maxKnown bounds how many runs are remembered: reading one again costs little.
+const maxKnown = 8
+
+// frozen is what a run was given, as it is worked with.
+type frozen struct {
+	sync.Mutex
+	edition    int64
+	definition *workflow.Definition
+	inputs     map[string]any
+	lists      map[string][]any
+}
+
+// New makes an Advancer. Log nil: nothing is logged.
+func New(o Options) *Advancer {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Tell == nil {
+		o.Tell = func(store.Run, workflow.Plan) {}
+	}
+	return &Advancer{opts: o, known: map[fika.RequestID]*frozen{}}
+}
+
+const (
+	// dueBatch is how many runs one look advances; the next look goes on.
+	dueBatch = 100
+	// maxStale bounds how often a plan is worked out again because others were
+	// quicker; they have advanced the run then.
+	maxStale = 100
+)
+
+// AdvanceDue advances every run that somebody has to advance, whoever ended
+// something in it and died before he could.
+func (a *Advancer) AdvanceDue(ctx context.Context) {
+	if err := a.endDiscussions(ctx, ""); err != nil {
+		a.opts.Log.Warn("discussions", "err", err)
+	}
+	ids, err := a.opts.Store.Due(ctx, dueBatch)
+	if err != nil {
+		a.opts.Log.Warn("look for runs", "err", err)
+	}
+	for _, id := range ids {
+		if err := a.advance(ctx, id); err != nil {
+			a.opts.Log.Warn("advance run", "run", id, "err", err)
+		}
+	}
+}
+
+// Advance does what there is to do in a run, until nothing is left that could be
+// done now. An error changes nothing: the run stays due.
+func (a *Advancer) Advance(ctx context.Context, run fika.RequestID) error {
+	return errors.Join(a.endDiscussions(ctx, run), a.advance(ctx, run))
+}
+
+func (a *Advancer) advance(ctx context.Context, run fika.RequestID) error {
+	for stale := 0; stale < maxStale; {
+		v, err := a.opts.Store.View(ctx, run)
+		if err != nil || v.Over() {
+			return err
+		}
+		again, err := a.step(ctx, v)
+		switch {
+		case err != nil:
+			return err
+		case again == looksAgain:
+			stale++
+		case again == atRest:
+			return nil
+		}
+	}
+	return nil
+}
+
+// progress is what became of one plan.
+type progress int
+
+const (
+	atRest     progress = iota // there is nothing to do
+	moved                      // something was stored
+	looksAgain                 // others were quicker
+)
+
+// step works out one plan and has it stored.
+func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) {
+	k, err := a.frozenOf(ctx, v)
+	if err != nil {
+		return atRest, err
+	}
+	k.Lock()
+	defer k.Unlock()
+	if reached := k.definition.Limits.Reached(v.Spent); v.Stop == "" && reached != "" {
+		return moved, a.opts.Store.LimitRun(ctx, v, "the run has come to its limit "+reached)
+	}
+	p, err := workflow.Next(workflow.View{
+		Run: string(v.ID), Definition: k.definition, Inputs: k.inputs, Rows: v.Rows, Outputs: outputs{ctx, a.opts.Store}, Lists: k.lists,
+		Now: v.Now, Paused: !v.Paused.IsZero() && v.Stop == "", Stop: v.Stop, Max: maxRows,
+	})
+	if err != nil {
+		return atRest, err
+	}
+	if len(p.Rows) == 0 && p.Result == nil && !p.More && !v.Due && p.WakeAt.Equal(v.WakeAt) {
+		return atRest, nil
+	}
+	if err := a.prepare(ctx, &p); err != nil {
+		return atRest, err
+	}
+	answer := ""
+	if p.Result != nil {
+		if answer, err = a.answer(ctx, *p.Result); err != nil {
+			return atRest, err
+		}
+	}
+	done, err := a.opts.Store.Apply(ctx, v, p, answer)
+	if err != nil {
+		return atRest, err
+	}
+	if done.Stale {
+		return looksAgain, nil
+	}
+	for _, b := range done.Begun {
+		a.opts.Said(b.Posted, b.Conversation)
+	}
+	if len(done.Wake) > 0 {
+		a.opts.Wake(done.Wake...)
+	}
+	a.opts.Tell(done.Run, p)
+	return moved, nil
+}
+
+// maxRows is how many rows one plan touches: what it writes at once keeps
+// nobody else waiting for long.
+const maxRows = 100
+
+// frozenOf gives what a run was given, which is read once.
+func (a *Advancer) frozenOf(ctx context.Context, v store.RunView) (*frozen, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if k := a.known[v.ID]; k != nil && k.edition == v.Edition {
+		return k, nil
+	}
+	definition, inputs, edition, err := a.opts.Store.Definition(ctx, v.ID)
+	if err != nil {
+		return nil, err
+	}
+	k := &frozen{edition: edition, lists: map[string][]any{}}
+	if k.definition, err = workflow.Thaw(definition); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(inputs))
+	dec.UseNumber()
+	if err := dec.Decode(&k.inputs); err != nil {
+		return nil, fika.Wrap(fika.Storage, "read run", err)
+	}
+	if len(a.known) >= maxKnown {
+		clear(a.known)
+	}
+	a.known[v.ID] = k
+	return k, nil
+}

@@ -1,0 +1,381 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"fika"
+	"fika/internal/workflow"
+)
+
+// flowAgent is the id and the name of the reserved agent whose requests stand
+// for runs. It has a row, because requests refer to one, and nothing else: no
+// folder, no process, no lease. Lists of agents leave it out.
+const flowAgent = "workflow"
+
+// NewRun begins a run.
+type NewRun struct {
+	ID         fika.RequestID // empty: made by the store; a repeat of a known id changes nothing
+	Name       string         // of the workflow; empty: it has none
+	Definition []byte         // from [workflow.Definition.Freeze]
+	Inputs     []byte         // from [workflow.Definition.Bind], as JSON
+	From       string         // the person who asks for it
+	Title      string         // what lists show, in one line
+	Deadline   time.Time      // zero: none
+}
+
+// Run is a run of a workflow as it stands.
+type Run struct {
+	ID           fika.RequestID // as people name it; it stays when the run is resumed
+	Request      fika.RequestID // that stands for it now
+	Conversation fika.ConversationID
+	Where        fika.ConversationName
+	Name         string
+	From         string
+	Title        string
+	Edition      int64 // of its definition: one that was resumed may have another
+	Version      int64 // raised by whoever changes a row of the run
+	Paused       time.Time
+	Stop         string // why it is to end; empty: it is not
+	Due          bool   // whoever looks next has to advance it
+	WakeAt       time.Time
+	State        fika.RequestState
+	Reason       string
+	Outcome      fika.Outcome
+	Spent        workflow.Spent // without what is under way
+	Result       *workflow.Result
+	Begun        time.Time
+	Ended        time.Time
+}
+
+// Over reports whether the run has its result.
+func (r Run) Over() bool { return !r.Ended.IsZero() }
+
+// RunStep is a row of a run with what was begun for it.
+type RunStep struct {
+	workflow.Row
+	Begun        time.Time
+	Request      fika.RequestID        // of an agent's step
+	Conversation fika.ConversationName // of a discussion
+	Agent        fika.AgentName
+	Usage        workflow.Spent
+	Approval     int64 // the question that waits for an answer; 0: none
+}
+
+// RunView is what working out a plan needs to know of a run, as of one moment.
+type RunView struct {
+	Run
+	Rows  []workflow.Row // the live ones
+	Spent workflow.Spent // with what is under way
+	Now   time.Time
+}
+
+const selectRun = `SELECT f.id, f.request, f.conversation, c.name, f.name, r.asker, r.payload, f.edition, f.version, f.paused_at, f.stop, f.due, f.wake_at,
+r.state, r.reason, r.outcome, f.turns, f.tokens, f.cost, f.result, f.begun_at, f.ended_at
+FROM flow_runs f JOIN requests r ON r.id = f.request JOIN conversations c ON c.id = f.conversation`
+
+func scanRun(s scanner) (Run, error) { return runRow(s) }
+
+// runRow takes a run out of a row, with whatever follows it.
+func runRow(s scanner, more ...any) (Run, error) {
+	var r Run
+	var payload, outcome, result string
+	var paused, wake, cost, begun, ended int64
+	dest := []any{&r.ID, &r.Request, &r.Conversation, &r.Where, &r.Name, &r.From, &payload, &r.Edition, &r.Version, &paused, &r.Stop, flag{&r.Due}, &wake,
+		&r.State, &r.Reason, &outcome, &r.Spent.Turns, &r.Spent.Tokens, &cost, &result, &begun, &ended}
+	if err := s.Scan(append(dest, more...)...); err != nil {
+		return r, err
+	}
+	r.Paused, r.WakeAt, r.Begun, r.Ended = at(paused), at(wake), at(begun), at(ended)
+	r.Spent.Cost = dollars(cost)
+	var p fika.Payload
+	for text, to := range map[string]any{payload: &p, outcome: &r.Outcome, result: &r.Result} {
+		if text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), to); err != nil {
+			return r, fika.Errorf(fika.Storage, "read run", "run %s cannot be read: %v", r.ID, err)
+		}
+	}
+	r.Title = p.Prompt
+	return r, nil
+}
+
+// dollars are micro-dollars as limits of workflows count them.
+func dollars(micro int64) float64 { return float64(micro) / 1e6 }
+
+// Start stores a run that is due: whoever advances it next begins its first
+// steps. Conflict when an agent from before has the reserved name.
+func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
+	const op = "start run"
+	var out Run
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		if n.ID != "" {
+			known, ok, err := one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, n.ID)
+			if err != nil || ok {
+				out, t.discard = known, true
+				return err
+			}
+		}
+		if err := t.ensureFlowAgent(ctx, op); err != nil {
+			return err
+		}
+		id := n.ID
+		if id == "" {
+			id = fika.RequestID(t.newID())
+		}
+		title := fika.AgentName(n.Name)
+		if title == "" {
+			title = "team"
+		}
+		c, err := t.newConversation(ctx, t.generatedName(fika.Workflow, title), fika.Workflow, flowAgent)
+		if err != nil {
+			return err
+		}
+		if err := t.insertRunRequest(ctx, c.ID, id, "", n); err != nil {
+			return err
+		}
+		if err := t.put(ctx, `INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			id, id, c.ID, n.Name, string(n.Definition), string(n.Inputs), t.now); err != nil {
+			return err
+		}
+		e := fika.Entry{
+			Conversation: c.ID, From: n.From, To: flowAgent, Content: n.Title, Type: fika.Message, Request: id, Chain: id,
+			Meta: fika.EntryMeta{Writer: fika.ByHuman, WriterName: n.From},
+		}
+		if err := t.append(ctx, &e); err != nil {
+			return err
+		}
+		out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
+		return err
+	})
+	return out, err
+}
+
+// ensureFlowAgent makes the row of the reserved agent.
+func (t *tx) ensureFlowAgent(ctx context.Context, op string) error {
+	id, ok, err := one(ctx, t, scanText, `SELECT id FROM agents WHERE name = ?`, flowAgent)
+	switch {
+	case err != nil:
+		return err
+	case ok && id != flowAgent:
+		return fika.Errorf(fika.Conflict, op, "an agent is named %s, which is the name of all runs now: fika context rename %s OTHER", flowAgent, flowAgent)
+	case ok:
+		return nil
+	}
+	return t.put(ctx, `INSERT INTO agents (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, flowAgent, flowAgent, t.now)
+}
+
+// insertRunRequest stores the request that stands for a run. It runs from the
+// beginning, without an owner, so that nobody claims it.
+func (t *tx) insertRunRequest(ctx context.Context, c fika.ConversationID, id, retryOf fika.RequestID, n NewRun) error {
+	payload, err := toJSON("start run", fika.Payload{Prompt: n.Title, From: n.From, Writer: fika.ByHuman, Background: true})
+	if err != nil {
+		return err
+	}
+	return t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, retry_of, chain, asker, upto_seq, state, deadline, payload,
+touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 'running', ?, ?, ?, ?, ?)`,
+		id, fika.WorkflowRequest, fika.Queued, flowAgent, c, retryOf, id, n.From, ms(n.Deadline), payload, t.now, t.now, t.now)
+}
+
+// Run reads one by its id, the id of any request that stood for it, or a unique
+// beginning of its id. NotFound, Conflict for a beginning of several.
+func (s Flows) Run(ctx context.Context, id fika.RequestID) (Run, error) {
+	const op = "read run"
+	r, ok, err := one(ctx, s.r, scanRun, selectRun+` WHERE f.id = ? OR f.request = ? OR f.conversation = (SELECT q.conversation FROM requests q WHERE q.id = ? AND q.kind = 'workflow')`, id, id, id)
+	if err != nil || ok {
+		return r, s.explain(op, err)
+	}
+	if len(id) >= minPrefix {
+		all, err := many(ctx, s.r, scanRun, selectRun+` WHERE f.id >= ? AND f.id < ? LIMIT 2`, id, string(id)+"~")
+		switch {
+		case err != nil:
+			return r, s.explain(op, err)
+		case len(all) == 1:
+			return all[0], nil
+		case len(all) > 1:
+			return r, fika.Errorf(fika.Conflict, op, "several runs begin with %q: give more of the id", id)
+		}
+	}
+	return r, fika.Errorf(fika.NotFound, op, "there is no run %q; fika workflow list --runs lists them", id)
+}
+
+// Runs lists runs, newest first.
+func (s Flows) Runs(ctx context.Context, going bool, limit int) ([]Run, error) {
+	where := ``
+	if going {
+		where = ` WHERE f.ended_at = 0`
+	}
+	all, err := many(ctx, s.r, scanRun, selectRun+where+` ORDER BY f.begun_at DESC, f.id DESC LIMIT ?`, noLimit(limit))
+	return all, s.explain("list runs", err)
+}
+
+// Definition reads what a run was given.
+func (s Flows) Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error) {
+	const op = "read run"
+	type frozen struct {
+		definition, inputs string
+		edition            int64
+	}
+	f, ok, err := one(ctx, s.r, func(sc scanner) (f frozen, err error) { return f, sc.Scan(&f.definition, &f.inputs, &f.edition) },
+		`SELECT definition, inputs, edition FROM flow_runs WHERE id = ?`, run)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "there is no run %q", run)
+	}
+	return []byte(f.definition), []byte(f.inputs), f.edition, s.explain(op, err)
+}
+
+const rowColumns = `s.id, s.path, s.parent, s.step, s.kind, s.position, s.attempt, s.attempts_before, s.state, s.reason, s.error,
+s.not_before, s.deadline, s.ended_at, s.approved, s.redo, s.live, s.taken, s.source, s.winner, s.inputs, s.items, s.made, s.done, s.failed, s.first_failed`
+
+func scanFlowRow(s scanner) (workflow.Row, error) { return flowRow(s) }
+
+// flowRow takes a step of a run out of a row, with whatever follows it.
+func flowRow(s scanner, more ...any) (workflow.Row, error) {
+	var r workflow.Row
+	var notBefore, deadline, ended int64
+	var inputs string
+	dest := []any{&r.ID, &r.Path, &r.Parent, &r.Step, &r.Kind, &r.Index, &r.Attempt, &r.Before, &r.State, &r.Reason, &r.Error,
+		&notBefore, &deadline, &ended, flag{&r.Approved}, flag{&r.Redo}, flag{&r.Live}, flag{&r.Taken}, &r.From, &r.First, &inputs,
+		&r.Count, &r.Made, &r.Done, &r.Failed, &r.FirstFailed}
+	err := s.Scan(append(dest, more...)...)
+	r.NotBefore, r.Deadline, r.Ended = at(notBefore), at(deadline), at(ended)
+	if inputs != "" {
+		r.Inputs = json.RawMessage(inputs)
+	}
+	return r, err
+}
+
+// spending sums what the steps of a run have used that are not counted yet.
+const spending = `SELECT COALESCE(sum(ch.turns), 0), COALESCE(sum(ch.tokens), 0), COALESCE(sum(ch.cost), 0)
+FROM flow_steps s JOIN chains ch ON ch.root = s.chain WHERE s.run = ? AND s.live = 1 AND s.counted = 0 AND s.chain <> ''`
+
+func scanSpent(s scanner) (u workflow.Spent, err error) {
+	var cost int64
+	err = s.Scan(&u.Turns, &u.Tokens, &cost)
+	u.Cost = dollars(cost)
+	return u, err
+}
+
+// View reads a run with its live rows. Their number does not grow with what is
+// finished.
+func (s Flows) View(ctx context.Context, run fika.RequestID) (RunView, error) {
+	const op = "read run"
+	var v RunView
+	err := s.e.snapshot(ctx, func(r querier) error {
+		v = RunView{Now: at(s.nowMS())}
+		ok := false
+		var more workflow.Spent
+		err := r.run(ctx, first(&v.Run, &ok, scanRun, selectRun+` WHERE f.id = ?`, run),
+			all(&v.Rows, scanFlowRow, `SELECT `+rowColumns+` FROM flow_steps s WHERE s.run = ? AND s.live = 1`, run),
+			first(&more, nil, scanSpent, spending, run))
+		if err == nil && !ok {
+			err = fika.Errorf(fika.NotFound, op, "there is no run %q", run)
+		}
+		v.Spent = v.Run.Spent
+		v.Spent.Cost += more.Cost
+		v.Spent.Tokens += more.Tokens
+		v.Spent.Turns += more.Turns
+		v.Spent.Time = v.Now.Sub(v.Begun)
+		return err
+	})
+	return v, s.explain(op, err)
+}
+
+// Due lists runs that somebody has to advance: after any crash it finds them.
+func (s Flows) Due(ctx context.Context, limit int) ([]fika.RequestID, error) {
+	ids, err := many(ctx, s.r, func(sc scanner) (id fika.RequestID, err error) { err = sc.Scan(&id); return id, err }, dueRuns, s.nowMS(), noLimit(limit))
+	return ids, s.explain("look for runs", err)
+}
+
+const (
+	// untaken is the condition of flow_steps_untaken, word for word: an end that
+	// nothing has seen yet.
+	untaken = `live = 1 AND taken = 0 AND state IN ('done', 'failed', 'cancelled', 'skipped', 'blocked')`
+	// dueRuns takes the present moment and a bound.
+	dueRuns = `SELECT f.id FROM flow_runs f WHERE f.ended_at = 0 AND (f.paused_at = 0 OR f.stop <> '')
+AND (f.due = 1 OR (f.wake_at > 0 AND f.wake_at <= ?) OR EXISTS (SELECT 1 FROM flow_steps s WHERE s.run = f.id AND s.` + untaken + `))
+ORDER BY f.id LIMIT ?`
+)
+
+// RunSteps reads the rows of a run as people see them, in the order in which they
+// were made: all, or, with a time, its own steps, what is under way in them, and
+// what has ended since.
+func (s Flows) RunSteps(ctx context.Context, run fika.RequestID, since time.Time) ([]RunStep, error) {
+	only, args := ``, []any{run}
+	if !since.IsZero() {
+		only, args = ` AND (s.live = 1 OR s.ended_at >= ?)`, append(args, ms(since))
+	}
+	list, err := many(ctx, s.r, scanRunStep, `SELECT `+rowColumns+`, s.begun_at, s.request, COALESCE(c.name, ''), s.agent, COALESCE(ch.turns, 0), COALESCE(ch.tokens, 0), COALESCE(ch.cost, 0),
+COALESCE((SELECT p.n FROM approvals p WHERE p.flow_step = s.id AND p.flow_step <> '' AND p.state = 'open' LIMIT 1), 0)
+FROM flow_steps s LEFT JOIN conversations c ON c.id = s.conversation LEFT JOIN chains ch ON ch.root = s.chain
+WHERE s.run = ?`+only+` ORDER BY s.begun_at, s.path, s.attempt`, args...)
+	return list, s.explain("read steps of run", err)
+}
+
+func scanRunStep(sc scanner) (st RunStep, err error) {
+	var begun, cost int64
+	st.Row, err = flowRow(sc, &begun, &st.Request, &st.Conversation, &st.Agent, &st.Usage.Turns, &st.Usage.Tokens, &cost, &st.Approval)
+	st.Begun, st.Usage.Cost = at(begun), dollars(cost)
+	return st, err
+}
+
+// RunOutput is what a step gave, whole.
+type RunOutput struct {
+	Hash string
+	JSON bool
+	Text string
+}
+
+// Output reads what a row that is done has given. NotFound.
+func (s Flows) Output(ctx context.Context, row string) (RunOutput, error) {
+	const op = "read output"
+	o, ok, err := one(ctx, s.r, scanOutput, selectOutput+` WHERE s.id = ?`, row)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "the step %s has no output", row)
+	}
+	return o, s.explain(op, err)
+}
+
+const selectOutput = `SELECT o.hash, o.json, o.content FROM flow_steps s JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output`
+
+func scanOutput(sc scanner) (o RunOutput, err error) {
+	err = sc.Scan(&o.Hash, flag{&o.JSON}, &o.Text)
+	return o, err
+}
+
+// Items reads the outputs of the items of a row of kind each, by index; one
+// that has none is empty. What goes beyond most bytes in all is
+// [workflow.ErrTooMuch].
+func (s Flows) Items(ctx context.Context, row string, most int) ([]RunOutput, error) {
+	const op = "read outputs"
+	type item struct {
+		RunOutput
+		at int
+	}
+	n, _, err := one(ctx, s.r, scanInt, `SELECT items FROM flow_steps WHERE id = ?`, row)
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	size, _, err := one(ctx, s.r, scanInt, `SELECT COALESCE(sum(length(o.content)), 0) FROM flow_steps i JOIN flow_steps s ON s.id = i.source
+JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output WHERE i.parent = ? AND i.parent <> '' AND i.state = 'done'`, row)
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	if size > int64(most) {
+		return nil, workflow.ErrTooMuch
+	}
+	list, err := many(ctx, s.r, func(sc scanner) (i item, err error) {
+		err = sc.Scan(&i.Hash, flag{&i.JSON}, &i.Text, &i.at)
+		return i, err
+	}, `SELECT o.hash, o.json, o.content, i.position FROM flow_steps i JOIN flow_steps s ON s.id = i.source
+JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output WHERE i.parent = ? AND i.parent <> '' AND i.state = 'done' ORDER BY i.position`, row)
+	out := make([]RunOutput, n)
+	for _, i := range list {
+		if i.at < len(out) {
+			out[i.at] = i.RunOutput
+		}
+	}
+	return out, s.explain(op, err)
+}

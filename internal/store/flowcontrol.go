@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/workflow"
+)
+
+// lockFlow locks a run with the request that stands for it. NotFound.
+func (t *tx) lockFlow(ctx context.Context, op string, id fika.RequestID) (Run, error) {
+	request, ok, err := one(ctx, t, scanText, `SELECT f.request FROM flow_runs f WHERE f.id = ?`, id)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "there is no run %q", id)
+	}
+	if err != nil {
+		return Run{}, err
+	}
+	if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.id = ?`+lockRequest, request); err != nil {
+		return Run{}, err
+	}
+	if err := t.lockAll(ctx, `SELECT f.id FROM flow_runs f WHERE f.id = ?`+lockRow, id); err != nil {
+		return Run{}, err
+	}
+	r, _, err := one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
+	if err == nil && string(r.Request) != request {
+		err = errAgain // it was resumed since
+	}
+	return r, err
+}
+
+const (
+	holdPaused = "paused"
+	// runHold is what holds the run that conversation c is part of, as a column:
+	// empty, paused, or why it is to end.
+	runHold = `COALESCE((SELECT CASE WHEN f.stop <> '' THEN f.stop WHEN f.paused_at > 0 THEN '` + holdPaused + `' ELSE '' END FROM flow_runs f WHERE f.id = c.run), '')`
+)
+
+// inRun gives the agents that have something open in a run, or work at it.
+const inRun = `SELECT DISTINCT a.name FROM conversations c JOIN requests r ON r.conversation = c.id JOIN agents a ON a.id = r.agent
+WHERE c.run = ? AND c.run <> '' AND r.finished_at = 0 ORDER BY a.name`
+
+func (t *tx) workersOf(ctx context.Context, run fika.RequestID) ([]fika.AgentName, error) {
+	return many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) }, inRun, run)
+}
+
+// PauseRun lets nothing of a run begin or go on between two steps, however much
+// of it waits: one row says so. A run that is paused stays as it is. Conflict
+// for one that is over.
+func (s Flows) PauseRun(ctx context.Context, id fika.RequestID) (Run, error) {
+	const op = "pause run"
+	return s.control(ctx, op, id, func(ctx context.Context, t *tx, r Run) error {
+		return t.put(ctx, `UPDATE flow_runs SET version = version + 1, paused_at = ? WHERE id = ? AND paused_at = 0`, t.now, r.ID)
+	})
+}
+
+// ContinueRun lets a paused run go on, and gives the agents that have work. The
+// time in which it was paused counts for no deadline.
+func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.AgentName, error) {
+	const op = "continue run"
+	var ring []fika.AgentName
+	r, err := s.control(ctx, op, id, func(ctx context.Context, t *tx, r Run) (err error) {
+		if r.Paused.IsZero() {
+			return nil
+		}
+		for _, column := range []string{"deadline", "not_before"} {
+			if err := t.put(ctx, `UPDATE flow_steps SET `+column+` = `+column+` + ? WHERE run = ? AND live = 1 AND `+column+` > 0`, t.now-ms(r.Paused), r.ID); err != nil {
+				return err
+			}
+		}
+		if err := t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, paused_at = 0 WHERE id = ?`, r.ID); err != nil {
+			return err
+		}
+		ring, err = t.workersOf(ctx, r.ID)
+		return err
+	})
+	return r, ring, err
+}
+
+// StopRun lets a run come to its end: nothing of it begins from now on, what
+// runs is told to stop, and whoever advances it settles the rest. It gives the
+// agents that are at work. Conflict for one that is over.
+func (s Flows) StopRun(ctx context.Context, id fika.RequestID, reason string) (Run, []fika.AgentName, error) {
+	const op = "cancel run"
+	var ring []fika.AgentName
+	r, err := s.control(ctx, op, id, func(ctx context.Context, t *tx, r Run) (err error) {
+		if err := t.cancel(ctx, r.Request, reason); err != nil {
+			return err
+		}
+		ring, err = t.workersOf(ctx, r.ID)
+		return err
+	})
+	return r, ring, err
+}
+
+// LimitRun ends a run that has come to one of its limits, which reason names.
+func (s Flows) LimitRun(ctx context.Context, v RunView, reason string) error {
+	_, err := s.control(ctx, "end run", v.ID, func(ctx context.Context, t *tx, r Run) error {
+		return t.stopFlow(ctx, r.Request, workflow.ReasonLimit, reason)
+	})
+	return err
+}
+
+// stopFlow notes in the row of a run that it is to end. Whoever calls has
+// locked its request.
+func (t *tx) stopFlow(ctx context.Context, request fika.RequestID, why, reason string) error {
+	if err := t.put(ctx, `UPDATE requests SET cancel_at = ?, reason = ? WHERE id = ? AND cancel_at = 0`, t.now, reason, request); err != nil {
+		return err
+	}
+	return t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, stop = ? WHERE request = ? AND ended_at = 0 AND stop = ''`, why, request)
+}
+
+// control changes the row of a run that is not over.
+func (s Flows) control(ctx context.Context, op string, id fika.RequestID, change func(context.Context, *tx, Run) error) (Run, error) {
+	var out Run
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		r, err := t.lockFlow(ctx, op, id)
+		if err != nil {
+			return err
+		}
+		if r.Over() {
+			return fika.Errorf(fika.Conflict, op, "run %s is over: it is %s", r.ID, r.State)
+		}
+		if err := change(ctx, t, r); err != nil {
+			return err
+		}
+		out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
+		return err
+	})
+	return out, err
+}
+
+// Resumable reads the rows that [workflow.Resume] wants of a run that is over:
+// the live ones of its own steps and the last attempt at each item of theirs.
+func (s Flows) Resumable(ctx context.Context, run fika.RequestID) ([]workflow.Row, error) {
+	list, err := many(ctx, s.r, scanFlowRow, `SELECT `+rowColumns+` FROM flow_steps s WHERE s.run = ? AND (s.live = 1 AND s.parent = ''
+OR EXISTS (SELECT 1 FROM flow_steps g WHERE g.id = s.parent AND g.parent = '' AND g.kind = 'each' AND g.live = 1)
+  AND s.attempt = (SELECT max(o.attempt) FROM flow_steps o WHERE o.run = s.run AND o.path = s.path))`, run)
+	return list, s.explain("read steps of run", err)
+}
+
+// Resumption lets a run go on that is over.
+type Resumption struct {
+	Version    int64          // of the run as its rows were read
+	Rows       []workflow.Row // from [workflow.Resume]
+	Definition []byte         // another one; nil: as it was
+	Deadline   time.Time      // zero: none
+}
+
+// ResumeRun stores the rows with which a run goes on, and a new request that
+// stands for it: the old one has its outcome, which never changes. Conflict when
+// the run is not over, or was resumed meanwhile.
+func (s Flows) ResumeRun(ctx context.Context, id fika.RequestID, n Resumption) (Run, error) {
+	const op = "resume run"
+	var out Run
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		r, err := t.lockFlow(ctx, op, id)
+		switch {
+		case err != nil:
+			return err
+		case !r.Over():
+			return fika.Errorf(fika.Conflict, op, "run %s is not over: it is %s", r.ID, r.State)
+		case r.Version != n.Version:
+			return fika.Errorf(fika.Conflict, op, "run %s has changed meanwhile: try again", r.ID)
+		}
+		request := fika.RequestID(t.newID())
+		if err := t.insertRunRequest(ctx, r.Conversation, request, r.Request, NewRun{From: r.From, Title: r.Title, Deadline: n.Deadline}); err != nil {
+			return err
+		}
+		for _, row := range n.Rows {
+			if err := t.putFlowRow(ctx, r.ID, row); err != nil {
+				return err
+			}
+		}
+		if n.Definition != nil {
+			if err := t.put(ctx, `UPDATE flow_runs SET definition = ?, edition = edition + 1 WHERE id = ?`, string(n.Definition), r.ID); err != nil {
+				return err
+			}
+		}
+		if err := t.put(ctx, `UPDATE flow_runs SET request = ?, version = version + 1, due = 1, wake_at = 0, paused_at = 0, stop = '', result = '', ended_at = 0 WHERE id = ?`,
+			request, r.ID); err != nil {
+			return err
+		}
+		out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
+		return err
+	})
+	return out, err
+}
