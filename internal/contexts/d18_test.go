@@ -13,8 +13,8 @@ import (
 	"fika/internal/contexts"
 )
 
-// TestD18 brings in folders of 32 MiB of text, and looks at what is still in
-// use after each collection of garbage: never near to all of it.
+// TestD18 brings in folders of 32 MiB of text, writes them out again, and looks
+// at what is still in use after each collection of garbage: never near to all of it.
 func TestD18(t *testing.T) {
 	const (
 		entries = 4_000
@@ -59,6 +59,10 @@ func TestD18(t *testing.T) {
 			got, err := contexts.Import(t.Context(), a, fika.AgentName("big"+name), path, 0, person(t))
 			if err != nil || got.New != entries {
 				t.Fatalf("%d of %d entries: %v", got.New, entries, err)
+			}
+			n, err := contexts.Export(t.Context(), a, fika.AgentName("big"+name), filepath.Join(t.TempDir(), "copy"))
+			if err != nil || n != entries {
+				t.Fatalf("%d of %d entries written: %v", n, entries, err)
 			}
 			if p := peak(); p > most {
 				t.Errorf("%d MiB were in use at once, for %d MiB of entries", p>>20, entries*8>>10)

@@ -54,10 +54,13 @@ func (emptySource) EntriesAfter(context.Context, fika.ConversationID, int64, int
 	return nil, nil
 }
 
-// All reads every entry of the agent's ask conversations, the oldest
-// conversation first and the active one last.
-func (r *Reader) All(ctx context.Context) ([]fika.Entry, error) {
-	var all []fika.Entry
+// page is how many entries are held in memory at once.
+const page = 500
+
+// Each gives every entry of the agent's ask conversations that is there now,
+// the oldest conversation first and the active one last.
+func (r *Reader) Each(ctx context.Context) (folder.Each, error) {
+	var asks []fika.Conversation
 	if r.Agent != nil {
 		list, err := r.store.AskConversations(ctx, r.Agent.ID)
 		if err != nil {
@@ -65,27 +68,60 @@ func (r *Reader) All(ctx context.Context) ([]fika.Entry, error) {
 		}
 		for _, active := range []bool{false, true} {
 			for _, c := range list {
-				if (c.ID == r.Agent.ActiveAsk) != active {
-					continue
+				if (c.ID == r.Agent.ActiveAsk) == active {
+					asks = append(asks, c)
 				}
-				entries, err := r.store.Entries(ctx, store.EntryQuery{Conversation: c.ID})
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, entries...)
 			}
 		}
 	}
-	if r.Foreign != nil {
+	return func(do func(fika.Entry) error) error {
+		for _, c := range asks {
+			if err := r.eachOf(ctx, c, do); err != nil {
+				return err
+			}
+		}
+		if r.Foreign == nil {
+			return nil
+		}
 		for _, archived := range []bool{true, false} {
-			entries, err := r.Foreign.Entries(archived)
-			if err != nil {
-				return nil, err
+			if err := r.Foreign.Each(func(e fika.Entry, is bool) error {
+				if is != archived {
+					return nil
+				}
+				return do(e)
+			}); err != nil {
+				return err
 			}
-			all = append(all, entries...)
 		}
+		return nil
+	}, nil
+}
+
+// All reads what [Reader.Each] gives, for those who choose among all of it.
+func (r *Reader) All(ctx context.Context) (all []fika.Entry, err error) {
+	each, err := r.Each(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	err = each(func(e fika.Entry) error { all = append(all, e); return nil })
+	return all, err
+}
+
+// eachOf gives the entries that a conversation had when it was read.
+func (r *Reader) eachOf(ctx context.Context, c fika.Conversation, do func(fika.Entry) error) error {
+	for since := int64(0); since < c.LastSeq; {
+		list, err := r.store.Entries(ctx, store.EntryQuery{Conversation: c.ID, Since: since, Upto: c.LastSeq, First: page})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, e := range list {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+		since = list[len(list)-1].Seq
+	}
+	return nil
 }
 
 // Window reads what is still in the conversation.
@@ -159,15 +195,19 @@ func count(ctx context.Context, a *app.App, f folder.Folder, c *State) error {
 	if err != nil {
 		return err
 	}
-	all, err := r.All(ctx)
+	each, err := r.Each(ctx)
 	if err != nil {
+		return err
+	}
+	all := 0
+	if err := each(func(fika.Entry) error { all++; return nil }); err != nil {
 		return err
 	}
 	window, err := r.Window(ctx)
 	if err != nil {
 		return err
 	}
-	c.Entries, c.Archived = len(window), len(all)-len(window)
+	c.Entries, c.Archived = len(window), all-len(window)
 	for _, e := range window {
 		switch e.Type {
 		case fika.Message:

@@ -60,9 +60,9 @@ func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (
 	if err != nil {
 		return 0, err
 	}
-	entries, err := r.All(ctx)
+	each, err := r.Each(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return len(entries), f.Export(path, entries)
+	return f.Export(path, each)
 }

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -18,69 +19,87 @@ import (
 // are those of the agent's ask conversations, oldest conversation first; the
 // last one's window becomes context.jsonl. The copy appears whole or not at
 // all. Conflict if dst exists and is not an empty folder.
-func (f Folder) Export(dst string, entries []fika.Entry) (err error) {
+func (f Folder) Export(dst string, each Each) (n int, err error) {
 	const op = "export context"
 	if there, err := os.ReadDir(dst); err == nil && len(there) > 0 {
-		return fika.Errorf(fika.Conflict, op, "%s exists already and is not empty", dst)
+		return 0, fika.Errorf(fika.Conflict, op, "%s exists already and is not empty", dst)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fileError(op, dst, err)
+		return 0, fileError(op, dst, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(dst), dirMode); err != nil {
-		return fileError(op, dst, err)
+		return 0, fileError(op, dst, err)
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dst), ".export-*")
 	if err != nil {
-		return fileError(op, dst, err)
+		return 0, fileError(op, dst, err)
 	}
 	defer func() {
 		if err != nil {
 			_ = os.RemoveAll(tmp)
 		}
 	}()
-	if err := f.exportInto(tmp, entries); err != nil {
-		return err
+	if n, err = f.exportInto(tmp, each); err != nil {
+		return 0, err
 	}
-	return fileError(op, dst, os.Rename(tmp, dst))
+	return n, fileError(op, dst, os.Rename(tmp, dst))
 }
 
-func (f Folder) exportInto(dir string, entries []fika.Entry) error {
-	archived, window := splitAsks(entries)
-	parts := []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{archiveName, func(w io.Writer) error { return WriteEntries(w, archived) }},
-		{contextName, func(w io.Writer) error { return WriteEntries(w, window) }},
-		{transcriptName, func(w io.Writer) error { return WriteTranscript(w, entries) }},
+func (f Folder) exportInto(dir string, each Each) (n int, err error) {
+	archived, err := split(each)
+	if err != nil {
+		return 0, err
 	}
-	for _, p := range parts {
-		if err := swapFile(filepath.Join(dir, p.name), func(w io.Writer) error {
-			buf := newBuffer(w)
-			if err := p.write(buf); err != nil {
-				return err
-			}
-			return buf.Flush()
-		}); err != nil {
-			return err
-		}
+	if n, err = exportEntries(dir, each, archived); err != nil {
+		return 0, err
 	}
 	for _, name := range editedFiles() {
 		data, err := readCapped(f.path(name), maxText)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if data == nil {
 			continue
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), data, fileMode); err != nil {
-			return fileError("export context", name, err)
+			return 0, fileError("export context", name, err)
 		}
 	}
 	old, err := f.readMeta()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return writeMetaIn(dir, newMeta(old.CreatedAt))
+	return n, writeMetaIn(dir, newMeta(old.CreatedAt))
+}
+
+// exportEntries writes the archive, what is in the window, and all as text.
+func exportEntries(dir string, each Each, archived func(fika.Entry) bool) (n int, err error) {
+	var files []*os.File
+	buffers := map[string]*bufio.Writer{}
+	defer func() {
+		for name, buf := range buffers {
+			err = errors.Join(err, fileError("export context", name, buf.Flush()))
+		}
+		for _, file := range files {
+			err = errors.Join(err, fileError("export context", filepath.Base(file.Name()), file.Close()))
+		}
+	}()
+	for _, name := range []string{archiveName, contextName, transcriptName} {
+		file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+		if err != nil {
+			return 0, fileError("export context", name, err)
+		}
+		files, buffers[name] = append(files, file), bufio.NewWriter(file)
+	}
+	err = each(func(e fika.Entry) error {
+		n++
+		name := contextName
+		if archived(e) {
+			name = archiveName
+		}
+		one := []fika.Entry{e}
+		return errors.Join(WriteEntries(buffers[name], one), WriteTranscript(buffers[transcriptName], one))
+	})
+	return n, err
 }
 
 // editedFiles are what a person edits in a context.
@@ -92,23 +111,26 @@ func editedFiles() []string {
 	return names
 }
 
-// splitAsks divides the entries of several conversations: all but the last
-// conversation's window is archived.
-func splitAsks(entries []fika.Entry) (archived, window []fika.Entry) {
-	if len(entries) == 0 {
-		return nil, nil
-	}
-	last := entries[len(entries)-1].Conversation
-	var active []fika.Entry
-	for _, e := range entries {
-		if e.Conversation == last {
-			active = append(active, e)
-		} else {
-			archived = append(archived, e)
+// Each gives the entries of several conversations, one conversation after the
+// other and the active one last, and may be asked again.
+type Each func(do func(fika.Entry) error) error
+
+// split gives the rule by which entries are archived: all are but those in the
+// window of the last conversation.
+func split(each Each) (archived func(fika.Entry) bool, err error) {
+	var last fika.ConversationID
+	var compactions []fika.Entry
+	err = each(func(e fika.Entry) error {
+		if e.Conversation != last {
+			last, compactions = e.Conversation, nil
 		}
-	}
-	out, window := SplitWindow(active)
-	return append(archived, out...), window
+		if e.Type == fika.Compaction {
+			compactions = append(compactions, e)
+		}
+		return nil
+	})
+	in := inWindow(compactions)
+	return func(e fika.Entry) bool { return e.Conversation != last || !in(e.Seq) }, err
 }
 
 // ReadFolder reads a context folder from anywhere: one that fika exported or

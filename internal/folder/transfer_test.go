@@ -63,10 +63,18 @@ func TestExportWorksElsewhere(t *testing.T) {
 	write(t, f.LocalConfig(), "model = \"x\"\n")
 	all := append(append([]fika.Entry{}, s.entries["c1"]...), s.entries["c2"]...)
 	dst := filepath.Join(t.TempDir(), "deep", "copy")
-	if err := f.Export(dst, all); err != nil {
-		t.Fatal(err)
+	each := func(do func(fika.Entry) error) error {
+		for _, e := range all {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	if err := f.Export(dst, all); !fika.IsKind(err, fika.Conflict) {
+	if n, err := f.Export(dst, each); err != nil || n != len(all) {
+		t.Fatal(n, err)
+	}
+	if _, err := f.Export(dst, each); !fika.IsKind(err, fika.Conflict) {
 		t.Fatalf("got %v", err)
 	}
 	c, err := ReadFolder(dst)
