@@ -132,11 +132,11 @@ func strictURL(text string) (string, error) {
 		return "", fika.Errorf(fika.Invalid, opOpen, "[store] url is not that of a PostgreSQL database: want postgres://user@host/name")
 	}
 	q := u.Query()
-	host := u.Hostname()
-	if h := q.Get("host"); h != "" {
-		host = h
-	}
-	if here := host == "" || strings.HasPrefix(host, "/") || host == "localhost" || net.ParseIP(host).IsLoopback(); !here {
+	hosts := hostsOf(u)
+	for _, host := range hosts {
+		if host == "" || strings.HasPrefix(host, "/") || host == "localhost" || net.ParseIP(host).IsLoopback() {
+			continue
+		}
 		switch q.Get("sslmode") {
 		case "":
 			q.Set("sslmode", "verify-full")
@@ -144,6 +144,10 @@ func strictURL(text string) (string, error) {
 		default:
 			return "", fika.Errorf(fika.Invalid, opOpen, "[store] url: %s is another machine, so sslmode must be verify-full (sslrootcert=FILE names its authority)", host)
 		}
+	}
+	// Of several servers that stand by for one another, the one that may be written.
+	if len(hosts) > 1 && q.Get("target_session_attrs") == "" {
+		q.Set("target_session_attrs", "read-write")
 	}
 	if file := q.Get("passfile"); file != "" {
 		info, err := os.Stat(file)
@@ -156,6 +160,22 @@ func strictURL(text string) (string, error) {
 	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil
+}
+
+// hostsOf lists the servers that a URL names, without their ports.
+func hostsOf(u *url.URL) []string {
+	list := u.Host
+	if h := u.Query().Get("host"); h != "" {
+		list = h
+	}
+	var hosts []string
+	for host := range strings.SplitSeq(list, ",") {
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		hosts = append(hosts, strings.Trim(host, "[]"))
+	}
+	return hosts
 }
 
 // acquaintance is what a process knows of its server.

@@ -340,8 +340,12 @@ func (w *attempt) applySignal(ctx context.Context, sig store.Signal) error {
 	return nil
 }
 
-// interrupted decides what an ended context means.
+// interrupted decides what an ended context means. Who has lost the agent ends
+// nothing: the next owner finds the request as it was.
 func (w *attempt) interrupted(ctx context.Context) error {
+	if cause := context.Cause(ctx); fika.IsKind(cause, fika.Lost) {
+		return cause
+	}
 	if errors.Is(context.Cause(ctx), ErrStop) {
 		return w.handBack(ctx, "the process is stopping")
 	}

@@ -258,6 +258,36 @@ func TestLostFence(t *testing.T) {
 	}
 }
 
+// TestLostLease: an owner that hears of its lost lease before the next one has
+// looked at its requests ends none of them, although it still could.
+func TestLostLease(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w.model.answer = func(ctx context.Context, n int, _ llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return text("done"), nil
+		}
+		w.takeOver()
+		cancel(fika.Errorf(fika.Lost, "renew lease", "it is another's"))
+		<-ctx.Done()
+		return llm.Response{}, fika.Wrap(fika.Interrupted, "model", ctx.Err())
+	}
+	c := w.ask("go")
+	if res, err := turn.New(w.config()).Run(ctx, c); !fika.IsKind(err, fika.Lost) {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	w.state(c.Request.ID, fika.Running)
+	rec, err := w.store.Recover(t.Context(), w.lease)
+	w.ok(err)
+	if len(rec.Claimed) != 1 {
+		t.Fatalf("recovered %+v", rec)
+	}
+	if res := w.run(rec.Claimed[0]); res.State != fika.Done {
+		t.Fatalf("%+v", res)
+	}
+	w.whole(c.Conversation.ID)
+}
+
 // TestStorageBusy: a store that refuses for a while loses nothing that was paid
 // for, and nothing is done twice.
 func TestStorageBusy(t *testing.T) {

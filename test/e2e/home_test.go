@@ -31,6 +31,7 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	defer servers.Stop()
 	if binary = os.Getenv("FIKA_E2E_BINARY"); binary != "" {
 		return m.Run()
 	}
@@ -113,6 +114,13 @@ func (h *home) ok(err error) {
 func (h *home) write(name, text string) {
 	h.Helper()
 	h.ok(os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600))
+}
+
+func (h *home) read(name string) string {
+	h.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, name))
+	h.ok(err)
+	return string(data)
 }
 
 // agent is an [[agents]] entry.

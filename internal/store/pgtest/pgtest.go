@@ -206,10 +206,38 @@ func (s *Server) Up(extra ...string) error {
 	return fmt.Errorf("the server does not answer")
 }
 
-// Kill ends the server at once, as a crash does.
+// Standby starts a second server that follows this one, under the name standby,
+// and takes over when it is told to [Server.Promote].
+func (s *Server) Standby() (*Server, error) {
+	dir, err := os.MkdirTemp(filepath.Dir(s.Dir), "fika-pg-")
+	if err != nil {
+		return nil, err
+	}
+	if s.as != nil {
+		if err := os.Chown(dir, int(s.as.Uid), int(s.as.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	next := &Server{Dir: dir, bin: s.bin, data: filepath.Join(dir, "data"), as: s.as}
+	follow := next.command("pg_basebackup", "-D", next.data, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", "host="+s.Dir+" user=postgres application_name=standby")
+	if out, err := follow.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("pg_basebackup: %w: %s", err, out)
+	}
+	return next, next.Up()
+}
+
+// Promote makes a server that followed another one the one that is written.
+func (s *Server) Promote() error {
+	if out, err := s.command("pg_ctl", "promote", "-w", "-D", s.data).CombinedOutput(); err != nil {
+		return fmt.Errorf("pg_ctl promote: %w: %s", err, out)
+	}
+	return nil
+}
+
+// Kill ends the server at once, as a crash does. It may be called again.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Signal(syscall.SIGQUIT)
-	<-s.gone
+	s.gone <- <-s.gone
 }
 
 // Ended reports whether the server has ended by itself.

@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fika/internal/store/pgtest"
+)
+
+// servers is the PostgreSQL server of this test binary.
+var servers pgtest.Shared
+
+func onServer(url string) string { return "[store]\nurl = \"" + url + "\"" }
+
+// TestTwoHomes: two homes of one machine have one database. What one is asked
+// for the other's agent does, at its next look, and no agent is taken from the
+// home that has it at work.
+func TestTwoHomes(t *testing.T) {
+	url := servers.URL(t)
+	one := scriptedHome(t, onServer(url), autoCoder)
+	two := scriptedHome(t, onServer(url), "id = \"writer\"\nauto_start = true\npersistent = true")
+	one.must("up")
+	two.must("up")
+	for from, to := range map[*home]string{one: "writer", two: "coder"} {
+		if got := from.must("ask", to, "hello"); got != "you said hello" {
+			t.Errorf("%s answered %q", to, got)
+		}
+	}
+	one.must("chat", "create", "room")
+	one.must("chat", "send", "room", "@coder @writer hello")
+	one.must("chat", "wait", "room")
+	if said := two.must("chat", "view", "room"); !strings.Contains(said, "|coder|") || !strings.Contains(said, "|writer|") {
+		t.Errorf("the other home sees %q", said)
+	}
+
+	two.one(two.run("run", "-c", "coder", "hello"), 4, "@coder is at work in another home")
+	if got := one.must("ask", "coder", "again"); got != "you said again" {
+		t.Errorf("its own home answers %q", got)
+	}
+	one.must("down")
+	if got := two.must("run", "-c", "coder", "hello"); got != "you said hello" {
+		t.Errorf("when the other home is down: %q", got)
+	}
+}
+
+// TestServerByCommands: what the commands say of a database on a server; it is
+// backed up, brought back, and moved into a file and back.
+func TestServerByCommands(t *testing.T) {
+	url := servers.URL(t)
+	h := scriptedHome(t, onServer(url))
+	h.must("run", "first words")
+	if shown := h.must("store", "show"); !strings.Contains(shown, "postgresql") || !strings.Contains(shown, "synchronous_commit=on") {
+		t.Errorf("it shows %q", shown)
+	}
+	kept := filepath.Join(h.dir, "kept.zip")
+	h.must("backup", kept)
+	h.must("run", "later words")
+	r := h.run("restore", kept)
+	if r.code != 0 || !strings.Contains(r.stderr, "_before_restore_") {
+		t.Fatalf("restore: exit %d: %s", r.code, r.stderr)
+	}
+	if said := h.must("context", "log"); !strings.Contains(said, "first words") || strings.Contains(said, "later words") {
+		t.Errorf("after it: %q", said)
+	}
+	before := h.must("context", "log", "--all", "--json")
+	file := filepath.Join(h.dir, "fika.db")
+	h.must("store", "move", file)
+	config := h.read("config.toml")
+	h.write("config.toml", strings.ReplaceAll(config, onServer(url), ""))
+	if in := h.must("context", "log", "--all", "--json"); in != before {
+		t.Errorf("in a file: %s\non the server: %s", in, before)
+	}
+	other := servers.URL(t)
+	h.must("store", "move", other)
+	h.write("config.toml", strings.ReplaceAll(config, url, other))
+	if back := h.must("context", "log", "--all", "--json"); back != before {
+		t.Errorf("back on a server: %s\nbefore: %s", back, before)
+	}
+	h.must("store", "check")
+	h.must("run", "on")
+}
