@@ -7,19 +7,34 @@
 # make chaos  end fika at every durable step, break what it needs, see that nothing is lost
 # make escape try to get out of the sandbox, in each tier; the table is in docs/SECURITY.md
 # make soak   20 agents at work with random kills and pauses, for DURATION
+# make install  put it into PREFIX (/usr/local), with completions for the shells
+# make dist   archives for Linux and macOS, on amd64 and arm64, in dist/
 # make docs   write the generated references under docs/
 
 GO ?= go
 BIN := bin/fika
+PREFIX ?= /usr/local
+# The tag, with how far from it this is; dev outside of a repository.
+VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X fika/internal/cli.version=$(VERSION)
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 export GOFLAGS ?= -trimpath
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build demo test check race house bench escape chaos soak docs fmt clean
+.PHONY: all build install dist demo test check race house bench escape chaos soak docs fmt clean
 
 all: build
 
 build:
-	CGO_ENABLED=0 $(GO) build -ldflags "-s -w" -o $(BIN) ./cmd/fika
+	CGO_ENABLED=0 $(GO) build -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/fika
+
+install:
+	@test -x $(BIN) || { echo "make build first"; exit 1; }
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" ./scripts/install.sh $(BIN)
+
+# Knob: PLATFORMS="linux/amd64".
+dist: build
+	@GO="$(GO)" VERSION="$(VERSION)" LDFLAGS="$(LDFLAGS)" ./scripts/dist.sh $(BIN) $(PLATFORMS)
 
 demo: build
 	./$(BIN) demo

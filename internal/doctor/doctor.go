@@ -65,6 +65,7 @@ func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 	d := &examination{app: a, home: h, fix: fix}
 	d.checkModes()
 	d.checkDisk()
+	d.checkProject()
 	if d.checkConfig() {
 		d.checkStore(ctx)
 		d.checkContexts(ctx)

@@ -109,7 +109,7 @@ var packages = [...]row{
 		"the database and what people edit, out of a home and into it; files are replaced in one step"},
 	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/config internal/crash internal/folder internal/hub internal/message internal/process internal/reading internal/redact internal/store internal/turn internal/worker",
 		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation"},
-	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/plugin internal/plugin/admin internal/process internal/sandbox internal/spelling internal/store internal/term internal/worker",
+	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/plugin internal/plugin/admin internal/process internal/project internal/sandbox internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
 	{"internal/question", ". internal/client internal/term", "what a person is asked in a console: a face of client in words"},
 	{"internal/master", ". internal/client internal/process internal/question internal/spelling internal/term internal/workflow github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs and whole teams found, and what it waits for is kept in a file that one console locks"},
