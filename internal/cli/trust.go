@@ -166,12 +166,31 @@ func shownSummary(p *setup.Pending) string {
 	if len(programs) > 0 {
 		fmt.Fprintf(&b, "\n  programs that would run: %s", strings.Join(programs, ", "))
 	}
+	if unused := unusedFiles(p.Tree); len(unused) > 0 {
+		fmt.Fprintf(&b, "\n  fika does nothing with: %s", strings.Join(unused, ", "))
+	}
 	if slices.ContainsFunc(p.Tree.Files, func(f project.File) bool {
 		return strings.HasSuffix(f.Path, project.Instructions) && !strings.HasPrefix(f.Path, project.Folder+"/")
 	}) {
 		b.WriteString("\n  AGENTS.md is part of every prompt (agents_md = false in .fika/config.toml: it is not)")
 	}
 	return term.Clean(b.String())
+}
+
+// unusedFiles are those of a project's .fika that have no meaning there: a folder
+// may be misspelt.
+func unusedFiles(t project.Tree) []string {
+	known := []string{"config.toml", "agents", "prompts", "workflows", "commands", "plugins"}
+	var out []string
+	for _, f := range t.Files {
+		rest, inside := strings.CutPrefix(f.Path, project.Folder+"/")
+		top, _, _ := strings.Cut(rest, "/")
+		agent := !strings.HasPrefix(rest, "agents/") || strings.HasSuffix(rest, ".md")
+		if inside && !strings.HasPrefix(top, "README") && !strings.HasPrefix(top, ".") && (!slices.Contains(known, top) || !agent) {
+			out = append(out, f.Path)
+		}
+	}
+	return out
 }
 
 // tellTrust says what of the project is not in force, before something is asked

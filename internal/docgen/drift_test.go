@@ -3,9 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fika/internal/cli"
 )
 
 // TestDrift: what the documents say is what the code says.
@@ -18,6 +22,24 @@ func TestDrift(t *testing.T) {
 		}
 		if d := cmp.Diff(string(on), p.text); d != "" {
 			t.Errorf("docs/%s is not what the code says (make docs):\n%.2000s", p.name, d)
+		}
+	}
+}
+
+// TestManual: a page has what man needs, and no line of it is taken for a request.
+func TestManual(t *testing.T) {
+	for _, c := range visible(cli.Commands()) {
+		page := manual(c)
+		for _, part := range []string{".TH ", ".SH NAME\n", ".SH SYNOPSIS\n"} {
+			if !strings.Contains(page, part) {
+				t.Errorf("the page of %s lacks %q", c.CommandPath(), part)
+			}
+		}
+		for line := range strings.Lines(page) {
+			request, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if strings.HasPrefix(line, ".") && !slices.Contains([]string{".TH", ".SH", ".B", ".BR", ".nf", ".fi"}, request) {
+				t.Errorf("the page of %s has the request %q", c.CommandPath(), line)
+			}
 		}
 	}
 }

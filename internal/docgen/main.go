@@ -2,6 +2,7 @@
 // docs/CONFIG.md and docs/HOOKS.md.
 //
 //	go run ./internal/docgen docs
+//	go run ./internal/docgen man DIR   # a manual page of each command
 //
 // A test fails when what is written there is not what the code says.
 package main
@@ -13,6 +14,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == "man" {
+		if err := writeManuals(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "docgen:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "docgen: give the folder to write into: go run ./internal/docgen docs")
 		os.Exit(2)
