@@ -155,7 +155,7 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 		keeper.Close()
 		return tool.Confined{}, err
 	}
-	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Done: func() []string {
+	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string {
 		defer keeper.Close()
 		changes, err := keeper.Restore()
 		if err != nil {
@@ -163,6 +163,14 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 		}
 		return changes
 	}}, nil
+}
+
+// withheld is what a profile keeps from a process.
+func withheld(p sandbox.Profile, tier sandbox.Tier) tool.Withheld {
+	if tier == sandbox.None {
+		return tool.Withheld{}
+	}
+	return tool.Withheld{Network: !p.Network, Loopback: !p.Network && tier == sandbox.Landlock, Protected: p.Protected}
 }
 
 // reachesHidden refuses a folder that holds what nobody can take out of it in

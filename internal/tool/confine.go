@@ -22,10 +22,19 @@ type Confined struct {
 	Args  []string
 	Env   []string // overrides what the process would get
 	Files []*os.File
+	// Withheld is what the process does not get, for who explains why it failed.
+	Withheld Withheld
 	// Done is called once, when the process and all that it started have ended,
 	// or when it could not be started. It says what had to be undone, a line
 	// each. Nil: there is nothing to look at.
 	Done func() []string
+}
+
+// Withheld is what a confined process does not get.
+type Withheld struct {
+	Network   bool
+	Loopback  bool     // not even one of its own
+	Protected []string // files and folders that it cannot change
 }
 
 // Started closes the files, which a started process has of its own. It may be

@@ -44,11 +44,12 @@ type Cmd struct {
 
 // Exit is how a process ended and what it said.
 type Exit struct {
-	Code   int    // exit status; 128 + signal when a signal ended it
-	Signal string // name of that signal, else ""
-	Output tool.Captured
-	Proc   fika.Process
-	Undone []string // what it did to protected files and was taken back, a line each
+	Code     int    // exit status; 128 + signal when a signal ended it
+	Signal   string // name of that signal, else ""
+	Output   tool.Captured
+	Proc     fika.Process
+	Withheld tool.Withheld
+	Undone   []string // what it did to protected files and was taken back, a line each
 }
 
 // Run runs c to its end. The error is kind Failed when it could not be
@@ -88,6 +89,7 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 
 	e := r.exit(err)
 	e.Undone = r.confined.Ended()
+	e.Withheld = r.confined.Withheld
 	crash.Point("tool undone")
 	if ended {
 		return e, fika.Wrap(fika.Interrupted, "run "+c.Path, context.Cause(ctx))

@@ -135,7 +135,11 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if ctx.Err() != nil && err != nil {
 		return r.Told(exit.Undone), err
 	}
-	return t.outcome(r, exit, err, timeout).Told(exit.Undone), nil
+	out := t.outcome(r, exit, err, timeout)
+	if err == nil && exit.Code != 0 {
+		out = out.Told(explain(r.Text, c.Workspace, exit.Withheld))
+	}
+	return out.Told(exit.Undone), nil
 }
 
 // outcome says in the result how the command ended.

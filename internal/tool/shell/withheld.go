@@ -1,0 +1,50 @@
+package shell
+
+import (
+	"path/filepath"
+	"strings"
+
+	"fika/internal/tool"
+)
+
+// offline is what programs say, in small letters, that wanted the network and
+// had none.
+var offline = [...]string{
+	"could not resolve host", "temporary failure in name resolution", "name or service not known", "no such host", "eai_again", "enotfound",
+	"network is unreachable", "enetunreach", "server misbehaving", "socket: operation not permitted", "socket: permission denied", "name resolution",
+}
+
+// readOnly is what they say that wanted to change a protected file.
+var readOnly = [...]string{"read-only file system", "device or resource busy", "erofs", "ebusy"}
+
+// explain says which setting a command failed for, as far as its words show it: a
+// line each.
+func explain(output, workspace string, w tool.Withheld) (lines []string) {
+	small := strings.ToLower(output)
+	if w.Network && containsAny(small, offline[:]) {
+		line := `commands of this agent have no network: network = "on" in [guard], or at the agent, gives it to them`
+		if w.Loopback {
+			line += "; the built-in sandbox has no loopback either, bubblewrap would have one"
+		}
+		lines = append(lines, line)
+	}
+	if containsAny(small, readOnly[:]) {
+		for _, path := range w.Protected {
+			rel, err := filepath.Rel(workspace, path)
+			if err == nil && (strings.Contains(output, rel) || strings.Contains(output, path)) {
+				lines = append(lines, path+" is protected: no tool changes it; the person may")
+				break
+			}
+		}
+	}
+	return lines
+}
+
+func containsAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}

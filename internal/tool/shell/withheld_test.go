@@ -1,0 +1,34 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+
+	"fika/internal/tool"
+)
+
+// TestWithheld: a command that failed for what it does not get is told which
+// setting that is, and no other command is.
+func TestWithheld(t *testing.T) {
+	w := tool.Withheld{Network: true, Protected: []string{"/w/.git/hooks", "/w/.git/config", "/w/.envrc"}}
+	for output, want := range map[string]string{
+		"curl: (6) Could not resolve host: example.org":                           `network = "on"`,
+		"npm error code EAI_AGAIN":                                                `network = "on"`,
+		"dial tcp: lookup example.org: Temporary failure in name resolution":      `network = "on"`,
+		"error: could not write config file .git/config: Device or resource busy": "/w/.git/config is protected",
+		"bash: line 1: /w/.envrc: Read-only file system":                          "/w/.envrc is protected",
+		"make: *** [all] Error 1":                                                 "",
+		"touch: /usr/x: Read-only file system":                                    "",
+	} {
+		got := strings.Join(explain(output, "/w", w), "; ")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q is explained by %q, want %q", output, got, want)
+		}
+		if with := explain(output, "/w", tool.Withheld{}); len(with) > 0 {
+			t.Errorf("%q is explained by %q, though nothing is withheld", output, with)
+		}
+	}
+	if got := explain("socket: Operation not permitted", "/w", tool.Withheld{Network: true, Loopback: true}); len(got) != 1 || !strings.Contains(got[0], "loopback") {
+		t.Errorf("without a loopback: %q", got)
+	}
+}
