@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
 )
@@ -14,7 +15,7 @@ type ModelInfo struct {
 }
 
 // Models lists the models that config.toml and models.toml define. Without any
-// it is the one that would be used all the same.
+// it is the one that would be used all the same; none when there is no such, either.
 func (a *App) Models() ([]ModelInfo, error) {
 	c, err := a.Config()
 	if err != nil {
@@ -45,7 +46,7 @@ func (a *App) Models() ([]ModelInfo, error) {
 	if usedErr == nil && !there {
 		list = append([]ModelInfo{{Model: used.Model, Default: true}}, list...)
 	}
-	if len(list) == 0 {
+	if len(list) == 0 && !fika.IsKind(usedErr, fika.Invalid) {
 		return nil, usedErr
 	}
 	for i := range list {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ start-up file for good.`,
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
+				if _, err := io.WriteString(cmd.OutOrStdout(), bashWords); err != nil {
+					return err
+				}
 				return root.GenBashCompletionV2(cmd.OutOrStdout(), true)
 			case "zsh":
 				return root.GenZshCompletion(cmd.OutOrStdout())
@@ -41,3 +45,29 @@ start-up file for good.`,
 		},
 	}
 }
+
+// bashWords does for the script what the package bash-completion does where it
+// is installed: it puts words together that bash has cut at : and =.
+const bashWords = `# fika completion for bash; the package bash-completion is not needed.
+if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+    _get_comp_words_by_ref() {
+        local i word glue=0
+        words=()
+        for ((i = 0; i <= COMP_CWORD; i++)); do
+            word=${COMP_WORDS[i]}
+            if ((${#words[@]} > 0)) && { ((glue)) || [[ $word == [:=]* ]]; }; then
+                words[${#words[@]}-1]+=$word
+            else
+                words+=("$word")
+            fi
+            glue=0
+            [[ $word == *[:=] && $i -gt 0 ]] && glue=1
+        done
+        cword=$((${#words[@]} - 1))
+        cur=${words[cword]}
+        prev=
+        ((cword > 0)) && prev=${words[cword-1]}
+        return 0
+    }
+fi
+`

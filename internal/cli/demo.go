@@ -181,5 +181,6 @@ func endDemo(e *command.Env, home string, keep bool) error {
 		e.Say("kept: fika --home %s chat view %s", home, demoChat)
 		return err
 	}
+	e.Say("next: name an agent of yours in ~/.fika/config.toml ([[agents]] id = \"coder\"), then fika opens a session with it")
 	return errors.Join(err, os.RemoveAll(home))
 }

@@ -75,6 +75,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		return command.UsageError("%v; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(commands(e)...)
+	groupHelp(root)
 	return root
 }
 

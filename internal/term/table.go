@@ -1,6 +1,7 @@
 package term
 
 import (
+	"slices"
 	"strings"
 
 	"fika/internal/safetext"
@@ -53,7 +54,11 @@ func FormatTable(o TableOptions, headers []string, rows [][]string) string {
 		frame = 3*len(widths) + 1
 	}
 	if o.Width > 0 {
+		wide := slices.Clone(widths)
 		shrink(widths, o.Width-frame)
+		if o.Border == Plain && illegible(widths, wide, o.Width-frame) {
+			return records(o, cells)
+		}
 	}
 	t := table{TableOptions: o, widths: widths}
 	return t.draw(cells)
@@ -79,6 +84,45 @@ func shrink(widths []int, room int) {
 		widths[widest]--
 		total--
 	}
+}
+
+// illegible reports whether columns do not fit, or are cut so short that what is
+// left of them says nothing.
+func illegible(widths, wide []int, room int) bool {
+	total, cut := 0, 0
+	for i, w := range widths {
+		total += w
+		if w < wide[i] && w < minLegible {
+			cut++
+		}
+	}
+	return total > room || cut > 0
+}
+
+// minLegible is how narrow a column may become that is cut.
+const minLegible = 8
+
+// records sets a table that is too wide as a list: a line for each cell that is
+// not empty, with its header, and an empty line between rows.
+func records(o TableOptions, cells [][]string) string {
+	label := 0
+	for _, h := range cells[0] {
+		label = max(label, Width(h))
+	}
+	var b strings.Builder
+	for n, row := range cells[1:] {
+		if n > 0 {
+			b.WriteString("\n")
+		}
+		for i, cell := range row {
+			if cell == "" {
+				continue
+			}
+			head := cells[0][i] + strings.Repeat(" ", label-Width(cells[0][i]))
+			b.WriteString(strings.TrimRight(o.Style.Bold(head)+"  "+Truncate(cell, max(minLegible, o.Width-label-2)), " ") + "\n")
+		}
+	}
+	return b.String()
 }
 
 type table struct {

@@ -13,11 +13,9 @@ import (
 
 // New makes fika agent.
 func New(e *command.Env) *cobra.Command {
-	c := command.Group("agent", "list, start, stop and watch agents", "", `  fika agent list
+	return command.Group("agent", "list, start, stop and watch agents", "", `  fika agent list
   fika agent start coder
-  fika agent attach coder`, newRun(e))
-	c.AddCommand(commands(e)...)
-	return c
+  fika agent attach coder`, append(commands(e), newRun(e))...)
 }
 
 // commands are the commands of fika agent beside run.

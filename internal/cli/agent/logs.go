@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,7 @@ import (
 )
 
 func newLogs(e *command.Env) *cobra.Command {
-	var follow, raw bool
+	var follow, raw, asJSON bool
 	var n int
 	c := &cobra.Command{
 		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
@@ -28,12 +30,13 @@ func newLogs(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showLog(cmd.Context(), e, c.Agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw})
+			return showLog(cmd.Context(), e, c.Agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw, json: asJSON})
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
-	c.Flags().IntVarP(&n, "lines", "n", 100, "print the last N lines")
+	command.LimitFlag(c, &n, 100, "print the last N lines", "lines", "last")
 	command.RawFlag(c, &raw)
+	command.JSONFlag(c, &asJSON)
 	return c
 }
 
@@ -42,6 +45,7 @@ type logView struct {
 	lines  int
 	follow bool
 	raw    bool // with terminal escapes
+	json   bool // a JSON object for each line
 }
 
 func showLog(ctx context.Context, e *command.Env, path string, name fika.AgentName, v logView) error {
@@ -54,6 +58,9 @@ func showLog(ctx context.Context, e *command.Env, path string, name fika.AgentNa
 	}
 	defer func() { _ = f.Close() }()
 	out := e.CleanOut(v.raw)
+	if v.json {
+		out = &logLines{e: e, agent: name}
+	}
 	if err := lastLines(f, v.lines); err != nil {
 		return fika.Wrap(fika.Storage, "log", err)
 	}
@@ -69,6 +76,33 @@ func showLog(ctx context.Context, e *command.Env, path string, name fika.AgentNa
 		if f, err = reopened(f, path); err != nil {
 			return fika.Wrap(fika.Storage, "log", err)
 		}
+	}
+}
+
+// logLines writes lines as JSON.
+type logLines struct {
+	e     *command.Env
+	agent fika.AgentName
+	rest  []byte // without a newline yet
+}
+
+type logLineJSON struct {
+	Agent fika.AgentName `json:"agent"`
+	Line  string         `json:"line"`
+}
+
+// Write implements io.Writer.
+func (w *logLines) Write(p []byte) (int, error) {
+	w.rest = append(w.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(w.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		if err := w.e.PrintLine(logLineJSON{w.agent, strings.ToValidUTF8(string(line), "�")}); err != nil {
+			return len(p), err
+		}
+		w.rest = rest
 	}
 }
 

@@ -38,6 +38,6 @@ func newClear(e *command.Env) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	command.YesFlag(c, &yes, "do not ask")
 	return c
 }

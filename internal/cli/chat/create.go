@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +12,8 @@ import (
 )
 
 func newCreate(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "create [NAME]", Short: "make a chat and print its name", Example: "  fika chat create design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
@@ -22,9 +24,24 @@ func newCreate(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.Println(conv.Name)
+			return printCreated(e, conv, asJSON)
 		},
 	}
+	command.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+type createdJSON struct {
+	Name      fika.ConversationName `json:"name"`
+	CreatedAt *time.Time            `json:"created_at"`
+}
+
+// printCreated prints the name of a new chat.
+func printCreated(e *command.Env, conv fika.Conversation, asJSON bool) error {
+	if asJSON {
+		return e.PrintLine(createdJSON{conv.Name, command.Stamp(conv.CreatedAt)})
+	}
+	return e.Println(conv.Name)
 }
 
 // createChat makes the chat that the arguments name, or one of a generated name

@@ -50,6 +50,6 @@ func newDelete(e *command.Env) *cobra.Command {
 			return errors.Join(errs...)
 		},
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	command.YesFlag(c, &yes, "do not ask")
 	return c
 }

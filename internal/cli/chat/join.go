@@ -40,7 +40,7 @@ that happens when the next one starts. A chat that was paused already stays so.
 		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
 		RunE: func(cmd *cobra.Command, args []string) error { return join(cmd.Context(), e, args[0], o) },
 	}
-	c.Flags().IntVar(&o.history, "limit", 25, "how many of the last messages to show first")
+	command.LimitFlag(c, &o.history, 25, "how many of the last messages to show first")
 	c.Flags().BoolVar(&o.pause, "pause", false, "hold the chat until you leave")
 	c.Flags().StringVar(&o.as, "as", "", "name to speak as (default: your username)")
 	return c

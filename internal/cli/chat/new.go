@@ -7,7 +7,8 @@ import (
 )
 
 func newNew(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "new [NAME]", Short: "make a chat, and enter it on a terminal",
 		Long:    "Makes a chat with the given or a generated name. On a terminal it is entered\n(fika chat join); elsewhere its name is printed.",
 		Example: "  fika chat new design", Args: command.AtMostOne("a name"), ValidArgsFunction: cobra.NoFileCompletions,
@@ -20,10 +21,12 @@ func newNew(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if e.InTTY && e.OutTTY {
+			if e.InTTY && e.OutTTY && !asJSON {
 				return join(cmd.Context(), e, string(conv.Name), joinOptions{history: 25})
 			}
-			return e.Println(conv.Name)
+			return printCreated(e, conv, asJSON)
 		},
 	}
+	command.JSONFlag(c, &asJSON)
+	return c
 }

@@ -87,16 +87,23 @@ func (p *Printer) Node(ctx context.Context, n client.Node) error {
 
 // json writes an entry with what the flags add to it.
 func (p *Printer) json(n client.Node, turn *turnJSON) error {
-	more := struct {
-		Level  *int      `json:"level,omitempty"`
-		Parent int64     `json:"parent,omitempty"`
-		Also   []int64   `json:"also,omitempty"`
-		Turn   *turnJSON `json:"turn,omitempty"`
-	}{nil, n.Parent, n.Also, turn}
-	if p.Options.tree {
-		more.Level = &n.Level
+	var more any
+	switch {
+	case p.Options.tree && p.Options.costs:
+		more = struct {
+			placeJSON
+			Turn *turnJSON `json:"turn"`
+		}{placeOf(n), turn}
+	case p.Options.tree:
+		more = placeOf(n)
+	case p.Options.costs:
+		more = struct {
+			Turn *turnJSON `json:"turn"`
+		}{turn}
+	default:
+		more = struct{}{}
 	}
-	line, err := command.PlainJSON(n.Entry)
+	line, err := command.PlainJSON(command.FullEntry(n.Entry))
 	if err != nil {
 		return err
 	}
@@ -108,6 +115,17 @@ func (p *Printer) json(n client.Node, turn *turnJSON) error {
 		line = append(append(line[:len(line)-1], ','), extra[1:]...)
 	}
 	return p.Options.Println(string(line))
+}
+
+// placeJSON is where an entry stands in the tree of answers.
+type placeJSON struct {
+	Level  int     `json:"level"`
+	Parent *int64  `json:"parent"`
+	Also   []int64 `json:"also"`
+}
+
+func placeOf(n client.Node) placeJSON {
+	return placeJSON{n.Level, command.Optional(n.Parent), command.EmptyIfNil(n.Also)}
 }
 
 func (p *Printer) costFields(t *turnJSON) string {

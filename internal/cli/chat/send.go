@@ -13,6 +13,7 @@ import (
 
 func newSend(e *command.Env) *cobra.Command {
 	var as string
+	var asJSON bool
 	c := &cobra.Command{
 		Use: "send CHAT MESSAGE...", Short: "say something in a chat and return at once",
 		Long: `Stores the message, tells the agents it mentions, prints its seq and returns.
@@ -36,14 +37,23 @@ nobody: that branch of the conversation waits for bob.
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), e, args[0], text, as)
+			return send(cmd.Context(), e, args[0], text, as, asJSON)
 		},
 	}
 	c.Flags().StringVar(&as, "as", "", "name to speak as (default: your username)")
+	command.JSONFlag(c, &asJSON)
 	return c
 }
 
-func send(ctx context.Context, e *command.Env, word, text, as string) error {
+type sentJSON struct {
+	Chat     fika.ConversationName `json:"chat"`
+	Seq      int64                 `json:"seq"`
+	ID       fika.EntryID          `json:"id"`
+	Notified []fika.AgentName      `json:"notified"`
+	Paused   bool                  `json:"paused"`
+}
+
+func send(ctx context.Context, e *command.Env, word, text, as string, asJSON bool) error {
 	alias := client.Alias{Name: as, Option: "--as"}
 	var conv fika.Conversation
 	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
@@ -60,7 +70,12 @@ func send(ctx context.Context, e *command.Env, word, text, as string) error {
 		return err
 	}
 	e.Typed = ""
-	if err := e.Println(sent.Entry.Seq); err != nil {
+	if asJSON {
+		err = e.PrintLine(sentJSON{conv.Name, sent.Entry.Seq, sent.Entry.ID, command.EmptyIfNil(sent.Notified), sent.Paused})
+	} else {
+		err = e.Println(sent.Entry.Seq)
+	}
+	if err != nil {
 		return err
 	}
 	explainSent(ctx, e, c, conv, sent)

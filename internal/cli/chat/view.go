@@ -46,7 +46,7 @@ who is at work, with --follow for as long as you watch.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.limit, "limit", 0, "show at most this many rows")
+	command.LimitFlag(c, &o.limit, 0, "show at most this many rows")
 	f.StringVar(&o.since, "since", "", "show what came after this seq or id")
 	f.BoolVar(&o.All, "all", false, "tool calls and results too")
 	f.BoolVar(&o.JSON, "json", false, "JSON Lines")

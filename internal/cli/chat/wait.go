@@ -14,7 +14,7 @@ import (
 
 func newWait(e *command.Env) *cobra.Command {
 	var timeout time.Duration
-	var idle bool
+	var idle, asJSON bool
 	c := &cobra.Command{
 		Use: "wait CHAT", Short: "wait until a chat has come to rest",
 		Long: `Returns when nothing runs in the chat and nothing waits in it: exit status 0.
@@ -33,15 +33,22 @@ status is 7 when the chat is still not at rest by then. Works without a hub.
 			if !idle {
 				return command.UsageError("there is nothing else to wait for than --until-idle; see %s --help", cmd.CommandPath())
 			}
-			return wait(cmd.Context(), e, args[0], timeout)
+			return wait(cmd.Context(), e, args[0], timeout, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&idle, "until-idle", true, "until nothing runs and nothing waits; so far the only thing to wait for")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "stop waiting after this long")
+	command.JSONFlag(c, &asJSON)
 	return c
 }
 
-func wait(ctx context.Context, e *command.Env, word string, timeout time.Duration) error {
+type waitedJSON struct {
+	Chat  fika.ConversationName `json:"chat"`
+	Idle  bool                  `json:"idle"`
+	Items []itemJSON            `json:"items"` // under way, failed or dropped
+}
+
+func wait(ctx context.Context, e *command.Env, word string, timeout time.Duration, asJSON bool) error {
 	if timeout < 0 {
 		return command.UsageError("--timeout is a span of time such as 10m, not %s", timeout)
 	}
@@ -63,6 +70,15 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 			e.Warn(fmt.Sprintf("%s does not go on by itself: %s", conv.Name, itemLine(e, i)))
 		}
 	})
+	if asJSON && (err == nil || waiting.Err() != nil) {
+		out := waitedJSON{conv.Name, waiting.Err() == nil, []itemJSON{}}
+		for _, i := range items {
+			out.Items = append(out.Items, toItemJSON(i))
+		}
+		if err := e.PrintLine(out); err != nil {
+			return err
+		}
+	}
 	if waiting.Err() != nil {
 		left := 0
 		for _, i := range items {

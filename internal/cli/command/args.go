@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -77,7 +78,43 @@ func Group(use, short, long, example string, subs ...*cobra.Command) *cobra.Comm
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(subs...)
+	sameGrammar(c)
 	return c
+}
+
+// sameGrammar gives the verbs of a noun the other names that people try: ls for
+// list, rm for delete, show for view, and so on, unless the noun has a command
+// of that name.
+func sameGrammar(noun *cobra.Command) {
+	taken := CommandNames(noun)
+	for _, c := range noun.Commands() {
+		for _, alias := range otherNames(c.Name()) {
+			if !slices.Contains(taken, alias) {
+				c.Aliases, taken = append(c.Aliases, alias), append(taken, alias)
+			}
+		}
+	}
+}
+
+// otherNames are what a verb is called besides.
+func otherNames(verb string) []string {
+	switch verb {
+	case "list":
+		return []string{"ls"}
+	case "delete":
+		return []string{"rm", "remove"}
+	case "remove":
+		return []string{"rm", "delete"}
+	case "new":
+		return []string{"create"}
+	case "create":
+		return []string{"new"}
+	case "view":
+		return []string{"show"}
+	case "rename":
+		return []string{"mv"}
+	}
+	return nil
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {

@@ -1,14 +1,19 @@
 package config
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/config"
 	"fika/internal/doctor"
 )
 
 func newCheck(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "check", Short: "report every problem of the settings",
 		Long: `Reports everything that is wrong with config.toml, models.toml and the local.toml
 of each context, and what they name that is not there: models, agents, workspaces,
@@ -20,6 +25,9 @@ yet: that, and a key that does nothing, is a warning.`,
 		Example: "  fika config check", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := doctor.CheckConfig(cmd.Context(), e.App())
+			if asJSON {
+				return printChecked(e, c, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -30,4 +38,25 @@ yet: that, and a key that does nothing, is a warning.`,
 			return nil
 		},
 	}
+	command.JSONFlag(c, &asJSON)
+	return c
+}
+
+type checkedJSON struct {
+	Agents   *int     `json:"agents"`
+	Models   *int     `json:"models"`
+	Problems []string `json:"problems"`
+	Warnings []string `json:"warnings"`
+}
+
+// printChecked prints what is wrong with the settings, and fails if anything is.
+func printChecked(e *command.Env, c doctor.ConfigReport, err error) error {
+	out := checkedJSON{Problems: []string{}, Warnings: []string{}}
+	if err != nil {
+		out.Problems = strings.Split(config.WithoutSecrets(err.Error()), "\n")
+		return errors.Join(e.PrintLine(out), command.Silent{Kind: command.ErrorKind(err)})
+	}
+	agents, models := len(c.Agents), len(c.Models)
+	out.Agents, out.Models, out.Warnings = &agents, &models, command.EmptyIfNil(c.Warnings)
+	return e.PrintLine(out)
 }

@@ -43,7 +43,7 @@ has to say it.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	command.YesFlag(c, &yes, "do not ask")
 	command.WaitFlag(c, &wait)
 	return c
 }

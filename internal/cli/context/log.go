@@ -41,12 +41,12 @@ with newlines, carriage returns, | and \ in any field escaped by a backslash.`,
 		},
 	})
 	f := c.Flags()
-	f.IntVar(&o.last, "last", 0, "only the last N")
+	command.LimitFlag(c, &o.last, 0, "only the last N", "last")
 	f.IntVar(&o.first, "first", 0, "only the first N")
 	f.Int64Var(&o.since, "since", 0, "only what came after this seq")
 	f.BoolVar(&o.all, "all", false, "everything: archived entries, tool calls and results too")
 	f.BoolVar(&o.json, "json", false, "JSON Lines")
-	c.MarkFlagsMutuallyExclusive("last", "first")
+	c.MarkFlagsMutuallyExclusive("limit", "first")
 	return c
 }
 

@@ -42,7 +42,7 @@ type filter struct {
 func (f *filter) flags(e *command.Env, c *cobra.Command, limit int) {
 	c.Flags().StringVar(&f.kind, "kind", "", "only ask, task or chat")
 	c.Flags().StringVar(&f.agent, "agent", "", "only those of this agent")
-	c.Flags().IntVar(&f.limit, "limit", limit, "at most this many")
+	command.LimitFlag(c, &f.limit, limit, "at most this many")
 	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"ask", "task", "chat"}, cobra.ShellCompDirectiveNoFileComp))
 }

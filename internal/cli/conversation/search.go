@@ -15,7 +15,7 @@ import (
 type foundJSON struct {
 	Conversation fika.ConversationName `json:"conversation"`
 	Snippet      string                `json:"snippet"`
-	Entry        fika.Entry            `json:"entry"`
+	Entry        command.FullEntry     `json:"entry"`
 }
 
 func newSearch(e *command.Env) *cobra.Command {
@@ -44,7 +44,9 @@ func newSearch(e *command.Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				if err := command.PrintLines(e, found, func(x client.Found) foundJSON { return foundJSON{x.ConversationName, x.Snippet, x.Entry} }); err != nil {
+				if err := command.PrintLines(e, found, func(x client.Found) foundJSON {
+					return foundJSON{x.ConversationName, x.Snippet, command.FullEntry(x.Entry)}
+				}); err != nil {
 					return err
 				}
 			}

@@ -39,7 +39,7 @@ func newShow(e *command.Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return command.PrintLines(e, entries, func(x fika.Entry) fika.Entry { return x })
+				return command.PrintLines(e, entries, func(x fika.Entry) command.FullEntry { return command.FullEntry(x) })
 			}
 			return showEntries(e, entries, raw)
 		},
@@ -47,7 +47,7 @@ func newShow(e *command.Env) *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	c.Flags().BoolVar(&all, "all", false, "tool calls, results and compactions too")
 	command.RawFlag(c, &raw)
-	c.Flags().IntVar(&limit, "limit", 0, "only the last N")
+	command.LimitFlag(c, &limit, 0, "only the last N", "last")
 	return c
 }
 

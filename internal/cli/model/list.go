@@ -58,6 +58,10 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, toModelJSON)
 			}
+			if len(list) == 0 {
+				e.Say("no models: export ANTHROPIC_API_KEY or OPENAI_API_KEY, or add [[models]] to config.toml (docs/CONFIG.md)")
+				return nil
+			}
 			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "ADDRESS"}, command.Rows(list, modelRow))
 		},
 	}

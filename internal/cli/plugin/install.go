@@ -41,7 +41,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 			return grantTools(e, r, yes || shipped)
 		},
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "give it what it asks for: environment variables, the use of fika")
+	command.YesFlag(c, &yes, "give it what it asks for: environment variables, the use of fika")
 	return c
 }
 

@@ -52,7 +52,7 @@ func newList(e *command.Env) *cobra.Command {
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
 	c.Flags().StringVar(&state, "state", "", "only those in this state: "+command.JoinWords(requestStates[:]))
-	c.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	command.LimitFlag(c, &limit, 50, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(requestStates[:]), ", "), command.NoFiles))

@@ -1,0 +1,183 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli"
+	"fika/internal/term"
+)
+
+// TestA13Grammar walks all commands: every noun answers to the same verbs, every
+// bound is --limit, whoever is asked may say -y, and help begins with examples.
+func TestA13Grammar(t *testing.T) {
+	synonyms := map[string][]string{"list": {"ls"}, "delete": {"rm", "remove"}, "remove": {"rm", "delete"}, "rename": {"mv"}, "new": {"create"}, "create": {"new"}, "view": {"show"}}
+	n := 0
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		n++
+		for _, sub := range c.Commands() {
+			if !sub.Hidden && sub.Name() != "help" {
+				walk(sub)
+			}
+			if c.HasParent() {
+				for _, other := range synonyms[sub.Name()] {
+					if found, _, err := c.Find([]string{other}); err != nil || found == c {
+						t.Errorf("%s has %s and no %s", c.CommandPath(), sub.Name(), other)
+					}
+				}
+			}
+		}
+		for name, short := range map[string]string{"limit": "n", "yes": "y"} {
+			if f := c.Flags().Lookup(name); f != nil && f.Shorthand != short {
+				t.Errorf("%s has --%s and no -%s", c.CommandPath(), name, short)
+			}
+		}
+		for _, name := range []string{"last", "lines", "max", "count"} {
+			if f := c.Flags().Lookup(name); f != nil && f.Name == name {
+				t.Errorf("%s says --%s: elsewhere that is --limit", c.CommandPath(), name)
+			}
+		}
+		if !c.HasParent() {
+			return
+		}
+		usage := c.UsageString()
+		if c.Example == "" || !strings.HasPrefix(usage, "Examples:") {
+			t.Errorf("the help of %s does not begin with examples", c.CommandPath())
+		}
+	}
+	root := cli.Commands()
+	walk(root)
+	if n < 80 {
+		t.Errorf("only %d commands were seen", n)
+	}
+	for _, c := range root.Commands() {
+		if c.GroupID == "" && !c.Hidden && !slices.Contains([]string{"help", "completion", "version"}, c.Name()) {
+			t.Errorf("fika %s is in no group of the help", c.Name())
+		}
+	}
+}
+
+// TestA13JSONKeys calls every command that looks twice, on a home with nothing
+// in it and on one with something, and finds --json wherever data is printed, in
+// objects that have the same keys each time.
+func TestA13JSONKeys(t *testing.T) {
+	text := []string{ // what they print is no data, or a text of somebody
+		"fika completion", "fika completion bash", "fika context prompt", "fika workflow show", "fika workflow graph", "fika plugin check", "fika store check", "fika doctor",
+	}
+	full, empty := newLooked(t), newLooked(t)
+	for _, args := range [][]string{{"run", "hello"}, {"chat", "create", "design"}, {"chat", "send", "design", "hello"}, {"chat", "create", "other"}} {
+		if status, _, errs := full.call(args...); status != 0 {
+			t.Fatalf("fika %v: status %d, %s", args, status, errs)
+		}
+	}
+	_, list, _ := full.call("request", "list", "--json")
+	_, after, _ := strings.Cut(list, `"id":"`)
+	request, _, _ := strings.Cut(after, `"`)
+	args, left := walked()
+	root := cli.Commands()
+	for _, path := range slices.Sorted(maps.Keys(cli.Declared())) {
+		if cli.Declared()[path] != "looks" || left[path] != "" || slices.Contains(text, path) {
+			continue
+		}
+		if c, _, err := root.Find(strings.Fields(path)[1:]); err != nil || c.HasSubCommands() || strings.HasPrefix(path, "fika __") || path == "fika help" {
+			continue
+		}
+		words := strings.Fields(strings.TrimPrefix(path, "fika ") + " " + strings.ReplaceAll(args[path], "REQUEST", request))
+		_, plain, _ := full.call(words...)
+		words = append(words, "--json")
+		status, out, errs := full.call(words...)
+		if strings.Contains(errs, "unknown flag") {
+			if plain != "" {
+				t.Errorf("%s prints data and has no --json", path)
+			}
+			continue
+		}
+		_, more, _ := empty.call(words...)
+		if (status == 0 || out != "") && !sameKeys(t, path, out+more) {
+			t.Errorf("%s --json prints %s%s", path, out, more)
+		}
+	}
+}
+
+// looked is a home that is looked at in this process.
+type looked struct{ dir string }
+
+func newLooked(t *testing.T) looked {
+	t.Helper()
+	h := looked{t.TempDir()}
+	for name, text := range map[string]string{
+		"config.toml": "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n",
+		"rules.toml":  "fallback = \"<{{.Last}}>\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(h.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h looked) call(args ...string) (status int, out, errs string) {
+	var o, e term.Buffer
+	s := &term.Streams{In: strings.NewReader(""), Out: &o, Err: &e}
+	status = cli.Main(args, s, func(name string) string { return map[string]string{"FIKA_HOME": h.dir, "HOME": h.dir}[name] })
+	return status, o.String(), e.String()
+}
+
+// sameKeys reports whether a text is JSON values, and its objects of one sort
+// have the same keys.
+func sameKeys(t *testing.T, path, text string) bool {
+	t.Helper()
+	keys := map[string]string{}
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	for {
+		var m map[string]any
+		err := d.Decode(&m)
+		if err == io.EOF {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		sort, _ := m["type"].(string)
+		has := strings.Join(slices.Sorted(maps.Keys(m)), " ")
+		if keys[sort] == "" {
+			keys[sort] = has
+		} else if keys[sort] != has {
+			t.Errorf("%s --json has the keys %s, and elsewhere %s", path, keys[sort], has)
+		}
+	}
+}
+
+// TestA15BashWithoutItsPackage completes in a bash that has no bash-completion.
+func TestA15BashWithoutItsPackage(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	h := newHome(t, "")
+	script := `source <(fika completion bash)
+try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMP_TYPE=9; COMPREPLY=(); __start_fika; echo "${COMPREPLY[@]}"; }
+try fika wor
+try fika chat cre
+try fika run --output-format = js`
+	cmd := exec.Command(bash, "--norc", "--noprofile", "-c", script)
+	cmd.Dir, cmd.Env = h.work, h.env
+	out, err := cmd.Output() // compopt complains that nobody has pressed a key
+	if err != nil || !strings.HasPrefix(string(out), "workflow") || !strings.Contains(string(out), "\ncreate") || !strings.Contains(string(out), "\njson") {
+		t.Errorf("completion in bash: %v\n%s", err, out)
+	}
+}
