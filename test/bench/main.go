@@ -24,6 +24,7 @@ func measures() []measure {
 		{"oneshot", "a one-shot prompt, whole process", oneshot},
 		{"memory", "private memory of a one-shot prompt", memory},
 		{"hop", "one mention hop between running agents", hop},
+		{"work", "processor time of a hop", work},
 		{"engines", "the same hop with the database on a PostgreSQL server", engines},
 		{"looking", "what idle agents ask a PostgreSQL server", looking},
 		{"stream", "a chunk from the model to the terminal of fika ask", stream},
