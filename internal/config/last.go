@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -79,17 +80,20 @@ type Stamp struct {
 // too. Folders count with the names in them, not with what is deeper.
 func StampOf(paths ...string) Stamp {
 	var s Stamp
-	var b bytes.Buffer
+	var b []byte
 	add := func(name string, info fs.FileInfo) {
 		at := info.ModTime()
 		s.young = s.young || time.Since(at).Abs() < youth
-		b.WriteString(name)
-		_ = json.NewEncoder(&b).Encode([]any{info.Size(), at.UnixNano(), info.Mode()})
+		b = append(b, name...)
+		for _, n := range []int64{info.Size(), at.UnixNano(), int64(info.Mode())} {
+			b = strconv.AppendInt(append(b, ' '), n, 10)
+		}
+		b = append(b, '\n')
 	}
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			b.WriteString(p + " is not there\n")
+			b = append(append(b, p...), " is not there\n"...)
 			continue
 		}
 		add(p, info)
@@ -101,11 +105,11 @@ func StampOf(paths ...string) Stamp {
 			if info, err := os.Stat(p + "/" + e.Name()); err == nil { // through links
 				add(e.Name(), info)
 			} else {
-				b.WriteString(e.Name() + " leads nowhere\n")
+				b = append(append(b, e.Name()...), " leads nowhere\n"...)
 			}
 		}
 	}
-	s.text = b.String()
+	s.text = string(b)
 	return s
 }
 

@@ -18,6 +18,8 @@ import (
 // usable; obtain one with [OpenHome]. It is a value: copy it freely.
 type Home struct {
 	Root string // absolute
+
+	texts *texts // nil: each text is read when it is asked for
 }
 
 // DefaultRoot says where the home is: $FIKA_HOME, else ~/.fika. getenv is

@@ -42,7 +42,7 @@ func (h Home) Prompt(p Prompt, more ...string) (string, error) {
 	}
 	for _, dir := range append([]string{h.PromptsDir()}, more...) {
 		for _, name := range files {
-			t, err := readText(filepath.Join(dir, name))
+			t, err := h.readText(filepath.Join(dir, name))
 			if err != nil {
 				return "", err
 			}
@@ -59,4 +59,4 @@ func (h Home) reflectionFile() string { return filepath.Join(h.PromptsDir(), "re
 // Reflection reads prompts/reflection.md: notes of the person for all contexts.
 // Agents have notes of their own ([Reflection] of their folder) and write none
 // of these.
-func (h Home) Reflection() (Text, error) { return readText(h.reflectionFile()) }
+func (h Home) Reflection() (Text, error) { return h.readText(h.reflectionFile()) }

@@ -50,7 +50,7 @@ func (f Folder) Read(k TextKind) (Text, error) {
 	if err := checkKind(k); err != nil {
 		return Text{}, err
 	}
-	return readText(f.TextPath(k))
+	return f.Home.readText(f.TextPath(k))
 }
 
 // Write replaces a text whatever it holds: for what a person said to write.
