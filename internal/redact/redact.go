@@ -174,12 +174,13 @@ func newPatterns(names map[string]string) *patterns {
 	seen := map[string]bool{}
 	for _, value := range slices.Sorted(maps.Keys(names)) {
 		name := names[value]
+		shown := []byte(markBegins + name + "]")
 		for _, form := range forms(value) {
-			form = string(squeeze([]byte(form)))
+			form := squeeze([]byte(form))
 			for from := 0; from < unbroken && len(form)-from >= shortest; from++ {
-				if text := form[from:]; !seen[text] {
+				if text := string(form[from:]); !seen[text] {
 					seen[text] = true
-					p.list = append(p.list, &pattern{value: []byte(text), shown: []byte(markBegins + name + "]"), name: name})
+					p.list = append(p.list, &pattern{value: form[from:], shown: shown, name: name})
 				}
 			}
 			p.longest = max(p.longest, len(form))
