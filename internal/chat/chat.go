@@ -16,6 +16,7 @@ import (
 // Store is what this package needs of the store.
 type Store interface {
 	ListAgents(context.Context) ([]fika.Agent, error)
+	AgentNames(context.Context) ([]fika.AgentName, error)
 	Participants(context.Context, fika.ConversationID) ([]string, error)
 	Post(context.Context, store.Post) (store.Posted, error)
 	Join(ctx context.Context, c fika.ConversationID, person string) error
@@ -158,17 +159,17 @@ func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika
 	if !strings.Contains(text, "@") {
 		return nil, nil
 	}
-	agents, err := c.Store.ListAgents(ctx)
+	agents, err := c.Store.AgentNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known := mention.Known{Agents: names(agents)}
+	known := mention.Known{Agents: agents}
 	if goesOn(text, agents) {
 		in, err := c.Store.Participants(ctx, conv.ID)
 		if err != nil {
 			return nil, err
 		}
-		known.People = People(in, agents)
+		known.People = slices.DeleteFunc(in, func(n string) bool { return slices.Contains(agents, fika.AgentName(n)) })
 	}
 	found := c.Parser.Parse(text, known)
 	return slices.DeleteFunc(found.Agents, func(n fika.AgentName) bool { return n == self }), nil
@@ -176,10 +177,10 @@ func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika
 
 // goesOn reports whether an agent's name may be only the beginning of another:
 // who else takes part is asked only then.
-func goesOn(text string, agents []fika.Agent) bool {
+func goesOn(text string, agents []fika.AgentName) bool {
 	text = strings.ToLower(text)
-	for _, a := range agents {
-		if at := "@" + string(a.Name); strings.Contains(text, at+"-") || strings.Contains(text, at+"_") || strings.Contains(text, at+`\`) {
+	for _, name := range agents {
+		if at := "@" + string(name); strings.Contains(text, at+"-") || strings.Contains(text, at+"_") || strings.Contains(text, at+`\`) {
 			return true
 		}
 	}

@@ -96,6 +96,12 @@ func (s Agents) ListAgents(ctx context.Context) ([]fika.Agent, error) {
 	return all, s.explain("list agents", err)
 }
 
+// AgentNames gives the names of all, sorted.
+func (s Agents) AgentNames(ctx context.Context) ([]fika.AgentName, error) {
+	all, err := many(ctx, s.r, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) }, `SELECT name FROM agents ORDER BY name`)
+	return all, s.explain("list agents", err)
+}
+
 // SetDesired stores what a person wants of the agent's process; wanting it
 // running also clears a failed state.
 func (s Agents) SetDesired(ctx context.Context, id fika.AgentID, d fika.Desired) error {

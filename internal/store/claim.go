@@ -43,13 +43,17 @@ const opClaim = "claim"
 // and is not worked at comes before everything else: the answer to its claim
 // was lost. nil: all that runs is worked at.
 func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (*Claimed, error) {
-	if worked == nil {
-		worked = func(fika.RequestID) bool { return true }
-	}
 	// Asked every few seconds, and mostly for nothing: looking locks nothing.
-	if idle, err := s.looksIdle(ctx, l, worked); err != nil || idle {
+	if idle, err := s.looksIdle(ctx, l, orAll(worked)); err != nil || idle {
 		return nil, s.explain(opClaim, err)
 	}
+	return s.ClaimNow(ctx, l, limits, worked)
+}
+
+// ClaimNow is [Queue.Claim] for a process that has just been told of work, and
+// so does not look first whether there is any.
+func (s Queue) ClaimNow(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (*Claimed, error) {
+	worked = orAll(worked)
 	var out *Claimed
 	var origin fika.ConversationID
 	err := s.writeWith(ctx, opClaim, durable, func(ctx context.Context, t *tx) error {
@@ -74,6 +78,14 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fi
 		return nil, err
 	}
 	return out, nil
+}
+
+// orAll takes all that runs for worked at, where nobody says which is.
+func orAll(worked func(fika.RequestID) bool) func(fika.RequestID) bool {
+	if worked != nil {
+		return worked
+	}
+	return func(fika.RequestID) bool { return true }
 }
 
 // looksIdle looks, without a transaction, whether there is nothing to claim.

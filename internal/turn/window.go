@@ -61,16 +61,9 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 		return nil, 0, nil
 	}
 	upto := w.claimed.Request.UptoSeq
-	var cut *fika.Entry
-	err := w.read(ctx, func(ctx context.Context) (err error) {
-		cut, err = w.cfg.Store.LastCompaction(ctx, conv, math.MaxInt64) // one that this turn made counts, too
-		return err
-	})
+	cut, err := w.lastCompaction(ctx)
 	if err != nil {
 		return nil, 0, err
-	}
-	if cut != nil {
-		w.compaction = cut.Seq
 	}
 	var seen []fika.Entry // newest first
 	var cost int64
@@ -103,6 +96,22 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 	}
 	groups, left := Fit(groups, budget)
 	return groups, left, nil
+}
+
+// lastCompaction reads what was compacted last, this turn's own work included.
+// A chat is never compacted: what was said there is everybody's.
+func (w *attempt) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
+	if w.claimed.Conversation.Kind == fika.Chat {
+		return nil, nil
+	}
+	err = w.read(ctx, func(ctx context.Context) (err error) {
+		cut, err = w.cfg.Store.LastCompaction(ctx, w.claimed.Conversation.ID, math.MaxInt64)
+		return err
+	})
+	if cut != nil {
+		w.compaction = cut.Seq
+	}
+	return cut, err
 }
 
 // next is where the page before goes on, at or before upto: what a compaction
