@@ -66,7 +66,7 @@ func (p *Process) subscribe() (func(), error) {
 		}
 	}
 	handlers := map[string]func(bus.Msg){
-		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.post(func() {}) },
+		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.post(func() { p.woken = true }) },
 		p.opts.Subjects.Control(name): p.control,
 	}
 	for subject, h := range handlers {

@@ -18,6 +18,7 @@ import (
 // own view of it.
 type Store interface {
 	Claim(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
+	ClaimNow(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
 	Recover(context.Context, store.Lease) (store.Recovery, error)
 	Signal(context.Context, store.Fence) (store.Signal, error)
 	outcome.Announcements
@@ -47,7 +48,10 @@ type Options struct {
 	Advance func(context.Context, fika.RequestID)
 	// Sign stores a sign of life at once: when the process becomes ready, and
 	// soon after something changed. nil: the owner's heartbeat does.
-	Sign          func(context.Context)
+	Sign func(context.Context)
+	// Rest is called once when there has been no work for a while: most agents
+	// are idle most of the time. nil: nothing is given back.
+	Rest          func()
 	Display       *Display // nil: none
 	Limits        store.Limits
 	MaxConcurrent int           // turns at once; 0 means 1
@@ -80,10 +84,12 @@ type Process struct {
 	connected bool          // the bus is there
 	signed    store.Beat    // what Sign stored last
 	ready     bool          // recovered, and looking for work
+	woken     bool          // told of work since it claimed last
 	stopping  bool          // no more claims
 	stop      chan struct{} // closed: hand back between steps
 	cause     error         // why Run ends
 	idleSince time.Time
+	rested    bool             // Rest was called since the last turn
 	changed   <-chan time.Time // the state has changed, and the bus is to be told; nil: it knows
 	turns     sync.WaitGroup
 
@@ -123,6 +129,9 @@ func New(o Options) *Process {
 	}
 	if o.Sign == nil {
 		o.Sign = func(context.Context) {}
+	}
+	if o.Rest == nil {
+		o.Rest = func() {}
 	}
 	p := &Process{
 		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), noted: make(chan struct{}, 1), stop: make(chan struct{}),
@@ -211,6 +220,7 @@ func (p *Process) loop(ctx, alive context.Context) {
 		case <-poll.C:
 			p.opts.refresh()
 			p.sign(alive)
+			p.rest()
 			if !p.heed(alive) {
 				p.leaveIfIdle(alive)
 				continue
@@ -246,7 +256,7 @@ func (p *Process) look(ctx context.Context) {
 	}
 	p.beginCompaction(ctx)
 	for !p.stopping && !p.compacts() && len(p.running) < p.opts.MaxConcurrent {
-		c, err := p.opts.Store.Claim(ctx, p.opts.Lease, p.opts.Limits, p.worksAt)
+		c, err := p.claim(ctx)
 		if fika.IsKind(err, fika.Lost) {
 			p.end(err, err)
 			return
@@ -269,10 +279,30 @@ func (p *Process) look(ctx context.Context) {
 	p.leaveIfIdle(ctx)
 }
 
+// claim takes the next piece of work. A process that was told of some does not
+// look first whether there is any.
+func (p *Process) claim(ctx context.Context) (*store.Claimed, error) {
+	take := p.opts.Store.Claim
+	if p.woken {
+		take = p.opts.Store.ClaimNow
+	}
+	p.woken = false
+	return take(ctx, p.opts.Lease, p.opts.Limits, p.worksAt)
+}
+
 func (p *Process) leaveIfIdle(ctx context.Context) {
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.compacts() && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.leave(ctx, idle)
 	}
+}
+
+// rest calls Rest once when the process has had no work for a while.
+func (p *Process) rest() {
+	if p.rested || len(p.running) > 0 || p.compacts() || p.opts.Now().Sub(p.idleSince) < p.opts.Poll/2 {
+		return
+	}
+	p.rested = true
+	p.opts.Rest()
 }
 
 // worksAt reports whether a request is being worked here.
@@ -311,6 +341,7 @@ func (p *Process) heed(ctx context.Context) bool {
 	if seen.Desired.Stopped() {
 		p.shutdown(seen.Desired)
 	}
+	p.woken = p.woken || seen.Work
 	return seen.Work || len(p.running) > 0
 }
 
@@ -328,6 +359,7 @@ func cancelled(sig store.Signal) error {
 func (p *Process) begin(ctx context.Context, c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.running[c.Request.ID] = &job{claimed: c, cancel: cancel}
+	p.rested = false
 	p.turns.Add(1)
 	go func() { // joined by loop
 		defer p.turns.Done()

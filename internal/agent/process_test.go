@@ -310,7 +310,44 @@ func TestCancelReachesTheTurn(t *testing.T) {
 	w.untilState("a", fika.Cancelled)
 }
 
-// TestLost: whoever lost the lease leaves, with that as the reason.
+// glancing counts how a process claims.
+type glancing struct {
+	*store.Store
+	looked, taken int
+}
+
+func (g *glancing) Claim(ctx context.Context, l store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
+	g.looked++
+	return g.Store.Claim(ctx, l, limits, worked)
+}
+
+func (g *glancing) ClaimNow(ctx context.Context, l store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
+	g.taken++
+	return g.Store.ClaimNow(ctx, l, limits, worked)
+}
+
+// A process that is told of work does not look first whether there is any; once
+// that is done it looks, and gives memory back when nothing more comes.
+func TestToldOfWork(t *testing.T) {
+	rested := make(chan struct{}, 100)
+	g := &glancing{}
+	w := newWorld(t, func(o *Options) {
+		g.Store = o.Store.(*store.Store)
+		o.Store, o.Rest = g, func() { rested <- struct{}{} }
+	})
+	w.ask("r1")
+	stop := w.run()
+	s := w.next()
+	w.ok(w.bus.Publish("fika.agent.coder.bell", nil))
+	s.end <- fika.Done
+	w.untilState("r1", fika.Done)
+	<-rested
+	w.ok(stop())
+	if g.looked == 0 || g.taken == 0 || len(rested) > 1 {
+		t.Errorf("looked %d times, took %d times, rested %d times more", g.looked, g.taken, len(rested))
+	}
+}
+
 // forgetful commits its first claim and loses the answer.
 type forgetful struct {
 	*store.Store
@@ -318,7 +355,14 @@ type forgetful struct {
 }
 
 func (f *forgetful) Claim(ctx context.Context, l store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
-	c, err := f.Store.Claim(ctx, l, limits, worked)
+	return f.lose(f.Store.Claim(ctx, l, limits, worked))
+}
+
+func (f *forgetful) ClaimNow(ctx context.Context, l store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
+	return f.lose(f.Store.ClaimNow(ctx, l, limits, worked))
+}
+
+func (f *forgetful) lose(c *store.Claimed, err error) (*store.Claimed, error) {
 	if err == nil && c != nil && f.lost == nil {
 		f.lost = c
 		return nil, fika.Errorf(fika.Storage, "claim", "the answer was lost")
@@ -340,6 +384,7 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 	w.untilState("r1", fika.Done)
 }
 
+// TestLost: whoever lost the lease leaves, with that as the reason.
 func TestLost(t *testing.T) {
 	w := newWorld(t, nil)
 	w.run()

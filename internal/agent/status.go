@@ -27,11 +27,16 @@ func (p *Process) observer(c store.Claimed) turn.Observer {
 // into pieces (see pacer); everything else goes out at once, after the text
 // that came before it.
 type statuses struct {
-	p  *Process
-	c  store.Claimed
-	mu sync.Mutex // held while anything is published
+	p     *Process
+	c     store.Claimed
+	mu    sync.Mutex // held while anything is published
+	begun stopper    // nil, or due to say that the turn has begun
 	*pacer
 }
+
+// beginRest is how long the beginning of a turn is kept back: asking the model
+// comes first, and what is said next goes out together with it.
+const beginRest = time.Millisecond
 
 func newStatuses(p *Process, c store.Claimed) *statuses {
 	s := &statuses{p: p, c: c}
@@ -57,6 +62,11 @@ func (s *statuses) Observe(ev turn.Event) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ev.Kind == turn.Started {
+		s.begun = s.after(beginRest, s.sayBegun)
+		return
+	}
+	s.sayBegun()
 	if ev.Kind == turn.Text || ev.Kind == turn.Reasoning {
 		s.add(chunkKey{ev.Round, ev.Kind == turn.Reasoning}, ev.Text)
 		return
@@ -65,11 +75,19 @@ func (s *statuses) Observe(ev turn.Event) {
 	s.event(ev)
 }
 
+// sayBegun publishes that the turn has begun, if that is still to be said.
+func (s *statuses) sayBegun() {
+	if s.begun == nil {
+		return
+	}
+	s.begun.Stop()
+	s.begun = nil
+	s.publish("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continues(s.c)})
+}
+
 // event publishes what is not streamed text.
 func (s *statuses) event(ev turn.Event) {
 	switch ev.Kind {
-	case turn.Started:
-		s.publish("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continues(s.c)})
 	case turn.Restarted:
 		s.restart(ev.Round)
 		s.publish("streaming", message.StatusData{Step: ev.Round, Restart: true, Message: ev.Text})

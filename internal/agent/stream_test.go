@@ -132,6 +132,33 @@ func TestC6NothingIsKeptBack(t *testing.T) {
 	})
 }
 
+// The beginning of a turn is told before anything else of it, and soon even when
+// nothing else comes.
+func TestBeginningIsToldFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := recorded()
+		begun := time.Now()
+		s.Observe(turn.Event{Kind: turn.Started})
+		synctest.Wait()
+		if len(r.seen) != 0 {
+			t.Errorf("told at once: %+v", r.seen)
+		}
+		time.Sleep(beginRest)
+		synctest.Wait()
+		if len(r.seen) != 1 || r.seen[0].Status.Status != "processing" || r.seen[0].at.Sub(begun) > beginRest {
+			t.Errorf("told: %+v", r.seen)
+		}
+		r, s = recorded()
+		s.Observe(turn.Event{Kind: turn.Started})
+		s.Observe(turn.Event{Kind: turn.Text, Round: 1, Text: "hello"})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(r.seen) != 2 || r.seen[0].Status.Status != "processing" || r.seen[1].Data.Chunk != "hello" {
+			t.Errorf("told: %+v", r.seen)
+		}
+	})
+}
+
 // TestC6LargeDelta: a model that answers in one piece is not lost for being
 // larger than a message.
 func TestC6LargeDelta(t *testing.T) {

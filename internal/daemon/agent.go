@@ -113,7 +113,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 			}
 		},
 		Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
-		Now: a.Now, Sign: w.Heartbeat, Poll: crash.Pace(pollTime),
+		Now: a.Now, Sign: w.Heartbeat, Rest: w.Rest, Poll: crash.Pace(pollTime),
 	})
 	w.OnHeartbeat(p.Beat, p.Lost)
 	if o.Shutdown != nil {

@@ -132,3 +132,9 @@ func (q Queue) Claim(ctx context.Context, lease store.Lease, limits store.Limits
 	q.inbox.poll(ctx)
 	return q.Store.Claim(ctx, lease, limits, worked)
 }
+
+// ClaimNow stores what is in the inbox, and claims then as [store.Store] does.
+func (q Queue) ClaimNow(ctx context.Context, lease store.Lease, limits store.Limits, worked func(fika.RequestID) bool) (*store.Claimed, error) {
+	q.inbox.poll(ctx)
+	return q.Store.ClaimNow(ctx, lease, limits, worked)
+}

@@ -42,6 +42,7 @@ type LiveRuntime struct {
 // from the environment.
 func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[string]string, quiet bool) (*LiveRuntime, error) {
 	w.App.FollowConfig(o.Warn)
+	w.Folder.Home = w.Folder.Home.Remembering()
 	l := &LiveRuntime{worker: w, opts: o, flags: flags, quiet: quiet, inbox: w.newInbox(o.Warn), versions: &note.Versions{}}
 	l.stamp = l.stampFiles()
 	r, err := l.runtime(ctx, w.Settings)

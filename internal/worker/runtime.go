@@ -48,6 +48,7 @@ type Runtime struct {
 	toolbox   Toolbox
 	hooks     hook.Runner
 	tools     *tool.Set
+	team      team
 	chats     *chat.Chats
 	workspace string
 	versions  *note.Versions
@@ -107,6 +108,7 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		return err
 	}
 	r.tools.Without(keys)
+	r.team = newTeam(r.worker.App, r.worker.Store, r.worker.Folder.Name, offers(r.tools))
 	return nil
 }
 

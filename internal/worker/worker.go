@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -174,6 +175,9 @@ func (w *Worker) Heartbeat(ctx context.Context) {
 		(*f)(err)
 	}
 }
+
+// Rest gives the memory back that turns needed.
+func (w *Worker) Rest() { debug.FreeOSMemory() }
 
 // OnHeartbeat says what the heartbeat stores, and whom to tell when the lease
 // is another's.
