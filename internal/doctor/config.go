@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
-	"fika/internal/plugin/admin"
+	"fika/internal/plugins"
 	"fika/internal/worker"
 )
 
@@ -57,7 +57,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 			errs = append(errs, err)
 		}
 	}
-	known, err := admin.ToolNames(ctx, a)
+	known, err := plugins.ToolNames(ctx, a)
 	if err != nil {
 		return ConfigReport{}, err
 	}

@@ -101,7 +101,7 @@ var packages = [...]row{
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
-	{"internal/plugin/admin", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
+	{"internal/plugins", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
 		"what a person does with plugins: files of the home and config.toml; a worker's toolbox says which names are taken"},
 	{"internal/setup", ". internal/app internal/config internal/folder internal/project internal/spelling internal/template github.com/google/renameio/v2",
 		"what a person does to have a project and agents: files of both, checked as settings before they are there; what was shown is noted in one step"},
@@ -109,7 +109,7 @@ var packages = [...]row{
 		"the database and what people edit, out of a home and into it; files are replaced in one step"},
 	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/config internal/crash internal/folder internal/hub internal/message internal/process internal/reading internal/redact internal/store internal/turn internal/worker",
 		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation"},
-	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/plugin internal/plugin/admin internal/process internal/project internal/sandbox internal/spelling internal/store internal/term internal/worker",
+	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/plugin internal/plugins internal/process internal/project internal/sandbox internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
 	{"internal/question", ". internal/client internal/term", "what a person is asked in a console: a face of client in words"},
 	{"internal/master", ". internal/client internal/process internal/question internal/spelling internal/term internal/workflow github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs and whole teams found, and what it waits for is kept in a file that one console locks"},
@@ -123,7 +123,7 @@ var packages = [...]row{
 	{"internal/cli/model", "internal/app internal/cli/command internal/config internal/term github.com/spf13/cobra", "models and the keys they need"},
 	{"internal/cli/key", ". internal/cli/command internal/keyfile github.com/spf13/cobra", "keys in the key file"},
 	{"internal/cli/store", ". internal/backup internal/cli/command internal/client internal/config github.com/spf13/cobra", "the database, its copies and where it is"},
-	{"internal/cli/plugin", ". internal/cli/command internal/plugin internal/plugin/admin internal/term github.com/spf13/cobra", "plugins are what people look after"},
+	{"internal/cli/plugin", ". internal/cli/command internal/plugin internal/plugins internal/term github.com/spf13/cobra", "plugins are what people look after"},
 	{"internal/cli/rules", ". internal/cli/command internal/guard internal/term github.com/spf13/cobra", "what the rules say of a call, by the rules themselves"},
 	{"internal/cli/project", "internal/cli/command internal/setup github.com/spf13/cobra", "projects are what people look after"},
 	{"internal/cli/template", "internal/cli/command internal/setup internal/template internal/term github.com/spf13/cobra", "templates are looked at"},
@@ -163,7 +163,7 @@ var (
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.
-	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugin/admin", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/question", "internal/master", "internal/cli"}
+	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugins", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/question", "internal/master", "internal/cli"}
 	outside = []string{"cmd/fika", "internal/docgen"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.

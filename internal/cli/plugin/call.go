@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/plugin/admin"
+	"fika/internal/plugins"
 )
 
 func newCall(e *command.Env) *cobra.Command {
@@ -25,7 +25,7 @@ func newCall(e *command.Env) *cobra.Command {
 			if len(args) == 2 {
 				raw = args[1]
 			}
-			r, err := admin.CallTool(cmd.Context(), e.App(), args[0], json.RawMessage(raw), e.Person())
+			r, err := plugins.CallTool(cmd.Context(), e.App(), args[0], json.RawMessage(raw), e.Person())
 			if err != nil {
 				return err
 			}
