@@ -46,10 +46,11 @@ func (a *App) CheckName(name fika.AgentName) error {
 	}
 	team := a.Colleagues("")
 	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
-	if near := nearest(name, agents, team); near != "" {
+	near := nearest(name, agents, team)
+	if near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s%s", name, hint, colleague.Known(team))
+	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s%s", name, hint, others(near, team))
 }
 
 // Recipient is the agent of a context or of an [[agents]] entry, its row made
@@ -99,14 +100,22 @@ func FindAgent(ctx context.Context, s *store.Store, name string, team []colleagu
 // has one like it, and who there is: the team or, where the config names nobody,
 // all.
 func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) error {
-	near := ""
-	if m := nearest(name, agents, team); m != "" {
-		near = "; did you mean \"" + string(m) + "\"?"
+	near, hint := nearest(name, agents, team), ""
+	if near != "" {
+		hint = "; did you mean \"" + string(near) + "\"?"
 	}
 	if len(team) == 0 {
 		team = colleague.OfRows(agents)
 	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q%s%s", name, near, colleague.Known(team))
+	return fika.Errorf(fika.NotFound, "", "no agent named %q%s%s", name, hint, others(near, team))
+}
+
+// others says who there is, unless it is only the one who was probably meant.
+func others(near fika.AgentName, team []colleague.Colleague) string {
+	if len(team) == 1 && team[0].Name == near {
+		return ""
+	}
+	return colleague.Known(team)
 }
 
 // nearest is the agent whose name is most like a given one; "" when none is.

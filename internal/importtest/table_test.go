@@ -38,6 +38,7 @@ var packages = [...]row{
 	{"internal/colleague", ". internal/speech", "who may be asked, in words: prompts and errors say it alike"},
 	{"internal/chat", ". internal/colleague internal/limit internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
 	{"internal/prompt", ". internal/hook internal/speech internal/store", "puts the system prompt together; hooks may add to it"},
+	{"internal/trace", ". internal/store", "spans of time out of rows: what took how long, and what it cost"},
 	{"internal/reading", ". internal/store", "who may read what of another agent: one rule for tools, commands and the bus; rows come from the store"},
 	{"internal/guard", ". mvdan.cc/sh/v3/syntax", "what a tool may do: rules against calls, names against names; what a shell text runs is for a shell's parser to say"},
 	{"internal/turn", ". internal/guard internal/hook internal/limit internal/llm internal/speech internal/store internal/tool golang.org/x/sync/errgroup",
@@ -97,7 +98,7 @@ var packages = [...]row{
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term"},
 	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/project internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn",
 		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
-	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/workflow",
+	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/trace internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
@@ -128,7 +129,7 @@ var packages = [...]row{
 	{"internal/cli/project", "internal/cli/command internal/setup github.com/spf13/cobra", "projects are what people look after"},
 	{"internal/cli/template", "internal/cli/command internal/setup internal/template internal/term github.com/spf13/cobra", "templates are looked at"},
 	{"internal/cli/workflow", ". internal/cli/command internal/client internal/term internal/toml internal/workflow github.com/spf13/cobra", "workflows are files that people write"},
-	{"internal/cli", ". internal/agent internal/app internal/backup internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/project internal/cli/request internal/cli/rules internal/cli/store internal/cli/template internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/project internal/question internal/setup internal/spelling internal/template internal/term internal/turn internal/view internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+	{"internal/cli", ". internal/agent internal/app internal/backup internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/project internal/cli/request internal/cli/rules internal/cli/store internal/cli/template internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/project internal/question internal/setup internal/spelling internal/template internal/term internal/trace internal/turn internal/view internal/worker github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
 		"the tree of commands, and those without a noun: flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -159,7 +160,7 @@ var (
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
-	decisions = []string{"internal/flow", "internal/turn", "internal/chat", "internal/colleague", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/reading", "internal/workflow"}
+	decisions = []string{"internal/flow", "internal/turn", "internal/chat", "internal/colleague", "internal/mention", "internal/prompt", "internal/compaction", "internal/outcome", "internal/guard", "internal/reading", "internal/trace", "internal/workflow"}
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/trace"
+)
+
+// traceJSON is a trace as --json shows it. Spans of time are in milliseconds.
+type traceJSON struct {
+	ID        fika.RequestID       `json:"id"`
+	What      string               `json:"what"`
+	StartedAt *time.Time           `json:"started_at"`
+	EndedAt   *time.Time           `json:"ended_at"`
+	Took      int64                `json:"took_ms"`
+	Spent     map[trace.Kind]int64 `json:"spent_ms"`
+	Usage     fika.Usage           `json:"usage"`
+	CostUSD   float64              `json:"cost_usd"`
+	Requests  []tracedRequestJSON  `json:"requests"`
+}
+
+type tracedRequestJSON struct {
+	ID           fika.RequestID        `json:"id"`
+	Parent       *fika.RequestID       `json:"parent"`
+	Chain        fika.RequestID        `json:"chain"`
+	Agent        fika.AgentName        `json:"agent"`
+	Conversation fika.ConversationName `json:"conversation"`
+	Kind         fika.RequestKind      `json:"kind"`
+	State        fika.RequestState     `json:"state"`
+	CreatedAt    *time.Time            `json:"created_at"`
+	Took         int64                 `json:"took_ms"`
+	Usage        fika.Usage            `json:"usage"`
+	Spans        []spanJSON            `json:"spans"`
+}
+
+type spanJSON struct {
+	Kind      trace.Kind  `json:"kind"`
+	Name      *string     `json:"name"`
+	Round     *int        `json:"round"`
+	StartedAt *time.Time  `json:"started_at"`
+	Took      int64       `json:"took_ms"`
+	Open      bool        `json:"open"`
+	Usage     *fika.Usage `json:"usage"`
+}
+
+func traceToJSON(t client.Traced) traceJSON {
+	j := traceJSON{
+		ID: t.ID, What: t.What, StartedAt: command.Stamp(t.Start), EndedAt: command.Stamp(t.End), Took: t.End.Sub(t.Start).Milliseconds(),
+		Spent: map[trace.Kind]int64{}, Usage: t.Usage, CostUSD: float64(t.Usage.Cost) / 1e6, Requests: []tracedRequestJSON{},
+	}
+	for k, d := range t.Spent {
+		j.Spent[k] = d.Milliseconds()
+	}
+	for _, r := range t.Requests {
+		q := tracedRequestJSON{
+			ID: r.ID, Parent: command.Optional(r.Parent), Chain: r.Chain, Agent: r.AgentName, Conversation: r.ConversationName, Kind: r.Kind, State: r.State,
+			CreatedAt: command.Stamp(r.CreatedAt), Took: r.End.Sub(r.CreatedAt).Milliseconds(), Usage: r.Usage, Spans: []spanJSON{},
+		}
+		for _, s := range r.Spans {
+			one := spanJSON{Kind: s.Kind, Name: command.Optional(s.Name), Round: command.Optional(s.Round), StartedAt: command.Stamp(s.Start), Took: s.Took.Milliseconds(), Open: s.Open}
+			if s.Usage != (fika.Usage{}) {
+				one.Usage = &s.Usage
+			}
+			q.Spans = append(q.Spans, one)
+		}
+		j.Requests = append(j.Requests, q)
+	}
+	return j
+}

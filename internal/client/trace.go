@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/trace"
+)
+
+// Traced is a piece of work with where its time and money went.
+type Traced struct {
+	ID   fika.RequestID
+	What string // chain, request or run
+	trace.Trace
+}
+
+// Trace finds what an id means, or a unique beginning of it: a chain, by its root;
+// else a request with all that it delegated. The name of a chat means the chain
+// that went on there last. NotFound.
+func (c *Client) Trace(ctx context.Context, word string) (Traced, error) {
+	t, list, err := c.traced(ctx, fika.RequestID(word))
+	if err != nil {
+		return t, err
+	}
+	rows, err := c.store.Trace(ctx, list)
+	t.Trace = trace.Of(rows, c.now())
+	return t, err
+}
+
+func (c *Client) traced(ctx context.Context, id fika.RequestID) (Traced, []RequestInfo, error) {
+	r, err := c.store.Request(ctx, id)
+	switch {
+	case err == nil && r.Chain == r.ID:
+		list, err := c.store.OfChain(ctx, r.ID)
+		return Traced{ID: r.ID, What: "chain"}, list, err
+	case err == nil:
+		list, err := c.store.OfChain(ctx, r.Chain)
+		return Traced{ID: r.ID, What: "request"}, below(r.ID, list), err
+	case !fika.IsKind(err, fika.NotFound):
+		return Traced{}, nil, err
+	}
+	if _, chainErr := c.store.Chain(ctx, id); chainErr == nil {
+		list, err := c.store.OfChain(ctx, id)
+		return Traced{ID: id, What: "chain"}, list, err
+	}
+	if conv, chatErr := c.Chats.FindAnyKind(ctx, string(id)); chatErr == nil {
+		chains, err := c.store.Chains(ctx, conv.ID)
+		if err != nil || len(chains) == 0 {
+			return Traced{}, nil, orNothingDone(err, conv)
+		}
+		list, err := c.store.OfChain(ctx, chains[0].Root)
+		return Traced{ID: chains[0].Root, What: "chain"}, list, err
+	}
+	return Traced{}, nil, fika.Errorf(fika.NotFound, "", "no chain, request or run %q, and no conversation of that name; fika request list shows ids", id)
+}
+
+func orNothingDone(err error, conv fika.Conversation) error {
+	if err != nil {
+		return err
+	}
+	return fika.Errorf(fika.NotFound, "", "no agent has worked in %s yet", conv.Name)
+}
+
+// below keeps a request and those that descend from it, of a list in which
+// parents come first.
+func below(id fika.RequestID, list []RequestInfo) []RequestInfo {
+	in := map[fika.RequestID]bool{id: true}
+	var out []RequestInfo
+	for _, r := range list {
+		if in[r.ID] || in[r.Parent] && r.Parent != "" {
+			in[r.ID] = true
+			out = append(out, r)
+		}
+	}
+	return out
+}

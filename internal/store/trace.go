@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"fika"
+)
+
+// Traced is a request with what was done for it, when, and what that used.
+type Traced struct {
+	RequestInfo
+	Steps []TracedStep // by their number
+}
+
+// TracedStep is a step without its texts, but for the beginning of a tool's
+// arguments.
+type TracedStep struct {
+	N          int
+	Round      int
+	Kind       fika.StepKind // empty: only the ledger knows of it
+	Tool       string
+	Args       string
+	State      fika.StepState
+	StartedAt  time.Time
+	FinishedAt time.Time
+	Model      string     // of one that was paid for
+	Usage      fika.Usage // as in the ledger
+}
+
+const (
+	// traceBatch is how many requests are asked for at once.
+	traceBatch = 400
+	// tracedArgs bounds what is read of the arguments of a call.
+	tracedArgs = 2000
+)
+
+// OfChain gives the requests of a chain, oldest first. Those before its first
+// request are not looked at.
+func (s Ledger) OfChain(ctx context.Context, root fika.RequestID) ([]RequestInfo, error) {
+	const op = "read chain"
+	first, known, err := one(ctx, s.r, scanInt, `SELECT n FROM requests WHERE id = ?`, root)
+	if err == nil && !known {
+		first, _, err = one(ctx, s.r, scanInt, `SELECT COALESCE(min(r.n), 0) FROM chains h JOIN requests r ON r.conversation = h.conversation AND r.chain = h.root WHERE h.root = ?`, root)
+	}
+	if err != nil {
+		return nil, s.explain(op, err)
+	}
+	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.n >= ? AND r.chain = ? ORDER BY r.n`, first, root)
+	return all, s.explain(op, err)
+}
+
+// Trace adds to requests their steps and what the ledger has of them.
+func (s Ledger) Trace(ctx context.Context, requests []RequestInfo) ([]Traced, error) {
+	out := make([]Traced, len(requests))
+	place := map[fika.RequestID]*Traced{}
+	var ids []any
+	for i, r := range requests {
+		out[i].RequestInfo = r
+		place[r.ID] = &out[i]
+		ids = append(ids, r.ID)
+	}
+	for batch := range slices.Chunk(ids, traceBatch) {
+		if err := s.traceSteps(ctx, place, batch); err != nil {
+			return nil, s.explain("read steps", err)
+		}
+		if err := s.traceUsage(ctx, place, batch); err != nil {
+			return nil, s.explain("read usage", err)
+		}
+	}
+	for i := range out {
+		slices.SortFunc(out[i].Steps, func(a, b TracedStep) int { return a.N - b.N })
+	}
+	return out, nil
+}
+
+func (s Ledger) traceSteps(ctx context.Context, place map[fika.RequestID]*Traced, ids []any) error {
+	_, err := many(ctx, s.r, func(sc scanner) (TracedStep, error) {
+		var st TracedStep
+		var id fika.RequestID
+		var started, finished int64
+		err := sc.Scan(&id, &st.N, &st.Round, &st.Kind, &st.Tool, &st.State, &started, &finished, &st.Args)
+		st.StartedAt, st.FinishedAt = at(started), at(finished)
+		place[id].Steps = append(place[id].Steps, st)
+		return st, err
+	}, `SELECT s.request, s.n, s.round, s.kind, s.tool, s.state, s.started_at, s.finished_at, COALESCE(substr(e.content, 1, ?), '')
+FROM steps s JOIN requests r ON r.id = s.request LEFT JOIN entries e ON s.call_entry <> '' AND e.conversation = r.conversation AND e.id = s.call_entry
+WHERE s.request IN (`+placeholders(len(ids))+`) ORDER BY s.request, s.n`, append([]any{tracedArgs}, ids...)...)
+	return err
+}
+
+// traceUsage puts what was paid to the steps; what has no step is one of its own.
+func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced, ids []any) error {
+	_, err := many(ctx, s.r, func(sc scanner) (fika.Usage, error) {
+		var id fika.RequestID
+		var n int
+		var model string
+		var u fika.Usage
+		var when int64
+		if err := sc.Scan(&id, &n, &model, &u.Input, &u.Output, &u.Cached, &u.Reasoning, &u.Cost, &when); err != nil {
+			return u, err
+		}
+		t := place[id]
+		i := slices.IndexFunc(t.Steps, func(st TracedStep) bool { return st.N == n })
+		if i < 0 {
+			t.Steps = append(t.Steps, TracedStep{N: n, StartedAt: at(when), FinishedAt: at(when)})
+			i = len(t.Steps) - 1
+		}
+		t.Steps[i].Model, t.Steps[i].Usage = model, u
+		return u, nil
+	}, `SELECT request, n, model, input, output, cached, reasoning, cost, at FROM usage WHERE request IN (`+placeholders(len(ids))+`)`, ids...)
+	return err
+}
