@@ -13,6 +13,9 @@ type Rights struct {
 	// Hosts are those that people have named along the way: what has read text
 	// from outside fetches them without asking again.
 	Hosts []string `json:"hosts,omitempty"`
+	// Fixed says that the bound holds whatever a person says of agents among each
+	// other: it comes from outside.
+	Fixed bool `json:"fixed,omitempty"`
 }
 
 // Within are the rights that r and limit have in common, which neither exceeds.
@@ -26,7 +29,7 @@ func (r *Rights) Within(limit *Rights) *Rights {
 	return &Rights{
 		Tools: append([]string{}, common(r.Tools, limit.Tools)...), Sandbox: stricter(r.Sandbox, limit.Sandbox),
 		ReadOnly: r.ReadOnly || limit.ReadOnly, Network: r.Network && limit.Network,
-		Lend: common(r.Lend, limit.Lend), Hosts: common(r.Hosts, limit.Hosts),
+		Lend: common(r.Lend, limit.Lend), Hosts: common(r.Hosts, limit.Hosts), Fixed: r.Fixed || limit.Fixed,
 	}
 }
 

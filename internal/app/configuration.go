@@ -187,6 +187,17 @@ func (a *App) settingInputs(name fika.AgentName, flags map[string]string, quiet 
 	return in, nil
 }
 
+// CallableBy says who may ask an agent for work, as its files are now; nil is
+// everybody.
+func (a *App) CallableBy(name fika.AgentName) ([]string, error) {
+	in, err := a.settingInputs(name, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	g, _, err := config.ResolveGuard(in)
+	return g.CallableBy, err
+}
+
 // PlainSettings are what a command needs that asks no model: they neither
 // need a model nor a valid local.toml.
 func (a *App) PlainSettings(name fika.AgentName) (config.Settings, error) {

@@ -7,6 +7,7 @@ import (
 	"fika"
 	"fika/internal/caller"
 	"fika/internal/folder"
+	"fika/internal/guard"
 	"fika/internal/process"
 	"fika/internal/store"
 )
@@ -125,6 +126,40 @@ func speakerOf(ctx context.Context, s *store.Store, id fika.RequestID) (*Speaker
 	return &Speaker{Agent: info.AgentName, Request: info.Request}, nil
 }
 
+// Passes are the rights that go with what the agent causes, and what text from
+// outside it has read. The command of a tool that reaches the network may have
+// read some just now.
+func (s *Speaker) Passes() (*fika.Rights, string) {
+	if s == nil {
+		return nil, ""
+	}
+	r, taint := s.Request.Passes, s.Request.Taint
+	if r == nil { // its turn has only begun
+		r = s.Request.Rights
+	}
+	if taint == "" && r != nil && r.Network {
+		taint = "a command with the network"
+	}
+	return r, taint
+}
+
+// MayCall reports whether whoever asks may call an agent: the speaker, or a person
+// when it is nil. Denied when the agent does not want it (callable_by).
+func (a *App) MayCall(s *Speaker, to fika.AgentName) error {
+	who := guard.User
+	if s != nil {
+		who = string(s.Agent)
+	}
+	by, err := a.CallableBy(to)
+	if err != nil {
+		return err
+	}
+	if !guard.MayCall(by, who) {
+		return fika.Errorf(fika.Denied, "", "%s; nothing was sent", guard.Uncallable(by, to))
+	}
+	return nil
+}
+
 // Say puts the agent, its chain and its depth into a request that it makes.
 // Limit when the chain has come to its greatest depth. A nil Speaker changes
 // nothing.
@@ -137,6 +172,7 @@ func (s *Speaker) Say(n store.NewRequest, l store.Limits) (store.NewRequest, err
 	}
 	n.Payload.From, n.Payload.Writer = string(s.Agent), fika.ByAgent
 	n.Chain, n.Depth = s.Request.Chain, s.Request.Depth+1
+	n.Rights, n.Taint = s.Passes()
 	return n, nil
 }
 

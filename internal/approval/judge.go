@@ -26,6 +26,7 @@ type Judge struct {
 	Rules   []guard.Rule
 	Default guard.Action // where no rule fits
 	Home    string       // of the person, for ~ in rules
+	Policy  guard.Policy // of turns that have read text from outside
 	// Unconfined says that a person wants commands confined and nothing here can
 	// do so: then what starts a process asks where no rule fits.
 	Unconfined func() bool
@@ -37,7 +38,7 @@ type Judge struct {
 func (j Judge) Judge(c tool.Call) turn.Verdict {
 	call := guard.Call{Tool: c.Name, Workspace: c.Workspace, Home: j.Home}
 	call.Read(c.Args)
-	facts := guard.Facts{Default: j.Default}
+	facts := guard.Facts{Default: j.Default, Tainted: c.Taint != ""}
 	if facts.Default == "" {
 		facts.Default = guard.Allow
 	}
@@ -46,12 +47,22 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 		facts.Default = guard.Ask
 	}
 	d := guard.Decide(call, j.Rules, facts)
+	if facts.Tainted {
+		d = j.Policy.Tighten(call, d, hostsOf(c.Rights))
+	}
 	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: ruleText(d, bare)}
 	if d.Do == guard.Ask {
 		v.Bound = bound(c, call)
 		v.Hint = hint(d, call)
 	}
 	return v
+}
+
+func hostsOf(r *fika.Rights) []string {
+	if r == nil {
+		return nil
+	}
+	return r.Hosts
 }
 
 func orElse(s, other string) string {
@@ -64,6 +75,8 @@ func orElse(s, other string) string {
 // ruleText names what decided.
 func ruleText(d guard.Decision, bare bool) string {
 	switch {
+	case d.Rule == nil && d.Why != "":
+		return d.Why
 	case d.Rule == nil && bare:
 		return "nothing here can confine commands"
 	case d.Rule == nil:

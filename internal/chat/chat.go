@@ -37,6 +37,9 @@ type Chats struct {
 	Notify Notifier
 	Parser *mention.Parser
 	Team   []colleague.Colleague // who is named to somebody that mentions nobody there is; empty: all agents
+	// MayCall says whether someone may mention an agent: another agent, or a person
+	// when self is empty. Error kind Denied. nil: everybody may.
+	MayCall func(self, to fika.AgentName) error
 }
 
 // New makes a Chats with a parser of its own.
@@ -59,6 +62,10 @@ type AgentSays struct {
 	Name  fika.AgentName
 	Chain fika.RequestID
 	Depth int // of the message
+	// Rights go with what the message causes; nil: there is no bound. Taint is what
+	// text from outside the agent has read.
+	Rights *fika.Rights
+	Taint  string
 }
 
 // Sent is what came of a message.
@@ -102,7 +109,10 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	}
 	notify := found.Agents
 	if found.All {
-		notify = everybody(in, agents, notify)
+		notify = c.callable(everybody(in, agents, notify), notify)
+	}
+	if err := c.mayCall("", notify); err != nil {
+		return Sent{}, err
 	}
 	posted, err := c.Store.Post(ctx, store.Post{
 		Conversation: conv.ID, ID: s.ID, From: s.From, Writer: fika.ByHuman, WriterName: s.Username,
@@ -123,9 +133,12 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 	if err != nil {
 		return Sent{}, err
 	}
+	if err := c.mayCall(s.Agent.Name, notify); err != nil {
+		return Sent{}, err
+	}
 	posted, err := c.Store.Post(ctx, store.Post{
 		Conversation: conv.ID, ID: s.ID, From: string(s.Agent.Name), Writer: fika.ByAgent, WriterName: string(s.Agent.Name),
-		Content: s.Text, Notify: notify, TTL: s.TTL, Chain: s.Agent.Chain, Depth: s.Agent.Depth,
+		Content: s.Text, Notify: notify, TTL: s.TTL, Chain: s.Agent.Chain, Depth: s.Agent.Depth, Rights: s.Agent.Rights, Taint: s.Agent.Taint,
 	})
 	if err != nil {
 		return Sent{}, err
@@ -133,6 +146,28 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 	c.Notify.Show(conv, posted.Entry)
 	c.Notify.Wake(posted.Notified...)
 	return Sent{Posted: posted, Nobody: len(notify) == 0}, nil
+}
+
+// mayCall refuses, with kind Denied, a message that concerns an agent which its
+// writer may not call.
+func (c *Chats) mayCall(self fika.AgentName, notify []fika.AgentName) error {
+	for _, to := range notify {
+		if c.MayCall == nil {
+			return nil
+		}
+		if err := c.MayCall(self, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callable leaves out of all those that a person may not call, but for those
+// that were named.
+func (c *Chats) callable(all, named []fika.AgentName) []fika.AgentName {
+	return slices.DeleteFunc(all, func(n fika.AgentName) bool {
+		return !slices.Contains(named, n) && c.mayCall("", []fika.AgentName{n}) != nil
+	})
 }
 
 // Enter makes a person take part, so that others can mention them. Denied for

@@ -19,21 +19,23 @@ import (
 // lock, the queue and the config, so that it is true also when its process
 // can say nothing any more.
 type AgentView struct {
-	Row       fika.Agent
-	Entry     bool            // it has an [[agents]] entry: the hub may start it
-	Can       []string        // its capabilities, as the entry names them
-	Status    fika.AgentState // of its process: what is, not what was last said
-	Why       string          // what is wrong, or what it is doing
-	PID       int             // 0: no process
-	Since     time.Time       // of the process; zero: none
-	Processed int64           // requests finished since then
-	Waiting   int             // requests and chats it could take now
-	Running   []RequestInfo
-	Suspended []RequestInfo // requests that wait: for a child, for the end of a pause
-	Model     string        // nickname or id; empty: not known without asking the network
-	Last      *RequestInfo
-	Trouble   string    // empty: healthy
-	HeldUntil time.Time // its hour is used up; zero: it is not
+	Row   fika.Agent
+	Entry bool     // it has an [[agents]] entry: the hub may start it
+	Can   []string // its capabilities, as the entry names them
+	// CallableBy says who may ask it; nil: everybody.
+	CallableBy []string
+	Status     fika.AgentState // of its process: what is, not what was last said
+	Why        string          // what is wrong, or what it is doing
+	PID        int             // 0: no process
+	Since      time.Time       // of the process; zero: none
+	Processed  int64           // requests finished since then
+	Waiting    int             // requests and chats it could take now
+	Running    []RequestInfo
+	Suspended  []RequestInfo // requests that wait: for a child, for the end of a pause
+	Model      string        // nickname or id; empty: not known without asking the network
+	Last       *RequestInfo
+	Trouble    string    // empty: healthy
+	HeldUntil  time.Time // its hour is used up; zero: it is not
 }
 
 // The statuses a list adds to those of a process.
@@ -60,6 +62,7 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
 		v := AgentView{Row: row, Model: s.model(row.Name)}
+		v.CallableBy, _ = s.c.app.CallableBy(row.Name) // where it cannot be read, doctor says so
 		if entry := s.c.config().Agent(row.Name); entry != nil {
 			v.Entry, v.Can = true, entry.Capabilities
 			if entry.Description != "" { // the row has that of its last start

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/chat"
 	"fika/internal/spelling"
 	"fika/internal/store"
@@ -156,6 +157,12 @@ var (
 func (s *Chats) poster() *chat.Chats {
 	c := chat.New(s.c.store, s.c.waker)
 	c.Team = s.c.app.Colleagues("")
+	c.MayCall = func(self, to fika.AgentName) error {
+		if self == "" {
+			return s.c.app.MayCall(nil, to)
+		}
+		return s.c.app.MayCall(&app.Speaker{Agent: self}, to)
+	}
 	return c
 }
 

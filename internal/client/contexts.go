@@ -28,6 +28,9 @@ func (c *Client) SendToContext(ctx context.Context, name fika.AgentName, text st
 	if err != nil {
 		return Posted{}, err
 	}
+	if err := c.app.MayCall(speaker, row.Name); err != nil {
+		return Posted{}, err
+	}
 	m := store.Send{To: row.ID, From: said.From, Writer: fika.ByHuman, WriterName: said.From, Content: text}
 	if speaker == nil {
 		err = c.app.MayBeCalled(ctx, said.From)
@@ -58,6 +61,7 @@ func (c *Client) agentSends(ctx context.Context, s *app.Speaker, to fika.Agent, 
 	}
 	m.From, m.Writer, m.WriterName = string(s.Agent), fika.ByAgent, string(s.Agent)
 	m.Chain, m.Depth = s.Request.Chain, s.Request.Depth+1
+	m.Rights, m.Taint = s.Passes()
 	letter := chat.Letter{From: s.Agent, To: to, Chain: m.Chain, Depth: m.Depth, Text: m.Content}
 	repeats, err := chat.Echoes(ctx, c.store, letter, settings.Chat.MaxEcho)
 	if err == nil && repeats {

@@ -78,9 +78,15 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 	case err != nil:
 		return r, err
 	case speaker == nil:
+		if err := s.c.app.MayCall(nil, to.Name); err != nil {
+			return r, err
+		}
 		return r, s.c.app.MayBeCalled(ctx, r.Payload.From)
 	case speaker.Agent == to.Name:
 		return r, fika.Errorf(fika.Invalid, "", "@%s cannot ask itself: it would wait for its own answer", to.Name)
+	}
+	if err := s.c.app.MayCall(speaker, to.Name); err != nil {
+		return r, err
 	}
 	limits, err := s.c.limitsOf(speaker)
 	if err != nil {

@@ -67,7 +67,8 @@ func (c *Client) agentSays(s *app.Speaker, conv fika.Conversation) (*chat.AgentS
 	if err := s.Within(limits.Of(conv.Limits)); err != nil {
 		return nil, err
 	}
-	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1}, nil
+	rights, taint := s.Passes()
+	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1, Rights: rights, Taint: taint}, nil
 }
 
 // limitsOf are the limits of chains that an agent's settings give.

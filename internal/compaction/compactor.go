@@ -67,12 +67,12 @@ func New(cfg Config) *Compactor {
 // without an error: there is nothing that may be archived.
 func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int64) (*turn.Compacting, error) {
 	r := claimed.Request
-	entries, floor, err := window(ctx, c.cfg.Store, claimed.Conversation.ID, r.UptoSeq)
+	entries, floor, taint, err := window(ctx, c.cfg.Store, claimed.Conversation.ID, r.UptoSeq)
 	if err != nil {
 		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, func(e fika.Entry) bool { return e.Request == r.ID })
-	h := History{Units: Divide(entries, claimed.Covers, r.Payload.Continue), UpTo: floor}
+	h := History{Units: Divide(entries, claimed.Covers, r.Payload.Continue), UpTo: floor, Taint: taint}
 	// What is gained should last for a while, and the summary takes its part.
 	return c.Roll(ctx, h, room*4/5-c.cfg.Window/summaryOf)
 }
@@ -80,8 +80,8 @@ func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int
 // History reads what is in the window of a conversation that no turn is
 // working in. The newest waiting messages have not been read by anybody yet.
 func (c *Compactor) History(ctx context.Context, conv fika.Conversation, waiting int) (History, error) {
-	entries, floor, err := window(ctx, c.cfg.Store, conv.ID, conv.LastSeq)
-	return History{Units: Divide(entries, waiting, false), UpTo: floor}, err
+	entries, floor, taint, err := window(ctx, c.cfg.Store, conv.ID, conv.LastSeq)
+	return History{Units: Divide(entries, waiting, false), UpTo: floor, Taint: taint}, err
 }
 
 // Roll decides a rolling compaction that leaves at most room tokens. Nil: there
@@ -107,7 +107,7 @@ func (c *Compactor) Roll(ctx context.Context, h History, room int64) (*turn.Comp
 		return nil, err
 	}
 	plan := Rolling(units, c.cfg.Drop, room, chosen)
-	return c.decide(ctx, plan, h.UpTo, n, usage, "rolling", func(ctx context.Context, summary string) error {
+	return c.decide(ctx, plan, h, n, usage, "rolling", func(ctx context.Context, summary string) error {
 		_, err := c.cfg.Hooks.Fire(ctx, hook.PostRollingCompact, hook.Payload{
 			"context_name": c.cfg.Context, "message_count": plan.messages(), "summary": summary, "messages_archived": plan.Archived(),
 		})
@@ -149,7 +149,7 @@ func (c *Compactor) Whole(ctx context.Context, h History) (*turn.Compacting, err
 	if err != nil {
 		return nil, err
 	}
-	return c.decide(ctx, plan, h.UpTo, n, fika.Usage{}, "full", func(ctx context.Context, summary string) error {
+	return c.decide(ctx, plan, h, n, fika.Usage{}, "full", func(ctx context.Context, summary string) error {
 		_, err := c.cfg.Hooks.Fire(ctx, hook.PostCompact, hook.Payload{
 			"context_name": c.cfg.Context, "message_count": plan.messages(), "summary": summary,
 		})
@@ -158,17 +158,17 @@ func (c *Compactor) Whole(ctx context.Context, h History) (*turn.Compacting, err
 }
 
 // decide summarises what goes and says what to commit.
-func (c *Compactor) decide(ctx context.Context, p Plan, floor int64, n notes, usage fika.Usage, how string, post func(context.Context, string) error) (*turn.Compacting, error) {
+func (c *Compactor) decide(ctx context.Context, p Plan, h History, n notes, usage fika.Usage, how string, post func(context.Context, string) error) (*turn.Compacting, error) {
 	was := n.summary
 	summary, used, err := c.summarise(ctx, p.Archive, n)
 	if err != nil {
 		return nil, err
 	}
 	usage = usage.Add(used)
-	upTo, kept := p.marks(floor)
+	upTo, kept := p.marks(h.UpTo)
 	return &turn.Compacting{
 		Content: fmt.Sprintf("%s compaction: %d entries archived, %d kept", how, p.Archived(), p.Kept()),
-		Meta:    fika.EntryMeta{UpTo: upTo, Kept: kept, Summary: summary, Was: was, Usage: &usage},
+		Meta:    fika.EntryMeta{UpTo: upTo, Kept: kept, Summary: summary, Was: was, Usage: &usage, Taint: fika.Taint{From: h.taintOf(p.Archive)}},
 		Usage:   usage, Model: c.cfg.ModelID,
 		Done: func(ctx context.Context) error {
 			if err := c.cfg.Save(ctx, was, summary); err != nil {

@@ -17,31 +17,46 @@ type History struct {
 	Units []Unit
 	// UpTo is that of the last compaction: what it archived stays archived.
 	UpTo int64
+	// Taint is what text from outside its summary holds; empty: none.
+	Taint string
+}
+
+// taintOf says what text from outside the summary of some units will hold, with
+// that of the summary before; empty: none.
+func (h History) taintOf(archived []Unit) string {
+	for _, u := range archived {
+		for _, e := range u.Entries {
+			if e.Meta.Taint.Tainted() && h.Taint == "" {
+				h.Taint = e.Meta.Taint.From
+			}
+		}
+	}
+	return h.Taint
 }
 
 // window reads what of a conversation is in the window of its agent, oldest
 // first: what came after the last compaction, and what that kept.
-func window(ctx context.Context, s Store, conv fika.ConversationID, upto int64) (out []fika.Entry, floor int64, err error) {
+func window(ctx context.Context, s Store, conv fika.ConversationID, upto int64) (out []fika.Entry, floor int64, taint string, err error) {
 	cut, err := s.LastCompaction(ctx, conv, math.MaxInt64)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	q := store.EntryQuery{Conversation: conv, Upto: upto, Types: said}
 	if cut != nil {
-		q.Since = cut.Meta.UpTo
+		q.Since, taint = cut.Meta.UpTo, cut.Meta.Taint.From
 		for _, r := range runs(cut.Meta.Kept) {
 			kept, err := s.Entries(ctx, store.EntryQuery{Conversation: conv, Since: r[0] - 1, Upto: min(r[1], upto), Types: said})
 			if err != nil {
-				return nil, 0, err
+				return nil, 0, "", err
 			}
 			out = append(out, kept...)
 		}
 	}
 	if upto <= q.Since {
-		return out, q.Since, nil
+		return out, q.Since, taint, nil
 	}
 	rest, err := s.Entries(ctx, q)
-	return append(out, rest...), q.Since, err
+	return append(out, rest...), q.Since, taint, err
 }
 
 // runs gathers seqs into stretches without a gap.

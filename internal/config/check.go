@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -28,6 +29,22 @@ func checkNames(_ value, at any) string {
 		n, err := fika.ParseAgentName(s)
 		if err != nil {
 			return because(err)
+		}
+		(*list)[i] = string(n)
+	}
+	return ""
+}
+
+// checkCallers is checkNames with user and *, which stand for people and for all.
+func checkCallers(_ value, at any) string {
+	list := at.(*[]string)
+	for i, s := range *list {
+		if s == guard.User || s == guard.Anyone {
+			continue
+		}
+		n, err := fika.ParseAgentName(s)
+		if err != nil {
+			return because(err) + "; besides agents there are user and *"
 		}
 		(*list)[i] = string(n)
 	}

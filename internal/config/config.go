@@ -63,6 +63,7 @@ type PerContext struct {
 	ToolsOff        []string // of the tools that are otherwise always offered
 	Workspace       string   // root of file tools; empty: the caller decides
 	ReadableBy      []string // agents that may read this context; nil: all of this home
+	CallableBy      []string // who may ask this agent; nil: everybody
 	Env             map[string]string
 	AgentsMD        bool
 
@@ -87,6 +88,8 @@ type PerContext struct {
 type Confinement struct {
 	SandboxMode string // "best", "required" or "off"
 	Network     string // "on" or "off"
+	Rights      string // of what another agent has caused: "own" or "least"
+	Taint       string // what follows of text from outside: "tighten", "offline" or "allow"
 }
 
 // Guard says what tools may do.
@@ -95,6 +98,7 @@ type Guard struct {
 	Default         string        // what becomes of calls that no rule is about
 	ApprovalTimeout time.Duration // after which a call that was asked about is denied
 	Rules           []guard.Rule  // in [Settings] alone: those of all layers
+	CallableBy      []string      // likewise: who may ask this agent; nil: everybody
 }
 
 // Sandbox adds to what confined processes can touch, or takes from it.
@@ -131,7 +135,8 @@ type NATS struct {
 	Creds          string // path of a credentials file
 	TLS            TLS
 	SubjectPrefix  string
-	Port           int // of the embedded server; 0: chosen once and kept
+	RequestTools   []string // of requests by somebody else's server
+	Port           int      // of the embedded server; 0: chosen once and kept
 }
 
 // TLS names certificate files; all paths.

@@ -15,6 +15,10 @@ func confinementKeys[T any](in func(*T) *Confinement, inherits string) []key[T] 
 			doc: "How commands, plugins and hooks are confined: best is the strongest way that works here (bubblewrap, else what the kernel has built in), required is bubblewrap or nothing is run, off gives them all rights of yours."},
 		{name: "network", at: func(t *T) any { return &in(t).Network }, oneOf: []string{"off", "on"},
 			doc: "Whether they reach the network."},
+		{name: "rights", at: func(t *T) any { return &in(t).Rights }, oneOf: []string{guard.RightsOwn, guard.RightsLeast},
+			doc: "What an agent may do when another one has caused its work: own is what it may do itself, least not more than whoever caused it, along the whole chain. What you ask for yourself has no such bound."},
+		{name: "tainted", at: func(t *T) any { return &in(t).Taint }, oneOf: []string{guard.TaintTighten, guard.TaintOffline, guard.TaintAllow},
+			doc: "What follows when a turn has read text from outside (pages, commands with the network, other programs): tighten keeps it from writing what later turns obey, asks before hosts that nobody named, and has rights = \"least\"; offline also takes the network away; allow only notes it."},
 	}, inherits)
 }
 
@@ -35,6 +39,7 @@ func ruleKeys() []key[guard.Rule] {
 		{name: "match", at: func(r *guard.Rule) any { return &r.Match }, example: `"git push *"`, doc: "For bash: the words of a command; a final * stands for any further words. Every command in a pipe, a list, a substitution or behind a wrapper such as env or xargs is looked at."},
 		{name: "path", at: func(r *guard.Rule) any { return &r.Path }, example: `"docs/**"`, doc: "A file that the call names, or that a command is redirected to: * within a name, ** across folders, ~ your home; relative to the workspace."},
 		{name: "host", at: func(r *guard.Rule) any { return &r.Host }, example: `"*.example.org"`, doc: "For fetch: the host that is asked."},
+		{name: "tainted", at: func(r *guard.Rule) any { return &r.Tainted }, doc: "Only in a turn that has read text from outside."},
 		{name: "do", at: func(r *guard.Rule) any { return (*string)(&r.Do) }, oneOf: actions(), example: `"ask"`, doc: "A deny wins; between ask and allow the rule that says more letters, and a tie asks. Required."},
 		{name: "why", at: func(r *guard.Rule) any { return &r.Why }, example: `"only people push"`, doc: "Shown to you and to the model with the decision."},
 	}

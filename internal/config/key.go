@@ -115,6 +115,8 @@ func ownKeys() []key[PerContext] {
 			doc: "The folder that file tools cannot leave. Unset: the folder you are in, or contexts/NAME/workspace for an agent the hub started."},
 		{name: "readable_by", at: func(c *PerContext) any { return &c.ReadableBy }, check: checkNames, example: `["reviewer"]`,
 			doc: "The agents that may read this context. Unset: every agent of this home; [] is none."},
+		{name: "callable_by", at: func(c *PerContext) any { return &c.CallableBy }, check: checkCallers, example: `["user", "reviewer"]`,
+			doc: "Who may mention, message or delegate to this agent: names of agents, user for you (and programs that ask for you), * for all. Unset: everybody; [] is nobody."},
 		{name: "env", at: func(c *PerContext) any { return &c.Env }, example: `{CGO_ENABLED = "0"}`,
 			doc: "Variables put into the environment of the agent's tools."},
 		{name: "agents_md", at: func(c *PerContext) any { return &c.AgentsMD },
@@ -161,6 +163,8 @@ func natsKeys() []key[NATS] {
 		{name: "tls", at: func(n *NATS) any { return &n.TLS }, doc: "Certificates."},
 		{name: "subject_prefix", at: func(n *NATS) any { return &n.SubjectPrefix }, check: checkPrefix,
 			doc: "What every subject begins with. One store per prefix."},
+		{name: "request_tools", at: func(n *NATS) any { return &n.RequestTools }, example: `["read", "list", "fetch"]`,
+			doc: "What requests of other programs that come by your own server may make an agent do at most, because nobody can tell who publishes there; * is all that the agent may. Requests by the hub's server need the credential that fika made for your programs, and have the agent's own rights."},
 		{name: "port", at: func(n *NATS) any { return &n.Port }, max: 65535, example: "4222",
 			doc: "Port of the hub's own server; 0 chooses one once and keeps it."},
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -28,7 +29,7 @@ func Default() *Config {
 		},
 		LockHeartbeat: 30 * time.Second,
 		NATS: NATS{
-			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika",
+			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika", RequestTools: []string{"read", "list"},
 		},
 		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Hub:      Hub{Autostart: true},
@@ -39,7 +40,7 @@ func Default() *Config {
 			Timeout: 2 * time.Minute, MaxOutputBytes: 64 << 10, MaxSpoolBytes: 64 << 20, MaxFetchBytes: 1 << 20,
 			DelegateDeadline: 10 * time.Minute, MaxDelegateDeadline: 24 * time.Hour,
 		},
-		Guard: Guard{Confinement: Confinement{SandboxMode: "best", Network: "off"}, Default: "allow", ApprovalTimeout: 24 * time.Hour},
+		Guard: Guard{Confinement: Confinement{SandboxMode: "best", Network: "off", Rights: guard.RightsOwn, Taint: guard.TaintTighten}, Default: "allow", ApprovalTimeout: 24 * time.Hour},
 		where: map[string]Place{},
 	}
 }

@@ -172,7 +172,7 @@ func TestProblems(t *testing.T) {
 		"unknown keys": {"modle = \"gpt-5\"\n[nats]\n  sever = 1\nfoo = 2\n", []string{
 			`c.toml:1:1: unknown key "modle" at the top level; did you mean model?`,
 			`c.toml:3:3: unknown key "sever" in nats; did you mean server?`,
-			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout_ms, reconnect_delay_ms, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, port`,
+			`c.toml:4:1: unknown key "foo" in nats; known are server, timeout_ms, reconnect_delay_ms, user, password, password_env, token, token_env, nkey, creds, tls, subject_prefix, request_tools, port`,
 		}},
 		"wrong table": {"default_agent = \"x\"\n[hub]\nusername = \"ann\"\n", []string{
 			`c.toml:1:1: unknown key "default_agent" at the top level; it belongs in [master]`,

@@ -139,7 +139,7 @@ func ResolveGuard(in Inputs) (Guard, Sandbox, error) {
 		return Guard{}, Sandbox{}, err
 	}
 	g := in.Config.Guard
-	g.Confinement, g.Rules = m.Confinement, in.allRules()
+	g.Confinement, g.Rules, g.CallableBy = m.Confinement, in.allRules(), m.CallableBy
 	return g, in.sandbox(m), nil
 }
 

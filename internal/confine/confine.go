@@ -108,6 +108,11 @@ func (c *call) Tier() string {
 	return string(s.Tier())
 }
 
+// Network implements [tool.Confinement].
+func (c *call) Network() bool {
+	return c.agent.opts.Network || c.agent.opts.Mode == sandbox.Off || c.Tier() == string(sandbox.None)
+}
+
 // Temp implements [tool.Confinement].
 func (c *call) Temp() (dir, seen string) {
 	if dir = c.agent.opts.Temp; dir == "" || makeFolder(dir) != nil {

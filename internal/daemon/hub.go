@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -105,6 +106,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: h.store, Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
+		Foreign:    func(to fika.AgentName) (*fika.Rights, error) { return foreignRights(a, b.server != nil, to) },
 		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
 		Runs: a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
@@ -142,7 +144,7 @@ func (h hubHome) reload() func(context.Context) ([]hub.Spec, bool) {
 		if err != nil {
 			return nil, false
 		}
-		if c.NATS != first.NATS || c.Store != first.Store {
+		if !reflect.DeepEqual(c.NATS, first.NATS) || c.Store != first.Store {
 			first = c
 			a.Log().Warn("[nats] or [store] has changed: that counts from the next fika down and fika up")
 		}

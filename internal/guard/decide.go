@@ -27,6 +27,7 @@ type Decision struct {
 	Do   Action
 	Rule *Rule
 	What string // the part of the call that it is about: a command, a file, a host
+	Why  string // why fika itself says so, where no rule does
 }
 
 // Decide applies rules to a call. A deny wins over all; between ask and allow

@@ -82,6 +82,9 @@ func (r Rule) TOML() string {
 			fmt.Fprintf(&b, "%s = %s\n", kv[0], quoted)
 		}
 	}
+	if r.Tainted {
+		b.WriteString("tainted = true\n")
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

@@ -99,7 +99,10 @@ type Options struct {
 	// MayBeCalled reports whether a foreign sender may go by a name: Denied for
 	// an agent's, Invalid for what is no name. nil: every name may be used.
 	MayBeCalled func(context.Context, string) error
-	Specs       []Spec
+	// Foreign gives the rights of requests that come from the bus for an agent: nil
+	// for those that its own are. Denied when it wants none. nil: nobody bounds them.
+	Foreign func(fika.AgentName) (*fika.Rights, error)
+	Specs   []Spec
 	// Reload gives what config says of the agents when that, or anything else
 	// they depend on, has changed since it was asked last. nil: nothing changes.
 	Reload func(context.Context) (specs []Spec, changed bool)
@@ -191,6 +194,9 @@ func New(o Options) *Hub {
 	}
 	if o.Ready == nil {
 		o.Ready = func([]Started) {}
+	}
+	if o.Foreign == nil {
+		o.Foreign = func(fika.AgentName) (*fika.Rights, error) { return nil, nil }
 	}
 	if o.MayBeCalled == nil {
 		o.MayBeCalled = func(context.Context, string) error { return nil }

@@ -71,9 +71,13 @@ func (h *Hub) handleRequest(ctx context.Context, m bus.Msg) error {
 
 // acceptRequest commits the row of a request.
 func (h *Hub) acceptRequest(ctx context.Context, r message.Request, row fika.Agent) (store.Accepted, error) {
+	rights, err := h.opts.Foreign(row.Name)
+	if err != nil {
+		return store.Accepted{}, err
+	}
 	n := store.NewRequest{
 		ID: fika.RequestID(r.RequestID), Kind: fika.AskRequest, Origin: fika.Queued, Agent: row.ID,
-		Chain: fika.RequestID(r.ChainRoot), Depth: r.Depth,
+		Chain: fika.RequestID(r.ChainRoot), Depth: r.Depth, Rights: rights, Taint: "bus",
 		Payload: fika.Payload{Prompt: r.Prompt, Writer: fika.ByHuman, Sender: r.Metadata.Sender, History: r.Context},
 	}
 	if u, err := fika.ParseUsername(r.Metadata.Sender); err == nil {

@@ -74,6 +74,9 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	if l.env.confine != nil {
 		r.Tier = l.env.confine.Tier()
 	}
+	if err == nil && !r.Denied && t.file.schema.Taint {
+		r.Taint = "plugin " + t.file.Name
+	}
 	return r.Told(e.exit.Undone), err
 }
 
@@ -81,9 +84,18 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 // schema or the person's settings say.
 func (p *Plugins) wantsJSON(f *file) bool { return f.schema.JSON || p.settings(f).JSON }
 
+// callConfinement is the confinement of a call that knows how to confine a
+// plugin as well: within what this very call may do.
+type callConfinement interface {
+	Plugin(name, path string, home bool) tool.Confinement
+}
+
 // callEnv is the environment of a tool call.
 func (p *Plugins) callEnv(t *pluginTool, c tool.Call) *environment {
 	e := p.environmentOf(t.file, c.Workspace)
+	if within, ok := c.Confine.(callConfinement); ok && e.confine != nil {
+		e.confine = within.Plugin(t.file.Name, t.file.Path, p.settings(t.file).Home)
+	}
 	e.set("FIKA_TOOL_NAME", t.spec.Name)
 	e.set("CHIBI_TOOL_NAME", t.spec.Name)
 	e.setJSON("TOOL_ARGS", c.Args)

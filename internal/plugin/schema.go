@@ -20,8 +20,9 @@ type schema struct {
 	Block   bool          `json:"block,omitempty"` // a failing hook refuses
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Env     []string      `json:"env,omitempty"`
-	JSON    bool          `json:"json,omitempty"` // stdin is the arguments, never the terminal
-	Home    bool          `json:"home,omitempty"` // it uses fika itself
+	JSON    bool          `json:"json,omitempty"`  // stdin is the arguments, never the terminal
+	Home    bool          `json:"home,omitempty"`  // it uses fika itself
+	Taint   bool          `json:"taint,omitempty"` // what it gives comes from outside
 	// Lifetime is how long all this holds; nil: the default, 0: not at all.
 	Lifetime *time.Duration `json:"lifetime,omitempty"`
 	Notes    []string       `json:"-"` // what was left out, for people
@@ -50,6 +51,7 @@ type declaration struct {
 	Env         []string        `json:"env"`
 	Stdin       string          `json:"stdin"`
 	Access      string          `json:"access"`
+	Taint       bool            `json:"taint"`
 	Lifetime    json.RawMessage `json:"lifetime"`
 }
 
@@ -105,6 +107,7 @@ func (s *schema) add(d declaration) error {
 	}
 	s.addStdin(d)
 	s.addAccess(d)
+	s.Taint = s.Taint || d.Taint
 	s.Timeout = max(s.Timeout, timeout)
 	for _, name := range d.Env {
 		if !slices.Contains(s.Env, name) {

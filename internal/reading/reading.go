@@ -50,6 +50,7 @@ type Task struct {
 	From         string // who gave it
 	Prompt       string
 	Result       string
+	Taint        string // what had been read from outside; empty: nothing
 	At           time.Time
 }
 
@@ -98,7 +99,7 @@ func (a Archive) Task(ctx context.Context, r Reader, agent fika.Agent, q store.R
 }
 
 func taskOf(q store.RequestInfo) Task {
-	return Task{ID: q.ID, Conversation: q.ConversationName, From: q.Payload.From, Prompt: q.Payload.Prompt, Result: q.Outcome.Answer, At: q.FinishedAt}
+	return Task{ID: q.ID, Conversation: q.ConversationName, From: q.Payload.From, Prompt: q.Payload.Prompt, Result: q.Outcome.Answer, Taint: q.Taint, At: q.FinishedAt}
 }
 
 // mayTask reports whether a reader may see a task.

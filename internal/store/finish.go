@@ -37,7 +37,8 @@ type Finish struct {
 	// 0: for ever. All of it goes at once, so that no call is left without its
 	// result.
 	TTL time.Duration
-	// Notice, if not empty, is posted as a notice entry (failed turns).
+	// Notice, if not empty, is posted as a notice entry: why a turn failed, or whom
+	// the answer of one that is done could not call.
 	Notice    string
 	Outcome   fika.Outcome
 	ErrorKind fika.Kind
@@ -84,6 +85,9 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 		}
 		out.Entries = append(out.Entries, said...)
 		e := ending{state: fin.State, reason: fin.Reason, notice: fin.Notice, kind: string(fin.ErrorKind), outcome: fin.Outcome, rejected: fin.Rejected}
+		if e.kind == "" && e.state == fika.Done {
+			e.kind = "refused"
+		}
 		if e.outcome.ErrorKind == "" {
 			e.outcome.ErrorKind = fin.ErrorKind
 		}

@@ -13,6 +13,8 @@ type Confinement interface {
 	Temp() (dir, seen string)
 	// Tier names how strongly the call is confined, for the record.
 	Tier() string
+	// Network reports whether the process reaches the network.
+	Network() bool
 }
 
 // Confined is a process that can be started: a program, its arguments without

@@ -108,6 +108,18 @@ func (s *Set) Offer() []Spec {
 	return specs
 }
 
+// Allowed names the tools that the agent may use, whether they are offered here
+// or not.
+func (s *Set) Allowed() []string {
+	var names []string
+	for _, name := range s.order {
+		if s.allowed(s.tools[name].Spec()) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Find gives a tool the agent may use. Error kinds as for [Set.Check].
 func (s *Set) Find(name string) (Tool, error) {
 	if err := s.Check(name); err != nil {

@@ -51,6 +51,10 @@ type Call struct {
 	Depth     int
 	Workspace string // root of file tools, absolute
 	Username  string
+	// Rights are those that go with what the call causes others to do; nil: there
+	// is no bound. Taint says what text from outside the turn has read.
+	Rights *fika.Rights
+	Taint  string
 	// Started is told the process as soon as it runs; may be nil.
 	Started func(fika.Process)
 	// Progress is told output as it comes; may be nil. It must not block.
@@ -70,6 +74,7 @@ type Result struct {
 	Spool   string // file that holds the whole output when Text is shortened
 	// Unknown: it may or may not have happened.
 	Unknown bool
+	Taint   string // what text from outside it brings, as in "fetch example.org"; empty: none
 	Tier    string // how its processes were confined; empty: there were none, or nothing confined them
 }
 

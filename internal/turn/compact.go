@@ -122,7 +122,7 @@ func (w *attempt) sinceLast(entries []fika.Entry) size {
 // fixed estimates what every call of this turn costs before any entry.
 func (w *attempt) fixed() int64 {
 	n := Estimate(w.system) + Estimate(w.state)
-	for _, t := range w.cfg.Tools.Offer() {
+	for _, t := range w.offer() {
 		n += Estimate(t.Description) + Estimate(string(t.Parameters)) + 8
 	}
 	return n

@@ -25,7 +25,7 @@ func (w *attempt) isDelegated(s fika.Step) bool {
 	if s.State == fika.StepStarted {
 		return s.PreHash == string(store.ChildID(w.fence.Request, s.N))
 	}
-	return w.cfg.Tools.Check(s.Tool) == nil
+	return w.cfg.Tools.Check(s.Tool) == nil && w.beyond(s.Tool) == nil
 }
 
 // runDelegated settles the delegate steps that come first: it reports what came
@@ -106,6 +106,7 @@ func (w *attempt) awaitChildren(ctx context.Context, batch []*job) error {
 		}
 		d, _ := w.cfg.Tools.Delegator(j.step.Tool)
 		r := d.Report(j.call, k.AgentName, k.Request)
+		r.Taint = k.Taint
 		j.result = &r
 		w.postTool(ctx, j)
 	}
@@ -136,7 +137,7 @@ func (w *attempt) delegations(ctx context.Context, batch []*job) ([]store.Delega
 			j.result = &r
 			continue
 		}
-		list = append(list, store.Delegation{N: j.step.N, Agent: d.Agent, Prompt: d.Prompt, Deadline: d.Deadline})
+		list = append(list, store.Delegation{N: j.step.N, Agent: d.Agent, Prompt: d.Prompt, Deadline: d.Deadline, Rights: j.call.Rights, Taint: j.call.Taint})
 	}
 	return list, nil
 }

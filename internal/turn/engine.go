@@ -100,6 +100,7 @@ type Config struct {
 	MaxRounds int           // model calls in one turn
 	Call      tool.Call     // what every tool call carries: agent, context, workspace, username …
 	Guard     Guard         // of tool calls; nil: permissions and hooks alone
+	Bounds    Bounds        // of the turn; nil: there are none
 	// Ask asks the person whose prompt it is about a call: nil when it may be
 	// made, Denied when not. A nil Ask says that nobody is there.
 	Ask    func(context.Context, Question) error
@@ -110,6 +111,9 @@ type Config struct {
 	Check func(text string) error
 	// Mentioned resolves the agents that a final text in a chat concerns.
 	Mentioned func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
+	// Callable says why the agent may not ask another one; empty: it may. nil: it
+	// may ask everybody.
+	Callable func(fika.AgentName) string
 	// Stop, when closed, hands the request back between two steps; may be nil.
 	Stop     <-chan struct{}
 	Observer Observer
@@ -222,10 +226,15 @@ type attempt struct {
 	warned    bool
 	approvals map[int]store.Approval // what was asked about steps, by step
 	refusals  int                    // of people
+	rights    *fika.Rights           // what the turn may do; nil: what its tools allow
+	committed string                 // what it passes on, as it was committed last
+	taint     fika.Taint             // what it has read from outside
+	named     []string               // hosts that people have named
 
 	asked      *fika.Entry // what the turn answers: the prompt, or the newest message of others
 	omitted    int         // entries that did not fit into the window
 	compaction int64       // seq of the last one; 0: none
+	cut        *fika.Entry // the last compaction before the window; nil: none
 	compacted  bool        // a compaction was tried in this turn
 }
 
@@ -267,6 +276,11 @@ func (w *attempt) run(ctx context.Context) error {
 	}
 	if err := w.preparePrompt(ctx); err != nil {
 		return err
+	}
+	if len(w.pending) > 0 { // what people said before is known to what goes on
+		if _, err := w.window(ctx); err != nil {
+			return err
+		}
 	}
 	for {
 		if err := w.runTools(ctx); err != nil {

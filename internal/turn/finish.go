@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"fika"
 	"fika/internal/hook"
@@ -15,10 +16,11 @@ import (
 func (w *attempt) finish(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
 	f := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: w.cfg.Limits, TTL: w.cfg.TTL, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected}
-	f.Outcome = fika.Outcome{ToolCalls: w.used, Usage: w.usage, Model: w.cfg.ModelID}
+	f.Outcome = fika.Outcome{ToolCalls: w.used, Usage: w.usage, Model: w.cfg.ModelID, Taint: w.taint.From}
+	f.Rights = w.passed()
 	if end.final != nil {
 		f.Outcome.Answer = end.final.Text
-		f.Notify = w.mentioned(safe, end.final.Text)
+		f.Notify, f.Notice = w.mentioned(safe, end.final.Text)
 		var err error
 		if f.Echo, err = w.echoes(safe, end.final.Text, f.Notify); err != nil {
 			w.tell(Event{Kind: Warning, Text: "whether this only repeats what was said is not known: " + err.Error()})
@@ -49,15 +51,29 @@ func (w *attempt) finish(ctx context.Context, end *ending) (Result, error) {
 	return res, nil
 }
 
-func (w *attempt) mentioned(ctx context.Context, text string) []fika.AgentName {
+// mentioned are the agents that a final text concerns, and what is to be said of
+// those that may not be called.
+func (w *attempt) mentioned(ctx context.Context, text string) (notify []fika.AgentName, notice string) {
 	if w.cfg.Mentioned == nil || w.claimed.Conversation.Kind != fika.Chat {
-		return nil
+		return nil, ""
 	}
 	names, err := w.cfg.Mentioned(ctx, w.claimed.Conversation, text)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		w.tell(Event{Kind: Warning, Text: "mentions were not read: " + err.Error()})
 	}
-	return names
+	var said []string
+	for _, n := range names {
+		why := ""
+		if w.cfg.Callable != nil {
+			why = w.cfg.Callable(n)
+		}
+		if why == "" {
+			notify = append(notify, n)
+			continue
+		}
+		said = append(said, "@"+string(w.claimed.Agent.Name)+" cannot call @"+string(n)+": "+why)
+	}
+	return notify, strings.Join(said, "\n")
 }
 
 func (w *attempt) postMessage(ctx context.Context, answer string) {

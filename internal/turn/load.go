@@ -15,6 +15,7 @@ func (w *attempt) loadSteps(ctx context.Context) error {
 		if w.claimed.Prompt != nil {
 			w.own = append(w.own, *w.claimed.Prompt)
 		}
+		w.taintOfOwn()
 		return nil
 	}
 	var steps []fika.Step
@@ -49,6 +50,7 @@ func (w *attempt) loadSteps(ctx context.Context) error {
 			w.usage = w.usage.Add(*e.Meta.Usage)
 		}
 	}
+	w.taintOfOwn()
 	return w.loadApprovals(ctx)
 }
 

@@ -37,6 +37,7 @@ func (w *attempt) askModel(ctx context.Context) error {
 			return err
 		}
 	}
+	w.boundNow(ctx)
 	w.round++
 	started := w.cfg.Now()
 	resp, err := w.cfg.Model.Generate(ctx, w.request(entries), w.stream)
@@ -111,16 +112,13 @@ func (w *attempt) reject(ctx context.Context, commit store.ModelCommit, wrong er
 }
 
 func (w *attempt) request(entries []fika.Entry) llm.Request {
-	r := llm.Request{
+	return llm.Request{
 		System:    w.system,
 		Messages:  w.messages(entries),
+		Tools:     w.offered(),
 		MaxTokens: w.cfg.MaxTokens,
 		Reasoning: w.cfg.Reasoning,
 	}
-	for _, s := range w.cfg.Tools.Offer() {
-		r.Tools = append(r.Tools, llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
-	}
-	return r
 }
 
 // stream passes on what arrives; it is display, never truth.
@@ -146,7 +144,10 @@ func (w *attempt) modelCommit(resp llm.Response, started time.Time) store.ModelC
 	kept := record{Model: w.cfg.ModelID, State: w.news(), Message: resp.Blob}
 	c := store.ModelCommit{
 		Round: w.round, Text: resp.Text, Reasoning: resp.Reasoning,
-		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.plannedCalls(resp.Calls),
+		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.plannedCalls(resp.Calls), Taint: w.taint,
+	}
+	if len(c.Calls) > 0 {
+		c.Passes = w.passesNow()
 	}
 	for i, call := range resp.Calls {
 		if call.ID != c.Calls[i].CallID {

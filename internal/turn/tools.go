@@ -153,6 +153,9 @@ func (w *attempt) beginTool(ctx context.Context, j *job) error {
 func (w *attempt) checkCall(j *job) *tool.Result {
 	t, err := w.cfg.Tools.Find(j.step.Tool)
 	if err == nil {
+		err = w.beyond(j.step.Tool)
+	}
+	if err == nil {
 		j.tool = t
 		err = w.cfg.Tools.Validate(t, j.call.Args)
 	}
@@ -175,7 +178,12 @@ func resultAfterCrash(s fika.Step, now string) *tool.Result {
 
 // toolCall is what the tool will be given.
 func (w *attempt) toolCall(ctx context.Context, j *job) tool.Call {
+	w.boundNow(ctx)
 	call, s := w.cfg.Call, j.step
+	if w.cfg.Bounds != nil {
+		call.Confine = w.cfg.Bounds.Confine(w.rights)
+	}
+	call.Rights, call.Taint = w.passed(), w.taint.From
 	call.Step = fmt.Sprintf("%s/%d", w.fence.Request, s.N)
 	call.CallID, call.Name = s.CallID, s.Tool
 	call.Request, call.Chain, call.Depth = w.fence.Request, w.claimed.Request.Chain, w.claimed.Request.Depth
@@ -281,6 +289,11 @@ func (w *attempt) postTool(ctx context.Context, j *job) {
 // commitResult stores a result; results go to the model in the order of the calls.
 func (w *attempt) commitResult(ctx context.Context, j *job) error {
 	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier}
+	w.noteTaint(fika.Taint{From: j.result.Taint})
+	c.Taint = w.taint
+	if j.result.Taint != "" {
+		c.Taint.Seq = 0 // it is what brings it in
+	}
 	if j.tool != nil && !j.result.IsError {
 		c.PostHash = w.targetHash(context.WithoutCancel(ctx), j)
 	}

@@ -32,6 +32,7 @@ func (w *attempt) window(ctx context.Context) ([]fika.Entry, error) {
 		return nil, err
 	}
 	w.omitted = left
+	w.lookAround(slices.Concat(groups...), w.cut)
 	if left > 0 && !w.warned && (w.cfg.Compactor == nil || w.compacted) {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
@@ -65,6 +66,7 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 	if err != nil {
 		return nil, 0, err
 	}
+	w.cut = cut
 	var seen []fika.Entry // newest first
 	var cost int64
 	upto = next(upto, cut)

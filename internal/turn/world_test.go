@@ -243,12 +243,16 @@ type fake struct {
 	w      *world
 	name   string
 	effect fika.Effect
+	params json.RawMessage // nil: an object with x
 	do     func(context.Context, tool.Call) (tool.Result, error)
 }
 
 func (f *fake) Spec() tool.Spec {
-	return tool.Spec{Name: f.name, Description: f.name, Effect: f.effect,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}
+	params := f.params
+	if params == nil {
+		params = json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)
+	}
+	return tool.Spec{Name: f.name, Description: f.name, Effect: f.effect, Parameters: params}
 }
 
 func (f *fake) Call(ctx context.Context, c tool.Call) (tool.Result, error) {

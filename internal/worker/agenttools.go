@@ -9,6 +9,7 @@ import (
 	"fika/internal/chat"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/guard"
 	"fika/internal/hook"
 	"fika/internal/store"
 	"fika/internal/tool"
@@ -69,16 +70,16 @@ type peers struct {
 
 func (p peers) tools() []tool.Tool {
 	t, depth := p.settings.Tools, p.settings.Chat.MaxDepth
-	send := &peer.Send{Find: p.find, Store: p.store, Hooks: p.hooks, MaxDepth: depth, Echoes: p.echoes, CatchUp: p.catchUp, Warn: p.warn}
+	send := &peer.Send{Find: p.find, Store: p.store, Hooks: p.hooks, MaxDepth: depth, Echoes: p.echoes, CatchUp: p.catchUp, MayCall: p.mayCall, Warn: p.warn}
 	if p.notify != nil {
 		send.Wake = p.notify.Wake
 	}
 	return []tool.Tool{
 		send,
 		tool.WithLimit(&peer.Read{Find: p.find, Store: p.store, Archive: p.app.Archive(p.store), CatchUp: p.catchUp, Notes: p.notes}, p.limits),
-		&peer.Create{Make: p.creator().create},
+		&peer.Create{Make: p.makeContext},
 		&peer.Delegate{
-			Find: p.find, Works: p.willWork, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
+			Find: p.find, Works: p.willWork, MayCall: p.mayCall, Default: min(t.DelegateDeadline, t.MaxDelegateDeadline), Max: t.MaxDelegateDeadline,
 			MaxDepth: depth, Limits: p.limits, Alone: p.alone,
 		},
 	}
@@ -86,6 +87,15 @@ func (p peers) tools() []tool.Tool {
 
 func (p peers) creator() contextCreator {
 	return contextCreator{home: p.home, store: p.store, username: p.settings.Username}
+}
+
+// makeContext makes a context that a call wants.
+func (p peers) makeContext(ctx context.Context, c tool.Call, name fika.AgentName, systemPrompt string) (bool, error) {
+	made, err := p.creator().create(ctx, name, systemPrompt)
+	if err != nil || !made || p.settings.Guard.Rights != guard.RightsLeast {
+		return made, err
+	}
+	return true, boundContext(p.home.Folder(name), c.Rights)
 }
 
 func (p peers) catchUp(ctx context.Context, name fika.AgentName) error {

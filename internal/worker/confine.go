@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"fika"
 	"fika/internal/confine"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
@@ -15,7 +16,7 @@ func (b Toolbox) Confinement() *confine.Agent {
 	s, f := b.settings, b.folder
 	return confine.New(confine.Options{
 		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
-		Network: s.Guard.Network == "on", ReadOnly: onlyReads(s.ToolPermissions),
+		Network: s.Guard.Network == "on", ReadOnly: b.readOnly || onlyReads(s.ToolPermissions),
 		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
 		Temp: filepath.Join(f.Path(), "tmp"), Aside: filepath.Join(f.Path(), "set-aside"), Calls: callsOf(f.Path()),
 		Caches: filepath.Join(f.Home.Root, "cache"), PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
@@ -48,30 +49,42 @@ func onlyReads(permissions []string) bool {
 	return slices.Contains(permissions, "bash") && !slices.Contains(permissions, "edit") && !slices.Contains(permissions, "create")
 }
 
-// confinedNow confines a process as the files say when it is started.
+// confinedNow confines a process as the files say when it is started, within the
+// rights of its call.
 type confinedNow struct {
 	begun     *Runtime
 	workspace string
+	rights    *fika.Rights // nil: those of the agent
 }
 
-func (c confinedNow) now() tool.Confinement {
+func (c confinedNow) now() *confine.Agent {
 	r, err := c.begun.current(context.Background())
 	if err != nil {
 		r = c.begun
 	}
-	return r.toolbox.Confinement().Tools(c.workspace)
+	return r.toolbox.within(c.rights).Confinement()
 }
+
+func (c confinedNow) tools() tool.Confinement { return c.now().Tools(c.workspace) }
 
 // Confine implements [tool.Confinement].
 func (c confinedNow) Confine(path string, args []string) (tool.Confined, error) {
-	return c.now().Confine(path, args)
+	return c.tools().Confine(path, args)
 }
 
 // Temp implements [tool.Confinement].
-func (c confinedNow) Temp() (dir, seen string) { return c.now().Temp() }
+func (c confinedNow) Temp() (dir, seen string) { return c.tools().Temp() }
 
 // Tier implements [tool.Confinement].
-func (c confinedNow) Tier() string { return c.now().Tier() }
+func (c confinedNow) Tier() string { return c.tools().Tier() }
+
+// Network implements [tool.Confinement].
+func (c confinedNow) Network() bool { return c.tools().Network() }
+
+// Plugin confines a plugin that is called, within the same rights.
+func (c confinedNow) Plugin(name, path string, home bool) tool.Confinement {
+	return c.now().Plugin(name, path, c.workspace, home)
+}
 
 // current is what the files say now of what this runtime began with.
 func (r *Runtime) current(ctx context.Context) (*Runtime, error) {

@@ -97,7 +97,7 @@ func (d delivery) deliver(ctx context.Context, m folder.InboxMessage) (store.Pos
 	}
 	return d.store.Deliver(ctx, store.Send{
 		To: d.to, ID: m.ID, From: from, Writer: fika.ByTool, WriterName: "inbox.jsonl",
-		Content: m.Content, At: m.At,
+		Content: m.Content, At: m.At, Taint: "inbox.jsonl",
 	})
 }
 

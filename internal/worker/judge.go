@@ -28,7 +28,7 @@ func (g liveGuard) Judge(ctx context.Context, c tool.Call) turn.Verdict {
 func (r *Runtime) judge() approval.Judge {
 	s, a := r.settings.Guard, r.worker.App
 	return approval.Judge{
-		Rules: s.Rules, Default: guard.Action(s.Default), Home: a.Getenv("HOME"),
+		Rules: s.Rules, Default: guard.Action(s.Default), Home: a.Getenv("HOME"), Policy: policyOf(r.settings),
 		Starts: func(name string) bool { return name == "bash" || r.plugged[name] },
 		Unconfined: func() bool {
 			found, err := a.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))

@@ -117,6 +117,11 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 			return store.Claimed{}, err
 		}
 	}
+	if speaker != nil {
+		if err := w.App.MayCall(speaker, w.Agent.Name); err != nil {
+			return store.Claimed{}, err
+		}
+	}
 	if n, err = speaker.Say(n, n.Limits); err != nil {
 		return store.Claimed{}, err
 	}

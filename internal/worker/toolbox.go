@@ -27,6 +27,7 @@ type Toolbox struct {
 	app      *app.App
 	folder   folder.Folder
 	settings config.Settings
+	readOnly bool         // commands do not write the workspace, whatever the tools are
 	keys     *redact.Keys // taken out of what tools say; nil: nothing is
 }
 

@@ -91,10 +91,11 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request),
-			Confine: confinedNow{r, r.workspaceOf(c.Request)},
+			Confine: confinedNow{begun: r, workspace: r.workspaceOf(c.Request)},
 		},
-		Guard: liveGuard{r}, Ask: r.ask(), AskFor: s.Guard.ApprovalTimeout,
-		Check: formOf(c.Request.Payload),
+		Guard: liveGuard{r}, Bounds: liveBounds{r, r.workspaceOf(c.Request)},
+		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
+		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload),
 		Grace: r.opts.Grace, Stop: stop, Now: w.App.Now,
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)

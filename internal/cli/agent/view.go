@@ -18,6 +18,7 @@ type JSON struct {
 	DisplayName *string         `json:"display_name"`
 	Description *string         `json:"description"`
 	Can         []string        `json:"capabilities"`
+	CallableBy  []string        `json:"callable_by"` // who may ask it; null: everybody
 	Configured  bool            `json:"configured"`
 	Status      fika.AgentState `json:"status"`
 	Why         *string         `json:"why"`
@@ -37,7 +38,7 @@ type JSON struct {
 // ToJSON returns an agent as --json shows it.
 func ToJSON(v client.AgentView) JSON {
 	j := JSON{
-		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), Configured: v.Entry,
+		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
 		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
 		StartedAt: command.Stamp(v.Since), SeenAt: command.Stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
 		HeldUntil: command.Stamp(v.HeldUntil),

@@ -80,7 +80,7 @@ func (p *Printer) Node(ctx context.Context, n client.Node) error {
 	case p.Options.OutTTY:
 		err = p.Options.Print(indent(p.Page.Entry(n, turn), n.Level))
 	default:
-		err = p.Options.Println(strings.Repeat("  ", n.Level) + entryLine(n.Entry, p.Options.raw) + p.costFields(turn))
+		err = p.Options.Println(strings.Repeat("  ", n.Level) + entryLine(n.Entry, p.Options.raw) + p.costFields(n.Entry, turn))
 	}
 	return err
 }
@@ -128,14 +128,15 @@ func placeOf(n client.Node) placeJSON {
 	return placeJSON{n.Level, command.Optional(n.Parent), command.EmptyIfNil(n.Also)}
 }
 
-func (p *Printer) costFields(t *turnJSON) string {
+func (p *Printer) costFields(x fika.Entry, t *turnJSON) string {
+	taint := "|" + strings.TrimPrefix(tainted(x), " tainted by ")
 	switch {
 	case !p.Options.costs:
 		return ""
 	case t == nil:
-		return "||||"
+		return "||||" + taint
 	}
-	return fmt.Sprintf("|%s|%d|%d|%.6f", t.Request, t.Input, t.Output, t.CostUSD)
+	return fmt.Sprintf("|%s|%d|%d|%.6f", t.Request, t.Input, t.Output, t.CostUSD) + taint
 }
 
 // End tells of calls that have no result, and the sum.
@@ -253,6 +254,7 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 	if len(n.Also) > 0 {
 		about += " also to " + seqList(n.Also)
 	}
+	about += tainted(x)
 	used := ""
 	if turn != nil {
 		used = fmt.Sprintf("%s in, %s out, %s, %s", term.Count(turn.Input), term.Count(turn.Output), term.Dollars(int64(math.Round(turn.CostUSD*1e6))), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
@@ -279,11 +281,19 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 		return st.Dim(fmt.Sprintf("%s calls %s %s", x.From, x.To, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
 	case fika.ToolResult:
 		if p.render {
-			return p.call(x) + "\n"
+			return p.call(x) + st.Dim(strings.TrimPrefix(tainted(x), " ")) + "\n"
 		}
-		return st.Dim(fmt.Sprintf("%s → %s", x.From, term.Truncate(term.CleanLine(x.Content), 200))) + "\n\n"
+		return st.Dim(fmt.Sprintf("%s → %s%s", x.From, term.Truncate(term.CleanLine(x.Content), 200), tainted(x))) + "\n\n"
 	}
 	return head + "\n" + p.Said(x.Content, n.Level) + "\n" + used + "\n"
+}
+
+// tainted says what text from outside had been read when an entry was written.
+func tainted(x fika.Entry) string {
+	if !x.Meta.Taint.Tainted() {
+		return ""
+	}
+	return " tainted by " + term.CleanLine(x.Meta.Taint.From)
 }
 
 // deepest is where indenting ends: a page is only so wide.

@@ -11,8 +11,8 @@ import (
 // Create is the tool create_context: it makes sure that a context exists.
 type Create struct {
 	// Make makes a context with a system prompt of its own (empty: the default
-	// one). One that exists is left as it is.
-	Make func(ctx context.Context, name fika.AgentName, systemPrompt string) (created bool, err error)
+	// one), for the agent of a call. One that exists is left as it is.
+	Make func(ctx context.Context, c tool.Call, name fika.AgentName, systemPrompt string) (created bool, err error)
 }
 
 // Spec implements [tool.Tool].
@@ -40,7 +40,7 @@ func (t *Create) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if len(args.SystemPrompt) > maxMessage {
 		return tool.Errorf("the system prompt is too long"), nil
 	}
-	created, err := t.Make(ctx, name, args.SystemPrompt)
+	created, err := t.Make(ctx, c, name, args.SystemPrompt)
 	switch {
 	case err != nil:
 		return answerTo(ctx, err)

@@ -19,6 +19,8 @@ type Delegate struct {
 	// Works says whether somebody will work what the agent is given; the error
 	// says why not. nil: somebody will.
 	Works func(context.Context, fika.Agent) error
+	// MayCall says whether one agent may ask another; error kind Denied. nil: it may.
+	MayCall func(self, to fika.AgentName) error
 	// Default is the deadline of a call that names none; Max bounds the others.
 	Default, Max time.Duration
 	// MaxDepth is how long a chain may grow; 0: without end.
@@ -64,6 +66,11 @@ func (d *Delegate) Delegate(ctx context.Context, c tool.Call) (tool.Delegation, 
 	out = tool.Delegation{Agent: a.ID, Prompt: args.Prompt, Deadline: d.Default}
 	if why := d.senseless(c, a, args.Prompt); why != "" {
 		return out, refused("%s", why)
+	}
+	if d.MayCall != nil {
+		if err := d.MayCall(c.Agent, a.Name); err != nil {
+			return out, err
+		}
 	}
 	if d.Works != nil {
 		if err := d.Works(ctx, a); err != nil {

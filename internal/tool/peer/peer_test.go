@@ -79,7 +79,7 @@ func send(t *testing.T, s *Send, c tool.Call) tool.Result {
 func TestToolsKeepTheContract(t *testing.T) {
 	s, _, _, _ := sender()
 	read := &Read{Find: find, Store: entries(nil), Archive: shelf{}, Notes: noNotes}
-	create := &Create{Make: func(context.Context, fika.AgentName, string) (bool, error) { return true, nil }}
+	create := &Create{Make: func(context.Context, tool.Call, fika.AgentName, string) (bool, error) { return true, nil }}
 	tooltest.Run(t, tooltest.Case{Tool: s, Good: []string{`{"to":"bob","content":"hi"}`}, Bad: []string{`{"to":"bob"}`, `{"to":"bob","content":" "}`}})
 	tooltest.Run(t, tooltest.Case{Tool: read, Good: []string{`{"name":"bob"}`, `{"name":"bob","last":3}`}, Bad: []string{`{"name":"bob","last":0}`, `{"name":"../x"}`}})
 	tooltest.Run(t, tooltest.Case{Tool: create, Good: []string{`{"name":"bob"}`}, Bad: []string{`{"name":"../x"}`, `{"name":"user"}`}})

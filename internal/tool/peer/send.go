@@ -41,6 +41,8 @@ type Send struct {
 	// CatchUp brings the files of an agent up to date after it was sent
 	// something. nil: nobody does.
 	CatchUp func(context.Context, fika.AgentName) error
+	// MayCall says whether one agent may ask another; error kind Denied. nil: it may.
+	MayCall func(self, to fika.AgentName) error
 	Warn    func(string)
 }
 
@@ -66,6 +68,11 @@ func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	if why := s.senseless(c, to, args.Content); why != "" {
 		return tool.Errorf("not sent: " + why), nil
+	}
+	if s.MayCall != nil {
+		if err := s.MayCall(c.Agent, to.Name); err != nil {
+			return answerTo(ctx, err)
+		}
 	}
 	if s.Echoes != nil {
 		repeats, err := s.Echoes(ctx, c, to, args.Content)
@@ -112,7 +119,7 @@ func (s *Send) senseless(c tool.Call, to fika.Agent, content string) string {
 func (s *Send) deliver(ctx context.Context, c tool.Call, to fika.Agent, content string) (string, error) {
 	m := store.Send{
 		To: to.ID, From: string(c.Agent), Writer: fika.ByAgent, WriterName: string(c.Agent),
-		Content: content, Chain: c.Chain, Depth: c.Depth + 1,
+		Content: content, Chain: c.Chain, Depth: c.Depth + 1, Rights: c.Rights, Taint: c.Taint,
 	}
 	if c.Step != "" {
 		m.ID = fika.EntryID(uuid.NewSHA1(uuid.NameSpaceOID, []byte("send_message "+c.Step)).String())

@@ -132,6 +132,9 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if c.Confine != nil {
 		r.Tier = c.Confine.Tier()
 	}
+	if c.Confine == nil || c.Confine.Network() {
+		r.Taint = "bash with the network"
+	}
 	if ctx.Err() != nil && err != nil {
 		return r.Told(exit.Undone), err
 	}

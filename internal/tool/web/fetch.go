@@ -124,6 +124,7 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	case err != nil:
 		return refusal(err), nil
 	}
+	r.Taint = "fetch " + u.Hostname()
 	return r, nil
 }
 

@@ -1,0 +1,113 @@
+package worker
+
+import (
+	"context"
+	"slices"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/guard"
+	"fika/internal/sandbox"
+	"fika/internal/tool"
+	"fika/internal/tool/note"
+)
+
+// liveBounds bound a running turn by what the files say now.
+type liveBounds struct {
+	begun     *Runtime
+	workspace string
+}
+
+// Effective implements [turn.Bounds]. When it cannot be told what is permitted
+// now, nothing is.
+func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted bool) *fika.Rights {
+	now, err := b.begun.current(ctx)
+	if err != nil {
+		return &fika.Rights{Sandbox: string(sandbox.Required)}
+	}
+	return policyOf(now.settings).Effective(now.rights(), cause, tainted)
+}
+
+// Confine implements [turn.Bounds].
+func (b liveBounds) Confine(r *fika.Rights) tool.Confinement {
+	return confinedNow{begun: b.begun, workspace: b.workspace, rights: r}
+}
+
+// policyOf is what settings say of rights and of text from outside.
+func policyOf(s config.Settings) guard.Policy {
+	return guard.Policy{Rights: s.Guard.Rights, Taint: s.Guard.Taint}
+}
+
+// rights are the agent's own.
+func (r *Runtime) rights() *fika.Rights {
+	own := OwnRights(r.settings, r.tools)
+	return &own
+}
+
+// OwnRights are what settings give an agent that has a set of tools. Without a
+// sandbox everything reaches the network.
+func OwnRights(s config.Settings, tools *tool.Set) fika.Rights {
+	mode := s.Guard.SandboxMode
+	return fika.Rights{
+		Tools: tools.Allowed(), Sandbox: mode, ReadOnly: onlyReads(s.ToolPermissions),
+		Network: s.Guard.Network == "on" || mode == string(sandbox.Off), Lend: s.Sandbox.Lend,
+	}
+}
+
+// within narrows what confines the processes of tools to rights.
+func (b Toolbox) within(r *fika.Rights) Toolbox {
+	if r == nil {
+		return b
+	}
+	g, s := &b.settings.Guard, &b.settings.Sandbox
+	g.SandboxMode, g.Network, s.Lend = r.Sandbox, "off", r.Lend
+	if r.Network {
+		g.Network = "on"
+	}
+	b.readOnly = r.ReadOnly
+	return b
+}
+
+// callable says why this agent may not ask another one; empty: it may.
+func (p peers) callable(self, to fika.AgentName) string {
+	by, err := p.app.CallableBy(to)
+	switch {
+	case err != nil:
+		return "whether it may be asked cannot be told: " + err.Error()
+	case guard.MayCall(by, string(self)):
+		return ""
+	}
+	return guard.Uncallable(by, to)
+}
+
+// mayCall is callable as an error of kind Denied.
+func (p peers) mayCall(self, to fika.AgentName) error {
+	if why := p.callable(self, to); why != "" {
+		return fika.Errorf(fika.Denied, "", "%s: do without it, or ask a person", why)
+	}
+	return nil
+}
+
+// boundContext gives a context that an agent has made no more rights than that
+// agent had: its tools are those, and its commands are confined as they were.
+func boundContext(f folder.Folder, r *fika.Rights) error {
+	if r == nil {
+		return nil
+	}
+	never := toolNames(append(note.Tools(note.Options{Reflection: true}), peers{}.tools()...)) // not a matter of permissions
+	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(never, t) })
+	network := "off"
+	if r.Network {
+		network = "on"
+	}
+	for _, kv := range []struct {
+		key   string
+		value any
+	}{{"tool_permissions", tools}, {"sandbox", r.Sandbox}, {"network", network}} {
+		if err := config.SetKey(f.LocalConfig(), kv.key, kv.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
