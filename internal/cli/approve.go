@@ -98,9 +98,12 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 		return nil
 	}
 	for _, a := range list {
-		e.Println(fmt.Sprintf("%d  @%s in %s, asked %s, denied %s", a.N, a.Agent, a.Conversation, term.Ago(a.Asked, e.Now()), "at "+a.Expires.Local().Format("2006-01-02 15:04")))
-		e.Println(question.Indented(question.Call(a.Tool, a.Args)))
-		e.Println(question.Indented("in " + term.Visible(a.Workspace) + "; because of " + term.Visible(a.Rule)))
+		until := ""
+		if !a.Expires.IsZero() {
+			until = ", denied at " + a.Expires.Local().Format("2006-01-02 15:04")
+		}
+		e.Println(fmt.Sprintf("%d  %s, asked %s%s", a.N, question.Asker(a), term.Ago(a.Asked, e.Now()), until))
+		e.Println(question.Detail(a))
 	}
 	return e.CheckWritten("")
 }
@@ -140,6 +143,10 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 	if !allow {
 		verb = "denied"
 	}
+	if a.FlowStep != "" {
+		e.Say("%s %d: the run goes on", verb, n)
+		return nil
+	}
 	e.Say("%s %d: @%s goes on", verb, n, a.Agent)
 	return nil
 }
@@ -161,6 +168,9 @@ func showRule(e *command.Env, r guard.Rule) error {
 
 // alwaysRule is the rule that spares the question from now on.
 func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
+	if a.FlowStep != "" {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%d is asked by a step of a run, about which there are no rules: approve it without --always", a.N)
+	}
 	s, err := e.App().Settings(a.Agent, nil, true)
 	if err != nil {
 		return guard.Rule{}, err

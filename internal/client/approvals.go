@@ -46,6 +46,13 @@ func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) 
 	if _, err := a.c.store.AnswerApproval(ctx, n, answer); err != nil {
 		return err
 	}
+	if open.FlowStep != "" {
+		run, err := a.c.store.Run(ctx, open.Request)
+		if err == nil {
+			_, err = a.c.Runs().advanced(ctx, run.ID)
+		}
+		return err
+	}
 	a.c.wakeHub(ctx, open.Agent)
 	return nil
 }

@@ -25,14 +25,52 @@ func Call(tool, args string) string {
 // Indented sets each line of a text off.
 func Indented(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
 
+// step is what a step of a workflow's run asks.
+type step struct {
+	Run      string `json:"run"`
+	Step     string `json:"step"`
+	Question string `json:"question"`
+}
+
+// stepOf reads a question that a run asks; false: it is about a tool call.
+func stepOf(a client.OpenApproval) (s step, ok bool) {
+	return s, a.FlowStep != "" && json.Unmarshal([]byte(a.Args), &s) == nil
+}
+
+// Asker says who asks, as a list shows it.
+func Asker(a client.OpenApproval) string {
+	if s, ok := stepOf(a); ok {
+		return fmt.Sprintf("step %s of run %s", term.Visible(s.Step), s.Run)
+	}
+	return fmt.Sprintf("@%s in %s", a.Agent, a.Conversation)
+}
+
+// Detail is what is asked: a call with its folder and the rule, or what a step
+// of a run wants to know.
+func Detail(a client.OpenApproval) string {
+	if s, ok := stepOf(a); ok {
+		return Indented(term.Visible(orText(s.Question, "may it begin?")))
+	}
+	return Indented(Call(a.Tool, a.Args)) + "\n" + Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule))
+}
+
+func orText(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
 // Text is a question in full: who asks where, the call, the folder, the rule.
 func Text(a client.OpenApproval) string {
+	if _, ok := stepOf(a); ok {
+		return fmt.Sprintf("%s asks: /approve %d, or /approve %d --deny WHY\n%s", Asker(a), a.N, a.N, Detail(a))
+	}
 	where := ""
 	if a.Conversation != "" {
 		where = " in " + string(a.Conversation)
 	}
-	return fmt.Sprintf("@%s asks%s: may it do this? /approve %d, or /approve %d --deny WHY\n%s\n%s", a.Agent, where, a.N, a.N,
-		Indented(Call(a.Tool, a.Args)), Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule)))
+	return fmt.Sprintf("@%s asks%s: may it do this? /approve %d, or /approve %d --deny WHY\n%s", a.Agent, where, a.N, a.N, Detail(a))
 }
 
 // Command is what a person typed after /approve.

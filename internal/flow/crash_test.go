@@ -1,0 +1,216 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/flow"
+	"fika/internal/store"
+	"fika/internal/workflow"
+)
+
+// everything is a workflow with all there is in it.
+const everything = `
+[[steps]]
+id = "plan"
+agent = "a"
+prompt = "plan"
+output = "json"
+[[steps]]
+id = "each"
+needs = ["plan"]
+agent = "b"
+for_each = "steps.plan.output"
+max_parallel = 3
+retry = 2
+prompt = "do {{.item}}"
+[[steps]]
+id = "talk"
+needs = ["plan"]
+chat = { agents = ["a", "c"], topic = "talk about it", max = 4 }
+[[steps]]
+id = "quick"
+needs = ["each"]
+agent = "a"
+prompt = "quick"
+[[steps]]
+id = "slow"
+needs = ["each"]
+agent = "c"
+when = "len(steps.each.output) > 1000"
+prompt = "slow"
+[[steps]]
+id = "ask"
+needs = ["talk", "quick", "slow"]
+join = "ended"
+approve = true
+prompt = "go on?"
+[[steps]]
+id = "loop"
+needs = ["ask"]
+workflow = "inner"
+repeat = { until = "round >= 2", max = 3 }
+[[steps]]
+id = "end"
+needs = ["loop", "each"]
+agent = "c"
+prompt = "{{.steps.loop.output}} {{json .steps.each.output}}"
+`
+
+const inner = `
+[[steps]]
+id = "one"
+agent = "a"
+prompt = "one"
+[[steps]]
+id = "two"
+needs = ["one"]
+agent = "b"
+prompt = "two after {{.steps.one.output}}"
+`
+
+func wholeDefinition(w *world) *workflow.Definition {
+	return must(workflow.Load("all", "all.toml", []byte(everything), workflow.Known{
+		Names: []string{"inner"}, Read: func(string) (string, []byte, error) { return "inner.toml", []byte(inner), nil },
+	}))(w)
+}
+
+// mortal is a store in front of which a process may die: before a write, or
+// after it, when nobody learns of it any more.
+type mortal struct {
+	flow.Store
+	dies func() bool
+}
+
+var errDied = errors.New("killed")
+
+func (m mortal) Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer string) (store.Applied, error) {
+	if m.dies() {
+		return store.Applied{}, errDied
+	}
+	a, err := m.Store.Apply(ctx, v, p, answer)
+	if err == nil && m.dies() {
+		err = errDied
+	}
+	return a, err
+}
+
+func (m mortal) EndDiscussion(ctx context.Context, d store.Discussion, text string) ([]fika.AgentName, error) {
+	if m.dies() {
+		return nil, errDied
+	}
+	names, err := m.Store.EndDiscussion(ctx, d, text)
+	if err == nil && m.dies() {
+		err = errDied
+	}
+	return names, err
+}
+
+// disturbed lets a run come to its end while whoever advances it dies at
+// moments that seed picks; the next finds it by what is due. asked counts the
+// turns by request, which each attempt has one of.
+func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]int) {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	asked = map[fika.RequestID]int{}
+	tried := map[string]int{}
+	w.answer = func(a fika.AgentName, prompt string) (string, error) {
+		switch {
+		case prompt == "plan":
+			return `["x", "y", "z", "u", "v"]`, nil
+		case prompt == "do y" && tried[prompt] == 0:
+			tried[prompt]++
+			return "", errors.New("busy")
+		}
+		return string(a) + " did " + prompt, nil
+	}
+	advance := func() {
+		if seed > 0 && rnd.IntN(2) == 0 {
+			return // it died before it did anything
+		}
+		f := flow.New(flow.Options{
+			Store: mortal{w.store, func() bool { return seed > 0 && rnd.IntN(4) == 0 }}, Capable: func(string) string { return "" },
+			Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {},
+		})
+		f.AdvanceDue(w.Context())
+	}
+	run := w.startDefinition(wholeDefinition(w), nil)
+	for n := 0; !w.run(run).Over(); n++ {
+		if n > 2000 {
+			w.Fatalf("seed %d: it never ends: %+v", seed, w.steps(run))
+		}
+		advance()
+		w.clock.Advance(2 * time.Second)
+		for _, name := range []fika.AgentName{"a", "b", "c"} {
+			if c := w.claim(name); c != nil {
+				asked[c.Request.ID]++
+				w.end(c)
+			}
+		}
+		for _, q := range must(w.store.OpenApprovals(w.Context()))(w) {
+			must(w.store.AnswerApproval(w.Context(), q.N, store.ApprovalAnswer{Allow: true, By: "ann"}))(w)
+		}
+	}
+	return w.run(run).Outcome.Answer, asked
+}
+
+// TestCrashes: wherever whoever advances a run dies, it comes to the same end as
+// a run that nothing disturbs, and no attempt is asked twice.
+func TestCrashes(t *testing.T) {
+	onEngines(t, func(w *world) {
+		want, calm := w.disturbed(0)
+		if want == "" {
+			t.Fatal("no answer")
+		}
+		seeds := uint64(25)
+		if testing.Short() {
+			seeds = 3
+		}
+		for seed := uint64(1); seed <= seeds; seed++ {
+			got, asked := w.disturbed(seed)
+			if got != want || len(asked) != len(calm) {
+				t.Errorf("seed %d: %q after %d turns, want %q after %d", seed, got, len(asked), want, len(calm))
+			}
+			for id, n := range asked {
+				if n > 1 {
+					t.Errorf("seed %d: %s was asked %d times", seed, id, n)
+				}
+			}
+		}
+	})
+}
+
+// TestSeveralAdvance: any number may advance a run at once.
+func TestSeveralAdvance(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..40'\nmax_parallel=5\nprompt='{{.item}}'\n", nil)
+		for n := 0; !w.run(run).Over(); n++ {
+			if n > 200 {
+				t.Fatalf("it never ends: %+v", w.steps(run)["each"])
+			}
+			var all sync.WaitGroup
+			for range 4 {
+				f := w.quietAdvancer()
+				all.Go(func() {
+					if err := f.Advance(w.Context(), run); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			for c := w.claim("a"); c != nil; c = w.claim("a") {
+				w.end(c)
+			}
+		}
+		w.want("asked", fmt.Sprint(len(w.asked)), "40")
+	})
+}
+
+func (w *world) quietAdvancer() *flow.Advancer {
+	return flow.New(flow.Options{Store: w.store, Capable: func(string) string { return "" }, Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {}})
+}

@@ -1,0 +1,287 @@
+package flow_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+	"fika/internal/workflow"
+)
+
+// TestSchemaFails: an answer that is not as asked for fails its step, and nobody
+// who needs it is asked.
+func TestSchemaFails(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='plan'\nagent='a'\noutput='json'\nschema={type='object', required=['n']}\nprompt='plan'\n[[steps]]\nid='do'\nneeds=['plan']\nagent='b'\nprompt='{{json .steps.plan.output}}'\n", nil)
+		w.answer = func(fika.AgentName, string) (string, error) { return "no json at all", nil }
+		r := w.work(run)
+		w.want("state", r.State, fika.RequestFailed)
+		w.want("reason", w.steps(run)["plan"].Reason, workflow.ReasonSchema)
+		w.want("blocked", w.steps(run)["do"].State, workflow.Blocked)
+		w.want("asked", w.asked, []string{"a: plan"})
+	})
+}
+
+// TestJSON: the output of a step is the JSON alone, whatever stands around it.
+func TestJSON(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='plan'\nagent='a'\noutput='json'\nprompt='plan'\n[[steps]]\nid='each'\nneeds=['plan']\nagent='b'\nfor_each='steps.plan.output.files'\nprompt='do {{.item}}'\n", nil)
+		w.answer = func(a fika.AgentName, prompt string) (string, error) {
+			if a == "a" {
+				return "```json\n{\"files\": [\"x\", \"y\"]}\n```", nil
+			}
+			return prompt + " done", nil
+		}
+		w.want("answer", w.work(run).Outcome.Answer, "do x done\n\ndo y done")
+	})
+}
+
+// TestThousand: of a thousand items never more than max_parallel are open, all
+// are done with the usual limits of chains, and what a plan looks at does not
+// grow.
+func TestThousand(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..1000'\nmax_parallel=20\nprompt='{{.item}}'\n", nil)
+		r, most := w.advance(run), 0
+		for !r.Over() {
+			open := must(w.store.ListRequests(w.Context(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running}, Kinds: []fika.RequestKind{fika.TaskRequest}}))(w)
+			most = max(most, len(open))
+			v := must(w.store.View(w.Context(), run))(w)
+			if len(v.Rows) > 25 {
+				t.Fatalf("%d rows are looked at", len(v.Rows))
+			}
+			w.end(w.claim("a"))
+			r = w.advance(run)
+		}
+		w.want("state", r.State, fika.Done)
+		w.want("open at once", most, 20)
+		w.want("asked", len(w.asked), 1000)
+		w.want("each once", len(slices.Compact(slices.Sorted(slices.Values(w.asked)))), 1000)
+		w.want("turns", r.Spent.Turns, 1000)
+	})
+}
+
+// TestAny: the first answer decides; the other requests end, one that runs is
+// told to stop, and its agent is woken.
+func TestAny(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='1'\n[[steps]]\nid='y'\nagent='b'\nprompt='2'\n[[steps]]\nid='z'\nagent='c'\nprompt='3'\n[[steps]]\nid='end'\nneeds=['x','y','z']\njoin='any'\nagent='a'\nprompt='{{.first.step}}: {{.first.output}}'\n", nil)
+		w.advance(run)
+		slow := w.claim("c")
+		w.end(w.claim("b"))
+		w.woken = nil
+		w.advance(run)
+		sig := must(w.store.Signal(w.Context(), slow.Fence))(w)
+		w.want("who runs is told", sig.Cancel, true)
+		w.want("who waits has ended", must(w.store.Request(w.Context(), store.StepRequestID(w.steps(run)["x"].ID)))(w).State, fika.Cancelled)
+		if !slices.Contains(w.woken, "c") {
+			t.Errorf("woken: %v", w.woken)
+		}
+		r := w.work(run)
+		w.want("answer", r.Outcome.Answer, "a did: y: b did: 2")
+		w.want("asked", w.askedOf("a"), []string{"y: b did: 2"})
+	})
+}
+
+// TestPauseRun: a pause is one row, however many wait: nothing of the run is
+// claimed, who works is told, and it goes on where it was.
+func TestPauseRun(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..100'\nmax_parallel=100\ntimeout='10m'\nprompt='{{.item}}'\n", nil)
+		w.advance(run)
+		running := w.claim("a")
+		before := must(w.store.Requests.Request(w.Context(), running.Request.ID))(w)
+		must(w.store.PauseRun(w.Context(), run))(w)
+		w.want("who works is told", must(w.store.Signal(w.Context(), running.Fence))(w).Paused, true)
+		w.ok(w.store.Suspend(w.Context(), running.Fence, fika.WaitPause, time.Time{}))
+		if c := w.claim("a"); c != nil {
+			t.Fatalf("%s was claimed", c.Request.ID)
+		}
+		w.want("work", len(must(w.store.WithWork(w.Context()))(w)), 0)
+		w.want("due", len(w.due(w.Context())), 0)
+		w.clock.Advance(time.Hour)
+		w.advance(run)
+		w.want("nothing has ended", w.steps(run)["each"].Failed, 0)
+		_, ring, err := w.store.ContinueRun(w.Context(), run)
+		w.ok(err)
+		w.want("rung", ring, []fika.AgentName{"a"})
+		w.want("the time does not count", w.advance(run).Over(), false)
+		w.want("the one that waited goes on", w.claim("a").Request.ID, before.ID)
+	})
+}
+
+// TestCancelRun: after a cancel nothing begins, all that waits ends, and so does
+// the run, also when it is paused.
+func TestCancelRun(t *testing.T) {
+	onEngines(t, func(w *world) {
+		for _, paused := range []bool{false, true} {
+			run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..100'\nmax_parallel=100\nprompt='{{.item}}'\n[[steps]]\nid='after'\nneeds=['each']\nagent='b'\nprompt='x'\n", nil)
+			w.advance(run)
+			running := w.claim("a")
+			if paused {
+				must(w.store.PauseRun(w.Context(), run))(w)
+			}
+			_, ring, err := w.store.StopRun(w.Context(), run, "enough")
+			w.ok(err)
+			w.want("rung", ring, []fika.AgentName{"a"})
+			if c := w.claim("a"); c != nil {
+				t.Fatalf("%s was claimed", c.Request.ID)
+			}
+			w.want("who works is told", must(w.store.Signal(w.Context(), running.Fence))(w).Cancel, true)
+			r := w.advance(run)
+			w.want("run", r.State, fika.Cancelled)
+			w.want("reason", r.Reason, "enough")
+			left := must(w.store.ListRequests(w.Context(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}}))(w)
+			w.want("left", len(left), 0)
+			_, err = w.store.Finish(w.Context(), running.Fence, store.Finish{State: fika.Cancelled, Reason: "told to"})
+			w.ok(err)
+			w.want("due", len(w.due(w.Context())), 0)
+			if _, err := w.store.PauseRun(w.Context(), run); !fika.IsKind(err, fika.Conflict) {
+				t.Errorf("pause of a run that is over: %v", err)
+			}
+		}
+	})
+}
+
+// TestApproval: a step waits for a person; no process holds anything meanwhile.
+// Yes lets it go on, no fails it, and only the first answer counts.
+func TestApproval(t *testing.T) {
+	onEngines(t, func(w *world) {
+		text := "[[steps]]\nid='one'\nagent='a'\nprompt='1'\n[[steps]]\nid='ok'\nneeds=['one']\napprove=true\nprompt='publish {{.steps.one.output}}?'\n[[steps]]\nid='do'\nneeds=['ok']\napprove=true\nagent='b'\nprompt='do it'\n"
+		for _, allow := range []bool{true, false} {
+			w.asked = nil
+			run := w.start(text, nil)
+			w.work(run)
+			open := must(w.store.OpenApprovals(w.Context()))(w)
+			w.want("questions", len(open), 1)
+			w.want("asked", w.asked, []string{"a: 1"})
+			must(w.store.AnswerApproval(w.Context(), open[0].N, store.ApprovalAnswer{Allow: allow, By: "ann", Why: "fine"}))(w)
+			if _, err := w.store.AnswerApproval(w.Context(), open[0].N, store.ApprovalAnswer{Allow: true, By: "ben"}); !fika.IsKind(err, fika.Conflict) {
+				t.Errorf("a second answer: %v", err)
+			}
+			w.want("due", w.due(w.Context()), []fika.RequestID{run})
+			w.flow = w.advancer() // everything was restarted
+			r := w.work(run)
+			if !allow {
+				w.want("state", r.State, fika.RequestFailed)
+				w.want("reason", w.steps(run)["ok"].Reason, workflow.ReasonDenied)
+				continue
+			}
+			w.want("output", must(w.store.Output(w.Context(), w.steps(run)["ok"].ID))(w).Text, "fine")
+			open = must(w.store.OpenApprovals(w.Context()))(w)
+			w.want("the next question", len(open), 1)
+			must(w.store.AnswerApproval(w.Context(), open[0].N, store.ApprovalAnswer{Allow: true, By: "ann"}))(w)
+			w.want("answer", w.work(run).Outcome.Answer, "b did: do it")
+		}
+	})
+}
+
+// TestRetry: a step that failed is tried again after a pause, which somebody
+// wakes up for.
+func TestRetry(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\nretry={max=2, backoff='1m'}\n", nil)
+		n := 0
+		w.answer = func(fika.AgentName, string) (string, error) {
+			if n++; n < 3 {
+				return "", errors.New("busy")
+			}
+			return "at last", nil
+		}
+		w.work(run)
+		w.want("due", len(w.due(w.Context())), 0)
+		for range 2 {
+			w.clock.Advance(3 * time.Minute)
+			w.want("due", len(w.due(w.Context())), 1)
+			w.work(run)
+		}
+		w.want("answer", w.run(run).Outcome.Answer, "at last")
+		w.want("attempts", w.steps(run)["x"].Attempt, 3)
+	})
+}
+
+// TestTimeout: what takes too long fails, and its request is told to stop.
+func TestTimeout(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\ntimeout='1m'\n", nil)
+		w.advance(run)
+		c := w.claim("a")
+		w.clock.Advance(2 * time.Minute)
+		w.want("due", len(w.due(w.Context())), 1)
+		r := w.advance(run)
+		w.want("reason", w.steps(run)["x"].Reason, workflow.ReasonTimeout)
+		w.want("state", r.State, fika.RequestFailed)
+		w.want("told", must(w.store.Signal(w.Context(), c.Fence))(w).Cancel, true)
+	})
+}
+
+// TestUnknownAgent: an agent that was deleted in mid-run fails its step, which
+// says so, and not the way on.
+func TestUnknownAgent(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='x'\nagent='nobody'\nprompt='x'\n[[steps]]\nid='y'\nagent='a'\nprompt='y'\n[[steps]]\nid='z'\nneeds=['x','y']\njoin='ended'\nagent='b'\nprompt='{{.steps.x.error}}'\n", nil)
+		w.want("answer", w.work(run).Outcome.Answer, "b did: there is no agent named nobody")
+	})
+}
+
+// TestLongOutput: of a long text a prompt gets the beginning, and the name of a
+// file in which all of it is.
+func TestLongOutput(t *testing.T) {
+	onEngines(t, func(w *world) {
+		long := strings.Repeat("0123456789", 10_000)
+		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\n[[steps]]\nid='y'\nneeds=['x']\nagent='b'\nprompt='{{.steps.x.output}}'\n", nil)
+		w.answer = func(a fika.AgentName, prompt string) (string, error) {
+			if a == "a" {
+				return long, nil
+			}
+			return fmt.Sprint(len(prompt) < 40_000), nil
+		}
+		w.want("answer", w.work(run).Outcome.Answer, "true")
+		w.want("files", len(w.kept), 1)
+		for path, text := range w.kept {
+			if text != long || !strings.Contains(w.askedOf("b")[0], "all 100000 bytes are in "+path) {
+				t.Errorf("%s has %d bytes; the prompt ends with %q", path, len(text), w.askedOf("b")[0][32<<10:])
+			}
+		}
+	})
+}
+
+// TestLimit: a run that has come to a limit of its own ends, and says which.
+func TestLimit(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[limits]\nmax_turns=3\n[[steps]]\nid='each'\nagent='a'\nfor_each='1..10'\nmax_parallel=1\nprompt='{{.item}}'\n", nil)
+		r := w.work(run)
+		w.want("state", r.State, fika.RequestFailed)
+		w.want("kind", r.Outcome.ErrorKind, fika.Limit)
+		w.want("asked", len(w.asked), 3)
+	})
+}
+
+// TestTaint: what an outsider's text went into is tainted in every prompt that
+// it enters.
+func TestTaint(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\n[[steps]]\nid='clean'\nagent='c'\nprompt='z'\n[[steps]]\nid='y'\nneeds=['x']\nagent='b'\nprompt='{{.steps.x.output}}'\n", nil)
+		w.advance(run)
+		c := w.claim("a")
+		_, err := w.store.Finish(w.Context(), c.Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 1, Text: "read"}, Outcome: fika.Outcome{Taint: "fetch example.org"}})
+		w.ok(err)
+		w.advance(run)
+		w.want("tainted", w.claim("b").Request.Taint, "fetch example.org")
+		w.want("clean", w.claim("c").Request.Taint, "")
+	})
+}
+
+// must is a value that is there, or the end of the test.
+func must[T any](v T, err error) func(*world) T {
+	return func(w *world) T {
+		w.Helper()
+		w.ok(err)
+		return v
+	}
+}
