@@ -26,6 +26,7 @@ type askOptions struct {
 	raw     bool
 	model   string
 	from    string
+	combine string // who makes one answer of those of a team
 }
 
 func newAsk(e *command.Env) *cobra.Command {
@@ -39,13 +40,22 @@ func newTask(e *command.Env) *cobra.Command {
 	return askCommand(&askOptions{Env: e, kind: fika.TaskRequest}, "task AGENT PROMPT...",
 		"give an agent a task of its own",
 		"Runs a prompt in a fresh, isolated conversation, which is kept but never\ncontinued.",
-		"  fika task coder \"write a README for this folder\"\n  fika task --no-wait researcher \"compare the three libraries\"")
+		"  fika task coder \"write a README for this folder\"\n  fika task --no-wait researcher \"compare the three libraries\"\n  fika task \"researcher -> coder -> tester\" \"stream the answer over HTTP\"\n  fika task \"coder,reviewer\" --combine moderator \"which database?\"")
 }
 
 func askCommand(o *askOptions, use, short, long, example string) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Example: example,
-		Long: long + "\n\nCtrl-C cancels the request; --timeout only stops the waiting.\n\n" + command.ExitHelp,
+		Long: long + `
+
+AGENT may be a team. "a,b" asks all of them at the same time and shows every answer,
+also when one fails; "a -> b" (or "a → b") hands the answer of each on to the next;
+--combine AGENT makes one answer of several. A team's work is a run of its own
+(fika workflow status), made of tasks: Ctrl-C only stops the waiting for it.
+
+Else Ctrl-C cancels the request; --timeout only stops the waiting.
+
+` + command.ExitHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return command.UsageError("%s takes an agent and a prompt; see %s --help", cmd.CommandPath(), cmd.CommandPath())
@@ -63,6 +73,8 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
 	_ = c.RegisterFlagCompletionFunc("model", o.CompleteModels)
 	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
+	f.StringVar(&o.combine, "combine", "", "of a team: the agent that makes one answer of all")
+	_ = c.RegisterFlagCompletionFunc("combine", o.CompleteAgents)
 	return c
 }
 
@@ -73,6 +85,9 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	prompt, err := o.ReadPrompt(words)
 	if err != nil {
 		return err
+	}
+	if meansTeam(name) || o.combine != "" {
+		return o.runTeam(ctx, name, prompt)
 	}
 	as := client.Alias{Name: o.from, Option: "--as"}
 	var row fika.Agent

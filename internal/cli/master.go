@@ -32,6 +32,8 @@ func newMaster(e *command.Env) *cobra.Command {
 
   @coder:task: write a README     a task of its own
   @coder:ask: now add a section   go on with the agent's conversation (also @coder: …)
+  @coder, @reviewer: which db?    all of them at the same time; every answer is shown
+  @researcher -> @coder: stream   one after the other, each with what came before
   plain text                      for [master] default_agent, or worked here if
                                   no agents are configured
 
@@ -156,7 +158,7 @@ func consoleOptions(e *command.Env, c *client.Client, flags masterOptions) maste
 	}
 	host := consoleHost{e}
 	o := master.Options{
-		Requests: c.Requests, Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, Approvals: c.Approvals(), Person: command.PersonName(e), Here: host.workHere,
+		Requests: c.Requests, Teams: c.Runs(), Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, Approvals: c.Approvals(), Person: command.PersonName(e), Here: host.workHere,
 		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
 		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.App().Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },

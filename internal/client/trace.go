@@ -14,8 +14,8 @@ type Traced struct {
 	trace.Trace
 }
 
-// Trace finds what an id means, or a unique beginning of it: a chain, by its root;
-// else a request with all that it delegated. The name of a chat means the chain
+// Trace finds what an id means, or a unique beginning of it: a run of a workflow; a
+// chain, by its root; else a request with all that it delegated. The name of a chat means the chain
 // that went on there last. NotFound.
 func (c *Client) Trace(ctx context.Context, word string) (Traced, error) {
 	t, list, err := c.traced(ctx, fika.RequestID(word))
@@ -30,6 +30,13 @@ func (c *Client) Trace(ctx context.Context, word string) (Traced, error) {
 func (c *Client) traced(ctx context.Context, id fika.RequestID) (Traced, []RequestInfo, error) {
 	r, err := c.store.Request(ctx, id)
 	switch {
+	case err == nil && OfRun(r):
+		run, err := c.store.Run(ctx, r.ID)
+		if err != nil {
+			return Traced{}, nil, err
+		}
+		list, err := c.store.OfRun(ctx, run.ID)
+		return Traced{ID: run.ID, What: "run"}, list, err
 	case err == nil && r.Chain == r.ID:
 		list, err := c.store.OfChain(ctx, r.ID)
 		return Traced{ID: r.ID, What: "chain"}, list, err

@@ -85,6 +85,7 @@ type Memory interface {
 type Options struct {
 	Screen    Screen
 	Requests  Requests
+	Teams     Teams
 	Agents    Agents
 	Directory Directory
 	Archive   Archive
@@ -338,6 +339,8 @@ func (m *Master) take(ctx context.Context, text string) {
 		m.command(ctx, l.Words)
 	case Reset:
 		m.reset(ctx, l.Agent)
+	case Team:
+		m.sendTeam(ctx, l.Team, l.Text)
 	case Plain:
 		m.plain(ctx, l.Text)
 	case Task:

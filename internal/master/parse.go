@@ -18,13 +18,15 @@ const (
 	Ask     Verb = "ask"     // continue an agent's conversation
 	Task    Verb = "task"    // a conversation of its own
 	Reset   Verb = "reset"   // begin an agent's conversation afresh
+	Team    Verb = "team"    // for several agents
 	Command Verb = "command" // a /command
 )
 
 // Line is what a person typed, understood.
 type Line struct {
 	Verb  Verb
-	Agent string   // as typed, checked later
+	Agent string // as typed, checked later
+	Team  workflow.Address
 	Text  string   // the prompt
 	Words []string // of a command, without the slash
 }
@@ -33,7 +35,7 @@ type Line struct {
 var verbs = map[string]Verb{"task": Task, "ask": Ask, "reset": Reset}
 
 // Parse understands a line: @agent:task: prompt, @agent:ask: prompt,
-// @agent: prompt (an ask), @agent:reset, /command, or plain text. "//" begins
+// @agent: prompt (an ask), @a, @b: prompt and @a -> @b: prompt (a team), @agent:reset, /command, or plain text. "//" begins
 // plain text with a slash. Error kind: Invalid.
 func Parse(s string) (Line, error) {
 	text := strings.TrimSpace(s)
@@ -55,8 +57,8 @@ func Parse(s string) (Line, error) {
 }
 
 func parseRoute(s string) (Line, error) {
-	if err := refuseChain(s); err != nil {
-		return Line{}, err
+	if namesSeveral(s) {
+		return parseTeam("@" + s)
 	}
 	end := strings.IndexAny(s, ": \t\n")
 	if end < 0 {
@@ -90,15 +92,29 @@ func parseRoute(s string) (Line, error) {
 	return l, nil
 }
 
-// refuseChain refuses a line for several agents in a row, "@a → @b: text": sent
-// as it is, all of it would be text for the first.
-func refuseChain(s string) error {
+// parseTeam reads a line for several agents. Whatever is wrong before the prompt
+// is an error that says how it is written, never text for the first of them.
+func parseTeam(s string) (Line, error) {
+	l, err := workflow.ParseLine(s, nil)
+	if err != nil {
+		return Line{}, err
+	}
+	if l.One() { // @a:task → @b: the arrow stands where no name can follow
+		return Line{}, fika.Errorf(fika.Invalid, "", "a team is named before the first colon: write \"%s -> @b: …\"", l.Address)
+	}
+	return Line{Verb: Team, Team: l.Address, Text: l.Prompt}, nil
+}
+
+// namesSeveral reports whether a line is meant for several agents, well written
+// or not: names with commas or arrows between them before the colon, or an arrow
+// and another @name where the prompt would begin.
+func namesSeveral(s string) bool {
 	end := strings.IndexAny(s, ": \t\n→-=>,")
 	if end <= 0 {
-		return nil
+		return false
 	}
 	if head, _, ok := strings.Cut(s, ":"); ok && workflow.NamesTeam("@"+head) { // also @a → b: text
-		return oneAgent(s[:end])
+		return true
 	}
 	rest := strings.TrimSpace(s[end:])
 	if verb, after, ok := strings.Cut(strings.TrimPrefix(rest, ":"), " "); ok && strings.HasPrefix(rest, ":") && verbs[strings.ToLower(strings.TrimSuffix(verb, ":"))] != Nothing {
@@ -106,12 +122,8 @@ func refuseChain(s string) error {
 	}
 	for _, arrow := range []string{"→", "-->", "->", "=>", ">", ","} {
 		if next, ok := strings.CutPrefix(rest, arrow); ok && strings.HasPrefix(strings.TrimSpace(next), "@") {
-			return oneAgent(s[:end])
+			return true
 		}
 	}
-	return nil
-}
-
-func oneAgent(name string) error {
-	return fika.Errorf(fika.Invalid, "", "a line goes to one agent: write @%s: and the prompt, and give the next agent a line of its own (in a chat, agents pass work on: fika chat send)", name)
+	return false
 }

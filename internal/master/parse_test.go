@@ -54,20 +54,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestE4Refused: what looks like a route or a verb that does not exist is never
+// TestE4Teams: a line for several agents is one for all of them.
+func TestE4Teams(t *testing.T) {
+	for text, want := range map[string]string{
+		"@a,@b: x": "@a, @b", "@a, @b: x": "@a, @b", "@a → @b: x": "@a -> @b", "@a->@b: x": "@a -> @b",
+		"@a -> @b -> @c: x": "@a -> @b -> @c", "@a,@b → @c: x": "@a, @b -> @c",
+	} {
+		if l, err := Parse(text); err != nil || l.Verb != Team || l.Team.String() != want || l.Text != "x" {
+			t.Errorf("%q: %+v, %v", text, l, err)
+		}
+	}
+}
+
+// TestE4Refused: what looks like a team or a verb that does not exist is never
 // sent as text, and the error has the right spelling.
 func TestE4Refused(t *testing.T) {
 	for text, hint := range map[string]string{
-		"@a → @b: x":              "write @a: and the prompt",
-		"@a → @b → @c: text":      "write @a: and the prompt",
-		"@a → b: x":               "write @a: and the prompt",
-		"@a,b: x":                 "write @a: and the prompt",
-		"@a -> b -> c: x":         "write @a: and the prompt",
-		"@a -> @b: x":             "write @a: and the prompt",
-		"@a=>@b: x":               "write @a: and the prompt",
-		"@a→@b x":                 "write @a: and the prompt",
-		"@a, @b: x":               "write @a: and the prompt",
-		"@a:task → @b: x":         "write @a: and the prompt",
+		"@a → b: x":               `write "@a -> @b: …"`,
+		"@a -> b -> c: x":         `write "@a -> @b -> @c: …"`,
+		"@a=>@b: x":               `write "@a -> @b: …"`,
+		"@a→@b x":                 "",
+		"@a,@a: x":                "named twice",
+		"@a,@b:reset":             "@a:reset and @b:reset",
+		"@a:task → @b: x":         "before the first colon",
 		"@a:taks: x":              "did you mean @a:task:?",
 		"@a:taks x":               "did you mean @a:task:?",
 		"@a:tsk: x":               "did you mean @a:task:?",

@@ -15,6 +15,8 @@ import (
 // pendingRequest is a request whose outcome is waited for.
 type pendingRequest struct {
 	id     fika.RequestID
+	run    fika.RequestID // of a team's; empty: it is no run
+	team   string         // who works at it
 	agent  fika.AgentName // empty: worked here
 	kind   fika.RequestKind
 	prompt string
@@ -105,7 +107,11 @@ func (m *Master) remember(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.waiting = append(m.waiting, &pendingRequest{id: info.ID, agent: info.AgentName, kind: info.Kind, prompt: info.Payload.Prompt, from: info.CreatedAt})
+		e := &pendingRequest{id: info.ID, agent: info.AgentName, kind: info.Kind, prompt: info.Payload.Prompt, from: info.CreatedAt}
+		if info.AgentName == teamAgent {
+			e.run, e.kind = info.ID, "team"
+		}
+		m.waiting = append(m.waiting, e)
 	}
 	if len(m.waiting) > 0 {
 		m.say("%s", m.o.Style.Dim(fmt.Sprintf("%d of the last time:", len(m.waiting))))
@@ -164,6 +170,10 @@ func (m *Master) look(ctx context.Context) {
 func (m *Master) cancel(ctx context.Context, e *pendingRequest) {
 	if e.cancel != nil {
 		e.cancel()
+		return
+	}
+	if e.agent == teamAgent {
+		m.cancelTeam(ctx, e)
 		return
 	}
 	r, err := m.o.Requests.Cancel(ctx, e.id, "cancelled from the master console")

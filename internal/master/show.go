@@ -13,10 +13,7 @@ import (
 
 // outcome shows how a request ended, with the request it belongs to.
 func (m *Master) outcome(e *pendingRequest, info client.RequestInfo) {
-	who := "done here"
-	if e.agent != "" {
-		who = "@" + string(e.agent)
-	}
+	who := e.who()
 	if info.State != fika.Done {
 		m.failed++
 		word := string(info.State)
@@ -31,7 +28,11 @@ func (m *Master) outcome(e *pendingRequest, info client.RequestInfo) {
 			m.say("✗ %s %s", who, word)
 			return
 		}
-		m.say("%s %s %s: %s\n%s", m.o.Style.Red("✗"), who, word, term.Clean(why), m.o.Style.Dim(m.about(e)))
+		text := fmt.Sprintf("%s %s %s: %s\n%s", m.o.Style.Red("✗"), who, word, term.Clean(why), m.o.Style.Dim(m.about(e)))
+		if e.agent == teamAgent { // what the others have answered
+			text += m.answer(info)
+		}
+		m.say("%s", text)
 		return
 	}
 	if m.o.Quiet {
@@ -43,14 +44,20 @@ func (m *Master) outcome(e *pendingRequest, info client.RequestInfo) {
 		word = ""
 	}
 	text := fmt.Sprintf("%s %s%s (%s)\n%s", m.o.Style.Green("✓"), who, word, measures(info), m.o.Style.Dim(m.about(e)))
-	if answer := strings.TrimSpace(info.Outcome.Answer); answer != "" {
-		render := m.o.Render
-		if render == nil {
-			render = term.Clean
-		}
-		text += "\n" + render(answer)
+	m.say("%s", text+m.answer(info))
+}
+
+// answer is the answer of a request, on lines of its own; empty: there is none.
+func (m *Master) answer(info client.RequestInfo) string {
+	answer := strings.TrimSpace(info.Outcome.Answer)
+	if answer == "" {
+		return ""
 	}
-	m.say("%s", text)
+	render := m.o.Render
+	if render == nil {
+		render = term.Clean
+	}
+	return "\n" + render(answer)
 }
 
 // about names the request of an outcome.

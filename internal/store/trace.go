@@ -112,3 +112,16 @@ func (s Ledger) traceUsage(ctx context.Context, place map[fika.RequestID]*Traced
 	}, `SELECT request, n, model, input, output, cached, reasoning, cost, at FROM usage WHERE request IN (`+placeholders(len(ids))+`)`, ids...)
 	return err
 }
+
+// StandsForRun reports whether a request stands for a run of a workflow: no agent
+// works it.
+func StandsForRun(r fika.Request) bool { return r.Agent == flowAgent }
+
+// OfRun gives the requests of a run and of all that came of them, oldest first,
+// without the one that stands for the run itself.
+func (s Ledger) OfRun(ctx context.Context, run fika.RequestID) ([]RequestInfo, error) {
+	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.agent <> '`+flowAgent+`'
+AND r.n >= COALESCE((SELECT q.n FROM requests q WHERE q.id = ?), 0)
+AND r.chain IN (SELECT x.chain FROM requests x JOIN conversations y ON y.id = x.conversation WHERE y.run = ?) ORDER BY r.n`, run, run)
+	return all, s.explain("read run", err)
+}

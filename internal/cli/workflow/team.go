@@ -1,0 +1,38 @@
+package workflow
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/workflow"
+)
+
+// TeamOptions say how the work of a team is waited for.
+type TeamOptions struct {
+	Combine   fika.AgentName // makes one answer of all; empty: nobody
+	NoWait    bool
+	Timeout   time.Duration
+	JSON, Raw bool
+}
+
+// RunTeam gives a prompt to a team, shows what happens as fika workflow run does,
+// and prints what it gave: what some have answered also when others failed.
+func RunTeam(ctx context.Context, e *command.Env, a workflow.Address, prompt string, t TeamOptions) error {
+	c, err := e.ClientWithHub(ctx)
+	if err != nil {
+		return err
+	}
+	r, d, err := c.Runs().StartTeam(ctx, a, t.Combine, prompt)
+	if err != nil {
+		return err
+	}
+	e.Typed = ""
+	if t.NoWait {
+		return e.Println(r.ID)
+	}
+	e.Say("run %s: %s", r.ID, a)
+	o := &runOptions{Env: e, timeout: t.Timeout, json: t.JSON, raw: t.Raw}
+	return o.await(ctx, c, r.ID, d)
+}

@@ -1,0 +1,58 @@
+package master
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/workflow"
+)
+
+// Teams lets several agents work on one line.
+type Teams interface {
+	// StartTeam begins a run of a team; NotFound for an agent there is not.
+	StartTeam(ctx context.Context, a workflow.Address, combine fika.AgentName, prompt string) (client.Run, *workflow.Definition, error)
+	Cancel(ctx context.Context, id fika.RequestID, reason string) (client.Run, error)
+}
+
+// sendTeam begins the work of a team. The run goes on without this console, which
+// shows what comes of it as of any request.
+func (m *Master) sendTeam(ctx context.Context, a workflow.Address, prompt string) {
+	r, _, err := m.o.Teams.StartTeam(ctx, a, "", prompt)
+	if err != nil {
+		m.trouble(err)
+		return
+	}
+	e := &pendingRequest{id: r.Request, run: r.ID, agent: teamAgent, team: a.String(), kind: "team", prompt: prompt, from: m.o.Now()}
+	m.waiting = append(m.waiting, e)
+	m.keep()
+	if !m.o.Quiet {
+		m.say("→ Sent to %s%s", a, m.o.Style.Dim("  "+short(e.id)))
+	}
+	m.reviveHub(ctx, false)
+}
+
+// cancelTeam ends a run; its outcome is shown as any other.
+func (m *Master) cancelTeam(ctx context.Context, e *pendingRequest) {
+	if _, err := m.o.Teams.Cancel(ctx, e.run, "cancelled from the master console"); err != nil {
+		m.trouble(err)
+		return
+	}
+	m.look(ctx)
+}
+
+// who names whoever worked at a request.
+func (e *pendingRequest) who() string {
+	switch {
+	case e.team != "":
+		return e.team
+	case e.agent == teamAgent:
+		return "the team"
+	case e.agent == "":
+		return "done here"
+	}
+	return "@" + string(e.agent)
+}
+
+// teamAgent is the agent of the requests that stand for runs.
+const teamAgent fika.AgentName = "workflow"
