@@ -29,6 +29,7 @@ func measures() []measure {
 		{"looking", "what idle agents ask a PostgreSQL server", looking},
 		{"stream", "a chunk from the model to the terminal of fika ask", stream},
 		{"tool", "a call of bash within a turn", toolTurn},
+		{"sandbox", "what it costs to confine a call", sandboxed},
 		{"plugin", "a call of a plugin within a turn", pluginTurn},
 		{"plugins", "a one-shot prompt with 20 plugins installed", twentyPlugins},
 		{"idle", "idle agent processes", idle},
