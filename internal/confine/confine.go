@@ -181,13 +181,14 @@ func withheld(p sandbox.Profile, tier sandbox.Tier) tool.Withheld {
 // reachesHidden refuses a folder that holds what nobody can take out of it in
 // tier landlock.
 func (c *call) reachesHidden(p sandbox.Profile) error {
-	for _, root := range slices.Concat([]string{p.Workspace}, p.Writable, p.Readable, p.Shown) {
-		real, err := filepath.EvalSymlinks(root)
+	resolve := sandbox.NewResolver()
+	for _, hidden := range p.Hidden {
+		h, err := resolve.Real(hidden)
 		if err != nil {
 			continue
 		}
-		for _, hidden := range p.Hidden {
-			if h, err := filepath.EvalSymlinks(hidden); err == nil && h != real && within(real, h) {
+		for _, root := range slices.Concat([]string{p.Workspace}, p.Writable, p.Readable, p.Shown) {
+			if real, err := resolve.Real(root); err == nil && h != real && within(real, h) {
 				return fika.Errorf(fika.Denied, "sandbox", "%s holds %s, which the built-in sandbox cannot hide inside it: choose a narrower workspace, or install bubblewrap", root, hidden)
 			}
 		}
@@ -195,8 +196,8 @@ func (c *call) reachesHidden(p sandbox.Profile) error {
 	return nil
 }
 
-// within reports whether path is root or lies below it.
+// within reports whether path is root or lies below it; both are absolute.
 func within(root, path string) bool {
-	rel, err := filepath.Rel(root, path)
-	return err == nil && filepath.IsLocal(rel)
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/"))
+	return ok && root != "" && (rest == "" || rest[0] == '/')
 }

@@ -48,9 +48,10 @@ type mount struct {
 // mounts turns the profile into mounts, parents first.
 func (p Profile) mounts() []mount {
 	var all []mount
+	resolve := NewResolver()
 	add := func(a access, paths ...string) {
 		for _, path := range paths {
-			if real, err := filepath.EvalSymlinks(path); err == nil {
+			if real, err := resolve.Real(path); err == nil {
 				all = append(all, mount{real, a})
 			}
 		}

@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Resolver follows links in many paths that have most of their folders in
+// common, each of which it looks at once. It is for one moment and one goroutine.
+type Resolver struct{ known map[string]resolved }
+
+type resolved struct {
+	path string
+	err  error
+}
+
+// NewResolver makes one that knows nothing yet.
+func NewResolver() Resolver { return Resolver{map[string]resolved{}} }
+
+// Real is [filepath.EvalSymlinks] of an absolute path.
+func (r Resolver) Real(path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return filepath.EvalSymlinks(path)
+	}
+	path = filepath.Clean(path)
+	if at, ok := r.known[path]; ok {
+		return at.path, at.err
+	}
+	at := r.look(path)
+	r.known[path] = at
+	return at.path, at.err
+}
+
+func (r Resolver) look(path string) resolved {
+	if path == "/" {
+		return resolved{path: path}
+	}
+	parent, err := r.Real(filepath.Dir(path))
+	if err != nil {
+		return resolved{err: err}
+	}
+	real := filepath.Join(parent, filepath.Base(path))
+	info, err := os.Lstat(real)
+	switch {
+	case err != nil:
+		return resolved{err: err}
+	case info.Mode()&fs.ModeSymlink != 0:
+		real, err = filepath.EvalSymlinks(real)
+	}
+	return resolved{real, err}
+}
