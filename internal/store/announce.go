@@ -15,9 +15,11 @@ AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLim
 	return all, s.explain("list unannounced", err)
 }
 
-// MarkAnnounced notes that responses were published.
+// MarkAnnounced notes that responses were published, in one go with a server:
+// when that was need not be known more exactly than this process knows.
 func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) error {
-	return s.writeRelaxed(ctx, "mark announced", func(ctx context.Context, t *tx) error {
+	return s.writeWith(ctx, "mark announced", relaxed, func(ctx context.Context, t *tx) error {
+		t.now = s.nowMS()
 		for _, id := range slices.Sorted(slices.Values(ids)) {
 			if err := t.put(ctx, `UPDATE requests SET announced_at = ? WHERE id = ? AND announced_at = 0`, t.now, id); err != nil {
 				return err

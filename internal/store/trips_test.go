@@ -97,6 +97,7 @@ func TestRoundTrips(t *testing.T) {
 			})
 			ok(err)
 		})
+		most("an announcement", 1, func() { ok(s.MarkAnnounced(ctx, c.Request.ID)) })
 	}
 	// From a message to the answer that mentions the next agent.
 	if hop := least["a claim"] + least["what a turn reads"] + least["an answer"]; hop > 10 {

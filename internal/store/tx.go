@@ -245,10 +245,11 @@ var errAgain = errors.New("begin again")
 // to add were there: the next try sees them. More often is a mistake of ours.
 const maxClashes = 50
 
-// writeWith runs fn, which must call [tx.begin] first, in a transaction, again
-// while the database is busy, or a server gone, for as long as the store is
-// willing to wait. When the answer to a commit was lost it does not return
-// before it knows what became of it, unless ctx ends.
+// writeWith runs fn, which calls [tx.begin] first if it locks or wants to know
+// the time exactly, in a transaction, again while the database is busy, or a
+// server gone, for as long as the store is willing to wait. When the answer to a
+// commit was lost it does not return before it knows what became of it, unless
+// ctx ends.
 func (s *db) writeWith(ctx context.Context, name string, d durability, fn change) error {
 	op := &operation{name: name, durability: d, n: s.operations.Add(1)}
 	deadline := time.Now().Add(s.opt.BusyWait)
