@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/backup"
+	"fika/internal/chatfile"
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
@@ -79,6 +80,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	defer daily.Wait()
 	defer cancel()
 	daily.Go(func() { backup.KeepDaily(ctx, a, c.Store.Backups) })
+	daily.Go(func() { keepChats(ctx, chatfile.New(h.ChatsDir(), s, a.Now), a.Log()) })
 	p := hub.New(hubOptions)
 	if o.Shutdown != nil {
 		o.Shutdown(p.Shutdown)

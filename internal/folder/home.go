@@ -144,6 +144,9 @@ func (h Home) RecipesDir() string { return h.path("prompts", "workflows") }
 // WorkflowsDir holds the definitions of workflows, a NAME.toml each.
 func (h Home) WorkflowsDir() string { return h.path("workflows") }
 
+// ChatsDir holds what was said in chats as text, a NAME.md each.
+func (h Home) ChatsDir() string { return h.path("chats") }
+
 // CommandsDir holds a person's own commands of a session, a NAME.md each.
 func (h Home) CommandsDir() string { return h.path("commands") }
 

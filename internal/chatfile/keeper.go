@@ -1,0 +1,234 @@
+package chatfile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"fika"
+	"fika/internal/safetext"
+	"fika/internal/store"
+)
+
+// Source is where chats are read.
+type Source interface {
+	ListConversations(context.Context, store.ConversationFilter) ([]store.ConversationInfo, error)
+	Entries(context.Context, store.EntryQuery) ([]fika.Entry, error)
+}
+
+// Keeper writes the files of all chats into one folder.
+type Keeper struct {
+	dir    string
+	source Source
+	now    func() time.Time
+	state  map[fika.ConversationID]written // nil: not yet read
+}
+
+// written is how far the file of a chat was written.
+type written struct {
+	Name     fika.ConversationName `json:"name"`
+	Seq      int64                 `json:"seq"`
+	Size     int64                 `json:"size"`
+	Messages int                   `json:"messages"` // that had not expired
+}
+
+// readAtOnce is how many entries are read at a time.
+const readAtOnce = 500
+
+// New makes a Keeper of the files in dir, which is made when there is a chat.
+func New(dir string, source Source, now func() time.Time) *Keeper {
+	return &Keeper{dir: dir, source: source, now: now}
+}
+
+func (k *Keeper) stateFile() string { return filepath.Join(k.dir, ".written.json") }
+
+func (k *Keeper) path(name fika.ConversationName) string {
+	return filepath.Join(k.dir, string(name)+".md")
+}
+
+// Sync writes what has been said since the last call.
+func (k *Keeper) Sync(ctx context.Context) error {
+	chats, err := k.source.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
+	if err != nil {
+		return err
+	}
+	if k.state == nil {
+		k.state = k.readState()
+	}
+	changed := false
+	there := map[fika.ConversationID]bool{}
+	var errs []error
+	for _, c := range chats {
+		there[c.ID] = true
+		if k.upToDate(c) {
+			continue
+		}
+		changed = true
+		if err := k.write(ctx, c); err != nil {
+			errs = append(errs, fika.Wrap(fika.Storage, "write "+k.path(c.Name), err))
+		}
+	}
+	for id, w := range k.state {
+		if !there[id] {
+			changed = true
+			delete(k.state, id)
+			if err := os.Remove(k.path(w.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, fika.Wrap(fika.Storage, "remove "+k.path(w.Name), err))
+			}
+		}
+	}
+	if changed {
+		errs = append(errs, k.keepState())
+	}
+	return errors.Join(errs...)
+}
+
+// upToDate reports whether the file of a chat holds all that was said, and is as
+// it was left.
+func (k *Keeper) upToDate(c store.ConversationInfo) bool {
+	w, known := k.state[c.ID]
+	if !known {
+		return c.LastSeq == 0
+	}
+	info, err := os.Stat(k.path(w.Name))
+	return err == nil && info.Size() == w.Size && w.Name == c.Name && w.Seq >= c.LastSeq && c.Messages >= w.Messages
+}
+
+// write brings the file of one chat up to date.
+func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return err
+	}
+	w, known := k.state[c.ID]
+	if known && (w.Name != c.Name || c.Messages < w.Messages) {
+		// Some of it is no more: what is left is written anew.
+		if err := os.Remove(k.path(w.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		w, known = written{}, false
+	}
+	f, err := os.OpenFile(k.path(c.Name), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // what was written is looked at again by its size
+	if ours, err := k.mend(ctx, f, c, w); err != nil {
+		return err
+	} else if !ours {
+		_ = f.Close()
+		aside := fmt.Sprintf("%s.changed-%s.md", strings.TrimSuffix(k.path(c.Name), ".md"), k.now().Format("20060102-150405"))
+		if err := os.Rename(k.path(c.Name), aside); err != nil {
+			return err
+		}
+		if f, err = os.OpenFile(k.path(c.Name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return err
+		}
+		w = written{}
+	}
+	w.Name, w.Messages = c.Name, c.Messages
+	for {
+		text, last, n, err := k.render(ctx, c.ID, w.Seq)
+		if err != nil {
+			return err
+		}
+		if _, err := f.WriteAt([]byte(text), w.Size); err != nil {
+			return err
+		}
+		w.Size += int64(len(text))
+		w.Seq = max(w.Seq, last)
+		if n < readAtOnce {
+			break
+		}
+	}
+	w.Seq = max(w.Seq, c.LastSeq)
+	k.state[c.ID] = w
+	return f.Close()
+}
+
+// mend leaves the file as it was when it was left. It returns false for one that
+// somebody else has changed.
+func (k *Keeper) mend(ctx context.Context, f *os.File, c store.ConversationInfo, w written) (ours bool, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	switch more := info.Size() - w.Size; {
+	case more == 0:
+		return true, nil
+	case more < 0:
+		return false, nil
+	default: // what was written last, and not noted: the beginning of what is next
+		text, _, _, err := k.render(ctx, c.ID, w.Seq)
+		if err != nil || more > int64(len(text)) {
+			return false, err
+		}
+		tail := make([]byte, more)
+		if _, err := f.ReadAt(tail, w.Size); err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if !strings.HasPrefix(text, string(tail)) {
+			return false, nil
+		}
+		return true, f.Truncate(w.Size)
+	}
+}
+
+// render gives the text of the next entries after one, the number of the last,
+// and how many there were.
+func (k *Keeper) render(ctx context.Context, id fika.ConversationID, since int64) (text string, last int64, n int, err error) {
+	entries, err := k.source.Entries(ctx, store.EntryQuery{Conversation: id, Types: []fika.EntryType{fika.Message, fika.Notice}, Since: since, First: readAtOnce})
+	if err != nil {
+		return "", 0, 0, err
+	}
+	var b strings.Builder
+	for _, x := range entries {
+		b.WriteString(heading(x))
+		last = x.Seq
+	}
+	return b.String(), last, len(entries), nil
+}
+
+// heading is one entry with who said it and when.
+func heading(x fika.Entry) string {
+	text := strings.TrimRight(safetext.Clean(x.Content), "\n")
+	if x.Type == fika.Notice {
+		return fmt.Sprintf("— %s (#%d, %s)\n\n", safetext.Line(text), x.Seq, x.At.UTC().Format(time.DateTime))
+	}
+	return fmt.Sprintf("## %s, %s UTC (#%d)\n\n%s\n\n", safetext.Line(x.From), x.At.UTC().Format(time.DateTime), x.Seq, text)
+}
+
+// readState reads how far the files were written; nothing, when that cannot be
+// known.
+func (k *Keeper) readState() map[fika.ConversationID]written {
+	state := map[fika.ConversationID]written{}
+	data, err := os.ReadFile(k.stateFile())
+	if err != nil || json.Unmarshal(data, &state) != nil || state == nil {
+		return map[fika.ConversationID]written{}
+	}
+	for id, w := range state {
+		if _, err := fika.ParseChatName(string(w.Name)); err != nil { // it names a file
+			delete(state, id)
+		}
+	}
+	return state
+}
+
+func (k *Keeper) keepState() error {
+	data, err := json.Marshal(k.state)
+	if err == nil {
+		err = os.MkdirAll(k.dir, 0o700)
+	}
+	if err == nil {
+		err = renameio.WriteFile(k.stateFile(), append(data, '\n'), 0o600)
+	}
+	return fika.Wrap(fika.Storage, "chats", err)
+}

@@ -1,0 +1,160 @@
+package chatfile_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/chatfile"
+	"fika/internal/store"
+)
+
+type desk struct {
+	t     *testing.T
+	dir   string
+	store *store.Store
+	room  fika.Conversation
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	s, err := store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "fika.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	d := &desk{t: t, dir: filepath.Join(t.TempDir(), "chats"), store: s}
+	if d.room, err = s.CreateChat(context.Background(), "design"); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *desk) say(text string) {
+	d.t.Helper()
+	if _, err := d.store.Post(context.Background(), store.Post{Conversation: d.room.ID, From: "bob", Writer: fika.ByHuman, WriterName: "bob", Content: text}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// sync lets a Keeper that knows nothing but its files bring them up to date.
+func (d *desk) sync() {
+	d.t.Helper()
+	if err := chatfile.New(d.dir, d.store, time.Now).Sync(context.Background()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) file() string { return filepath.Join(d.dir, "design.md") }
+
+// holds fails unless the file holds each of n messages once, in their order.
+func (d *desk) holds(n int) {
+	d.t.Helper()
+	data, err := os.ReadFile(d.file())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if got := strings.Count(string(data), "## bob, "); got != n {
+		d.t.Errorf("%d messages are in the file, not %d:\n%s", got, n, data)
+	}
+	at := 0
+	for i := range n {
+		mark := fmt.Sprintf("\n\nmessage %d.\n\n", i)
+		next := strings.Index(string(data)[at:], mark)
+		if next < 0 || strings.Count(string(data), mark) != 1 {
+			d.t.Fatalf("%q is not in its place, once:\n%s", mark, data)
+		}
+		at += next
+	}
+}
+
+// TestA14Torn: whatever a crash leaves of the file and of the note about it, each
+// message is in it once.
+func TestA14Torn(t *testing.T) {
+	d := newDesk(t)
+	for i := range 3 {
+		d.say(fmt.Sprintf("message %d.", i))
+	}
+	d.sync()
+	d.holds(3)
+	note := filepath.Join(d.dir, ".written.json")
+	before, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(d.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.say("message 3.")
+	d.sync()
+	d.holds(4)
+	whole, err := os.ReadFile(d.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := len(old); end <= len(whole); end++ { // killed within the write, before the note
+		write(t, d.file(), whole[:end])
+		write(t, note, before)
+		d.sync()
+		d.holds(4)
+	}
+	if found, _ := filepath.Glob(filepath.Join(d.dir, "*.changed-*")); len(found) > 0 {
+		t.Errorf("set aside: %v", found)
+	}
+}
+
+// TestA14Changed: what somebody has written into the file is set aside, and the
+// text of a message can drive no terminal.
+func TestA14Changed(t *testing.T) {
+	d := newDesk(t)
+	d.say("message 0.")
+	d.sync()
+	write(t, d.file(), []byte("my own notes, which are longer than what was there before: "+strings.Repeat("x", 200)))
+	d.say("message 1.")
+	d.sync()
+	d.holds(2)
+	found, _ := filepath.Glob(filepath.Join(d.dir, "design.changed-*.md"))
+	if len(found) != 1 {
+		t.Fatalf("set aside: %v", found)
+	}
+	if data, _ := os.ReadFile(found[0]); !strings.HasPrefix(string(data), "my own notes") {
+		t.Errorf("aside is %q", data)
+	}
+	d.say("red \x1b[31m\x1b]0;title\a")
+	d.sync()
+	if data, _ := os.ReadFile(d.file()); strings.ContainsAny(string(data), "\x1b\a") {
+		t.Errorf("the file holds escapes: %q", data)
+	}
+}
+
+// TestA14Many: a chat longer than one read is written whole, and its file is
+// gone with it.
+func TestA14Many(t *testing.T) {
+	d := newDesk(t)
+	const n = 1203
+	for i := range n {
+		d.say(fmt.Sprintf("message %d.", i))
+	}
+	d.sync()
+	d.holds(n)
+	if err := d.store.DeleteConversation(context.Background(), d.room.ID); err != nil {
+		t.Fatal(err)
+	}
+	d.sync()
+	if _, err := os.Stat(d.file()); !os.IsNotExist(err) {
+		t.Errorf("the file of a deleted chat is still there (%v)", err)
+	}
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"fika/internal/chatfile"
+	"fika/internal/clock"
+)
+
+// chatsLook is how often the hub looks for what was said in chats.
+const chatsLook = 2 * time.Second
+
+// keepChats keeps the files of chats until ctx ends. A trouble is logged once.
+func keepChats(ctx context.Context, k *chatfile.Keeper, log *slog.Logger) {
+	said := ""
+	for {
+		err := k.Sync(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			said = ""
+		case err.Error() != said:
+			said = err.Error()
+			log.Warn("chats are not written as text", "err", err)
+		}
+		if clock.Sleep(ctx, chatsLook) != nil {
+			_ = k.Sync(context.WithoutCancel(ctx)) // what was said last; the next hub writes what is missing
+			return
+		}
+	}
+}
