@@ -63,6 +63,7 @@ func TestProjectMayNot(t *testing.T) {
 		{"[guard]\nsandbox = \"off\"", `config.toml:2:1: a project cannot set guard.sandbox = "off"`},
 		{"[guard]\nnetwork = \"on\"", `a project cannot set guard.network = "on"`},
 		{"[guard]\ndefault = \"allow\"", `a project cannot set guard.default = "allow"`},
+		{"[guard]\ntainted = \"allow\"", `a project cannot set guard.tainted = "allow"`},
 		{"[guard]\napproval_timeout = 1", "a project cannot set guard.approval_timeout"},
 		{"[tools]\nallow_private_fetch = true", "a project cannot set tools.allow_private_fetch"},
 		{"[plugins.x]\naccess = \"home\"", "config.toml:2:1: a project cannot set x.access"},
@@ -101,7 +102,7 @@ func TestProjectMayNot(t *testing.T) {
 func TestProjectKeysAreKnown(t *testing.T) {
 	known := append(names(contextKeys()), names(agentKeys())...)
 	for _, key := range projectContextKeys() {
-		if key != "callable_by" && !slices.Contains(known, key) {
+		if !slices.Contains(known, key) {
 			t.Errorf("%s is allowed, and no setting", key)
 		}
 	}
@@ -110,9 +111,9 @@ func TestProjectKeysAreKnown(t *testing.T) {
 func TestLayers(t *testing.T) {
 	l := newProjectFiles(t)
 	l.write(l.User, "config.toml", string(mustRead(t, filepath.Join(l.User, "config.toml")))+
-		"[guard]\nsandbox = \"required\"\n[sandbox]\nhide = [\"~/letters\"]\n[[rules]]\ntool = \"bash\"\nmatch = \"ls *\"\ndo = \"allow\"\n[chat]\nmax_depth = 3\n[[agents]]\nid = \"mine\"\n")
+		"[guard]\nsandbox = \"required\"\nrights = \"least\"\n[sandbox]\nhide = [\"~/letters\"]\n[[rules]]\ntool = \"bash\"\nmatch = \"ls *\"\ndo = \"allow\"\n[chat]\nmax_depth = 3\n[[agents]]\nid = \"mine\"\n")
 	l.project("max_tokens = 10\nworkspace = \"sub\"\n[guard]\nsandbox = \"best\"\nnetwork = \"off\"\n[sandbox]\nhide = [\"secret\"]\n[chat]\nmax_depth = 7\n" +
-		"[[rules]]\ntool = \"bash\"\nmatch = \"git push *\"\ndo = \"ask\"\n[[agents]]\nid = \"coder\"\nsandbox = \"best\"\nsystem_prompt = \"prompts/coder.md\"\n" +
+		"[[rules]]\ntool = \"bash\"\nmatch = \"git push *\"\ndo = \"ask\"\n[[agents]]\nid = \"coder\"\nsandbox = \"best\"\nrights = \"own\"\ntainted = \"offline\"\nsystem_prompt = \"prompts/coder.md\"\n" +
 		"[[models]]\nid = \"stand-in\"\nprovider = \"openai\"\n[[models]]\nid = \"theirs\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n")
 	l.write(l.Home, "config.toml", "max_tokens = 20\n[[agents]]\nid = \"own\"\n[[rules]]\ntool = \"bash\"\nmatch = \"make *\"\ndo = \"allow\"\n")
 	l.write(l.Home, "agents/helper.md", "---\ndescription: helps\n---\nHelp.\n")
@@ -136,6 +137,8 @@ func TestLayers(t *testing.T) {
 	check("the prompt", s.SystemPromptFile, filepath.Join(l.Copy, ".fika", "prompts", "coder.md"))
 	check("the sandbox", s.Guard.SandboxMode, "required")
 	check("where that is from", s.Origins["sandbox"], filepath.Join(l.User, "config.toml")+":8")
+	check("rights", s.Guard.Rights, "least")
+	check("in a tainted turn", s.Guard.Taint, "offline")
 	check("max_depth", s.Chat.MaxDepth, 7)
 	check("rules", len(s.Guard.Rules), 3)
 	check("hidden", strings.Join(s.Sandbox.Hide, " "), filepath.Join(userHome(), "letters")+" "+filepath.Join(l.Root, "secret"))

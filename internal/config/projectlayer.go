@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -25,13 +26,10 @@ func (l *loading) addProject(s *toml.Source, f fileText) {
 	p.checkTop()
 	c := l.config
 	p.dropKnownModels(c)
-	guard, hidden, where := c.Guard, c.Sandbox.Hide, map[string]Place{}
-	for _, key := range []string{"guard.sandbox", "guard.network", "guard.default"} {
-		where[key] = c.where[key]
-	}
+	before, hidden, where := c.Guard, c.Sandbox.Hide, c.guardPlaces()
 	first := len(c.Agents)
 	c.read(s, false)
-	c.keepTighter(guard, where)
+	c.keepTighter(before, where)
 	if len(hidden) > 0 && !slices.Equal(hidden, c.Sandbox.Hide) {
 		c.Sandbox.Hide = slices.Concat(hidden, c.Sandbox.Hide)
 	}
@@ -92,7 +90,7 @@ func projectContextKeys() []string {
 	keys := []string{
 		"model", "reasoning", "max_tokens", "system_prompt", "tool_permissions", "tools_off", "workspace", "readable_by", "callable_by",
 		"agents_md", "auto_compact", "auto_compact_threshold", "warn_threshold_percent", "rolling_compact_drop_percentage", "context_window_limit",
-		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "sandbox", "network",
+		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "sandbox", "network", "rights", "tainted",
 	}
 	return append(keys, names(limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"))...)
 }
@@ -106,7 +104,7 @@ func (p projectReader) checkTop() {
 		e := &p.Root.Entries[i]
 		switch e.Name {
 		case "guard":
-			p.only(e, []string{"sandbox", "network", "default"}, names(guardKeys()))
+			p.only(e, []string{"sandbox", "network", "default", "rights", "tainted"}, names(guardKeys()))
 			p.checkConfinement(e.Value, "guard.")
 		case "sandbox":
 			if e.Value.Kind == toml.KindTable {
@@ -176,7 +174,7 @@ func (p projectReader) checkContext(t *table, prefix string) {
 // checkConfinement refuses what loosens how processes are confined.
 func (p projectReader) checkConfinement(v value, prefix string) {
 	eachKey(v, func(e *entry) {
-		loose := map[string]string{"sandbox": "off", "network": "on", "default": "allow"}[e.Name]
+		loose := map[string]string{"sandbox": "off", "network": "on", "default": "allow", "tainted": guard.TaintAllow}[e.Name]
 		if loose != "" && textOf(e) == loose {
 			p.refuse(e, prefix+e.Name+" = "+toml.Quote(loose), "a project tightens what holds, and does not loosen it")
 		}
@@ -242,41 +240,64 @@ func (p projectReader) dropKnownModels(c *Config) {
 	}
 }
 
-// strictness ranks values of the guard, from loose to strict.
-func strictness(value string) int {
-	return slices.Index([]string{"off", "best", "required"}, value) + 1
+// strictKey is a key of [guard] that agents may have, too, with its values from
+// loose to strict.
+type strictKey struct {
+	name   string
+	at     func(*Confinement) *string
+	values []string
 }
 
-func networkStrictness(value string) int { return slices.Index([]string{"on", "off"}, value) + 1 }
+func strictKeys() []strictKey {
+	return []strictKey{
+		{"sandbox", func(c *Confinement) *string { return &c.SandboxMode }, []string{"off", "best", "required"}},
+		{"network", func(c *Confinement) *string { return &c.Network }, []string{"on", "off"}},
+		{"rights", func(c *Confinement) *string { return &c.Rights }, []string{guard.RightsOwn, guard.RightsLeast}},
+		{"tainted", func(c *Confinement) *string { return &c.Taint }, []string{guard.TaintAllow, guard.TaintTighten, guard.TaintOffline}},
+	}
+}
 
-func defaultStrictness(value string) int { return slices.Index(actions(), value) + 1 }
+// looser reports whether one value says less than another.
+func (k strictKey) looser(value, than string) bool {
+	return slices.Index(k.values, value) < slices.Index(k.values, than)
+}
+
+// guardPlaces are the places of the guard's keys, before a project's file.
+func (c *Config) guardPlaces() map[string]Place {
+	where := map[string]Place{"default": c.where["guard.default"]}
+	for _, k := range strictKeys() {
+		where[k.name] = c.where["guard."+k.name]
+	}
+	return where
+}
 
 // keepTighter puts back what the person said where the project says less.
 func (c *Config) keepTighter(before Guard, where map[string]Place) {
-	restore := func(key string, now *string, was string, rank func(string) int) {
-		if rank(*now) >= rank(was) {
-			return
-		}
-		*now = was
-		if at, ok := where[key]; ok && at.File != "" {
-			c.where[key] = at
+	restore := func(name string) {
+		if at := where[name]; at.File != "" {
+			c.where["guard."+name] = at
 		} else {
-			delete(c.where, key)
+			delete(c.where, "guard."+name)
 		}
 	}
-	restore("guard.sandbox", &c.Guard.SandboxMode, before.SandboxMode, strictness)
-	restore("guard.network", &c.Guard.Network, before.Network, networkStrictness)
-	restore("guard.default", &c.Guard.Default, before.Default, defaultStrictness)
+	for _, k := range strictKeys() {
+		if now, was := k.at(&c.Guard.Confinement), *k.at(&before.Confinement); k.looser(*now, was) {
+			*now = was
+			restore(k.name)
+		}
+	}
+	if slices.Index(actions(), c.Guard.Default) < slices.Index(actions(), before.Default) {
+		c.Guard.Default = before.Default
+		restore("default")
+	}
 }
 
 // tightenAgent makes an agent of the project inherit what is tighter than its
 // own word.
 func (c *Config) tightenAgent(i int) {
-	a, path := &c.Agents[i], element("agents", i)+"."
-	if strictness(a.SandboxMode) < strictness(c.Guard.SandboxMode) {
-		delete(c.where, path+"sandbox")
-	}
-	if networkStrictness(a.Network) < networkStrictness(c.Guard.Network) {
-		delete(c.where, path+"network")
+	for _, k := range strictKeys() {
+		if k.looser(*k.at(&c.Agents[i].Confinement), *k.at(&c.Guard.Confinement)) {
+			delete(c.where, element("agents", i)+"."+k.name)
+		}
 	}
 }
