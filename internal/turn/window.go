@@ -100,12 +100,9 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 	return groups, left, nil
 }
 
-// lastCompaction reads what was compacted last, this turn's own work included.
-// A chat is never compacted: what was said there is everybody's.
+// lastCompaction reads what was compacted or cleared last, this turn's own work
+// included.
 func (w *attempt) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
-	if w.claimed.Conversation.Kind == fika.Chat {
-		return nil, nil
-	}
 	err = w.read(ctx, func(ctx context.Context) (err error) {
 		cut, err = w.cfg.Store.LastCompaction(ctx, w.claimed.Conversation.ID, math.MaxInt64)
 		return err

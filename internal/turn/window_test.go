@@ -117,6 +117,27 @@ func TestWindowAfterCompaction(t *testing.T) {
 	}
 }
 
+// TestWindowOfAClearedChat: clearing a chat takes what was said before from its
+// agents, too.
+func TestWindowOfAClearedChat(t *testing.T) {
+	w := newWorld(t)
+	chat, err := w.store.CreateChat(t.Context(), "tale")
+	w.ok(err)
+	say := func(text string, notify ...fika.AgentName) fika.Entry {
+		t.Helper()
+		p, err := w.store.Post(t.Context(), store.Post{Conversation: chat.ID, From: "ann", Writer: fika.ByHuman, Content: text, Notify: notify})
+		w.ok(err)
+		return p.Entry
+	}
+	last := say("what was said before")
+	_, err = w.store.AppendCompaction(t.Context(), chat.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: last.Seq})
+	w.ok(err)
+	say("@arya begin anew", "arya")
+	if d := cmp.Diff([]string{"[ann] @arya begin anew"}, w.shown(w.claim(), nil)); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestWindowFits: the newest whole turns that fit are shown, and the person is
 // told that there was more.
 func TestWindowFits(t *testing.T) {
