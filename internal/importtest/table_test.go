@@ -146,7 +146,7 @@ var packages = [...]row{
 	{"test/escape", "github.com/creack/pty golang.org/x/sync/errgroup", "tries to get out of the sandbox with the real program; it shares no code with it"},
 	{"test/chaos", "internal/llm internal/llm/llmtest internal/store/pgtest github.com/jackc/pgx/v5/stdlib github.com/nats-io/nats.go golang.org/x/sync/errgroup golang.org/x/sys/unix modernc.org/sqlite",
 		"breaks the real program and reads the verdict from its database; it shares no code with what it judges"},
-	{"test/bench", ". internal/bus/nats internal/llm/llmtest internal/store internal/store/pgtest github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
+	{"test/bench", ". internal/bus/nats internal/confine internal/guard internal/llm/llmtest internal/sandbox internal/store internal/store/pgtest internal/tool/proc github.com/creack/pty github.com/nats-io/nats.go modernc.org/sqlite", "measures the program against floors of the same libraries, without the program around them"},
 	{"test/bench/peer", "github.com/nats-io/nats.go", "the other end of a measured message"},
 	{"test/picture", "github.com/creack/pty", "draws the README's picture from what the program prints on a terminal"},
 	{"internal/docgen", "internal/cli internal/config internal/hook internal/plugin github.com/spf13/cobra github.com/spf13/pflag",
