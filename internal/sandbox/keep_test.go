@@ -86,3 +86,47 @@ func TestUndo(t *testing.T) {
 		})
 	}
 }
+
+// TestSwaps: a .git and a .fika that are swapped for others again and again, and
+// left swapped, are what they were after the call; with FULL=1 10,000 times.
+func TestSwaps(t *testing.T) {
+	times := "200"
+	if os.Getenv("FULL") != "" {
+		times = "10000"
+	}
+	for tier, s := range tiers(t) {
+		t.Run(string(tier), func(t *testing.T) {
+			p := newPlace(t)
+			fika := filepath.Join(p.project, ".fika")
+			must(t, os.Mkdir(fika, 0o700))
+			must(t, os.WriteFile(filepath.Join(fika, "config.toml"), []byte("model = \"mine\"\n"), 0o600))
+			p.profile.Protected = append(p.profile.Protected, fika)
+			pwn := filepath.Join(p.home, "pwned")
+			t.Setenv("PWN", pwn)
+			k, err := Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"), tier)
+			must(t, err)
+			defer k.Close()
+			_, _ = s.sh(t, p.profile, `cp -r .git .evil; git --git-dir=.evil config core.fsmonitor 'touch $PWN'; mkdir .own; echo 'model = "theirs"' > .own/config.toml
+python3 -c '
+import os
+def swap(*pairs):
+    for a, b in pairs:
+        try: os.rename(a, b)
+        except OSError: pass
+there = ((".git", ".g2"), (".evil", ".git"), (".fika", ".f2"), (".own", ".fika"))
+back = ((".git", ".evil"), (".g2", ".git"), (".fika", ".own"), (".f2", ".fika"))
+for i in range(`+times+`): swap(*there); swap(*back)
+swap(*there)
+'`)
+			_, err = k.Restore()
+			must(t, err)
+			git(t, p.project, "status")
+			if _, err := os.Stat(pwn); err == nil {
+				t.Error("git ran what the call had planted")
+			}
+			if text, err := os.ReadFile(filepath.Join(fika, "config.toml")); err != nil || string(text) != "model = \"mine\"\n" {
+				t.Errorf(".fika/config.toml is %q, %v", text, err)
+			}
+		})
+	}
+}
