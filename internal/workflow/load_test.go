@@ -65,7 +65,8 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, ok := strings.Cut(string(page), "```toml\n")
+	_, text, _ := strings.Cut(string(page), "\n## A file\n")
+	_, text, ok := strings.Cut(text, "```toml\n")
 	text, _, closed := strings.Cut(text, "```")
 	if !ok || !closed {
 		t.Fatal("it shows no file")
