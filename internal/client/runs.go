@@ -250,7 +250,7 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 	defer func() { _ = sub.Close() }()
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
-	since := time.Unix(1, 0)
+	since := s.c.now()
 	for seen := int64(-1); ; {
 		r, err := s.c.store.Run(ctx, id)
 		if err != nil {

@@ -29,13 +29,10 @@ const manyItems = 20
 
 // Show tells what has changed since it was called last.
 func (p *progress) Show(r client.Run, steps []client.RunStep) {
-	ended := 0
+	ended := endedSteps(steps)
 	rows := map[string]client.RunStep{}
 	for _, s := range steps {
 		rows[s.ID] = s
-		if s.Parent == "" && s.State.Ended() {
-			ended++
-		}
 	}
 	for _, s := range steps {
 		if s.Kind == workflow.KindEach {
@@ -48,6 +45,24 @@ func (p *progress) Show(r client.Run, steps []client.RunStep) {
 			p.line(ended, s.Path, fmt.Sprintf("waits for your word: fika approve %d", s.Approval))
 		}
 	}
+}
+
+// endedSteps counts the steps of a run that have ended and are not to be done
+// again.
+func endedSteps(steps []client.RunStep) int {
+	last := map[string]client.RunStep{}
+	for _, s := range steps {
+		if s.Parent == "" && s.Attempt >= last[s.Path].Attempt {
+			last[s.Path] = s
+		}
+	}
+	n := 0
+	for _, s := range last {
+		if s.State.Ended() && !s.Redo {
+			n++
+		}
+	}
+	return n
 }
 
 // inLongList reports whether a step is an item of a long list, or inside one.

@@ -129,18 +129,15 @@ func printRun(e *command.Env, r client.Run, d *workflow.Definition, steps []clie
 			_ = e.Printf("%-13s %s\n", k, term.Clean(v))
 		}
 	}
-	ended, spent := 0, workflow.Spent{}
+	spent := workflow.Spent{}
 	for _, s := range steps {
-		if s.Parent == "" && s.Live && s.State.Ended() {
-			ended++
-		}
 		spent.Turns, spent.Tokens, spent.Cost = spent.Turns+s.Usage.Turns, spent.Tokens+s.Usage.Tokens, spent.Cost+s.Usage.Cost
 	}
 	p("run", string(r.ID))
 	p("workflow", r.Name)
 	p("about", r.Title)
 	p("state", stateLine(r, e.Now()))
-	p("steps", fmt.Sprintf("%d of %d ended", ended, len(d.Steps)))
+	p("steps", fmt.Sprintf("%d of %d ended", endedSteps(steps), len(d.Steps)))
 	p("begun", r.Begun.Local().Format(time.DateTime)+" by "+r.From)
 	if r.Over() {
 		p("took", term.Duration(r.Ended.Sub(r.Begun)))
