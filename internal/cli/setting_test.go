@@ -25,7 +25,7 @@ var proved = map[string]string{
 	"auto_compact": "the tests of compaction in internal/app", "auto_compact_threshold": "the tests of compaction in internal/app",
 	"rolling_compact_drop_percentage": "the tests of compaction in internal/app",
 	"readable_by":                     "the tests of internal/tool/peer",
-	"rules":                           "t15.txtar",
+	"rules":                           "t15.txtar", "callable_by": "d3.txtar",
 }
 
 func TestEverySettingIsProved(t *testing.T) {
