@@ -48,7 +48,6 @@ type Runtime struct {
 	toolbox   Toolbox
 	hooks     hook.Runner
 	tools     *tool.Set
-	team      team
 	chats     *chat.Chats
 	workspace string
 	versions  *note.Versions
@@ -108,7 +107,6 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		return err
 	}
 	r.tools.Without(keys)
-	r.team = newTeam(r.worker.App, r.worker.Store, r.worker.Folder.Name, offers(r.tools))
 	return nil
 }
 

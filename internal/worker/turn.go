@@ -122,6 +122,7 @@ func formOf(p fika.Payload) func(string) error {
 // the notes it was shown.
 func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 	w := r.worker
+	team := newTeam(w.App, w.Store, w.Folder.Name, offers(r.tools))
 	return &prompt.Assembler{
 		Source: PromptSource{Folder: w.Folder, Settings: r.settings, Project: ProjectFilesOf(w.App), Workspace: r.workspaceOf(q), Quiet: r.opts.NoReflection,
 			Saw: func(n note.Name, v folder.Hash) { r.versions.Saw(q.ID, n, note.Version(v)) }},
@@ -129,7 +130,7 @@ func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {
 			return w.Store.Participants(ctx, c.ID)
 		},
-		Colleagues: r.team.block(), Standing: r.team.standing,
+		Colleagues: team.block(), Standing: team.standing,
 	}
 }
 
