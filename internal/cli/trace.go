@@ -50,7 +50,7 @@ const (
 	traceLabel  = 34
 	traceTook   = 7
 	traceTokens = 11
-	traceMoney  = 8
+	traceMoney  = 9
 	traceBar    = 80 - traceLabel - traceTook - traceTokens - traceMoney - 5
 )
 
