@@ -38,7 +38,7 @@ Without arguments, on a terminal, it asks for the team, the model and whether
 agents read AGENTS.md. A model that is not chosen is each person's own.`,
 		Example: "  fika init\n  fika init --team review\n  fika init -y   # the review team, and no questions",
 		Args:    command.Exactly(0, "no arguments"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd, e, o) },
+		RunE:    func(*cobra.Command, []string) error { return runInit(e, o) },
 	}
 	c.Flags().StringVar(&o.team, "team", "", "agents to begin with: review, research, discussion or none")
 	c.Flags().StringVarP(&o.model, "model", "m", "", "model of everybody who works on the project (id or nickname)")
@@ -54,7 +54,7 @@ agents read AGENTS.md. A model that is not chosen is each person's own.`,
 	return c
 }
 
-func runInit(cmd *cobra.Command, e *command.Env, o initOptions) error {
+func runInit(e *command.Env, o initOptions) error {
 	root, err := setup.Place(e.App())
 	if err != nil {
 		return err
@@ -82,48 +82,57 @@ func runInit(cmd *cobra.Command, e *command.Env, o initOptions) error {
 	if plan.Team, err = chosenTeam(o.team); err != nil {
 		return err
 	}
-	hasInstructions := isFile(filepath.Join(root, project.Instructions))
-	if asks && hasInstructions && !cmd.Flags().Changed("no-agents-md") {
-		if plan.AgentsMD, err = q.yes("read AGENTS.md?"); err != nil {
-			return err
-		}
-	}
 	files, err := setup.Init(plan)
 	if err != nil {
 		return err
 	}
-	return putInForce(e, files, hasInstructions && plan.AgentsMD)
-}
-
-// putInForce trusts what has just been made, and says what there is now.
-func putInForce(e *command.Env, files []string, instructions bool) error {
-	e.Reopen()
-	a := e.App()
-	p, err := setup.Review(a)
+	hasInstructions := isFile(filepath.Join(root, project.Instructions)) && plan.AgentsMD
+	p, err := putInForce(e)
 	if fika.IsKind(err, fika.NotFound) {
 		e.Say("made .fika/ (%s)", strings.Join(files, ", "))
 		e.Warn("a home is named by --home or FIKA_HOME, so this shell does not use the project")
 		return nil
 	}
-	if err == nil {
-		err = p.Accept()
-	}
 	if err != nil {
 		return err
 	}
-	e.Reopen()
 	e.Say("made .fika/ (%s); data goes to %s", strings.Join(files, ", "), shortened(p.Project.Home, e.Getenv("HOME")))
-	e.Say("%s", modelLine(e))
+	if !asks || !hasInstructions {
+		e.Say("%s", modelLine(e))
+	} else if !q.yes(modelLine(e) + "; read AGENTS.md?") {
+		hasInstructions = false
+		if err := config.SetKey(filepath.Join(p.Project.Dir(), "config.toml"), "agents_md", false); err != nil {
+			return err
+		}
+		if p, err = putInForce(e); err != nil {
+			return err
+		}
+	}
+	sayNext(e, p, hasInstructions)
+	return nil
+}
+
+// putInForce trusts what has just been made.
+func putInForce(e *command.Env) (*setup.Pending, error) {
+	e.Reopen()
+	p, err := setup.Review(e.App())
+	if err == nil {
+		err = p.Accept()
+	}
+	e.Reopen()
+	return p, err
+}
+
+// sayNext says what there is now to be done.
+func sayNext(e *command.Env, p *setup.Pending, instructions bool) {
 	if instructions {
 		e.Say("AGENTS.md is read; when it or .fika changes, fika trust shows how and asks")
 	}
-	switch {
-	case len(p.Config.Agents) == 0:
+	if len(p.Config.Agents) == 0 {
 		e.Say("next: fika agent create coder --template coder, or fika \"a question\"")
-	default:
-		e.Say("next: fika, to talk to them, or fika \"a question\"; commit .fika to share it")
+		return
 	}
-	return nil
+	e.Say("next: fika, to talk to them, or fika \"a question\"; commit .fika to share it")
 }
 
 // modelLine says which model is used, and why.
@@ -220,14 +229,15 @@ func (q questions) model() (string, error) {
 	}
 }
 
-func (q questions) yes(what string) (bool, error) {
+// yes asks; enter is yes, and whoever says nothing at all has not agreed.
+func (q questions) yes(what string) bool {
 	for {
 		word, err := q.ask(what, "Y/n")
 		switch strings.ToLower(word) {
 		case "", "y", "yes":
-			return err == nil, err
+			return err == nil
 		case "n", "no":
-			return false, nil
+			return false
 		}
 	}
 }
