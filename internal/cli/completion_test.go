@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,8 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fika/internal/app"
 	"fika/internal/cli"
+	"fika/internal/client"
 	"fika/internal/term"
+	"fika/internal/workflow"
 )
 
 // shell is a home with one of each, in which Tab is pressed.
@@ -48,15 +52,36 @@ func newShell(t *testing.T) *shell {
 	if failed == nil || done == nil {
 		t.Fatal("no requests to complete")
 	}
+	run := s.startRun()
 	s.value = map[string]string{
+		"workflow RUN": run, "workflow resume RUN": "", "workflow output STEP": "",
 		"AGENT": "arya", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
 		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "OLD": "notes",
-		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": "", "request cancel REQUEST": "",
+		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1",
 		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
 		"PROMPT": "", "MESSAGE": "", "ID": "", "CALL": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
 	}
 	return s
+}
+
+// startRun begins a run that waits for a person, and gives its id.
+func (s *shell) startRun() string {
+	s.Helper()
+	a := app.New(app.Options{Root: s.dir, Getenv: os.Getenv})
+	c, err := client.Offline(s.Context(), a)
+	if err != nil {
+		s.Fatal(err)
+	}
+	d, err := workflow.Load("asks", "asks.toml", []byte("[[steps]]\nid = 'ask'\napprove = true\nprompt = 'go on?'\n"), workflow.Known{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	r, err := c.Runs().Start(s.Context(), d, nil)
+	if err := errors.Join(err, a.Close()); err != nil {
+		s.Fatal(err)
+	}
+	return string(r.ID)
 }
 
 func (s *shell) run(args ...string) (stdout, all string) {
@@ -157,7 +182,7 @@ func TestFlagCompletion(t *testing.T) {
 	want := map[string]string{
 		"agent": "arya", "chat": "design", "context": "notes", "model": "nick", "state": "failed", "kind": "chat", "type": "status",
 		"by": "agent", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
-		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "rules test tool": "",
+		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "rules test tool": "", "workflow resume from": "",
 	}
 	n := 0
 	each(cli.Commands(), func(c *cobra.Command) {
