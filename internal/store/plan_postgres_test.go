@@ -40,6 +40,8 @@ SELECT 'rs' || i, 'ask', 'queued', 'seldom', 'c1', 'rs' || i, 'done', i, i, i FR
 	`INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at) SELECT 'r' || i, 1, 'a' || i % 40 + 1, 'm', 1, 1, 0, 0, 0, i FROM generate_series(0, 14999) i`,
 	`INSERT INTO approvals (request, step, tool, args, bound, state, asked_at, expires_at) SELECT 'r' || i, 1, 'bash', '{}', '', CASE WHEN i % 500 = 0 THEN 'open' ELSE 'yes' END, i, i FROM generate_series(0, 4999) i`,
 	`INSERT INTO writers (id, op, at) SELECT 'w' || i, 1, i FROM generate_series(0, 4999) i`,
+	`INSERT INTO conversations (id, name, kind, created_at, updated_at) SELECT 'f' || i, 'flow' || i, 'task', i, i FROM generate_series(1, 3000) i`,
+	`INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at, ended_at) SELECT 'run' || i, 'fr' || i, 'f' || i, 'w', '{}', '{}', i, i FROM generate_series(1, 3000) i`,
 	`UPDATE conversations SET messages = 134`,
 	`ANALYZE`,
 }
