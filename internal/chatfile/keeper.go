@@ -49,7 +49,7 @@ func New(dir string, source Source, now func() time.Time) *Keeper {
 	return &Keeper{dir: dir, source: source, now: now}
 }
 
-func (k *Keeper) stateFile() string { return filepath.Join(k.dir, ".written.json") }
+func (k *Keeper) stateFile() string { return filepath.Join(k.dir, "written.json") }
 
 func (k *Keeper) path(name fika.ConversationName) string {
 	return filepath.Join(k.dir, string(name)+".md")

@@ -82,7 +82,7 @@ func TestA14Torn(t *testing.T) {
 	}
 	d.sync()
 	d.holds(3)
-	note := filepath.Join(d.dir, ".written.json")
+	note := filepath.Join(d.dir, "written.json")
 	before, err := os.ReadFile(note)
 	if err != nil {
 		t.Fatal(err)

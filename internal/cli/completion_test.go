@@ -57,7 +57,7 @@ func newShell(t *testing.T) *shell {
 		"workflow RUN": run, "workflow resume RUN": "", "workflow output STEP": "",
 		"AGENT": "arya", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
 		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "OLD": "notes",
-		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1",
+		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "",
 		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
 		"PROMPT": "", "MESSAGE": "", "ID": "", "CALL": "", "WORDS": "", "TEXT": "", "SUBJECT": "", "NEW": "", "JSON": "", "chat create NAME": "", "chat new NAME": "", "context new NAME": "", "key set NAME": "",
@@ -183,6 +183,7 @@ func TestFlagCompletion(t *testing.T) {
 		"agent": "arya", "chat": "design", "context": "notes", "model": "nick", "state": "failed", "kind": "chat", "type": "status",
 		"by": "agent", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
 		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "rules test tool": "", "workflow resume from": "",
+		"template": "coder", "combine": "arya", "team": "review", "personality": "", "name": "",
 	}
 	n := 0
 	each(cli.Commands(), func(c *cobra.Command) {

@@ -29,7 +29,7 @@ func walked() (args map[string]string, left map[string]string) {
 			"fika agent logs": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
 			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls",
 			"fika workflow check": "review", "fika workflow graph": "review", "fika workflow show": "review",
-			"fika workflow output": "nothing", "fika workflow wait": "nothing",
+			"fika template show": "coder", "fika trace": "REQUEST", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
 		}, map[string]string{
 			"fika monitor": "goes on until it is ended", "fika agent attach": "goes on until it is ended",
 		}

@@ -26,10 +26,11 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
 			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
 			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "",
-			"fika approve": "1", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
+			"fika agent create": "tester", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
 			"fika demo": "a show on a terminal", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
 			"fika agent run": "goes on until it is ended", "fika workflow run": "starts a process",
+			"fika init": "makes its folder where it is called", "fika trust": "asks about the folder where it is called",
 		}
 }
 
@@ -80,6 +81,7 @@ func walkHome(t *testing.T) walkedHome {
 	h.write(t, "rules.toml", "fallback = \"<{{.Last}}>\"\n")
 	h.write(t, "greet", "#!/bin/sh\nif [ \"$1\" = --schema ]; then echo '{\"name\":\"greet\",\"description\":\"greets\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}'; else echo hello; fi\n")
 	h.write(t, "old.json", `{"model": "gpt-4o", "username": "ann"}`)
+	h.write(t, "foreign.md", "---\nname: foreign\n---\nYou help.\n")
 	if err := os.Chmod(filepath.Join(h.dir, "greet"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func newImport(e *command.Env) *cobra.Command {
 other programs keep their agents, and makes an agent of it. Tools get the names
 they have here; whatever has no meaning here is left out, and said.`,
 		Example: "  fika agent import ~/.claude/agents/reviewer.md\n  fika agent import --dry-run helper.md",
-		Args:    command.Exactly(1, "a file"),
+		Args:    command.Exactly(1, "a file"), ValidArgsFunction: command.First(command.Files),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := setup.ReadForeign(args[0], func(model string) bool { return e.App().CheckModel(model) == nil })
 			if called != "" {
