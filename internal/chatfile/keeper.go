@@ -44,7 +44,7 @@ type written struct {
 // readAtOnce is how many entries are read at a time.
 const readAtOnce = 500
 
-// New makes a Keeper of the files in dir, which is made when there is a chat.
+// New makes a Keeper of the files in dir, which Sync makes.
 func New(dir string, source Source, now func() time.Time) *Keeper {
 	return &Keeper{dir: dir, source: source, now: now}
 }
@@ -60,6 +60,9 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	chats, err := k.source.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
 	if err != nil {
 		return err
+	}
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return fika.Wrap(fika.Storage, "chats", err)
 	}
 	if k.state == nil {
 		k.state = k.readState()
@@ -105,9 +108,6 @@ func (k *Keeper) upToDate(c store.ConversationInfo) bool {
 
 // write brings the file of one chat up to date.
 func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
-	if err := os.MkdirAll(k.dir, 0o700); err != nil {
-		return err
-	}
 	w, known := k.state[c.ID]
 	if known && (w.Name != c.Name || c.Messages < w.Messages) {
 		// Some of it is no more: what is left is written anew.
@@ -224,9 +224,6 @@ func (k *Keeper) readState() map[fika.ConversationID]written {
 
 func (k *Keeper) keepState() error {
 	data, err := json.Marshal(k.state)
-	if err == nil {
-		err = os.MkdirAll(k.dir, 0o700)
-	}
 	if err == nil {
 		err = renameio.WriteFile(k.stateFile(), append(data, '\n'), 0o600)
 	}

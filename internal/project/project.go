@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -86,7 +87,7 @@ func recordFile(home string) string { return filepath.Join(home, "project.json")
 // a project's. Error kind: Invalid when the home does not say which.
 func Load(home string) (*Project, error) {
 	data, _, err := readRegular(recordFile(home), 64<<10)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	var r record

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fika/internal/crash"
 	"time"
 
 	"fika"
@@ -59,7 +60,7 @@ func (s Leases) Renew(ctx context.Context, l Lease, d time.Duration, b Beat) err
 state = CASE WHEN ? = '' THEN state ELSE ? END, state_reason = ''
 WHERE id = ? AND epoch = ? AND lease = ?`,
 			t.now+d.Milliseconds(), t.now, b.Processed, b.State, b.State, l.Agent, l.Epoch, l.ID)
-		if err == nil && n == 0 {
+		if err == nil && n == 0 && !crash.Without(crash.Fence) {
 			err = lostLease(op, l)
 		}
 		return err

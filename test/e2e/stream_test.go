@@ -20,7 +20,7 @@ import (
 func TestC1StockServer(t *testing.T) {
 	t.Parallel()
 	s := natsServer(t, -1, "")
-	h := scriptedHome(t, fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\n", s.ClientURL()), autoCoder)
+	h := scriptedHome(t, fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\nrequest_tools = [\"*\"]\n", s.ClientURL()), autoCoder)
 	if r := h.run("up"); r.code != 0 || !strings.Contains(r.stderr, "no JetStream") || !strings.Contains(r.stderr, "LOST") {
 		t.Errorf("up: %d\n%s", r.code, r.stderr)
 	}

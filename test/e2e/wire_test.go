@@ -320,7 +320,7 @@ func TestExternalServer(t *testing.T) {
 	dir := t.TempDir()
 	s := natsServer(t, -1, dir)
 	url := s.ClientURL()
-	nats := fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\n", url)
+	nats := fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\nrequest_tools = [\"*\"]\n", url)
 	h := scriptedHome(t, nats, autoCoder)
 	h.must("up")
 	f := h.foreign(url, "niffler")

@@ -18,10 +18,20 @@ for one of the same name. fika init makes teams of them.`,
 		newList(e), newShow(e))
 }
 
+// templateJSON is a template in --json; its text stands in show only.
 type templateJSON struct {
 	Name        string  `json:"name"`
 	Description *string `json:"description"`
 	File        *string `json:"file"` // null: fika brings it along
+}
+
+type shownJSON struct {
+	templateJSON
+	Text string `json:"text"`
+}
+
+func toJSON(t template.Template) templateJSON {
+	return templateJSON{t.Name, command.Optional(t.Description()), command.Optional(t.File)}
 }
 
 func newList(e *command.Env) *cobra.Command {
@@ -38,9 +48,7 @@ func newList(e *command.Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return command.PrintLines(e, list, func(t template.Template) templateJSON {
-					return templateJSON{t.Name, command.Optional(t.Description()), command.Optional(t.File)}
-				})
+				return command.PrintLines(e, list, toJSON)
 			}
 			return e.Table([]string{"TEMPLATE", "FROM", "ABOUT"}, command.Rows(list, func(t template.Template) []string {
 				from := "fika"
@@ -56,7 +64,8 @@ func newList(e *command.Env) *cobra.Command {
 }
 
 func newShow(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "show TEMPLATE", Short: "show the text of a template",
 		Example: "  fika template show coder\n  fika template show coder > ~/.fika/templates/mine.md",
 		Args:    command.Exactly(1, "the name of a template"), ValidArgsFunction: command.First(e.CompleteTemplates),
@@ -69,7 +78,12 @@ func newShow(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return e.PrintJSON(shownJSON{toJSON(t), t.Text})
+			}
 			return e.PrintText(t.Text)
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON")
+	return c
 }
