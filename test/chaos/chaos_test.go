@@ -60,7 +60,7 @@ func TestChaos(t *testing.T) {
 		"accept-request.after": "ask", "claim.after": "chat", "commit-model-step.after": "files", "begin-tool-step.after": "task",
 		"tool-exit": "task", "finish-request.before": "chat", "finish-request.after": "chat", "ingest-ack.before": "wire", "wake.after": "wake",
 		"answer-approval.before": "approve", "ask-for-approval.after": "approve", "read-approvals.before": "unanswered", "tool-undone": "trespass",
-	}, []string{"kill-all", "stop-owner", "pause-unpublished"}, "before")
+	}, []string{"kill-all", "stop-owner", "pause-unpublished"}, "fence")
 }
 
 // short tries points in a scene each, faults, and a control.
@@ -88,7 +88,7 @@ func (o options) short(t *testing.T, in map[string]string, struck []string, cont
 // TestChaosOnServer is the same on PostgreSQL, shorter.
 func TestChaosOnServer(t *testing.T) {
 	onServer(t).short(t, map[string]string{"claim.after": "chat", "commit-model-step.before": "files", "finish-request.after": "chat"},
-		[]string{"store-restarted", "store-cut"}, "fence")
+		[]string{"store-restarted", "store-cut"}, "before")
 }
 
 // TestOrdinaryBuild: what a harness says is nothing to a program that was
