@@ -167,7 +167,7 @@ func TestCrashes(t *testing.T) {
 		if want == "" {
 			t.Fatal("no answer")
 		}
-		seeds := uint64(25)
+		seeds := uint64(8)
 		if testing.Short() {
 			seeds = 3
 		}
@@ -188,7 +188,7 @@ func TestCrashes(t *testing.T) {
 // TestSeveralAdvance: any number may advance a run at once.
 func TestSeveralAdvance(t *testing.T) {
 	onEngines(t, func(w *world) {
-		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..40'\nmax_parallel=5\nprompt='{{.item}}'\n", nil)
+		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..8'\nmax_parallel=4\nprompt='{{.item}}'\n", nil)
 		for n := 0; !w.run(run).Over(); n++ {
 			if n > 200 {
 				t.Fatalf("it never ends: %+v", w.steps(run)["each"])
@@ -207,7 +207,7 @@ func TestSeveralAdvance(t *testing.T) {
 				w.end(c)
 			}
 		}
-		w.want("asked", fmt.Sprint(len(w.asked)), "40")
+		w.want("asked", fmt.Sprint(len(w.asked)), "8")
 	})
 }
 

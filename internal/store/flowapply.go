@@ -62,8 +62,7 @@ type applying struct {
 	plan   workflow.Plan
 	out    *Applied
 	states map[string]workflow.State // of the rows of the plan that are stored
-	begun  map[string]workflow.Call
-	agents map[string]string // ids, by name
+	agents map[string]string         // ids, by name
 }
 
 func (a *applying) apply(ctx context.Context, answer string) error {

@@ -1,13 +1,9 @@
 package chat
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
-	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/client"
 )
 
 // New makes fika chat.
@@ -27,10 +23,4 @@ func atLeastOneChat(cmd *cobra.Command, args []string) error {
 		return command.UsageError("%s takes the name of a chat; see --help", cmd.CommandPath())
 	}
 	return nil
-}
-
-// chatFor is clientFor a chat.
-func chatFor(ctx context.Context, e *command.Env, word string) (c *client.Client, conv fika.Conversation, err error) {
-	c, err = e.ClientFor(ctx, func(c *client.Client) (err error) { conv, err = c.Chats.Find(ctx, word); return err })
-	return c, conv, err
 }
