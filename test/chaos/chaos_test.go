@@ -60,7 +60,7 @@ func TestChaos(t *testing.T) {
 		"accept-request.after": "ask", "claim.after": "chat", "commit-model-step.after": "files", "begin-tool-step.after": "task",
 		"tool-exit": "task", "finish-request.before": "chat", "finish-request.after": "chat", "ingest-ack.before": "wire", "wake.after": "wake",
 		"answer-approval.before": "approve", "ask-for-approval.after": "approve", "read-approvals.before": "unanswered", "tool-undone": "trespass",
-	}, []string{"kill-all", "stop-owner", "pause-unpublished"}, "fence")
+	}, []string{"kill-all", "stop-owner", "pause-unpublished"}, "before")
 }
 
 // short tries points in a scene each, faults, and a control.
