@@ -45,7 +45,7 @@ func TestJSON(t *testing.T) {
 // are done with the usual limits of chains, and what a plan looks at does not
 // grow.
 func TestManyItems(t *testing.T) {
-	items := 400
+	items := 120
 	if testing.Short() {
 		items = 60
 	}
