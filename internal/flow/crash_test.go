@@ -167,7 +167,7 @@ func TestCrashes(t *testing.T) {
 		if want == "" {
 			t.Fatal("no answer")
 		}
-		seeds := uint64(4)
+		seeds := uint64(25)
 		if testing.Short() {
 			seeds = 3
 		}
@@ -187,17 +187,14 @@ func TestCrashes(t *testing.T) {
 
 // TestSeveralAdvance: any number may advance a run at once.
 func TestSeveralAdvance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("they wait for one another for half a minute")
-	}
 	onEngines(t, func(w *world) {
-		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..6'\nmax_parallel=4\nprompt='{{.item}}'\n", nil)
+		run := w.start("[[steps]]\nid='each'\nagent='a'\nfor_each='1..40'\nmax_parallel=5\nprompt='{{.item}}'\n", nil)
 		for n := 0; !w.run(run).Over(); n++ {
 			if n > 200 {
 				t.Fatalf("it never ends: %+v", w.steps(run)["each"])
 			}
 			var all sync.WaitGroup
-			for range 3 {
+			for range 4 {
 				f := w.quietAdvancer()
 				all.Go(func() {
 					if err := f.Advance(w.Context(), run); err != nil {
@@ -210,7 +207,7 @@ func TestSeveralAdvance(t *testing.T) {
 				w.end(c)
 			}
 		}
-		w.want("asked", fmt.Sprint(len(w.asked)), "6")
+		w.want("asked", fmt.Sprint(len(w.asked)), "40")
 	})
 }
 

@@ -30,8 +30,9 @@ type Begun struct {
 	Conversation fika.Conversation
 }
 
-// errStale ends a transaction whose plan is of another time.
-var errStale = errors.New("the run has changed")
+// errStale ends a transaction whose plan is of another time. It is an answer:
+// any other error that a server did not give counts as a lost connection.
+var errStale = fika.Errorf(fika.Conflict, "advance run", "the run has changed")
 
 // Apply stores a plan, all of it or nothing: rows, outputs, what begins and what
 // is cancelled, and the result with which the run ends. answer is what the
