@@ -167,7 +167,7 @@ func TestCrashes(t *testing.T) {
 		if want == "" {
 			t.Fatal("no answer")
 		}
-		seeds := uint64(25)
+		seeds := uint64(10)
 		if testing.Short() {
 			seeds = 3
 		}
