@@ -99,6 +99,13 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 		f.Warn = nil
 		return
 	}
+	if info.State == fika.Running {
+		if why := f.c.Agents.whyAbandoned(ctx, info.AgentName); why != "" {
+			f.Warn(why)
+			f.Warn = nil
+		}
+		return
+	}
 	if info.State != fika.Open && info.State != fika.Waiting {
 		return
 	}

@@ -40,6 +40,19 @@ func (s *Agents) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []
 	return out
 }
 
+// whyAbandoned says that nobody works on a request that an agent has begun, and
+// what helps; "" when somebody does, or will by itself.
+func (s *Agents) whyAbandoned(ctx context.Context, name fika.AgentName) string {
+	row, err := s.c.store.Agent(ctx, name)
+	if err != nil {
+		return ""
+	}
+	if p := s.presence(row); p.Hub || p.Alive || p.InUse {
+		return ""
+	}
+	return "@" + string(name) + " and the hub have ended; fika up goes on with it"
+}
+
 // presence looks at an agent's lock and at what the config says of it.
 func (s *Agents) presence(row fika.Agent) chat.Presence {
 	var p chat.Presence

@@ -235,8 +235,9 @@ func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from
 }
 
 // Await waits until a run is over, and hands on its own steps and what is under
-// way in them whenever something has changed. When ctx ends first the error is ctx's.
-func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep)) (Run, error) {
+// way in them whenever something has changed. warn, which may be nil, is told once when
+// nothing goes on before a hub is there. When ctx ends first the error is ctx's.
+func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep), warn func(string)) (Run, error) {
 	changed := make(chan struct{}, 1)
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Workflow(id), func(bus.Msg) {
 		select {
@@ -279,6 +280,10 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 		case <-ask.C:
 			if !s.c.Connected() { // no hub: whoever waits helps
 				s.flow.AdvanceDue(ctx)
+			}
+			if _, up := s.c.home.HubProcess(); !up && warn != nil {
+				warn("no hub is running, so agents that have ended stay away; fika up starts them again")
+				warn = nil
 			}
 		}
 	}

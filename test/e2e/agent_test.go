@@ -421,6 +421,28 @@ func TestDownFinishStricter(t *testing.T) {
 	}
 }
 
+// TestHubAndAgentKilled: who waits while both are killed is told at once what
+// goes on with it, and that does.
+func TestHubAndAgentKilled(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string][]string{"ask": {"ask", "coder", "slow"}, "team": {"task", "coder -> coder", "slow"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := scriptedHome(t, "", autoCoder)
+			h.must("up")
+			p := h.start("", wait...)
+			h.untilAgent("coder", "busy", func(a listed) bool { return a.Status == "busy" })
+			h.kill(hubWords)
+			h.kill(agentWords("coder"))
+			h.until("the word of it", func() bool { return strings.Contains(p.errOut.String(), "fika up") })
+			h.must("up")
+			if r := p.wait(); r.code != 0 || r.stdout == "" {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
 // TestHomeDeleted: hub and agents end when their home is deleted under them.
 func TestHomeDeleted(t *testing.T) {
 	t.Parallel()

@@ -148,7 +148,7 @@ func (o *runOptions) await(ctx context.Context, c *client.Client, id fika.Reques
 	}
 	defer cancel()
 	show := newProgress(o.Env, len(d.Steps))
-	r, err := c.Runs().Await(waiting, id, show.Show)
+	r, err := c.Runs().Await(waiting, id, show.Show, o.Warn)
 	if waiting.Err() != nil {
 		return fika.Errorf(fika.Detached, "", "you stopped waiting; the run goes on: fika workflow wait %s, fika workflow cancel %s", id, id)
 	}
