@@ -30,9 +30,12 @@ type Begun struct {
 	Conversation fika.Conversation
 }
 
-// errStale ends a transaction whose plan is of another time. It is an answer:
-// any other error that a server did not give counts as a lost connection.
-var errStale = fika.Errorf(fika.Conflict, "advance run", "the run has changed")
+// errStale ends a transaction whose plan is of another time. It has a kind when
+// it is returned: an error without one that a server did not give counts as a
+// lost connection.
+var errStale = errors.New("the run has changed")
+
+func stale() error { return fika.Wrap(fika.Conflict, "advance run", errStale) }
 
 // Apply stores a plan, all of it or nothing: rows, outputs, what begins and what
 // is cancelled, and the result with which the run ends. answer is what the
@@ -119,7 +122,7 @@ func (a *applying) lockRun(ctx context.Context) error {
 	n, err := a.exec(ctx, `UPDATE flow_runs SET version = version + 1, due = ?, wake_at = ? WHERE id = ? AND version = ? AND ended_at = 0`,
 		number(a.plan.More), ms(a.plan.WakeAt), a.view.ID, a.view.Version)
 	if err == nil && n == 0 {
-		err = errStale
+		err = stale()
 	}
 	return err
 }
@@ -155,7 +158,7 @@ func (a *applying) checkRows(ctx context.Context) error {
 	}
 	for _, r := range a.plan.Rows {
 		if a.states[r.ID] != seen[r.ID] {
-			return errStale
+			return stale()
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"fika"
 	"fika/internal/llm/llmtest"
 	"fika/internal/store"
+	"fika/internal/term"
 )
 
 const (
@@ -180,8 +181,8 @@ func (h *home) must(args ...string) string {
 type process struct {
 	h      *home
 	cmd    *exec.Cmd
-	out    bytes.Buffer
-	errOut bytes.Buffer
+	out    term.Buffer
+	errOut term.Buffer
 	ended  chan struct{}
 }
 
