@@ -110,10 +110,12 @@ func ghosts(all string) int {
 	return max(0, strings.Count(all, "… speaker")-3) + max(0, strings.Count(all, "─\n")-3) + max(0, strings.Count(all, "you>")-1)
 }
 
-// lastSaid is the number of the newest line of speaker 0 that is on the screen.
+// lastSaid is the number of the newest line of speaker 0 among those that are
+// on the screen or have just scrolled away: a small screen may be all block.
 func lastSaid(term *terminal) int {
 	last := -1
-	for _, m := range regexp.MustCompile(`(?m)^speaker 0 line (\d+)`).FindAllStringSubmatch(term.screen(), -1) {
+	recent := term.run("capture-pane", "-p", "-S", "-100")
+	for _, m := range regexp.MustCompile(`(?m)^speaker 0 line (\d+)`).FindAllStringSubmatch(recent, -1) {
 		last, _ = strconv.Atoi(m[1])
 	}
 	return last
