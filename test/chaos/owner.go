@@ -63,13 +63,14 @@ func stopOwner(r *run) int {
 }
 
 // withoutFence is the same without the fence, and with nothing left to chance:
-// the second owner is halted when it has begun a call that the first has
-// planned, until the first has gone on with it to the turn's end.
+// the first owner is halted when it has begun a call, the second, which has
+// ended that call as interrupted, when it has stored the next one; then the
+// first goes on, and writes what it should not, until the turn has ended.
 func withoutFence(r *run) int {
-	const begun = "tool-start.before"
-	return r.twoOwners("commit-model-step.after", "fence", func(first *exec.Cmd) {
-		if !wait(patience/4, func() bool { return r.passed(begun) > 0 }) {
-			r.bad("the second owner does not begin")
+	const ended = "commit-tool-step.after"
+	return r.twoOwners("begin-tool-step.after", "fence", func(first *exec.Cmd) {
+		if !wait(patience/4, func() bool { return r.passed(ended) > 0 }) {
+			r.bad("the second owner ends no call")
 		}
 		_ = first.Process.Signal(syscall.SIGCONT)
 		wait(patience/4, func() bool {
@@ -77,7 +78,7 @@ func withoutFence(r *run) int {
 			return err == nil && n > 0
 		})
 		r.signal("agent run arya", syscall.SIGCONT)
-	}, begun)
+	}, ended)
 }
 
 // twoOwners starts an owner that is halted at a point, and when its lease is
