@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"fika"
@@ -37,7 +38,7 @@ func repository(t *testing.T) string {
 		t.Skip("git is not installed")
 	}
 	dir := t.TempDir()
-	plain(t, dir, "init", "-q")
+	plain(t, dir, "init", "-q", "-b", "master")
 	write(t, filepath.Join(dir, "a.txt"), "one\n")
 	write(t, filepath.Join(dir, "sub", "b.txt"), "two\n")
 	plain(t, dir, "add", "-A")
@@ -53,12 +54,12 @@ func TestNothingElseIsRun(t *testing.T) {
 	trap := "touch " + ran + "; cat"
 	for _, name := range []string{
 		"core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "diff.external",
-		"filter.a b.clean", "filter.a b.smudge", "filter.x.process", "diff.x.textconv", "diff.x.command", "merge.x.driver",
+		"filter.a=b.clean", "filter.a b.smudge", "filter.x.process", "diff.x.textconv", "diff.x.command", "merge.x.driver",
 	} {
 		plain(t, dir, "config", name, trap)
 	}
 	plain(t, dir, "config", "filter.x.required", "true")
-	write(t, filepath.Join(dir, ".gitattributes"), "a.txt filter=x diff=x merge=x\nsub/* filter=a\\ b\n")
+	write(t, filepath.Join(dir, ".gitattributes"), "a.txt filter=x diff=x merge=x\nsub/* filter=a=b\n")
 	write(t, filepath.Join(dir, ".git", "hooks", "post-index-change"), "#!/bin/sh\n"+trap+"\n")
 	write(t, filepath.Join(dir, ".git", "hooks", "post-checkout"), "#!/bin/sh\n"+trap+"\n")
 	for _, hook := range []string{"post-index-change", "post-checkout"} {
@@ -76,9 +77,52 @@ func TestNothingElseIsRun(t *testing.T) {
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a program of the repository was run")
 	}
-	plain(t, dir, "config", "filter.a=b.clean", trap)
-	if _, err := git.Run(t.Context(), dir, "status"); !fika.IsKind(err, fika.Denied) {
-		t.Errorf("a filter that cannot be switched off: %v", err)
+}
+
+// TestMergeOfTheirs merges what a driver of the repository would merge: both
+// sides are kept, as a conflict.
+func TestMergeOfTheirs(t *testing.T) {
+	dir := repository(t)
+	ran := filepath.Join(t.TempDir(), "ran")
+	plain(t, dir, "config", "merge.x=y.driver", "touch "+ran)
+	plain(t, dir, "config", "user.name", "a")
+	plain(t, dir, "config", "user.email", "a@example.org")
+	write(t, filepath.Join(dir, ".gitattributes"), "a.txt merge=x=y\n")
+	for _, branch := range []string{"ours", "theirs"} {
+		plain(t, dir, "switch", "-q", "-C", branch, "master")
+		write(t, filepath.Join(dir, "a.txt"), branch+"\n")
+		plain(t, dir, "add", "-A")
+		plain(t, dir, "commit", "-qm", branch)
+	}
+	_, err := git.Run(t.Context(), dir, "merge", "--no-edit", "ours")
+	if git.ExitStatus(err) != 1 {
+		t.Errorf("a conflict: %v", err)
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "a.txt"))
+	if !strings.Contains(string(text), "\nours\n") || !strings.Contains(string(text), "\ntheirs\n") {
+		t.Errorf("a side is lost:\n%s", text)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the driver was run")
+	}
+}
+
+// TestFind finds a repository from a folder in it and from a worktree of it.
+func TestFind(t *testing.T) {
+	repo, err := filepath.EvalSymlinks(repository(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(filepath.Dir(repo), "tree")
+	plain(t, repo, "worktree", "add", "-q", tree)
+	for folder, top := range map[string]string{filepath.Join(repo, "sub"): repo, tree: tree} {
+		r, err := git.Find(t.Context(), folder)
+		if err != nil || r.Top != top || r.Common != filepath.Join(repo, ".git") {
+			t.Errorf("%s: %+v, %v", folder, r, err)
+		}
+	}
+	if _, err := git.Find(t.Context(), t.TempDir()); !fika.IsKind(err, fika.NotFound) {
+		t.Errorf("outside: %v", err)
 	}
 }
 

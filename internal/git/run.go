@@ -6,82 +6,147 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"fika"
 )
 
-// maxOutput bounds what is read of one command's output.
-const maxOutput = 64 << 20
+// maxOutput bounds what is read of one command's output, and maxWords what is
+// kept of what git says of a failure.
+const (
+	maxOutput = 64 << 20
+	maxWords  = 8 << 10
+)
+
+// Call is one run of git.
+type Call struct {
+	Dir  string   // where
+	Args []string // of git
+	Env  []string // added to its environment, such as GIT_INDEX_FILE
+}
 
 // Run runs git in a folder and returns what it printed. No hook, filter, file
 // system monitor, pager, editor, external diff or merge driver is run, whatever
 // the repository's settings say, and nobody is asked for a password. Error kinds:
 // NotFound (no git, or no repository there), Limit (too much output), Interrupted
-// (ctx ended), else Failed with what git said.
+// (ctx ended), else Failed with what git said; what it had printed comes with
+// that.
 func Run(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	named, err := run(ctx, dir, append(quiet(), "config", "--list", "-z", "--name-only"))
-	if err != nil {
-		return nil, err
-	}
-	off, err := switchedOff(strings.Split(string(named), "\x00"))
-	if err != nil {
-		return nil, err
-	}
-	if len(args) > 0 && slices.Contains([]string{"diff", "log", "show"}, args[0]) {
-		args = slices.Insert(slices.Clone(args), 1, "--no-ext-diff", "--no-textconv")
-	}
-	return run(ctx, dir, slices.Concat(quiet(), off, args))
+	return Do(ctx, Call{Dir: dir, Args: args})
 }
+
+// Line is [Run] for an answer of one line, which comes without its end.
+func Line(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := Run(ctx, dir, args...)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// Do is [Run] for a call with an environment of its own.
+func Do(ctx context.Context, c Call) ([]byte, error) {
+	drivers, err := replacedDrivers(ctx, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Args) > 0 && slices.Contains([]string{"diff", "diff-tree", "log", "show"}, c.Args[0]) {
+		c.Args = slices.Insert(slices.Clone(c.Args), 1, "--no-ext-diff", "--no-textconv")
+	}
+	return run(ctx, c, append(quiet(), drivers...))
+}
+
+// ExitStatus is the exit status of git that err tells of: 0 for no error, -1 for
+// one that is not about its exit.
+func ExitStatus(err error) int {
+	var e exited
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.status
+	}
+	return -1
+}
+
+// exited is a git that did not end well.
+type exited struct {
+	status int
+	words  string
+}
+
+// Error gives git's own words.
+func (e exited) Error() string {
+	if e.words == "" {
+		return "exit status " + strconv.Itoa(e.status)
+	}
+	return e.words
+}
+
+// setting is one line of git's configuration.
+type setting struct{ key, value string }
 
 // quiet are the settings that keep git from starting programs that it knows by
-// one name.
-func quiet() []string {
-	return []string{
-		"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.editor=false",
-		"-c", "core.sshCommand=false", "-c", "core.askPass=", "-c", "credential.helper=", "-c", "diff.external=",
-		"-c", "commit.gpgSign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+// one name, and that make what it prints the same for everybody.
+func quiet() []setting {
+	return []setting{
+		{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.editor", "false"}, {"core.pager", "cat"},
+		{"core.sshCommand", "false"}, {"core.askPass", ""}, {"credential.helper", ""}, {"protocol.allow", "never"},
+		{"diff.external", ""}, {"diff.noprefix", "false"}, {"diff.mnemonicPrefix", "false"}, {"color.ui", "false"}, {"core.quotePath", "false"},
+		{"commit.gpgSign", "false"}, {"log.showSignature", "false"}, {"merge.verifySignatures", "false"}, {"gpg.program", "false"},
+		{"merge.stat", "false"}, {"merge.autoStash", "false"}, {"merge.conflictStyle", "merge"}, {"rerere.enabled", "false"},
+		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},
 	}
 }
 
-// switchedOff are the settings that take their commands from the drivers that
-// the settings name. A name that cannot be set on a command line is refused.
-func switchedOff(settings []string) ([]string, error) {
-	var out []string
-	for _, name := range settings {
-		lower := strings.ToLower(name)
-		value, off := "", false
-		switch key := lower[strings.LastIndexByte(lower, '.')+1:]; {
-		case strings.HasPrefix(lower, "filter."):
-			off = key == "clean" || key == "smudge" || key == "process" || key == "required"
-			if key == "required" {
-				value = "false"
-			}
-		case strings.HasPrefix(lower, "diff."):
-			off = key == "command" || key == "textconv"
-		case strings.HasPrefix(lower, "merge."):
-			off = key == "driver"
-		}
-		if !off {
+// ownMerge is what git does itself where no driver is named.
+const ownMerge = "git merge-file --marker-size=%L %A %O %B"
+
+// replacedDrivers are settings that take the place of the filters and drivers
+// that the settings of a repository name. A merge driver becomes git's own merge:
+// an empty one would take our side without a word.
+func replacedDrivers(ctx context.Context, dir string) ([]setting, error) {
+	out, err := run(ctx, Call{Dir: dir, Args: []string{"config", "--list", "-z", "--name-only"}}, quiet())
+	if err != nil {
+		return nil, err
+	}
+	var list []setting
+	seen := map[string]bool{}
+	for _, key := range strings.Split(string(out), "\x00") {
+		first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+		if first < 0 || first == last || seen[key[:last]] {
 			continue
 		}
-		if strings.ContainsAny(name, "=\n") {
-			return nil, fika.Errorf(fika.Denied, "git", "the settings of the repository name a program in a way that cannot be switched off (%q): git is not run", name)
+		name := key[:last]
+		seen[name] = true
+		switch strings.ToLower(key[:first]) {
+		case "filter":
+			list = append(list, setting{name + ".clean", ""}, setting{name + ".smudge", ""}, setting{name + ".process", ""}, setting{name + ".required", "false"})
+		case "merge":
+			list = append(list, setting{name + ".driver", ownMerge})
+		case "diff":
+			list = append(list, setting{name + ".command", ""}, setting{name + ".textconv", ""})
 		}
-		out = append(out, "-c", name+"="+value)
 	}
-	return out, nil
+	return list, nil
 }
 
-func run(ctx context.Context, dir string, args []string) ([]byte, error) {
+// run runs git with settings that win over all others. They are handed over in
+// the environment, where a name may hold anything.
+func run(ctx context.Context, c Call, settings []setting) ([]byte, error) {
 	path, err := exec.LookPath("git")
-	if err != nil {
+	if err != nil || !filepath.IsAbs(path) { // a relative one may be a program of the repository
 		return nil, fika.Errorf(fika.NotFound, "git", "git is not installed")
 	}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir, cmd.Env = dir, environment()
-	out, said := &bounded{most: maxOutput}, &bounded{most: 4 << 10}
+	cmd := exec.CommandContext(ctx, path, slices.Insert(slices.Clone(c.Args), 0, "--no-pager")...)
+	cmd.Dir, cmd.WaitDelay = c.Dir, 5*time.Second
+	cmd.Env = append(append(environment(), c.Env...), "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
+	for i, s := range settings {
+		n := strconv.Itoa(i)
+		cmd.Env = append(cmd.Env, "GIT_CONFIG_KEY_"+n+"="+s.key, "GIT_CONFIG_VALUE_"+n+"="+s.value)
+	}
+	out, said := &bounded{most: maxOutput}, &bounded{most: maxWords}
 	cmd.Stdout, cmd.Stderr = out, said
 	err = cmd.Run()
 	switch {
@@ -94,19 +159,23 @@ func run(ctx context.Context, dir string, args []string) ([]byte, error) {
 	}
 	text := strings.TrimSpace(said.String())
 	if strings.Contains(text, "not a git repository") {
-		return nil, fika.Errorf(fika.NotFound, "git", "%s is in no git repository", dir)
+		return nil, fika.Errorf(fika.NotFound, "git", "%s is in no git repository", c.Dir)
 	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && text != "" {
-		err = errors.New(text)
+	if errors.As(err, &exit) {
+		err = exited{exit.ExitCode(), text}
 	}
 	return out.Bytes(), fika.Wrap(fika.Failed, "git", err)
 }
 
 // environment is what git needs of ours, and says that nobody is there to ask.
+// Nothing passes that points git at another repository.
 func environment() []string {
-	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C"}
-	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR"} {
+	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_MERGE_AUTOEDIT=no", "LC_ALL=C"}
+	for _, name := range []string{
+		"PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME", "TMPDIR", "TZ",
+		"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL",
+	} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
 		}

@@ -19,7 +19,7 @@ type Snapshot struct {
 
 // Status takes the snapshot of a folder. Error kinds as of [Run].
 func Status(ctx context.Context, dir string) (Snapshot, error) {
-	prefix, err := run(ctx, dir, append(quiet(), "rev-parse", "--show-prefix"))
+	prefix, err := run(ctx, Call{Dir: dir, Args: []string{"rev-parse", "--show-prefix"}}, quiet())
 	if err != nil {
 		return Snapshot{}, err
 	}
