@@ -90,7 +90,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	}
 	waker := app.Waker{Bus: conn, Subjects: subjects}
 	live, err := w.LiveRuntime(ctx, worker.RuntimeOptions{
-		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.NewTail(w.Store),
+		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.Remembering(turn.StoreOf(w.Store)),
 	}, nil, o.ByHub)
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func (w *crash) live(d *death) (over bool) {
 	w.Helper()
 	w.death = d
 	cfg := w.config()
-	cfg.Store = d.store(w.store)
+	cfg.Store = turn.StoreOf(d.store(w.store))
 	res, err := turn.New(cfg).Run(w.Context(), w.claimed)
 	switch {
 	case err == nil && res.State == fika.Done:
@@ -301,7 +301,7 @@ func TestTruncatedCallAfterCrash(t *testing.T) {
 		}
 		return d.later(op)
 	}
-	cfg.Store = s
+	cfg.Store = turn.StoreOf(s)
 	if _, err := turn.New(cfg).Run(t.Context(), c); !d.died() {
 		t.Fatalf("nobody died: %v", err)
 	}

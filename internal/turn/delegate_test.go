@@ -264,7 +264,7 @@ func (w *giving) live(d *death) (over bool) {
 	w.Helper()
 	for {
 		cfg := w.config()
-		cfg.Store = d.store(w.store)
+		cfg.Store = turn.StoreOf(d.store(w.store))
 		res, err := turn.New(cfg).Run(w.Context(), w.claimed)
 		switch {
 		case err != nil && d.died():

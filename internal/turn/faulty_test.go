@@ -7,13 +7,12 @@ import (
 
 	"fika"
 	"fika/internal/store"
-	"fika/internal/turn"
 )
 
 // faulty is a store whose operations a test makes fail: before decides whether
 // an operation reaches the store, after whether its caller learns that it did.
 type faulty struct {
-	turn.Store
+	*store.Store
 	before func(op string) error
 	after  func(op string) error
 }
@@ -108,7 +107,7 @@ type death struct {
 
 var errDead = fika.Errorf(fika.Lost, "test", "the process is dead")
 
-func (d *death) store(s turn.Store) *faulty {
+func (d *death) store(s *store.Store) *faulty {
 	return &faulty{Store: s, before: d.before, after: d.later}
 }
 

@@ -1,13 +1,16 @@
 package turn
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"fika"
 	"fika/internal/guard"
+	"fika/internal/hook"
 	"fika/internal/store"
 	"fika/internal/tool"
 )
@@ -50,56 +53,110 @@ type Approvals interface {
 	ApprovalsOf(ctx context.Context, f store.Fence) ([]store.Approval, error)
 }
 
+// gate settles which calls are made: what the tool says, the hooks, the rules, and
+// the people who are asked.
+type gate struct {
+	*assignment
+	*progress
+	signals *signals
+	permits *permits
+	store   Approvals
+
+	guard    Guard
+	hooks    hook.Runner
+	tools    *tool.Set
+	ask      func(context.Context, Question) error
+	askFor   time.Duration
+	now      func() time.Time
+	answered map[int]store.Approval // what was asked about steps, by step
+	refusals int                    // of people
+}
+
+// checkCall finds the tool and looks at permission and arguments.
+func (g *gate) checkCall(j *job) *tool.Result {
+	t, err := g.tools.Find(j.step.Tool)
+	if err == nil {
+		err = g.permits.checkRights(j.step.Tool)
+	}
+	if err == nil {
+		j.tool = t
+		err = g.tools.Validate(t, j.call.Args)
+	}
+	if err != nil {
+		r := tool.Refusal(err)
+		return &r
+	}
+	return nil
+}
+
+// firePreTool lets hooks change the arguments or refuse the call.
+func (g *gate) firePreTool(ctx context.Context, j *job) *tool.Result {
+	out, err := g.hooks.Fire(ctx, hook.PreTool, hook.Payload{"tool_name": j.call.Name, "arguments": j.call.Args})
+	if err != nil {
+		return &tool.Result{IsError: true, Denied: true, Text: "refused: " + err.Error()}
+	}
+	if block, _ := out["block"].(bool); block {
+		why, _ := out["message"].(string)
+		return &tool.Result{IsError: true, Denied: true, Text: "refused by a hook: " + orElse(why, "no reason given")}
+	}
+	raw, err := json.Marshal(out["arguments"])
+	if err != nil || out["arguments"] == nil || bytes.Equal(raw, j.call.Args) {
+		return nil
+	}
+	j.call.Args = raw
+	return g.checkCall(j)
+}
+
 // loadApprovals reads what was answered while the request waited.
-func (w *attempt) loadApprovals(ctx context.Context) error {
-	w.approvals = map[int]store.Approval{}
-	if len(w.pending) == 0 || w.claimed.Request.Origin == fika.Foreground {
+func (g *gate) loadApprovals(ctx context.Context) error {
+	g.answered = map[int]store.Approval{}
+	if len(g.pending) == 0 || g.foreground() {
 		return nil
 	}
 	var list []store.Approval
-	err := w.read(ctx, func(ctx context.Context) (err error) {
-		list, err = w.cfg.Store.ApprovalsOf(ctx, w.fence)
+	err := g.retry.read(ctx, func(ctx context.Context) (err error) {
+		list, err = g.store.ApprovalsOf(ctx, g.fence)
 		return err
 	})
-	for _, a := range list {
-		w.approvals[a.Step] = a // the last one counts
-		if a.State == store.ApprovalRefused {
-			w.refusals++
+	for _, one := range list {
+		g.answered[one.Step] = one // the last one counts
+		if one.State == store.ApprovalRefused {
+			g.refusals++
 		}
 	}
 	return err
 }
 
-// judge settles whether a job may be run, with the arguments that hooks leave.
+// judgeCall settles whether a job may be run, with the arguments that hooks leave.
 // Hooks that ran before a question was asked do not run again.
-func (w *attempt) judge(ctx context.Context, j *job) {
-	if w.cfg.Guard == nil {
-		if j.result = w.checkCall(j); j.result == nil {
-			j.result = w.preTool(ctx, j)
+func (g *gate) judgeCall(ctx context.Context, j *job) {
+	if g.guard == nil {
+		if j.result = g.checkCall(j); j.result == nil {
+			j.result = g.firePreTool(ctx, j)
 		}
 		return
 	}
-	before, asked := w.approvals[j.step.N]
+	before, asked := g.answered[j.step.N]
 	if asked {
 		j.call.Args = []byte(before.Args)
 	}
-	if j.result = w.checkCall(j); j.result != nil {
+	if j.result = g.checkCall(j); j.result != nil {
 		return
 	}
-	v := w.cfg.Guard.Judge(ctx, j.call)
+	v := g.guard.Judge(ctx, j.call)
 	if j.result = denied(v); j.result != nil {
 		return
 	}
 	if asked {
-		j.result = w.heed(j, v, before)
+		j.result = g.applyAnswer(j, v, before)
 		return
 	}
 	given := string(j.call.Args)
-	if j.result = w.preTool(ctx, j); j.result != nil {
+	if j.result = g.firePreTool(ctx, j); j.result != nil {
 		return
 	}
 	if string(j.call.Args) != given {
-		v = w.cfg.Guard.Judge(ctx, j.call)
+		v = g.guard.Judge(ctx, j.call)
 		j.result = denied(v)
 	}
 	if j.result == nil && v.Do == guard.Ask {
@@ -107,57 +164,42 @@ func (w *attempt) judge(ctx context.Context, j *job) {
 	}
 }
 
-// heed applies a person's answer to the call that it was given for.
-func (w *attempt) heed(j *job, v Verdict, a store.Approval) *tool.Result {
+// applyAnswer applies a person's answer to the call that it was given for.
+func (g *gate) applyAnswer(j *job, v Verdict, answer store.Approval) *tool.Result {
 	switch {
-	case a.State == store.ApprovalRefused:
-		return refusedBy(a.By, a.Why)
-	case a.State == store.ApprovalExpired:
+	case answer.State == store.ApprovalRefused:
+		return refusedBy(answer.By, answer.Why)
+	case answer.State == store.ApprovalExpired:
 		return &tool.Result{IsError: true, Denied: true, Text: "denied: nobody answered when a person was asked about it; do without it"}
 	case v.Do != guard.Ask:
-	case a.Bound == "": // no rule asked then
+	case answer.Bound == "": // no rule asked then
 		j.ask = &Question{Call: j.call, Verdict: v}
 	default:
-		if changed := v.Bound.Differences(guard.ParseBound(a.Bound)); len(changed) > 0 {
+		if changed := v.Bound.Differences(guard.ParseBound(answer.Bound)); len(changed) > 0 {
 			j.ask = &Question{Call: j.call, Verdict: v, Changed: changed}
 		}
 	}
 	return nil
 }
 
-func refusedBy(who, why string) *tool.Result {
-	text := "denied by " + orElse(who, "the person")
-	if why != "" {
-		text += ": " + why
-	}
-	return &tool.Result{IsError: true, Denied: true, Text: text}
-}
-
-func denied(v Verdict) *tool.Result {
-	if v.Do != guard.Deny {
-		return nil
-	}
-	return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("denied: %s (%s)", v.What, v.Rule)}
-}
-
 // askAbout asks about the calls of a batch that need it, before any is started.
 // A turn that can wait is suspended; at a terminal the person is asked; where
 // nobody is there the turn ends.
-func (w *attempt) askAbout(ctx context.Context, batch []*job) error {
+func (g *gate) askAbout(ctx context.Context, batch []*job) error {
 	var open []*job
 	for _, j := range batch {
 		if j.result == nil && j.ask != nil {
 			open = append(open, j)
 		}
 	}
-	if w.refusals >= maxRefusals {
-		return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: fmt.Sprintf("%d of its tool calls were refused", w.refusals)}
+	if g.refusals >= maxRefusals {
+		return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: fmt.Sprintf("%d of its tool calls were refused", g.refusals)}
 	}
 	if len(open) == 0 {
 		return nil
 	}
-	if w.claimed.Request.Origin == fika.Foreground {
-		return w.askHere(ctx, open)
+	if g.foreground() {
+		return g.askHere(ctx, open)
 	}
 	var list []store.Approval
 	for _, j := range open {
@@ -178,41 +220,56 @@ func (w *attempt) askAbout(ctx context.Context, batch []*job) error {
 		}
 	}
 	var sig store.Signal
-	err := w.persist(ctx, func(ctx context.Context) (err error) {
-		sig, err = w.cfg.Store.AskApproval(ctx, w.fence, list, w.cfg.Now().Add(w.cfg.AskFor))
+	err := g.retry.persist(ctx, func(ctx context.Context) (err error) {
+		sig, err = g.store.AskApproval(ctx, g.fence, list, g.now().Add(g.askFor))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := w.applySignal(ctx, sig); err != nil {
+	if err := g.signals.applySignal(ctx, sig); err != nil {
 		return err
 	}
 	return &released{Result{State: fika.Waiting, Reason: string(fika.WaitApproval)}}
 }
 
 // askHere asks the person whose prompt it is.
-func (w *attempt) askHere(ctx context.Context, open []*job) error {
+func (g *gate) askHere(ctx context.Context, open []*job) error {
 	for _, j := range open {
 		v := j.ask.Verdict
-		if w.cfg.Ask == nil {
+		if g.ask == nil {
 			return &ending{state: fika.RequestFailed, kind: fika.Denied,
 				reason: fmt.Sprintf("%s wants to run %s, which needs your word (%s), and nobody is at a terminal. To allow it always, add to config.toml:\n%s", j.call.Name, v.What, v.Rule, v.Hint)}
 		}
-		err := w.cfg.Ask(ctx, *j.ask)
+		err := g.ask(ctx, *j.ask)
 		switch {
 		case ctx.Err() != nil:
-			return w.interrupted(ctx)
+			return g.signals.interrupted(ctx)
 		case fika.IsKind(err, fika.Denied):
 			j.result = refusedBy("", fikaMessage(err))
-			if w.refusals++; w.refusals >= maxRefusals {
-				return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: fmt.Sprintf("%d of its tool calls were refused", w.refusals)}
+			if g.refusals++; g.refusals >= maxRefusals {
+				return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: fmt.Sprintf("%d of its tool calls were refused", g.refusals)}
 			}
 		case err != nil:
-			return w.failTurn(ctx, err)
+			return g.signals.failTurn(ctx, err)
 		}
 	}
 	return nil
+}
+
+func refusedBy(who, why string) *tool.Result {
+	text := "denied by " + orElse(who, "the person")
+	if why != "" {
+		text += ": " + why
+	}
+	return &tool.Result{IsError: true, Denied: true, Text: text}
+}
+
+func denied(v Verdict) *tool.Result {
+	if v.Do != guard.Deny {
+		return nil
+	}
+	return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("denied: %s (%s)", v.What, v.Rule)}
 }
 
 // fikaMessage is what an error says without its operation.

@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/store"
+	"fika/internal/tool"
 )
 
 const (
@@ -23,79 +24,112 @@ const (
 	cutOff = "cut off"
 )
 
+func orUnsafe(e fika.Effect) fika.Effect {
+	if e == "" {
+		return fika.Unsafe
+	}
+	return e
+}
+
+// Steps are the fenced writes about model calls, and what a new owner reads.
+type Steps interface {
+	Steps(context.Context, fika.RequestID) ([]fika.Step, error)
+	CommitModel(context.Context, store.Fence, store.ModelCommit) (store.Planned, error)
+	CommitCompaction(ctx context.Context, f store.Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error)
+}
+
+// modelCall asks the model, and commits what it says.
+type modelCall struct {
+	*assignment
+	*progress
+	signals  *signals
+	exposure *exposure
+	permits  *permits
+	records  *records
+	briefing *briefing
+	window   *window
+	sizing   *sizing
+	composer *composer
+	store    Steps
+
+	provider  llm.Model
+	modelID   string
+	maxTokens int64
+	reasoning *llm.Reasoning
+	tools     *tool.Set
+	check     func(text string) error
+	now       func() time.Time
+	empty     int // empty replies in a row
+}
+
 // askModel makes one model call and commits what came of it: tool calls are
 // planned, a final text ends the turn.
-func (w *attempt) askModel(ctx context.Context) error {
-	entries, err := w.window(ctx)
+func (m *modelCall) askModel(ctx context.Context) error {
+	entries, err := m.window.selectEntries(ctx)
 	if err != nil {
 		return err
 	}
-	if again, err := w.compact(ctx, entries); err != nil {
+	if again, err := m.sizing.compactOnce(ctx, entries); err != nil {
 		return err
 	} else if again {
-		if entries, err = w.window(ctx); err != nil {
+		if entries, err = m.window.selectEntries(ctx); err != nil {
 			return err
 		}
 	}
-	w.boundNow(ctx)
-	w.round++
-	started := w.cfg.Now()
-	resp, err := w.cfg.Model.Generate(ctx, w.request(entries), w.stream)
+	m.permits.boundNow(ctx)
+	m.round++
+	started := m.now()
+	resp, err := m.provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
 	if err != nil {
-		return w.failTurn(ctx, err)
+		return m.signals.failTurn(ctx, err)
 	}
-	return w.handleResponse(ctx, resp, started)
+	return m.handleResponse(ctx, resp, started)
 }
 
 // handleResponse decides what an answer of the model is.
-func (w *attempt) handleResponse(ctx context.Context, resp llm.Response, started time.Time) error {
-	w.lastIn = resp.Usage.Input + resp.Usage.Output
-	w.usage = w.usage.Add(resp.Usage)
-	commit := w.modelCommit(resp, started)
+func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, started time.Time) error {
+	m.lastIn = resp.Usage.Input + resp.Usage.Output
+	m.usage = m.usage.Add(resp.Usage)
+	commit := m.modelCommit(resp, started)
 	switch {
 	case len(resp.Calls) > 0:
-		return w.planCalls(ctx, commit, resp.Truncated)
+		return m.planCalls(ctx, commit, resp.Truncated)
 	case strings.TrimSpace(resp.Text) != "":
 		if resp.Truncated {
-			w.tell(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
+			m.tell(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
 		}
-		if w.cfg.Check != nil {
-			if err := w.cfg.Check(resp.Text); err != nil {
-				return w.reject(ctx, commit, err)
+		if m.check != nil {
+			if err := m.check(resp.Text); err != nil {
+				return m.rejectAnswer(ctx, commit, err)
 			}
 		}
 		return &ending{state: fika.Done, final: &commit}
 	case resp.Refusal != "":
-		if _, err := w.commitModel(ctx, commit); err != nil {
+		if _, err := m.commitModel(ctx, commit); err != nil {
 			return err
 		}
 		return &ending{state: fika.RequestFailed, kind: fika.Provider, reason: "the model declined: " + resp.Refusal}
 	}
-	if _, err := w.commitModel(ctx, commit); err != nil { // it was paid for
+	if _, err := m.commitModel(ctx, commit); err != nil { // it was paid for
 		return err
 	}
-	w.empty++
-	if w.empty >= maxEmpty {
+	m.empty++
+	if m.empty >= maxEmpty {
 		return &ending{state: fika.RequestFailed, kind: fika.Provider,
-			reason: fmt.Sprintf("the model answered nothing, %d times in a row", w.empty)}
+			reason: fmt.Sprintf("the model answered nothing, %d times in a row", m.empty)}
 	}
-	w.tell(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
+	m.tell(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
 	return nil
 }
 
-// reject sends an answer back that is not in the form that was asked for, or
+// rejectAnswer sends an answer back that is not in the form that was asked for, or
 // ends the turn when that has been done often enough.
-func (w *attempt) reject(ctx context.Context, commit store.ModelCommit, wrong error) error {
-	before := 0
-	for _, r := range w.records {
-		if r.Rejected != "" {
-			before++
-		}
-	}
+func (m *modelCall) rejectAnswer(ctx context.Context, commit store.ModelCommit, wrong error) error {
+	before := m.records.countRejected()
 	kept := readRecord(commit.Blob)
-	kept.Model, kept.Rejected = w.cfg.ModelID, "Your answer cannot be used: "+wrong.Error()
+	kept.Model, kept.Rejected = m.modelID, "Your answer cannot be used: "+wrong.Error()
 	commit.Blob = kept.blob()
-	planned, err := w.commitModel(ctx, commit)
+	planned, err := m.commitModel(ctx, commit)
 	if err != nil {
 		return err
 	}
@@ -104,26 +138,26 @@ func (w *attempt) reject(ctx context.Context, commit store.ModelCommit, wrong er
 			reason: fmt.Sprintf("the answer was not in the form asked for, %d times in a row: %v", before+1, wrong)}
 	}
 	if len(planned.Entries) > 0 {
-		w.records[planned.Entries[0].ID] = kept
+		m.records.byEntry[planned.Entries[0].ID] = kept
 	}
-	w.tell(Event{Kind: Committed, Entries: planned.Entries, Round: w.round})
-	w.tell(Event{Kind: Warning, Text: "the answer is not in the form asked for; asking again: " + wrong.Error()})
+	m.tell(Event{Kind: Committed, Entries: planned.Entries, Round: m.round})
+	m.tell(Event{Kind: Warning, Text: "the answer is not in the form asked for; asking again: " + wrong.Error()})
 	return nil
 }
 
-func (w *attempt) request(entries []fika.Entry) llm.Request {
+func (m *modelCall) modelRequest(entries []fika.Entry) llm.Request {
 	return llm.Request{
-		System:    w.system,
-		Messages:  w.messages(entries),
-		Tools:     w.offered(),
-		MaxTokens: w.cfg.MaxTokens,
-		Reasoning: w.cfg.Reasoning,
+		System:    m.briefing.system,
+		Messages:  m.composer.composeMessages(entries),
+		Tools:     m.permits.offeredTools(),
+		MaxTokens: m.maxTokens,
+		Reasoning: m.reasoning,
 	}
 }
 
-// stream passes on what arrives; it is display, never truth.
-func (w *attempt) stream(ev llm.Event) error {
-	out := Event{Round: w.round, Text: ev.Text, After: ev.After}
+// relayEvent passes on what arrives; it is display, never truth.
+func (m *modelCall) relayEvent(ev llm.Event) error {
+	out := Event{Round: m.round, Text: ev.Text, After: ev.After}
 	switch ev.Kind {
 	case llm.TextDelta:
 		out.Kind = Text
@@ -136,18 +170,18 @@ func (w *attempt) stream(ev llm.Event) error {
 	default:
 		return nil
 	}
-	w.tell(out)
+	m.tell(out)
 	return nil
 }
 
-func (w *attempt) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
-	kept := record{Model: w.cfg.ModelID, State: w.news(), Message: resp.Blob}
+func (m *modelCall) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
+	kept := record{Model: m.modelID, State: m.composer.stateNews(), Message: resp.Blob}
 	c := store.ModelCommit{
-		Round: w.round, Text: resp.Text, Reasoning: resp.Reasoning,
-		Usage: resp.Usage, Model: w.cfg.ModelID, StartedAt: started, Calls: w.plannedCalls(resp.Calls), Taint: w.taint,
+		Round: m.round, Text: resp.Text, Reasoning: resp.Reasoning,
+		Usage: resp.Usage, Model: m.modelID, StartedAt: started, Calls: m.plannedCalls(resp.Calls), Taint: m.exposure.taint,
 	}
 	if len(c.Calls) > 0 {
-		c.Passes = w.passesNow()
+		c.Passes = m.permits.newlyPassed()
 	}
 	for i, call := range resp.Calls {
 		if call.ID != c.Calls[i].CallID {
@@ -159,18 +193,18 @@ func (w *attempt) modelCommit(resp llm.Response, started time.Time) store.ModelC
 }
 
 // plannedCalls names the calls uniquely: providers repeat and omit ids.
-func (w *attempt) plannedCalls(calls []llm.Call) []store.PlannedCall {
+func (m *modelCall) plannedCalls(calls []llm.Call) []store.PlannedCall {
 	seen := map[string]bool{}
 	var out []store.PlannedCall
 	for i, c := range calls {
 		id := c.ID
 		if id == "" || seen[id] {
-			id = fmt.Sprintf("call_%d_%d", w.round, i+1)
+			id = fmt.Sprintf("call_%d_%d", m.round, i+1)
 		}
 		seen[id] = true
 		sum := sha256.Sum256([]byte(c.Name + "\x00" + c.Args))
 		p := store.PlannedCall{CallID: id, Tool: c.Name, Args: c.Args, ArgsHash: hex.EncodeToString(sum[:16]), Effect: fika.Unsafe}
-		if t, err := w.cfg.Tools.Find(c.Name); err == nil {
+		if t, err := m.tools.Find(c.Name); err == nil {
 			p.Effect = orUnsafe(t.Spec().Effect)
 		}
 		out = append(out, p)
@@ -178,43 +212,36 @@ func (w *attempt) plannedCalls(calls []llm.Call) []store.PlannedCall {
 	return out
 }
 
-func orUnsafe(e fika.Effect) fika.Effect {
-	if e == "" {
-		return fika.Unsafe
-	}
-	return e
-}
-
 // planCalls commits the calls before any of them runs. A call whose arguments the
 // provider cut off is answered with an error instead of being run.
-func (w *attempt) planCalls(ctx context.Context, commit store.ModelCommit, truncated bool) error {
-	w.empty = 0
+func (m *modelCall) planCalls(ctx context.Context, commit store.ModelCommit, truncated bool) error {
+	m.empty = 0
 	if truncated {
 		commit.Calls[len(commit.Calls)-1].ArgsHash = cutOff
 	}
-	planned, err := w.commitModel(ctx, commit)
+	planned, err := m.commitModel(ctx, commit)
 	if err != nil {
 		return err
 	}
 	if len(planned.Entries) > 0 {
-		w.records[planned.Entries[0].ID] = readRecord(commit.Blob)
+		m.records.byEntry[planned.Entries[0].ID] = readRecord(commit.Blob)
 	}
-	w.pending = append(w.pending, planned.Steps...)
-	w.tell(Event{Kind: Committed, Entries: planned.Entries, Round: w.round})
+	m.pending = append(m.pending, planned.Steps...)
+	m.tell(Event{Kind: Committed, Entries: planned.Entries, Round: m.round})
 	if truncated && len(planned.Steps) > 0 {
-		w.cutStep = planned.Steps[len(planned.Steps)-1].N
+		m.cutStep = planned.Steps[len(planned.Steps)-1].N
 	}
 	return nil
 }
 
 // commitModel stores a model call that does not end the turn.
-func (w *attempt) commitModel(ctx context.Context, c store.ModelCommit) (planned store.Planned, err error) {
-	err = w.persist(ctx, func(ctx context.Context) (err error) {
-		planned, err = w.cfg.Store.CommitModel(ctx, w.fence, c)
+func (m *modelCall) commitModel(ctx context.Context, c store.ModelCommit) (planned store.Planned, err error) {
+	err = m.retry.persist(ctx, func(ctx context.Context) (err error) {
+		planned, err = m.store.CommitModel(ctx, m.fence, c)
 		return err
 	})
 	if err == nil {
-		w.own = append(w.own, planned.Entries...)
+		m.own = append(m.own, planned.Entries...)
 	}
 	return planned, err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"fika"
-	"fika/internal/llm"
 )
 
 // record is what is kept of a model call besides its entries, so that later
@@ -46,62 +45,62 @@ func (r record) blob() json.RawMessage {
 	return raw
 }
 
-// recall reads the records of earlier turns in the window, once each: of this
+// records are those of the model calls that a window shows, by the entry they
+// produced.
+type records struct {
+	*assignment
+	history History
+	byEntry map[fika.EntryID]record
+	looked  map[fika.EntryID]bool // whose records were looked for
+}
+
+func newRecords(a *assignment, h History) *records {
+	return &records{assignment: a, history: h, byEntry: map[fika.EntryID]record{}, looked: map[fika.EntryID]bool{}}
+}
+
+// restore takes over the records of earlier attempts.
+func (r *records) restore(steps []fika.Step) {
+	for _, s := range steps {
+		if s.Kind == fika.ModelStep {
+			r.byEntry[s.Entry] = readRecord(s.Blob)
+		}
+	}
+}
+
+// countRejected is how many answers of the window were not in the form asked for.
+func (r *records) countRejected() (n int) {
+	for _, x := range r.byEntry {
+		if x.Rejected != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// readEarlier reads the records of earlier turns in the window, once each: of this
 // agent's own turns in a chat, of all in its own conversations.
-func (w *attempt) recall(ctx context.Context, groups [][]fika.Entry) error {
+func (r *records) readEarlier(ctx context.Context, groups [][]fika.Entry) error {
 	var answers []fika.Entry
 	for _, g := range groups {
 		for _, e := range g {
-			if e.Request == "" || w.recalled[e.ID] || e.Type == fika.ToolResult {
+			if e.Request == "" || r.looked[e.ID] || e.Type == fika.ToolResult {
 				continue
 			}
-			if w.claimed.Conversation.Kind == fika.Chat && e.From != string(w.claimed.Agent.Name) {
+			if r.inChat() && e.From != string(r.claimed.Agent.Name) {
 				continue
 			}
-			w.recalled[e.ID] = true
+			r.looked[e.ID] = true
 			answers = append(answers, e)
 		}
 	}
 	if len(answers) == 0 {
 		return nil
 	}
-	return w.read(ctx, func(ctx context.Context) error {
-		found, err := w.cfg.Store.Blobs(ctx, answers)
+	return r.retry.read(ctx, func(ctx context.Context) error {
+		found, err := r.history.Blobs(ctx, answers)
 		for id, blob := range found {
-			w.records[id] = readRecord(blob)
+			r.byEntry[id] = readRecord(blob)
 		}
 		return err
 	})
-}
-
-// answered begins the assistant's message that an entry stands for, after the
-// state that the model was shown before it. The provider's own message goes
-// back to the model that made it only.
-func (w *attempt) answered(out []llm.Message, e fika.Entry) []llm.Message {
-	r := w.records[e.ID]
-	if r.State != "" {
-		out = append(out, llm.Message{Role: llm.System, Text: r.State})
-		w.shown = r.State
-	}
-	m := llm.Message{Role: llm.Assistant}
-	if r.Model == w.cfg.ModelID {
-		m.Blob = r.Message
-	}
-	if e.Type == fika.Message {
-		m.Text = e.Content
-	}
-	return append(out, m)
-}
-
-// news is the state as the model has to be shown it now; empty when the window
-// shows it already. It comes last, where it makes nothing uncacheable, and
-// stays where it was once the model has answered.
-func (w *attempt) news() string {
-	switch {
-	case w.state == w.shown || w.state == "" && w.shown == cleared:
-		return ""
-	case w.state == "":
-		return cleared
-	}
-	return w.state
 }

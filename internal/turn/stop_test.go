@@ -298,13 +298,13 @@ func TestStorageBusy(t *testing.T) {
 			w.model.says(calls(call("1", "push", "{}")), text("done"))
 			refusals := 2
 			cfg := w.config()
-			cfg.Store = &faulty{Store: w.store, before: func(at string) error {
+			cfg.Store = turn.StoreOf(&faulty{Store: w.store, before: func(at string) error {
 				if at == op && refusals > 0 {
 					refusals--
 					return fika.Errorf(fika.Storage, at, "disk is full")
 				}
 				return nil
-			}}
+			}})
 			c := w.ask("go")
 			res, err := turn.New(cfg).Run(t.Context(), c)
 			w.ok(err)
@@ -327,12 +327,12 @@ func TestGrace(t *testing.T) {
 	w.now = func() time.Time { n++; return start.Add(time.Duration(n) * 20 * time.Second) }
 	cfg := w.config()
 	cfg.Grace = time.Minute
-	cfg.Store = &faulty{Store: w.store, before: func(at string) error {
+	cfg.Store = turn.StoreOf(&faulty{Store: w.store, before: func(at string) error {
 		if at == "finish" {
 			return fika.Errorf(fika.Storage, at, "disk is full")
 		}
 		return nil
-	}}
+	}})
 	c := w.foreground("go")
 	res, err := turn.New(cfg).Run(t.Context(), c)
 	if !fika.IsKind(err, fika.Storage) || !res.Unsaved || res.State != fika.Done || res.Outcome.Answer != "paid for" {
@@ -355,7 +355,7 @@ func TestStopWhileStorageRefuses(t *testing.T) {
 	cfg := w.config()
 	cfg.Stop = stop
 	var once bool
-	cfg.Store = &faulty{Store: w.store, before: func(at string) error {
+	cfg.Store = turn.StoreOf(&faulty{Store: w.store, before: func(at string) error {
 		if at != "before" {
 			return nil
 		}
@@ -364,7 +364,7 @@ func TestStopWhileStorageRefuses(t *testing.T) {
 			close(stop)
 		}
 		return fika.Errorf(fika.Storage, at, "disk is broken")
-	}}
+	}})
 	c := w.ask("go")
 	_, err := turn.New(cfg).Run(t.Context(), c)
 	if !fika.IsKind(err, fika.Storage) {
@@ -381,12 +381,12 @@ func TestNoRequestIsLeftRunning(t *testing.T) {
 			w.add("push", fika.Unsafe, nil)
 			w.model.says(calls(call("1", "push", "{}")), text("done"))
 			cfg := w.config()
-			cfg.Store = &faulty{Store: w.store, before: func(at string) error {
+			cfg.Store = turn.StoreOf(&faulty{Store: w.store, before: func(at string) error {
 				if at == op {
 					return errors.New("something odd")
 				}
 				return nil
-			}}
+			}})
 			c := w.ask("go")
 			res, err := turn.New(cfg).Run(t.Context(), c)
 			w.ok(err)

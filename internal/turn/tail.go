@@ -26,14 +26,14 @@ const (
 	blobRoom = 128
 )
 
-// Tail is a [Store] that remembers the newest entries of the conversations its
+// Tail is a [History] that remembers the newest entries of the conversations its
 // process works in, so that a turn reads only what came since the last one:
 // what is stored never changes. Entries with a time to live do; a conversation
 // that has any is not remembered. It also remembers the blobs of entries.
 //
 // It may be used from many goroutines. What it returns is shared: read only.
 type Tail struct {
-	Store
+	History
 	mu    sync.Mutex
 	tails map[fika.ConversationID]*tail
 	bytes int
@@ -52,9 +52,9 @@ type tail struct {
 	used    int
 }
 
-// NewTail remembers what s reads.
-func NewTail(s Store) *Tail {
-	return &Tail{Store: s, tails: map[fika.ConversationID]*tail{}, blobs: map[fika.EntryID]json.RawMessage{}}
+// NewTail remembers what h reads.
+func NewTail(h History) *Tail {
+	return &Tail{History: h, tails: map[fika.ConversationID]*tail{}, blobs: map[fika.EntryID]json.RawMessage{}}
 }
 
 // Blobs reads as the store does. A blob is stored together with its entry, and
@@ -76,31 +76,43 @@ func (t *Tail) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryI
 	if len(unknown) == 0 {
 		return out, nil
 	}
-	found, err := t.Store.Blobs(ctx, unknown)
+	found, err := t.History.Blobs(ctx, unknown)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range unknown {
-		t.keep(e.ID, found[e.ID])
+		t.keepBlob(e.ID, found[e.ID])
 	}
 	maps.Copy(out, found)
 	return out, nil
 }
 
-// Finish ends the request as the store does, and remembers the blob of what was
-// said.
-func (t *Tail) Finish(ctx context.Context, f store.Fence, fin store.Finish) (store.Finished, error) {
-	out, err := t.Store.Finish(ctx, f, fin)
+// Remembering is a store whose history is read through a [Tail].
+func Remembering(s Store) Store {
+	t := NewTail(s.History)
+	s.History, s.Outcomes = t, tailOutcomes{s.Outcomes, t}
+	return s
+}
+
+// tailOutcomes lets a tail know the blob of what was said last.
+type tailOutcomes struct {
+	Outcomes
+	tail *Tail
+}
+
+// Finish ends the request as the store does.
+func (o tailOutcomes) Finish(ctx context.Context, f store.Fence, fin store.Finish) (store.Finished, error) {
+	out, err := o.Outcomes.Finish(ctx, f, fin)
 	if err == nil && fin.Final != nil && len(out.Entries) > 0 {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.keep(out.Entries[0].ID, fin.Final.Blob)
+		o.tail.mu.Lock()
+		defer o.tail.mu.Unlock()
+		o.tail.keepBlob(out.Entries[0].ID, fin.Final.Blob)
 	}
 	return out, err
 }
 
-// keep remembers the blob of an entry; mu is held.
-func (t *Tail) keep(id fika.EntryID, blob json.RawMessage) {
+// keepBlob remembers the blob of an entry; mu is held.
+func (t *Tail) keepBlob(id fika.EntryID, blob json.RawMessage) {
 	if t.kept > blobBytes {
 		clear(t.blobs) // read again by whoever needs them
 		t.kept = 0
@@ -119,7 +131,7 @@ func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, li
 			return nil, err
 		}
 		if known = t.tails[c]; known == nil || known.last() < upto {
-			return t.Store.Before(ctx, c, upto, limit) // not remembered, or being written
+			return t.History.Before(ctx, c, upto, limit) // not remembered, or being written
 		}
 	}
 	t.clock++
@@ -129,7 +141,7 @@ func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, li
 		return out, nil
 	}
 	older := known.entries[0].Seq - 1
-	more, err := t.Store.Before(ctx, c, min(upto, older), limit-len(out))
+	more, err := t.History.Before(ctx, c, min(upto, older), limit-len(out))
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +174,7 @@ func (t *Tail) follow(ctx context.Context, c fika.ConversationID, upto int64) er
 	} else {
 		upto = math.MaxInt64
 	}
-	page, err := t.Store.Before(ctx, c, upto, int(size))
+	page, err := t.History.Before(ctx, c, upto, int(size))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -23,40 +24,92 @@ func Estimate(text string) int64 { return int64(len(text)+3) / 4 }
 // EstimateEntry is [Estimate] for an entry as it will be sent.
 func EstimateEntry(e fika.Entry) int64 { return Estimate(e.Content) + Estimate(e.From) + 8 }
 
-// window chooses what of the conversation the model sees: the newest whole
+// History is what was said before.
+type History interface {
+	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
+	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
+	Blobs(context.Context, []fika.Entry) (map[fika.EntryID]json.RawMessage, error)
+	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+}
+
+// window is what of the conversation the model sees.
+type window struct {
+	*assignment
+	*progress
+	exposure *exposure
+	permits  *permits
+	records  *records
+	briefing *briefing
+	history  History
+	tokens   int64 // how many the model takes
+	final    bool  // nothing will compact the conversation in this turn
+
+	seen    []fika.Entry // what the model was shown last
+	omitted int          // entries that did not fit
+	cut     *fika.Entry  // the last compaction before the window; nil: none
+	warned  bool         // that it is too small, or nearly full
+}
+
+// fixedCost estimates what every call of this turn costs before any entry.
+func (w *window) fixedCost() int64 {
+	n := Estimate(w.briefing.system) + Estimate(w.briefing.state)
+	for _, t := range w.permits.offeredSpecs() {
+		n += Estimate(t.Description) + Estimate(string(t.Parameters)) + 8
+	}
+	return n
+}
+
+func (w *window) estimateCall(shown []fika.Entry) int64 {
+	n := w.fixedCost()
+	for _, e := range shown {
+		n += EstimateEntry(e)
+	}
+	return n
+}
+
+// selectEntries chooses what of the conversation the model sees: the newest whole
 // turns at or before upto_seq that fit, then this request's own entries.
-func (w *attempt) window(ctx context.Context) ([]fika.Entry, error) {
-	budget := w.budget()
-	groups, left, err := w.history(ctx, budget)
+func (w *window) selectEntries(ctx context.Context) ([]fika.Entry, error) {
+	budget := w.historyBudget()
+	groups, left, err := w.readHistory(ctx, budget)
 	if err != nil {
 		return nil, err
 	}
 	w.omitted = left
-	w.lookAround(slices.Concat(groups...), w.cut)
-	if left > 0 && !w.warned && (w.cfg.Compactor == nil || w.compacted) {
+	w.exposure.lookAround(slices.Concat(groups...), w.cut)
+	if left > 0 && !w.warned && w.final {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
 	}
-	if err := w.recall(ctx, groups); err != nil {
+	if err := w.records.readEarlier(ctx, groups); err != nil {
 		return nil, err
 	}
 	w.seen = slices.Concat(append(groups, w.own)...)
 	return w.seen, nil
 }
 
-// budget is what history may cost, in estimated tokens.
-func (w *attempt) budget() int64 {
-	b := int64(float64(w.cfg.Window)*(1-reserve)) - w.fixed()
+// compactedAt is the seq of the compaction that the window begins with; 0: there
+// is none.
+func (w *window) compactedAt() int64 {
+	if w.cut == nil {
+		return 0
+	}
+	return w.cut.Seq
+}
+
+// historyBudget is what history may cost, in estimated tokens.
+func (w *window) historyBudget() int64 {
+	b := int64(float64(w.tokens)*(1-reserve)) - w.fixedCost()
 	for _, e := range w.own {
 		b -= EstimateEntry(e)
 	}
 	return b
 }
 
-// history reads back page by page until the budget is spent or the last
+// readHistory reads back page by page until the budget is spent or the last
 // compaction is reached. It returns whole turns, oldest first, and how many
 // entries it saw but left out.
-func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
+func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
 	conv := w.claimed.Conversation.ID
 	if p := w.claimed.Request.Payload; w.claimed.Conversation.Kind == fika.Task && len(p.History) == 0 && !p.Continue {
 		return nil, 0, nil
@@ -72,8 +125,8 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 	upto = next(upto, cut)
 	for size := firstPage; upto > 0; size = laterPage {
 		var page []fika.Entry
-		err := w.read(ctx, func(ctx context.Context) (err error) {
-			page, err = w.cfg.Store.Before(ctx, conv, upto, size)
+		err := w.retry.read(ctx, func(ctx context.Context) (err error) {
+			page, err = w.history.Before(ctx, conv, upto, size)
 			return err
 		})
 		if err != nil {
@@ -81,7 +134,7 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 		}
 		seen = slices.Grow(seen, len(page))
 		for _, e := range page {
-			if w.visible(e, cut) {
+			if w.isVisible(e, cut) {
 				seen = append(seen, e)
 				cost += EstimateEntry(e)
 			}
@@ -92,7 +145,7 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 		upto = next(page[len(page)-1].Seq-1, cut)
 	}
 	slices.Reverse(seen)
-	groups, err := w.whole(ctx, Group(seen))
+	groups, err := w.completeGroups(ctx, Group(seen))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -102,15 +155,62 @@ func (w *attempt) history(ctx context.Context, budget int64) ([][]fika.Entry, in
 
 // lastCompaction reads what was compacted or cleared last, this turn's own work
 // included.
-func (w *attempt) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
-	err = w.read(ctx, func(ctx context.Context) (err error) {
-		cut, err = w.cfg.Store.LastCompaction(ctx, w.claimed.Conversation.ID, math.MaxInt64)
+func (w *window) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
+	err = w.retry.read(ctx, func(ctx context.Context) (err error) {
+		cut, err = w.history.LastCompaction(ctx, w.claimed.Conversation.ID, math.MaxInt64)
 		return err
 	})
-	if cut != nil {
-		w.compaction = cut.Seq
-	}
 	return cut, err
+}
+
+// isVisible reports whether an entry may be in this agent's window: not before
+// the last compaction (unless it kept it), not this request's own, no notices,
+// and of other agents only what they said.
+func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
+	if cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq) {
+		return false
+	}
+	if e.Request == w.fence.Request && e.Request != "" {
+		return false
+	}
+	switch e.Type {
+	case fika.Message:
+		return true
+	case fika.ToolCall, fika.ToolResult:
+		if !w.inChat() {
+			return true // its own, whatever it was called then
+		}
+	}
+	switch e.Type {
+	case fika.ToolCall:
+		return e.From == string(w.claimed.Agent.Name)
+	case fika.ToolResult:
+		return e.To == string(w.claimed.Agent.Name)
+	}
+	return false
+}
+
+// completeGroups completes turns that the oldest page cut in two.
+func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry, error) {
+	for i, g := range groups {
+		if t := g[0].Type; t != fika.ToolCall && t != fika.ToolResult {
+			continue
+		}
+		var all []fika.Entry
+		err := w.retry.read(ctx, func(ctx context.Context) (err error) {
+			all, err = w.history.OfRequest(ctx, g[0].Request)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > len(g) {
+			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool {
+				return e.Type == fika.Notice || e.Type == fika.Compaction || e.Conversation != g[0].Conversation
+			})
+		}
+	}
+	return groups, nil
 }
 
 // next is where the page before goes on, at or before upto: what a compaction
@@ -128,33 +228,6 @@ func next(upto int64, cut *fika.Entry) int64 {
 	return newest
 }
 
-// visible reports whether an entry may be in this agent's window: not before
-// the last compaction (unless it kept it), not this request's own, no notices,
-// and of other agents only what they said.
-func (w *attempt) visible(e fika.Entry, cut *fika.Entry) bool {
-	if cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq) {
-		return false
-	}
-	if e.Request == w.fence.Request && e.Request != "" {
-		return false
-	}
-	switch e.Type {
-	case fika.Message:
-		return true
-	case fika.ToolCall, fika.ToolResult:
-		if w.claimed.Conversation.Kind != fika.Chat {
-			return true // its own, whatever it was called then
-		}
-	}
-	switch e.Type {
-	case fika.ToolCall:
-		return e.From == string(w.claimed.Agent.Name)
-	case fika.ToolResult:
-		return e.To == string(w.claimed.Agent.Name)
-	}
-	return false
-}
-
 // Group gathers entries into turns: entries of one request together, at the
 // place of the first; every other entry alone. Order is kept.
 func Group(entries []fika.Entry) [][]fika.Entry {
@@ -169,29 +242,6 @@ func Group(entries []fika.Entry) [][]fika.Entry {
 		out = append(out, []fika.Entry{e})
 	}
 	return out
-}
-
-// whole completes turns that the oldest page cut in two.
-func (w *attempt) whole(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry, error) {
-	for i, g := range groups {
-		if t := g[0].Type; t != fika.ToolCall && t != fika.ToolResult {
-			continue
-		}
-		var all []fika.Entry
-		err := w.read(ctx, func(ctx context.Context) (err error) {
-			all, err = w.cfg.Store.OfRequest(ctx, g[0].Request)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(all) > len(g) {
-			groups[i] = slices.DeleteFunc(all, func(e fika.Entry) bool {
-				return e.Type == fika.Notice || e.Type == fika.Compaction || e.Conversation != g[0].Conversation
-			})
-		}
-	}
-	return groups, nil
 }
 
 // Fit drops the oldest turns until the rest costs no more than budget, and

@@ -184,7 +184,7 @@ func TestWindowReadsWhatFits(t *testing.T) {
 	read := 0
 	got := w.shown(c, func(cfg *turn.Config) {
 		cfg.Window = 10_000
-		cfg.Store = counting{cfg.Store, &read}
+		cfg.Store.History = counting{cfg.Store.History, &read}
 	})
 	if len(got) < 100 || len(got) > 300 {
 		t.Errorf("%d messages shown", len(got))
@@ -196,12 +196,12 @@ func TestWindowReadsWhatFits(t *testing.T) {
 
 // counting counts the entries that are read page by page.
 type counting struct {
-	turn.Store
+	turn.History
 	n *int
 }
 
 func (c counting) Before(ctx context.Context, conv fika.ConversationID, upto int64, limit int) ([]fika.Entry, error) {
-	page, err := c.Store.Before(ctx, conv, upto, limit)
+	page, err := c.History.Before(ctx, conv, upto, limit)
 	*c.n += len(page)
 	return page, err
 }
@@ -256,7 +256,7 @@ func TestC4Blob(t *testing.T) {
 		}
 		return d.later(op)
 	}
-	cfg.Store = s
+	cfg.Store = turn.StoreOf(s)
 	_, _ = turn.New(cfg).Run(t.Context(), c)
 	w.takeOver()
 	rec, err := w.store.Recover(t.Context(), w.lease)

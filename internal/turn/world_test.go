@@ -112,7 +112,7 @@ func (w *world) config() turn.Config {
 	set, err := tool.NewSet(w.tools, w.perms)
 	w.ok(err)
 	return turn.Config{
-		Store: w.store, Model: w.model, ModelID: "m", Tools: set, Prompt: system("you are a test"),
+		Store: turn.StoreOf(w.store), Model: w.model, ModelID: "m", Tools: set, Prompt: system("you are a test"),
 		Call:     tool.Call{Agent: "arya", Context: "arya", Username: "ann"},
 		Observer: turn.ObserverFunc(func(e turn.Event) { w.mu.Lock(); defer w.mu.Unlock(); w.events = append(w.events, e) }),
 		Now:      w.now,

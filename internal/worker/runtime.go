@@ -34,7 +34,7 @@ type RuntimeOptions struct {
 	// Grace is how long an answer is held for a store that refuses it.
 	Grace time.Duration
 	Model string     // of this invocation: in the settings already
-	Store turn.Store // nil: the worker's own
+	Store turn.Store // as a rule the worker's own
 	Ask   Asker      // the person at the terminal; nil: nobody is there
 }
 
@@ -66,8 +66,8 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 	if err := w.App.Children().Adopt(); err != nil {
 		o.Warn(err.Error() + "; what a tool leaves running may outlive its call")
 	}
-	if o.Store == nil {
-		o.Store = w.Store
+	if o.Store == (turn.Store{}) {
+		o.Store = turn.StoreOf(w.Store)
 	}
 	r := &Runtime{
 		worker: w, opts: o, settings: s, toolbox: NewToolbox(w.App, w.Folder, s), chats: chat.New(w.Store, o.Notify),

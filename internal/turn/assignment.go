@@ -1,0 +1,81 @@
+package turn
+
+import (
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// assignment is the claimed request that a turn works, who is told of it, and how
+// often the store is asked. Every part of the turn has it.
+type assignment struct {
+	claimed store.Claimed
+	fence   store.Fence
+	began   time.Time // right after the claim
+	observe func(Event)
+	retry   storeRetry
+}
+
+func newAssignment(e *Engine, c store.Claimed) *assignment {
+	a := &assignment{claimed: c, fence: c.Fence, began: time.Now(), observe: e.tell}
+	a.retry = storeRetry{stop: e.cfg.Stop, grace: e.cfg.Grace, now: e.cfg.Now, tell: a.tell}
+	return a
+}
+
+func (a *assignment) tell(ev Event) {
+	ev.Claimed = &a.claimed
+	a.observe(ev)
+}
+
+// foreground reports whether a person waits at a terminal: such a request is
+// not suspended.
+func (a *assignment) foreground() bool { return a.claimed.Request.Origin == fika.Foreground }
+
+func (a *assignment) inChat() bool { return a.claimed.Conversation.Kind == fika.Chat }
+
+// progress is what the request has come to, in this attempt and in earlier ones.
+type progress struct {
+	round   int          // model calls so far
+	own     []fika.Entry // the request's entries, in order
+	pending []fika.Step  // tool steps without a result
+	cutStep int          // the step whose arguments the provider cut off; 0: none
+	used    []fika.ToolUsed
+	usage   fika.Usage
+	lastIn  int64 // input tokens the provider counted last; 0: unknown
+}
+
+// restore takes over what earlier attempts committed.
+func (p *progress) restore(steps []fika.Step, own []fika.Entry) {
+	p.own = own
+	for _, s := range steps {
+		p.round = max(p.round, s.Round)
+		if s.Kind != fika.ToolStep {
+			continue
+		}
+		if s.State == fika.StepPlanned || s.State == fika.StepStarted {
+			p.pending = append(p.pending, s)
+		}
+		if s.ArgsHash == cutOff {
+			p.cutStep = s.N
+		}
+	}
+	for _, e := range own {
+		if e.Type == fika.ToolResult {
+			p.used = append(p.used, fika.ToolUsed{Tool: e.From, Success: !e.Meta.IsError})
+		}
+		if e.Meta.Usage != nil {
+			p.usage = p.usage.Add(*e.Meta.Usage)
+		}
+	}
+}
+
+// argumentsOf gives the arguments as the model wrote them; none at all is {}.
+func (p *progress) argumentsOf(s fika.Step) string {
+	for i := range p.own {
+		if p.own[i].ID == s.CallEntry && p.own[i].Content != "" {
+			return p.own[i].Content
+		}
+	}
+	return "{}"
+}

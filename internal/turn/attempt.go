@@ -1,0 +1,204 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// attempt is one request being worked: its parts, from those that know least to
+// those that use the others, and the order in which they have their turn.
+type attempt struct {
+	*assignment
+	*progress
+	steps     Steps
+	history   History
+	maxRounds int
+
+	exposure *exposure
+	records  *records
+	signals  *signals
+	briefing *briefing
+	window   *window
+	gate     *gate
+	tools    *toolRound
+	model    *modelCall
+	finisher *finisher
+}
+
+// newAttempt puts together what works a request.
+func newAttempt(e *Engine, c store.Claimed) *attempt {
+	cfg := &e.cfg
+	s := cfg.Store
+	job, done := newAssignment(e, c), &progress{}
+	exposure := &exposure{assignment: job, progress: done}
+	permits := &permits{assignment: job, exposure: exposure, bounds: cfg.Bounds, tools: cfg.Tools}
+	records := newRecords(job, s.History)
+	signals := &signals{assignment: job, progress: done, store: s.Control, stop: cfg.Stop, limits: cfg.Limits}
+	briefing := &briefing{
+		assignment: job, signals: signals, history: s.History,
+		hooks: cfg.Hooks, prompter: cfg.Prompt, summary: cfg.Summary, context: cfg.Call.Context,
+	}
+	window := &window{
+		assignment: job, progress: done, exposure: exposure, permits: permits, records: records, briefing: briefing,
+		history: s.History, tokens: cfg.Window, final: cfg.Compactor == nil,
+	}
+	gate := &gate{
+		assignment: job, progress: done, signals: signals, permits: permits, store: s.Approvals,
+		guard: cfg.Guard, hooks: cfg.Hooks, tools: cfg.Tools, ask: cfg.Ask, askFor: cfg.AskFor, now: cfg.Now,
+	}
+	calls := &toolCalls{
+		assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, store: s.ToolSteps,
+		bounds: cfg.Bounds, hooks: cfg.Hooks, template: cfg.Call,
+	}
+	delegations := &delegations{
+		assignment: job, progress: done, signals: signals, permits: permits, gate: gate, calls: calls,
+		store: s.Children, tools: cfg.Tools,
+	}
+	return &attempt{
+		assignment: job, progress: done, steps: s.Steps, history: s.History, maxRounds: cfg.MaxRounds,
+		exposure: exposure, records: records, signals: signals, briefing: briefing, window: window, gate: gate,
+		tools: &toolRound{progress: done, signals: signals, gate: gate, calls: calls, delegations: delegations, tools: cfg.Tools},
+		model: &modelCall{
+			assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, records: records,
+			briefing: briefing, window: window, store: s.Steps,
+			sizing: &sizing{
+				assignment: job, progress: done, briefing: briefing, window: window, store: s.Steps,
+				compactor: cfg.Compactor, compactAt: cfg.CompactAt, warnAt: cfg.WarnAt,
+			},
+			composer: &composer{assignment: job, records: records, briefing: briefing, modelID: cfg.ModelID, username: cfg.Call.Username},
+			provider: cfg.Model, modelID: cfg.ModelID, maxTokens: cfg.MaxTokens, reasoning: cfg.Reasoning,
+			tools: cfg.Tools, check: cfg.Check, now: cfg.Now,
+		},
+		finisher: &finisher{
+			assignment: job, progress: done, exposure: exposure, permits: permits, briefing: briefing, store: s.Outcomes,
+			echo:  &echoCheck{assignment: job, window: window, history: s.History, limits: cfg.Limits},
+			hooks: cfg.Hooks, resolve: cfg.Mentioned, callable: cfg.Callable, context: cfg.Call.Context,
+			limits: cfg.Limits, ttl: cfg.TTL, modelID: cfg.ModelID,
+		},
+	}
+}
+
+// run settles what is pending, looks whether anybody wants a stop, and asks the
+// model, until one of its steps stops the turn.
+func (a *attempt) run(ctx context.Context) error {
+	if err := a.loadSteps(ctx); err != nil {
+		return err
+	}
+	if err := a.briefing.preparePrompt(ctx); err != nil {
+		return err
+	}
+	if len(a.pending) > 0 { // what people said before is known to what goes on
+		if _, err := a.window.selectEntries(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := a.tools.runTools(ctx); err != nil {
+			return err
+		}
+		if err := a.signals.checkSignals(ctx); err != nil {
+			return err
+		}
+		if a.round >= a.maxRounds {
+			return &ending{state: fika.RequestFailed, kind: fika.Limit,
+				reason: fmt.Sprintf("%d model calls without a final answer; the limit is max_recursion_depth", a.round)}
+		}
+		if err := a.model.askModel(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// loadSteps brings back what earlier attempts of the request committed.
+func (a *attempt) loadSteps(ctx context.Context) error {
+	if !a.claimed.Resumed {
+		if a.claimed.Prompt != nil {
+			a.own = append(a.own, *a.claimed.Prompt)
+		}
+		a.exposure.taintOfOwn()
+		return nil
+	}
+	var steps []fika.Step
+	var own []fika.Entry
+	err := a.retry.read(ctx, func(ctx context.Context) (err error) {
+		if steps, err = a.steps.Steps(ctx, a.fence.Request); err == nil {
+			own, err = a.history.OfRequest(ctx, a.fence.Request)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.restore(steps, own)
+	a.records.restore(steps)
+	a.exposure.taintOfOwn()
+	return a.gate.loadApprovals(ctx)
+}
+
+// conclude turns what stopped a turn into its result; an outcome is committed.
+func (a *attempt) conclude(ctx context.Context, stop error) (Result, error) {
+	if r := (*released)(nil); errors.As(stop, &r) {
+		return r.Result, nil
+	}
+	end, over := outcomeOf(stop)
+	if !over {
+		return Result{}, stop
+	}
+	return a.finisher.commitOutcome(ctx, end)
+}
+
+// outcomeOf says how a turn that cannot go on ends. It is not over when the
+// right to write is gone, or when the store takes nothing: then the next owner
+// finds the request as it was. Anything else is an outcome, so that no request
+// stays running with nobody at work.
+func outcomeOf(err error) (*ending, bool) {
+	var end *ending
+	switch {
+	case errors.As(err, &end):
+		return end, true
+	case fika.IsKind(err, fika.Lost, fika.Storage):
+		return nil, false
+	}
+	return failedEnding(err), true
+}
+
+// Each step of a turn returns nil to go on, or an error that stops the turn:
+// an *ending, a *released, or what the store or the model said.
+
+// ending is the outcome that a turn comes to.
+type ending struct {
+	state  fika.RequestState
+	kind   fika.Kind
+	reason string
+	limit  string // of its chain, that ends the turn
+	// rejected says that no answer was in the form asked for.
+	rejected bool
+	final    *store.ModelCommit
+}
+
+func (e *ending) Error() string { return fmt.Sprintf("%s: %s", e.state, e.reason) }
+
+// released says that the request leaves this turn without an outcome: it was
+// suspended or handed back.
+type released struct{ Result }
+
+func (r *released) Error() string { return fmt.Sprintf("%s: %s", r.State, r.Reason) }
+
+func failedEnding(err error) *ending {
+	state := fika.RequestFailed
+	if fika.KindOf(err) == fika.Interrupted {
+		state = fika.Cancelled
+	}
+	return &ending{state: state, kind: fika.KindOf(err), reason: err.Error()}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,79 @@
+package turn
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"fika"
+	"fika/internal/limit"
+	"fika/internal/store"
+)
+
+// echoCheck finds two agents who only repeat themselves.
+type echoCheck struct {
+	*assignment
+	window  *window
+	history History
+	limits  store.Limits
+}
+
+// onlyRepeats reports whether a final text would only go on an exchange in which
+// this agent and the one it mentions repeat themselves. The window, which is
+// at hand, mostly shows that it does not.
+func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.AgentName) (bool, error) {
+	r := c.claimed.Request
+	most := c.limits.Of(c.claimed.Conversation.Limits).MaxEcho
+	// Each message of such an exchange is one deeper than the one before.
+	if most <= 0 || len(notify) != 1 || r.Depth+1 < most {
+		return false, nil
+	}
+	last := limit.Said{By: string(c.claimed.Agent.Name), Text: text}
+	if said, enough := c.lastExchange(c.window.seen, most-1); enough && !limit.Repeats(append(said, last)) {
+		return false, nil
+	}
+	// Somebody may have said something since.
+	var all []fika.Entry // newest first
+	for upto := int64(math.MaxInt64); ; upto = all[len(all)-1].Seq - 1 {
+		var page []fika.Entry
+		err := c.retry.read(ctx, func(ctx context.Context) (err error) {
+			page, err = c.history.Before(ctx, c.claimed.Conversation.ID, upto, laterPage)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		all = append(all, page...)
+		said, enough := c.lastExchange(reversed(all), most-1)
+		if enough || len(page) < laterPage {
+			return enough && said[len(said)-1].By == string(notify[0]) && limit.Repeats(append(said, last)), nil
+		}
+	}
+}
+
+// lastExchange takes the last n messages of this turn's chain from entries, oldest
+// first. It has enough when it found as many, or one that is not of the chain:
+// a person's word, or another chain's, begins something new.
+func (c *echoCheck) lastExchange(entries []fika.Entry, n int) (said []limit.Said, enough bool) {
+	for _, e := range slices.Backward(entries) {
+		if e.Type != fika.Message || e.Request == c.fence.Request || e.Meta.Writer == fika.ByAgent && !e.Meta.Final {
+			continue
+		}
+		said = append(said, limit.Said{By: e.Meta.WriterName, Text: e.Content})
+		if e.Chain != c.claimed.Request.Chain || e.Meta.Writer != fika.ByAgent {
+			said[len(said)-1].By = "" // nobody of the two
+			break
+		}
+		if len(said) == n {
+			break
+		}
+	}
+	slices.Reverse(said)
+	return said, len(said) > 0 && (len(said) == n || said[0].By == "")
+}
+
+func reversed(list []fika.Entry) []fika.Entry {
+	out := slices.Clone(list)
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,70 @@
+package turn
+
+import (
+	"fmt"
+	"strings"
+
+	"fika/internal/llm"
+)
+
+// paired keeps providers from refusing a window: a call without a result gets
+// one, a result without a call is dropped, an empty message too.
+func paired(in []llm.Message) []llm.Message {
+	var p pairing
+	for _, m := range in {
+		switch {
+		case m.Role == llm.ToolRole:
+			p.answer(m)
+			continue
+		case m.Role == llm.Assistant && len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "":
+			continue
+		}
+		p.settle()
+		p.call(&m)
+		p.out = append(p.out, m)
+	}
+	p.settle()
+	return p.out
+}
+
+type pairing struct {
+	out  []llm.Message
+	open []openCall // of the last message, in order
+}
+
+// openCall is a call that waits for its result: the id that the entries know
+// it by, and the one it is sent with.
+type openCall struct{ known, sent string }
+
+// call opens the calls of a message. Two with one id, or with none, as foreign
+// entries may have them, are told apart.
+func (p *pairing) call(m *llm.Message) {
+	used := map[string]bool{"": true}
+	for i := range m.Calls {
+		c := &m.Calls[i]
+		known := c.ID
+		for n := i + 1; used[c.ID]; n++ {
+			c.ID, m.Blob = fmt.Sprintf("call_%d", n), nil
+		}
+		used[c.ID] = true
+		p.open = append(p.open, openCall{known, c.ID})
+	}
+}
+
+func (p *pairing) answer(m llm.Message) {
+	for i, c := range p.open {
+		if c.known == m.CallID {
+			m.CallID = c.sent
+			p.out = append(p.out, m)
+			p.open = append(p.open[:i], p.open[i+1:]...)
+			return
+		}
+	}
+}
+
+func (p *pairing) settle() {
+	for _, c := range p.open {
+		p.out = append(p.out, llm.Message{Role: llm.ToolRole, CallID: c.sent, IsError: true, Text: "interrupted: it may or may not have run"})
+	}
+	p.open = nil
+}

@@ -1,0 +1,149 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// justNow is for how long what a claim has read is taken for the present.
+const justNow = 20 * time.Millisecond
+
+// Control is how the store tells a turn to stop, and how the turn lets its
+// request go.
+type Control interface {
+	Signal(context.Context, store.Fence) (store.Signal, error)
+	Exceeded(context.Context, store.Fence, store.Limits) (store.Exceeded, error)
+	Suspend(ctx context.Context, f store.Fence, reason fika.WaitReason, until time.Time) error
+	HandBack(context.Context, store.Fence) error
+}
+
+// signals stop a turn between two steps: a person, a deadline, a limit, the end
+// of the process.
+type signals struct {
+	*assignment
+	*progress
+	store  Control
+	stop   <-chan struct{}
+	limits store.Limits
+}
+
+// checkSignals looks between two steps whether the turn should go on.
+func (s *signals) checkSignals(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return s.interrupted(ctx)
+	}
+	select {
+	case <-s.stop:
+		return s.handBack(ctx, "the process is stopping")
+	default:
+	}
+	if s.claimedJustNow() {
+		return nil
+	}
+	var sig store.Signal
+	err := s.retry.read(ctx, func(ctx context.Context) (err error) {
+		sig, err = s.store.Signal(ctx, s.fence)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.applySignal(ctx, sig); err != nil {
+		return err
+	}
+	return s.checkLimits(ctx)
+}
+
+// claimedJustNow reports whether the claim, which takes nothing that is paused
+// or cancelled, has only been made.
+func (s *signals) claimedJustNow() bool {
+	return s.round == 0 && !s.claimed.Resumed && s.claimed.Request.Deadline.IsZero() && time.Since(s.began) < justNow
+}
+
+// applySignal stops the turn when a person or a deadline asks for it.
+func (s *signals) applySignal(ctx context.Context, sig store.Signal) error {
+	switch {
+	case sig.Cancel:
+		return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: orElse(sig.Reason, "cancelled")}
+	case sig.Deadline:
+		return &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
+	case sig.Paused && !s.foreground():
+		err := s.retry.persist(ctx, func(ctx context.Context) error {
+			return s.store.Suspend(ctx, s.fence, fika.WaitPause, time.Time{})
+		})
+		if err != nil {
+			return err
+		}
+		return &released{Result{State: fika.Waiting, Reason: "paused"}}
+	}
+	return nil
+}
+
+// interrupted decides what an ended context means. Who has lost the agent ends
+// nothing: the next owner finds the request as it was.
+func (s *signals) interrupted(ctx context.Context) error {
+	if cause := context.Cause(ctx); fika.IsKind(cause, fika.Lost) {
+		return cause
+	}
+	if errors.Is(context.Cause(ctx), ErrStop) {
+		return s.handBack(ctx, "the process is stopping")
+	}
+	reason := "cancelled"
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
+	} else if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		reason = cause.Error()
+	}
+	return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: reason}
+}
+
+// failTurn decides what an error of a step means that has not reached the store:
+// after a stop or a cancel it is that, else it ends the turn.
+func (s *signals) failTurn(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return s.interrupted(ctx)
+	}
+	return failedEnding(err)
+}
+
+func (s *signals) handBack(ctx context.Context, reason string) error {
+	err := s.retry.persist(ctx, func(ctx context.Context) error { return s.store.HandBack(ctx, s.fence) })
+	if err != nil {
+		return err
+	}
+	return &released{Result{State: fika.Open, Reason: reason}}
+}
+
+// checkLimits looks between two steps whether the turn may go on for what it costs:
+// a chain at its limit ends it, an hour that its agent has used up makes it
+// wait. A person at a terminal is told instead of being made to wait.
+func (s *signals) checkLimits(ctx context.Context) error {
+	l := s.limits.Of(s.claimed.Conversation.Limits)
+	if s.round == 0 || l.MaxTokens <= 0 && l.MaxCost <= 0 && l.MaxAge <= 0 && l.HourTokens <= 0 {
+		return nil
+	}
+	var x store.Exceeded
+	err := s.retry.read(ctx, func(ctx context.Context) (err error) {
+		x, err = s.store.Exceeded(ctx, s.fence, s.limits)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case x.Chain != "":
+		return &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason, limit: x.Chain}
+	case x.Until.IsZero():
+		return nil
+	case s.foreground():
+		return &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason}
+	}
+	err = s.retry.persist(ctx, func(ctx context.Context) error { return s.store.Suspend(ctx, s.fence, fika.WaitLimit, x.Until) })
+	if err != nil {
+		return err
+	}
+	return &released{Result{State: fika.Waiting, Reason: x.Reason}}
+}

@@ -1,0 +1,190 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"fika"
+	"fika/internal/hook"
+	"fika/internal/store"
+	"fika/internal/tool"
+)
+
+// ToolSteps are the fenced writes about tool calls.
+type ToolSteps interface {
+	BeginTool(ctx context.Context, f store.Fence, n int, preHash string) (store.Signal, error)
+	RecordProcess(ctx context.Context, f store.Fence, n int, p fika.Process) error
+	CommitTool(ctx context.Context, f store.Fence, n int, c store.ToolCommit) (fika.Entry, error)
+}
+
+// toolCalls makes tool calls that have been let through: begun, made, recorded.
+type toolCalls struct {
+	*assignment
+	*progress
+	signals  *signals
+	exposure *exposure
+	permits  *permits
+	store    ToolSteps
+	bounds   Bounds
+	hooks    hook.Runner
+	template tool.Call // what every call carries
+}
+
+// beginTool commits that a step begins, unless it has its result already.
+func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
+	if j.result != nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return t.signals.interrupted(ctx)
+	}
+	pre := t.targetHash(ctx, j) // of what the hooks left of the call
+	if j.result = resultAfterCrash(j.step, pre); j.result != nil {
+		return nil
+	}
+	var sig store.Signal
+	err := t.retry.persist(ctx, func(ctx context.Context) (err error) {
+		sig, err = t.store.BeginTool(ctx, t.fence, j.step.N, pre)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := t.signals.applySignal(ctx, sig); err != nil {
+		return err
+	}
+	t.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
+	return nil
+}
+
+// toolCall is what the tool will be given.
+func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
+	t.permits.boundNow(ctx)
+	call, s := t.template, j.step
+	if t.bounds != nil {
+		call.Confine = t.bounds.Confine(t.permits.rights)
+	}
+	call.Rights, call.Taint = t.permits.passedRights(), t.exposure.taint.From
+	call.Step = fmt.Sprintf("%s/%d", t.fence.Request, s.N)
+	call.CallID, call.Name = s.CallID, s.Tool
+	call.Request, call.Chain, call.Depth = t.fence.Request, t.claimed.Request.Chain, t.claimed.Request.Depth
+	call.Args = json.RawMessage(t.argumentsOf(s))
+	call.Started = func(p fika.Process) {
+		// Beside the process, which is at work already. Recovery also finds it
+		// by its mark: a failure here costs nothing.
+		j.noting.Go(func() { _ = t.store.RecordProcess(context.WithoutCancel(ctx), t.fence, s.N, p) })
+	}
+	call.Progress = func(b []byte) {
+		t.tell(Event{Kind: ToolOutput, Tool: s.Tool, CallID: s.CallID, N: s.N, Text: string(b)})
+	}
+	return call
+}
+
+// targetHash is the state of what a verifiable call would change, or "".
+func (t *toolCalls) targetHash(ctx context.Context, j *job) string {
+	if j.tool == nil {
+		return ""
+	}
+	v, ok := tool.VerifierOf(j.tool)
+	if !ok {
+		return ""
+	}
+	h, err := v.Hash(ctx, j.call)
+	if err != nil {
+		return ""
+	}
+	return h
+}
+
+// callAll runs the jobs of a batch that have no result yet.
+func (t *toolCalls) callAll(ctx context.Context, batch []*job) {
+	if len(batch) == 1 {
+		t.callOne(ctx, batch[0])
+		return
+	}
+	var g errgroup.Group
+	g.SetLimit(maxParallel)
+	for _, j := range batch {
+		g.Go(func() error { t.callOne(ctx, j); return nil })
+	}
+	_ = g.Wait()
+}
+
+// callOne runs one tool. What goes wrong is a result: the model has to know.
+func (t *toolCalls) callOne(ctx context.Context, j *job) {
+	if j.result != nil {
+		return
+	}
+	r, err := j.tool.Call(ctx, j.call)
+	j.noting.Wait()
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		r = tool.Result{IsError: true, Unknown: true, Text: "interrupted: it was ended before it was done"}
+	case errors.Is(err, context.DeadlineExceeded):
+		r = tool.Result{IsError: true, Unknown: true, Text: "ended: it took too long"}
+	default:
+		r = tool.Errorf(err.Error())
+	}
+	j.result = &r
+	t.firePostTool(ctx, j)
+}
+
+func (t *toolCalls) firePostTool(ctx context.Context, j *job) {
+	_, err := t.hooks.Fire(context.WithoutCancel(ctx), hook.PostTool, hook.Payload{
+		"tool_name": j.step.Tool, "arguments": j.call.Args, "result": j.result.Text,
+	})
+	if err != nil {
+		t.tell(Event{Kind: Warning, Text: err.Error()})
+	}
+}
+
+// commitResult stores a result; results go to the model in the order of the calls.
+func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
+	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier}
+	t.exposure.noteTaint(fika.Taint{From: j.result.Taint})
+	c.Taint = t.exposure.taint
+	if j.result.Taint != "" {
+		c.Taint.Seq = 0 // it is what brings it in
+	}
+	if j.tool != nil && !j.result.IsError {
+		c.PostHash = t.targetHash(context.WithoutCancel(ctx), j)
+	}
+	var entry fika.Entry
+	err := t.retry.persist(ctx, func(ctx context.Context) (err error) {
+		entry, err = t.store.CommitTool(ctx, t.fence, j.step.N, c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.own = append(t.own, entry)
+	t.used = append(t.used, fika.ToolUsed{Tool: j.step.Tool, File: j.result.File, Success: !j.result.IsError})
+	t.tell(Event{Kind: ToolDone, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Result: j.result, Round: j.step.Round, Args: j.call.Args})
+	t.tell(Event{Kind: Committed, Entries: []fika.Entry{entry}, Round: j.step.Round})
+	return nil
+}
+
+// recordFirst commits the result of the first pending step. Worked reports
+// whether the call succeeded.
+func (t *toolCalls) recordFirst(ctx context.Context, j *job) (worked bool, err error) {
+	if err := t.commitResult(ctx, j); err != nil {
+		return false, err
+	}
+	t.pending = t.pending[1:]
+	return !j.result.IsError, nil
+}
+
+// resultAfterCrash decides what becomes of a call that had begun when its owner died
+// and that may be repeated; nil means: run it (again).
+func resultAfterCrash(s fika.Step, now string) *tool.Result {
+	if s.State != fika.StepStarted || s.Effect != fika.Verifiable || s.PreHash != "" && s.PreHash == now {
+		return nil
+	}
+	return &tool.Result{IsError: true, Unknown: true,
+		Text: "interrupted: the target has changed since the call began, so it has probably happened; check before doing it again"}
+}
