@@ -1,22 +1,16 @@
 package app
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
-	"fika"
-	"fika/internal/caller"
 	"fika/internal/confine"
 	"fika/internal/crash"
-	"fika/internal/folder"
 	"fika/internal/process"
-	"fika/internal/redact"
-	"fika/internal/store"
 )
 
 // Options is what an invocation brings along.
@@ -37,22 +31,25 @@ type Options struct {
 	place *place // shared by the Apps of one invocation
 }
 
-// App is one invocation of the program. Everything is made on first use, so
-// that a command pays only for what it needs. It is used from one goroutine;
-// what it hands out says itself what it allows.
+// App is one invocation of the program: a type per use. Everything is made on
+// first use, so that a command pays only for what it needs. It is used from one
+// goroutine; what it hands out says itself what it allows.
 type App struct {
+	*Place
+	*OpenedHome
+	*Configuration
+	*Keyring
+	*Resolver
+	*Providers
+	*Database
+	*BusLink
+	*Names
+	*Speakers
+
 	opts     Options
 	children *process.Children
 	probe    confine.Probe
-	home     *folder.Home
-	config   configuration
-	byHub    bool // this is the hub, or an agent that has its environment from it
-	store    *store.Store
-	closers  []io.Closer
-	caller   *caller.Caller // nil: not yet asked for
-	readOnly bool           // the home cannot be written
-	secrets  *redact.Keys   // nil: not yet asked for
-	upgraded []string       // what is different since an older fika used the home
+	closers  *closers
 }
 
 // New makes an App; nothing is opened yet.
@@ -75,7 +72,21 @@ func New(o Options) *App {
 	if o.place == nil {
 		o.place = &place{}
 	}
-	return &App{opts: o, children: process.NewChildren()}
+	place := &Place{o}
+	home := &OpenedHome{opts: o, place: place}
+	config := &Configuration{opts: o, place: place, home: home}
+	keys := &Keyring{opts: o, place: place, home: home, config: config}
+	settings := &Resolver{opts: o, place: place, config: config, keys: keys}
+	closers := &closers{}
+	db := &Database{opts: o, home: home, config: config, closers: closers}
+	return &App{
+		Place: place, OpenedHome: home, Configuration: config, Keyring: keys, Resolver: settings, Database: db,
+		Providers: &Providers{opts: o, home: home, config: config, keys: keys, settings: settings},
+		BusLink:   &BusLink{opts: o, config: config, closers: closers},
+		Names:     &Names{home: home, config: config, db: db},
+		Speakers:  &Speakers{opts: o, place: place, settings: settings, db: db},
+		opts:      o, children: process.NewChildren(), closers: closers,
+	}
 }
 
 // SandboxProbe finds out, once for this invocation, how processes can be confined.
@@ -96,83 +107,26 @@ func (a *App) Dir() string { return a.opts.Dir }
 // Log is where a process without a screen tells what it does.
 func (a *App) Log() *slog.Logger { return a.opts.Log }
 
-// ReadOnly reports whether the home cannot be written. It is known once the
-// home is open.
-func (a *App) ReadOnly() bool { return a.readOnly }
-
-// StartedByHub says that this process has its environment from the hub, or is
-// the hub: advice about a missing key names it.
-func (a *App) StartedByHub() { a.byHub = true }
-
 // Again makes an App with the same options, for another goroutine. Whoever
 // calls it closes it.
 func (a *App) Again() *App { return New(a.opts) }
 
 // Close closes what was opened, newest first. It may be called twice.
 func (a *App) Close() error {
-	var errs []error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		errs = append(errs, a.closers[i].Close())
-	}
-	a.closers = nil
 	a.store = nil
+	return a.closers.closeAll()
+}
+
+// closers are what an invocation has opened.
+type closers struct{ list []io.Closer }
+
+func (c *closers) add(x io.Closer) { c.list = append(c.list, x) }
+
+func (c *closers) closeAll() error {
+	var errs []error
+	for _, x := range slices.Backward(c.list) {
+		errs = append(errs, x.Close())
+	}
+	c.list = nil
 	return errors.Join(errs...)
-}
-
-func (a *App) owns(c io.Closer) { a.closers = append(a.closers, c) }
-
-// Home opens the home, made if it is missing.
-func (a *App) Home() (folder.Home, error) {
-	if a.home != nil {
-		return *a.home, nil
-	}
-	root, err := a.Root()
-	if err != nil {
-		return folder.Home{}, err
-	}
-	h, err := folder.OpenHome(root)
-	if a.opts.Looks && fika.IsKind(err, fika.Storage) {
-		if readable, roErr := folder.OpenReadOnly(root); roErr == nil {
-			a.opts.Warn(fmt.Sprintf("%s cannot be written (read-only disk, or another owner): this is what can be read of it", root))
-			h, err, a.readOnly = readable, nil, true
-		}
-	}
-	if err != nil {
-		return h, err
-	}
-	if !a.readOnly {
-		a.upgraded = upgrade(h, a.opts.Log)
-		if err := a.prepare(h); err != nil {
-			a.opts.Log.Warn("home", "err", err) // it works without
-		}
-	}
-	a.home = &h
-	return h, nil
-}
-
-// Store opens the database.
-func (a *App) Store(ctx context.Context) (*store.Store, error) {
-	if a.store != nil {
-		return a.store, nil
-	}
-	h, c, err := a.HomeAndConfig()
-	if err != nil {
-		return nil, err
-	}
-	o := a.StoreOptions(h, c.Store.URL)
-	if a.readOnly && o.URL == "" {
-		if o.Path, err = a.copyDatabase(h.DatabaseFile()); err != nil {
-			return nil, err
-		}
-	}
-	s, err := store.Open(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.NoteStore(ctx, h, s); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	a.store = s
-	a.owns(s)
-	return s, nil
 }

@@ -13,9 +13,16 @@ import (
 	"fika/internal/folder"
 )
 
+// BusLink connects to the bus of the home.
+type BusLink struct {
+	opts    Options
+	config  *Configuration
+	closers *closers
+}
+
 // Subjects names the bus subjects of this home.
-func (a *App) Subjects() (bus.Subjects, error) {
-	c, err := a.Config()
+func (l *BusLink) Subjects() (bus.Subjects, error) {
+	c, err := l.config.Config()
 	if err != nil {
 		return bus.Subjects{}, err
 	}
@@ -24,14 +31,14 @@ func (a *App) Subjects() (bus.Subjects, error) {
 
 // Bus connects as the given user: "hub", "member", or an agent's. Without
 // retry a hub that is not there is an error of kind NotFound.
-func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) {
-	h, c, err := a.HomeAndConfig()
+func (l *BusLink) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) {
+	h, c, err := l.config.HomeAndConfig()
 	if err != nil {
 		return nil, err
 	}
-	o := busnats.Options{Name: "fika " + who, Timeout: dialTimeout(c, retry), ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: a.opts.Log}
-	if a.External(c, h) {
-		a.ExternalOptions(c, &o)
+	o := busnats.Options{Name: "fika " + who, Timeout: dialTimeout(c, retry), ReconnectWait: c.NATS.ReconnectDelay, Retry: retry, Log: l.opts.Log}
+	if l.External(c, h) {
+		l.ExternalOptions(c, &o)
 	} else {
 		ep, err := busnats.Credentials(h.RunDir(), who)
 		if err != nil && !(retry && fika.IsKind(err, fika.NotFound)) {
@@ -44,13 +51,13 @@ func (a *App) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) 
 		o.Redial = busnats.RedialFrom(h.RunDir(), who)
 	}
 	if c.NATS.Server != "" && address.LoopbackURL(c.NATS.Server) {
-		a.eitherServer(c, h, who, &o)
+		l.eitherServer(c, h, who, &o)
 	}
 	b, err := busnats.Dial(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	a.owns(b)
+	l.closers.add(b)
 	return b, nil
 }
 
@@ -77,14 +84,14 @@ func dialTimeout(c *config.Config, retry bool) time.Duration {
 }
 
 // ExternalOptions are the credentials of somebody else's server.
-func (a *App) ExternalOptions(c *config.Config, o *busnats.Options) {
+func (l *BusLink) ExternalOptions(c *config.Config, o *busnats.Options) {
 	n := c.NATS
 	o.URL, o.User, o.Password, o.Token = n.Server, n.User, n.Password, n.Token
 	if n.PasswordEnv != "" {
-		o.Password = a.opts.Getenv(n.PasswordEnv)
+		o.Password = l.opts.Getenv(n.PasswordEnv)
 	}
 	if n.TokenEnv != "" {
-		o.Token = a.opts.Getenv(n.TokenEnv)
+		o.Token = l.opts.Getenv(n.TokenEnv)
 	}
 	o.NKeyFile, o.CredsFile = n.NKey, n.Creds
 	o.TLSCA, o.TLSCert, o.TLSKey = n.TLS.CA, n.TLS.Cert, n.TLS.Key
@@ -93,12 +100,12 @@ func (a *App) ExternalOptions(c *config.Config, o *busnats.Options) {
 // eitherServer lets a connection find the bus again when the hub has changed
 // its mind: a loopback server in the config is somebody else's while it
 // answers, and the hub's own when it does not.
-func (a *App) eitherServer(c *config.Config, h folder.Home, who string, o *busnats.Options) {
+func (l *BusLink) eitherServer(c *config.Config, h folder.Home, who string, o *busnats.Options) {
 	foreign := *o
-	a.ExternalOptions(c, &foreign)
+	l.ExternalOptions(c, &foreign)
 	o.NKeyFile, o.CredsFile = foreign.NKeyFile, foreign.CredsFile
 	o.Redial = func() (busnats.Endpoint, error) {
-		if a.External(c, h) {
+		if l.External(c, h) {
 			return busnats.Endpoint{URL: foreign.URL, User: foreign.User, Password: foreign.Password, Token: foreign.Token}, nil
 		}
 		return busnats.Credentials(h.RunDir(), who)
@@ -106,19 +113,19 @@ func (a *App) eitherServer(c *config.Config, h folder.Home, who string, o *busna
 }
 
 // HubAnswers reports whether the bus of this home answers.
-func (a *App) HubAnswers(ctx context.Context) bool {
-	b, err := a.Bus(ctx, busnats.UserMember, false)
+func (l *BusLink) HubAnswers(ctx context.Context) bool {
+	b, err := l.Bus(ctx, busnats.UserMember, false)
 	if err != nil {
 		return false
 	}
-	_ = b.Close() // again when a closes, which does nothing
+	_ = b.Close() // again when the App closes, which does nothing
 	return true
 }
 
 // External reports whether the bus is somebody else's server. A loopback
 // server in the config is the embedded one when the hub says that it listens
 // there (run/hub.json), which it does when nothing answered at that address.
-func (a *App) External(c *config.Config, h folder.Home) bool {
+func (l *BusLink) External(c *config.Config, h folder.Home) bool {
 	server := c.NATS.Server
 	if server == "" {
 		return false

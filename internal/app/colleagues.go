@@ -8,13 +8,13 @@ import (
 // Colleagues are the agents that others may ask: those with an [[agents]] entry,
 // in the order of the config, without self. A config that cannot be read names
 // nobody.
-func (a *App) Colleagues(self fika.AgentName) []colleague.Colleague {
-	c, err := a.Config()
+func (c *Configuration) Colleagues(self fika.AgentName) []colleague.Colleague {
+	read, err := c.Config()
 	if err != nil {
 		return nil
 	}
 	var out []colleague.Colleague
-	for _, e := range c.Agents {
+	for _, e := range read.Agents {
 		if name := fika.AgentName(e.ID); name != self {
 			out = append(out, colleague.Colleague{Name: name, Capabilities: e.Capabilities, Description: e.Description})
 		}

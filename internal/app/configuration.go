@@ -7,15 +7,19 @@ import (
 	"path/filepath"
 	"sync"
 
-	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
 )
 
-// configuration is the config of the home as this process knows it. A command
+// Configuration is the config of the home as this process knows it. A command
 // reads it once. A process that lives long follows the files: what stands there
-// now is in force, and while they cannot be read, what stood there last.
-type configuration struct {
+// now is in force, and while they cannot be read, what stood there last. It may be
+// used from many goroutines.
+type Configuration struct {
+	opts  Options
+	place *Place
+	home  *OpenedHome
+
 	mu      sync.Mutex
 	now     *config.Config // nil: not read yet
 	stamp   config.Stamp   // of the files when they were read
@@ -25,31 +29,30 @@ type configuration struct {
 }
 
 // HomeAndConfig opens the home and reads its settings: see Home and Config.
-func (a *App) HomeAndConfig() (folder.Home, *config.Config, error) {
-	h, err := a.Home()
+func (c *Configuration) HomeAndConfig() (folder.Home, *config.Config, error) {
+	h, err := c.home.Home()
 	if err != nil {
 		return h, nil, err
 	}
-	c, err := a.Config()
-	return h, c, err
+	read, err := c.Config()
+	return h, read, err
 }
 
 // Config gives what config.toml and models.toml say. In a process that follows
 // them the answer may change from call to call, and the error is that of the
 // first reading: later ones fall back on what could be read last. It may be
 // called from many goroutines.
-func (a *App) Config() (*config.Config, error) {
-	c := &a.config
+func (c *Configuration) Config() (*config.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil && !c.follows {
 		return c.now, nil
 	}
-	root, err := a.Root()
+	root, err := c.place.Root()
 	if err != nil {
 		return nil, err
 	}
-	paths, err := a.ConfigPaths()
+	paths, err := c.place.ConfigPaths()
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +61,9 @@ func (a *App) Config() (*config.Config, error) {
 		return c.now, nil
 	}
 	c.stamp = stamp
-	read, err := a.LoadConfig()
+	read, err := c.place.LoadConfig()
 	if err != nil {
-		return a.fallBack(root, err)
+		return c.fallBack(root, err)
 	}
 	if c.broken != nil {
 		c.broken = nil
@@ -69,18 +72,17 @@ func (a *App) Config() (*config.Config, error) {
 	if c.now == nil || !c.now.Equal(read) {
 		c.now = read
 		if KeepConfig(root, read) && len(read.Ignored) > 0 { // once for each text of the files
-			a.opts.Warn(ignoredKeys(read))
+			c.opts.Warn(ignoredKeys(read))
 		}
 	}
 	return c.now, nil
 }
 
 // fallBack answers while the files cannot be read.
-func (a *App) fallBack(root string, cause error) (*config.Config, error) {
-	c := &a.config
+func (c *Configuration) fallBack(root string, cause error) (*config.Config, error) {
 	since := ""
 	if c.now == nil {
-		if !a.opts.LastGood {
+		if !c.opts.LastGood {
 			return nil, cause
 		}
 		last, at, err := config.LoadLast(lastGoodFile(root))
@@ -92,7 +94,7 @@ func (a *App) fallBack(root string, cause error) (*config.Config, error) {
 	if c.broken == nil || c.broken.Error() != cause.Error() {
 		tell := c.tell
 		if tell == nil {
-			tell = a.opts.Warn
+			tell = c.opts.Warn
 		}
 		tell(BrokenConfig(cause) + "; until that is mended the last settings that could be read" + since + " are in force")
 	}
@@ -102,21 +104,21 @@ func (a *App) fallBack(root string, cause error) (*config.Config, error) {
 
 // Broken says why the configuration in force is not what the files say now,
 // or is empty.
-func (a *App) Broken() string {
-	a.config.mu.Lock()
-	defer a.config.mu.Unlock()
-	if a.config.broken == nil {
+func (c *Configuration) Broken() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken == nil {
 		return ""
 	}
-	return BrokenConfig(a.config.broken)
+	return BrokenConfig(c.broken)
 }
 
 // FollowConfig makes this process follow the files; tell hears when they cannot
 // be read.
-func (a *App) FollowConfig(tell func(string)) {
-	a.config.mu.Lock()
-	defer a.config.mu.Unlock()
-	a.config.follows, a.config.tell = true, tell
+func (c *Configuration) FollowConfig(tell func(string)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.follows, c.tell = true, tell
 }
 
 // BrokenConfig says in one line what is wrong with the files.
@@ -156,71 +158,4 @@ func ignoredKeys(c *config.Config) string {
 		text += fmt.Sprintf(" (and %d more: fika config check)", n)
 	}
 	return text
-}
-
-// Settings resolves the settings of a context as its files are now.
-func (a *App) Settings(name fika.AgentName, flags map[string]string, quiet bool) (config.Settings, error) {
-	in, err := a.settingInputs(name, flags, quiet)
-	if err != nil {
-		return config.Settings{}, err
-	}
-	return config.Resolve(in)
-}
-
-func (a *App) settingInputs(name fika.AgentName, flags map[string]string, quiet bool) (config.Inputs, error) {
-	root, err := a.Root()
-	if err != nil {
-		return config.Inputs{}, err
-	}
-	c, err := a.Config()
-	if err != nil {
-		return config.Inputs{}, err
-	}
-	local, err := config.LoadLocal(folder.Home{Root: root}.Folder(name).LocalConfig())
-	if err != nil {
-		return config.Inputs{}, err
-	}
-	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: a.opts.Getenv, Keys: keyring{a}.lookup, Flags: flags}
-	if quiet {
-		in.Env = nil
-	}
-	return in, nil
-}
-
-// CallableBy says who may ask an agent for work, as its files are now; nil is
-// everybody.
-func (a *App) CallableBy(name fika.AgentName) ([]string, error) {
-	in, err := a.settingInputs(name, nil, true)
-	if err != nil {
-		return nil, err
-	}
-	g, _, err := config.ResolveGuard(in)
-	return g.CallableBy, err
-}
-
-// PlainSettings are what a command needs that asks no model: they neither
-// need a model nor a valid local.toml.
-func (a *App) PlainSettings(name fika.AgentName) (config.Settings, error) {
-	c, err := a.Config()
-	if err != nil {
-		return config.Settings{}, err
-	}
-	s := config.Settings{
-		Agent: name, DisplayName: string(name), Username: c.Username, LockHeartbeat: c.LockHeartbeat,
-		Tools: c.Tools, Plugins: c.Plugins, Chat: c.Chat,
-	}
-	in, err := a.settingInputs(name, nil, true)
-	if err != nil { // its own file cannot be read
-		in = config.Inputs{Home: a.opts.Root, Agent: name, Config: c}
-	}
-	if s.Guard, s.Sandbox, err = config.ResolveGuard(in); err != nil {
-		return config.Settings{}, err
-	}
-	if entry := c.Agent(name); entry != nil {
-		s.Entry, s.Description = true, entry.Description
-		if entry.Name != "" {
-			s.DisplayName = entry.Name
-		}
-	}
-	return s, nil
 }

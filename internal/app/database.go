@@ -15,22 +15,58 @@ import (
 	"fika/internal/store"
 )
 
+// Database is the store of the home, opened when somebody needs it.
+type Database struct {
+	opts    Options
+	home    *OpenedHome
+	config  *Configuration
+	closers *closers
+	store   *store.Store
+}
+
+// Store opens the database.
+func (d *Database) Store(ctx context.Context) (*store.Store, error) {
+	if d.store != nil {
+		return d.store, nil
+	}
+	h, c, err := d.config.HomeAndConfig()
+	if err != nil {
+		return nil, err
+	}
+	o := d.StoreOptions(h, c.Store.URL)
+	if d.home.readOnly && o.URL == "" {
+		if o.Path, err = d.copyDatabase(h.DatabaseFile()); err != nil {
+			return nil, err
+		}
+	}
+	s, err := store.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.NoteStore(ctx, h, s); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	d.store = s
+	d.closers.add(s)
+	return s, nil
+}
+
 // StoreOptions say which database a home has.
-func (a *App) StoreOptions(h folder.Home, url string) store.Options {
+func (d *Database) StoreOptions(h folder.Home, url string) store.Options {
 	// What a home had is never begun anew without a word.
 	_, err := os.Stat(h.StoreFile())
 	o := store.Options{Existing: err == nil}
 	if url != "" {
 		o.URL = url
-		o.Offset = func() time.Duration { return time.Until(a.opts.Now()) }
+		o.Offset = func() time.Duration { return time.Until(d.opts.Now()) }
 		return o
 	}
-	o.Path, o.Now, o.MaxPages = h.DatabaseFile(), a.opts.Now, crash.Pages()
+	o.Path, o.Now, o.MaxPages = h.DatabaseFile(), d.opts.Now, crash.Pages()
 	return o
 }
 
 // NoteStore keeps, beside the database, that there is one.
-func (a *App) NoteStore(ctx context.Context, h folder.Home, s *store.Store) error {
+func (d *Database) NoteStore(ctx context.Context, h folder.Home, s *store.Store) error {
 	path := h.StoreFile()
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -5,11 +5,12 @@
 // worker, what a person may ask of the system in package client, the long-lived
 // processes in package daemon; all of them are built on an [App].
 //
-// Read first: [App] (everything made on first use), [App.Config] and
-// [App.Settings] (with the last ones that could be read), [App.Model].
+// Read first: [App] (a type per use, everything made on first use),
+// [Configuration.Config] and [Resolver.Settings] (with the last ones that could be
+// read), [Providers.Model].
 //
 // Who owns what: an App owns what it opened and closes it in reverse order. It
-// is used from one goroutine; [App.Config] may be called from many.
+// is used from one goroutine; [Configuration.Config] may be called from many.
 //
 // How it fails: settings that a person wrote wrongly are errors of kind Invalid
 // with file, line and column; a process that follows its files keeps to those it

@@ -18,7 +18,7 @@ import (
 func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.Advancer {
 	wake := Waker{Bus: b, Subjects: subjects}
 	return flow.New(flow.Options{
-		Store: s, Capable: a.capable, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
+		Store: s, Capable: a.firstCapable, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
 		Said: func(p store.Posted, c fika.Conversation) { wake.Show(c, p.Entry) },
 		Tell: func(r store.Run, p workflow.Plan) {
 			for _, m := range flow.Statuses(r, p, a.Now()) {
@@ -30,13 +30,13 @@ func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.A
 	})
 }
 
-// capable names the first agent of the config that has a capability.
-func (a *App) capable(capability string) string {
-	c, err := a.Config()
+// firstCapable names the first agent of the config that has a capability.
+func (c *Configuration) firstCapable(capability string) string {
+	read, err := c.Config()
 	if err != nil {
 		return ""
 	}
-	for _, e := range c.Agents {
+	for _, e := range read.Agents {
 		if slices.Contains(e.Capabilities, capability) {
 			return e.ID
 		}
@@ -46,9 +46,9 @@ func (a *App) capable(capability string) string {
 
 // keepOutput writes what a step gave where the tools of an agent may read it.
 // The name says what is in the file, so one that is there is right.
-func (a *App) keepOutput(agent fika.AgentName, name, text string) (string, error) {
+func (o *OpenedHome) keepOutput(agent fika.AgentName, name, text string) (string, error) {
 	const op = "keep output"
-	h, err := a.Home()
+	h, err := o.Home()
 	if err != nil {
 		return "", err
 	}

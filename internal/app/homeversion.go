@@ -51,11 +51,3 @@ func changesSince(h folder.Home) []string {
 	}
 	return notes
 }
-
-// UpgradeNotes gives, once, what is different since an older fika used this
-// home.
-func (a *App) UpgradeNotes() []string {
-	notes := a.upgraded
-	a.upgraded = nil
-	return notes
-}

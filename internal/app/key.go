@@ -9,45 +9,57 @@ import (
 	"fika"
 	"fika/internal/config"
 	"fika/internal/keyfile"
+	"fika/internal/redact"
 )
 
 // Keys gives the file in which this home's API keys are stored.
-func (a *App) Keys() (keyfile.File, error) {
-	_, err := a.Root()
-	return keyfile.Open(a.KeysFile()), err
+func (k *Keyring) Keys() (keyfile.File, error) {
+	_, err := k.place.Root()
+	return keyfile.Open(k.place.KeysFile()), err
 }
 
 // SetKey stores an API key. Without hosts it is bound to those of the models
 // that name it; a key that no model names yet is bound at its first use.
-func (a *App) SetKey(name, value string, hosts []string) ([]string, error) {
+func (k *Keyring) SetKey(name, value string, hosts []string) ([]string, error) {
 	if wrong := config.WrongEnvName(name); wrong != "" {
 		return nil, fika.Errorf(fika.Invalid, "keys", "%s", wrong)
 	}
-	if _, err := a.Home(); err != nil {
+	if _, err := k.home.Home(); err != nil {
 		return nil, err
 	}
 	if len(hosts) == 0 {
 		var err error
-		if hosts, err = (keyring{a}).hostsOf(name); err != nil {
+		if hosts, err = k.hostsOf(name); err != nil {
 			return nil, err
 		}
 	}
-	return hosts, keyfile.Open(a.KeysFile()).Set(name, value, hosts, a.opts.Now())
+	return hosts, keyfile.Open(k.place.KeysFile()).Set(name, value, hosts, k.opts.Now())
 }
 
-// keyring finds API keys: in the environment of this process, else in the key
+// Keyring finds API keys: in the environment of this process, else in the key
 // file.
-type keyring struct{ app *App }
+type Keyring struct {
+	opts    Options
+	place   *Place
+	home    *OpenedHome
+	config  *Configuration
+	byHub   bool         // this is the hub, or an agent that has its environment from it
+	secrets *redact.Keys // nil: not yet asked for
+}
+
+// StartedByHub says that this process has its environment from the hub, or is
+// the hub: advice about a missing key names it.
+func (k *Keyring) StartedByHub() { k.byHub = true }
 
 // hostsOf are the hosts of the models whose key has a name.
-func (k keyring) hostsOf(name string) ([]string, error) {
-	c, err := k.app.Config()
+func (k *Keyring) hostsOf(name string) ([]string, error) {
+	c, err := k.config.Config()
 	if err != nil {
 		return nil, err
 	}
 	var hosts []string
 	for _, m := range c.Models {
-		full, err := c.FindModel(m.ID, k.app.opts.Getenv)
+		full, err := c.FindModel(m.ID, k.opts.Getenv)
 		if host := hostOf(full.BaseURL); err == nil && full.APIKeyEnv == name && !slices.Contains(hosts, host) {
 			hosts = append(hosts, host)
 		}
@@ -65,14 +77,14 @@ func hostOf(address string) string {
 
 // use returns the key of a model: from the environment of this process, else
 // from the key file. A model that names none needs none.
-func (k keyring) use(m config.Model) (string, error) {
+func (k *Keyring) use(m config.Model) (string, error) {
 	if m.APIKeyEnv == "" || m.Provider == config.Scripted {
 		return "", nil
 	}
-	if v := k.app.opts.Getenv(m.APIKeyEnv); v != "" {
+	if v := k.opts.Getenv(m.APIKeyEnv); v != "" {
 		return v, nil
 	}
-	f, err := k.app.Keys()
+	f, err := k.Keys()
 	if err != nil {
 		return "", err
 	}
@@ -84,11 +96,11 @@ func (k keyring) use(m config.Model) (string, error) {
 }
 
 // whoseEnvironment says where this process has its environment from.
-func (k keyring) whoseEnvironment() string {
-	if !k.app.byHub {
+func (k *Keyring) whoseEnvironment() string {
+	if !k.byHub {
 		return "this command"
 	}
-	if h, err := k.app.Home(); err == nil {
+	if h, err := k.home.Home(); err == nil {
 		if p, up := h.HubProcess(); up {
 			return fmt.Sprintf("the hub (pid %d)", p.PID)
 		}
@@ -98,23 +110,23 @@ func (k keyring) whoseEnvironment() string {
 
 // lookup reads the names of keys as an environment is read: what there is of a
 // key is not empty.
-func (k keyring) lookup(name string) string {
-	if v := k.app.opts.Getenv(name); v != "" {
+func (k *Keyring) lookup(name string) string {
+	if v := k.opts.Getenv(name); v != "" {
 		return v
 	}
-	if f, err := k.app.Keys(); err == nil && f.Has(name) {
+	if f, err := k.Keys(); err == nil && f.Has(name) {
 		return "stored"
 	}
 	return ""
 }
 
 // KeyOrigin says where the key of a model comes from, never what it is.
-func (a *App) KeyOrigin(m config.Model) string {
-	f, err := a.Keys()
+func (k *Keyring) KeyOrigin(m config.Model) string {
+	f, err := k.Keys()
 	switch {
 	case m.APIKeyEnv == "" || m.Provider == config.Scripted:
 		return "none is needed"
-	case a.opts.Getenv(m.APIKeyEnv) != "":
+	case k.opts.Getenv(m.APIKeyEnv) != "":
 		return "environment " + m.APIKeyEnv
 	case err == nil && f.Has(m.APIKeyEnv):
 		return "stored (fika key list)"

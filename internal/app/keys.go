@@ -15,19 +15,19 @@ import (
 // used with, those of the key file, and the passwords of the bus. They are taken
 // out of whatever is stored or shown. One that is set later counts from then on.
 // They may be used from many goroutines.
-func (a *App) Secrets() *redact.Keys {
-	if a.secrets != nil {
-		return a.secrets
+func (k *Keyring) Secrets() *redact.Keys {
+	if k.secrets != nil {
+		return k.secrets
 	}
-	src := &secretSource{opts: a.opts}
+	src := &secretSource{opts: k.opts}
 	src.opts.Log, src.opts.Warn, src.opts.LastGood = nil, nil, true
-	if _, err := a.Config(); err == nil { // it is read already: most commands are over before anything changes
-		if h, now, err := src.stamp(a); err == nil {
-			src.before, src.first = now, keyring{a}.values(h)
+	if _, err := k.config.Config(); err == nil { // it is read already: most commands are over before anything changes
+		if h, now, err := src.stamp(k); err == nil {
+			src.before, src.first = now, k.values(h)
 		}
 	}
-	a.secrets = redact.Follow(src.look)
-	return a.secrets
+	k.secrets = redact.Follow(src.look)
+	return k.secrets
 }
 
 // secretSource looks for secrets that were set since it looked last. It is used
@@ -51,40 +51,40 @@ func (s *secretSource) look() (map[string]string, bool) {
 		return nil, false
 	}
 	s.looked = time.Now()
-	a := New(s.opts)
-	h, now, err := s.stamp(a)
+	k := New(s.opts).Keyring
+	h, now, err := s.stamp(k)
 	if err != nil || now.Same(s.before) {
 		return nil, false
 	}
 	s.before = now
-	return keyring{a}.values(h), true
+	return k.values(h), true
 }
 
-func (s *secretSource) stamp(a *App) (folder.Home, config.Stamp, error) {
-	root, err := a.Root()
+func (s *secretSource) stamp(k *Keyring) (folder.Home, config.Stamp, error) {
+	root, err := k.place.Root()
 	if err != nil {
 		return folder.Home{}, config.Stamp{}, err
 	}
 	h := folder.Home{Root: root}
-	paths, err := a.ConfigPaths()
-	return h, config.StampOf(append(paths, a.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
+	paths, err := k.place.ConfigPaths()
+	return h, config.StampOf(append(paths, k.place.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
 }
 
 // values are all secrets by name.
-func (k keyring) values(h folder.Home) map[string]string {
+func (k *Keyring) values(h folder.Home) map[string]string {
 	values := map[string]string{}
-	if f, err := k.app.Keys(); err == nil {
+	if f, err := k.Keys(); err == nil {
 		values = f.Values()
 	}
 	add := func(name string) {
-		if v := k.app.opts.Getenv(name); name != "" && v != "" {
+		if v := k.opts.Getenv(name); name != "" && v != "" {
 			values[name] = v // the one that is used
 		}
 	}
 	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"} {
 		add(name)
 	}
-	if c, err := k.app.Config(); err == nil {
+	if c, err := k.config.Config(); err == nil {
 		for _, m := range c.Models {
 			add(m.APIKeyEnv)
 		}
@@ -97,9 +97,9 @@ func (k keyring) values(h folder.Home) map[string]string {
 }
 
 // addBusPasswords adds the passwords of the embedded server, as far as there are any.
-func (k keyring) addBusPasswords(h folder.Home, values map[string]string) {
+func (k *Keyring) addBusPasswords(h folder.Home, values map[string]string) {
 	users := []string{busnats.UserHub, busnats.UserMember}
-	if c, err := k.app.Config(); err == nil {
+	if c, err := k.config.Config(); err == nil {
 		for _, entry := range c.Agents {
 			users = append(users, busnats.AgentUser(fika.AgentName(entry.ID)))
 		}

@@ -19,11 +19,20 @@ import (
 // given up and made again. Models that are only being loaded take minutes.
 const silence = 5 * time.Minute
 
+// Providers makes the models that settings name.
+type Providers struct {
+	opts     Options
+	home     *OpenedHome
+	config   *Configuration
+	keys     *Keyring
+	settings *Resolver
+}
+
 // Model builds the model of resolved settings, with retries, idle timeout and
 // cost around it, and with advice for a key that is refused. Error kind Invalid when the API key is missing: the message
 // names the variable.
-func (a *App) Model(s config.Settings) (llm.Model, error) {
-	key, err := keyring{a}.use(s.Model)
+func (p *Providers) Model(s config.Settings) (llm.Model, error) {
+	key, err := p.keys.use(s.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +40,7 @@ func (a *App) Model(s config.Settings) (llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m = &advised{redacted.Model(m, a.Secrets()), keyAdvice(s.Model)}
+	m = &advised{redacted.Model(m, p.keys.Secrets()), keyAdvice(s.Model)}
 	m = retry.Cap(m, 0)
 	m = retry.Idle(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})

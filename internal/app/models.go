@@ -3,7 +3,6 @@ package app
 import (
 	"fika"
 	"fika/internal/config"
-	"fika/internal/folder"
 )
 
 // ModelInfo is a model as lists show it.
@@ -16,12 +15,12 @@ type ModelInfo struct {
 
 // Models lists the models that config.toml and models.toml define. Without any
 // it is the one that would be used all the same; none when there is no such, either.
-func (a *App) Models() ([]ModelInfo, error) {
-	c, err := a.Config()
+func (p *Providers) Models() ([]ModelInfo, error) {
+	c, err := p.config.Config()
 	if err != nil {
 		return nil, err
 	}
-	h, err := a.Home()
+	h, err := p.home.Home()
 	if err != nil {
 		return nil, err
 	}
@@ -29,12 +28,12 @@ func (a *App) Models() ([]ModelInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, usedErr := a.Settings(state.Current, nil, false)
+	used, usedErr := p.settings.Settings(state.Current, nil, false)
 	var list []ModelInfo
 	there := false
 	for _, m := range c.Models {
 		info := ModelInfo{Model: m}
-		if full, err := c.FindModel(m.ID, a.opts.Getenv); err != nil {
+		if full, err := c.FindModel(m.ID, p.opts.Getenv); err != nil {
 			info.Trouble = err
 		} else {
 			info.Model = full
@@ -51,24 +50,17 @@ func (a *App) Models() ([]ModelInfo, error) {
 	}
 	for i := range list {
 		m := list[i].Model
-		list[i].Key = m.APIKeyEnv == "" || keyring{a}.lookup(m.APIKeyEnv) != ""
+		list[i].Key = m.APIKeyEnv == "" || p.keys.lookup(m.APIKeyEnv) != ""
 	}
 	return list, nil
 }
 
-// PlainModel is the model that a new context would use. Error kind: Invalid,
-// saying what to set.
-func (a *App) PlainModel() (config.Model, error) {
-	s, err := a.Settings(folder.DefaultContext, nil, false)
-	return s.Model, err
-}
-
 // CheckModel refuses, with kind Invalid, a model that nothing defines.
-func (a *App) CheckModel(name string) error {
-	c, err := a.Config()
+func (p *Providers) CheckModel(name string) error {
+	c, err := p.config.Config()
 	if err != nil {
 		return err
 	}
-	_, err = c.FindModel(name, a.opts.Getenv)
+	_, err = c.FindModel(name, p.opts.Getenv)
 	return err
 }

@@ -3,14 +3,23 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 
 	"fika"
+	"fika/internal/caller"
 	"fika/internal/chat"
 	"fika/internal/colleague"
 	"fika/internal/folder"
 	"fika/internal/store"
 )
+
+// Names says whose a name is: an agent's, a context's, nobody's.
+type Names struct {
+	home   *OpenedHome
+	config *Configuration
+	db     *Database
+}
 
 // FindRow returns the agent of a name, and nil when the database has none.
 func FindRow(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Agent, error) {
@@ -23,12 +32,12 @@ func FindRow(ctx context.Context, s *store.Store, name fika.AgentName) (*fika.Ag
 
 // CheckName refuses, with kind NotFound, a name that is neither an [[agents]]
 // entry nor a context: a misspelt agent must not come into being.
-func (a *App) CheckName(name fika.AgentName) error {
-	c, err := a.Config()
+func (n *Names) CheckName(name fika.AgentName) error {
+	c, err := n.config.Config()
 	if err != nil {
 		return err
 	}
-	h, err := a.Home()
+	h, err := n.home.Home()
 	if err != nil || c.Agent(name) != nil {
 		return err
 	}
@@ -44,7 +53,7 @@ func (a *App) CheckName(name fika.AgentName) error {
 	for _, n := range names {
 		agents = append(agents, fika.Agent{Name: n})
 	}
-	team := a.Colleagues("")
+	team := n.config.Colleagues("")
 	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
 	near := nearest(name, agents, team)
 	if near != "" {
@@ -55,8 +64,8 @@ func (a *App) CheckName(name fika.AgentName) error {
 
 // Recipient is the agent of a context or of an [[agents]] entry, its row made
 // if it is missing.
-func (a *App) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
-	s, err := a.Store(ctx)
+func (n *Names) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
+	s, err := n.db.Store(ctx)
 	if err != nil {
 		return fika.Agent{}, err
 	}
@@ -64,10 +73,10 @@ func (a *App) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent, e
 	if !fika.IsKind(err, fika.NotFound) {
 		return row, err
 	}
-	if err := a.CheckName(name); err != nil {
+	if err := n.CheckName(name); err != nil {
 		return fika.Agent{}, err
 	}
-	h, err := a.Home()
+	h, err := n.home.Home()
 	if err != nil {
 		return fika.Agent{}, err
 	}
@@ -125,4 +134,39 @@ func nearest(name fika.AgentName, agents []fika.Agent, team []colleague.Colleagu
 		all = append(all, fika.Agent{Name: c.Name})
 	}
 	return chat.Nearest(string(name), all)
+}
+
+// MayBeCalled reports whether a person may go by these names: Denied for one
+// that an agent, a context or an [[agents]] entry has. Every border that takes
+// a person's name asks it, before anything is written.
+func (n *Names) MayBeCalled(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		if err := caller.PersonName(name, func(who fika.AgentName) (bool, error) { return n.isAgent(ctx, who) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAgent reports whether an agent, a context or an [[agents]] entry has a name.
+func (n *Names) isAgent(ctx context.Context, name fika.AgentName) (bool, error) {
+	h, err := n.home.Home()
+	if err != nil {
+		return false, err
+	}
+	if _, err := os.Lstat(h.Folder(name).Path()); err == nil {
+		return true, nil
+	}
+	if cfg, err := n.config.Config(); err == nil && cfg.Agent(name) != nil {
+		return true, nil
+	}
+	s, err := n.db.Store(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.Agent(ctx, name)
+	if fika.IsKind(err, fika.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"path/filepath"
 	"sync"
 
@@ -9,6 +8,10 @@ import (
 	"fika/internal/folder"
 	"fika/internal/project"
 )
+
+// Place is where an invocation works: the home that was named, that of the project
+// it is in, or the person's. It may be used from many goroutines.
+type Place struct{ opts Options }
 
 // place is where this invocation works: found out once.
 type place struct {
@@ -23,26 +26,26 @@ type place struct {
 // Root is the folder of the home, absolute: the one that was named, else that of
 // the project this is in, else the person's. It may be called from many
 // goroutines.
-func (a *App) Root() (string, error) {
-	a.findPlace()
-	return a.opts.place.root, a.opts.place.err
+func (w *Place) Root() (string, error) {
+	w.findPlace()
+	return w.opts.place.root, w.opts.place.err
 }
 
 // Project is the project whose home is in use, or nil.
-func (a *App) Project() *project.Project {
-	a.findPlace()
-	return a.opts.place.project
+func (w *Place) Project() *project.Project {
+	w.findPlace()
+	return w.opts.place.project
 }
 
 // UserRoot is the person's home, absolute, which may be the one in use. It is
 // where keys are, and the homes of projects.
-func (a *App) UserRoot() (string, error) {
-	a.findPlace()
-	return a.opts.place.user, a.opts.place.err
+func (w *Place) UserRoot() (string, error) {
+	w.findPlace()
+	return w.opts.place.user, w.opts.place.err
 }
 
-func (a *App) findPlace() {
-	a.opts.place.once.Do(func() { a.opts.place.err = a.opts.place.find(a.opts) })
+func (w *Place) findPlace() {
+	w.opts.place.once.Do(func() { w.opts.place.err = w.opts.place.find(w.opts) })
 }
 
 func (p *place) find(o Options) error {
@@ -78,44 +81,26 @@ func (p *place) find(o Options) error {
 	return err
 }
 
-// prepare makes what a person edits in a home that is new.
-func (a *App) prepare(h folder.Home) error {
-	p := a.Project()
-	if p == nil {
-		return h.Prepare(config.Example())
-	}
-	if err := p.Note(a.opts.Now()); err != nil {
-		return err
-	}
-	return h.Prepare(fmt.Sprintf(ownSettings, p.Main))
-}
-
-// ownSettings is the config.toml of a project's home.
-const ownSettings = `# Your own settings for the project in %s.
-# They are not committed, and win over those of the project. fika approve ID --always
-# writes its rules here.
-`
-
 // layers are the files that the settings come from.
-func (a *App) layers() (config.Layers, error) {
-	root, err := a.Root()
+func (w *Place) layers() (config.Layers, error) {
+	root, err := w.Root()
 	l := config.Layers{Home: root}
-	if p := a.Project(); p != nil {
-		l.User, l.Copy, l.Root = a.opts.place.user, p.Copy(), p.Main
+	if p := w.Project(); p != nil {
+		l.User, l.Copy, l.Root = w.opts.place.user, p.Copy(), p.Main
 	}
 	return l, err
 }
 
 // SettingLayers are the folder where a person's own files for this home are, and
 // the layers of its settings.
-func (a *App) SettingLayers() (own string, l config.Layers, err error) {
-	l, err = a.layers()
+func (w *Place) SettingLayers() (own string, l config.Layers, err error) {
+	l, err = w.layers()
 	return l.Home, l, err
 }
 
 // LoadConfig reads the files that the settings come from, anew and strictly.
-func (a *App) LoadConfig() (*config.Config, error) {
-	l, err := a.layers()
+func (w *Place) LoadConfig() (*config.Config, error) {
+	l, err := w.layers()
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +108,13 @@ func (a *App) LoadConfig() (*config.Config, error) {
 }
 
 // ConfigPaths are the files and folders on which the settings depend.
-func (a *App) ConfigPaths() ([]string, error) {
-	l, err := a.layers()
+func (w *Place) ConfigPaths() ([]string, error) {
+	l, err := w.layers()
 	if err != nil {
 		return nil, err
 	}
 	paths := l.Paths()
-	if p := a.Project(); p != nil {
+	if p := w.Project(); p != nil {
 		paths = append(paths, p.TrustFile())
 	}
 	return paths, nil
@@ -137,8 +122,8 @@ func (a *App) ConfigPaths() ([]string, error) {
 
 // Shared is a folder of the project's .fika ("plugins", "commands") as the person
 // has agreed to it; "" where there is no project, or nothing of it is trusted.
-func (a *App) Shared(name string) string {
-	p := a.Project()
+func (w *Place) Shared(name string) string {
+	p := w.Project()
 	if p == nil {
 		return ""
 	}
@@ -151,18 +136,18 @@ func (a *App) Shared(name string) string {
 
 // KeysFile is where the keys of this home's models are stored: a person's keys
 // are for all projects.
-func (a *App) KeysFile() string {
-	a.findPlace()
-	return folder.Home{Root: a.opts.place.user}.KeysFile()
+func (w *Place) KeysFile() string {
+	w.findPlace()
+	return folder.Home{Root: w.opts.place.user}.KeysFile()
 }
 
 // CheckProject reads the project's files as they are, trusted or not, strictly.
-func (a *App) CheckProject() (*config.Config, error) {
-	l, err := a.layers()
+func (w *Place) CheckProject() (*config.Config, error) {
+	l, err := w.layers()
 	if err != nil {
 		return nil, err
 	}
-	if p := a.Project(); p != nil {
+	if p := w.Project(); p != nil {
 		l.Root = p.Root
 	}
 	return config.CheckProject(l)
@@ -177,11 +162,11 @@ type Standing struct {
 }
 
 // Standing says where this invocation works, and what of the project is in force.
-func (a *App) Standing() (Standing, error) {
-	root, err := a.Root()
+func (w *Place) Standing() (Standing, error) {
+	root, err := w.Root()
 	s := Standing{Home: root}
-	if p := a.Project(); p != nil {
-		s.Project, s.Root, s.Trust = p.Name(), p.Root, p.State(a.opts.Dir)
+	if p := w.Project(); p != nil {
+		s.Project, s.Root, s.Trust = p.Name(), p.Root, p.State(w.opts.Dir)
 	}
 	return s, err
 }

@@ -13,12 +13,12 @@ import (
 // folder of its own, which goes when the app is closed: to be read, the
 // database must be able to make its own files beside it. On a read-only disk
 // nothing changes meanwhile; a home of somebody else may have to be read again.
-func (a *App) copyDatabase(path string) (string, error) {
+func (d *Database) copyDatabase(path string) (string, error) {
 	dir, err := os.MkdirTemp("", "fika-read-")
 	if err != nil {
 		return "", fika.Wrap(fika.Storage, "read a copy of the database", err)
 	}
-	a.owns(removed(dir))
+	d.closers.add(removed(dir))
 	to := filepath.Join(dir, filepath.Base(path))
 	for _, end := range []string{"", "-wal"} {
 		err := copyFile(to+end, path+end)

@@ -12,28 +12,37 @@ import (
 	"fika/internal/store"
 )
 
+// Speakers finds out who asks, and for whom.
+type Speakers struct {
+	opts     Options
+	place    *Place
+	settings *Resolver
+	db       *Database
+	caller   *caller.Caller // nil: not yet asked for
+}
+
 // Caller tells who runs this command: a person, or an agent through one of its
 // tools. All homes that are known are looked at, because a tool can name
 // another one.
-func (a *App) Caller() (caller.Caller, error) {
-	if a.caller != nil {
-		return *a.caller, nil
+func (v *Speakers) Caller() (caller.Caller, error) {
+	if v.caller != nil {
+		return *v.caller, nil
 	}
-	root, err := a.Root()
+	root, err := v.place.Root()
 	if err != nil {
 		return caller.Caller{}, err
 	}
-	o := caller.Options{Step: a.opts.Getenv(process.Mark)}
+	o := caller.Options{Step: v.opts.Getenv(process.Mark)}
 	o.Ancestors, o.Known = process.Ancestors(os.Getpid())
 	if len(o.Ancestors) > 0 {
-		for _, home := range folder.KnownHomes(root, a.opts.Getenv) {
+		for _, home := range folder.KnownHomes(root, v.opts.Getenv) {
 			for _, h := range (folder.Home{Root: home}).Holders() {
 				o.Holders = append(o.Holders, caller.Holder{Process: h.Process, Agent: h.Agent, Home: home})
 			}
 		}
 	}
 	c := caller.Find(o)
-	a.caller = &c
+	v.caller = &c
 	return c, nil
 }
 
@@ -47,12 +56,12 @@ type Speaker struct {
 // Speaker tells which agent speaks, nil: a person does. Denied when a tool asks
 // whose agent or whose request is gone, or belongs to another home: what it
 // says would have no chain.
-func (a *App) Speaker(ctx context.Context) (*Speaker, error) {
-	c, err := a.Caller()
+func (v *Speakers) Speaker(ctx context.Context) (*Speaker, error) {
+	c, err := v.Caller()
 	if err != nil || !c.Inside() {
 		return nil, err
 	}
-	s, err := a.Store(ctx)
+	s, err := v.db.Store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +72,7 @@ func (a *App) Speaker(ctx context.Context) (*Speaker, error) {
 		}
 		return who, who.goesOn(ctx, s)
 	}
-	if root, err := a.Root(); err != nil || c.Home != root {
+	if root, err := v.place.Root(); err != nil || c.Home != root {
 		return nil, fika.Errorf(fika.Denied, "", "@%s belongs to another home (%s) and cannot speak in this one", c.Agent, c.Home)
 	}
 	row, err := s.Agent(ctx, c.Agent)
@@ -145,12 +154,12 @@ func (s *Speaker) Passes() (*fika.Rights, string) {
 
 // MayCall reports whether whoever asks may call an agent: the speaker, or a person
 // when it is nil. Denied when the agent does not want it (callable_by).
-func (a *App) MayCall(s *Speaker, to fika.AgentName) error {
+func (v *Speakers) MayCall(s *Speaker, to fika.AgentName) error {
 	who := guard.User
 	if s != nil {
 		who = string(s.Agent)
 	}
-	by, err := a.CallableBy(to)
+	by, err := v.settings.CallableBy(to)
 	if err != nil {
 		return err
 	}
@@ -183,39 +192,4 @@ func (s *Speaker) Within(l store.Limits) error {
 		return fika.Errorf(fika.Limit, "", "this chain of messages has come to its limit of %d answers in a row: @%s can pass nothing on", l.MaxDepth, s.Agent)
 	}
 	return nil
-}
-
-// MayBeCalled reports whether a person may go by these names: Denied for one
-// that an agent, a context or an [[agents]] entry has. Every border that takes
-// a person's name asks it, before anything is written.
-func (a *App) MayBeCalled(ctx context.Context, names ...string) error {
-	for _, name := range names {
-		if err := caller.PersonName(name, func(n fika.AgentName) (bool, error) { return a.isAgent(ctx, n) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isAgent reports whether an agent, a context or an [[agents]] entry has a name.
-func (a *App) isAgent(ctx context.Context, name fika.AgentName) (bool, error) {
-	h, err := a.Home()
-	if err != nil {
-		return false, err
-	}
-	if _, err := os.Lstat(h.Folder(name).Path()); err == nil {
-		return true, nil
-	}
-	if cfg, err := a.Config(); err == nil && cfg.Agent(name) != nil {
-		return true, nil
-	}
-	s, err := a.Store(ctx)
-	if err != nil {
-		return false, err
-	}
-	_, err = s.Agent(ctx, name)
-	if fika.IsKind(err, fika.NotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"fmt"
+
+	"fika"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/config"
+	"fika/internal/folder"
+)
+
+// OpenedHome is the home of an invocation, made if it is missing when somebody
+// needs it.
+type OpenedHome struct {
+	opts     Options
+	place    *Place
+	home     *folder.Home
+	readOnly bool     // it cannot be written
+	upgraded []string // what is different since an older fika used it
+}
+
+// Home opens the home, made if it is missing.
+func (o *OpenedHome) Home() (folder.Home, error) {
+	if o.home != nil {
+		return *o.home, nil
+	}
+	root, err := o.place.Root()
+	if err != nil {
+		return folder.Home{}, err
+	}
+	h, err := folder.OpenHome(root)
+	if o.opts.Looks && fika.IsKind(err, fika.Storage) {
+		if readable, roErr := folder.OpenReadOnly(root); roErr == nil {
+			o.opts.Warn(fmt.Sprintf("%s cannot be written (read-only disk, or another owner): this is what can be read of it", root))
+			h, err, o.readOnly = readable, nil, true
+		}
+	}
+	if err != nil {
+		return h, err
+	}
+	if !o.readOnly {
+		o.upgraded = upgrade(h, o.opts.Log)
+		if err := o.prepare(h); err != nil {
+			o.opts.Log.Warn("home", "err", err) // it works without
+		}
+	}
+	o.home = &h
+	return h, nil
+}
+
+// prepare makes what a person edits in a home that is new.
+func (o *OpenedHome) prepare(h folder.Home) error {
+	p := o.place.Project()
+	if p == nil {
+		return h.Prepare(config.Example())
+	}
+	if err := p.Note(o.opts.Now()); err != nil {
+		return err
+	}
+	return h.Prepare(fmt.Sprintf(ownSettings, p.Main))
+}
+
+// ownSettings is the config.toml of a project's home.
+const ownSettings = `# Your own settings for the project in %s.
+# They are not committed, and win over those of the project. fika approve ID --always
+# writes its rules here.
+`
+
+// ReadOnly reports whether the home cannot be written. It is known once the
+// home is open.
+func (o *OpenedHome) ReadOnly() bool { return o.readOnly }
+
+// UpgradeNotes gives, once, what is different since an older fika used this
+// home.
+func (o *OpenedHome) UpgradeNotes() []string {
+	notes := o.upgraded
+	o.upgraded = nil
+	return notes
+}
+
+// DamageWarnings says what the home has lost of what other programs asked for,
+// until a person has acknowledged it.
+func (o *OpenedHome) DamageWarnings() []string {
+	h, err := o.Home()
+	if err != nil {
+		return nil
+	}
+	return busnats.DamageWarnings(h.RunDir())
+}

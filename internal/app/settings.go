@@ -1,0 +1,90 @@
+package app
+
+import (
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+)
+
+// Resolver works out the settings of a context: of the files, the environment
+// and what a command says.
+type Resolver struct {
+	opts   Options
+	place  *Place
+	config *Configuration
+	keys   *Keyring
+}
+
+// Settings resolves the settings of a context as its files are now.
+func (r *Resolver) Settings(name fika.AgentName, flags map[string]string, quiet bool) (config.Settings, error) {
+	in, err := r.settingInputs(name, flags, quiet)
+	if err != nil {
+		return config.Settings{}, err
+	}
+	return config.Resolve(in)
+}
+
+func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, quiet bool) (config.Inputs, error) {
+	root, err := r.place.Root()
+	if err != nil {
+		return config.Inputs{}, err
+	}
+	c, err := r.config.Config()
+	if err != nil {
+		return config.Inputs{}, err
+	}
+	local, err := config.LoadLocal(folder.Home{Root: root}.Folder(name).LocalConfig())
+	if err != nil {
+		return config.Inputs{}, err
+	}
+	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: r.opts.Getenv, Keys: r.keys.lookup, Flags: flags}
+	if quiet {
+		in.Env = nil
+	}
+	return in, nil
+}
+
+// CallableBy says who may ask an agent for work, as its files are now; nil is
+// everybody.
+func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
+	in, err := r.settingInputs(name, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	g, _, err := config.ResolveGuard(in)
+	return g.CallableBy, err
+}
+
+// PlainSettings are what a command needs that asks no model: they neither
+// need a model nor a valid local.toml.
+func (r *Resolver) PlainSettings(name fika.AgentName) (config.Settings, error) {
+	c, err := r.config.Config()
+	if err != nil {
+		return config.Settings{}, err
+	}
+	s := config.Settings{
+		Agent: name, DisplayName: string(name), Username: c.Username, LockHeartbeat: c.LockHeartbeat,
+		Tools: c.Tools, Plugins: c.Plugins, Chat: c.Chat,
+	}
+	in, err := r.settingInputs(name, nil, true)
+	if err != nil { // its own file cannot be read
+		in = config.Inputs{Home: r.opts.Root, Agent: name, Config: c}
+	}
+	if s.Guard, s.Sandbox, err = config.ResolveGuard(in); err != nil {
+		return config.Settings{}, err
+	}
+	if entry := c.Agent(name); entry != nil {
+		s.Entry, s.Description = true, entry.Description
+		if entry.Name != "" {
+			s.DisplayName = entry.Name
+		}
+	}
+	return s, nil
+}
+
+// PlainModel is the model that a new context would use. Error kind: Invalid,
+// saying what to set.
+func (r *Resolver) PlainModel() (config.Model, error) {
+	s, err := r.Settings(folder.DefaultContext, nil, false)
+	return s.Model, err
+}
