@@ -26,8 +26,15 @@ func (h hubHome) drainInboxes(ctx context.Context) {
 	}
 }
 
-// ageOutputs removes what is old or too much of the outputs that contexts keep.
+// ageOutputs removes what is old or too much of the outputs that contexts keep,
+// and of what agents have changed.
 func (h hubHome) ageOutputs(ctx context.Context) {
+	switch n, err := worker.UndoLog(h.home, h.app.Now).Prune(); {
+	case err != nil:
+		h.app.Log().Warn("what was kept for undo", "err", err)
+	case n > 0:
+		h.app.Log().Info("what was kept for undo removed", "requests", n)
+	}
 	names, _, err := h.home.List()
 	if err != nil {
 		return // doctor says what is wrong with the folder

@@ -156,6 +156,9 @@ func (h Home) PluginsDir() string { return h.path("plugins") }
 // ContextsDir holds one folder per context.
 func (h Home) ContextsDir() string { return h.path("contexts") }
 
+// UndoDir holds what agents have changed, and what was there before.
+func (h Home) UndoDir() string { return h.path("undo") }
+
 // StateFile is state.json.
 func (h Home) StateFile() string { return h.path("state.json") }
 

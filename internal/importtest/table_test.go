@@ -79,7 +79,9 @@ var packages = [...]row{
 		"files: replaced in one step, locked (process), the home has an id; whether one may write is asked of the kernel"},
 	{"internal/config", ". internal/address internal/guard internal/spelling internal/toml github.com/google/renameio/v2 github.com/pelletier/go-toml/v2/unstable go.yaml.in/yaml/v3",
 		"settings out of TOML, and of YAML where an agent is a Markdown file; the editor looks for the bytes of one key; edited files are replaced in one step"},
-	{"internal/project", ". github.com/google/renameio/v2", "which project a folder is in, and the copy of its files that a person agreed to; what is agreed to is named in one step"},
+	{"internal/diff", "", "texts compared line by line: projects and changes are shown alike"},
+	{"internal/undo", ". internal/process", "what agents changed, and what was there: files of the home under a lock (process); those of the workspace come in as an interface"},
+	{"internal/project", ". internal/diff github.com/google/renameio/v2", "which project a folder is in, and the copy of its files that a person agreed to; what is agreed to is named in one step"},
 	{"internal/template", ". internal/spelling", "texts of agents to start from; a misspelt one is found"},
 	{"internal/keyfile", ". internal/clock internal/process github.com/google/renameio/v2", "keys in a file, replaced in one step under a lock"},
 	{"internal/config/migrate", ". internal/config github.com/pelletier/go-toml/v2", "older settings become a config.toml, checked as any other"},
@@ -97,9 +99,9 @@ var packages = [...]row{
 	// Above all: what is put together, and how a person reaches it.
 	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/flow internal/folder internal/guard internal/keyfile internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/project internal/reading internal/redact internal/store internal/term internal/workflow github.com/google/renameio/v2",
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term, guard says who may call an agent"},
-	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/guard internal/hook internal/llm internal/plugin internal/process internal/project internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn internal/workflow",
+	{"internal/worker", ". internal/app internal/approval internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/git internal/guard internal/hook internal/llm internal/plugin internal/process internal/project internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn internal/undo internal/workflow",
 		"a locked context and what its turns are run with: every tool there is, plugins, prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
-	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/trace internal/workflow",
+	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/trace internal/undo internal/worker internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
@@ -114,11 +116,12 @@ var packages = [...]row{
 		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation; guard knows what stands for all"},
 	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/guard internal/plugin internal/plugins internal/process internal/project internal/sandbox internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
+	{"internal/changes", ". internal/client internal/diff internal/term internal/undo", "what agents changed, in words: a face of client for the command and the consoles"},
 	{"internal/question", ". internal/client internal/term", "what a person is asked in a console: a face of client in words"},
-	{"internal/master", ". internal/client internal/process internal/question internal/spelling internal/term internal/workflow github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs and whole teams found, and what it waits for is kept in a file that one console locks"},
+	{"internal/master", ". internal/changes internal/client internal/process internal/question internal/spelling internal/term internal/workflow github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs and whole teams found, and what it waits for is kept in a file that one console locks"},
 	{"internal/cli/command", ". internal/app internal/client internal/config internal/console internal/folder internal/process internal/setup internal/spelling internal/term internal/view github.com/spf13/cobra github.com/spf13/pflag", "what all commands share: flags, answers, errors, a client, completion of names that stand in the store, the config, the folders and the key file"},
 	{"internal/cli/agent", ". internal/agent internal/cli/command internal/client internal/daemon internal/message internal/setup internal/template internal/term internal/view github.com/spf13/cobra", "the process of an agent and what it shows, on a terminal as all views of agents do"},
-	{"internal/cli/chat", ". internal/chat internal/cli/command internal/client internal/clock internal/config internal/console internal/markdown internal/mention internal/message internal/question internal/spelling internal/term internal/view github.com/spf13/cobra", "entries, the line one types into with its commands, and limits as they are written in the config"},
+	{"internal/cli/chat", ". internal/changes internal/chat internal/cli/command internal/client internal/clock internal/config internal/console internal/markdown internal/mention internal/message internal/question internal/spelling internal/term internal/view github.com/spf13/cobra", "entries, the line one types into with its commands, and limits as they are written in the config"},
 	{"internal/cli/request", ". internal/agent internal/cli/command internal/client internal/message internal/term github.com/spf13/cobra", "requests and the statuses of who works on them"},
 	{"internal/cli/conversation", ". internal/cli/command internal/client internal/term github.com/spf13/cobra", "all conversations"},
 	{"internal/cli/context", ". internal/cli/chat internal/cli/command internal/client internal/contexts internal/folder internal/term internal/worker github.com/spf13/cobra", "contexts are what people look after; a log shows entries as a chat does"},
@@ -131,7 +134,7 @@ var packages = [...]row{
 	{"internal/cli/project", "internal/cli/command internal/setup github.com/spf13/cobra", "projects are what people look after"},
 	{"internal/cli/template", "internal/cli/command internal/setup internal/template internal/term github.com/spf13/cobra", "templates are looked at"},
 	{"internal/cli/workflow", ". internal/cli/command internal/client internal/term internal/toml internal/workflow github.com/spf13/cobra", "workflows are files that people write"},
-	{"internal/cli", ". internal/agent internal/app internal/backup internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/project internal/cli/request internal/cli/rules internal/cli/store internal/cli/template internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/project internal/question internal/setup internal/spelling internal/template internal/term internal/trace internal/turn internal/view internal/worker internal/workflow github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+	{"internal/cli", ". internal/agent internal/app internal/backup internal/changes internal/cli/agent internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/project internal/cli/request internal/cli/rules internal/cli/store internal/cli/template internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/project internal/question internal/setup internal/spelling internal/template internal/term internal/trace internal/turn internal/undo internal/view internal/worker internal/workflow github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
 		"the tree of commands, and those without a noun: flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -158,7 +161,7 @@ var packages = [...]row{
 // The layers, for the arrows that no row may turn round.
 var (
 	// nouns may be used by all.
-	nouns = []string{".", "internal/limit", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address", "internal/safetext", "internal/toml"}
+	nouns = []string{".", "internal/diff", "internal/limit", "internal/redact", "internal/speech", "internal/spelling", "internal/clock", "internal/address", "internal/safetext", "internal/toml"}
 	// The store's values are what decisions are about; its methods they name in
 	// interfaces of their own.
 	contracts = []string{"internal/bus", "internal/llm", "internal/tool", "internal/hook", "internal/message"}
@@ -166,7 +169,7 @@ var (
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.
-	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugins", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/question", "internal/master", "internal/cli"}
+	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugins", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/changes", "internal/question", "internal/master", "internal/cli"}
 	outside = []string{"cmd/fika", "internal/docgen"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/changes"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -25,11 +26,13 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /queue                   what is waited for
   /cancel [ID]             cancel a request (ctrl-c: the newest)
   /approve [N [--deny WHY]]   let a tool call that waits for your word run once; alone: show them
+  /diff [REQUEST]          what the last request that changed files, or REQUEST, has made of them
+  /undo [REQUEST]          take that back; again makes the changes again
   /usage                   tokens and money so far
   /help, /quit             (ctrl-d leaves too; work goes on)`
 
 // commands are the names, for completion.
-var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/agents restart ", "/agents health", "/conversations ", "/tasks ", "/switch ", "/queue", "/cancel ", "/approve ", "/usage", "/help", "/quit"}
+var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/agents restart ", "/agents health", "/conversations ", "/tasks ", "/switch ", "/queue", "/cancel ", "/approve ", "/diff", "/undo", "/usage", "/help", "/quit"}
 
 // Commands lists what may follow a slash.
 func Commands() []string { return slices.Clone(commands) }
@@ -62,6 +65,10 @@ func (m *Master) command(ctx context.Context, words []string) {
 		err = m.cancelID(ctx, arg(1))
 	case "approve":
 		err = m.approve(ctx, words[1:])
+	case "diff":
+		err = m.changes(ctx, changes.Diff, words[1:])
+	case "undo":
+		err = m.changes(ctx, changes.Undo, words[1:])
 	case "usage":
 		err = m.usage(ctx)
 	case "help", "?":

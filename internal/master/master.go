@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/changes"
 	"fika/internal/client"
 	"fika/internal/question"
 	"fika/internal/term"
@@ -90,6 +91,7 @@ type Options struct {
 	Directory Directory
 	Archive   Archive
 	Approvals question.Approvals // calls that wait for a person's word
+	Changes   changes.Source     // what agents changed in files; nil: it cannot be undone here
 	Person    string             // who answers
 	// Usage tells what was spent since a time.
 	Usage func(ctx context.Context, since time.Time) ([]client.UsageRow, error)

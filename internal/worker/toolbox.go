@@ -84,7 +84,7 @@ func (b Toolbox) OpenHooks(ctx context.Context, p app.Person) (hook.Runner, erro
 // builtins are the tools fika brings along, in the order the model sees them.
 func (b Toolbox) builtins() []tool.Tool {
 	t, limits := b.settings.Tools, b.outputLimits()
-	list := file.Tools(file.Options{Paths: b.outOfReach()})
+	list := file.Tools(file.Options{Paths: b.outOfReach(), Keep: b.keepForUndo})
 	list = append(list,
 		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children()}),
 		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}))

@@ -100,7 +100,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)
 		},
-		Observer:  turn.Observers{mirrorObserver{w.Mirror}, o},
+		Observer:  turn.Observers{mirrorObserver{w.Mirror}, r.watchCommands(c.Request), o},
 		Compactor: r.autoCompactor(c, s, m),
 		Summary:   func(context.Context) (string, error) { return w.Summary().Text() },
 	}

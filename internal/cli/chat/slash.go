@@ -36,6 +36,8 @@ func slashCommands() []slashCommand {
 		{"/approve", "[N [--deny WHY]]", "allow a tool call that waits for your word, or refuse it; alone: show them", false, (*joined).approve},
 		{"/why", "", "what waits, and for what", false, (*joined).showWaiting},
 		{"/expand", "[#N]", "the tool calls of the last answer, or of answer #N, in full", false, (*joined).expand},
+		{"/diff", "[REQUEST]", "what the last turn that changed files, or REQUEST, has made of them", false, (*joined).showChanges},
+		{"/undo", "[REQUEST]", "take that back; again makes the changes again", false, (*joined).undo},
 		{"/cost", "", "what the session has spent", true, (*joined).showCost},
 		{"/pause", "", "the brake: running steps finish, nothing new begins", false, (*joined).pause},
 		{"/resume", "", "go on after a pause", false, (*joined).resume},

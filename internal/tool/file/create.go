@@ -64,10 +64,11 @@ func (t *Create) create(ctx context.Context, c tool.Call, a createArgs) (string,
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
+	made := p.missing()
 	if err := p.root.MkdirAll(filepath.Dir(p.rel), 0o777); err != nil {
 		return "", explain(a.Path, err)
 	}
-	if err := p.save(c.Step, []byte(a.Content), old, a.Overwrite); err != nil {
+	if err := p.save(c.Step, []byte(a.Content), old, a.Overwrite, t.opts.keeper(c, made)); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = taken(a.Path)
 		}
@@ -78,6 +79,29 @@ func (t *Create) create(ctx context.Context, c tool.Call, a createArgs) (string,
 		verb = "replaced"
 	}
 	return fmt.Sprintf("%s %s (%d bytes)", verb, short(a.Path), len(a.Content)), nil
+}
+
+// missing are the folders of the path that do not exist, the deepest first.
+func (p place) missing() []string {
+	var out []string
+	for dir := filepath.Dir(p.rel); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := p.root.Lstat(dir); !isMissing(err) {
+			break
+		}
+		out = append(out, dir)
+	}
+	return out
+}
+
+// keeper is what save tells of the change of a call; nil: nobody.
+func (o Options) keeper(c tool.Call, made []string) func(Change) error {
+	if o.Keep == nil {
+		return nil
+	}
+	return func(x Change) error {
+		x.Made = made
+		return o.Keep(c, x)
+	}
 }
 
 // occupant is the file that is there already and may be replaced; nil: none.

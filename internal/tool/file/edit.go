@@ -75,7 +75,7 @@ func (t *Edit) edit(ctx context.Context, c tool.Call, a editArgs) (string, error
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if err := p.save(c.Step, changed, info, true); err != nil {
+	if err := p.save(c.Step, changed, info, true, t.opts.keeper(c, nil)); err != nil {
 		return "", explain(a.Path, err)
 	}
 	return fmt.Sprintf("edited %s (%s)", short(a.Path), atLines(lines)), nil

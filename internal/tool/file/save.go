@@ -41,8 +41,8 @@ func tempName(step, rel string) string {
 // save puts content at p.rel: a temporary file in the same directory, synced,
 // given the mode and owner of old, renamed over it. A reader sees the old file
 // or the new one, never a part. Without replace, what has come there meanwhile
-// is left and fs.ErrExist returned.
-func (p place) save(step string, content []byte, old fs.FileInfo, replace bool) error {
+// is left and fs.ErrExist returned. keep is told before, if there is one.
+func (p place) save(step string, content []byte, old fs.FileInfo, replace bool, keep func(Change) error) error {
 	// Held open, so that nobody can put another directory in the parent's place
 	// between the steps below.
 	dir, err := p.root.OpenRoot(filepath.Dir(p.rel))
@@ -61,11 +61,64 @@ func (p place) save(step string, content []byte, old fs.FileInfo, replace bool) 
 		_ = dir.Remove(temp)
 		return err
 	}
+	if keep != nil {
+		if err := p.tell(dir, name, content, keep); err != nil {
+			_ = dir.Remove(temp)
+			return err
+		}
+	}
 	if err := install(dir, temp, name, replace); err != nil {
 		_ = dir.Remove(temp)
 		return err
 	}
 	return syncDir(dir)
+}
+
+// tell tells keep of a change of a file in an open folder.
+func (p place) tell(dir *os.Root, name string, content []byte, keep func(Change) error) error {
+	rel, err := p.real(dir, name)
+	if err != nil {
+		return err
+	}
+	c := Change{Path: rel, New: content}
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	switch {
+	case err == nil:
+		defer f.Close()
+		if c.Info, err = f.Stat(); err != nil {
+			return err
+		}
+		if err := regular(rel, c.Info); err != nil {
+			return err
+		}
+		c.Old = f
+	case !isMissing(err):
+		return err
+	}
+	return keep(c)
+}
+
+// real is the path of a file in an open folder below the workspace, without links.
+func (p place) real(dir *os.Root, name string) (string, error) {
+	root, err := openedPath(p.root)
+	if err != nil {
+		return "", err
+	}
+	at, err := openedPath(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(root, filepath.Join(at, name))
+}
+
+// openedPath is where an open folder is.
+func openedPath(dir *os.Root) (string, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return realPath(f)
 }
 
 func writeTemp(dir *os.Root, temp string, content []byte, old fs.FileInfo) error {

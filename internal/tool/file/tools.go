@@ -3,6 +3,8 @@ package file
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,6 +23,18 @@ type Options struct {
 	EditSize  int64 // of a file that edit and create take: 16 MiB
 	// Paths are what is out of reach, whatever the workspace.
 	Paths guard.Paths
+	// Keep is told of every change before it is made, and refuses it with an
+	// error; nil: nobody wants to know.
+	Keep func(tool.Call, Change) error
+}
+
+// Change is what is about to become of one file.
+type Change struct {
+	Path string      // below the workspace, without links
+	Old  *os.File    // what is there; nil: nothing
+	Info fs.FileInfo // of Old
+	New  []byte
+	Made []string // folders that were made for it, the deepest first
 }
 
 func (o Options) orDefault() Options {

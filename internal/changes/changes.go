@@ -1,0 +1,265 @@
+package changes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/diff"
+	"fika/internal/term"
+	"fika/internal/undo"
+)
+
+// Source is where changes are looked up and taken back.
+type Source interface {
+	// Newest is the last request that changed something, of those that are meant.
+	Newest(context.Context) (client.Undoing, error)
+	Find(ctx context.Context, id string) (client.Undoing, error)
+	Apply(context.Context, fika.RequestID) (client.Undoing, error)
+	Differences(client.Undoing) []client.FileDifference
+}
+
+// Look is how things are shown.
+type Look struct {
+	Style term.Style
+	Width int // of the terminal; 0: there is none
+	Now   time.Time
+}
+
+// Undo carries out /undo [REQUEST]: what the request changed, or the last one, is
+// taken back, or made again if it was taken back before. It returns what to show.
+func Undo(ctx context.Context, s Source, words []string, l Look) ([]string, error) {
+	x, err := choose(ctx, s, "/undo", words)
+	if err != nil {
+		return nil, err
+	}
+	newer := x.Newer
+	if Idle(x) {
+		return Plan(x, l), Nothing(x)
+	}
+	if x, err = s.Apply(ctx, x.Turn.Request); err != nil {
+		return nil, err
+	}
+	x.Newer = newer
+	return append(Outcome(x, l), l.Style.Dim("— /undo "+Short(x.Turn.Request)+" takes this back; the agents are not told")), nil
+}
+
+// Diff carries out /diff [REQUEST]: what the request has made of its files.
+func Diff(ctx context.Context, s Source, words []string, l Look) ([]string, error) {
+	x, err := choose(ctx, s, "/diff", words)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{l.Style.Dim("— " + Title(x, l.Now))}
+	out = append(out, Differences(s.Differences(x), l)...)
+	return append(out, l.commands(x)...), nil
+}
+
+func choose(ctx context.Context, s Source, command string, words []string) (client.Undoing, error) {
+	switch len(words) {
+	case 0:
+		return s.Newest(ctx)
+	case 1:
+		return s.Find(ctx, words[0])
+	}
+	return client.Undoing{}, fika.Errorf(fika.Invalid, "", "%s takes a request, or nothing for the last one", command)
+}
+
+// Short is enough of a request's id to name it.
+func Short(id fika.RequestID) string { return string(id[:min(8, len(id))]) }
+
+// Title says which changes are meant.
+func Title(x client.Undoing, now time.Time) string {
+	t := x.Turn
+	title := fmt.Sprintf("%s, what @%s changed %s", Short(t.Request), t.Agent, term.Ago(t.Changed(), now))
+	if prompt := term.CleanLine(x.Info.Payload.Prompt); prompt != "" {
+		title += " (" + term.Truncate(prompt, 60) + ")"
+	}
+	return title
+}
+
+// Idle reports whether there is nothing to be done about a request's changes.
+func Idle(x client.Undoing) bool { return !x.Open() && !x.Again }
+
+// Nothing is the error of an undo that would do nothing.
+func Nothing(x client.Undoing) error {
+	if x.Redo {
+		return fika.Errorf(fika.Conflict, "", "nothing of %s can be made again", Short(x.Turn.Request))
+	}
+	return fika.Errorf(fika.Conflict, "", "nothing of %s can be undone", Short(x.Turn.Request))
+}
+
+// Left is the error of an undo that left files as they are; nil: it left none.
+func Left(x client.Undoing) error {
+	var paths []string
+	for _, i := range x.Left() {
+		paths = append(paths, i.Path)
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	noun, verb := "files", "were"
+	if len(paths) == 1 {
+		noun, verb = "file", "was"
+	}
+	return fika.Errorf(fika.Conflict, "", "%d %s %s left: %s", len(paths), noun, verb, strings.Join(paths, ", "))
+}
+
+// Plan says what would become of every file.
+func Plan(x client.Undoing, l Look) []string {
+	verb := "undo"
+	if x.Redo {
+		verb = "make again"
+	}
+	if x.Again {
+		verb = "go on: " + verb
+	}
+	words := map[undo.Action]string{undo.Restore: "restore", undo.Create: "create", undo.Delete: "delete", undo.Done: "done"}
+	return l.list(verb+" "+Title(x, l.Now)+":", x, words, "leave")
+}
+
+// Outcome says what has become of every file.
+func Outcome(x client.Undoing, l Look) []string {
+	verb := "undone"
+	if x.Redo {
+		verb = "made again"
+	}
+	words := map[undo.Action]string{undo.Restore: "restored", undo.Create: "created", undo.Delete: "deleted", undo.Done: "done"}
+	return l.list(verb+": "+Title(x, l.Now), x, words, "left")
+}
+
+func (l Look) list(title string, x client.Undoing, words map[undo.Action]string, left string) []string {
+	out := []string{l.cut(title)}
+	for _, i := range x.Items {
+		word, note := words[i.Do], i.Why
+		if i.Do == undo.Leave {
+			word = left
+		}
+		if note != "" {
+			note = ": " + note
+		}
+		line := fmt.Sprintf("  %-8s %s%s", word, term.CleanLine(i.Path), note)
+		if i.Do == undo.Leave {
+			line = l.Style.Yellow(line)
+		}
+		out = append(out, line)
+	}
+	return append(out, l.commands(x)...)
+}
+
+// maxNamed is how many files are named that commands changed.
+const maxNamed = 10
+
+// commands tells what commands did, which is not undone.
+func (l Look) commands(x client.Undoing) []string {
+	var out []string
+	for _, t := range append(slices.Clone(x.Newer), x.Turn) {
+		ran, changed, notes := t.Commands()
+		if !ran {
+			continue
+		}
+		text := "commands ran"
+		if t.Request != x.Turn.Request {
+			text = fmt.Sprintf("commands ran later (%s)", Short(t.Request))
+		}
+		switch n := len(changed); {
+		case n > maxNamed:
+			text += fmt.Sprintf(" and changed %s and %d more files", strings.Join(changed[:maxNamed], ", "), n-maxNamed)
+		case n > 0:
+			text += " and changed " + strings.Join(changed, ", ")
+		case len(notes) == 0:
+			text += " and changed no other files"
+		}
+		if len(notes) > 0 {
+			text += "; " + strings.Join(notes, "; ")
+		}
+		if len(changed) > 0 || len(notes) > 0 {
+			text += " (that is not undone)"
+		}
+		out = append(out, l.Style.Yellow(l.wrap("  "+term.CleanLine(text))))
+	}
+	return out
+}
+
+// Differences shows what became of files, line by line.
+func Differences(list []client.FileDifference, l Look) []string {
+	var out []string
+	for _, d := range list {
+		lines := diff.Lines(d.Before, d.After)
+		gone, come := 0, 0
+		for _, line := range lines {
+			switch line[0] {
+			case '-':
+				gone++
+			case '+':
+				come++
+			}
+		}
+		note := fmt.Sprintf("−%d +%d", gone, come)
+		binary := !diff.IsText(d.Before) || !diff.IsText(d.After)
+		if binary {
+			note = fmt.Sprintf("no text, %d bytes before, %d now", len(d.Before), len(d.After))
+		}
+		if d.Note != "" {
+			note += ", " + d.Note
+		}
+		out = append(out, l.Style.Yellow("✎")+" "+term.CleanLine(d.Path)+"  "+l.Style.Dim(note))
+		if binary {
+			continue
+		}
+		for _, line := range lines {
+			out = append(out, l.line(line))
+		}
+	}
+	return out
+}
+
+func (l Look) line(line string) string {
+	text := "    " + line[:1] + " " + term.CleanLine(strings.ReplaceAll(line[1:], "\t", "    "))
+	switch line[0] {
+	case '-':
+		return l.Style.Red(text)
+	case '+':
+		return l.Style.Green(text)
+	case '@':
+		return l.Style.Dim("    … " + strings.TrimPrefix(line, "@@ "))
+	}
+	return text
+}
+
+// Files counts the files of a request's changes.
+func Files(x client.Undoing) string { return fmt.Sprint(len(x.Items)) }
+
+// State says what can be done about a request's changes.
+func State(x client.Undoing) string {
+	left := len(x.Left())
+	switch {
+	case x.Again:
+		return "interrupted"
+	case x.Redo:
+		return "taken back"
+	case left == len(x.Items):
+		return "changed since"
+	case left > 0:
+		return fmt.Sprintf("%d changed since", left)
+	}
+	return "can be undone"
+}
+
+func (l Look) cut(text string) string {
+	if l.Width == 0 {
+		return text
+	}
+	return term.Truncate(text, max(20, l.Width-1))
+}
+
+func (l Look) wrap(text string) string {
+	if l.Width == 0 {
+		return text
+	}
+	return term.Wrap(text, max(20, l.Width-1))
+}

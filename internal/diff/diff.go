@@ -1,0 +1,119 @@
+package diff
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// around is how many lines are shown before and after what has changed.
+const around = 2
+
+// Lines gives the lines that differ, with "+" or "-" before them, and a few with
+// " " around them; "@@" begins one that says how many were left out. Of what is no
+// text (see [IsText]) it gives nothing of use.
+func Lines(before, after []byte) []string { return compare(lines(before), lines(after)) }
+
+// IsText reports whether a content can be shown as lines.
+func IsText(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsRune(data, 0) }
+
+func lines(data []byte) []string {
+	if len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// maxCells bounds the work of comparing two texts.
+const maxCells = 4 << 20
+
+// compare gives the lines that differ, with some around them.
+func compare(a, b []string) []string {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var out []string
+	for _, l := range a[:head] {
+		out = append(out, " "+l)
+	}
+	out = append(out, middle(a[head:len(a)-tail], b[head:len(b)-tail])...)
+	for _, l := range a[len(a)-tail:] {
+		out = append(out, " "+l)
+	}
+	return onlyAround(out)
+}
+
+// middle compares by the longest common run of lines; texts too long for that
+// are shown as replaced.
+func middle(a, b []string) []string {
+	var out []string
+	if len(a)*len(b) > maxCells {
+		for _, l := range a {
+			out = append(out, "-"+l)
+		}
+		for _, l := range b {
+			out = append(out, "+"+l)
+		}
+		return out
+	}
+	common := make([][]int, len(a)+1) // of a[i:] and b[j:]
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			out = append(out, " "+a[i])
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			out = append(out, "-"+a[i])
+			i++
+		default:
+			out = append(out, "+"+b[j])
+			j++
+		}
+	}
+	return out
+}
+
+// onlyAround leaves out what is far from any change, and says how much.
+func onlyAround(all []string) []string {
+	keep := make([]bool, len(all))
+	for i, l := range all {
+		if l[0] != ' ' {
+			for k := max(0, i-around); k <= min(len(all)-1, i+around); k++ {
+				keep[k] = true
+			}
+		}
+	}
+	var out []string
+	skipped := 0
+	for i, l := range all {
+		if !keep[i] {
+			skipped++
+			continue
+		}
+		if skipped > 0 {
+			out = append(out, fmt.Sprintf("@@ %d lines as before", skipped))
+		}
+		skipped = 0
+		out = append(out, l)
+	}
+	return out
+}
