@@ -106,7 +106,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	return hub.Options{
 		Reload: h.reload(), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
-		Store: h.store, Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
+		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
 		Foreign:    func(to fika.AgentName) (*fika.Rights, error) { return foreignRights(a, b.server != nil, to) },
 		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,

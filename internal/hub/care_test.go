@@ -51,13 +51,13 @@ func TestLift(t *testing.T) {
 // set back meanwhile does not prolong that.
 func TestRested(t *testing.T) {
 	left := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	var c charge
-	if !c.rested(left) {
+	var c supervised
+	if !c.mayStart(left) {
 		t.Error("one that never ran is not started")
 	}
-	c.rest(left, 10*time.Second)
+	c.pauseFor(left, 10*time.Second)
 	for after, want := range map[time.Duration]bool{0: false, 9 * time.Second: false, 10 * time.Second: true, time.Hour: true, -time.Hour: true} {
-		if got := c.rested(left.Add(after)); got != want {
+		if got := c.mayStart(left.Add(after)); got != want {
 			t.Errorf("%s later: %v, want %v", after, got, want)
 		}
 	}

@@ -14,20 +14,31 @@ import (
 	"fika/internal/store"
 )
 
-// Store is what the hub needs of the store.
-type Store interface {
+// Store is what the hub needs of the store, by use: see [StoreOf].
+type Store struct {
+	Directory Directory
+	Intake    Intake
+	Care      Care
+	Outcomes  outcome.Announcements
+}
+
+// StoreOf is a store that does everything itself.
+func StoreOf(s interface {
 	Directory
 	Intake
 	Care
 	outcome.Announcements
+}) Store {
+	return Store{Directory: s, Intake: s, Care: s, Outcomes: s}
 }
 
-// Directory knows the agents and what is wanted of them.
+// Directory knows the agents, what is wanted of them and what they work on.
 type Directory interface {
 	Agent(context.Context, fika.AgentName) (fika.Agent, error)
 	ListAgents(context.Context) ([]fika.Agent, error)
 	ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error
 	SetState(ctx context.Context, id fika.AgentID, s fika.AgentState, reason string) error
+	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 }
 
 // Intake turns messages into rows.
@@ -44,7 +55,6 @@ type Care interface {
 	Expire(context.Context) ([]fika.RequestID, error)
 	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
 	ResumeLapsed(context.Context) ([]store.LapsedPause, error)
-	ListRequests(context.Context, store.RequestFilter) ([]store.RequestInfo, error)
 	IndexWords(ctx context.Context, batches int) error
 }
 
@@ -159,21 +169,18 @@ type Ready struct {
 
 // Hub supervises. Create it with [New], run it once.
 type Hub struct {
-	opts    Options
-	mail    chan func()   // capacity 256; senders wait when it is full, or until Run ends
-	nudges  chan struct{} // capacity 1: one look answers any number of bells
-	done    chan struct{}
-	agents  map[fika.AgentName]*charge
-	order   []fika.AgentName
-	reloads int // how often the files have changed
-	begun   time.Time
-	ready   bool
-	ending  bool
-	how     fika.Desired   // to end: see Shutdown
-	told    time.Time      // when the agents were told so
-	lost    error          // why there is nothing to look after any more
-	online  bool           // the bus is there
-	side    sync.WaitGroup // ingest and canary
+	opts       Options
+	supervisor *supervisor
+	intake     *requestIntake
+	care       *caretaker
+	mail       chan func()   // capacity 256; senders wait when it is full, or until Run ends
+	nudges     chan struct{} // capacity 1: one look answers any number of bells
+	done       chan struct{}
+	begun      time.Time
+	ready      bool
+	lost       error          // why there is nothing to look after any more
+	online     bool           // the bus is there
+	side       sync.WaitGroup // the intake
 }
 
 // New makes a hub.
@@ -201,11 +208,10 @@ func New(o Options) *Hub {
 	if o.MayBeCalled == nil {
 		o.MayBeCalled = func(context.Context, string) error { return nil }
 	}
-	h := &Hub{opts: o, mail: make(chan func(), 256), nudges: make(chan struct{}, 1), done: make(chan struct{}), agents: map[fika.AgentName]*charge{}, reloads: 1}
-	for _, s := range o.Specs {
-		h.agents[s.Name] = &charge{spec: s, entry: true}
-		h.order = append(h.order, s.Name)
-	}
+	h := &Hub{opts: o, mail: make(chan func(), 256), nudges: make(chan struct{}, 1), done: make(chan struct{})}
+	h.supervisor = newSupervisor(h)
+	h.intake = newIntakeOf(h)
+	h.care = &caretaker{store: o.Store.Care, bus: o.Bus, subjects: o.Subjects, outputs: o.Outputs, log: o.Log}
 	return h
 }
 
@@ -221,8 +227,8 @@ func (h *Hub) post(f func()) {
 // be called again, to be stricter. The end of ctx is DesiredStopped.
 func (h *Hub) Shutdown(how fika.Desired) {
 	h.post(func() {
-		h.ending, h.how = true, how
-		h.tellAll()
+		h.supervisor.endWith(how)
+		h.supervisor.tellAll()
 	})
 }
 
@@ -247,7 +253,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		h.side.Wait()
 		subs()
 	}()
-	h.begin(side)
+	h.beginIntake(side)
 	h.tick(ctx)
 	tick := time.NewTicker(h.opts.Tick)
 	defer tick.Stop()
@@ -270,134 +276,80 @@ func (h *Hub) Run(ctx context.Context) error {
 				h.opts.Inboxes(ctx)
 			}
 			h.tick(ctx)
-			h.index(ctx)
+			h.care.indexWords(ctx)
 		case <-files.C:
 			if h.reload(ctx) {
 				h.tick(ctx)
 			}
 		case <-clean.C:
-			h.clean(ctx)
+			h.care.cleanUp(ctx)
 			clean.Reset(h.opts.Clean)
 		case <-ctx.Done():
-			h.ending, h.how = true, fika.DesiredStopped
+			h.supervisor.endWith(fika.DesiredStopped)
 		}
-		if h.ending {
+		if h.supervisor.ending {
 			stopSide()
 			h.stopAll(ctx)
 			return h.lost
 		}
-		h.report()
+		h.reportStarts()
 	}
 }
 
-// begin starts what runs beside the owner goroutine; Run joins it.
-func (h *Hub) begin(ctx context.Context) {
+// beginIntake starts what runs beside the owner goroutine; Run joins it.
+func (h *Hub) beginIntake(ctx context.Context) {
 	if h.opts.Inbound == nil {
 		return
 	}
 	h.side.Add(2)
 	go func() {
 		defer h.side.Done()
-		h.ingest(ctx)
+		h.intake.consumeRequests(ctx)
 	}()
 	go func() {
 		defer h.side.Done()
-		h.canary(ctx)
+		h.intake.probeServer(ctx)
 	}()
 }
 
-const (
-	// nudgeRest is the least between two looks that others ask for: each hop of
-	// each chain asks.
-	nudgeRest = 25 * time.Millisecond
-	// wordBatches is how much of what was said becomes ready to be searched every
-	// Tick, and never more often: it is not to keep those waiting who say it.
-	wordBatches = 4
-)
+// nudgeRest is the least between two looks that others ask for: each hop of each
+// chain asks.
+const nudgeRest = 25 * time.Millisecond
 
 // tick looks at everything: processes, wishes, work, deadlines, outcomes.
 func (h *Hub) tick(ctx context.Context) {
 	if h.opts.Home != nil {
 		if h.lost = h.opts.Home(); h.lost != nil {
-			h.ending, h.how = true, fika.DesiredStopped
+			h.supervisor.endWith(fika.DesiredStopped)
 			return
 		}
 	}
 	h.reload(ctx)
-	h.lift(ctx)
-	rows, err := h.opts.Store.ListAgents(ctx)
+	h.care.resumeLapsed(ctx)
+	rows, err := h.opts.Store.Directory.ListAgents(ctx)
 	if err != nil {
 		h.opts.Log.Warn("tick", "err", err)
 		return
 	}
-	work, err := h.opts.Store.WithWork(ctx)
+	work, err := h.opts.Store.Care.WithWork(ctx)
 	if err != nil {
 		h.opts.Log.Warn("tick", "err", err)
 		return
 	}
-	waiting := h.atWork(ctx)
+	waiting := h.supervisor.agentsAtWork(ctx)
 	for _, w := range work {
 		waiting[w.Agent] = true
 	}
 	for _, row := range rows {
-		h.attend(ctx, row, waiting[row.Name])
+		h.supervisor.attendAgent(ctx, row, waiting[row.Name])
 	}
-	if ids, err := h.opts.Store.Expire(ctx); err != nil {
-		h.opts.Log.Warn("expire", "err", err)
-	} else if len(ids) > 0 {
-		h.opts.Log.Info("deadlines passed", "requests", ids)
-	}
+	h.care.expireDue(ctx)
 	if h.opts.Runs != nil {
 		h.opts.Runs(ctx)
 	}
 	if h.online {
-		outcome.Announce(ctx, h.opts.Store, h.opts.Bus, h.opts.Subjects, "", h.leftToAgent)
+		outcome.Announce(ctx, h.opts.Store.Outcomes, h.opts.Bus, h.opts.Subjects, "", h.supervisor.announcesItself)
 	}
-}
-
-// index makes what was said ready to be searched.
-func (h *Hub) index(ctx context.Context) {
-	if err := h.opts.Store.IndexWords(ctx, wordBatches); err != nil {
-		h.opts.Log.Warn("index words", "err", err)
-	}
-}
-
-// lift lets chats go on whose holders have gone without a word.
-func (h *Hub) lift(ctx context.Context) {
-	lifted, err := h.opts.Store.ResumeLapsed(ctx)
-	if err != nil {
-		h.opts.Log.Warn("lift brakes", "err", err)
-	}
-	for _, l := range lifted {
-		h.opts.Log.Info("brake lifted", "chat", l.Conversation.Name, "owner", l.Owner)
-		if data, err := json.Marshal(l.Notice); err == nil {
-			_ = h.opts.Bus.Publish(h.opts.Subjects.Chat(l.Conversation.Name), data)
-		}
-		for _, a := range l.Ring {
-			_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(a), nil)
-		}
-	}
-}
-
-// clean removes what has expired.
-func (h *Hub) clean(ctx context.Context) {
-	if h.opts.Outputs != nil {
-		h.opts.Outputs(ctx)
-	}
-	r, err := h.opts.Store.Cleanup(ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour})
-	switch {
-	case err != nil:
-		h.opts.Log.Warn("cleanup", "err", err)
-	case r.Expired > 0 || len(r.Chats) > 0:
-		h.opts.Log.Info("cleaned", "expired", r.Expired, "empty_chats", r.Chats)
-	}
-}
-
-// leftToAgent says that an outcome is announced by its agent, which has just
-// finished it.
-func (h *Hub) leftToAgent(r store.RequestInfo) bool {
-	c := h.agents[r.AgentName]
-	return c != nil && c.running && h.opts.Now().Sub(r.FinishedAt) < 10*time.Second
 }
 
 // nudge asks for a tick soon.
@@ -430,13 +382,13 @@ func (h *Hub) subscribe() (func(), error) {
 		h.opts.Subjects.Hub(): func(bus.Msg) { h.nudge() },
 		h.opts.Subjects.Bell("*"): func(m bus.Msg) {
 			if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok {
-				h.post(func() { h.rung(name) })
+				h.post(func() { h.supervisor.onWakeUp(name) })
 			}
 		},
 		h.opts.Subjects.Heartbeat("*"): func(m bus.Msg) {
 			var b message.Heartbeat
 			if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok && json.Unmarshal(m.Data, &b) == nil {
-				h.post(func() { h.heard(name, b) })
+				h.post(func() { h.supervisor.onHeartbeat(name, b) })
 			}
 		},
 		h.opts.Subjects.HubStore(): func(m bus.Msg) {
@@ -446,7 +398,7 @@ func (h *Hub) subscribe() (func(), error) {
 		},
 	}
 	if h.opts.Context != nil {
-		handlers[h.opts.Subjects.ContextRequest("*")] = h.answerContext
+		handlers[h.opts.Subjects.ContextRequest("*")] = h.intake.answerContext
 	}
 	var subs []bus.Subscription
 	closeAll := func() {
@@ -474,4 +426,20 @@ func (h *Hub) busChanged(s bus.State, err error) {
 		h.opts.Log.Info("bus", "state", s, "err", err)
 		h.nudge()
 	}
+}
+
+// reloadTime is how often the hub looks whether the files have changed: that
+// costs a few stats.
+const reloadTime = 500 * time.Millisecond
+
+// reload takes over what config says now, and reports whether it changed.
+func (h *Hub) reload(ctx context.Context) bool {
+	if h.opts.Reload == nil {
+		return false
+	}
+	specs, changed := h.opts.Reload(ctx)
+	if changed {
+		h.supervisor.applySpecs(specs)
+	}
+	return changed
 }

@@ -180,7 +180,7 @@ func (w *world) run(specs ...Spec) {
 		w.agent(s.Name)
 	}
 	h := New(Options{
-		Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Specs: specs,
+		Store: StoreOf(w.store), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Specs: specs,
 		Log: slog.New(slog.DiscardHandler), Tick: 2 * time.Millisecond, Clean: 600 * time.Millisecond, Now: w.now, StopGrace: time.Second,
 		Ready: func(list []Started) { w.ready <- list }, ReadyTimeout: time.Hour,
 		Home: func() error {
@@ -403,17 +403,17 @@ func TestWakes(t *testing.T) {
 // TestRung: a bell makes the hub look only if nobody else hears it.
 func TestRung(t *testing.T) {
 	w := newWorld(t)
-	h := New(Options{Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)})
+	h := New(Options{Store: StoreOf(w.store), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)})
 	there, err := w.procs.Spawn("adopted", nil)
 	w.ok(err)
-	h.agents = map[fika.AgentName]*charge{
+	h.supervisor.agents = map[fika.AgentName]*supervised{
 		"child":   {running: true, child: true},
 		"adopted": {running: true, proc: there},
 		"killed":  {running: true, proc: fika.Process{PID: 99}},
 		"asleep":  {},
 	}
 	for name, want := range map[fika.AgentName]int{"child": 0, "adopted": 0, "killed": 1, "asleep": 1, "unknown": 1} {
-		h.rung(name)
+		h.supervisor.onWakeUp(name)
 		if got := len(h.nudges); got != want {
 			t.Errorf("%s: looks %d times, want %d", name, got, want)
 		}
@@ -458,7 +458,7 @@ func TestTwoStores(t *testing.T) {
 	sub, err := w.bus.Peer().Subscribe("fika.hub.store", func(m bus.Msg) { _ = m.Respond([]byte("another")) })
 	w.ok(err)
 	defer sub.Close()
-	h := New(Options{Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, StoreID: "mine", Log: slog.New(slog.DiscardHandler)})
+	h := New(Options{Store: StoreOf(w.store), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, StoreID: "mine", Log: slog.New(slog.DiscardHandler)})
 	if err := h.Run(t.Context()); !fika.IsKind(err, fika.Conflict) {
 		t.Errorf("error %v", err)
 	}

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 
 	"fika"
@@ -13,65 +14,92 @@ import (
 	"fika/internal/store"
 )
 
-// ingest turns what foreign publishers send into rows. A message is
+// requestIntake takes in what other programs send, and answers them.
+type requestIntake struct {
+	store       Intake
+	directory   Directory
+	bus         bus.Bus
+	subjects    bus.Subjects
+	inbound     bus.Inbound
+	heal        func(context.Context) error
+	canary      time.Duration
+	mayBeCalled func(context.Context, string) error
+	foreign     func(fika.AgentName) (*fika.Rights, error)
+	whyWaiting  func(context.Context, fika.Agent) string
+	readContext func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
+	nudge       func() // asks the hub for a look
+	log         *slog.Logger
+	now         func() time.Time
+}
+
+func newIntakeOf(h *Hub) *requestIntake {
+	o := &h.opts
+	return &requestIntake{
+		store: o.Store.Intake, directory: o.Store.Directory, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
+		canary: o.Canary, mayBeCalled: o.MayBeCalled, foreign: o.Foreign, whyWaiting: o.WhyWaiting, readContext: o.Context,
+		nudge: h.nudge, log: o.Log, now: o.Now,
+	}
+}
+
+// consumeRequests turns what foreign publishers send into rows. A message is
 // acknowledged when its row, its error response or its parking is committed;
 // a store that refuses leaves it in the stream.
-func (h *Hub) ingest(ctx context.Context) {
+func (in *requestIntake) consumeRequests(ctx context.Context) {
 	for wait := time.Second; ctx.Err() == nil; wait = min(2*wait, 30*time.Second) {
-		err := h.opts.Inbound.Consume(ctx, h.handleRequest)
+		err := in.inbound.Consume(ctx, in.handleRequest)
 		if ctx.Err() != nil {
 			return
 		}
-		h.opts.Log.Warn("ingest", "err", err)
+		in.log.Warn("ingest", "err", err)
 		_ = clock.Sleep(ctx, wait)
 	}
 }
 
 // handleRequest makes a row of one message, or an answer, or a dead letter. An
 // error means that it is to come again.
-func (h *Hub) handleRequest(ctx context.Context, m bus.Msg) error {
+func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	if m.Lost != nil {
-		return h.tellLost(ctx, m)
+		return in.tellLost(ctx, m)
 	}
-	token, ok := h.opts.Subjects.AgentOf(m.Subject)
+	token, ok := in.subjects.AgentOf(m.Subject)
 	name, err := fika.ParseAgentName(string(token))
 	if !ok || err != nil {
-		return h.parkMessage(ctx, m, "no agent can have this name")
+		return in.parkMessage(ctx, m, "no agent can have this name")
 	}
 	r, err := message.ParseRequest(m.Data, name)
 	if err != nil {
-		return h.refuseMessage(ctx, m, name, r.RequestID, err)
+		return in.refuseMessage(ctx, m, name, r.RequestID, err)
 	}
-	row, err := h.opts.Store.Agent(ctx, name)
+	row, err := in.directory.Agent(ctx, name)
 	if fika.IsKind(err, fika.NotFound) {
-		return h.refuseMessage(ctx, m, name, r.RequestID, fika.Errorf(fika.NotFound, "", "no agent named %q", name))
+		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Errorf(fika.NotFound, "", "no agent named %q", name))
 	}
 	if err != nil {
 		return err
 	}
-	if err := h.opts.MayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
-		return h.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
+	if err := in.mayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
+		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
 	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // what is no username is no speaker's name
 		return err
 	}
-	accepted, err := h.acceptRequest(ctx, r, row)
+	accepted, err := in.acceptRequest(ctx, r, row)
 	switch {
 	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
-		return h.refuseMessage(ctx, m, name, r.RequestID, err)
+		return in.refuseMessage(ctx, m, name, r.RequestID, err)
 	case err != nil:
 		return err
 	}
 	if accepted.Repeat && accepted.Request.State.Terminal() {
-		return h.announceAgain(ctx, accepted.Request.ID)
+		return in.announceAgain(ctx, accepted.Request.ID)
 	}
-	_ = h.opts.Bus.Publish(h.opts.Subjects.Bell(name), nil)
-	h.nudge()
-	return h.tellWaiting(ctx, row, accepted)
+	_ = in.bus.Publish(in.subjects.Bell(name), nil)
+	in.nudge()
+	return in.tellWaiting(ctx, row, accepted)
 }
 
 // acceptRequest commits the row of a request.
-func (h *Hub) acceptRequest(ctx context.Context, r message.Request, row fika.Agent) (store.Accepted, error) {
-	rights, err := h.opts.Foreign(row.Name)
+func (in *requestIntake) acceptRequest(ctx context.Context, r message.Request, row fika.Agent) (store.Accepted, error) {
+	rights, err := in.foreign(row.Name)
 	if err != nil {
 		return store.Accepted{}, err
 	}
@@ -87,11 +115,11 @@ func (h *Hub) acceptRequest(ctx context.Context, r message.Request, row fika.Age
 		n.Kind, n.Payload.History = fika.TaskRequest, nil
 	} else if r.ConversationID != "" {
 		var err error
-		if n.Conversation, err = h.foreignConversation(ctx, r.ConversationID, row); err != nil {
+		if n.Conversation, err = in.foreignConversation(ctx, r.ConversationID, row); err != nil {
 			return store.Accepted{}, err
 		}
 	}
-	return h.opts.Store.Accept(ctx, n)
+	return in.store.Accept(ctx, n)
 }
 
 // foreignConversation returns the conversation that another program means by
@@ -99,13 +127,13 @@ func (h *Hub) acceptRequest(ctx context.Context, r message.Request, row fika.Age
 // that has this name, else the one that belongs to this id and this agent, so
 // that two agents may be asked under the same id. Error kind Conflict: the
 // name is that of a task, or of a conversation of another agent.
-func (h *Hub) foreignConversation(ctx context.Context, id string, row fika.Agent) (fika.ConversationName, error) {
+func (in *requestIntake) foreignConversation(ctx context.Context, id string, row fika.Agent) (fika.ConversationName, error) {
 	name, err := fika.ParseConversationName(id)
 	if err != nil {
 		return "", err
 	}
 	scoped := message.ScopedConversation(row.Name, name)
-	c, err := h.opts.Store.Conversation(ctx, name)
+	c, err := in.store.Conversation(ctx, name)
 	switch {
 	case fika.IsKind(err, fika.NotFound):
 		return scoped, nil
@@ -115,15 +143,15 @@ func (h *Hub) foreignConversation(ctx context.Context, id string, row fika.Agent
 		return "", fika.Errorf(fika.Conflict, "conversationId", "%q is a task, which is one request and its answer: leave conversationId away to go on with what %s was asked last, or send a task_request", name, row.Name)
 	case c.Kind == fika.Ask && c.Agent == row.ID:
 		return name, nil
-	case c.Kind == fika.Ask && message.ScopedConversation(h.agentName(ctx, c.Agent), name) == name:
+	case c.Kind == fika.Ask && message.ScopedConversation(in.agentName(ctx, c.Agent), name) == name:
 		return "", fika.Errorf(fika.Conflict, "conversationId", "the conversation %q is not one of %s's own", name, row.Name)
 	}
 	return scoped, nil // a chat, or what somebody else called so
 }
 
 // agentName returns the name of an agent by its id; none when it is gone.
-func (h *Hub) agentName(ctx context.Context, id fika.AgentID) fika.AgentName {
-	rows, err := h.opts.Store.ListAgents(ctx)
+func (in *requestIntake) agentName(ctx context.Context, id fika.AgentID) fika.AgentName {
+	rows, err := in.directory.ListAgents(ctx)
 	if err != nil {
 		return ""
 	}
@@ -137,48 +165,48 @@ func (h *Hub) agentName(ctx context.Context, id fika.AgentID) fika.AgentName {
 
 // tellWaiting says on the bus that a request waits, when something keeps its
 // agent from it: a program that is not fika cannot look at the store.
-func (h *Hub) tellWaiting(ctx context.Context, row fika.Agent, accepted store.Accepted) error {
-	if h.opts.WhyWaiting == nil {
+func (in *requestIntake) tellWaiting(ctx context.Context, row fika.Agent, accepted store.Accepted) error {
+	if in.whyWaiting == nil {
 		return nil
 	}
-	why := h.opts.WhyWaiting(ctx, row)
+	why := in.whyWaiting(ctx, row)
 	if why == "" {
 		return nil
 	}
 	data, err := json.Marshal(message.Status{
 		Type: message.TypeStatus, RequestID: string(accepted.Request.ID), AgentName: string(row.Name), Status: message.StatusWaiting,
-		Data: message.StatusData{Kind: string(accepted.Request.Kind), Message: why}, Timestamp: message.Stamp(h.opts.Now()), V: message.Version,
+		Data: message.StatusData{Kind: string(accepted.Request.Kind), Message: why}, Timestamp: message.Stamp(in.now()), V: message.Version,
 		Conversation: string(accepted.Conversation.Kind), ConversationID: string(accepted.Conversation.Name),
 	})
 	if err == nil {
-		_ = h.opts.Bus.Publish(h.opts.Subjects.Status(row.Name), data) // a courtesy: the row waits, whoever hears it
+		_ = in.bus.Publish(in.subjects.Status(row.Name), data) // a courtesy: the row waits, whoever hears it
 	}
 	return nil
 }
 
 // announceAgain publishes the stored outcome of finished work for whoever
 // repeats its request.
-func (h *Hub) announceAgain(ctx context.Context, id fika.RequestID) error {
-	info, err := h.opts.Store.Request(ctx, id)
+func (in *requestIntake) announceAgain(ctx context.Context, id fika.RequestID) error {
+	info, err := in.store.Request(ctx, id)
 	if err != nil {
 		return err
 	}
-	return h.opts.Bus.Publish(h.opts.Subjects.Response(info.AgentName), outcome.Response(info, h.opts.Bus.MaxPayload()))
+	return in.bus.Publish(in.subjects.Response(info.AgentName), outcome.Response(info, in.bus.MaxPayload()))
 }
 
 // refuseMessage answers a message that is not taken, where a requestId could be
 // read, and parks it. The answer ends the request of that id: status failed. Where
 // the id is that of a request that was taken before, that one goes on, so the
 // answer is a rejection, which is no response to it.
-func (h *Hub) refuseMessage(ctx context.Context, m bus.Msg, name fika.AgentName, id string, cause error) error {
+func (in *requestIntake) refuseMessage(ctx context.Context, m bus.Msg, name fika.AgentName, id string, cause error) error {
 	if id == "" {
-		return h.parkMessage(ctx, m, cause.Error())
+		return in.parkMessage(ctx, m, cause.Error())
 	}
 	answer := message.Response{
 		Type: message.TypeResponse, RequestID: id, AgentName: string(name), Status: "failed", Error: cause.Error(),
-		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(h.opts.Now()), V: message.Version,
+		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(in.now()), V: message.Version,
 	}
-	known, err := h.opts.Store.Request(ctx, fika.RequestID(id))
+	known, err := in.store.Request(ctx, fika.RequestID(id))
 	switch {
 	case err == nil:
 		cause = fika.Errorf(fika.Conflict, "", "requestId %s is taken by another request, of @%s, which is %s and is not changed by this one; choose another id (%v)",
@@ -191,33 +219,33 @@ func (h *Hub) refuseMessage(ctx context.Context, m bus.Msg, name fika.AgentName,
 	if err != nil {
 		return err
 	}
-	if err := h.opts.Bus.Publish(h.opts.Subjects.Response(name), data); err != nil {
+	if err := in.bus.Publish(in.subjects.Response(name), data); err != nil {
 		return err
 	}
-	return h.parkMessage(ctx, m, cause.Error())
+	return in.parkMessage(ctx, m, cause.Error())
 }
 
 const deadBody = 4 << 10
 
 // parkMessage keeps a message that was not taken, and tells of it.
-func (h *Hub) parkMessage(ctx context.Context, m bus.Msg, reason string) error {
-	if err := h.opts.Store.Park(ctx, m.Subject, m.Data, reason); err != nil {
+func (in *requestIntake) parkMessage(ctx context.Context, m bus.Msg, reason string) error {
+	if err := in.store.Park(ctx, m.Subject, m.Data, reason); err != nil {
 		return err
 	}
-	h.opts.Log.Warn("not understood", "subject", m.Subject, "reason", reason)
+	in.log.Warn("not understood", "subject", m.Subject, "reason", reason)
 	body := string(m.Data[:min(len(m.Data), deadBody)])
-	data, err := json.Marshal(message.Dead{Subject: m.Subject, Reason: reason, Body: body, Timestamp: message.Stamp(h.opts.Now())})
+	data, err := json.Marshal(message.Dead{Subject: m.Subject, Reason: reason, Body: body, Timestamp: message.Stamp(in.now())})
 	if err != nil {
 		return nil
 	}
-	_ = h.opts.Bus.Publish(h.opts.Subjects.Dead(), data)
+	_ = in.bus.Publish(in.subjects.Dead(), data)
 	return nil
 }
 
-// canary publishes now and then; two failures in a row restart the embedded
+// probeServer publishes now and then; two failures in a row restart the embedded
 // server, because a stream that met a full disk stays wedged until then.
-func (h *Hub) canary(ctx context.Context) {
-	every := time.NewTicker(h.opts.Canary)
+func (in *requestIntake) probeServer(ctx context.Context) {
+	every := time.NewTicker(in.canary)
 	defer every.Stop()
 	for failures := 0; ; {
 		select {
@@ -225,17 +253,17 @@ func (h *Hub) canary(ctx context.Context) {
 			return
 		case <-every.C:
 		}
-		err := h.opts.Inbound.Probe(ctx, h.opts.Canary/2)
+		err := in.inbound.Probe(ctx, in.canary/2)
 		if err == nil || ctx.Err() != nil {
 			failures = 0
 			continue
 		}
 		failures++
-		h.opts.Log.Warn("canary", "err", err, "failures", failures)
-		if failures >= 2 && h.opts.Heal != nil {
+		in.log.Warn("canary", "err", err, "failures", failures)
+		if failures >= 2 && in.heal != nil {
 			failures = 0
-			if err := h.opts.Heal(ctx); err != nil {
-				h.opts.Log.Error("the bus could not be restarted", "err", err)
+			if err := in.heal(ctx); err != nil {
+				in.log.Error("the bus could not be restarted", "err", err)
 			}
 		}
 	}

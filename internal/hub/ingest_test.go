@@ -33,7 +33,7 @@ func newIntake(t *testing.T, change func(*Options)) *intake {
 		w.ok(err)
 		t.Cleanup(func() { w.ok(sub.Close()) })
 	}
-	o := Options{Store: w.store, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)}
+	o := Options{Store: StoreOf(w.store), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&o)
 	}
@@ -43,7 +43,7 @@ func newIntake(t *testing.T, change func(*Options)) *intake {
 
 func (in *intake) give(agent, body string) {
 	in.Helper()
-	in.ok(in.hub.handleRequest(in.Context(), bus.Msg{Subject: "fika.agent." + agent + ".request", Data: []byte(body)}))
+	in.ok(in.hub.intake.handleRequest(in.Context(), bus.Msg{Subject: "fika.agent." + agent + ".request", Data: []byte(body)}))
 }
 
 // response is the next response of an agent.
@@ -118,7 +118,7 @@ func TestHandleRequest(t *testing.T) {
 	in.dead()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := in.hub.handleRequest(ended, bus.Msg{Subject: "fika.agent.coder.request", Data: []byte(`{"type":"task_request","requestId":"r-2","prompt":"x"}`)}); err == nil {
+	if err := in.hub.intake.handleRequest(ended, bus.Msg{Subject: "fika.agent.coder.request", Data: []byte(`{"type":"task_request","requestId":"r-2","prompt":"x"}`)}); err == nil {
 		t.Error("a store that does not answer lost a message")
 	}
 }

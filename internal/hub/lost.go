@@ -11,11 +11,11 @@ import (
 
 // tellLost answers the sender of a request that was accepted and is gone, if it
 // still listens. Error kind Conflict: the request is a row, so it was not lost.
-func (h *Hub) tellLost(ctx context.Context, m bus.Msg) error {
-	name, _ := h.opts.Subjects.AgentOf(m.Subject)
+func (in *requestIntake) tellLost(ctx context.Context, m bus.Msg) error {
+	name, _ := in.subjects.AgentOf(m.Subject)
 	id := m.Lost.ID
 	if id != "" {
-		known, err := h.opts.Store.Request(ctx, fika.RequestID(id))
+		known, err := in.store.Request(ctx, fika.RequestID(id))
 		if err == nil {
 			return fika.Errorf(fika.Conflict, "lost request", "%s is %s", id, known.State)
 		}
@@ -23,20 +23,20 @@ func (h *Hub) tellLost(ctx context.Context, m bus.Msg) error {
 			return err
 		}
 	}
-	h.opts.Log.Error("a request of another program was accepted and is lost: the stream of requests was damaged", "request", id, "agent", name, "accepted", m.Lost.Accepted)
+	in.log.Error("a request of another program was accepted and is lost: the stream of requests was damaged", "request", id, "agent", name, "accepted", m.Lost.Accepted)
 	if id == "" {
 		return nil // nobody can know that it is meant
 	}
 	data, err := json.Marshal(message.Response{
 		Type: message.TypeResponse, RequestID: id, AgentName: string(name), Status: "failed",
 		Error:  "this request was accepted and then lost, because the files of the stream of requests were damaged; it was not worked on: send it again, the same requestId is safe",
-		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(h.opts.Now()), V: message.Version,
+		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(in.now()), V: message.Version,
 	})
 	if err != nil {
 		return fika.Wrap(fika.Failed, "lost request", err)
 	}
-	if err := h.opts.Bus.Publish(h.opts.Subjects.Response(name), data); err != nil {
+	if err := in.bus.Publish(in.subjects.Response(name), data); err != nil {
 		return err
 	}
-	return h.opts.Bus.Flush(ctx)
+	return in.bus.Flush(ctx)
 }

@@ -14,7 +14,7 @@ func TestD12LostRequest(t *testing.T) {
 	in := newIntake(t, nil)
 	in.agent("coder")
 	lost := func(id string) error {
-		return in.hub.handleRequest(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Lost: &bus.Lost{ID: id, Accepted: time.Now()}})
+		return in.hub.intake.handleRequest(t.Context(), bus.Msg{Subject: "fika.agent.coder.request", Lost: &bus.Lost{ID: id, Accepted: time.Now()}})
 	}
 	in.ok(lost("r-1"))
 	if r := in.response("coder"); r.RequestID != "r-1" || r.Status != "failed" || r.Type != "response" || r.Error == "" {

@@ -7,88 +7,95 @@ import (
 	"fika"
 )
 
-// report calls Ready once: when every agent that is to run is there or has
+// reportStarts calls Ready once: when every agent that is to run is there or has
 // failed, or when it has taken too long.
-func (h *Hub) report() {
+func (h *Hub) reportStarts() {
 	if h.ready {
 		return
 	}
 	late := h.opts.Now().Sub(h.begun) > h.opts.ReadyTimeout
-	var list []Started
-	for _, name := range h.order {
-		c := h.agents[name]
-		if !c.running && !(c.entry && (c.spec.AutoStart || c.hoped) && !c.resting) {
+	if list, known := h.supervisor.startedAgents(late); known {
+		h.ready = true
+		h.opts.Ready(list)
+	}
+}
+
+// startedAgents tells how the agents have started that are to run. It is known
+// when each is there or has failed, or when it is late.
+func (s *supervisor) startedAgents(late bool) (list []Started, known bool) {
+	for _, name := range s.order {
+		c := s.agents[name]
+		if !c.running && !(c.entry && (c.spec.AutoStart || c.wantedByUser) && !c.stoppedByUser) {
 			continue
 		}
-		s := Started{Name: name, PID: c.proc.PID, OK: c.ready, Error: c.failed}
+		one := Started{Name: name, PID: c.proc.PID, OK: c.ready, Error: c.failed}
 		switch {
 		case c.ready || c.failed != "":
 		case len(c.crashes) > 1:
-			s.Error = h.lastWords(name, Exit{Reason: "it crashes at start"})
+			one.Error = s.lastWords(name, Exit{Reason: "it crashes at start"})
 		case late:
-			s.Error = h.lastWords(name, Exit{Reason: "no sign of life yet"})
+			one.Error = s.lastWords(name, Exit{Reason: "no sign of life yet"})
 		default:
-			return
+			return nil, false
 		}
-		list = append(list, s)
+		list = append(list, one)
 	}
-	h.ready = true
-	h.opts.Ready(list)
+	return list, true
 }
 
 // stopAll stops every agent, those started by hand too, and returns when none
 // is left, or when even killing has not helped. While it waits for requests to
 // finish, the end of ctx makes it stricter.
 func (h *Hub) stopAll(ctx context.Context) {
-	if rows, err := h.opts.Store.ListAgents(context.Background()); err == nil {
+	if rows, err := h.opts.Store.Directory.ListAgents(context.Background()); err == nil {
 		for _, row := range rows {
-			h.charge(row.Name)
+			h.supervisor.recordOf(row.Name)
 		}
 	}
-	h.tellAll()
+	h.supervisor.tellAll()
 	ended := ctx.Done()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
-	for h.remaining() > 0 {
+	for h.supervisor.countRemaining() > 0 {
 		select {
 		case f := <-h.mail:
 			f()
 		case <-poll.C:
 		case <-ended:
 			ended = nil
-			if h.how == fika.DesiredFinish {
-				h.how = fika.DesiredStopped
-				h.tellAll()
+			if h.supervisor.how == fika.DesiredFinish {
+				h.supervisor.how = fika.DesiredStopped
+				h.supervisor.tellAll()
 			}
 		}
-		if h.how != fika.DesiredFinish && h.opts.Now().Sub(h.told) > h.grace(h.how)+5*time.Second {
+		if h.supervisor.how != fika.DesiredFinish && h.opts.Now().Sub(h.supervisor.told) > h.supervisor.graceFor(h.supervisor.how)+5*time.Second {
 			return
 		}
 	}
 }
 
 // tellAll tells every agent to leave, in the way in which the hub ends.
-func (h *Hub) tellAll() {
-	h.told = h.opts.Now()
-	for _, name := range h.order {
-		c, _ := h.look(name)
+func (s *supervisor) tellAll() {
+	s.told = s.now()
+	for _, name := range s.order {
+		c, _ := s.lookAt(name)
 		if !c.running {
 			continue
 		}
-		if h.how != fika.DesiredFinish {
-			c.stopped = h.told
+		if s.how != fika.DesiredFinish {
+			c.stopped = s.told
 		}
-		h.opts.Processes.Terminate(c.proc, h.how)
+		s.procs.Terminate(c.proc, s.how)
 	}
 }
 
-// remaining counts the agents that are still there, insisting where it is
+// countRemaining counts the agents that are still there, insisting where it is
 // time. One that finishes its requests has all the time it needs, unless it
 // gives no sign of life.
-func (h *Hub) remaining() int {
+func (s *supervisor) countRemaining() int {
 	n := 0
-	for name, c := range h.agents {
-		if c.running && !h.opts.Processes.Alive(c.proc) {
+	for name, c := range s.agents {
+		if c.running && !s.procs.Alive(c.proc) {
 			c.running = false
 		}
 		if !c.running {
@@ -96,9 +103,9 @@ func (h *Hub) remaining() int {
 		}
 		n++
 		if !c.stopped.IsZero() {
-			h.killIfOverdue(c, h.how)
-		} else if _, silent, held := h.opts.Processes.Holder(name); held && silent >= h.opts.Hung {
-			h.opts.Processes.Kill(c.proc)
+			s.killIfOverdue(c, s.how)
+		} else if _, silent, held := s.procs.Holder(name); held && silent >= s.hung {
+			s.procs.Kill(c.proc)
 		}
 	}
 	return n

@@ -1,0 +1,71 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"fika/internal/bus"
+	"fika/internal/store"
+)
+
+// wordBatches is how much of what was said becomes ready to be searched every
+// Tick, and never more often: it is not to keep those waiting who say it.
+const wordBatches = 4
+
+// caretaker does the work nobody else does: what has lapsed, expired or grown old.
+type caretaker struct {
+	store    Care
+	bus      bus.Bus
+	subjects bus.Subjects
+	outputs  func(context.Context)
+	log      *slog.Logger
+}
+
+// expireDue ends the requests whose deadline has passed.
+func (c *caretaker) expireDue(ctx context.Context) {
+	if ids, err := c.store.Expire(ctx); err != nil {
+		c.log.Warn("expire", "err", err)
+	} else if len(ids) > 0 {
+		c.log.Info("deadlines passed", "requests", ids)
+	}
+}
+
+// indexWords makes what was said ready to be searched.
+func (c *caretaker) indexWords(ctx context.Context) {
+	if err := c.store.IndexWords(ctx, wordBatches); err != nil {
+		c.log.Warn("index words", "err", err)
+	}
+}
+
+// resumeLapsed lets chats go on whose holders have gone without a word.
+func (c *caretaker) resumeLapsed(ctx context.Context) {
+	lifted, err := c.store.ResumeLapsed(ctx)
+	if err != nil {
+		c.log.Warn("lift brakes", "err", err)
+	}
+	for _, l := range lifted {
+		c.log.Info("brake lifted", "chat", l.Conversation.Name, "owner", l.Owner)
+		if data, err := json.Marshal(l.Notice); err == nil {
+			_ = c.bus.Publish(c.subjects.Chat(l.Conversation.Name), data)
+		}
+		for _, a := range l.Ring {
+			_ = c.bus.Publish(c.subjects.Bell(a), nil)
+		}
+	}
+}
+
+// cleanUp removes what has expired.
+func (c *caretaker) cleanUp(ctx context.Context) {
+	if c.outputs != nil {
+		c.outputs(ctx)
+	}
+	r, err := c.store.Cleanup(ctx, store.CleanupOptions{EmptyAge: 24 * time.Hour})
+	switch {
+	case err != nil:
+		c.log.Warn("cleanup", "err", err)
+	case r.Expired > 0 || len(r.Chats) > 0:
+		c.log.Info("cleaned", "expired", r.Expired, "empty_chats", r.Chats)
+	}
+}

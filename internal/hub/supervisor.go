@@ -1,0 +1,376 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/crash"
+	"fika/internal/message"
+	"fika/internal/process"
+	"fika/internal/store"
+)
+
+const (
+	budget      = 5 // restarts …
+	budgetSpan  = time.Minute
+	firstDelay  = 250 * time.Millisecond
+	longDelay   = 8 * time.Second
+	nowGrace    = 4 * time.Second // for a process that was told to leave at once
+	calmDelay   = time.Second     // before an agent that left politely is started again
+	exitLocked  = 4               // somebody else has the context
+	exitInvalid = 2               // config: starting again changes nothing
+)
+
+// supervisor knows the agents' processes: it starts, watches and ends them. It is
+// used by the hub's goroutine alone.
+type supervisor struct {
+	store     Directory
+	procs     Processes
+	bus       bus.Bus
+	subjects  bus.Subjects
+	admit     func(fika.AgentName) error
+	hindrance func(fika.AgentName) error
+	hung      time.Duration
+	stopGrace time.Duration
+	log       *slog.Logger
+	now       func() time.Time
+	nudge     func()       // asks for another look soon
+	post      func(func()) // has something done by the hub's goroutine
+
+	agents  map[fika.AgentName]*supervised
+	order   []fika.AgentName
+	reloads int          // how often the files have changed
+	ending  bool         // nothing is started any more
+	how     fika.Desired // to end: see [Hub.Shutdown]
+	told    time.Time    // when the agents were told so
+}
+
+func newSupervisor(h *Hub) *supervisor {
+	o := &h.opts
+	s := &supervisor{
+		store: o.Store.Directory, procs: o.Processes, bus: o.Bus, subjects: o.Subjects,
+		admit: o.Admit, hindrance: o.Hindered, hung: o.Hung, stopGrace: o.StopGrace, log: o.Log, now: o.Now,
+		nudge: h.nudge, post: h.post, agents: map[fika.AgentName]*supervised{}, reloads: 1,
+	}
+	for _, spec := range o.Specs {
+		s.agents[spec.Name] = &supervised{spec: spec, entry: true}
+		s.order = append(s.order, spec.Name)
+	}
+	return s
+}
+
+// endWith says that no agent is to run any more, and how they are to end.
+func (s *supervisor) endWith(how fika.Desired) { s.ending, s.how = true, how }
+
+// recordOf gives the agent's record, made on first sight.
+func (s *supervisor) recordOf(name fika.AgentName) *supervised {
+	c := s.agents[name]
+	if c != nil {
+		return c
+	}
+	c = &supervised{spec: Spec{Name: name}}
+	s.agents[name] = c
+	s.order = append(s.order, name)
+	if s.admit != nil {
+		if err := s.admit(name); err != nil {
+			s.log.Warn("bus credentials", "agent", name, "err", err)
+		}
+	}
+	return c
+}
+
+// lookAt updates what is known of an agent's process from its lock. left is true
+// when a process that this hub did not start itself has gone since.
+func (s *supervisor) lookAt(name fika.AgentName) (c *supervised, left bool) {
+	c = s.recordOf(name)
+	if c.running && !c.child && !s.procs.Alive(c.proc) {
+		c.running, c.ready, left = false, false, true
+	}
+	if c.running {
+		return c, false
+	}
+	if p, _, held := s.procs.Holder(name); held {
+		c.proc, c.running, c.child, c.ready, c.stopped = p, true, false, false, time.Time{}
+		s.log.Info("adopted", "agent", name, "pid", p.PID)
+		return c, false
+	}
+	return c, left
+}
+
+// attendAgent does what one agent needs now.
+func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool) {
+	c, left := s.lookAt(row.Name)
+	c.stoppedByUser, c.wantedByUser = row.Desired.Stopped(), row.Desired == fika.DesiredRunning
+	switch {
+	case left:
+		s.onAdoptedExit(ctx, c)
+	case c.running && (row.Desired == fika.DesiredStopped || row.Desired == fika.DesiredNow):
+		s.tellToStop(c, row.Desired)
+	case c.running && row.Desired == fika.DesiredFinish:
+		// It has read that itself; only silence makes it wait no longer.
+		s.checkHung(ctx, c, row)
+	case c.running:
+		s.noteReady(c, row)
+		s.checkHung(ctx, c, row)
+	case c.stoppedByUser:
+		s.settleStopped(ctx, row)
+	case !c.entry:
+	case row.State == fika.AgentFailed && c.failed != "" && !s.isMended(ctx, c, row.ID):
+	case s.isWanted(c, row, work):
+		if c.mayStart(s.now()) {
+			s.startAgent(ctx, c, row)
+		}
+	case c.checked != s.reloads: // lists say what hinders it before it is needed
+		c.checked = s.reloads
+		s.refuseHindered(ctx, c, row.ID)
+	}
+}
+
+// settleStopped makes the way in which an agent was to stop a mere "stopped", and tidies
+// the state that a process left which could not.
+func (s *supervisor) settleStopped(ctx context.Context, row fika.Agent) {
+	if row.Desired != fika.DesiredStopped {
+		if err := s.store.ReplaceDesired(ctx, row.ID, row.Desired, fika.DesiredStopped); err != nil {
+			s.log.Warn("it is stopped, which could not be stored", "agent", row.Name, "err", err)
+		}
+	}
+	if row.State != fika.AgentStopped {
+		s.storeState(ctx, row.ID, fika.AgentStopped, "")
+	}
+}
+
+// storeState stores how an agent is, as far as the hub can see. It is told of
+// when it cannot be stored: a later look stores it again, or finds better.
+func (s *supervisor) storeState(ctx context.Context, id fika.AgentID, state fika.AgentState, why string) {
+	if err := s.store.SetState(ctx, id, state, why); err != nil {
+		s.log.Warn("the state of an agent could not be stored", "agent", id, "state", state, "why", why, "err", err)
+	}
+}
+
+// noteReady takes the agent's own word, in its row, that it is ready.
+func (s *supervisor) noteReady(c *supervised, row fika.Agent) {
+	if !c.ready && (row.State == fika.AgentIdle || row.State == fika.AgentBusy) && process.Owns(row.Owner, c.proc.PID) {
+		c.ready = true
+	}
+}
+
+// isWanted says whether an agent should run.
+func (s *supervisor) isWanted(c *supervised, row fika.Agent, work bool) bool {
+	if row.State != fika.AgentFailed && c.failed != "" {
+		c.failed, c.crashes, c.pause = "", nil, 0 // a person said start again
+	}
+	return row.Desired == fika.DesiredRunning || (c.spec.AutoStart && (c.spec.Persistent || !c.asked)) || (c.spec.Wake && work)
+}
+
+func (s *supervisor) startAgent(ctx context.Context, c *supervised, row fika.Agent) {
+	c.asked = true
+	if s.refuseHindered(ctx, c, row.ID) {
+		return
+	}
+	name := c.spec.Name
+	s.storeState(ctx, row.ID, fika.AgentStarting, row.StateReason)
+	crash.Point("wake.before")
+	p, err := s.procs.Spawn(name, func(x Exit) { s.post(func() { s.onChildExit(name, x) }) })
+	if err != nil {
+		s.planRestart(ctx, c, row.ID, err.Error())
+		return
+	}
+	crash.Point("wake.after")
+	c.proc, c.running, c.child, c.ready, c.stopped = p, true, true, false, time.Time{}
+	s.log.Info("started", "agent", name, "pid", p.PID)
+}
+
+// onChildExit handles the end of a child.
+func (s *supervisor) onChildExit(name fika.AgentName, x Exit) {
+	ctx := context.Background()
+	c := s.agents[name]
+	told := !c.stopped.IsZero()
+	c.running, c.ready, c.stopped = false, false, time.Time{}
+	s.log.Info("exited", "agent", name, "how", x.Reason)
+	if s.ending {
+		return
+	}
+	row, err := s.store.Agent(ctx, name)
+	if err != nil {
+		s.log.Warn("exited", "agent", name, "err", err)
+		return
+	}
+	switch {
+	case told || x.Code == 0 || row.Desired.Stopped():
+		s.notePoliteEnd(ctx, c, row)
+	case x.Code == exitLocked:
+		c.pauseFor(s.now(), calmDelay) // its owner is another process, which the next look adopts
+		s.storeState(ctx, row.ID, fika.AgentStopped, s.lastWords(name, x))
+	case x.Code == exitInvalid:
+		s.markFailed(ctx, c, row.ID, "it cannot start: "+s.lastWords(name, x))
+		c.refused = true
+	default:
+		s.planRestart(ctx, c, row.ID, s.lastWords(name, x))
+	}
+	s.nudge()
+}
+
+// onAdoptedExit handles the end of a process that this hub did not start: a polite one
+// has given its lease back.
+func (s *supervisor) onAdoptedExit(ctx context.Context, c *supervised) {
+	told := !c.stopped.IsZero()
+	c.stopped = time.Time{}
+	row, err := s.store.Agent(ctx, c.spec.Name)
+	if err != nil {
+		return
+	}
+	s.log.Info("gone", "agent", row.Name, "pid", c.proc.PID)
+	if told || row.Desired.Stopped() || row.Owner == "" {
+		s.notePoliteEnd(ctx, c, row)
+	} else {
+		s.planRestart(ctx, c, row.ID, s.lastWords(row.Name, Exit{Reason: fmt.Sprintf("process %d ended without a word", c.proc.PID)}))
+	}
+	s.nudge()
+}
+
+// notePoliteEnd notes a polite end. What is wanted of the agent is not changed here: it
+// may have been wished for after the process had decided to leave.
+func (s *supervisor) notePoliteEnd(ctx context.Context, c *supervised, row fika.Agent) {
+	s.storeState(ctx, row.ID, fika.AgentStopped, "")
+	if !row.Desired.Stopped() {
+		c.pauseFor(s.now(), calmDelay)
+		time.AfterFunc(calmDelay, s.nudge)
+	}
+}
+
+// planRestart plans a restart, or gives up when the budget is spent.
+func (s *supervisor) planRestart(ctx context.Context, c *supervised, id fika.AgentID, why string) {
+	now := s.now()
+	c.crashes = slices.DeleteFunc(c.crashes, func(t time.Time) bool { return now.Sub(t) >= budgetSpan })
+	c.crashes = append(c.crashes, now)
+	if len(c.crashes) > budget {
+		s.markFailed(ctx, c, id, fmt.Sprintf("%d crashes within %s (fika agent start %s tries again); the last: %s", len(c.crashes), budgetSpan, c.spec.Name, why))
+		return
+	}
+	delay := min(firstDelay<<(len(c.crashes)-1), longDelay)
+	c.pauseFor(now, delay)
+	s.log.Warn("crashed", "agent", c.spec.Name, "why", why, "again_in", delay)
+	s.storeState(ctx, id, fika.AgentUnhealthy, why)
+	time.AfterFunc(delay, s.nudge)
+}
+
+// markFailed gives an agent up. It begins again when what made it fail may have
+// gone away (see [supervisor.isMended]), or when a person starts it; why, which is shown
+// wherever the agent is, says so where only a person can.
+func (s *supervisor) markFailed(ctx context.Context, c *supervised, id fika.AgentID, why string) {
+	c.failed, c.crashes = why, nil
+	c.hindered, c.refused, c.reloads = false, false, s.reloads
+	s.log.Error("failed", "agent", c.spec.Name, "why", why)
+	s.storeState(ctx, id, fika.AgentFailed, why)
+}
+
+func (s *supervisor) lastWords(name fika.AgentName, x Exit) string {
+	if lines := s.procs.LastLines(name, 3); lines != "" {
+		return x.Reason + "; its log ends: " + lines
+	}
+	return x.Reason
+}
+
+// checkHung ends a process that has given no sign of life, by lock and by
+// lease, for too long. The bus has no say in it.
+func (s *supervisor) checkHung(ctx context.Context, c *supervised, row fika.Agent) {
+	if !c.stopped.IsZero() {
+		s.killIfOverdue(c, row.Desired)
+		return
+	}
+	_, silent, held := s.procs.Holder(row.Name)
+	if !held || silent < s.hung || s.now().Sub(row.SeenAt) < s.hung {
+		return
+	}
+	s.killHung(ctx, c, row.ID, fmt.Sprintf("no sign of life for %s", silent.Round(time.Second)))
+}
+
+// killHung ends a hung process; its end is then handled as a crash.
+func (s *supervisor) killHung(ctx context.Context, c *supervised, id fika.AgentID, why string) {
+	s.log.Warn("hung", "agent", c.spec.Name, "pid", c.proc.PID, "why", why)
+	s.storeState(ctx, id, fika.AgentUnhealthy, why+"; it is ended and started again")
+	s.procs.Kill(c.proc)
+}
+
+// agentsAtWork names the agents that have running requests: one that has no process
+// any more is needed to go on with them. It ends processes whose step does not
+// end although its request was cancelled, or is past its deadline, for as long
+// as a silent process may be.
+func (s *supervisor) agentsAtWork(ctx context.Context) map[fika.AgentName]bool {
+	names := map[fika.AgentName]bool{}
+	list, err := s.store.ListRequests(ctx, store.RequestFilter{States: []fika.RequestState{fika.Running}, Limit: 1000})
+	if err != nil {
+		s.log.Warn("tick", "err", err)
+	}
+	for _, r := range list {
+		if r.Origin != fika.Queued {
+			continue // its person's to go on with
+		}
+		names[r.AgentName] = true
+		c := s.agents[r.AgentName]
+		if late := s.now().Sub(r.CancelAt); c != nil && c.running && !r.CancelAt.IsZero() && late >= s.hung {
+			s.killHung(ctx, c, r.Agent, fmt.Sprintf("request %s should have ended %s ago and has not", r.ID, late.Round(time.Second)))
+		}
+	}
+	return names
+}
+
+// tellToStop tells an agent to leave after its current step, or without finishing
+// it. The signal needs no bus; that it is wanted, and how, stands in its row.
+func (s *supervisor) tellToStop(c *supervised, how fika.Desired) {
+	if !c.stopped.IsZero() {
+		s.killIfOverdue(c, how)
+		return
+	}
+	c.stopped = s.now()
+	_ = s.bus.Publish(s.subjects.Bell(c.spec.Name), nil)
+	s.procs.Terminate(c.proc, how)
+}
+
+// killIfOverdue ends a process that was told to leave and did not.
+func (s *supervisor) killIfOverdue(c *supervised, how fika.Desired) {
+	if s.now().Sub(c.stopped) > s.graceFor(how) {
+		s.procs.Kill(c.proc)
+	}
+}
+
+// graceFor is how long a process may take to leave.
+func (s *supervisor) graceFor(how fika.Desired) time.Duration {
+	if how == fika.DesiredNow {
+		return min(nowGrace, s.stopGrace)
+	}
+	return s.stopGrace
+}
+
+// onWakeUp looks at everything when a bell rings for an agent that nobody runs. One
+// that runs hears it itself, and most bells ring in the middle of a chain.
+func (s *supervisor) onWakeUp(name fika.AgentName) {
+	c := s.agents[name]
+	if c == nil || !c.running || !c.child && !s.procs.Alive(c.proc) {
+		s.nudge()
+	}
+}
+
+// onHeartbeat notes a heartbeat: the agent is there.
+func (s *supervisor) onHeartbeat(name fika.AgentName, b message.Heartbeat) {
+	c := s.agents[name]
+	if c == nil || !c.running {
+		s.nudge() // somebody has started it: the next look adopts it
+		return
+	}
+	if b.Status != string(fika.AgentStopped) && (b.PID == 0 || b.PID == c.proc.PID) {
+		c.ready = true
+	}
+}
+
+// announcesItself says that an outcome is announced by its agent, which has just
+// finished it.
+func (s *supervisor) announcesItself(r store.RequestInfo) bool {
+	c := s.agents[r.AgentName]
+	return c != nil && c.running && s.now().Sub(r.FinishedAt) < 10*time.Second
+}
