@@ -85,6 +85,7 @@ func withoutFence(r *run) int {
 // over a second one, which is halted at another point if one is named. wake
 // decides when the first goes on.
 func (r *run) twoOwners(point, without string, wake func(first *exec.Cmd), then ...string) int {
+	r.folderShared = true
 	_ = r.tell("without", "flock "+without)
 	_ = r.tell("plan", point+" 1 stop")
 	r.fika("context", "new", "arya")
