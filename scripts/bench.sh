@@ -8,4 +8,5 @@ cd "$(dirname "$0")/.."
 GO=${GO:-go}
 FIKA=${FIKA:-bin/fika}
 [ -x "$FIKA" ] || CGO_ENABLED=0 $GO build -trimpath -ldflags "-s -w" -o "$FIKA" ./cmd/fika
-exec $GO run ./test/bench -engine "${ENGINE:-sqlite}" -fika "$FIKA" "$@"
+# Linked as fika is: what is measured re-executes the bench itself.
+exec env CGO_ENABLED=0 $GO run ./test/bench -engine "${ENGINE:-sqlite}" -fika "$FIKA" "$@"

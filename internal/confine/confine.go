@@ -151,7 +151,7 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 			return tool.Confined{}, err
 		}
 	}
-	keeper, err := sandbox.Keep(p, o.Aside, o.Calls, s.Tier())
+	keeper, err := s.Keep(p, o.Aside, o.Calls)
 	if err != nil {
 		return tool.Confined{}, err
 	}

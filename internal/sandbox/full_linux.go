@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ func bubblewrap(p Profile, filter string) []string {
 		"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
 		// The terminal of the person is still the session's: /dev/tty would open it.
 		"--ro-bind", "/dev/null", "/dev/tty",
-		"--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp",
+		"--tmpfs", "/run",
 	}
 	if !p.Network {
 		args = append(args, "--unshare-net")
@@ -28,8 +29,11 @@ func bubblewrap(p Profile, filter string) []string {
 	}
 	if p.Temp != "" {
 		args = append(args, "--bind", p.Temp, "/tmp", "--bind", p.Temp, "/var/tmp")
+	} else {
+		args = append(args, "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")
 	}
-	mounts := p.mounts()
+	resolve := NewResolver()
+	mounts := p.mounts(resolve)
 	var sealed []string // read-only once everything below them is mounted
 	for _, m := range mounts {
 		switch m.access {
@@ -48,7 +52,7 @@ func bubblewrap(p Profile, filter string) []string {
 			}
 		}
 	}
-	for _, path := range listeningSockets() {
+	for _, path := range listeningSockets(resolve) {
 		if !reachable(mounts, path) {
 			args = append(args, "--ro-bind-try", "/dev/null", path)
 		}
@@ -83,52 +87,64 @@ func reachable(mounts []mount, path string) bool {
 	return false
 }
 
-// searchable reports whether a process of this user without capabilities can
-// look into a folder. What lies in one that it cannot is out of reach by itself,
-// and nothing can be mounted there.
-func searchable(dir string) bool {
-	uid, gid := uint32(os.Getuid()), uint32(os.Getgid())
-	for ; dir != "/"; dir = filepath.Dir(dir) {
-		var st unix.Stat_t
-		if err := unix.Stat(dir, &st); err != nil {
-			return false
-		}
-		needed := uint32(0o001)
-		switch {
-		case st.Uid == uid:
-			needed = 0o100
-		case st.Gid == gid:
-			needed = 0o010
-		}
-		if st.Mode&needed == 0 {
-			return false
-		}
+// searcher tells where processes of this user without capabilities can look. It is
+// for one moment: it looks at each folder once.
+type searcher struct {
+	uid, gid uint32
+	known    map[string]bool
+}
+
+func newSearcher() searcher {
+	return searcher{uint32(os.Getuid()), uint32(os.Getgid()), map[string]bool{"/": true}}
+}
+
+// searchable reports whether one can look into a folder. What lies in one that
+// it cannot is out of reach by itself, and nothing can be mounted there.
+func (s searcher) searchable(dir string) bool {
+	ok, looked := s.known[dir]
+	if !looked {
+		ok = s.look(dir) && s.searchable(filepath.Dir(dir))
+		s.known[dir] = ok
 	}
-	return true
+	return ok
+}
+
+func (s searcher) look(dir string) bool {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return false
+	}
+	needed := uint32(0o001)
+	switch {
+	case st.Uid == s.uid:
+		needed = 0o100
+	case st.Gid == s.gid:
+		needed = 0o010
+	}
+	return st.Mode&needed != 0
 }
 
 // listeningSockets are the paths of the Unix sockets of this machine that are
 // bound to one, as /proc/net/unix lists them (proc(5)): the path is the eighth
 // column. A read-only mount does not keep anybody from connecting.
-func listeningSockets() []string {
+func listeningSockets(resolve Resolver) []string {
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	seen := map[string]bool{}
+	seen, folders := map[string]bool{}, newSearcher()
 	var out []string
 	for s := bufio.NewScanner(f); s.Scan(); {
 		i := strings.Index(s.Text(), " /")
-		if i < 0 {
+		if i < 0 || seen[s.Text()[i+1:]] {
 			continue
 		}
-		path, err := filepath.EvalSymlinks(s.Text()[i+1:])
-		if err != nil || seen[path] || !searchable(filepath.Dir(path)) {
-			continue
+		seen[s.Text()[i+1:]] = true
+		path, err := resolve.Real(s.Text()[i+1:])
+		if err == nil && !slices.Contains(out, path) && folders.searchable(filepath.Dir(path)) {
+			out = append(out, path)
 		}
-		seen[path] = true
-		out = append(out, path)
 	}
 	return out
 }

@@ -45,6 +45,9 @@ type content struct {
 	Mode fs.FileMode
 	Data []byte `json:",omitempty"`
 	Link string `json:",omitempty"`
+
+	stamp   stamp // of the moment before it was read
+	settled bool  // its last change was so long before that another one has another time
 }
 
 // repository is a .git that has to stay where and what it is.
@@ -62,16 +65,17 @@ type identity struct{ Device, Inode uint64 }
 // goes into the folder aside. A record of it lies in the folder calls until
 // Close: should this process be killed, [Undo] takes back what the call changed.
 // An empty calls keeps none.
-func Keep(p Profile, aside, calls string, tier Tier) (*Keeper, error) {
+func (s *Sandbox) Keep(p Profile, aside, calls string) (*Keeper, error) {
 	k := &Keeper{remembered: remembered{Aside: aside, Root: p.Workspace}}
 	for _, path := range p.Protected {
 		info, err := os.Lstat(path)
-		if tier == Full && err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		if s.Tier() == Full && err == nil && info.Mode()&fs.ModeSymlink == 0 {
 			continue // it is mounted so that it cannot be changed
 		}
 		files := map[string]content{}
 		if err == nil {
-			files, err = readKept(path)
+			files, err = readKept(path, s.lastSeen(path))
+			s.seen.Store(path, files)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			k.Close()
@@ -123,7 +127,7 @@ func (k *Keeper) Restore() (changes []string, err error) {
 		if len(was.Files) == 0 && missing(was.Path) {
 			continue
 		}
-		now, failed := readKept(was.Path)
+		now, failed := readKept(was.Path, was.Files)
 		if failed == nil && same(was.Files, now) {
 			continue
 		}
@@ -204,8 +208,16 @@ func (k *Keeper) replace(was kept) (aside string, err error) {
 	return aside, errors.Join(errs...)
 }
 
-// readKept reads a protected path; nothing at all is an empty map.
-func readKept(root string) (map[string]content, error) {
+// lastSeen is what an earlier call has read of a protected path.
+func (s *Sandbox) lastSeen(path string) map[string]content {
+	files, _ := s.seen.Load(path)
+	known, _ := files.(map[string]content)
+	return known
+}
+
+// readKept reads a protected path; nothing at all is an empty map. Files that
+// nobody has touched since they were read into known are not read again.
+func readKept(root string, known map[string]content) (map[string]content, error) {
 	out := map[string]content{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -221,7 +233,13 @@ func readKept(root string) (map[string]content, error) {
 		if err != nil {
 			return err
 		}
+		name := strings.TrimPrefix(path, root)
 		c := content{Mode: info.Mode()}
+		c.stamp, c.settled = stampOf(info)
+		if before, ok := known[name]; ok && before.settled && c.stamp == before.stamp {
+			out[name] = before
+			return nil
+		}
 		switch {
 		case info.Mode().IsRegular() && info.Size() > keptFile:
 			return fmt.Errorf("%s is larger than %d bytes", path, keptFile)
@@ -230,7 +248,7 @@ func readKept(root string) (map[string]content, error) {
 		case info.Mode()&fs.ModeSymlink != 0:
 			c.Link, err = os.Readlink(path)
 		}
-		out[strings.TrimPrefix(path, root)] = c
+		out[name] = c
 		return err
 	})
 	return out, err

@@ -25,7 +25,7 @@ func TestKeep(t *testing.T) {
 				p.profile.Protected = append(p.profile.Protected, filepath.Join(p.project, ".envrc"))
 				pwn := filepath.Join(p.home, "pwned")
 				t.Setenv("PWN", pwn)
-				k, err := Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"), tier)
+				k, err := s.Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"))
 				must(t, err)
 				defer k.Close()
 				out, failed := s.sh(t, p.profile, script)
@@ -59,7 +59,7 @@ func TestUndo(t *testing.T) {
 			envrc := filepath.Join(p.project, ".envrc")
 			p.profile.Protected = append(p.profile.Protected, envrc)
 			aside, calls := filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls")
-			_, err := Keep(p.profile, aside, calls, tier) // and never looked at again
+			_, err := s.Keep(p.profile, aside, calls) // and never looked at again
 			must(t, err)
 			must(t, os.WriteFile(filepath.Join(calls, "call-1.json"), []byte(`{"Aside"`), 0o600)) // killed in the middle
 			head, err := os.ReadFile(filepath.Join(p.project, ".git", "HEAD"))
@@ -103,7 +103,7 @@ func TestSwaps(t *testing.T) {
 			p.profile.Protected = append(p.profile.Protected, fika)
 			pwn := filepath.Join(p.home, "pwned")
 			t.Setenv("PWN", pwn)
-			k, err := Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"), tier)
+			k, err := s.Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"))
 			must(t, err)
 			defer k.Close()
 			_, _ = s.sh(t, p.profile, `cp -r .git .evil; git --git-dir=.evil config core.fsmonitor 'touch $PWN'; mkdir .own; echo 'model = "theirs"' > .own/config.toml

@@ -46,9 +46,8 @@ type mount struct {
 }
 
 // mounts turns the profile into mounts, parents first.
-func (p Profile) mounts() []mount {
+func (p Profile) mounts(resolve Resolver) []mount {
 	var all []mount
-	resolve := NewResolver()
 	add := func(a access, paths ...string) {
 		for _, path := range paths {
 			if real, err := resolve.Real(path); err == nil {

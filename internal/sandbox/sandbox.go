@@ -36,6 +36,7 @@ type Sandbox struct {
 	why   string // why no stronger tier works; empty: there is none
 
 	filters sync.Map // programs of system calls, by the sockets they allow
+	seen    sync.Map // map[string]content of protected paths, as [Sandbox.Keep] read them last
 }
 
 // Open finds the strongest tier that works here by confining one process in

@@ -78,36 +78,34 @@ func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Comman
 	if err != nil {
 		return Command{}, err
 	}
-	spec := child.Spec{
-		Read: slices.Concat(p.systemFolders(), p.Shown, p.Readable), List: p.Listed, Devices: devices[:],
-		Network: p.Network, Filter: program, Path: path, Args: append([]string{path}, args...),
-	}
+	g := grants{read: slices.Concat(p.systemFolders(), p.Shown, p.Readable), list: p.Listed, devices: devices[:], network: p.Network}
 	for _, root := range append([]string{p.Workspace}, p.Writable...) {
 		if real, err := filepath.EvalSymlinks(root); err == nil {
 			root = real
 		}
 		if root == p.Workspace && p.ReadOnly {
-			spec.Read = append(spec.Read, root)
+			g.read = append(g.read, root)
 		} else {
-			spec.Write = append(spec.Write, root)
+			g.write = append(g.write, root)
 		}
 	}
-	var env []string
+	env := []string{child.Variable + "=1"}
 	if p.Temp != "" {
-		spec.Write = append(spec.Write, p.Temp)
+		g.write = append(g.write, p.Temp)
 		env = append(env, "TMPDIR="+p.Temp)
-	}
-	line, data, err := child.Command(spec)
-	if err != nil {
-		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
-	}
-	f, err := memory(data)
-	if err != nil {
-		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
 	}
-	return Command{Path: self, Args: line, Env: env, Files: []*os.File{f}}, nil
+	rules, err := g.ruleset()
+	if err != nil {
+		return Command{}, fika.Wrap(fika.Denied, "landlock", err)
+	}
+	spec, err := memory(child.Spec{Filter: program, Path: path, Args: append([]string{path}, args...)}.Encode())
+	if err != nil {
+		rules.Close()
+		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
+	}
+	return Command{Path: self, Env: env, Files: []*os.File{spec, rules}}, nil
 }
