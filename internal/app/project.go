@@ -4,9 +4,11 @@ import (
 	"path/filepath"
 	"sync"
 
+	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/project"
+	"fika/internal/worktree"
 )
 
 // Place is where an invocation works: the home that was named, that of the project
@@ -79,6 +81,16 @@ func (p *place) find(o Options) error {
 		p.user = filepath.Dir(filepath.Dir(p.root)) // as project.Homes has it
 	}
 	return err
+}
+
+// Worktree is the git worktree of an agent of the project, made or not. Invalid
+// where there is no project.
+func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
+	p := w.Project()
+	if p == nil {
+		return worktree.Tree{}, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: this home is no project's; fika init, said in the repository, makes one", name)
+	}
+	return worktree.In(p.Home, name, p.Main), nil
 }
 
 // layers are the files that the settings come from.

@@ -4,6 +4,7 @@ import (
 	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/worktree"
 )
 
 // Resolver works out the settings of a context: of the files, the environment
@@ -21,7 +22,14 @@ func (r *Resolver) Settings(name fika.AgentName, flags map[string]string, quiet 
 	if err != nil {
 		return config.Settings{}, err
 	}
-	return config.Resolve(in)
+	s, err := config.Resolve(in)
+	if err == nil && s.Worktree {
+		var tree worktree.Tree
+		if tree, err = r.place.Worktree(name); err == nil {
+			s.Workspace = tree.Dir()
+		}
+	}
+	return s, err
 }
 
 func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, quiet bool) (config.Inputs, error) {

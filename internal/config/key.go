@@ -112,7 +112,7 @@ func ownKeys() []key[PerContext] {
 		{name: "tools_off", at: func(c *PerContext) any { return &c.ToolsOff }, example: `["send_message"]`,
 			doc: "Takes away tools that are offered whatever tool_permissions says: update_todos, update_goals, update_reflection, send_message, read_context, create_context, delegate."},
 		{name: "workspace", at: func(c *PerContext) any { return &c.Workspace }, example: `"~/src/project"`,
-			doc: "The folder that file tools cannot leave. Unset: the folder you are in, or contexts/NAME/workspace for an agent the hub started."},
+			doc: "The folder that file tools cannot leave. `worktree`: a git worktree and a branch of the agent's own, whose work fika agent merge brings to you. Unset: the folder you are in, or for an agent the hub started the project's folder, or contexts/NAME/workspace."},
 		{name: "readable_by", at: func(c *PerContext) any { return &c.ReadableBy }, check: checkNames, example: `["reviewer"]`,
 			doc: "The agents that may read this context. Unset: every agent of this home; [] is none."},
 		{name: "callable_by", at: func(c *PerContext) any { return &c.CallableBy }, check: checkCallers, example: `["user", "reviewer"]`,

@@ -160,6 +160,9 @@ func (p projectReader) checkContext(t *table, prefix string) {
 				p.checkInside(e, prefix+e.Name, p.file.Base, "the project's .fika")
 			}
 		case "workspace":
+			if textOf(e) == Worktree {
+				continue
+			}
 			p.checkInside(e, prefix+e.Name, p.file.Root, "the project")
 		case "rules":
 			for _, item := range e.Value.Items {

@@ -49,6 +49,7 @@ type Settings struct {
 	ToolPermissions  []string // nil: read, list and every plugin
 	ToolsOff         []string
 	Workspace        string   // absolute, or empty: the caller decides
+	Worktree         bool     // a git worktree of its own, of which [Resolve] does not know the place
 	ReadableBy       []string // nil: every agent of this home
 	Env              map[string]string
 	AgentsMD         bool
@@ -107,7 +108,9 @@ func Resolve(in Inputs) (Settings, error) {
 		MaxRecursionDepth: m.MaxRecursionDepth, ReflectionEnabled: m.ReflectionEnabled,
 		ReflectionCharacterLimit: m.ReflectionCharacterLimit, TurnTimeout: m.TurnTimeout,
 		LockHeartbeat: c.LockHeartbeat, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins,
-		Workspace: in.path(m.Workspace),
+	}
+	if s.Worktree = m.Workspace == Worktree; !s.Worktree {
+		s.Workspace = in.path(m.Workspace)
 	}
 	s.Chat.Limits = m.Limits
 	if s.Guard, s.Sandbox, err = ResolveGuard(in); err != nil {

@@ -2,6 +2,9 @@ package config
 
 import "path/filepath"
 
+// Worktree is the workspace of an agent with a git worktree of its own.
+const Worktree = "worktree"
+
 // WorkspaceOr returns the root of file tools: the workspace that the settings
 // name, else the folder otherwise, made absolute.
 func (s Settings) WorkspaceOr(otherwise string) string {

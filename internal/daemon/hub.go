@@ -165,7 +165,7 @@ func (h hubHome) hindered(name fika.AgentName) error {
 	if err != nil {
 		return err
 	}
-	if err := worker.CheckWorkspace(s.Workspace, name); s.Workspace != "" && err != nil {
+	if err := worker.CanOpenWorkspace(h.app, s); err != nil {
 		return err
 	}
 	_, err = h.app.Model(s)

@@ -85,10 +85,8 @@ func checkSettings(a *app.App, c *config.Config, name fika.AgentName) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("@%s: %w", name, err)
-	case s.Workspace == "":
-		return nil
 	}
-	if err := worker.CheckWorkspace(s.Workspace, name); err != nil {
+	if err := worker.CanOpenWorkspace(a, s); err != nil {
 		return fmt.Errorf("%s: %w", s.Origins["workspace"], err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"fika/internal/folder"
 	"fika/internal/project"
 	"fika/internal/spelling"
+	"fika/internal/worktree"
 )
 
 // Known is a project that this person has used, and whether anything of it runs.
@@ -98,14 +100,22 @@ func idle(k Known) (*folder.HubLock, error) {
 	return lock, nil
 }
 
-// Forget removes the data of a project. Error kind: Locked while anything of it
-// runs.
+// Forget removes the data of a project. Error kinds: Locked while anything of it
+// runs, Conflict while an agent has a worktree in it.
 func Forget(k Known) error {
 	lock, err := idle(k)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
+	trees, err := worktree.List(k.Home, k.Main)
+	if err != nil {
+		return err
+	}
+	if len(trees) > 0 {
+		name := trees[0].Agent
+		return fika.Errorf(fika.Conflict, "forget project", "@%s still has a git worktree in %s: fika agent discard %s removes it, if nothing in it is only there", name, trees[0].Root, name)
+	}
 	return k.Forget()
 }
 
@@ -124,5 +134,12 @@ func Move(a *app.App, k Known) (*project.Project, error) {
 		return nil, err
 	}
 	defer lock.Close()
-	return to, k.MoveTo(to, a.Now())
+	if err := k.MoveTo(to, a.Now()); err != nil {
+		return nil, err
+	}
+	trees, err := worktree.List(to.Home, to.Main)
+	if err == nil {
+		err = worktree.Repair(context.Background(), trees)
+	}
+	return to, err
 }

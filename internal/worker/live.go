@@ -83,7 +83,7 @@ func (l *LiveRuntime) current(ctx context.Context) (*Runtime, error) {
 	defer l.mu.Unlock()
 	stamp := l.stampFiles()
 	if stamp.Same(l.stamp) {
-		return l.now, nil
+		return l.now, l.now.reopenWorktree(ctx)
 	}
 	s, err := l.worker.App.Settings(l.worker.Folder.Name, l.flags, l.quiet)
 	var unreadable *config.Problems

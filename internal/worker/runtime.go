@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/chat"
 	"fika/internal/config"
 	"fika/internal/hook"
@@ -73,7 +75,7 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 		worker: w, opts: o, settings: s, toolbox: NewToolbox(w.App, w.Folder, s), chats: chat.New(w.Store, o.Notify),
 		workspace: s.WorkspaceOr(o.Dir), versions: versions, inbox: in,
 	}
-	if err := CheckWorkspace(r.workspace, w.Folder.Name); err != nil {
+	if err := r.openWorkspace(ctx); err != nil {
 		return nil, err
 	}
 	r.toolbox.keys = w.App.Secrets()
@@ -108,6 +110,53 @@ func (r *Runtime) openTools(ctx context.Context) error {
 	}
 	r.tools.Without(keys)
 	return nil
+}
+
+// openWorkspace makes the worktree of an agent that has one, and refuses a
+// workspace that is no folder.
+func (r *Runtime) openWorkspace(ctx context.Context) error {
+	name := r.worker.Folder.Name
+	if r.settings.Worktree {
+		tree, err := r.worker.App.Worktree(name)
+		if err != nil {
+			return err
+		}
+		made, err := tree.Open(ctx)
+		if err != nil {
+			return err
+		}
+		if made {
+			r.opts.Warn(fmt.Sprintf("@%s works in a git worktree of its own, %s, on the branch %s; fika agent diff %s shows its work, fika agent merge %s brings it to you", name, tree.Root, tree.Branch(), name, name))
+		}
+	}
+	return CheckWorkspace(r.workspace, name)
+}
+
+// reopenWorktree makes the worktree anew that has been discarded since.
+func (r *Runtime) reopenWorktree(ctx context.Context) error {
+	if !r.settings.Worktree {
+		return nil
+	}
+	if _, err := os.Lstat(r.workspace); err == nil {
+		return nil
+	}
+	return r.openWorkspace(ctx)
+}
+
+// CanOpenWorkspace says why an agent with these settings could not work in the
+// workspace that they name; nil where they name none.
+func CanOpenWorkspace(a *app.App, s config.Settings) error {
+	switch {
+	case s.Worktree:
+		tree, err := a.Worktree(s.Agent)
+		if err != nil {
+			return err
+		}
+		return tree.Check(context.Background())
+	case s.Workspace == "":
+		return nil
+	}
+	return CheckWorkspace(s.Workspace, s.Agent)
 }
 
 // CheckWorkspace refuses, with kind Invalid, a workspace that is no folder.

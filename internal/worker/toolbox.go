@@ -19,6 +19,7 @@ import (
 	"fika/internal/tool/note"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/web"
+	"fika/internal/worktree"
 )
 
 // Toolbox makes the tools of a context that need nobody else, and says how its
@@ -155,17 +156,33 @@ func (b Toolbox) environment() []string {
 		"FIKA_AGENT=" + string(b.folder.Name),
 		"FIKA_CONTEXT=" + string(b.folder.Name),
 	}
+	if tree, ok := b.worktree(); ok {
+		env = append(env, tree.Identity()...)
+	}
 	for k, v := range b.settings.Env {
 		env = append(env, k+"="+v)
 	}
 	return env
 }
 
+// worktree is the agent's own; false: it has none.
+func (b Toolbox) worktree() (worktree.Tree, bool) {
+	if !b.settings.Worktree {
+		return worktree.Tree{}, false
+	}
+	tree, err := b.app.Worktree(b.folder.Name)
+	return tree, err == nil
+}
+
 // outOfReach is what this agent's file tools may not touch: all homes of fika
-// that are known but its own output and workspace, and the secrets of the
+// that are known but its own output, workspace and worktree, and the secrets of the
 // person, each under the name it is known by and the one it really has.
 func (b Toolbox) outOfReach() guard.Paths {
 	p := KnownPlaces(b.folder.Home.Root, b.app.Getenv)
-	p.Own = BothNames(b.folder.OutputDir(), b.folder.Workspace())
+	own := []string{b.folder.OutputDir(), b.folder.Workspace()}
+	if tree, ok := b.worktree(); ok {
+		own = append(own, tree.Root)
+	}
+	p.Own = BothNames(own...)
 	return p
 }

@@ -122,9 +122,13 @@ func formOf(p fika.Payload) func(string) error {
 // the notes it was shown.
 func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 	w := r.worker
+	files := ProjectFilesOf(w.App)
+	if r.settings.Worktree {
+		files.Roots = append(files.Roots, BothNames(r.settings.Workspace)...)
+	}
 	team := newTeam(w.App, w.Store, w.Folder.Name, offers(r.tools))
 	return &prompt.Assembler{
-		Source: PromptSource{Folder: w.Folder, Settings: r.settings, Project: ProjectFilesOf(w.App), Workspace: r.workspaceOf(q), Quiet: r.opts.NoReflection,
+		Source: PromptSource{Folder: w.Folder, Settings: r.settings, Project: files, Workspace: r.workspaceOf(q), Quiet: r.opts.NoReflection,
 			Saw: func(n note.Name, v folder.Hash) { r.versions.Saw(q.ID, n, note.Version(v)) }},
 		Hooks: r.hooks, Agent: w.Agent.Name, Context: string(w.Folder.Name), Username: r.usernameOf(q),
 		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/term"
+	"fika/internal/worktree"
+)
+
+// fileJSON is a file that an agent has changed.
+type fileJSON struct {
+	Path    string `json:"path"`
+	Added   *int   `json:"added"` // null: it is no text
+	Removed *int   `json:"removed"`
+}
+
+// diffJSON is what an agent has changed in its worktree.
+type diffJSON struct {
+	Agent       string     `json:"agent"`
+	Worktree    string     `json:"worktree"`
+	Branch      string     `json:"branch"`
+	Base        string     `json:"base"`
+	Head        string     `json:"head"`
+	Commits     int        `json:"commits"`
+	Uncommitted bool       `json:"uncommitted"`
+	Files       []fileJSON `json:"files"`
+	Diff        string     `json:"diff"`
+}
+
+func newDiff(e *command.Env) *cobra.Command {
+	var asJSON, names bool
+	c := &cobra.Command{
+		Use: "diff NAME", Short: "show what an agent has changed in its git worktree",
+		Long: `Prints what an agent with workspace = "worktree" has changed since its work and what
+you have checked out were the same: what it has committed and what it has not,
+new files among it, as a unified diff. Nothing is changed by looking.`,
+		Example: "  fika agent diff coder\n  fika agent diff coder --names\n  fika agent diff coder | git apply --check",
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, into, err := workOf(cmd.Context(), e, args[0], false)
+			if err != nil {
+				return err
+			}
+			d, err := t.Diff(cmd.Context(), into)
+			if err != nil {
+				return err
+			}
+			switch {
+			case asJSON:
+				return e.PrintLine(toDiffJSON(t, d))
+			case len(d.Files) == 0:
+				e.Say("@%s has changed nothing that is not in %s", t.Agent, into)
+				return nil
+			case names:
+				for _, f := range d.Files {
+					if err := e.PrintText(f.Path + "\n"); err != nil {
+						return err
+					}
+				}
+				return nil
+			case e.OutTTY:
+				return e.PrintText(term.Clean(d.Text))
+			}
+			return e.PrintText(d.Text)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	c.Flags().BoolVar(&names, "names", false, "only the names of the files")
+	return c
+}
+
+func toDiffJSON(t worktree.Tree, d worktree.Changes) diffJSON {
+	j := diffJSON{
+		Agent: string(t.Agent), Worktree: t.Root, Branch: t.Branch(), Base: d.Base, Head: d.Head,
+		Commits: d.Commits, Uncommitted: d.Dirty, Files: []fileJSON{}, Diff: d.Text,
+	}
+	for _, f := range d.Files {
+		j.Files = append(j.Files, fileJSON{Path: f.Path, Added: counted(f.Added), Removed: counted(f.Removed)})
+	}
+	return j
+}
+
+func counted(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}

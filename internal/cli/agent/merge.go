@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/worktree"
+)
+
+// mergeJSON is how a merge went.
+type mergeJSON struct {
+	Agent     string   `json:"agent"`
+	Branch    string   `json:"branch"`
+	Into      string   `json:"into"`
+	Merged    bool     `json:"merged"` // false: there was nothing to merge, or it conflicts
+	Commit    string   `json:"commit"` // what is checked out there now
+	Committed bool     `json:"committed"`
+	Conflicts []string `json:"conflicts"`
+}
+
+func newMerge(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "merge NAME", Short: "bring what an agent did in its git worktree to you",
+		Long: `Merges the branch of an agent with workspace = "worktree" into the working tree you
+are in (elsewhere: into the project's own). What the agent has not committed is
+committed first, on its branch and in its name.
+
+Where both have changed the same lines nothing of yours is touched: the files are
+named, with the lines, and the exit status is 1. git merge fika/NAME then puts the
+conflict into your files to be resolved, and git merge --abort takes that back. What
+you have not committed yourself stays as it is; a merge that would write to such a
+file is refused. Hooks, filters and merge drivers of the repository are not run.`,
+		Example: "  fika agent merge coder\n  fika agent merge coder --json | jq -r '.conflicts[]'",
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, into, err := workOf(cmd.Context(), e, args[0], true)
+			if err != nil {
+				return err
+			}
+			m, err := t.Merge(cmd.Context(), into)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = e.PrintLine(mergeJSON{
+					Agent: string(t.Agent), Branch: t.Branch(), Into: m.Into, Merged: !m.Nothing && len(m.Conflicts) == 0,
+					Commit: m.Commit, Committed: m.Committed, Conflicts: append([]string{}, m.Conflicts...),
+				})
+			}
+			sayMerged(e, t, m)
+			if err == nil && len(m.Conflicts) > 0 {
+				err = command.Silent{Kind: fika.Conflict}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}
+
+// sayMerged tells the person how it went.
+func sayMerged(e *command.Env, t worktree.Tree, m worktree.Merged) {
+	if m.Committed {
+		e.Say("committed what @%s had not", t.Agent)
+	}
+	switch {
+	case m.Nothing:
+		e.Say("nothing to merge: %s has all that @%s has committed", m.Into, t.Agent)
+	case len(m.Conflicts) == 0:
+		e.Say("%s merged %s into %s (now %.12s)", e.ErrStyle().Green("✓"), t.Branch(), m.Into, m.Commit)
+	default:
+		e.Say("%s @%s and %s have both changed %s:", e.ErrStyle().Red("✗"), t.Agent, m.Into, strings.Join(m.Conflicts, ", "))
+		e.Say("%s", strings.TrimSuffix(m.Text, "\n"))
+		e.Say("nothing was merged, and your files are as they were; git merge %s puts this into them to be resolved (git merge --abort takes it back)", t.Branch())
+	}
+}

@@ -1,0 +1,144 @@
+package worktree
+
+import (
+	"context"
+	"strings"
+
+	"fika"
+	"fika/internal/git"
+)
+
+// Merged is how a merge went.
+type Merged struct {
+	Into      string   // the working tree that was merged into
+	Commit    string   // what is checked out there now
+	Committed bool     // the agent had left work uncommitted, which was committed first
+	Nothing   bool     // there was nothing to merge
+	Conflicts []string // files that both have changed; nothing was merged then
+	Text      string   // of those files, what would be in conflict
+}
+
+// Merge brings the agent's work into the working tree into. What the agent has
+// not committed is committed first, on its branch and in its name. If both have
+// changed the same lines nothing is merged, and the result names the files. A
+// person's uncommitted changes stay; where the merge would touch them it is
+// refused (Conflict). Afterwards the agent's tree is where the person's is.
+func (t Tree) Merge(ctx context.Context, into string) (Merged, error) {
+	m := Merged{Into: into}
+	s, err := t.State(ctx, into)
+	if err != nil {
+		return m, err
+	}
+	if err := t.checkFinished(ctx); err != nil {
+		return m, err
+	}
+	if s.Dirty {
+		if s.Head, err = t.commit(ctx); err != nil {
+			return m, err
+		}
+		m.Committed = true
+	}
+	if m.Commit, err = head(ctx, into); err != nil {
+		return m, err
+	}
+	if s.Head == s.Base {
+		m.Nothing = true
+		return m, nil
+	}
+	if m.Conflicts, m.Text, err = tryMerge(ctx, into, m.Commit, s.Head); err != nil || len(m.Conflicts) > 0 {
+		return m, err
+	}
+	if _, err := git.Run(ctx, into, "merge", "-q", "--no-edit", "-m", "Merge the work of @"+string(t.Agent), s.Head); err != nil {
+		return m, &fika.Error{Kind: fika.Conflict, Op: "merge", Msg: "nothing of @" + string(t.Agent) + " was merged into " + into, Err: err}
+	}
+	if m.Commit, err = head(ctx, into); err != nil {
+		return m, err
+	}
+	// Its work is merged, whether its own tree can follow or not.
+	_, _ = git.Run(ctx, t.Root, "merge", "-q", "--ff-only", m.Commit)
+	return m, nil
+}
+
+// checkFinished refuses a tree in which git is in the middle of something.
+func (t Tree) checkFinished(ctx context.Context) error {
+	out, err := git.Run(ctx, t.Root, "ls-files", "-u")
+	if err != nil {
+		return err
+	}
+	if len(out) > 0 {
+		return fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git -C %s status shows them", t.Agent, t.Root)
+	}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"} {
+		if _, err := git.Line(ctx, t.Root, "rev-parse", "--verify", "-q", name); err == nil {
+			return fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git -C %s status says what", t.Agent, t.Root)
+		}
+	}
+	return nil
+}
+
+// commit commits all that is in the tree, in the agent's name, and returns the
+// commit.
+func (t Tree) commit(ctx context.Context) (string, error) {
+	if _, err := git.Run(ctx, t.Root, "-c", "advice.addEmbeddedRepo=false", "add", "-A"); err != nil {
+		return "", err
+	}
+	call := git.Call{Dir: t.Root, Args: []string{"commit", "-q", "--no-verify", "-m", "Work of @" + string(t.Agent)}, Env: t.Identity()}
+	if _, err := git.Do(ctx, call); err != nil {
+		return "", err
+	}
+	return head(ctx, t.Root)
+}
+
+// Identity are the variables that make commits the agent's.
+func (t Tree) Identity() []string {
+	name, mail := string(t.Agent), string(t.Agent)+"@fika.invalid"
+	return []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + mail}
+}
+
+// tryMerge merges two commits beside all files, and returns the paths that
+// conflict with the lines that do.
+func tryMerge(ctx context.Context, dir, ours, theirs string) (conflicts []string, text string, err error) {
+	out, err := git.Run(ctx, dir, "merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", ours, theirs)
+	switch git.ExitStatus(err) {
+	case 0:
+		return nil, "", nil
+	case 1:
+	default:
+		return nil, "", err
+	}
+	parts := lines(out)
+	if len(parts) < 2 {
+		return nil, "", fika.Errorf(fika.Failed, "merge", "git does not say what conflicts")
+	}
+	marks := strings.NewReplacer("<<<<<<< "+ours, "<<<<<<< yours", ">>>>>>> "+theirs, ">>>>>>> the agent's")
+	var b strings.Builder
+	for _, path := range parts[1:] {
+		content, err := git.Run(ctx, dir, "cat-file", "blob", parts[0]+":"+path)
+		if err == nil { // it may be in the one and deleted in the other
+			b.WriteString(conflictsIn(path, marks.Replace(string(content))))
+		}
+	}
+	return parts[1:], b.String(), nil
+}
+
+// maxShown bounds how many lines of one file's conflicts are shown.
+const maxShown = 60
+
+// conflictsIn is what stands between the marks of conflicts.
+func conflictsIn(path, content string) string {
+	var b strings.Builder
+	inside, shown := false, 0
+	for _, line := range strings.Split(content, "\n") {
+		inside = inside || strings.HasPrefix(line, "<<<<<<< ")
+		if !inside {
+			continue
+		}
+		if shown++; shown > maxShown {
+			b.WriteString("  …\n")
+			break
+		}
+		b.WriteString("  " + line + "\n")
+		inside = !strings.HasPrefix(line, ">>>>>>> ")
+	}
+	return path + "\n" + b.String()
+}

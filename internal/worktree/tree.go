@@ -1,0 +1,189 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fika"
+	"fika/internal/git"
+)
+
+// Tree is the working tree of one agent, which may not have been made yet.
+type Tree struct {
+	Agent   fika.AgentName
+	Root    string // where it is
+	Project string // the project's folder in the main working tree
+}
+
+// In returns the tree of an agent in the home of a project.
+func In(home string, agent fika.AgentName, project string) Tree {
+	return Tree{Agent: agent, Root: filepath.Join(Folder(home), string(agent)), Project: project}
+}
+
+// Folder is where the trees of a home are.
+func Folder(home string) string { return filepath.Join(home, "worktrees") }
+
+// List returns the trees of a home that have been made, by name.
+func List(home, project string) ([]Tree, error) {
+	dirs, err := os.ReadDir(Folder(home))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fika.Wrap(fika.Storage, "list worktrees", err)
+	}
+	var out []Tree
+	for _, d := range dirs {
+		if name, err := fika.ParseAgentName(d.Name()); err == nil && d.IsDir() {
+			out = append(out, In(home, name, project))
+		}
+	}
+	return out, nil
+}
+
+// Branch is the branch of the tree.
+func (t Tree) Branch() string { return "fika/" + string(t.Agent) }
+
+// Dir is the folder that the agent works in: the project's place in the tree.
+func (t Tree) Dir() string {
+	for top := filepath.Clean(t.Project); ; top = filepath.Dir(top) {
+		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
+			rel, _ := filepath.Rel(top, t.Project)
+			return filepath.Join(t.Root, rel)
+		}
+		if top == filepath.Dir(top) {
+			return t.Root
+		}
+	}
+}
+
+// Made reports whether there is something where the tree belongs.
+func (t Tree) Made() bool {
+	_, err := os.Lstat(filepath.Join(t.Root, ".git"))
+	return err == nil
+}
+
+// Into is the working tree that the agent's work goes to for a person in a
+// folder: the one they are in, if it is of the same repository and not itself an
+// agent's, else the project's own.
+func (t Tree) Into(ctx context.Context, dir string) string {
+	home, err := git.Find(ctx, t.Project)
+	if err != nil {
+		return t.Project
+	}
+	here, err := git.Find(ctx, dir)
+	agents, real := filepath.EvalSymlinks(filepath.Dir(t.Root))
+	if err != nil || here.Common != home.Common || real == nil && strings.HasPrefix(here.Top, agents+string(filepath.Separator)) {
+		return home.Top
+	}
+	return here.Top
+}
+
+// Check says why a tree could not be made.
+func (t Tree) Check(ctx context.Context) error {
+	if t.Made() {
+		return nil
+	}
+	_, err := t.start(ctx)
+	return err
+}
+
+// start finds the repository that the tree is of, and refuses one without a
+// commit to begin with.
+func (t Tree) start(ctx context.Context) (git.Repository, error) {
+	r, err := git.Find(ctx, t.Project)
+	if fika.IsKind(err, fika.NotFound) {
+		return r, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %v; git init there, or set workspace to a folder", t.Agent, err)
+	}
+	if err != nil {
+		return r, err
+	}
+	if _, err := git.Line(ctx, t.Project, "rev-parse", "--verify", "-q", "HEAD^{commit}"); err != nil {
+		return r, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %s has no commit yet; git commit first", t.Agent, r.Top)
+	}
+	return r, nil
+}
+
+// Open makes the tree if there is none, from what is checked out in the
+// project's folder, or from its branch if that exists. One that was left half
+// made is completed. made says that it is new.
+func (t Tree) Open(ctx context.Context) (made bool, err error) {
+	if t.Made() {
+		r, err := t.repository(ctx)
+		if err == nil {
+			err = t.complete(ctx, r)
+		}
+		return false, err
+	}
+	r, err := t.start(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(t.Root), 0o700); err != nil {
+		return false, fika.Wrap(fika.Storage, "make worktree", err)
+	}
+	// Twice -f: it may be registered already, by one whose folder has gone.
+	args := []string{"worktree", "add", "-f", "-f", "--no-checkout", "--lock", "--reason", "@" + string(t.Agent) + " of fika works here"}
+	if _, err := git.Line(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch()); err == nil {
+		args = append(args, "--", t.Root, t.Branch())
+	} else {
+		args = append(args, "-b", t.Branch(), "--", t.Root, "HEAD")
+	}
+	if _, err := git.Run(ctx, r.Top, args...); err != nil {
+		return false, &fika.Error{Kind: fika.KindOf(err), Op: "make worktree", Msg: "@" + string(t.Agent), Err: err}
+	}
+	return true, t.complete(ctx, r)
+}
+
+// complete checks files out where that was never finished: the index is there
+// once it was. No file that exists is touched.
+func (t Tree) complete(ctx context.Context, r git.Repository) error {
+	dir, err := git.Line(ctx, t.Root, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return err
+	}
+	index := filepath.Join(dir, "index")
+	if _, err := os.Lstat(index); err == nil {
+		return nil
+	}
+	beside := []string{"GIT_INDEX_FILE=" + index + ".new"}
+	for _, args := range [][]string{{"read-tree", "HEAD"}, {"checkout-index", "-a", "-q"}, {"update-index", "-q", "--refresh"}} {
+		_, err := git.Do(ctx, git.Call{Dir: t.Root, Args: args, Env: beside})
+		if err != nil && git.ExitStatus(err) != 1 { // 1: a file is there already, or differs
+			return err
+		}
+	}
+	return fika.Wrap(fika.Storage, "make worktree", os.Rename(index+".new", index))
+}
+
+// repository finds the repository of a tree that has been made. Denied when what
+// is there belongs to another one.
+func (t Tree) repository(ctx context.Context) (git.Repository, error) {
+	if !t.Made() {
+		return git.Repository{}, fika.Errorf(fika.NotFound, "worktree", "@%s has no worktree; with workspace = \"worktree\" in its settings it is made when the agent first works", t.Agent)
+	}
+	home, err := git.Find(ctx, t.Project)
+	if err != nil {
+		return git.Repository{}, err
+	}
+	own, err := git.Find(ctx, t.Root)
+	if err != nil {
+		return git.Repository{}, err
+	}
+	root, err := filepath.EvalSymlinks(t.Root)
+	if err != nil || own.Top != root || own.Common != home.Common {
+		return git.Repository{}, fika.Errorf(fika.Denied, "worktree", "%s is no worktree of %s (any more): git worktree repair %s, said in %s, may mend it", t.Root, home.Top, t.Root, home.Top)
+	}
+	return own, nil
+}
+
+// head is the commit that is checked out in a folder.
+func head(ctx context.Context, dir string) (string, error) {
+	return git.Line(ctx, dir, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+}
+
+// lines are those of what git printed, or its fields that NUL ends.
+func lines(out []byte) []string {
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == 0 })
+}
