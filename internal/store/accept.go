@@ -44,7 +44,7 @@ type Accepted struct {
 func (s Queue) Accept(ctx context.Context, n NewRequest) (Accepted, error) {
 	var out Accepted
 	err := s.write(ctx, opAccept, func(ctx context.Context, t *tx) (err error) {
-		out, err = t.accept(ctx, n)
+		out, err = requestsIn(t).accept(ctx, n)
 		return err
 	})
 	return out, err
@@ -52,7 +52,12 @@ func (s Queue) Accept(ctx context.Context, n NewRequest) (Accepted, error) {
 
 const opAccept = "accept request"
 
-func (t *tx) accept(ctx context.Context, n NewRequest) (Accepted, error) {
+// requestRows are the rows that a new request makes.
+type requestRows struct{ *tx }
+
+func requestsIn(t *tx) requestRows { return requestRows{t} }
+
+func (t requestRows) accept(ctx context.Context, n NewRequest) (Accepted, error) {
 	var out Accepted
 	if n.Kind != fika.RunRequest && n.Kind != fika.AskRequest && n.Kind != fika.TaskRequest {
 		return out, fika.Errorf(fika.Invalid, opAccept, "%q is not a kind of request that can be asked for", n.Kind)
@@ -93,7 +98,7 @@ func (t *tx) accept(ctx context.Context, n NewRequest) (Accepted, error) {
 }
 
 // repeated answers a request whose id is known.
-func (t *tx) repeated(ctx context.Context, known fika.Request, n NewRequest, hash string) (Accepted, error) {
+func (t requestRows) repeated(ctx context.Context, known fika.Request, n NewRequest, hash string) (Accepted, error) {
 	if known.Agent != n.Agent || known.BodyHash != hash {
 		return Accepted{}, fika.Errorf(fika.Conflict, opAccept, "request %s is known with another agent or another body", n.ID)
 	}
@@ -122,21 +127,21 @@ func bodyHash(n NewRequest) (string, error) {
 }
 
 // conversationFor finds or makes where a request will be worked.
-func (t *tx) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c fika.Conversation, fresh bool, err error) {
+func (t requestRows) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c fika.Conversation, fresh bool, err error) {
 	kind := fika.Ask
 	if n.Kind == fika.TaskRequest {
 		kind = fika.Task
 	}
 	if n.Conversation == "" {
 		if kind == fika.Task {
-			c, err = t.newConversation(ctx, t.generatedName(fika.Task, a.Name), fika.Task, a.ID)
+			c, err = conversationsIn(t.tx).newConversation(ctx, conversationsIn(t.tx).generatedName(fika.Task, a.Name), fika.Task, a.ID)
 			return c, true, err
 		}
-		c, err = t.activeAsk(ctx, a.ID)
+		c, err = agentsIn(t.tx).activeAsk(ctx, a.ID)
 		if err != nil || c.LastSeq > 0 || len(n.Payload.History) == 0 {
 			return c, false, err
 		}
-		c, err = t.lock(ctx, c.ID)
+		c, err = conversationsIn(t.tx).lock(ctx, c.ID)
 		return c, c.LastSeq == 0, err
 	}
 	c, ok, err := one(ctx, t, scanConversation, selectConversation+` WHERE c.name = ?`, n.Conversation)
@@ -144,7 +149,7 @@ func (t *tx) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c
 	case err != nil:
 		return c, false, err
 	case !ok:
-		c, err = t.newConversation(ctx, n.Conversation, kind, a.ID)
+		c, err = conversationsIn(t.tx).newConversation(ctx, n.Conversation, kind, a.ID)
 		return c, true, err
 	case c.Agent != a.ID:
 		return c, false, fika.Errorf(fika.Conflict, opAccept, "the conversation %q is not one of %s's own", c.Name, a.Name)
@@ -153,7 +158,7 @@ func (t *tx) conversationFor(ctx context.Context, n NewRequest, a fika.Agent) (c
 }
 
 // seed puts the history that came with a request into its new conversation.
-func (t *tx) seed(ctx context.Context, c fika.Conversation, a fika.Agent, n NewRequest) error {
+func (t requestRows) seed(ctx context.Context, c fika.Conversation, a fika.Agent, n NewRequest) error {
 	for _, h := range n.Payload.History {
 		e := fika.Entry{Conversation: c.ID, Content: h.Content, Type: fika.Message, Meta: fika.EntryMeta{Taint: fika.Taint{From: n.Taint}}}
 		switch h.Role {
@@ -173,8 +178,8 @@ func (t *tx) seed(ctx context.Context, c fika.Conversation, a fika.Agent, n NewR
 }
 
 // insertRequest stores an open request, and its chain if it is a root.
-func (t *tx) insertRequest(ctx context.Context, n NewRequest, c fika.ConversationID, hash string) (fika.Request, error) {
-	chain, depth, err := t.chainFor(ctx, c, n.Chain, n.Depth, n.ID, true)
+func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.ConversationID, hash string) (fika.Request, error) {
+	chain, depth, err := chainsIn(t.tx).chainFor(ctx, c, n.Chain, n.Depth, n.ID, true)
 	if err != nil {
 		return fika.Request{}, err
 	}

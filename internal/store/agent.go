@@ -159,7 +159,7 @@ func (s Agents) RenameAgent(ctx context.Context, id fika.AgentID, name fika.Agen
 func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 	const op = "delete agent"
 	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
-		a, err := t.lockAgent(ctx, id)
+		a, err := agentsIn(t).lockAgent(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -196,14 +196,19 @@ func (s Agents) ActiveAsk(ctx context.Context, id fika.AgentID) (fika.Conversati
 		return c, s.explain(op, err)
 	}
 	err = s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
-		c, err = t.activeAsk(ctx, id)
+		c, err = agentsIn(t).activeAsk(ctx, id)
 		return err
 	})
 	return c, err
 }
 
+// agentRows are agents, and the conversation that people have with each.
+type agentRows struct{ *tx }
+
+func agentsIn(t *tx) agentRows { return agentRows{t} }
+
 // lockAgent begins the transaction with the agent locked. NotFound.
-func (t *tx) lockAgent(ctx context.Context, id fika.AgentID) (fika.Agent, error) {
+func (t agentRows) lockAgent(ctx context.Context, id fika.AgentID) (fika.Agent, error) {
 	var a fika.Agent
 	found := false
 	err := t.begin(ctx, first(&a, &found, scanAgent, selectAgent+` WHERE a.id = ?`+lockAgent, id))
@@ -224,7 +229,7 @@ func (t *tx) lockAll(ctx context.Context, text string, args ...any) error {
 
 // activeAsk gives the active ask conversation of an agent, and makes it when
 // there is none. Whoever makes it has locked the agent.
-func (t *tx) activeAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
+func (t agentRows) activeAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	c, ok, err := one(ctx, t, scanConversation, selectConversation+` JOIN agents a ON a.active_ask = c.id WHERE a.id = ?`, id)
 	if ok || err != nil {
 		return c, err
@@ -241,12 +246,12 @@ func (t *tx) activeAsk(ctx context.Context, id fika.AgentID) (fika.Conversation,
 }
 
 // newAsk makes an empty ask conversation the active one.
-func (t *tx) newAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
+func (t agentRows) newAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	a, err := agentByID(ctx, t, id)
 	if err != nil {
 		return fika.Conversation{}, err
 	}
-	c, err := t.newConversation(ctx, t.generatedName(fika.Ask, a.Name), fika.Ask, id)
+	c, err := conversationsIn(t.tx).newConversation(ctx, conversationsIn(t.tx).generatedName(fika.Ask, a.Name), fika.Ask, id)
 	if err != nil {
 		return c, err
 	}
@@ -259,7 +264,7 @@ func (t *tx) newAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, er
 func (s Agents) ResetAsk(ctx context.Context, id fika.AgentID) (fika.Conversation, error) {
 	var c fika.Conversation
 	err := s.writeWith(ctx, "reset ask", durable, func(ctx context.Context, t *tx) error {
-		if _, err := t.lockAgent(ctx, id); err != nil {
+		if _, err := agentsIn(t).lockAgent(ctx, id); err != nil {
 			return err
 		}
 		err := t.put(ctx, `UPDATE conversations SET status = 'completed', updated_at = ?
@@ -267,7 +272,7 @@ WHERE id = (SELECT active_ask FROM agents WHERE id = ?)`, t.now, id)
 		if err != nil {
 			return err
 		}
-		c, err = t.newAsk(ctx, id)
+		c, err = agentsIn(t).newAsk(ctx, id)
 		return err
 	})
 	return c, err
@@ -278,7 +283,7 @@ WHERE id = (SELECT active_ask FROM agents WHERE id = ?)`, t.now, id)
 func (s Agents) SwitchAsk(ctx context.Context, id fika.AgentID, to fika.ConversationID) error {
 	const op = "switch ask"
 	return s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
-		if _, err := t.lockAgent(ctx, id); err != nil {
+		if _, err := agentsIn(t).lockAgent(ctx, id); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, `UPDATE conversations SET status = 'active' WHERE id = ? AND agent = ? AND kind = 'ask'`, to, id)

@@ -19,11 +19,11 @@ func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error
 			return err
 		}
 		n.Agent = l.Agent
-		acc, err := t.accept(ctx, n)
+		acc, err := requestsIn(t).accept(ctx, n)
 		if err != nil {
 			return err
 		}
-		if err := t.mayBegin(ctx, op, acc); err != nil {
+		if err := requestsIn(t).mayBegin(ctx, op, acc); err != nil {
 			return err
 		}
 		t.discard = false
@@ -41,12 +41,12 @@ func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error
 }
 
 // mayBegin says why an accepted request cannot be worked at once.
-func (t *tx) mayBegin(ctx context.Context, op string, acc Accepted) error {
+func (t requestRows) mayBegin(ctx context.Context, op string, acc Accepted) error {
 	r, c := acc.Request, acc.Conversation
 	if r.State != fika.Open {
 		return fika.Errorf(fika.Conflict, op, "request %s is %s already", r.ID, r.State)
 	}
-	all, err := t.allPaused(ctx)
+	all, err := pausesIn(t.tx).allPaused(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,15 @@ const (
 	reasonExpired = "expired"
 )
 
+// chainRows are chains, and what they have used.
+type chainRows struct{ *tx }
+
+func chainsIn(t *tx) chainRows { return chainRows{t} }
+
 // chainFor decides which chain something new in conversation c belongs to:
 // the named one with the given depth if fika knows it, else a new one rooted
 // at root with depth 0. A row for a new chain is made when one is needed.
-func (t *tx) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
+func (t chainRows) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		_, known, err := one(ctx, t, scanText, `SELECT root FROM chains WHERE root = ?`, chain)
 		if err != nil {
@@ -31,7 +36,7 @@ func (t *tx) chainFor(ctx context.Context, c fika.ConversationID, chain fika.Req
 }
 
 // chainOf is chainFor of a chain that fika knows, or of none.
-func (t *tx) chainOf(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
+func (t chainRows) chainOf(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		return chain, max(depth, 0), nil
 	}
@@ -144,7 +149,7 @@ func (k *claim) mayRecordLimit(c fika.Conversation, began fika.ConversationID) e
 }
 
 // notice is something fika itself says in a conversation; not yet stored.
-func (t *tx) notice(c fika.Conversation, text, kind string) fika.Entry {
+func (t limitRows) notice(c fika.Conversation, text, kind string) fika.Entry {
 	return fika.Entry{
 		Conversation: c.ID, From: "system", To: string(c.Name), Content: text, Type: fika.Notice,
 		Meta: fika.EntryMeta{Writer: fika.BySystem, Kind: kind},
@@ -152,7 +157,7 @@ func (t *tx) notice(c fika.Conversation, text, kind string) fika.Entry {
 }
 
 // spend adds what a model call used to the ledger and to its chain.
-func (t *tx) spend(ctx context.Context, r turn, n int, model string, u fika.Usage) error {
+func (t chainRows) spend(ctx context.Context, r turn, n int, model string, u fika.Usage) error {
 	if u == (fika.Usage{}) {
 		return nil
 	}

@@ -172,7 +172,7 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	}
 	err := k.tx.run(ctx,
 		first(&r, &ok, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`+lockRequest, id),
-		first(&c, &there, k.locked, selectConversation+` WHERE c.id = (SELECT r.conversation FROM requests r WHERE r.id = ?)`+lockConversation, id),
+		first(&c, &there, conversationsIn(k.tx).locked, selectConversation+` WHERE c.id = (SELECT r.conversation FROM requests r WHERE r.id = ?)`+lockConversation, id),
 		ch.locking(`(SELECT r.chain FROM requests r WHERE r.id = ?)`, id),
 		first(&covers, nil, scanInt, `SELECT count(*) FROM notifications WHERE request = ? AND request <> '' AND state = 'claimed'`, id),
 	)
@@ -299,7 +299,7 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	// said in it, and nobody be told, until this is committed.
 	var rights []*fika.Rights
 	facts := []statement{
-		k.locking(&c, &there, id), first(&n, &pending, scanNewest, newestPending, k.agent.ID, id),
+		conversationsIn(k.tx).locking(&c, &there, id), first(&n, &pending, scanNewest, newestPending, k.agent.ID, id),
 		all(&rights, scanRights, rightsPending, k.agent.ID, id),
 	}
 	if k.c.distant() {
@@ -378,7 +378,7 @@ func (k *claim) lockOrigin(ctx context.Context) error {
 	if k.origin == nil || *k.origin == "" {
 		return nil
 	}
-	_, err := k.lock(ctx, *k.origin)
+	_, err := conversationsIn(k.tx).lock(ctx, *k.origin)
 	if fika.IsKind(err, fika.NotFound) {
 		return nil // deleted since
 	}

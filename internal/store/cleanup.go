@@ -19,9 +19,14 @@ type CleanupResult struct {
 	Chats   []fika.ConversationName
 }
 
+// expiredRows are what is kept for a time, and removed after it.
+type expiredRows struct{ *tx }
+
+func expiredIn(t *tx) expiredRows { return expiredRows{t} }
+
 // keepFor lets all that a turn wrote expire at the same moment. said are the
 // entries of it that the caller shows.
-func (t *tx) keepFor(ctx context.Context, r turn, ttl time.Duration, said []fika.Entry) error {
+func (t expiredRows) keepFor(ctx context.Context, r turn, ttl time.Duration, said []fika.Entry) error {
 	until := t.now + ttl.Milliseconds()
 	err := t.put(ctx, `UPDATE entries SET expires_at = ? WHERE request = ? AND request <> '' AND conversation = ?`, until, r.id, r.conv.ID)
 	for i := range said {
@@ -49,18 +54,18 @@ func (s Chats) Cleanup(ctx context.Context, o CleanupOptions) (CleanupResult, er
 		for _, c := range due {
 			// Nothing begins in it from here on; what has begun since it was
 			// found keeps what it is about to read.
-			if rests, err := t.lockAtRest(ctx, c); err != nil {
+			if rests, err := expiredIn(t).lockAtRest(ctx, c); err != nil {
 				return err
 			} else if !rests {
 				continue
 			}
-			n, err := t.removeExpired(ctx, fika.ConversationID(c))
+			n, err := expiredIn(t).removeExpired(ctx, fika.ConversationID(c))
 			if err != nil {
 				return err
 			}
 			out.Expired += int(n)
 		}
-		if err := t.removeEmptyChats(ctx, o, &out); err != nil {
+		if err := expiredIn(t).removeEmptyChats(ctx, o, &out); err != nil {
 			return err
 		}
 		t.discard = t.discard || len(due) == 0 && len(out.Chats) == 0
@@ -87,7 +92,7 @@ WHERE n.conversation = e.conversation AND n.seq = e.seq AND e.conversation = ? A
 
 // removeExpired removes what has expired in a chat in which no turn is under
 // way, and settles what hung on it.
-func (t *tx) removeExpired(ctx context.Context, c fika.ConversationID) (int64, error) {
+func (t expiredRows) removeExpired(ctx context.Context, c fika.ConversationID) (int64, error) {
 	for _, change := range []struct {
 		text string
 		args []any
@@ -112,7 +117,7 @@ SELECT count(*) FROM entries e WHERE e.conversation = conversations.id AND e.typ
 }
 
 // lockAtRest locks a chat and says whether it is still at rest.
-func (t *tx) lockAtRest(ctx context.Context, c string) (bool, error) {
+func (t expiredRows) lockAtRest(ctx context.Context, c string) (bool, error) {
 	if !t.c.distant() {
 		return true, nil
 	}
@@ -123,7 +128,7 @@ func (t *tx) lockAtRest(ctx context.Context, c string) (bool, error) {
 	return rests, err
 }
 
-func (t *tx) removeEmptyChats(ctx context.Context, o CleanupOptions, out *CleanupResult) error {
+func (t expiredRows) removeEmptyChats(ctx context.Context, o CleanupOptions, out *CleanupResult) error {
 	type empty struct {
 		id   fika.ConversationID
 		name fika.ConversationName

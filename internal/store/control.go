@@ -44,7 +44,7 @@ func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, e
 		case !old.State.Terminal():
 			return fika.Errorf(fika.Conflict, op, "request %s is still %s: cancel it first", id, old.State)
 		}
-		out, err = t.retry(ctx, op, old)
+		out, err = requestsIn(t).retry(ctx, op, old)
 		return err
 	})
 	return out, err
@@ -52,7 +52,7 @@ func (s Requests) Retry(ctx context.Context, id fika.RequestID) (fika.Request, e
 
 // retry stores the new request: it goes on in the old one's conversation, and
 // takes over the notifications that died or were dropped with it.
-func (t *tx) retry(ctx context.Context, op string, old fika.Request) (fika.Request, error) {
+func (t requestRows) retry(ctx context.Context, op string, old fika.Request) (fika.Request, error) {
 	again, found, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r
 WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'done') LIMIT 1`, old.ID)
 	switch {

@@ -46,8 +46,13 @@ func conversationByID(ctx context.Context, q querier, id fika.ConversationID) (f
 	return c, err
 }
 
+// conversationRows are conversations, their names and who takes part in them.
+type conversationRows struct{ *tx }
+
+func conversationsIn(t *tx) conversationRows { return conversationRows{t} }
+
 // newConversation makes an empty one. The name must be free.
-func (t *tx) newConversation(ctx context.Context, name fika.ConversationName, kind fika.ConversationKind, agent fika.AgentID) (fika.Conversation, error) {
+func (t conversationRows) newConversation(ctx context.Context, name fika.ConversationName, kind fika.ConversationKind, agent fika.AgentID) (fika.Conversation, error) {
 	c := fika.Conversation{
 		ID: fika.ConversationID(t.newID()), Name: name, Kind: kind, Agent: agent,
 		Status: fika.Active, CreatedAt: at(t.now), UpdatedAt: at(t.now),
@@ -60,7 +65,7 @@ func (t *tx) newConversation(ctx context.Context, name fika.ConversationName, ki
 
 // generatedName names a task or ask conversation: kind, agent, time, and six
 // digits against two in the same second.
-func (t *tx) generatedName(kind fika.ConversationKind, agent fika.AgentName) fika.ConversationName {
+func (t conversationRows) generatedName(kind fika.ConversationKind, agent fika.AgentName) fika.ConversationName {
 	sum := sha256.Sum256([]byte(t.newID()))
 	return fika.ConversationName(strings.Join([]string{
 		string(kind), string(agent), at(t.now).Format("20060102-150405") + "-" + hex.EncodeToString(sum[:3]),
@@ -72,17 +77,17 @@ func (s Chats) CreateChat(ctx context.Context, name fika.ConversationName) (fika
 	const op = "create chat"
 	var c fika.Conversation
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		if err := t.nameFree(ctx, op, name, ""); err != nil {
+		if err := conversationsIn(t).nameFree(ctx, op, name, ""); err != nil {
 			return err
 		}
 		var err error
-		c, err = t.newConversation(ctx, name, fika.Chat, "")
+		c, err = conversationsIn(t).newConversation(ctx, name, fika.Chat, "")
 		return err
 	})
 	return c, err
 }
 
-func (t *tx) nameFree(ctx context.Context, op string, name fika.ConversationName, except fika.ConversationID) error {
+func (t conversationRows) nameFree(ctx context.Context, op string, name fika.ConversationName, except fika.ConversationID) error {
 	id, taken, err := one(ctx, t, scanText, `SELECT id FROM conversations WHERE name = ?`, name)
 	if err == nil && taken && id != string(except) {
 		err = fika.Errorf(fika.Conflict, op, "there is a conversation named %q already", name)
@@ -155,14 +160,14 @@ func (s Chats) Join(ctx context.Context, c fika.ConversationID, person string) e
 		return fika.Errorf(fika.Invalid, op, "nobody is named")
 	}
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		conv, err := t.lock(ctx, c)
+		conv, err := conversationsIn(t).lock(ctx, c)
 		if err == nil && conv.Kind != fika.Chat {
 			err = fika.Errorf(fika.Invalid, op, "%s is no chat", conv.Name)
 		}
 		if err != nil {
 			return err
 		}
-		return t.join(ctx, c, "", person)
+		return conversationsIn(t).join(ctx, c, "", person)
 	})
 }
 
@@ -208,7 +213,7 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 func (s Chats) RenameConversation(ctx context.Context, id fika.ConversationID, name fika.ConversationName) error {
 	const op = "rename conversation"
 	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		if err := t.nameFree(ctx, op, name, id); err != nil {
+		if err := conversationsIn(t).nameFree(ctx, op, name, id); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, `UPDATE conversations SET name = ? WHERE id = ?`, name, id)
@@ -221,7 +226,7 @@ func (s Chats) RenameConversation(ctx context.Context, id fika.ConversationID, n
 
 // join makes an agent or a person a participant of a chat; one that is there
 // stays as it is.
-func (t *tx) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {
+func (t conversationRows) join(ctx context.Context, c fika.ConversationID, agent fika.AgentID, person string) error {
 	return t.put(ctx, `INSERT INTO participants (conversation, agent, person, joined_at) VALUES (?, ?, ?, ?)
 ON CONFLICT DO NOTHING`, c, agent, person, t.now)
 }

@@ -139,7 +139,7 @@ func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child,
 	if r.deadline > 0 {
 		deadline = min(deadline, r.deadline)
 	}
-	acc, err := t.accept(ctx, NewRequest{
+	acc, err := requestsIn(t).accept(ctx, NewRequest{
 		ID: ChildID(r.id, d.N), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: d.Agent, Parent: r.id,
 		Chain: r.chain, Depth: r.depth + 1, Deadline: at(deadline),
 		Payload: fika.Payload{Prompt: d.Prompt, From: string(r.agentName), Writer: fika.ByAgent}, Rights: d.Rights, Taint: d.Taint,

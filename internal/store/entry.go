@@ -83,7 +83,7 @@ func number(b bool) int64 {
 }
 
 // lock locks a conversation and reads it. NotFound.
-func (t *tx) lock(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
+func (t conversationRows) lock(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
 	var c fika.Conversation
 	found := false
 	err := t.run(ctx, t.locking(&c, &found, id))
@@ -98,12 +98,12 @@ func noConversation(id fika.ConversationID) error {
 }
 
 // locking is the statement that locks a conversation.
-func (t *tx) locking(c *fika.Conversation, found *bool, id fika.ConversationID) statement {
+func (t conversationRows) locking(c *fika.Conversation, found *bool, id fika.ConversationID) statement {
 	return first(c, found, t.locked, selectConversation+` WHERE c.id = ?`+lockConversation, id)
 }
 
 // locked scans a conversation that the statement locks.
-func (t *tx) locked(s scanner) (fika.Conversation, error) {
+func (t conversationRows) locked(s scanner) (fika.Conversation, error) {
 	c, err := scanConversation(s)
 	if err == nil {
 		t.lastSeq[c.ID] = c.LastSeq

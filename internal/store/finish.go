@@ -79,7 +79,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 				return err
 			}
 		}
-		said, err := t.recordOwnLimit(ctx, r, fin)
+		said, err := limitsIn(t).recordOwnLimit(ctx, r, fin)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 		out.Entries = append(out.Entries, ended.entries...)
 		out.Notified = append(out.Notified, ended.ring...)
 		if fin.TTL > 0 && r.conv.Kind == fika.Chat {
-			if err := t.keepFor(ctx, r, fin.TTL, out.Entries); err != nil {
+			if err := expiredIn(t).keepFor(ctx, r, fin.TTL, out.Entries); err != nil {
 				return err
 			}
 		}
@@ -218,7 +218,7 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out *Finished) error {
 	l := fin.Limits.Of(r.conv.Limits)
 	name := l.Forward(e.Depth, fin.Echo)
-	told, err := t.notify(ctx, r.conv, e, r.found.told.without(r.agentName), fin.Rights, name)
+	told, err := postsIn(t).notify(ctx, r.conv, e, r.found.told.without(r.agentName), fin.Rights, name)
 	if err != nil || name == "" {
 		out.Notified = told
 		return err
@@ -231,7 +231,7 @@ func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out 
 	if name == limit.Echo {
 		reached.Between = [2]fika.AgentName{r.agentName, fin.Notify[0]}
 	}
-	said, err := t.recordLimit(ctx, r.conv, reached)
+	said, err := limitsIn(t).recordLimit(ctx, r.conv, reached)
 	out.Entries = append(out.Entries, said...)
 	return err
 }
@@ -274,7 +274,7 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 		if kind == "" {
 			kind = string(e.state)
 		}
-		n := t.notice(r.conv, e.notice, kind)
+		n := limitsIn(t).notice(r.conv, e.notice, kind)
 		n.Request, n.Chain, n.Depth = r.id, r.chain, r.depth+1
 		if err := t.append(ctx, &n); err != nil {
 			return out, err

@@ -129,7 +129,7 @@ func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
 		if title == "" {
 			title = "team"
 		}
-		c, err := t.newConversation(ctx, t.generatedName(fika.Workflow, title), fika.Workflow, flowAgent)
+		c, err := conversationsIn(t).newConversation(ctx, conversationsIn(t).generatedName(fika.Workflow, title), fika.Workflow, flowAgent)
 		if err != nil {
 			return err
 		}

@@ -259,7 +259,7 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 	if err != nil {
 		return err
 	}
-	acc, err := a.accept(ctx, NewRequest{
+	acc, err := requestsIn(a.tx).accept(ctx, NewRequest{
 		ID: StepRequestID(c.Row), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(a.agents[c.Agent]), Parent: a.view.Request, Payload: p, Taint: taint,
 	})
 	if err == nil && acc.Repeat {
@@ -314,7 +314,7 @@ func (a *applying) row(id string) workflow.Row {
 
 // beginDiscussion makes the chat of a row, and says in it what it is about.
 func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
-	conv, err := a.newConversation(ctx, discussionName(a.view.Name, a.row(c.Row).Path, c.Row), fika.Chat, "")
+	conv, err := conversationsIn(a.tx).newConversation(ctx, discussionName(a.view.Name, a.row(c.Row).Path, c.Row), fika.Chat, "")
 	if err != nil {
 		return err
 	}
@@ -334,7 +334,7 @@ func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
 	if err := a.run(ctx, f.asking(p)...); err != nil {
 		return err
 	}
-	posted, err := a.post(ctx, conv, p, f, at(a.now))
+	posted, err := postsIn(a.tx).post(ctx, conv, p, f, at(a.now))
 	if err != nil {
 		return err
 	}
@@ -392,7 +392,7 @@ func (a *applying) cancelStep(ctx context.Context, id string) error {
 			return err
 		}
 		a.out.Wake = append(a.out.Wake, names...)
-		_, err = a.stopChat(ctx, fika.ConversationID(b.conversation))
+		_, err = pausesIn(a.tx).stopChat(ctx, fika.ConversationID(b.conversation))
 		return err
 	}
 	return a.put(ctx, `UPDATE approvals SET state = 'expired' WHERE flow_step = ? AND flow_step <> '' AND state = 'open'`, id)

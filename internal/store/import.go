@@ -49,7 +49,7 @@ func (im *Import) Add(ctx context.Context, entries []fika.Entry) (int, error) {
 		var added int
 		err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 			added = 0
-			if _, err := t.lock(ctx, c); err != nil {
+			if _, err := conversationsIn(t).lock(ctx, c); err != nil {
 				return err
 			}
 			for _, e := range batch {

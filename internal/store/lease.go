@@ -36,7 +36,7 @@ func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d ti
 		return l, fika.Errorf(fika.Invalid, op, "an owner needs a name")
 	}
 	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
-		a, err := t.lockAgent(ctx, id)
+		a, err := agentsIn(t).lockAgent(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -27,10 +27,15 @@ type ChainInfo struct {
 	Stopped int  // mentions that a limit has stopped
 }
 
+// limitRows are limits that were reached, and the notices that say so, once each.
+type limitRows struct{ *tx }
+
+func limitsIn(t *tx) limitRows { return limitRows{t} }
+
 // recordLimit posts the notice that a chain has come to a limit in conversation
 // c, where it stops, and where it began. What was said before is not said
 // again; what is said where it stops is returned.
-func (t *tx) recordLimit(ctx context.Context, c fika.Conversation, r limit.Reached) ([]fika.Entry, error) {
+func (t limitRows) recordLimit(ctx context.Context, c fika.Conversation, r limit.Reached) ([]fika.Entry, error) {
 	began, _, err := one(ctx, t, scanText, `SELECT conversation FROM chains WHERE root = ?`, r.Chain)
 	if err != nil {
 		return nil, err
@@ -40,7 +45,7 @@ func (t *tx) recordLimit(ctx context.Context, c fika.Conversation, r limit.Reach
 	if err != nil || began == "" || began == string(c.ID) {
 		return out, err
 	}
-	origin, err := t.lock(ctx, fika.ConversationID(began))
+	origin, err := conversationsIn(t.tx).lock(ctx, fika.ConversationID(began))
 	if fika.IsKind(err, fika.NotFound) { // deleted since
 		return out, nil
 	}
@@ -52,7 +57,7 @@ func (t *tx) recordLimit(ctx context.Context, c fika.Conversation, r limit.Reach
 }
 
 // noteOnce posts a notice with an id of its own, unless it is there.
-func (t *tx) noteOnce(ctx context.Context, c fika.Conversation, id fika.EntryID, chain fika.RequestID, text, kind string) ([]fika.Entry, error) {
+func (t limitRows) noteOnce(ctx context.Context, c fika.Conversation, id fika.EntryID, chain fika.RequestID, text, kind string) ([]fika.Entry, error) {
 	_, known, err := one(ctx, t, scanText, `SELECT id FROM entries WHERE conversation = ? AND id = ?`, c.ID, id)
 	if err != nil || known {
 		return nil, err
@@ -67,7 +72,7 @@ func (t *tx) noteOnce(ctx context.Context, c fika.Conversation, id fika.EntryID,
 
 // dropForLimit puts away the notifications that a chain's limit forbids.
 func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fika.RequestID, name string) error {
-	said, err := k.recordLimit(ctx, c, limit.Reached{Chain: chain, Limit: name, Limits: k.limits.Of(c.Limits), Where: c.Name})
+	said, err := limitsIn(k.tx).recordLimit(ctx, c, limit.Reached{Chain: chain, Limit: name, Limits: k.limits.Of(c.Limits), Where: c.Name})
 	if err != nil {
 		return err
 	}
@@ -84,12 +89,12 @@ func (k *claim) refuse(ctx context.Context, r fika.Request, c fika.Conversation,
 		return err
 	}
 	reached := tr.reached(name, k.limits)
-	said, err := k.recordLimit(ctx, c, reached)
+	said, err := limitsIn(k.tx).recordLimit(ctx, c, reached)
 	if err != nil {
 		return err
 	}
 	k.noticed = append(k.noticed, said...)
-	if err := k.dropCovered(ctx, tr); err != nil {
+	if err := limitsIn(k.tx).dropCovered(ctx, tr); err != nil {
 		return err
 	}
 	_, err = k.end(ctx, tr, ending{state: fika.RequestFailed, reason: reasonLimit, outcome: fika.Outcome{
@@ -100,7 +105,7 @@ func (k *claim) refuse(ctx context.Context, r fika.Request, c fika.Conversation,
 
 // recordOwnLimit posts the notice of the limit that ends a turn before its
 // answer, and drops what it was told of.
-func (t *tx) recordOwnLimit(ctx context.Context, r turn, fin Finish) ([]fika.Entry, error) {
+func (t limitRows) recordOwnLimit(ctx context.Context, r turn, fin Finish) ([]fika.Entry, error) {
 	if fin.Limit == "" {
 		return nil, nil
 	}
@@ -120,7 +125,7 @@ func (r turn) reached(name string, l Limits) limit.Reached {
 
 // dropCovered leaves the notifications of a batch as those that a limit has
 // stopped, so that continuing finds them.
-func (t *tx) dropCovered(ctx context.Context, r turn) error {
+func (t limitRows) dropCovered(ctx context.Context, r turn) error {
 	if r.kind != fika.NotifyRequest {
 		return nil // it merely covered them: they wait for another turn
 	}
@@ -159,7 +164,7 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 	}
 	err = s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
 		// The agent is locked before its request is.
-		if _, err := t.lockAgent(ctx, r.agent); err != nil {
+		if _, err := agentsIn(t).lockAgent(ctx, r.agent); err != nil {
 			return err
 		}
 		r, held, err := one(ctx, t, t.scanLockedTurn, selectTurn+fencedTurn+` FOR NO KEY UPDATE OF r, c`, f.Request, f.Agent, f.Epoch, f.Lease)
@@ -169,10 +174,10 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 		if !held {
 			return lostFence(op, f)
 		}
-		if _, err := t.postQuotaNotice(ctx, r.conv, r.agent, r.agentName, *quota); err != nil {
+		if _, err := limitsIn(t).postQuotaNotice(ctx, r.conv, r.agent, r.agentName, *quota); err != nil {
 			return err
 		}
-		return t.setHeld(ctx, r.agent, *quota)
+		return limitsIn(t).setHeld(ctx, r.agent, *quota)
 	})
 	return Exceeded{Until: quota.Until, Reason: quota.Notice(r.agentName)}, err
 }

@@ -31,7 +31,12 @@ func allPaused(ctx context.Context, q querier) (bool, error) {
 	return v == "1", err
 }
 
-func (t *tx) allPaused(ctx context.Context) (bool, error) { return allPaused(ctx, t) }
+// pauseRows are what keeps conversations from going on.
+type pauseRows struct{ *tx }
+
+func pausesIn(t *tx) pauseRows { return pauseRows{t} }
+
+func (t pauseRows) allPaused(ctx context.Context) (bool, error) { return allPaused(ctx, t) }
 
 // narrowed restricts a query for work to one conversation, its first argument.
 func narrowed(query string) string {
@@ -54,7 +59,7 @@ func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused boo
 	var ring []fika.AgentName
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		ring = nil
-		if _, err := t.lock(ctx, c); err != nil {
+		if _, err := conversationsIn(t).lock(ctx, c); err != nil {
 			return err
 		}
 		text := `DELETE FROM brakes WHERE conversation = ?`
@@ -65,7 +70,7 @@ func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused boo
 			return err
 		}
 		var err error
-		ring, err = t.setPaused(ctx, c, paused)
+		ring, err = pausesIn(t).setPaused(ctx, c, paused)
 		return err
 	})
 	return ring, err
@@ -73,7 +78,7 @@ func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused boo
 
 // setPaused pauses or resumes a conversation with the tasks that were
 // delegated in it, and tells who has work then.
-func (t *tx) setPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
+func (t pauseRows) setPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
 	tasks, err := many(ctx, t, scanText, below, c)
 	if err != nil {
 		return nil, err
@@ -109,7 +114,7 @@ func (s Pauses) LeasePause(ctx context.Context, c fika.ConversationID, owner str
 	}
 	first := false
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		conv, err := t.lock(ctx, c)
+		conv, err := conversationsIn(t).lock(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -117,7 +122,7 @@ func (s Pauses) LeasePause(ctx context.Context, c fika.ConversationID, owner str
 		_, err = t.exec(ctx, `INSERT INTO brakes (conversation, owner, until) VALUES (?, ?, ?)
 ON CONFLICT (conversation, owner) DO UPDATE SET until = excluded.until`, c, owner, t.now+d.Milliseconds())
 		if err == nil && first {
-			_, err = t.setPaused(ctx, c, true)
+			_, err = pausesIn(t).setPaused(ctx, c, true)
 		}
 		return err
 	})
@@ -143,14 +148,14 @@ func (s Pauses) ReleasePause(ctx context.Context, c fika.ConversationID, owner s
 	var ring []fika.AgentName
 	err := s.write(ctx, "let go of conversation", func(ctx context.Context, t *tx) error {
 		var err error
-		ring, _, err = t.releasePause(ctx, c, owner)
+		ring, _, err = pausesIn(t).releasePause(ctx, c, owner)
 		return err
 	})
 	return ring, err
 }
 
 // releasePause removes the pause of an owner and, if it was the last one, resumes.
-func (t *tx) releasePause(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
+func (t pauseRows) releasePause(ctx context.Context, c fika.ConversationID, owner string) (ring []fika.AgentName, resumed bool, err error) {
 	if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.id = ?`+lockConversation, c); err != nil {
 		return nil, false, err
 	}
@@ -188,7 +193,7 @@ func (s Pauses) ResumeLapsed(ctx context.Context) ([]LapsedPause, error) {
 			return err
 		}
 		for _, l := range all {
-			if l, err = t.resumeLapsed(ctx, l); err != nil {
+			if l, err = pausesIn(t).resumeLapsed(ctx, l); err != nil {
 				return err
 			}
 			out = append(out, l)
@@ -199,8 +204,8 @@ func (s Pauses) ResumeLapsed(ctx context.Context) ([]LapsedPause, error) {
 }
 
 // resumeLapsed ends one lapsed pause and says so in the conversation.
-func (t *tx) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause, error) {
-	c, err := t.lock(ctx, l.Conversation.ID)
+func (t pauseRows) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause, error) {
+	c, err := conversationsIn(t.tx).lock(ctx, l.Conversation.ID)
 	if err != nil {
 		return l, err
 	}
@@ -212,7 +217,7 @@ func (t *tx) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause, erro
 	if resumed {
 		text = l.Owner + " held this chat and has gone without a word: it goes on"
 	}
-	l.Notice = t.notice(c, text, "resumed")
+	l.Notice = limitsIn(t.tx).notice(c, text, "resumed")
 	if err := t.append(ctx, &l.Notice); err != nil {
 		return l, err
 	}
@@ -251,16 +256,16 @@ func (s Pauses) StopChat(ctx context.Context, c fika.ConversationID) (Dropped, e
 		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, c); err != nil {
 			return err
 		}
-		out, err = t.stopChat(ctx, c)
+		out, err = pausesIn(t).stopChat(ctx, c)
 		return err
 	})
 	return out, err
 }
 
 // stopChat is StopChat for whoever has locked the open requests of the chat.
-func (t *tx) stopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
+func (t pauseRows) stopChat(ctx context.Context, c fika.ConversationID) (Dropped, error) {
 	var out Dropped
-	if _, err := t.lock(ctx, c); err != nil {
+	if _, err := conversationsIn(t.tx).lock(ctx, c); err != nil {
 		return out, err
 	}
 	n, err := t.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = ? WHERE conversation = ? AND `+live+` AND state = 'pending'`, reasonStopped, c)
@@ -306,7 +311,7 @@ func (s Pauses) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fik
 			return fika.Errorf(fika.NotFound, op, "no limit has stopped anything here")
 		}
 		root := fika.RequestID(t.newID())
-		if _, _, err := t.chainFor(ctx, c, "", 0, root, true); err != nil {
+		if _, _, err := chainsIn(t).chainFor(ctx, c, "", 0, root, true); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `UPDATE notifications SET state = 'pending', reason = '', request = '', chain = ?, depth = 0

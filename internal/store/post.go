@@ -55,14 +55,14 @@ func (s Transcripts) Post(ctx context.Context, p Post) (Posted, error) {
 		var c fika.Conversation
 		var f posting
 		there := false
-		err := t.begin(ctx, append([]statement{t.locking(&c, &there, p.Conversation)}, f.asking(p)...)...)
+		err := t.begin(ctx, append([]statement{conversationsIn(t).locking(&c, &there, p.Conversation)}, f.asking(p)...)...)
 		switch {
 		case err != nil:
 			return err
 		case !there:
 			return noConversation(p.Conversation)
 		}
-		out, err = t.post(ctx, c, p, f, time.Time{})
+		out, err = postsIn(t).post(ctx, c, p, f, time.Time{})
 		return err
 	})
 	return out, err
@@ -122,14 +122,14 @@ func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 		if err != nil {
 			return err
 		}
-		c, err := t.activeAsk(ctx, m.To)
+		c, err := agentsIn(t).activeAsk(ctx, m.To)
 		if err != nil {
 			return err
 		}
-		if c, err = t.lock(ctx, c.ID); err != nil {
+		if c, err = conversationsIn(t).lock(ctx, c.ID); err != nil {
 			return err
 		}
-		if known, err := t.delivered(ctx, m); err != nil || known != nil {
+		if known, err := postsIn(t).delivered(ctx, m); err != nil || known != nil {
 			if known != nil {
 				out = Posted{Entry: *known, Repeat: true, Paused: c.Paused}
 			}
@@ -143,15 +143,20 @@ func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 		if err := t.run(ctx, f.asking(p)...); err != nil {
 			return err
 		}
-		out, err = t.post(ctx, c, p, f, m.At)
+		out, err = postsIn(t).post(ctx, c, p, f, m.At)
 		return err
 	})
 	return out, err
 }
 
+// postRows are what is said, and who is told of it.
+type postRows struct{ *tx }
+
+func postsIn(t *tx) postRows { return postRows{t} }
+
 // delivered finds a message that was delivered before, even if the recipient
 // has another active conversation by now.
-func (t *tx) delivered(ctx context.Context, m Send) (*fika.Entry, error) {
+func (t postRows) delivered(ctx context.Context, m Send) (*fika.Entry, error) {
 	if m.ID == "" {
 		return nil, nil
 	}
@@ -165,7 +170,7 @@ WHERE c.agent = ? AND c.agent <> '' AND c.kind = 'ask' AND e.id = ?`, m.To, m.ID
 }
 
 // post stores a message, its chain, its notifications and who takes part.
-func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, f posting, when time.Time) (Posted, error) {
+func (t postRows) post(ctx context.Context, c fika.Conversation, p Post, f posting, when time.Time) (Posted, error) {
 	out := Posted{Paused: c.Paused || f.paused == "1"}
 	if f.repeat {
 		out.Entry, out.Repeat, t.discard = f.known, true, true
@@ -177,7 +182,7 @@ func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, f posting, w
 	if !f.chain {
 		p.Chain = ""
 	}
-	chain, depth, err := t.chainOf(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
+	chain, depth, err := chainsIn(t.tx).chainOf(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
 	if err != nil {
 		return out, err
 	}
@@ -205,15 +210,15 @@ func (t *tx) post(ctx context.Context, c fika.Conversation, p Post, f posting, w
 }
 
 // joinWriter makes the writer of a chat message a participant.
-func (t *tx) joinWriter(ctx context.Context, c fika.ConversationID, p Post, f posting) error {
+func (t postRows) joinWriter(ctx context.Context, c fika.ConversationID, p Post, f posting) error {
 	name := p.writer()
 	switch {
 	case f.writer != "" && p.Writer == fika.ByAgent:
-		return t.join(ctx, c, fika.AgentID(f.writer), "")
+		return conversationsIn(t.tx).join(ctx, c, fika.AgentID(f.writer), "")
 	case p.Writer == fika.ByAgent || p.Writer == fika.ByTool || p.Writer == fika.BySystem || name == "":
 		return nil
 	}
-	return t.join(ctx, c, "", name)
+	return conversationsIn(t.tx).join(ctx, c, "", name)
 }
 
 // recipients are the agents that a message concerns, each once.
@@ -250,7 +255,7 @@ func onceEach(names []fika.AgentName) []fika.AgentName {
 // notify makes a notification of e, which is new, for each of told, and returns
 // who got one. What their agents do because of it is within rights. With a limit they are stored as dropped by it, so that
 // continuing the chain finds them. In a chat they join.
-func (t *tx) notify(ctx context.Context, c fika.Conversation, e fika.Entry, told recipients, rights *fika.Rights, limit string) ([]fika.AgentName, error) {
+func (t postRows) notify(ctx context.Context, c fika.Conversation, e fika.Entry, told recipients, rights *fika.Rights, limit string) ([]fika.AgentName, error) {
 	state, reason := fika.NotificationPending, ""
 	if limit != "" {
 		state, reason = fika.NotificationDropped, reasonLimit
@@ -269,7 +274,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, one.id, e.Chain, e.Depth, stat
 			return nil, err
 		}
 		if c.Kind == fika.Chat {
-			if err := t.join(ctx, c.ID, fika.AgentID(one.id), ""); err != nil {
+			if err := conversationsIn(t.tx).join(ctx, c.ID, fika.AgentID(one.id), ""); err != nil {
 				return nil, err
 			}
 		}

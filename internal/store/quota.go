@@ -103,11 +103,11 @@ func (k *claim) noteQuota(ctx context.Context, q limit.Exceeded) error {
 	slices.Sort(where)
 	where = slices.Compact(where)
 	for _, id := range where {
-		c, err := k.lock(ctx, fika.ConversationID(id))
+		c, err := conversationsIn(k.tx).lock(ctx, fika.ConversationID(id))
 		if err != nil {
 			return err
 		}
-		said, err := k.postQuotaNotice(ctx, c, k.agent.ID, k.agent.Name, q)
+		said, err := limitsIn(k.tx).postQuotaNotice(ctx, c, k.agent.ID, k.agent.Name, q)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (k *claim) noteQuota(ctx context.Context, q limit.Exceeded) error {
 		return nil
 	}
 	k.wrote = true
-	return k.setHeld(ctx, k.agent.ID, q)
+	return limitsIn(k.tx).setHeld(ctx, k.agent.ID, q)
 }
 
 // clearHeld takes back what was noted of an hour that has passed, or of a limit
@@ -128,17 +128,17 @@ func (k *claim) clearHeld(ctx context.Context) error {
 		return nil
 	}
 	k.wrote = true
-	return k.setHeld(ctx, k.agent.ID, limit.Exceeded{})
+	return limitsIn(k.tx).setHeld(ctx, k.agent.ID, limit.Exceeded{})
 }
 
 // postQuotaNotice posts the notice that an agent's hour is used up, once an
 // hour and conversation.
-func (t *tx) postQuotaNotice(ctx context.Context, c fika.Conversation, id fika.AgentID, name fika.AgentName, q limit.Exceeded) ([]fika.Entry, error) {
+func (t limitRows) postQuotaNotice(ctx context.Context, c fika.Conversation, id fika.AgentID, name fika.AgentName, q limit.Exceeded) ([]fika.Entry, error) {
 	return t.noteOnce(ctx, c, q.NoticeID(id), "", q.Notice(name), reasonLimit)
 }
 
 // setHeld notes in an agent's row until when, and why, it begins nothing new.
-func (t *tx) setHeld(ctx context.Context, id fika.AgentID, q limit.Exceeded) error {
+func (t limitRows) setHeld(ctx context.Context, id fika.AgentID, q limit.Exceeded) error {
 	_, err := t.exec(ctx, `UPDATE agents SET held_until = ?, held_reason = ? WHERE id = ?`, ms(q.Until), q.Limit, id)
 	return err
 }

@@ -49,9 +49,14 @@ func withinAll(list []*fika.Rights) *fika.Rights {
 	return out
 }
 
+// rightsRows are what a request may do and has read, as it goes on with its turn.
+type rightsRows struct{ *tx }
+
+func rightsIn(t *tx) rightsRows { return rightsRows{t} }
+
 // taint notes on the request that its turn has read text from outside, for
 // those who act for it without knowing what it has seen: commands of its tools.
-func (t *tx) taint(ctx context.Context, r turn, s fika.Taint) error {
+func (t rightsRows) taint(ctx context.Context, r turn, s fika.Taint) error {
 	if !s.Tainted() {
 		return nil
 	}
@@ -60,7 +65,7 @@ func (t *tx) taint(ctx context.Context, r turn, s fika.Taint) error {
 
 // passes notes on the request what its turn may cause others to do, for the
 // commands of its tools, which ask for work themselves.
-func (t *tx) passes(ctx context.Context, r turn, rights *fika.Rights) error {
+func (t rightsRows) passes(ctx context.Context, r turn, rights *fika.Rights) error {
 	if rights == nil {
 		return nil
 	}

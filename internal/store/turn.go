@@ -325,13 +325,13 @@ func (t *tx) modelStep(ctx context.Context, r *turn, m ModelCommit, entry fika.E
 	if err := t.insertStep(ctx, r, &st); err != nil {
 		return err
 	}
-	if err := t.taint(ctx, *r, m.Taint); err != nil {
+	if err := rightsIn(t).taint(ctx, *r, m.Taint); err != nil {
 		return err
 	}
-	if err := t.passes(ctx, *r, m.Passes); err != nil {
+	if err := rightsIn(t).passes(ctx, *r, m.Passes); err != nil {
 		return err
 	}
-	return t.spend(ctx, *r, st.N, m.Model, m.Usage)
+	return chainsIn(t).spend(ctx, *r, st.N, m.Model, m.Usage)
 }
 
 // plan stores one tool call the model asked for. The first entry of a model
@@ -450,7 +450,7 @@ func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fi
 	if err := t.append(ctx, &e); err != nil {
 		return e, err
 	}
-	if err := t.taint(ctx, r, c.Taint); err != nil {
+	if err := rightsIn(t).taint(ctx, r, c.Taint); err != nil {
 		return e, err
 	}
 	state := fika.StepDone
@@ -476,7 +476,7 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 		if err := t.insertStep(ctx, &r, &st); err != nil {
 			return err
 		}
-		return t.spend(ctx, r, st.N, model, u)
+		return chainsIn(t).spend(ctx, r, st.N, model, u)
 	})
 	return e, err
 }
