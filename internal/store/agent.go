@@ -166,7 +166,7 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 		if a.Owner != "" && ms(a.LeaseUntil) > t.now {
 			return fika.Errorf(fika.Locked, op, "%s is at work (%s): stop it first", a.Name, a.Owner)
 		}
-		if err := t.orphan(ctx, `p.agent = ?`, id); err != nil {
+		if err := childrenIn(t).orphan(ctx, `p.agent = ?`, id); err != nil {
 			return err
 		}
 		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, id); err != nil {

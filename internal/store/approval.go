@@ -91,7 +91,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, a.Step, a.Tool, a.Args, a.Wo
 				return err
 			}
 		}
-		return t.suspend(ctx, r, fika.WaitApproval, ms(until))
+		return childrenIn(t).suspend(ctx, r, fika.WaitApproval, ms(until))
 	})
 	return sig, err
 }

@@ -195,7 +195,7 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, id); err != nil {
 			return err
 		}
-		if err := t.orphan(ctx, `p.conversation = ?`, id); err != nil {
+		if err := childrenIn(t).orphan(ctx, `p.conversation = ?`, id); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `UPDATE agents SET active_ask = '' WHERE active_ask = ?`, id); err != nil {

@@ -94,7 +94,7 @@ func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delega
 				out.Refused[d.N] = refusal(i)
 				continue
 			}
-			k, err := t.child(ctx, op, r, d)
+			k, err := childrenIn(t).child(ctx, op, r, d)
 			if fika.IsKind(err, fika.NotFound) { // the agent, deleted a moment ago
 				out.Refused[d.N] = "not delegated: " + err.Error()
 				continue
@@ -109,7 +109,7 @@ func (s Turns) Delegate(ctx context.Context, f Fence, list []Delegation) (Delega
 			t.discard = true
 			return nil
 		}
-		return t.suspend(ctx, r, fika.WaitChild, until+overdue.Milliseconds())
+		return childrenIn(t).suspend(ctx, r, fika.WaitChild, until+overdue.Milliseconds())
 	})
 	return out, err
 }
@@ -122,8 +122,13 @@ func refusal(i int) string {
 	return "not delegated: that agent waits for your answer to this very task, so it cannot work on it; answer it instead"
 }
 
+// childRows are requests that wait for others, and those that they wait for.
+type childRows struct{ *tx }
+
+func childrenIn(t *tx) childRows { return childRows{t} }
+
 // child stores the task of one step and marks the step started.
-func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child, error) {
+func (t childRows) child(ctx context.Context, op string, r turn, d Delegation) (Child, error) {
 	out := Child{N: d.N}
 	st, err := t.step(ctx, op, r, d.N)
 	if err != nil {
@@ -139,7 +144,7 @@ func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child,
 	if r.deadline > 0 {
 		deadline = min(deadline, r.deadline)
 	}
-	acc, err := requestsIn(t).accept(ctx, NewRequest{
+	acc, err := requestsIn(t.tx).accept(ctx, NewRequest{
 		ID: ChildID(r.id, d.N), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: d.Agent, Parent: r.id,
 		Chain: r.chain, Depth: r.depth + 1, Deadline: at(deadline),
 		Payload: fika.Payload{Prompt: d.Prompt, From: string(r.agentName), Writer: fika.ByAgent}, Rights: d.Rights, Taint: d.Taint,
@@ -165,7 +170,7 @@ func (t *tx) child(ctx context.Context, op string, r turn, d Delegation) (Child,
 }
 
 // suspend makes the request waiting and gives its attempt back.
-func (t *tx) suspend(ctx context.Context, r turn, reason fika.WaitReason, until int64) error {
+func (t childRows) suspend(ctx context.Context, r turn, reason fika.WaitReason, until int64) error {
 	return t.put(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, until, r.id)
 }
@@ -209,13 +214,13 @@ func (s Turns) Await(ctx context.Context, f Fence) (Awaited, error) {
 			case over > t.now:
 				until = max(until, over)
 			default:
-				if out.Children[i].Request, err = t.expired(ctx, k.ID); err != nil {
+				if out.Children[i].Request, err = childrenIn(t).expired(ctx, k.ID); err != nil {
 					return err
 				}
 			}
 		}
 		if out.Waiting = until > 0; out.Waiting {
-			return t.suspend(ctx, r, fika.WaitChild, until)
+			return childrenIn(t).suspend(ctx, r, fika.WaitChild, until)
 		}
 		return nil
 	})
@@ -223,7 +228,7 @@ func (s Turns) Await(ctx context.Context, f Fence) (Awaited, error) {
 }
 
 // expired cancels a request whose deadline nobody else has enforced.
-func (t *tx) expired(ctx context.Context, id fika.RequestID) (fika.Request, error) {
+func (t childRows) expired(ctx context.Context, id fika.RequestID) (fika.Request, error) {
 	if err := t.cancel(ctx, id, reasonDeadline); err != nil {
 		return fika.Request{}, err
 	}
@@ -240,7 +245,7 @@ SELECT conversation FROM down WHERE conversation <> ''`
 
 // orphan cancels the children of requests that are about to be deleted; which
 // they are is said by where, about p.
-func (t *tx) orphan(ctx context.Context, where string, arg any) error {
+func (t childRows) orphan(ctx context.Context, where string, arg any) error {
 	left, err := many(ctx, t, scanText, fmt.Sprintf(`SELECT k.id FROM requests p JOIN requests k ON k.parent = p.id
 WHERE %s AND p.finished_at = 0 AND k.parent <> '' AND k.finished_at = 0`, where), arg)
 	if err != nil {

@@ -485,7 +485,7 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 // is over.
 func (s Turns) Suspend(ctx context.Context, f Fence, reason fika.WaitReason, until time.Time) error {
 	return s.withinLease(ctx, "suspend request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
-		return t.suspend(ctx, r, reason, ms(until))
+		return childrenIn(t).suspend(ctx, r, reason, ms(until))
 	})
 }
 
