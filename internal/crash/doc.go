@@ -28,5 +28,6 @@ const (
 	Before    Guard = "before"     // a tool is committed as started before it runs
 	SyncBus   Guard = "sync-bus"   // the stream of foreign requests waits for the disk
 	SyncStore Guard = "sync-store" // so does the store
+	Reserve   Guard = "reserve"    // what is set aside for calls under way is not spent twice
 	Flock     Guard = "flock"      // one process per context; left out, there are two owners
 )

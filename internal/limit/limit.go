@@ -28,6 +28,8 @@ type Limits struct {
 	// Of one agent, in an hour of the clock (from 14:00 to 15:00, in UTC).
 	HourTurns  int
 	HourTokens int64
+
+	Budgets Budgets
 }
 
 // Of gives the limits that hold in a conversation: what a person has set for

@@ -179,7 +179,7 @@ func (t requestRows) seed(ctx context.Context, c fika.Conversation, a fika.Agent
 
 // insertRequest stores an open request, and its chain if it is a root.
 func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.ConversationID, hash string) (fika.Request, error) {
-	chain, depth, err := chainsIn(t.tx).chainFor(ctx, c, n.Chain, n.Depth, n.ID, true)
+	chain, depth, err := chainsIn(t.tx).chainFor(ctx, c, n.Chain, n.Depth, n.ID, personOf(n.Payload.From, n.Payload.Writer), true)
 	if err != nil {
 		return fika.Request{}, err
 	}

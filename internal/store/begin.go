@@ -8,7 +8,8 @@ import (
 
 // Begin is Accept and Claim of that one request in a single transaction,
 // for whoever holds the lease. Locked while the agent has a running or
-// waiting request in the conversation, Limit when its hour is used up.
+// waiting request in the conversation, Limit when its hour is used up or a budget
+// has no room.
 func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error) {
 	const op = "begin request"
 	var out Claimed
@@ -27,7 +28,7 @@ func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error
 			return err
 		}
 		t.discard = false
-		k := claim{tx: t, agent: a, limits: n.Limits, origin: &origin}
+		k := claim{tx: t, agent: a, limits: n.Limits, origin: &origin, atOnce: true}
 		if err := k.refuseOverQuota(ctx, op); err != nil {
 			return err
 		}

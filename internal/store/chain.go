@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/limit"
 )
 
 // The reasons notifications are dropped for.
@@ -21,8 +22,9 @@ func chainsIn(t *tx) chainRows { return chainRows{t} }
 
 // chainFor decides which chain something new in conversation c belongs to:
 // the named one with the given depth if fika knows it, else a new one rooted
-// at root with depth 0. A row for a new chain is made when one is needed.
-func (t chainRows) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
+// at root with depth 0, set off by person. A row for a new chain is made when one
+// is needed.
+func (t chainRows) chainFor(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, person string, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		_, known, err := one(ctx, t, scanText, `SELECT root FROM chains WHERE root = ?`, chain)
 		if err != nil {
@@ -32,18 +34,29 @@ func (t chainRows) chainFor(ctx context.Context, c fika.ConversationID, chain fi
 			chain = ""
 		}
 	}
-	return t.chainOf(ctx, c, chain, depth, root, needed)
+	return t.chainOf(ctx, c, chain, depth, root, person, needed)
 }
 
 // chainOf is chainFor of a chain that fika knows, or of none.
-func (t chainRows) chainOf(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, needed bool) (fika.RequestID, int, error) {
+func (t chainRows) chainOf(ctx context.Context, c fika.ConversationID, chain fika.RequestID, depth int, root fika.RequestID, person string, needed bool) (fika.RequestID, int, error) {
 	if chain != "" {
 		return chain, max(depth, 0), nil
 	}
 	if !needed {
 		return root, 0, nil
 	}
-	return root, 0, t.put(ctx, `INSERT INTO chains (root, conversation, started_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, root, c, t.now)
+	return root, 0, t.put(ctx, `INSERT INTO chains (root, conversation, started_at, person) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, root, c, t.now, person)
+}
+
+// personOf is who sets a chain off with words of a writer; empty: not a person.
+func personOf(from string, writer fika.Writer) string {
+	switch {
+	case writer == fika.ByAgent || writer == fika.ByTool || writer == fika.BySystem:
+		return ""
+	case from == "":
+		return "user"
+	}
+	return from
 }
 
 func scanChain(s scanner) (fika.Chain, error) {
@@ -119,23 +132,30 @@ func (c *chainRow) locking(root string, args ...any) statement {
 	return first(&c.Chain, &c.known, scanChain, strings.Replace(selectChain, "?", root, 1)+lockRow, args...)
 }
 
-// enterChain counts one more turn of chain in conversation c, and in the hour
-// of its agent, or names the limit that forbids it. No limit forbids the root.
-func (k *claim) enterChain(ctx context.Context, c fika.Conversation, ch chainRow, chain fika.RequestID, depth int, root bool) (limit string, err error) {
-	if ch.known && !root {
-		if name := k.limits.Of(c.Limits).Begin(ch.Chain, depth, at(k.now)); name != "" {
-			return name, k.mayRecordLimit(c, ch.Conversation)
-		}
+// chainAllows names the limit that forbids chain one more turn in conversation c;
+// empty: none does. No limit forbids the root.
+func (k *claim) chainAllows(c fika.Conversation, ch chainRow, depth int, root bool) (name string, err error) {
+	if !ch.known || root {
+		return "", nil
 	}
+	if name := k.limits.Of(c.Limits).Begin(ch.Chain, depth, at(k.now)); name != "" {
+		return name, k.mayRecordLimit(c, ch.Conversation)
+	}
+	return "", nil
+}
+
+// enterChain counts one more turn of chain in conversation c, and in the hour
+// of its agent.
+func (k *claim) enterChain(ctx context.Context, c fika.Conversation, chain fika.RequestID) error {
 	// Its time begins with its first turn: what waited for an agent that was
 	// away has not been at work.
-	err = k.put(ctx, `INSERT INTO chains (root, conversation, turns, started_at) VALUES (?, ?, 1, ?)
+	err := k.put(ctx, `INSERT INTO chains (root, conversation, turns, started_at) VALUES (?, ?, 1, ?)
 ON CONFLICT (root) DO UPDATE SET turns = chains.turns + 1, started_at = CASE WHEN chains.turns = 0 THEN excluded.started_at ELSE chains.started_at END`,
 		chain, c.ID, k.now)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return "", k.countTurn(ctx)
+	return k.countTurn(ctx)
 }
 
 // mayRecordLimit begins again if the notice of a limit goes to a conversation that
@@ -162,6 +182,9 @@ func (t chainRows) spend(ctx context.Context, r turn, n int, model string, u fik
 		return nil
 	}
 	t.putLast(`UPDATE chains SET tokens = tokens + ?, cost = cost + ? WHERE root = ?`, u.Input+u.Output, u.Cost, r.chain)
+	if r.reserved {
+		t.booking.used = t.booking.used.Add(limit.Used(u))
+	}
 	return t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, n, r.agent, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now)
 }

@@ -133,6 +133,8 @@ type claim struct {
 	// last try came to the limit of one that began there.
 	origin  *fika.ConversationID
 	guessed guess
+	atOnce  bool // what is refused is an error, and waits for nothing
+	busy    bool // a budget has no room until calls under way are done
 }
 
 // next takes the first piece of work that no limit forbids. What one forbids
@@ -156,11 +158,15 @@ func (k *claim) next(ctx context.Context) (*Claimed, error) {
 			out.Noticed = k.noticed
 			return out, nil
 		}
+		if k.busy {
+			return nil, nil
+		}
 		k.wrote = true
 	}
 }
 
-// take makes a request running. Nil when the limit of its chain ended it.
+// take makes a request running. Nil when the limit of its chain ended it, or a
+// budget has no room for it.
 func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 	var r fika.Request
 	var c fika.Conversation
@@ -189,12 +195,21 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 		out.Waited = fika.WaitReason(r.Reason)
 	}
 	if r.UptoSeq == 0 {
-		name, err := k.enterChain(ctx, c, ch, r.Chain, r.Depth, r.Chain == r.ID)
+		name, err := k.chainAllows(c, ch, r.Depth, r.Chain == r.ID)
 		if err != nil {
 			return nil, err
 		}
 		if name != "" {
 			return nil, k.refuse(ctx, r, c, name)
+		}
+	}
+	granted, err := k.grantFor(ctx, r, c)
+	if err != nil || granted == nil {
+		return nil, err
+	}
+	if r.UptoSeq == 0 {
+		if err := k.enterChain(ctx, c, r.Chain); err != nil {
+			return nil, err
 		}
 		taken, err := k.beginRequest(ctx, &r, out)
 		if err != nil {
@@ -205,6 +220,9 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 		return nil, err
 	}
 	if err := k.start(ctx, &r); err != nil {
+		return nil, err
+	}
+	if err := accountsIn(k.tx).reserve(ctx, r.ID, *granted); err != nil {
 		return nil, err
 	}
 	out.Conversation.LastSeq = k.lastSeq[c.ID]
@@ -315,12 +333,19 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	case !there || !pending || c.Paused:
 		return nil, errAgain // it has changed since it was found
 	}
-	name, err := k.enterChain(ctx, c, ch, n.chain, n.depth, false)
+	name, err := k.chainAllows(c, ch, n.depth, false)
 	if err != nil {
 		return nil, err
 	}
 	if name != "" {
 		return nil, k.dropForLimit(ctx, c, n.chain, name)
+	}
+	granted, refused, err := k.grantForBatch(ctx, c, n)
+	if err != nil || k.busy || refused != nil && !refused.later {
+		return nil, err
+	}
+	if err := k.enterChain(ctx, c, n.chain); err != nil {
+		return nil, err
 	}
 	r, err := k.notifyRequest(ctx, c, n, withinAll(rights))
 	if err != nil {
@@ -330,10 +355,16 @@ func (k *claim) batch(ctx context.Context, id fika.ConversationID) (*Claimed, er
 	if crash.Without(crash.Claim) {
 		mark += ` AND seq < (SELECT last_seq FROM conversations WHERE id = conversation)` // who looks next takes it as well
 	}
+	if err := k.put(ctx, mark, r.ID, k.agent.ID, c.ID, c.LastSeq); err != nil {
+		return nil, err
+	}
+	if refused != nil {
+		return nil, k.waitForWindow(ctx, r.ID, c, *refused)
+	}
 	return &Claimed{
 		Fence:   k.fence(r),
 		Request: r, Conversation: c, Agent: k.agent.Agent, Covers: n.count,
-	}, k.put(ctx, mark, r.ID, k.agent.ID, c.ID, c.LastSeq)
+	}, accountsIn(k.tx).reserve(ctx, r.ID, granted)
 }
 
 // newest is what the newest of a batch of notifications gives the turn.

@@ -35,7 +35,7 @@ seen_at started_at processed active_ask created_at hour_start hour_turns held_un
 		{name: "participants", key: cols("conversation agent person"), columns: cols("conversation agent person cursor joined_at")},
 		{name: "entries", key: cols("n"), numbers: "n", columns: cols(`n conversation seq id at sender recipient content type request reply_to chain
 depth pinned expires_at metadata`)},
-		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation")},
+		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation person")},
 		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at rights")},
 		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason
 owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at rights passes taint`)},
@@ -48,6 +48,8 @@ result begun_at ended_at`)},
 approved redo live taken source winner inputs items made done failed first_failed begun_at request conversation agent chain counted output taint`)},
 		{name: "flow_outputs", key: cols("run hash"), columns: cols("run hash json content")},
 		{name: "usage", key: cols("request n"), columns: cols("request n agent model input output cached reasoning cost at")},
+		{name: "budgets", key: cols("owner per begins"), columns: cols("owner per begins scope money tokens")},
+		{name: "reservations", key: cols("request owner per begins"), columns: cols("request owner per begins money tokens")},
 		{name: "parked", key: cols("id"), numbers: "id", columns: cols("id at subject body reason")},
 		{name: "brakes", key: cols("conversation owner"), columns: cols("conversation owner until")},
 	}

@@ -171,6 +171,9 @@ func (t childRows) child(ctx context.Context, op string, r turn, d Delegation) (
 
 // suspend makes the request waiting and gives its attempt back.
 func (t childRows) suspend(ctx context.Context, r turn, reason fika.WaitReason, until int64) error {
+	if err := accountsIn(t.tx).release(ctx, r); err != nil {
+		return err
+	}
 	return t.put(ctx, `UPDATE requests SET state = 'waiting', reason = ?, wait_until = ?,
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, reason, until, r.id)
 }

@@ -50,6 +50,7 @@ type Finished struct {
 	Entries  []fika.Entry     // the final entry and notices, in order
 	Notified []fika.AgentName // to be rung
 	Limited  string           // the limit that stopped forwarding, if one did
+	Booked   []limit.Booked   // of the last call, in the budgets that hold for the request
 }
 
 // The texts that stand for a missing tool result.
@@ -103,7 +104,8 @@ func (s Turns) Finish(ctx context.Context, f Fence, fin Finish) (Finished, error
 			}
 		}
 		out.Request = ended.request
-		return nil
+		out.Booked, err = accountsIn(t).book(ctx, r)
+		return err
 	}, q.questions(f, fin.Notify)...)
 	return out, err
 }
@@ -286,6 +288,9 @@ func (t *tx) conclude(ctx context.Context, r turn, e ending) (ended, error) {
 		return out, err
 	}
 	if err := t.settle(ctx, r, e); err != nil {
+		return out, err
+	}
+	if err := accountsIn(t).release(ctx, r); err != nil {
 		return out, err
 	}
 	if r.conv.Run != "" {

@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"fika"
+	"fika/internal/limit"
 )
 
 // UsageRow is a line of the usage report.
@@ -25,4 +28,96 @@ func (s Ledger) UsageSince(ctx context.Context, since time.Time) ([]UsageRow, er
 	}, `SELECT COALESCE(a.name, u.agent), u.model, count(DISTINCT u.request), sum(u.input), sum(u.output), sum(u.cached), sum(u.reasoning), sum(u.cost)
 FROM usage u LEFT JOIN agents a ON a.id = u.agent WHERE u.at >= ? GROUP BY COALESCE(a.name, u.agent), u.model ORDER BY 1, 2`, ms(since))
 	return all, s.explain("read usage", err)
+}
+
+// BudgetBalance is how an account of a budget stands in the window that goes
+// on.
+type BudgetBalance struct {
+	limit.Applied
+	limit.Balance
+	Holder string // of a budget for each user or chain: which; empty otherwise
+}
+
+// Balances tells how the budgets of a home stand. Those for each user and each
+// chain are told of all that have spent, or been about to, in the window.
+func (s Ledger) Balances(ctx context.Context, home string, b limit.Budgets) ([]BudgetBalance, error) {
+	const op = "read budgets"
+	var out []BudgetBalance
+	for _, budget := range b.List {
+		sp, err := s.namedIn(ctx, home, budget)
+		if err != nil {
+			return nil, s.explain(op, err)
+		}
+		now := s.nowMS()
+		a := b.One(budget, sp, at(now))
+		kind, _, _ := limit.ParseScope(budget.Scope)
+		each := kind == limit.ScopeUser || kind == limit.ScopeChain
+		found, err := many(ctx, s.r, func(sc scanner) (BudgetBalance, error) {
+			k := BudgetBalance{Applied: a}
+			err := sc.Scan(&k.Owner, &k.Spent.Money, &k.Spent.Tokens, &k.Reserved.Money, &k.Reserved.Tokens)
+			return k, err
+		}, accountsOf, now, now, budget.Scope, budget.Per, a.Begin)
+		if err != nil {
+			return nil, s.explain(op, err)
+		}
+		found = slices.DeleteFunc(found, func(k BudgetBalance) bool { return !each && k.Owner != a.Owner })
+		for i := range found {
+			if each {
+				_, found[i].Holder, _ = strings.Cut(found[i].Owner, ":")
+			}
+		}
+		if len(found) == 0 {
+			k := BudgetBalance{Applied: a}
+			if !each && a.Owner != "" {
+				from, args := inLedger(budget.Scope, a.Owner, a.Begin, sp)
+				if k.Spent, err = s.sum(ctx, from, args); err != nil {
+					return nil, s.explain(op, err)
+				}
+			}
+			found = append(found, k)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+const accountsOf = `SELECT b.owner, b.money, b.tokens, ` +
+	`(SELECT COALESCE(sum(v.money), 0) ` + liveReservations + `), (SELECT COALESCE(sum(v.tokens), 0) ` + liveReservations + `)
+FROM budgets b WHERE b.scope = ? AND b.per = ? AND b.begins = ? ORDER BY b.owner`
+
+// liveReservations are those in account b that count.
+const liveReservations = `FROM reservations v JOIN requests r ON r.id = v.request JOIN agents a ON a.id = r.agent
+WHERE v.owner = b.owner AND v.per = b.per AND v.begins = b.begins AND r.state = 'running' AND a.lease_until > ?`
+
+func (s Ledger) sum(ctx context.Context, from string, args []any) (limit.Amount, error) {
+	a, _, err := one(ctx, s.r, scanAmount, `SELECT COALESCE(sum(u.cost), 0), COALESCE(sum(u.input + u.output), 0) `+from, args...)
+	return a, err
+}
+
+// namedIn is the spender that a budget's scope names.
+func (s Ledger) namedIn(ctx context.Context, home string, b limit.Budget) (limit.Spender, error) {
+	sp := limit.Spender{Home: home}
+	var err error
+	switch kind, name, _ := limit.ParseScope(b.Scope); kind {
+	case limit.ScopeAgent:
+		sp.AgentName = fika.AgentName(name)
+		var id string
+		id, _, err = one(ctx, s.r, scanText, `SELECT id FROM agents WHERE name = ?`, name)
+		sp.Agent = fika.AgentID(id)
+	case limit.ScopeChat:
+		sp.ChatName = fika.ConversationName(name)
+		var id string
+		id, _, err = one(ctx, s.r, scanText, `SELECT id FROM conversations WHERE name = ?`, name)
+		sp.Chat = fika.ConversationID(id)
+	}
+	return sp, err
+}
+
+// LookAgain lets what waits for a budget be claimed now: it may have become
+// larger. What still has no room waits on.
+func (s Ledger) LookAgain(ctx context.Context) error {
+	return s.write(ctx, "look at budgets again", func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `UPDATE requests SET wait_until = 1 WHERE finished_at = 0 AND state = 'waiting' AND reason = 'limit'`)
+		return err
+	})
 }

@@ -15,8 +15,9 @@ type Limits = limit.Limits
 // Exceeded names what a turn has used up between two of its steps.
 type Exceeded struct {
 	Chain  string    // the limit of its chain; empty: none
-	Until  time.Time // when the agent's next hour begins, if this one is used up
-	Reason string    // for a person
+	Until  time.Time // when the agent's next hour begins, or there may be room in a budget; zero: it is not waited for
+	Reason string    // for a person; empty: nothing is used up
+	Kind   fika.Kind // of what ends the turn, if nothing can be waited for
 }
 
 // ChainInfo is a chain as it shows in one conversation.
@@ -77,7 +78,13 @@ func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fik
 		return err
 	}
 	k.noticed = append(k.noticed, said...)
-	_, err = k.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit'
+	return k.dropPending(ctx, c, chain)
+}
+
+// dropPending leaves what waits for the agent in a conversation, of one chain, as
+// what a limit has stopped.
+func (k *claim) dropPending(ctx context.Context, c fika.Conversation, chain fika.RequestID) error {
+	_, err := k.exec(ctx, `UPDATE notifications SET state = 'dropped', reason = 'limit'
 WHERE agent = ? AND conversation = ? AND state = 'pending' AND chain = ?`, k.agent.ID, c.ID, chain)
 	return err
 }
@@ -133,8 +140,9 @@ func (t limitRows) dropCovered(ctx context.Context, r turn) error {
 	return err
 }
 
-// Exceeded reads, between two steps of a running turn, whether its chain or
-// its agent's hour is used up. If it is the hour, the agent is noted as
+// Exceeded reads, between two steps of a running turn, whether its chain, a
+// budget or its agent's hour is used up. In a budget that has room the next call is
+// reserved. If it is the hour, the agent is noted as
 // held, with one notice; not for a foreground request, whose person is there.
 func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error) {
 	const op = "read limits"
@@ -153,6 +161,9 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 	}
 	if name := l.Spent(c, at(s.nowMS())); name != "" {
 		return Exceeded{Chain: name, Reason: r.reached(name, l).Notice()}, nil
+	}
+	if x, err := s.exceedsBudget(ctx, f, r, l); err != nil || x.Reason != "" {
+		return x, s.explain(op, err)
 	}
 	l.HourTurns = 0 // this turn is one of them
 	quota, err := quotaExceeded(ctx, s.r, r.agent, l, s.nowMS())

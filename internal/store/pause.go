@@ -311,7 +311,12 @@ func (s Pauses) ContinueChain(ctx context.Context, c fika.ConversationID) ([]fik
 			return fika.Errorf(fika.NotFound, op, "no limit has stopped anything here")
 		}
 		root := fika.RequestID(t.newID())
-		if _, _, err := chainsIn(t).chainFor(ctx, c, "", 0, root, true); err != nil {
+		person, _, err := one(ctx, t, scanText, `SELECT ch.person FROM notifications n JOIN chains ch ON ch.root = n.chain
+WHERE `+stoppedHere+` ORDER BY +n.id DESC LIMIT 1`, c, c)
+		if err != nil {
+			return err
+		}
+		if _, _, err := chainsIn(t).chainFor(ctx, c, "", 0, root, person, true); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `UPDATE notifications SET state = 'pending', reason = '', request = '', chain = ?, depth = 0

@@ -182,7 +182,7 @@ func (t postRows) post(ctx context.Context, c fika.Conversation, p Post, f posti
 	if !f.chain {
 		p.Chain = ""
 	}
-	chain, depth, err := chainsIn(t.tx).chainOf(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), len(p.Notify) > 0)
+	chain, depth, err := chainsIn(t.tx).chainOf(ctx, c.ID, p.Chain, p.Depth, fika.RequestID(p.ID), personOf(p.From, p.Writer), len(p.Notify) > 0)
 	if err != nil {
 		return out, err
 	}

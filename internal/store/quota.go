@@ -75,7 +75,9 @@ func (k *claim) nextWithinQuota(ctx context.Context) (*Claimed, error) {
 		return nil, err
 	}
 	if ok {
-		return k.take(ctx, fika.RequestID(begun.id))
+		out, err := k.take(ctx, fika.RequestID(begun.id))
+		k.wrote = k.wrote || out == nil && !k.busy
+		return out, err
 	}
 	return nil, k.noteQuota(ctx, *quota)
 }

@@ -84,7 +84,7 @@ func (k *claim) recover(ctx context.Context, r turn, out *Recovery) error {
 		})
 	default:
 		var c *Claimed
-		if c, err = k.take(ctx, r.id); err == nil {
+		if c, err = k.take(ctx, r.id); err == nil && c != nil {
 			out.Claimed = append(out.Claimed, *c)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/limit"
 )
 
 // Fence is the right to write for one running request. Every method of
@@ -64,4 +65,5 @@ type ToolCommit struct {
 type Planned struct {
 	Entries []fika.Entry
 	Steps   []fika.Step // the planned tool steps, in the model's order
+	Booked  []limit.Booked
 }

@@ -33,6 +33,7 @@ type turn struct {
 	epoch     fika.Epoch
 	lease     LeaseID
 	allPaused bool       // everything is
+	reserved  bool       // something is set aside for its next call
 	runHold   string     // what holds the run that it is part of: paused, or why it is to end
 	steps     int64      // so far
 	found     *finishing // what its end needs to know
@@ -40,7 +41,7 @@ type turn struct {
 
 const selectTurn = `SELECT r.id, r.kind, r.origin, r.agent, a.name, r.parent, r.chain, r.depth, r.asker, r.upto_seq, r.state,
 r.reason, r.cancel_at, r.deadline, r.attempts, r.owner_epoch, r.owner_lease, c.id, c.name, c.kind, c.agent, c.paused, c.last_seq, c.limits, c.run, ` + runHold + `, ` + pausedAll + `,
-(SELECT COALESCE(max(st.n), 0) FROM steps st WHERE st.request = r.id)
+EXISTS (SELECT 1 FROM reservations v WHERE v.request = r.id), (SELECT COALESCE(max(st.n), 0) FROM steps st WHERE st.request = r.id)
 FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent`
 
 func scanTurn(s scanner) (turn, error) {
@@ -48,7 +49,7 @@ func scanTurn(s scanner) (turn, error) {
 	c := &r.conv
 	err := s.Scan(&r.id, &r.kind, &r.origin, &r.agent, &r.agentName, &r.parent, &r.chain, &r.depth, &r.asker, &r.uptoSeq, &r.state,
 		&r.reason, &r.cancelAt, &r.deadline, &r.attempts, &r.epoch, &r.lease, &c.ID, &c.Name, &c.Kind, &c.Agent, flag{&c.Paused}, &c.LastSeq,
-		chainLimits{&c.Limits}, &c.Run, &r.runHold, flag{&r.allPaused}, &r.steps)
+		chainLimits{&c.Limits}, &c.Run, &r.runHold, flag{&r.allPaused}, flag{&r.reserved}, &r.steps)
 	return r, err
 }
 
@@ -270,7 +271,7 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 		known = nil
 		return all(&known, scanInt, `SELECT n FROM steps WHERE request = ? AND kind = 'model' AND round = ?`, f.Request, m.Round)
 	}
-	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) error {
+	err := s.withinLease(ctx, op, f, stepEnds, func(ctx context.Context, t *tx, r turn) (err error) {
 		out = Planned{}
 		if len(known) > 0 {
 			return fika.Errorf(fika.Conflict, op, "round %d of request %s is stored already", m.Round, r.id)
@@ -300,7 +301,8 @@ func (s Turns) CommitModel(ctx context.Context, f Fence, m ModelCommit) (Planned
 			}
 			out.Entries, out.Steps = append(out.Entries, e), append(out.Steps, st)
 		}
-		return nil
+		out.Booked, err = accountsIn(t).book(ctx, r)
+		return err
 	}, question{ask: ask})
 	return out, err
 }
@@ -476,7 +478,11 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 		if err := t.insertStep(ctx, &r, &st); err != nil {
 			return err
 		}
-		return chainsIn(t).spend(ctx, r, st.N, model, u)
+		if err := chainsIn(t).spend(ctx, r, st.N, model, u); err != nil {
+			return err
+		}
+		_, err := accountsIn(t).book(ctx, r)
+		return err
 	})
 	return e, err
 }
@@ -492,6 +498,9 @@ func (s Turns) Suspend(ctx context.Context, f Fence, reason fika.WaitReason, unt
 // HandBack makes it open again and gives its attempt back.
 func (s Turns) HandBack(ctx context.Context, f Fence) error {
 	return s.withinLease(ctx, "hand back request", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		if err := accountsIn(t).release(ctx, r); err != nil {
+			return err
+		}
 		_, err := t.exec(ctx, `UPDATE requests SET state = 'open', reason = '',
 attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, r.id)
 		return err

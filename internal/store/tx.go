@@ -114,7 +114,7 @@ type change = func(context.Context, *tx) error
 // and is all or nothing.
 //
 // Locks are taken in one order: agent, request (parent before child),
-// conversations by id, chain. Where a row is checked before something is
+// conversations by id, chain, budgets by their owners. Where a row is checked before something is
 // written, it is locked first.
 type tx struct {
 	db      *db
@@ -126,6 +126,7 @@ type tx struct {
 	queue   []statement
 	last    []statement
 	lastSeq map[fika.ConversationID]int64 // of conversations this transaction has locked
+	booking booking
 }
 
 // run runs what is queued, and list, in one go.

@@ -69,6 +69,9 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	res.Entries, res.Notified, res.Limited = done.Entries, done.Notified, done.Limited
 	res.Outcome = done.Request.Outcome
 	f.tell(Event{Kind: Committed, Entries: done.Entries, Notified: done.Notified, Round: f.round})
+	for _, text := range f.limits.Budgets.Warnings(done.Booked) {
+		f.tell(Event{Kind: Warning, Text: text})
+	}
 	if end.state == fika.Done {
 		f.firePostMessage(safe, end.final.Text)
 	}

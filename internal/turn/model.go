@@ -72,6 +72,9 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	if again, err := m.sizing.compactOnce(ctx, entries); err != nil {
 		return err
 	} else if again {
+		if err := m.signals.checkSpending(ctx); err != nil {
+			return err
+		}
 		if entries, err = m.window.selectEntries(ctx); err != nil {
 			return err
 		}
@@ -242,6 +245,7 @@ func (m *modelCall) commitModel(ctx context.Context, c store.ModelCommit) (plann
 	})
 	if err == nil {
 		m.own = append(m.own, planned.Entries...)
+		m.signals.tellSpent(planned.Booked)
 	}
 	return planned, err
 }

@@ -1,11 +1,13 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"fika"
+	"fika/internal/limit"
 	"fika/internal/store"
 )
 
@@ -120,10 +122,19 @@ func (s *signals) handBack(ctx context.Context, reason string) error {
 
 // checkLimits looks between two steps whether the turn may go on for what it costs:
 // a chain at its limit ends it, an hour that its agent has used up makes it
-// wait. A person at a terminal is told instead of being made to wait.
+// wait, and so does a budget. A person at a terminal is told instead of being made
+// to wait.
 func (s *signals) checkLimits(ctx context.Context) error {
+	if s.round == 0 {
+		return nil
+	}
+	return s.checkSpending(ctx)
+}
+
+// checkSpending is checkLimits for a turn that has made a call.
+func (s *signals) checkSpending(ctx context.Context) error {
 	l := s.limits.Of(s.claimed.Conversation.Limits)
-	if s.round == 0 || l.MaxTokens <= 0 && l.MaxCost <= 0 && l.MaxAge <= 0 && l.HourTokens <= 0 {
+	if l.MaxTokens <= 0 && l.MaxCost <= 0 && l.MaxAge <= 0 && l.HourTokens <= 0 && len(l.Budgets.List) == 0 {
 		return nil
 	}
 	var x store.Exceeded
@@ -136,14 +147,21 @@ func (s *signals) checkLimits(ctx context.Context) error {
 		return err
 	case x.Chain != "":
 		return &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason, limit: x.Chain}
-	case x.Until.IsZero():
+	case x.Reason == "":
 		return nil
-	case s.foreground():
-		return &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason}
+	case x.Until.IsZero() || s.foreground():
+		return &ending{state: fika.RequestFailed, kind: cmp.Or(x.Kind, fika.Limit), reason: x.Reason}
 	}
 	err = s.retry.persist(ctx, func(ctx context.Context) error { return s.store.Suspend(ctx, s.fence, fika.WaitLimit, x.Until) })
 	if err != nil {
 		return err
 	}
 	return &released{Result{State: fika.Waiting, Reason: x.Reason}}
+}
+
+// tellSpent warns of budgets that come to an end.
+func (s *signals) tellSpent(booked []limit.Booked) {
+	for _, text := range s.limits.Budgets.Warnings(booked) {
+		s.tell(Event{Kind: Warning, Text: text})
+	}
 }

@@ -23,7 +23,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"accept", acceptTests},
 		{"claim", claimTests},
 		{"chains", chainTests},
-		{"limits", limitTests},
+		{"limits", limitTests}, {"budgets", budgets},
 		{"turn", turnTests},
 		{"finish", finishTests},
 		{"recover", recoverTests},

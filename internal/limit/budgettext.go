@@ -1,0 +1,79 @@
+package limit
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fika"
+)
+
+// Dollars is money as people read it, with as many digits as it takes.
+func Dollars(micro int64) string {
+	s := strings.TrimRight(fmt.Sprintf("%d.%06d", micro/1e6, micro%1e6), "0")
+	for point := strings.IndexByte(s, '.'); len(s)-point <= 2; {
+		s += "0"
+	}
+	return "$" + s
+}
+
+// limits names what a budget allows, as in "$5.00 and 100 tokens".
+func (b Budget) limits() string {
+	var parts []string
+	if b.Money > 0 {
+		parts = append(parts, Dollars(b.Money))
+	}
+	if b.Tokens > 0 {
+		parts = append(parts, counted(b.Tokens, "token"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// named is the budget in a sentence.
+func (b Budget) named() string { return fmt.Sprintf("the budget of %s (%s)", b, b.limits()) }
+
+// amount says an amount in the measures that a budget limits.
+func (b Budget) amount(a Amount) string {
+	var parts []string
+	if b.Money > 0 {
+		parts = append(parts, Dollars(a.Money))
+	}
+	if b.Tokens > 0 {
+		parts = append(parts, counted(a.Tokens, "token"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// Text says why a call is not made, and what helps.
+func (r Refusal) Text() string {
+	if !r.Full {
+		return fmt.Sprintf("%s has no room beside the calls under way: %s spent, %s set aside for them, and a call is taken to cost %s; try again when they are done",
+			r.named(), r.amount(r.Spent), r.amount(r.Reserved), r.amount(r.Need))
+	}
+	why := fmt.Sprintf("%s is used up: %s spent, and a call is taken to cost %s", r.named(), r.amount(r.Spent), r.amount(r.Need))
+	if !r.Window.Ends.IsZero() {
+		why += "; the next begins at " + Clock(r.Window.Ends)
+	}
+	return why + fmt.Sprintf("; fika budget set %s --per %s changes it", r.Scope, r.Budget.Per)
+}
+
+// Waiting is what is said where something waits for the next window.
+func (r Refusal) Waiting() string {
+	return fmt.Sprintf("%s is used up; what waits for it here goes on at %s", r.named(), Clock(r.Window.Ends))
+}
+
+// NoticeID is the same for a budget, a window and what it allows.
+func (r Refusal) NoticeID() fika.EntryID {
+	return noticeID("budget", r.Owner, string(r.Budget.Per), fmt.Sprint(r.Begin), fmt.Sprint(r.Amount))
+}
+
+// Warning is said once in a window, when four fifths of a budget are spent.
+func (b Budget) Warning(spent Amount) string {
+	return fmt.Sprintf("%s is used to four fifths and more: %s spent", b.named(), b.amount(spent))
+}
+
+// Clock is a moment as people read it, in the zone it is in.
+func Clock(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
+
+// UnpricedNoticeID is the same for what is said of a model without a price.
+func UnpricedNoticeID(err error) fika.EntryID { return noticeID("unpriced", err.Error()) }

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/crash"
+	"fika/internal/limit"
+)
+
+// A budget is kept as an account: a row with what was spent in a window. While a
+// request runs, it has a reservation in each account that it spends from: what
+// its next call may cost. It is made by the claim, corrected by each commit of a
+// call, and gone when the request runs no longer. A reservation counts as long
+// as the lease of its agent lives, so that what a killed process had set aside
+// is not lost until somebody takes over.
+
+// accountRows are accounts, and what is reserved in them.
+type accountRows struct{ *tx }
+
+func accountsIn(t *tx) accountRows { return accountRows{t} }
+
+// busyWait is how long work waits whose budget is set aside for calls under way.
+const busyWait = 2 * time.Second
+
+// grant is what a request may set aside.
+type grant struct {
+	accounts []limit.Applied
+	need     limit.Amount
+}
+
+// spenderFacts are those that a claim and a turn have not read anyway.
+const spenderFacts = `SELECT a.home_id, COALESCE(ch.person, ''), COALESCE(ch.conversation, ''), COALESCE(c.name, '')
+FROM agents a LEFT JOIN chains ch ON ch.root = ? LEFT JOIN conversations c ON c.id = ch.conversation WHERE a.id = ?`
+
+// completeSpender fills in what is not known of a spender.
+func completeSpender(ctx context.Context, q querier, s *limit.Spender) error {
+	_, _, err := one(ctx, q, func(row scanner) (struct{}, error) {
+		return struct{}{}, row.Scan(&s.Home, &s.Person, &s.Began, &s.BeganName)
+	}, spenderFacts, s.Chain, s.Agent)
+	return err
+}
+
+// spender is who makes the calls of a turn.
+func (r turn) spender() limit.Spender {
+	return limit.Spender{Agent: r.agent, AgentName: r.agentName, Chat: r.conv.ID, ChatName: r.conv.Name, Chain: r.chain}
+}
+
+// mayReserve decides whether the next call of a request, if it has an id already, fits into
+// all budgets that hold for its spender, and leaves their accounts locked. The
+// error is that of [limit.Budgets.Call].
+func (t accountRows) mayReserve(ctx context.Context, b limit.Budgets, s limit.Spender, id fika.RequestID, model string) (g grant, r *limit.Refusal, err error) {
+	if len(b.List) == 0 {
+		return g, nil, nil
+	}
+	if err := completeSpender(ctx, t.tx, &s); err != nil {
+		return g, nil, err
+	}
+	g.accounts = b.For(s, at(t.now))
+	if len(g.accounts) == 0 {
+		return g, nil, nil
+	}
+	if b.Call != nil {
+		if g.need, err = b.Call(model, limit.LimitsMoney(g.accounts)); err != nil {
+			return g, nil, err
+		}
+	}
+	// A call of the same turn is taken to cost at least as much as the dearest so far.
+	had, _, err := one(ctx, t.tx, scanAmount, `SELECT COALESCE(max(money), 0), COALESCE(max(tokens), 0) FROM reservations WHERE request = ?`, id)
+	if err != nil {
+		return g, nil, err
+	}
+	g.need = g.need.Max(had)
+	balances, err := t.lockAccounts(ctx, g.accounts, s, id)
+	if err != nil {
+		return g, nil, err
+	}
+	for i, a := range g.accounts {
+		r = limit.Worse(r, a.Verdict(balances[i], g.need))
+	}
+	return g, r, nil
+}
+
+func scanAmount(s scanner) (a limit.Amount, err error) {
+	err = s.Scan(&a.Money, &a.Tokens)
+	return a, err
+}
+
+const (
+	selectAccount = `SELECT b.money, b.tokens FROM budgets b WHERE b.owner = ? AND b.per = ? AND b.begins = ?`
+	// reservedIn sums what is set aside for others than one request.
+	reservedIn = `SELECT COALESCE(sum(v.money), 0), COALESCE(sum(v.tokens), 0) FROM reservations v
+JOIN requests r ON r.id = v.request JOIN agents a ON a.id = r.agent
+WHERE v.owner = ? AND v.per = ? AND v.begins = ? AND v.request <> ? AND r.state = 'running' AND a.lease_until > ?`
+)
+
+// lockAccounts locks accounts, which are in the order of their owners, and reads
+// how they stand for who wants to reserve for a request.
+func (t accountRows) lockAccounts(ctx context.Context, list []limit.Applied, s limit.Spender, id fika.RequestID) ([]limit.Balance, error) {
+	out := make([]limit.Balance, len(list))
+	there := make([]bool, len(list))
+	lock := func() error {
+		var all []statement
+		for i, a := range list {
+			all = append(all, first(&out[i].Spent, &there[i], scanAmount, selectAccount+lockRow, a.Owner, a.Account.Per, a.Begin))
+		}
+		// What is reserved is read when all are locked: by a statement before, others
+		// could have reserved since.
+		for i, a := range list {
+			if !crash.Without(crash.Reserve) {
+				all = append(all, first(&out[i].Reserved, nil, scanAmount, reservedIn, a.Owner, a.Account.Per, a.Begin, id, t.now))
+			}
+		}
+		return t.run(ctx, all...)
+	}
+	if err := lock(); err != nil {
+		return nil, err
+	}
+	opened := false
+	for i, a := range list {
+		if !there[i] {
+			opened = true
+			if err := t.openAccount(ctx, a, s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if opened {
+		return out, lock()
+	}
+	return out, nil
+}
+
+// openAccount makes the account of a window with what the ledger says was spent
+// in it.
+func (t accountRows) openAccount(ctx context.Context, a limit.Applied, s limit.Spender) error {
+	from, args := inLedger(a.Scope, a.Owner, a.Begin, s)
+	return t.put(ctx, `INSERT INTO budgets (owner, per, begins, scope, money, tokens) SELECT ?, ?, ?, ?, COALESCE(sum(u.cost), 0), COALESCE(sum(u.input + u.output), 0) `+from+` ON CONFLICT DO NOTHING`,
+		append([]any{a.Owner, a.Account.Per, a.Begin, a.Scope}, args...)...)
+}
+
+// inLedger picks what an account holder has spent since a moment out of the ledger.
+func inLedger(scope, owner string, since int64, s limit.Spender) (from string, args []any) {
+	const turns = `FROM usage u JOIN requests r ON r.id = u.request `
+	switch kind, _, _ := limit.ParseScope(scope); kind {
+	case limit.ScopeAgent:
+		return `FROM usage u WHERE u.at >= ? AND u.agent = ?`, []any{since, s.Agent}
+	case limit.ScopeUser:
+		return turns + `JOIN chains ch ON ch.root = r.chain WHERE u.at >= ? AND ch.person = ?`, []any{since, s.Person}
+	case limit.ScopeChat:
+		return turns + `JOIN chains ch ON ch.root = r.chain WHERE u.at >= ? AND ? IN (r.conversation, ch.conversation)`, []any{since, strings.TrimPrefix(owner, limit.ScopeChat+":")}
+	case limit.ScopeChain:
+		return turns + `WHERE u.at >= ? AND r.chain = ?`, []any{since, s.Chain}
+	}
+	return `FROM usage u WHERE u.at >= ? AND NOT EXISTS (SELECT 1 FROM agents o WHERE o.id = u.agent AND o.home_id <> ?)`, []any{since, s.Home}
+}
+
+// reserve sets aside what a request was granted, in place of what it had.
+func (t accountRows) reserve(ctx context.Context, id fika.RequestID, g grant) error {
+	if len(g.accounts) == 0 {
+		return nil
+	}
+	list := []statement{{text: `DELETE FROM reservations WHERE request = ?`, args: []any{id}}}
+	for _, a := range g.accounts {
+		list = append(list, statement{
+			text: `INSERT INTO reservations (request, owner, per, begins, money, tokens) VALUES (?, ?, ?, ?, ?, ?)`,
+			args: []any{id, a.Owner, a.Account.Per, a.Begin, g.need.Money, g.need.Tokens},
+		})
+	}
+	return t.add(ctx, list...)
+}
+
+// booking is what a transaction adds to the accounts of a request.
+type booking struct {
+	used    limit.Amount
+	release bool
+}
+
+// release takes back what is set aside for a request that runs no longer.
+func (t accountRows) release(ctx context.Context, r turn) error {
+	if !r.reserved {
+		return nil
+	}
+	if t.booking.used != (limit.Amount{}) {
+		t.booking.release = true // the accounts are found by it
+		return nil
+	}
+	return t.put(ctx, `DELETE FROM reservations WHERE request = ?`, r.id)
+}
+
+// ofRequest picks the accounts that a request has reservations in.
+const ofRequest = ` WHERE (b.owner, b.per, b.begins) IN (SELECT v.owner, v.per, v.begins FROM reservations v WHERE v.request = ?)`
+
+// book adds what the calls of a request have cost, as this transaction has
+// noted, to its accounts, and corrects what is set aside for the next one. It
+// is the last thing that a transaction does: others wait for these rows.
+func (t accountRows) book(ctx context.Context, r turn) ([]limit.Booked, error) {
+	b := t.booking
+	t.booking = booking{}
+	if b.used == (limit.Amount{}) {
+		return nil, nil
+	}
+	var out []limit.Booked
+	var locked []string
+	list := append(t.last, // the chain is locked before
+		all(&locked, scanText, `SELECT b.owner FROM budgets b`+ofRequest+` ORDER BY b.owner, b.per`+lockRow, r.id),
+		all(&out, func(s scanner) (k limit.Booked, err error) {
+			k.Used = b.used
+			err = s.Scan(&k.Scope, &k.Per, &k.Spent.Money, &k.Spent.Tokens)
+			return k, err
+		}, `UPDATE budgets AS b SET money = money + ?, tokens = tokens + ?`+ofRequest+` RETURNING scope, per, money, tokens`, b.used.Money, b.used.Tokens, r.id))
+	t.last = nil
+	if b.release {
+		list = append(list, statement{text: `DELETE FROM reservations WHERE request = ?`, args: []any{r.id}})
+	} else {
+		list = append(list, statement{
+			text: `UPDATE reservations SET money = CASE WHEN money < ? THEN ? ELSE money END, tokens = CASE WHEN tokens < ? THEN ? ELSE tokens END WHERE request = ?`,
+			args: []any{b.used.Money, b.used.Money, b.used.Tokens, b.used.Tokens, r.id},
+		})
+	}
+	return out, t.run(ctx, list...)
+}

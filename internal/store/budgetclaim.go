@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/limit"
+)
+
+// refused is work that a budget has no room for, or no price.
+type refused struct {
+	text   string
+	notice fika.EntryID
+	kind   fika.Kind
+	later  bool      // it waits
+	until  time.Time // for that; zero: for calls under way
+	says   string    // what is said where it waits
+}
+
+// refusedBy is what a verdict means for the work; nil: it may be done. An error of another
+// kind than Invalid is none of a budget.
+func refusedBy(r *limit.Refusal, err error) (*refused, error) {
+	switch {
+	case fika.IsKind(err, fika.Invalid):
+		return &refused{text: err.Error(), notice: limit.UnpricedNoticeID(err), kind: fika.Invalid}, nil
+	case err != nil || r == nil:
+		return nil, err
+	}
+	out := &refused{text: r.Text(), notice: r.NoticeID(), kind: fika.Limit, later: r.Later()}
+	if r.Full {
+		out.until, out.says = r.Window.Ends, r.Waiting()
+	}
+	return out, nil
+}
+
+// grantFor decides whether a request may make its next call. Nil when it may
+// not: then it waits, or has failed, or the search is over.
+func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversation) (*grant, error) {
+	s := limit.Spender{Agent: k.agent.ID, AgentName: k.agent.Name, Chat: c.ID, ChatName: c.Name, Chain: r.Chain}
+	g, no, err := accountsIn(k.tx).mayReserve(ctx, k.limits.Budgets, s, r.ID, r.Payload.Model)
+	refused, err := refusedBy(no, err)
+	switch {
+	case err != nil:
+		return nil, err
+	case refused == nil:
+		return &g, nil
+	case k.atOnce:
+		return nil, fika.Errorf(refused.kind, opClaim, "%s", refused.text)
+	case !refused.later || r.Origin == fika.Foreground:
+		return nil, k.failFor(ctx, r, c, *refused)
+	case refused.until.IsZero() && r.State != fika.Running:
+		k.busy = true
+		return nil, nil
+	}
+	return nil, k.waitForWindow(ctx, r.ID, c, *refused)
+}
+
+// grantForBatch decides it of the notifications of an agent in a conversation. Those
+// that fail are dropped, so that continuing finds them.
+func (k *claim) grantForBatch(ctx context.Context, c fika.Conversation, n newest) (grant, *refused, error) {
+	s := limit.Spender{Agent: k.agent.ID, AgentName: k.agent.Name, Chat: c.ID, ChatName: c.Name, Chain: n.chain}
+	g, no, err := accountsIn(k.tx).mayReserve(ctx, k.limits.Budgets, s, "", "")
+	refused, err := refusedBy(no, err)
+	switch {
+	case err != nil || refused == nil:
+		return g, nil, err
+	case refused.later && refused.until.IsZero():
+		k.busy = true
+		return g, refused, nil
+	case refused.later:
+		return g, refused, nil
+	}
+	if err := k.say(ctx, c, *refused, refused.text); err != nil {
+		return g, refused, err
+	}
+	return g, refused, k.dropPending(ctx, c, n.chain)
+}
+
+// say posts why something is refused, once.
+func (k *claim) say(ctx context.Context, c fika.Conversation, r refused, text string) error {
+	said, err := limitsIn(k.tx).noteOnce(ctx, c, r.notice, "", text, reasonLimit)
+	k.noticed = append(k.noticed, said...)
+	return err
+}
+
+// waitForWindow makes a request wait until its budget begins anew, and says so
+// where it waits; or, if that is only a matter of calls under way, for a
+// moment.
+func (k *claim) waitForWindow(ctx context.Context, id fika.RequestID, c fika.Conversation, r refused) error {
+	until := r.until
+	if until.IsZero() {
+		until = at(k.now).Add(busyWait)
+	}
+	if r.says != "" {
+		if err := k.say(ctx, c, r, r.says); err != nil {
+			return err
+		}
+	}
+	return k.put(ctx, `UPDATE requests SET state = 'waiting', reason = 'limit', wait_until = ?, touched = ?,
+attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, ms(until), k.now, id)
+}
+
+// failFor ends a request that no budget will ever have room for, as far as that
+// can be told.
+func (k *claim) failFor(ctx context.Context, r fika.Request, c fika.Conversation, why refused) error {
+	tr, err := k.lockTurn(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if err := k.say(ctx, c, why, why.text); err != nil {
+		return err
+	}
+	if err := limitsIn(k.tx).dropCovered(ctx, tr); err != nil {
+		return err
+	}
+	_, err = k.end(ctx, tr, ending{state: fika.RequestFailed, reason: reasonLimit, outcome: fika.Outcome{Error: why.text, ErrorKind: why.kind}})
+	return err
+}
+
+// exceedsBudget tells whether a running turn may make its next call, for which
+// its last commit has set something aside. If that is more than there is room
+// for, or of a window that is over, one look at all accounts decides: who has
+// no room gives back what it had.
+func (s *db) exceedsBudget(ctx context.Context, f Fence, r turn, l Limits) (Exceeded, error) {
+	if len(l.Budgets.List) == 0 {
+		return Exceeded{}, nil
+	}
+	if fits, err := s.reservationFits(ctx, r, l.Budgets); err != nil || fits {
+		return Exceeded{}, err
+	}
+	var out Exceeded
+	err := s.withinLease(ctx, "reserve", f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		out = Exceeded{}
+		var ch chainRow
+		if err := t.run(ctx, ch.locking(`?`, r.chain)); err != nil {
+			return err
+		}
+		model, _, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ?`, r.id)
+		if err != nil {
+			return err
+		}
+		g, no, err := accountsIn(t).mayReserve(ctx, l.Budgets, r.spender(), r.id, model.Payload.Model)
+		refused, err := refusedBy(no, err)
+		if err != nil {
+			return err
+		}
+		if refused == nil {
+			return accountsIn(t).reserve(ctx, r.id, g)
+		}
+		if err := accountsIn(t).release(ctx, r); err != nil {
+			return err
+		}
+		out = Exceeded{Reason: refused.text, Kind: refused.kind}
+		if !refused.later || r.origin == fika.Foreground {
+			return nil
+		}
+		out.Until = refused.until
+		if out.Until.IsZero() {
+			out.Until = at(t.now).Add(busyWait)
+			return nil
+		}
+		_, err = limitsIn(t).noteOnce(ctx, r.conv, refused.notice, "", refused.says, reasonLimit)
+		return err
+	})
+	return out, err
+}
+
+// reservationFits looks, without a lock, whether what a turn has reserved is in the accounts
+// that hold now, and has room there.
+func (s *db) reservationFits(ctx context.Context, r turn, b limit.Budgets) (bool, error) {
+	sp := r.spender()
+	if err := completeSpender(ctx, s.r, &sp); err != nil {
+		return false, err
+	}
+	now := s.nowMS()
+	for _, a := range b.For(sp, at(now)) {
+		var own limit.Amount
+		var bal limit.Balance
+		found := false
+		// One statement sees one moment.
+		err := s.r.run(ctx, first(&own, &found, func(row scanner) (limit.Amount, error) {
+			var own limit.Amount
+			err := row.Scan(&own.Money, &own.Tokens, &bal.Spent.Money, &bal.Spent.Tokens, &bal.Reserved.Money, &bal.Reserved.Tokens)
+			return own, err
+		}, `SELECT m.money, m.tokens, b.money, b.tokens, o.money, o.tokens FROM reservations m
+JOIN budgets b ON b.owner = m.owner AND b.per = m.per AND b.begins = m.begins,
+(SELECT COALESCE(sum(v.money), 0) AS money, COALESCE(sum(v.tokens), 0) AS tokens FROM reservations v
+JOIN requests r ON r.id = v.request JOIN agents a ON a.id = r.agent
+WHERE v.owner = ? AND v.per = ? AND v.begins = ? AND v.request <> ? AND r.state = 'running' AND a.lease_until > ?) o
+WHERE m.request = ? AND m.owner = ? AND m.per = ? AND m.begins = ?`,
+			a.Owner, a.Account.Per, a.Begin, r.id, now, r.id, a.Owner, a.Account.Per, a.Begin))
+		if err != nil || !found || a.Verdict(bal, own) != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
