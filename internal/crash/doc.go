@@ -30,4 +30,6 @@ const (
 	SyncStore Guard = "sync-store" // so does the store
 	Reserve   Guard = "reserve"    // what is set aside for calls under way is not spent twice
 	Flock     Guard = "flock"      // one process per context; left out, there are two owners
+	Stale     Guard = "stale"      // a plan of a run is stored only while the run is as it was seen
+	Due       Guard = "due"        // a run in which something has ended is found by whoever looks
 )

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"fika"
+	"fika/internal/crash"
 	"fika/internal/store"
 	"fika/internal/workflow"
 )
@@ -178,6 +179,7 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 			return atRest, err
 		}
 	}
+	crash.Point("plan run")
 	done, err := a.opts.Store.Apply(ctx, v, p, answer)
 	if err != nil {
 		return atRest, err

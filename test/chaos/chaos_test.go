@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -45,7 +46,8 @@ func TestPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"accept-request.before", "claim.after", "commit-model-step.before", "begin-tool-step.after", "finish-request.after",
-		"record-process.after", "suspend-request.before", "mark-announced.before", "post.after", "tool-exit", "tool-undone", "ask-for-approval.after", "answer-approval.before", "read-approvals.after", "mirror-append", "ingest-ack.before", "wake.after", "response.before"} {
+		"record-process.after", "suspend-request.before", "mark-announced.before", "post.after", "tool-exit", "tool-undone", "ask-for-approval.after", "answer-approval.before", "read-approvals.after", "mirror-append", "ingest-ack.before", "wake.after", "response.before",
+		"start-run.before", "plan-run", "advance-run.after", "pause-run.before", "end-run.after", "resume-run.before", "end-discussion.after"} {
 		if !slices.Contains(all, p) {
 			t.Errorf("%s is not among the points %v", p, all)
 		}
@@ -60,6 +62,7 @@ func TestChaos(t *testing.T) {
 		"accept-request.after": "ask", "claim.after": "chat", "commit-model-step.after": "files", "begin-tool-step.after": "task",
 		"tool-exit": "task", "finish-request.before": "chat", "finish-request.after": "chat", "ingest-ack.before": "wire", "wake.after": "wake",
 		"answer-approval.before": "approve", "ask-for-approval.after": "approve", "read-approvals.before": "unanswered", "tool-undone": "trespass",
+		"advance-run.after": "failed-run", "plan-run": "workflow",
 	}, []string{"kill-all", "stop-owner", "pause-unpublished"}, "before")
 }
 
@@ -87,7 +90,7 @@ func (o options) short(t *testing.T, in map[string]string, struck []string, cont
 
 // TestChaosOnServer is the same on PostgreSQL, shorter.
 func TestChaosOnServer(t *testing.T) {
-	onServer(t).short(t, map[string]string{"claim.after": "chat", "commit-model-step.before": "files", "finish-request.after": "chat"},
+	onServer(t).short(t, map[string]string{"claim.after": "chat", "commit-model-step.before": "files", "finish-request.after": "chat", "advance-run.before": "failed-run"},
 		[]string{"store-restarted", "store-cut"}, "before")
 }
 
@@ -99,7 +102,7 @@ func TestOrdinaryBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	for name, text := range map[string]string{"plan": "commit-model-step.before 1 kill", "clock": "999999999", "pages": "1", "without": "fence claim dedup before flock sync-bus sync-store"} {
+	for name, text := range map[string]string{"plan": "commit-model-step.before 1 kill", "clock": "999999999", "pages": "1", "without": "fence claim dedup before flock stale due sync-bus sync-store"} {
 		if err := r.tell(name, text); err != nil {
 			t.Fatal(err)
 		}
@@ -167,6 +170,7 @@ func testVerdict(t *testing.T, o options) {
 	r.chat(hop{"arya", []string{"bash", "pair"}}, hop{"gendry", nil})
 	r.ask("ask", "arya", "bash")
 	r.ask("ask", "arya")
+	team(r)
 	r.settle()
 	r.finish()
 	if len(r.wrong) > 0 {
@@ -193,6 +197,10 @@ WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE
 		`UPDATE conversations SET last_seq = last_seq + 1`,
 		`UPDATE entries SET content = 'answer 1 hop 1' WHERE content LIKE 'answer 1 hop 0%'`,
 		`UPDATE entries SET content = replace(content, 'job 2', 'job 1') WHERE content LIKE 'job 2%'`,
+		`UPDATE flow_runs SET ended_at = 0`,
+		`UPDATE flow_steps SET state = 'running'`,
+		`UPDATE entries SET content = '[hand-arya]' WHERE sender = 'workflow'`,
+		`DELETE FROM flow_runs`,
 	}
 	for i, text := range spoil {
 		tx, err := db.Begin()
@@ -224,6 +232,7 @@ WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE
 	for what, change := range map[string]func(){
 		"ran twice":          func() {},
 		"earlier round":      func() { r.model.log = append(r.model.log, asked{1, 0, 0}) },
+		"asked to do":        func() { r.model.steps = append(r.model.steps, stepAsk{r.model.steps[0].stepKey, time.Now()}) },
 		"invalid":            func() { r.model.invalid = []string{"x"} },
 		"but the request is": func() { r.jobs = append(r.jobs, &job{id: 2, kind: "ask", waited: true, exit: 5}) },
 		"not there":          func() { r.jobs = append(r.jobs, &job{id: 99, kind: "ask", accepted: true}) },
@@ -234,13 +243,14 @@ WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE
 		before := len(r.jobs)
 		change()
 		r.verdict()
-		if len(r.wrong) == 0 {
-			t.Errorf("%s: nothing is noticed", what)
+		if !slices.ContainsFunc(r.wrong, func(w string) bool { return strings.Contains(w, what) }) {
+			t.Errorf("%s: it is not noticed: %v", what, r.wrong)
 		}
 		r.jobs, r.model.invalid = r.jobs[:before], nil
 		if n := len(r.model.log); what == "earlier round" {
 			r.model.log = r.model.log[:n-1]
 		}
+		r.model.steps = r.model.steps[:3]
 		_ = os.WriteFile(r.marker, slices.Concat(steps, steps), 0o600)
 	}
 	if text := fmt.Sprint(sceneNames(scenes())); !strings.Contains(text, "delegate") {

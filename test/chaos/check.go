@@ -53,7 +53,7 @@ type querier interface {
 
 // look is verdict by what a querier sees.
 func (r *run) look(db querier) {
-	for _, q := range append(never[:], r.soundness()...) {
+	for _, q := range slices.Concat(never[:], neverInRuns[:], r.soundness()) {
 		for _, found := range column(r, db, q.query) {
 			r.bad("%s: %s", q.what, found)
 		}
@@ -63,6 +63,7 @@ func (r *run) look(db querier) {
 		r.checkJob(found[j.id], ends[j.chat], j)
 	}
 	r.checkModel()
+	r.checkRuns(db)
 	r.checkMarkers()
 	r.checkApprovals(db)
 }
@@ -247,6 +248,11 @@ func (c *counts) add(o counts) {
 func (r *run) counts() counts {
 	c := counts{runs: 1}
 	for _, j := range r.jobs {
+		if j.accepted {
+			c.accepted++
+		}
+	}
+	for _, j := range r.flows {
 		if j.accepted {
 			c.accepted++
 		}

@@ -51,13 +51,16 @@ func (o options) newHome(more string) (*home, error) {
 		return nil, err
 	}
 	h := &home{bin: o.bin, dir: dir, root: filepath.Join(dir, "home"), chaos: filepath.Join(dir, "chaos"), marker: filepath.Join(dir, "marker")}
-	h.model = &model{marker: h.marker}
+	h.model = &model{marker: h.marker, thinks: 30 * time.Millisecond}
 	if o.server != nil {
 		h.server, h.owner = o.server, o.server.URL()
 		h.url = strings.Replace(h.owner, "postgres@", "fika@", 1)
 	}
-	for _, d := range []string{h.root, h.chaos, filepath.Join(dir, "work")} {
+	for _, d := range []string{h.root, h.chaos, filepath.Join(dir, "work"), filepath.Join(h.root, "workflows")} {
 		err = errors.Join(err, os.Mkdir(d, 0o700))
+	}
+	for name, text := range workflows {
+		err = errors.Join(err, os.WriteFile(filepath.Join(h.root, "workflows", name+".toml"), []byte(text), 0o600))
 	}
 	if err == nil {
 		h.models, err = llmtest.Listen("127.0.0.1:0", llmtest.OpenAI, h.model.answer)

@@ -33,7 +33,9 @@ type model struct {
 
 	mu      sync.Mutex
 	log     []asked
-	invalid []string // conversations that a provider would refuse
+	steps   []stepAsk     // of workflows
+	thinks  time.Duration // how long a step of a workflow takes
+	invalid []string      // conversations that a provider would refuse
 	slow    time.Duration
 	failed  bool
 }
@@ -50,6 +52,9 @@ func (m *model) answer(r llmtest.Request) llmtest.Script {
 	}
 	fault, slow := m.fault, m.slow
 	m.mu.Unlock()
+	if s, is := m.step(r); is {
+		return s
+	}
 	if !ok {
 		return llmtest.Script{llmtest.Text("a summary of all that was said")}
 	}

@@ -56,7 +56,7 @@ func points(root string) ([]string, error) {
 
 // writers are the functions of the store whose second argument names the
 // operation.
-var writers = [...]string{"write", "writeRelaxed", "writeWith", "withinLease", "fenced"}
+var writers = [...]string{"write", "writeRelaxed", "writeWith", "withinLease", "fenced", "control"}
 
 // pointsIn reads the files of one folder.
 func pointsIn(dir string) ([]string, error) {

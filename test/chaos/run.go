@@ -36,6 +36,7 @@ type run struct {
 
 	mu    sync.Mutex
 	jobs  []*job
+	flows []*flowJob
 	wrong []string
 	down  bool // the hub did not come up, so nothing more will happen; guarded by mu
 }

@@ -56,6 +56,11 @@ func scenes() []scene {
 		{"unanswered", unanswered},
 		{"withdrawn", withdrawn},
 		{"trespass", trespass},
+		{"workflow", func(r *run) { r.flow("thirty") }},
+		{"team", team},
+		{"held-run", heldRun},
+		{"failed-run", failedRun},
+		{"limited-run", limitedRun},
 	}
 }
 
