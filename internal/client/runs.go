@@ -76,6 +76,9 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 	if err != nil {
 		return Run{}, fika.Wrap(fika.Invalid, op, err)
 	}
+	if err := s.makeContexts(d.MeetingContexts()); err != nil {
+		return Run{}, err
+	}
 	said, err := s.c.personSays("", "")
 	if err != nil {
 		return Run{}, err
@@ -86,6 +89,16 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 		return r, err
 	}
 	return s.advanced(ctx, r.ID)
+}
+
+// makeContexts makes those of the contexts that are missing.
+func (s *Runs) makeContexts(names []fika.AgentName) error {
+	for _, name := range names {
+		if _, err := s.c.home.Create(name); err != nil && !fika.IsKind(err, fika.Conflict) {
+			return err
+		}
+	}
+	return nil
 }
 
 // deadline is when a run has used up its time.

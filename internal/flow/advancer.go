@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"fika"
-	"fika/internal/crash"
 	"fika/internal/store"
 	"fika/internal/workflow"
 )
@@ -179,7 +178,6 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 			return atRest, err
 		}
 	}
-	crash.Point("plan run")
 	done, err := a.opts.Store.Apply(ctx, v, p, answer)
 	if err != nil {
 		return atRest, err

@@ -47,7 +47,7 @@ var packages = [...]row{
 	{"internal/compaction", ". internal/hook internal/llm internal/speech internal/store internal/turn", "what of a conversation is summarised: the turn's messages, a model, rows"},
 	{"internal/workflow", ". internal/speech internal/spelling internal/toml github.com/expr-lang/expr github.com/expr-lang/expr/ast github.com/expr-lang/expr/conf github.com/expr-lang/expr/file github.com/expr-lang/expr/parser github.com/expr-lang/expr/vm github.com/google/jsonschema-go/jsonschema",
 		"what a definition says and what comes next in a run: TOML, conditions and schemas are for their parsers to say"},
-	{"internal/flow", ". internal/crash internal/message internal/store internal/workflow", "what comes next in a run is the workflow's to say and the store's to keep; what has happened is a body on a subject"},
+	{"internal/flow", ". internal/message internal/store internal/workflow", "what comes next in a run is the workflow's to say and the store's to keep; what has happened is a body on a subject"},
 	{"internal/outcome", ". internal/bus internal/message internal/store", "an outcome is a row that becomes a body on a subject"},
 
 	// Technologies: each knows its contract and its library, not its neighbours.

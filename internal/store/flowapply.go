@@ -48,6 +48,7 @@ func stale() error { return fika.Wrap(fika.Conflict, "advance run", errStale) }
 // does not wait for the run, and is seen by the next plan.
 func (s Flows) Apply(ctx context.Context, v RunView, p workflow.Plan, answer string) (Applied, error) {
 	const op = "advance run"
+	crash.Point("plan run")
 	var out Applied
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		out = Applied{}

@@ -3,8 +3,10 @@ package workflow
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
+	"fika"
 	"fika/internal/toml"
 )
 
@@ -31,6 +33,7 @@ type Definition struct {
 	File        string                 `json:"file,omitempty"`
 	Source      string                 `json:"source,omitempty"` // the text of the file, to compare with
 	Description string                 `json:"description,omitempty"`
+	Contexts    []fika.AgentName       `json:"contexts,omitempty"` // in which agents meet: a run makes those that are missing
 	Inputs      []Input                `json:"inputs,omitempty"`
 	Limits      Limits                 `json:"limits,omitzero"`
 	Steps       []Step                 `json:"steps"`
@@ -263,4 +266,14 @@ func (d *Definition) ancestors(id string) map[string]bool {
 	}
 	walk(id)
 	return seen
+}
+
+// MeetingContexts are the contexts of a workflow and of those inside it.
+func (d *Definition) MeetingContexts() []fika.AgentName {
+	all := slices.Clone(d.Contexts)
+	for _, n := range d.Nested {
+		all = append(all, n.Contexts...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -170,7 +170,8 @@ func (e *engine) parts() []Part {
 	steps := e.stepRows(nil)
 	var out []Part
 	for _, id := range e.Definition.results() {
-		p := Part{Step: id, Agent: e.Definition.Step(id).Agent}
+		p := Part{Step: id}
+		p.Agent, _ = e.filledIn(nil, e.Definition, e.Definition.Step(id).Agent)
 		if r := steps[id]; r != nil {
 			p.State, p.Error, p.From, p.Items = r.State, r.Error, r.From, r.Kind == KindEach
 			if p.Items {

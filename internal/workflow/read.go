@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fika"
 	"fika/internal/spelling"
 	"fika/internal/toml"
 )
@@ -76,6 +77,7 @@ func definitionKeys() []key[Definition] {
 	return []key[Definition]{
 		scalar("description", func(d *Definition) any { return &d.Description }, toml.Limits{}),
 		{"result", (*reader).result},
+		{"contexts", (*reader).contexts},
 		{"inputs", (*reader).inputs},
 		{"limits", func(r *reader, d *Definition, v toml.Value) {
 			if r.isTable("limits", v) {
@@ -104,6 +106,23 @@ func (r *reader) result(d *Definition, v toml.Value) {
 	}
 	if wrong := toml.Assign(&d.Result, v, toml.Limits{}); wrong != "" {
 		r.Problem(v.At, "result %s", wrong)
+	}
+}
+
+// contexts reads the names of contexts.
+func (r *reader) contexts(d *Definition, v toml.Value) {
+	var names []string
+	if wrong := toml.Assign(&names, v, toml.Limits{}); wrong != "" {
+		r.Problem(v.At, "contexts %s", wrong)
+		return
+	}
+	for _, name := range names {
+		n, err := fika.ParseAgentName(name)
+		if err != nil {
+			r.Problem(v.At, "contexts: %v", err)
+			continue
+		}
+		d.Contexts = append(d.Contexts, n)
 	}
 }
 

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -142,22 +143,14 @@ func (e *engine) beginAgent(r *Row, s *Step) {
 	e.out.Calls = append(e.out.Calls, c)
 }
 
-// agentName fills in a name that is made from inputs.
+// agentName fills in a name that is made from inputs; a row whose agent has none
+// fails.
 func (e *engine) agentName(r *Row, text string) (string, bool) {
 	scope, d := e.scopeOf(r)
-	name := text
-	if strings.Contains(text, "{{") {
-		t, wrong := compileTemplate(text, scopeOfInputs(d))
-		if len(wrong) > 0 {
-			e.end(r, Failed, ReasonPrompt, wrong[0].message)
-			return "", false
-		}
-		made, err := t.render(map[string]any{"inputs": e.inputs(scope)})
-		if err != nil {
-			e.end(r, Failed, ReasonPrompt, "agent: "+err.Error())
-			return "", false
-		}
-		name = strings.TrimPrefix(strings.TrimSpace(made), "@")
+	name, err := e.filledIn(scope, d, text)
+	if err != nil {
+		e.end(r, Failed, ReasonPrompt, err.Error())
+		return "", false
 	}
 	n, err := fika.ParseAgentName(name)
 	if err != nil {
@@ -165,6 +158,22 @@ func (e *engine) agentName(r *Row, text string) (string, bool) {
 		return "", false
 	}
 	return string(n), true
+}
+
+// filledIn is the name of an agent with the inputs of a scope in it.
+func (e *engine) filledIn(scope *Row, d *Definition, text string) (string, error) {
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	t, wrong := compileTemplate(text, scopeOfInputs(d))
+	if len(wrong) > 0 {
+		return "", errors.New(wrong[0].message)
+	}
+	made, err := t.render(map[string]any{"inputs": e.inputs(scope)})
+	if err != nil {
+		return "", fmt.Errorf("agent: %w", err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(made), "@"), nil
 }
 
 func scopeOfInputs(d *Definition) scope { return scope{def: d} }
