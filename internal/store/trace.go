@@ -36,19 +36,10 @@ const (
 	tracedArgs = 2000
 )
 
-// OfChain gives the requests of a chain, oldest first. Those before its first
-// request are not looked at.
+// OfChain gives the requests of a chain, oldest first.
 func (s Ledger) OfChain(ctx context.Context, root fika.RequestID) ([]RequestInfo, error) {
-	const op = "read chain"
-	first, known, err := one(ctx, s.r, scanInt, `SELECT n FROM requests WHERE id = ?`, root)
-	if err == nil && !known {
-		first, _, err = one(ctx, s.r, scanInt, `SELECT COALESCE(min(r.n), 0) FROM chains h JOIN requests r ON r.conversation = h.conversation AND r.chain = h.root WHERE h.root = ?`, root)
-	}
-	if err != nil {
-		return nil, s.explain(op, err)
-	}
-	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.n >= ? AND r.chain = ? ORDER BY r.n`, first, root)
-	return all, s.explain(op, err)
+	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.chain = ? ORDER BY r.n`, root)
+	return all, s.explain("read chain", err)
 }
 
 // Trace adds to requests their steps and what the ledger has of them.

@@ -8,7 +8,8 @@ import (
 )
 
 func newPause(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "pause RUN...", Short: "let nothing more of a run begin", Args: command.AtLeastOne("the ids of runs"),
 		Long:              "Nothing of the run begins any more, however much of it waits, and what is being\nworked at stops between two steps. It is stored: it holds until fika workflow resume.\nThe time in which a run is paused counts for none of its time limits but max_time.",
 		Example:           "  fika workflow pause 01a1fd6e",
@@ -27,14 +28,33 @@ func newPause(e *command.Env) *cobra.Command {
 					return err
 				}
 				e.Say("run %s is paused; fika workflow resume %s lets it go on", r.ID, r.ID)
+				if err := printAsJSON(e, asJSON, r); err != nil {
+					return err
+				}
 			}
 			return nil
 		},
 	}
+	controlFlags(c, &asJSON)
+	return c
+}
+
+// controlFlags are those of commands that change how runs go on.
+func controlFlags(c *cobra.Command, asJSON *bool) {
+	c.Flags().BoolVar(asJSON, "json", false, "print each run as it is now, one JSON object a line")
+}
+
+// printAsJSON prints a run, if that is wanted.
+func printAsJSON(e *command.Env, wanted bool, r client.Run) error {
+	if !wanted {
+		return nil
+	}
+	return e.PrintLine(toRunJSON(r))
 }
 
 func newCancel(e *command.Env) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "cancel RUN...", Short: "end a run", Args: command.AtLeastOne("the ids of runs"),
 		Long:              "Nothing of the run begins any more, and what is being worked at is told to stop. What\nis done stays done: fika workflow resume goes on from there.",
 		Example:           "  fika workflow cancel 01a1fd6e",
@@ -57,8 +77,13 @@ func newCancel(e *command.Env) *cobra.Command {
 				} else {
 					e.Say("run %s is told to end", r.ID)
 				}
+				if err := printAsJSON(e, asJSON, r); err != nil {
+					return err
+				}
 			}
 			return nil
 		},
 	}
+	controlFlags(c, &asJSON)
+	return c
 }

@@ -101,10 +101,18 @@ func (o *runOptions) run(ctx context.Context, word string) error {
 		return err
 	}
 	if o.noWait {
-		return o.Println(r.ID)
+		return o.begun(r)
 	}
 	o.Say("run %s of %s", r.ID, d.Name)
 	return o.await(ctx, c, r.ID, d)
+}
+
+// begun prints a run that nobody waits for.
+func (o *runOptions) begun(r client.Run) error {
+	if o.json {
+		return printAsJSON(o.Env, true, r)
+	}
+	return o.Println(r.ID)
 }
 
 // readInputs takes NAME=VALUE apart.
@@ -316,7 +324,7 @@ func countChanges(diff []string) int {
 // follow waits for a run that goes on, unless nobody wants to.
 func (o *runOptions) follow(ctx context.Context, c *client.Client, r client.Run, d *workflow.Definition) error {
 	if o.noWait {
-		return o.Println(r.ID)
+		return o.begun(r)
 	}
 	o.Say("run %s goes on", r.ID)
 	return o.await(ctx, c, r.ID, d)

@@ -29,10 +29,10 @@ func RunTeam(ctx context.Context, e *command.Env, a workflow.Address, prompt str
 		return err
 	}
 	e.Typed = ""
+	o := &runOptions{Env: e, timeout: t.Timeout, json: t.JSON, raw: t.Raw}
 	if t.NoWait {
-		return e.Println(r.ID)
+		return o.begun(r)
 	}
 	e.Say("run %s: %s", r.ID, a)
-	o := &runOptions{Env: e, timeout: t.Timeout, json: t.JSON, raw: t.Raw}
 	return o.await(ctx, c, r.ID, d)
 }
