@@ -1,4 +1,6 @@
+-- +goose Up
+
 -- What belongs to a chain is found without reading what does not.
 CREATE INDEX requests_chain ON requests (chain, n);
 
-UPDATE meta SET value = '11' WHERE key = 'schema';
+PRAGMA user_version = 12;
