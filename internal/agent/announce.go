@@ -30,12 +30,12 @@ type announcer struct {
 
 func (p *Process) startAnnouncer() *announcer {
 	a := &announcer{p: p, wake: make(chan struct{}, 1), soon: make(chan struct{}, 1), done: make(chan struct{})}
-	go a.run()
+	go a.runLoop()
 	return a
 }
 
-// look makes it look at the store. Never after close.
-func (a *announcer) look() {
+// lookNow makes it look at the store. Never after close.
+func (a *announcer) lookNow() {
 	select {
 	case a.wake <- struct{}{}:
 	default: // it will look anyway
@@ -50,13 +50,13 @@ func (a *announcer) lookSoon() {
 	}
 }
 
-// close lets it do what it was asked for, and waits for it.
-func (a *announcer) close() {
+// closeAndWait lets it do what it was asked for, and waits for it.
+func (a *announcer) closeAndWait() {
 	close(a.wake)
 	<-a.done
 }
 
-func (a *announcer) run() {
+func (a *announcer) runLoop() {
 	defer close(a.done)
 	var due, late <-chan time.Time
 	for {
@@ -64,26 +64,26 @@ func (a *announcer) run() {
 		case _, more := <-a.wake:
 			if !more {
 				if late != nil || len(a.soon) > 0 {
-					a.publish()
+					a.publishDue()
 				}
-				a.note()
+				a.noteDue()
 				return
 			}
 			late = nil
-			a.publish()
+			a.publishDue()
 		case <-a.soon:
 			if late == nil {
 				late = time.After(unasked)
 			}
 		case <-late:
 			late = nil
-			a.publish()
+			a.publishDue()
 		case <-due:
 			due = nil
 			full := len(a.sent) >= outcome.Batch
-			a.note()
+			a.noteDue()
 			if full { // there may be more, from a time without a bus
-				a.publish()
+				a.publishDue()
 			}
 		}
 		if due == nil && len(a.sent) > 0 {
@@ -92,7 +92,7 @@ func (a *announcer) run() {
 	}
 }
 
-func (a *announcer) publish() {
+func (a *announcer) publishDue() {
 	o := a.p.opts
 	crash.Point("response.before")
 	sent := outcome.Publish(context.Background(), o.Store, o.Bus, o.Subjects, o.Agent.ID, func(r store.RequestInfo) bool {
@@ -104,7 +104,7 @@ func (a *announcer) publish() {
 	a.sent = append(a.sent, sent...)
 }
 
-func (a *announcer) note() {
+func (a *announcer) noteDue() {
 	outcome.Note(context.Background(), a.p.opts.Store, a.sent)
 	a.sent = nil
 	select {

@@ -29,9 +29,9 @@ type Conversations interface {
 
 func pid() int { return os.Getpid() }
 
-// publish sends a body; the bus is a bell, so a failure costs nothing that the
+// publishBody sends a body; the bus is a bell, so a failure costs nothing that the
 // store does not know.
-func (p *Process) publish(subject string, body any) {
+func (p *Process) publishBody(subject string, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return
@@ -39,13 +39,13 @@ func (p *Process) publish(subject string, body any) {
 	_ = p.opts.Bus.Publish(subject, data)
 }
 
-// show passes committed entries of a chat to whoever watches it.
-func (p *Process) show(c fika.Conversation, entries ...fika.Entry) {
+// showEntries passes committed entries of a chat to whoever watches it.
+func (p *Process) showEntries(c fika.Conversation, entries ...fika.Entry) {
 	if c.Kind != fika.Chat {
 		return
 	}
 	for _, e := range entries {
-		p.publish(p.opts.Subjects.Chat(c.Name), e)
+		p.publishBody(p.opts.Subjects.Chat(c.Name), e)
 	}
 }
 
@@ -53,11 +53,11 @@ func (p *Process) show(c fika.Conversation, entries ...fika.Entry) {
 // that of the work it found.
 func (p *Process) showNoticed(entries []fika.Entry) {
 	for _, e := range entries {
-		p.publish(p.opts.Subjects.Chat(fika.ConversationName(e.To)), e)
+		p.publishBody(p.opts.Subjects.Chat(fika.ConversationName(e.To)), e)
 	}
 }
 
-func (p *Process) subscribe() (func(), error) {
+func (p *Process) subscribeAll() (func(), error) {
 	name := p.opts.Agent.Name
 	var subs []bus.Subscription
 	closeAll := func() {
@@ -66,8 +66,8 @@ func (p *Process) subscribe() (func(), error) {
 		}
 	}
 	handlers := map[string]func(bus.Msg){
-		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.post(func() { p.woken = true }) },
-		p.opts.Subjects.Control(name): p.control,
+		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.postTask(func() { p.woken = true }) },
+		p.opts.Subjects.Control(name): p.handleControl,
 	}
 	for subject, h := range handlers {
 		s, err := p.opts.Bus.Subscribe(subject, h)
@@ -78,7 +78,7 @@ func (p *Process) subscribe() (func(), error) {
 		subs = append(subs, s)
 	}
 	watch := p.opts.Bus.Watch(func(s bus.State, err error) {
-		p.post(func() { p.busChanged(s, err) })
+		p.postTask(func() { p.busChanged(s, err) })
 	})
 	return func() { closeAll(); _ = watch.Close() }, nil
 }
@@ -94,29 +94,29 @@ func (p *Process) busChanged(s bus.State, err error) {
 	}
 }
 
-// control obeys a control message. The wish is a committed column already, or
+// handleControl obeys a control message. The wish is a committed column already, or
 // becomes one here; the reply says that it has been heard.
-func (p *Process) control(m bus.Msg) {
+func (p *Process) handleControl(m bus.Msg) {
 	var c message.Control
 	reply := message.ControlReply{OK: true}
 	if err := json.Unmarshal(m.Data, &c); err != nil {
 		reply = message.ControlReply{Error: "not the JSON of a control message: " + err.Error()}
 	} else if c.Action == "compact" && p.opts.Compact != nil {
-		p.post(func() { p.compact(compaction{c, func(r message.ControlReply) { answer(m, r) }}) })
+		p.postTask(func() { p.noteCompaction(compaction{c, func(r message.ControlReply) { replyTo(m, r) }}) })
 		return
-	} else if err := p.obey(c); err != nil {
+	} else if err := p.applyControl(c); err != nil {
 		reply = message.ControlReply{Error: err.Error()}
 	}
-	answer(m, reply)
+	replyTo(m, reply)
 }
 
-func answer(m bus.Msg, reply message.ControlReply) {
+func replyTo(m bus.Msg, reply message.ControlReply) {
 	if data, err := json.Marshal(reply); err == nil && m.Respond != nil {
 		_ = m.Respond(data)
 	}
 }
 
-func (p *Process) obey(c message.Control) error {
+func (p *Process) applyControl(c message.Control) error {
 	ctx := context.Background()
 	switch c.Action {
 	case "shutdown":
@@ -134,7 +134,7 @@ func (p *Process) obey(c message.Control) error {
 			return fika.Errorf(fika.Invalid, "control", "cancel needs a requestId")
 		}
 		_, err := p.opts.Store.Cancel(ctx, fika.RequestID(c.RequestID), "cancelled by a control message")
-		p.post(func() {})
+		p.postTask(func() {})
 		return err
 	case "reset":
 		active, err := p.opts.Store.ActiveAsk(ctx, p.opts.Agent.ID)
@@ -163,6 +163,6 @@ func (p *Process) obey(c message.Control) error {
 // announcePending has the outcomes published that nobody has published yet.
 func (p *Process) announcePending() {
 	if p.connected {
-		p.announcer.look()
+		p.announcer.lookNow()
 	}
 }

@@ -18,9 +18,9 @@ type compaction struct {
 	answer func(message.ControlReply)
 }
 
-// compact notes that somebody wants the conversation compacted: that is done
+// noteCompaction notes that somebody wants the conversation compacted: that is done
 // once no turn runs, and none begins before it is done.
-func (p *Process) compact(c compaction) {
+func (p *Process) noteCompaction(c compaction) {
 	if p.stopping {
 		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " is just leaving; try again in a moment"})
 		return
@@ -28,9 +28,9 @@ func (p *Process) compact(c compaction) {
 	p.compactions = append(p.compactions, c)
 }
 
-// compacts reports whether a compaction is due or under way: no work is claimed
+// isCompacting reports whether a compaction is due or under way: no work is claimed
 // until it is done.
-func (p *Process) compacts() bool { return len(p.compactions) > 0 || p.endCompaction != nil }
+func (p *Process) isCompacting() bool { return len(p.compactions) > 0 || p.endCompaction != nil }
 
 // beginCompaction runs the next compaction if no turn runs.
 func (p *Process) beginCompaction(ctx context.Context) {
@@ -45,8 +45,8 @@ func (p *Process) beginCompaction(ctx context.Context) {
 	go func() { // joined by loop
 		defer p.turns.Done()
 		done, err := p.opts.Compact(ctx, next.ask)
-		next.answer(compacted(done, err))
-		p.post(p.compactionEnded)
+		next.answer(compactionReply(done, err))
+		p.postTask(p.compactionEnded)
 	}()
 }
 
@@ -70,7 +70,7 @@ func (p *Process) refuseCompactions() {
 	}
 }
 
-func compacted(done message.Compacted, err error) message.ControlReply {
+func compactionReply(done message.Compacted, err error) message.ControlReply {
 	if err != nil {
 		return message.ControlReply{Error: err.Error(), ErrorKind: string(fika.KindOf(err))}
 	}

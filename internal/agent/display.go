@@ -32,8 +32,8 @@ type Display struct {
 // terminal.
 func NewDisplay(out io.Writer) *Display { return &Display{out: out} }
 
-// line writes a whole line, ending an open one first.
-func (d *Display) line(format string, args ...any) {
+// writeLine writes a whole line, ending an open one first.
+func (d *Display) writeLine(format string, args ...any) {
 	if d == nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (d *Display) line(format string, args ...any) {
 	fmt.Fprintf(d.out, format+"\n", args...)
 }
 
-func (d *Display) text(s string) {
+func (d *Display) writeText(s string) {
 	if d == nil || s == "" {
 		return
 	}
@@ -58,16 +58,16 @@ func (d *Display) text(s string) {
 
 // Ready announces the agent.
 func (d *Display) Ready(name fika.AgentName, model, subject string) {
-	d.line("Agent '%s' initialized (model: %s)", name, model)
-	d.line("Subscribed to: %s", subject)
-	d.line("Ready for requests...")
+	d.writeLine("Agent '%s' initialized (model: %s)", name, model)
+	d.writeLine("Subscribed to: %s", subject)
+	d.writeLine("Ready for requests...")
 }
 
 // Warn says what a person should know.
-func (d *Display) Warn(text string) { d.line("[WARNING] %s", text) }
+func (d *Display) Warn(text string) { d.writeLine("[WARNING] %s", text) }
 
 // Failed ends a request that could not be carried through.
-func (d *Display) Failed(why string) { d.line("[ERROR ✗] %s", why) }
+func (d *Display) Failed(why string) { d.writeLine("[ERROR ✗] %s", why) }
 
 // Bus tells of changes of the connection, once each.
 func (d *Display) Bus(s bus.State, err error) {
@@ -82,22 +82,22 @@ func (d *Display) Bus(s bus.State, err error) {
 		return
 	}
 	if err != nil {
-		d.line("[BUS %s] %v", s, err)
+		d.writeLine("[BUS %s] %v", s, err)
 		return
 	}
-	d.line("[BUS %s]", s)
+	d.writeLine("[BUS %s]", s)
 }
 
 // Leaves says that an agent which nobody needed ends by itself.
 func (d *Display) Leaves(idle time.Duration) {
-	d.line("Nothing to do for %s; leaving until there is work", idle.Round(time.Second))
+	d.writeLine("Nothing to do for %s; leaving until there is work", idle.Round(time.Second))
 }
 
 // Turn shows one turn. Of several at once each line is marked with the request
 // it belongs to, and text is shown in whole lines.
 func (d *Display) Turn(c store.Claimed) turn.Observer {
 	t := &shownTurn{d: d, c: c}
-	return turn.ObserverFunc(t.show)
+	return turn.ObserverFunc(t.showEvent)
 }
 
 // shownTurn is one turn on a display. It is used by the goroutine of the turn
@@ -110,43 +110,43 @@ type shownTurn struct {
 	rest  string      // of a line of text, when several turns are shown at once
 }
 
-func (t *shownTurn) show(ev turn.Event) {
+func (t *shownTurn) showEvent(ev turn.Event) {
 	switch ev.Kind {
 	case turn.Started:
 		t.begun = true
-		t.d.count(1)
-		t.received()
+		t.d.countTurns(1)
+		t.showReceived()
 	case turn.Text:
-		t.text(t.take.Add(ev.Text))
+		t.writeText(t.take.Add(ev.Text))
 	case turn.Retrying:
-		t.line("[RETRYING in %s] %s", ev.After, ev.Text)
+		t.writeLine("[RETRYING in %s] %s", ev.After, ev.Text)
 	case turn.Restarted:
 		t.take.Restart() // a line said why
 	case turn.ToolCalled:
-		t.complete()
-		t.line("[TOOL: %s] %s", ev.Tool, Subject(ev.Args))
+		t.completeAnswer()
+		t.writeLine("[TOOL: %s] %s", ev.Tool, Subject(ev.Args))
 	case turn.ToolDone:
 		if ev.Result.Denied {
-			t.line("[TOOL REFUSED: %s] %s", ev.Tool, firstLine(ev.Result.Text))
+			t.writeLine("[TOOL REFUSED: %s] %s", ev.Tool, firstLine(ev.Result.Text))
 			return
 		}
-		t.line("[TOOL RESULT] %s", firstLine(ev.Result.Text))
+		t.writeLine("[TOOL RESULT] %s", firstLine(ev.Result.Text))
 	case turn.Warning, turn.StorageBusy:
-		t.line("[WARNING] %s", ev.Text)
+		t.writeLine("[WARNING] %s", ev.Text)
 	case turn.Compacted:
-		t.line("[COMPACTED]")
+		t.writeLine("[COMPACTED]")
 	case turn.Ended:
-		t.complete()
-		t.ended(*ev.Outcome)
+		t.completeAnswer()
+		t.showEnd(*ev.Outcome)
 		if t.begun {
 			t.begun = false
-			t.d.count(-1)
+			t.d.countTurns(-1)
 		}
 	}
 }
 
-// count counts the turns under way.
-func (d *Display) count(by int) {
+// countTurns counts the turns under way.
+func (d *Display) countTurns(by int) {
 	if d != nil {
 		d.mu.Lock()
 		d.turns += by
@@ -154,8 +154,8 @@ func (d *Display) count(by int) {
 	}
 }
 
-// mark is what stands before a line while several turns are shown.
-func (t *shownTurn) mark() string {
+// lineMark is what stands before a line while several turns are shown.
+func (t *shownTurn) lineMark() string {
 	if t.d == nil {
 		return ""
 	}
@@ -168,51 +168,51 @@ func (t *shownTurn) mark() string {
 	return id[:min(len(id), 13)] + " "
 }
 
-// line writes a whole line of the turn, and before it what text is left.
-func (t *shownTurn) line(format string, args ...any) {
-	mark := t.mark()
+// writeLine writes a whole line of the turn, and before it what text is left.
+func (t *shownTurn) writeLine(format string, args ...any) {
+	mark := t.lineMark()
 	if t.rest != "" {
-		t.d.line("%s%s", mark, t.rest)
+		t.d.writeLine("%s%s", mark, t.rest)
 		t.rest = ""
 	}
-	t.d.line("%s%s", mark, fmt.Sprintf(format, args...))
+	t.d.writeLine("%s%s", mark, fmt.Sprintf(format, args...))
 }
 
-// text writes text as it comes, or, beside other turns, its whole lines.
-func (t *shownTurn) text(s string) {
+// writeText writes text as it comes, or, beside other turns, its whole lines.
+func (t *shownTurn) writeText(s string) {
 	if s == "" {
 		return
 	}
-	mark := t.mark()
+	mark := t.lineMark()
 	if mark == "" {
-		t.d.text(t.rest + s)
+		t.d.writeText(t.rest + s)
 		t.rest = ""
 		return
 	}
 	lines := strings.Split(t.rest+s, "\n")
 	t.rest = lines[len(lines)-1]
 	for _, l := range lines[:len(lines)-1] {
-		t.d.line("%s%s", mark, l)
+		t.d.writeLine("%s%s", mark, l)
 	}
 }
 
-// complete shows the rest of an answer that has come to its end.
-func (t *shownTurn) complete() {
-	t.text(t.take.Flush())
+// completeAnswer shows the rest of an answer that has come to its end.
+func (t *shownTurn) completeAnswer() {
+	t.writeText(t.take.Flush())
 	t.take = term.Retake{}
 }
 
-func (t *shownTurn) received() {
+func (t *shownTurn) showReceived() {
 	prompt := t.c.Request.Payload.Prompt
 	if t.c.Request.Kind == fika.NotifyRequest {
 		prompt = fmt.Sprintf("%s (%d new)", t.c.Conversation.Name, t.c.Covers)
 	}
-	t.line("[RECEIVED:%s @%s] %s", strings.ToUpper(string(t.c.Request.Kind)), t.c.Agent.Name, prompt)
-	t.line("%s", processing(continues(t.c)))
+	t.writeLine("[RECEIVED:%s @%s] %s", strings.ToUpper(string(t.c.Request.Kind)), t.c.Agent.Name, prompt)
+	t.writeLine("%s", processingText(continuationOf(t.c)))
 }
 
-// continues says what goes on with a claimed request.
-func continues(c store.Claimed) string {
+// continuationOf says what goes on with a claimed request.
+func continuationOf(c store.Claimed) string {
 	switch {
 	case c.Waited == fika.WaitChild:
 		return "answers"
@@ -224,8 +224,8 @@ func continues(c store.Claimed) string {
 	return ""
 }
 
-// processing says that a request is worked on, and what goes on with it.
-func processing(continues string) string {
+// processingText says that a request is worked on, and what goes on with it.
+func processingText(continues string) string {
 	switch continues {
 	case "request":
 		return "[PROCESSING...] (resuming after an interruption)"
@@ -237,17 +237,17 @@ func processing(continues string) string {
 	return "[PROCESSING...]"
 }
 
-func (t *shownTurn) ended(r turn.Result) {
+func (t *shownTurn) showEnd(r turn.Result) {
 	switch {
 	case r.State == fika.Done:
-		t.line("[COMPLETED ✓]")
+		t.writeLine("[COMPLETED ✓]")
 	case r.State.Terminal():
-		t.line("[ERROR ✗] %s", r.Reason)
+		t.writeLine("[ERROR ✗] %s", r.Reason)
 	default:
 		for _, k := range r.Children {
-			t.line("[DELEGATED @%s] request %s, until %s", k.AgentName, k.ID, k.Deadline.Local().Format(time.TimeOnly))
+			t.writeLine("[DELEGATED @%s] request %s, until %s", k.AgentName, k.ID, k.Deadline.Local().Format(time.TimeOnly))
 		}
-		t.line("[%s] %s", strings.ToUpper(string(r.State)), strings.TrimPrefix(r.Reason, "waiting "))
+		t.writeLine("[%s] %s", strings.ToUpper(string(r.State)), strings.TrimPrefix(r.Reason, "waiting "))
 	}
 }
 

@@ -108,7 +108,7 @@ type job struct {
 
 // New makes a process.
 func New(o Options) *Process {
-	o.refresh()
+	o.refreshSettings()
 	if o.MaxConcurrent == 0 {
 		o.MaxConcurrent = 1
 	}
@@ -141,8 +141,8 @@ func New(o Options) *Process {
 	return p
 }
 
-// refresh takes over the settings that have changed.
-func (o *Options) refresh() {
+// refreshSettings takes over the settings that have changed.
+func (o *Options) refreshSettings() {
 	if o.Settings != nil {
 		s := o.Settings()
 		o.Limits, o.MaxConcurrent, o.MaxIdle = s.Limits, max(1, s.MaxConcurrent), s.MaxIdle
@@ -158,17 +158,17 @@ func (p *Process) Beat() store.Beat {
 // Lost ends the process at once: another owner has the agent, and nothing may
 // be written any more.
 func (p *Process) Lost(err error) {
-	p.post(func() { p.end(fika.Wrap(fika.Lost, "agent "+string(p.opts.Agent.Name), err), err) })
+	p.postTask(func() { p.endAll(fika.Wrap(fika.Lost, "agent "+string(p.opts.Agent.Name), err), err) })
 }
 
 // Shutdown ends the process: after the current steps, whose requests are handed
 // back (DesiredStopped), after the current requests (DesiredFinish), or without
 // finishing the current steps (DesiredNow). It may be called again, to be
 // stricter.
-func (p *Process) Shutdown(how fika.Desired) { p.post(func() { p.shutdown(how) }) }
+func (p *Process) Shutdown(how fika.Desired) { p.postTask(func() { p.beginShutdown(how) }) }
 
-// post hands f to the owner goroutine; after Run has ended it does nothing.
-func (p *Process) post(f func()) {
+// postTask hands f to the owner goroutine; after Run has ended it does nothing.
+func (p *Process) postTask(f func()) {
 	select {
 	case p.mail <- f:
 	case <-p.done:
@@ -182,8 +182,8 @@ func (p *Process) Run(ctx context.Context) error {
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	defer die()
 	p.announcer = p.startAnnouncer()
-	defer p.announcer.close() // after subs: nobody wakes it any more
-	subs, err := p.subscribe()
+	defer p.announcer.closeAndWait() // after subs: nobody wakes it any more
+	subs, err := p.subscribeAll()
 	if err != nil {
 		close(p.done)
 		return err
@@ -192,41 +192,41 @@ func (p *Process) Run(ctx context.Context) error {
 	defer close(p.done) // before subs ends: a handler may be waiting to post
 	p.opts.Display.Ready(p.opts.Agent.Name, p.opts.Model, p.opts.Subjects.Request(p.opts.Agent.Name))
 	p.state.Store(fika.AgentIdle)
-	if err := p.recover(alive); err != nil {
+	if err := p.recoverWork(alive); err != nil {
 		return err
 	}
-	p.sign(alive) // before the bus is told: who hears it looks at the row
+	p.storeState(alive) // before the bus is told: who hears it looks at the row
 	p.ready = true
 	p.heartbeat()
 	p.announcePending()
-	p.loop(ctx, alive)
+	p.ownerLoop(ctx, alive)
 	p.setState(fika.AgentStopped)
 	p.heartbeat()
 	return p.cause
 }
 
-// loop is the owner goroutine.
-func (p *Process) loop(ctx, alive context.Context) {
+// ownerLoop is the owner goroutine.
+func (p *Process) ownerLoop(ctx, alive context.Context) {
 	poll := time.NewTicker(p.opts.Poll)
 	defer poll.Stop()
 	beat := time.NewTicker(p.opts.Heartbeat)
 	defer beat.Stop()
 	ended := ctx.Done()
-	p.look(alive)
+	p.lookForWork(alive)
 	for !p.stopping || len(p.running) > 0 || p.endCompaction != nil {
 		select {
 		case f := <-p.mail:
 			f()
 		case <-poll.C:
-			p.opts.refresh()
-			p.sign(alive)
-			p.rest()
-			if !p.heed(alive) {
+			p.opts.refreshSettings()
+			p.storeState(alive)
+			p.restIfIdle()
+			if !p.checkDesired(alive) {
 				p.leaveIfIdle(alive)
 				continue
 			}
 		case <-p.noted:
-			p.sign(alive)
+			p.storeState(alive)
 			continue
 		case <-beat.C:
 			p.heartbeat()
@@ -236,33 +236,33 @@ func (p *Process) loop(ctx, alive context.Context) {
 			continue
 		case <-ended:
 			ended = nil
-			p.shutdown(fika.DesiredStopped)
+			p.beginShutdown(fika.DesiredStopped)
 		}
-		p.look(alive)
+		p.lookForWork(alive)
 	}
 	p.turns.Wait()
 }
 
-// look obeys what was asked of running turns and claims what there is.
-func (p *Process) look(ctx context.Context) {
+// lookForWork obeys what was asked of running turns and claims what there is.
+func (p *Process) lookForWork(ctx context.Context) {
 	for _, j := range p.running {
 		sig, err := p.opts.Store.Signal(ctx, j.claimed.Fence)
 		switch {
 		case fika.IsKind(err, fika.Lost, fika.NotFound):
 			j.cancel(err) // its conversation was deleted, or another owner has it
 		case err == nil && (sig.Cancel || sig.Deadline):
-			j.cancel(cancelled(sig))
+			j.cancel(cancelCause(sig))
 		}
 	}
 	p.beginCompaction(ctx)
-	for !p.stopping && !p.compacts() && len(p.running) < p.opts.MaxConcurrent {
-		c, err := p.claim(ctx)
+	for !p.stopping && !p.isCompacting() && len(p.running) < p.opts.MaxConcurrent {
+		c, err := p.claimNext(ctx)
 		if fika.IsKind(err, fika.Lost) {
-			p.end(err, err)
+			p.endAll(err, err)
 			return
 		}
 		if store.Lasting(err) {
-			p.end(err, err)
+			p.endAll(err, err)
 			return
 		}
 		if err != nil {
@@ -274,14 +274,14 @@ func (p *Process) look(ctx context.Context) {
 		}
 		p.endOrphans(ctx, c.Orphans)
 		p.showNoticed(c.Noticed)
-		p.begin(ctx, *c)
+		p.beginTurn(ctx, *c)
 	}
 	p.leaveIfIdle(ctx)
 }
 
-// claim takes the next piece of work. A process that was told of some does not
+// claimNext takes the next piece of work. A process that was told of some does not
 // look first whether there is any.
-func (p *Process) claim(ctx context.Context) (*store.Claimed, error) {
+func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
 	take := p.opts.Store.Claim
 	if p.woken {
 		take = p.opts.Store.ClaimNow
@@ -291,14 +291,14 @@ func (p *Process) claim(ctx context.Context) (*store.Claimed, error) {
 }
 
 func (p *Process) leaveIfIdle(ctx context.Context) {
-	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.compacts() && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
-		p.leave(ctx, idle)
+	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.isCompacting() && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
+		p.leaveIdle(ctx, idle)
 	}
 }
 
-// rest calls Rest once when the process has had no work for a while.
-func (p *Process) rest() {
-	if p.rested || len(p.running) > 0 || p.compacts() || p.opts.Now().Sub(p.idleSince) < p.opts.Poll/2 {
+// restIfIdle calls Rest once when the process has had no work for a while.
+func (p *Process) restIfIdle() {
+	if p.rested || len(p.running) > 0 || p.isCompacting() || p.opts.Now().Sub(p.idleSince) < p.opts.Poll/2 {
 		return
 	}
 	p.rested = true
@@ -308,44 +308,44 @@ func (p *Process) rest() {
 // worksAt reports whether a request is being worked here.
 func (p *Process) worksAt(id fika.RequestID) bool { return p.running[id] != nil }
 
-// leave ends the process for want of work. A person's wish that it run is
+// leaveIdle ends the process for want of work. A person's wish that it run is
 // fulfilled by that, unless it is made anew from now on: so it is taken back
 // while this process still has the agent, and never after.
-func (p *Process) leave(ctx context.Context, idle time.Duration) {
+func (p *Process) leaveIdle(ctx context.Context, idle time.Duration) {
 	if err := p.opts.Store.ReplaceDesired(ctx, p.opts.Agent.ID, fika.DesiredRunning, fika.DesiredNone); err != nil {
 		p.opts.Display.Warn("idle, but the store does not let it leave: " + err.Error())
 		return
 	}
 	p.opts.Display.Leaves(idle)
-	p.shutdown(fika.DesiredStopped)
+	p.beginShutdown(fika.DesiredStopped)
 }
 
-// sign stores what has changed since the last time, so that lists are true
+// storeState stores what has changed since the last time, so that lists are true
 // without a write for each request.
-func (p *Process) sign(ctx context.Context) {
+func (p *Process) storeState(ctx context.Context) {
 	if b := p.Beat(); b != p.signed {
 		p.signed = b
 		p.opts.Sign(ctx)
 	}
 }
 
-// heed stops the process when a person wants it stopped, and reports whether
+// checkDesired stops the process when a person wants it stopped, and reports whether
 // there is anything to look at closer. The wish is a column, so that it is obeyed
 // without hub and bus; a control message is quicker. An idle process asks the
 // store no more than this.
-func (p *Process) heed(ctx context.Context) bool {
+func (p *Process) checkDesired(ctx context.Context) bool {
 	seen, err := p.opts.Store.Look(ctx, p.opts.Lease)
 	if err != nil {
 		return true // the look tells more
 	}
 	if seen.Desired.Stopped() {
-		p.shutdown(seen.Desired)
+		p.beginShutdown(seen.Desired)
 	}
 	p.woken = p.woken || seen.Work
 	return seen.Work || len(p.running) > 0
 }
 
-func cancelled(sig store.Signal) error {
+func cancelCause(sig store.Signal) error {
 	if sig.Deadline {
 		return context.DeadlineExceeded
 	}
@@ -355,8 +355,8 @@ func cancelled(sig store.Signal) error {
 	return fika.Errorf(fika.Interrupted, "", "%s", sig.Reason)
 }
 
-// begin runs a claimed request in a goroutine of its own.
-func (p *Process) begin(ctx context.Context, c store.Claimed) {
+// beginTurn runs a claimed request in a goroutine of its own.
+func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.running[c.Request.ID] = &job{claimed: c, cancel: cancel}
 	p.rested = false
@@ -364,16 +364,16 @@ func (p *Process) begin(ctx context.Context, c store.Claimed) {
 	go func() { // joined by loop
 		defer p.turns.Done()
 		defer cancel(nil)
-		res, err := p.opts.Work(ctx, c, p.stop, p.observer(c))
+		res, err := p.opts.Work(ctx, c, p.stop, p.observeTurn(c))
 		if run := c.Conversation.Run; run != "" && res.State.Terminal() {
 			p.opts.Advance(context.WithoutCancel(ctx), run)
 		}
-		p.post(func() { p.finished(c, res, err) })
+		p.postTask(func() { p.onTurnEnd(c, res, err) })
 	}()
 	p.setState(fika.AgentBusy)
 }
 
-func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
+func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 	delete(p.running, c.Request.ID)
 	p.idleSince = p.opts.Now()
 	switch {
@@ -381,7 +381,7 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 		p.opts.Display.Warn("the request went to another owner: " + err.Error())
 	case store.Lasting(err):
 		p.opts.Display.Failed(err.Error())
-		p.end(err, err) // the hub says so, and nothing is accepted in silence
+		p.endAll(err, err) // the hub says so, and nothing is accepted in silence
 	case err != nil:
 		p.opts.Display.Warn(err.Error())
 		p.opts.Display.Failed(err.Error())
@@ -402,7 +402,7 @@ func (p *Process) finished(c store.Claimed, res turn.Result, err error) {
 	}
 }
 
-func (p *Process) shutdown(how fika.Desired) {
+func (p *Process) beginShutdown(how fika.Desired) {
 	if !p.stopping {
 		p.stopping = true
 		p.setState(p.state.Load().(fika.AgentState))
@@ -423,8 +423,8 @@ func (p *Process) shutdown(how fika.Desired) {
 	}
 }
 
-// end stops everything because the right to work is gone.
-func (p *Process) end(cause, why error) {
+// endAll stops everything because the right to work is gone.
+func (p *Process) endAll(cause, why error) {
 	p.cause = cause
 	p.stopping = true
 	p.refuseCompactions()
@@ -433,8 +433,8 @@ func (p *Process) end(cause, why error) {
 	}
 }
 
-// recover takes over what an earlier owner left.
-func (p *Process) recover(ctx context.Context) error {
+// recoverWork takes over what an earlier owner left.
+func (p *Process) recoverWork(ctx context.Context) error {
 	rec, err := p.opts.Store.Recover(ctx, p.opts.Lease)
 	if err != nil {
 		return err
@@ -450,7 +450,7 @@ func (p *Process) recover(ctx context.Context) error {
 		p.opts.Display.Warn("request " + string(id) + " is dead after three starts without progress (fika request retry)")
 	}
 	for _, c := range rec.Claimed {
-		p.begin(ctx, c)
+		p.beginTurn(ctx, c)
 	}
 	return nil
 }
@@ -488,5 +488,5 @@ func (p *Process) heartbeat() {
 	for _, j := range p.running {
 		h.CurrentConversationID = string(j.claimed.Conversation.Name)
 	}
-	p.publish(p.opts.Subjects.Heartbeat(p.opts.Agent.Name), h)
+	p.publishBody(p.opts.Subjects.Heartbeat(p.opts.Agent.Name), h)
 }

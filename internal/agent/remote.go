@@ -12,7 +12,7 @@ import (
 // Status shows a status message as the agent's own terminal shows what it
 // tells of.
 func (d *Display) Status(s message.Status) {
-	t := d.remote(fika.RequestID(s.RequestID))
+	t := d.remoteTurn(fika.RequestID(s.RequestID))
 	switch s.Status {
 	case "processing":
 		switch {
@@ -21,42 +21,42 @@ func (d *Display) Status(s message.Status) {
 			if prompt == "" {
 				prompt = s.ConversationID
 			}
-			t.line("[RECEIVED:%s @%s] %s", strings.ToUpper(s.Data.Kind), s.AgentName, prompt)
-			t.line("%s", processing(s.Data.Continues))
+			t.writeLine("[RECEIVED:%s @%s] %s", strings.ToUpper(s.Data.Kind), s.AgentName, prompt)
+			t.writeLine("%s", processingText(s.Data.Continues))
 		case s.Data.Message != "":
-			t.line("[WARNING] %s", s.Data.Message)
+			t.writeLine("[WARNING] %s", s.Data.Message)
 		}
 	case "streaming":
 		switch {
 		case s.Data.Restart:
 			t.take.Restart()
 		case !s.Data.Reasoning:
-			t.text(t.take.Add(s.Data.Chunk))
+			t.writeText(t.take.Add(s.Data.Chunk))
 		}
 	case "tool_call":
-		t.complete()
-		t.line("[TOOL: %s] %s", s.Data.ToolName, Subject(s.Data.ToolArgs))
+		t.completeAnswer()
+		t.writeLine("[TOOL: %s] %s", s.Data.ToolName, Subject(s.Data.ToolArgs))
 	case "tool_result":
 		if s.Data.Denied {
-			t.line("[TOOL REFUSED: %s] %s", s.Data.ToolName, firstLine(s.Data.Message))
+			t.writeLine("[TOOL REFUSED: %s] %s", s.Data.ToolName, firstLine(s.Data.Message))
 			return
 		}
-		t.line("[TOOL RESULT] %s", firstLine(s.Data.Message))
+		t.writeLine("[TOOL RESULT] %s", firstLine(s.Data.Message))
 	case "completed":
-		t.complete()
-		t.line("[COMPLETED ✓]")
-		d.forget(t)
+		t.completeAnswer()
+		t.writeLine("[COMPLETED ✓]")
+		d.forgetTurn(t)
 	case "error":
-		t.line("[ERROR ✗] %s", s.Data.Message)
-		d.forget(t)
+		t.writeLine("[ERROR ✗] %s", s.Data.Message)
+		d.forgetTurn(t)
 	default:
-		t.line("[%s] %s", strings.ToUpper(fmt.Sprintf("%.40s", s.Status)), s.Data.Message)
+		t.writeLine("[%s] %s", strings.ToUpper(fmt.Sprintf("%.40s", s.Status)), s.Data.Message)
 	}
 }
 
-// remote returns the turn of a request that another process works on. Statuses
+// remoteTurn returns the turn of a request that another process works on. Statuses
 // are shown by one goroutine.
-func (d *Display) remote(id fika.RequestID) *shownTurn {
+func (d *Display) remoteTurn(id fika.RequestID) *shownTurn {
 	t := d.others[id]
 	if t == nil {
 		t = &shownTurn{d: d, c: store.Claimed{Request: fika.Request{ID: id}}}
@@ -64,15 +64,15 @@ func (d *Display) remote(id fika.RequestID) *shownTurn {
 			d.others = map[fika.RequestID]*shownTurn{}
 		}
 		d.others[id] = t
-		d.count(1)
+		d.countTurns(1)
 	}
 	return t
 }
 
-// forget says that a turn has ended.
-func (d *Display) forget(t *shownTurn) {
+// forgetTurn says that a turn has ended.
+func (d *Display) forgetTurn(t *shownTurn) {
 	delete(d.others, t.c.Request.ID)
-	d.count(-1)
+	d.countTurns(-1)
 }
 
 // Entry shows a committed entry of a request that runs; its prompt is shown
@@ -81,16 +81,16 @@ func (d *Display) Entry(e fika.Entry, who fika.AgentName) {
 	switch e.Type {
 	case fika.Message:
 		if e.From == string(who) {
-			d.line("%s", e.Content)
+			d.writeLine("%s", e.Content)
 		}
 	case fika.ToolCall:
-		d.line("[TOOL: %s] %s", e.To, Subject([]byte(e.Content)))
+		d.writeLine("[TOOL: %s] %s", e.To, Subject([]byte(e.Content)))
 	case fika.ToolResult:
-		d.line("[TOOL RESULT] %s", firstLine(e.Content))
+		d.writeLine("[TOOL RESULT] %s", firstLine(e.Content))
 	case fika.Compaction:
-		d.line("[COMPACTED]")
+		d.writeLine("[COMPACTED]")
 	case fika.Notice:
-		d.line("[WARNING] %s", e.Content)
+		d.writeLine("[WARNING] %s", e.Content)
 	}
 }
 

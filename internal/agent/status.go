@@ -13,9 +13,9 @@ import (
 	"fika/internal/turn"
 )
 
-// observer turns the events of one turn into status messages, chat entries
+// observeTurn turns the events of one turn into status messages, chat entries
 // and what the terminal shows.
-func (p *Process) observer(c store.Claimed) turn.Observer {
+func (p *Process) observeTurn(c store.Claimed) turn.Observer {
 	s := newStatuses(p, c)
 	if p.opts.Display == nil {
 		return s
@@ -42,7 +42,7 @@ func newStatuses(p *Process, c store.Claimed) *statuses {
 	s := &statuses{p: p, c: c}
 	s.pacer = &pacer{
 		now: time.Now, pending: map[chunkKey][]byte{}, offsets: map[chunkKey]int{},
-		send: func(d message.StatusData) { s.publish("streaming", d) },
+		send: func(d message.StatusData) { s.publishStatus("streaming", d) },
 		after: func(d time.Duration, f func()) stopper {
 			return time.AfterFunc(d, func() {
 				s.mu.Lock()
@@ -68,11 +68,11 @@ func (s *statuses) Observe(ev turn.Event) {
 	}
 	s.sayBegun()
 	if ev.Kind == turn.Text || ev.Kind == turn.Reasoning {
-		s.add(chunkKey{ev.Round, ev.Kind == turn.Reasoning}, ev.Text)
+		s.addDelta(chunkKey{ev.Round, ev.Kind == turn.Reasoning}, ev.Text)
 		return
 	}
-	s.flush()
-	s.event(ev)
+	s.flushDeltas()
+	s.publishEvent(ev)
 }
 
 // sayBegun publishes that the turn has begun, if that is still to be said.
@@ -82,49 +82,49 @@ func (s *statuses) sayBegun() {
 	}
 	s.begun.Stop()
 	s.begun = nil
-	s.publish("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continues(s.c)})
+	s.publishStatus("processing", message.StatusData{Kind: string(s.c.Request.Kind), Prompt: s.c.Request.Payload.Prompt, Continues: continuationOf(s.c)})
 }
 
-// event publishes what is not streamed text.
-func (s *statuses) event(ev turn.Event) {
+// publishEvent publishes what is not streamed text.
+func (s *statuses) publishEvent(ev turn.Event) {
 	switch ev.Kind {
 	case turn.Restarted:
-		s.restart(ev.Round)
-		s.publish("streaming", message.StatusData{Step: ev.Round, Restart: true, Message: ev.Text})
+		s.restartRound(ev.Round)
+		s.publishStatus("streaming", message.StatusData{Step: ev.Round, Restart: true, Message: ev.Text})
 	case turn.ToolCalled:
-		s.publish("tool_call", message.StatusData{ToolName: ev.Tool, ToolArgs: bounded(ev.Args), Step: ev.Round})
+		s.publishStatus("tool_call", message.StatusData{ToolName: ev.Tool, ToolArgs: boundedArgs(ev.Args), Step: ev.Round})
 	case turn.ToolDone:
 		ok := !ev.Result.IsError
-		s.publish("tool_result", message.StatusData{ToolName: ev.Tool, Message: clip(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied, Step: ev.Round})
+		s.publishStatus("tool_result", message.StatusData{ToolName: ev.Tool, Message: clipStatus(ev.Result.Text), Success: &ok, Denied: ev.Result.Denied, Step: ev.Round})
 	case turn.Retrying:
-		s.publish("processing", message.StatusData{Message: ev.Text + "; asking again in " + term.Duration(ev.After)})
+		s.publishStatus("processing", message.StatusData{Message: ev.Text + "; asking again in " + term.Duration(ev.After)})
 	case turn.Warning, turn.StorageBusy:
-		s.publish("processing", message.StatusData{Message: ev.Text})
+		s.publishStatus("processing", message.StatusData{Message: ev.Text})
 	case turn.Committed:
-		s.p.show(s.c.Conversation, ev.Entries...)
+		s.p.showEntries(s.c.Conversation, ev.Entries...)
 	case turn.Ended:
-		s.ended(*ev.Outcome)
+		s.publishEnd(*ev.Outcome)
 	}
 }
 
-func (s *statuses) ended(r turn.Result) {
+func (s *statuses) publishEnd(r turn.Result) {
 	switch {
 	case r.State == fika.Done:
-		s.publish("completed", message.StatusData{Message: clip(r.Outcome.Answer)})
+		s.publishStatus("completed", message.StatusData{Message: clipStatus(r.Outcome.Answer)})
 	case r.State.Terminal():
-		s.publish("error", message.StatusData{Message: r.Reason})
+		s.publishStatus("error", message.StatusData{Message: r.Reason})
 	case len(r.Children) > 0:
-		s.publish("processing", message.StatusData{Message: r.Reason})
+		s.publishStatus("processing", message.StatusData{Message: r.Reason})
 	case r.Reason == string(fika.WaitApproval):
-		s.publish("processing", message.StatusData{Message: "waits for your word on a tool call: fika approve"})
+		s.publishStatus("processing", message.StatusData{Message: "waits for your word on a tool call: fika approve"})
 	default:
-		s.publish("processing", message.StatusData{Message: "not finished: " + r.Reason})
+		s.publishStatus("processing", message.StatusData{Message: "not finished: " + r.Reason})
 	}
 }
 
-func (s *statuses) publish(status string, d message.StatusData) {
+func (s *statuses) publishStatus(status string, d message.StatusData) {
 	p := s.p
-	p.publish(p.opts.Subjects.Status(p.opts.Agent.Name), message.Status{
+	p.publishBody(p.opts.Subjects.Status(p.opts.Agent.Name), message.Status{
 		Type: message.TypeStatus, RequestID: string(s.c.Request.ID), AgentName: string(p.opts.Agent.Name), Status: status,
 		Data: d, Timestamp: message.Stamp(p.opts.Now()), V: message.Version,
 		Conversation: string(s.c.Conversation.Kind), ConversationID: string(s.c.Conversation.Name),
@@ -133,15 +133,15 @@ func (s *statuses) publish(status string, d message.StatusData) {
 
 const statusLimit = 8 << 10
 
-// clip keeps a status message small: the whole text is in the store.
-func clip(s string) string {
+// clipStatus keeps a status message small: the whole text is in the store.
+func clipStatus(s string) string {
 	if len(s) <= statusLimit {
 		return s
 	}
 	return strings.ToValidUTF8(s[:statusLimit], "") + "…"
 }
 
-func bounded(args []byte) []byte {
+func boundedArgs(args []byte) []byte {
 	if len(args) <= statusLimit {
 		return args
 	}

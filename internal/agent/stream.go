@@ -46,23 +46,23 @@ type pacer struct {
 // stopper is a timer.
 type stopper interface{ Stop() bool }
 
-// add takes one delta.
-func (p *pacer) add(key chunkKey, text string) {
+// addDelta takes one delta.
+func (p *pacer) addDelta(key chunkKey, text string) {
 	if _, ok := p.pending[key]; !ok {
 		p.order = append(p.order, key)
 	}
 	p.pending[key] = append(p.pending[key], text...)
 	if wait := p.next.Sub(p.now()); wait > 0 {
 		if p.timer == nil {
-			p.timer = p.after(wait, p.flush)
+			p.timer = p.after(wait, p.flushDeltas)
 		}
 		return
 	}
-	p.flush()
+	p.flushDeltas()
 }
 
-// flush publishes what has been collected.
-func (p *pacer) flush() {
+// flushDeltas publishes what has been collected.
+func (p *pacer) flushDeltas() {
 	if p.timer != nil {
 		p.timer.Stop()
 		p.timer = nil
@@ -88,9 +88,9 @@ func (p *pacer) flush() {
 	p.next = p.next.Add(time.Duration(sent) * time.Second / streamRate)
 }
 
-// restart says that the text of a round is void: what comes next is placed
+// restartRound says that the text of a round is void: what comes next is placed
 // from its beginning again. The caller has called flush.
-func (p *pacer) restart(round int) {
+func (p *pacer) restartRound(round int) {
 	delete(p.offsets, chunkKey{round, false})
 	delete(p.offsets, chunkKey{round, true})
 }

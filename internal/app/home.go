@@ -39,8 +39,8 @@ func (o *OpenedHome) Home() (folder.Home, error) {
 		return h, err
 	}
 	if !o.readOnly {
-		o.upgraded = upgrade(h, o.opts.Log)
-		if err := o.prepare(h); err != nil {
+		o.upgraded = noteVersion(h, o.opts.Log)
+		if err := o.prepareHome(h); err != nil {
 			o.opts.Log.Warn("home", "err", err) // it works without
 		}
 	}
@@ -48,8 +48,8 @@ func (o *OpenedHome) Home() (folder.Home, error) {
 	return h, nil
 }
 
-// prepare makes what a person edits in a home that is new.
-func (o *OpenedHome) prepare(h folder.Home) error {
+// prepareHome makes what a person edits in a home that is new.
+func (o *OpenedHome) prepareHome(h folder.Home) error {
 	p := o.place.Project()
 	if p == nil {
 		return h.Prepare(config.Example())

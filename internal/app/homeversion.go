@@ -17,10 +17,10 @@ import (
 // made before: its person is told once.
 const homeVersion = 1
 
-// upgrade notes which version a home is used by, and gives what a person
+// noteVersion notes which version a home is used by, and gives what a person
 // should know when that is newer than the one it was made by; nothing for a
 // new home. What cannot be noted is told again the next time.
-func upgrade(h folder.Home, log *slog.Logger) []string {
+func noteVersion(h folder.Home, log *slog.Logger) []string {
 	data, err := os.ReadFile(h.VersionFile())
 	if err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil && n >= homeVersion {

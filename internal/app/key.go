@@ -75,9 +75,9 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Host)
 }
 
-// use returns the key of a model: from the environment of this process, else
+// useKey returns the key of a model: from the environment of this process, else
 // from the key file. A model that names none needs none.
-func (k *Keyring) use(m config.Model) (string, error) {
+func (k *Keyring) useKey(m config.Model) (string, error) {
 	if m.APIKeyEnv == "" || m.Provider == config.Scripted {
 		return "", nil
 	}
@@ -108,9 +108,9 @@ func (k *Keyring) whoseEnvironment() string {
 	return "the hub"
 }
 
-// lookup reads the names of keys as an environment is read: what there is of a
+// lookupName reads the names of keys as an environment is read: what there is of a
 // key is not empty.
-func (k *Keyring) lookup(name string) string {
+func (k *Keyring) lookupName(name string) string {
 	if v := k.opts.Getenv(name); v != "" {
 		return v
 	}

@@ -22,11 +22,11 @@ func (k *Keyring) Secrets() *redact.Keys {
 	src := &secretSource{opts: k.opts}
 	src.opts.Log, src.opts.Warn, src.opts.LastGood = nil, nil, true
 	if _, err := k.config.Config(); err == nil { // it is read already: most commands are over before anything changes
-		if h, now, err := src.stamp(k); err == nil {
-			src.before, src.first = now, k.values(h)
+		if h, now, err := src.stampFiles(k); err == nil {
+			src.before, src.first = now, k.secretValues(h)
 		}
 	}
-	k.secrets = redact.Follow(src.look)
+	k.secrets = redact.Follow(src.lookForNew)
 	return k.secrets
 }
 
@@ -42,7 +42,7 @@ type secretSource struct {
 // secretsRest is the least between two looks for new secrets.
 const secretsRest = 20 * time.Millisecond
 
-func (s *secretSource) look() (map[string]string, bool) {
+func (s *secretSource) lookForNew() (map[string]string, bool) {
 	if first := s.first; first != nil {
 		s.first, s.looked = nil, time.Now()
 		return first, true
@@ -52,15 +52,15 @@ func (s *secretSource) look() (map[string]string, bool) {
 	}
 	s.looked = time.Now()
 	k := New(s.opts).Keyring
-	h, now, err := s.stamp(k)
+	h, now, err := s.stampFiles(k)
 	if err != nil || now.Same(s.before) {
 		return nil, false
 	}
 	s.before = now
-	return k.values(h), true
+	return k.secretValues(h), true
 }
 
-func (s *secretSource) stamp(k *Keyring) (folder.Home, config.Stamp, error) {
+func (s *secretSource) stampFiles(k *Keyring) (folder.Home, config.Stamp, error) {
 	root, err := k.place.Root()
 	if err != nil {
 		return folder.Home{}, config.Stamp{}, err
@@ -70,8 +70,8 @@ func (s *secretSource) stamp(k *Keyring) (folder.Home, config.Stamp, error) {
 	return h, config.StampOf(append(paths, k.place.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
 }
 
-// values are all secrets by name.
-func (k *Keyring) values(h folder.Home) map[string]string {
+// secretValues are all secrets by name.
+func (k *Keyring) secretValues(h folder.Home) map[string]string {
 	values := map[string]string{}
 	if f, err := k.Keys(); err == nil {
 		values = f.Values()

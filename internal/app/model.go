@@ -32,7 +32,7 @@ type Providers struct {
 // cost around it, and with advice for a key that is refused. Error kind Invalid when the API key is missing: the message
 // names the variable.
 func (p *Providers) Model(s config.Settings) (llm.Model, error) {
-	key, err := p.keys.use(s.Model)
+	key, err := p.keys.useKey(s.Model)
 	if err != nil {
 		return nil, err
 	}

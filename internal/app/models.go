@@ -50,7 +50,7 @@ func (p *Providers) Models() ([]ModelInfo, error) {
 	}
 	for i := range list {
 		m := list[i].Model
-		list[i].Key = m.APIKeyEnv == "" || p.keys.lookup(m.APIKeyEnv) != ""
+		list[i].Key = m.APIKeyEnv == "" || p.keys.lookupName(m.APIKeyEnv) != ""
 	}
 	return list, nil
 }

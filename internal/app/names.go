@@ -55,11 +55,11 @@ func (n *Names) CheckName(name fika.AgentName) error {
 	}
 	team := n.config.Colleagues("")
 	hint := fmt.Sprintf("add an [[agents]] entry to config.toml, or: fika context new %s", name)
-	near := nearest(name, agents, team)
+	near := nearestAgent(name, agents, team)
 	if near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s%s", name, hint, others(near, team))
+	return fika.Errorf(fika.NotFound, "", "no agent named %q; %s%s", name, hint, listOthers(near, team))
 }
 
 // Recipient is the agent of a context or of an [[agents]] entry, its row made
@@ -109,26 +109,26 @@ func FindAgent(ctx context.Context, s *store.Store, name string, team []colleagu
 // has one like it, and who there is: the team or, where the config names nobody,
 // all.
 func NoAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) error {
-	near, hint := nearest(name, agents, team), ""
+	near, hint := nearestAgent(name, agents, team), ""
 	if near != "" {
 		hint = "; did you mean \"" + string(near) + "\"?"
 	}
 	if len(team) == 0 {
 		team = colleague.OfRows(agents)
 	}
-	return fika.Errorf(fika.NotFound, "", "no agent named %q%s%s", name, hint, others(near, team))
+	return fika.Errorf(fika.NotFound, "", "no agent named %q%s%s", name, hint, listOthers(near, team))
 }
 
-// others says who there is, unless it is only the one who was probably meant.
-func others(near fika.AgentName, team []colleague.Colleague) string {
+// listOthers says who there is, unless it is only the one who was probably meant.
+func listOthers(near fika.AgentName, team []colleague.Colleague) string {
 	if len(team) == 1 && team[0].Name == near {
 		return ""
 	}
 	return colleague.Known(team)
 }
 
-// nearest is the agent whose name is most like a given one; "" when none is.
-func nearest(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) fika.AgentName {
+// nearestAgent is the agent whose name is most like a given one; "" when none is.
+func nearestAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Colleague) fika.AgentName {
 	all := slices.Clone(agents)
 	for _, c := range team {
 		all = append(all, fika.Agent{Name: c.Name})

@@ -47,10 +47,10 @@ func (w *Place) UserRoot() (string, error) {
 }
 
 func (w *Place) findPlace() {
-	w.opts.place.once.Do(func() { w.opts.place.err = w.opts.place.find(w.opts) })
+	w.opts.place.once.Do(func() { w.opts.place.err = w.opts.place.findHome(w.opts) })
 }
 
-func (p *place) find(o Options) error {
+func (p *place) findHome(o Options) error {
 	named := o.Root
 	if named == "" {
 		named = o.Getenv("FIKA_HOME")
@@ -93,8 +93,8 @@ func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
 	return worktree.In(p.Home, name, p.Main), nil
 }
 
-// layers are the files that the settings come from.
-func (w *Place) layers() (config.Layers, error) {
+// settingLayers are the files that the settings come from.
+func (w *Place) settingLayers() (config.Layers, error) {
 	root, err := w.Root()
 	l := config.Layers{Home: root}
 	if p := w.Project(); p != nil {
@@ -106,13 +106,13 @@ func (w *Place) layers() (config.Layers, error) {
 // SettingLayers are the folder where a person's own files for this home are, and
 // the layers of its settings.
 func (w *Place) SettingLayers() (own string, l config.Layers, err error) {
-	l, err = w.layers()
+	l, err = w.settingLayers()
 	return l.Home, l, err
 }
 
 // LoadConfig reads the files that the settings come from, anew and strictly.
 func (w *Place) LoadConfig() (*config.Config, error) {
-	l, err := w.layers()
+	l, err := w.settingLayers()
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (w *Place) LoadConfig() (*config.Config, error) {
 
 // ConfigPaths are the files and folders on which the settings depend.
 func (w *Place) ConfigPaths() ([]string, error) {
-	l, err := w.layers()
+	l, err := w.settingLayers()
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (w *Place) KeysFile() string {
 
 // CheckProject reads the project's files as they are, trusted or not, strictly.
 func (w *Place) CheckProject() (*config.Config, error) {
-	l, err := w.layers()
+	l, err := w.settingLayers()
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, q
 	if err != nil {
 		return config.Inputs{}, err
 	}
-	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: r.opts.Getenv, Keys: r.keys.lookup, Flags: flags}
+	in := config.Inputs{Home: root, Agent: name, Config: c, Local: local, Env: r.opts.Getenv, Keys: r.keys.lookupName, Flags: flags}
 	if quiet {
 		in.Env = nil
 	}

@@ -83,7 +83,7 @@ func (v *Speakers) Speaker(ctx context.Context) (*Speaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r := chosen(list, c.Request); r != nil {
+	if r := chooseRequest(list, c.Request); r != nil {
 		who := &Speaker{Agent: row.Name, Request: *r}
 		return who, who.goesOn(ctx, s)
 	}
@@ -103,9 +103,9 @@ func (s *Speaker) goesOn(ctx context.Context, from *store.Store) error {
 	return err
 }
 
-// chosen is the running request that a mark names, else the deepest: the one
+// chooseRequest is the running request that a mark names, else the deepest: the one
 // with the least left to spend.
-func chosen(list []store.RequestInfo, marked fika.RequestID) *fika.Request {
+func chooseRequest(list []store.RequestInfo, marked fika.RequestID) *fika.Request {
 	var deepest *fika.Request
 	for i := range list {
 		r := &list[i].Request

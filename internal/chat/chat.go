@@ -95,7 +95,7 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 			return Sent{}, err
 		}
 	}
-	known := mention.Known{Agents: names(agents), Human: s.Username, People: []string{s.From}}
+	known := mention.Known{Agents: agentNames(agents), Human: s.Username, People: []string{s.From}}
 	var in []string
 	if strings.Contains(s.Text, "@") {
 		if in, err = c.Store.Participants(ctx, conv.ID); err != nil {
@@ -105,11 +105,11 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	}
 	found := c.Parser.Parse(s.Text, known)
 	if len(found.Unknown) > 0 {
-		return Sent{}, unknown(found.Unknown, c.team(agents))
+		return Sent{}, unknownNames(found.Unknown, c.teamOf(agents))
 	}
 	notify := found.Agents
 	if found.All {
-		notify = c.callable(everybody(in, agents, notify), notify)
+		notify = c.leaveOutUncallable(addNamed(in, agents, notify), notify)
 	}
 	if err := c.mayCall("", notify); err != nil {
 		return Sent{}, err
@@ -162,9 +162,9 @@ func (c *Chats) mayCall(self fika.AgentName, notify []fika.AgentName) error {
 	return nil
 }
 
-// callable leaves out of all those that a person may not call, but for those
+// leaveOutUncallable leaves out of all those that a person may not call, but for those
 // that were named.
-func (c *Chats) callable(all, named []fika.AgentName) []fika.AgentName {
+func (c *Chats) leaveOutUncallable(all, named []fika.AgentName) []fika.AgentName {
 	return slices.DeleteFunc(all, func(n fika.AgentName) bool {
 		return !slices.Contains(named, n) && c.mayCall("", []fika.AgentName{n}) != nil
 	})
@@ -222,8 +222,8 @@ func goesOn(text string, agents []fika.AgentName) bool {
 	return false
 }
 
-// everybody adds the agents among those who take part.
-func everybody(in []string, agents []fika.Agent, also []fika.AgentName) []fika.AgentName {
+// addNamed adds the agents among those who take part.
+func addNamed(in []string, agents []fika.Agent, also []fika.AgentName) []fika.AgentName {
 	for _, a := range agents {
 		if slices.Contains(in, string(a.Name)) && !slices.Contains(also, a.Name) {
 			also = append(also, a.Name)
@@ -232,7 +232,7 @@ func everybody(in []string, agents []fika.Agent, also []fika.AgentName) []fika.A
 	return also
 }
 
-func names(agents []fika.Agent) []fika.AgentName {
+func agentNames(agents []fika.Agent) []fika.AgentName {
 	out := make([]fika.AgentName, len(agents))
 	for i, a := range agents {
 		out[i] = a.Name
@@ -249,14 +249,14 @@ func notAnAgent(agents []fika.Agent, from string) error {
 	return nil
 }
 
-func (c *Chats) team(agents []fika.Agent) []colleague.Colleague {
+func (c *Chats) teamOf(agents []fika.Agent) []colleague.Colleague {
 	if len(c.Team) > 0 {
 		return c.Team
 	}
 	return colleague.OfRows(agents)
 }
 
-func unknown(list []mention.Unknown, team []colleague.Colleague) error {
+func unknownNames(list []mention.Unknown, team []colleague.Colleague) error {
 	var parts []string
 	for _, u := range list {
 		part := fmt.Sprintf("no agent named %q", u.Name)
@@ -270,7 +270,7 @@ func unknown(list []mention.Unknown, team []colleague.Colleague) error {
 
 // Nearest gives the agent whose name is spelled most like word, or "".
 func Nearest(word string, agents []fika.Agent) fika.AgentName {
-	found := mention.Parse("@"+word, mention.Known{Agents: names(agents)})
+	found := mention.Parse("@"+word, mention.Known{Agents: agentNames(agents)})
 	if len(found.Unknown) == 0 || len(found.Unknown[0].Near) == 0 {
 		return ""
 	}

@@ -49,7 +49,7 @@ func Echoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
 		all = append(all, slices.DeleteFunc(got, func(e fika.Entry) bool { return e.Meta.Writer == fika.ByAgent && e.Meta.WriterName == string(a.Name) })...)
 	}
 	said := []limit.Said{{By: string(l.From), Text: l.Text}}
-	begun, last := exchange(all, l.Chain, most-1)
+	begun, last := lastOfChain(all, l.Chain, most-1)
 	for _, e := range all {
 		if e.At.After(begun) && (e.Chain != l.Chain || e.Meta.Writer != fika.ByAgent) {
 			return false, nil
@@ -62,9 +62,9 @@ func Echoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
 	return len(said) == most && limit.Repeats(said), nil
 }
 
-// exchange gives the newest n entries of a chain, newest first, and when the
+// lastOfChain gives the newest n entries of a chain, newest first, and when the
 // first of them was said.
-func exchange(all []fika.Entry, chain fika.RequestID, n int) (begun time.Time, last []fika.Entry) {
+func lastOfChain(all []fika.Entry, chain fika.RequestID, n int) (begun time.Time, last []fika.Entry) {
 	for _, e := range all {
 		if e.Chain == chain && e.Meta.Writer == fika.ByAgent {
 			last = append(last, e)

@@ -69,8 +69,8 @@ func Queue(a store.Activity, agents []fika.Agent, presence func(fika.Agent) Pres
 			q.chats[c.ID] = c
 		}
 	}
-	q.requests()
-	q.notifications()
+	q.listRequests()
+	q.listNotifications()
 	slices.SortStableFunc(q.items, func(x, y Item) int {
 		return cmp.Or(cmp.Compare(x.Chat, y.Chat), cmp.Compare(slices.Index(places[:], x.Place), slices.Index(places[:], y.Place)))
 	})
@@ -87,8 +87,8 @@ type queue struct {
 	items  []Item
 }
 
-// requests lists those that have not ended, with the messages they cover.
-func (q *queue) requests() {
+// listRequests lists those that have not ended, with the messages they cover.
+func (q *queue) listRequests() {
 	covered := map[fika.RequestID][]int64{}
 	for _, n := range q.all.Notifications {
 		if n.State == fika.NotificationClaimed {
@@ -104,17 +104,17 @@ func (q *queue) requests() {
 		i := Item{Chat: c.Name, Agent: r.AgentName, Request: r.ID, Seqs: covered[r.ID], Since: r.CreatedAt}
 		switch r.State {
 		case fika.Running:
-			q.running(&i, r)
+			q.explainRunning(&i, r)
 		case fika.Waiting:
-			q.waiting(&i, r, c)
+			q.explainWaiting(&i, r, c)
 		default:
-			q.pending(&i, c, r.Agent)
+			q.explainPending(&i, c, r.Agent)
 		}
 		q.items = append(q.items, i)
 	}
 }
 
-func (q *queue) running(i *Item, r store.Underway) {
+func (q *queue) explainRunning(i *Item, r store.Underway) {
 	i.Place, i.Why, i.Text, i.Since = PlaceRunning, "model", "asks the model", r.StartedAt
 	if r.Calls > 0 {
 		i.Text = fmt.Sprintf("asks the model, call %d", r.Calls+1)
@@ -122,22 +122,22 @@ func (q *queue) running(i *Item, r store.Underway) {
 	if r.Tool != "" {
 		i.Why, i.Text = "tool", "runs "+r.Tool
 	}
-	switch p := q.presence(r.Agent); {
+	switch p := q.presenceOf(r.Agent); {
 	case !r.CancelAt.IsZero():
 		i.Why, i.Text = "stopping", i.Text+"; asked to stop"
 	case !p.Alive && r.Origin == fika.Queued:
 		// Its process is gone: it is taken up again as an open request is.
 		c := q.chats[r.Conversation]
-		q.pending(i, c, r.Agent)
+		q.explainPending(i, c, r.Agent)
 		i.Text = "its process is gone; " + i.Text
 	}
 }
 
-func (q *queue) waiting(i *Item, r store.Underway, c fika.Conversation) {
+func (q *queue) explainWaiting(i *Item, r store.Underway, c fika.Conversation) {
 	i.Place, i.Why, i.Since, i.Until = PlaceWaiting, r.Reason, r.Touched, r.WaitUntil
 	switch fika.WaitReason(r.Reason) {
 	case fika.WaitPause, fika.WaitLimit:
-		q.pending(i, c, r.Agent)
+		q.explainPending(i, c, r.Agent)
 		i.Text = "in the middle of its turn; " + i.Text
 	case fika.WaitChild:
 		i.Text = "waits for what it delegated"
@@ -151,9 +151,9 @@ func (q *queue) waiting(i *Item, r store.Underway, c fika.Conversation) {
 	}
 }
 
-// pending says why work that could begin has not: in the order in which what
+// explainPending says why work that could begin has not: in the order in which what
 // has to change is best changed.
-func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
+func (q *queue) explainPending(i *Item, c fika.Conversation, id fika.AgentID) {
 	a := q.agents[id]
 	hold := func(why, text string) {
 		i.Place, i.Why, i.Text, i.Stuck = PlaceHeld, why, text, true
@@ -171,8 +171,8 @@ func (q *queue) pending(i *Item, c fika.Conversation, id fika.AgentID) {
 		why = WhyWaits(a, Presence{})
 	} else if other := q.turnHere(*i, id); other != "" {
 		why = Hindrance{Place: PlaceHeld, Why: "turn", Text: fmt.Sprintf("@%s has a turn here already (request %s)", a.Name, other)}
-	} else if why = WhyWaits(a, q.presence(id)); why.Why == "next" {
-		if other := q.elsewhere(id, c.ID); other != "" {
+	} else if why = WhyWaits(a, q.presenceOf(id)); why.Why == "next" {
+		if other := q.busyElsewhere(id, c.ID); other != "" {
 			why.Why, why.Text = "busy", fmt.Sprintf("@%s works in %s first", a.Name, other)
 		}
 	}
@@ -197,7 +197,7 @@ func (q *queue) pausedBy(c fika.Conversation) string {
 	return "the chat is held by " + strings.Join(owners, " and by ") + ", until they leave it"
 }
 
-func (q *queue) presence(id fika.AgentID) Presence {
+func (q *queue) presenceOf(id fika.AgentID) Presence {
 	p, ok := q.known[id]
 	if !ok {
 		p = q.ask(q.agents[id])
@@ -216,8 +216,8 @@ func (q *queue) turnHere(i Item, id fika.AgentID) fika.RequestID {
 	return ""
 }
 
-// elsewhere finds the conversation that keeps an agent busy.
-func (q *queue) elsewhere(id fika.AgentID, here fika.ConversationID) fika.ConversationName {
+// busyElsewhere finds the conversation that keeps an agent busy.
+func (q *queue) busyElsewhere(id fika.AgentID, here fika.ConversationID) fika.ConversationName {
 	for _, r := range q.all.Requests {
 		if r.Agent == id && r.Conversation != here && r.State == fika.Running {
 			return r.ConversationName
@@ -226,9 +226,9 @@ func (q *queue) elsewhere(id fika.AgentID, here fika.ConversationID) fika.Conver
 	return ""
 }
 
-// notifications lists what no request has taken, and what failed or was dropped,
+// listNotifications lists what no request has taken, and what failed or was dropped,
 // gathered by what is said of them.
-func (q *queue) notifications() {
+func (q *queue) listNotifications() {
 	at := map[string]int{}
 	for _, n := range q.all.Notifications {
 		c, ok := q.chats[n.Conversation]
@@ -238,7 +238,7 @@ func (q *queue) notifications() {
 		i := Item{Chat: c.Name, Agent: n.AgentName, Since: n.CreatedAt}
 		switch n.State {
 		case fika.NotificationPending:
-			q.pending(&i, c, n.Agent)
+			q.explainPending(&i, c, n.Agent)
 		case fika.NotificationDead:
 			i.Place, i.Why, i.Request = PlaceDead, n.Reason, n.Request
 			i.Text = fmt.Sprintf("%s (fika chat retry %s %s)", endedAs(n.Reason), c.Name, n.AgentName)

@@ -64,7 +64,7 @@ type WhyStore interface {
 // no such entry.
 func Explain(ctx context.Context, s WhyStore, conv fika.Conversation, word string, a fika.Agent, queue func(context.Context) ([]Item, error)) (Why, error) {
 	x := explainer{WhyStore: s, conv: conv, agent: a, queue: queue, why: Why{Chat: conv.Name, Agent: a.Name}}
-	err := x.find(ctx, word)
+	err := x.findEntry(ctx, word)
 	if err != nil {
 		return x.why, err
 	}
@@ -75,9 +75,9 @@ func Explain(ctx context.Context, s WhyStore, conv fika.Conversation, word strin
 	if x.entry == nil && len(notes) == 0 {
 		return x.why, fika.Errorf(fika.NotFound, "", "no entry %q in %q", word, conv.Name)
 	}
-	x.introduce()
+	x.introduceEntry()
 	if len(notes) > 0 {
-		return x.why, x.notified(ctx, notes[0])
+		return x.why, x.explainNotified(ctx, notes[0])
 	}
 	return x.why, x.passedBy(ctx)
 }
@@ -91,9 +91,9 @@ type explainer struct {
 	why   Why
 }
 
-// find reads the entry. One that has been cleaned away may still be known by
+// findEntry reads the entry. One that has been cleaned away may still be known by
 // what it set going.
-func (x *explainer) find(ctx context.Context, word string) error {
+func (x *explainer) findEntry(ctx context.Context, word string) error {
 	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
 	var e fika.Entry
 	if err == nil {
@@ -115,8 +115,8 @@ func (x *explainer) find(ctx context.Context, word string) error {
 	return nil
 }
 
-// introduce says what the entry is.
-func (x *explainer) introduce() {
+// introduceEntry says what the entry is.
+func (x *explainer) introduceEntry() {
 	if x.entry == nil {
 		x.why.say("#%d has expired and is gone.", x.why.Seq)
 		return
@@ -145,8 +145,8 @@ func writerOf(e fika.Entry) string {
 	return e.From
 }
 
-// notified tells what came of a notification.
-func (x *explainer) notified(ctx context.Context, n store.NotificationInfo) error {
+// explainNotified tells what came of a notification.
+func (x *explainer) explainNotified(ctx context.Context, n store.NotificationInfo) error {
 	x.why.Request = n.Request
 	if x.entry != nil {
 		x.why.say("It mentions @%s.", x.agent.Name)
@@ -160,17 +160,17 @@ func (x *explainer) notified(ctx context.Context, n store.NotificationInfo) erro
 	}
 	switch n.State {
 	case fika.NotificationPending:
-		return x.pending(ctx)
+		return x.explainPending(ctx)
 	case fika.NotificationClaimed:
-		return x.claimed(ctx, r)
+		return x.explainClaimed(ctx, r)
 	case fika.NotificationDone:
-		x.done(r)
-		return x.together(ctx, r)
+		x.explainDone(r)
+		return x.nameTogether(ctx, r)
 	case fika.NotificationDead:
-		x.dead(r)
-		return x.together(ctx, r)
+		x.explainDead(r)
+		return x.nameTogether(ctx, r)
 	}
-	return x.dropped(ctx, n, r)
+	return x.explainDropped(ctx, n, r)
 }
 
 // inQueue finds what the queue says of the message.
@@ -184,7 +184,7 @@ func (x *explainer) inQueue(ctx context.Context) (Item, bool, error) {
 	return Item{}, false, err
 }
 
-func (x *explainer) pending(ctx context.Context) error {
+func (x *explainer) explainPending(ctx context.Context) error {
 	x.why.Verdict = Waits
 	i, found, err := x.inQueue(ctx)
 	if err != nil || !found {
@@ -198,7 +198,7 @@ func (x *explainer) pending(ctx context.Context) error {
 	return nil
 }
 
-func (x *explainer) claimed(ctx context.Context, r store.RequestInfo) error {
+func (x *explainer) explainClaimed(ctx context.Context, r store.RequestInfo) error {
 	x.why.Verdict = AtWork
 	i, found, err := x.inQueue(ctx)
 	if err != nil {
@@ -216,10 +216,10 @@ func (x *explainer) claimed(ctx context.Context, r store.RequestInfo) error {
 	if r.RetryOf != "" {
 		x.why.say("It is tried again: request %s did not end well.", r.RetryOf)
 	}
-	return x.together(ctx, r)
+	return x.nameTogether(ctx, r)
 }
 
-func (x *explainer) done(r store.RequestInfo) {
+func (x *explainer) explainDone(r store.RequestInfo) {
 	x.why.Verdict, x.why.Answer = Answered, r.Outcome.Seq
 	took := stampOf(r.FinishedAt)
 	switch {
@@ -232,7 +232,7 @@ func (x *explainer) done(r store.RequestInfo) {
 	}
 }
 
-func (x *explainer) dead(r store.RequestInfo) {
+func (x *explainer) explainDead(r store.RequestInfo) {
 	x.why.Verdict = IsDead
 	why := r.Outcome.Error
 	if why == "" {
@@ -242,8 +242,8 @@ func (x *explainer) dead(r store.RequestInfo) {
 	x.why.say("fika chat retry %s %s tries again.", x.conv.Name, x.agent.Name)
 }
 
-// together names the other messages of the same turn.
-func (x *explainer) together(ctx context.Context, r store.RequestInfo) error {
+// nameTogether names the other messages of the same turn.
+func (x *explainer) nameTogether(ctx context.Context, r store.RequestInfo) error {
 	if r.ID == "" {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (x *explainer) together(ctx context.Context, r store.RequestInfo) error {
 	return nil
 }
 
-func (x *explainer) dropped(ctx context.Context, n store.NotificationInfo, r store.RequestInfo) error {
+func (x *explainer) explainDropped(ctx context.Context, n store.NotificationInfo, r store.RequestInfo) error {
 	x.why.Verdict = IsDropped
 	x.why.say("It was dropped: %s.", DroppedFor(n.Reason, x.conv.Name))
 	if n.Reason == string(fika.Cancelled) && r.ID != "" {
@@ -302,28 +302,28 @@ func (x *explainer) passedBy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	places := mention.New().Places(e.Content, mention.Known{Agents: names(agents), Human: "user", People: People(in, agents)})
+	places := mention.New().Places(e.Content, mention.Known{Agents: agentNames(agents), Human: "user", People: People(in, agents)})
 	byAgent := e.Meta.Writer == fika.ByAgent
 	for _, p := range places {
 		if p.Agent == x.agent.Name && p.Hidden == "" {
-			x.mentioned(byAgent)
+			x.explainNoNotification(byAgent)
 			return nil
 		}
 	}
 	switch {
-	case x.hidden(places):
-	case x.misspelt(places, byAgent):
-	case x.all(places, byAgent, slices.Contains(in, string(x.agent.Name))):
+	case x.explainHidden(places):
+	case x.explainMisspelt(places, byAgent):
+	case x.explainAllMention(places, byAgent, slices.Contains(in, string(x.agent.Name))):
 	default:
 		w.Verdict = NotMeant
-		w.say("It does not mention @%s%s.", x.agent.Name, meant(places))
+		w.say("It does not mention @%s%s.", x.agent.Name, mentionedInstead(places))
 	}
 	w.say("Without a mention nobody answers; @%s reads it when something else calls it here.", x.agent.Name)
 	return nil
 }
 
-// mentioned tells why a mention made no notification.
-func (x *explainer) mentioned(byAgent bool) {
+// explainNoNotification tells why a mention made no notification.
+func (x *explainer) explainNoNotification(byAgent bool) {
 	e, w := x.entry, &x.why
 	switch {
 	case byAgent && strings.EqualFold(writerOf(*e), string(x.agent.Name)):
@@ -341,7 +341,7 @@ func (x *explainer) mentioned(byAgent bool) {
 	}
 }
 
-func (x *explainer) all(places []mention.Place, byAgent, takesPart bool) bool {
+func (x *explainer) explainAllMention(places []mention.Place, byAgent, takesPart bool) bool {
 	if !slices.ContainsFunc(places, func(p mention.Place) bool { return p.All && p.Hidden == "" }) {
 		return false
 	}
@@ -357,7 +357,7 @@ func (x *explainer) all(places []mention.Place, byAgent, takesPart bool) bool {
 	return true
 }
 
-func (x *explainer) hidden(places []mention.Place) bool {
+func (x *explainer) explainHidden(places []mention.Place) bool {
 	for _, p := range places {
 		if p.Agent != x.agent.Name {
 			continue
@@ -372,8 +372,8 @@ func (x *explainer) hidden(places []mention.Place) bool {
 	return false
 }
 
-// misspelt finds a name that nobody has and that is spelled nearly so.
-func (x *explainer) misspelt(places []mention.Place, byAgent bool) bool {
+// explainMisspelt finds a name that nobody has and that is spelled nearly so.
+func (x *explainer) explainMisspelt(places []mention.Place, byAgent bool) bool {
 	for _, p := range places {
 		if p.Hidden != "" || !slices.Contains(p.Near, x.agent.Name) {
 			continue
@@ -388,8 +388,8 @@ func (x *explainer) misspelt(places []mention.Place, byAgent bool) bool {
 	return false
 }
 
-// meant says whom a text mentions instead.
-func meant(places []mention.Place) string {
+// mentionedInstead says whom a text mentions instead.
+func mentionedInstead(places []mention.Place) string {
 	var agents []string
 	person := ""
 	for _, p := range places {

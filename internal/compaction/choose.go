@@ -21,11 +21,11 @@ const (
 const chooseSystem = `You look after the memory of an assistant. Its conversation has become too long: a part of it will be replaced by a summary. Name what may go: what is settled, superseded, or of no use for the goals and todos. Keep what the work at hand still needs word for word.
 Answer with one JSON array of the numbers in brackets, for example [3, 4, 7], and nothing else.`
 
-// choose asks the model which units may go. Whatever it answers is only a
+// askChoice asks the model which units may go. Whatever it answers is only a
 // wish: what makes no sense is left out, and none at all is no error.
-func (c *Compactor) choose(ctx context.Context, units []Unit, notes notes, target int) (map[int]bool, fika.Usage, error) {
+func (c *Compactor) askChoice(ctx context.Context, units []Unit, notes notes, target int) (map[int]bool, fika.Usage, error) {
 	var b strings.Builder
-	notes.write(&b, true)
+	notes.writeNotes(&b, true)
 	b.WriteString("The conversation, oldest first:\n\n")
 	budget := c.cfg.Window / 2
 	known := map[string]int{}
@@ -33,7 +33,7 @@ func (c *Compactor) choose(ctx context.Context, units []Unit, notes notes, targe
 		if u.Keep {
 			continue
 		}
-		part := listing(u)
+		part := numberedListing(u)
 		if budget -= turn.Estimate(part); budget < 0 {
 			break
 		}
@@ -49,7 +49,7 @@ func (c *Compactor) choose(ctx context.Context, units []Unit, notes notes, targe
 	fmt.Fprintf(&b, "\nName about %d of them.", target)
 	resp, err := c.cfg.Model.Generate(ctx, llm.Request{
 		System: chooseSystem, Messages: []llm.Message{{Role: llm.User, Text: b.String()}},
-	}, ignore)
+	}, ignoreEvent)
 	if err != nil {
 		return nil, fika.Usage{}, err
 	}
@@ -62,13 +62,13 @@ func (c *Compactor) choose(ctx context.Context, units []Unit, notes notes, targe
 	return chosen, resp.Usage, nil
 }
 
-func ignore(llm.Event) error { return nil }
+func ignoreEvent(llm.Event) error { return nil }
 
-// listing shows a unit, each entry under its number.
-func listing(u Unit) string {
+// numberedListing shows a unit, each entry under its number.
+func numberedListing(u Unit) string {
 	var b strings.Builder
 	for _, e := range u.Entries {
-		fmt.Fprintf(&b, "[%d] %s: %s\n", e.Seq, speaker(e), oneLine(clip(e.Content, excerpt)))
+		fmt.Fprintf(&b, "[%d] %s: %s\n", e.Seq, speakerOf(e), oneLine(clipBytes(e.Content, excerpt)))
 	}
 	return b.String()
 }

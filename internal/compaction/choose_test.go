@@ -102,7 +102,7 @@ func TestRollingArchivesTheChosenThenTheOldestUntilItFits(t *testing.T) {
 func TestWhatWasArchivedStaysArchived(t *testing.T) {
 	list := units(1, 1, 1)
 	list[0].Entries[0].Seq, list[1].Entries[0].Seq, list[2].Entries[0].Seq = 50, 60, 101
-	upTo, kept := Rolling(list, 30, 1000, map[int]bool{0: true}).marks(100)
+	upTo, kept := Rolling(list, 30, 1000, map[int]bool{0: true}).entryMarks(100)
 	if upTo != 100 || !slices.Equal(kept, []int64{60}) {
 		t.Errorf("got %d, %v", upTo, kept)
 	}
@@ -127,7 +127,7 @@ func TestDivideKeepsWhatNobodyHasRead(t *testing.T) {
 func TestCuttingKeepsCharactersWhole(t *testing.T) {
 	text := strings.Repeat("añ日🙂", 100)
 	for most := range 200 {
-		for _, got := range []string{clip(text, most), shorten(text, most)} {
+		for _, got := range []string{clipBytes(text, most), shortenMiddle(text, most)} {
 			if !utf8.ValidString(got) {
 				t.Fatalf("%d: %q", most, got)
 			}

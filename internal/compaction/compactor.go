@@ -67,7 +67,7 @@ func New(cfg Config) *Compactor {
 // without an error: there is nothing that may be archived.
 func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int64) (*turn.Compacting, error) {
 	r := claimed.Request
-	entries, floor, taint, err := window(ctx, c.cfg.Store, claimed.Conversation.ID, r.UptoSeq)
+	entries, floor, taint, err := readWindow(ctx, c.cfg.Store, claimed.Conversation.ID, r.UptoSeq)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int
 // History reads what is in the window of a conversation that no turn is
 // working in. The newest waiting messages have not been read by anybody yet.
 func (c *Compactor) History(ctx context.Context, conv fika.Conversation, waiting int) (History, error) {
-	entries, floor, taint, err := window(ctx, c.cfg.Store, conv.ID, conv.LastSeq)
+	entries, floor, taint, err := readWindow(ctx, c.cfg.Store, conv.ID, conv.LastSeq)
 	return History{Units: Divide(entries, waiting, false), UpTo: floor, Taint: taint}, err
 }
 
@@ -91,39 +91,39 @@ func (c *Compactor) Roll(ctx context.Context, h History, room int64) (*turn.Comp
 	if plan := Rolling(units, c.cfg.Drop, room, nil); len(plan.Archive) == 0 {
 		return nil, nil
 	}
-	n, err := c.notes()
+	n, err := c.promptNotes()
 	if err != nil {
 		return nil, err
 	}
-	messages := messages(units)
+	messages := countMessages(units)
 	_, err = c.cfg.Hooks.Fire(ctx, hook.PreRollingCompact, hook.Payload{
 		"context_name": c.cfg.Context, "message_count": messages, "non_system_count": messages, "summary": n.summary,
 	})
 	if err != nil {
 		return nil, err
 	}
-	chosen, usage, err := c.chosen(ctx, units, n, room)
+	chosen, usage, err := c.chooseUnits(ctx, units, n, room)
 	if err != nil {
 		return nil, err
 	}
 	plan := Rolling(units, c.cfg.Drop, room, chosen)
-	return c.decide(ctx, plan, h, n, usage, "rolling", func(ctx context.Context, summary string) error {
+	return c.decideCommit(ctx, plan, h, n, usage, "rolling", func(ctx context.Context, summary string) error {
 		_, err := c.cfg.Hooks.Fire(ctx, hook.PostRollingCompact, hook.Payload{
-			"context_name": c.cfg.Context, "message_count": plan.messages(), "summary": summary, "messages_archived": plan.Archived(),
+			"context_name": c.cfg.Context, "message_count": plan.messageCount(), "summary": summary, "messages_archived": plan.Archived(),
 		})
 		return err
 	})
 }
 
-// chosen asks the model what may go, where it has a choice. A model that fails
+// chooseUnits asks the model what may go, where it has a choice. A model that fails
 // or answers nonsense leaves it at the oldest.
-func (c *Compactor) chosen(ctx context.Context, units []Unit, n notes, room int64) (map[int]bool, fika.Usage, error) {
+func (c *Compactor) chooseUnits(ctx context.Context, units []Unit, n notes, room int64) (map[int]bool, fika.Usage, error) {
 	oldest := Rolling(units, c.cfg.Drop, room, nil)
 	target := Target(units, c.cfg.Drop)
 	if oldest.Archived() > 2*target || len(units) < 3 {
 		return nil, fika.Usage{}, nil // what has to go leaves no choice
 	}
-	chosen, usage, err := c.choose(ctx, units, n, target)
+	chosen, usage, err := c.askChoice(ctx, units, n, target)
 	switch {
 	case ctx.Err() != nil:
 		return nil, usage, fika.Wrap(fika.Interrupted, "compact", ctx.Err())
@@ -139,33 +139,33 @@ func (c *Compactor) Whole(ctx context.Context, h History) (*turn.Compacting, err
 	if len(plan.Archive) == 0 {
 		return nil, nil
 	}
-	n, err := c.notes()
+	n, err := c.promptNotes()
 	if err != nil {
 		return nil, err
 	}
 	_, err = c.cfg.Hooks.Fire(ctx, hook.PreCompact, hook.Payload{
-		"context_name": c.cfg.Context, "message_count": messages(h.Units), "summary": n.summary,
+		"context_name": c.cfg.Context, "message_count": countMessages(h.Units), "summary": n.summary,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.decide(ctx, plan, h, n, fika.Usage{}, "full", func(ctx context.Context, summary string) error {
+	return c.decideCommit(ctx, plan, h, n, fika.Usage{}, "full", func(ctx context.Context, summary string) error {
 		_, err := c.cfg.Hooks.Fire(ctx, hook.PostCompact, hook.Payload{
-			"context_name": c.cfg.Context, "message_count": plan.messages(), "summary": summary,
+			"context_name": c.cfg.Context, "message_count": plan.messageCount(), "summary": summary,
 		})
 		return err
 	})
 }
 
-// decide summarises what goes and says what to commit.
-func (c *Compactor) decide(ctx context.Context, p Plan, h History, n notes, usage fika.Usage, how string, post func(context.Context, string) error) (*turn.Compacting, error) {
+// decideCommit summarises what goes and says what to commit.
+func (c *Compactor) decideCommit(ctx context.Context, p Plan, h History, n notes, usage fika.Usage, how string, post func(context.Context, string) error) (*turn.Compacting, error) {
 	was := n.summary
-	summary, used, err := c.summarise(ctx, p.Archive, n)
+	summary, used, err := c.summariseUnits(ctx, p.Archive, n)
 	if err != nil {
 		return nil, err
 	}
 	usage = usage.Add(used)
-	upTo, kept := p.marks(h.UpTo)
+	upTo, kept := p.entryMarks(h.UpTo)
 	return &turn.Compacting{
 		Content: fmt.Sprintf("%s compaction: %d entries archived, %d kept", how, p.Archived(), p.Kept()),
 		Meta:    fika.EntryMeta{UpTo: upTo, Kept: kept, Summary: summary, Was: was, Usage: &usage, Taint: fika.Taint{From: h.taintOf(p.Archive)}},
@@ -179,7 +179,7 @@ func (c *Compactor) decide(ctx context.Context, p Plan, h History, n notes, usag
 	}, nil
 }
 
-func (c *Compactor) notes() (n notes, err error) {
+func (c *Compactor) promptNotes() (n notes, err error) {
 	for _, r := range []struct {
 		into *string
 		read func() (string, error)
@@ -192,8 +192,8 @@ func (c *Compactor) notes() (n notes, err error) {
 	return n, nil
 }
 
-// messages is what hooks are told as message_count.
-func messages(units []Unit) int {
+// countMessages is what hooks are told as message_count.
+func countMessages(units []Unit) int {
 	n := 0
 	for _, u := range units {
 		for _, e := range u.Entries {
@@ -205,4 +205,4 @@ func messages(units []Unit) int {
 	return n
 }
 
-func (p Plan) messages() int { return messages(p.Keep) }
+func (p Plan) messageCount() int { return countMessages(p.Keep) }

@@ -22,7 +22,7 @@ const (
 // notes are the texts that say what the work is about.
 type notes struct{ summary, goals, todos string }
 
-func (n notes) write(b *strings.Builder, withSummary bool) {
+func (n notes) writeNotes(b *strings.Builder, withSummary bool) {
 	add := func(title, text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			b.WriteString("--- " + title + " ---\n" + text + "\n\n")
@@ -35,13 +35,13 @@ func (n notes) write(b *strings.Builder, withSummary bool) {
 	add("TODOS", n.todos)
 }
 
-// summarise folds units into the summary, part by part where they are too much
+// summariseUnits folds units into the summary, part by part where they are too much
 // for one call. A provider that finds a part too long gets smaller ones.
-func (c *Compactor) summarise(ctx context.Context, units []Unit, n notes) (string, fika.Usage, error) {
+func (c *Compactor) summariseUnits(ctx context.Context, units []Unit, n notes) (string, fika.Usage, error) {
 	var usage fika.Usage
 	budget := c.cfg.Window/2 - turn.Estimate(n.summary+n.goals+n.todos)
 	for tries := 0; ; tries++ {
-		text, u, err := c.fold(ctx, units, n, max(budget, leastEntry))
+		text, u, err := c.foldParts(ctx, units, n, max(budget, leastEntry))
 		usage = usage.Add(u)
 		if err == nil || tries == 2 || !tooLong(err) {
 			return text, usage, err
@@ -55,16 +55,16 @@ func tooLong(err error) bool {
 	return errors.As(err, &p) && (p.Status == 400 || p.Status == 413)
 }
 
-func (c *Compactor) fold(ctx context.Context, units []Unit, n notes, budget int64) (string, fika.Usage, error) {
+func (c *Compactor) foldParts(ctx context.Context, units []Unit, n notes, budget int64) (string, fika.Usage, error) {
 	instructions, err := c.cfg.Source.Instructions()
 	if err != nil {
 		return "", fika.Usage{}, err
 	}
 	var usage fika.Usage
-	for _, part := range parts(units, budget) {
+	for _, part := range partsOf(units, budget) {
 		resp, err := c.cfg.Model.Generate(ctx, llm.Request{
 			System: instructions, Messages: []llm.Message{{Role: llm.User, Text: c.foldPrompt(n, part)}},
-		}, ignore)
+		}, ignoreEvent)
 		usage = usage.Add(resp.Usage)
 		if err != nil {
 			return "", usage, err
@@ -73,14 +73,14 @@ func (c *Compactor) fold(ctx context.Context, units []Unit, n notes, budget int6
 		if text == "" {
 			return "", usage, fika.Errorf(fika.Provider, "compact", "the model gave an empty summary; nothing was changed")
 		}
-		n.summary = c.capped(text)
+		n.summary = c.capSummary(text)
 	}
 	return n.summary, usage, nil
 }
 
 func (c *Compactor) foldPrompt(n notes, part string) string {
 	var b strings.Builder
-	n.write(&b, true)
+	n.writeNotes(&b, true)
 	b.WriteString("--- CONVERSATION TO SUMMARISE ---\n" + part + "--- END ---\n\n")
 	if strings.TrimSpace(n.summary) != "" {
 		b.WriteString("Write one new summary that holds what came before and this. ")
@@ -91,22 +91,22 @@ func (c *Compactor) foldPrompt(n notes, part string) string {
 	return b.String()
 }
 
-// capped keeps a summary that ignores its bound from eating the window.
-func (c *Compactor) capped(text string) string {
+// capSummary keeps a summary that ignores its bound from eating the window.
+func (c *Compactor) capSummary(text string) string {
 	most := max(800, int(c.cfg.Window/summaryOf*4))
 	if len(text) <= most {
 		return text
 	}
-	return clip(text, most) + "\n(the summary was longer; its end is left out)"
+	return clipBytes(text, most) + "\n(the summary was longer; its end is left out)"
 }
 
-// parts writes units as texts of at most budget tokens each. Entries are
+// partsOf writes units as texts of at most budget tokens each. Entries are
 // shortened, never left out, when there would be too many parts.
-func parts(units []Unit, budget int64) []string {
+func partsOf(units []Unit, budget int64) []string {
 	size := int(budget * 4)
 	most := size
 	for {
-		list := cut(units, size, most)
+		list := packEntries(units, size, most)
 		if len(list) <= maxParts || most <= leastEntry {
 			return list
 		}
@@ -114,13 +114,13 @@ func parts(units []Unit, budget int64) []string {
 	}
 }
 
-// cut packs entries of at most most bytes into texts of at most size bytes.
-func cut(units []Unit, size, most int) []string {
+// packEntries packs entries of at most most bytes into texts of at most size bytes.
+func packEntries(units []Unit, size, most int) []string {
 	var list []string
 	var b strings.Builder
 	for _, u := range units {
 		for _, e := range u.Entries {
-			line := fmt.Sprintf("[%s]: %s\n\n", speaker(e), speech.Indent(shorten(e.Content, most)))
+			line := fmt.Sprintf("[%s]: %s\n\n", speakerOf(e), speech.Indent(shortenMiddle(e.Content, most)))
 			if b.Len() > 0 && b.Len()+len(line) > size {
 				list = append(list, b.String())
 				b.Reset()
@@ -134,8 +134,8 @@ func cut(units []Unit, size, most int) []string {
 	return list
 }
 
-// speaker says who speaks, and for tools what happens.
-func speaker(e fika.Entry) string {
+// speakerOf says who speaks, and for tools what happens.
+func speakerOf(e fika.Entry) string {
 	switch e.Type {
 	case fika.ToolCall:
 		return speech.Name(e.From) + " calls " + speech.Name(e.To)
@@ -145,12 +145,12 @@ func speaker(e fika.Entry) string {
 	return speech.Name(e.From)
 }
 
-// shorten keeps the beginning and the end of a long text.
-func shorten(text string, most int) string {
+// shortenMiddle keeps the beginning and the end of a long text.
+func shortenMiddle(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	head := clip(text, most*2/3)
+	head := clipBytes(text, most*2/3)
 	tail := text[len(text)-most/3:]
 	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 		tail = tail[1:]
@@ -158,8 +158,8 @@ func shorten(text string, most int) string {
 	return fmt.Sprintf("%s\n(… %d bytes left out …)\n%s", head, len(text)-len(head)-len(tail), tail)
 }
 
-// clip cuts a text to at most most bytes, at the border of a character.
-func clip(text string, most int) string {
+// clipBytes cuts a text to at most most bytes, at the border of a character.
+func clipBytes(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

@@ -47,12 +47,12 @@ type Plan struct {
 }
 
 // Archived counts the entries that leave.
-func (p Plan) Archived() int { return count(p.Archive) }
+func (p Plan) Archived() int { return countEntries(p.Archive) }
 
 // Kept counts the entries that stay.
-func (p Plan) Kept() int { return count(p.Keep) }
+func (p Plan) Kept() int { return countEntries(p.Keep) }
 
-func count(units []Unit) int {
+func countEntries(units []Unit) int {
 	n := 0
 	for _, u := range units {
 		n += len(u.Entries)
@@ -60,8 +60,8 @@ func count(units []Unit) int {
 	return n
 }
 
-// split makes a plan of units and which of them go.
-func split(units []Unit, gone []bool) Plan {
+// splitUnits makes a plan of units and which of them go.
+func splitUnits(units []Unit, gone []bool) Plan {
 	var p Plan
 	for i, u := range units {
 		p.Before += u.Tokens
@@ -81,7 +81,7 @@ func Full(units []Unit) Plan {
 	for i, u := range units {
 		gone[i] = !u.Keep
 	}
-	return split(units, gone)
+	return splitUnits(units, gone)
 }
 
 // Rolling archives the chosen units, then the oldest, until at least drop
@@ -113,7 +113,7 @@ func Rolling(units []Unit, drop float64, room int64, chosen map[int]bool) Plan {
 	if newest >= 0 && left > room && !units[newest].Keep {
 		take(newest)
 	}
-	return split(units, gone)
+	return splitUnits(units, gone)
 }
 
 // Target is how many entries a rolling compaction aims to archive.
@@ -127,10 +127,10 @@ func Target(units []Unit, drop float64) int {
 	return max(1, int(float64(free)*drop/100+0.5))
 }
 
-// marks gives what a compaction entry records: everything at or before upTo is
+// entryMarks gives what a compaction entry records: everything at or before upTo is
 // out of the window but the kept seqs. What was archived before, up to floor,
 // stays archived.
-func (p Plan) marks(floor int64) (upTo int64, kept []int64) {
+func (p Plan) entryMarks(floor int64) (upTo int64, kept []int64) {
 	upTo = floor
 	for _, u := range p.Archive {
 		for _, e := range u.Entries {

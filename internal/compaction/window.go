@@ -34,9 +34,9 @@ func (h History) taintOf(archived []Unit) string {
 	return h.Taint
 }
 
-// window reads what of a conversation is in the window of its agent, oldest
+// readWindow reads what of a conversation is in the window of its agent, oldest
 // first: what came after the last compaction, and what that kept.
-func window(ctx context.Context, s Store, conv fika.ConversationID, upto int64) (out []fika.Entry, floor int64, taint string, err error) {
+func readWindow(ctx context.Context, s Store, conv fika.ConversationID, upto int64) (out []fika.Entry, floor int64, taint string, err error) {
 	cut, err := s.LastCompaction(ctx, conv, math.MaxInt64)
 	if err != nil {
 		return nil, 0, "", err
@@ -44,7 +44,7 @@ func window(ctx context.Context, s Store, conv fika.ConversationID, upto int64) 
 	q := store.EntryQuery{Conversation: conv, Upto: upto, Types: said}
 	if cut != nil {
 		q.Since, taint = cut.Meta.UpTo, cut.Meta.Taint.From
-		for _, r := range runs(cut.Meta.Kept) {
+		for _, r := range joinRuns(cut.Meta.Kept) {
 			kept, err := s.Entries(ctx, store.EntryQuery{Conversation: conv, Since: r[0] - 1, Upto: min(r[1], upto), Types: said})
 			if err != nil {
 				return nil, 0, "", err
@@ -59,8 +59,8 @@ func window(ctx context.Context, s Store, conv fika.ConversationID, upto int64) 
 	return append(out, rest...), q.Since, taint, err
 }
 
-// runs gathers seqs into stretches without a gap.
-func runs(seqs []int64) [][2]int64 {
+// joinRuns gathers seqs into stretches without a gap.
+func joinRuns(seqs []int64) [][2]int64 {
 	seqs = slices.Clone(seqs)
 	slices.Sort(seqs)
 	var out [][2]int64

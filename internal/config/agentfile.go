@@ -22,7 +22,7 @@ func readAgent(file string, data []byte, problems *toml.Problems) *toml.Source {
 	s.Root = &table{Entries: []entry{{Name: "agents", Value: value{Kind: toml.KindList, Items: []value{{Kind: toml.KindTable, Table: own}}}}}}
 	name, err := agentName(file)
 	if err != nil {
-		s.Problem(0, "an agent's file is called by its name, as in coder.md: %s", because(err))
+		s.Problem(0, "an agent's file is called by its name, as in coder.md: %s", reasonOf(err))
 		s.Broken = true
 		return s
 	}
@@ -33,12 +33,12 @@ func readAgent(file string, data []byte, problems *toml.Problems) *toml.Source {
 		return s
 	}
 	y := yamlReader{s}
-	if !y.read(front, own) {
+	if !y.readFront(front, own) {
 		s.Broken = true
 		return s
 	}
 	for i := range own.Entries {
-		y.adapt(&own.Entries[i], own)
+		y.adaptKey(&own.Entries[i], own)
 	}
 	own.Entries = append(own.Entries, entry{Name: "id", Value: value{Kind: toml.KindText, Text: string(name)}})
 	if prompt := strings.TrimSpace(string(body)); prompt != "" {
@@ -71,15 +71,15 @@ func SplitFront(data []byte) (front, body []byte, closed bool) {
 // yamlReader turns YAML into the tree that TOML is read into, with places.
 type yamlReader struct{ *toml.Source }
 
-// read fills t; false: it cannot be read.
-func (y yamlReader) read(front []byte, t *table) bool {
+// readFront fills t; false: it cannot be read.
+func (y yamlReader) readFront(front []byte, t *table) bool {
 	if len(bytes.TrimSpace(front)) == 0 {
 		return true
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(append([]byte("\n"), front...), &doc); err != nil { // a line for the opening dashes
 		line, words := yamlTrouble(err)
-		y.Problem(y.offset(line, 1), "%s", words)
+		y.Problem(y.offsetOf(line, 1), "%s", words)
 		return false
 	}
 	if len(doc.Content) == 0 {
@@ -87,10 +87,10 @@ func (y yamlReader) read(front []byte, t *table) bool {
 	}
 	top := doc.Content[0]
 	if top.Kind != yaml.MappingNode {
-		y.Problem(y.offset(top.Line, top.Column), "the settings of an agent are keys with values, as in model: sonnet")
+		y.Problem(y.offsetOf(top.Line, top.Column), "the settings of an agent are keys with values, as in model: sonnet")
 		return false
 	}
-	return y.table(top, t)
+	return y.readTable(top, t)
 }
 
 // yamlTrouble takes the line out of an error of the parser.
@@ -106,8 +106,8 @@ func yamlTrouble(err error) (line int, words string) {
 	return 1, words
 }
 
-// offset turns a position of the parser into one in the file.
-func (y yamlReader) offset(line, column int) int {
+// offsetOf turns a position of the parser into one in the file.
+func (y yamlReader) offsetOf(line, column int) int {
 	at := y.Begin()
 	for ; line > 1; line-- {
 		next := bytes.IndexByte(y.Data[at:], '\n')
@@ -119,11 +119,11 @@ func (y yamlReader) offset(line, column int) int {
 	return min(at+max(column-1, 0), len(y.Data))
 }
 
-func (y yamlReader) table(n *yaml.Node, t *table) bool {
+func (y yamlReader) readTable(n *yaml.Node, t *table) bool {
 	ok := true
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
-		at := y.offset(key.Line, key.Column)
+		at := y.offsetOf(key.Line, key.Column)
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
 			y.Problem(at, "this is no name of a setting")
 			ok = false
@@ -134,7 +134,7 @@ func (y yamlReader) table(n *yaml.Node, t *table) bool {
 			ok = false
 			continue
 		}
-		v, good := y.value(n.Content[i+1])
+		v, good := y.readValue(n.Content[i+1])
 		if ok = ok && good; good {
 			t.Entries = append(t.Entries, entry{Name: key.Value, At: at, Value: v})
 		}
@@ -142,16 +142,16 @@ func (y yamlReader) table(n *yaml.Node, t *table) bool {
 	return ok
 }
 
-func (y yamlReader) value(n *yaml.Node) (value, bool) {
-	v := value{At: y.offset(n.Line, n.Column), Text: n.Value}
+func (y yamlReader) readValue(n *yaml.Node) (value, bool) {
+	v := value{At: y.offsetOf(n.Line, n.Column), Text: n.Value}
 	switch n.Kind {
 	case yaml.MappingNode:
 		v.Kind, v.Table = toml.KindTable, &table{At: v.At}
-		return v, y.table(n, v.Table)
+		return v, y.readTable(n, v.Table)
 	case yaml.SequenceNode:
 		v.Kind = toml.KindList
 		for _, item := range n.Content {
-			one, ok := y.value(item)
+			one, ok := y.readValue(item)
 			if !ok {
 				return v, false
 			}
@@ -175,9 +175,9 @@ func (y yamlReader) value(n *yaml.Node) (value, bool) {
 	return v, false
 }
 
-// adapt gives a key of an agent's file the name and form that it has in
+// adaptKey gives a key of an agent's file the name and form that it has in
 // [[agents]].
-func (y yamlReader) adapt(e *entry, t *table) {
+func (y yamlReader) adaptKey(e *entry, t *table) {
 	switch e.Name {
 	case "tools":
 		if t.Get("tool_permissions") != nil {
@@ -225,7 +225,7 @@ func ReadFront(file string, data []byte) (Front, error) {
 	if !ok {
 		s.Problem(0, "the settings have no end: close them with a line of three dashes")
 	} else {
-		yamlReader{s}.read(front, f.root)
+		yamlReader{s}.readFront(front, f.root)
 	}
 	return f, problems.Err(file)
 }

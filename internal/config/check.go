@@ -17,7 +17,7 @@ func checkName(v value, at any) string {
 	s := at.(*string)
 	n, err := fika.ParseAgentName(*s)
 	if err != nil {
-		return because(err)
+		return reasonOf(err)
 	}
 	*s = string(n)
 	return ""
@@ -28,7 +28,7 @@ func checkNames(_ value, at any) string {
 	for i, s := range *list {
 		n, err := fika.ParseAgentName(s)
 		if err != nil {
-			return because(err)
+			return reasonOf(err)
 		}
 		(*list)[i] = string(n)
 	}
@@ -44,7 +44,7 @@ func checkCallers(_ value, at any) string {
 		}
 		n, err := fika.ParseAgentName(s)
 		if err != nil {
-			return because(err) + "; besides agents there are user and *"
+			return reasonOf(err) + "; besides agents there are user and *"
 		}
 		(*list)[i] = string(n)
 	}
@@ -53,13 +53,13 @@ func checkCallers(_ value, at any) string {
 
 func checkUsername(v value, _ any) string {
 	if _, err := fika.ParseUsername(v.Text); err != nil {
-		return because(err)
+		return reasonOf(err)
 	}
 	return ""
 }
 
-// because gives the words of a *fika.Error without its operation.
-func because(err error) string {
+// reasonOf gives the words of a *fika.Error without its operation.
+func reasonOf(err error) string {
 	var e *fika.Error
 	if errors.As(err, &e) {
 		return e.Msg

@@ -8,17 +8,17 @@ import (
 	"fika/internal/toml"
 )
 
-// check looks at what concerns more than one key. It runs only when all files
+// checkTogether looks at what concerns more than one key. It runs only when all files
 // could be parsed: what is missing because of a slip elsewhere is no news.
-func (c *Config) check(p *Problems) {
+func (c *Config) checkTogether(p *Problems) {
 	c.checkModels(p)
 	c.checkRoutes(p)
 	c.checkAgents(p)
 	c.checkNATS(p)
-	if c.Model != "" && !c.reachable(c.Model) {
+	if c.Model != "" && !c.isReachable(c.Model) {
 		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))
 	}
-	if d := c.Master.DefaultAgent; d != "" && c.entry(d) < 0 {
+	if d := c.Master.DefaultAgent; d != "" && c.entryIndex(d) < 0 {
 		p.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.Meant(d, c.agentIDs()))
 	}
 }
@@ -28,15 +28,15 @@ func (c *Config) checkAgents(p *Problems) {
 	for i := range c.Agents {
 		a := &c.Agents[i]
 		if first, twice := seen[a.ID]; twice && a.ID != "" {
-			p.Add(c.at("agents", i, "id"), "the agent %s is defined twice; the first is at %s", toml.Quote(a.ID), c.at("agents", first, "id"))
+			p.Add(c.placeOf("agents", i, "id"), "the agent %s is defined twice; the first is at %s", toml.Quote(a.ID), c.placeOf("agents", first, "id"))
 		} else {
 			seen[a.ID] = i
 		}
-		if a.Model != "" && !c.reachable(a.Model) && a.BaseURL == "" {
-			p.Add(c.at("agents", i, "model"), "%s", c.unknownModel(a.Model))
+		if a.Model != "" && !c.isReachable(a.Model) && a.BaseURL == "" {
+			p.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
 		}
 	}
-	if c.entry(strings.ToLower(c.Username)) >= 0 {
+	if c.entryIndex(strings.ToLower(c.Username)) >= 0 {
 		p.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))
 	}
 }
@@ -55,7 +55,7 @@ func (c *Config) checkModels(p *Problems) {
 			if key == "nickname" {
 				name = m.Nickname
 			}
-			at := c.at("models", i, key)
+			at := c.placeOf("models", i, key)
 			if first, twice := seen[name]; twice && name != "" {
 				p.Add(at, "the model %s is defined twice; the first is at %s", toml.Quote(name), first)
 				continue
@@ -73,16 +73,16 @@ func (c *Config) checkModel(p *Problems, i int, m *Model) {
 	switch {
 	case m.ID == "": // already reported
 	case provider == Scripted && m.Rules == "":
-		p.Add(c.at("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
+		p.Add(c.placeOf("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
 	case provider != Scripted && m.Rules != "":
-		p.Add(c.at("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
+		p.Add(c.placeOf("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
 	case provider != Scripted && m.BaseURL == "" && c.BaseURL == "" && wellKnown(*m) == "":
-		p.Add(c.at("models", i, "id"), "%s", noAddress(m.ID))
+		p.Add(c.placeOf("models", i, "id"), "%s", noAddress(m.ID))
 	case provider != Scripted && m.BaseURL != "":
 		reached := *m
-		reached.APIKeyEnv = either(m.APIKeyEnv, usualKey(m.BaseURL))
+		reached.APIKeyEnv = eitherOf(m.APIKeyEnv, usualKey(m.BaseURL))
 		if wrong := keyInClear(reached); wrong != "" {
-			p.Add(c.at("models", i, "base_url"), "%s", wrong)
+			p.Add(c.placeOf("models", i, "base_url"), "%s", wrong)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (c *Config) checkRoutes(p *Problems) {
 	for i := range c.Agents {
 		a := &c.Agents[i]
 		if wrong := keyInClear(Model{BaseURL: a.BaseURL, APIKeyEnv: a.APIKeyEnv}); wrong != "" {
-			p.Add(c.at("agents", i, "base_url"), "%s", wrong)
+			p.Add(c.placeOf("agents", i, "base_url"), "%s", wrong)
 		}
 	}
 }
@@ -129,8 +129,8 @@ func (c *Config) checkNATS(p *Problems) {
 	}
 }
 
-// entry gives the index of an agent's entry, or -1.
-func (c *Config) entry(id string) int {
+// entryIndex gives the index of an agent's entry, or -1.
+func (c *Config) entryIndex(id string) int {
 	for i := range c.Agents {
 		if c.Agents[i].ID == id {
 			return i
@@ -147,13 +147,13 @@ func (c *Config) agentIDs() []string {
 	return list
 }
 
-// element is the path of one table of a [[list]].
-func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+// elementPath is the path of one table of a [[list]].
+func elementPath(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// at tells where a key of a list element stands, or the element itself when
+// placeOf tells where a key of a list element stands, or the element itself when
 // the key is not set.
-func (c *Config) at(list string, i int, key string) Place {
-	name := element(list, i)
+func (c *Config) placeOf(list string, i int, key string) Place {
+	name := elementPath(list, i)
 	if p, ok := c.where[name+"."+key]; ok {
 		return p
 	}

@@ -35,7 +35,7 @@ func SetKey(path, key string, value any) error {
 // SetPath is [SetKey] for a key given in parts, which may hold dots.
 func SetPath(path string, key []string, value any) error {
 	const op = "set key"
-	text, err := literal(joinKey(key), value)
+	text, err := tomlLiteral(joinKey(key), value)
 	if err != nil {
 		return fika.Wrap(fika.Invalid, op, err)
 	}
@@ -46,7 +46,7 @@ func SetPath(path string, key []string, value any) error {
 	if err != nil {
 		return err
 	}
-	changed, err := edit(path, data, key, text)
+	changed, err := editKey(path, data, key, text)
 	if err != nil {
 		return err
 	}
@@ -96,42 +96,42 @@ func joinKey(parts []string) string {
 	return strings.Join(out, ".")
 }
 
-// literal checks a value against its key and writes it as TOML.
-func literal(key string, v any) (string, error) {
+// tomlLiteral checks a value against its key and writes it as TOML.
+func tomlLiteral(key string, v any) (string, error) {
 	var text string
 	switch v := v.(type) {
 	case string:
 		if !utf8.ValidString(v) {
 			return "", fmt.Errorf("the value of %s is not valid UTF-8", key)
 		}
-		text = encode(&v)
+		text = encodeValue(&v)
 	case bool:
-		text = encode(&v)
+		text = encodeValue(&v)
 	case int:
-		text = encode(&v)
+		text = encodeValue(&v)
 	case int64:
-		text = encode(&v)
+		text = encodeValue(&v)
 	case float64:
-		text = encode(&v)
+		text = encodeValue(&v)
 	case time.Duration:
-		text = encode(&v)
+		text = encodeValue(&v)
 	case []string:
-		text = encode(&v)
+		text = encodeValue(&v)
 	default:
 		return "", fmt.Errorf("%s cannot be set to a %T", key, v)
 	}
 	// What the strict reader says of the line alone is what is wrong with it.
 	var problems Problems
 	c := Default()
-	c.read(toml.Read(key, []byte(key+" = "+text+"\n"), &problems), false)
+	c.readSource(toml.Read(key, []byte(key+" = "+text+"\n"), &problems), false)
 	if len(problems.List) > 0 {
 		return "", fmt.Errorf("%s", problems.List[0].Message)
 	}
 	return text, nil
 }
 
-// edit gives data with the key set to text.
-func edit(path string, data []byte, key []string, text string) ([]byte, error) {
+// editKey gives data with the key set to text.
+func editKey(path string, data []byte, key []string, text string) ([]byte, error) {
 	const op = "set key"
 	s := toml.Read(path, data, &Problems{})
 	if s.Broken {
@@ -139,20 +139,20 @@ func edit(path string, data []byte, key []string, text string) ([]byte, error) {
 	}
 	mark := s.Begin()
 	e := editor{data: data[mark:], key: key, after: -1, dotted: -1, header: -1}
-	e.scan()
+	e.scanLines()
 	if e.inline && e.end == 0 {
 		return nil, fika.Errorf(fika.Invalid, op, "%s: %s is written in one line as {…}; add %s = %s there by hand", path, key[0], key[len(key)-1], text)
 	}
-	changed := append(data[:mark:mark], e.apply(text)...)
+	changed := append(data[:mark:mark], e.applyText(text)...)
 	check := toml.Read(path, changed, &Problems{})
-	if check.Broken || !holds(check.Root, key, text) {
+	if check.Broken || !holdsValue(check.Root, key, text) {
 		return nil, fika.Errorf(fika.Invalid, op, "%s: there is no safe place for %s = %s; write it by hand", path, joinKey(key), text)
 	}
 	return changed, nil
 }
 
-// holds reports whether a tree has the key with the value written in text.
-func holds(t *table, key []string, text string) bool {
+// holdsValue reports whether a tree has the key with the value written in text.
+func holdsValue(t *table, key []string, text string) bool {
 	for i, part := range key {
 		e := t.Get(part)
 		switch {

@@ -20,8 +20,8 @@ type editor struct {
 	header     int  // begin of the file's first [header]; -1: none
 }
 
-// scan reads the file once. It has been parsed before and has no errors.
-func (e *editor) scan() {
+// scanLines reads the file once. It has been parsed before and has no errors.
+func (e *editor) scanLines() {
 	var p unstable.Parser
 	p.Reset(e.data)
 	parent := e.key[:len(e.key)-1]
@@ -98,27 +98,27 @@ func (e *editor) lineEnd(at int) int {
 	return len(e.data)
 }
 
-// apply gives the file with the key set to text.
-func (e *editor) apply(text string) []byte {
+// applyText gives the file with the key set to text.
+func (e *editor) applyText(text string) []byte {
 	if e.end > 0 {
-		return e.splice(e.begin, e.end, text)
+		return e.spliceText(e.begin, e.end, text)
 	}
 	name := joinKey(e.key[len(e.key)-1:])
 	table := joinKey(e.key[:len(e.key)-1])
 	line := name + " = " + text + "\n"
 	switch {
 	case e.after >= 0:
-		return e.insert(e.after, line)
+		return e.insertLines(e.after, line)
 	case e.dotted >= 0:
-		return e.insert(e.dotted, table+"."+line)
+		return e.insertLines(e.dotted, table+"."+line)
 	case table != "" && len(e.data) > 0:
-		return e.insert(len(e.data), "\n["+table+"]\n"+line)
+		return e.insertLines(len(e.data), "\n["+table+"]\n"+line)
 	case table != "":
-		return e.insert(0, "["+table+"]\n"+line)
+		return e.insertLines(0, "["+table+"]\n"+line)
 	case e.header >= 0:
-		return e.insert(e.aboveHeader(), line+"\n")
+		return e.insertLines(e.aboveHeader(), line+"\n")
 	}
-	return e.insert(len(e.data), line)
+	return e.insertLines(len(e.data), line)
 }
 
 // aboveHeader is above the comment that belongs to the first header.
@@ -134,18 +134,18 @@ func (e *editor) aboveHeader() int {
 	return at
 }
 
-// insert puts whole lines at the beginning of a line, with the line ends the
+// insertLines puts whole lines at the beginning of a line, with the line ends the
 // file has.
-func (e *editor) insert(at int, lines string) []byte {
+func (e *editor) insertLines(at int, lines string) []byte {
 	if at > 0 && e.data[at-1] != '\n' {
 		lines = "\n" + lines
 	}
 	if bytes.Contains(e.data, []byte("\r\n")) {
 		lines = strings.ReplaceAll(lines, "\n", "\r\n")
 	}
-	return e.splice(at, at, lines)
+	return e.spliceText(at, at, lines)
 }
 
-func (e *editor) splice(from, to int, text string) []byte {
+func (e *editor) spliceText(from, to int, text string) []byte {
 	return slices.Concat(e.data[:from], []byte(text), e.data[to:])
 }

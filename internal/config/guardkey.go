@@ -10,7 +10,7 @@ import (
 // confinementKeys are how processes are confined: those of all agents in
 // [guard], of one in its own settings.
 func confinementKeys[T any](in func(*T) *Confinement, inherits string) []key[T] {
-	return inheriting([]key[T]{
+	return inheritFrom([]key[T]{
 		{name: "sandbox", at: func(t *T) any { return &in(t).SandboxMode }, oneOf: []string{"best", "required", "off"},
 			doc: "How commands, plugins and hooks are confined: best is the strongest way that works here (bubblewrap, else what the kernel has built in), required is bubblewrap or nothing is run, off gives them all rights of yours."},
 		{name: "network", at: func(t *T) any { return &in(t).Network }, oneOf: []string{"off", "on"},
@@ -24,13 +24,15 @@ func confinementKeys[T any](in func(*T) *Confinement, inherits string) []key[T] 
 
 func guardKeys() []key[Guard] {
 	return append(confinementKeys(func(g *Guard) *Confinement { return &g.Confinement }, ""),
-		key[Guard]{name: "default", at: func(g *Guard) any { return &g.Default }, oneOf: actions(),
+		key[Guard]{name: "default", at: func(g *Guard) any { return &g.Default }, oneOf: ruleActions(),
 			doc: "What becomes of a tool call that no rule is about. A rule can only spare you questions; what keeps a command in is the sandbox."},
 		key[Guard]{name: "approval_timeout", at: func(g *Guard) any { return &g.ApprovalTimeout }, min: 1,
 			doc: "A call that you were asked about and gave no answer to is denied after this time."})
 }
 
-func actions() []string { return []string{string(guard.Allow), string(guard.Ask), string(guard.Deny)} }
+func ruleActions() []string {
+	return []string{string(guard.Allow), string(guard.Ask), string(guard.Deny)}
+}
 
 // ruleKeys are those of one [[rules]] entry.
 func ruleKeys() []key[guard.Rule] {
@@ -40,17 +42,17 @@ func ruleKeys() []key[guard.Rule] {
 		{name: "path", at: func(r *guard.Rule) any { return &r.Path }, example: `"docs/**"`, doc: "A file that the call names, or that a command is redirected to: * within a name, ** across folders, ~ your home; relative to the workspace."},
 		{name: "host", at: func(r *guard.Rule) any { return &r.Host }, example: `"*.example.org"`, doc: "For fetch: the host that is asked."},
 		{name: "tainted", at: func(r *guard.Rule) any { return &r.Tainted }, doc: "Only in a turn that has read text from outside."},
-		{name: "do", at: func(r *guard.Rule) any { return (*string)(&r.Do) }, oneOf: actions(), example: `"ask"`, doc: "A deny wins; between ask and allow the rule that says more letters, and a tie asks. Required."},
+		{name: "do", at: func(r *guard.Rule) any { return (*string)(&r.Do) }, oneOf: ruleActions(), example: `"ask"`, doc: "A deny wins; between ask and allow the rule that says more letters, and a tie asks. Required."},
 		{name: "why", at: func(r *guard.Rule) any { return &r.Why }, example: `"only people push"`, doc: "Shown to you and to the model with the decision."},
 	}
 }
 
-// rules reads [[rules]].
-func (r *reader) rules(v value, path string, list *[]guard.Rule) bool {
-	items, ok := r.elements(v, path)
+// readRules reads [[rules]].
+func (r *reader) readRules(v value, path string, list *[]guard.Rule) bool {
+	items, ok := r.listElements(v, path)
 	for _, item := range items {
 		rule := guard.Rule{Where: lineOf(r.Place(item.At))}
-		decode(r, item.Table, element(path, len(*list))+".", &rule, ruleKeys(), nil)
+		decodeTable(r, item.Table, elementPath(path, len(*list))+".", &rule, ruleKeys(), nil)
 		if item.Table.Get("do") == nil {
 			r.Problem(item.At, "this rule does nothing: say do = \"allow\", \"ask\" or \"deny\"")
 		} else if err := rule.Check(); err != nil && (rule.Do != "" || rule.Tool == "") {
@@ -67,14 +69,14 @@ func ruleWrong(err error) string {
 	if errors.As(err, &e) && e.Op != "" {
 		return e.Op + ": " + e.Msg
 	}
-	return because(err)
+	return reasonOf(err)
 }
 
 // allRules are the rules of a context: its own, its agent's, and those of the
 // home.
 func (in Inputs) allRules() []guard.Rule {
 	var out []guard.Rule
-	for _, l := range in.layers() {
+	for _, l := range in.settingLayers() {
 		out = append(out, l.from.Rules...)
 	}
 	return out

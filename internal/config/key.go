@@ -64,11 +64,11 @@ func limitKeys[T any](in func(*T) *Limits, inherits string) []key[T] {
 		{name: "max_turns_per_hour", at: func(t *T) any { return &in(t).MaxTurnsPerHour }, example: "60", doc: "How many turns one agent may begin in an hour of the clock, whoever asks; 0 is no limit. What waits for it goes on in the next."},
 		{name: "max_tokens_per_hour", at: func(t *T) any { return &in(t).MaxTokensPerHour }, example: "500000", doc: "Likewise tokens; 0 is no limit. A turn that comes to it waits before its next model call."},
 	}
-	return inheriting(keys, inherits)
+	return inheritFrom(keys, inherits)
 }
 
-// inheriting makes keys say that a table sets them for all; empty: none does.
-func inheriting[T any](keys []key[T], table string) []key[T] {
+// inheritFrom makes keys say that a table sets them for all; empty: none does.
+func inheritFrom[T any](keys []key[T], table string) []key[T] {
 	for i := range keys {
 		if keys[i].inherits = table; table != "" {
 			keys[i].doc = "Of this agent, here or in its local.toml. Unset: that of `[" + table + "]`; see there."
@@ -85,7 +85,7 @@ func inheritedKeys() []key[PerContext] {
 	return slices.Concat(
 		limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"),
 		confinementKeys(func(c *PerContext) *Confinement { return &c.Confinement }, "guard"),
-		inheriting([]key[PerContext]{lendKey(func(c *PerContext) *[]string { return &c.Lend })}, "sandbox"),
+		inheritFrom([]key[PerContext]{lendKey(func(c *PerContext) *[]string { return &c.Lend })}, "sandbox"),
 	)
 }
 
@@ -95,7 +95,7 @@ func ownKeys() []key[PerContext] {
 			doc: "The model, by id or nickname. At the top level: the default of every context."},
 		{name: "username", at: func(c *PerContext) any { return &c.Username }, check: checkUsername,
 			doc: "What you are called in prompts and transcripts."},
-		{name: "provider", at: func(c *PerContext) any { return &c.Provider }, oneOf: providers(), example: `"openai"`,
+		{name: "provider", at: func(c *PerContext) any { return &c.Provider }, oneOf: providerNames(), example: `"openai"`,
 			doc: "Speaks to the model in this way, whatever its definition says."},
 		{name: "base_url", at: func(c *PerContext) any { return &c.BaseURL }, check: checkURL, example: `"http://127.0.0.1:11434/v1"`,
 			doc: "Where the model is reached, whatever its definition says. At the top level: the address of models that have none of their own."},
@@ -251,7 +251,7 @@ func modelKeys() []key[Model] {
 	return []key[Model]{
 		{name: "id", at: func(m *Model) any { return &m.ID }, example: `"claude-sonnet-5-5"`, doc: "What the model is called here. Required."},
 		{name: "nickname", at: func(m *Model) any { return &m.Nickname }, example: `"sonnet"`, doc: "A shorter name for it."},
-		{name: "provider", at: func(m *Model) any { return &m.Provider }, oneOf: providers(), example: `"anthropic"`, doc: "How it is spoken to. Unset: guessed from base_url."},
+		{name: "provider", at: func(m *Model) any { return &m.Provider }, oneOf: providerNames(), example: `"anthropic"`, doc: "How it is spoken to. Unset: guessed from base_url."},
 		{name: "base_url", at: func(m *Model) any { return &m.BaseURL }, check: checkURL, example: `"https://api.anthropic.com/v1"`, doc: "Where it is reached. Unset: OPENAI_BASE_URL, OPENAI_API_BASE or ANTHROPIC_BASE_URL of the environment, else the provider's own address, told from the id."},
 		{name: "api_key_env", at: func(m *Model) any { return &m.APIKeyEnv }, check: checkEnvName, example: `"ANTHROPIC_API_KEY"`, doc: "The environment variable that holds the key. Unset: the provider's usual one; none on loopback."},
 		{name: "insecure", at: func(m *Model) any { return &m.Insecure }, example: "true", doc: "Lets the key go over plain http to another machine, where others can read it; without this it is refused."},
@@ -275,10 +275,12 @@ func priceKeys() []key[Prices] {
 func reasoningKeys() []key[Reasoning] {
 	return []key[Reasoning]{
 		{name: "enabled", at: func(r *Reasoning) any { return &r.Enabled }, example: "true", doc: "Asks for reasoning, or with false for none."},
-		{name: "effort", at: func(r *Reasoning) any { return &r.Effort }, oneOf: efforts(), example: `"medium"`, doc: "How hard to think. A model that does not know an effort gets the nearest one below it."},
+		{name: "effort", at: func(r *Reasoning) any { return &r.Effort }, oneOf: reasoningEfforts(), example: `"medium"`, doc: "How hard to think. A model that does not know an effort gets the nearest one below it."},
 		{name: "max_tokens", at: func(r *Reasoning) any { return &r.MaxTokens }, example: "4096", doc: "The most tokens of reasoning; instead of effort."},
 	}
 }
 
-func providers() []string { return []string{OpenAI, Anthropic, Scripted} }
-func efforts() []string   { return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"} }
+func providerNames() []string { return []string{OpenAI, Anthropic, Scripted} }
+func reasoningEfforts() []string {
+	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+}

@@ -60,9 +60,9 @@ func LoadLast(path string) (*Config, time.Time, error) {
 	}
 	l := loading{config: Default()}
 	for _, t := range texts {
-		l.add(t)
+		l.addFile(t)
 	}
-	c, err := l.finish()
+	c, err := l.finishLoading()
 	if err != nil {
 		return nil, time.Time{}, none
 	}

@@ -35,7 +35,7 @@ type Layers struct {
 // of [Load].
 func LoadLayers(l Layers) (*Config, error) {
 	loading := loading{config: Default()}
-	for _, f := range l.files() {
+	for _, f := range l.listFiles() {
 		data, ok, err := readFile(f.from)
 		if err != nil {
 			return nil, err
@@ -43,16 +43,16 @@ func LoadLayers(l Layers) (*Config, error) {
 		if ok {
 			f.Text = string(data)
 			f.Path = l.shownAs(f.from, data)
-			loading.add(f.fileText)
+			loading.addFile(f.fileText)
 		}
 	}
-	return loading.finish()
+	return loading.finishLoading()
 }
 
 // Paths are the files and folders on which the settings depend.
 func (l Layers) Paths() []string {
 	var out []string
-	for _, f := range l.files() {
+	for _, f := range l.listFiles() {
 		out = append(out, f.from)
 	}
 	return append(out, l.agentFolders()...)
@@ -75,8 +75,8 @@ type layerFile struct {
 	from string
 }
 
-// files lists what is read, in the order in which it counts.
-func (l Layers) files() []layerFile {
+// listFiles lists what is read, in the order in which it counts.
+func (l Layers) listFiles() []layerFile {
 	var out []layerFile
 	if l.User != "" {
 		for i, name := range []string{"config.toml", "models.toml"} {
@@ -149,13 +149,13 @@ func keepUserKeys(root *table, base string) {
 		case "sandbox":
 			eachKey(e.Value, func(e *entry) { anchorAll(&e.Value, base) })
 		case "models":
-			eachModel(e.Value, func(_ string, t *table) { anchor(t.Get("rules"), base) })
+			eachModel(e.Value, func(_ string, t *table) { anchorPath(t.Get("rules"), base) })
 		}
 	}
 }
 
-// anchor makes the path of a key absolute.
-func anchor(e *entry, base string) {
+// anchorPath makes the path of a key absolute.
+func anchorPath(e *entry, base string) {
 	if e != nil && e.Value.Kind == toml.KindText {
 		e.Value.Text = ExpandPath(base, e.Value.Text)
 	}

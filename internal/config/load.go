@@ -67,18 +67,18 @@ func Load(path string, models ...string) (*Config, error) {
 			return nil, err
 		}
 		if ok {
-			l.add(fileText{Path: file, Text: string(data), Models: i > 0})
+			l.addFile(fileText{Path: file, Text: string(data), Models: i > 0})
 		}
 	}
-	return l.finish()
+	return l.finishLoading()
 }
 
 // Parse is [Load] of one configuration file whose text is at hand; file is
 // its name in messages.
 func Parse(file string, data []byte) (*Config, error) {
 	l := loading{config: Default()}
-	l.add(fileText{Path: file, Text: string(data)})
-	return l.finish()
+	l.addFile(fileText{Path: file, Text: string(data)})
+	return l.finishLoading()
 }
 
 // readFile gives false for a file that does not exist. A device, a pipe and a
@@ -124,7 +124,7 @@ type loading struct {
 	broken   bool // a file could not be parsed in full
 }
 
-func (l *loading) add(f fileText) {
+func (l *loading) addFile(f fileText) {
 	l.config.Files = append(l.config.Files, f.Path)
 	l.config.texts = append(l.config.texts, f)
 	var s *toml.Source
@@ -141,12 +141,12 @@ func (l *loading) add(f fileText) {
 		l.addProject(s, f)
 		return
 	}
-	l.config.read(s, f.Models)
+	l.config.readSource(s, f.Models)
 }
 
-func (l *loading) finish() (*Config, error) {
+func (l *loading) finishLoading() (*Config, error) {
 	if !l.broken {
-		l.config.check(&l.problems)
+		l.config.checkTogether(&l.problems)
 	}
 	if err := l.problems.Err(l.config.Files...); err != nil {
 		return nil, err
@@ -154,13 +154,13 @@ func (l *loading) finish() (*Config, error) {
 	return l.config, nil
 }
 
-// read adds one file to c.
-func (c *Config) read(s *toml.Source, modelsOnly bool) {
+// readSource adds one file to c.
+func (c *Config) readSource(s *toml.Source, modelsOnly bool) {
 	r := &reader{Source: s, where: c.where, ignored: &c.Ignored}
 	if modelsOnly {
 		type file struct{ Models *[]Model }
-		decode(r, s.Root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, func(e *entry) bool {
-			elsewhere := find(contextKeys(), e.Name) != nil || find(topKeys(), e.Name) != nil
+		decodeTable(r, s.Root, "", &file{&c.Models}, []key[file]{{name: "models", at: func(f *file) any { return f.Models }}}, func(e *entry) bool {
+			elsewhere := findKey(contextKeys(), e.Name) != nil || findKey(topKeys(), e.Name) != nil
 			if elsewhere {
 				r.Problem(e.At, "%s is not about models; set it in config.toml", e.Name)
 			}
@@ -169,16 +169,16 @@ func (c *Config) read(s *toml.Source, modelsOnly bool) {
 		return
 	}
 	top, context := topKeys(), contextKeys()
-	decode(r, s.Root, "", c, top, func(e *entry) bool {
-		if find(context, e.Name) == nil {
-			r.unknown(e, "", append(names(context), names(top)...))
+	decodeTable(r, s.Root, "", c, top, func(e *entry) bool {
+		if findKey(context, e.Name) == nil {
+			r.reportUnknown(e, "", append(keyNames(context), keyNames(top)...))
 			return true
 		}
-		if table := find(context, e.Name).inherits; table != "" {
+		if table := findKey(context, e.Name).inherits; table != "" {
 			r.Problem(e.At, "%s is set in [%s] for all agents, and for one in its [[agents]] entry or its local.toml", e.Name, table)
 			return true
 		}
-		decode(r, &table{Entries: []entry{*e}}, "", &c.PerContext, context, nil)
+		decodeTable(r, &table{Entries: []entry{*e}}, "", &c.PerContext, context, nil)
 		return true
 	})
 }
@@ -213,11 +213,11 @@ func ParseLocal(file string, data []byte) (*Local, error) {
 	var problems Problems
 	s := toml.Read(file, data, &problems)
 	r := &reader{Source: s, where: l.where, ignored: new([]Problem)}
-	decode(r, s.Root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
+	decodeTable(r, s.Root, "", &l.PerContext, contextKeys(), func(e *entry) bool {
 		switch {
-		case find(topKeys(), e.Name) != nil && find(contextKeys(), e.Name) == nil:
+		case findKey(topKeys(), e.Name) != nil && findKey(contextKeys(), e.Name) == nil:
 			r.Problem(e.At, "%s cannot differ between contexts; set it in config.toml", e.Name)
-		case find(agentKeys(), e.Name) != nil:
+		case findKey(agentKeys(), e.Name) != nil:
 			r.Problem(e.At, "%s belongs to the agent's [[agents]] entry in config.toml", e.Name)
 		default:
 			return false

@@ -16,8 +16,8 @@ type merged struct {
 	own     map[string]bool // set above config.toml's top level
 }
 
-// part gives a text that a context sets for itself, else nil.
-func (m merged) part(key string, text *string) *string {
+// ownText gives a text that a context sets for itself, else nil.
+func (m merged) ownText(key string, text *string) *string {
 	if m.own[key] {
 		return text
 	}
@@ -32,14 +32,14 @@ type layer struct {
 	own    bool
 }
 
-func (in Inputs) layers() []layer {
+func (in Inputs) settingLayers() []layer {
 	c := in.Config
 	var list []layer
 	if in.Local != nil {
 		list = append(list, layer{&in.Local.PerContext, in.Local.where, "", true})
 	}
-	if i := c.entry(string(in.Agent)); i >= 0 && in.Agent != "" {
-		list = append(list, layer{&c.Agents[i].PerContext, c.where, element("agents", i) + ".", true})
+	if i := c.entryIndex(string(in.Agent)); i >= 0 && in.Agent != "" {
+		list = append(list, layer{&c.Agents[i].PerContext, c.where, elementPath("agents", i) + ".", true})
 	}
 	return append(list, layer{&c.PerContext, c.where, "", false},
 		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}, // for the keys that inherit from it; likewise the next two
@@ -47,20 +47,20 @@ func (in Inputs) layers() []layer {
 		layer{&PerContext{Lend: c.Sandbox.Lend}, c.where, "sandbox.", false})
 }
 
-// merge takes each key from the first layer that sets it.
-func (in Inputs) merge() (merged, error) {
+// mergeLayers takes each key from the first layer that sets it.
+func (in Inputs) mergeLayers() (merged, error) {
 	keys := contextKeys()
 	for name := range in.Flags {
-		if find(keys, name) == nil {
-			return merged{}, fika.Errorf(fika.Invalid, "settings", "there is no setting %s%s", toml.Quote(name), toml.Meant(name, names(keys)))
+		if findKey(keys, name) == nil {
+			return merged{}, fika.Errorf(fika.Invalid, "settings", "there is no setting %s%s", toml.Quote(name), toml.Meant(name, keyNames(keys)))
 		}
 	}
 	m := merged{PerContext: in.Config.PerContext, origins: make(map[string]string, len(keys)), own: map[string]bool{}}
 	m.Limits, m.Confinement = in.Config.Chat.Limits, in.Config.Guard.Confinement
-	layers := in.layers()
+	layers := in.settingLayers()
 	for _, k := range keys {
-		if text, origin := in.given(k.name); origin != "" {
-			if wrong := k.parse(&m.PerContext, text); wrong != "" {
+		if text, origin := in.givenText(k.name); origin != "" {
+			if wrong := k.parseText(&m.PerContext, text); wrong != "" {
 				return merged{}, fika.Errorf(fika.Invalid, "settings", "%s: %s %s", origin, k.name, wrong)
 			}
 			m.origins[k.name], m.own[k.name] = origin, true
@@ -81,8 +81,8 @@ func (in Inputs) merge() (merged, error) {
 	return m, nil
 }
 
-// given looks a key up on the command line and in the environment.
-func (in Inputs) given(name string) (text, origin string) {
+// givenText looks a key up on the command line and in the environment.
+func (in Inputs) givenText(name string) (text, origin string) {
 	if text, ok := in.Flags[name]; ok {
 		if flag := in.FlagNames[name]; flag != "" {
 			return text, "flag " + flag
@@ -130,9 +130,9 @@ func copyField(to, from any) {
 	}
 }
 
-// parse reads a value given as plain text, on the command line or in the
+// parseText reads a value given as plain text, on the command line or in the
 // environment. Lists are joined by commas.
-func (k key[T]) parse(target *T, text string) string {
+func (k key[T]) parseText(target *T, text string) string {
 	at := k.at(target)
 	v := value{Kind: toml.KindText, Text: text}
 	switch p := at.(type) {
@@ -151,7 +151,7 @@ func (k key[T]) parse(target *T, text string) string {
 	case *float64, *MicroDollars:
 		v.Kind = toml.KindFloat
 	case *time.Duration:
-		if digits(text) {
+		if onlyDigits(text) {
 			v.Kind = toml.KindInt
 		}
 	case *[]string:
@@ -170,7 +170,7 @@ func (k key[T]) parse(target *T, text string) string {
 	case *map[string]string, *[]guard.Rule:
 		return "can only be set in a file"
 	}
-	wrong := assign(at, v, toml.Limits{Unit: k.unit, Min: k.min, Max: k.max, OneOf: k.oneOf})
+	wrong := assignValue(at, v, toml.Limits{Unit: k.unit, Min: k.min, Max: k.max, OneOf: k.oneOf})
 	if wrong == "" && k.check != nil {
 		if wrong = k.check(v, at); wrong != "" {
 			wrong = "does not fit: " + wrong
@@ -179,7 +179,7 @@ func (k key[T]) parse(target *T, text string) string {
 	return wrong
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func onlyDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // parseReasoning reads an effort, a number of tokens, true or false.
 func parseReasoning(text string) (*Reasoning, string) {
@@ -188,12 +188,12 @@ func parseReasoning(text string) (*Reasoning, string) {
 	case text == "true":
 	case text == "false", text == "none":
 		r.Enabled = false
-	case digits(text):
-		if wrong := assign(&r.MaxTokens, value{Kind: toml.KindInt, Text: text}, toml.Limits{Min: 1}); wrong != "" {
+	case onlyDigits(text):
+		if wrong := assignValue(&r.MaxTokens, value{Kind: toml.KindInt, Text: text}, toml.Limits{Min: 1}); wrong != "" {
 			return nil, wrong
 		}
 	default:
-		if wrong := assign(&r.Effort, value{Kind: toml.KindText, Text: text}, toml.Limits{OneOf: efforts()}); wrong != "" {
+		if wrong := assignValue(&r.Effort, value{Kind: toml.KindText, Text: text}, toml.Limits{OneOf: reasoningEfforts()}); wrong != "" {
 			return nil, wrong
 		}
 	}

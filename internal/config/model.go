@@ -20,14 +20,14 @@ const (
 // guessProvider tells the protocol from the host: Anthropic speaks its own,
 // everybody else the OpenAI-compatible one.
 func guessProvider(baseURL string) string {
-	if within(baseURL, "anthropic.com") {
+	if withinDomain(baseURL, "anthropic.com") {
 		return Anthropic
 	}
 	return OpenAI
 }
 
-// within reports whether an address is at a domain or below it.
-func within(baseURL, domain string) bool {
+// withinDomain reports whether an address is at a domain or below it.
+func withinDomain(baseURL, domain string) bool {
 	h := hostOf(baseURL)
 	return h == domain || strings.HasSuffix(h, "."+domain)
 }
@@ -44,11 +44,11 @@ func hostOf(baseURL string) string {
 // a loopback address or a host nobody knows.
 func usualKey(baseURL string) string {
 	switch {
-	case within(baseURL, "anthropic.com"):
+	case withinDomain(baseURL, "anthropic.com"):
 		return "ANTHROPIC_API_KEY"
-	case within(baseURL, "openai.com"):
+	case withinDomain(baseURL, "openai.com"):
 		return "OPENAI_API_KEY"
-	case within(baseURL, "openrouter.ai"):
+	case withinDomain(baseURL, "openrouter.ai"):
 		return "OPENROUTER_API_KEY"
 	}
 	return ""
@@ -72,8 +72,8 @@ func wellKnown(m Model) (baseURL string) {
 	return ""
 }
 
-// define finds the definition of a model by id or nickname.
-func (c *Config) define(name string) (Model, bool) {
+// defineModel finds the definition of a model by id or nickname.
+func (c *Config) defineModel(name string) (Model, bool) {
 	for _, m := range c.Models {
 		if m.ID == name {
 			return m, true
@@ -87,10 +87,10 @@ func (c *Config) define(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// reachable reports whether a name leads to a model: by a definition; or,
+// isReachable reports whether a name leads to a model: by a definition; or,
 // where nothing is defined, by what its name tells or a base_url for all.
-func (c *Config) reachable(name string) bool {
-	if _, ok := c.define(name); ok {
+func (c *Config) isReachable(name string) bool {
+	if _, ok := c.defineModel(name); ok {
 		return true
 	}
 	return c.BaseURL != "" || len(c.Models) == 0 && wellKnown(Model{ID: name}) != ""
@@ -101,14 +101,14 @@ func (c *Config) reachable(name string) bool {
 // spelling.
 // getenv reads the environment; nil: an empty one.
 func (c *Config) FindModel(name string, getenv func(string) string) (Model, error) {
-	m, ok := c.define(name)
+	m, ok := c.defineModel(name)
 	if !ok {
-		if !c.reachable(name) {
+		if !c.isReachable(name) {
 			return Model{}, fika.Errorf(fika.Invalid, "choose model", "%s", c.unknownModel(name))
 		}
 		m = Model{ID: name}
 	}
-	return c.complete(m, route{}, getenv)
+	return c.completeModel(m, route{}, getenv)
 }
 
 // route is how a model is reached; nil leaves a part of it as it is.
@@ -116,17 +116,17 @@ type route struct {
 	baseURL, keyEnv, provider *string
 }
 
-// complete fills in what a definition leaves open, after a context's own route
+// completeModel fills in what a definition leaves open, after a context's own route
 // has replaced what it replaces. A key is never sent to another address than
 // the one it was named for: a new base_url forgets the model's key and
 // provider, and the top-level ones count only for models without an address.
-func (c *Config) complete(m Model, own route, getenv func(string) string) (Model, error) {
+func (c *Config) completeModel(m Model, own route, getenv func(string) string) (Model, error) {
 	switch {
 	case own.baseURL != nil:
 		m.BaseURL, m.APIKeyEnv, m.Provider, m.Insecure = *own.baseURL, "", "", false
 	case m.BaseURL == "" && m.Provider != Scripted:
 		m.BaseURL = c.BaseURL
-		m.APIKeyEnv, m.Provider = either(m.APIKeyEnv, c.APIKeyEnv), either(m.Provider, c.Provider)
+		m.APIKeyEnv, m.Provider = eitherOf(m.APIKeyEnv, c.APIKeyEnv), eitherOf(m.Provider, c.Provider)
 	}
 	if own.provider != nil {
 		m.Provider = *own.provider
@@ -153,7 +153,7 @@ func (c *Config) complete(m Model, own route, getenv func(string) string) (Model
 	if own.keyEnv != nil {
 		m.APIKeyEnv = *own.keyEnv
 	}
-	m.WireModel = either(m.WireModel, m.ID)
+	m.WireModel = eitherOf(m.WireModel, m.ID)
 	return m, nil
 }
 
@@ -203,7 +203,7 @@ func noAddress(id string) string {
 	return "the model " + toml.Quote(id) + " has no base_url, and its name does not tell where it is reached"
 }
 
-func either(a, b string) string {
+func eitherOf(a, b string) string {
 	if a != "" {
 		return a
 	}

@@ -100,7 +100,7 @@ func TestProjectMayNot(t *testing.T) {
 
 // A key that is new is a person's until somebody has thought about it.
 func TestProjectKeysAreKnown(t *testing.T) {
-	known := append(names(contextKeys()), names(agentKeys())...)
+	known := append(keyNames(contextKeys()), keyNames(agentKeys())...)
 	for _, key := range projectContextKeys() {
 		if !slices.Contains(known, key) {
 			t.Errorf("%s is allowed, and no setting", key)
@@ -268,8 +268,8 @@ func FuzzAgentFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l := loading{config: Default()}
-		l.add(fileText{Path: "/x/coder.md", Text: string(data), Agent: true, Layer: projectLayer, Base: "/x", Root: "/y"})
-		if c, err := l.finish(); err == nil && len(c.Agents) == 1 && c.Agents[0].ID != "coder" {
+		l.addFile(fileText{Path: "/x/coder.md", Text: string(data), Agent: true, Layer: projectLayer, Base: "/x", Root: "/y"})
+		if c, err := l.finishLoading(); err == nil && len(c.Agents) == 1 && c.Agents[0].ID != "coder" {
 			t.Errorf("it is called %q", c.Agents[0].ID)
 		}
 	})

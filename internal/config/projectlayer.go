@@ -28,7 +28,7 @@ func (l *loading) addProject(s *toml.Source, f fileText) {
 	p.dropKnownModels(c)
 	before, hidden, where := c.Guard, c.Sandbox.Hide, c.guardPlaces()
 	first := len(c.Agents)
-	c.read(s, false)
+	c.readSource(s, false)
 	c.keepTighter(before, where)
 	if len(hidden) > 0 && !slices.Equal(hidden, c.Sandbox.Hide) {
 		c.Sandbox.Hide = slices.Concat(hidden, c.Sandbox.Hide)
@@ -38,15 +38,15 @@ func (l *loading) addProject(s *toml.Source, f fileText) {
 	}
 }
 
-// refuse reports a key that a project cannot set.
-func (p projectReader) refuse(e *entry, key, why string) {
+// refuseWith reports a key that a project cannot set, and why.
+func (p projectReader) refuseWith(e *entry, key, why string) {
 	p.Problem(e.At, "a project cannot set %s: %s; you can, in %s", key, why, p.file.Own)
 }
 
 const yours = "that is for each person to say"
 
-// reasons say why keys are the person's, where more can be said than that.
-func reasons() map[string]string {
+// refusalReasons say why keys are the person's, where more can be said than that.
+func refusalReasons() map[string]string {
 	const route = "where prompts and keys are sent is for each person to say"
 	return map[string]string{
 		"base_url": route, "provider": route, "api_key_env": route, "insecure": route, "headers": route,
@@ -65,11 +65,11 @@ func reasons() map[string]string {
 }
 
 func (p projectReader) refuseKey(e *entry, prefix string) {
-	why := reasons()[e.Name]
+	why := refusalReasons()[e.Name]
 	if why == "" {
 		why = yours
 	}
-	p.refuse(e, prefix+e.Name, why)
+	p.refuseWith(e, prefix+e.Name, why)
 }
 
 // allowOnly takes the keys of a table that are not among those allowed out of
@@ -92,31 +92,33 @@ func projectContextKeys() []string {
 		"agents_md", "auto_compact", "auto_compact_threshold", "warn_threshold_percent", "rolling_compact_drop_percentage", "context_window_limit",
 		"max_recursion_depth", "reflection_enabled", "reflection_character_limit", "rules", "turn_timeout_seconds", "sandbox", "network", "rights", "tainted",
 	}
-	return append(keys, names(limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"))...)
+	return append(keys, keyNames(limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"))...)
 }
 
 func (p projectReader) checkTop() {
 	context := projectContextKeys()
 	tables := []string{"chat", "tools", "guard", "sandbox", "plugins", "agents", "models", "master"}
-	p.allowOnly(p.Root, "", append(tables, context...), append(names(topKeys()), names(contextKeys())...))
+	p.allowOnly(p.Root, "", append(tables, context...), append(keyNames(topKeys()), keyNames(contextKeys())...))
 	p.checkContext(p.Root, "")
 	for i := range p.Root.Entries {
 		e := &p.Root.Entries[i]
 		switch e.Name {
 		case "guard":
-			p.only(e, []string{"sandbox", "network", "default", "rights", "tainted"}, names(guardKeys()))
+			p.allowOnlyIn(e, []string{"sandbox", "network", "default", "rights", "tainted"}, keyNames(guardKeys()))
 			p.checkConfinement(e.Value, "guard.")
 		case "sandbox":
 			if e.Value.Kind == toml.KindTable {
-				p.only(e, []string{"hide"}, names(sandboxKeys()))
+				p.allowOnlyIn(e, []string{"hide"}, keyNames(sandboxKeys()))
 				eachKey(e.Value, func(e *entry) { p.checkHidden(e) })
 			}
 		case "tools":
-			p.only(e, []string{"timeout_seconds", "max_output_bytes", "max_spool_bytes", "max_fetch_bytes", "delegate_deadline_seconds", "max_delegate_deadline_seconds"}, names(toolKeys()))
+			p.allowOnlyIn(e, []string{"timeout_seconds", "max_output_bytes", "max_spool_bytes", "max_fetch_bytes", "delegate_deadline_seconds", "max_delegate_deadline_seconds"}, keyNames(toolKeys()))
 		case "master":
-			p.only(e, []string{"default_agent", "auto_start_agents", "heartbeat_check_interval"}, names(masterKeys()))
+			p.allowOnlyIn(e, []string{"default_agent", "auto_start_agents", "heartbeat_check_interval"}, keyNames(masterKeys()))
 		case "plugins":
-			eachKey(e.Value, func(e *entry) { p.only(e, []string{"timeout_seconds", "stdin", "disabled"}, names(pluginKeys())) })
+			eachKey(e.Value, func(e *entry) {
+				p.allowOnlyIn(e, []string{"timeout_seconds", "stdin", "disabled"}, keyNames(pluginKeys()))
+			})
 		case "models":
 			eachModel(e.Value, func(_ string, t *table) { p.checkModel(t) })
 		case "agents":
@@ -125,22 +127,22 @@ func (p projectReader) checkTop() {
 	}
 }
 
-func (p projectReader) only(e *entry, allowed, known []string) {
+func (p projectReader) allowOnlyIn(e *entry, allowed, known []string) {
 	if e.Value.Kind == toml.KindTable {
 		p.allowOnly(e.Value.Table, e.Name+".", allowed, known)
 	}
 }
 
 func (p projectReader) checkModel(t *table) {
-	p.allowOnly(t, "models.", []string{"id", "nickname", "provider", "model", "context_window", "max_tokens", "prices", "reasoning", "rules"}, append(names(modelKeys()), "headers"))
+	p.allowOnly(t, "models.", []string{"id", "nickname", "provider", "model", "context_window", "max_tokens", "prices", "reasoning", "rules"}, append(keyNames(modelKeys()), "headers"))
 	if e := t.Get("rules"); e != nil {
 		p.checkInside(e, "rules", p.file.Base, "the project's .fika")
 	}
 }
 
 func (p projectReader) checkAgents(v value) {
-	allowed := append(projectContextKeys(), names(agentKeys())...)
-	known := append(names(contextKeys()), names(agentKeys())...)
+	allowed := append(projectContextKeys(), keyNames(agentKeys())...)
+	known := append(keyNames(contextKeys()), keyNames(agentKeys())...)
 	for _, item := range v.Items {
 		if item.Kind == toml.KindTable {
 			p.allowOnly(item.Table, "", allowed, known)
@@ -179,7 +181,7 @@ func (p projectReader) checkConfinement(v value, prefix string) {
 	eachKey(v, func(e *entry) {
 		loose := map[string]string{"sandbox": "off", "network": "on", "default": "allow", "tainted": guard.TaintAllow}[e.Name]
 		if loose != "" && textOf(e) == loose {
-			p.refuse(e, prefix+e.Name+" = "+toml.Quote(loose), "a project tightens what holds, and does not loosen it")
+			p.refuseWith(e, prefix+e.Name+" = "+toml.Quote(loose), "a project tightens what holds, and does not loosen it")
 		}
 	})
 }
@@ -202,7 +204,7 @@ func (p projectReader) checkInside(e *entry, key, dir, what string) {
 	if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~") {
 		path = filepath.Join(dir, path)
 	}
-	rel, err := filepath.Rel(real(dir), real(path))
+	rel, err := filepath.Rel(realPath(dir), realPath(path))
 	if strings.HasPrefix(path, "~") || err != nil || !filepath.IsLocal(rel) {
 		p.Problem(e.Value.At, "%s: a project cannot reach outside: %s is not in %s (%s)", key, toml.Quote(e.Value.Text), what, dir)
 		return
@@ -210,14 +212,14 @@ func (p projectReader) checkInside(e *entry, key, dir, what string) {
 	e.Value.Text = path
 }
 
-// real follows the links of as much of a path as there is.
-func real(path string) string {
+// realPath follows the links of as much of a path as there is.
+func realPath(path string) string {
 	path = filepath.Clean(path)
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r
 	}
 	if up := filepath.Dir(path); up != path {
-		return filepath.Join(real(up), filepath.Base(path))
+		return filepath.Join(realPath(up), filepath.Base(path))
 	}
 	return path
 }
@@ -260,8 +262,8 @@ func strictKeys() []strictKey {
 	}
 }
 
-// looser reports whether one value says less than another.
-func (k strictKey) looser(value, than string) bool {
+// isLooser reports whether one value says less than another.
+func (k strictKey) isLooser(value, than string) bool {
 	return slices.Index(k.values, value) < slices.Index(k.values, than)
 }
 
@@ -284,12 +286,12 @@ func (c *Config) keepTighter(before Guard, where map[string]Place) {
 		}
 	}
 	for _, k := range strictKeys() {
-		if now, was := k.at(&c.Guard.Confinement), *k.at(&before.Confinement); k.looser(*now, was) {
+		if now, was := k.at(&c.Guard.Confinement), *k.at(&before.Confinement); k.isLooser(*now, was) {
 			*now = was
 			restore(k.name)
 		}
 	}
-	if slices.Index(actions(), c.Guard.Default) < slices.Index(actions(), before.Default) {
+	if slices.Index(ruleActions(), c.Guard.Default) < slices.Index(ruleActions(), before.Default) {
 		c.Guard.Default = before.Default
 		restore("default")
 	}
@@ -299,8 +301,8 @@ func (c *Config) keepTighter(before Guard, where map[string]Place) {
 // own word.
 func (c *Config) tightenAgent(i int) {
 	for _, k := range strictKeys() {
-		if k.looser(*k.at(&c.Agents[i].Confinement), *k.at(&c.Guard.Confinement)) {
-			delete(c.where, element("agents", i)+"."+k.name)
+		if k.isLooser(*k.at(&c.Agents[i].Confinement), *k.at(&c.Guard.Confinement)) {
+			delete(c.where, elementPath("agents", i)+"."+k.name)
 		}
 	}
 }

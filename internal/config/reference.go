@@ -30,7 +30,7 @@ type KeyDoc struct {
 func Reference() []KeyDoc {
 	c := Default()
 	var list []KeyDoc
-	list = describe(list, "", &c.PerContext, ownKeys())
+	list = describeKeys(list, "", &c.PerContext, ownKeys())
 	for i := range list {
 		if !strings.Contains(list[i].Key, ".") {
 			list[i].Context = true
@@ -39,12 +39,12 @@ func Reference() []KeyDoc {
 			list[i].Env = EnvName(list[i].Key)
 		}
 	}
-	return describe(list, "", c, topKeys())
+	return describeKeys(list, "", c, topKeys())
 }
 
-// describe appends the documentation of a table's keys; the tables among them
+// describeKeys appends the documentation of a table's keys; the tables among them
 // follow their own entry.
-func describe[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) []KeyDoc {
+func describeKeys[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) []KeyDoc {
 	for _, k := range keys {
 		if k.ignored != "" {
 			continue
@@ -53,7 +53,7 @@ func describe[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) [
 		name := prefix + k.name
 		if k.doc != "" {
 			d := KeyDoc{Key: name, Type: typeName(at, k.unit), Meaning: k.doc, Example: k.example, OneOf: k.oneOf}
-			d.Default = encode(at)
+			d.Default = encodeValue(at)
 			if d.Default == "[]" || k.inherits != "" || d.Default == "{}" || d.Default == `""` {
 				d.Default = ""
 			}
@@ -76,39 +76,39 @@ func describe[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T]) [
 func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 	switch p := at.(type) {
 	case *NATS:
-		return describe(list, prefix, p, natsKeys())
+		return describeKeys(list, prefix, p, natsKeys())
 	case *TLS:
-		return describe(list, prefix, p, tlsKeys())
+		return describeKeys(list, prefix, p, tlsKeys())
 	case *Master:
-		return describe(list, prefix, p, masterKeys())
+		return describeKeys(list, prefix, p, masterKeys())
 	case *Hub:
-		return describe(list, prefix, p, hubKeys())
+		return describeKeys(list, prefix, p, hubKeys())
 	case *Terminal:
-		return describe(list, prefix, p, terminalKeys())
+		return describeKeys(list, prefix, p, terminalKeys())
 	case *Store:
-		return describe(list, prefix, p, storeKeys())
+		return describeKeys(list, prefix, p, storeKeys())
 	case *Chat:
-		return describe(list, prefix, p, chatKeys())
+		return describeKeys(list, prefix, p, chatKeys())
 	case *Tools:
-		return describe(list, prefix, p, toolKeys())
+		return describeKeys(list, prefix, p, toolKeys())
 	case *Prices:
-		return describe(list, prefix, p, priceKeys())
+		return describeKeys(list, prefix, p, priceKeys())
 	case **Reasoning:
-		return describe(list, prefix, &Reasoning{}, reasoningKeys())
+		return describeKeys(list, prefix, &Reasoning{}, reasoningKeys())
 	case *map[string]Plugin:
-		return describe(list, prefix+"NAME.", &Plugin{}, pluginKeys())
+		return describeKeys(list, prefix+"NAME.", &Plugin{}, pluginKeys())
 	case *Guard:
-		return describe(list, prefix, p, guardKeys())
+		return describeKeys(list, prefix, p, guardKeys())
 	case *Sandbox:
-		return describe(list, prefix, p, sandboxKeys())
+		return describeKeys(list, prefix, p, sandboxKeys())
 	case *[]Agent:
 		a := defaultAgent()
-		list = describe(list, prefix, &a, agentKeys())
-		return describe(list, prefix, &a.PerContext, inheritedKeys())
+		list = describeKeys(list, prefix, &a, agentKeys())
+		return describeKeys(list, prefix, &a.PerContext, inheritedKeys())
 	case *[]Model:
-		return describe(list, prefix, &Model{}, modelKeys())
+		return describeKeys(list, prefix, &Model{}, modelKeys())
 	case *[]guard.Rule:
-		return describe(list, prefix, &guard.Rule{}, ruleKeys())
+		return describeKeys(list, prefix, &guard.Rule{}, ruleKeys())
 	}
 	return list
 }
@@ -137,9 +137,9 @@ func typeName(at any, unit time.Duration) string {
 	return "table"
 }
 
-// encode writes the value behind a pointer as TOML. Tables that are not maps
+// encodeValue writes the value behind a pointer as TOML. Tables that are not maps
 // of texts give nothing.
-func encode(at any) string {
+func encodeValue(at any) string {
 	switch p := at.(type) {
 	case *string:
 		return QuoteTOML(*p)

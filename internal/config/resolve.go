@@ -92,11 +92,11 @@ func Resolve(in Inputs) (Settings, error) {
 		in.Config = Default()
 	}
 	c := in.Config
-	m, err := in.merge()
+	m, err := in.mergeLayers()
 	if err != nil {
 		return Settings{}, err
 	}
-	if c.entry(strings.ToLower(m.Username)) >= 0 {
+	if c.entryIndex(strings.ToLower(m.Username)) >= 0 {
 		return Settings{}, fika.Errorf(fika.Invalid, "settings", "%s: the username %s is the id of an agent: people and agents cannot share a name", m.origins["username"], toml.Quote(m.Username))
 	}
 	s := Settings{
@@ -110,22 +110,22 @@ func Resolve(in Inputs) (Settings, error) {
 		LockHeartbeat: c.LockHeartbeat, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins,
 	}
 	if s.Worktree = m.Workspace == Worktree; !s.Worktree {
-		s.Workspace = in.path(m.Workspace)
+		s.Workspace = in.absolutePath(m.Workspace)
 	}
 	s.Chat.Limits = m.Limits
 	if s.Guard, s.Sandbox, err = ResolveGuard(in); err != nil {
 		return Settings{}, err
 	}
 	for _, t := range c.Trust {
-		s.Trust = append(s.Trust, in.path(t))
+		s.Trust = append(s.Trust, in.absolutePath(t))
 	}
 	if isPath(m.SystemPrompt) {
-		s.SystemPromptFile = in.path(m.SystemPrompt)
+		s.SystemPromptFile = in.absolutePath(m.SystemPrompt)
 	} else {
 		s.SystemPrompt = m.SystemPrompt
 	}
-	s.lifecycle(c.Agent(in.Agent))
-	if err := in.model(m, &s); err != nil {
+	s.setLifecycle(c.Agent(in.Agent))
+	if err := in.resolveModel(m, &s); err != nil {
 		return Settings{}, err
 	}
 	return s, nil
@@ -137,27 +137,27 @@ func ResolveGuard(in Inputs) (Guard, Sandbox, error) {
 	if in.Config == nil {
 		in.Config = Default()
 	}
-	m, err := in.merge()
+	m, err := in.mergeLayers()
 	if err != nil {
 		return Guard{}, Sandbox{}, err
 	}
 	g := in.Config.Guard
 	g.Confinement, g.Rules, g.CallableBy = m.Confinement, in.allRules(), m.CallableBy
-	return g, in.sandbox(m), nil
+	return g, in.resolveSandbox(m), nil
 }
 
-// sandbox is what is added to the sandbox for one context.
-func (in Inputs) sandbox(m merged) Sandbox {
+// resolveSandbox is what is added to the sandbox for one context.
+func (in Inputs) resolveSandbox(m merged) Sandbox {
 	all := in.Config.Sandbox
-	return Sandbox{Write: in.paths(all.Write), Hide: in.paths(all.Hide), Lend: in.paths(m.Lend), Sockets: in.paths(all.Sockets)}
+	return Sandbox{Write: in.absolutePaths(all.Write), Hide: in.absolutePaths(all.Hide), Lend: in.absolutePaths(m.Lend), Sockets: in.absolutePaths(all.Sockets)}
 }
 
-// paths makes paths absolute; the name of what is no path stays.
-func (in Inputs) paths(list []string) []string {
+// absolutePaths makes paths absolute; the name of what is no path stays.
+func (in Inputs) absolutePaths(list []string) []string {
 	var out []string
 	for _, p := range list {
 		if p != "ssh-agent" {
-			p = in.path(p)
+			p = in.absolutePath(p)
 		}
 		out = append(out, p)
 	}
@@ -166,7 +166,7 @@ func (in Inputs) paths(list []string) []string {
 
 // Agent gives the [[agents]] entry of a name, or nil.
 func (c *Config) Agent(name fika.AgentName) *Agent {
-	if i := c.entry(string(name)); i >= 0 && name != "" {
+	if i := c.entryIndex(string(name)); i >= 0 && name != "" {
 		return &c.Agents[i]
 	}
 	return nil
@@ -174,14 +174,14 @@ func (c *Config) Agent(name fika.AgentName) *Agent {
 
 // WhereAgent tells where an agent is defined; false: it is not.
 func (c *Config) WhereAgent(name fika.AgentName) (Place, bool) {
-	i := c.entry(string(name))
+	i := c.entryIndex(string(name))
 	if i < 0 {
 		return Place{}, false
 	}
-	return c.at("agents", i, "id"), true
+	return c.placeOf("agents", i, "id"), true
 }
 
-func (s *Settings) lifecycle(entry *Agent) {
+func (s *Settings) setLifecycle(entry *Agent) {
 	a := defaultAgent()
 	if entry != nil {
 		a, s.Entry = *entry, true
@@ -193,8 +193,8 @@ func (s *Settings) lifecycle(entry *Agent) {
 	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }
 
-// model settles which model it is, how it is reached and what it may use.
-func (in Inputs) model(m merged, s *Settings) error {
+// resolveModel settles which model it is, how it is reached and what it may use.
+func (in Inputs) resolveModel(m merged, s *Settings) error {
 	c := in.Config
 	var def Model
 	var err error
@@ -208,19 +208,19 @@ func (in Inputs) model(m merged, s *Settings) error {
 		}
 	} else {
 		var ok bool
-		if def, ok = c.define(m.Model); !ok {
-			if !c.reachable(m.Model) && !m.own["base_url"] {
+		if def, ok = c.defineModel(m.Model); !ok {
+			if !c.isReachable(m.Model) && !m.own["base_url"] {
 				return fika.Errorf(fika.Invalid, "choose model", "%s: %s", m.origins["model"], c.unknownModel(m.Model))
 			}
 			def = Model{ID: m.Model}
 		}
 	}
-	own := route{m.part("base_url", &m.BaseURL), m.part("api_key_env", &m.APIKeyEnv), m.part("provider", &m.Provider)}
-	if def, err = c.complete(def, own, keys); err != nil {
+	own := route{m.ownText("base_url", &m.BaseURL), m.ownText("api_key_env", &m.APIKeyEnv), m.ownText("provider", &m.Provider)}
+	if def, err = c.completeModel(def, own, keys); err != nil {
 		return err
 	}
 	if def.Rules != "" {
-		def.Rules = in.path(def.Rules)
+		def.Rules = in.absolutePath(def.Rules)
 	}
 	if def.Provider == Scripted && def.Rules == "" {
 		return fika.Errorf(fika.Invalid, "choose model", "the scripted model %s has no rules", toml.Quote(def.ID))
@@ -256,9 +256,9 @@ func isPath(s string) bool {
 	return !strings.Contains(s, " ") && (strings.HasSuffix(s, ".md") || strings.HasSuffix(s, ".txt"))
 }
 
-// path makes a path of a file absolute: ~ is the person's folder, the rest is
+// absolutePath makes a path of a file absolute: ~ is the person's folder, the rest is
 // relative to the home.
-func (in Inputs) path(p string) string { return ExpandPath(in.Home, p) }
+func (in Inputs) absolutePath(p string) string { return ExpandPath(in.Home, p) }
 
 // ExpandPath makes a path from a file absolute, the way all of them are read:
 // ~ is the person's folder, what is relative starts at home, empty stays.

@@ -313,7 +313,7 @@ func TestReference(t *testing.T) {
 				text = "[[" + list + "]]\n" + key + " = " + v
 			}
 			var p Problems
-			Default().read(toml.Read("x", []byte(text), &p), false)
+			Default().readSource(toml.Read("x", []byte(text), &p), false)
 			for _, q := range p.List {
 				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "tool: a rule names") {
 					t.Errorf("%s: %s", text, q.Message)
@@ -381,12 +381,12 @@ func FuzzSetKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, value string) {
 		before := toml.Read("c", []byte(text), &Problems{})
 		literal := QuoteTOML(strings.ToValidUTF8(value, "?"))
-		out, err := edit("c", []byte(text), []string{"model"}, literal)
+		out, err := editKey("c", []byte(text), []string{"model"}, literal)
 		if err != nil {
 			return
 		}
 		after := toml.Read("c", out, &Problems{})
-		if after.Broken || !holds(after.Root, []string{"model"}, literal) {
+		if after.Broken || !holdsValue(after.Root, []string{"model"}, literal) {
 			t.Fatalf("not set in %q", out)
 		}
 		for _, e := range before.Root.Entries {

@@ -8,10 +8,10 @@ import (
 	"fika/internal/toml"
 )
 
-// unknown reports a key nobody knows: with the reason when it is one of
+// reportUnknown reports a key nobody knows: with the reason when it is one of
 // another time, the table when it stands in the wrong one, else the nearest
 // right spelling.
-func (r *reader) unknown(e *entry, path string, known []string) {
+func (r *reader) reportUnknown(e *entry, path string, known []string) {
 	if r.Problems.Full() {
 		r.Problems.More++
 		return
@@ -22,20 +22,20 @@ func (r *reader) unknown(e *entry, path string, known []string) {
 	}
 	hint := ""
 	switch near := spelling.Nearest(e.Name, known); {
-	case retired(e.Name) != "":
-		hint = ": " + retired(e.Name)
+	case retiredKey(e.Name) != "":
+		hint = ": " + retiredKey(e.Name)
 	case near != "":
 		hint = "; did you mean " + near + "?"
-	case e.Value.Kind != toml.KindTable && belongs(e.Name) != "":
-		hint = "; it belongs " + belongs(e.Name)
+	case e.Value.Kind != toml.KindTable && belongsTo(e.Name) != "":
+		hint = "; it belongs " + belongsTo(e.Name)
 	case len(known) <= 15:
 		hint = "; known are " + strings.Join(known, ", ")
 	}
 	r.Problem(e.At, "unknown key %s %s%s", toml.Quote(e.Name), section, hint)
 }
 
-// retired explains keys that people bring along from elsewhere.
-func retired(name string) string {
+// retiredKey explains keys that people bring along from elsewhere.
+func retiredKey(name string) string {
 	switch name {
 	case "api_key":
 		return "keys are not kept in settings; store it with fika key set, or put it into an environment variable, and name that in api_key_env"
@@ -47,18 +47,18 @@ func retired(name string) string {
 	return ""
 }
 
-// belongs tells where a key of this name would be known.
-func belongs(name string) string {
-	if find(contextKeys(), name) != nil || find(topKeys(), name) != nil {
+// belongsTo tells where a key of this name would be known.
+func belongsTo(name string) string {
+	if findKey(contextKeys(), name) != nil || findKey(topKeys(), name) != nil {
 		return "at the top level, above the first [table]"
 	}
 	for _, section := range []struct {
 		header string
 		known  []string
 	}{
-		{"[nats]", names(natsKeys())}, {"[master]", names(masterKeys())}, {"[hub]", names(hubKeys())}, {"[terminal]", names(terminalKeys())},
-		{"[chat]", names(chatKeys())}, {"[tools]", names(toolKeys())}, {"[guard]", names(guardKeys())}, {"[sandbox]", names(sandboxKeys())},
-		{"[[agents]]", names(agentKeys())}, {"[[models]]", names(modelKeys())},
+		{"[nats]", keyNames(natsKeys())}, {"[master]", keyNames(masterKeys())}, {"[hub]", keyNames(hubKeys())}, {"[terminal]", keyNames(terminalKeys())},
+		{"[chat]", keyNames(chatKeys())}, {"[tools]", keyNames(toolKeys())}, {"[guard]", keyNames(guardKeys())}, {"[sandbox]", keyNames(sandboxKeys())},
+		{"[[agents]]", keyNames(agentKeys())}, {"[[models]]", keyNames(modelKeys())},
 	} {
 		if slices.Contains(section.known, name) {
 			return "in " + section.header
@@ -67,8 +67,8 @@ func belongs(name string) string {
 	return ""
 }
 
-// elements gives the tables of a [[list]].
-func (r *reader) elements(v value, name string) ([]value, bool) {
+// listElements gives the tables of a [[list]].
+func (r *reader) listElements(v value, name string) ([]value, bool) {
 	if v.Kind != toml.KindList {
 		r.Problem(v.At, "%s must be a list of tables, as in [[%s]]; this is %s", name, name, v.Kind)
 		return nil, false
@@ -84,21 +84,21 @@ func (r *reader) elements(v value, name string) ([]value, bool) {
 	return list, true
 }
 
-func (r *reader) agents(v value, path string, list *[]Agent) bool {
-	items, ok := r.elements(v, path)
+func (r *reader) readAgents(v value, path string, list *[]Agent) bool {
+	items, ok := r.listElements(v, path)
 	own, context := agentKeys(), contextKeys()
 	for _, item := range items {
 		a := defaultAgent()
-		name := element(path, len(*list))
+		name := elementPath(path, len(*list))
 		prefix := name + "."
 		r.where[name] = r.Place(item.At)
-		decode(r, item.Table, prefix, &a, own, func(e *entry) bool {
-			if find(context, e.Name) == nil {
-				r.unknown(e, prefix, append(names(own), names(context)...))
+		decodeTable(r, item.Table, prefix, &a, own, func(e *entry) bool {
+			if findKey(context, e.Name) == nil {
+				r.reportUnknown(e, prefix, append(keyNames(own), keyNames(context)...))
 				return true
 			}
 			one := &table{Entries: []entry{*e}}
-			decode(r, one, prefix, &a.PerContext, context, nil)
+			decodeTable(r, one, prefix, &a.PerContext, context, nil)
 			return true
 		})
 		if item.Table.Get("id") == nil {
@@ -109,31 +109,31 @@ func (r *reader) agents(v value, path string, list *[]Agent) bool {
 	return ok
 }
 
-// models reads [[models]], and also tables [models.NAME], where NAME is the id.
-func (r *reader) models(v value, path string, list *[]Model) bool {
+// readModels reads [[models]], and also tables [models.NAME], where NAME is the id.
+func (r *reader) readModels(v value, path string, list *[]Model) bool {
 	if v.Kind == toml.KindTable {
 		for i := range v.Table.Entries {
 			e := &v.Table.Entries[i]
 			if !r.isTable(e.Value, path+"."+e.Name) {
 				continue
 			}
-			r.model(e.Value.Table, e.At, path, e.Name, list)
+			r.readModel(e.Value.Table, e.At, path, e.Name, list)
 		}
 		return true
 	}
-	items, ok := r.elements(v, path)
+	items, ok := r.listElements(v, path)
 	for _, item := range items {
-		r.model(item.Table, item.At, path, "", list)
+		r.readModel(item.Table, item.At, path, "", list)
 	}
 	return ok
 }
 
-func (r *reader) model(t *table, at int, path, id string, list *[]Model) {
+func (r *reader) readModel(t *table, at int, path, id string, list *[]Model) {
 	m := Model{ID: id}
-	name := element(path, len(*list))
+	name := elementPath(path, len(*list))
 	prefix := name + "."
 	r.where[name] = r.Place(at)
-	decode(r, t, prefix, &m, modelKeys(), nil)
+	decodeTable(r, t, prefix, &m, modelKeys(), nil)
 	if m.ID == "" && t.Get("id") == nil {
 		r.Problem(at, "this model has no id: give it the name the provider knows, as in id = \"gpt-5.5\"")
 	} else if m.ID == "" {
@@ -148,7 +148,7 @@ func (r *reader) model(t *table, at int, path, id string, list *[]Model) {
 	*list = append(*list, m)
 }
 
-func (r *reader) plugins(v value, path string, all *map[string]Plugin) bool {
+func (r *reader) readPlugins(v value, path string, all *map[string]Plugin) bool {
 	if !r.isTable(v, path) {
 		return false
 	}
@@ -158,14 +158,14 @@ func (r *reader) plugins(v value, path string, all *map[string]Plugin) bool {
 	for i := range v.Table.Entries {
 		e := &v.Table.Entries[i]
 		p := (*all)[e.Name] // of a layer below
-		if sub(r, e.Value, path+"."+e.Name, &p, pluginKeys()) {
+		if decodeSub(r, e.Value, path+"."+e.Name, &p, pluginKeys()) {
 			(*all)[e.Name] = p
 		}
 	}
 	return true
 }
 
-func (r *reader) strings(v value, path string, all *map[string]string) bool {
+func (r *reader) readStrings(v value, path string, all *map[string]string) bool {
 	if !r.isTable(v, path) {
 		return false
 	}
@@ -185,12 +185,12 @@ func (r *reader) strings(v value, path string, all *map[string]string) bool {
 	return true
 }
 
-func (r *reader) reasoning(v value, path string, p **Reasoning) bool {
+func (r *reader) readReasoning(v value, path string, p **Reasoning) bool {
 	if !r.isTable(v, path) {
 		return false
 	}
 	got := Reasoning{Enabled: true}
-	decode(r, v.Table, path+".", &got, reasoningKeys(), nil)
+	decodeTable(r, v.Table, path+".", &got, reasoningKeys(), nil)
 	if got.Effort != "" && got.MaxTokens != 0 {
 		r.Problem(v.At, "reasoning takes effort or max_tokens, not both")
 	}
@@ -201,8 +201,8 @@ func (r *reader) reasoning(v value, path string, p **Reasoning) bool {
 	return true
 }
 
-func (r *reader) prices(v value, path string, p *Prices) bool {
-	if !sub(r, v, path, p, priceKeys()) {
+func (r *reader) readPrices(v value, path string, p *Prices) bool {
+	if !decodeSub(r, v, path, p, priceKeys()) {
 		return false
 	}
 	if v.Table.Get("cached") == nil {

@@ -17,7 +17,7 @@ type Shown struct {
 // Show lists the per-context settings with where each came from. The last rows
 // tell what the model's definition made of them.
 func (s *Settings) Show() []Shown {
-	prompt := either(s.SystemPromptFile, s.SystemPrompt)
+	prompt := eitherOf(s.SystemPromptFile, s.SystemPrompt)
 	m := s.Model
 	p := PerContext{
 		Model: m.ID, Username: s.Username, Provider: m.Provider, BaseURL: m.BaseURL, APIKeyEnv: m.APIKeyEnv,
@@ -32,7 +32,7 @@ func (s *Settings) Show() []Shown {
 	}
 	var list []Shown
 	for _, k := range contextKeys() {
-		row := Shown{Key: k.name, Value: encode(k.at(&p)), Origin: s.Origins[k.name]}
+		row := Shown{Key: k.name, Value: encodeValue(k.at(&p)), Origin: s.Origins[k.name]}
 		if list, ok := k.at(&p).(*[]string); ok && *list == nil {
 			row.Value = "" // unset is not the same as none
 		}
@@ -40,7 +40,7 @@ func (s *Settings) Show() []Shown {
 			row.Value, row.Origin = showRules(*rules)
 		}
 		if k.name == "env" {
-			row.Value = hidden(s.Env)
+			row.Value = hideValues(s.Env)
 		}
 		if row.Origin == "default" && row.Value != "" && fromModel(k.name) {
 			row.Origin = "model " + m.ID
@@ -72,21 +72,21 @@ func fromModel(key string) bool {
 	return false
 }
 
-// hidden shows the names of variables without their values, which may be
+// hideValues shows the names of variables without their values, which may be
 // secrets.
-func hidden(env map[string]string) string {
+func hideValues(env map[string]string) string {
 	masked := make(map[string]string, len(env))
 	for k := range env {
 		masked[k] = "…"
 	}
-	return encode(&masked)
+	return encodeValue(&masked)
 }
 
 // Show lists the settings of the whole home: those that no context has of its
 // own. Agents, models and plugins are not among them.
 func (c *Config) Show() []Shown {
-	list := []Shown{{"lock_heartbeat_seconds", encode(&c.LockHeartbeat), c.origin("lock_heartbeat_seconds")},
-		{"trust", encode(&c.Trust), c.origin("trust")}}
+	list := []Shown{{"lock_heartbeat_seconds", encodeValue(&c.LockHeartbeat), c.originOf("lock_heartbeat_seconds")},
+		{"trust", encodeValue(&c.Trust), c.originOf("trust")}}
 	list = showTable(c, list, "nats.", &c.NATS, natsKeys())
 	list = showTable(c, list, "nats.tls.", &c.NATS.TLS, tlsKeys())
 	list = showTable(c, list, "master.", &c.Master, masterKeys())
@@ -104,7 +104,7 @@ func showTable[T any](c *Config, list []Shown, prefix string, table *T, keys []k
 		if k.doc == "" || k.name == "tls" {
 			continue
 		}
-		row := Shown{prefix + k.name, encode(k.at(table)), c.origin(prefix + k.name)}
+		row := Shown{prefix + k.name, encodeValue(k.at(table)), c.originOf(prefix + k.name)}
 		switch {
 		case row.Value == `""`:
 			row.Value = ""
@@ -118,7 +118,7 @@ func showTable[T any](c *Config, list []Shown, prefix string, table *T, keys []k
 	return list
 }
 
-func (c *Config) origin(key string) string {
+func (c *Config) originOf(key string) string {
 	if p, ok := c.where[key]; ok {
 		return lineOf(p)
 	}

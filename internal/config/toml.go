@@ -27,9 +27,9 @@ type (
 // [toml.ParseDuration].
 func ParseDuration(s string) (time.Duration, bool) { return toml.ParseDuration(s) }
 
-// assign stores a scalar or a list of texts. The answer says what is wrong, as
+// assignValue stores a scalar or a list of texts. The answer says what is wrong, as
 // the end of a sentence that begins with the key.
-func assign(at any, v value, l toml.Limits) string {
+func assignValue(at any, v value, l toml.Limits) string {
 	p, ok := at.(*MicroDollars)
 	if !ok {
 		return toml.Assign(at, v, l)

@@ -36,11 +36,11 @@ func defaultModel(env func(string) string, ollama string) (Model, error) {
 		{"OPENROUTER_API_KEY", "openrouter/auto"},
 	} {
 		if env != nil && env(p.variable) != "" {
-			return none.complete(Model{ID: p.id, APIKeyEnv: p.variable}, route{}, env)
+			return none.completeModel(Model{ID: p.id, APIKeyEnv: p.variable}, route{}, env)
 		}
 	}
 	if id := askOllama(ollama); id != "" {
-		return none.complete(Model{ID: id, BaseURL: ollama}, route{}, env)
+		return none.completeModel(Model{ID: id, BaseURL: ollama}, route{}, env)
 	}
 	return Model{}, fika.Errorf(fika.Invalid, "choose model", `no model is configured, and none was found. Do one of these:
   export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, or OPENROUTER_API_KEY)
@@ -63,7 +63,7 @@ func (c *Config) namingModels(err error) error {
 		}
 		names = append(names, name)
 	}
-	first := either(c.Models[0].Nickname, c.Models[0].ID)
+	first := eitherOf(c.Models[0].Nickname, c.Models[0].ID)
 	return fika.Errorf(fika.Invalid, "choose model", "which model? config.toml defines %s; choose one for all with model = %s at its top, or for this prompt with -m %s",
 		strings.Join(names, ", "), QuoteTOML(first), first)
 }

@@ -41,7 +41,7 @@ func Compare(ctx context.Context, f Folder, source EntrySource) ([]Difference, e
 		return nil, err
 	}
 	c := comparison{folder: f, source: source, heads: heads}
-	for _, step := range []func(context.Context) error{c.window, c.archive, c.transcript} {
+	for _, step := range []func(context.Context) error{c.compareWindow, c.compareArchive, c.compareTranscript} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -56,15 +56,15 @@ type comparison struct {
 	found  []Difference
 }
 
-func (c *comparison) add(d Difference) {
+func (c *comparison) addDifference(d Difference) {
 	const enough = 1000
 	if len(c.found) < enough {
 		c.found = append(c.found, d)
 	}
 }
 
-// expected gives the lines that belong into the window, or into the archive.
-func (c *comparison) expected(ctx context.Context, window bool, do func(e fika.Entry, own []byte) error) error {
+// expectedLines gives the lines that belong into the window, or into the archive.
+func (c *comparison) expectedLines(ctx context.Context, window bool, do func(e fika.Entry, own []byte) error) error {
 	for _, h := range c.heads {
 		if window && !h.Active {
 			continue
@@ -90,8 +90,8 @@ func (c *comparison) expected(ctx context.Context, window bool, do func(e fika.E
 	return nil
 }
 
-// lines reads a file's lines as the hashes of their present form.
-func (c *comparison) lines(name string) ([]idKey, error) {
+// fileLines reads a file's lines as the hashes of their present form.
+func (c *comparison) fileLines(name string) ([]idKey, error) {
 	file, err := openRegular(c.folder.path(name))()
 	if file == nil || err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (c *comparison) lines(name string) ([]idKey, error) {
 	defer file.Close()
 	var keys []idKey
 	for r := newLineReader(file); ; {
-		l, err := r.next()
+		l, err := r.nextLine()
 		if err == io.EOF {
 			return keys, nil
 		}
@@ -110,34 +110,34 @@ func (c *comparison) lines(name string) ([]idKey, error) {
 	}
 }
 
-// window compares context.jsonl, whose order counts.
-func (c *comparison) window(ctx context.Context) error {
-	have, err := c.lines(contextName)
+// compareWindow compares context.jsonl, whose order counts.
+func (c *comparison) compareWindow(ctx context.Context) error {
+	have, err := c.fileLines(contextName)
 	if err != nil {
 		return err
 	}
 	n := 0
-	err = c.expected(ctx, true, func(e fika.Entry, own []byte) error {
+	err = c.expectedLines(ctx, true, func(e fika.Entry, own []byte) error {
 		key := keyOfLine(bytes.TrimSpace(own))
 		switch {
 		case n >= len(have):
-			c.add(Difference{File: contextName, ID: e.ID, What: "is missing", Behind: true})
+			c.addDifference(Difference{File: contextName, ID: e.ID, What: "is missing", Behind: true})
 		case have[n] != key:
-			c.add(Difference{File: contextName, Line: n + 1, ID: e.ID, What: "is not what the database has here"})
+			c.addDifference(Difference{File: contextName, Line: n + 1, ID: e.ID, What: "is not what the database has here"})
 		}
 		n++
 		return nil
 	})
 	if n < len(have) {
-		c.add(Difference{File: contextName, Line: n + 1, What: fmt.Sprintf("%d lines that do not belong here", len(have)-n)})
+		c.addDifference(Difference{File: contextName, Line: n + 1, What: fmt.Sprintf("%d lines that do not belong here", len(have)-n)})
 	}
 	return err
 }
 
-// archive compares transcript_archive.jsonl, whose order is that of archiving
+// compareArchive compares transcript_archive.jsonl, whose order is that of archiving
 // and does not count.
-func (c *comparison) archive(ctx context.Context) error {
-	have, err := c.lines(archiveName)
+func (c *comparison) compareArchive(ctx context.Context) error {
+	have, err := c.fileLines(archiveName)
 	if err != nil {
 		return err
 	}
@@ -145,10 +145,10 @@ func (c *comparison) archive(ctx context.Context) error {
 	for _, key := range have {
 		count[key]++
 	}
-	err = c.expected(ctx, false, func(e fika.Entry, own []byte) error {
+	err = c.expectedLines(ctx, false, func(e fika.Entry, own []byte) error {
 		key := keyOfLine(bytes.TrimSpace(own))
 		if count[key] == 0 {
-			c.add(Difference{File: archiveName, ID: e.ID, What: "is missing"})
+			c.addDifference(Difference{File: archiveName, ID: e.ID, What: "is missing"})
 		}
 		count[key]--
 		return nil
@@ -156,15 +156,15 @@ func (c *comparison) archive(ctx context.Context) error {
 	for i, key := range have {
 		if count[key] > 0 {
 			count[key]--
-			c.add(Difference{File: archiveName, Line: i + 1, What: "does not belong here"})
+			c.addDifference(Difference{File: archiveName, Line: i + 1, What: "does not belong here"})
 		}
 	}
 	return err
 }
 
-// transcript compares transcript.md: every entry of each conversation in its
+// compareTranscript compares transcript.md: every entry of each conversation in its
 // order, the conversations interleaved as they were written.
-func (c *comparison) transcript(ctx context.Context) error {
+func (c *comparison) compareTranscript(ctx context.Context) error {
 	type strand struct {
 		id      fika.ConversationID
 		upto    int64
@@ -197,7 +197,7 @@ func (c *comparison) transcript(ctx context.Context) error {
 			}
 			left++
 			e := s.pending[0]
-			ok, err := r.take(renderEntry(e))
+			ok, err := r.takeExpected(renderEntry(e))
 			if err != nil {
 				return fileError("read "+transcriptName, c.folder.path(transcriptName), err)
 			}
@@ -209,17 +209,17 @@ func (c *comparison) transcript(ctx context.Context) error {
 		if taken {
 			continue
 		}
-		more, err := r.more()
+		more, err := r.hasMore()
 		if err != nil {
 			return fileError("read "+transcriptName, c.folder.path(transcriptName), err)
 		}
 		switch {
 		case left > 0 && !more:
-			c.add(Difference{File: transcriptName, What: fmt.Sprintf("ends at byte %d, before what came last", r.offset), Behind: true})
+			c.addDifference(Difference{File: transcriptName, What: fmt.Sprintf("ends at byte %d, before what came last", r.offset), Behind: true})
 		case left > 0:
-			c.add(Difference{File: transcriptName, What: fmt.Sprintf("from byte %d on it is not what the database has", r.offset)})
+			c.addDifference(Difference{File: transcriptName, What: fmt.Sprintf("from byte %d on it is not what the database has", r.offset)})
 		case more:
-			c.add(Difference{File: transcriptName, What: fmt.Sprintf("from byte %d on it has more than the database", r.offset)})
+			c.addDifference(Difference{File: transcriptName, What: fmt.Sprintf("from byte %d on it has more than the database", r.offset)})
 		}
 		return nil
 	}
@@ -239,8 +239,8 @@ func newPeeker(r io.Reader) *peeker {
 	return &peeker{r: r}
 }
 
-// fill makes at least n bytes available unless the stream ends before.
-func (p *peeker) fill(n int) error {
+// fillBuffer makes at least n bytes available unless the stream ends before.
+func (p *peeker) fillBuffer(n int) error {
 	for len(p.buf) < n {
 		part := make([]byte, max(n-len(p.buf), 64<<10))
 		k, err := p.r.Read(part)
@@ -255,9 +255,9 @@ func (p *peeker) fill(n int) error {
 	return nil
 }
 
-// take consumes want if it comes next.
-func (p *peeker) take(want []byte) (bool, error) {
-	if err := p.fill(len(want)); err != nil || !bytes.HasPrefix(p.buf, want) {
+// takeExpected consumes want if it comes next.
+func (p *peeker) takeExpected(want []byte) (bool, error) {
+	if err := p.fillBuffer(len(want)); err != nil || !bytes.HasPrefix(p.buf, want) {
 		return false, err
 	}
 	p.buf = p.buf[len(want):]
@@ -265,7 +265,7 @@ func (p *peeker) take(want []byte) (bool, error) {
 	return true, nil
 }
 
-func (p *peeker) more() (bool, error) {
-	err := p.fill(1)
+func (p *peeker) hasMore() (bool, error) {
+	err := p.fillBuffer(1)
 	return len(p.buf) > 0, err
 }

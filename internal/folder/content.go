@@ -75,7 +75,7 @@ func (c *Content) Has(id fika.EntryID) (has, archived bool) {
 // compacted away first. Conflict when a file has changed since.
 func (c *Content) Each(fn func(e fika.Entry, archived bool) error) error {
 	for _, list := range c.inOrder() {
-		if err := c.read(list, fn); err != nil {
+		if err := c.readItems(list, fn); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (c *Content) Entries(archived bool) ([]fika.Entry, error) {
 		list = c.older
 	}
 	all := make([]fika.Entry, 0, len(list))
-	err := c.read(list, func(e fika.Entry, _ bool) error { all = append(all, e); return nil })
+	err := c.readItems(list, func(e fika.Entry, _ bool) error { all = append(all, e); return nil })
 	return all, err
 }
 
@@ -122,7 +122,7 @@ func (c *Content) inOrder() [][]item {
 // maxOpen is how many files are open at once while entries are read.
 const maxOpen = 16
 
-func (c *Content) read(list []item, fn func(fika.Entry, bool) error) error {
+func (c *Content) readItems(list []item, fn func(fika.Entry, bool) error) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -193,8 +193,8 @@ func (c *Content) entryAt(file *os.File, it item, buf *[]byte) (fika.Entry, erro
 	return e, nil
 }
 
-// problem notes a line that could not be understood.
-func (c *Content) problem(name string, p Problem) {
+// noteProblem notes a line that could not be understood.
+func (c *Content) noteProblem(name string, p Problem) {
 	if len(c.Problems) == maxProblems {
 		c.More++
 		return
@@ -203,8 +203,8 @@ func (c *Content) problem(name string, p Problem) {
 	c.Problems = append(c.Problems, p)
 }
 
-// source begins a file.
-func (c *Content) source(name string) (uint16, error) {
+// beginSource begins a file.
+func (c *Content) beginSource(name string) (uint16, error) {
 	if len(c.files) == inMemory {
 		return 0, fika.Errorf(fika.Invalid, "read context folder", "%s has more than %d files of entries", c.path, inMemory)
 	}
@@ -213,20 +213,20 @@ func (c *Content) source(name string) (uint16, error) {
 	return uint16(len(c.files) - 1), nil
 }
 
-// entries finds those of one JSON Lines file, leaving out ids that were found
+// entriesOf finds those of one JSON Lines file, leaving out ids that were found
 // already.
-func (c *Content) entries(root *os.Root, name string, archived bool, list []item) ([]item, error) {
+func (c *Content) entriesOf(root *os.Root, name string, archived bool, list []item) ([]item, error) {
 	file, err := openInRoot(root, name)
 	if file == nil || err != nil {
 		return list, err
 	}
 	defer file.Close()
-	n, err := c.source(name)
+	n, err := c.beginSource(name)
 	if err != nil {
 		return list, err
 	}
 	for lines := newLineReader(file); ; {
-		l, err := lines.next()
+		l, err := lines.nextLine()
 		if err == io.EOF {
 			return list, nil
 		}
@@ -235,17 +235,17 @@ func (c *Content) entries(root *os.Root, name string, archived bool, list []item
 		}
 		e, reason := parseEntry(l)
 		if reason != "" {
-			c.problem(name, l.problem(reason))
+			c.noteProblem(name, l.problemWith(reason))
 			continue
 		}
-		if c.found(e.ID, archived) {
+		if c.noteFound(e.ID, archived) {
 			list = append(list, item{offset: l.offset, size: int32(l.end - l.offset), seq: e.Seq, file: n, archived: archived})
 		}
 	}
 }
 
-// found notes an id, and reports whether it is new.
-func (c *Content) found(id fika.EntryID, archived bool) bool {
+// noteFound notes an id, and reports whether it is new.
+func (c *Content) noteFound(id fika.EntryID, archived bool) bool {
 	key := keyOf(id)
 	if _, known := c.ids[key]; known {
 		return false
@@ -268,21 +268,21 @@ func (c *Content) plainTranscript(root *os.Root) error {
 	if err != nil {
 		return fileError("read "+plainName, plainName, err)
 	}
-	n, err := c.source(plainName)
+	n, err := c.beginSource(plainName)
 	if err != nil {
 		return err
 	}
 	var head []byte // of the entry that is being read
 	begin := int64(0)
 	for lines := newLineReader(file); ; {
-		l, err := lines.raw()
+		l, err := lines.rawLine()
 		if err != nil && err != io.EOF {
 			return fileError("read "+plainName, plainName, err)
 		}
 		_, _, headed := plainHead(l.data)
 		if (err == io.EOF || headed) && head != nil {
 			size := min(l.offset-begin, maxLine)
-			if c.found(plainEntry(head, begin, st).ID, true) {
+			if c.noteFound(plainEntry(head, begin, st).ID, true) {
 				c.older = append(c.older, item{offset: begin, size: int32(size), file: n, archived: true})
 			}
 			head = nil

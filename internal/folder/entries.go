@@ -56,10 +56,10 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// next gives the next line that is not blank; io.EOF at the end.
-func (r *lineReader) next() (line, error) {
+// nextLine gives the next line that is not blank; io.EOF at the end.
+func (r *lineReader) nextLine() (line, error) {
 	for {
-		l, err := r.raw()
+		l, err := r.rawLine()
 		if err != nil {
 			return l, err
 		}
@@ -73,7 +73,7 @@ func (r *lineReader) next() (line, error) {
 	}
 }
 
-func (r *lineReader) raw() (line, error) {
+func (r *lineReader) rawLine() (line, error) {
 	r.buf = r.buf[:0]
 	l := line{n: r.n + 1, offset: r.offset, end: r.offset}
 	for {
@@ -95,7 +95,7 @@ func (r *lineReader) raw() (line, error) {
 	}
 }
 
-func (l line) problem(reason string) Problem {
+func (l line) problemWith(reason string) Problem {
 	return Problem{Line: l.n, Offset: l.offset, Reason: reason, Raw: bytes.Clone(l.data[:min(len(l.data), 64<<10)])}
 }
 
@@ -114,7 +114,7 @@ func ReadEntries(r io.Reader) ([]fika.Entry, []Problem, error) {
 func eachLine(r io.Reader, fn func(fika.Entry) error, bad func(Problem)) error {
 	lines := newLineReader(r)
 	for {
-		l, err := lines.next()
+		l, err := lines.nextLine()
 		if err == io.EOF {
 			return nil
 		}
@@ -123,7 +123,7 @@ func eachLine(r io.Reader, fn func(fika.Entry) error, bad func(Problem)) error {
 		}
 		e, reason := parseEntry(l)
 		if reason != "" {
-			bad(l.problem(reason))
+			bad(l.problemWith(reason))
 			continue
 		}
 		if err := fn(e); err != nil {
@@ -148,7 +148,7 @@ func parseEntry(l line) (fika.Entry, string) {
 			}
 			return e, "not an entry: " + jsonReason(err)
 		}
-		e = six.entry()
+		e = six.toEntry()
 	}
 	if l.data[0] != '{' {
 		return e, "not an entry: no JSON object"
@@ -184,7 +184,7 @@ type sixFields struct {
 	Type      fika.EntryType `json:"entry_type"`
 }
 
-func (s sixFields) entry() fika.Entry {
+func (s sixFields) toEntry() fika.Entry {
 	return fika.Entry{ID: s.ID, At: secondsToTime(s.Timestamp), From: s.From, To: s.To, Content: s.Content, Type: s.Type}
 }
 

@@ -139,7 +139,7 @@ func (l *Lock) Rename(name fika.AgentName) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.check(); err != nil {
+	if err := l.checkHeld(); err != nil {
 		return err
 	}
 	old, next := l.folder, l.folder.Home.Folder(name)
@@ -150,7 +150,7 @@ func (l *Lock) Rename(name fika.AgentName) error {
 		return fileError(op, old.Path(), err)
 	}
 	l.folder = next
-	return old.Home.renamed(old.Name, name)
+	return old.Home.followRename(old.Name, name)
 }
 
 // Remove deletes the locked context with all its files and ends the lock. The
@@ -159,7 +159,7 @@ func (l *Lock) Rename(name fika.AgentName) error {
 func (l *Lock) Remove() error {
 	const op = "remove context"
 	l.mu.Lock()
-	if err := l.check(); err != nil {
+	if err := l.checkHeld(); err != nil {
 		l.mu.Unlock()
 		return err
 	}
@@ -176,6 +176,6 @@ func (l *Lock) Remove() error {
 	return errors.Join(
 		l.Close(),
 		fileError(op, f.Path(), os.RemoveAll(trash)),
-		f.Home.renamed(f.Name, ""),
+		f.Home.followRename(f.Name, ""),
 	)
 }

@@ -85,10 +85,10 @@ func FuzzLockContent(f *testing.F) {
 		if info.PID > 0 && !content {
 			t.Fatal("a holder without content")
 		}
-		if info.PID < 0 || info.patience() <= 0 {
+		if info.PID < 0 || info.silenceAllowed() <= 0 {
 			t.Fatalf("%+v", info)
 		}
-		info.alive()
+		info.holderAlive()
 	})
 }
 

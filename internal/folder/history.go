@@ -37,7 +37,7 @@ func (c *Content) readHistory(root *os.Root) error {
 	}
 	var h history
 	if err := json.Unmarshal(data, &h); err != nil {
-		c.problem(historyName, Problem{Line: 1, Reason: "not a history: " + jsonReason(err)})
+		c.noteProblem(historyName, Problem{Line: 1, Reason: "not a history: " + jsonReason(err)})
 		return nil
 	}
 	if at, ok := parseTime(h.CreatedAt); ok {
@@ -47,7 +47,7 @@ func (c *Content) readHistory(root *os.Root) error {
 	if !ok || at.IsZero() {
 		at = modTime(root, historyName) // what the file does not say, the disk may know
 	}
-	said := h.entries(at)
+	said := h.importedEntries(at)
 	if len(said) == 0 || len(c.now) > 0 { // context.jsonl is newer
 		return nil
 	}
@@ -66,7 +66,7 @@ func (c *Content) readHistory(root *os.Root) error {
 	}
 	c.said = said
 	for i, e := range said {
-		if c.found(e.ID, false) {
+		if c.noteFound(e.ID, false) {
 			c.now = append(c.now, item{offset: int64(i), file: inMemory})
 		}
 	}
@@ -81,8 +81,8 @@ func modTime(root *os.Root, name string) time.Time {
 	return info.ModTime().UTC()
 }
 
-// entries are the messages, all of one time.
-func (h history) entries(at time.Time) []fika.Entry {
+// importedEntries are the messages, all of one time.
+func (h history) importedEntries(at time.Time) []fika.Entry {
 	var said []fika.Entry
 	for i, m := range h.Messages {
 		var text string
@@ -116,7 +116,7 @@ func (c *Content) lastRun(said []fika.Entry) (ids []fika.EntryID, err error) {
 	n := len(said) - 1
 	for i := len(c.older) - 1; i >= 0; i-- {
 		var e fika.Entry
-		if err := c.read(c.older[i:i+1], func(found fika.Entry, _ bool) error { e = found; return nil }); err != nil {
+		if err := c.readItems(c.older[i:i+1], func(found fika.Entry, _ bool) error { e = found; return nil }); err != nil {
 			return nil, err
 		}
 		ids = append(ids, e.ID)
@@ -144,7 +144,7 @@ func (c *Content) readInbox(root *os.Root) error {
 	defer file.Close()
 	seen := map[fika.EntryID]int{}
 	for lines := newLineReader(file); ; {
-		l, err := lines.next()
+		l, err := lines.nextLine()
 		if err == io.EOF {
 			return nil
 		}
@@ -153,7 +153,7 @@ func (c *Content) readInbox(root *os.Root) error {
 		}
 		m, reason := parseInbox(l, "", 0)
 		if reason != "" {
-			c.problem(inboxName, l.problem(reason))
+			c.noteProblem(inboxName, l.problemWith(reason))
 			continue
 		}
 		if strings.HasPrefix(string(m.ID), "inbox-") {

@@ -34,7 +34,7 @@ func (h Home) LockHub() (*HubLock, error) {
 		return nil, fika.Wrap(fika.Storage, "hub lock", err)
 	}
 	l := &HubLock{file: file, home: h.Root}
-	switch err := l.lock(); {
+	switch err := l.lockFile(); {
 	case errors.Is(err, process.ErrHeld):
 		_ = file.Close()
 		who, _ := h.HubProcess()
@@ -46,9 +46,9 @@ func (h Home) LockHub() (*HubLock, error) {
 	return l, nil
 }
 
-// lock locks the file and writes who has it. Somebody who only looks holds the
+// lockFile locks the file and writes who has it. Somebody who only looks holds the
 // lock for an instant, so it looks again for a while.
-func (l *HubLock) lock() error {
+func (l *HubLock) lockFile() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	err := process.LockFile(l.file)

@@ -89,7 +89,7 @@ func (l *Lock) takeInbox(now time.Time) (*Batch, error) {
 		if !ok || !d.Type().IsRegular() {
 			continue
 		}
-		if err := b.read(t, &room); err != nil {
+		if err := b.readTaken(t, &room); err != nil {
 			return nil, err
 		}
 	}
@@ -134,8 +134,8 @@ func parseTaken(name string) (takenFile, bool) {
 	return takenFile{}, false
 }
 
-// read adds the messages of one taken file, from where it was heard up to.
-func (b *Batch) read(t takenFile, room *int) error {
+// readTaken adds the messages of one taken file, from where it was heard up to.
+func (b *Batch) readTaken(t takenFile, room *int) error {
 	path := b.folder.path(t.name)
 	file, err := openRegular(path)()
 	if file == nil || err != nil {
@@ -154,7 +154,7 @@ func (b *Batch) read(t takenFile, room *int) error {
 			b.More = true
 			break
 		}
-		l, err := lines.next()
+		l, err := lines.nextLine()
 		if err == io.EOF {
 			break
 		}
@@ -166,10 +166,10 @@ func (b *Batch) read(t takenFile, room *int) error {
 		switch {
 		case reason == "":
 			b.Messages = append(b.Messages, msg)
-		case l.torn && !t.late(b.now):
+		case l.torn && !t.isLate(b.now):
 			l.end = l.offset // being written just now: the next opening hears it
 		default:
-			p := l.problem(reason)
+			p := l.problemWith(reason)
 			p.File, p.Offset = inboxName, p.Offset+t.from
 			p.Line += countLines(file, t.from)
 			b.Problems = append(b.Problems, p)
@@ -181,8 +181,8 @@ func (b *Batch) read(t takenFile, room *int) error {
 	return nil
 }
 
-// late reports whether writers have had their time.
-func (t takenFile) late(now time.Time) bool {
+// isLate reports whether writers have had their time.
+func (t takenFile) isLate(now time.Time) bool {
 	ms, _, _ := strings.Cut(t.id, "-")
 	taken, err := strconv.ParseInt(ms, 10, 64)
 	return err != nil || (now.Sub(time.UnixMilli(taken)) > lateAppend && now.Sub(t.mtime) > lateAppend)
@@ -205,11 +205,11 @@ func (b *Batch) Done() error {
 	var errs []error
 	for _, t := range b.files {
 		path := b.folder.path(t.name)
-		if err := b.reject(t); err != nil {
+		if err := b.rejectLines(t); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		if t.upto == t.from && t.upto == t.size && t.late(b.now) {
+		if t.upto == t.from && t.upto == t.size && t.isLate(b.now) {
 			errs = append(errs, fileError("empty inbox", path, os.Remove(path)))
 			continue
 		}
@@ -222,8 +222,8 @@ func (b *Batch) Done() error {
 	return errors.Join(errs...)
 }
 
-// reject copies lines that are no messages into inbox.rejected.jsonl.
-func (b *Batch) reject(t takenFile) error {
+// rejectLines copies lines that are no messages into inbox.rejected.jsonl.
+func (b *Batch) rejectLines(t takenFile) error {
 	if len(t.bad) == 0 {
 		return nil
 	}

@@ -111,7 +111,7 @@ func TryLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 			return startLock(f, file, o)
 		}
 		var held *HeldError
-		if !errors.As(err, &held) || !held.idle() || time.Now().After(deadline) {
+		if !errors.As(err, &held) || !held.isIdle() || time.Now().After(deadline) {
 			return nil, err
 		}
 		if err := clock.Sleep(ctx, time.Millisecond); err != nil {
@@ -135,9 +135,9 @@ func WaitLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 	}
 }
 
-// idle reports that the named holder does not live, so that the flock is most
+// isIdle reports that the named holder does not live, so that the flock is most
 // likely held for a moment by somebody who takes or inspects it.
-func (e *HeldError) idle() bool { return e.Info.PID == 0 || !e.Info.alive() }
+func (e *HeldError) isIdle() bool { return e.Info.PID == 0 || !e.Info.holderAlive() }
 
 func (f Folder) lockPath() string { return f.path("lock") }
 
@@ -193,7 +193,7 @@ func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
 		},
 		lost: make(chan struct{}), done: make(chan struct{}),
 	}
-	if err := l.touch(); err != nil {
+	if err := l.touchFile(); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
@@ -201,13 +201,13 @@ func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
 	removeOld(f.Path(), ".*.md[0-9]*", time.Now())
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
-	go l.heartbeat(ctx, every, o.Beat)
+	go l.beatUntilClosed(ctx, every, o.Beat)
 	return l, nil
 }
 
-// heartbeat touches the lock until Close. A beat that hangs delays the next
+// beatUntilClosed touches the lock until Close. A beat that hangs delays the next
 // one by at most one interval, because its ctx ends.
-func (l *Lock) heartbeat(ctx context.Context, every time.Duration, beat func(context.Context)) {
+func (l *Lock) beatUntilClosed(ctx context.Context, every time.Duration, beat func(context.Context)) {
 	defer close(l.done)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -218,8 +218,8 @@ func (l *Lock) heartbeat(ctx context.Context, every time.Duration, beat func(con
 		case <-tick.C:
 		}
 		l.mu.Lock()
-		if l.check() == nil {
-			_ = l.touch() // a full disk must not end the owner; the age shows
+		if l.checkHeld() == nil {
+			_ = l.touchFile() // a full disk must not end the owner; the age shows
 		}
 		l.mu.Unlock()
 		if beat != nil {
@@ -230,8 +230,8 @@ func (l *Lock) heartbeat(ctx context.Context, every time.Duration, beat func(con
 	}
 }
 
-// touch writes the content in place; that also sets the file's time.
-func (l *Lock) touch() error {
+// touchFile writes the content in place; that also sets the file's time.
+func (l *Lock) touchFile() error {
 	data, err := json.Marshal(l.info)
 	if err != nil {
 		return fika.Wrap(fika.Failed, "write lock", err)
@@ -243,9 +243,9 @@ func (l *Lock) touch() error {
 	return fileError("write lock", l.folder.lockPath(), err)
 }
 
-// check reports Lost when the lock is closed or its file is no longer the one
+// checkHeld reports Lost when the lock is closed or its file is no longer the one
 // in the folder (somebody deleted it by hand).
-func (l *Lock) check() error {
+func (l *Lock) checkHeld() error {
 	if l.file == nil {
 		return fika.Errorf(fika.Lost, "lock", "the lock of context %q was given back", l.folder.Name)
 	}
@@ -260,7 +260,7 @@ func (l *Lock) check() error {
 func (l *Lock) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.check()
+	return l.checkHeld()
 }
 
 // Lost is closed when a heartbeat or Check finds that the lock file was taken
@@ -285,11 +285,11 @@ func (l *Lock) Info() LockInfo {
 func (l *Lock) SetEpoch(e fika.Epoch) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.check(); err != nil {
+	if err := l.checkHeld(); err != nil {
 		return err
 	}
 	l.info.Epoch = e
-	return l.touch()
+	return l.touchFile()
 }
 
 // Close ends the heartbeat, empties the lock file and gives the lock back. It
@@ -329,12 +329,12 @@ func heldBy(f Folder, file *os.File) *HeldError {
 	if st, err := file.Stat(); err == nil {
 		e.Age = max(0, time.Since(st.ModTime()))
 	}
-	e.Stale = e.Age > e.Info.patience()
+	e.Stale = e.Age > e.Info.silenceAllowed()
 	return e
 }
 
-// patience is how long a holder may be silent.
-func (i LockInfo) patience() time.Duration {
+// silenceAllowed is how long a holder may be silent.
+func (i LockInfo) silenceAllowed() time.Duration {
 	every := time.Duration(i.Heartbeat * float64(time.Second))
 	if every <= 0 || every > 24*time.Hour {
 		every = DefaultHeartbeat
@@ -342,9 +342,9 @@ func (i LockInfo) patience() time.Duration {
 	return every * 3 / 2
 }
 
-// alive reports whether the process that wrote the lock runs on this machine.
+// holderAlive reports whether the process that wrote the lock runs on this machine.
 // A process of another machine counts as alive: only its silence tells.
-func (i LockInfo) alive() bool {
+func (i LockInfo) holderAlive() bool {
 	if host, _ := os.Hostname(); i.Host != "" && i.Host != host {
 		return true
 	}

@@ -37,18 +37,18 @@ func openRegular(path string) func() (*os.File, error) {
 	}
 }
 
-// mend works in two steps. First every file that is not as the mirror left it
+// repairFiles works in two steps. First every file that is not as the mirror left it
 // is brought back to the state that Seen describes; then what the source has
 // beyond it is appended. Either may be interrupted anywhere.
-func (m *Mirror) mend(ctx context.Context, f Folder) error {
+func (m *Mirror) repairFiles(ctx context.Context, f Folder) error {
 	heads, err := m.source.Asks(ctx)
 	if err != nil {
 		return err
 	}
-	if !m.knows(heads) {
+	if !m.knowsAll(heads) {
 		m.meta.Seen, m.meta.Files = map[fika.ConversationID]int64{}, map[string]fileMark{}
 	}
-	changed, err := m.restore(ctx, f, heads)
+	changed, err := m.restoreSeen(ctx, f, heads)
 	if err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func (m *Mirror) mend(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// knows reports whether the source still has all that was seen: else the
+// knowsAll reports whether the source still has all that was seen: else the
 // folder is from elsewhere, or the database was replaced.
-func (m *Mirror) knows(heads []AskHead) bool {
+func (m *Mirror) knowsAll(heads []AskHead) bool {
 	last := make(map[fika.ConversationID]int64, len(heads))
 	for _, h := range heads {
 		last[h.ID] = h.LastSeq
@@ -81,11 +81,11 @@ func (m *Mirror) knows(heads []AskHead) bool {
 	return true
 }
 
-// restore brings the files back to the state that Seen describes.
-func (m *Mirror) restore(ctx context.Context, f Folder, heads []AskHead) (changed bool, err error) {
+// restoreSeen brings the files back to the state that Seen describes.
+func (m *Mirror) restoreSeen(ctx context.Context, f Folder, heads []AskHead) (changed bool, err error) {
 	var intact [3]bool
 	for i, name := range []string{contextName, archiveName, transcriptName} {
-		if intact[i], err = m.intact(f, name); err != nil {
+		if intact[i], err = m.isIntact(f, name); err != nil {
 			return false, err
 		}
 	}
@@ -115,7 +115,7 @@ func (m *Mirror) restore(ctx context.Context, f Folder, heads []AskHead) (change
 			return false, err
 		}
 		if !ours {
-			if err := m.aside(f, name); err != nil {
+			if err := m.setFileAside(f, name); err != nil {
 				return false, err
 			}
 		}
@@ -126,10 +126,10 @@ func (m *Mirror) restore(ctx context.Context, f Folder, heads []AskHead) (change
 	return true, m.rewriteBoth(ctx, f, heads)
 }
 
-// intact compares a file with its mark. The archive alone may be missing
+// isIntact compares a file with its mark. The archive alone may be missing
 // although something was seen.
-func (m *Mirror) intact(f Folder, name string) (bool, error) {
-	now, err := f.mark(name)
+func (m *Mirror) isIntact(f Folder, name string) (bool, error) {
+	now, err := f.markOf(name)
 	if err != nil {
 		return false, err
 	}
@@ -137,7 +137,7 @@ func (m *Mirror) intact(f Folder, name string) (bool, error) {
 	if !marked && len(m.meta.Seen) > 0 && name != archiveName {
 		return false, nil
 	}
-	return mark.same(now), nil
+	return mark.isSame(now), nil
 }
 
 // catchUp appends what the source has beyond Seen.
@@ -152,15 +152,15 @@ func (m *Mirror) catchUp(ctx context.Context, f Folder, h AskHead) (changed bool
 			m.meta.Seen[h.ID] = h.LastSeq
 			break
 		}
-		if err := m.extend(ctx, f, h.ID, fresh); err != nil {
+		if err := m.extendFiles(ctx, f, h.ID, fresh); err != nil {
 			return changed, err
 		}
 	}
 	return changed, nil
 }
 
-// each gives the entries of one conversation up to seq upto.
-func (m *Mirror) each(ctx context.Context, c fika.ConversationID, upto int64, do func(fika.Entry) error) error {
+// eachUpTo gives the entries of one conversation up to seq upto.
+func (m *Mirror) eachUpTo(ctx context.Context, c fika.ConversationID, upto int64, do func(fika.Entry) error) error {
 	return eachEntry(ctx, m.source, c, 0, upto, do)
 }
 
@@ -203,7 +203,7 @@ func (m *Mirror) rewriteContext(ctx context.Context, f Folder) error {
 		return err
 	}
 	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
-		return m.each(ctx, active, upto, func(e fika.Entry) error {
+		return m.eachUpTo(ctx, active, upto, func(e fika.Entry) error {
 			if !in(e.Seq) {
 				return nil
 			}
@@ -229,7 +229,7 @@ func (m *Mirror) rewriteBoth(ctx context.Context, f Folder, heads []AskHead) err
 	}
 	err = m.replaceLines(f, archiveName, func(put func(fika.Entry) error) error {
 		for _, h := range heads {
-			err := m.each(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
+			err := m.eachUpTo(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
 				if h.ID == active && in(e.Seq) {
 					return nil
 				}
@@ -260,7 +260,7 @@ func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []As
 	var tail []byte
 	lines := newLineReader(file)
 	for {
-		l, err := lines.next()
+		l, err := lines.nextLine()
 		if err == io.EOF {
 			break
 		}
@@ -275,7 +275,7 @@ func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []As
 	}
 	tailKnown := tail == nil
 	for _, h := range heads {
-		err := m.each(ctx, h.ID, h.LastSeq, func(e fika.Entry) error {
+		err := m.eachUpTo(ctx, h.ID, h.LastSeq, func(e fika.Entry) error {
 			own, err := entryLine(e)
 			delete(strange, keyOfLine(bytes.TrimSpace(own)))
 			tailKnown = tailKnown || bytes.HasPrefix(own, tail)

@@ -24,7 +24,7 @@ func (m *Mirror) restoreTranscript(ctx context.Context, f Folder, heads []AskHea
 		if err := os.Truncate(f.path(transcriptName), mark.Size); err != nil {
 			return fileError("mend "+transcriptName, f.path(transcriptName), err)
 		}
-		now, err := f.mark(transcriptName)
+		now, err := f.markOf(transcriptName)
 		mark.Size, mark.MTime = now.Size, now.MTime
 		m.meta.Files[transcriptName] = mark
 		return err
@@ -35,7 +35,7 @@ func (m *Mirror) restoreTranscript(ctx context.Context, f Folder, heads []AskHea
 		}
 	}
 	if !ours {
-		if err := m.aside(f, transcriptName); err != nil {
+		if err := m.setFileAside(f, transcriptName); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func (m *Mirror) tornTail(ctx context.Context, f Folder, heads []AskHead, mark f
 	if _, err := file.ReadAt(last, mark.Size-mark.LastSize); err != nil || hashOf(last) != mark.LastLine {
 		return false, nil
 	}
-	return m.due(ctx, io.NewSectionReader(file, mark.Size, st.Size()-mark.Size), heads, m.meta.Seen)
+	return m.matchesDue(ctx, io.NewSectionReader(file, mark.Size, st.Size()-mark.Size), heads, m.meta.Seen)
 }
 
 // ownPrefix reports whether the whole file is the beginning of what would be
@@ -72,14 +72,14 @@ func (m *Mirror) ownPrefix(ctx context.Context, f Folder, heads []AskHead) (bool
 		return err == nil, err
 	}
 	defer file.Close()
-	return m.due(ctx, file, heads, nil)
+	return m.matchesDue(ctx, file, heads, nil)
 }
 
 // errEnough ends an iteration early.
 var errEnough = errors.New("enough")
 
-// due compares r with the rendering of the entries after since.
-func (m *Mirror) due(ctx context.Context, r io.Reader, heads []AskHead, since map[fika.ConversationID]int64) (bool, error) {
+// matchesDue compares r with the rendering of the entries after since.
+func (m *Mirror) matchesDue(ctx context.Context, r io.Reader, heads []AskHead, since map[fika.ConversationID]int64) (bool, error) {
 	same := true
 	buf := bufio.NewReaderSize(r, 64<<10)
 	for _, h := range heads {
@@ -140,7 +140,7 @@ func (m *Mirror) rewriteTranscript(ctx context.Context, f Folder, heads []AskHea
 	err := swapFile(f.path(transcriptName), func(w io.Writer) error {
 		buf := newBuffer(w)
 		for _, h := range heads {
-			err := m.each(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
+			err := m.eachUpTo(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
 				last = renderEntry(e)
 				_, err := buf.Write(last)
 				return err
@@ -154,7 +154,7 @@ func (m *Mirror) rewriteTranscript(ctx context.Context, f Folder, heads []AskHea
 	if err != nil {
 		return err
 	}
-	mark, err := f.mark(transcriptName)
+	mark, err := f.markOf(transcriptName)
 	mark.LastLine, mark.LastSize = hashOf(last), int64(len(last))
 	m.meta.Files[transcriptName] = mark
 	return err

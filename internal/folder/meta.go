@@ -64,10 +64,10 @@ func (f Folder) readMeta() (*meta, error) {
 	if fika.IsKind(err, fika.Storage) {
 		return m, err
 	}
-	if err != nil || !m.parse(data) {
+	if err != nil || !m.parseMeta(data) {
 		m = newMeta(time.Now())
 		m.broken = err != nil || data != nil
-		if at, ok := salvage(data); ok {
+		if at, ok := salvageCreatedAt(data); ok {
 			m.CreatedAt = at
 		} else if st, err := os.Stat(f.Path()); err == nil {
 			m.CreatedAt = st.ModTime().UTC().Truncate(time.Second)
@@ -76,8 +76,8 @@ func (f Folder) readMeta() (*meta, error) {
 	return m, nil
 }
 
-// parse fills m and reports whether data is a whole meta.
-func (m *meta) parse(data []byte) bool {
+// parseMeta fills m and reports whether data is a whole meta.
+func (m *meta) parseMeta(data []byte) bool {
 	var j metaJSON
 	if json.Unmarshal(data, &m.rest) != nil || m.rest == nil || json.Unmarshal(data, &j) != nil {
 		return false
@@ -101,7 +101,7 @@ func (m *meta) parse(data []byte) bool {
 // one page, which is written whole or not at all, it is written in place,
 // padded with spaces so that it never shrinks.
 func (f Folder) writeMeta(m *meta) error {
-	data, err := m.encode()
+	data, err := m.encodeMeta()
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ const metaPage = 4096
 
 // writeMetaIn makes the file anew.
 func writeMetaIn(dir string, m *meta) error {
-	data, err := m.encode()
+	data, err := m.encodeMeta()
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func writeMetaIn(dir string, m *meta) error {
 // is damaged.
 const metaHead = "{\n  \"created_at\": "
 
-func (m *meta) encode() ([]byte, error) {
+func (m *meta) encodeMeta() ([]byte, error) {
 	out := make(map[string]any, len(m.rest)+4)
 	for k, v := range m.rest {
 		out[k] = v
@@ -166,8 +166,8 @@ func (m *meta) encode() ([]byte, error) {
 	return append(append(data, body[1:]...), '\n'), nil
 }
 
-// salvage reads created_at out of a damaged meta.
-func salvage(data []byte) (time.Time, bool) {
+// salvageCreatedAt reads created_at out of a damaged meta.
+func salvageCreatedAt(data []byte) (time.Time, bool) {
 	rest, ok := bytes.CutPrefix(data, []byte(metaHead))
 	end := bytes.IndexAny(rest, ",\n")
 	if !ok || end < 0 {
@@ -216,9 +216,9 @@ func secondsToTime(sec float64) time.Time {
 	return time.Unix(whole, int64((sec-float64(whole))*1e9)).UTC().Truncate(time.Millisecond)
 }
 
-// mark describes a mirror file as it is now, keeping what is known of its
+// markOf describes a mirror file as it is now, keeping what is known of its
 // last line. A missing file has the zero mark.
-func (f Folder) mark(name string) (fileMark, error) {
+func (f Folder) markOf(name string) (fileMark, error) {
 	st, err := os.Lstat(f.path(name))
 	if os.IsNotExist(err) {
 		return fileMark{}, nil
@@ -232,5 +232,5 @@ func (f Folder) mark(name string) (fileMark, error) {
 	return fileMark{Size: st.Size(), MTime: st.ModTime().UnixNano()}, nil
 }
 
-// same reports whether the file was not touched since.
-func (m fileMark) same(now fileMark) bool { return m.Size == now.Size && m.MTime == now.MTime }
+// isSame reports whether the file was not touched since.
+func (m fileMark) isSame(now fileMark) bool { return m.Size == now.Size && m.MTime == now.MTime }

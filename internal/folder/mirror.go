@@ -98,7 +98,7 @@ func (m *Mirror) Append(ctx context.Context, entries ...fika.Entry) error {
 	next := m.meta.Seen[m.meta.Active]
 	for _, e := range entries {
 		if e.Conversation != m.meta.Active || e.Seq > next+1 {
-			return m.sync(ctx)
+			return m.syncLocked(ctx)
 		}
 		if e.Seq == next+1 {
 			fresh = append(fresh, e)
@@ -106,14 +106,14 @@ func (m *Mirror) Append(ctx context.Context, entries ...fika.Entry) error {
 		}
 	}
 	if m.dirty || m.meta.Active == "" {
-		return m.sync(ctx)
+		return m.syncLocked(ctx)
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
-	err := m.guard(ctx, func(f Folder) error { return m.extend(ctx, f, m.meta.Active, fresh) })
+	err := m.guardChange(ctx, func(f Folder) error { return m.extendFiles(ctx, f, m.meta.Active, fresh) })
 	if fika.IsKind(err, fika.Conflict) { // somebody edits a file at this moment
-		return m.sync(ctx)
+		return m.syncLocked(ctx)
 	}
 	return err
 }
@@ -123,16 +123,16 @@ func (m *Mirror) Append(ctx context.Context, entries ...fika.Entry) error {
 func (m *Mirror) Sync(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sync(ctx)
+	return m.syncLocked(ctx)
 }
 
-func (m *Mirror) sync(ctx context.Context) error {
-	return m.guard(ctx, func(f Folder) error { return m.mend(ctx, f) })
+func (m *Mirror) syncLocked(ctx context.Context) error {
+	return m.guardChange(ctx, func(f Folder) error { return m.repairFiles(ctx, f) })
 }
 
-// guard runs a change under the lock's protection. After a failure the files
+// guardChange runs a change under the lock's protection. After a failure the files
 // are not trusted until a sync has looked at all of them.
-func (m *Mirror) guard(ctx context.Context, change func(Folder) error) error {
+func (m *Mirror) guardChange(ctx context.Context, change func(Folder) error) error {
 	if err := ctx.Err(); err != nil {
 		return fika.Wrap(fika.Interrupted, "write mirror", err)
 	}
@@ -144,9 +144,9 @@ func (m *Mirror) guard(ctx context.Context, change func(Folder) error) error {
 	return err
 }
 
-// extend appends fresh entries of one conversation, which follow directly on
+// extendFiles appends fresh entries of one conversation, which follow directly on
 // what was seen of it, to the files, then notes that in the meta.
-func (m *Mirror) extend(ctx context.Context, f Folder, conv fika.ConversationID, fresh []fika.Entry) error {
+func (m *Mirror) extendFiles(ctx context.Context, f Folder, conv fika.ConversationID, fresh []fika.Entry) error {
 	if err := m.appendTranscript(f, fresh); err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (m *Mirror) extend(ctx context.Context, f Folder, conv fika.ConversationID,
 		}
 		m.meta.Seen[conv] = plain[len(plain)-1].Seq
 		if n < len(fresh) {
-			if err := m.compact(ctx, f, fresh[n]); err != nil {
+			if err := m.compactFiles(ctx, f, fresh[n]); err != nil {
 				return err
 			}
 		}
@@ -231,18 +231,18 @@ func (m *Mirror) appendBytes(f Folder, name string, data, last []byte, seq int64
 	return nil
 }
 
-// compact moves what a compaction puts out of the window: the archive is
+// compactFiles moves what a compaction puts out of the window: the archive is
 // appended first, then context.jsonl is replaced. What the compaction keeps
 // may have been archived before, and an undo brings entries back; then both
 // files are made anew from the source.
-func (m *Mirror) compact(ctx context.Context, f Folder, c fika.Entry) error {
+func (m *Mirror) compactFiles(ctx context.Context, f Folder, c fika.Entry) error {
 	if c.Meta.Undo > 0 {
 		return m.rewriteJSON(ctx, f)
 	}
 	if c.Meta.UpTo <= 0 {
 		return nil
 	}
-	stay, kept := keeps(c), 0
+	stay, kept := keptBy(c), 0
 	bad, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
 		if e.Seq <= c.Meta.UpTo && stay(e.Seq) {
 			kept++
@@ -255,7 +255,7 @@ func (m *Mirror) compact(ctx context.Context, f Folder, c fika.Entry) error {
 	if bad > 0 || kept < len(c.Meta.Kept) {
 		return m.rewriteJSON(ctx, f)
 	}
-	if err := m.archive(f, stay); err != nil {
+	if err := m.archiveOld(f, stay); err != nil {
 		return err
 	}
 	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
@@ -269,8 +269,8 @@ func (m *Mirror) compact(ctx context.Context, f Folder, c fika.Entry) error {
 	})
 }
 
-// archive appends what does not stay in context.jsonl to the archive.
-func (m *Mirror) archive(f Folder, stay func(seq int64) bool) error {
+// archiveOld appends what does not stay in context.jsonl to the archive.
+func (m *Mirror) archiveOld(f Folder, stay func(seq int64) bool) error {
 	var gone []fika.Entry
 	_, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
 		if stay(e.Seq) {
@@ -312,7 +312,7 @@ func (m *Mirror) replaceLines(f Folder, name string, each func(put func(fika.Ent
 	if err != nil {
 		return err
 	}
-	mark, err := f.mark(name)
+	mark, err := f.markOf(name)
 	if err != nil {
 		return err
 	}
@@ -322,7 +322,7 @@ func (m *Mirror) replaceLines(f Folder, name string, each func(put func(fika.Ent
 }
 
 // note tells the person of something that was set aside.
-func (m *Mirror) aside(f Folder, name string) error {
+func (m *Mirror) setFileAside(f Folder, name string) error {
 	free, err := setAside(f.path(name), "edited", time.Now())
 	if err != nil {
 		return err

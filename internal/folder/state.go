@@ -31,19 +31,19 @@ func (h Home) State() (State, error) {
 	if err := json.Unmarshal(data, &s.rest); err != nil {
 		return s, fika.Errorf(fika.Invalid, op, "%s is not a JSON object (%v): mend it, or delete it to begin with %q", path, err, DefaultContext)
 	}
-	current, err := s.name(path, "current_context", "implied_context")
+	current, err := s.nameOf(path, "current_context", "implied_context")
 	if err != nil {
 		return s, err
 	}
 	if current != "" {
 		s.Current = current
 	}
-	s.Previous, err = s.name(path, "previous_context")
+	s.Previous, err = s.nameOf(path, "previous_context")
 	return s, err
 }
 
-// name reads the first of the keys that is there.
-func (s *State) name(path string, keys ...string) (fika.AgentName, error) {
+// nameOf reads the first of the keys that is there.
+func (s *State) nameOf(path string, keys ...string) (fika.AgentName, error) {
 	for _, key := range keys {
 		raw, ok := s.rest[key]
 		if !ok || string(raw) == "null" || string(raw) == `""` {
@@ -73,9 +73,9 @@ func (h Home) Switch(name fika.AgentName) (State, error) {
 	return s, h.writeState(s)
 }
 
-// renamed follows a context to its new name; with an empty new name the
+// followRename follows a context to its new name; with an empty new name the
 // context is gone.
-func (h Home) renamed(old, name fika.AgentName) error {
+func (h Home) followRename(old, name fika.AgentName) error {
 	s, err := h.State()
 	if err != nil || (s.Current != old && s.Previous != old) {
 		return err

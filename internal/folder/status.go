@@ -57,7 +57,7 @@ func (f Folder) Inspect() (LockState, error) {
 		_ = process.UnlockFile(file)
 	case errors.Is(err, process.ErrHeld):
 		st.Held = true
-		if st.Age <= info.patience() {
+		if st.Age <= info.silenceAllowed() {
 			st.Status = LockActive
 		}
 	default:

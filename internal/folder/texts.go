@@ -43,10 +43,10 @@ func (h Home) readText(path string) (Text, error) {
 	if h.texts == nil {
 		return readText(path)
 	}
-	return h.texts.read(path)
+	return h.texts.readText(path)
 }
 
-func (t *texts) read(path string) (Text, error) {
+func (t *texts) readText(path string) (Text, error) {
 	info, err := os.Stat(path) // before reading: a change meanwhile is seen next time
 	if errors.Is(err, fs.ErrNotExist) {
 		return Text{}, nil
@@ -56,22 +56,22 @@ func (t *texts) read(path string) (Text, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k, ok := t.known[path]; ok && unchanged(k.info, info) {
+	if k, ok := t.known[path]; ok && fileUnchanged(k.info, info) {
 		return k.text, nil
 	}
 	text, err := readText(path)
 	if err == nil {
-		t.keep(path, knownText{info, text})
+		t.keepText(path, knownText{info, text})
 	}
 	return text, err
 }
 
-func unchanged(before, now fs.FileInfo) bool {
+func fileUnchanged(before, now fs.FileInfo) bool {
 	return os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime()) && before.Mode() == now.Mode()
 }
 
-// keep remembers a text; mu is held.
-func (t *texts) keep(path string, k knownText) {
+// keepText remembers a text; mu is held.
+func (t *texts) keepText(path string, k knownText) {
 	if t.bytes += len(k.text.Body); t.bytes > remembered {
 		clear(t.known) // read again by whoever needs them
 		t.bytes = len(k.text.Body)

@@ -34,40 +34,40 @@ func WriteTranscript(w io.Writer, entries []fika.Entry) error {
 func renderEntry(e fika.Entry) []byte {
 	var b bytes.Buffer
 	at := e.At.UTC().Format("2006-01-02 15:04:05Z")
-	from := speech.Name(clean(e.From))
+	from := speech.Name(cleanText(e.From))
 	switch e.Type {
 	case fika.ToolCall:
-		fmt.Fprintf(&b, "### [%s] → %s · %s\n\n", from, speech.Name(clean(e.To)), at)
-		fence(&b, "json", readableJSON(e.Content), 0)
+		fmt.Fprintf(&b, "### [%s] → %s · %s\n\n", from, speech.Name(cleanText(e.To)), at)
+		writeFenced(&b, "json", readableJSON(e.Content), 0)
 	case fika.ToolResult:
 		mark := ""
 		if e.Meta.IsError {
 			mark = " (error)"
 		}
 		fmt.Fprintf(&b, "### [%s]%s · %s\n\n", from, mark, at)
-		fence(&b, "", e.Content, longResult)
+		writeFenced(&b, "", e.Content, longResult)
 	case fika.Compaction:
 		fmt.Fprintf(&b, "---\n\n## [%s] compacted · %s\n\n", from, at)
-		paragraph(&b, e.Content)
+		writeParagraph(&b, e.Content)
 	case fika.Notice:
-		fmt.Fprintf(&b, "> **[%s]** %s · %s\n\n", from, strings.ReplaceAll(clean(e.Content), "\n", "\n> "), at)
+		fmt.Fprintf(&b, "> **[%s]** %s · %s\n\n", from, strings.ReplaceAll(cleanText(e.Content), "\n", "\n> "), at)
 	default:
 		fmt.Fprintf(&b, "## [%s] · %s\n\n", from, at)
-		paragraph(&b, e.Content)
+		writeParagraph(&b, e.Content)
 	}
 	return b.Bytes()
 }
 
-func paragraph(b *bytes.Buffer, text string) {
-	if text = strings.TrimRight(clean(text), "\n"); text != "" {
-		b.WriteString(unheaded(text))
+func writeParagraph(b *bytes.Buffer, text string) {
+	if text = strings.TrimRight(cleanText(text), "\n"); text != "" {
+		b.WriteString(escapeHeadings(text))
 		b.WriteString("\n\n")
 	}
 }
 
-// unheaded puts a backslash before the lines of a text that would read as the
+// escapeHeadings puts a backslash before the lines of a text that would read as the
 // heading of another entry, or as a notice: nobody speaks as somebody else.
-func unheaded(text string) string {
+func escapeHeadings(text string) string {
 	if !strings.ContainsAny(text, "#>-=<") {
 		return text
 	}
@@ -75,16 +75,16 @@ func unheaded(text string) string {
 	for i, line := range lines {
 		bare := strings.TrimLeft(line, " \t")
 		under := i > 0 && strings.HasPrefix(strings.TrimLeft(lines[i-1], " \t"), "[") && bare != "" && strings.Trim(bare, "-= \t") == ""
-		if under || heading(bare) {
+		if under || isHeading(bare) {
 			lines[i] = line[:len(line)-len(bare)] + `\` + bare
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// heading reports whether a line begins as those do that [renderEntry] writes:
+// isHeading reports whether a line begins as those do that [renderEntry] writes:
 // "## [SPEAKER]", "> **[SPEAKER]**", or a heading of HTML.
-func heading(line string) bool {
+func isHeading(line string) bool {
 	rest := strings.TrimLeft(line, "#> *")
 	if rest != line && strings.HasPrefix(rest, "[") {
 		return true
@@ -92,9 +92,9 @@ func heading(line string) bool {
 	return len(line) > 3 && strings.EqualFold(line[:2], "<h") && line[2] >= '1' && line[2] <= '6'
 }
 
-// fence writes text between fences longer than any it contains.
-func fence(b *bytes.Buffer, lang, text string, limit int) {
-	text = strings.TrimRight(clean(text), "\n")
+// writeFenced writes text between fences longer than any it contains.
+func writeFenced(b *bytes.Buffer, lang, text string, limit int) {
+	text = strings.TrimRight(cleanText(text), "\n")
 	if text == "" {
 		b.WriteString("(nothing)\n\n")
 		return
@@ -122,5 +122,5 @@ func readableJSON(args string) string {
 	return args
 }
 
-// clean leaves nothing that could drive a terminal or hide what is said.
-func clean(s string) string { return safetext.Options{Returns: true}.Clean(s) }
+// cleanText leaves nothing that could drive a terminal or hide what is said.
+func cleanText(s string) string { return safetext.Options{Returns: true}.Clean(s) }

@@ -45,7 +45,7 @@ func (f Folder) Export(dst string, each Each) (n int, err error) {
 }
 
 func (f Folder) exportInto(dir string, each Each) (n int, err error) {
-	archived, err := split(each)
+	archived, err := archiveRule(each)
 	if err != nil {
 		return 0, err
 	}
@@ -115,9 +115,9 @@ func editedFiles() []string {
 // other and the active one last, and may be asked again.
 type Each func(do func(fika.Entry) error) error
 
-// split gives the rule by which entries are archived: all are but those in the
+// archiveRule gives the rule by which entries are archived: all are but those in the
 // window of the last conversation.
-func split(each Each) (archived func(fika.Entry) bool, err error) {
+func archiveRule(each Each) (archived func(fika.Entry) bool, err error) {
 	var last fika.ConversationID
 	var compactions []fika.Entry
 	err = each(func(e fika.Entry) error {
@@ -147,7 +147,7 @@ func ReadFolder(path string) (Content, error) {
 		return c, fileError(op, path, err)
 	}
 	defer root.Close()
-	if c.now, err = c.entries(root, contextName, false, nil); err != nil {
+	if c.now, err = c.entriesOf(root, contextName, false, nil); err != nil {
 		return c, err
 	}
 	older, err := olderFiles(root)
@@ -155,7 +155,7 @@ func ReadFolder(path string) (Content, error) {
 		return c, fileError(op, path, err)
 	}
 	for _, name := range older {
-		if c.older, err = c.entries(root, name, true, c.older); err != nil {
+		if c.older, err = c.entriesOf(root, name, true, c.older); err != nil {
 			return c, err
 		}
 	}
@@ -183,7 +183,7 @@ func ReadFolder(path string) (Content, error) {
 		return c, err
 	}
 	m := newMeta(time.Now())
-	if data, err := readInRoot(root, metaName); err == nil && m.parse(data) {
+	if data, err := readInRoot(root, metaName); err == nil && m.parseMeta(data) {
 		c.CreatedAt = m.CreatedAt
 	}
 	return c, nil

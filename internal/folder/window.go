@@ -28,7 +28,7 @@ func inWindow(entries []fika.Entry) func(seq int64) bool {
 		case e.Meta.Undo > 0:
 			undone[e.Meta.Undo] = true
 		case e.Meta.UpTo > 0:
-			return keeps(e)
+			return keptBy(e)
 		}
 	}
 	return func(int64) bool { return true }
@@ -38,8 +38,8 @@ func inWindow(entries []fika.Entry) func(seq int64) bool {
 // whose compactions, in order, are given.
 func WindowRule(compactions []fika.Entry) func(seq int64) bool { return inWindow(compactions) }
 
-// keeps is what one compaction leaves in the window.
-func keeps(c fika.Entry) func(seq int64) bool {
+// keptBy is what one compaction leaves in the window.
+func keptBy(c fika.Entry) func(seq int64) bool {
 	kept := make(map[int64]bool, len(c.Meta.Kept))
 	for _, seq := range c.Meta.Kept {
 		kept[seq] = true

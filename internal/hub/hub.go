@@ -215,7 +215,7 @@ func New(o Options) *Hub {
 	return h
 }
 
-func (h *Hub) post(f func()) {
+func (h *Hub) postTask(f func()) {
 	select {
 	case h.mail <- f:
 	case <-h.done:
@@ -226,7 +226,7 @@ func (h *Hub) post(f func()) {
 // (DesiredFinish), or without finishing their current step (DesiredNow). It may
 // be called again, to be stricter. The end of ctx is DesiredStopped.
 func (h *Hub) Shutdown(how fika.Desired) {
-	h.post(func() {
+	h.postTask(func() {
 		h.supervisor.endWith(how)
 		h.supervisor.tellAll()
 	})
@@ -241,7 +241,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		close(h.done)
 		return err
 	}
-	subs, err := h.subscribe()
+	subs, err := h.subscribeAll()
 	if err != nil {
 		close(h.done)
 		return err
@@ -254,7 +254,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		subs()
 	}()
 	h.beginIntake(side)
-	h.tick(ctx)
+	h.lookAtAll(ctx)
 	tick := time.NewTicker(h.opts.Tick)
 	defer tick.Stop()
 	clean := time.NewTimer(h.opts.Clean / 60)
@@ -267,7 +267,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		case f := <-h.mail:
 			f()
 		case <-nudges:
-			h.tick(ctx)
+			h.lookAtAll(ctx)
 			nudges, rested = nil, time.After(nudgeRest)
 		case <-rested:
 			nudges, rested = h.nudges, nil
@@ -275,11 +275,11 @@ func (h *Hub) Run(ctx context.Context) error {
 			if h.opts.Inboxes != nil {
 				h.opts.Inboxes(ctx)
 			}
-			h.tick(ctx)
+			h.lookAtAll(ctx)
 			h.care.indexWords(ctx)
 		case <-files.C:
-			if h.reload(ctx) {
-				h.tick(ctx)
+			if h.reloadSpecs(ctx) {
+				h.lookAtAll(ctx)
 			}
 		case <-clean.C:
 			h.care.cleanUp(ctx)
@@ -316,15 +316,15 @@ func (h *Hub) beginIntake(ctx context.Context) {
 // chain asks.
 const nudgeRest = 25 * time.Millisecond
 
-// tick looks at everything: processes, wishes, work, deadlines, outcomes.
-func (h *Hub) tick(ctx context.Context) {
+// lookAtAll looks at everything: processes, wishes, work, deadlines, outcomes.
+func (h *Hub) lookAtAll(ctx context.Context) {
 	if h.opts.Home != nil {
 		if h.lost = h.opts.Home(); h.lost != nil {
 			h.supervisor.endWith(fika.DesiredStopped)
 			return
 		}
 	}
-	h.reload(ctx)
+	h.reloadSpecs(ctx)
 	h.care.resumeLapsed(ctx)
 	rows, err := h.opts.Store.Directory.ListAgents(ctx)
 	if err != nil {
@@ -352,8 +352,8 @@ func (h *Hub) tick(ctx context.Context) {
 	}
 }
 
-// nudge asks for a tick soon.
-func (h *Hub) nudge() {
+// tickSoon asks for a tick soon.
+func (h *Hub) tickSoon() {
 	select {
 	case h.nudges <- struct{}{}:
 	default:
@@ -375,20 +375,20 @@ func (h *Hub) claimSubjects(ctx context.Context) error {
 	return fika.Errorf(fika.Conflict, "up", "another hub with another store uses the subjects %q on this bus; set another subject_prefix under [nats], or let both use one store", h.opts.Subjects.All())
 }
 
-// subscribe listens to the hub's own bell, to those of agents and to
+// subscribeAll listens to the hub's own bell, to those of agents and to
 // heartbeats.
-func (h *Hub) subscribe() (func(), error) {
+func (h *Hub) subscribeAll() (func(), error) {
 	handlers := map[string]func(bus.Msg){
-		h.opts.Subjects.Hub(): func(bus.Msg) { h.nudge() },
+		h.opts.Subjects.Hub(): func(bus.Msg) { h.tickSoon() },
 		h.opts.Subjects.Bell("*"): func(m bus.Msg) {
 			if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok {
-				h.post(func() { h.supervisor.onWakeUp(name) })
+				h.postTask(func() { h.supervisor.onWakeUp(name) })
 			}
 		},
 		h.opts.Subjects.Heartbeat("*"): func(m bus.Msg) {
 			var b message.Heartbeat
 			if name, ok := h.opts.Subjects.AgentOf(m.Subject); ok && json.Unmarshal(m.Data, &b) == nil {
-				h.post(func() { h.supervisor.onHeartbeat(name, b) })
+				h.postTask(func() { h.supervisor.onHeartbeat(name, b) })
 			}
 		},
 		h.opts.Subjects.HubStore(): func(m bus.Msg) {
@@ -415,7 +415,7 @@ func (h *Hub) subscribe() (func(), error) {
 		subs = append(subs, s)
 	}
 	watch := h.opts.Bus.Watch(func(s bus.State, err error) {
-		h.post(func() { h.busChanged(s, err) })
+		h.postTask(func() { h.busChanged(s, err) })
 	})
 	return func() { closeAll(); _ = watch.Close() }, nil
 }
@@ -424,7 +424,7 @@ func (h *Hub) busChanged(s bus.State, err error) {
 	if online := s == bus.Connected; online != h.online {
 		h.online = online
 		h.opts.Log.Info("bus", "state", s, "err", err)
-		h.nudge()
+		h.tickSoon()
 	}
 }
 
@@ -432,8 +432,8 @@ func (h *Hub) busChanged(s bus.State, err error) {
 // costs a few stats.
 const reloadTime = 500 * time.Millisecond
 
-// reload takes over what config says now, and reports whether it changed.
-func (h *Hub) reload(ctx context.Context) bool {
+// reloadSpecs takes over what config says now, and reports whether it changed.
+func (h *Hub) reloadSpecs(ctx context.Context) bool {
 	if h.opts.Reload == nil {
 		return false
 	}

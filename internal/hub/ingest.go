@@ -37,7 +37,7 @@ func newIntakeOf(h *Hub) *requestIntake {
 	return &requestIntake{
 		store: o.Store.Intake, directory: o.Store.Directory, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
 		canary: o.Canary, mayBeCalled: o.MayBeCalled, foreign: o.Foreign, whyWaiting: o.WhyWaiting, readContext: o.Context,
-		nudge: h.nudge, log: o.Log, now: o.Now,
+		nudge: h.tickSoon, log: o.Log, now: o.Now,
 	}
 }
 

@@ -55,7 +55,7 @@ func newSupervisor(h *Hub) *supervisor {
 	s := &supervisor{
 		store: o.Store.Directory, procs: o.Processes, bus: o.Bus, subjects: o.Subjects,
 		admit: o.Admit, hindrance: o.Hindered, hung: o.Hung, stopGrace: o.StopGrace, log: o.Log, now: o.Now,
-		nudge: h.nudge, post: h.post, agents: map[fika.AgentName]*supervised{}, reloads: 1,
+		nudge: h.tickSoon, post: h.postTask, agents: map[fika.AgentName]*supervised{}, reloads: 1,
 	}
 	for _, spec := range o.Specs {
 		s.agents[spec.Name] = &supervised{spec: spec, entry: true}

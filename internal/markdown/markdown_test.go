@@ -11,7 +11,7 @@ import (
 func whole(text string, o Options) string {
 	s := NewStream(o)
 	r := renderer{p: s.p, o: o}
-	s.blocks(&r, []byte(strings.TrimSuffix(term.Clean(text), "\n")+"\n"))
+	s.writeBlocks(&r, []byte(strings.TrimSuffix(term.Clean(text), "\n")+"\n"))
 	if len(r.out) == 0 {
 		return ""
 	}

@@ -31,7 +31,7 @@ func newParsers() parsers {
 	}
 }
 
-func parse(p parser.Parser, src []byte) ast.Node { return p.Parse(text.NewReader(src)) }
+func parseTree(p parser.Parser, src []byte) ast.Node { return p.Parse(text.NewReader(src)) }
 
 // struck is the level of the emphasis that ~~ makes; asterisks make 1 and 2.
 const struck = 3
@@ -64,9 +64,9 @@ func (strikeDelimiter) CanOpenCloser(opener, closer *parser.Delimiter) bool {
 
 func (strikeDelimiter) OnMatch(int) ast.Node { return ast.NewEmphasis(struck) }
 
-// unescape gives what a piece of source says: without the backslashes before
+// unescapeText gives what a piece of source says: without the backslashes before
 // punctuation, and with what character references stand for, cleaned again.
-func unescape(src []byte) string {
+func unescapeText(src []byte) string {
 	if bytes.IndexByte(src, '\\') < 0 && bytes.IndexByte(src, '&') < 0 {
 		return string(src)
 	}
@@ -77,7 +77,7 @@ func unescape(src []byte) string {
 			i++
 			b.WriteByte(src[i])
 		case c == '&':
-			n := reference(src[i:])
+			n := referenceLength(src[i:])
 			b.WriteString(html.UnescapeString(string(src[i : i+n])))
 			i += n - 1
 		default:
@@ -87,9 +87,9 @@ func unescape(src []byte) string {
 	return term.Clean(b.String())
 }
 
-// reference is the length of the character reference that src begins with; 1
+// referenceLength is the length of the character reference that src begins with; 1
 // when the & is only itself.
-func reference(src []byte) int {
+func referenceLength(src []byte) int {
 	end := bytes.IndexByte(src[:min(len(src), 40)], ';')
 	if end < 2 {
 		return 1

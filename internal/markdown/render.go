@@ -56,8 +56,8 @@ type renderer struct {
 	marker row // instead of indent, before the next row alone; nil: none
 }
 
-// line writes one row, or an unwrapped line of code.
-func (r *renderer) line(content row) {
+// writeLine writes one row, or an unwrapped line of code.
+func (r *renderer) writeLine(content row) {
 	lead := r.indent
 	if r.marker != nil {
 		lead, r.marker = r.marker, nil
@@ -70,22 +70,22 @@ func (r *renderer) line(content row) {
 		}
 		all = all[:len(all)-1]
 	}
-	r.out = append(r.out, all.write(r.o))
+	r.out = append(r.out, all.writeRow(r.o))
 }
 
-// text writes wrapped text.
-func (r *renderer) text(spans []span) {
-	for _, w := range wrap(spans, r.room()) {
-		r.line(w)
+// writeText writes wrapped text.
+func (r *renderer) writeText(spans []span) {
+	for _, w := range wrapSpans(spans, r.roomLeft()) {
+		r.writeLine(w)
 	}
 }
 
-func (r *renderer) room() int {
-	return max(1, min(maxProse, r.o.width())-r.indent.width())
+func (r *renderer) roomLeft() int {
+	return max(1, min(maxProse, r.o.width())-r.indent.rowWidth())
 }
 
-// within writes f indented. Where that would leave too little room, it is not.
-func (r *renderer) within(marker, indent row, f func()) {
+// writeIndented writes f indented. Where that would leave too little room, it is not.
+func (r *renderer) writeIndented(marker, indent row, f func()) {
 	outer, lead := r.indent, r.indent
 	if r.marker != nil {
 		lead = r.marker
@@ -93,18 +93,18 @@ func (r *renderer) within(marker, indent row, f func()) {
 	if marker != nil {
 		r.marker = append(append(row{}, lead...), marker...)
 	}
-	if r.room()-indent.width() >= minProse {
+	if r.roomLeft()-indent.rowWidth() >= minProse {
 		r.indent = append(append(row{}, outer...), indent...)
 	}
 	f()
 	if r.marker != nil {
-		r.line(nil) // an item with nothing in it
+		r.writeLine(nil) // an item with nothing in it
 	}
 	r.indent = outer
 }
 
-// block writes one block.
-func (r *renderer) block(n ast.Node, src []byte) {
+// writeBlock writes one block.
+func (r *renderer) writeBlock(n ast.Node, src []byte) {
 	switch n := n.(type) {
 	case *ast.Heading:
 		marks := ""
@@ -115,82 +115,82 @@ func (r *renderer) block(n ast.Node, src []byte) {
 		if n.Level == 1 {
 			look |= underlined
 		}
-		r.text(append([]span{{text: marks}}, r.spansOf(n, src, look)...))
+		r.writeText(append([]span{{text: marks}}, r.spansOf(n, src, look)...))
 	case *ast.ThematicBreak:
-		r.line(row{{text: strings.Repeat("─", min(40, r.room())), look: faint}})
+		r.writeLine(row{{text: strings.Repeat("─", min(40, r.roomLeft())), look: faint}})
 	case *ast.CodeBlock:
-		r.fence("")
+		r.writeFence("")
 		r.codeLines(n, src)
-		r.fence("")
+		r.writeFence("")
 	case *ast.FencedCodeBlock:
 		info := ""
 		if n.Info != nil {
 			info = string(n.Info.Segment.Value(src))
 		}
-		r.fence(info)
+		r.writeFence(info)
 		r.codeLines(n, src)
-		r.fence("")
+		r.writeFence("")
 	case *ast.HTMLBlock:
 		r.codeLines(n, src)
 		if n.HasClosure() {
-			r.code(string(n.ClosureLine.Value(src)))
+			r.writeCode(string(n.ClosureLine.Value(src)))
 		}
 	case *ast.Blockquote:
-		r.within(row{{text: "│ ", look: faint}}, row{{text: "│ ", look: faint}}, func() { r.children(n, src) })
+		r.writeIndented(row{{text: "│ ", look: faint}}, row{{text: "│ ", look: faint}}, func() { r.writeChildren(n, src) })
 	case *ast.List:
 		number := n.Start
 		for item := n.FirstChild(); item != nil; item = item.NextSibling() {
 			if item.HasBlankPreviousLines() && item != n.FirstChild() {
-				r.line(nil)
+				r.writeLine(nil)
 			}
-			r.item(n, item, number, src)
+			r.writeItem(n, item, number, src)
 			number++
 		}
 	case *ast.Paragraph, *ast.TextBlock:
-		r.paragraph(n, src)
+		r.writeParagraph(n, src)
 	default:
-		r.text(r.spansOf(n, src, 0))
+		r.writeText(r.spansOf(n, src, 0))
 	}
 }
 
-// children writes the blocks in a quote or an item.
-func (r *renderer) children(n ast.Node, src []byte) {
+// writeChildren writes the blocks in a quote or an item.
+func (r *renderer) writeChildren(n ast.Node, src []byte) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if c != n.FirstChild() && c.HasBlankPreviousLines() {
-			r.line(nil)
+			r.writeLine(nil)
 		}
-		r.block(c, src)
+		r.writeBlock(c, src)
 	}
 }
 
-func (r *renderer) item(list *ast.List, item ast.Node, number int, src []byte) {
+func (r *renderer) writeItem(list *ast.List, item ast.Node, number int, src []byte) {
 	mark := "• "
 	if list.IsOrdered() {
 		mark = fmt.Sprintf("%d%c ", number, list.Marker)
 	}
-	r.within(row{{text: mark}}, row{{text: strings.Repeat(" ", term.Width(mark))}}, func() { r.children(item, src) })
+	r.writeIndented(row{{text: mark}}, row{{text: strings.Repeat(" ", term.Width(mark))}}, func() { r.writeChildren(item, src) })
 }
 
-// fence writes the line before or after code.
-func (r *renderer) fence(info string) {
-	r.line(row{{text: "```" + term.CleanLine(strings.TrimSpace(unescape([]byte(info)))), look: faint}})
+// writeFence writes the line before or after code.
+func (r *renderer) writeFence(info string) {
+	r.writeLine(row{{text: "```" + term.CleanLine(strings.TrimSpace(unescapeText([]byte(info)))), look: faint}})
 }
 
 func (r *renderer) codeLines(n ast.Node, src []byte) {
 	lines := n.Lines()
 	for i := range lines.Len() {
 		seg := lines.At(i)
-		r.code(string(seg.Value(src)))
+		r.writeCode(string(seg.Value(src)))
 	}
 }
 
-// code writes a line of code, which is never wrapped.
-func (r *renderer) code(line string) {
-	r.line(row{{text: strings.TrimRight(line, "\n"), look: code}})
+// writeCode writes a line of code, which is never wrapped.
+func (r *renderer) writeCode(line string) {
+	r.writeLine(row{{text: strings.TrimRight(line, "\n"), look: code}})
 }
 
-// paragraph writes a paragraph, or the table that it is.
-func (r *renderer) paragraph(n ast.Node, src []byte) {
+// writeParagraph writes a paragraph, or the table that it is.
+func (r *renderer) writeParagraph(n ast.Node, src []byte) {
 	lines := n.Lines()
 	raw := make([]string, lines.Len())
 	for i := range raw {
@@ -200,22 +200,22 @@ func (r *renderer) paragraph(n ast.Node, src []byte) {
 	at, columns := findTable(raw)
 	if at < 0 {
 		if bytes.Count(lines.Value(src), []byte("]")) > maxBrackets {
-			r.text([]span{{text: strings.Join(raw, "\n")}})
+			r.writeText([]span{{text: strings.Join(raw, "\n")}})
 			return
 		}
-		r.text(r.spansOf(n, src, 0))
+		r.writeText(r.spansOf(n, src, 0))
 		return
 	}
 	if at > 0 {
 		before := []byte(strings.Join(raw[:at], "\n"))
-		r.text(r.inlineSpans(before))
+		r.writeText(r.inlineSpans(before))
 	}
-	r.table(raw[at:], columns)
+	r.writeTable(raw[at:], columns)
 }
 
 // inlineSpans gives the text of what is one paragraph whatever it looks like.
 func (r *renderer) inlineSpans(src []byte) []span {
-	doc := parse(r.p.inline, src)
+	doc := parseTree(r.p.inline, src)
 	if doc.FirstChild() == nil {
 		return nil
 	}

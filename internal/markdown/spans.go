@@ -40,11 +40,11 @@ type inline struct {
 // spansOf gives the text of a block, in pieces.
 func (r *renderer) spansOf(n ast.Node, src []byte, base look) []span {
 	in := inline{src: src, marks: !r.o.Style.On(), person: r.o.Person}
-	in.children(n, base)
+	in.addChildren(n, base)
 	return in.spans
 }
 
-func (in *inline) add(text string, l look) {
+func (in *inline) addText(text string, l look) {
 	if text == "" {
 		return
 	}
@@ -55,16 +55,16 @@ func (in *inline) add(text string, l look) {
 	in.spans = append(in.spans, span{text: text, look: l})
 }
 
-// mark adds a mark of the source where nothing else shows what it says.
-func (in *inline) mark(mark string, l look) {
+// addMark adds a mark of the source where nothing else shows what it says.
+func (in *inline) addMark(mark string, l look) {
 	if in.marks {
-		in.add(mark, l)
+		in.addText(mark, l)
 	}
 }
 
-// children adds what is in n. The tree is walked by hand, not by recursion:
+// addChildren adds what is in n. The tree is walked by hand, not by recursion:
 // hostile text nests emphasis as deep as it is long.
-func (in *inline) children(n ast.Node, l look) {
+func (in *inline) addChildren(n ast.Node, l look) {
 	type level struct {
 		next ast.Node
 		look look
@@ -82,29 +82,29 @@ func (in *inline) children(n ast.Node, l look) {
 		}
 		child, l := top.next, top.look
 		top.next = child.NextSibling()
-		inner, end := in.node(child, l)
+		inner, end := in.addNode(child, l)
 		if end != nil {
 			stack = append(stack, level{child.FirstChild(), inner, end})
 		}
 	}
 }
 
-// node adds n; when its children are to follow, it gives their look and what
+// addNode adds n; when its children are to follow, it gives their look and what
 // comes behind them.
-func (in *inline) node(n ast.Node, l look) (look, func()) {
+func (in *inline) addNode(n ast.Node, l look) (look, func()) {
 	switch n := n.(type) {
 	case *ast.Text:
-		in.text(n, l)
+		in.addTextNode(n, l)
 	case *ast.String:
-		in.add(term.Clean(string(n.Value)), l)
+		in.addText(term.Clean(string(n.Value)), l)
 	case *ast.CodeSpan:
-		in.mark("`", l)
-		in.add(in.raw(n), l|code)
-		in.mark("`", l)
+		in.addMark("`", l)
+		in.addText(in.rawText(n), l|code)
+		in.addMark("`", l)
 	case *ast.AutoLink:
-		in.address(string(n.URL(in.src)), string(n.Label(in.src)), l)
+		in.addAddress(string(n.URL(in.src)), string(n.Label(in.src)), l)
 	case *ast.RawHTML:
-		in.tag(string(n.Segments.Value(in.src)), l)
+		in.addTag(string(n.Segments.Value(in.src)), l)
 	case *ast.Emphasis:
 		mark, more := "*", italic
 		switch n.Level {
@@ -113,36 +113,36 @@ func (in *inline) node(n ast.Node, l look) (look, func()) {
 		case struck:
 			mark, more = "~~", crossed
 		}
-		in.mark(mark, l)
-		return l | more, func() { in.mark(mark, l) }
+		in.addMark(mark, l)
+		return l | more, func() { in.addMark(mark, l) }
 	case *ast.Link:
 		from := len(in.spans)
 		in.spans = append(in.spans, span{}) // nothing before the link joins it
-		return l | underlined, func() { in.link(from, unescape(n.Destination), l) }
+		return l | underlined, func() { in.makeLink(from, unescapeText(n.Destination), l) }
 	case *ast.Image:
-		in.add("[image: ", l)
-		dest := unescape(n.Destination)
-		return l, func() { in.add("] ("+term.CleanLine(dest)+")", l) }
+		in.addText("[image: ", l)
+		dest := unescapeText(n.Destination)
+		return l, func() { in.addText("] ("+term.CleanLine(dest)+")", l) }
 	default:
 		return l, func() {}
 	}
 	return l, nil
 }
 
-// text adds the text of a node. A line break of the source stays one.
-func (in *inline) text(n *ast.Text, l look) {
-	text := unescape(n.Segment.Value(in.src))
+// addTextNode adds the text of a node. A line break of the source stays one.
+func (in *inline) addTextNode(n *ast.Text, l look) {
+	text := unescapeText(n.Segment.Value(in.src))
 	if n.IsRaw() {
 		text = string(n.Segment.Value(in.src))
 	}
-	in.prose(text, l)
+	in.addProse(text, l)
 	if n.SoftLineBreak() || n.HardLineBreak() {
-		in.add("\n", l)
+		in.addText("\n", l)
 	}
 }
 
-// raw is the text of a code span.
-func (in *inline) raw(n ast.Node) string {
+// rawText is the text of a code span.
+func (in *inline) rawText(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
@@ -152,28 +152,28 @@ func (in *inline) raw(n ast.Node) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// tag adds an HTML tag: a line break is one, the rest is text.
-func (in *inline) tag(tag string, l look) {
+// addTag adds an HTML tag: a line break is one, the rest is text.
+func (in *inline) addTag(tag string, l look) {
 	switch strings.ToLower(strings.Join(strings.Fields(tag), "")) {
 	case "<br>", "<br/>":
-		in.add("\n", l)
+		in.addText("\n", l)
 	default:
-		in.add(tag, l)
+		in.addText(tag, l)
 	}
 }
 
-// address adds an address that stands in the text by itself.
-func (in *inline) address(dest, label string, l look) {
+// addAddress adds an address that stands in the text by itself.
+func (in *inline) addAddress(dest, label string, l look) {
 	if !strings.Contains(dest, ":") && strings.Contains(dest, "@") {
 		dest = "mailto:" + dest
 	}
-	in.spans = append(in.spans, span{label, l | underlined, linkable(dest)})
+	in.spans = append(in.spans, span{label, l | underlined, linkAddress(dest)})
 }
 
-// link makes what was added since from a link, followed by its address unless
+// makeLink makes what was added since from a link, followed by its address unless
 // its text is the address.
-func (in *inline) link(from int, dest string, l look) {
-	href := linkable(dest)
+func (in *inline) makeLink(from int, dest string, l look) {
+	href := linkAddress(dest)
 	var text strings.Builder
 	for i := from; i < len(in.spans); i++ {
 		in.spans[i].href = href
@@ -189,8 +189,8 @@ func (in *inline) link(from int, dest string, l look) {
 	}
 }
 
-// linkable is dest as a terminal takes it, or "" where it must not lead there.
-func linkable(dest string) string {
+// linkAddress is dest as a terminal takes it, or "" where it must not lead there.
+func linkAddress(dest string) string {
 	href := string(util.URLEscape([]byte(strings.TrimSpace(dest)), false))
 	if !term.Linkable(href) {
 		return ""
@@ -198,22 +198,22 @@ func linkable(dest string) string {
 	return href
 }
 
-// prose adds text in which addresses lead somewhere and people stand out.
-func (in *inline) prose(text string, l look) {
+// addProse adds text in which addresses lead somewhere and people stand out.
+func (in *inline) addProse(text string, l look) {
 	at := 0
 	for i := 0; i < len(text); {
 		n := 0
 		switch {
 		case text[i] == 'h' && l&underlined == 0:
 			if n = bareURL(text[i:]); n > 0 {
-				in.add(text[at:i], l)
-				in.address(text[i:i+n], text[i:i+n], l)
+				in.addText(text[at:i], l)
+				in.addAddress(text[i:i+n], text[i:i+n], l)
 			}
 		case text[i] == '@' && in.person != nil:
 			if n = nameLen(text[i+1:]); n > 0 && (i == 0 || !wordByte(text[i-1])) && in.person(text[i+1:i+1+n]) {
 				n++
-				in.add(text[at:i], l)
-				in.add(text[i:i+n], l|person)
+				in.addText(text[at:i], l)
+				in.addText(text[i:i+n], l|person)
 			} else {
 				n = 0
 			}
@@ -225,7 +225,7 @@ func (in *inline) prose(text string, l look) {
 		i += n
 		at = i
 	}
-	in.add(text[at:], l)
+	in.addText(text[at:], l)
 }
 
 // nameLen is the length of the name that s begins with: up to the next space

@@ -50,7 +50,7 @@ func NewStream(o Options) *Stream {
 // ending in a newline; "" when nothing is.
 func (s *Stream) Add(piece string) string {
 	_, _ = s.clean.Write([]byte(piece)) // a builder takes everything
-	return s.take()
+	return s.takeLines()
 }
 
 // End says that the text is complete and gives the rest. The Stream is then as
@@ -58,13 +58,13 @@ func (s *Stream) Add(piece string) string {
 func (s *Stream) End() string {
 	_ = s.clean.Close() // as in Add
 	var b strings.Builder
-	b.WriteString(s.take())
+	b.WriteString(s.takeLines())
 	if s.partial != "" {
 		line := s.partial
 		s.partial = ""
-		b.WriteString(s.line(line))
+		b.WriteString(s.takeLine(line))
 	}
-	b.WriteString(s.flush())
+	b.WriteString(s.flushPending())
 	if s.fence != nil {
 		b.WriteString(s.closeFence())
 	}
@@ -72,8 +72,8 @@ func (s *Stream) End() string {
 	return b.String()
 }
 
-// take moves on by the whole lines that there are.
-func (s *Stream) take() string {
+// takeLines moves on by the whole lines that there are.
+func (s *Stream) takeLines() string {
 	text := s.partial + s.cleaned.String()
 	s.cleaned.Reset()
 	var b strings.Builder
@@ -87,7 +87,7 @@ func (s *Stream) take() string {
 			end = lineEnd(text)
 			next = end
 		}
-		b.WriteString(s.line(text[:end]))
+		b.WriteString(s.takeLine(text[:end]))
 		text = text[next:]
 	}
 	s.partial = text
@@ -107,8 +107,8 @@ func lineEnd(text string) int {
 	return end
 }
 
-// line takes one whole line, without its end.
-func (s *Stream) line(line string) string {
+// takeLine takes one whole line, without its end.
+func (s *Stream) takeLine(line string) string {
 	if s.fence != nil {
 		return s.codeLine(line)
 	}
@@ -118,35 +118,35 @@ func (s *Stream) line(line string) string {
 		return ""
 	}
 	s.pending = append(append(s.pending, plainLine(line)...), '\n')
-	if !s.due(line, blank) {
+	if !s.dueToLook(line, blank) {
 		return ""
 	}
-	return s.advance(blank)
+	return s.finishedPart(blank)
 }
 
-// due reports whether to look at the blocks of pending: always when there is
+// dueToLook reports whether to look at the blocks of pending: always when there is
 // little of it; when there is more, only when it has grown, or when something
 // ends or begins for certain. What is finished stays finished, so that looking
 // later changes nothing but when it is given.
-func (s *Stream) due(line string, blank bool) bool {
+func (s *Stream) dueToLook(line string, blank bool) bool {
 	const little = 2 << 10
 	trimmed := strings.TrimLeft(line, " ")
 	return blank || len(s.pending) < little || len(s.pending) > s.looked+s.looked/8 ||
 		strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")
 }
 
-// advance gives what of pending is finished.
-func (s *Stream) advance(blank bool) string {
+// finishedPart gives what of pending is finished.
+func (s *Stream) finishedPart(blank bool) string {
 	s.looked = len(s.pending)
-	doc := parse(s.p.blocks, s.pending)
+	doc := parseTree(s.p.blocks, s.pending)
 	last := doc.LastChild()
 	if last == nil {
 		return ""
 	}
 	var b strings.Builder
 	if at := lineStart(s.pending, last.Pos()); last != doc.FirstChild() && at > 0 {
-		b.WriteString(s.give(at))
-		doc = parse(s.p.blocks, s.pending)
+		b.WriteString(s.renderUpTo(at))
+		doc = parseTree(s.p.blocks, s.pending)
 		if last = doc.LastChild(); last == nil {
 			return b.String()
 		}
@@ -157,19 +157,19 @@ func (s *Stream) advance(blank bool) string {
 	case *ast.List:
 		if at := lineStart(s.pending, last.LastChild().Pos()); at > 0 {
 			next := s.firstNumber(last) + last.ChildCount() - 1
-			b.WriteString(s.give(at))
+			b.WriteString(s.renderUpTo(at))
 			s.list = &openList{next}
 		}
 	case *ast.Heading, *ast.ThematicBreak:
-		b.WriteString(s.flush())
+		b.WriteString(s.flushPending())
 	case *ast.Paragraph, *ast.Blockquote:
 		if blank {
-			b.WriteString(s.flush())
+			b.WriteString(s.flushPending())
 			s.blank = true
 		}
 	}
 	if len(s.pending) > maxBlock {
-		b.WriteString(s.part())
+		b.WriteString(s.renderPart())
 	}
 	return b.String()
 }
@@ -189,12 +189,12 @@ func lineStart(src []byte, pos int) int {
 	return strings.LastIndexByte(string(src[:pos]), '\n') + 1
 }
 
-// give renders pending up to a place and keeps the rest.
-func (s *Stream) give(at int) string {
+// renderUpTo renders pending up to a place and keeps the rest.
+func (s *Stream) renderUpTo(at int) string {
 	rest := append([]byte(nil), s.pending[at:]...)
 	head := s.pending[:at]
 	blank := endsBlank(head)
-	out := s.render(head)
+	out := s.renderBlocks(head)
 	s.pending, s.looked, s.blank, s.list = rest, 0, blank, nil
 	return out
 }
@@ -204,39 +204,39 @@ func endsBlank(src []byte) bool {
 	return strings.TrimSpace(lines[len(lines)-1]) == ""
 }
 
-// flush renders all of pending.
-func (s *Stream) flush() string {
+// flushPending renders all of pending.
+func (s *Stream) flushPending() string {
 	if len(s.pending) == 0 {
 		return ""
 	}
-	out := s.render(s.pending)
+	out := s.renderBlocks(s.pending)
 	s.pending, s.looked, s.blank, s.list = nil, 0, false, nil
 	return out
 }
 
-// part renders a block that is too long and goes on with the next part of it: a
+// renderPart renders a block that is too long and goes on with the next part of it: a
 // table keeps its header.
-func (s *Stream) part() string {
+func (s *Stream) renderPart() string {
 	var header []byte
-	if p, ok := parse(s.p.blocks, s.pending).LastChild().(*ast.Paragraph); ok {
+	if p, ok := parseTree(s.p.blocks, s.pending).LastChild().(*ast.Paragraph); ok {
 		lines := strings.Split(strings.TrimSuffix(string(p.Lines().Value(s.pending)), "\n"), "\n")
 		if at, _ := findTable(lines); at >= 0 && len(lines[at])+len(lines[at+1]) < maxBlock/4 {
 			header = []byte(lines[at] + "\n" + lines[at+1] + "\n")
 		}
 	}
-	out := s.flush()
+	out := s.flushPending()
 	s.pending = header
 	return out
 }
 
-// render gives the blocks of src as rows.
-func (s *Stream) render(src []byte) string {
+// renderBlocks gives the blocks of src as rows.
+func (s *Stream) renderBlocks(src []byte) string {
 	r := renderer{p: s.p, o: s.o}
-	s.blocks(&r, src)
-	return s.rows(r.out)
+	s.writeBlocks(&r, src)
+	return s.joinRows(r.out)
 }
 
-func (s *Stream) rows(rows []string) string {
+func (s *Stream) joinRows(rows []string) string {
 	if len(rows) == 0 {
 		return ""
 	}
@@ -244,9 +244,9 @@ func (s *Stream) rows(rows []string) string {
 	return strings.Join(rows, "\n") + "\n"
 }
 
-// blocks writes the top blocks of src.
-func (s *Stream) blocks(r *renderer, src []byte) {
-	doc := parse(s.p.full, src)
+// writeBlocks writes the top blocks of src.
+func (s *Stream) writeBlocks(r *renderer, src []byte) {
+	doc := parseTree(s.p.full, src)
 	said, blank, list := s.said, s.blank, s.list
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if n != doc.FirstChild() {
@@ -257,15 +257,15 @@ func (s *Stream) blocks(r *renderer, src []byte) {
 		}
 		said = true
 		if l, ok := n.(*ast.List); ok {
-			s.items(r, l, src, list)
+			s.writeItems(r, l, src, list)
 			continue
 		}
-		r.block(n, src)
+		r.writeBlock(n, src)
 	}
 }
 
-// items writes the items of a list of which some may have been written before.
-func (s *Stream) items(r *renderer, l *ast.List, src []byte, before *openList) {
+// writeItems writes the items of a list of which some may have been written before.
+func (s *Stream) writeItems(r *renderer, l *ast.List, src []byte, before *openList) {
 	number := l.Start
 	if before != nil {
 		number = before.number
@@ -274,7 +274,7 @@ func (s *Stream) items(r *renderer, l *ast.List, src []byte, before *openList) {
 		if item != l.FirstChild() && blankBefore(src, item) {
 			r.out = append(r.out, "")
 		}
-		r.item(l, item, number, src)
+		r.writeItem(l, item, number, src)
 		number++
 	}
 }
@@ -294,34 +294,34 @@ func (s *Stream) openFence() string {
 	if s.blank && s.said {
 		r.out = append(r.out, "")
 	}
-	r.fence(info)
+	r.writeFence(info)
 	s.pending, s.looked, s.blank, s.list = nil, 0, false, nil
-	out := s.rows(r.out)
+	out := s.joinRows(r.out)
 	for _, line := range lines[1:] {
-		out += s.line(line)
+		out += s.takeLine(line)
 	}
 	return out
 }
 
 // codeLine shows a line of code, or ends the code.
 func (s *Stream) codeLine(line string) string {
-	if s.fence.closes(line) {
+	if s.fence.closesFence(line) {
 		return s.closeFence()
 	}
 	r := renderer{p: s.p, o: s.o}
-	r.code(s.fence.outdent(line))
-	return s.rows(r.out)
+	r.writeCode(s.fence.outdentLine(line))
+	return s.joinRows(r.out)
 }
 
-func (f fence) closes(line string) bool {
+func (f fence) closesFence(line string) bool {
 	marks := strings.TrimLeft(line, " ")
 	rest := strings.TrimLeft(marks, string(f.mark))
 	return len(line)-len(marks) < 4 && len(marks)-len(rest) >= f.length && strings.TrimSpace(rest) == ""
 }
 
-// outdent takes from a line as many columns as its fence was indented by; of a
+// outdentLine takes from a line as many columns as its fence was indented by; of a
 // tab the rest stays as spaces.
-func (f fence) outdent(line string) string {
+func (f fence) outdentLine(line string) string {
 	const tab = 4
 	for range f.indent {
 		switch {
@@ -339,8 +339,8 @@ func (f fence) outdent(line string) string {
 func (s *Stream) closeFence() string {
 	s.fence = nil
 	r := renderer{p: s.p, o: s.o}
-	r.fence("")
-	return s.rows(r.out)
+	r.writeFence("")
+	return s.joinRows(r.out)
 }
 
 // maxTail bounds what is shown of a block before it is finished.
@@ -357,7 +357,7 @@ type Tail struct {
 func (s *Stream) Tail() Tail {
 	t := Tail{s: Stream{o: s.o, p: s.p, said: s.said, blank: s.blank, list: s.list, fence: s.fence}}
 	t.src = string(s.pending) + s.partial
-	if cut := last(t.src, maxTail); len(cut) < len(t.src) {
+	if cut := lastBytes(t.src, maxTail); len(cut) < len(t.src) {
 		if _, after, ok := strings.Cut(cut, "\n"); ok {
 			cut = after
 		}
@@ -377,9 +377,9 @@ func (t Tail) Rows(width, n int) []string {
 	t.s.o.Width, t.s.o.Links = width, false
 	r := renderer{p: t.s.p, o: t.s.o}
 	if t.s.fence != nil {
-		r.code(last(t.src, width))
+		r.writeCode(lastBytes(t.src, width))
 	} else {
-		t.s.blocks(&r, []byte(t.src))
+		t.s.writeBlocks(&r, []byte(t.src))
 	}
 	rows := r.out[max(0, len(r.out)-n):]
 	for i, row := range rows {
@@ -388,8 +388,8 @@ func (t Tail) Rows(width, n int) []string {
 	return rows
 }
 
-// last is the end of text, n bytes or a little less.
-func last(text string, n int) string {
+// lastBytes is the end of text, n bytes or a little less.
+func lastBytes(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

@@ -22,19 +22,19 @@ const (
 // paragraph, and how its columns are aligned; -1: there is none.
 func findTable(lines []string) (at int, columns []alignment) {
 	for i := 1; i < len(lines); i++ {
-		if columns := delimiters(lines[i]); columns != nil && len(cells(lines[i-1])) == len(columns) {
+		if columns := readDelimiters(lines[i]); columns != nil && len(splitCells(lines[i-1])) == len(columns) {
 			return i - 1, columns
 		}
 	}
 	return -1, nil
 }
 
-// delimiters reads the row below the header; nil when it is none.
-func delimiters(line string) []alignment {
+// readDelimiters reads the row below the header; nil when it is none.
+func readDelimiters(line string) []alignment {
 	if !strings.Contains(line, "|") || strings.Trim(line, " \t|:-") != "" {
 		return nil
 	}
-	parts := cells(line)
+	parts := splitCells(line)
 	if len(parts) > maxColumns {
 		return nil
 	}
@@ -55,8 +55,8 @@ func delimiters(line string) []alignment {
 	return columns
 }
 
-// cells cuts a row at its bars; one behind a backslash is text.
-func cells(line string) []string {
+// splitCells cuts a row at its bars; one behind a backslash is text.
+func splitCells(line string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")
 	var out []string
@@ -90,33 +90,33 @@ type grid struct {
 	widths  []int
 }
 
-// table writes a table that begins with its header row and the one below it.
+// writeTable writes a table that begins with its header row and the one below it.
 // Where its columns do not fit side by side, each row becomes a few lines.
-func (r *renderer) table(lines []string, columns []alignment) {
+func (r *renderer) writeTable(lines []string, columns []alignment) {
 	g := grid{columns: columns, widths: make([]int, len(columns))}
 	for i, line := range lines {
 		if i == 1 {
 			continue
 		}
-		texts := cells(line)
+		texts := splitCells(line)
 		rowSpans := make([][]span, len(columns))
 		for c := range columns {
 			if c < len(texts) {
-				rowSpans[c] = r.cell(texts[c], i == 0)
+				rowSpans[c] = r.cellSpans(texts[c], i == 0)
 			}
-			g.widths[c] = max(g.widths[c], widest(rowSpans[c]))
+			g.widths[c] = max(g.widths[c], widestWord(rowSpans[c]))
 		}
 		g.rows = append(g.rows, rowSpans)
 	}
-	room := r.o.width() - r.indent.width() - 3*(len(columns)-1) - 1
-	if !g.squeeze(room) {
-		r.records(g)
+	room := r.o.width() - r.indent.rowWidth() - 3*(len(columns)-1) - 1
+	if !g.squeezeColumns(room) {
+		r.writeRecords(g)
 		return
 	}
-	r.grid(g)
+	r.writeGrid(g)
 }
 
-func (r *renderer) cell(text string, header bool) []span {
+func (r *renderer) cellSpans(text string, header bool) []span {
 	spans := r.inlineSpans([]byte(text))
 	if header {
 		for i := range spans {
@@ -126,15 +126,15 @@ func (r *renderer) cell(text string, header bool) []span {
 	return spans
 }
 
-func widest(spans []span) (n int) {
-	for _, w := range wrap(spans, 1<<20) {
-		n = max(n, w.width())
+func widestWord(spans []span) (n int) {
+	for _, w := range wrapSpans(spans, 1<<20) {
+		n = max(n, w.rowWidth())
 	}
 	return n
 }
 
-// squeeze narrows the widest columns until all fit; false when they cannot.
-func (g *grid) squeeze(room int) bool {
+// squeezeColumns narrows the widest columns until all fit; false when they cannot.
+func (g *grid) squeezeColumns(room int) bool {
 	total := 0
 	for _, w := range g.widths {
 		total += w
@@ -161,14 +161,14 @@ func (g *grid) squeeze(room int) bool {
 	return true
 }
 
-// grid writes the rows side by side.
-func (r *renderer) grid(g grid) {
+// writeGrid writes the rows side by side.
+func (r *renderer) writeGrid(g grid) {
 	tall := false
 	wrapped := make([][][]row, len(g.rows))
 	for i, cells := range g.rows {
 		wrapped[i] = make([][]row, len(cells))
 		for c, spans := range cells {
-			wrapped[i][c] = wrap(spans, max(1, g.widths[c]))
+			wrapped[i][c] = wrapSpans(spans, max(1, g.widths[c]))
 			tall = tall || len(wrapped[i][c]) > 1 && i > 0
 		}
 	}
@@ -178,10 +178,10 @@ func (r *renderer) grid(g grid) {
 			height = max(height, len(c))
 		}
 		for h := range height {
-			r.line(g.tableRow(cells, h))
+			r.writeLine(g.tableRow(cells, h))
 		}
 		if i == 0 || tall && i < len(wrapped)-1 {
-			r.line(g.rule(i == 0))
+			r.writeLine(g.ruleRow(i == 0))
 		}
 	}
 }
@@ -196,7 +196,7 @@ func (g grid) tableRow(cells [][]row, h int) (out row) {
 		if h < len(lines) {
 			content = lines[h]
 		}
-		space := max(0, g.widths[c]-content.width())
+		space := max(0, g.widths[c]-content.rowWidth())
 		before := 0
 		switch g.columns[c] {
 		case right:
@@ -211,7 +211,7 @@ func (g grid) tableRow(cells [][]row, h int) (out row) {
 	return out
 }
 
-func (g grid) rule(header bool) row {
+func (g grid) ruleRow(header bool) row {
 	dash, cross := "─", "─┼─"
 	if !header {
 		dash, cross = "┄", "┄┼┄"
@@ -223,23 +223,23 @@ func (g grid) rule(header bool) row {
 	return row{{text: strings.Join(parts, cross), look: faint}}
 }
 
-// records writes each row as lines of "header: cell".
-func (r *renderer) records(g grid) {
+// writeRecords writes each row as lines of "header: cell".
+func (r *renderer) writeRecords(g grid) {
 	for i, cells := range g.rows[1:] {
 		if i > 0 {
-			r.line(row{{text: "─", look: faint}})
+			r.writeLine(row{{text: "─", look: faint}})
 		}
 		for c, spans := range cells {
 			if len(spans) == 0 {
 				continue
 			}
 			head := append(append([]span{}, g.rows[0][c]...), span{text: ": "})
-			r.text(append(head, spans...))
+			r.writeText(append(head, spans...))
 		}
 	}
 	if len(g.rows) == 1 {
 		for _, spans := range g.rows[0] {
-			r.text(spans)
+			r.writeText(spans)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // row is what stands on one row of the terminal.
 type row []span
 
-func (w row) width() (n int) {
+func (w row) rowWidth() (n int) {
 	for _, s := range w {
 		n += term.Width(s.text)
 	}
@@ -30,20 +30,20 @@ type wrapper struct {
 	wide int // of word
 }
 
-// wrap breaks spans into rows of at most width columns: between words, between
+// wrapSpans breaks spans into rows of at most width columns: between words, between
 // ideographs, and inside a word only when it is longer than a row.
-func wrap(spans []span, width int) []row {
+func wrapSpans(spans []span, width int) []row {
 	w := wrapper{most: max(1, width)}
 	for _, s := range spans {
-		w.add(s)
+		w.addSpan(s)
 	}
 	w.endWord()
 	return append(w.rows, w.row)
 }
 
-func (w *wrapper) add(s span) {
+func (w *wrapper) addSpan(s span) {
 	for rest := s.text; rest != ""; {
-		n, width := cluster(rest)
+		n, width := firstCluster(rest)
 		c := rest[:n]
 		rest = rest[n:]
 		piece := span{c, s.look, s.href}
@@ -54,22 +54,22 @@ func (w *wrapper) add(s span) {
 		case c == " " || c == "\t":
 			w.endWord()
 			piece.text = " "
-			w.gap = w.gap.with(piece)
+			w.gap = w.gap.withSpan(piece)
 		default:
-			if width == 2 && !closing(c) {
+			if width == 2 && !closesWord(c) {
 				w.endWord()
 			}
-			w.word = w.word.with(piece)
+			w.word = w.word.withSpan(piece)
 			w.wide += width
-			if width == 2 && !opening(c) {
+			if width == 2 && !opensWord(c) {
 				w.endWordUnless(rest)
 			}
 		}
 	}
 }
 
-// with appends a piece, joined to the one before when they look alike.
-func (w row) with(s span) row {
+// withSpan appends a piece, joined to the one before when they look alike.
+func (w row) withSpan(s span) row {
 	if n := len(w); n > 0 && w[n-1].look == s.look && w[n-1].href == s.href {
 		w[n-1].text += s.text
 		return w
@@ -81,19 +81,19 @@ func (w row) with(s span) row {
 // not begin a row.
 func (w *wrapper) endWordUnless(rest string) {
 	if rest != "" {
-		if n, _ := cluster(rest); closing(rest[:n]) {
+		if n, _ := firstCluster(rest); closesWord(rest[:n]) {
 			return
 		}
 	}
 	w.endWord()
 }
 
-func closing(c string) bool {
+func closesWord(c string) bool {
 	r, _ := utf8.DecodeRuneInString(c)
 	return strings.ContainsRune("、。，．：；！？）」』】〉》〕｝ー,.:;!?)]}", r)
 }
 
-func opening(c string) bool {
+func opensWord(c string) bool {
 	r, _ := utf8.DecodeRuneInString(c)
 	return strings.ContainsRune("（「『【〈《〔｛", r)
 }
@@ -104,35 +104,35 @@ func (w *wrapper) endWord() {
 	}
 	word, wide := w.word, w.wide
 	w.word, w.wide = nil, 0
-	gap := w.gap.width()
+	gap := w.gap.rowWidth()
 	if w.used+gap+wide > w.most && w.used > 0 {
 		w.endRow()
 		gap = 0
 	}
 	for _, s := range w.gap {
-		w.row = w.row.with(s)
+		w.row = w.row.withSpan(s)
 	}
 	w.used += gap
 	w.gap = nil
 	if w.used+wide <= w.most {
 		for _, s := range word {
-			w.row = w.row.with(s)
+			w.row = w.row.withSpan(s)
 		}
 		w.used += wide
 		return
 	}
-	w.chop(word)
+	w.chopWord(word)
 }
 
-// chop writes a word that is longer than a row.
-func (w *wrapper) chop(word row) {
+// chopWord writes a word that is longer than a row.
+func (w *wrapper) chopWord(word row) {
 	for _, s := range word {
 		for rest := s.text; rest != ""; {
-			n, width := cluster(rest)
+			n, width := firstCluster(rest)
 			if w.used+width > w.most && w.used > 0 {
 				w.endRow()
 			}
-			w.row = w.row.with(span{rest[:n], s.look, s.href})
+			w.row = w.row.withSpan(span{rest[:n], s.look, s.href})
 			w.used += width
 			rest = rest[n:]
 		}
@@ -144,9 +144,9 @@ func (w *wrapper) endRow() {
 	w.row, w.used, w.gap = nil, 0, nil
 }
 
-// cluster gives length and columns of the first character of s, as a person
+// firstCluster gives length and columns of the first character of s, as a person
 // sees characters.
-func cluster(s string) (n, width int) {
+func firstCluster(s string) (n, width int) {
 	if c := s[0]; c < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1, 1
 	}
@@ -154,9 +154,9 @@ func cluster(s string) (n, width int) {
 	return max(1, len(first)), width
 }
 
-// write gives the row as a terminal takes it. Each row is complete: what it
+// writeRow gives the row as a terminal takes it. Each row is complete: what it
 // begins, it ends.
-func (w row) write(o Options) string {
+func (w row) writeRow(o Options) string {
 	var b strings.Builder
 	for _, s := range w {
 		if s.text == "" {
@@ -171,7 +171,7 @@ func (w row) write(o Options) string {
 		}
 		codes := ""
 		if o.Style.On() {
-			codes = s.look.codes()
+			codes = s.look.styleCodes()
 		}
 		if codes != "" {
 			b.WriteString("\x1b[" + codes + "m" + s.text + "\x1b[0m")
@@ -185,8 +185,8 @@ func (w row) write(o Options) string {
 	return b.String()
 }
 
-// codes are the numbers of the sequence that turns a look on.
-func (l look) codes() string {
+// styleCodes are the numbers of the sequence that turns a look on.
+func (l look) styleCodes() string {
 	var codes []string
 	for _, c := range [...]struct {
 		of   look

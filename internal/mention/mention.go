@@ -19,8 +19,8 @@ type Known struct {
 	People []string
 }
 
-// names is who is meant by which name. An agent's name is nobody else's.
-func (k Known) names() map[string]who {
+// namesMeant is who is meant by which name. An agent's name is nobody else's.
+func (k Known) namesMeant() map[string]who {
 	names := make(map[string]who, len(k.Agents)+len(k.People)+3)
 	for _, p := range k.People {
 		names[strings.ToLower(p)] = human
@@ -66,10 +66,10 @@ type Parser struct {
 
 // New makes a Parser.
 func New() *Parser {
-	return &Parser{blocks: markdown(true), inner: markdown(false)}
+	return &Parser{blocks: newMarkdown(true), inner: newMarkdown(false)}
 }
 
-func markdown(htmlBlocks bool) parser.Parser {
+func newMarkdown(htmlBlocks bool) parser.Parser {
 	blocks := parser.DefaultBlockParsers()
 	if !htmlBlocks {
 		html := parser.NewHTMLBlockParser()
@@ -91,20 +91,20 @@ func (p *Parser) Parse(text string, known Known) Result {
 	if !strings.Contains(text, "@") {
 		return Result{}
 	}
-	runs := candidates(p.prose(tame([]byte(text))))
+	runs := findCandidates(p.proseOf(limitNesting([]byte(text))))
 	if len(runs) == 0 {
 		return Result{}
 	}
-	return resolve(runs, known)
+	return resolveNames(runs, known)
 }
 
-// resolve turns what stands behind each @ into names.
-func resolve(runs []string, known Known) Result {
-	names := known.names()
+// resolveNames turns what stands behind each @ into names.
+func resolveNames(runs []string, known Known) Result {
+	names := known.namesMeant()
 	var r Result
 	seen := make(map[string]bool, len(runs))
 	for _, run := range runs {
-		name, kind := longest(run, names)
+		name, kind := longestName(run, names)
 		if name == "" || seen[name] {
 			continue
 		}
@@ -118,7 +118,7 @@ func resolve(runs []string, known Known) Result {
 			r.All = true
 		case nobody:
 			if len(r.Unknown) < maxUnknown {
-				r.Unknown = append(r.Unknown, Unknown{Name: name, Near: near(name, known.Agents)})
+				r.Unknown = append(r.Unknown, Unknown{Name: name, Near: nearNames(name, known.Agents)})
 			}
 		}
 	}
@@ -135,11 +135,11 @@ const (
 	everybody
 )
 
-// longest gives the longest part of run that is a name and that ends at the
+// longestName gives the longest part of run that is a name and that ends at the
 // run's end or before '-' or '_'; without one, the run as an unknown name. What
 // is no person's name with all its letters is looked up to its first letter that
 // no agent's name has, as in "@aryaさん"; "" when that is the first one.
-func longest(run string, names map[string]who) (string, who) {
+func longestName(run string, names map[string]who) (string, who) {
 	if i := strings.IndexFunc(run, func(r rune) bool { return r >= utf8.RuneSelf }); i >= 0 {
 		for end := len(run); end > i; end = strings.LastIndexAny(run[:end], "-_") {
 			if names[run[:end]] == human {

@@ -253,7 +253,7 @@ func TestTame(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := strings.Clone(tt.text)
 			src := []byte(tt.text)
-			got := string(tame(src))
+			got := string(limitNesting(src))
 			if n := strings.Count(got, tt.bad); n != tt.want || len(got) != len(tt.text) {
 				t.Errorf("%d %q left of %d bytes, want %d", n, tt.bad, len(got), tt.want)
 			}

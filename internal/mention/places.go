@@ -36,10 +36,10 @@ func (p *Parser) Places(text string, known Known) []Place {
 	if !strings.Contains(text, "@") {
 		return nil
 	}
-	names := known.names()
+	names := known.namesMeant()
 	var out []Place
 	add := func(run string, why Hiding) {
-		name, kind := longest(run, names)
+		name, kind := longestName(run, names)
 		if name == "" {
 			return
 		}
@@ -48,22 +48,22 @@ func (p *Parser) Places(text string, known Known) []Place {
 		case agent:
 			x.Agent = fika.AgentName(name)
 		case nobody:
-			x.Near = near(name, known.Agents)
+			x.Near = nearNames(name, known.Agents)
 		}
 		out = append(out, x)
 	}
-	src := tame([]byte(text))
+	src := limitNesting([]byte(text))
 	c := collector{inner: p.inner}
 	c.hidden = func(why Hiding, text []byte) {
-		scan(text, func(run string, bound bool) {
+		scanProse(text, func(run string, bound bool) {
 			if !bound {
 				add(run, why)
 			}
 		})
 	}
-	c.collect(p.blocks, src)
+	c.collectFrom(p.blocks, src)
 	c.hideTagged()
-	scan(c.out, func(run string, bound bool) {
+	scanProse(c.out, func(run string, bound bool) {
 		why := Hiding("")
 		if bound {
 			why = Bound
@@ -77,20 +77,20 @@ func (p *Parser) Places(text string, known Known) []Place {
 func (c *collector) leftOut(n ast.Node, src []byte) {
 	switch n := n.(type) {
 	case *ast.CodeBlock:
-		c.hide(InCode, n.Lines().Value(src))
+		c.noteHidden(InCode, n.Lines().Value(src))
 	case *ast.FencedCodeBlock:
-		c.hide(InCode, n.Lines().Value(src))
+		c.noteHidden(InCode, n.Lines().Value(src))
 	case *ast.AutoLink:
-		c.hide(InLink, n.Label(src))
+		c.noteHidden(InLink, n.Label(src))
 	case *ast.CodeSpan:
-		c.hide(InCode, inside(n, src))
+		c.noteHidden(InCode, innerText(n, src))
 	default:
-		c.hide(InLink, inside(n, src))
+		c.noteHidden(InLink, innerText(n, src))
 	}
 }
 
-// inside gives the text of all text nodes below n.
-func inside(n ast.Node, src []byte) []byte {
+// innerText gives the text of all text nodes below n.
+func innerText(n ast.Node, src []byte) []byte {
 	var out []byte
 	_ = ast.Walk(n, func(x ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor never fails
 		if t, ok := x.(*ast.Text); ok && entering {

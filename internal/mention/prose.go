@@ -13,12 +13,12 @@ import (
 // character and no space, so it ends a name and a URL and begins neither.
 const gap = 0
 
-// prose gives the part of a Markdown text in which mentions count: the source
+// proseOf gives the part of a Markdown text in which mentions count: the source
 // of its text nodes in order, neighbours joined (a parser splits text at '_'),
 // with a gap where markup, code, links, quotes and line ends were.
-func (p *Parser) prose(src []byte) []byte {
+func (p *Parser) proseOf(src []byte) []byte {
 	c := collector{inner: p.inner}
-	c.collect(p.blocks, src)
+	c.collectFrom(p.blocks, src)
 	c.hideTagged()
 	return c.out
 }
@@ -32,7 +32,7 @@ type collector struct {
 	hidden func(Hiding, []byte)
 }
 
-func (c *collector) hide(why Hiding, text []byte) {
+func (c *collector) noteHidden(why Hiding, text []byte) {
 	if c.hidden != nil {
 		c.hidden(why, text)
 	}
@@ -45,7 +45,7 @@ type tag struct {
 	close bool
 }
 
-func (c *collector) collect(p parser.Parser, src []byte) {
+func (c *collector) collectFrom(p parser.Parser, src []byte) {
 	stop := -1  // where the last taken segment ended in src
 	quotes := 0 // how many block quotes are around
 	c.out = append(c.out, gap)
@@ -70,21 +70,21 @@ func (c *collector) collect(p parser.Parser, src []byte) {
 		case *ast.HTMLBlock:
 			// Text between tags is prose still: models wrap answers in tags.
 			if quotes == 0 && (n.HTMLBlockType == ast.HTMLBlockType6 || n.HTMLBlockType == ast.HTMLBlockType7) && p != c.inner {
-				c.collect(c.inner, n.Lines().Value(src))
+				c.collectFrom(c.inner, n.Lines().Value(src))
 				stop = -1
 			} else {
-				c.hide(InHTML, n.Lines().Value(src))
+				c.noteHidden(InHTML, n.Lines().Value(src))
 			}
 			return ast.WalkSkipChildren, nil
 		case *ast.RawHTML:
 			if quotes == 0 {
-				c.tag(n.Segments.Value(src))
+				c.noteTag(n.Segments.Value(src))
 			}
 			return ast.WalkSkipChildren, nil
 		case *ast.Text:
 			seg := n.Segment
-			if quotes > 0 && quoted(src, seg.Start) {
-				c.hide(InQuote, seg.Value(src))
+			if quotes > 0 && isQuoted(src, seg.Start) {
+				c.noteHidden(InQuote, seg.Value(src))
 				return ast.WalkContinue, nil
 			}
 			if seg.Start != stop {
@@ -98,16 +98,16 @@ func (c *collector) collect(p parser.Parser, src []byte) {
 	_ = ast.Walk(p.Parse(text.NewReader(src)), visit) // visit never fails
 }
 
-// quoted reports whether the line around pos begins with a quote mark, perhaps
+// isQuoted reports whether the line around pos begins with a quote mark, perhaps
 // inside list items. A paragraph of a quote may go on without marks; such a
 // line was most likely meant as the answer to the quote, so it counts.
-func quoted(src []byte, pos int) bool {
+func isQuoted(src []byte, pos int) bool {
 	line := src[bytes.LastIndexByte(src[:pos], '\n')+1 : pos]
 	return bytes.IndexByte(line, '>') >= 0 && bytes.HasPrefix(bytes.TrimLeft(line, " \t-+*0123456789.)"), []byte(">"))
 }
 
-// tag remembers a tag whose content is code, a link or a quote.
-func (c *collector) tag(raw []byte) {
+// noteTag remembers a tag whose content is code, a link or a quote.
+func (c *collector) noteTag(raw []byte) {
 	s := strings.TrimPrefix(string(raw[:min(len(raw), 16)]), "<")
 	s, closing := strings.CutPrefix(s, "/")
 	if i := strings.IndexAny(s, " \t\r\n/>"); i >= 0 {
@@ -126,7 +126,7 @@ func (c *collector) hideTagged() {
 	opened := map[string]*open{}
 	hide := func(name string, o *open) {
 		if o.lastClose > 0 {
-			c.hide(tagHides(name), c.out[o.start:o.lastClose])
+			c.noteHidden(tagHides(name), c.out[o.start:o.lastClose])
 			clear(c.out[o.start:o.lastClose]) // gap is 0
 		}
 	}

@@ -16,11 +16,11 @@ import (
 // off cannot make it one.
 const maxRun = 64
 
-// candidates gives, in order and in lower case, what stands behind each @ that
+// findCandidates gives, in order and in lower case, what stands behind each @ that
 // may begin a mention.
-func candidates(prose []byte) []string {
+func findCandidates(prose []byte) []string {
 	var runs []string
-	scan(prose, func(run string, bound bool) {
+	scanProse(prose, func(run string, bound bool) {
 		if !bound {
 			runs = append(runs, run)
 		}
@@ -28,9 +28,9 @@ func candidates(prose []byte) []string {
 	return runs
 }
 
-// scan passes on what stands behind each @, in order and in lower case, and
+// scanProse passes on what stands behind each @, in order and in lower case, and
 // whether something before binds the @, so that it begins no mention.
-func scan(prose []byte, found func(run string, bound bool)) {
+func scanProse(prose []byte, found func(run string, bound bool)) {
 	inURL := false
 	for i, b := range prose {
 		switch {
@@ -40,15 +40,15 @@ func scan(prose []byte, found func(run string, bound bool)) {
 			inURL = true
 		case b == '@':
 			if run := nameRun(prose[i+1:]); run != "" {
-				found(run, inURL || attached(prose[:i]))
+				found(run, inURL || isAttached(prose[:i]))
 			}
 		}
 	}
 }
 
-// attached reports whether what ends in before binds the @ that follows: then
+// isAttached reports whether what ends in before binds the @ that follows: then
 // it belongs to an address, a path, or is escaped.
-func attached(before []byte) bool {
+func isAttached(before []byte) bool {
 	r, _ := utf8.DecodeLastRune(before)
 	switch r {
 	case '.', '/', '@', '_':
@@ -59,12 +59,12 @@ func attached(before []byte) bool {
 	case utf8.RuneError:
 		return false
 	}
-	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !spaceless(r)
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !isSpaceless(r)
 }
 
-// spaceless reports whether r is of a script that puts no spaces between
+// isSpaceless reports whether r is of a script that puts no spaces between
 // words, where a letter in front says nothing.
-func spaceless(r rune) bool {
+func isSpaceless(r rune) bool {
 	return r >= 0xe00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
@@ -101,9 +101,9 @@ func nameRun(s []byte) string {
 	return string(run)
 }
 
-// near gives up to three agents whose names are one or two slips away from
+// nearNames gives up to three agents whose names are one or two slips away from
 // name, or begin with it, nearest first.
-func near(name string, agents []fika.AgentName) []fika.AgentName {
+func nearNames(name string, agents []fika.AgentName) []fika.AgentName {
 	type scored struct {
 		name fika.AgentName
 		d    int

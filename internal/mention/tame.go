@@ -11,10 +11,10 @@ const (
 	maxBrackets = 4096 // closing brackets of one paragraph
 )
 
-// tame gives src with what is beyond the bounds blanked: the whole line of a
+// limitNesting gives src with what is beyond the bounds blanked: the whole line of a
 // too deep nesting, a bracket too many. It copies only when it
 // must; places stay the same.
-func tame(src []byte) []byte {
+func limitNesting(src []byte) []byte {
 	out, links, brackets := src, 0, 0
 	blank := func(from, to int) {
 		if &out[0] == &src[0] {
@@ -30,7 +30,7 @@ func tame(src []byte) []byte {
 			end = start + i
 		}
 		line := src[start:end]
-		if nesting(line) > maxNesting {
+		if nestingDepth(line) > maxNesting {
 			blank(start, end)
 			line = nil
 		}
@@ -53,8 +53,8 @@ func tame(src []byte) []byte {
 	return out
 }
 
-// nesting counts the quote and list marks a line begins with.
-func nesting(line []byte) int {
+// nestingDepth counts the quote and list marks a line begins with.
+func nestingDepth(line []byte) int {
 	n := 0
 	for i, b := range line {
 		switch b {

@@ -66,9 +66,9 @@ func openCache(path string) *cache {
 	return c
 }
 
-// find gives what is remembered of f as it is now: a schema, a failure, or
+// findSchema gives what is remembered of f as it is now: a schema, a failure, or
 // neither.
-func (c *cache) find(f *file) (*schema, error) {
+func (c *cache) findSchema(f *file) (*schema, error) {
 	c.mu.Lock()
 	e, ok := c.entries[f.Path]
 	c.mu.Unlock()
@@ -84,10 +84,10 @@ func (c *cache) find(f *file) (*schema, error) {
 	return nil, nil
 }
 
-// stale reports whether the plugin has to be asked again although its file is
+// isStale reports whether the plugin has to be asked again although its file is
 // the same: its schema's time is over, or the program starts and the plugin
 // listens to that.
-func (c *cache) stale(f *file, s *schema, starting bool) bool {
+func (c *cache) isStale(f *file, s *schema, starting bool) bool {
 	c.mu.Lock()
 	asked := time.UnixMilli(c.entries[f.Path].AskedAt)
 	c.mu.Unlock()
@@ -98,39 +98,39 @@ func (c *cache) stale(f *file, s *schema, starting bool) bool {
 	return starting && slices.Contains(s.Hooks, hook.OnStart) && len(s.Tools) > 0 || time.Since(asked).Abs() >= life
 }
 
-func (c *cache) put(f *file, s *schema) {
-	c.set(f.Path, cached{stamp: f.stamp, Schema: s, AskedAt: time.Now().UnixMilli()})
+func (c *cache) putSchema(f *file, s *schema) {
+	c.setEntry(f.Path, cached{stamp: f.stamp, Schema: s, AskedAt: time.Now().UnixMilli()})
 }
 
-// fail remembers a failure that cost time.
-func (c *cache) fail(f *file, err error) {
+// rememberFailure remembers a failure that cost time.
+func (c *cache) rememberFailure(f *file, err error) {
 	if fika.IsKind(err, fika.Limit) {
-		c.set(f.Path, cached{stamp: f.stamp, Schema: c.before(f), Failure: err.Error(), FailedAt: time.Now().UnixMilli()})
+		c.setEntry(f.Path, cached{stamp: f.stamp, Schema: c.lastSchema(f), Failure: err.Error(), FailedAt: time.Now().UnixMilli()})
 	}
 }
 
-// before gives the schema that the file at this path had when it last had one;
+// lastSchema gives the schema that the file at this path had when it last had one;
 // nil when it never had.
-func (c *cache) before(f *file) *schema {
+func (c *cache) lastSchema(f *file) *schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.entries[f.Path].Schema
 }
 
-func (c *cache) set(path string, e cached) {
+func (c *cache) setEntry(path string, e cached) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.entries[path] = e
 	c.changed = true
 }
 
-// guards gives the paths in dir of plugins that decide which tools run.
-func (c *cache) guards(dir string) []string {
+// guardPaths gives the paths in dir of plugins that decide which tools run.
+func (c *cache) guardPaths(dir string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var list []string
 	for path, e := range c.entries {
-		if within(dir, path) && e.Schema.guards() {
+		if withinDir(dir, path) && e.Schema.guardsTools() {
 			list = append(list, path)
 		}
 	}
@@ -138,16 +138,16 @@ func (c *cache) guards(dir string) []string {
 	return list
 }
 
-func (c *cache) forget(path string) {
+func (c *cache) forgetFile(path string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.entries, path)
 	c.changed = true
 }
 
-// save writes the cache if it changed, without what is no longer in dir: but
+// saveWithout writes the cache if it changed, without what is no longer in dir: but
 // guards are remembered until they are removed.
-func (c *cache) save(dir string, found []*file) error {
+func (c *cache) saveWithout(dir string, found []*file) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	here := make(map[string]bool, len(found))
@@ -155,7 +155,7 @@ func (c *cache) save(dir string, found []*file) error {
 		here[f.Path] = true
 	}
 	for path, e := range c.entries {
-		if within(dir, path) && !here[path] && !e.Schema.guards() {
+		if withinDir(dir, path) && !here[path] && !e.Schema.guardsTools() {
 			delete(c.entries, path)
 			c.changed = true
 		}
@@ -163,8 +163,8 @@ func (c *cache) save(dir string, found []*file) error {
 	return c.writeLocked()
 }
 
-// write writes the cache if it changed.
-func (c *cache) write() error {
+// writeIfChanged writes the cache if it changed.
+func (c *cache) writeIfChanged() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.writeLocked()

@@ -23,18 +23,18 @@ type pluginTool struct {
 // what was printed.
 const margin = 5 * time.Second
 
-func (t toolDecl) spec() tool.Spec {
+func (t toolDecl) toSpec() tool.Spec {
 	return tool.Spec{
 		Name: t.Name, Description: t.Description, Parameters: t.Parameters, Effect: t.Effect, Timeout: t.Timeout,
 		Extra: true, Parallel: t.Parallel,
 	}
 }
 
-// tool makes a tool of what the plugin declares. The timeout is the person's,
+// makeTool makes a tool of what the plugin declares. The timeout is the person's,
 // else the plugin's, else the default.
-func (p *Plugins) tool(f *file, d toolDecl) *pluginTool {
-	t := &pluginTool{plugins: p, file: f, spec: d.spec()}
-	t.timeout = orElse(p.settings(f).Timeout, orElse(d.Timeout, p.opts.Timeout))
+func (p *Plugins) makeTool(f *file, d toolDecl) *pluginTool {
+	t := &pluginTool{plugins: p, file: f, spec: d.toSpec()}
+	t.timeout = orElse(p.settingsOf(f).Timeout, orElse(d.Timeout, p.opts.Timeout))
 	t.spec.Timeout = t.timeout + margin
 	return t
 }
@@ -58,19 +58,19 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		l.stdin = nil
 	}
 	if p.person != nil && t.spec.Effect != fika.Pure && !t.spec.Parallel && !p.wantsJSON(t.file) { // calls side by side cannot share a terminal
-		loan, err := p.person.lend(ctx)
+		loan, err := p.person.lendTerminal(ctx)
 		if err != nil {
-			l.env.close()
+			l.env.removeFiles()
 			return tool.Result{}, fika.Wrap(fika.Interrupted, "plugin "+t.file.Name, err)
 		}
-		defer loan.close()
+		defer loan.giveBack()
 		l.stdin = loan
 	}
 	if l.stdin != nil {
-		l.env.set("FIKA_INTERACTIVE", "1")
+		l.env.setVariable("FIKA_INTERACTIVE", "1")
 	}
-	e, err := p.run(ctx, l)
-	r, err := t.result(e, err)
+	e, err := p.runPlugin(ctx, l)
+	r, err := t.toResult(e, err)
 	if l.env.confine != nil {
 		r.Tier = l.env.confine.Tier()
 	}
@@ -82,7 +82,7 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 
 // wantsJSON reports whether a plugin reads what it is told from stdin, as its
 // schema or the person's settings say.
-func (p *Plugins) wantsJSON(f *file) bool { return f.schema.JSON || p.settings(f).JSON }
+func (p *Plugins) wantsJSON(f *file) bool { return f.schema.JSON || p.settingsOf(f).JSON }
 
 // callConfinement is the confinement of a call that knows how to confine a
 // plugin as well: within what this very call may do.
@@ -94,10 +94,10 @@ type callConfinement interface {
 func (p *Plugins) callEnv(t *pluginTool, c tool.Call) *environment {
 	e := p.environmentOf(t.file, c.Workspace)
 	if within, ok := c.Confine.(callConfinement); ok && e.confine != nil {
-		e.confine = within.Plugin(t.file.Name, t.file.Path, p.settings(t.file).Home)
+		e.confine = within.Plugin(t.file.Name, t.file.Path, p.settingsOf(t.file).Home)
 	}
-	e.set("FIKA_TOOL_NAME", t.spec.Name)
-	e.set("CHIBI_TOOL_NAME", t.spec.Name)
+	e.setVariable("FIKA_TOOL_NAME", t.spec.Name)
+	e.setVariable("CHIBI_TOOL_NAME", t.spec.Name)
 	e.setJSON("TOOL_ARGS", c.Args)
 	if len(c.Args) <= maxEnv {
 		e.setPlain("FIKA_ARG_", c.Args, maxEnv)
@@ -121,13 +121,13 @@ func (e *environment) setWho(p *Plugins, folder, agent, username, workspace stri
 	e.setIf("FIKA_WORKSPACE", pick(workspace, p.opts.Workspace))
 }
 
-// result turns how a call went into what the model reads.
-func (t *pluginTool) result(e ended, err error) (tool.Result, error) {
+// toResult turns how a call went into what the model reads.
+func (t *pluginTool) toResult(e ended, err error) (tool.Result, error) {
 	out := e.exit.Output
 	r := tool.Result{Text: strings.TrimRight(out.Text, "\n"), Spool: out.Spool}
 	switch {
 	case e.timedOut:
-		r.Text = join(fmt.Sprintf("%s was stopped after %s: it took too long", t.spec.Name, t.timeout.Round(time.Millisecond)), r.Text)
+		r.Text = joinNames(fmt.Sprintf("%s was stopped after %s: it took too long", t.spec.Name, t.timeout.Round(time.Millisecond)), r.Text)
 		r.IsError, r.Unknown = true, t.spec.Effect != fika.Pure
 		return r, nil
 	case fika.IsKind(err, fika.Interrupted):
@@ -136,9 +136,9 @@ func (t *pluginTool) result(e ended, err error) (tool.Result, error) {
 		return tool.Refusal(err), nil
 	case e.exit.Code != 0:
 		r.IsError = true
-		r.Text = join(t.spec.Name+" failed: "+e.why(), r.Text)
+		r.Text = joinNames(t.spec.Name+" failed: "+e.failureText(), r.Text)
 		if !e.asked {
-			r.Text = join(r.Text, "(Nobody was at a terminal, so it could not ask a person anything.)")
+			r.Text = joinNames(r.Text, "(Nobody was at a terminal, so it could not ask a person anything.)")
 		}
 	case r.Text == "":
 		r.Text = "(no output)"
@@ -146,7 +146,7 @@ func (t *pluginTool) result(e ended, err error) (tool.Result, error) {
 	return r, nil
 }
 
-func join(parts ...string) string {
+func joinNames(parts ...string) string {
 	kept := parts[:0:0]
 	for _, s := range parts {
 		if s != "" {

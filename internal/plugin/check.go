@@ -39,28 +39,28 @@ const checkTimeout = 2 * time.Minute
 // remembered, so that it is used at once. Error kinds: NotFound, Invalid for a
 // file or schema that is none, Failed and Limit for one that does not answer.
 func Check(ctx context.Context, o Options, path string, trial *Trial) (Report, error) {
-	p, err := prepare(o)
+	p, err := withDefaults(o)
 	if err != nil {
 		return Report{}, err
 	}
-	f, err := p.locate(path)
+	f, err := p.locateFile(path)
 	if err != nil {
 		return Report{}, err
 	}
 	start := time.Now()
-	s, err := p.ask(ctx, f, checkTimeout)
+	s, err := p.askSchema(ctx, f, checkTimeout)
 	r := Report{SchemaTook: time.Since(start)}
 	if err != nil {
-		r.Info = f.info()
+		r.Info = f.infoOf()
 		return r, err
 	}
 	f.schema, f.tools = s, s.Tools
-	r.Info = f.info()
-	r.Notes = p.notes(f, r.SchemaTook)
-	if within(o.Dir, f.Path) {
+	r.Info = f.infoOf()
+	r.Notes = p.schemaNotes(f, r.SchemaTook)
+	if withinDir(o.Dir, f.Path) {
 		c := openCache(o.CacheFile)
-		c.put(f, s)
-		if err := c.write(); err != nil {
+		c.putSchema(f, s)
+		if err := c.writeIfChanged(); err != nil {
 			r.Notes = append(r.Notes, err.Error())
 		}
 	}
@@ -92,11 +92,11 @@ func (p *Plugins) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return set.Call(ctx, c)
 }
 
-// locate finds the plugin a person means.
-func (p *Plugins) locate(path string) (*file, error) {
+// locateFile finds the plugin a person means.
+func (p *Plugins) locateFile(path string) (*file, error) {
 	dir := p.opts.Dir
 	if !strings.ContainsRune(path, filepath.Separator) && dir != "" {
-		found, err := p.discover()
+		found, err := p.discoverFiles()
 		if err != nil {
 			return nil, err
 		}
@@ -116,34 +116,34 @@ func (p *Plugins) locate(path string) (*file, error) {
 	if _, err := os.Lstat(path); err != nil {
 		return nil, fika.Errorf(fika.NotFound, "check plugin", "there is no plugin %s", path)
 	}
-	f, err := inspect(filepath.Dir(path), filepath.Base(path))
+	f, err := inspectFile(filepath.Dir(path), filepath.Base(path))
 	if err == nil && f == nil {
 		err = fika.Errorf(fika.Invalid, "check plugin", "%s is no plugin: expected an executable file, or a folder with one of its own name (chmod +x makes a script executable)", path)
 	}
 	return f, err
 }
 
-func within(dir, path string) bool {
+func withinDir(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return dir != "" && err == nil && filepath.IsLocal(rel)
 }
 
-// notes tells what works but may not be meant.
-func (p *Plugins) notes(f *file, took time.Duration) []string {
+// schemaNotes tells what works but may not be meant.
+func (p *Plugins) schemaNotes(f *file, took time.Duration) []string {
 	notes := f.schema.Notes
-	granted := p.settings(f).Env
+	granted := p.settingsOf(f).Env
 	for _, name := range f.schema.Env {
 		if !slices.Contains(granted, name) {
 			notes = append(notes, fmt.Sprintf("it asks for the variable %s: [plugins.%s] env = [%q] in config.toml gives it", name, f.Name, name))
 		}
 	}
-	if f.schema.Home && !p.settings(f).Home {
+	if f.schema.Home && !p.settingsOf(f).Home {
 		notes = append(notes, fmt.Sprintf("it uses fika itself: [plugins.%s] access = \"home\" in config.toml lets it, and then it has all rights of yours", f.Name))
 	}
 	if f.stamp.Mode&0o022 != 0 {
 		notes = append(notes, fmt.Sprintf("others may change it (mode %v): chmod go-w %s", f.stamp.Mode.Perm(), f.Path))
 	}
-	if ignored(f.file) {
+	if isIgnored(f.file) {
 		notes = append(notes, fmt.Sprintf("by its name %s it is switched off", f.file))
 	}
 	if took > p.opts.SchemaTimeout {

@@ -207,9 +207,9 @@ func age(t *testing.T, b *bench, by time.Duration) {
 	c := openCache(b.opts.CacheFile)
 	for path, e := range c.entries {
 		e.AskedAt -= by.Milliseconds()
-		c.set(path, e)
+		c.setEntry(path, e)
 	}
-	if err := c.write(); err != nil {
+	if err := c.writeIfChanged(); err != nil {
 		t.Fatal(err)
 	}
 }

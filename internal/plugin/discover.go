@@ -36,7 +36,7 @@ type stamp struct {
 	Link  string      `json:"link,omitempty"` // the file that a link leads to
 }
 
-func (f *file) info() Info {
+func (f *file) infoOf() Info {
 	i := Info{Name: f.Name, Path: f.Path}
 	if f.schema == nil {
 		return i
@@ -48,8 +48,8 @@ func (f *file) info() Info {
 	return i
 }
 
-// hears reports whether the plugin has a hook at the point.
-func (f *file) hears(point hook.Point) bool {
+// hearsPoint reports whether the plugin has a hook at the point.
+func (f *file) hearsPoint(point hook.Point) bool {
 	for _, h := range f.schema.Hooks {
 		if h == point {
 			return true
@@ -58,15 +58,15 @@ func (f *file) hears(point hook.Point) bool {
 	return false
 }
 
-// dirs are the folders in which plugins are.
-func (p *Plugins) dirs() []string {
+// pluginDirs are the folders in which plugins are.
+func (p *Plugins) pluginDirs() []string {
 	return slices.DeleteFunc([]string{p.opts.Dir, p.opts.Shared}, func(dir string) bool { return dir == "" })
 }
 
-// discover lists the executables of the folders, by file name in each.
-func (p *Plugins) discover() ([]*file, error) {
+// discoverFiles lists the executables of the folders, by file name in each.
+func (p *Plugins) discoverFiles() ([]*file, error) {
 	var all []*file
-	for _, dir := range p.dirs() {
+	for _, dir := range p.pluginDirs() {
 		found, err := p.discoverIn(dir)
 		if err != nil {
 			return nil, err
@@ -90,23 +90,23 @@ func (p *Plugins) discoverIn(dir string) ([]*file, error) {
 	}
 	var found []*file
 	for _, e := range entries {
-		if ignored(e.Name()) {
+		if isIgnored(e.Name()) {
 			continue
 		}
-		f, err := inspect(dir, e.Name())
+		f, err := inspectFile(dir, e.Name())
 		switch {
 		case err != nil:
-			p.report(Name(e.Name()), err)
-		case f != nil && !p.settings(f).Disabled:
+			p.reportError(Name(e.Name()), err)
+		case f != nil && !p.settingsOf(f).Disabled:
 			found = append(found, f)
 		}
 	}
 	return found, nil
 }
 
-// ignored reports whether a name in the folder is no plugin by its name: one
+// isIgnored reports whether a name in the folder is no plugin by its name: one
 // switched off, a hidden file, or an editor's copy.
-func ignored(name string) bool {
+func isIgnored(name string) bool {
 	return strings.HasSuffix(name, ".disabled") || strings.HasPrefix(name, ".") ||
 		strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~")
 }
@@ -115,10 +115,10 @@ func ignored(name string) bool {
 // without its extension.
 func Name(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
 
-// inspect looks at one name in the folder dir: an executable file, a folder
+// inspectFile looks at one name in the folder dir: an executable file, a folder
 // with one of its own name, or a link to either. nil without an error: it is
 // something else than a plugin, which is fine.
-func inspect(dir, base string) (*file, error) {
+func inspectFile(dir, base string) (*file, error) {
 	path := filepath.Join(dir, base)
 	op := "plugin " + base
 	info, err := os.Stat(path)
@@ -188,67 +188,67 @@ func isScript(path string) bool {
 	return err == nil && string(two[:]) == "#!"
 }
 
-// describe gives each file its schema: from the cache, else by asking it, a
+// describeFiles gives each file its schema: from the cache, else by asking it, a
 // few at a time.
-func (p *Plugins) describe(ctx context.Context, c *cache, found []*file) {
+func (p *Plugins) describeFiles(ctx context.Context, c *cache, found []*file) {
 	var wg sync.WaitGroup
 	places := make(chan struct{}, 4)
 	for _, f := range found {
-		known, failure := c.find(f)
+		known, failure := c.findSchema(f)
 		if failure != nil {
-			p.fail(f, c, failure)
+			p.reportFailure(f, c, failure)
 			continue
 		}
-		if known != nil && !c.stale(f, known, p.opts.Starting) {
+		if known != nil && !c.isStale(f, known, p.opts.Starting) {
 			f.schema = known
 			continue
 		}
 		wg.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			s, err := p.ask(ctx, f, p.opts.SchemaTimeout)
+			s, err := p.askSchema(ctx, f, p.opts.SchemaTimeout)
 			switch {
 			case err != nil && known != nil && !known.Block: // the file is the same: what it said before holds
-				p.report(f.Name, fika.Errorf(fika.Failed, "plugin "+f.Name, "its tools are those it had before, because it could not be asked again: %v", err))
+				p.reportError(f.Name, fika.Errorf(fika.Failed, "plugin "+f.Name, "its tools are those it had before, because it could not be asked again: %v", err))
 				f.schema = known
-				c.put(f, known)
+				c.putSchema(f, known)
 				return
 			case err != nil:
-				c.fail(f, err)
-				p.fail(f, c, err)
+				c.rememberFailure(f, err)
+				p.reportFailure(f, c, err)
 				return
 			}
 			for _, note := range s.Notes {
-				p.report(f.Name, fika.Errorf(fika.Invalid, "plugin "+f.Name, "%s", note))
+				p.reportError(f.Name, fika.Errorf(fika.Invalid, "plugin "+f.Name, "%s", note))
 			}
 			f.schema = s
-			c.put(f, s)
+			c.putSchema(f, s)
 		})
 	}
 	wg.Wait()
 }
 
-// fail reports a plugin that cannot describe itself. One that guards keeps its
+// reportFailure reports a plugin that cannot describe itself. One that guards keeps its
 // hooks, which refuse: a guard does not go away by being broken, only by being
 // removed. One that never described itself counts as a guard when its file
 // names the hook that guards.
-func (p *Plugins) fail(f *file, c *cache, err error) {
-	p.report(f.Name, err)
-	switch last := c.before(f); {
+func (p *Plugins) reportFailure(f *file, c *cache, err error) {
+	p.reportError(f.Name, err)
+	switch last := c.lastSchema(f); {
 	case last != nil && last.Block:
 		f.schema, f.broken = &schema{Hooks: last.Hooks, Block: true}, err
-	case last.guards(), last == nil && names(f.Path, string(hook.PreTool)):
+	case last.guardsTools(), last == nil && mentionsWord(f.Path, string(hook.PreTool)):
 		f.schema, f.broken = &schema{Hooks: []hook.Point{hook.PreTool}, Block: true}, err
 	}
 }
 
-// guards reports whether a plugin decides which tools run. nil guards nothing.
-func (s *schema) guards() bool {
+// guardsTools reports whether a plugin decides which tools run. nil guards nothing.
+func (s *schema) guardsTools() bool {
 	return s != nil && (s.Block || slices.Contains(s.Hooks, hook.PreTool))
 }
 
-// names reports whether a file, or its first MiB, has a word.
-func names(path, word string) bool {
+// mentionsWord reports whether a file, or its first MiB, has a word.
+func mentionsWord(path, word string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -258,13 +258,13 @@ func names(path, word string) bool {
 	return err == nil && bytes.Contains(data, []byte(word))
 }
 
-// missing gives the guards that were here and cannot be asked any more: they
+// missingGuards gives the guards that were here and cannot be asked any more: they
 // are gone without having been removed or disabled, or are not executable.
-func (p *Plugins) missing(c *cache, found []*file) []*file {
+func (p *Plugins) missingGuards(c *cache, found []*file) []*file {
 	var list []*file
 	var guards []string
-	for _, dir := range p.dirs() {
-		guards = append(guards, c.guards(dir)...)
+	for _, dir := range p.pluginDirs() {
+		guards = append(guards, c.guardPaths(dir)...)
 	}
 	for _, path := range guards {
 		if slices.ContainsFunc(found, func(f *file) bool { return f.Path == path }) {
@@ -272,12 +272,12 @@ func (p *Plugins) missing(c *cache, found []*file) []*file {
 		}
 		base := filepath.Base(path)
 		f := &file{Name: Name(base), Path: path, file: base}
-		if _, err := os.Lstat(path + ".disabled"); err == nil || p.settings(f).Disabled {
-			c.forget(path)
+		if _, err := os.Lstat(path + ".disabled"); err == nil || p.settingsOf(f).Disabled {
+			c.forgetFile(path)
 			continue
 		}
 		why := fika.Errorf(fika.Denied, "plugin "+f.Name, "it guards which tools run, and %s cannot be executed any more; put it back, or: fika plugin remove %s", path, f.Name)
-		p.fail(f, c, why)
+		p.reportFailure(f, c, why)
 		list = append(list, f)
 	}
 	return list
@@ -290,9 +290,9 @@ func Forget(cacheFile, name string) (bool, error) {
 	known := false
 	for path := range c.entries {
 		if base := filepath.Base(path); base == name || Name(base) == name {
-			c.forget(path)
+			c.forgetFile(path)
 			known = true
 		}
 	}
-	return known, c.write()
+	return known, c.writeIfChanged()
 }

@@ -87,14 +87,14 @@ type environment struct {
 func (p *Plugins) environmentOf(f *file, dir string) *environment {
 	e := &environment{vars: slices.Clone(p.env)}
 	if p.opts.Confine != nil {
-		e.confine = p.opts.Confine(f.Name, f.Path, dir, p.settings(f).Home)
+		e.confine = p.opts.Confine(f.Name, f.Path, dir, p.settingsOf(f).Home)
 	}
 	if p.opts.Data != "" {
 		data := filepath.Join(p.opts.Data, f.Name)
 		e.err = os.MkdirAll(data, 0o700)
-		e.set("FIKA_PLUGIN_DATA", data)
+		e.setVariable("FIKA_PLUGIN_DATA", data)
 	}
-	names := slices.Clone(p.settings(f).Env)
+	names := slices.Clone(p.settingsOf(f).Env)
 	if slices.Contains(names, ModelKeys) {
 		names = append(names, p.opts.ModelVars...)
 	}
@@ -102,15 +102,15 @@ func (p *Plugins) environmentOf(f *file, dir string) *environment {
 		if strings.HasPrefix(name, "FIKA_") || strings.HasPrefix(name, "CHIBI_") || !validName(name) {
 			continue
 		}
-		if v, ok := find(p.opts.Environ, name); ok {
-			e.set(name, v)
+		if v, ok := findVariable(p.opts.Environ, name); ok {
+			e.setVariable(name, v)
 		}
 	}
 	return e
 }
 
-// set adds a variable; one that no environment can hold is left out.
-func (e *environment) set(name, value string) {
+// setVariable adds a variable; one that no environment can hold is left out.
+func (e *environment) setVariable(name, value string) {
 	if strings.IndexByte(value, 0) < 0 {
 		e.vars = append(e.vars, name+"="+value)
 	}
@@ -119,7 +119,7 @@ func (e *environment) set(name, value string) {
 // setIf adds a variable that says something.
 func (e *environment) setIf(name, value string) {
 	if value != "" {
-		e.set(name, value)
+		e.setVariable(name, value)
 	}
 }
 
@@ -127,8 +127,8 @@ func (e *environment) setIf(name, value string) {
 // FIKA_name_FILE.
 func (e *environment) setJSON(name string, raw []byte) {
 	if len(raw) <= maxEnv {
-		e.set("FIKA_"+name, string(raw))
-		e.set("CHIBI_"+name, string(raw))
+		e.setVariable("FIKA_"+name, string(raw))
+		e.setVariable("CHIBI_"+name, string(raw))
 		return
 	}
 	dir, seen := "", ""
@@ -149,7 +149,7 @@ func (e *environment) setJSON(name string, raw []byte) {
 	if seen == "" {
 		seen = filepath.Dir(f.Name())
 	}
-	e.set("FIKA_"+name+"_FILE", filepath.Join(seen, filepath.Base(f.Name())))
+	e.setVariable("FIKA_"+name+"_FILE", filepath.Join(seen, filepath.Base(f.Name())))
 }
 
 // setPlain gives each text, number or truth value of a JSON object as a
@@ -164,26 +164,26 @@ func (e *environment) setPlain(prefix string, raw []byte, limit int) {
 		if _, other := m[clean]; other && clean != name {
 			continue // the name that needs no change has it
 		}
-		if v, ok := plain(m[name]); ok && clean != "" && len(v) <= limit {
-			e.set(prefix+clean, v)
+		if v, ok := plainValue(m[name]); ok && clean != "" && len(v) <= limit {
+			e.setVariable(prefix+clean, v)
 		}
 	}
 }
 
-// close removes the files.
-func (e *environment) close() {
+// removeFiles removes the files.
+func (e *environment) removeFiles() {
 	for _, path := range e.files {
 		_ = os.Remove(path) // it is in the folder for temporary files
 	}
 }
 
-// failure tells why the environment could not be built.
-func (e *environment) failure() error {
+// buildFailure tells why the environment could not be built.
+func (e *environment) buildFailure() error {
 	return fika.Wrap(fika.Storage, "make what a plugin is given", e.err)
 }
 
-// plain gives a JSON value as text if it is a text, number or truth value.
-func plain(raw json.RawMessage) (string, bool) {
+// plainValue gives a JSON value as text if it is a text, number or truth value.
+func plainValue(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 {
 		return "", false
 	}
@@ -218,7 +218,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-func find(environ []string, name string) (string, bool) {
+func findVariable(environ []string, name string) (string, bool) {
 	for _, kv := range slices.Backward(environ) { // the last one counts
 		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
 			return v, true
@@ -227,7 +227,7 @@ func find(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-func lookup(environ []string, name string) string {
-	v, _ := find(environ, name)
+func lookupVariable(environ []string, name string) string {
+	v, _ := findVariable(environ, name)
 	return v
 }

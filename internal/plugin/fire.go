@@ -26,7 +26,7 @@ const (
 func (p *Plugins) Fire(ctx context.Context, point hook.Point, payload hook.Payload) (hook.Payload, error) {
 	out := payload
 	for _, f := range p.files {
-		if !f.hears(point) {
+		if !f.hearsPoint(point) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -41,7 +41,7 @@ func (p *Plugins) Fire(ctx context.Context, point hook.Point, payload hook.Paylo
 		case f.schema.Block:
 			return out, fika.Errorf(fika.Denied, "hook "+string(point), "the plugin %s could not answer, and says that nothing may go on then: %v", f.Name, err)
 		default:
-			p.report(f.Name, err)
+			p.reportError(f.Name, err)
 		}
 		if out["block"] == true || out["delivered"] == true {
 			break
@@ -62,30 +62,30 @@ func (p *Plugins) fireOne(ctx context.Context, f *file, point hook.Point, payloa
 	}
 	l := launch{
 		file: f, env: p.hookEnv(f, point, payload, data), dir: p.opts.Workspace,
-		timeout: orElse(p.settings(f).Timeout, orElse(f.schema.Timeout, p.opts.HookTimeout)),
+		timeout: orElse(p.settingsOf(f).Timeout, orElse(f.schema.Timeout, p.opts.HookTimeout)),
 		limits:  tool.Limits{Head: maxAnswer, Tail: 1}, data: data,
 	}
 	if p.person != nil && !p.wantsJSON(f) {
-		loan, err := p.person.lend(ctx)
+		loan, err := p.person.lendTerminal(ctx)
 		if err != nil {
-			l.env.close()
+			l.env.removeFiles()
 			return payload, err
 		}
-		defer loan.close()
+		defer loan.giveBack()
 		l.stdin = loan
-		l.env.set("FIKA_INTERACTIVE", "1")
+		l.env.setVariable("FIKA_INTERACTIVE", "1")
 	}
-	e, err := p.run(ctx, l)
+	e, err := p.runPlugin(ctx, l)
 	p.reportUndone(f, e)
 	switch {
 	case err != nil:
 		return payload, fika.Wrap("", op, err)
 	case e.exit.Code != 0:
-		return payload, fika.Errorf(fika.Failed, op, "%s", e.why())
+		return payload, fika.Errorf(fika.Failed, op, "%s", e.failureText())
 	case e.exit.Output.Cut:
 		return payload, fika.Errorf(fika.Limit, op, "it printed %d bytes; at most %d are taken", e.exit.Output.Total, maxAnswer)
 	}
-	out, err := merge(point, payload, []byte(e.exit.Output.Text))
+	out, err := mergeAnswer(point, payload, []byte(e.exit.Output.Text))
 	return out, fika.Wrap("", op, err)
 }
 
@@ -93,8 +93,8 @@ func (p *Plugins) fireOne(ctx context.Context, f *file, point hook.Point, payloa
 // a plugin tells a call from a hook.
 func (p *Plugins) hookEnv(f *file, point hook.Point, payload hook.Payload, data []byte) *environment {
 	e := p.environmentOf(f, p.opts.Workspace)
-	e.set("FIKA_HOOK", string(point))
-	e.set("CHIBI_HOOK", string(point))
+	e.setVariable("FIKA_HOOK", string(point))
+	e.setVariable("CHIBI_HOOK", string(point))
 	e.setJSON("HOOK_DATA", data)
 	e.setPlain("FIKA_HOOK_", data, maxHookPlain)
 	if args, ok := payload["arguments"]; ok && len(data) <= maxEnv {
@@ -110,11 +110,11 @@ func (p *Plugins) hookEnv(f *file, point hook.Point, payload hook.Payload, data 
 	return e
 }
 
-// merge takes the honoured keys of an answer into a copy of the payload. An
+// mergeAnswer takes the honoured keys of an answer into a copy of the payload. An
 // empty answer and {} change nothing. An answer that is no object, or has a
 // value of the wrong type, is an error where an answer is honoured: nobody can
 // know what was meant.
-func merge(point hook.Point, payload hook.Payload, answer []byte) (hook.Payload, error) {
+func mergeAnswer(point hook.Point, payload hook.Payload, answer []byte) (hook.Payload, error) {
 	honoured := honouredBy(point)
 	answer = bytes.TrimSpace(answer)
 	if len(honoured) == 0 || len(answer) == 0 || string(answer) == "null" {

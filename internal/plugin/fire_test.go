@@ -270,7 +270,7 @@ func FuzzMerge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		for _, d := range hook.Points() {
 			payload := hook.Payload{"arguments": json.RawMessage(`{}`), "prompt": "p"}
-			out, err := merge(d.Point, payload, []byte(answer))
+			out, err := mergeAnswer(d.Point, payload, []byte(answer))
 			if len(payload) != 2 || payload["prompt"] != "p" {
 				t.Fatalf("%s: the payload was changed by %q", d.Point, answer)
 			}

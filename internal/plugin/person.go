@@ -25,8 +25,8 @@ func newPerson(in io.Reader) *person {
 	return &person{in: in, turn: make(chan struct{}, 1), typed: make(chan struct{}, 1)}
 }
 
-// lend waits until nobody else has the person's ear. Close what it gives.
-func (p *person) lend(ctx context.Context) (*loan, error) {
+// lendTerminal waits until nobody else has the person's ear. Close what it gives.
+func (p *person) lendTerminal(ctx context.Context) (*loan, error) {
 	select {
 	case p.turn <- struct{}{}:
 		return &loan{person: p, over: make(chan struct{})}, nil
@@ -42,7 +42,7 @@ func (p *Plugins) Listen(ctx context.Context) (io.ReadCloser, error) {
 	if p.person == nil {
 		return nil, nil
 	}
-	loan, err := p.person.lend(ctx)
+	loan, err := p.person.lendTerminal(ctx)
 	if err != nil {
 		return nil, fika.Wrap(fika.Interrupted, "ask at the terminal", err)
 	}
@@ -54,7 +54,7 @@ func (p *Plugins) Listen(ctx context.Context) (io.ReadCloser, error) {
 
 // Close ends the loan.
 func (l *loan) Close() error {
-	l.close()
+	l.giveBack()
 	return nil
 }
 
@@ -66,7 +66,7 @@ type loan struct {
 	once   sync.Once
 }
 
-func (l *loan) close() {
+func (l *loan) giveBack() {
 	l.once.Do(func() {
 		close(l.over)
 		<-l.person.turn
@@ -82,7 +82,7 @@ func (l *loan) Read(b []byte) (int, error) {
 			return 0, io.EOF
 		default:
 		}
-		if n, err, ok := p.take(b); ok {
+		if n, err, ok := p.takePiece(b); ok {
 			return n, err
 		}
 		select {
@@ -93,8 +93,8 @@ func (l *loan) Read(b []byte) (int, error) {
 	}
 }
 
-// take gives what is there already, and begins to read when nothing is.
-func (p *person) take(b []byte) (int, error, bool) {
+// takePiece gives what is there already, and begins to read when nothing is.
+func (p *person) takePiece(b []byte) (int, error, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.left) > 0 {
@@ -107,14 +107,14 @@ func (p *person) take(b []byte) (int, error, bool) {
 	}
 	if !p.reading {
 		p.reading = true
-		go p.read()
+		go p.readPiece()
 	}
 	return 0, nil, false
 }
 
-// read takes one piece of what is typed. Nothing can wake it but the terminal:
+// readPiece takes one piece of what is typed. Nothing can wake it but the terminal:
 // it ends with the input, or with the program.
-func (p *person) read() {
+func (p *person) readPiece() {
 	buf := make([]byte, 4<<10)
 	n, err := p.in.Read(buf)
 	p.mu.Lock()

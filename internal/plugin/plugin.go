@@ -93,31 +93,31 @@ type Plugins struct {
 // kind Storage when the folder cannot be read, Limit when fika runs too deep
 // inside its own plugins, Interrupted when ctx ended.
 func Open(ctx context.Context, o Options) (*Plugins, error) {
-	p, err := prepare(o)
+	p, err := withDefaults(o)
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.discover()
+	found, err := p.discoverFiles()
 	if err != nil {
 		return nil, err
 	}
 	c := openCache(p.opts.CacheFile)
-	p.describe(ctx, c, found)
+	p.describeFiles(ctx, c, found)
 	if err := ctx.Err(); err != nil {
 		return nil, fika.Wrap(fika.Interrupted, "open plugins", err)
 	}
-	found = append(found, p.missing(c, found)...)
-	for _, dir := range p.dirs() {
-		if err := c.save(dir, found); err != nil {
-			p.report("cache", err)
+	found = append(found, p.missingGuards(c, found)...)
+	for _, dir := range p.pluginDirs() {
+		if err := c.saveWithout(dir, found); err != nil {
+			p.reportError("cache", err)
 		}
 	}
-	p.choose(found)
+	p.chooseUsable(found)
 	return p, nil
 }
 
-// prepare fills in the defaults.
-func prepare(o Options) (*Plugins, error) {
+// withDefaults fills in the defaults.
+func withDefaults(o Options) (*Plugins, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -141,7 +141,7 @@ func prepare(o Options) (*Plugins, error) {
 	if o.Stdin != nil {
 		p.person = newPerson(o.Stdin)
 	}
-	depth, _ := strconv.Atoi(lookup(o.Environ, depthVar))
+	depth, _ := strconv.Atoi(lookupVariable(o.Environ, depthVar))
 	if depth >= maxDepth {
 		return nil, fika.Errorf(fika.Limit, "open plugins", "fika has been started by its own plugins %d times over: stopping here", depth)
 	}
@@ -156,9 +156,9 @@ func orElse(d, def time.Duration) time.Duration {
 	return d
 }
 
-// choose keeps the plugins that described themselves, and of two tools with
+// chooseUsable keeps the plugins that described themselves, and of two tools with
 // one name the first.
-func (p *Plugins) choose(found []*file) {
+func (p *Plugins) chooseUsable(found []*file) {
 	taken := make(map[string]string, len(found)+len(p.opts.Reserved))
 	for _, name := range p.opts.Reserved {
 		taken[strings.ToLower(name)] = "fika itself"
@@ -170,7 +170,7 @@ func (p *Plugins) choose(found []*file) {
 		kept := f.schema.Tools[:0:0]
 		for _, t := range f.schema.Tools {
 			if by, dup := taken[strings.ToLower(t.Name)]; dup {
-				p.report(f.Name, fika.Errorf(fika.Conflict, "plugin "+f.Name, "the tool name %q belongs to %s already: the one in %s is left out; rename it", t.Name, by, f.Path))
+				p.reportError(f.Name, fika.Errorf(fika.Conflict, "plugin "+f.Name, "the tool name %q belongs to %s already: the one in %s is left out; rename it", t.Name, by, f.Path))
 				continue
 			}
 			taken[strings.ToLower(t.Name)] = "the plugin " + f.Name
@@ -186,7 +186,7 @@ func (p *Plugins) Tools() []tool.Tool {
 	var list []tool.Tool
 	for _, f := range p.files {
 		for _, t := range f.tools {
-			list = append(list, p.tool(f, t))
+			list = append(list, p.makeTool(f, t))
 		}
 	}
 	return list
@@ -207,18 +207,18 @@ type Info struct {
 func (p *Plugins) List() []Info {
 	list := make([]Info, 0, len(p.files))
 	for _, f := range p.files {
-		list = append(list, f.info())
+		list = append(list, f.infoOf())
 	}
 	return list
 }
 
-func (p *Plugins) report(plugin string, err error) {
+func (p *Plugins) reportError(plugin string, err error) {
 	if p.opts.Report != nil {
 		p.opts.Report(plugin, err)
 	}
 }
 
-func (p *Plugins) settings(f *file) Settings {
+func (p *Plugins) settingsOf(f *file) Settings {
 	if s, ok := p.opts.Settings[f.Name]; ok {
 		return s
 	}

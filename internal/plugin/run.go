@@ -41,12 +41,12 @@ type ended struct {
 	asked    bool // a person could have been asked
 }
 
-// run starts a plugin and waits for it. Error kinds: Failed when it could not
+// runPlugin starts a plugin and waits for it. Error kinds: Failed when it could not
 // be started or ctx's time is over, Interrupted when ctx was cancelled, Limit
 // when it took longer than its timeout.
-func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
-	defer l.env.close()
-	if err := l.env.failure(); err != nil {
+func (p *Plugins) runPlugin(ctx context.Context, l launch) (ended, error) {
+	defer l.env.removeFiles()
+	if err := l.env.buildFailure(); err != nil {
 		return ended{}, err
 	}
 	inner, cancel := context.WithTimeout(ctx, l.timeout)
@@ -61,7 +61,7 @@ func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
 		Path:     l.file.Path, Args: l.args, Dir: l.dir, Env: l.env.vars, Step: l.step,
 		Stdin: input, Stderr: last, Limits: l.limits, Progress: l.told, Started: l.started, Confine: l.env.confine,
 	})
-	e := ended{exit: exit, stderr: last.text(), asked: l.stdin != nil}
+	e := ended{exit: exit, stderr: last.lastText(), asked: l.stdin != nil}
 	switch {
 	case err == nil:
 		return e, nil
@@ -77,7 +77,7 @@ func (p *Plugins) run(ctx context.Context, l launch) (ended, error) {
 // reportUndone tells what a plugin did to protected files outside of a call.
 func (p *Plugins) reportUndone(f *file, e ended) {
 	for _, line := range e.exit.Undone {
-		p.report(f.Name, fika.Errorf(fika.Denied, "plugin "+f.Name, "%s", line))
+		p.reportError(f.Name, fika.Errorf(fika.Denied, "plugin "+f.Name, "%s", line))
 	}
 }
 
@@ -115,20 +115,20 @@ func explainStart(f *file, err error) error {
 	return fika.Wrap("", op, err)
 }
 
-// ask calls a plugin with --schema. Error kinds: Invalid for what it said,
+// askSchema calls a plugin with --schema. Error kinds: Invalid for what it said,
 // Limit when it took too long or said too much, else as for run.
-func (p *Plugins) ask(ctx context.Context, f *file, timeout time.Duration) (*schema, error) {
+func (p *Plugins) askSchema(ctx context.Context, f *file, timeout time.Duration) (*schema, error) {
 	op := "plugin " + f.Name
-	e, err := p.run(ctx, launch{
+	e, err := p.runPlugin(ctx, launch{
 		file: f, args: []string{"--schema"}, env: p.environmentOf(f, p.opts.Workspace), dir: p.opts.Workspace,
-		timeout: max(timeout, p.settings(f).Timeout), limits: tool.Limits{Head: maxSchema, Tail: 1},
+		timeout: max(timeout, p.settingsOf(f).Timeout), limits: tool.Limits{Head: maxSchema, Tail: 1},
 	})
 	p.reportUndone(f, e)
 	if err != nil {
 		return nil, fika.Wrap("", "--schema", err)
 	}
 	if e.exit.Code != 0 {
-		return nil, fika.Errorf(fika.Failed, op, "--schema failed: %s", e.why())
+		return nil, fika.Errorf(fika.Failed, op, "--schema failed: %s", e.failureText())
 	}
 	if e.exit.Output.Cut {
 		return nil, fika.Errorf(fika.Limit, op, "--schema printed %d bytes; at most %d are taken", e.exit.Output.Total, maxSchema)
@@ -137,8 +137,8 @@ func (p *Plugins) ask(ctx context.Context, f *file, timeout time.Duration) (*sch
 	return s, fika.Wrap("", op, err)
 }
 
-// why tells how a process failed, with its last words.
-func (e ended) why() string {
+// failureText tells how a process failed, with its last words.
+func (e ended) failureText() string {
 	s := fmt.Sprintf("exit status %d", e.exit.Code)
 	if e.exit.Signal != "" {
 		s = "ended by a signal (" + e.exit.Signal + ")"

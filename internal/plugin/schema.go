@@ -85,7 +85,7 @@ func parseSchema(raw []byte) (*schema, error) {
 	}
 	s := &schema{}
 	for i, d := range list {
-		if err := s.add(d); err != nil {
+		if err := s.addDeclaration(d); err != nil {
 			return nil, fika.Wrap(fika.Invalid, fmt.Sprintf("tool %d of --schema", i+1), err)
 		}
 	}
@@ -95,9 +95,9 @@ func parseSchema(raw []byte) (*schema, error) {
 	return s, nil
 }
 
-// add takes in one declaration. One with hooks and without parameters is no
+// addDeclaration takes in one declaration. One with hooks and without parameters is no
 // tool.
-func (s *schema) add(d declaration) error {
+func (s *schema) addDeclaration(d declaration) error {
 	timeout, err := parseTimeout(d.Timeout)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *schema) add(d declaration) error {
 		}
 		params = []byte(`{"type":"object","properties":{}}`)
 	}
-	t := toolDecl{Name: d.Name, Description: d.Description, Timeout: timeout, Effect: s.effect(d)}
+	t := toolDecl{Name: d.Name, Description: d.Description, Timeout: timeout, Effect: s.declaredEffect(d)}
 	t.Parallel = d.Parallel != nil && *d.Parallel && t.Effect != fika.Pure
 	if strings.TrimSpace(d.Description) == "" {
 		return fika.Errorf(fika.Invalid, "", "%q has no description: the model needs one", d.Name)
@@ -131,7 +131,7 @@ func (s *schema) add(d declaration) error {
 		return fika.Errorf(fika.Invalid, "", "parameters of %q: %v", d.Name, err)
 	}
 	// The rules of a tool are those of every tool.
-	if _, err := tool.NewSet([]tool.Tool{&pluginTool{spec: t.spec()}}, tool.Permissions{}); err != nil {
+	if _, err := tool.NewSet([]tool.Tool{&pluginTool{spec: t.toSpec()}}, tool.Permissions{}); err != nil {
 		return err
 	}
 	s.Tools = append(s.Tools, t)
@@ -197,7 +197,7 @@ func (s *schema) addHooks(d declaration) {
 	}
 }
 
-func (s *schema) effect(d declaration) fika.Effect {
+func (s *schema) declaredEffect(d declaration) fika.Effect {
 	switch e := fika.Effect(d.Effect); e {
 	case fika.Pure:
 		if d.Parallel != nil && !*d.Parallel {

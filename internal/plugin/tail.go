@@ -28,7 +28,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (t *tail) text() string {
+func (t *tail) lastText() string {
 	end := t.end
 	if len(end) == maxStderr { // it may begin within a character
 		for len(end) > 0 && !utf8.RuneStart(end[0]) {

@@ -28,14 +28,14 @@ func NewChildren() *Children { return &Children{started: map[int]child{}} }
 // Start starts cmd, which works for the step mark, or for none (""). When it
 // has been waited for, it has to be forgotten ([Children.Forget]).
 func (c *Children) Start(cmd *exec.Cmd, mark string) error {
-	return c.start(cmd, child{mark: mark})
+	return c.startChild(cmd, child{mark: mark})
 }
 
 // Keep starts cmd, a process that is to outlive this one and that nobody waits
 // for here.
-func (c *Children) Keep(cmd *exec.Cmd) error { return c.start(cmd, child{kept: true}) }
+func (c *Children) Keep(cmd *exec.Cmd) error { return c.startChild(cmd, child{kept: true}) }
 
-func (c *Children) start(cmd *exec.Cmd, kind child) error {
+func (c *Children) startChild(cmd *exec.Cmd, kind child) error {
 	c.forks.RLock()
 	defer c.forks.RUnlock()
 	if err := cmd.Start(); err != nil {

@@ -73,14 +73,14 @@ func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found 
 	ours, _ := readStat(os.Getpid())
 	for _, pid := range ownChildren() {
 		if one, mine := c.started[pid]; mine {
-			if one.kept && reap(pid) {
+			if one.kept && reapChild(pid) {
 				delete(c.started, pid)
 			}
 			continue
 		}
 		// Children are started in sessions of their own (Group), and so is all
 		// below them: one of ours was started by other means.
-		if s, ok := readStat(pid); !ok || s.session == ours.session || reap(pid) {
+		if s, ok := readStat(pid); !ok || s.session == ours.session || reapChild(pid) {
 			continue
 		}
 		theirs := markOf(pid)
@@ -95,8 +95,8 @@ func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found 
 	return found
 }
 
-// reap takes the status of a child that has ended; false while it runs.
-func reap(pid int) bool {
+// reapChild takes the status of a child that has ended; false while it runs.
+func reapChild(pid int) bool {
 	for {
 		got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		if err != unix.EINTR {
@@ -146,7 +146,7 @@ func ownChildren() []int {
 
 func scanChildren() []int {
 	var list []int
-	for _, pid := range pids() {
+	for _, pid := range listPIDs() {
 		if s, ok := readStat(pid); ok && s.parent == os.Getpid() {
 			list = append(list, pid)
 		}

@@ -48,7 +48,7 @@ func Signal(p fika.Process, sig syscall.Signal) error {
 	if p.PID <= 1 || !Alive(p) {
 		return nil
 	}
-	if err := send(p, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := sendSignal(p, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fika.Wrap(fika.Failed, "signal process", err)
 	}
 	return nil

@@ -49,9 +49,9 @@ func StateOf(p fika.Process) State {
 	return Running
 }
 
-// send holds the process by a descriptor while it looks once more, so that a
+// sendSignal holds the process by a descriptor while it looks once more, so that a
 // pid used again is not hit.
-func send(p fika.Process, sig syscall.Signal) error {
+func sendSignal(p fika.Process, sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil { // an old kernel, or it has just gone
 		return syscall.Kill(p.PID, sig)
@@ -73,10 +73,10 @@ type stat struct {
 	start   int64
 }
 
-// kernel reports whether it is a thread of the kernel (PF_KTHREAD).
-func (s stat) kernel() bool { return s.flags&0x0020_0000 != 0 }
+// isKernelThread reports whether it is a thread of the kernel (PF_KTHREAD).
+func (s stat) isKernelThread() bool { return s.flags&0x0020_0000 != 0 }
 
-func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
+func (s stat) isDead() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }
 
 func readStat(pid int) (stat, bool) {
 	if pid <= 0 {
@@ -119,15 +119,15 @@ func parseStat(raw []byte) (stat, bool) {
 
 // groupLives reports whether a process of group pgid runs; zombies do not.
 func groupLives(pgid int) bool {
-	for _, pid := range pids() {
-		if s, ok := readStat(pid); ok && s.pgrp == pgid && !s.dead() {
+	for _, pid := range listPIDs() {
+		if s, ok := readStat(pid); ok && s.pgrp == pgid && !s.isDead() {
 			return true
 		}
 	}
 	return false
 }
 
-func pids() []int {
+func listPIDs() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil

@@ -13,16 +13,16 @@ var ErrHeld = errors.New("lock is held")
 // LockFile takes the file's exclusive lock at once, or returns [ErrHeld]. The
 // lock belongs to the open file, and ends with it: also when its process is
 // killed.
-func LockFile(f *os.File) error { return flock(f, unix.LOCK_EX|unix.LOCK_NB) }
+func LockFile(f *os.File) error { return lockFile(f, unix.LOCK_EX|unix.LOCK_NB) }
 
 // LockFileShared takes a lock that excludes exclusive ones alone, at once, or
 // returns [ErrHeld].
-func LockFileShared(f *os.File) error { return flock(f, unix.LOCK_SH|unix.LOCK_NB) }
+func LockFileShared(f *os.File) error { return lockFile(f, unix.LOCK_SH|unix.LOCK_NB) }
 
 // UnlockFile gives the lock back before the file is closed.
-func UnlockFile(f *os.File) error { return flock(f, unix.LOCK_UN) }
+func UnlockFile(f *os.File) error { return lockFile(f, unix.LOCK_UN) }
 
-func flock(f *os.File, how int) error {
+func lockFile(f *os.File, how int) error {
 	for {
 		err := unix.Flock(int(f.Fd()), how)
 		switch {

@@ -28,7 +28,7 @@ func EndMarked(step string) int {
 	// Until two looks in a row find nothing: one look can miss a process whose
 	// parent ended while /proc was read, and one that is just being replaced.
 	for quiet < 2 {
-		switch found, unsure := h.look(); {
+		switch found, unsure := h.lookOnce(); {
 		case found, unsure && time.Since(began) < 100*time.Millisecond:
 			quiet = 0
 		default:
@@ -48,23 +48,23 @@ type hunt struct {
 	killed map[int]bool
 }
 
-// look goes through all processes once. unsure: some process had no
+// lookOnce goes through all processes once. unsure: some process had no
 // environment to read, as is so for a moment in the middle of an execve.
-func (h *hunt) look() (found, unsure bool) {
-	for _, pid := range pids() {
+func (h *hunt) lookOnce() (found, unsure bool) {
+	for _, pid := range listPIDs() {
 		if pid == os.Getpid() {
 			continue
 		}
-		marked, known := h.visit(pid)
+		marked, known := h.visitProcess(pid)
 		found = found || marked
 		unsure = unsure || !known
 	}
 	return found, unsure
 }
 
-// visit kills a process that carries the mark. It holds the process by a
+// visitProcess kills a process that carries the mark. It holds the process by a
 // descriptor from before looking, so that a pid used again is not hit.
-func (h *hunt) visit(pid int) (marked, known bool) {
+func (h *hunt) visitProcess(pid int) (marked, known bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	var owner unix.Stat_t
 	if unix.Stat(dir, &owner) != nil || int(owner.Uid) != os.Geteuid() {
@@ -78,7 +78,7 @@ func (h *hunt) visit(pid int) (marked, known bool) {
 	env, err := os.ReadFile(dir + "/environ")
 	if err != nil || len(env) == 0 {
 		s, ok := readStat(pid)
-		return false, !ok || s.dead() || s.kernel()
+		return false, !ok || s.isDead() || s.isKernelThread()
 	}
 	if !hasEntry(env, h.mark) || unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) != nil {
 		return false, true

@@ -5,7 +5,7 @@ import "testing"
 func TestParseStat(t *testing.T) {
 	// A command may call itself anything.
 	s, ok := parseStat([]byte("42 (a) S 9 (b) ) Z 1 77 77 0 -1 4 0 0 0 0 1 2 0 0 20 0 1 0 987654 0 0\n"))
-	if !ok || s.state != 'Z' || s.pgrp != 77 || s.start != 987654 || !s.dead() {
+	if !ok || s.state != 'Z' || s.pgrp != 77 || s.start != 987654 || !s.isDead() {
 		t.Errorf("got %+v, %v", s, ok)
 	}
 }

@@ -50,7 +50,7 @@ func Descendants(pid int) (list []fika.Process, known bool) {
 		parent int
 	}
 	var all []child
-	for _, one := range pids() {
+	for _, one := range listPIDs() {
 		if s, ok := readStat(one); ok {
 			all = append(all, child{fika.Process{PID: one, Start: s.start, BootID: bootID()}, s.parent})
 		}

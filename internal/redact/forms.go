@@ -10,22 +10,22 @@ import (
 	"sync"
 )
 
-// forms are the ways in which a value is written: as it is, in hexadecimal
+// writtenForms are the ways in which a value is written: as it is, in hexadecimal
 // digits, in base64 wherever it begins in what was encoded, percent-encoded,
 // and as JSON text. Some may be equal.
-func forms(value string) []string {
+func writtenForms(value string) []string {
 	digits := hex.EncodeToString([]byte(value))
 	list := []string{value, digits, strings.ToUpper(digits)}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
-			list = append(list, within(enc, value, before))
+			list = append(list, encodedWithin(enc, value, before))
 		}
 	}
 	for _, escaped := range []string{url.QueryEscape(value), url.PathEscape(value)} {
 		list = append(list, escaped, percent().ReplaceAllStringFunc(escaped, strings.ToLower))
 	}
 	for _, html := range []bool{true, false} {
-		list = append(list, quoted(value, html))
+		list = append(list, jsonQuoted(value, html))
 	}
 	return list
 }
@@ -33,17 +33,17 @@ func forms(value string) []string {
 // percent matches one percent-encoded byte.
 var percent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[0-9A-F]{2}`) })
 
-// within is the part of an encoding that depends on value alone, when before
+// encodedWithin is the part of an encoding that depends on value alone, when before
 // bytes stand before it in its group of three, and anything after it.
-func within(enc *base64.Encoding, value string, before int) string {
+func encodedWithin(enc *base64.Encoding, value string, before int) string {
 	bits := 8 * (before + len(value))
 	text := enc.EncodeToString(append(make([]byte, before), value...))
 	first := (8*before + 5) / 6
 	return text[first : bits/6]
 }
 
-// quoted is value as it stands between the quotes of JSON.
-func quoted(value string, html bool) string {
+// jsonQuoted is value as it stands between the quotes of JSON.
+func jsonQuoted(value string, html bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(html)

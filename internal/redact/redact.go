@@ -24,7 +24,7 @@ type Keys struct {
 // New makes Keys of values by name; nil when none is long enough to be one.
 func New(values map[string]string) *Keys {
 	k := &Keys{}
-	if k.learn(values); k.now == nil {
+	if k.learnValues(values); k.now == nil {
 		return nil
 	}
 	return k
@@ -35,8 +35,8 @@ func New(values map[string]string) *Keys {
 // one goroutine at a time.
 func Follow(look func() (values map[string]string, changed bool)) *Keys { return &Keys{look: look} }
 
-// patterns returns what to look for now; nil: nothing.
-func (k *Keys) patterns() *patterns {
+// currentPatterns returns what to look for now; nil: nothing.
+func (k *Keys) currentPatterns() *patterns {
 	if k == nil {
 		return nil
 	}
@@ -44,14 +44,14 @@ func (k *Keys) patterns() *patterns {
 	defer k.mu.Unlock()
 	if k.look != nil {
 		if values, changed := k.look(); changed {
-			k.learn(values)
+			k.learnValues(values)
 		}
 	}
 	return k.now
 }
 
-// learn adds values to those that are known. The caller holds mu, or k alone.
-func (k *Keys) learn(values map[string]string) {
+// learnValues adds values to those that are known. The caller holds mu, or k alone.
+func (k *Keys) learnValues(values map[string]string) {
 	before := len(k.values)
 	if k.values == nil {
 		k.values = map[string]string{}
@@ -69,29 +69,29 @@ func (k *Keys) learn(values map[string]string) {
 
 // Text is a text without keys.
 func (k *Keys) Text(s string) string {
-	p := k.patterns()
-	if p == nil || !p.holds(s) {
+	p := k.currentPatterns()
+	if p == nil || !p.holdsKey(s) {
 		return s
 	}
-	return string(p.bytes([]byte(s)))
+	return string(p.replaceAll([]byte(s)))
 }
 
 // Bytes is a text without keys; data itself when it has none.
 func (k *Keys) Bytes(data []byte) []byte {
-	p := k.patterns()
+	p := k.currentPatterns()
 	if p == nil {
 		return data
 	}
-	return p.bytes(data)
+	return p.replaceAll(data)
 }
 
 // Holds names a key that a text has in it, as it is or encoded.
 func (k *Keys) Holds(s string) (name string, found bool) {
-	p := k.patterns()
+	p := k.currentPatterns()
 	if p == nil {
 		return "", false
 	}
-	if _, one := p.first([]byte(s), squeeze([]byte(s))); one != nil {
+	if _, one := p.firstKey([]byte(s), dropLineEnds([]byte(s))); one != nil {
 		return one.name, true
 	}
 	return "", false
@@ -100,7 +100,7 @@ func (k *Keys) Holds(s string) (name string, found bool) {
 // Marked names a key that was taken out of a text: what stands there instead is
 // in it.
 func (k *Keys) Marked(s string) (name string, found bool) {
-	if p := k.patterns(); p != nil && strings.Contains(s, markBegins) {
+	if p := k.currentPatterns(); p != nil && strings.Contains(s, markBegins) {
 		for _, one := range p.list {
 			if strings.Contains(s, string(one.shown)) {
 				return one.name, true
@@ -112,7 +112,7 @@ func (k *Keys) Marked(s string) (name string, found bool) {
 
 // Stream redacts a text that comes in pieces, with the keys that are known now.
 // It holds back the few bytes that may be the beginning of a key.
-func (k *Keys) Stream() *Stream { return &Stream{patterns: k.patterns()} }
+func (k *Keys) Stream() *Stream { return &Stream{patterns: k.currentPatterns()} }
 
 // Stream is one text under way; see [Keys.Stream]. The zero value passes
 // everything on.
@@ -127,8 +127,8 @@ func (s *Stream) Next(piece []byte) []byte {
 		return piece
 	}
 	data := append(s.held, piece...)
-	out, data := s.patterns.replace(data, false)
-	open := s.patterns.begun(data)
+	out, data := s.patterns.replaceKeys(data, false)
+	open := s.patterns.countBegun(data)
 	out = append(out, data[:len(data)-open]...)
 	s.held = bytes.Clone(data[len(data)-open:])
 	return out
@@ -139,7 +139,7 @@ func (s *Stream) End() []byte {
 	if s.patterns == nil {
 		return nil
 	}
-	out, rest := s.patterns.replace(s.held, true)
+	out, rest := s.patterns.replaceKeys(s.held, true)
 	s.held = nil
 	return append(out, rest...)
 }
@@ -175,8 +175,8 @@ func newPatterns(names map[string]string) *patterns {
 	for _, value := range slices.Sorted(maps.Keys(names)) {
 		name := names[value]
 		shown := []byte(markBegins + name + "]")
-		for _, form := range forms(value) {
-			form := squeeze([]byte(form))
+		for _, form := range writtenForms(value) {
+			form := dropLineEnds([]byte(form))
 			for from := 0; from < unbroken && len(form)-from >= shortest; from++ {
 				if text := string(form[from:]); !seen[text] {
 					seen[text] = true
@@ -195,41 +195,41 @@ func newPatterns(names map[string]string) *patterns {
 	return p
 }
 
-func (p *patterns) holds(s string) bool {
-	_, found := p.first([]byte(s), squeeze([]byte(s)))
+func (p *patterns) holdsKey(s string) bool {
+	_, found := p.firstKey([]byte(s), dropLineEnds([]byte(s)))
 	return found != nil
 }
 
-func (p *patterns) bytes(data []byte) []byte {
+func (p *patterns) replaceAll(data []byte) []byte {
 	s := Stream{patterns: p}
 	return append(s.Next(data), s.End()...)
 }
 
-// replace takes the keys out of data, up to one that may become a longer one
+// replaceKeys takes the keys out of data, up to one that may become a longer one
 // unless this is the end. rest is what follows the last key.
-func (p *patterns) replace(data []byte, end bool) (out, rest []byte) {
-	flat := squeeze(data)
+func (p *patterns) replaceKeys(data []byte, end bool) (out, rest []byte) {
+	flat := dropLineEnds(data)
 	for {
-		at, found := p.first(data, flat)
-		if found == nil || !end && p.unsure(flat[at:], len(found.value)) {
+		at, found := p.firstKey(data, flat)
+		if found == nil || !end && p.mayBeLonger(flat[at:], len(found.value)) {
 			return out, data
 		}
-		from := unsqueeze(data, at)
-		to := from + unsqueeze(data[from:], len(found.value)-1) + 1
+		from := positionBefore(data, at)
+		to := from + positionBefore(data[from:], len(found.value)-1) + 1
 		out = append(append(out, data[:from]...), found.shown...)
 		data, flat = data[to:], flat[at+len(found.value):]
 	}
 }
 
-// first finds the first key in data, which is flat when squeezed, the longest of
+// firstKey finds the first key in data, which is flat when squeezed, the longest of
 // those that begin there; nil when there is none.
-func (p *patterns) first(data, flat []byte) (int, *pattern) {
+func (p *patterns) firstKey(data, flat []byte) (int, *pattern) {
 	for i := 0; i+1 < len(flat); i++ {
 		if !p.first1[flat[i]] {
 			continue
 		}
 		for _, one := range p.first2[[2]byte{flat[i], flat[i+1]}] {
-			if bytes.HasPrefix(flat[i:], one.value) && inOneLine(data, unsqueeze(data, i)) {
+			if bytes.HasPrefix(flat[i:], one.value) && inOneLine(data, positionBefore(data, i)) {
 				return i, one
 			}
 		}
@@ -243,9 +243,9 @@ func inOneLine(data []byte, at int) bool {
 	return !bytes.ContainsAny(data[at:min(at+unbroken, len(data))], "\r\n")
 }
 
-// unsure reports whether flat, which begins with a key of size bytes, may turn
+// mayBeLonger reports whether flat, which begins with a key of size bytes, may turn
 // out to begin with a longer one.
-func (p *patterns) unsure(flat []byte, size int) bool {
+func (p *patterns) mayBeLonger(flat []byte, size int) bool {
 	for _, one := range p.first2[[2]byte(flat)] {
 		if len(one.value) > size && len(flat) < len(one.value) && bytes.HasPrefix(one.value, flat) {
 			return true
@@ -254,23 +254,23 @@ func (p *patterns) unsure(flat []byte, size int) bool {
 	return false
 }
 
-// begun is how many of the last bytes of data may be the beginning of a key, or
+// countBegun is how many of the last bytes of data may be the beginning of a key, or
 // a whole one that may become longer.
-func (p *patterns) begun(data []byte) int {
-	flat := squeeze(data)
+func (p *patterns) countBegun(data []byte) int {
+	flat := dropLineEnds(data)
 	for i := max(0, len(flat)-p.longest); i < len(flat); i++ {
-		if !p.first1[flat[i]] || !p.begins(flat[i:]) {
+		if !p.first1[flat[i]] || !p.beginsLonger(flat[i:]) {
 			continue
 		}
-		if at := unsqueeze(data, i); inOneLine(data, at) {
+		if at := positionBefore(data, i); inOneLine(data, at) {
 			return len(data) - at
 		}
 	}
 	return 0
 }
 
-// begins reports whether a longer pattern begins with tail.
-func (p *patterns) begins(tail []byte) bool {
+// beginsLonger reports whether a longer pattern begins with tail.
+func (p *patterns) beginsLonger(tail []byte) bool {
 	if len(tail) == 1 {
 		return true
 	}
@@ -282,8 +282,8 @@ func (p *patterns) begins(tail []byte) bool {
 	return false
 }
 
-// squeeze is data without ends of lines; data itself when it has none.
-func squeeze(data []byte) []byte {
+// dropLineEnds is data without ends of lines; data itself when it has none.
+func dropLineEnds(data []byte) []byte {
 	if !bytes.ContainsAny(data, "\r\n") {
 		return data
 	}
@@ -296,8 +296,8 @@ func squeeze(data []byte) []byte {
 	return flat
 }
 
-// unsqueeze is where byte n of the squeezed data stands in data.
-func unsqueeze(data []byte, n int) int {
+// positionBefore is where byte n of the squeezed data stands in data.
+func positionBefore(data []byte, n int) int {
 	for i, b := range data {
 		if b == '\r' || b == '\n' {
 			continue

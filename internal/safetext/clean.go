@@ -37,11 +37,11 @@ func Clean(s string) string { return Options{}.Clean(s) }
 
 // Clean is [Clean], except for what the options keep.
 func (o Options) Clean(s string) string {
-	if plain(s) {
+	if isPlain(s) {
 		return s
 	}
 	f := filter{Options: o}
-	return string(f.feed(make([]byte, 0, len(s)), []byte(s)))
+	return string(f.feedBytes(make([]byte, 0, len(s)), []byte(s)))
 }
 
 // Line is Clean for a text that must stay on one line: newlines and tabs become
@@ -66,8 +66,8 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// plain reports that s is printable ASCII, newlines and tabs: most text.
-func plain(s string) bool {
+// isPlain reports that s is printable ASCII, newlines and tabs: most text.
+func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
 			return false
@@ -92,16 +92,16 @@ func NewCleaner(w io.Writer) *Cleaner { return &Cleaner{w: w} }
 
 // Write cleans p and passes it on in one write. The count is of p's bytes,
 // all of them unless the writer beneath failed.
-func (c *Cleaner) Write(p []byte) (int, error) { return len(p), c.pass(p, false) }
+func (c *Cleaner) Write(p []byte) (int, error) { return len(p), c.passOn(p, false) }
 
 // Close ends the text. The Cleaner is then as new.
 func (c *Cleaner) Close() error {
-	err := c.pass(nil, true)
+	err := c.passOn(nil, true)
 	c.f = filter{}
 	return err
 }
 
-func (c *Cleaner) pass(p []byte, last bool) error {
+func (c *Cleaner) passOn(p []byte, last bool) error {
 	src := p
 	if len(c.rest) > 0 {
 		src = append(c.rest, p...)
@@ -109,10 +109,10 @@ func (c *Cleaner) pass(p []byte, last bool) error {
 	}
 	end := len(src)
 	if !last {
-		end -= unfinished(src)
+		end -= unfinishedBytes(src)
 		c.rest = append([]byte(nil), src[end:]...)
 	}
-	c.out = c.f.feed(c.out[:0], src[:end])
+	c.out = c.f.feedBytes(c.out[:0], src[:end])
 	if len(c.out) == 0 {
 		return nil
 	}
@@ -123,9 +123,9 @@ func (c *Cleaner) pass(p []byte, last bool) error {
 	return err
 }
 
-// unfinished counts the bytes at the end of p that may become a rune when more
+// unfinishedBytes counts the bytes at the end of p that may become a rune when more
 // bytes come.
-func unfinished(p []byte) int {
+func unfinishedBytes(p []byte) int {
 	for n := 1; n <= min(3, len(p)); n++ {
 		if c := p[len(p)-n]; utf8.RuneStart(c) {
 			if !utf8.FullRune(p[len(p)-n:]) {
@@ -157,16 +157,16 @@ type filter struct {
 	params []byte // of a CSI sequence, when SGR is kept, or of an OSC one, when links are
 }
 
-// feed appends the clean form of src to dst. src must not end inside a UTF-8
+// feedBytes appends the clean form of src to dst. src must not end inside a UTF-8
 // sequence unless the text ends there.
-func (f *filter) feed(dst, src []byte) []byte {
+func (f *filter) feedBytes(dst, src []byte) []byte {
 	for len(src) > 0 {
 		r, size := utf8.DecodeRune(src)
 		src = src[size:]
-		if f.escape(&dst, r) {
+		if f.feedEscape(&dst, r) {
 			continue
 		}
-		if kept := f.visible(r); kept >= 0 {
+		if kept := f.visibleRune(r); kept >= 0 {
 			if f.prev = kept; r == '\r' {
 				f.prev = r
 			}
@@ -176,12 +176,12 @@ func (f *filter) feed(dst, src []byte) []byte {
 	return dst
 }
 
-// escape moves through escape sequences; it reports whether r was part of one.
+// feedEscape moves through escape sequences; it reports whether r was part of one.
 // A rune that cannot belong to the sequence ends it and is text again.
-func (f *filter) escape(dst *[]byte, r rune) bool {
+func (f *filter) feedEscape(dst *[]byte, r rune) bool {
 	switch f.state {
 	case inStringEsc, inString:
-		return f.str(dst, r)
+		return f.feedString(dst, r)
 	case inEscape:
 		switch {
 		case r == '[':
@@ -191,11 +191,11 @@ func (f *filter) escape(dst *[]byte, r rune) bool {
 			f.state, f.params = inString, append(f.params[:0], byte(r))
 			return true
 		}
-		return f.short(dst, r)
+		return f.feedShort(dst, r)
 	case inShort:
-		return f.short(dst, r)
+		return f.feedShort(dst, r)
 	case inCSI:
-		return f.csi(dst, r)
+		return f.feedCSI(dst, r)
 	}
 	switch r {
 	case 0x1b:
@@ -208,16 +208,16 @@ func (f *filter) escape(dst *[]byte, r rune) bool {
 	return false
 }
 
-// str moves through a string sequence.
-func (f *filter) str(dst *[]byte, r rune) bool {
+// feedString moves through a string sequence.
+func (f *filter) feedString(dst *[]byte, r rune) bool {
 	if f.state == inStringEsc {
 		if r == '\\' {
 			f.state = inText
-			f.link(dst)
+			f.keepLink(dst)
 			return true
 		}
 		f.state = inEscape
-		return f.escape(dst, r)
+		return f.feedEscape(dst, r)
 	}
 	switch r {
 	case 0x07, 0x18, 0x1a, 0x9c:
@@ -238,8 +238,8 @@ func (f *filter) str(dst *[]byte, r rune) bool {
 // maxLink bounds a link that is kept.
 const maxLink = 2048
 
-// link keeps the sequence that has just ended if it begins or ends a link.
-func (f *filter) link(dst *[]byte) {
+// keepLink keeps the sequence that has just ended if it begins or ends a link.
+func (f *filter) keepLink(dst *[]byte) {
 	if address, ok := strings.CutPrefix(string(f.params), "]8;;"); f.Links && ok && isLink(address) {
 		*dst = append(append(append(*dst, "\x1b]8;;"...), address...), "\x1b\\"...)
 	}
@@ -266,7 +266,7 @@ func isLink(address string) bool {
 	return len(address) <= maxLink-len("]8;;") && strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }
 
-func (f *filter) short(dst *[]byte, r rune) bool {
+func (f *filter) feedShort(dst *[]byte, r rune) bool {
 	switch {
 	case r >= 0x20 && r <= 0x2f:
 		f.state = inShort
@@ -276,13 +276,13 @@ func (f *filter) short(dst *[]byte, r rune) bool {
 		return true
 	}
 	f.state = inText
-	return f.escape(dst, r)
+	return f.feedEscape(dst, r)
 }
 
 // maxParams bounds an SGR sequence that is kept.
 const maxParams = 64
 
-func (f *filter) csi(dst *[]byte, r rune) bool {
+func (f *filter) feedCSI(dst *[]byte, r rune) bool {
 	switch {
 	case r >= 0x20 && r <= 0x3f:
 		if f.Styles && len(f.params) <= maxParams {
@@ -297,7 +297,7 @@ func (f *filter) csi(dst *[]byte, r rune) bool {
 		return true
 	}
 	f.state = inText
-	return f.escape(dst, r)
+	return f.feedEscape(dst, r)
 }
 
 func isSGR(params []byte) bool {
@@ -309,9 +309,9 @@ func isSGR(params []byte) bool {
 	return len(params) <= maxParams
 }
 
-// visible gives the rune to print for r, or -1. It depends only on r and on
+// visibleRune gives the rune to print for r, or -1. It depends only on r and on
 // the rune kept before it, so that cleaning twice changes nothing.
-func (f *filter) visible(r rune) rune {
+func (f *filter) visibleRune(r rune) rune {
 	switch {
 	case r == '\n' && f.prev == '\r' && f.Returns:
 		f.prev = 0 // written with the carriage return
@@ -332,7 +332,7 @@ func (f *filter) visible(r rune) rune {
 		}
 		return -1
 	case r >= 0xfe00 && r <= 0xfe0f: // variation selectors: one, after a symbol
-		if f.prev >= 0xa9 && !selector(f.prev) || f.prev >= '0' && f.prev <= '9' || f.prev == '#' || f.prev == '*' {
+		if f.prev >= 0xa9 && !isSelector(f.prev) || f.prev >= '0' && f.prev <= '9' || f.prev == '#' || f.prev == '*' {
 			return r
 		}
 		return -1
@@ -341,19 +341,19 @@ func (f *filter) visible(r rune) rune {
 			return r
 		}
 		return -1
-	case hidden(r):
+	case isHidden(r):
 		return -1
 	}
 	return r
 }
 
-func selector(r rune) bool {
+func isSelector(r rune) bool {
 	return r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef || r == 0x200c || r == 0x200d
 }
 
-// hidden reports characters that show nothing but change what is read: bidi
+// isHidden reports characters that show nothing but change what is read: bidi
 // controls, zero-width spaces, tags, and format characters out of use.
-func hidden(r rune) bool {
+func isHidden(r rune) bool {
 	switch r {
 	case 0x00ad, 0x034f, 0x061c, 0x180e, 0x200b, 0x200e, 0x200f, 0xfeff:
 		return true

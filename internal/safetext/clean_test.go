@@ -68,7 +68,7 @@ func FuzzClean(f *testing.F) {
 			t.Fatalf("Clean(%q) = %q is not UTF-8", s, got)
 		}
 		for _, r := range got {
-			if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || hidden(r) {
+			if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || isHidden(r) {
 				t.Fatalf("Clean(%q) leaves %U", s, r)
 			}
 		}

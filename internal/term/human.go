@@ -24,15 +24,15 @@ func Duration(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", d/time.Second)
 	case d < time.Hour:
-		return two(d, time.Minute, "m", time.Second, "s")
+		return twoUnits(d, time.Minute, "m", time.Second, "s")
 	case d < day:
-		return two(d, time.Hour, "h", time.Minute, "m")
+		return twoUnits(d, time.Hour, "h", time.Minute, "m")
 	default:
-		return two(d, day, "d", time.Hour, "h")
+		return twoUnits(d, day, "d", time.Hour, "h")
 	}
 }
 
-func two(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
+func twoUnits(d, big time.Duration, bigName string, small time.Duration, smallName string) string {
 	s := fmt.Sprintf("%d%s", d/big, bigName)
 	if rest := d % big / small; rest > 0 {
 		s += fmt.Sprintf(" %d%s", rest, smallName)
@@ -51,13 +51,13 @@ func Ago(t, now time.Time) string {
 	case d > -time.Second && d < time.Second:
 		return "just now"
 	case d < 0:
-		return "in " + one(-d)
+		return "in " + oneUnit(-d)
 	default:
-		return one(d) + " ago"
+		return oneUnit(d) + " ago"
 	}
 }
 
-func one(d time.Duration) string {
+func oneUnit(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", d/time.Second)

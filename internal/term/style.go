@@ -13,19 +13,19 @@ func NewStyle(on bool) Style { return Style{on: on} }
 func (s Style) On() bool { return s.on }
 
 // Bold makes text heavy.
-func (s Style) Bold(text string) string { return s.wrap("1", "22", text) }
+func (s Style) Bold(text string) string { return s.wrapCodes("1", "22", text) }
 
 // Dim makes text faint.
-func (s Style) Dim(text string) string { return s.wrap("2", "22", text) }
+func (s Style) Dim(text string) string { return s.wrapCodes("2", "22", text) }
 
 // Red is for what failed.
-func (s Style) Red(text string) string { return s.wrap("31", "39", text) }
+func (s Style) Red(text string) string { return s.wrapCodes("31", "39", text) }
 
 // Green is for what is done.
-func (s Style) Green(text string) string { return s.wrap("32", "39", text) }
+func (s Style) Green(text string) string { return s.wrapCodes("32", "39", text) }
 
 // Yellow is for what wants attention.
-func (s Style) Yellow(text string) string { return s.wrap("33", "39", text) }
+func (s Style) Yellow(text string) string { return s.wrapCodes("33", "39", text) }
 
 // speakerColors are 256-colour numbers that can be read on dark and on light
 // ground, red and grey left out.
@@ -39,10 +39,10 @@ func (s Style) Speaker(name, text string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
 	n := speakerColors[h.Sum32()%uint32(len(speakerColors))]
-	return s.wrap("38;5;"+itoa(int(n)), "39", text)
+	return s.wrapCodes("38;5;"+itoa(int(n)), "39", text)
 }
 
-func (s Style) wrap(on, off, text string) string {
+func (s Style) wrapCodes(on, off, text string) string {
 	if !s.on || text == "" {
 		return text
 	}

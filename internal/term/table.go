@@ -55,18 +55,18 @@ func FormatTable(o TableOptions, headers []string, rows [][]string) string {
 	}
 	if o.Width > 0 {
 		wide := slices.Clone(widths)
-		shrink(widths, o.Width-frame)
-		if o.Border == Plain && illegible(widths, wide, o.Width-frame) {
-			return records(o, cells)
+		shrinkColumns(widths, o.Width-frame)
+		if o.Border == Plain && tooNarrow(widths, wide, o.Width-frame) {
+			return writeRecords(o, cells)
 		}
 	}
 	t := table{TableOptions: o, widths: widths}
-	return t.draw(cells)
+	return t.drawTable(cells)
 }
 
-// shrink narrows the widest columns until all fit into room, or until each is
+// shrinkColumns narrows the widest columns until all fit into room, or until each is
 // as narrow as a column may be.
-func shrink(widths []int, room int) {
+func shrinkColumns(widths []int, room int) {
 	total := 0
 	for _, w := range widths {
 		total += w
@@ -86,9 +86,9 @@ func shrink(widths []int, room int) {
 	}
 }
 
-// illegible reports whether columns do not fit, or are cut so short that what is
+// tooNarrow reports whether columns do not fit, or are cut so short that what is
 // left of them says nothing.
-func illegible(widths, wide []int, room int) bool {
+func tooNarrow(widths, wide []int, room int) bool {
 	total, cut := 0, 0
 	for i, w := range widths {
 		total += w
@@ -102,9 +102,9 @@ func illegible(widths, wide []int, room int) bool {
 // minLegible is how narrow a column may become that is cut.
 const minLegible = 8
 
-// records sets a table that is too wide as a list: a line for each cell that is
+// writeRecords sets a table that is too wide as a list: a line for each cell that is
 // not empty, with its header, and an empty line between rows.
-func records(o TableOptions, cells [][]string) string {
+func writeRecords(o TableOptions, cells [][]string) string {
 	label := 0
 	for _, h := range cells[0] {
 		label = max(label, Width(h))
@@ -131,27 +131,27 @@ type table struct {
 	b      strings.Builder
 }
 
-func (t *table) draw(cells [][]string) string {
+func (t *table) drawTable(cells [][]string) string {
 	if t.Border == Box {
-		t.rule("┌", "┬", "┐")
+		t.drawRule("┌", "┬", "┐")
 	}
 	for i, row := range cells {
 		style := Style{}
 		if i == 0 {
 			style = t.Style
 		}
-		t.row(row, style)
+		t.drawRow(row, style)
 		if i == 0 && t.Border == Box {
-			t.rule("├", "┼", "┤")
+			t.drawRule("├", "┼", "┤")
 		}
 	}
 	if t.Border == Box {
-		t.rule("└", "┴", "┘")
+		t.drawRule("└", "┴", "┘")
 	}
 	return t.b.String()
 }
 
-func (t *table) rule(left, mid, right string) {
+func (t *table) drawRule(left, mid, right string) {
 	for i, w := range t.widths {
 		if i == 0 {
 			t.b.WriteString(left)
@@ -163,7 +163,7 @@ func (t *table) rule(left, mid, right string) {
 	t.b.WriteString(right + "\n")
 }
 
-func (t *table) row(row []string, style Style) {
+func (t *table) drawRow(row []string, style Style) {
 	open, between, end := "", "  ", ""
 	if t.Border == Box {
 		open, between, end = "│ ", " │ ", " │"

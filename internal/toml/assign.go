@@ -17,7 +17,7 @@ type Limits struct {
 	OneOf []string
 }
 
-func (l Limits) check(f float64) string {
+func (l Limits) checkRange(f float64) string {
 	switch {
 	case f < l.Min && l.Max > 0, l.Max > 0 && f > l.Max:
 		return fmt.Sprintf("is out of range: from %s to %s", Number(l.Min), Number(l.Max))
@@ -43,19 +43,19 @@ func Assign(at any, v Value, l Limits) string {
 		}
 		*p = v.Text == "true"
 	case *int:
-		n, wrong := whole(v, l)
+		n, wrong := readWhole(v, l)
 		if wrong != "" {
 			return wrong
 		}
 		*p = int(n)
 	case *int64:
-		n, wrong := whole(v, l)
+		n, wrong := readWhole(v, l)
 		if wrong != "" {
 			return wrong
 		}
 		*p = n
 	case *float64:
-		f, wrong := fraction(v, l)
+		f, wrong := readFraction(v, l)
 		if wrong != "" {
 			return wrong
 		}
@@ -94,7 +94,7 @@ func assignTexts(p *[]string, v Value) string {
 	return ""
 }
 
-func whole(v Value, l Limits) (int64, string) {
+func readWhole(v Value, l Limits) (int64, string) {
 	if v.Kind != KindInt {
 		return 0, "must be a whole number; this is " + v.Kind.String()
 	}
@@ -102,14 +102,14 @@ func whole(v Value, l Limits) (int64, string) {
 	if err != nil {
 		return 0, "is not a number fika can hold"
 	}
-	return n, l.check(float64(n))
+	return n, l.checkRange(float64(n))
 }
 
 // maxMoney bounds prices and budgets, so that sums of micro-dollars cannot
 // overflow.
 const maxMoney = 1e9
 
-func fraction(v Value, l Limits) (float64, string) {
+func readFraction(v Value, l Limits) (float64, string) {
 	if v.Kind != KindInt && v.Kind != KindFloat {
 		return 0, "must be a number; this is " + v.Kind.String()
 	}
@@ -117,5 +117,5 @@ func fraction(v Value, l Limits) (float64, string) {
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f > maxMoney {
 		return 0, "is not a number fika can hold"
 	}
-	return f, l.check(f)
+	return f, l.checkRange(f)
 }

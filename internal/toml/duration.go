@@ -20,7 +20,7 @@ func assignDuration(p *time.Duration, v Value, l Limits) string {
 	var d time.Duration
 	switch v.Kind {
 	case KindInt:
-		n, wrong := whole(v, Limits{Min: math.Inf(-1)})
+		n, wrong := readWhole(v, Limits{Min: math.Inf(-1)})
 		if wrong != "" {
 			return wrong
 		}
@@ -36,7 +36,7 @@ func assignDuration(p *time.Duration, v Value, l Limits) string {
 	default:
 		return "must be " + UnitName(unit) + " as a whole number, or a text like \"90s\"; this is " + v.Kind.String()
 	}
-	if wrong := l.check(float64(d) / float64(unit)); wrong != "" {
+	if wrong := l.checkRange(float64(d) / float64(unit)); wrong != "" {
 		return wrong + " " + UnitName(unit)
 	}
 	*p = d

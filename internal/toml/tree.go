@@ -93,7 +93,7 @@ type Source struct {
 // is added to problems, and the tree holds what could be read.
 func Read(file string, data []byte, problems *Problems) *Source {
 	s := &Source{File: file, Data: data, Problems: problems}
-	s.parse()
+	s.parseSource()
 	return s
 }
 
@@ -134,9 +134,9 @@ const MaxFile = 1 << 20
 // maxKeys is how many keys one table may have; it keeps looking them up cheap.
 const maxKeys = 1000
 
-// parse fills s.Root. After a syntax error it goes on at the next line that
+// parseSource fills s.Root. After a syntax error it goes on at the next line that
 // begins a table, so that a person sees more than the first slip.
-func (s *Source) parse() {
+func (s *Source) parseSource() {
 	s.Root = &Table{}
 	if len(s.Data) > MaxFile {
 		s.Broken = true
@@ -166,7 +166,7 @@ func (s *Source) parseFrom(base int) (stop int, ok bool) {
 	p.Reset(s.Data[base:len(s.Data):len(s.Data)])
 	b := builder{source: s, base: base, current: s.Root}
 	for p.NextExpression() {
-		b.expression(p.Expression())
+		b.addExpression(p.Expression())
 	}
 	err := p.Error()
 	if err == nil {
@@ -180,12 +180,12 @@ func (s *Source) parseFrom(base int) (stop int, ok bool) {
 		stop = max(base, len(s.Data)-cap(pe.Highlight))
 		message = pe.Message
 	}
-	s.Problem(stop, "not valid TOML: %s%s", message, s.unquoted(stop))
+	s.Problem(stop, "not valid TOML: %s%s", message, s.explainUnquoted(stop))
 	return stop, false
 }
 
-// unquoted explains the most frequent slip: a text without quotes.
-func (s *Source) unquoted(at int) string {
+// explainUnquoted explains the most frequent slip: a text without quotes.
+func (s *Source) explainUnquoted(at int) string {
 	before := bytes.TrimRight(s.Data[:at], " \t")
 	if len(before) == 0 || before[len(before)-1] != '=' || at >= len(s.Data) {
 		return ""
@@ -206,12 +206,12 @@ type builder struct {
 	current *Table
 }
 
-func (b *builder) expression(n *unstable.Node) {
+func (b *builder) addExpression(n *unstable.Node) {
 	switch n.Kind {
 	case unstable.Table:
-		b.current = b.header(n, false)
+		b.current = b.openHeader(n, false)
 	case unstable.ArrayTable:
-		b.current = b.header(n, true)
+		b.current = b.openHeader(n, true)
 	case unstable.KeyValue:
 		b.keyValue(b.current, n)
 	}
@@ -222,7 +222,7 @@ type part struct {
 	at   int
 }
 
-func (b *builder) parts(it unstable.Iterator) []part {
+func (b *builder) pathParts(it unstable.Iterator) []part {
 	var parts []part
 	for it.Next() {
 		k := it.Node()
@@ -231,19 +231,19 @@ func (b *builder) parts(it unstable.Iterator) []part {
 	return parts
 }
 
-// header opens the table of a [header] or one more of a [[header]].
-func (b *builder) header(n *unstable.Node, array bool) *Table {
-	parts := b.parts(n.Key())
-	t := b.descend(b.source.Root, parts[:len(parts)-1])
+// openHeader opens the table of a [header] or one more of a [[header]].
+func (b *builder) openHeader(n *unstable.Node, array bool) *Table {
+	parts := b.pathParts(n.Key())
+	t := b.descendPath(b.source.Root, parts[:len(parts)-1])
 	last := parts[len(parts)-1]
 	e := t.Get(last.name)
 	fresh := &Table{At: last.at, header: true}
 	switch {
 	case e == nil && array:
-		b.add(t, last, Value{Kind: KindList, At: last.at, Items: []Value{{Kind: KindTable, At: last.at, Table: fresh}}})
+		b.addValue(t, last, Value{Kind: KindList, At: last.at, Items: []Value{{Kind: KindTable, At: last.at, Table: fresh}}})
 		return fresh
 	case e == nil:
-		b.add(t, last, Value{Kind: KindTable, At: last.at, Table: fresh})
+		b.addValue(t, last, Value{Kind: KindTable, At: last.at, Table: fresh})
 		return fresh
 	case array && e.Value.Kind == KindList:
 		e.Value.Items = append(e.Value.Items, Value{Kind: KindTable, At: last.at, Table: fresh})
@@ -252,26 +252,26 @@ func (b *builder) header(n *unstable.Node, array bool) *Table {
 		e.Value.Table.header = true
 		return e.Value.Table
 	}
-	b.twice(last, e)
+	b.reportTwice(last, e)
 	return fresh // what follows is still read, and goes nowhere
 }
 
-// descend walks a dotted path, making the tables on the way; [[lists]] are
+// descendPath walks a dotted path, making the tables on the way; [[lists]] are
 // entered at their last table.
-func (b *builder) descend(t *Table, path []part) *Table {
+func (b *builder) descendPath(t *Table, path []part) *Table {
 	for _, p := range path {
 		e := t.Get(p.name)
 		switch {
 		case e == nil:
 			next := &Table{At: p.at}
-			b.add(t, p, Value{Kind: KindTable, At: p.at, Table: next})
+			b.addValue(t, p, Value{Kind: KindTable, At: p.at, Table: next})
 			t = next
 		case e.Value.Kind == KindTable:
 			t = e.Value.Table
 		case e.Value.Kind == KindList && len(e.Value.Items) > 0 && e.Value.Items[len(e.Value.Items)-1].Kind == KindTable:
 			t = e.Value.Items[len(e.Value.Items)-1].Table
 		default:
-			b.twice(p, e)
+			b.reportTwice(p, e)
 			t = &Table{At: p.at}
 		}
 	}
@@ -279,18 +279,18 @@ func (b *builder) descend(t *Table, path []part) *Table {
 }
 
 func (b *builder) keyValue(t *Table, n *unstable.Node) {
-	parts := b.parts(n.Key())
-	t = b.descend(t, parts[:len(parts)-1])
+	parts := b.pathParts(n.Key())
+	t = b.descendPath(t, parts[:len(parts)-1])
 	last := parts[len(parts)-1]
-	v := b.value(n.Value(), last.at)
+	v := b.convertValue(n.Value(), last.at)
 	if e := t.Get(last.name); e != nil {
-		b.twice(last, e)
+		b.reportTwice(last, e)
 		return
 	}
-	b.add(t, last, v)
+	b.addValue(t, last, v)
 }
 
-func (b *builder) add(t *Table, p part, v Value) {
+func (b *builder) addValue(t *Table, p part, v Value) {
 	if len(t.Entries) < maxKeys {
 		t.Entries = append(t.Entries, Entry{p.name, p.at, v})
 		return
@@ -301,13 +301,13 @@ func (b *builder) add(t *Table, p part, v Value) {
 	}
 }
 
-func (b *builder) twice(p part, first *Entry) {
+func (b *builder) reportTwice(p part, first *Entry) {
 	b.source.Problem(p.at, "%s is set twice; the first is in line %d", Quote(p.name), b.source.Place(first.At).Line)
 }
 
-// value converts a node; around is where to point when the node itself does
+// convertValue converts a node; around is where to point when the node itself does
 // not say where it is.
-func (b *builder) value(n *unstable.Node, around int) Value {
+func (b *builder) convertValue(n *unstable.Node, around int) Value {
 	v := Value{At: around, Text: string(n.Data)}
 	if n.Raw.Length > 0 {
 		v.At = b.base + int(n.Raw.Offset)
@@ -324,7 +324,7 @@ func (b *builder) value(n *unstable.Node, around int) Value {
 	case unstable.Array:
 		v.Kind = KindList
 		for it := n.Children(); it.Next(); {
-			v.Items = append(v.Items, b.value(it.Node(), around))
+			v.Items = append(v.Items, b.convertValue(it.Node(), around))
 		}
 	case unstable.InlineTable:
 		v.Kind, v.Table = KindTable, &Table{At: v.At, header: true}
@@ -364,15 +364,15 @@ func (s *Source) Inside(v Value, at int) int {
 			i, n = i+1, n+1
 			continue
 		}
-		size, gives := escape(raw[i:])
+		size, gives := measureEscape(raw[i:])
 		i, n = i+size, n+gives
 	}
 	return i
 }
 
-// escape measures an escape sequence: its bytes in the file, and those of what
+// measureEscape measures an escape sequence: its bytes in the file, and those of what
 // it stands for.
-func escape(raw []byte) (size, gives int) {
+func measureEscape(raw []byte) (size, gives int) {
 	if len(raw) < 2 {
 		return 1, 1
 	}

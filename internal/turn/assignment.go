@@ -28,9 +28,9 @@ func (a *assignment) tell(ev Event) {
 	a.observe(ev)
 }
 
-// foreground reports whether a person waits at a terminal: such a request is
+// isForeground reports whether a person waits at a terminal: such a request is
 // not suspended.
-func (a *assignment) foreground() bool { return a.claimed.Request.Origin == fika.Foreground }
+func (a *assignment) isForeground() bool { return a.claimed.Request.Origin == fika.Foreground }
 
 func (a *assignment) inChat() bool { return a.claimed.Conversation.Kind == fika.Chat }
 

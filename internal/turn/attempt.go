@@ -82,9 +82,9 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	}
 }
 
-// run settles what is pending, looks whether anybody wants a stop, and asks the
+// runSteps settles what is pending, looks whether anybody wants a stop, and asks the
 // model, until one of its steps stops the turn.
-func (a *attempt) run(ctx context.Context) error {
+func (a *attempt) runSteps(ctx context.Context) error {
 	if err := a.loadSteps(ctx); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (a *attempt) loadSteps(ctx context.Context) error {
 	}
 	var steps []fika.Step
 	var own []fika.Entry
-	err := a.retry.read(ctx, func(ctx context.Context) (err error) {
+	err := a.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		if steps, err = a.steps.Steps(ctx, a.fence.Request); err == nil {
 			own, err = a.history.OfRequest(ctx, a.fence.Request)
 		}
@@ -139,8 +139,8 @@ func (a *attempt) loadSteps(ctx context.Context) error {
 	return a.gate.loadApprovals(ctx)
 }
 
-// conclude turns what stopped a turn into its result; an outcome is committed.
-func (a *attempt) conclude(ctx context.Context, stop error) (Result, error) {
+// concludeTurn turns what stopped a turn into its result; an outcome is committed.
+func (a *attempt) concludeTurn(ctx context.Context, stop error) (Result, error) {
 	if r := (*released)(nil); errors.As(stop, &r) {
 		return r.Result, nil
 	}

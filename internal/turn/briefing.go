@@ -29,14 +29,14 @@ func (b *briefing) preparePrompt(ctx context.Context) error {
 	if err := b.firePreMessage(ctx); err != nil {
 		return b.signals.failTurn(ctx, err)
 	}
-	if err := b.build(ctx); err != nil {
+	if err := b.buildPrompt(ctx); err != nil {
 		return b.signals.failTurn(ctx, err)
 	}
 	return nil
 }
 
-// build has system text and state written: of what is true now.
-func (b *briefing) build(ctx context.Context) (err error) {
+// buildPrompt has system text and state written: of what is true now.
+func (b *briefing) buildPrompt(ctx context.Context) (err error) {
 	b.system, b.state, err = b.prompter.System(ctx, b.claimed)
 	return err
 }
@@ -47,7 +47,7 @@ func (b *briefing) build(ctx context.Context) (err error) {
 func (b *briefing) firePreMessage(ctx context.Context) error {
 	b.asked = b.claimed.Prompt
 	if b.claimed.Request.Kind == fika.NotifyRequest {
-		err := b.retry.read(ctx, func(ctx context.Context) (err error) {
+		err := b.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 			b.asked, err = b.newestOfOthers(ctx)
 			return err
 		})
@@ -55,7 +55,7 @@ func (b *briefing) firePreMessage(ctx context.Context) error {
 			return err
 		}
 	}
-	if b.asked == nil || b.foreground() {
+	if b.asked == nil || b.isForeground() {
 		return nil
 	}
 	summary := ""

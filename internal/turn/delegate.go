@@ -34,7 +34,7 @@ type delegations struct {
 // started has its child already; one that is planned needs a tool that may be
 // used, and a request that can be suspended.
 func (d *delegations) isDelegated(s fika.Step) bool {
-	if s.N == d.cutStep || d.foreground() {
+	if s.N == d.cutStep || d.isForeground() {
 		return false
 	}
 	if _, ok := d.tools.Delegator(s.Tool); !ok {
@@ -51,7 +51,7 @@ func (d *delegations) isDelegated(s fika.Step) bool {
 // true when one of them succeeded.
 func (d *delegations) runDelegated(ctx context.Context) (worked bool, _ error) {
 	if ctx.Err() != nil {
-		return false, d.signals.interrupted(ctx)
+		return false, d.signals.interruptedBy(ctx)
 	}
 	var batch []*job
 	for _, s := range d.pending {
@@ -94,7 +94,7 @@ func (d *delegations) awaitChildren(ctx context.Context, batch []*job) error {
 		return nil
 	}
 	var got store.Awaited
-	err := d.retry.persist(ctx, func(ctx context.Context) (err error) {
+	err := d.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
 		got, err = d.store.Await(ctx, d.fence)
 		return err
 	})
@@ -154,10 +154,10 @@ func (d *delegations) readCalls(ctx context.Context, batch []*job) ([]store.Dele
 // done. It returns nil when every step was refused and has its result.
 func (d *delegations) createChildren(ctx context.Context, batch []*job, list []store.Delegation) error {
 	if ctx.Err() != nil {
-		return d.signals.interrupted(ctx)
+		return d.signals.interruptedBy(ctx)
 	}
 	var got store.Delegated
-	err := d.retry.persist(ctx, func(ctx context.Context) (err error) {
+	err := d.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
 		got, err = d.store.Delegate(ctx, d.fence, list)
 		return err
 	})

@@ -36,7 +36,7 @@ func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.
 	var all []fika.Entry // newest first
 	for upto := int64(math.MaxInt64); ; upto = all[len(all)-1].Seq - 1 {
 		var page []fika.Entry
-		err := c.retry.read(ctx, func(ctx context.Context) (err error) {
+		err := c.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 			page, err = c.history.Before(ctx, c.claimed.Conversation.ID, upto, laterPage)
 			return err
 		})
@@ -44,7 +44,7 @@ func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.
 			return false, err
 		}
 		all = append(all, page...)
-		said, enough := c.lastExchange(reversed(all), most-1)
+		said, enough := c.lastExchange(reverseCopy(all), most-1)
 		if enough || len(page) < laterPage {
 			return enough && said[len(said)-1].By == string(notify[0]) && limit.Repeats(append(said, last)), nil
 		}
@@ -72,7 +72,7 @@ func (c *echoCheck) lastExchange(entries []fika.Entry, n int) (said []limit.Said
 	return said, len(said) > 0 && (len(said) == n || said[0].By == "")
 }
 
-func reversed(list []fika.Entry) []fika.Entry {
+func reverseCopy(list []fika.Entry) []fika.Entry {
 	out := slices.Clone(list)
 	slices.Reverse(out)
 	return out

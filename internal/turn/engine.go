@@ -146,7 +146,7 @@ func (e *Engine) tell(ev Event) {
 func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
 	t := newAttempt(e, c)
 	t.tell(Event{Kind: Started, Model: e.cfg.ModelID})
-	res, err := t.conclude(ctx, t.run(ctx))
+	res, err := t.concludeTurn(ctx, t.runSteps(ctx))
 	if err == nil {
 		t.tell(Event{Kind: Ended, Outcome: &res})
 	}

@@ -57,7 +57,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 		}
 	}
 	var done store.Finished
-	err := f.retry.persist(safe, func(ctx context.Context) (err error) {
+	err := f.retry.persistWrite(safe, func(ctx context.Context) (err error) {
 		done, err = f.store.Finish(ctx, f.fence, fin)
 		return err
 	})

@@ -110,11 +110,11 @@ func (g *gate) firePreTool(ctx context.Context, j *job) *tool.Result {
 // loadApprovals reads what was answered while the request waited.
 func (g *gate) loadApprovals(ctx context.Context) error {
 	g.answered = map[int]store.Approval{}
-	if len(g.pending) == 0 || g.foreground() {
+	if len(g.pending) == 0 || g.isForeground() {
 		return nil
 	}
 	var list []store.Approval
-	err := g.retry.read(ctx, func(ctx context.Context) (err error) {
+	err := g.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		list, err = g.store.ApprovalsOf(ctx, g.fence)
 		return err
 	})
@@ -144,7 +144,7 @@ func (g *gate) judgeCall(ctx context.Context, j *job) {
 		return
 	}
 	v := g.guard.Judge(ctx, j.call)
-	if j.result = denied(v); j.result != nil {
+	if j.result = denialOf(v); j.result != nil {
 		return
 	}
 	if asked {
@@ -157,7 +157,7 @@ func (g *gate) judgeCall(ctx context.Context, j *job) {
 	}
 	if string(j.call.Args) != given {
 		v = g.guard.Judge(ctx, j.call)
-		j.result = denied(v)
+		j.result = denialOf(v)
 	}
 	if j.result == nil && v.Do == guard.Ask {
 		j.ask = &Question{Call: j.call, Verdict: v}
@@ -198,7 +198,7 @@ func (g *gate) askAbout(ctx context.Context, batch []*job) error {
 	if len(open) == 0 {
 		return nil
 	}
-	if g.foreground() {
+	if g.isForeground() {
 		return g.askHere(ctx, open)
 	}
 	var list []store.Approval
@@ -220,7 +220,7 @@ func (g *gate) askAbout(ctx context.Context, batch []*job) error {
 		}
 	}
 	var sig store.Signal
-	err := g.retry.persist(ctx, func(ctx context.Context) (err error) {
+	err := g.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
 		sig, err = g.store.AskApproval(ctx, g.fence, list, g.now().Add(g.askFor))
 		return err
 	})
@@ -244,7 +244,7 @@ func (g *gate) askHere(ctx context.Context, open []*job) error {
 		err := g.ask(ctx, *j.ask)
 		switch {
 		case ctx.Err() != nil:
-			return g.signals.interrupted(ctx)
+			return g.signals.interruptedBy(ctx)
 		case fika.IsKind(err, fika.Denied):
 			j.result = refusedBy("", fikaMessage(err))
 			if g.refusals++; g.refusals >= maxRefusals {
@@ -265,7 +265,7 @@ func refusedBy(who, why string) *tool.Result {
 	return &tool.Result{IsError: true, Denied: true, Text: text}
 }
 
-func denied(v Verdict) *tool.Result {
+func denialOf(v Verdict) *tool.Result {
 	if v.Do != guard.Deny {
 		return nil
 	}

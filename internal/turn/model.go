@@ -239,7 +239,7 @@ func (m *modelCall) planCalls(ctx context.Context, commit store.ModelCommit, tru
 
 // commitModel stores a model call that does not end the turn.
 func (m *modelCall) commitModel(ctx context.Context, c store.ModelCommit) (planned store.Planned, err error) {
-	err = m.retry.persist(ctx, func(ctx context.Context) (err error) {
+	err = m.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
 		planned, err = m.store.CommitModel(ctx, m.fence, c)
 		return err
 	})

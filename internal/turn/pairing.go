@@ -7,23 +7,23 @@ import (
 	"fika/internal/llm"
 )
 
-// paired keeps providers from refusing a window: a call without a result gets
+// pairCalls keeps providers from refusing a window: a call without a result gets
 // one, a result without a call is dropped, an empty message too.
-func paired(in []llm.Message) []llm.Message {
+func pairCalls(in []llm.Message) []llm.Message {
 	var p pairing
 	for _, m := range in {
 		switch {
 		case m.Role == llm.ToolRole:
-			p.answer(m)
+			p.answerCall(m)
 			continue
 		case m.Role == llm.Assistant && len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "":
 			continue
 		}
-		p.settle()
-		p.call(&m)
+		p.settleOpen()
+		p.openCalls(&m)
 		p.out = append(p.out, m)
 	}
-	p.settle()
+	p.settleOpen()
 	return p.out
 }
 
@@ -36,9 +36,9 @@ type pairing struct {
 // it by, and the one it is sent with.
 type openCall struct{ known, sent string }
 
-// call opens the calls of a message. Two with one id, or with none, as foreign
+// openCalls opens the calls of a message. Two with one id, or with none, as foreign
 // entries may have them, are told apart.
-func (p *pairing) call(m *llm.Message) {
+func (p *pairing) openCalls(m *llm.Message) {
 	used := map[string]bool{"": true}
 	for i := range m.Calls {
 		c := &m.Calls[i]
@@ -51,7 +51,7 @@ func (p *pairing) call(m *llm.Message) {
 	}
 }
 
-func (p *pairing) answer(m llm.Message) {
+func (p *pairing) answerCall(m llm.Message) {
 	for i, c := range p.open {
 		if c.known == m.CallID {
 			m.CallID = c.sent
@@ -62,7 +62,7 @@ func (p *pairing) answer(m llm.Message) {
 	}
 }
 
-func (p *pairing) settle() {
+func (p *pairing) settleOpen() {
 	for _, c := range p.open {
 		p.out = append(p.out, llm.Message{Role: llm.ToolRole, CallID: c.sent, IsError: true, Text: "interrupted: it may or may not have run"})
 	}

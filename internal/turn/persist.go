@@ -24,22 +24,22 @@ type storeRetry struct {
 	tell  func(Event)
 }
 
-// persist calls write until the store takes it. A refusing store (full disk,
+// persistWrite calls write until the store takes it. A refusing store (full disk,
 // read-only, busy) is asked again, because what is being written may be a paid
 // answer or the trace of an effect: for Config.Grace, or for ever. An ended
 // ctx does not stop a write, for what happened must be recorded; a stop of the
 // process bounds it. A store that stays damaged is not asked again.
-func (r *storeRetry) persist(ctx context.Context, write func(context.Context) error) error {
+func (r *storeRetry) persistWrite(ctx context.Context, write func(context.Context) error) error {
 	return r.retryStore(ctx, write, func() bool { return false })
 }
 
-// read is persist for what has no effect: it gives up as well when the turn is
+// readAgain is persist for what has no effect: it gives up as well when the turn is
 // to end, since nothing is lost by that.
-func (r *storeRetry) read(ctx context.Context, read func(context.Context) error) error {
-	return r.retryStore(ctx, read, func() bool { return r.stopped() || ctx.Err() != nil })
+func (r *storeRetry) readAgain(ctx context.Context, read func(context.Context) error) error {
+	return r.retryStore(ctx, read, func() bool { return r.isStopped() || ctx.Err() != nil })
 }
 
-func (r *storeRetry) stopped() bool {
+func (r *storeRetry) isStopped() bool {
 	select {
 	case <-r.stop:
 		return true

@@ -96,7 +96,7 @@ func (r *records) readEarlier(ctx context.Context, groups [][]fika.Entry) error 
 	if len(answers) == 0 {
 		return nil
 	}
-	return r.retry.read(ctx, func(ctx context.Context) error {
+	return r.retry.readAgain(ctx, func(ctx context.Context) error {
 		found, err := r.history.Blobs(ctx, answers)
 		for id, blob := range found {
 			r.byEntry[id] = readRecord(blob)

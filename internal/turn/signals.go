@@ -36,7 +36,7 @@ type signals struct {
 // checkSignals looks between two steps whether the turn should go on.
 func (s *signals) checkSignals(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return s.interrupted(ctx)
+		return s.interruptedBy(ctx)
 	}
 	select {
 	case <-s.stop:
@@ -47,7 +47,7 @@ func (s *signals) checkSignals(ctx context.Context) error {
 		return nil
 	}
 	var sig store.Signal
-	err := s.retry.read(ctx, func(ctx context.Context) (err error) {
+	err := s.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		sig, err = s.store.Signal(ctx, s.fence)
 		return err
 	})
@@ -73,8 +73,8 @@ func (s *signals) applySignal(ctx context.Context, sig store.Signal) error {
 		return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: orElse(sig.Reason, "cancelled")}
 	case sig.Deadline:
 		return &ending{state: fika.Cancelled, kind: fika.Limit, reason: "its deadline has passed"}
-	case sig.Paused && !s.foreground():
-		err := s.retry.persist(ctx, func(ctx context.Context) error {
+	case sig.Paused && !s.isForeground():
+		err := s.retry.persistWrite(ctx, func(ctx context.Context) error {
 			return s.store.Suspend(ctx, s.fence, fika.WaitPause, time.Time{})
 		})
 		if err != nil {
@@ -85,9 +85,9 @@ func (s *signals) applySignal(ctx context.Context, sig store.Signal) error {
 	return nil
 }
 
-// interrupted decides what an ended context means. Who has lost the agent ends
+// interruptedBy decides what an ended context means. Who has lost the agent ends
 // nothing: the next owner finds the request as it was.
-func (s *signals) interrupted(ctx context.Context) error {
+func (s *signals) interruptedBy(ctx context.Context) error {
 	if cause := context.Cause(ctx); fika.IsKind(cause, fika.Lost) {
 		return cause
 	}
@@ -107,13 +107,13 @@ func (s *signals) interrupted(ctx context.Context) error {
 // after a stop or a cancel it is that, else it ends the turn.
 func (s *signals) failTurn(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return s.interrupted(ctx)
+		return s.interruptedBy(ctx)
 	}
 	return failedEnding(err)
 }
 
 func (s *signals) handBack(ctx context.Context, reason string) error {
-	err := s.retry.persist(ctx, func(ctx context.Context) error { return s.store.HandBack(ctx, s.fence) })
+	err := s.retry.persistWrite(ctx, func(ctx context.Context) error { return s.store.HandBack(ctx, s.fence) })
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *signals) checkSpending(ctx context.Context) error {
 		return nil
 	}
 	var x store.Exceeded
-	err := s.retry.read(ctx, func(ctx context.Context) (err error) {
+	err := s.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		x, err = s.store.Exceeded(ctx, s.fence, s.limits)
 		return err
 	})
@@ -149,10 +149,10 @@ func (s *signals) checkSpending(ctx context.Context) error {
 		return &ending{state: fika.RequestFailed, kind: fika.Limit, reason: x.Reason, limit: x.Chain}
 	case x.Reason == "":
 		return nil
-	case x.Until.IsZero() || s.foreground():
+	case x.Until.IsZero() || s.isForeground():
 		return &ending{state: fika.RequestFailed, kind: cmp.Or(x.Kind, fika.Limit), reason: x.Reason}
 	}
-	err = s.retry.persist(ctx, func(ctx context.Context) error { return s.store.Suspend(ctx, s.fence, fika.WaitLimit, x.Until) })
+	err = s.retry.persistWrite(ctx, func(ctx context.Context) error { return s.store.Suspend(ctx, s.fence, fika.WaitLimit, x.Until) })
 	if err != nil {
 		return err
 	}

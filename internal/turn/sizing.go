@@ -51,7 +51,7 @@ func (z *sizing) compactOnce(ctx context.Context, entries []fika.Entry) (bool, e
 
 func (z *sizing) commitCompaction(ctx context.Context, decided *Compacting) error {
 	var entry fika.Entry
-	err := z.retry.persist(ctx, func(ctx context.Context) (err error) {
+	err := z.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
 		entry, err = z.store.CommitCompaction(ctx, z.fence, z.round, decided.Content, decided.Meta, decided.Usage, decided.Model)
 		return err
 	})
@@ -66,7 +66,7 @@ func (z *sizing) commitCompaction(ctx context.Context, decided *Compacting) erro
 			z.tell(Event{Kind: Warning, Text: err.Error()})
 		}
 	}
-	if err := z.briefing.build(ctx); err != nil {
+	if err := z.briefing.buildPrompt(ctx); err != nil {
 		return failedEnding(err)
 	}
 	z.tell(Event{Kind: Compacted, Entries: []fika.Entry{entry}, Text: decided.Meta.Summary})

@@ -126,17 +126,17 @@ func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, li
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	known := t.tails[c]
-	if known == nil || known.last() < upto {
-		if err := t.follow(ctx, c, upto); err != nil {
+	if known == nil || known.lastSeq() < upto {
+		if err := t.followNewest(ctx, c, upto); err != nil {
 			return nil, err
 		}
-		if known = t.tails[c]; known == nil || known.last() < upto {
+		if known = t.tails[c]; known == nil || known.lastSeq() < upto {
 			return t.History.Before(ctx, c, upto, limit) // not remembered, or being written
 		}
 	}
 	t.clock++
 	known.used = t.clock
-	out := known.before(upto, limit)
+	out := known.newestUpTo(upto, limit)
 	if len(out) >= limit || known.whole {
 		return out, nil
 	}
@@ -146,16 +146,16 @@ func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, li
 		return nil, err
 	}
 	if upto >= older {
-		t.prepend(c, known, more, len(more) < limit-len(out))
+		t.prependOlder(c, known, more, len(more) < limit-len(out))
 	}
 	return append(out, more...), nil
 }
 
-// last is the seq of the newest entry.
-func (k *tail) last() int64 { return k.entries[len(k.entries)-1].Seq }
+// lastSeq is the seq of the newest entry.
+func (k *tail) lastSeq() int64 { return k.entries[len(k.entries)-1].Seq }
 
-// before gives at most limit entries up to upto, newest first.
-func (k *tail) before(upto int64, limit int) []fika.Entry {
+// newestUpTo gives at most limit entries up to upto, newest first.
+func (k *tail) newestUpTo(upto int64, limit int) []fika.Entry {
 	end, found := slices.BinarySearchFunc(k.entries, upto, func(e fika.Entry, seq int64) int { return int(e.Seq - seq) })
 	if found {
 		end++
@@ -165,12 +165,12 @@ func (k *tail) before(upto int64, limit int) []fika.Entry {
 	return out
 }
 
-// follow reads what came since the last look: up to upto if that is near, else
+// followNewest reads what came since the last look: up to upto if that is near, else
 // the newest there is. What cannot be remembered is forgotten.
-func (t *Tail) follow(ctx context.Context, c fika.ConversationID, upto int64) error {
+func (t *Tail) followNewest(ctx context.Context, c fika.ConversationID, upto int64) error {
 	size := int64(tailRead)
-	if known := t.tails[c]; known != nil && upto-known.last() < size {
-		size = upto - known.last()
+	if known := t.tails[c]; known != nil && upto-known.lastSeq() < size {
+		size = upto - known.lastSeq()
 	} else {
 		upto = math.MaxInt64
 	}
@@ -178,52 +178,52 @@ func (t *Tail) follow(ctx context.Context, c fika.ConversationID, upto int64) er
 	if err != nil {
 		return err
 	}
-	if len(page) == 0 || fleeting(page) {
-		t.forget(c)
+	if len(page) == 0 || hasExpiring(page) {
+		t.forgetTail(c)
 		return nil
 	}
 	slices.Reverse(page)
 	known := t.tails[c]
-	if known == nil || page[0].Seq > known.last()+1 && len(page) == tailRead { // there may be more between
-		t.forget(c)
+	if known == nil || page[0].Seq > known.lastSeq()+1 && len(page) == tailRead { // there may be more between
+		t.forgetTail(c)
 		known = &tail{}
 		t.tails[c] = known
 	}
 	known.whole = known.whole || int64(len(page)) < size
 	for _, e := range page {
-		if len(known.entries) == 0 || e.Seq > known.last() {
+		if len(known.entries) == 0 || e.Seq > known.lastSeq() {
 			known.entries = append(known.entries, e)
-			t.grow(known, e)
+			t.countBytes(known, e)
 		}
 	}
-	t.shrink(c)
+	t.shrinkToBound(c)
 	return nil
 }
 
-// prepend remembers older entries, given newest first.
-func (t *Tail) prepend(c fika.ConversationID, known *tail, older []fika.Entry, whole bool) {
-	if fleeting(older) {
-		t.forget(c)
+// prependOlder remembers older entries, given newest first.
+func (t *Tail) prependOlder(c fika.ConversationID, known *tail, older []fika.Entry, whole bool) {
+	if hasExpiring(older) {
+		t.forgetTail(c)
 		return
 	}
 	first := slices.Clone(older)
 	slices.Reverse(first)
 	known.entries, known.whole = append(first, known.entries...), whole
 	for _, e := range older {
-		t.grow(known, e)
+		t.countBytes(known, e)
 	}
-	t.shrink(c)
+	t.shrinkToBound(c)
 }
 
-func (t *Tail) grow(k *tail, e fika.Entry) {
+func (t *Tail) countBytes(k *tail, e fika.Entry) {
 	n := entryBytes + len(e.Content) + len(e.Meta.Reasoning)
 	k.bytes += n
 	t.bytes += n
 }
 
-// shrink keeps the bound: the conversation unused longest goes, the last one
+// shrinkToBound keeps the bound: the conversation unused longest goes, the last one
 // loses its oldest half.
-func (t *Tail) shrink(c fika.ConversationID) {
+func (t *Tail) shrinkToBound(c fika.ConversationID) {
 	for t.bytes > tailBytes {
 		oldest := c
 		for id, k := range t.tails {
@@ -233,25 +233,25 @@ func (t *Tail) shrink(c fika.ConversationID) {
 		}
 		k := t.tails[oldest]
 		if oldest != c || len(k.entries) < 2 {
-			t.forget(oldest)
+			t.forgetTail(oldest)
 			continue
 		}
 		t.bytes -= k.bytes
 		k.entries, k.whole, k.bytes = slices.Clone(k.entries[len(k.entries)/2:]), false, 0
 		for _, e := range k.entries {
-			t.grow(k, e)
+			t.countBytes(k, e)
 		}
 	}
 }
 
-func (t *Tail) forget(c fika.ConversationID) {
+func (t *Tail) forgetTail(c fika.ConversationID) {
 	if k := t.tails[c]; k != nil {
 		t.bytes -= k.bytes
 		delete(t.tails, c)
 	}
 }
 
-// fleeting reports whether any of the entries will not stay.
-func fleeting(entries []fika.Entry) bool {
+// hasExpiring reports whether any of the entries will not stay.
+func hasExpiring(entries []fika.Entry) bool {
 	return slices.ContainsFunc(entries, func(e fika.Entry) bool { return !e.ExpiresAt.IsZero() })
 }

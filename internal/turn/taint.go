@@ -24,7 +24,7 @@ func (x *exposure) noteTaint(t fika.Taint) {
 		return
 	}
 	first := !x.taint.Tainted()
-	x.taint = both(x.taint, t)
+	x.taint = joinTaints(x.taint, t)
 	if first {
 		x.tell(Event{Kind: Warning, Text: "this turn has read text from outside: " + x.taint.From})
 	}
@@ -77,9 +77,9 @@ func (x *exposure) nameHosts(e fika.Entry) {
 // maxSources bounds what is said of where text comes from.
 const maxSources = 200
 
-// both joins two taints. What the turn has brought in itself outlasts what it
+// joinTaints joins two taints. What the turn has brought in itself outlasts what it
 // was shown.
-func both(a, b fika.Taint) fika.Taint {
+func joinTaints(a, b fika.Taint) fika.Taint {
 	if !a.Tainted() || !b.Tainted() {
 		if a.Tainted() {
 			return a

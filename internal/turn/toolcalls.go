@@ -40,14 +40,14 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return t.signals.interrupted(ctx)
+		return t.signals.interruptedBy(ctx)
 	}
 	pre := t.targetHash(ctx, j) // of what the hooks left of the call
 	if j.result = resultAfterCrash(j.step, pre); j.result != nil {
 		return nil
 	}
 	var sig store.Signal
-	err := t.retry.persist(ctx, func(ctx context.Context) (err error) {
+	err := t.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
 		sig, err = t.store.BeginTool(ctx, t.fence, j.step.N, pre)
 		return err
 	})
@@ -155,7 +155,7 @@ func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
 		c.PostHash = t.targetHash(context.WithoutCancel(ctx), j)
 	}
 	var entry fika.Entry
-	err := t.retry.persist(ctx, func(ctx context.Context) (err error) {
+	err := t.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
 		entry, err = t.store.CommitTool(ctx, t.fence, j.step.N, c)
 		return err
 	})

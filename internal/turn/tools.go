@@ -72,7 +72,7 @@ func (r *toolRound) runTools(ctx context.Context) error {
 			worked = worked || ok
 		}
 		if ctx.Err() != nil {
-			return r.signals.interrupted(ctx)
+			return r.signals.interruptedBy(ctx)
 		}
 	}
 	if worked {
@@ -111,7 +111,7 @@ func (r *toolRound) sideBySide(s fika.Step) bool {
 // result here: interrupted by a crash, refused, or senseless.
 func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
-		return r.signals.interrupted(ctx)
+		return r.signals.interruptedBy(ctx)
 	}
 	j.call = r.calls.toolCall(ctx, j)
 	if j.step.N == r.cutStep {

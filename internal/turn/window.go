@@ -122,10 +122,10 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 	w.cut = cut
 	var seen []fika.Entry // newest first
 	var cost int64
-	upto = next(upto, cut)
+	upto = nextPage(upto, cut)
 	for size := firstPage; upto > 0; size = laterPage {
 		var page []fika.Entry
-		err := w.retry.read(ctx, func(ctx context.Context) (err error) {
+		err := w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 			page, err = w.history.Before(ctx, conv, upto, size)
 			return err
 		})
@@ -142,7 +142,7 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 		if len(page) < size || cost > budget {
 			break
 		}
-		upto = next(page[len(page)-1].Seq-1, cut)
+		upto = nextPage(page[len(page)-1].Seq-1, cut)
 	}
 	slices.Reverse(seen)
 	groups, err := w.completeGroups(ctx, Group(seen))
@@ -156,7 +156,7 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 // lastCompaction reads what was compacted or cleared last, this turn's own work
 // included.
 func (w *window) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
-	err = w.retry.read(ctx, func(ctx context.Context) (err error) {
+	err = w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		cut, err = w.history.LastCompaction(ctx, w.claimed.Conversation.ID, math.MaxInt64)
 		return err
 	})
@@ -197,7 +197,7 @@ func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][
 			continue
 		}
 		var all []fika.Entry
-		err := w.retry.read(ctx, func(ctx context.Context) (err error) {
+		err := w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 			all, err = w.history.OfRequest(ctx, g[0].Request)
 			return err
 		})
@@ -213,9 +213,9 @@ func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][
 	return groups, nil
 }
 
-// next is where the page before goes on, at or before upto: what a compaction
+// nextPage is where the page before goes on, at or before upto: what a compaction
 // has archived is not read. 0: there is nothing more.
-func next(upto int64, cut *fika.Entry) int64 {
+func nextPage(upto int64, cut *fika.Entry) int64 {
 	if cut == nil || upto > cut.Meta.UpTo {
 		return upto
 	}

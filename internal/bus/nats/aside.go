@@ -70,13 +70,13 @@ func DamageWarnings(runDir string) []string {
 func (s *Server) SetAside(ctx context.Context, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.stop(ctx); err != nil {
+	if err := s.stopServer(ctx); err != nil {
 		return err
 	}
 	if _, err := s.moveAside(why); err != nil {
 		return err
 	}
-	return s.start(ctx)
+	return s.startOn(ctx)
 }
 
 // moveAside renames the folder, whatever is in its place, and notes why. It
@@ -127,7 +127,7 @@ func (s *Server) runIn(ctx context.Context, port int) (*server.Server, error) {
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
 		return nil, fika.Wrap(fika.Storage, "start bus", err)
 	}
-	return s.run(ctx, port)
+	return s.runOn(ctx, port)
 }
 
 // OpenInbound makes sure that the server's stream and its durable consumer
@@ -160,7 +160,7 @@ func (s *Server) openInbound(ctx context.Context, b bus.Bus, o InboundOptions) (
 	in.own = &ownStream{receipts: s.receipts, runDir: s.opts.RunDir, told: map[string]time.Time{}, wait: toldAgain}
 	// Twice: what could be made from nothing may still not be opened again.
 	for range 2 {
-		if _, err = in.consumer(ctx); err != nil {
+		if _, err = in.openConsumer(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -40,7 +40,7 @@ const (
 
 func newConn(ctx context.Context, o Options) *conn {
 	c := &conn{
-		opts: o, log: o.log(), ep: o.endpoint(), closed: make(chan struct{}),
+		opts: o, log: o.logOrDiscard(), ep: o.firstEndpoint(), closed: make(chan struct{}),
 		subs: map[*subscription]struct{}{}, said: map[string]time.Time{},
 		watch: watchers{state: bus.Reconnecting},
 	}
@@ -48,7 +48,7 @@ func newConn(ctx context.Context, o Options) *conn {
 	return c
 }
 
-func (c *conn) endpoint() Endpoint {
+func (c *conn) currentEndpoint() Endpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ep
@@ -58,13 +58,13 @@ func (c *conn) endpoint() Endpoint {
 // or a subject that cannot be published to, Failed when the bus is closed or
 // the reconnect buffer is full.
 func (c *conn) Publish(subject string, data []byte) error {
-	if err := c.check(subject, data); err != nil {
+	if err := c.checkMessage(subject, data); err != nil {
 		return err
 	}
 	return publishError(subject, c.nc.Publish(subject, data))
 }
 
-func (c *conn) check(subject string, data []byte) error {
+func (c *conn) checkMessage(subject string, data []byte) error {
 	if limit := c.MaxPayload(); len(data) > limit {
 		return fika.Errorf(fika.Invalid, "publish", "the message for %s has %d bytes; the bus takes at most %d (max_payload)", subject, len(data), limit)
 	}
@@ -99,7 +99,7 @@ func publishError(subject string, err error) error {
 // when nobody listens, Interrupted when ctx is cancelled, Failed when its
 // deadline passes.
 func (c *conn) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
-	if err := c.check(subject, data); err != nil {
+	if err := c.checkMessage(subject, data); err != nil {
 		return nil, err
 	}
 	m, err := c.nc.RequestWithContext(ctx, subject, data)

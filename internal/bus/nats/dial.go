@@ -32,7 +32,7 @@ func Dial(ctx context.Context, o Options) (bus.Bus, error) {
 	}
 	c := newConn(ctx, o)
 	if o.Redial != nil {
-		if err := c.redial(); err != nil && !o.Retry && o.URL == "" {
+		if err := c.findServer(); err != nil && !o.Retry && o.URL == "" {
 			return nil, err
 		}
 	}
@@ -40,7 +40,7 @@ func Dial(ctx context.Context, o Options) (bus.Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.connect(ctx, opts); err != nil {
+	if err := c.connectFirst(ctx, opts); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -54,25 +54,25 @@ const nowhere = "nats://127.0.0.1:4222"
 // known as well as it can be.
 func (c *conn) clientOptions() ([]nats.Option, error) {
 	o := c.opts
-	if c.endpoint().URL != "" || o.Redial == nil {
-		if err := o.with(c.endpoint()).checkURLs(c.endpoint().URL); err != nil {
+	if c.currentEndpoint().URL != "" || o.Redial == nil {
+		if err := o.withEndpoint(c.currentEndpoint()).checkURLs(c.currentEndpoint().URL); err != nil {
 			return nil, err
 		}
 	}
 	opts := []nats.Option{
-		nats.Name(o.Name), nats.Timeout(c.timeout()), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
-		nats.CustomReconnectDelay(c.delay), nats.ReconnectBufSize(reconnectBytes),
+		nats.Name(o.Name), nats.Timeout(c.dialTimeout()), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort(),
+		nats.CustomReconnectDelay(c.reconnectDelay), nats.ReconnectBufSize(reconnectBytes),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(pingsOut),
 		nats.RetryOnFailedConnect(o.Retry), nats.SetCustomDialer(dialer{c}),
-		nats.ConnectHandler(func(*nats.Conn) { c.to(bus.Connected, nil) }),
-		nats.ReconnectHandler(func(*nats.Conn) { c.to(bus.Connected, nil) }),
+		nats.ConnectHandler(func(*nats.Conn) { c.changeState(bus.Connected, nil) }),
+		nats.ReconnectHandler(func(*nats.Conn) { c.changeState(bus.Connected, nil) }),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if !nc.IsClosed() { // Close disconnects too
-				c.to(bus.Reconnecting, connectError(err))
+				c.changeState(bus.Reconnecting, connectError(err))
 			}
 		}),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.to(bus.Reconnecting, connectError(err)) }),
-		nats.ClosedHandler(func(nc *nats.Conn) { c.to(bus.Closed, nil); close(c.closed) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { c.changeState(bus.Reconnecting, connectError(err)) }),
+		nats.ClosedHandler(func(nc *nats.Conn) { c.changeState(bus.Closed, nil); close(c.closed) }),
 		nats.ErrorHandler(c.asyncError),
 	}
 	switch {
@@ -86,10 +86,10 @@ func (c *conn) clientOptions() ([]nats.Option, error) {
 		opts = append(opts, key)
 	default:
 		opts = append(opts,
-			nats.UserInfoHandler(func() (string, string) { e := c.endpoint(); return e.User, e.Password }),
-			nats.TokenHandler(func() string { return c.endpoint().Token }))
+			nats.UserInfoHandler(func() (string, string) { e := c.currentEndpoint(); return e.User, e.Password }),
+			nats.TokenHandler(func() string { return c.currentEndpoint().Token }))
 	}
-	if inbox := c.endpoint().Inbox; inbox != "" {
+	if inbox := c.currentEndpoint().Inbox; inbox != "" {
 		opts = append(opts, nats.CustomInboxPrefix(inbox))
 	}
 	if o.Redial != nil {
@@ -102,30 +102,30 @@ func (c *conn) clientOptions() ([]nats.Option, error) {
 	return opts, err
 }
 
-// with puts what an endpoint says over what the options say.
-func (o Options) with(e Endpoint) Options {
+// withEndpoint puts what an endpoint says over what the options say.
+func (o Options) withEndpoint(e Endpoint) Options {
 	o.URL, o.User, o.Password, o.Token = e.URL, e.User, e.Password, e.Token
 	return o
 }
 
-// connect makes the first connection. The library knows no context, so the
+// connectFirst makes the first connection. The library knows no context, so the
 // dialer ends the attempt when ctx does.
-func (c *conn) connect(ctx context.Context, opts []nats.Option) error {
-	target := c.endpoint().URL
+func (c *conn) connectFirst(ctx context.Context, opts []nats.Option) error {
+	target := c.currentEndpoint().URL
 	if target == "" {
 		target = nowhere
 	}
 	nc, err := nats.Connect(target, opts...)
-	c.settle()
+	c.freeContext()
 	if ctxErr := ctx.Err(); err != nil && ctxErr != nil {
-		return fika.Wrap("", "connect to bus at "+redact(target), ctxErr)
+		return fika.Wrap("", "connect to bus at "+redactServers(target), ctxErr)
 	}
 	if err != nil {
-		return fika.Wrap("", "connect to bus at "+redact(target), connectError(err))
+		return fika.Wrap("", "connect to bus at "+redactServers(target), connectError(err))
 	}
 	c.nc = nc
 	if nc.IsConnected() {
-		c.to(bus.Connected, nil)
+		c.changeState(bus.Connected, nil)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (c *conn) connect(ctx context.Context, opts []nats.Option) error {
 // closes them.
 func (c *conn) firstDial(ctx context.Context) func(network, address string) (net.Conn, error) {
 	return func(network, address string) (net.Conn, error) {
-		nd := net.Dialer{Timeout: c.timeout()}
+		nd := net.Dialer{Timeout: c.dialTimeout()}
 		tcp, err := nd.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
@@ -151,8 +151,8 @@ func (c *conn) firstDial(ctx context.Context) func(network, address string) (net
 	}
 }
 
-// settle frees the connection from the context of Dial.
-func (c *conn) settle() {
+// freeContext frees the connection from the context of Dial.
+func (c *conn) freeContext() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, stop := range c.unbind {
@@ -161,7 +161,7 @@ func (c *conn) settle() {
 	c.dial, c.unbind = nil, nil
 }
 
-func redact(list string) string {
+func redactServers(list string) string {
 	parts := strings.Split(list, ",")
 	for i, p := range parts {
 		if u, err := parseURL(p); err == nil {
@@ -171,15 +171,15 @@ func redact(list string) string {
 	return strings.Join(parts, ",")
 }
 
-func (c *conn) timeout() time.Duration {
+func (c *conn) dialTimeout() time.Duration {
 	if c.opts.Timeout > 0 {
 		return c.opts.Timeout
 	}
 	return defaultTimeout
 }
 
-// delay waits a little longer each time, and not as long as the neighbour.
-func (c *conn) delay(attempt int) time.Duration {
+// reconnectDelay waits a little longer each time, and not as long as the neighbour.
+func (c *conn) reconnectDelay(attempt int) time.Duration {
 	d := c.opts.ReconnectWait
 	if d <= 0 {
 		d = defaultWait
@@ -191,13 +191,13 @@ func (c *conn) delay(attempt int) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// redial asks where the server is now.
-func (c *conn) redial() error {
+// findServer asks where the server is now.
+func (c *conn) findServer() error {
 	e, err := c.opts.Redial()
 	if err != nil {
 		return err
 	}
-	if err := c.opts.with(e).checkURLs(e.URL); err != nil {
+	if err := c.opts.withEndpoint(e).checkURLs(e.URL); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -212,10 +212,10 @@ type dialer struct{ c *conn }
 // Dial goes where the endpoint is now, if that can change, else to address.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
 	if d.c.opts.Redial != nil {
-		if err := d.c.redial(); err != nil {
+		if err := d.c.findServer(); err != nil {
 			return nil, err
 		}
-		u, err := parseURL(d.c.endpoint().URL)
+		u, err := parseURL(d.c.currentEndpoint().URL)
 		if err != nil {
 			return nil, err
 		}
@@ -228,7 +228,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 	dial := d.c.dial
 	d.c.mu.Unlock()
 	if dial == nil {
-		nd := net.Dialer{Timeout: d.c.timeout()}
+		nd := net.Dialer{Timeout: d.c.dialTimeout()}
 		dial = nd.Dial
 	}
 	return dial(network, address)

@@ -284,7 +284,7 @@ func FuzzKeptFiles(f *testing.F) {
 			t.Fatal(err)
 		}
 		if u, err := openUsers(dir, "fika"); err == nil {
-			must(t, u.ensure(UserHub))
+			must(t, u.ensurePasswords(UserHub))
 		}
 	})
 }

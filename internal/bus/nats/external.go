@@ -53,21 +53,21 @@ func OpenExternal(ctx context.Context, b bus.Bus, o InboundOptions) (in bus.Inbo
 		return nil, nil, err
 	}
 	x := &external{stream: stream, conn: c, look: plainRetry}
-	if _, unkept = stream.consumer(ctx); unkept == nil {
+	if _, unkept = stream.openConsumer(ctx); unkept == nil {
 		return x, nil, nil
 	}
 	if ctx.Err() != nil {
 		return nil, nil, unkept
 	}
-	return x, unkept, x.listen(ctx)
+	return x, unkept, x.listenPlain(ctx)
 }
 
-// listen begins to hear requests without a stream, and returns when the server
+// listenPlain begins to hear requests without a stream, and returns when the server
 // knows.
-func (x *external) listen(ctx context.Context) error {
+func (x *external) listenPlain(ctx context.Context) error {
 	x.work, x.stop = make(chan bus.Msg), make(chan struct{})
 	work, stop := x.work, x.stop
-	sub, err := x.conn.Subscribe(x.stream.requests(), func(m bus.Msg) {
+	sub, err := x.conn.Subscribe(x.stream.requestSubject(), func(m bus.Msg) {
 		select {
 		case work <- m:
 		case <-stop:
@@ -100,8 +100,8 @@ func (x *external) Consume(ctx context.Context, h func(context.Context, bus.Msg)
 		if errors.Is(err, nats.ErrConnectionClosed) {
 			return fika.Wrap(fika.Failed, "read foreign requests", err)
 		}
-		x.stream.complain(err)
-		if err := x.listen(ctx); err != nil {
+		x.stream.complainOnce(err)
+		if err := x.listenPlain(ctx); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (x *external) consumeStream(ctx context.Context, h func(context.Context, bu
 		if tries >= streamTries {
 			return err
 		}
-		x.stream.complain(err)
+		x.stream.complainOnce(err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -139,12 +139,12 @@ func (x *external) consumePlain(ctx context.Context, h func(context.Context, bus
 	for {
 		select {
 		case <-ctx.Done():
-			return x.unlisten()
+			return x.endPlain()
 		case m := <-x.work:
-			x.handle(ctx, m, h)
+			x.handleUntilTaken(ctx, m, h)
 		case <-look.C:
 			if x.lookForStream(ctx) {
-				return x.unlisten()
+				return x.endPlain()
 			}
 		}
 	}
@@ -153,27 +153,27 @@ func (x *external) consumePlain(ctx context.Context, h func(context.Context, bus
 func (x *external) lookForStream(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, plainPatience)
 	defer cancel()
-	_, err := x.stream.consumer(ctx)
+	_, err := x.stream.openConsumer(ctx)
 	return err == nil
 }
 
-// unlisten ends the plain subscription. What it had not handed over is in the
+// endPlain ends the plain subscription. What it had not handed over is in the
 // stream, if there is one by now.
-func (x *external) unlisten() error {
+func (x *external) endPlain() error {
 	x.plain.Store(false)
 	close(x.stop)
 	return x.sub.Close()
 }
 
-// handle tries until h takes the message or ctx ends.
-func (x *external) handle(ctx context.Context, m bus.Msg, h func(context.Context, bus.Msg) error) {
+// handleUntilTaken tries until h takes the message or ctx ends.
+func (x *external) handleUntilTaken(ctx context.Context, m bus.Msg, h func(context.Context, bus.Msg) error) {
 	m.Respond = func([]byte) error { return nil }
 	for wait := firstNak; ; wait = min(2*wait, longestNak) {
 		err := h(ctx, m)
 		if err == nil {
 			return
 		}
-		x.stream.complain(err)
+		x.stream.complainOnce(err)
 		select {
 		case <-ctx.Done():
 			return

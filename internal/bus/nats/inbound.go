@@ -59,8 +59,8 @@ type inbound struct {
 // handler is what Consume is given.
 type handler func(context.Context, bus.Msg) error
 
-// stream is the stream as it was opened last; nil: it never was.
-func (in *inbound) stream() jetstream.Stream {
+// openedStream is the stream as it was opened last; nil: it never was.
+func (in *inbound) openedStream() jetstream.Stream {
 	if s := in.current.Load(); s != nil {
 		return *s
 	}
@@ -87,32 +87,32 @@ func streamName(prefix string) string {
 	return strings.ToUpper(strings.ReplaceAll(prefix, ".", "_")) + "_REQUESTS"
 }
 
-// requests is the subject to which others publish, stored that under which the
+// requestSubject is the subject to which others publish, stored that under which the
 // stream keeps it.
-func (in *inbound) requests() string { return in.opts.Prefix + ".agent.*.request" }
-func (in *inbound) canary() string   { return "_canary." + in.opts.Prefix }
+func (in *inbound) requestSubject() string { return in.opts.Prefix + ".agent.*.request" }
+func (in *inbound) canarySubject() string  { return "_canary." + in.opts.Prefix }
 
-func (in *inbound) stored() string {
+func (in *inbound) storedSubject() string {
 	if in.own != nil {
-		return storedPrefix + in.requests()
+		return storedPrefix + in.requestSubject()
 	}
-	return in.requests()
+	return in.requestSubject()
 }
 
-func (in *inbound) config() jetstream.StreamConfig {
+func (in *inbound) streamConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: in.name, Description: "requests of foreign programs, until fika has read them",
-		Subjects:  []string{in.stored(), in.canary()},
+		Subjects:  []string{in.storedSubject(), in.canarySubject()},
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
 		MaxBytes: in.opts.MaxBytes, MaxMsgSize: maxStreamMsg, Duplicates: 2 * time.Minute,
 	}
 }
 
-// consumer finds or makes the stream and the consumer.
-func (in *inbound) consumer(ctx context.Context) (jetstream.Consumer, error) {
+// openConsumer finds or makes the stream and the consumer.
+func (in *inbound) openConsumer(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	want := in.config()
+	want := in.streamConfig()
 	stream, err := in.js.Stream(ctx, in.name)
 	made := errors.Is(err, jetstream.ErrStreamNotFound)
 	if made {
@@ -122,7 +122,7 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Consumer, error) {
 		return nil, streamError("open inbound stream "+in.name, err)
 	}
 	have := stream.CachedInfo().Config
-	before := sameSubjects(have.Subjects, []string{in.requests(), in.canary()}) // there was an intake
+	before := sameSubjects(have.Subjects, []string{in.requestSubject(), in.canarySubject()}) // there was an intake
 	if !before && !sameSubjects(have.Subjects, want.Subjects) {
 		return nil, fika.Errorf(fika.Conflict, "open inbound stream",
 			"a stream named %s exists and takes %s: set another subject_prefix, or remove it", in.name, strings.Join(have.Subjects, ", "))
@@ -137,17 +137,17 @@ func (in *inbound) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	in.current.Store(&stream)
 	// A consumer whose file is damaged may pass over what is there. As long as
 	// something was accepted and not read, a new one begins from the start.
-	cons, err := in.reader(ctx, stream, made || in.own.unread())
+	cons, err := in.openReader(ctx, stream, made || in.own.hasUnread())
 	return cons, streamError("open consumer of "+in.name, err)
 }
 
-// reader finds or makes the consumer. One that has read further than the stream
+// openReader finds or makes the consumer. One that has read further than the stream
 // reaches belongs to a stream that has lost its end, or everything, in a power
 // failure: it would skip what comes next, so a new one begins from the start.
 // What was read before and is still there comes again, and is recognised.
-func (in *inbound) reader(ctx context.Context, stream jetstream.Stream, madeNow bool) (jetstream.Consumer, error) {
+func (in *inbound) openReader(ctx context.Context, stream jetstream.Stream, madeNow bool) (jetstream.Consumer, error) {
 	config := jetstream.ConsumerConfig{
-		Durable: hubConsumer, FilterSubjects: in.filters(),
+		Durable: hubConsumer, FilterSubjects: in.requestFilters(),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: crash.Pace(ackWait), MaxDeliver: -1, MaxAckPending: 8 * pullBatch,
 	}
 	cons, err := stream.CreateOrUpdateConsumer(ctx, config)
@@ -165,13 +165,13 @@ func (in *inbound) reader(ctx context.Context, stream jetstream.Stream, madeNow 
 	return stream.CreateConsumer(ctx, config)
 }
 
-// filters are the subjects of requests in the stream, those too that were stored
+// requestFilters are the subjects of requests in the stream, those too that were stored
 // before there was an intake.
-func (in *inbound) filters() []string {
+func (in *inbound) requestFilters() []string {
 	if in.own == nil {
-		return []string{in.requests()}
+		return []string{in.requestSubject()}
 	}
-	return []string{in.stored(), in.requests()}
+	return []string{in.storedSubject(), in.requestSubject()}
 }
 
 func sameSubjects(have, want []string) bool {
@@ -219,7 +219,7 @@ func (in *inbound) Consume(ctx context.Context, h func(context.Context, bus.Msg)
 		if errors.Is(err, nats.ErrConnectionClosed) {
 			return fika.Wrap(fika.Failed, "read foreign requests", err)
 		}
-		in.complain(err)
+		in.complainOnce(err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(consumeWait):
@@ -228,18 +228,18 @@ func (in *inbound) Consume(ctx context.Context, h func(context.Context, bus.Msg)
 	return nil
 }
 
-func (in *inbound) complain(err error) {
+func (in *inbound) complainOnce(err error) {
 	if err != nil && in.opts.Log != nil {
 		in.opts.Log(err)
 	}
 }
 
 func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.Msg) error) error {
-	cons, err := in.consumer(ctx)
+	cons, err := in.openConsumer(ctx)
 	if err != nil {
 		return notOpened{err}
 	}
-	in.complain(in.settle(ctx, math.MaxInt))
+	in.complainOnce(in.settleReceipts(ctx, math.MaxInt))
 	msgs, err := cons.Messages(jetstream.PullMaxMessages(pullBatch), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
 	if err != nil {
 		return streamError("read foreign requests", err)
@@ -249,7 +249,7 @@ func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.
 	unpurged := 0
 	defer func() {
 		if unpurged > 0 {
-			in.complain(in.purge(ctx, cons))
+			in.complainOnce(in.purgeRead(ctx, cons))
 		}
 	}()
 	for {
@@ -257,24 +257,24 @@ func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.
 		if err != nil {
 			return streamError("read foreign requests", err)
 		}
-		if !in.handle(ctx, m, h) {
+		if !in.handleMessage(ctx, m, h) {
 			continue
 		}
 		unpurged++
 		meta, err := m.Metadata()
 		if unpurged >= purgeEvery || err != nil || meta.NumPending == 0 {
 			unpurged = 0
-			in.complain(in.purge(ctx, cons))
+			in.complainOnce(in.purgeRead(ctx, cons))
 		}
 	}
 }
 
-// handle reports whether the message was acknowledged.
-func (in *inbound) handle(ctx context.Context, m jetstream.Msg, h func(context.Context, bus.Msg) error) bool {
+// handleMessage reports whether the message was acknowledged.
+func (in *inbound) handleMessage(ctx context.Context, m jetstream.Msg, h func(context.Context, bus.Msg) error) bool {
 	subject := strings.TrimPrefix(m.Subject(), storedPrefix)
 	err := h(ctx, bus.Msg{Subject: subject, Data: m.Data(), Respond: func([]byte) error { return nil }})
 	if err != nil {
-		in.complain(streamError("tell the stream to keep a request", m.NakWithDelay(nakDelay(m))))
+		in.complainOnce(streamError("tell the stream to keep a request", m.NakWithDelay(nakDelay(m))))
 		return false
 	}
 	// Acknowledge even when ctx has just ended: the work is done.
@@ -282,11 +282,11 @@ func (in *inbound) handle(ctx context.Context, m jetstream.Msg, h func(context.C
 	defer cancel()
 	crash.Point("ingest ack.before")
 	if err := m.DoubleAck(ackCtx); err != nil {
-		in.complain(streamError("acknowledge a foreign request, which will come again", err))
+		in.complainOnce(streamError("acknowledge a foreign request, which will come again", err))
 		return false
 	}
 	crash.Point("ingest ack.after")
-	in.complain(in.own.taken(m.Headers().Get(receiptHeader), subject, m.Data()))
+	in.complainOnce(in.own.noteTaken(m.Headers().Get(receiptHeader), subject, m.Data()))
 	return true
 }
 
@@ -302,20 +302,20 @@ func nakDelay(m jetstream.Msg) time.Duration {
 	return min(d, longestNak)
 }
 
-// purge removes what is acknowledged, so that only unread messages use space.
+// purgeRead removes what is acknowledged, so that only unread messages use space.
 // It does so after ctx too, and is left to the next time when nobody answers.
-func (in *inbound) purge(ctx context.Context, cons jetstream.Consumer) error {
+func (in *inbound) purgeRead(ctx context.Context, cons jetstream.Consumer) error {
 	if !in.js.Conn().IsConnected() {
 		return nil
 	}
-	if err := in.own.flush(); err != nil {
+	if err := in.own.flushReceipts(); err != nil {
 		return err // the messages stay, as what the receipts say they are
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), purgeTimeout)
 	defer cancel()
 	info, err := cons.Info(ctx)
 	if err == nil && info.AckFloor.Stream > 0 {
-		err = in.stream().Purge(ctx, jetstream.WithPurgeSequence(info.AckFloor.Stream+1))
+		err = in.openedStream().Purge(ctx, jetstream.WithPurgeSequence(info.AckFloor.Stream+1))
 	}
 	return streamError("purge what was read", err)
 }
@@ -327,23 +327,23 @@ func (in *inbound) purge(ctx context.Context, cons jetstream.Consumer) error {
 func (in *inbound) Probe(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	ack, err := in.js.Publish(ctx, in.canary(), nil, jetstream.WithExpectStream(in.name), jetstream.WithRetryAttempts(0))
+	ack, err := in.js.Publish(ctx, in.canarySubject(), nil, jetstream.WithExpectStream(in.name), jetstream.WithRetryAttempts(0))
 	var api *jetstream.APIError
-	if errors.As(err, &api) && full(api) {
+	if errors.As(err, &api) && streamFull(api) {
 		return fika.Errorf(fika.Limit, "probe stream", "%s is full: foreign requests are refused until its %d MiB are read", in.name, in.opts.MaxBytes>>20)
 	}
 	if err != nil {
 		return streamError("probe stream "+in.name, err)
 	}
-	err = in.stream().Purge(ctx, jetstream.WithPurgeSubject(in.canary()), jetstream.WithPurgeSequence(ack.Sequence+1))
+	err = in.openedStream().Purge(ctx, jetstream.WithPurgeSubject(in.canarySubject()), jetstream.WithPurgeSequence(ack.Sequence+1))
 	if err == nil {
-		err = in.settle(ctx, settleAtOnce)
+		err = in.settleReceipts(ctx, settleAtOnce)
 	}
 	return streamError("probe stream "+in.name, err)
 }
 
-// full knows the answers of a stream that has reached its own limits.
-func full(e *jetstream.APIError) bool {
+// streamFull knows the answers of a stream that has reached its own limits.
+func streamFull(e *jetstream.APIError) bool {
 	const storeFailed = 10077 // with "maximum bytes exceeded" or "maximum messages exceeded" in words
 	return e.ErrorCode == storeFailed && strings.Contains(e.Description, "maximum")
 }

@@ -74,7 +74,7 @@ func collect() (<-chan string, func(context.Context, bus.Msg) error) {
 
 func (in inbox) stored(t *testing.T) uint64 {
 	t.Helper()
-	info, err := in.stream().Info(deadline(t))
+	info, err := in.openedStream().Info(deadline(t))
 	must(t, err)
 	return info.State.Msgs
 }
@@ -279,7 +279,7 @@ func TestInboundRefuses(t *testing.T) {
 	wantKind(t, err, fika.Conflict, "A_B_REQUESTS", "subject_prefix")
 	in, err := h.server.OpenInbound(ctx, b, InboundOptions{Prefix: "a.b", MaxBytes: 1 << 20})
 	must(t, err)
-	if n := in.(*inbound).stream().CachedInfo().Config.MaxBytes; n != 1<<20 {
+	if n := in.(*inbound).openedStream().CachedInfo().Config.MaxBytes; n != 1<<20 {
 		t.Errorf("the stream's size is %d", n)
 	}
 }

@@ -72,8 +72,8 @@ func openIntake(ns *server.Server, user, password, prefix string, r *receipts, l
 		nc: nc, receipts: r, log: log, inbox: nc.NewInbox(), handed: map[string]handedOn{},
 		run: fmt.Sprintf("%016x", time.Now().UnixNano()),
 	}
-	if in.answers, err = nc.Subscribe(in.inbox+".*", in.answered); err == nil {
-		in.requests, err = nc.Subscribe(prefix+".agent.*.request", in.take)
+	if in.answers, err = nc.Subscribe(in.inbox+".*", in.onAnswer); err == nil {
+		in.requests, err = nc.Subscribe(prefix+".agent.*.request", in.takeRequest)
 	}
 	if err == nil {
 		err = errors.Join(in.answers.SetPendingLimits(-1, -1), in.requests.SetPendingLimits(pendingMsgs, pendingBytes), nc.Flush())
@@ -85,13 +85,13 @@ func openIntake(ns *server.Server, user, password, prefix string, r *receipts, l
 	return in, nil
 }
 
-// take hands a request to the stream.
-func (in *intake) take(m *nats.Msg) {
+// takeRequest hands a request to the stream.
+func (in *intake) takeRequest(m *nats.Msg) {
 	now := time.Now().UTC()
 	in.mu.Lock()
 	in.last++
 	key := fmt.Sprintf("%s-%012d", in.run, in.last)
-	in.forget(now)
+	in.forgetOld(now)
 	in.handed[key] = handedOn{receipt: receipt{Key: key, Subject: m.Subject, ID: requestID(m.Data), At: now}, reply: m.Reply}
 	in.mu.Unlock()
 	out := nats.NewMsg(storedPrefix + m.Subject)
@@ -104,13 +104,13 @@ func (in *intake) take(m *nats.Msg) {
 		in.mu.Lock()
 		delete(in.handed, key)
 		in.mu.Unlock()
-		in.refuse(m.Reply, err)
+		in.refuseSender(m.Reply, err)
 	}
 }
 
-// forget drops what the stream has not answered for long: the sender has given
+// forgetOld drops what the stream has not answered for long: the sender has given
 // up. The caller holds mu.
-func (in *intake) forget(now time.Time) {
+func (in *intake) forgetOld(now time.Time) {
 	if in.last%intakeBatch != 0 {
 		return
 	}
@@ -121,10 +121,10 @@ func (in *intake) forget(now time.Time) {
 	}
 }
 
-// answered takes the stream's answer to a request. What it has accepted is
+// onAnswer takes the stream's answer to a request. What it has accepted is
 // passed on when the receipt is durable, that of a few at once when they come
 // quickly.
-func (in *intake) answered(m *nats.Msg) {
+func (in *intake) onAnswer(m *nats.Msg) {
 	key := strings.TrimPrefix(m.Subject, in.inbox+".")
 	var ack struct {
 		Seq       uint64          `json:"seq"`
@@ -138,22 +138,22 @@ func (in *intake) answered(m *nats.Msg) {
 	switch {
 	case !known:
 	case m.Header.Get(statusHeader) != "":
-		in.refuse(h.reply, errors.New("there is no stream to keep requests in"))
+		in.refuseSender(h.reply, errors.New("there is no stream to keep requests in"))
 	case json.Unmarshal(m.Data, &ack) != nil || ack.Error != nil || ack.Duplicate:
-		in.reply(h.reply, m.Data)
+		in.replyTo(h.reply, m.Data)
 	default:
 		h.receipt.Seq = ack.Seq
 		in.accepted = append(in.accepted, acceptance{h, m.Data})
 	}
 	left, _, err := in.answers.Pending() // this one is counted
 	if err != nil || left <= 1 || len(in.accepted) >= intakeBatch {
-		in.commit()
+		in.commitReceipts()
 	}
 }
 
-// commit makes the receipts of what was accepted durable and tells the senders.
+// commitReceipts makes the receipts of what was accepted durable and tells the senders.
 // The caller holds mu.
-func (in *intake) commit() {
+func (in *intake) commitReceipts() {
 	if len(in.accepted) == 0 {
 		return
 	}
@@ -162,13 +162,13 @@ func (in *intake) commit() {
 		list[i] = a.receipt
 	}
 	crash.Point("accept receipt.before")
-	err := in.receipts.add(list)
+	err := in.receipts.addDurably(list)
 	crash.Point("accept receipt.after")
 	for _, a := range in.accepted {
 		if err == nil {
-			in.reply(a.reply, a.answer)
+			in.replyTo(a.reply, a.answer)
 		} else {
-			in.refuse(a.reply, err)
+			in.refuseSender(a.reply, err)
 		}
 	}
 	if err != nil {
@@ -177,7 +177,7 @@ func (in *intake) commit() {
 	in.accepted = nil
 }
 
-func (in *intake) reply(to string, data []byte) {
+func (in *intake) replyTo(to string, data []byte) {
 	if to == "" {
 		return
 	}
@@ -186,27 +186,27 @@ func (in *intake) reply(to string, data []byte) {
 	}
 }
 
-// refuse tells a sender, in the form in which a stream does, that its request
+// refuseSender tells a sender, in the form in which a stream does, that its request
 // was not accepted.
-func (in *intake) refuse(to string, why error) {
+func (in *intake) refuseSender(to string, why error) {
 	data, err := json.Marshal(map[string]any{"error": map[string]any{"code": 503, "description": why.Error()}})
 	if err == nil {
-		in.reply(to, data)
+		in.replyTo(to, data)
 	}
 }
 
-// close takes nothing more, waits briefly for the answers to what was taken,
+// closeIntake takes nothing more, waits briefly for the answers to what was taken,
 // and ends the connection.
-func (in *intake) close(ctx context.Context) {
+func (in *intake) closeIntake(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	_ = in.requests.Drain()
-	for in.waiting() && ctx.Err() == nil && in.nc.FlushWithContext(ctx) == nil {
+	for in.hasWaiting() && ctx.Err() == nil && in.nc.FlushWithContext(ctx) == nil {
 	}
 	in.nc.Close()
 }
 
-func (in *intake) waiting() bool {
+func (in *intake) hasWaiting() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.requests.IsValid() || len(in.handed)+len(in.accepted) > 0

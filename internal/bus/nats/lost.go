@@ -124,7 +124,7 @@ func lostWarnings(runDir string) []string {
 	}
 	return []string{fmt.Sprintf(lostBegins+"%s of other programs, accepted and then gone because the files of the stream were damaged, noticed %s: %s (the senders were told; "+
 		"sending one again with the same id is safe and takes it off this list; fika doctor --fix: you know of them; all are in %s)",
-		counted(len(list)), since.Local().Format("2006-01-02 15:04"), which, lostPath(runDir))}
+		countedRequests(len(list)), since.Local().Format("2006-01-02 15:04"), which, lostPath(runDir))}
 }
 
 // IsLostWarning reports whether one of [DamageWarnings] is about lost requests,
@@ -133,7 +133,7 @@ func IsLostWarning(w string) bool { return strings.HasPrefix(w, lostBegins) }
 
 const lostBegins = "LOST: "
 
-func counted(n int) string {
+func countedRequests(n int) string {
 	if n == 1 {
 		return "1 request"
 	}

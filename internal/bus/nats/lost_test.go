@@ -103,7 +103,7 @@ func TestD12LostWhileUp(t *testing.T) {
 	if got := lostIDs(t, h.dir); len(got) != 0 {
 		t.Fatalf("nothing is gone yet: %v", got)
 	}
-	must(t, in.stream().Purge(deadline(t)))
+	must(t, in.openedStream().Purge(deadline(t)))
 	in.own.wait = 0
 	for range 2 { // at once, and again for a sender who was not there
 		must(t, in.Probe(deadline(t), patience))
@@ -114,7 +114,7 @@ func TestD12LostWhileUp(t *testing.T) {
 	if got := lostIDs(t, h.dir); len(got) != 1 || !got["gone"] {
 		t.Errorf("lost are %v", got)
 	}
-	if left := h.server.receipts.pending(); len(left) != 0 {
+	if left := h.server.receipts.pendingReceipts(); len(left) != 0 {
 		t.Errorf("receipts are left: %v", left)
 	}
 }
@@ -126,10 +126,10 @@ func TestD12Receipts(t *testing.T) {
 	dir := t.TempDir()
 	r, err := openReceipts(dir)
 	must(t, err)
-	r.read("b") // by a reader that is quicker than the receipt
-	must(t, r.add([]receipt{{Key: "a", Seq: 1}, {Key: "b", Seq: 2}, {Key: "c", Seq: 3}}))
-	r.read("a")
-	must(t, r.flush())
+	r.noteRead("b") // by a reader that is quicker than the receipt
+	must(t, r.addDurably([]receipt{{Key: "a", Seq: 1}, {Key: "b", Seq: 2}, {Key: "c", Seq: 3}}))
+	r.noteRead("a")
+	must(t, r.flushRead())
 	data, err := os.ReadFile(receiptsPath(dir))
 	must(t, err)
 	for cut := range len(data) {
@@ -140,7 +140,7 @@ func TestD12Receipts(t *testing.T) {
 		if again.unreadable != 0 || len(again.open) > 2 {
 			t.Fatalf("cut at %d: %d unreadable, open %v", cut, again.unreadable, again.open)
 		}
-		must(t, again.close())
+		must(t, again.closeFile())
 	}
 	data[len(data)/4] ^= 1
 	must(t, os.WriteFile(receiptsPath(dir), data, 0o600))
@@ -149,9 +149,9 @@ func TestD12Receipts(t *testing.T) {
 	if n := again.takeUnreadable(); n != 1 || again.takeUnreadable() != 0 {
 		t.Errorf("%d lines are unreadable", n)
 	}
-	r.read("c")
-	must(t, again.close())
-	must(t, r.close())
+	r.noteRead("c")
+	must(t, again.closeFile())
+	must(t, r.closeFile())
 	if info, err := os.Stat(receiptsPath(dir)); err != nil || info.Size() != 0 {
 		t.Errorf("what is read uses space: %v %v", info.Size(), err)
 	}
@@ -163,7 +163,7 @@ func TestD12ReaderPassesOver(t *testing.T) {
 	h := newHome(t)
 	in := newInbox(t, h, 0)
 	in.send(t, request("passed over"))
-	cons, err := in.consumer(deadline(t))
+	cons, err := in.openConsumer(deadline(t))
 	must(t, err)
 	m, err := cons.Next()
 	must(t, err)

@@ -51,26 +51,26 @@ const (
 	defaultPayload = 1 << 20
 )
 
-func (o Options) endpoint() Endpoint {
+func (o Options) firstEndpoint() Endpoint {
 	return Endpoint{URL: o.URL, User: o.User, Password: o.Password, Token: o.Token, Inbox: o.Inbox}
 }
 
-func (o Options) log() *slog.Logger {
+func (o Options) logOrDiscard() *slog.Logger {
 	if o.Log == nil {
 		return slog.New(slog.DiscardHandler)
 	}
 	return o.Log
 }
 
-func (o Options) tls() bool { return o.TLS || o.TLSCA != "" || o.TLSCert != "" }
+func (o Options) hasTLS() bool { return o.TLS || o.TLSCA != "" || o.TLSCert != "" }
 
-func (o Options) login() bool {
+func (o Options) hasLogin() bool {
 	return o.User != "" || o.Token != "" || o.NKeyFile != "" || o.CredsFile != "" || o.TLSCert != ""
 }
 
 // tlsConfig reads the files; nil when TLS is left to the scheme alone.
 func (o Options) tlsConfig() (*tls.Config, error) {
-	if !o.tls() {
+	if !o.hasTLS() {
 		return nil, nil
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -105,8 +105,8 @@ func (o Options) checkURLs(list string) error {
 		if address.Loopback(u.Hostname()) {
 			continue
 		}
-		secure := o.tls() || u.Scheme == "tls" || u.Scheme == "wss"
-		if secure && (o.login() || u.User != nil) {
+		secure := o.hasTLS() || u.Scheme == "tls" || u.Scheme == "wss"
+		if secure && (o.hasLogin() || u.User != nil) {
 			continue
 		}
 		return fika.Errorf(fika.Denied, "connect to bus", "%s is not on this machine, so it needs TLS and a login: "+

@@ -87,9 +87,9 @@ func openReceipts(runDir string) (*receipts, error) {
 	return r, nil
 }
 
-// add makes receipts durable. Those whose request was read already are left
+// addDurably makes receipts durable. Those whose request was read already are left
 // out. Error kind: Storage; then none of them may be answered.
-func (r *receipts) add(list []receipt) error {
+func (r *receipts) addDurably(list []receipt) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list = slices.DeleteFunc(slices.Clone(list), func(one receipt) bool {
@@ -97,7 +97,7 @@ func (r *receipts) add(list []receipt) error {
 		delete(r.early, one.Key)
 		return early
 	})
-	if err := r.write(acceptedLines(list)); err != nil {
+	if err := r.appendDurably(acceptedLines(list)); err != nil {
 		return err
 	}
 	for _, one := range list {
@@ -108,9 +108,9 @@ func (r *receipts) add(list []receipt) error {
 	return nil
 }
 
-// read notes that a request needs no receipt any more. It is durable after the
+// noteRead notes that a request needs no receipt any more. It is durable after the
 // next flush: until then the message itself must stay in the stream.
-func (r *receipts) read(key string) {
+func (r *receipts) noteRead(key string) {
 	if key == "" {
 		return
 	}
@@ -124,21 +124,21 @@ func (r *receipts) read(key string) {
 	r.done = append(r.done, key)
 }
 
-// flush makes durable what was read.
-func (r *receipts) flush() error {
+// flushRead makes durable what was read.
+func (r *receipts) flushRead() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case len(r.done) == 0:
 		return nil
 	case len(r.open) == 0 || r.size > longReceipts+averageReceipt*int64(len(r.open)):
-		return r.rewrite()
+		return r.rewriteOpen()
 	}
 	var lines []byte
 	for _, key := range r.done {
 		lines = append(lines, checkedLine(receiptLine{Read: key})...)
 	}
-	err := r.write(lines)
+	err := r.appendDurably(lines)
 	if err == nil {
 		r.done = nil
 	}
@@ -150,9 +150,9 @@ const (
 	averageReceipt = 512
 )
 
-// rewrite replaces the file by one with the open receipts alone. The caller
+// rewriteOpen replaces the file by one with the open receipts alone. The caller
 // holds mu.
-func (r *receipts) rewrite() error {
+func (r *receipts) rewriteOpen() error {
 	const op = "write receipts anew"
 	lines := acceptedLines(slices.Collect(maps.Values(r.open)))
 	if len(lines) == 0 {
@@ -192,9 +192,9 @@ func syncFolder(dir string) error {
 	return fika.Wrap(fika.Storage, "sync "+dir, errors.Join(f.Sync(), f.Close()))
 }
 
-// write appends and waits for the disk. A write that fails leaves nothing
+// appendDurably appends and waits for the disk. A write that fails leaves nothing
 // behind for the next one to be joined to. The caller holds mu.
-func (r *receipts) write(lines []byte) error {
+func (r *receipts) appendDurably(lines []byte) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -209,9 +209,9 @@ func (r *receipts) write(lines []byte) error {
 	return nil
 }
 
-// pending returns the receipts of requests that have not been read, oldest
+// pendingReceipts returns the receipts of requests that have not been read, oldest
 // first.
-func (r *receipts) pending() []receipt {
+func (r *receipts) pendingReceipts() []receipt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.SortedFunc(maps.Values(r.open), func(a, b receipt) int {
@@ -235,8 +235,8 @@ func (r *receipts) takeUnreadable() int {
 	return n
 }
 
-func (r *receipts) close() error {
-	return fika.Wrap(fika.Storage, "close receipts", errors.Join(r.flush(), r.file.Close()))
+func (r *receipts) closeFile() error {
+	return fika.Wrap(fika.Storage, "close receipts", errors.Join(r.flushRead(), r.file.Close()))
 }
 
 // checkedLine is a value as a line that begins with a checksum.

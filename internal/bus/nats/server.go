@@ -95,7 +95,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: o, log: log, users: users}
-	if err := users.ensure(append([]string{UserHub, UserMember}, agentUsers(o.Agents)...)...); err != nil {
+	if err := users.ensurePasswords(append([]string{UserHub, UserMember}, agentUsers(o.Agents)...)...); err != nil {
 		return nil, err
 	}
 	if s.receipts, err = openReceipts(o.RunDir); err != nil {
@@ -103,8 +103,8 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(err, s.receipts.close())
+	if err := s.startOn(ctx); err != nil {
+		return nil, errors.Join(err, s.receipts.closeFile())
 	}
 	return s, nil
 }
@@ -131,19 +131,19 @@ func CheckPrefix(prefix string) error {
 	return nil
 }
 
-// start chooses the port and starts. The caller holds mu.
-func (s *Server) start(ctx context.Context) error {
+// startOn chooses the port and starts. The caller holds mu.
+func (s *Server) startOn(ctx context.Context) error {
 	port := s.port // of a restart
 	if port == 0 {
 		port = s.opts.Port
 	}
 	kept := false
 	if port == 0 {
-		port = s.users.port()
+		port = s.users.lastPort()
 		kept = port != 0
 	}
 	if port != 0 {
-		if err := free(s.opts.Host, port); err != nil && kept {
+		if err := portFree(s.opts.Host, port); err != nil && kept {
 			s.log.Info("bus: the kept port is taken, choosing another", "port", port)
 			port = 0
 		} else if err != nil {
@@ -160,17 +160,17 @@ func (s *Server) start(ctx context.Context) error {
 		err = s.users.keepPort(s.port)
 	}
 	if err == nil {
-		err = WriteEndpoint(s.opts.RunDir, HubInfo{URL: s.url(), Prefix: s.opts.Prefix, PID: os.Getpid(), Started: s.started.UTC()})
+		err = WriteEndpoint(s.opts.RunDir, HubInfo{URL: s.clientURL(), Prefix: s.opts.Prefix, PID: os.Getpid(), Started: s.started.UTC()})
 	}
 	if err != nil {
-		return errors.Join(err, s.stop(ctx))
+		return errors.Join(err, s.stopServer(ctx))
 	}
 	return nil
 }
 
-// free reports whether port can be listened on. Somebody may still take it
+// portFree reports whether port can be listened on. Somebody may still take it
 // before the server does; then the server's own complaint is passed on.
-func free(host string, port int) error {
+func portFree(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return &fika.Error{Kind: fika.Locked, Op: "start bus", Err: err, Msg: fmt.Sprintf("port %d of %s is in use: "+
@@ -179,9 +179,9 @@ func free(host string, port int) error {
 	return l.Close()
 }
 
-// run starts a server and waits until it answers. Nobody reaches it before the
+// runOn starts a server and waits until it answers. Nobody reaches it before the
 // intake stands: what is published is stored with a receipt, or not at all.
-func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
+func (s *Server) runOn(ctx context.Context, port int) (*server.Server, error) {
 	if port == 0 {
 		port = server.RANDOM_PORT
 	}
@@ -200,11 +200,11 @@ func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
 	ns.SetLoggerV2(log, false, false, false)
 	ns.Start()
 	if s.awaitStart(ns, log) {
-		if err = s.serve(ns, port, log); err == nil {
+		if err = s.openIntake(ns, port, log); err == nil {
 			return ns, nil
 		}
 	} else {
-		why := cmp.Or(log.fatal(), "it does not answer")
+		why := cmp.Or(log.fatalError(), "it does not answer")
 		err = fika.Errorf(fika.Storage, "start bus", "%s (folder %s)", why, s.opts.Dir)
 	}
 	stopping, cancel := context.WithTimeout(ctx, failedStop)
@@ -214,15 +214,15 @@ func (s *Server) run(ctx context.Context, port int) (*server.Server, error) {
 	return nil, err
 }
 
-// serve opens the intake, and then the port.
-func (s *Server) serve(ns *server.Server, port int, log *serverLog) (err error) {
-	password, _ := s.users.password(UserHub)
+// openIntake opens the intake, and then the port.
+func (s *Server) openIntake(ns *server.Server, port int, log *serverLog) (err error) {
+	password, _ := s.users.passwordOf(UserHub)
 	if s.intake, err = openIntake(ns, UserHub, password, s.opts.Prefix, s.receipts, s.log); err != nil {
 		return err
 	}
 	ns.AcceptLoop(make(chan struct{}))
-	if why := log.fatal(); why != "" {
-		if err := free(s.opts.Host, port); port > 0 && err != nil {
+	if why := log.fatalError(); why != "" {
+		if err := portFree(s.opts.Host, port); port > 0 && err != nil {
 			return err
 		}
 		return fika.Errorf(fika.Locked, "start bus", "%s", why) // somebody was quicker to take the port
@@ -232,16 +232,16 @@ func (s *Server) serve(ns *server.Server, port int, log *serverLog) (err error) 
 
 func (s *Server) closeIntake(ctx context.Context) {
 	if s.intake != nil {
-		s.intake.close(ctx)
+		s.intake.closeIntake(ctx)
 		s.intake = nil
 	}
 }
 
 // awaitStart reports whether the server came up.
 func (s *Server) awaitStart(ns *server.Server, log *serverLog) bool {
-	for end := time.Now().Add(startTimeout); time.Now().Before(end) && log.fatal() == ""; {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end) && log.fatalError() == ""; {
 		if ns.ReadyForConnections(startGlance) {
-			return ns.JetStreamEnabled() && log.fatal() == ""
+			return ns.JetStreamEnabled() && log.fatalError() == ""
 		}
 	}
 	return false
@@ -254,7 +254,7 @@ func (s *Server) Addr() string {
 	return net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }
 
-func (s *Server) url() string {
+func (s *Server) clientURL() string {
 	return "nats://" + net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }
 
@@ -262,9 +262,9 @@ func (s *Server) url() string {
 // exist. Error kind: NotFound.
 func (s *Server) Endpoint(who string) (Endpoint, error) {
 	s.mu.Lock()
-	url := s.url()
+	url := s.clientURL()
 	s.mu.Unlock()
-	pass, ok := s.users.password(who)
+	pass, ok := s.users.passwordOf(who)
 	if !ok {
 		return Endpoint{}, fika.Errorf(fika.NotFound, "find credentials", "the bus has no user %q", who)
 	}
@@ -274,7 +274,7 @@ func (s *Server) Endpoint(who string) (Endpoint, error) {
 // EnsureAgent makes a credential for an agent that has none. It works at once;
 // nobody is disconnected.
 func (s *Server) EnsureAgent(name fika.AgentName) error {
-	return s.users.ensure(AgentUser(name))
+	return s.users.ensurePasswords(AgentUser(name))
 }
 
 // Restart stops the server and starts it again on the same port, for a store
@@ -282,10 +282,10 @@ func (s *Server) EnsureAgent(name fika.AgentName) error {
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.stop(ctx); err != nil {
+	if err := s.stopServer(ctx); err != nil {
 		return err
 	}
-	return s.start(ctx)
+	return s.startOn(ctx)
 }
 
 // Shutdown stops the server and takes hub.json away. It may be called again.
@@ -301,14 +301,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	stopErr := s.stop(ctx)
+	stopErr := s.stopServer(ctx)
 	if stopErr == nil {
-		stopErr = s.receipts.close()
+		stopErr = s.receipts.closeFile()
 	}
 	return errors.Join(fika.Wrap(fika.Storage, "stop bus", err), stopErr)
 }
 
-func (s *Server) stop(ctx context.Context) error {
+func (s *Server) stopServer(ctx context.Context) error {
 	if s.ns == nil {
 		return nil
 	}

@@ -16,20 +16,20 @@ type serverLog struct {
 	first string
 }
 
-func (l *serverLog) fatal() string {
+func (l *serverLog) fatalError() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.first
 }
 
 // Noticef implements the server's Logger; its notices are details here.
-func (l *serverLog) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v) }
+func (l *serverLog) Noticef(format string, v ...any) { l.logLine(slog.LevelDebug, format, v) }
 
 // Warnf implements the server's Logger.
-func (l *serverLog) Warnf(format string, v ...any) { l.say(slog.LevelWarn, format, v) }
+func (l *serverLog) Warnf(format string, v ...any) { l.logLine(slog.LevelWarn, format, v) }
 
 // Errorf implements the server's Logger.
-func (l *serverLog) Errorf(format string, v ...any) { l.say(slog.LevelError, format, v) }
+func (l *serverLog) Errorf(format string, v ...any) { l.logLine(slog.LevelError, format, v) }
 
 // Fatalf implements the server's Logger.
 func (l *serverLog) Fatalf(format string, v ...any) {
@@ -38,16 +38,16 @@ func (l *serverLog) Fatalf(format string, v ...any) {
 		l.first = fmt.Sprintf(format, v...)
 	}
 	l.mu.Unlock()
-	l.say(slog.LevelError, format, v)
+	l.logLine(slog.LevelError, format, v)
 }
 
 // Debugf implements the server's Logger.
-func (l *serverLog) Debugf(format string, v ...any) { l.say(slog.LevelDebug, format, v) }
+func (l *serverLog) Debugf(format string, v ...any) { l.logLine(slog.LevelDebug, format, v) }
 
 // Tracef implements the server's Logger.
-func (l *serverLog) Tracef(format string, v ...any) { l.say(slog.LevelDebug, format, v) }
+func (l *serverLog) Tracef(format string, v ...any) { l.logLine(slog.LevelDebug, format, v) }
 
-func (l *serverLog) say(level slog.Level, format string, v []any) {
+func (l *serverLog) logLine(level slog.Level, format string, v []any) {
 	if !l.log.Enabled(context.Background(), level) {
 		return
 	}

@@ -30,31 +30,31 @@ type ownStream struct {
 // takes nothing may be many.
 const settleAtOnce = 100
 
-// unread reports whether something was accepted and not read.
-func (o *ownStream) unread() bool { return o != nil && len(o.receipts.pending()) > 0 }
+// hasUnread reports whether something was accepted and not read.
+func (o *ownStream) hasUnread() bool { return o != nil && len(o.receipts.pendingReceipts()) > 0 }
 
-func (o *ownStream) flush() error {
+func (o *ownStream) flushReceipts() error {
 	if o == nil {
 		return nil
 	}
-	return o.receipts.flush()
+	return o.receipts.flushRead()
 }
 
-// taken notes that a request is a row now. If it was lost before, it was sent
+// noteTaken notes that a request is a row now. If it was lost before, it was sent
 // again.
-func (o *ownStream) taken(key, subject string, body []byte) error {
+func (o *ownStream) noteTaken(key, subject string, body []byte) error {
 	if o == nil {
 		return nil
 	}
-	o.receipts.read(key)
+	o.receipts.noteRead(key)
 	return noteFound(o.runDir, agentOf(subject), requestID(body))
 }
 
-// settle compares up to n receipts with the stream. A request that was accepted
+// settleReceipts compares up to n receipts with the stream. A request that was accepted
 // and is there no more is lost: the handler of Consume is told, which tells the
 // sender, and it is noted until a person has acknowledged it. It comes back at
 // the next look if that fails.
-func (in *inbound) settle(ctx context.Context, n int) error {
+func (in *inbound) settleReceipts(ctx context.Context, n int) error {
 	tell := in.handler.Load()
 	if in.own == nil || tell == nil {
 		return nil
@@ -66,7 +66,7 @@ func (in *inbound) settle(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	for _, r := range in.own.batch(n) {
+	for _, r := range in.own.nextBatch(n) {
 		gone, err := in.isGone(ctx, r)
 		if err != nil {
 			return err
@@ -74,16 +74,16 @@ func (in *inbound) settle(ctx context.Context, n int) error {
 		if !gone {
 			continue
 		}
-		if err := in.lose(ctx, r, *tell); err != nil {
+		if err := in.tellLost(ctx, r, *tell); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// batch returns the next n of the pending receipts, in turns. The caller holds mu.
-func (o *ownStream) batch(n int) []receipt {
-	list := o.receipts.pending()
+// nextBatch returns the next n of the pending receipts, in turns. The caller holds mu.
+func (o *ownStream) nextBatch(n int) []receipt {
+	list := o.receipts.pendingReceipts()
 	if len(list) <= n {
 		return list
 	}
@@ -100,7 +100,7 @@ func (o *ownStream) batch(n int) []receipt {
 func (in *inbound) isGone(ctx context.Context, r receipt) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	m, err := in.stream().GetMsg(ctx, r.Seq)
+	m, err := in.openedStream().GetMsg(ctx, r.Seq)
 	switch {
 	case err == nil && m.Header.Get(receiptHeader) == r.Key:
 		return false, nil
@@ -110,10 +110,10 @@ func (in *inbound) isGone(ctx context.Context, r receipt) (bool, error) {
 	return in.own.receipts.isPending(r.Key), nil // it may have been read meanwhile
 }
 
-// lose tells of a lost request, at once and again a little later: a sender whose
+// tellLost tells of a lost request, at once and again a little later: a sender whose
 // connection went with the hub needs a moment to come back. One that the handler
 // knows was not lost: only the note that it was read was.
-func (in *inbound) lose(ctx context.Context, r receipt, tell handler) error {
+func (in *inbound) tellLost(ctx context.Context, r receipt, tell handler) error {
 	own, now := in.own, time.Now().UTC()
 	first, again := own.told[r.Key]
 	if again && (now.Sub(first) < own.wait || own.sentAgain(r)) {
@@ -129,14 +129,14 @@ func (in *inbound) lose(ctx context.Context, r receipt, tell handler) error {
 		return noteLost(own.runDir, LostRequest{Key: r.Key, Agent: agentOf(r.Subject), ID: r.ID, Accepted: r.At, Found: now})
 	}
 	delete(own.told, r.Key)
-	own.receipts.read(r.Key)
-	return own.receipts.flush()
+	own.receipts.noteRead(r.Key)
+	return own.receipts.flushRead()
 }
 
 // sentAgain reports whether a request that was lost has been accepted a second
 // time, and will be answered for that. The caller holds mu.
 func (o *ownStream) sentAgain(lost receipt) bool {
-	return lost.ID != "" && slices.ContainsFunc(o.receipts.pending(), func(r receipt) bool {
+	return lost.ID != "" && slices.ContainsFunc(o.receipts.pendingReceipts(), func(r receipt) bool {
 		return r.Key > lost.Key && r.ID == lost.ID && r.Subject == lost.Subject
 	})
 }

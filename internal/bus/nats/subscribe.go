@@ -27,7 +27,7 @@ func (c *conn) Subscribe(subject string, h func(bus.Msg)) (bus.Subscription, err
 	if c.subs == nil {
 		return nil, fika.Errorf(fika.Failed, "subscribe to "+subject, "the bus is closed")
 	}
-	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) { h(c.message(m)) })
+	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) { h(c.toMessage(m)) })
 	if errors.Is(err, nats.ErrBadSubject) {
 		return nil, fika.Errorf(fika.Invalid, "subscribe", "%.80q is not a subject", subject)
 	}
@@ -43,7 +43,7 @@ func (c *conn) Subscribe(subject string, h func(bus.Msg)) (bus.Subscription, err
 	return s, nil
 }
 
-func (c *conn) message(m *nats.Msg) bus.Msg {
+func (c *conn) toMessage(m *nats.Msg) bus.Msg {
 	return bus.Msg{Subject: m.Subject, Data: m.Data, Asker: askerOf(m.Reply), Respond: func(data []byte) error {
 		if m.Reply == "" {
 			return nil

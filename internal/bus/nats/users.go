@@ -30,9 +30,9 @@ func openUsers(runDir, prefix string) (*users, error) {
 	return &users{runDir: runDir, prefix: prefix, sec: sec}, nil
 }
 
-// ensure makes the passwords that are missing and writes them before anybody
+// ensurePasswords makes the passwords that are missing and writes them before anybody
 // can use them.
-func (u *users) ensure(names ...string) error {
+func (u *users) ensurePasswords(names ...string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	next := secrets{Port: u.sec.Port, Users: maps.Clone(u.sec.Users)}
@@ -44,7 +44,7 @@ func (u *users) ensure(names ...string) error {
 	if len(next.Users) == len(u.sec.Users) {
 		return nil
 	}
-	return u.write(next)
+	return u.writeSecrets(next)
 }
 
 func (u *users) keepPort(port int) error {
@@ -53,10 +53,10 @@ func (u *users) keepPort(port int) error {
 	if u.sec.Port == port {
 		return nil
 	}
-	return u.write(secrets{Port: port, Users: u.sec.Users})
+	return u.writeSecrets(secrets{Port: port, Users: u.sec.Users})
 }
 
-func (u *users) write(next secrets) error {
+func (u *users) writeSecrets(next secrets) error {
 	if err := writeJSON(credentialsPath(u.runDir), next); err != nil {
 		return err
 	}
@@ -64,13 +64,13 @@ func (u *users) write(next secrets) error {
 	return nil
 }
 
-func (u *users) port() int {
+func (u *users) lastPort() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.sec.Port
 }
 
-func (u *users) password(who string) (string, bool) {
+func (u *users) passwordOf(who string) (string, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	p, ok := u.sec.Users[who]
@@ -80,18 +80,18 @@ func (u *users) password(who string) (string, bool) {
 // Check implements the server's Authentication.
 func (u *users) Check(c server.ClientAuthentication) bool {
 	given := c.GetOpts()
-	want, ok := u.password(given.Username)
+	want, ok := u.passwordOf(given.Username)
 	if !ok || want == "" || subtle.ConstantTimeCompare([]byte(want), []byte(given.Password)) != 1 {
 		return false
 	}
-	c.RegisterUser(&server.User{Username: given.Username, Permissions: permissions(u.prefix, given.Username)})
+	c.RegisterUser(&server.User{Username: given.Username, Permissions: permissionsOf(u.prefix, given.Username)})
 	return true
 }
 
-// permissions says what a user may publish and subscribe to; nil is all. Every
+// permissionsOf says what a user may publish and subscribe to; nil is all. Every
 // process here belongs to the same person: this keeps mistakes apart, it is
 // no wall.
-func permissions(prefix, who string) *server.Permissions {
+func permissionsOf(prefix, who string) *server.Permissions {
 	agents := prefix + ".agent.*."
 	answers := &server.ResponsePermission{MaxMsgs: 16, Expires: 10 * time.Minute}
 	if who == UserHub {

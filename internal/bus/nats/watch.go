@@ -16,9 +16,9 @@ type watchers struct {
 
 type watcher struct{ of *watchers }
 
-// to changes the state. The library reports every attempt; only the first of
+// changeState changes the state. The library reports every attempt; only the first of
 // a row is a change.
-func (c *conn) to(s bus.State, err error) {
+func (c *conn) changeState(s bus.State, err error) {
 	w := &c.watch
 	w.mu.Lock()
 	defer w.mu.Unlock()

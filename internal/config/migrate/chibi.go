@@ -7,36 +7,36 @@ const (
 	openRouterKey = "OPENROUTER_API_KEY"
 )
 
-// chibi converts its config.toml, of early and of later versions.
-func chibi(d *draft, o object) {
-	d.comment("The model of every context that names none.")
-	o.move("model")
-	base := o.text("base_url")
+// convertChibi converts its config.toml, of early and of later versions.
+func convertChibi(d *draft, o object) {
+	d.addComment("The model of every context that names none.")
+	o.moveKey("model")
+	base := o.takeText("base_url")
 	if base == "" {
 		base = openRouter
 	}
-	d.comment("Where models are reached that have no address of their own, and the variable with the key.")
-	d.put("base_url", strings.TrimSuffix(strings.TrimRight(base, "/"), "/chat/completions"), "base_url")
+	d.addComment("Where models are reached that have no address of their own, and the variable with the key.")
+	d.putKey("base_url", strings.TrimSuffix(strings.TrimRight(base, "/"), "/chat/completions"), "base_url")
 	if strings.HasPrefix(base, "https://openrouter.ai/") {
-		d.put("api_key_env", openRouterKey, "")
+		d.putKey("api_key_env", openRouterKey, "")
 	}
-	d.comment("What you are called in prompts and transcripts.")
-	o.move("username")
+	d.addComment("What you are called in prompts and transcripts.")
+	o.moveKey("username")
 	for _, key := range []string{
 		"lock_heartbeat_seconds", "context_window_limit", "warn_threshold_percent", "auto_compact", "auto_compact_threshold",
 		"rolling_compact_drop_percentage", "reflection_enabled", "reflection_character_limit", "max_recursion_depth",
 	} {
-		o.move(key)
+		o.moveKey(key)
 	}
-	if api, ok := o.table("api"); ok {
+	if api, ok := o.tableOf("api"); ok {
 		chibiAPI(api)
 	}
-	models, hasModels := o.table("models")
-	if key, from, ok := o.take("api_key"); ok && key != "" {
-		d.lose(from, noKeys+" ("+openRouterKey+" for OpenRouter)")
+	models, hasModels := o.tableOf("models")
+	if key, from, ok := o.takeFirst("api_key"); ok && key != "" {
+		d.reportLost(from, noKeys+" ("+openRouterKey+" for OpenRouter)")
 	}
 	const provider = "fika leaves it to the provider"
-	o.rest(map[string]string{
+	o.reportRest(map[string]string{
 		"fuel": "a turn is bounded by max_recursion_depth", "fuel_empty_response_cost": "a turn is bounded by max_recursion_depth",
 		"temperature": provider, "tools": "tool_permissions and tools_off say what may run",
 		"file_tools_allowed_paths": "file tools stay in the workspace; see workspace",
@@ -49,37 +49,37 @@ func chibi(d *draft, o object) {
 
 // chibiModelsFile converts a models.toml: nothing but [models.NAME].
 func chibiModelsFile(d *draft, o object) {
-	if models, ok := o.table("models"); ok {
+	if models, ok := o.tableOf("models"); ok {
 		chibiModels(d, models)
 	}
-	o.rest(nil)
+	o.reportRest(nil)
 }
 
 func chibiModels(d *draft, models object) {
 	for _, id := range models.keys() {
 		fields, ok := models.fields[id].(map[string]any)
 		if !ok {
-			d.lose(models.path+id, "not a table")
+			d.reportLost(models.path+id, "not a table")
 			continue
 		}
 		m := object{d, models.path + id + ".", fields}
-		d.header("[[models]]", "What is known of a model.")
-		d.put("id", id, m.path+"id")
-		m.move("context_window", "context_length")
-		if api, ok := m.table("api"); ok {
+		d.addHeader("[[models]]", "What is known of a model.")
+		d.putKey("id", id, m.path+"id")
+		m.moveKey("context_window", "context_length")
+		if api, ok := m.tableOf("api"); ok {
 			chibiAPI(api)
 		}
-		m.rest(nil)
+		m.reportRest(nil)
 	}
 }
 
 func chibiAPI(api object) {
-	api.move("max_tokens")
-	api.reasoning("reasoning")
+	api.moveKey("max_tokens")
+	api.moveReasoning("reasoning")
 	const provider = "fika leaves it to the provider"
 	reasons := map[string]string{}
 	for _, key := range api.keys() {
 		reasons[key] = provider
 	}
-	api.rest(reasons)
+	api.reportRest(reasons)
 }

@@ -17,22 +17,22 @@ type draft struct {
 	check []string
 }
 
-func (d *draft) lose(what, why string)     { d.lost = append(d.lost, what+": "+why) }
-func (d *draft) doubt(what, why string)    { d.check = append(d.check, what+": "+why) }
-func (d *draft) comment(text string)       { d.text.WriteString("# " + text + "\n") }
-func (d *draft) header(name, about string) { fmt.Fprintf(&d.text, "\n# %s\n%s\n", about, name) }
+func (d *draft) reportLost(what, why string)  { d.lost = append(d.lost, what+": "+why) }
+func (d *draft) reportDoubt(what, why string) { d.check = append(d.check, what+": "+why) }
+func (d *draft) addComment(text string)       { d.text.WriteString("# " + text + "\n") }
+func (d *draft) addHeader(name, about string) { fmt.Fprintf(&d.text, "\n# %s\n%s\n", about, name) }
 
-// put writes a key, or reports a value of a kind that fika has no place for.
-func (d *draft) put(key string, v any, from string) {
-	text, ok := literal(v)
+// putKey writes a key, or reports a value of a kind that fika has no place for.
+func (d *draft) putKey(key string, v any, from string) {
+	text, ok := tomlLiteral(v)
 	if !ok {
-		d.lose(from, "a value that fika cannot write")
+		d.reportLost(from, "a value that fika cannot write")
 		return
 	}
 	d.text.WriteString(key + " = " + text + "\n")
 }
 
-func literal(v any) (string, bool) {
+func tomlLiteral(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return config.QuoteTOML(strings.ToValidUTF8(v, "\ufffd")), true
@@ -60,9 +60,9 @@ func literal(v any) (string, bool) {
 	return "", false
 }
 
-// strike makes a comment of the line that a problem points to: of the whole
+// strikeOut makes a comment of the line that a problem points to: of the whole
 // entry when it cannot do without that line.
-func (d *draft) strike(text string, p config.Problem) string {
+func (d *draft) strikeOut(text string, p config.Problem) string {
 	lines := strings.Split(text, "\n")
 	at := min(max(p.Line-1, 0), len(lines)-1)
 	from, to := at, at+1
@@ -74,7 +74,7 @@ func (d *draft) strike(text string, p config.Problem) string {
 			to++
 		}
 	}
-	d.lose(strings.TrimSpace(lines[at]), p.Message)
+	d.reportLost(strings.TrimSpace(lines[at]), p.Message)
 	out := append([]string{}, lines[:from]...)
 	out = append(out, "# not accepted: "+strings.ReplaceAll(p.Message, "\n", " "))
 	for _, line := range lines[from:to] {
@@ -91,13 +91,13 @@ type object struct {
 	fields map[string]any
 }
 
-// take gives the first of the keys that is there, and removes all of them.
-func (o object) take(keys ...string) (any, string, bool) {
+// takeFirst gives the first of the keys that is there, and removes all of them.
+func (o object) takeFirst(keys ...string) (any, string, bool) {
 	var value any
 	var name string
 	found := false
 	for _, want := range keys {
-		for _, spelled := range []string{want, camel(want)} {
+		for _, spelled := range []string{want, camelCase(want)} {
 			v, ok := o.fields[spelled]
 			delete(o.fields, spelled)
 			if ok && v != nil && !found {
@@ -108,39 +108,39 @@ func (o object) take(keys ...string) (any, string, bool) {
 	return value, name, found
 }
 
-// move writes a key under its fika name, if the source has it.
-func (o object) move(key string, names ...string) bool {
-	v, from, ok := o.take(append(names, key)...)
+// moveKey writes a key under its fika name, if the source has it.
+func (o object) moveKey(key string, names ...string) bool {
+	v, from, ok := o.takeFirst(append(names, key)...)
 	if ok {
-		o.draft.put(key, v, from)
+		o.draft.putKey(key, v, from)
 	}
 	return ok
 }
 
-func (o object) text(names ...string) string {
-	v, from, ok := o.take(names...)
+func (o object) takeText(names ...string) string {
+	v, from, ok := o.takeFirst(names...)
 	s, isText := v.(string)
 	if ok && !isText {
-		o.draft.lose(from, "not a text")
+		o.draft.reportLost(from, "not a text")
 	}
 	return s
 }
 
-func (o object) table(names ...string) (object, bool) {
-	v, from, ok := o.take(names...)
+func (o object) tableOf(names ...string) (object, bool) {
+	v, from, ok := o.takeFirst(names...)
 	fields, isTable := v.(map[string]any)
 	if ok && !isTable {
-		o.draft.lose(from, "not a table")
+		o.draft.reportLost(from, "not a table")
 	}
 	return object{o.draft, from + ".", fields}, isTable
 }
 
-// list gives the tables of a list.
-func (o object) list(names ...string) []object {
-	v, from, ok := o.take(names...)
+// listOf gives the tables of a list.
+func (o object) listOf(names ...string) []object {
+	v, from, ok := o.takeFirst(names...)
 	items, isList := v.([]any)
 	if ok && !isList {
-		o.draft.lose(from, "not a list")
+		o.draft.reportLost(from, "not a list")
 	}
 	var list []object
 	for i, item := range items {
@@ -149,7 +149,7 @@ func (o object) list(names ...string) []object {
 			list = append(list, object{o.draft, path + ".", fields})
 			continue
 		}
-		o.draft.lose(path, "not a table")
+		o.draft.reportLost(path, "not a table")
 	}
 	return list
 }
@@ -163,19 +163,19 @@ func (o object) keys() []string {
 	return list
 }
 
-// rest reports every key that nobody took.
-func (o object) rest(reasons map[string]string) {
+// reportRest reports every key that nobody took.
+func (o object) reportRest(reasons map[string]string) {
 	for _, k := range o.keys() {
 		why := reasons[k]
 		if why == "" {
 			why = "fika has no such setting"
 		}
-		o.draft.lose(o.path+k, why)
+		o.draft.reportLost(o.path+k, why)
 	}
 }
 
-// camel turns heartbeat_check_interval into heartbeatCheckInterval.
-func camel(s string) string {
+// camelCase turns heartbeat_check_interval into heartbeatCheckInterval.
+func camelCase(s string) string {
 	parts := strings.Split(s, "_")
 	for i := 1; i < len(parts); i++ {
 		if parts[i] != "" {
@@ -185,29 +185,29 @@ func camel(s string) string {
 	return strings.Join(parts, "")
 }
 
-// reasoning writes what a source says of reasoning: an effort, a number of
+// moveReasoning writes what a source says of reasoning: an effort, a number of
 // tokens, true, or a table of these.
-func (o object) reasoning(names ...string) {
-	v, from, ok := o.take(names...)
+func (o object) moveReasoning(names ...string) {
+	v, from, ok := o.takeFirst(names...)
 	if !ok {
 		return
 	}
 	if fields, isTable := v.(map[string]any); isTable {
 		inner := object{o.draft, from + ".", fields}
-		if tokens, _, ok := inner.take("max_tokens"); ok {
+		if tokens, _, ok := inner.takeFirst("max_tokens"); ok {
 			v = tokens
-		} else if effort, _, ok := inner.take("effort"); ok {
+		} else if effort, _, ok := inner.takeFirst("effort"); ok {
 			v = effort
-		} else if enabled, _, ok := inner.take("enabled"); ok {
+		} else if enabled, _, ok := inner.takeFirst("enabled"); ok {
 			v = enabled
 		} else {
 			v = nil
 		}
 		delete(inner.fields, "enabled")
 		delete(inner.fields, "effort")
-		inner.rest(map[string]string{"exclude": "reasoning goes to stderr only with --show-thinking"})
+		inner.reportRest(map[string]string{"exclude": "reasoning goes to stderr only with --show-thinking"})
 	}
-	text, _ := literal(v)
+	text, _ := tomlLiteral(v)
 	switch v.(type) {
 	case string:
 		o.draft.text.WriteString("reasoning = {effort = " + text + "}\n")
@@ -218,6 +218,6 @@ func (o object) reasoning(names ...string) {
 			o.draft.text.WriteString("reasoning = {max_tokens = " + text + "}\n")
 		}
 	default:
-		o.draft.lose(from, "not understood")
+		o.draft.reportLost(from, "not understood")
 	}
 }

@@ -70,7 +70,7 @@ func Foreign(home string) string {
 func Run(source, home string, now time.Time) (Result, error) {
 	const op = "migrate config"
 	var r Result
-	source, err := locate(source)
+	source, err := locateFile(source)
 	if err != nil {
 		return r, err
 	}
@@ -83,12 +83,12 @@ func Run(source, home string, now time.Time) (Result, error) {
 		return r, fika.Errorf(fika.Conflict, op, "%s exists and was left as it is; move it away first", r.Written)
 	}
 	d := &draft{}
-	files, err := r.convert(source, d)
+	files, err := r.convertSources(source, d)
 	if err != nil {
 		return r, err
 	}
 	r.nameRest(filepath.Dir(source), d)
-	text, err := d.settle(r.Written, r.heading())
+	text, err := d.settleText(r.Written, r.fileHeading())
 	if err != nil {
 		return r, err
 	}
@@ -98,7 +98,7 @@ func Run(source, home string, now time.Time) (Result, error) {
 			return r, fika.Wrap(fika.Storage, op, err)
 		}
 	}
-	return r, r.store(files, text, home, now)
+	return r, r.storeResult(files, text, home, now)
 }
 
 // isExample reports whether a file is the config.toml that a new home gets,
@@ -111,21 +111,21 @@ func isExample(path string) (bool, error) {
 	return err == nil && string(data) == config.Example(), fika.Wrap(fika.Storage, "migrate config", err)
 }
 
-// convert reads the sources. Whose configuration it is follows from what is in
+// convertSources reads the sources. Whose configuration it is follows from what is in
 // it: both programs have a config.toml.
-func (r *Result) convert(source string, d *draft) ([][]byte, error) {
+func (r *Result) convertSources(source string, d *draft) ([][]byte, error) {
 	decode := toml.Unmarshal
 	if filepath.Ext(source) == ".json" {
 		decode = json.Unmarshal
 	}
-	files, err := r.read(source, d, decode, func(d *draft, o object) {
+	files, err := r.readSource(source, d, decode, func(d *draft, o object) {
 		if isNiffler(o.fields) || filepath.Ext(source) == ".json" {
 			r.Format = "niffler"
-			niffler(d, o)
+			convertNiffler(d, o)
 			return
 		}
 		r.Format = "chibi"
-		chibi(d, o)
+		convertChibi(d, o)
 	})
 	if err != nil || r.Format != "chibi" {
 		return files, err
@@ -134,7 +134,7 @@ func (r *Result) convert(source string, d *draft) ([][]byte, error) {
 	if _, missing := os.Stat(models); missing != nil {
 		return files, nil
 	}
-	more, err := r.read(models, d, toml.Unmarshal, chibiModelsFile)
+	more, err := r.readSource(models, d, toml.Unmarshal, chibiModelsFile)
 	return append(files, more...), err
 }
 
@@ -172,12 +172,12 @@ func (r *Result) nameRest(dir string, d *draft) {
 		if err != nil || len(found) == 0 {
 			continue
 		}
-		d.lose(fmt.Sprintf("%s (%d)", filepath.Join(dir, x.pattern), len(found)), x.what)
+		d.reportLost(fmt.Sprintf("%s (%d)", filepath.Join(dir, x.pattern), len(found)), x.what)
 	}
 }
 
-// locate finds the file in a folder.
-func locate(source string) (string, error) {
+// locateFile finds the file in a folder.
+func locateFile(source string) (string, error) {
 	info, err := os.Stat(source)
 	if err == nil && !info.IsDir() {
 		return source, nil
@@ -197,8 +197,8 @@ func locate(source string) (string, error) {
 	return "", fika.Wrap(fika.Storage, "migrate config", err)
 }
 
-// read decodes one file and converts it.
-func (r *Result) read(path string, d *draft, decode func([]byte, any) error, convert func(*draft, object)) ([][]byte, error) {
+// readSource decodes one file and converts it.
+func (r *Result) readSource(path string, d *draft, decode func([]byte, any) error, convert func(*draft, object)) ([][]byte, error) {
 	const op = "migrate config"
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -209,15 +209,15 @@ func (r *Result) read(path string, d *draft, decode func([]byte, any) error, con
 	}
 	var fields map[string]any
 	if err := decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &fields); err != nil {
-		return nil, fika.Errorf(fika.Invalid, op, "%s: %s", path, describe(err, data))
+		return nil, fika.Errorf(fika.Invalid, op, "%s: %s", path, describeError(err, data))
 	}
 	r.Sources = append(r.Sources, path)
 	convert(d, object{draft: d, fields: fields})
 	return [][]byte{data}, nil
 }
 
-// describe adds the line to what a decoder says.
-func describe(err error, data []byte) string {
+// describeError adds the line to what a decoder says.
+func describeError(err error, data []byte) string {
 	var je *json.SyntaxError
 	var te *toml.DecodeError
 	switch {
@@ -231,7 +231,7 @@ func describe(err error, data []byte) string {
 	return err.Error()
 }
 
-func (r *Result) heading() string {
+func (r *Result) fileHeading() string {
 	text := "# Settings of fika, made from those of " + r.Format + ":\n"
 	for _, s := range r.Sources {
 		text += fmt.Sprintf("#   %q\n", s)
@@ -239,12 +239,12 @@ func (r *Result) heading() string {
 	return text + "# Lines that fika does not accept are comments, with the reason.\n"
 }
 
-// store writes the backups, then the new file.
-func (r *Result) store(files [][]byte, text, home string, now time.Time) error {
+// storeResult writes the backups, then the new file.
+func (r *Result) storeResult(files [][]byte, text, home string, now time.Time) error {
 	const op = "migrate config"
 	for i, source := range r.Sources {
 		backup := source + ".backup-" + now.Format("20060102-150405")
-		if err := create(backup, files[i]); err != nil {
+		if err := createFile(backup, files[i]); err != nil {
 			return fika.Wrap(fika.Storage, op, err)
 		}
 		r.Backups = append(r.Backups, backup)
@@ -252,16 +252,16 @@ func (r *Result) store(files [][]byte, text, home string, now time.Time) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return fika.Wrap(fika.Storage, op, err)
 	}
-	err := create(r.Written, []byte(text))
+	err := createFile(r.Written, []byte(text))
 	if errors.Is(err, fs.ErrExist) {
 		return fika.Errorf(fika.Conflict, op, "%s has appeared meanwhile and was left as it is", r.Written)
 	}
 	return fika.Wrap(fika.Storage, op, err)
 }
 
-// create makes a file that appears whole or not at all, and never instead of
+// createFile makes a file that appears whole or not at all, and never instead of
 // another one.
-func create(path string, data []byte) error {
+func createFile(path string, data []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".migrate-*")
 	if err != nil {
 		return err
@@ -275,9 +275,9 @@ func create(path string, data []byte) error {
 	return os.Link(tmp.Name(), path)
 }
 
-// settle gives a text that fika loads: what the strict reader refuses becomes
+// settleText gives a text that fika loads: what the strict reader refuses becomes
 // a comment, line by line.
-func (d *draft) settle(name, heading string) (string, error) {
+func (d *draft) settleText(name, heading string) (string, error) {
 	text := heading + d.text.String()
 	for range 200 {
 		_, err := config.Parse(name, []byte(text))
@@ -288,7 +288,7 @@ func (d *draft) settle(name, heading string) (string, error) {
 		if !errors.As(err, &p) {
 			return "", err
 		}
-		text = d.strike(text, p.List[0])
+		text = d.strikeOut(text, p.List[0])
 	}
 	return "", fika.Errorf(fika.Invalid, "migrate config", "the source has more mistakes than can be mended")
 }

@@ -224,15 +224,15 @@ func FuzzMigrate(f *testing.F) {
 				return
 			}
 			o.fields = fields
-			niffler(d, o)
+			convertNiffler(d, o)
 		} else {
 			if toml.Unmarshal([]byte(text), &fields) != nil {
 				return
 			}
 			o.fields = fields
-			chibi(d, o)
+			convertChibi(d, o)
 		}
-		out, err := d.settle("c.toml", "# heading\n")
+		out, err := d.settleText("c.toml", "# heading\n")
 		if err != nil {
 			if len(text) < 2000 {
 				t.Fatalf("%v\n%s", err, d.text.String())

@@ -7,37 +7,37 @@ import (
 
 const noKeys = "keys are not kept in settings; store it with fika key set, or put it into an environment variable, and name that in api_key_env"
 
-// niffler converts its config.json and config.toml. Keys are read in both
+// convertNiffler converts its config.json and config.toml. Keys are read in both
 // spellings, snake_case and camelCase.
-func niffler(d *draft, o object) {
-	models := o.list("models")
-	d.comment("What you are called in prompts and transcripts.")
-	o.move("username", "your_name")
+func convertNiffler(d *draft, o object) {
+	models := o.listOf("models")
+	d.addComment("What you are called in prompts and transcripts.")
+	o.moveKey("username", "your_name")
 	if name := defaultModel(models); name != "" {
-		d.comment("The model of everybody who names none.")
-		d.put("model", name, "models[0]")
+		d.addComment("The model of everybody who names none.")
+		d.putKey("model", name, "models[0]")
 	}
-	o.reasoning("default_reasoning_level")
-	o.move("turn_timeout_seconds", "agent_timeout_seconds")
-	if n, ok := o.table("nats"); ok {
+	o.moveReasoning("default_reasoning_level")
+	o.moveKey("turn_timeout_seconds", "agent_timeout_seconds")
+	if n, ok := o.tableOf("nats"); ok {
 		nifflerNATS(d, n)
 	}
-	if m, ok := o.table("master", "masters", "master_mode"); ok {
-		d.header("[master]", "The console.")
+	if m, ok := o.tableOf("master", "masters", "master_mode"); ok {
+		d.addHeader("[master]", "The console.")
 		for _, key := range []string{"enabled", "default_agent", "auto_start_agents", "heartbeat_check_interval"} {
-			m.move(key)
+			m.moveKey(key)
 		}
-		m.rest(nil)
+		m.reportRest(nil)
 	}
-	for _, a := range o.list("agents") {
-		d.header("[[agents]]", "An agent: a worker with its own model and permissions.")
+	for _, a := range o.listOf("agents") {
+		d.addHeader("[[agents]]", "An agent: a worker with its own model and permissions.")
 		for _, key := range []string{"id", "name", "description", "model", "capabilities", "tool_permissions", "auto_start", "persistent", "max_idle_seconds", "system_prompt"} {
-			a.move(key)
+			a.moveKey(key)
 		}
-		a.rest(nil)
+		a.reportRest(nil)
 	}
 	nifflerModels(d, models)
-	o.rest(map[string]string{
+	o.reportRest(map[string]string{
 		"config":                "prompts are files in prompts/ and contexts/NAME/",
 		"instructionFiles":      "AGENTS.md of a trusted workspace is read; see agents_md and trust",
 		"thinkingTokensEnabled": "reasoning is set per model",
@@ -63,77 +63,77 @@ func defaultModel(models []object) string {
 }
 
 func nifflerNATS(d *draft, n object) {
-	d.header("[nats]", "The bus.")
-	n.move("server", "url")
-	n.move("timeout_ms", "timeout")
-	n.move("reconnect_delay_ms")
-	n.move("user", "username")
-	n.move("password")
-	n.move("token")
-	d.comment("subject_prefix = \"niffler\" shares the bus with programs that use those subjects.")
-	n.rest(map[string]string{"reconnect_attempts": "a lost connection is tried again until the server is back"})
+	d.addHeader("[nats]", "The bus.")
+	n.moveKey("server", "url")
+	n.moveKey("timeout_ms", "timeout")
+	n.moveKey("reconnect_delay_ms")
+	n.moveKey("user", "username")
+	n.moveKey("password")
+	n.moveKey("token")
+	d.addComment("subject_prefix = \"niffler\" shares the bus with programs that use those subjects.")
+	n.reportRest(map[string]string{"reconnect_attempts": "a lost connection is tried again until the server is back"})
 }
 
 func nifflerModels(d *draft, models []object) {
 	ids := map[string]bool{}
 	for _, m := range models {
-		if on, from, ok := m.take("enabled"); ok && on == false {
-			d.lose(strings.TrimSuffix(from, ".enabled"), "it was switched off")
+		if on, from, ok := m.takeFirst("enabled"); ok && on == false {
+			d.reportLost(strings.TrimSuffix(from, ".enabled"), "it was switched off")
 			continue
 		}
-		d.header("[[models]]", "A model that agents may name by id or nickname.")
-		wire, nickname := m.text("model", "id"), m.text("nickname")
+		d.addHeader("[[models]]", "A model that agents may name by id or nickname.")
+		wire, nickname := m.takeText("model", "id"), m.takeText("nickname")
 		id := wire
 		if id == "" || ids[id] && nickname != "" {
 			id = nickname
 		}
 		ids[id] = true
-		d.put("id", id, m.path+"model")
+		d.putKey("id", id, m.path+"model")
 		if nickname != "" && nickname != id {
-			d.put("nickname", nickname, m.path+"nickname")
+			d.putKey("nickname", nickname, m.path+"nickname")
 		}
 		if wire != "" && wire != id {
-			d.put("model", wire, m.path+"model")
+			d.putKey("model", wire, m.path+"model")
 		}
 		wireOf(d, m)
-		m.move("base_url")
-		m.move("api_key_env", "api_env_var")
-		m.move("context_window", "context")
-		m.move("max_tokens")
+		m.moveKey("base_url")
+		m.moveKey("api_key_env", "api_env_var")
+		m.moveKey("context_window", "context")
+		m.moveKey("max_tokens")
 		if m.fields["reasoning"] != nil {
-			m.reasoning("reasoning")
+			m.moveReasoning("reasoning")
 		} else {
-			m.reasoning("max_thinking_tokens")
+			m.moveReasoning("max_thinking_tokens")
 		}
-		prices(d, m)
-		m.rest(map[string]string{"api_key": noKeys, "apiKey": noKeys})
+		movePrices(d, m)
+		m.reportRest(map[string]string{"api_key": noKeys, "apiKey": noKeys})
 	}
 }
 
 // wireOf writes which protocol a model speaks.
 func wireOf(d *draft, m object) {
-	v, from, ok := m.take("provider", "type")
+	v, from, ok := m.takeFirst("provider", "type")
 	if !ok {
 		return
 	}
 	name, _ := v.(string)
 	switch name = strings.ToLower(name); name {
 	case "anthropic", "openai":
-		d.put("provider", name, from)
+		d.putKey("provider", name, from)
 	case "openai-compatible", "openai_compatible", "openrouter", "ollama":
-		d.put("provider", "openai", from)
+		d.putKey("provider", "openai", from)
 	default:
-		d.lose(from, "fika speaks openai and anthropic; it goes by the address then")
+		d.reportLost(from, "fika speaks openai and anthropic; it goes by the address then")
 	}
 }
 
-// prices writes what tokens cost, from the price of a million or of one.
-func prices(d *draft, m object) {
+// movePrices writes what tokens cost, from the price of a million or of one.
+func movePrices(d *draft, m object) {
 	var parts []string
 	for _, p := range []struct{ key, from string }{{"input", "input_cost_per"}, {"output", "output_cost_per"}} {
 		per := float64(1)
-		v, from, ok := m.take(p.from+"_m_token", camel(p.from+"_m_token"), p.from+"_million_tokens")
-		if one, name, had := m.take(p.from + "_token"); had && !ok {
+		v, from, ok := m.takeFirst(p.from+"_m_token", camelCase(p.from+"_m_token"), p.from+"_million_tokens")
+		if one, name, had := m.takeFirst(p.from + "_token"); had && !ok {
 			v, from, ok, per = one, name, true, 1e6
 		}
 		if !ok {
@@ -146,15 +146,15 @@ func prices(d *draft, m object) {
 		case int64:
 			dollars = float64(n) * per
 		default:
-			d.lose(from, "not a number")
+			d.reportLost(from, "not a number")
 			continue
 		}
-		text, _ := literal(math.Round(dollars*1e6) / 1e6)
+		text, _ := tomlLiteral(math.Round(dollars*1e6) / 1e6)
 		parts = append(parts, p.key+" = "+text)
 		if per == 1 {
-			d.doubt(from, "taken as US dollars per million tokens")
+			d.reportDoubt(from, "taken as US dollars per million tokens")
 		} else {
-			d.doubt(from, "taken as US dollars per token: "+text+" per million")
+			d.reportDoubt(from, "taken as US dollars per token: "+text+" per million")
 		}
 	}
 	if len(parts) > 0 {

@@ -58,7 +58,7 @@ func (a *answer) Take(_ string, data []byte) error {
 	case "content_block_delta":
 		return a.addDelta(e.Index, e.Delta)
 	case "message_delta":
-		a.usage.update(e.Usage)
+		a.usage.updateFrom(e.Usage)
 		if e.Delta.StopReason != "" {
 			a.reason = e.Delta.StopReason
 			a.Arm()
@@ -81,7 +81,7 @@ func (a *answer) readStart(raw json.RawMessage) error {
 		Usage *usage `json:"usage"`
 	}
 	if json.Unmarshal(raw, &m) == nil {
-		a.usage.update(m.Usage)
+		a.usage.updateFrom(m.Usage)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (a *answer) readWhole(e event) error {
 			return err
 		}
 	}
-	a.usage.update(e.Usage)
+	a.usage.updateFrom(e.Usage)
 	a.reason = e.StopReason
 	if a.reason == "" {
 		a.reason = "end_turn"
@@ -169,7 +169,7 @@ func (a *answer) Finish() (llm.Response, error) {
 		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
 	}
 	r := llm.Response{
-		Usage:     a.usage.total(),
+		Usage:     a.usage.totalUsage(),
 		Truncated: a.reason == "max_tokens" || a.reason == "model_context_window_exceeded",
 	}
 	message := rawMessage{Role: "assistant"}
@@ -180,7 +180,7 @@ func (a *answer) Finish() (llm.Response, error) {
 			return llm.Response{}, err
 		}
 		b.nameCall(len(r.Calls)+1, taken)
-		b.fill(&r)
+		b.fillResponse(&r)
 		if raw := b.raw(); raw != nil {
 			message.Content = append(message.Content, raw)
 		}
@@ -220,19 +220,19 @@ func (b *block) nameCall(n int, taken map[string]bool) {
 	taken[b.id] = true
 }
 
-// fill adds a block to the response.
-func (b *block) fill(r *llm.Response) {
+// fillResponse adds a block to the response.
+func (b *block) fillResponse(r *llm.Response) {
 	switch b.kind {
 	case "text":
 		r.Text += b.text.String()
 	case "thinking":
 		r.Reasoning += b.text.String()
 	case "tool_use":
-		r.Calls = append(r.Calls, llm.Call{ID: b.id, Name: b.name, Args: b.args()})
+		r.Calls = append(r.Calls, llm.Call{ID: b.id, Name: b.name, Args: b.callArgs()})
 	}
 }
 
-func (b *block) args() string {
+func (b *block) callArgs() string {
 	if b.text.Len() > 0 {
 		return b.text.String()
 	}
@@ -254,7 +254,7 @@ func (b *block) raw() json.RawMessage {
 	case "thinking":
 		return rawBlock{Type: "thinking", Thinking: &text, Signature: &b.signature}.raw()
 	case "tool_use":
-		input := json.RawMessage(b.args())
+		input := json.RawMessage(b.callArgs())
 		if !isObject(input) {
 			input = json.RawMessage("{}") // cut off; never executed, but the loop must stay readable
 		}

@@ -54,7 +54,7 @@ func TestWindow(t *testing.T) {
 			`{"role":"assistant","content":[{"type":"text","text":"end","cache_control":{"type":"ephemeral"}}]},` +
 			`{"role":"user","content":[{"type":"text","text":"Continue."}]}]`},
 	} {
-		got, err := json.Marshal(window(c.in, replayAll))
+		got, err := json.Marshal(acceptedMessages(c.in, replayAll))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestC4Replay(t *testing.T) {
 		{"claude-sonnet-5-5", "none", loop(blob), true, true},
 	} {
 		m := New(Options{Model: c.model}).(*model)
-		raw, err := json.Marshal(m.encode(llm.Request{Messages: c.messages, Reasoning: &llm.Reasoning{Effort: c.effort}}))
+		raw, err := json.Marshal(m.encodeBody(llm.Request{Messages: c.messages, Reasoning: &llm.Reasoning{Effort: c.effort}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,13 +38,13 @@ type rawTool struct {
 	CacheControl json.RawMessage `json:"cache_control,omitempty"`
 }
 
-// encode builds the body of a call.
-func (m *model) encode(r llm.Request) body {
+// encodeBody builds the body of a call.
+func (m *model) encodeBody(r llm.Request) body {
 	b := body{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true}
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
 	}
-	t := m.family.think(r)
+	t := m.family.thinkingFor(r)
 	b.MaxTokens += t.room
 	b.Thinking, b.OutputConfig = t.config, t.output
 	for _, tool := range r.Tools {
@@ -56,7 +56,7 @@ func (m *model) encode(r llm.Request) body {
 	if strings.TrimSpace(r.System) != "" {
 		b.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(cacheMark)}}
 	}
-	b.Messages = window(r.Messages, t.replay)
+	b.Messages = acceptedMessages(r.Messages, t.replay)
 	return b
 }
 
@@ -98,10 +98,10 @@ func (b rawBlock) raw() json.RawMessage {
 	return raw
 }
 
-// window turns messages into what the API accepts: roles that alternate and
+// acceptedMessages turns messages into what the API accepts: roles that alternate and
 // begin and end with the user, results before text, unique ids, no empty text.
 // The last block that the next call will have, too, is marked for the cache.
-func window(messages []llm.Message, replay replay) []rawMessage {
+func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
 	w := builder{current: map[string]string{}, used: map[string]bool{}}
 	loop := loopStart(messages)
 	for i, m := range messages {
@@ -109,21 +109,21 @@ func window(messages []llm.Message, replay replay) []rawMessage {
 		switch m.Role {
 		case llm.Assistant:
 			w.thoughts = replay == replayAll || replay == replayLoop && i >= loop
-			w.add("assistant", w.assistant(m)...)
+			w.addBlocks("assistant", w.assistantBlocks(m)...)
 		case llm.ToolRole:
-			w.add("user", w.result(m))
+			w.addBlocks("user", w.resultBlock(m))
 		default:
-			w.add("user", rawBlock{Type: "text", Text: orPlaceholder(m.Text)}.raw())
+			w.addBlocks("user", rawBlock{Type: "text", Text: orPlaceholder(m.Text)}.raw())
 		}
 	}
 	if n := len(w.out); n == 0 || w.out[n-1].role == "assistant" {
 		w.passing = true
-		w.add("user", textBlock("Continue."))
+		w.addBlocks("user", textBlock("Continue."))
 	}
 	if w.out[0].role == "assistant" {
 		w.out = append([]draft{{"user", []piece{{raw: textBlock("(the conversation goes on)")}}}}, w.out...)
 	}
-	return w.messages()
+	return w.finishedMessages()
 }
 
 // loopStart is the index after the last thing the user said: where the running
@@ -156,7 +156,7 @@ type piece struct {
 	passing bool
 }
 
-func (w *builder) add(role string, blocks ...json.RawMessage) {
+func (w *builder) addBlocks(role string, blocks ...json.RawMessage) {
 	if len(blocks) == 0 {
 		return
 	}
@@ -169,9 +169,9 @@ func (w *builder) add(role string, blocks ...json.RawMessage) {
 	}
 }
 
-// messages gives the drafts as they are sent. The cache mark is put at the end
+// finishedMessages gives the drafts as they are sent. The cache mark is put at the end
 // of its block, so that everything before it is the same without it.
-func (w *builder) messages() []rawMessage {
+func (w *builder) finishedMessages() []rawMessage {
 	out := make([]rawMessage, len(w.out))
 	var marked *json.RawMessage
 	stable := true
@@ -199,7 +199,7 @@ func withMark(block json.RawMessage) json.RawMessage {
 	return slices.Concat(inner, []byte(`,"cache_control":`+cacheMark+`}`))
 }
 
-func (w *builder) assistant(m llm.Message) []json.RawMessage {
+func (w *builder) assistantBlocks(m llm.Message) []json.RawMessage {
 	if own, ok := ownBlob(m.Blob); ok {
 		for _, c := range m.Calls {
 			w.current[c.ID], w.used[c.ID] = c.ID, true
@@ -216,7 +216,7 @@ func (w *builder) assistant(m llm.Message) []json.RawMessage {
 		out = append(out, textBlock(m.Text))
 	}
 	for _, c := range m.Calls {
-		id := w.name(c.ID)
+		id := w.nameCall(c.ID)
 		w.current[c.ID] = id
 		input := json.RawMessage(c.Args)
 		if !isObject(input) {
@@ -227,7 +227,7 @@ func (w *builder) assistant(m llm.Message) []json.RawMessage {
 	return out
 }
 
-func (w *builder) result(m llm.Message) json.RawMessage {
+func (w *builder) resultBlock(m llm.Message) json.RawMessage {
 	id, ok := w.current[m.CallID]
 	if !ok {
 		id = safeID(m.CallID)
@@ -235,8 +235,8 @@ func (w *builder) result(m llm.Message) json.RawMessage {
 	return rawBlock{Type: "tool_result", ToolUseID: id, Content: orPlaceholder(m.Text), IsError: m.IsError}.raw()
 }
 
-// name gives a call an id that the API takes and that no other call has.
-func (w *builder) name(id string) string {
+// nameCall gives a call an id that the API takes and that no other call has.
+func (w *builder) nameCall(id string) string {
 	base := safeID(id)
 	name := base
 	for n := 2; w.used[name]; n++ {

@@ -43,7 +43,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-func (u *usage) update(v *usage) {
+func (u *usage) updateFrom(v *usage) {
 	if v == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (u *usage) update(v *usage) {
 	set(&u.Details.Thinking, v.Details.Thinking)
 }
 
-func (u usage) total() fika.Usage {
+func (u usage) totalUsage() fika.Usage {
 	n := func(p *int64) int64 {
 		if p == nil {
 			return 0

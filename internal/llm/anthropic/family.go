@@ -85,9 +85,9 @@ func nameAndVersion(parts []string) (tier string, version int) {
 	return tier, 100*numbers[0] + numbers[1]
 }
 
-// clamp gives the nearest effort at or below the one wished for that the
+// clampEffort gives the nearest effort at or below the one wished for that the
 // family knows.
-func (f family) clamp(effort string) string {
+func (f family) clampEffort(effort string) string {
 	order := []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 	for i := slices.Index(order, effort); i > 0; i-- {
 		if slices.Contains(f.efforts, order[i]) {

@@ -59,7 +59,7 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	if m.bad != nil {
 		return llm.Response{}, m.bad
 	}
-	return m.endpoint.Generate(ctx, m.encode(r), emit, func(c *wire.Call) wire.Answer {
+	return m.endpoint.Generate(ctx, m.encodeBody(r), emit, func(c *wire.Call) wire.Answer {
 		return &answer{Call: c, blocks: map[int]*block{}}
 	})
 }

@@ -47,32 +47,32 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// think turns the wish for reasoning into what models of a family accept.
-func (f family) think(r llm.Request) thinking {
+// thinkingFor turns the wish for reasoning into what models of a family accept.
+func (f family) thinkingFor(r llm.Request) thinking {
 	var wish llm.Reasoning
 	if r.Reasoning != nil {
 		wish = *r.Reasoning
 	}
 	switch {
 	case wish.Effort == "none":
-		return f.off()
+		return f.withoutThinking()
 	case wish == (llm.Reasoning{}):
-		return f.unasked()
+		return f.defaultThinking()
 	case wish.MaxTokens > 0 && f.budgets:
-		return f.budget(wish.MaxTokens, r.Messages)
+		return f.thinkingBudget(wish.MaxTokens, r.Messages)
 	case wish.MaxTokens > 0:
-		return f.adapt(effortOf(wish.MaxTokens))
+		return f.adaptiveThinking(effortOf(wish.MaxTokens))
 	case !f.adaptive:
-		return f.budget(roomFor(wish.Effort), r.Messages)
+		return f.thinkingBudget(roomFor(wish.Effort), r.Messages)
 	}
-	return f.adapt(wish.Effort)
+	return f.adaptiveThinking(wish.Effort)
 }
 
-// off asks for no thinking, or as little as the model can do with.
-func (f family) off() thinking {
+// withoutThinking asks for no thinking, or as little as the model can do with.
+func (f family) withoutThinking() thinking {
 	switch {
 	case f.always:
-		return f.adapt("low")
+		return f.adaptiveThinking("low")
 	case f.disable == "":
 		return thinking{replay: replayNone}
 	case f.disable == "disabled":
@@ -81,8 +81,8 @@ func (f family) off() thinking {
 	return thinking{config: thinkingConfig{Type: f.disable}, room: roomFor("low"), replay: replayLoop}
 }
 
-// unasked leaves it to the model, but leaves room for what it will think.
-func (f family) unasked() thinking {
+// defaultThinking leaves it to the model, but leaves room for what it will think.
+func (f family) defaultThinking() thinking {
 	t := thinking{}
 	if f.unbidden {
 		t.room = roomFor("high")
@@ -93,8 +93,8 @@ func (f family) unasked() thinking {
 	return t
 }
 
-func (f family) adapt(effort string) thinking {
-	effort = f.clamp(effort)
+func (f family) adaptiveThinking(effort string) thinking {
+	effort = f.clampEffort(effort)
 	c := thinkingConfig{Type: "adaptive", Display: "summarized"}
 	if f.bound {
 		c.Binding = dropMismatch()
@@ -107,9 +107,9 @@ func (f family) adapt(effort string) thinking {
 // https://platform.claude.com/docs/build-with-claude/preserved-thinking.
 func dropMismatch() *binding { return &binding{"drop_block"} }
 
-// budget asks for so many tokens of thinking. The API refuses that where the
+// thinkingBudget asks for so many tokens of thinking. The API refuses that where the
 // running tool loop lacks thoughts, as when another model began it.
-func (f family) budget(n int64, messages []llm.Message) thinking {
+func (f family) thinkingBudget(n int64, messages []llm.Message) thinking {
 	if !loopHasThoughts(messages) {
 		return thinking{replay: replayNone}
 	}

@@ -86,11 +86,11 @@ func (a *answer) Take(_ string, data []byte) error {
 func (a *answer) statedError(c chunk) error {
 	raw := c.Error
 	for _, ch := range c.Choices {
-		if !stated(raw) {
+		if !saysSomething(raw) {
 			raw = ch.Error
 		}
 	}
-	if stated(raw) {
+	if saysSomething(raw) {
 		return a.Failure().Stated(statusOf(raw), wire.Words(raw))
 	}
 	for _, ch := range c.Choices {
@@ -185,7 +185,7 @@ func (a *answer) addCall(p callPiece, position int, whole bool) {
 		c.name += name
 	}
 	c.args.Add(p.Function.Arguments)
-	if stated(p.Extra) {
+	if saysSomething(p.Extra) {
 		c.extra = p.Extra
 	}
 	a.size += len(p.ID) + len(p.Function.Name) + len(p.Function.Arguments) + len(p.Extra)
@@ -236,7 +236,7 @@ func (a *answer) Finish() (llm.Response, error) {
 		return llm.Response{}, a.Failure().Broken("the stream ended before the answer was complete")
 	}
 	slices.SortStableFunc(a.calls, func(x, y *pending) int { return x.index - y.index })
-	if err := a.flush(); err != nil {
+	if err := a.flushHalves(); err != nil {
 		return llm.Response{}, err
 	}
 	r := llm.Response{
@@ -250,12 +250,12 @@ func (a *answer) Finish() (llm.Response, error) {
 		r.Refusal = "the provider's content filter stopped the answer"
 	}
 	r.Calls = a.finishedCalls()
-	r.Blob = a.blob(r)
+	r.Blob = a.responseBlob(r)
 	return r, nil
 }
 
-// flush shows halves of characters that never became whole.
-func (a *answer) flush() error {
+// flushHalves shows halves of characters that never became whole.
+func (a *answer) flushHalves() error {
 	for _, c := range a.calls {
 		c.args.Close()
 	}
@@ -289,7 +289,7 @@ func (a *answer) finishedCalls() []llm.Call {
 	return out
 }
 
-func (a *answer) blob(r llm.Response) json.RawMessage {
+func (a *answer) responseBlob(r llm.Response) json.RawMessage {
 	m := rawMessage{Role: "assistant", Refusal: a.refusal.String(), ReasoningDetails: a.rawDetails()}
 	if r.Text != "" || len(r.Calls) == 0 {
 		m.Content = &r.Text

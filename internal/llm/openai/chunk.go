@@ -44,8 +44,8 @@ type callPiece struct {
 	} `json:"function"`
 }
 
-// stated reports whether an error field says something.
-func stated(raw json.RawMessage) bool {
+// saysSomething reports whether an error field says something.
+func saysSomething(raw json.RawMessage) bool {
 	s := strings.TrimSpace(string(raw))
 	return s != "" && s != "null" && s != "{}" && s != `""` && s != "false"
 }
@@ -94,7 +94,7 @@ func knownStatus(code string) int {
 // usageOf reads token counts; what it cannot read counts as nothing, because a
 // paid answer is worth more than its bill.
 func usageOf(raw json.RawMessage) (fika.Usage, bool) {
-	if !stated(raw) {
+	if !saysSomething(raw) {
 		return fika.Usage{}, false
 	}
 	var u struct {

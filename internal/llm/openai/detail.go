@@ -15,14 +15,14 @@ type detail struct {
 	text, summary wire.Joiner
 }
 
-// continues reports whether a piece belongs to the block d.
-func (d *detail) continues(next map[string]json.RawMessage) bool {
+// continuesBlock reports whether a piece belongs to the block d.
+func (d *detail) continuesBlock(next map[string]json.RawMessage) bool {
 	return string(next["type"]) != `"reasoning.encrypted"` &&
 		string(next["type"]) == string(d.fields["type"]) &&
 		string(next["index"]) == string(d.fields["index"])
 }
 
-func (d *detail) add(next map[string]json.RawMessage) {
+func (d *detail) addPiece(next map[string]json.RawMessage) {
 	for key, value := range next {
 		var t wire.Text
 		switch key {
@@ -66,10 +66,10 @@ func (a *answer) addDetail(raw json.RawMessage) wire.Text {
 		return ""
 	}
 	a.size += len(raw)
-	if n := len(a.details); n == 0 || !a.details[n-1].continues(next) {
+	if n := len(a.details); n == 0 || !a.details[n-1].continuesBlock(next) {
 		a.details = append(a.details, &detail{fields: map[string]json.RawMessage{}})
 	}
-	a.details[len(a.details)-1].add(next)
+	a.details[len(a.details)-1].addPiece(next)
 	var shown struct {
 		Text    wire.Text `json:"text"`
 		Summary wire.Text `json:"summary"`

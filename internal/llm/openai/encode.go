@@ -41,10 +41,10 @@ type toolFunction struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// encode builds the body of a call.
-func (m *model) encode(r llm.Request) body {
+// encodeBody builds the body of a call.
+func (m *model) encodeBody(r llm.Request) body {
 	b := body{
-		Model: m.opts.Model, Messages: messages(r), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
+		Model: m.opts.Model, Messages: wireMessages(r), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
 	}
 	for _, t := range r.Tools {
 		b.Tools = append(b.Tools, toolOf(t))
@@ -70,7 +70,7 @@ func toolOf(t llm.Tool) rawTool {
 	return rawTool{Type: "function", Function: toolFunction{t.Name, t.Description, schema}}
 }
 
-func messages(r llm.Request) []any {
+func wireMessages(r llm.Request) []any {
 	var out []any
 	if r.System != "" {
 		out = append(out, rawMessage{Role: "system", Content: &r.System})
@@ -78,7 +78,7 @@ func messages(r llm.Request) []any {
 	for _, m := range r.Messages {
 		switch m.Role {
 		case llm.Assistant:
-			out = append(out, assistant(m))
+			out = append(out, assistantMessage(m))
 		case llm.ToolRole:
 			out = append(out, rawMessage{Role: "tool", Content: &m.Text, CallID: m.CallID})
 		case llm.System:
@@ -90,9 +90,9 @@ func messages(r llm.Request) []any {
 	return out
 }
 
-// assistant sends a message back as the server made it if it still has that,
+// assistantMessage sends a message back as the server made it if it still has that,
 // else builds it anew.
-func assistant(m llm.Message) any {
+func assistantMessage(m llm.Message) any {
 	if ownBlob(m.Blob) {
 		return m.Blob
 	}

@@ -27,15 +27,15 @@ func (m *model) askReasoning(r *llm.Reasoning, b *body) {
 	case m.opts.ReasoningStyle == ReasoningObject && r.MaxTokens > 0:
 		b.Reasoning = map[string]any{"max_tokens": r.MaxTokens}
 	case m.opts.ReasoningStyle == ReasoningObject:
-		b.Reasoning = map[string]any{"effort": nearest(r.Effort, efforts("none", "xhigh"))}
+		b.Reasoning = map[string]any{"effort": nearestEffort(r.Effort, effortsBetween("none", "xhigh"))}
 	case r.Effort == "none" && isHost(m.endpoint.Host(), "deepseek.com"):
 		b.Thinking = map[string]any{"type": "disabled"}
 	default:
-		b.ReasoningEffort = nearest(effort(r), effortsOf(m.opts.Model))
+		b.ReasoningEffort = nearestEffort(wireEffort(r), effortsOf(m.opts.Model))
 	}
 }
 
-func effort(r *llm.Reasoning) string {
+func wireEffort(r *llm.Reasoning) string {
 	switch {
 	case r.Effort != "":
 		return r.Effort
@@ -47,8 +47,8 @@ func effort(r *llm.Reasoning) string {
 	return "high"
 }
 
-// efforts lists those from the least to the most, both included.
-func efforts(least, most string) []string {
+// effortsBetween lists those from the least to the most, both included.
+func effortsBetween(least, most string) []string {
 	all := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 	return all[slices.Index(all, least) : slices.Index(all, most)+1]
 }
@@ -64,20 +64,20 @@ func effortsOf(model string) []string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	switch {
 	case strings.HasPrefix(name, "gpt-oss"):
-		return efforts("low", "high")
+		return effortsBetween("low", "high")
 	case strings.HasPrefix(name, "gpt-"):
 	case len(name) > 1 && name[0] == 'o' && name[1] >= '1' && name[1] <= '9':
-		return efforts("low", "high")
+		return effortsBetween("low", "high")
 	case strings.HasPrefix(name, "chatgpt-"):
 		return nil
 	default:
-		return efforts("none", "max")
+		return effortsBetween("none", "max")
 	}
 	switch version := versionOf(name); {
 	case version < 500, strings.Contains(name, "-chat"):
 		return nil
 	case version == 500:
-		return efforts("minimal", "high")
+		return effortsBetween("minimal", "high")
 	case version == 501 && !strings.Contains(name, "-max"):
 		return []string{"none", "low", "medium", "high"}
 	case version < 506:
@@ -98,10 +98,10 @@ func versionOf(name string) int {
 	return 100*n + m
 }
 
-// nearest gives the effort itself if it is known, else the next below, else
+// nearestEffort gives the effort itself if it is known, else the next below, else
 // the least; empty when none is known.
-func nearest(effort string, known []string) string {
-	order := efforts("none", "max")
+func nearestEffort(effort string, known []string) string {
+	order := effortsBetween("none", "max")
 	for i := slices.Index(order, effort); i >= 0; i-- {
 		if slices.Contains(known, order[i]) {
 			return order[i]

@@ -87,12 +87,12 @@ func (r *retrier) Generate(ctx context.Context, req llm.Request, emit func(llm.E
 			wait = failure.RetryAfter
 		}
 		if attempt >= p.Attempts {
-			return res, exhausted(err, attempt, "")
+			return res, exhaustedError(err, attempt, "")
 		}
 		if p.Now().Sub(begin)+wait > p.Total {
-			return res, exhausted(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", waitWords(wait)))
+			return res, exhaustedError(err, attempt, fmt.Sprintf("; the next one would have to wait %s, longer than is allowed", waitWords(wait)))
 		}
-		if err := announce(emit, shown, failure, wait); err != nil {
+		if err := announceRetry(emit, shown, failure, wait); err != nil {
 			return llm.Response{}, err
 		}
 		if err := p.Sleep(ctx, wait); err != nil {
@@ -109,7 +109,7 @@ func waitWords(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-func announce(emit func(llm.Event) error, shown bool, failure *llm.ProviderError, wait time.Duration) error {
+func announceRetry(emit func(llm.Event) error, shown bool, failure *llm.ProviderError, wait time.Duration) error {
 	if shown {
 		if err := emit(llm.Event{Kind: llm.Restarted, Reason: failure.Message}); err != nil {
 			return err
@@ -118,8 +118,8 @@ func announce(emit func(llm.Event) error, shown bool, failure *llm.ProviderError
 	return emit(llm.Event{Kind: llm.Retrying, After: wait, Reason: failure.Message})
 }
 
-// exhausted says how often it was tried; the cause stays.
-func exhausted(err error, attempts int, why string) error {
+// exhaustedError says how often it was tried; the cause stays.
+func exhaustedError(err error, attempts int, why string) error {
 	if attempts == 1 && why == "" {
 		return err
 	}

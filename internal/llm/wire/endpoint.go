@@ -71,7 +71,7 @@ func (e *Endpoint) Host() string { return e.host }
 // Post sends body as JSON. An answer of any status is no error; closing its
 // body is the caller's. Errors are those of net/http.
 func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
-	data, err := encode(body)
+	data, err := encodeJSON(body)
 	if err != nil {
 		return nil, fika.Wrap(fika.Invalid, Op, err)
 	}
@@ -83,9 +83,9 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
 	return e.client.Do(req)
 }
 
-// encode writes JSON without the escapes that are for HTML pages, so that what
+// encodeJSON writes JSON without the escapes that are for HTML pages, so that what
 // a provider has made goes back byte for byte.
-func encode(body any) ([]byte, error) {
+func encodeJSON(body any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

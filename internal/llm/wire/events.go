@@ -59,7 +59,7 @@ func (s *scanner) readAll() error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return s.dispatch()
+			return s.dispatchEvent()
 		case err != nil:
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *scanner) readLine() ([]byte, error) {
 
 func (s *scanner) addLine(line []byte) error {
 	if len(line) == 0 {
-		return s.dispatch()
+		return s.dispatchEvent()
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -107,7 +107,7 @@ func (s *scanner) addLine(line []byte) error {
 	return nil
 }
 
-func (s *scanner) dispatch() error {
+func (s *scanner) dispatchEvent() error {
 	name, data, some := s.name, s.data, s.some
 	s.name, s.data, s.some = "", s.data[:0], false
 	if !some || len(data) == 0 {

@@ -42,7 +42,7 @@ func (f Failure) Status(res *http.Response) error {
 	case words == "":
 		words = http.StatusText(res.StatusCode)
 	}
-	return f.provider(&llm.ProviderError{
+	return f.fromProvider(&llm.ProviderError{
 		Status:     res.StatusCode,
 		Message:    fmt.Sprintf("%s answered %d: %s", f.Host, res.StatusCode, words),
 		RetryAfter: RetryAfter(res.Header, time.Now()),
@@ -55,13 +55,13 @@ func (f Failure) Stated(status int, words string) error {
 	if words == "" {
 		words = "it gave no reason"
 	}
-	return f.provider(&llm.ProviderError{Status: status, Message: fmt.Sprintf("%s broke off the answer (%d): %s", f.Host, status, words)})
+	return f.fromProvider(&llm.ProviderError{Status: status, Message: fmt.Sprintf("%s broke off the answer (%d): %s", f.Host, status, words)})
 }
 
 // Broken is the error for an answer that cannot be used; calling again may
 // help.
 func (f Failure) Broken(format string, args ...any) error {
-	return f.provider(&llm.ProviderError{Message: f.Host + ": " + fmt.Sprintf(format, args...)})
+	return f.fromProvider(&llm.ProviderError{Message: f.Host + ": " + fmt.Sprintf(format, args...)})
 }
 
 // Transport is the error for a call that got no answer, or whose answer broke
@@ -85,7 +85,7 @@ func (f Failure) Transport(ctx context.Context, err error) error {
 	return f.Broken("no answer: %v", err)
 }
 
-func (f Failure) provider(e *llm.ProviderError) error {
+func (f Failure) fromProvider(e *llm.ProviderError) error {
 	e.Message = Redact(oneLine(e.Message), f.Secrets...)
 	e.Visible = f.Visible
 	return fika.Wrap(fika.Provider, Op, e)

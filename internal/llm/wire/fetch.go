@@ -70,7 +70,7 @@ func Stream(res *http.Response, f Failure, each func(name string, data []byte) e
 		}
 		return nil
 	case kind == "text/html":
-		return f.provider(&llm.ProviderError{Status: res.StatusCode, Message: f.Host + " answered with a page of HTML: is base_url right?"})
+		return f.fromProvider(&llm.ProviderError{Status: res.StatusCode, Message: f.Host + " answered with a page of HTML: is base_url right?"})
 	}
 	return Events(res.Body, each)
 }

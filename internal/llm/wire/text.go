@@ -23,16 +23,16 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	case len(raw) == 0 || string(raw) == "null":
 		*t = ""
 	case raw[0] == '"':
-		*t = Text(unquote(raw))
+		*t = Text(unquoteJSON(raw))
 	case raw[0] == '[':
-		*t = Text(parts(raw))
+		*t = Text(joinedParts(raw))
 	default:
 		*t = Text(raw)
 	}
 	return nil
 }
 
-func parts(raw []byte) string {
+func joinedParts(raw []byte) string {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
 		return ""
@@ -56,9 +56,9 @@ func parts(raw []byte) string {
 	return b.String()
 }
 
-// unquote reads a valid JSON string. Bytes that are no UTF-8 stay as they are,
+// unquoteJSON reads a valid JSON string. Bytes that are no UTF-8 stay as they are,
 // a lone half of a surrogate pair becomes its three-byte form.
-func unquote(raw []byte) string {
+func unquoteJSON(raw []byte) string {
 	raw = raw[1 : len(raw)-1]
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw)
@@ -124,8 +124,8 @@ func appendHalf(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// half reads a surrogate half in its three-byte form.
-func half(b []byte) (rune, bool) {
+// surrogateHalf reads a surrogate half in its three-byte form.
+func surrogateHalf(b []byte) (rune, bool) {
 	if len(b) < 3 || b[0] != 0xED || b[1] < 0xA0 || b[1] > 0xBF || b[2]&0xC0 != 0x80 {
 		return 0, false
 	}
@@ -147,11 +147,11 @@ func (j *Joiner) Add(piece Text) string {
 		return string(piece)
 	}
 	j.rest = append(j.rest, piece...)
-	return j.take(false)
+	return j.takeWhole(false)
 }
 
 // Close returns what was still waiting for its other half, made valid.
-func (j *Joiner) Close() string { return j.take(true) }
+func (j *Joiner) Close() string { return j.takeWhole(true) }
 
 // String is all that was gathered.
 func (j *Joiner) String() string { return j.done.String() }
@@ -159,12 +159,12 @@ func (j *Joiner) String() string { return j.done.String() }
 // Len is the number of bytes held.
 func (j *Joiner) Len() int { return j.done.Len() + len(j.rest) }
 
-func (j *Joiner) take(last bool) string {
+func (j *Joiner) takeWhole(last bool) string {
 	var out []byte
 	b := j.rest
 	for len(b) > 0 {
-		if high, ok := half(b); ok {
-			if low, ok := half(b[3:]); ok {
+		if high, ok := surrogateHalf(b); ok {
+			if low, ok := surrogateHalf(b[3:]); ok {
 				if r := utf16.DecodeRune(high, low); r != utf8.RuneError {
 					out, b = utf8.AppendRune(out, r), b[6:]
 					continue

@@ -64,8 +64,8 @@ func (d *Delegate) Delegate(ctx context.Context, c tool.Call) (tool.Delegation, 
 		return out, err
 	}
 	out = tool.Delegation{Agent: a.ID, Prompt: args.Prompt, Deadline: d.Default}
-	if why := d.senseless(c, a, args.Prompt); why != "" {
-		return out, refused("%s", why)
+	if why := d.whyNotGiven(c, a, args.Prompt); why != "" {
+		return out, refusedError("%s", why)
 	}
 	if d.MayCall != nil {
 		if err := d.MayCall(c.Agent, a.Name); err != nil {
@@ -83,18 +83,18 @@ func (d *Delegate) Delegate(ctx context.Context, c tool.Call) (tool.Delegation, 
 		}
 	}
 	if d.Max > 0 && out.Deadline > d.Max {
-		return out, refused("the deadline may be at most %s (max_delegate_deadline_seconds)", short(d.Max))
+		return out, refusedError("the deadline may be at most %s (max_delegate_deadline_seconds)", shortDuration(d.Max))
 	}
 	return out, nil
 }
 
-func refused(format string, args ...any) error {
+func refusedError(format string, args ...any) error {
 	return fika.Errorf(fika.Invalid, "delegate", "not delegated: "+format, args...)
 }
 
-// senseless says why a task is not given. Those that wait for this very work
+// whyNotGiven says why a task is not given. Those that wait for this very work
 // are refused by the store, which knows them.
-func (d *Delegate) senseless(c tool.Call, a fika.Agent, prompt string) string {
+func (d *Delegate) whyNotGiven(c tool.Call, a fika.Agent, prompt string) string {
 	switch {
 	case a.Name == c.Agent:
 		return "that is you; do it yourself"
@@ -124,10 +124,10 @@ func parseDeadline(raw json.RawMessage) (time.Duration, error) {
 		d = time.Duration(seconds * float64(time.Second))
 	}
 	if err != nil {
-		return 0, refused("the deadline is a number of seconds, or a text like \"90s\" or \"10m\"")
+		return 0, refusedError("the deadline is a number of seconds, or a text like \"90s\" or \"10m\"")
 	}
 	if !(d >= time.Second) {
-		return 0, refused("the deadline is how long the task may take, at least one second")
+		return 0, refusedError("the deadline is how long the task may take, at least one second")
 	}
 	return d, nil
 }
@@ -137,11 +137,11 @@ func (d *Delegate) Report(c tool.Call, agent fika.AgentName, task fika.Request) 
 	if task.State == fika.Done {
 		return tool.Shorten(tool.Result{Text: task.Outcome.Answer}, c.Step, d.Limits)
 	}
-	return tool.Shorten(tool.Errorf(why(agent, task)), c.Step, d.Limits)
+	return tool.Shorten(tool.Errorf(whyNoAnswer(agent, task)), c.Step, d.Limits)
 }
 
-// why says what came of a task that has no answer.
-func why(agent fika.AgentName, task fika.Request) string {
+// whyNoAnswer says what came of a task that has no answer.
+func whyNoAnswer(agent fika.AgentName, task fika.Request) string {
 	if task.ID == "" {
 		return "the task is gone: it was deleted before it had an answer"
 	}
@@ -153,7 +153,7 @@ func why(agent fika.AgentName, task fika.Request) string {
 	late := !task.Deadline.IsZero() && (task.State == fika.Cancelled && !task.FinishedAt.Before(task.Deadline) || !task.State.Terminal())
 	switch {
 	case late:
-		text = fmt.Sprintf("@%s had no answer within %s; the task was cancelled at its deadline", agent, short(task.Deadline.Sub(task.CreatedAt)))
+		text = fmt.Sprintf("@%s had no answer within %s; the task was cancelled at its deadline", agent, shortDuration(task.Deadline.Sub(task.CreatedAt)))
 	case task.State == fika.Cancelled:
 		text = fmt.Sprintf("@%s has no answer: the task was cancelled (%s)", agent, reason)
 	case task.Outcome.ErrorKind == fika.Limit:
@@ -169,8 +169,8 @@ func why(agent fika.AgentName, task fika.Request) string {
 	return text + " (request " + string(task.ID) + ")"
 }
 
-// short is a span of time without zeros at its end: 10m, not 10m0s.
-func short(d time.Duration) string {
+// shortDuration is a span of time without zeros at its end: 10m, not 10m0s.
+func shortDuration(d time.Duration) string {
 	s := d.Round(time.Second).String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -66,7 +66,7 @@ func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err != nil {
 		return answerTo(ctx, err)
 	}
-	if why := s.senseless(c, to, args.Content); why != "" {
+	if why := s.whyNotSent(c, to, args.Content); why != "" {
 		return tool.Errorf("not sent: " + why), nil
 	}
 	if s.MayCall != nil {
@@ -90,8 +90,8 @@ func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	var text string
 	if taken, _ := out["delivered"].(bool); taken {
-		text = "Delivered" + by(out["via"]) + "."
-	} else if text, err = s.deliver(ctx, c, to, args.Content); err != nil {
+		text = "Delivered" + sentBy(out["via"]) + "."
+	} else if text, err = s.deliverMessage(ctx, c, to, args.Content); err != nil {
 		return answerTo(ctx, err)
 	}
 	payload["delivery_result"] = text
@@ -101,8 +101,8 @@ func (s *Send) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	return tool.Result{Text: text}, nil
 }
 
-// senseless says why a message is not sent.
-func (s *Send) senseless(c tool.Call, to fika.Agent, content string) string {
+// whyNotSent says why a message is not sent.
+func (s *Send) whyNotSent(c tool.Call, to fika.Agent, content string) string {
 	switch {
 	case to.Name == c.Agent:
 		return "that is you; keep a note with update_todos instead"
@@ -116,7 +116,7 @@ func (s *Send) senseless(c tool.Call, to fika.Agent, content string) string {
 	return ""
 }
 
-func (s *Send) deliver(ctx context.Context, c tool.Call, to fika.Agent, content string) (string, error) {
+func (s *Send) deliverMessage(ctx context.Context, c tool.Call, to fika.Agent, content string) (string, error) {
 	m := store.Send{
 		To: to.ID, From: string(c.Agent), Writer: fika.ByAgent, WriterName: string(c.Agent),
 		Content: content, Chain: c.Chain, Depth: c.Depth + 1, Rights: c.Rights, Taint: c.Taint,
@@ -140,7 +140,7 @@ func (s *Send) deliver(ctx context.Context, c tool.Call, to fika.Agent, content 
 	return "Sent to " + string(to.Name) + ".", nil
 }
 
-func by(via any) string {
+func sentBy(via any) string {
 	if s, _ := via.(string); s != "" {
 		return " by " + s
 	}

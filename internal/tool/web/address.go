@@ -53,15 +53,15 @@ func checkURL(raw string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, fika.Errorf(fika.Invalid, "fetch", "a url with a user or password in it is not fetched")
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err != nil && numeric(u.Hostname()) {
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil && looksNumeric(u.Hostname()) {
 		return nil, fika.Errorf(fika.Denied, "fetch", "%q is an address in disguise: write it as four numbers with dots", u.Hostname())
 	}
 	return u, nil
 }
 
-// numeric reports whether some resolvers would take host for an IPv4 address:
+// looksNumeric reports whether some resolvers would take host for an IPv4 address:
 // its last part is a decimal, octal or hexadecimal number.
-func numeric(host string) bool {
+func looksNumeric(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
 	if rest, hex := strings.CutPrefix(last, "0x"); hex {
@@ -80,14 +80,14 @@ type dialer struct {
 	net          net.Dialer
 }
 
-// dial resolves, checks, and dials the checked address itself: a second answer
+// dialChecked resolves, checks, and dials the checked address itself: a second answer
 // of the name server cannot change where it goes.
-func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (d *dialer) dialChecked(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := d.resolve(ctx, host)
+	addrs, err := d.resolveHost(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +106,11 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, last
 }
 
-func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+func (d *dialer) resolveHost(ctx context.Context, host string) ([]netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
 	}
-	if numeric(host) {
+	if looksNumeric(host) {
 		return nil, fika.Errorf(fika.Denied, "fetch", "%q is an address in disguise", host)
 	}
 	addrs, err := d.lookup(ctx, "ip", host)

@@ -60,18 +60,18 @@ func newTool(o Options, resolve lookup) *Tool {
 	return &Tool{opts: o, client: &http.Client{
 		Transport: &http.Transport{
 			Proxy:                  nil, // a proxy would connect to addresses nobody checked
-			DialContext:            d.dial,
+			DialContext:            d.dialChecked,
 			DisableKeepAlives:      true,
 			ForceAttemptHTTP2:      true,
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 256 << 10,
 		},
-		CheckRedirect: redirect,
+		CheckRedirect: checkRedirect,
 	}}
 }
 
-// redirect checks each hop; the address is checked when it is dialled.
-func redirect(req *http.Request, via []*http.Request) error {
+// checkRedirect checks each hop; the address is checked when it is dialled.
+func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fika.Errorf(fika.Failed, "fetch", "more than %d redirects", maxRedirects)
 	}
@@ -115,22 +115,22 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	inner, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	defer cancel()
-	r, err := t.get(inner, u, most)
+	r, err := t.getPage(inner, u, most)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return tool.Result{}, fika.Wrap(fika.Interrupted, "fetch", context.Cause(ctx))
 	case err != nil && inner.Err() != nil:
 		return tool.Errorf(fmt.Sprintf("%s did not answer within %s", u.Host, t.opts.Timeout)), nil
 	case err != nil:
-		return refusal(err), nil
+		return refusalCause(err), nil
 	}
 	r.Taint = "fetch " + u.Hostname()
 	return r, nil
 }
 
-// refusal tells the cause without the wrapping of net/http, which repeats the
+// refusalCause tells the cause without the wrapping of net/http, which repeats the
 // whole address.
-func refusal(err error) tool.Result {
+func refusalCause(err error) tool.Result {
 	var known *fika.Error
 	if errors.As(err, &known) {
 		return tool.Refusal(known)
@@ -142,7 +142,7 @@ func refusal(err error) tool.Result {
 	return tool.Errorf("it could not be fetched: " + safetext.Plain(err.Error()))
 }
 
-func (t *Tool) get(ctx context.Context, u *url.URL, most int64) (tool.Result, error) {
+func (t *Tool) getPage(ctx context.Context, u *url.URL, most int64) (tool.Result, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return tool.Result{}, err
@@ -168,13 +168,13 @@ func (t *Tool) get(ctx context.Context, u *url.URL, most int64) (tool.Result, er
 		note = "\n[the connection broke off here]"
 	}
 	return tool.Result{
-		Text:    page(resp, body) + note,
+		Text:    pageText(resp, body) + note,
 		IsError: resp.StatusCode >= 400,
 	}, ctx.Err()
 }
 
-// page is a line that says what came, and the text.
-func page(resp *http.Response, body []byte) string {
+// pageText is a line that says what came, and the text.
+func pageText(resp *http.Response, body []byte) string {
 	kind, params, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || kind == "" {
 		kind, params, _ = mime.ParseMediaType(http.DetectContentType(body))
@@ -185,14 +185,14 @@ func page(resp *http.Response, body []byte) string {
 	}
 	switch {
 	case kind == "text/html" || kind == "application/xhtml+xml":
-		return safetext.Plain(head + readable(decode(body, params["charset"])))
-	case textual(kind) && utf8OrDeclared(body, params["charset"]):
-		return safetext.Plain(head + decode(body, params["charset"]))
+		return safetext.Plain(head + readableText(decodeCharset(body, params["charset"])))
+	case isTextual(kind) && utf8OrDeclared(body, params["charset"]):
+		return safetext.Plain(head + decodeCharset(body, params["charset"]))
 	}
 	return safetext.Plain(head + fmt.Sprintf("(not text: %d bytes)", len(body)))
 }
 
-func textual(kind string) bool {
+func isTextual(kind string) bool {
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") ||
 		strings.HasSuffix(kind, "/json") || strings.HasSuffix(kind, "/xml") || strings.HasSuffix(kind, "/yaml") ||
 		strings.HasSuffix(kind, "/toml") || strings.HasSuffix(kind, "javascript")
@@ -206,7 +206,7 @@ func utf8OrDeclared(body []byte, charset string) bool {
 // by latin-1; everything else in it is its own code point.
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
 
-func decode(body []byte, charset string) string {
+func decodeCharset(body []byte, charset string) string {
 	switch strings.ToLower(charset) {
 	case "iso-8859-1", "latin1", "windows-1252", "us-ascii":
 	default:

@@ -203,7 +203,7 @@ func TestRedirectsAreCheckedAgain(t *testing.T) {
 		w := newTool(Options{}, names(map[string][]string{"localhost": {"127.0.0.1"}}))
 		checked := w.client.Transport.(*http.Transport).DialContext
 		open := &dialer{lookup: names(map[string][]string{"public.example": {"127.0.0.1"}}), allowPrivate: true}
-		w.client.Transport.(*http.Transport).DialContext = dialFirst(open.dial, checked)
+		w.client.Transport.(*http.Transport).DialContext = dialFirst(open.dialChecked, checked)
 		r := call(t, w, "http://public.example"+port+"/to?u="+to, "")
 		if !r.IsError || strings.Contains(r.Text, "just text") {
 			t.Errorf("%s: got %+v", to, r)
@@ -219,7 +219,7 @@ func TestOneLookupForEachConnection(t *testing.T) {
 		asked++
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 	}}
-	if _, err := d.dial(t.Context(), "tcp", "rebind.example:80"); !fika.IsKind(err, fika.Denied) || asked != 1 {
+	if _, err := d.dialChecked(t.Context(), "tcp", "rebind.example:80"); !fika.IsKind(err, fika.Denied) || asked != 1 {
 		t.Errorf("asked %d times, %v", asked, err)
 	}
 }

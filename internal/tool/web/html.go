@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// readable gives the text of a page: without scripts, styles and markup, with
+// readableText gives the text of a page: without scripts, styles and markup, with
 // headings, list items and links kept recognisable. It is no parser: whatever
 // the page does, it takes one pass and yields text.
-func readable(page string) string {
+func readableText(page string) string {
 	t := &text{}
 	for page != "" {
 		i := strings.IndexByte(page, '<')
 		if i < 0 {
-			t.words(page)
+			t.addWords(page)
 			break
 		}
-		t.words(page[:i])
-		page = t.markup(page[i:])
+		t.addWords(page[:i])
+		page = t.handleMarkup(page[i:])
 	}
-	return t.finish()
+	return t.finishText()
 }
 
 // text collects words and knows how far apart they are.
@@ -31,17 +31,17 @@ type text struct {
 	href  string
 }
 
-// markup handles what begins with '<' and gives the rest.
-func (t *text) markup(s string) string {
+// handleMarkup handles what begins with '<' and gives the rest.
+func (t *text) handleMarkup(s string) string {
 	switch {
 	case strings.HasPrefix(s, "<!--"):
-		return after(s[4:], "-->")
+		return textAfter(s[4:], "-->")
 	case strings.HasPrefix(s, "<!"), strings.HasPrefix(s, "<?"):
-		return after(s, ">")
+		return textAfter(s, ">")
 	}
 	name, closing := tagName(s)
 	if name == "" { // a lonely "<" is text
-		t.words("<")
+		t.addWords("<")
 		return s[1:]
 	}
 	end := tagEnd(s)
@@ -53,67 +53,67 @@ func (t *text) markup(s string) string {
 		}
 		return skipElement(rest, name)
 	}
-	t.tag(name, closing, tag)
+	t.handleTag(name, closing, tag)
 	return rest
 }
 
-func (t *text) tag(name string, closing bool, tag string) {
+func (t *text) handleTag(name string, closing bool, tag string) {
 	switch name {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		t.newlines(2)
+		t.beginLines(2)
 		if !closing {
-			t.prefix(strings.Repeat("#", int(name[1]-'0')) + " ")
+			t.beginWith(strings.Repeat("#", int(name[1]-'0')) + " ")
 		}
 	case "p", "table", "ul", "ol", "dl", "blockquote", "article", "section", "main", "title", "figure":
-		t.newlines(2)
+		t.beginLines(2)
 	case "div", "br", "tr", "dt", "dd", "header", "footer", "nav", "aside", "form", "option", "hr", "figcaption":
-		t.newlines(1)
+		t.beginLines(1)
 	case "li":
-		t.newlines(1)
+		t.beginLines(1)
 		if !closing {
-			t.prefix("- ")
+			t.beginWith("- ")
 		}
 	case "td", "th":
 		t.space = true
 	case "pre":
-		t.newlines(2)
+		t.beginLines(2)
 		if closing {
 			t.pre = max(0, t.pre-1)
 		} else {
 			t.pre++
 		}
 	case "a":
-		t.link(closing, tag)
+		t.handleLink(closing, tag)
 	case "img":
-		if alt := attribute(tag, "alt"); alt != "" {
-			t.words("[" + alt + "]")
+		if alt := attributeValue(tag, "alt"); alt != "" {
+			t.addWords("[" + alt + "]")
 		}
 	}
 }
 
-func (t *text) link(closing bool, tag string) {
+func (t *text) handleLink(closing bool, tag string) {
 	if !closing {
-		t.href = attribute(tag, "href")
+		t.href = attributeValue(tag, "href")
 		return
 	}
 	if strings.HasPrefix(t.href, "http://") || strings.HasPrefix(t.href, "https://") || strings.HasPrefix(t.href, "/") {
-		t.words(" (" + t.href + ")")
+		t.addWords(" (" + t.href + ")")
 	}
 	t.href = ""
 }
 
-func (t *text) newlines(n int) {
+func (t *text) beginLines(n int) {
 	t.gap = max(t.gap, n)
 	t.space = false
 }
 
-// prefix begins a line with a mark that is not followed by a gap of its own.
-func (t *text) prefix(s string) {
-	t.flush()
+// beginWith begins a line with a mark that is not followed by a gap of its own.
+func (t *text) beginWith(s string) {
+	t.flushLine()
 	t.out.WriteString(s)
 }
 
-func (t *text) flush() {
+func (t *text) flushLine() {
 	if t.gap > 0 && t.out.Len() > 0 {
 		t.out.WriteString("\n\n"[:min(t.gap, 2)])
 	} else if t.space && t.out.Len() > 0 && !isSpace(t.out.String()[t.out.Len()-1]) {
@@ -122,13 +122,13 @@ func (t *text) flush() {
 	t.gap, t.space = 0, false
 }
 
-func (t *text) words(raw string) {
+func (t *text) addWords(raw string) {
 	if raw == "" {
 		return
 	}
 	s := html.UnescapeString(raw)
 	if t.pre > 0 {
-		t.flush()
+		t.flushLine()
 		t.out.WriteString(s)
 		return
 	}
@@ -139,20 +139,20 @@ func (t *text) words(raw string) {
 		if i > 0 {
 			t.space = true
 		}
-		t.flush()
+		t.flushLine()
 		t.out.WriteString(word)
 	}
 	t.space = t.gap == 0 && isSpace(s[len(s)-1])
 }
 
-func (t *text) finish() string { return strings.TrimSpace(t.out.String()) }
+func (t *text) finishText() string { return strings.TrimSpace(t.out.String()) }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
 func isLetter(c byte) bool { return (c|0x20) >= 'a' && (c|0x20) <= 'z' }
 
-// after is what follows the first end, "" when there is none.
-func after(s, end string) string {
+// textAfter is what follows the first end, "" when there is none.
+func textAfter(s, end string) string {
 	_, rest, _ := strings.Cut(s, end)
 	return rest
 }
@@ -209,8 +209,8 @@ func skipElement(s, name string) string {
 	}
 }
 
-// attribute finds the value of an attribute in a tag.
-func attribute(tag, name string) string {
+// attributeValue finds the value of an attribute in a tag.
+func attributeValue(tag, name string) string {
 	if len(tag) > 8<<10 {
 		tag = tag[:8<<10]
 	}
@@ -226,13 +226,13 @@ func attribute(tag, name string) string {
 		at += i
 		begin := at + len(name) + 1
 		if at > 0 && isSpace(low[at-1]) {
-			return html.UnescapeString(value(tag[begin:]))
+			return html.UnescapeString(attributeText(tag[begin:]))
 		}
 		at = begin
 	}
 }
 
-func value(s string) string {
+func attributeText(s string) string {
 	if s == "" {
 		return ""
 	}

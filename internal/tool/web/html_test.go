@@ -53,7 +53,7 @@ func TestReadable(t *testing.T) {
 		"&lt;script&gt;":                                         "<script>",
 		"<a href=\"/x\">" + strings.Repeat("w ", 3) + "</a>":     "w w w (/x)",
 	} {
-		if got := readable(in); got != want {
+		if got := readableText(in); got != want {
 			t.Errorf("%q:\nwant %q\ngot  %q", in, want, got)
 		}
 	}
@@ -62,7 +62,7 @@ func TestReadable(t *testing.T) {
 func TestReadableTakesOnePass(t *testing.T) {
 	began := time.Now()
 	for _, piece := range []string{"<", "<a", "<a ", "<!--", "<script>", "</script", "<a href=\"", "<p ", "&", "<a href=x>", "<pre>", "<li>", " "} {
-		readable(strings.Repeat(piece, (1<<20)/len(piece)))
+		readableText(strings.Repeat(piece, (1<<20)/len(piece)))
 	}
 	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("took %s", d)
@@ -72,7 +72,7 @@ func TestReadableTakesOnePass(t *testing.T) {
 func FuzzReadable(f *testing.F) {
 	f.Add("<p>one <a href='x'>two</a><script>x</script><!-- -->&amp;<pre> a")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := readable(s)
+		got := readableText(s)
 		if len(got) > 16*len(s)+64 {
 			t.Fatalf("%d bytes became %d", len(s), len(got))
 		}
