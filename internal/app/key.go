@@ -120,6 +120,28 @@ func (k *Keyring) lookupName(name string) string {
 	return ""
 }
 
+// ServerKey returns a secret of an MCP server: from the environment of this
+// process, else from the key file, where it is bound to the server's host, or to
+// mcp:NAME of one that is started here.
+func (k *Keyring) ServerKey(name string, s config.MCPServer) (string, error) {
+	if v := k.opts.Getenv(name); v != "" {
+		return v, nil
+	}
+	f, err := k.Keys()
+	if err != nil {
+		return "", err
+	}
+	to := "mcp:" + s.Name
+	if s.Remote() {
+		to = hostOf(s.URL)
+	}
+	v, err := f.Use(name, to)
+	if fika.IsKind(err, fika.NotFound) {
+		return "", fika.Errorf(fika.Invalid, "mcp server "+s.Name, "it needs %s, which is neither stored nor in the environment of %s: fika key set %s", name, k.whoseEnvironment(), name)
+	}
+	return v, err
+}
+
 // KeyOrigin says where the key of a model comes from, never what it is.
 func (k *Keyring) KeyOrigin(m config.Model) string {
 	f, err := k.Keys()

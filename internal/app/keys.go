@@ -90,6 +90,12 @@ func (k *Keyring) secretValues(h folder.Home) map[string]string {
 		}
 		add(c.NATS.PasswordEnv)
 		add(c.NATS.TokenEnv)
+		for _, s := range c.MCP {
+			add(s.BearerEnv)
+			for _, name := range s.Env {
+				add(name) // one that is set here, NAME=VALUE, is no variable's name
+			}
+		}
 		values["nats.password"], values["nats.token"] = c.NATS.Password, c.NATS.Token
 	}
 	k.addBusPasswords(h, values)

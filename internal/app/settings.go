@@ -72,7 +72,7 @@ func (r *Resolver) PlainSettings(name fika.AgentName) (config.Settings, error) {
 	}
 	s := config.Settings{
 		Agent: name, DisplayName: string(name), Username: c.Username, LockHeartbeat: c.LockHeartbeat,
-		Tools: c.Tools, Plugins: c.Plugins, Chat: c.Chat,
+		Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP, Chat: c.Chat,
 	}
 	in, err := r.settingInputs(name, nil, true)
 	if err != nil { // its own file cannot be read

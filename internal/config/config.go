@@ -27,6 +27,7 @@ type Config struct {
 	Guard    Guard
 	Sandbox  Sandbox
 	Plugins  map[string]Plugin // by plugin name
+	MCP      []MCPServer
 	Agents   []Agent
 	Models   []Model
 

@@ -15,6 +15,7 @@ func (c *Config) checkTogether(p *Problems) {
 	c.checkRoutes(p)
 	c.checkAgents(p)
 	c.checkNATS(p)
+	c.checkMCP(p)
 	if c.Model != "" && !c.isReachable(c.Model) {
 		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))
 	}

@@ -110,6 +110,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return r.readAgents(v, path, p), true
 	case *[]Model:
 		return r.readModels(v, path, p), true
+	case *[]MCPServer:
+		return r.readMCPServers(v, path, p), true
 	case *[]guard.Rule:
 		return r.readRules(v, path, p), true
 	case *map[string]string:

@@ -107,6 +107,9 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, &a.PerContext, inheritedKeys())
 	case *[]Model:
 		return describeKeys(list, prefix, &Model{}, modelKeys())
+	case *[]MCPServer:
+		s := defaultMCPServer()
+		return describeKeys(list, prefix, &s, mcpKeys())
 	case *[]guard.Rule:
 		return describeKeys(list, prefix, &guard.Rule{}, ruleKeys())
 	}
@@ -131,7 +134,7 @@ func typeName(at any, unit time.Duration) string {
 		return "list of texts"
 	case *map[string]string:
 		return "table of texts"
-	case *[]Agent, *[]Model, *[]guard.Rule:
+	case *[]Agent, *[]Model, *[]MCPServer, *[]guard.Rule:
 		return "list of tables"
 	}
 	return "table"

@@ -74,6 +74,7 @@ type Settings struct {
 	Guard   Guard   // with the confinement of this agent
 	Sandbox Sandbox // absolute paths, with what is lent to this agent
 	Plugins map[string]Plugin
+	MCP     []MCPServer
 
 	// Origins tells where each per-context key came from: "flag --model",
 	// "environment FIKA_MODEL", "/…/local.toml:3", "default".
@@ -107,7 +108,7 @@ func Resolve(in Inputs) (Settings, error) {
 		WarnThresholdPercent: m.WarnThresholdPercent, RollingCompactDrop: m.RollingCompactDrop,
 		MaxRecursionDepth: m.MaxRecursionDepth, ReflectionEnabled: m.ReflectionEnabled,
 		ReflectionCharacterLimit: m.ReflectionCharacterLimit, TurnTimeout: m.TurnTimeout,
-		LockHeartbeat: c.LockHeartbeat, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins,
+		LockHeartbeat: c.LockHeartbeat, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP,
 	}
 	if s.Worktree = m.Workspace == Worktree; !s.Worktree {
 		s.Workspace = in.absolutePath(m.Workspace)

@@ -309,13 +309,13 @@ func TestReference(t *testing.T) {
 				continue
 			}
 			text := d.Key + " = " + v
-			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules") {
+			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp") {
 				text = "[[" + list + "]]\n" + key + " = " + v
 			}
 			var p Problems
 			Default().readSource(toml.Read("x", []byte(text), &p), false)
 			for _, q := range p.List {
-				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "tool: a rule names") {
+				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "has no name") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "tool: a rule names") {
 					t.Errorf("%s: %s", text, q.Message)
 				}
 			}

@@ -160,14 +160,7 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 		keeper.Close()
 		return tool.Confined{}, err
 	}
-	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string {
-		defer keeper.Close()
-		changes, err := keeper.Restore()
-		if err != nil {
-			changes = append(changes, "not everything could be undone: "+err.Error())
-		}
-		return changes
-	}}, nil
+	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper) }}, nil
 }
 
 // withheld is what a profile keeps from a process.

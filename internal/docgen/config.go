@@ -57,7 +57,7 @@ func tableOf(d config.KeyDoc) string {
 		return "Top level"
 	}
 	switch t := d.Key[:i]; t {
-	case "agents", "models":
+	case "agents", "models", "mcp":
 		return "`[[" + t + "]]`"
 	default:
 		return "`[" + t + "]`"

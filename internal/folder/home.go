@@ -185,6 +185,12 @@ func (h Home) LogsDir() string { return h.path("run", "logs") }
 // LogFile is where an agent's process logs.
 func (h Home) LogFile(name fika.AgentName) string { return h.path("run", "logs", string(name)+".log") }
 
+// MCPDir holds what MCP servers said of their tools, a file each.
+func (h Home) MCPDir() string { return h.path("mcp") }
+
+// MCPLog is where an MCP server's stderr goes.
+func (h Home) MCPLog(server string) string { return h.path("run", "logs", "mcp-"+server+".log") }
+
 // EnsureDir makes a folder of the home (0700) if it is missing.
 func (h Home) EnsureDir(dir string) error {
 	if st, err := os.Stat(dir); err == nil && st.IsDir() {

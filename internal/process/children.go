@@ -20,6 +20,9 @@ type Children struct {
 type child struct {
 	mark string // which step it works for; "": none
 	kept bool   // it is to outlive this process
+	// served: it answers calls of many steps, and what it starts is its own for
+	// as long as it runs.
+	served bool
 }
 
 // NewChildren is for a process that has started none so far.
@@ -29,6 +32,12 @@ func NewChildren() *Children { return &Children{started: map[int]child{}} }
 // has been waited for, it has to be forgotten ([Children.Forget]).
 func (c *Children) Start(cmd *exec.Cmd, mark string) error {
 	return c.startChild(cmd, child{mark: mark})
+}
+
+// Serve starts cmd, a server that works for many steps and carries a mark of its
+// own. What carries the mark is left alone until the server is forgotten.
+func (c *Children) Serve(cmd *exec.Cmd, mark string) error {
+	return c.start(cmd, child{mark: mark, served: true})
 }
 
 // Keep starts cmd, a process that is to outlive this one and that nobody waits

@@ -64,9 +64,13 @@ func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found 
 	defer c.forks.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	running, alone := map[string]bool{}, true
+	running, served, alone := map[string]bool{}, map[string]bool{}, true
 	for pid, one := range c.started {
-		if pid != self && !one.kept {
+		switch {
+		case pid == self || one.kept:
+		case one.served:
+			served[one.mark] = true
+		default:
 			running[one.mark], alone = true, false
 		}
 	}
@@ -84,6 +88,9 @@ func (c *Children) endOrphans(self int, mark string, ended map[int]bool) (found 
 			continue
 		}
 		theirs := markOf(pid)
+		if theirs != "" && served[theirs] {
+			continue
+		}
 		if !alone && (theirs == "" || theirs != mark || running[theirs]) {
 			continue // of a child that still works, as far as anybody can tell
 		}

@@ -54,7 +54,7 @@ type Runtime struct {
 	workspace string
 	versions  *note.Versions
 	inbox     *inbox
-	plugged   map[string]bool                              // tools of plugins that may change something
+	plugged   map[string]bool                              // tools that start processes which may change something
 	listen    func(context.Context) (io.ReadCloser, error) // to the person's terminal; it gives nil where nobody is
 	deadline  *deadline                                    // of the turn whose person can be asked; nil: none
 	live      *LiveRuntime                                 // nil: what the files said when it was made holds
@@ -104,7 +104,8 @@ func (r *Runtime) openTools(ctx context.Context) error {
 		r.plugged[t.Spec().Name] = t.Spec().Effect != fika.Pure
 		tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
 	}
-	r.tools, err = tool.NewSet(tools, tool.Permissions{Allow: r.settings.ToolPermissions, Off: r.settings.ToolsOff})
+	served, permissions := r.serverTools(ctx, toolNames(tools))
+	r.tools, err = tool.NewSet(append(tools, served...), permissions)
 	if err != nil {
 		return err
 	}

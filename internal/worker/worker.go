@@ -11,6 +11,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/mcp"
 	"fika/internal/process"
 	"fika/internal/store"
 )
@@ -31,11 +32,12 @@ type Worker struct {
 	Mirror   *folder.Mirror
 	Created  bool // the folder was made for it
 
-	lock  *folder.Lock
-	notes []string                    // for the person, see Notes
-	lease atomic.Pointer[store.Lease] // nil: not held yet, or released
-	beat  atomic.Pointer[func() store.Beat]
-	lost  atomic.Pointer[func(error)]
+	lock    *folder.Lock
+	notes   []string                    // for the person, see Notes
+	servers *mcp.Pool                   // MCP servers of this process; nil: none was wanted yet
+	lease   atomic.Pointer[store.Lease] // nil: not held yet, or released
+	beat    atomic.Pointer[func() store.Beat]
+	lost    atomic.Pointer[func(error)]
 }
 
 // Options says how to open a context.
@@ -208,6 +210,10 @@ func (w *Worker) Notes() []string {
 // context that was only half opened.
 func (w *Worker) Close() error {
 	var errs []error
+	if w.servers != nil {
+		errs = append(errs, w.servers.Close())
+		w.servers = nil
+	}
 	if w.Mirror != nil && w.lock != nil {
 		_ = w.Mirror.Sync(context.Background()) // what came in meanwhile; the next opening does it, too
 	}

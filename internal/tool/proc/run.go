@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	}
 	stopWatch := r.watch(ctx)
 	var err error
-	zombie := waitExit(r.exec.Process.Pid) // a zombie still holds its pid: signals are safe
+	zombie := process.AwaitExit(r.exec.Process.Pid) // a zombie still holds its pid: signals are safe
 	if !zombie {
 		err = r.exec.Wait()
 	}
@@ -140,7 +140,7 @@ func (r *running) start() error {
 		r.exec.Stderr = r.cmd.Stderr
 	}
 	r.exec.WaitDelay = r.drainTime() // for a Stderr that is no file
-	r.exec.SysProcAttr = groupAttr()
+	r.exec.SysProcAttr = process.DyingGroup()
 	stdin, err := r.stdin()
 	if err == nil {
 		crash.Point("tool start.before")

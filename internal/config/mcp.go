@@ -1,0 +1,147 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/address"
+	"fika/internal/toml"
+)
+
+// MCPServer is one [[mcp]] entry: a server of the Model Context Protocol whose
+// tools agents may use. It has either a Command or a URL.
+type MCPServer struct {
+	Name      string
+	Command   string   // a program, looked up in PATH
+	Args      []string // of it
+	Env       []string // NAME hands a variable over, NAME=VALUE sets one
+	Network   string   // "on": its process reaches the network, whatever the agent's commands do
+	URL       string   // of a remote one
+	BearerEnv string   // the variable, or the stored key, whose value is sent to it
+	Tools     []string // its own names of those that are offered; nil: all
+	Trust     bool     // what it says of the effects of its tools counts
+	Taint     bool     // what its tools give is text from outside
+	Timeout   time.Duration
+	Disabled  bool
+}
+
+// Remote reports whether the server is reached by its address.
+func (s MCPServer) Remote() bool { return s.URL != "" }
+
+// MCPServer returns the entry of a name; nil when there is none.
+func (c *Config) MCPServer(name string) *MCPServer {
+	for i := range c.MCP {
+		if c.MCP[i].Name == name {
+			return &c.MCP[i]
+		}
+	}
+	return nil
+}
+
+func defaultMCPServer() MCPServer { return MCPServer{Network: "off", Taint: true} }
+
+func mcpKeys() []key[MCPServer] {
+	return []key[MCPServer]{
+		{name: "name", at: func(s *MCPServer) any { return &s.Name }, check: checkMCPName, example: `"files"`,
+			doc: "What the server is called here: 1 to 32 of a-z 0-9 _ -, without two underscores in a row. Its tools are NAME__TOOL. Required."},
+		{name: "command", at: func(s *MCPServer) any { return &s.Command }, example: `"npx"`,
+			doc: "The program that is started, at the first call of one of its tools; it runs in the sandbox of the agent's commands, in the workspace, and ends with the agent's process."},
+		{name: "args", at: func(s *MCPServer) any { return &s.Args }, example: `["-y", "@modelcontextprotocol/server-filesystem", "."]`, doc: "Its arguments."},
+		{name: "env", at: func(s *MCPServer) any { return &s.Env }, check: checkMCPEnv, example: `["GITHUB_TOKEN", "LOG_LEVEL=debug"]`,
+			doc: "What it gets beside the usual few variables: NAME hands yours over, NAME=VALUE sets one."},
+		{name: "network", at: func(s *MCPServer) any { return &s.Network }, oneOf: []string{"off", "on"},
+			doc: "on: the program reaches the network. off: as the agent's commands ([guard] network)."},
+		{name: "url", at: func(s *MCPServer) any { return &s.URL }, check: checkURL, example: `"https://mcp.example.org/mcp"`,
+			doc: "The address of a remote server (streamable HTTP), instead of command."},
+		{name: "bearer_env", at: func(s *MCPServer) any { return &s.BearerEnv }, check: checkEnvName, example: `"EXAMPLE_TOKEN"`,
+			doc: "The environment variable, or the key of fika key set, that is sent to a remote server as its bearer token."},
+		{name: "tools", at: func(s *MCPServer) any { return &s.Tools }, example: `["read_file", "list_directory"]`,
+			doc: "The tools that are taken from it, by its own names. Unset: all, up to 128."},
+		{name: "trust", at: func(s *MCPServer) any { return &s.Trust },
+			doc: "Believes what the server says of its tools: those that only read run side by side, and again after a crash. Without it none is repeated."},
+		{name: "taint", at: func(s *MCPServer) any { return &s.Taint },
+			doc: "Whether what its tools give is text from outside ([guard] tainted)."},
+		{name: "timeout_seconds", at: func(s *MCPServer) any { return &s.Timeout }, example: "60",
+			doc: "How long one call may take, and the start of the server; 0 takes that of all tools."},
+		{name: "disabled", at: func(s *MCPServer) any { return &s.Disabled }, doc: "Leaves the entry where it is, unused."},
+	}
+}
+
+// checkMCPName keeps names apart from the tools behind them: files__read is the
+// tool read of files, and of no server files__.
+func checkMCPName(v value, at any) string {
+	s := at.(*string)
+	n, err := fika.ParseAgentName(*s)
+	switch {
+	case err != nil:
+		return strings.Replace(reasonOf(err), "agent name", "name of a server", 1)
+	case strings.Contains(string(n), "__") || strings.HasSuffix(string(n), "_"):
+		return "two underscores stand between a server and its tool: the name of a server has no two in a row, and none at its end"
+	}
+	*s = string(n)
+	return ""
+}
+
+func checkMCPEnv(_ value, at any) string {
+	for _, one := range *at.(*[]string) {
+		name, _, _ := strings.Cut(one, "=")
+		if wrong := envName(name); wrong != "" {
+			return wrong
+		}
+		if strings.HasPrefix(name, "FIKA_") || strings.HasPrefix(name, "CHIBI_") {
+			return name + " is for fika to set"
+		}
+	}
+	return ""
+}
+
+// readMCPServers reads [[mcp]].
+func (r *reader) readMCPServers(v value, path string, list *[]MCPServer) bool {
+	items, ok := r.listElements(v, path)
+	for _, item := range items {
+		s := defaultMCPServer()
+		name := elementPath(path, len(*list))
+		r.where[name] = r.Place(item.At)
+		decodeTable(r, item.Table, name+".", &s, mcpKeys(), nil)
+		if item.Table.Get("name") == nil {
+			r.Problem(item.At, "this server has no name: give it one, as in name = \"files\"; its tools are called files__TOOL")
+		}
+		*list = append(*list, s)
+	}
+	return ok
+}
+
+func (c *Config) checkMCP(p *Problems) {
+	for i := range c.MCP {
+		s := &c.MCP[i]
+		if first := slices.IndexFunc(c.MCP, func(o MCPServer) bool { return o.Name == s.Name }); first < i && s.Name != "" {
+			p.Add(c.placeOf("mcp", i, "name"), "the server %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("mcp", first, "name"))
+		}
+		if key, wrong := s.wrong(); wrong != "" {
+			p.Add(c.placeOf("mcp", i, key), "%s", wrong)
+		}
+	}
+}
+
+// wrong says what is wrong with a server as a whole, and at which key.
+func (s *MCPServer) wrong() (key, wrong string) {
+	switch {
+	case s.Command == "" && s.URL == "":
+		return "name", "a server has a command that is started, or a url where it is reached"
+	case s.Command != "" && s.URL != "":
+		return "url", "a server has a command or a url, not both"
+	case s.Remote() && len(s.Args)+len(s.Env) > 0:
+		return "args", "args and env belong to a command; a remote server gets a token by bearer_env"
+	case s.Remote() && s.Network == "on":
+		return "network", "network is for a command; a remote server is reached by fika itself"
+	case !s.Remote() && s.BearerEnv != "":
+		return "bearer_env", "a bearer token is sent to a url; a command gets it by env"
+	}
+	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "http" && s.BearerEnv != "" && !address.Loopback(u.Hostname()) {
+		return "url", "the token in " + s.BearerEnv + " would go to " + u.Host + " over plain http, where others can read it: use https"
+	}
+	return "", ""
+}

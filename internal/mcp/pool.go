@@ -1,0 +1,273 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/process"
+)
+
+// Options are what all servers of one process share.
+type Options struct {
+	Pins     Pins
+	Log      func(server string) (io.WriteCloser, error) // opens the log of a server
+	LogPath  func(server string) string                  // its name, for people
+	Children *process.Children                           // nil: only process groups are ended
+	Dir      string                                      // where servers work that nothing confines
+	Version  string                                      // of fika
+	// Mark is in the environment of the processes, so that those which a crash
+	// left behind are found. Owned says that this process alone starts servers
+	// with it.
+	Mark  string
+	Owned bool
+	// KeepFile keeps what no text can show, and returns where; nil: nobody does.
+	KeepFile func(name string, data []byte) (path string, err error)
+}
+
+// maxAlike is how many processes of one server may run at once, each for another
+// folder or other rights.
+const maxAlike = 4
+
+// margin is what ending a call that ran out of time takes at most.
+const margin = 5 * time.Second
+
+// errTimeout is the cause of a context whose time for one server is over.
+var errTimeout = errors.New("the server took too long")
+
+// Pool holds the servers that are connected. It may be used from many
+// goroutines; Close ends all of them.
+type Pool struct {
+	opts Options
+
+	mu      sync.Mutex
+	running map[string]*running // by server and confinement
+	closed  bool
+}
+
+// running is a server that is being connected, or is.
+type running struct {
+	name  string
+	ready chan struct{} // closed when one of the next two is set
+	on    *session
+	err   error
+
+	calls int // that use it now; of the pool's mu
+	used  time.Time
+}
+
+// NewPool makes a pool without servers.
+func NewPool(o Options) *Pool { return &Pool{opts: o, running: map[string]*running{}} }
+
+// Close ends all servers. It may be called twice.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	all := p.running
+	p.running, p.closed = map[string]*running{}, true
+	p.mu.Unlock()
+	var done sync.WaitGroup
+	for _, r := range all {
+		done.Go(func() {
+			<-r.ready
+			if r.on != nil {
+				r.on.close()
+			}
+		})
+	}
+	done.Wait()
+	return nil
+}
+
+// use gives a connected server, started when it does not run. Whoever uses it
+// calls the returned function when they are done.
+func (p *Pool) use(ctx context.Context, s Server, c Confinement) (*session, func(), error) {
+	key := s.Name + "\x00" + s.identity()
+	if c != nil && s.URL == "" {
+		key += "\x00" + c.Key()
+	}
+	r, first, err := p.take(key, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if first {
+		p.connect(ctx, r, s, c)
+	}
+	select {
+	case <-r.ready:
+	case <-ctx.Done():
+		p.leave(key, r)
+		return nil, nil, fika.Wrap(fika.Interrupted, "mcp server "+s.Name, context.Cause(ctx))
+	}
+	if r.err != nil {
+		p.drop(key, r)
+		return nil, nil, r.err
+	}
+	return r.on, func() { p.leave(key, r) }, nil
+}
+
+// take finds a server or makes its place; first says that it is to be connected.
+func (p *Pool) take(key string, s Server) (r *running, first bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, false, fika.Errorf(fika.Interrupted, "mcp server "+s.Name, "this process is ending")
+	}
+	r = p.running[key]
+	if r != nil && r.isReady() && r.on != nil && r.on.gone() {
+		delete(p.running, key)
+		go r.on.close()
+		r = nil
+	}
+	if r == nil {
+		p.makeRoom(s.Name)
+		r = &running{name: s.Name, ready: make(chan struct{})}
+		p.running[key] = r
+		first = true
+	}
+	r.calls++
+	r.used = time.Now()
+	return r, first, nil
+}
+
+func (r *running) isReady() bool {
+	select {
+	case <-r.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// makeRoom ends the process of a server that has not been used for longest when
+// there are several for other folders or rights.
+func (p *Pool) makeRoom(name string) {
+	var oldest string
+	n := 0
+	for key, r := range p.running {
+		if r.name != name {
+			continue
+		}
+		n++
+		if r.calls == 0 && (oldest == "" || r.used.Before(p.running[oldest].used)) {
+			oldest = key
+		}
+	}
+	if n < maxAlike || oldest == "" {
+		return
+	}
+	r := p.running[oldest]
+	delete(p.running, oldest)
+	go func() {
+		<-r.ready
+		if r.on != nil {
+			r.on.close()
+		}
+	}()
+}
+
+func (p *Pool) connect(ctx context.Context, r *running, s Server, c Confinement) {
+	defer close(r.ready)
+	if s.URL == "" && p.opts.Owned && p.alone(s.Name) {
+		process.EndMarked(p.mark(s.Name)) // what a killed process of this agent left running
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errTimeout)
+	defer cancel()
+	r.on, r.err = connect(ctx, p.opts, s, c, p.mark(s.Name))
+}
+
+// alone reports whether only one process of a server runs here or is started.
+func (p *Pool) alone(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, r := range p.running {
+		if r.name == name {
+			n++
+		}
+	}
+	return n == 1
+}
+
+func (p *Pool) mark(server string) string { return p.opts.Mark + "/" + server }
+
+func (p *Pool) leave(key string, r *running) {
+	p.mu.Lock()
+	r.calls--
+	r.used = time.Now()
+	p.mu.Unlock()
+	if r.isReady() && r.err != nil {
+		p.drop(key, r)
+	}
+}
+
+// drop forgets a server that could not be connected, so that the next call tries
+// again.
+func (p *Pool) drop(key string, r *running) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running[key] == r {
+		delete(p.running, key)
+	}
+}
+
+// Ask connects to a server and gives what it says of its tools now.
+func (p *Pool) Ask(ctx context.Context, s Server, c Confinement) (Listing, error) {
+	on, done, err := p.use(ctx, s, c)
+	if err != nil {
+		return Listing{}, p.trouble(s, err)
+	}
+	defer done()
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errTimeout)
+	defer cancel()
+	l, err := on.current(ctx)
+	return l, p.trouble(s, err)
+}
+
+// trouble says which server it was and where its log is.
+func (p *Pool) trouble(s Server, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fika.Errorf(fika.KindOf(err), "mcp server "+s.Name, "%s%s", words(err), p.seeLog(s))
+}
+
+func (p *Pool) seeLog(s Server) string {
+	if s.URL != "" || p.opts.LogPath == nil {
+		return ""
+	}
+	return " (its log: " + p.opts.LogPath(s.Name) + ")"
+}
+
+// words are those of an error without its operation.
+func words(err error) string {
+	var own *fika.Error
+	if errors.As(err, &own) && own.Msg != "" {
+		return own.Msg
+	}
+	return err.Error()
+}
+
+// Pinned is what agents are told of a server. One that has never said what it has
+// is asked, and what it says is kept; one that could not answer is left alone for
+// a while.
+func (p *Pool) Pinned(ctx context.Context, s Server, c Confinement) (Pin, error) {
+	pins := p.opts.Pins
+	pin := pins.Load(s)
+	if pin.Asked() {
+		return pin, nil
+	}
+	if err := pins.resting(s, pin); err != nil {
+		return pin, err
+	}
+	l, err := p.Ask(ctx, s, c)
+	if err != nil {
+		if ctx.Err() == nil {
+			_ = pins.Fail(s, errors.New(words(err))) // it is reported all the same
+		}
+		return pin, err
+	}
+	return pins.Agree(s, l)
+}

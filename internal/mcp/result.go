@@ -1,0 +1,150 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fika/internal/safetext"
+	"fika/internal/tool"
+)
+
+// result turns what a server gave into what the model reads.
+func (t *serverTool) result(c tool.Call, res *sdk.CallToolResult) tool.Result {
+	if len(res.InputRequests) > 0 {
+		return tool.Errorf("the server " + t.server.Name + " wants to ask a person or a model before it goes on, which fika does not let it: give what it needs as arguments, if there are any for it")
+	}
+	var parts []string
+	for i, one := range res.Content {
+		parts = append(parts, t.part(c, i, one))
+	}
+	if text := structured(res, parts); text != "" {
+		parts = append(parts, text)
+	}
+	r := tool.Result{Text: strings.TrimRight(strings.Join(parts, "\n"), "\n"), IsError: res.IsError}
+	if r.Text == "" {
+		r.Text = "(no output)"
+	}
+	return r
+}
+
+// structured is the structured content as JSON, unless a text says the same, as
+// servers are told to send it twice: whole, or as the one value of an object.
+func structured(res *sdk.CallToolResult, parts []string) string {
+	if res.StructuredContent == nil {
+		return ""
+	}
+	raw, err := json.Marshal(res.StructuredContent)
+	if err != nil {
+		return "(structured content that is no JSON)"
+	}
+	inner := raw
+	if m, ok := res.StructuredContent.(map[string]any); ok && len(m) == 1 {
+		for _, v := range m {
+			inner, _ = json.Marshal(v) // a part of what could be written
+		}
+	}
+	for _, p := range append(parts, strings.Join(parts, "\n")) {
+		text, _ := json.Marshal(p)
+		if said := plainJSON(p); bytes.Equal(said, raw) || bytes.Equal(said, inner) || bytes.Equal(text, inner) {
+			return ""
+		}
+	}
+	return string(raw)
+}
+
+// plainJSON is a JSON text in one spelling; nil for what is none.
+func plainJSON(text string) []byte {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return nil
+	}
+	raw, _ := json.Marshal(v)
+	return raw
+}
+
+// part is one piece of a result as text. What no text can show is kept in a file.
+func (t *serverTool) part(c tool.Call, i int, one sdk.Content) string {
+	switch x := one.(type) {
+	case *sdk.TextContent:
+		return x.Text
+	case *sdk.ImageContent:
+		return t.data(c, i, "image", x.MIMEType, x.Data)
+	case *sdk.AudioContent:
+		return t.data(c, i, "sound", x.MIMEType, x.Data)
+	case *sdk.ResourceLink:
+		line := "(resource " + safetext.Line(x.URI)
+		if x.Name != "" && x.Name != x.URI {
+			line += ", " + safetext.Line(x.Name)
+		}
+		if x.MIMEType != "" {
+			line += ", " + safetext.Line(x.MIMEType)
+		}
+		line += ")"
+		if x.Description != "" {
+			line += " " + x.Description
+		}
+		return line
+	case *sdk.EmbeddedResource:
+		if x.Resource == nil {
+			return "(an empty resource)"
+		}
+		if x.Resource.Blob != nil {
+			return t.data(c, i, "resource "+safetext.Line(x.Resource.URI), x.Resource.MIMEType, x.Resource.Blob)
+		}
+		return "(resource " + safetext.Line(x.Resource.URI) + ")\n" + x.Resource.Text
+	}
+	return fmt.Sprintf("(content of a sort that fika does not know: %T)", one)
+}
+
+// data says what a piece of data is, and where it is kept.
+func (t *serverTool) data(c tool.Call, i int, what, kind string, data []byte) string {
+	line := fmt.Sprintf("(%s, %s, %d bytes", what, orElse(safetext.Line(kind), "of no stated type"), len(data))
+	keep := t.use.Pool.opts.KeepFile
+	if keep == nil {
+		return line + ")"
+	}
+	path, err := keep(fmt.Sprintf("%s-%d%s", orElse(c.Step, t.spec.Name), i, ending(kind)), data)
+	if err != nil {
+		return line + "; not kept: " + err.Error() + ")"
+	}
+	return line + "; kept in " + path + ")"
+}
+
+// ending is that of files of a kind; "" for one that is not known.
+func ending(kind string) string {
+	kind, _, err := mime.ParseMediaType(kind)
+	if err != nil {
+		return ""
+	}
+	switch kind {
+	case "image/png":
+		return ".png"
+	case "image/jpeg":
+		return ".jpg"
+	case "image/gif":
+		return ".gif"
+	case "image/webp":
+		return ".webp"
+	case "image/svg+xml":
+		return ".svg"
+	case "audio/wav", "audio/x-wav":
+		return ".wav"
+	case "audio/mpeg":
+		return ".mp3"
+	case "application/pdf":
+		return ".pdf"
+	}
+	return ""
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

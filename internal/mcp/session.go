@@ -1,0 +1,285 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fika"
+	"fika/internal/safetext"
+)
+
+// session is a server that is connected. It may be used from many goroutines.
+type session struct {
+	server Server
+	conn   *sdk.ClientSession
+	child  *child // nil: a remote one
+	http   *requester
+	log    *sharedLog
+
+	mu       sync.Mutex
+	listing  Listing
+	stale    bool // the server says that its tools have changed
+	next     int
+	progress map[string]func(string) // by token, of calls that run
+}
+
+// connect starts or reaches a server and asks for its tools. ctx bounds all of it.
+func connect(ctx context.Context, o Options, s Server, c Confinement, mark string) (_ *session, err error) {
+	log, err := o.Log(s.Name)
+	if err != nil {
+		return nil, fika.Wrap(fika.Storage, "log of mcp server "+s.Name, err)
+	}
+	shared := &sharedLog{w: log}
+	n := &session{server: s, log: shared, progress: map[string]func(string){}}
+	transport, err := n.open(o, c, mark, shared)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = n.explain(ctx, err)
+			n.close()
+		}
+	}()
+	if n.conn, err = n.client(o, c).Connect(ctx, transport, nil); err != nil {
+		return nil, err
+	}
+	n.listing, err = list(ctx, n.conn, s)
+	return n, err
+}
+
+func (n *session) open(o Options, c Confinement, mark string, log io.WriteCloser) (sdk.Transport, error) {
+	if n.server.URL != "" {
+		t, r, err := remote(n.server)
+		n.http = r
+		if err != nil {
+			log.Close()
+		}
+		return t, err
+	}
+	dir := o.Dir
+	if c != nil {
+		dir = c.Workspace()
+	}
+	var err error
+	n.child, err = start(launch{server: n.server, confine: c, dir: dir, mark: mark, children: o.Children, log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.IOTransport{Reader: n.child.stdout, Writer: n.child.stdin, MaxLineLength: -1}, nil
+}
+
+func (n *session) client(o Options, c Confinement) *sdk.Client {
+	caps := &sdk.ClientCapabilities{}
+	if c != nil {
+		caps.RootsV2 = &sdk.RootCapabilities{} //lint:ignore SA1019 servers of today ask for it
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "fika", Version: o.Version}, &sdk.ClientOptions{
+		Capabilities:                caps,
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { n.tell(r.Params) },
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { n.outdate() },
+	})
+	if c != nil {
+		root := &url.URL{Scheme: "file", Path: c.Workspace()}
+		//lint:ignore SA1019 servers of today ask for it
+		client.AddRoots(&sdk.Root{URI: root.String(), Name: "workspace"})
+	}
+	client.AddReceivingMiddleware(n.refuse)
+	return client
+}
+
+// refuse answers what servers ask of fika, and keeps what they log.
+func (n *session) refuse(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		why := ""
+		switch method {
+		case "sampling/createMessage":
+			why = "fika lends its models to no server"
+		case "elicitation/create":
+			why = "nobody answers questions of servers here: ask for what you need as an argument of the tool"
+		case "notifications/message":
+			fmt.Fprintf(n.log, "[log] %v\n", r.GetParams())
+			return nil, nil
+		default:
+			return next(ctx, method, r)
+		}
+		fmt.Fprintf(n.log, "[refused] %s: %s\n", method, why)
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: why}
+	}
+}
+
+// outdate notes that the tools have to be asked for again.
+func (n *session) outdate() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stale = true
+}
+
+// current is what the server says of its tools now.
+func (n *session) current(ctx context.Context) (Listing, error) {
+	n.mu.Lock()
+	stale := n.stale
+	n.stale = false
+	l := n.listing
+	n.mu.Unlock()
+	if !stale {
+		return l, nil
+	}
+	l, err := list(ctx, n.conn, n.server)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil {
+		n.stale = true
+		return l, n.explain(ctx, err)
+	}
+	n.listing = l
+	return l, nil
+}
+
+// follow tells what a call reports on its way, until the returned function is
+// called.
+func (n *session) follow(p *sdk.CallToolParams, tell func([]byte)) func() {
+	if tell == nil {
+		return func() {}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.next++
+	token := "fika-" + strconv.Itoa(n.next)
+	p.SetProgressToken(token)
+	n.progress[token] = func(line string) { tell([]byte(line)) }
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.progress, token)
+	}
+}
+
+func (n *session) tell(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string)
+	n.mu.Lock()
+	tell := n.progress[token]
+	n.mu.Unlock()
+	if tell == nil {
+		return
+	}
+	line := strconv.FormatFloat(p.Progress, 'g', 6, 64)
+	if p.Total > 0 {
+		line += " of " + strconv.FormatFloat(p.Total, 'g', 6, 64)
+	}
+	if p.Message != "" {
+		line += ": " + clip(safetext.Line(p.Message), 500)
+	}
+	tell(line + "\n")
+}
+
+// gone reports whether the server has ended or cannot be used any more.
+func (n *session) gone() bool {
+	return n.child != nil && n.child.broken() != ""
+}
+
+// answered reports whether an error of a call is the server's own answer to it.
+func (n *session) answered(err error) bool {
+	var wire *jsonrpc.Error
+	return errors.As(err, &wire) && !n.gone()
+}
+
+// explain says why a server does not answer, as far as that can be known.
+func (n *session) explain(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), errTimeout):
+		return fika.Errorf(fika.Limit, "", "it did not answer within %s", n.server.Timeout)
+	case ctx.Err() != nil:
+		return fika.Wrap(fika.Interrupted, "mcp server "+n.server.Name, context.Cause(ctx))
+	case n.child == nil:
+		return plainError(err)
+	}
+	if broken := n.child.broken(); broken != "" {
+		if last := n.log.last(); last != "" {
+			broken += "; the last it said: " + last
+		}
+		return fika.Errorf(fika.Failed, "", "%s", broken)
+	}
+	return plainError(err)
+}
+
+// plainError is what an error says without the words of the library around it,
+// where fika itself said it.
+func plainError(err error) error {
+	var own *fika.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		return fika.Errorf(fika.Failed, "", "%s", clip(safetext.Plain(wire.Message), 4<<10))
+	}
+	return fika.Errorf(fika.Failed, "", "%s", clip(safetext.Plain(err.Error()), 4<<10))
+}
+
+// close ends the session and its process. It returns when that is gone.
+func (n *session) close() {
+	if n.child != nil {
+		n.child.end()
+	}
+	if n.conn != nil {
+		_ = n.conn.Close() // its process is gone, or the server is elsewhere
+	}
+	if n.http != nil {
+		n.http.close()
+	}
+	if n.child == nil {
+		_ = n.log.Close()
+	}
+}
+
+// sharedLog is written by the process of a server and by what reads its messages.
+type sharedLog struct {
+	mu     sync.Mutex
+	w      io.WriteCloser
+	end    []byte // of what was written
+	closed bool
+}
+
+// lastWords is how much of its end is kept for errors.
+const lastWords = 1 << 10
+
+// last is the end of what was written, in one line.
+func (l *sharedLog) last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.TrimSpace(safetext.Line(strings.ToValidUTF8(string(l.end), "")))
+}
+
+// Write never fails: a full disk must not end a server.
+func (l *sharedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = append(l.end, p[max(0, len(p)-lastWords):]...)
+	l.end = l.end[max(0, len(l.end)-lastWords):]
+	if !l.closed {
+		_, _ = l.w.Write(p)
+	}
+	return len(p), nil
+}
+
+// Close implements [io.Closer]. It may be called twice.
+func (l *sharedLog) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	return l.w.Close()
+}

@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"fika"
+	"fika/internal/tool"
+)
+
+// Use says how the tools of a server are used by one agent.
+type Use struct {
+	Pool *Pool
+	// Confine confines the server where a call brings no confinement of its own;
+	// nil: nothing does.
+	Confine Confinement
+	// Offline reports whether a call must not reach the network.
+	Offline func(tool.Call) bool
+}
+
+// perCall is a confinement that knows how a server is confined that is called
+// with the rights of one call.
+type perCall interface {
+	Server(network bool) Confinement
+}
+
+// serverTool is one tool of a server.
+type serverTool struct {
+	use    Use
+	server Server
+	pinned Tool
+	spec   tool.Spec
+}
+
+// For makes tools of what is pinned of a server.
+func (p Pin) For(s Server, u Use) []tool.Tool {
+	out := make([]tool.Tool, len(p.Tools))
+	for i, t := range p.Tools {
+		out[i] = &serverTool{use: u, server: s, pinned: t, spec: t.spec(s)}
+	}
+	return out
+}
+
+// Spec implements [tool.Tool].
+func (t *serverTool) Spec() tool.Spec { return t.spec }
+
+// Call implements [tool.Tool].
+func (t *serverTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	confine := t.use.Confine
+	if per, ok := c.Confine.(perCall); ok {
+		confine = per.Server(t.server.Network)
+	}
+	if t.use.Offline != nil && t.use.Offline(c) && (t.server.URL != "" || confine == nil || confine.Network()) {
+		return tool.Result{IsError: true, Denied: true, Text: t.server.Name + " reaches the network, and this turn has read text from outside and stays offline ([guard] tainted)"}, nil
+	}
+	on, done, err := t.use.Pool.use(ctx, t.server, confine)
+	if err != nil {
+		return t.failed(ctx, err, false)
+	}
+	defer done()
+	if r, err := t.changed(ctx, on); r != nil || err != nil {
+		return deref(r), err
+	}
+	end := func() []string { return nil }
+	if on.child != nil && confine != nil {
+		if end, err = confine.Watch(); err != nil {
+			return tool.Refusal(err), nil
+		}
+	}
+	r, err := t.run(ctx, on, c)
+	if on.child != nil && confine != nil {
+		r.Tier = confine.Tier()
+	}
+	if err == nil && !r.Denied && t.server.Taint {
+		r.Taint = "mcp " + t.server.Name
+	}
+	return r.Told(end()), err
+}
+
+func deref(r *tool.Result) tool.Result {
+	if r == nil {
+		return tool.Result{}
+	}
+	return *r
+}
+
+// changed refuses a tool that is not what a person agreed to any more.
+func (t *serverTool) changed(ctx context.Context, on *session) (*tool.Result, error) {
+	now, err := on.current(ctx)
+	if err != nil {
+		r, err := t.failed(ctx, err, false)
+		return &r, err
+	}
+	pins := t.use.Pool.opts.Pins
+	pin := pins.Load(t.server)
+	if len(pin.listing().Changes(now)) == 0 {
+		return nil, pins.Same(t.server)
+	}
+	if err := pins.Differs(t.server, now); err != nil {
+		return nil, err
+	}
+	is, there := now.find(t.pinned.Name)
+	switch agreed, _ := pin.listing().find(t.pinned.Name); {
+	case there && is.same(t.pinned) && is.same(agreed):
+		return nil, nil
+	case !there:
+		return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("the server %s has no tool %s any more; a person sees what has changed with: fika mcp check %s", t.server.Name, t.pinned.Name, t.server.Name)}, nil
+	}
+	return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("not called: the server %s describes %s otherwise than when a person agreed to it; do without it, or ask a person to look at the change and agree to it: fika mcp check %s", t.server.Name, t.pinned.Name, t.server.Name)}, nil
+}
+
+// run makes the call itself.
+func (t *serverTool) run(ctx context.Context, on *session, c tool.Call) (tool.Result, error) {
+	args := c.Args
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	params := &sdk.CallToolParams{Name: t.pinned.Name, Arguments: args}
+	defer on.follow(params, c.Progress)()
+	inner, cancel := context.WithTimeoutCause(ctx, t.server.Timeout, errTimeout)
+	defer cancel()
+	res, err := on.conn.CallTool(inner, params)
+	if err != nil {
+		return t.failed(ctx, on.explain(inner, err), !on.answered(err))
+	}
+	return t.result(c, res), nil
+}
+
+// failed words what went wrong with the server. unsure says that the call may have
+// been carried out.
+func (t *serverTool) failed(ctx context.Context, err error, unsure bool) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, fika.Wrap(fika.Interrupted, t.spec.Name, context.Cause(ctx))
+	}
+	r := tool.Result{IsError: true, Denied: fika.IsKind(err, fika.Denied), Text: "the server " + t.server.Name + " failed: " + words(err) + t.use.Pool.seeLog(t.server)}
+	if unsure && t.spec.Effect != fika.Pure {
+		r.Unknown = true
+		r.Text += "\nThe call may or may not have happened: look before you repeat it."
+	}
+	return r, nil
+}

@@ -1,0 +1,26 @@
+package process
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// DyingGroup is [Group] for a process that dies with the thread that starts it:
+// whoever starts it keeps that thread (runtime.LockOSThread) until it has ended.
+func DyingGroup() *syscall.SysProcAttr {
+	attr := Group()
+	attr.Pdeathsig = syscall.SIGKILL
+	return attr
+}
+
+// AwaitExit waits until a child has ended and leaves it as a zombie, whose pid is
+// nobody else's; false when that cannot be done.
+func AwaitExit(pid int) bool {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
+}

@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package process
+
+import "syscall"
+
+// DyingGroup is [Group]: there is no parent-death signal here, and recovery ends
+// the group after a crash.
+func DyingGroup() *syscall.SysProcAttr { return Group() }
+
+// AwaitExit has no portable form that leaves a zombie: the process is reaped
+// first and its group signalled after it.
+func AwaitExit(int) bool { return false }

@@ -1,0 +1,243 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/guard"
+	"fika/internal/mcp"
+	"fika/internal/redact"
+	"fika/internal/tool"
+)
+
+// serverPermission stands in tool_permissions for all tools of an MCP server.
+const serverPermission = "mcp:"
+
+// serverEnvironment are the variables of the person that every MCP server gets:
+// where things are and how they look, never who one is to somebody else.
+func serverEnvironment() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "NO_COLOR",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+	}
+}
+
+// MCPServer makes a server of a [[mcp]] entry. Error kind Invalid when a variable
+// that it gets is nowhere.
+func (b Toolbox) MCPServer(s config.MCPServer) (mcp.Server, error) {
+	out := mcp.Server{
+		Name: s.Name, Command: s.Command, Args: s.Args, Given: s.Env, Network: s.Network == "on", URL: s.URL,
+		Tools: s.Tools, Trust: s.Trust, Taint: s.Taint, Timeout: s.Timeout,
+	}
+	if out.Timeout == 0 {
+		out.Timeout = b.settings.Tools.Timeout
+	}
+	if s.BearerEnv != "" {
+		out.Bearer = func() (string, error) { return b.app.ServerKey(s.BearerEnv, s) }
+	}
+	if s.Remote() {
+		return out, nil
+	}
+	if strings.Contains(s.Command, "/") {
+		out.Command = config.ExpandPath(b.folder.Home.Root, s.Command)
+	}
+	for _, name := range serverEnvironment() {
+		if v := b.app.Getenv(name); v != "" {
+			out.Env = append(out.Env, name+"="+v)
+		}
+	}
+	for _, one := range s.Env {
+		if name, value, set := strings.Cut(one, "="); set {
+			out.Env = append(out.Env, name+"="+value)
+			continue
+		}
+		value, err := b.app.ServerKey(one, s)
+		if err != nil {
+			return out, err
+		}
+		out.Env = append(out.Env, one+"="+value)
+	}
+	return out, nil
+}
+
+// Pins are what servers said of their tools in this home.
+func (b Toolbox) Pins() mcp.Pins { return mcp.Pins{Dir: b.folder.Home.MCPDir(), Now: b.app.Now} }
+
+// NewPool makes the pool of MCP servers of one process. Owned says that no other
+// process works for this context.
+func (b Toolbox) NewPool(dir string, owned bool) *mcp.Pool {
+	h := b.folder.Home
+	mark := "mcp-by-hand"
+	if owned {
+		mark = "mcp." + string(b.folder.Name) + "." + filepath.Base(h.Root)
+	}
+	return mcp.NewPool(mcp.Options{
+		Pins: b.Pins(), Children: b.app.Children(), Dir: dir, Version: "1", Mark: mark, Owned: owned,
+		LogPath: h.MCPLog, KeepFile: keeper(b.folder),
+		Log: func(server string) (io.WriteCloser, error) {
+			return openServerLog(h, server, b.app.Now(), b.app.Secrets())
+		},
+	})
+}
+
+// ServerConfinement confines an MCP server that nobody but a person calls.
+func (b Toolbox) ServerConfinement(s mcp.Server, workspace string) mcp.Confinement {
+	return b.Confinement().Server(workspace, s.Network)
+}
+
+// serverLog is a log without known keys.
+type serverLog struct {
+	*redact.Writer
+	file *os.File
+}
+
+// Close implements [io.Closer].
+func (l serverLog) Close() error { return errors.Join(l.Writer.Close(), l.file.Close()) }
+
+func openServerLog(h folder.Home, server string, now time.Time, keys *redact.Keys) (io.WriteCloser, error) {
+	if err := h.EnsureDir(h.LogsDir()); err != nil {
+		return nil, err
+	}
+	f, err := folder.OpenLog(h.MCPLog(server))
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(f, "[STARTED %s]\n", now.Format(time.DateTime))
+	return serverLog{keys.Writer(f), f}, nil
+}
+
+// keeper keeps in the output folder of a context what no text can show.
+func keeper(f folder.Folder) func(string, []byte) (string, error) {
+	return func(name string, data []byte) (string, error) {
+		dir := f.OutputDir()
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return "", err
+		}
+		ending := filepath.Ext(name)
+		file, err := os.CreateTemp(dir, strings.ReplaceAll(strings.TrimSuffix(name, ending), "/", "_")+"-*"+ending)
+		if err != nil {
+			return "", err
+		}
+		_, err = file.Write(data)
+		return file.Name(), errors.Join(err, file.Close())
+	}
+}
+
+// pool is that of this worker's process, made at first use.
+func (w *Worker) pool(b Toolbox, dir string) *mcp.Pool {
+	if w.servers == nil {
+		w.servers = b.NewPool(dir, true)
+	}
+	return w.servers
+}
+
+// grantsServer reports whether permissions name a server or one of its tools.
+func grantsServer(permissions []string, server string) bool {
+	return slices.ContainsFunc(permissions, func(p string) bool {
+		return p == serverPermission+server || mcp.ServerOf(p) == server
+	})
+}
+
+// serverTools are the tools of the MCP servers that the settings permit, and the
+// permissions with mcp:NAME written out. A server that was never asked what it has
+// is asked now. taken are the names of other tools, which no server may shadow.
+func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool, tool.Permissions) {
+	perms := tool.Permissions{Allow: r.settings.ToolPermissions, Off: r.settings.ToolsOff}
+	var wanted []config.MCPServer
+	for _, s := range r.settings.MCP {
+		if !s.Disabled && grantsServer(perms.Allow, s.Name) {
+			wanted = append(wanted, s)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, perms
+	}
+	pool := r.worker.pool(r.toolbox, r.workspace)
+	found := make([][]tool.Tool, len(wanted))
+	var all errgroup.Group
+	all.SetLimit(4)
+	var mu sync.Mutex // of warn
+	for i, s := range wanted {
+		all.Go(func() error {
+			var err error
+			if found[i], err = r.toolsOf(ctx, pool, s); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				r.opts.Warn(err.Error())
+			}
+			return nil
+		})
+	}
+	_ = all.Wait()
+	var tools []tool.Tool
+	for i, s := range wanted {
+		var names []string
+		for _, t := range found[i] {
+			name := t.Spec().Name
+			if slices.Contains(taken, name) {
+				r.opts.Warn(fmt.Sprintf("mcp server %s: there is another tool %s: that of the server is not offered", s.Name, name))
+				continue
+			}
+			names = append(names, name)
+			tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
+		}
+		perms.Allow = spellOut(perms.Allow, s.Name, names)
+		perms.Off = spellOut(perms.Off, s.Name, names)
+		if s.Command != "" {
+			r.noteStarting(found[i])
+		}
+	}
+	return tools, perms
+}
+
+// noteStarting notes the tools for which a process runs that may change something.
+func (r *Runtime) noteStarting(tools []tool.Tool) {
+	for _, t := range tools {
+		r.plugged[t.Spec().Name] = t.Spec().Effect != fika.Pure
+	}
+}
+
+// spellOut replaces mcp:NAME by the names of its tools; where there are none it
+// stays, to be reported as unknown.
+func spellOut(list []string, server string, names []string) []string {
+	i := slices.Index(list, serverPermission+server)
+	if i < 0 || len(names) == 0 {
+		return list
+	}
+	return slices.Concat(list[:i], names, list[i+1:])
+}
+
+// toolsOf are the tools of one server.
+func (r *Runtime) toolsOf(ctx context.Context, pool *mcp.Pool, entry config.MCPServer) ([]tool.Tool, error) {
+	s, err := r.toolbox.MCPServer(entry)
+	if err != nil {
+		return nil, err
+	}
+	confine := r.toolbox.ServerConfinement(s, r.workspace)
+	pin, err := pool.Pinned(ctx, s, confine)
+	if err != nil {
+		return nil, err
+	}
+	policy := policyOf(r.settings)
+	return pin.For(s, mcp.Use{Pool: pool, Confine: confine, Offline: func(c tool.Call) bool {
+		return c.Taint != "" && policy.Taint == guard.TaintOffline
+	}}), nil
+}
+
+// Server confines an MCP server that is called, within the same rights.
+func (c confinedNow) Server(network bool) mcp.Confinement {
+	return c.now().Server(c.workspace, network)
+}
