@@ -18,18 +18,18 @@ func TestA7Session(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nmatch = \"^one$\"\nreply = \"**first** answer\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nagent = \"reviewer\"\nmatch = \"look|two\"\nreply = \"I looked.\"\n[[rule]]\nmatch = \"one\"\nreply = \"**first** answer\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "one\r"}, {"#2", "@reviewer look\r"}, {"#4", "two\r"}, {"#6", "/agents\r"}, {"STATUS", "/cost\r"},
+		{"/help", "one\r"}, {" answer", "@reviewer look\r"}, {"I looked.", "two\r"}, {"> two\r\n", ""}, {"I looked.", "/agents\r"}, {"STATUS", "/cost\r"},
 		{"this session: ", "@coder hang\r"}, {"coder thinking 1s", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
 	}))
 	for _, want := range []string{
-		" · 2 agents · sandbox ", "@coder one\n", "first answer\n#2\n", "@reviewer look\n", "I looked.\n#4\n", "@reviewer two\n", "I looked.\n#6\n", "@coder hang\n",
+		"fika · 2 agents · home ", "> one\ncoder  first answer\n> @reviewer look\nreviewer  I looked.\n> two\nreviewer  I looked.\n", "> @coder hang\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
 	}
-	again := seen(h.dialogue([][2]string{{"@reviewer two", "/new\r"}, {"· new", "/who\r"}, {"— user", "/quit\r"}}))
-	if !strings.Contains(again, "first answer\n#2\n") || strings.Count(again, "/help") != 2 {
+	again := seen(h.dialogue([][2]string{{"> two", "/new\r"}, {"— a new session", "/who\r"}, {"— user", "/quit\r"}}))
+	if !strings.Contains(again, "> one\ncoder  first answer\n") || strings.Count(again, "/help") != 2 {
 		t.Errorf("coming back shows\n%s", again)
 	}
 	out, _ := h.run(0, "chat", "list")
@@ -50,11 +50,11 @@ func TestA7SessionCommands(t *testing.T) {
 	t.Cleanup(func() { h.run(0, "down") })
 	file := filepath.Join(t.TempDir(), "said.md")
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.", ""}, {"#4", "/expand\r"}, {"exit status 3", "//etc is a slash\r"},
-		{"A folder.", ""}, {"#6", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.", ""}, {"#8", "/export " + file + "\r"},
+		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.", "/expand\r"}, {"exit status 3", "//etc is a slash\r"},
+		{"A folder.", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.", ""}, {"coder idle", "/export " + file + "\r"},
 		{"wrote ", "/export " + file + "\r"}, {"exists already", "/quit\r"},
 	}))
-	for _, want := range []string{"@coder Please review cart now\n", "  … 6 lines before\n  47\n", "@coder /etc is a slash\n", "/check"} {
+	for _, want := range []string{"> Please review cart now\n", "         … 6 lines before\n         47\n", "> /etc is a slash\n", "/check"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}

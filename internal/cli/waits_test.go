@@ -51,7 +51,7 @@ func TestE6SessionRevivesHub(t *testing.T) {
 	typing := func(text string) func(*terminal) string { return func(*terminal) string { return text } }
 	shown := seen(h.scene([]act{
 		{"/help", typing("one\r")},
-		{"#2", func(*terminal) string {
+		{"first answer", func(*terminal) string {
 			var p fika.Process
 			lock, err := os.ReadFile(filepath.Join(h.dir, "run", "hub.lock"))
 			if err == nil {
@@ -65,9 +65,9 @@ func TestE6SessionRevivesHub(t *testing.T) {
 			}
 			return ""
 		}},
-		{"the hub was gone; started it again", typing("two\r")}, {"#4", typing("/quit\r")},
+		{"the hub was gone; started it again", typing("two\r")}, {"second answer", typing("/quit\r")},
 	}))
-	if !strings.Contains(shown, "second answer\n#4\n") {
+	if !strings.Contains(shown, "coder  second answer\n") {
 		t.Errorf("it shows\n%s", shown)
 	}
 }

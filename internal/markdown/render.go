@@ -22,6 +22,10 @@ type Options struct {
 	// least ignores what it does not know.
 	Links bool
 
+	// Indent is how many columns are left free before each row but those of code,
+	// which is to be copied as it is.
+	Indent int
+
 	// Person reports whether @name addresses somebody who is to notice it; nil:
 	// nobody stands out.
 	Person func(name string) bool
@@ -56,6 +60,26 @@ type renderer struct {
 	marker row // instead of indent, before the next row alone; nil: none
 }
 
+// newRenderer returns a renderer of top blocks.
+func newRenderer(p parsers, o Options) renderer {
+	r := renderer{p: p, o: o}
+	if o.Indent > 0 {
+		r.indent = row{{text: strings.Repeat(" ", o.Indent)}}
+	}
+	return r
+}
+
+// writeFlush writes a row of code, which begins at the edge unless it is in a list
+// or a quote.
+func (r *renderer) writeFlush(content row) {
+	outer := r.indent
+	if r.marker == nil && outer.rowWidth() == r.o.Indent {
+		r.indent = nil
+	}
+	r.writeLine(content)
+	r.indent = outer
+}
+
 // writeLine writes one row, or an unwrapped line of code.
 func (r *renderer) writeLine(content row) {
 	lead := r.indent
@@ -81,7 +105,7 @@ func (r *renderer) writeText(spans []span) {
 }
 
 func (r *renderer) roomLeft() int {
-	return max(1, min(maxProse, r.o.width())-r.indent.rowWidth())
+	return max(1, min(maxProse+r.o.Indent, r.o.width())-r.indent.rowWidth())
 }
 
 // writeIndented writes f indented. Where that would leave too little room, it is not.
@@ -173,7 +197,7 @@ func (r *renderer) writeItem(list *ast.List, item ast.Node, number int, src []by
 
 // writeFence writes the line before or after code.
 func (r *renderer) writeFence(info string) {
-	r.writeLine(row{{text: "```" + term.CleanLine(strings.TrimSpace(unescapeText([]byte(info)))), look: faint}})
+	r.writeFlush(row{{text: "```" + term.CleanLine(strings.TrimSpace(unescapeText([]byte(info)))), look: faint}})
 }
 
 func (r *renderer) codeLines(n ast.Node, src []byte) {
@@ -186,7 +210,7 @@ func (r *renderer) codeLines(n ast.Node, src []byte) {
 
 // writeCode writes a line of code, which is never wrapped.
 func (r *renderer) writeCode(line string) {
-	r.writeLine(row{{text: strings.TrimRight(line, "\n"), look: code}})
+	r.writeFlush(row{{text: strings.TrimRight(line, "\n"), look: code}})
 }
 
 // writeParagraph writes a paragraph, or the table that it is.

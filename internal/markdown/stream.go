@@ -231,7 +231,7 @@ func (s *Stream) renderPart() string {
 
 // renderBlocks gives the blocks of src as rows.
 func (s *Stream) renderBlocks(src []byte) string {
-	r := renderer{p: s.p, o: s.o}
+	r := newRenderer(s.p, s.o)
 	s.writeBlocks(&r, src)
 	return s.joinRows(r.out)
 }
@@ -290,7 +290,7 @@ func (s *Stream) openFence() string {
 	opener := strings.TrimLeft(lines[0], " ")
 	info := strings.TrimLeft(opener, opener[:1])
 	s.fence = &fence{mark: opener[0], length: len(opener) - len(info), indent: len(lines[0]) - len(opener)}
-	r := renderer{p: s.p, o: s.o}
+	r := newRenderer(s.p, s.o)
 	if s.blank && s.said {
 		r.out = append(r.out, "")
 	}
@@ -308,7 +308,7 @@ func (s *Stream) codeLine(line string) string {
 	if s.fence.closesFence(line) {
 		return s.closeFence()
 	}
-	r := renderer{p: s.p, o: s.o}
+	r := newRenderer(s.p, s.o)
 	r.writeCode(s.fence.outdentLine(line))
 	return s.joinRows(r.out)
 }
@@ -338,7 +338,7 @@ func (f fence) outdentLine(line string) string {
 
 func (s *Stream) closeFence() string {
 	s.fence = nil
-	r := renderer{p: s.p, o: s.o}
+	r := newRenderer(s.p, s.o)
 	r.writeFence("")
 	return s.joinRows(r.out)
 }
@@ -375,7 +375,7 @@ func (t Tail) Rows(width, n int) []string {
 		return nil
 	}
 	t.s.o.Width, t.s.o.Links = width, false
-	r := renderer{p: t.s.p, o: t.s.o}
+	r := newRenderer(t.s.p, t.s.o)
 	if t.s.fence != nil {
 		r.writeCode(lastBytes(t.src, width))
 	} else {

@@ -24,7 +24,7 @@ type Options struct {
 	Links     bool
 	Width     func() int                   // columns of the terminal now; nil: 80
 	Person    func(name string) bool       // see markdown.Options
-	Names     bool                         // who speaks is written above what they say
+	Names     bool                         // who speaks is written beside what they say
 	Notes     io.Writer                    // where lines about the work go; nil: to the screen
 	NoteStyle term.Style                   // of those lines, where they do not go to the screen
 	Standing  func(busy []Worker) Standing // what the status line says, given who is at work; nil: only that
@@ -41,7 +41,6 @@ type Feed struct {
 	order    []string // of turns, as they began
 	floor    string   // the turn that streams; empty: none does
 	spoke    string   // who said what was printed last
-	any      bool     // something was printed
 	out      strings.Builder
 	drawn    time.Time
 	standing string // the status line as it was drawn
@@ -59,6 +58,8 @@ type speech struct {
 	held   strings.Builder // of an attempt after the first
 	again  bool
 	ready  strings.Builder // what is rendered and not printed yet
+	gutter int             // columns that are free for the name
+	calls  string          // a row of calls that another one may stand beside
 	called time.Time
 	noted  string   // the last line about it
 	said   []string // texts that are complete, and of which Kept has not told yet
@@ -111,6 +112,9 @@ func (f *Feed) settle() {
 	for _, id := range slices.Clone(f.order) {
 		s := f.turns[id]
 		if s.text.Len() == 0 {
+			if s.ready.Len() > 0 {
+				f.endCalls(id) // what was done before comes before
+			}
 			f.say(s)
 		}
 		if s.ended {
@@ -131,24 +135,36 @@ func (f *Feed) settle() {
 	}
 }
 
+// endCalls prints the calls of all turns but one that were held for others to come
+// beside them.
+func (f *Feed) endCalls(but string) {
+	for _, id := range f.order {
+		if s := f.turns[id]; id != but && s.calls != "" {
+			s.endCalls()
+			if s.text.Len() == 0 {
+				f.say(s)
+			}
+		}
+	}
+}
+
 // turn gives the speech of a turn, which begins with it if it is new.
 func (f *Feed) turn(id, name string) *speech {
 	if s := f.turns[id]; s != nil {
 		return s
 	}
 	s := &speech{name: name, doing: "thinking", since: f.o.Now()}
-	s.stream = f.newStream()
+	if f.o.Names {
+		s.gutter = Gutter(name, f.o.Width())
+	}
+	s.stream = markdown.NewStream(f.options(s))
 	f.turns[id] = s
 	f.order = append(f.order, id)
 	return s
 }
 
-func (f *Feed) newStream() *markdown.Stream {
-	return markdown.NewStream(f.options())
-}
-
-func (f *Feed) options() markdown.Options {
-	return markdown.Options{Width: f.o.Width(), Style: f.o.Style, Links: f.o.Links, Person: f.o.Person}
+func (f *Feed) options(s *speech) markdown.Options {
+	return markdown.Options{Width: f.o.Width(), Indent: s.gutter, Style: f.o.Style, Links: f.o.Links, Person: f.o.Person}
 }
 
 // Busy says that somebody is at work on a turn, and with what.
@@ -206,7 +222,7 @@ func (f *Feed) accept(s *speech) {
 	rest, same := strings.CutPrefix(held, s.text.String())
 	if !same {
 		s.complete()
-		s.ready.WriteString(f.dim("the answer was begun anew") + "\n")
+		s.put(f.dim("the answer was begun anew"))
 		rest = held
 	}
 	s.pass(rest)
@@ -215,13 +231,32 @@ func (f *Feed) accept(s *speech) {
 // pass renders what is new of the text.
 func (s *speech) pass(piece string) {
 	s.text.WriteString(piece)
-	s.ready.WriteString(s.stream.Add(piece))
+	s.write(s.stream.Add(piece))
+}
+
+// write takes rows that are rendered.
+func (s *speech) write(rows string) {
+	if rows != "" {
+		s.endCalls()
+		s.ready.WriteString(rows)
+	}
+}
+
+// put takes lines that are not indented yet.
+func (s *speech) put(lines string) { s.write(Indented(lines, s.gutter) + "\n") }
+
+// endCalls says that no other call comes beside those that were held for it.
+func (s *speech) endCalls() {
+	if s.calls != "" {
+		s.ready.WriteString(Indented(s.calls, s.gutter) + "\n")
+		s.calls = ""
+	}
 }
 
 // complete renders the rest of what was said so far, so that what follows
 // begins a block of its own.
 func (s *speech) complete() {
-	s.ready.WriteString(s.stream.End())
+	s.write(s.stream.End())
 	if text := strings.TrimSpace(s.text.String()); text != "" {
 		s.said = append(s.said, text)
 	}
@@ -236,13 +271,9 @@ func (f *Feed) say(s *speech) {
 		return
 	}
 	if f.o.Names && f.spoke != s.name {
-		text = strings.TrimPrefix(text, "\n")
-		if f.any {
-			f.out.WriteString("\n")
-		}
-		f.out.WriteString(f.o.Style.Bold(f.o.Style.Speaker(s.name, term.CleanLine(s.name))) + " " + f.dim(f.o.Now().Local().Format("15:04:05")) + "\n")
+		text = Named(f.o.Style, s.name, text, f.o.Width())
 	}
-	f.spoke, f.any = s.name, true
+	f.spoke = s.name
 	f.out.WriteString(text)
 }
 
@@ -277,7 +308,19 @@ func (f *Feed) Called(id, name string, c Call) {
 			c.Took = f.o.Now().Sub(s.called)
 		}
 		s.doing, s.since = "thinking", f.o.Now()
-		f.note(s, strings.Join(c.Lines(f.look()), "\n")+"\n")
+		look := f.look()
+		look.Width -= s.gutter
+		lines := strings.Join(c.Lines(look), "\n")
+		if row, ok := Row(s.calls, lines, look.Width); ok && f.o.Names && !c.Failed && !c.Denied {
+			s.calls = row
+			return
+		}
+		s.endCalls()
+		if row, ok := Row("", lines, look.Width); ok && f.o.Names && !c.Failed && !c.Denied {
+			s.calls = row
+			return
+		}
+		f.note(s, lines)
 	})
 }
 
@@ -290,7 +333,7 @@ func (f *Feed) Note(id, name, text string) {
 			return
 		}
 		s.noted = text
-		f.note(s, f.o.NoteStyle.Dim(term.Wrap(text, f.o.Width()-1))+"\n")
+		f.note(s, f.o.NoteStyle.Dim(term.Wrap(text, f.o.Width()-1-s.gutter)))
 	})
 }
 
@@ -300,18 +343,20 @@ func (f *Feed) note(s *speech, text string) {
 	if f.o.Notes != nil {
 		f.settle()
 		f.draw(true) // what was said before comes before it
-		_, _ = io.WriteString(f.o.Notes, text)
+		_, _ = io.WriteString(f.o.Notes, text+"\n")
 		return
 	}
-	s.ready.WriteString(text)
+	s.put(text)
 }
 
 // Print shows whole lines that nobody of the turns said.
 func (f *Feed) Print(text string) {
 	f.change(func() {
 		if text != "" {
+			f.endCalls("")
+			f.settle()
 			f.out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
-			f.spoke, f.any = "", true
+			f.spoke = ""
 		}
 	})
 }
@@ -330,12 +375,13 @@ func (f *Feed) End(id, name, final string) {
 			rest, ok := s.rest(final)
 			if last := len(s.said) - 1; !ok || last >= 0 && s.text.Len() == 0 && strings.HasPrefix(final, s.said[last]) {
 				s.complete()
-				s.ready.WriteString(f.dim("the answer as it was kept:") + "\n")
+				s.put(f.dim("the answer as it was kept:"))
 				rest = final
 			}
 			s.pass(rest)
 		}
 		s.complete()
+		s.endCalls()
 		s.ended = true
 	})
 }
@@ -356,12 +402,15 @@ func (f *Feed) Kept(id, name, content, note string, last bool) {
 			s.complete()
 			s.said = s.said[:max(0, len(s.said)-1)]
 		default:
-			s.ready.WriteString(markdown.Render(content, f.options()))
+			s.write(markdown.Render(content, f.options(s)))
 		}
 		if note != "" {
-			s.ready.WriteString(f.dim(note) + "\n")
+			s.put(f.dim(note))
 		}
-		s.ended = s.ended || last
+		if last {
+			s.endCalls()
+			s.ended = true
+		}
 	})
 }
 
@@ -379,77 +428,10 @@ func (f *Feed) Over(id string) {
 		if s := f.turns[id]; s != nil {
 			f.accept(s)
 			s.complete()
+			s.endCalls()
 			s.doing = ""
 		}
 	})
-}
-
-// draw shows what there is, at once or, when it was drawn just now, a moment
-// later.
-func (f *Feed) draw(now bool) {
-	if since := f.o.Now().Sub(f.drawn); !now && since < drawEvery && since >= 0 {
-		f.arm(drawEvery - since)
-		return
-	}
-	f.drawn = f.o.Now()
-	text := f.out.String()
-	f.out.Reset()
-	var rows func(width, height int) []string
-	if s := f.turns[f.floor]; s != nil {
-		if tail := s.stream.Tail(); !tail.Empty() {
-			rows = func(width, height int) []string { return tail.Rows(width-1, max(1, height/3)) }
-		}
-	}
-	f.standing = f.status(f.drawn)
-	f.screen.Show(text, rows, f.standing)
-	if slices.ContainsFunc(f.order, func(id string) bool { return f.turns[id].doing != "" }) {
-		f.arm(second) // somebody's seconds go on
-	}
-}
-
-func (f *Feed) status(now time.Time) string {
-	var s Standing
-	for _, id := range f.order {
-		t := f.turns[id]
-		if t.doing == "" {
-			continue
-		}
-		name := ""
-		if f.o.Names {
-			name = t.name
-		}
-		s.Workers = append(s.Workers, Worker{name, t.doing, t.since})
-	}
-	if f.o.Standing != nil {
-		s = f.o.Standing(s.Workers)
-	}
-	return s.Line(now, f.o.Width()-1)
-}
-
-// Refresh draws the status line anew if it says something else now.
-func (f *Feed) Refresh() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed && f.status(f.o.Now()) != f.standing {
-		f.draw(false)
-	}
-}
-
-// arm lets the timer draw after d, if not earlier.
-func (f *Feed) arm(d time.Duration) {
-	if f.timer == nil {
-		f.timer = time.AfterFunc(d, f.tick)
-		return
-	}
-	f.timer.Reset(d)
-}
-
-func (f *Feed) tick() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed {
-		f.draw(true)
-	}
 }
 
 // Flush shows at once what waits to be drawn: before something else is written.
@@ -476,7 +458,8 @@ func (f *Feed) Close() {
 	for _, id := range slices.Clone(f.order) {
 		s := f.turns[id]
 		f.accept(s)
-		s.ready.WriteString(s.stream.End())
+		s.write(s.stream.End())
+		s.endCalls()
 		f.say(s)
 	}
 	f.turns, f.order, f.floor = map[string]*speech{}, nil, ""

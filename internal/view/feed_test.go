@@ -135,34 +135,44 @@ func TestAttemptsAreShownOnce(t *testing.T) {
 
 func TestOneStreamsTheOthersCollect(t *testing.T) {
 	f, p := newFeed(true)
-	clock := func(s string) string { return strings.NewReplacer("AT", "03:04:05").Replace(s) }
 	f.Text("1", "ann", "ann one\n\n```\ncode 1\n")
 	f.Text("2", "bob", "bob one\n\nbob two")
 	f.End("2", "x", "bob one\n\nbob two")
-	p.sees(t, clock("ann AT\nann one\n\n```\ncode 1\n"), "")
+	first := "ann  ann one\n\n```\ncode 1\n"
+	p.sees(t, first, "")
 	f.Text("1", "ann", "code 2\n```\nann")
-	p.sees(t, clock("ann AT\nann one\n\n```\ncode 1\ncode 2\n```\n\nbob AT\nbob one\n\nbob two\n"), "ann")
+	first += "code 2\n```\nbob  bob one\n\n     bob two\n"
+	p.sees(t, first, "ann  ann")
 	f.Text("3", "cid", "cid one\n\ncid")
 	f.End("1", "x", "")
-	text := p.text.String()
-	if !strings.HasSuffix(clockless(text), "bob two\n\nann\nann\n\ncid\ncid one\n") {
-		t.Errorf("printed is\n%s", text)
-	}
+	first += "ann  ann\ncid  cid one\n"
+	p.sees(t, first, "\n     cid")
 	f.End("3", "x", "")
-	if !strings.HasSuffix(p.text.String(), "cid one\n\ncid\n") {
-		t.Errorf("printed is\n%s", p.text.String())
-	}
+	p.sees(t, first+"\n     cid\n", "")
 	f.Close()
 }
 
-func clockless(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		if name, at, ok := strings.Cut(l, " "); ok && strings.Count(at, ":") == 2 {
-			lines[i] = name
-		}
+// TestNamesBeside shows what somebody does beside their name: calls that went well
+// side by side where there is room, and what follows below them. Long names stand
+// above.
+func TestNamesBeside(t *testing.T) {
+	ok := func(tool string) Call { return Call{Tool: "read", Args: raw(`{"path":"` + tool + `"}`), Took: 1} }
+	f, p := newFeed(true)
+	f.Called("1", "ann", ok("a"))
+	f.Called("1", "ann", ok("b"))
+	p.sees(t, "", "ann  ✓ read a   ✓ read b")
+	f.Called("1", "ann", ok("a-longer-name"))
+	p.sees(t, "ann  ✓ read a   ✓ read b\n", "     ✓ read a-longer-name") // too long to stand beside
+	f.Print("note")
+	f.Called("1", "ann", Call{Tool: "bash", Args: raw(`{"command":"make"}`), Took: 1, Failed: true, Output: "bad\nexit status 2"})
+	p.sees(t, "ann  ✓ read a   ✓ read b\n     ✓ read a-longer-name\nnote\nann  ✗ bash make exit 2\n       bad\n", "")
+	f.Called("2", "a-very-long-name", ok("c"))
+	f.Over("2")
+	f.End("2", "a-very-long-name", "Done.")
+	if text := p.text.String(); !strings.HasSuffix(text, "a-very-long-name\n  ✓ read c\n  Done.\n") {
+		t.Errorf("printed is\n%s", text)
 	}
-	return strings.Join(lines, "\n")
+	f.Close()
 }
 
 // TestEveryLineOnce lets several speakers say numbered lines in any order of

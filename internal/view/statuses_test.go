@@ -40,7 +40,7 @@ func TestStatusesOfATurn(t *testing.T) {
 		}
 		s.End("r", "coder", c.answer)
 		f.Close()
-		if got := p.text.String(); clockless(got) != c.want && dropTook(got) != c.want {
+		if got := p.text.String(); got != c.want && dropTook(got) != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
@@ -61,16 +61,16 @@ func TestKeptMessagesAreShownOnce(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"after", []step{{chunk: "one", n: 1}, {kept: "one", last: true}}, "a\none\n#\n"},
-		{"before", []step{{kept: "one", last: true}, {chunk: "one", n: 1}}, "a\none\n#\n"},
-		{"while", []step{{chunk: "one ", n: 1}, {kept: "one two", last: true}, {chunk: "two", n: 1, at: 4}}, "a\none two\n#\n"},
-		{"while, and more follows", []step{{chunk: "one ", n: 1}, {kept: "one two"}, {chunk: "two", n: 1, at: 4}, {chunk: "three", n: 2}, {kept: "three", last: true}}, "a\none two\n#\n\nthree\n#\n"},
-		{"over first", []step{{chunk: "one", n: 1}, {status: "completed"}, {kept: "one", last: true}}, "a\none\n#\n"},
-		{"two rounds, each before", []step{{kept: "one"}, {chunk: "one", n: 1}, {kept: "two", last: true}, {chunk: "two", n: 2}}, "a\none\n#\n\ntwo\n#\n"},
-		{"two rounds, the second before", []step{{chunk: "one", n: 1}, {kept: "one"}, {kept: "two"}, {chunk: "two", n: 2}, {chunk: "three", n: 3}, {kept: "three", last: true}}, "a\none\n#\n\ntwo\n#\n\nthree\n#\n"},
-		{"two rounds, both after", []step{{chunk: "one", n: 1}, {chunk: "two", n: 2}, {kept: "one"}, {kept: "two", last: true}}, "a\none\n#\n\ntwo\n#\n"},
-		{"nothing streamed", []step{{kept: "one\n\ntwo", last: true}}, "a\none\n\ntwo\n#\n"},
-		{"failed", []step{{chunk: "one", n: 1}, {status: "error"}}, "a\none\n"},
+		{"after", []step{{chunk: "one", n: 1}, {kept: "one", last: true}}, "a  one\n   #\n"},
+		{"before", []step{{kept: "one", last: true}, {chunk: "one", n: 1}}, "a  one\n   #\n"},
+		{"while", []step{{chunk: "one ", n: 1}, {kept: "one two", last: true}, {chunk: "two", n: 1, at: 4}}, "a  one two\n   #\n"},
+		{"while, and more follows", []step{{chunk: "one ", n: 1}, {kept: "one two"}, {chunk: "two", n: 1, at: 4}, {chunk: "three", n: 2}, {kept: "three", last: true}}, "a  one two\n   #\n\n   three\n   #\n"},
+		{"over first", []step{{chunk: "one", n: 1}, {status: "completed"}, {kept: "one", last: true}}, "a  one\n   #\n"},
+		{"two rounds, each before", []step{{kept: "one"}, {chunk: "one", n: 1}, {kept: "two", last: true}, {chunk: "two", n: 2}}, "a  one\n   #\n\n   two\n   #\n"},
+		{"two rounds, the second before", []step{{chunk: "one", n: 1}, {kept: "one"}, {kept: "two"}, {chunk: "two", n: 2}, {chunk: "three", n: 3}, {kept: "three", last: true}}, "a  one\n   #\n\n   two\n   #\n\n   three\n   #\n"},
+		{"two rounds, both after", []step{{chunk: "one", n: 1}, {chunk: "two", n: 2}, {kept: "one"}, {kept: "two", last: true}}, "a  one\n   #\n\n   two\n   #\n"},
+		{"nothing streamed", []step{{kept: "one\n\ntwo", last: true}}, "a  one\n\n   two\n   #\n"},
+		{"failed", []step{{chunk: "one", n: 1}, {status: "error"}}, "a  one\n"},
 	} {
 		f, p := newFeed(true)
 		s := NewStatuses(f)
@@ -85,7 +85,7 @@ func TestKeptMessagesAreShownOnce(t *testing.T) {
 			}
 		}
 		f.Close()
-		if got := clockless(p.text.String()); got != c.want && strings.ReplaceAll(got, "\n\n", "\n") != strings.ReplaceAll(c.want, "\n\n", "\n") {
+		if got := p.text.String(); got != c.want && strings.ReplaceAll(got, "\n\n", "\n") != strings.ReplaceAll(c.want, "\n\n", "\n") {
 			t.Errorf("%s:\n%q\nwant\n%q", c.name, got, c.want)
 		}
 	}

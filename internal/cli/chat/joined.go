@@ -72,7 +72,9 @@ func (j *joined) openConsole(history string) (err error) {
 func (j *joined) standing(busy []view.Worker) view.Standing {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	all := slices.Concat(busy, j.waits)
+	all := slices.Concat(busy, slices.DeleteFunc(slices.Clone(j.waits), func(w view.Worker) bool { // they were looked at a moment ago
+		return !strings.HasPrefix(w.Doing, isNext) && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == w.Name })
+	}))
 	st := view.Standing{Workers: all, Note: j.conn.trouble()}
 	if j.session != nil {
 		st.Workers = j.session.withIdle(all)
@@ -131,7 +133,8 @@ func (j *joined) showHistory(ctx context.Context, limit int) (last int64, err er
 			return 0, err
 		}
 		if len(recent) > 0 {
-			j.feed.Print(j.page.replay(recent))
+			j.feed.Print(j.session.begin(j, recent[0].Seq == 1).replay(recent))
+			j.session.resume(recent)
 			last = recent[len(recent)-1].Seq
 		}
 		return last, nil
@@ -213,12 +216,15 @@ func (j *joined) waiting(queue []client.QueueItem) []view.Worker {
 			j.noteOnce(fmt.Sprintf("@%s waits: %s", q.Agent, whyItem(q, j.Now())))
 			doing = "waits (/why)"
 		case q.Why == "busy":
-			doing = "yours is next; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")
+			doing = isNext + "; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")
 		}
 		out = append(out, view.Worker{Name: string(q.Agent), Doing: doing, Since: q.Since})
 	}
 	return out
 }
+
+// isNext says that an agent is at work on something else.
+const isNext = "yours is next"
 
 func sinceIfEmpty(last int64, c fika.Conversation) int64 {
 	if last == 0 {
@@ -229,7 +235,13 @@ func sinceIfEmpty(last int64, c fika.Conversation) int64 {
 
 func (j *joined) welcome() {
 	if j.session != nil {
+		if j.session.script == nil {
+			j.session.begin(j, true)
+		}
 		j.note(j.session.welcome(j))
+		if j.session.fresh {
+			j.note("— a new session, the chat " + string(j.conv.Name))
+		}
 		return
 	}
 	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", j.conv.Name)
@@ -281,7 +293,9 @@ func (j *joined) arrived(x fika.Entry) error {
 	if j.con.Interactive() && j.page.render && x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != "" {
 		note := ""
 		if x.Meta.Final {
-			note = fmt.Sprintf("#%d", x.Seq)
+			if j.session == nil {
+				note = fmt.Sprintf("#%d", x.Seq)
+			}
 			ctx, stop := context.WithTimeout(context.Background(), statusLag)
 			j.turns.AwaitEnd(ctx, string(x.Request))
 			stop()
@@ -295,6 +309,11 @@ func (j *joined) arrived(x fika.Entry) error {
 func (j *joined) show(x fika.Entry) error {
 	if !j.con.Interactive() {
 		return j.Println(entryLine(x, false))
+	}
+	if j.session != nil {
+		j.session.script.page.look.Width = j.con.Width()
+		j.feed.Print(j.session.script.entry(x))
+		return nil
 	}
 	if text := strings.TrimRight(j.page.Entry(client.Node{Entry: x}, nil), "\n"); text != "" {
 		j.feed.Print("\n" + text)

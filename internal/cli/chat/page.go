@@ -299,44 +299,6 @@ func tainted(x fika.Entry) string {
 // deepest is where indenting ends: a page is only so wide.
 const deepest = 12
 
-// replay is what was said and done, as it looked when it happened: who speaks
-// stands above what they say and do, and the number of an answer below it.
-func (p Page) replay(entries []fika.Entry) string {
-	var b strings.Builder
-	speaker := ""
-	for _, x := range entries {
-		st, text := p.look.Style, ""
-		who := x.From
-		switch x.Type {
-		case fika.ToolCall:
-			if p.render && x.Meta.ToolCallID != "" {
-				p.calls[x.Meta.ToolCallID] = x
-				continue
-			}
-			text = p.Entry(client.Node{Entry: x}, nil)
-		case fika.ToolResult:
-			who = p.calls[x.Meta.ToolCallID].From
-			text = p.call(x)
-		case fika.Message:
-			text = p.Said(x.Content, 0) + "\n"
-			if x.Meta.Writer != fika.ByAgent || x.Meta.Final {
-				text += st.Dim(fmt.Sprintf("#%d", x.Seq)) + "\n"
-			}
-		default:
-			who, text = "", p.Entry(client.Node{Entry: x}, nil)
-		}
-		if who != speaker {
-			speaker = who
-			b.WriteString("\n")
-			if who != "" {
-				b.WriteString(st.Bold(st.Speaker(who, term.CleanLine(who))) + " " + st.Dim(x.At.Local().Format("15:04:05")) + "\n")
-			}
-		}
-		b.WriteString(strings.TrimRight(text, "\n") + "\n")
-	}
-	return b.String()
-}
-
 // indent moves each line of a text to the right.
 func indent(text string, level int) string {
 	if level == 0 {

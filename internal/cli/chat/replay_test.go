@@ -24,16 +24,16 @@ func TestReplayHasEachMessageOnce(t *testing.T) {
 		if i%2 == 1 {
 			id := fmt.Sprint("call", i)
 			args, _ := json.Marshal(map[string]string{"command": fmt.Sprintf("echo C%d.", i)})
-			x.From, x.Meta = "coder", fika.EntryMeta{Writer: fika.ByAgent, Final: true}
+			x.From, x.Request, x.Meta = "coder", fika.RequestID(id), fika.EntryMeta{Writer: fika.ByAgent, Final: true}
 			entries = append(entries,
-				fika.Entry{Seq: x.Seq - 2, At: x.At, From: "coder", To: "bash", Type: fika.ToolCall, Content: string(args), Meta: fika.EntryMeta{ToolCallID: id}},
-				fika.Entry{Seq: x.Seq - 1, At: x.At, From: "bash", To: "coder", Type: fika.ToolResult, Content: "done", Meta: fika.EntryMeta{ToolCallID: id}})
+				fika.Entry{Seq: x.Seq - 2, Request: x.Request, At: x.At, From: "coder", To: "bash", Type: fika.ToolCall, Content: string(args), Meta: fika.EntryMeta{ToolCallID: id}},
+				fika.Entry{Seq: x.Seq - 1, Request: x.Request, At: x.At, From: "bash", To: "coder", Type: fika.ToolResult, Content: "done", Meta: fika.EntryMeta{ToolCallID: id}})
 		}
 		entries = append(entries, x)
 	}
 	for _, width := range []int{40, 80, 200} {
 		p := Page{look: view.Look{Width: width}, render: true, people: map[string]bool{}, calls: map[string]fika.Entry{}}
-		text := p.replay(entries)
+		text := (&script{page: p, me: "user", agents: []fika.AgentName{"coder"}}).replay(entries)
 		rest := text
 		for i := range 1000 {
 			for _, mark := range []string{fmt.Sprintf("C%d.", i), fmt.Sprintf("M%d.", i)} {

@@ -21,11 +21,15 @@ import (
 // person: text without a name goes to the agent spoken to last.
 type session struct {
 	agents []fika.AgentName
+	fresh  bool    // the person asked for another one
+	script *script // what was shown; of the goroutine that shows what arrives, once that runs
 
 	mu      sync.Mutex
+	first   fika.AgentName // whom text goes to at first
 	last    fika.AgentName
 	spent   fika.Usage
 	counted map[fika.RequestID]bool // the turns that spent it
+	seen    map[string]bool         // who has done something here
 	since   time.Time               // those that ended before have been counted
 }
 
@@ -42,6 +46,7 @@ func Session(ctx context.Context, e *command.Env) error {
 	if s.last == "" || !slices.Contains(s.agents, s.last) {
 		s.last = s.agents[0]
 	}
+	s.first = s.last
 	for fresh := false; ; fresh = true {
 		again, err := openSession(ctx, e, s, fresh)
 		if err != nil || !again {
@@ -61,6 +66,8 @@ func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (a
 		return false, err
 	}
 	s.spent, s.counted, s.since = fika.Usage{}, map[fika.RequestID]bool{}, time.Time{}
+	s.fresh = fresh
+	s.script, s.seen = nil, map[string]bool{}
 	err = joinChat(ctx, e, c, conv, joinOptions{history: sessionHistory}, s)
 	if errors.Is(err, errAnother) {
 		return true, nil
@@ -110,29 +117,49 @@ func (s *session) recent(ctx context.Context, c *client.Client, q client.EntryQu
 	}
 }
 
-// welcome is the first line of a session.
-func (s *session) welcome(j *joined) string {
-	name := string(j.conv.Name)
-	if j.conv.LastSeq == 0 {
-		name = "new session " + name
+// begin makes what shows the entries; whole says that they are shown from the first.
+func (s *session) begin(j *joined, whole bool) *script {
+	s.script = &script{page: j.page, me: j.desk.Person, agents: s.agents}
+	if whole {
+		s.script.last = s.first
 	}
-	return strings.Join([]string{place(j.Env), counted(len(s.agents), "agent"), "sandbox " + j.client().Sandbox().Tier, name, "/help"}, " · ")
+	return s.script
 }
 
-// place says where the session is.
-func place(e *command.Env) string {
+// resume goes on where the session was left: with whom its person spoke to last.
+func (s *session) resume(entries []fika.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.script.last != "" {
+		s.last = s.script.last
+	}
+	for _, x := range entries {
+		if x.Type == fika.Message && x.Meta.Writer == fika.ByAgent {
+			s.seen[x.From] = true
+		}
+	}
+}
+
+// welcome is the first line of a session.
+func (s *session) welcome(j *joined) string {
+	name, home := place(j.Env)
+	return strings.Join([]string{name, counted(len(s.agents), "agent"), home, "sandbox " + j.client().Sandbox().Tier, "/help"}, " · ")
+}
+
+// place says where the session is: the project, and the home.
+func place(e *command.Env) (name, home string) {
 	at, err := e.App().Standing()
 	switch {
 	case err != nil:
-		return "fika"
+		return "fika", "home not known"
 	case at.Project != "":
-		return term.CleanLine(at.Project) + " · " + at.String()
+		return term.CleanLine(at.Project), at.String()
 	}
 	root := at.Home
 	if home := e.Getenv("HOME"); home != "" && strings.HasPrefix(root, home+"/") {
 		root = "~" + strings.TrimPrefix(root, home)
 	}
-	return "fika · home " + root
+	return "fika", "home " + root
 }
 
 // address says whom a text is for: as it says, or the agent spoken to last. All
@@ -152,10 +179,19 @@ func (s *session) address(ctx context.Context, j *joined, text string) (string, 
 	return text, nil
 }
 
-// withIdle adds the agents that do nothing to those that do something.
+// withIdle adds the agents that do nothing, of those that have done something here
+// and whom text goes to, to those that do something.
 func (s *session) withIdle(busy []view.Worker) []view.Worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range busy {
+		s.seen[w.Name] = true
+	}
 	var out []view.Worker
 	for _, a := range s.agents {
+		if !s.seen[string(a)] && a != s.last {
+			continue
+		}
 		mine := func(w view.Worker) bool { return w.Name == string(a) }
 		at := slices.IndexFunc(busy, mine)
 		if at < 0 {

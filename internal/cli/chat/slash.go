@@ -114,6 +114,9 @@ func (j *joined) help(context.Context, []string) error {
 			}
 		}
 	}
+	if j.session != nil {
+		text += "\n\nThis session is the chat " + string(j.conv.Name) + ": fika chat join " + string(j.conv.Name) + " looks in from elsewhere."
+	}
 	j.feed.Print(text)
 	return nil
 }

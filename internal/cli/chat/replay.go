@@ -1,0 +1,99 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/mention"
+	"fika/internal/term"
+	"fika/internal/view"
+)
+
+// script writes what was said and done in a session as it looks when it happens:
+// what its person says as they typed it, and beside the names of the others what
+// they say and do.
+type script struct {
+	page   Page
+	me     string           // the person
+	agents []fika.AgentName // of the session
+	last   fika.AgentName   // whom the person spoke to last, as far as was written; "": not known
+}
+
+// collector is a screen that keeps what is printed.
+type collector struct{ strings.Builder }
+
+// Show implements [view.Screen].
+func (c *collector) Show(text string, _ func(width, height int) []string, _ string) {
+	c.WriteString(text)
+}
+
+// replay writes what was said and done before.
+func (s *script) replay(entries []fika.Entry) string {
+	var out collector
+	var then time.Time
+	f := view.NewFeed(&out, view.Options{
+		Style: s.page.look.Style, Links: s.page.links, Person: s.page.Person, Names: true,
+		Width: func() int { return s.page.look.Width }, Now: func() time.Time { return then },
+	})
+	for _, x := range entries {
+		turn := string(x.Request)
+		if turn == "" {
+			turn = fmt.Sprint(x.Seq)
+		}
+		switch {
+		case x.Type == fika.ToolCall && s.page.render && x.Meta.ToolCallID != "":
+			s.page.calls[x.Meta.ToolCallID] = x
+		case x.Type == fika.ToolResult && s.page.render:
+			c := view.Call{Tool: x.From, Output: x.Content, Failed: x.Meta.IsError}
+			called, ok := s.page.calls[x.Meta.ToolCallID]
+			if ok {
+				delete(s.page.calls, x.Meta.ToolCallID)
+				c.Tool, c.Args, c.Took = called.To, json.RawMessage(called.Content), x.At.Sub(called.At)
+			}
+			f.Called(turn, called.From, c)
+		case x.Type == fika.Message && x.Meta.Writer == fika.ByAgent:
+			f.Kept(turn, x.From, x.Content, "", x.Meta.Final)
+		default:
+			f.Print(s.entry(x))
+		}
+	}
+	f.Close()
+	return out.String()
+}
+
+// entry is what was said by somebody who is no agent, or a notice.
+func (s *script) entry(x fika.Entry) string {
+	switch {
+	case x.Type != fika.Message:
+		return strings.TrimRight(s.page.Entry(client.Node{Entry: x}, nil), "\n")
+	case x.From == s.me:
+		return s.typed(x.Content)
+	}
+	width := s.page.look.Width
+	return view.Named(s.page.look.Style, x.From, view.Indented(wrapped(x.Content, width-view.Gutter(x.From, width)), view.Gutter(x.From, width)), width)
+}
+
+// typed is what the person said as they typed it: without the name of whom they
+// spoke to before.
+func (s *script) typed(content string) string {
+	to := mention.Parse(content, mention.Known{Agents: s.agents})
+	rest, same := strings.CutPrefix(content, "@"+string(s.last)+" ")
+	if same && s.last != "" && slices.Equal(to.Agents, []fika.AgentName{s.last}) {
+		content = rest
+	}
+	if len(to.Agents) > 0 {
+		s.last = to.Agents[0]
+	}
+	const prompt = "> "
+	text := view.Indented(wrapped(content, s.page.look.Width-len(prompt)), len(prompt))
+	return prompt + strings.TrimPrefix(text, strings.Repeat(" ", len(prompt)))
+}
+
+func wrapped(content string, width int) string {
+	return term.Wrap(strings.TrimRight(term.Clean(content), "\n"), max(10, width-1))
+}

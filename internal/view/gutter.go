@@ -1,0 +1,67 @@
+package view
+
+import (
+	"strings"
+
+	"fika/internal/term"
+)
+
+// The bounds within which what somebody says stands beside their name: longer
+// names, and narrow terminals, have it below.
+const (
+	longName   = 14
+	narrow     = 36
+	belowName  = 2
+	nameSpace  = 2
+	callsSpace = "   "
+)
+
+// Gutter is how many columns what somebody says is moved to the right, on a
+// terminal of so many columns.
+func Gutter(name string, width int) int {
+	if n := term.Width(term.CleanLine(name)); n <= longName && width >= narrow {
+		return n + nameSpace
+	}
+	return belowName
+}
+
+// Named puts a name before a text that has a gutter for it: beside the first row,
+// where there is room, else above.
+func Named(style term.Style, name, text string, width int) string {
+	clean := term.CleanLine(name)
+	shown := style.Bold(style.Speaker(name, clean))
+	room := strings.Repeat(" ", term.Width(clean)+nameSpace)
+	text = strings.TrimLeft(text, "\n")
+	if Gutter(name, width) == len(room) && strings.HasPrefix(text, room) {
+		return shown + strings.Repeat(" ", nameSpace) + text[len(room):]
+	}
+	return shown + "\n" + text
+}
+
+// Indented moves the rows of a text that are not empty to the right.
+func Indented(text string, by int) string {
+	if by == 0 {
+		return text
+	}
+	rows := strings.Split(text, "\n")
+	for i, row := range rows {
+		if row != "" {
+			rows[i] = strings.Repeat(" ", by) + row
+		}
+	}
+	return strings.Join(rows, "\n")
+}
+
+// Row puts calls beside each other in rows of so many columns, as far as each
+// is one row.
+func Row(before, call string, width int) (string, bool) {
+	switch {
+	case strings.Contains(call, "\n"):
+		return "", false
+	case before == "":
+		return call, true
+	case term.Width(before)+len(callsSpace)+term.Width(call) > width-1:
+		return "", false
+	}
+	return before + callsSpace + call, true
+}
