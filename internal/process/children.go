@@ -37,7 +37,7 @@ func (c *Children) Start(cmd *exec.Cmd, mark string) error {
 // Serve starts cmd, a server that works for many steps and carries a mark of its
 // own. What carries the mark is left alone until the server is forgotten.
 func (c *Children) Serve(cmd *exec.Cmd, mark string) error {
-	return c.start(cmd, child{mark: mark, served: true})
+	return c.startChild(cmd, child{mark: mark, served: true})
 }
 
 // Keep starts cmd, a process that is to outlive this one and that nobody waits
