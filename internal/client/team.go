@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"strings"
 
 	"fika"
 	"fika/internal/store"
@@ -14,20 +13,13 @@ import (
 // nobody) that agent makes one answer of it. Error kinds: NotFound for an agent
 // that there is not, with those there are; Denied inside a tool.
 func (s *Runs) StartTeam(ctx context.Context, a workflow.Address, combine fika.AgentName, prompt string) (Run, *workflow.Definition, error) {
-	names := []fika.AgentName{combine}
-	for _, stage := range a.Stages {
-		names = append(names, stage...)
-	}
-	for _, n := range names {
-		if n == "" {
-			continue
-		}
+	for _, n := range a.Agents(combine) {
 		if _, err := s.c.Agents.Find(ctx, string(n)); err != nil {
 			return Run{}, nil, err
 		}
 	}
 	d := a.Definition(combine)
-	r, err := s.StartDefinition(ctx, d, map[string]string{"prompt": prompt}, a.String()+": "+strings.Join(strings.Fields(prompt), " "))
+	r, err := s.StartDefinition(ctx, d, map[string]string{"prompt": prompt}, a.Title(prompt))
 	return r, d, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"fika/internal/crash"
 	"fika/internal/folder"
 	"fika/internal/hub"
+	"fika/internal/message"
 	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/worker"
@@ -108,7 +109,10 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
 		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
-		Foreign:    func(to fika.AgentName) (*fika.Rights, error) { return foreignRights(a, b.server != nil, to) },
+		Foreign: func(to fika.AgentName) (*fika.Rights, error) { return foreignRights(a, b.server != nil, to) },
+		Team: func(ctx context.Context, r message.Request) (store.Run, error) {
+			return h.beginTeam(ctx, r, b.server != nil)
+		},
 		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
 		Runs: a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),

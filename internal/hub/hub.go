@@ -112,7 +112,12 @@ type Options struct {
 	// Foreign gives the rights of requests that come from the bus for an agent: nil
 	// for those that its own are. Denied when it wants none. nil: nobody bounds them.
 	Foreign func(fika.AgentName) (*fika.Rights, error)
-	Specs   []Spec
+	// Team begins the run with which a team works a foreign request, whose id is
+	// that of the request; a repeat gives the run that is there. Error kinds:
+	// Invalid, NotFound, Denied, Conflict when something else has the id. nil: teams
+	// are refused.
+	Team  func(context.Context, message.Request) (store.Run, error)
+	Specs []Spec
 	// Reload gives what config says of the agents when that, or anything else
 	// they depend on, has changed since it was asked last. nil: nothing changes.
 	Reload func(context.Context) (specs []Spec, changed bool)

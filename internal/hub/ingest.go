@@ -25,6 +25,7 @@ type requestIntake struct {
 	canary      time.Duration
 	mayBeCalled func(context.Context, string) error
 	foreign     func(fika.AgentName) (*fika.Rights, error)
+	team        func(context.Context, message.Request) (store.Run, error)
 	whyWaiting  func(context.Context, fika.Agent) string
 	readContext func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
 	nudge       func() // asks the hub for a look
@@ -36,7 +37,7 @@ func newIntakeOf(h *Hub) *requestIntake {
 	o := &h.opts
 	return &requestIntake{
 		store: o.Store.Intake, directory: o.Store.Directory, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
-		canary: o.Canary, mayBeCalled: o.MayBeCalled, foreign: o.Foreign, whyWaiting: o.WhyWaiting, readContext: o.Context,
+		canary: o.Canary, mayBeCalled: o.MayBeCalled, foreign: o.Foreign, team: o.Team, whyWaiting: o.WhyWaiting, readContext: o.Context,
 		nudge: h.tickSoon, log: o.Log, now: o.Now,
 	}
 }
@@ -70,16 +71,19 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	if err != nil {
 		return in.refuseMessage(ctx, m, name, r.RequestID, err)
 	}
+	if err := in.mayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
+		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
+	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // what is no username is no speaker's name
+		return err
+	}
+	if name == message.TeamAgent {
+		return in.beginTeam(ctx, m, r)
+	}
 	row, err := in.directory.Agent(ctx, name)
 	if fika.IsKind(err, fika.NotFound) {
 		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Errorf(fika.NotFound, "", "no agent named %q", name))
 	}
 	if err != nil {
-		return err
-	}
-	if err := in.mayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
-		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
-	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // what is no username is no speaker's name
 		return err
 	}
 	accepted, err := in.acceptRequest(ctx, r, row)
@@ -95,6 +99,24 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	_ = in.bus.Publish(in.subjects.Bell(name), nil)
 	in.nudge()
 	return in.tellWaiting(ctx, row, accepted)
+}
+
+// beginTeam begins the run of a team.
+func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Request) error {
+	if in.team == nil {
+		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, fika.Errorf(fika.NotFound, "", "no teams work here"))
+	}
+	run, err := in.team(ctx, r)
+	switch {
+	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
+		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, err)
+	case err != nil:
+		return err
+	case run.Over():
+		return in.announceAgain(ctx, run.Request)
+	}
+	in.nudge()
+	return nil
 }
 
 // acceptRequest commits the row of a request.

@@ -115,7 +115,7 @@ var packages = [...]row{
 	{"internal/chatfile", ". internal/safetext internal/store github.com/google/renameio/v2", "chats as plain text: written from the store, and cleaned, since they are read on terminals"},
 	{"internal/backup", ". internal/app internal/clock internal/folder internal/store github.com/google/renameio/v2",
 		"the database and what people edit, out of a home and into it; files are replaced in one step"},
-	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/chatfile internal/clock internal/config internal/crash internal/folder internal/guard internal/hub internal/message internal/process internal/reading internal/redact internal/store internal/turn internal/worker",
+	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/chatfile internal/clock internal/config internal/crash internal/folder internal/guard internal/hub internal/message internal/process internal/reading internal/redact internal/store internal/turn internal/worker internal/workflow",
 		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation; guard knows what stands for all"},
 	{"internal/doctor", ". internal/app internal/bus/nats internal/client internal/config internal/confine internal/contexts internal/folder internal/guard internal/plugin internal/plugins internal/process internal/project internal/sandbox internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},

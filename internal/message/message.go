@@ -41,7 +41,12 @@ type Request struct {
 	V              int                 `json:"v,omitempty"`
 	ChainRoot      string              `json:"chainRoot,omitempty"`
 	Depth          int                 `json:"depth,omitempty"`
+	Team           string              `json:"team,omitempty"`    // on the subject of [TeamAgent]: who works, as in "a, b -> c"
+	Combine        string              `json:"combine,omitempty"` // of a team: who makes one answer of several
 }
+
+// TeamAgent is the name on whose subject a team is asked.
+const TeamAgent = "workflow"
 
 // Metadata tells of the sender; it is displayed, never trusted.
 type Metadata struct {
@@ -207,6 +212,10 @@ func (r Request) check(agent fika.AgentName) error {
 		return bad("requestId has more than %d characters, or spaces or invisible characters in it", maxID)
 	case r.Type != TypeTask && r.Type != TypeAsk:
 		return bad("type is %.40q; expected task_request or ask_request", r.Type)
+	case agent == TeamAgent && strings.TrimSpace(r.Team) == "":
+		return bad("team is missing: who is to work, as in \"researcher, coder\" or \"researcher -> coder\"")
+	case agent != TeamAgent && r.Team != "":
+		return bad("a team is asked on the subject of %s", TeamAgent)
 	case strings.TrimSpace(r.Prompt) == "":
 		return bad("prompt is missing")
 	case len(r.Prompt) > MaxPrompt:

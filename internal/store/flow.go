@@ -24,6 +24,8 @@ type NewRun struct {
 	From       string         // the person who asks for it
 	Title      string         // what lists show, in one line
 	Deadline   time.Time      // zero: none
+	Rights     *fika.Rights   // what its steps may do at most: those of whoever causes it
+	Taint      string         // what text from outside it was given; empty: a person's own
 }
 
 // Run is a run of a workflow as it stands.
@@ -175,9 +177,13 @@ func (t *tx) insertRunRequest(ctx context.Context, c fika.ConversationID, id, re
 	if err != nil {
 		return err
 	}
+	rights, err := rightsJSON("start run", n.Rights)
+	if err != nil {
+		return err
+	}
 	return t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, retry_of, chain, asker, upto_seq, state, deadline, payload,
-touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 'running', ?, ?, ?, ?, ?)`,
-		id, fika.WorkflowRequest, fika.Queued, flowAgent, c, retryOf, id, n.From, ms(n.Deadline), payload, t.now, t.now, t.now)
+rights, taint, touched, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, 'running', ?, ?, ?, ?, ?, ?, ?)`,
+		id, fika.WorkflowRequest, fika.Queued, flowAgent, c, retryOf, id, n.From, ms(n.Deadline), payload, rights, n.Taint, t.now, t.now, t.now)
 }
 
 // Run reads one by its id, the id of any request that stood for it, or a unique

@@ -69,6 +69,21 @@ type applying struct {
 	out    *Applied
 	states map[string]workflow.State // of the rows of the plan that are stored
 	agents map[string]string         // ids, by name
+	given                            // with the run, by whoever began it
+}
+
+// given is what bounds all that a run begins.
+type given struct {
+	rights *fika.Rights
+	taint  string
+}
+
+func scanGiven(s scanner) (g given, err error) {
+	var rights string
+	if err = s.Scan(&rights, &g.taint); err == nil {
+		g.rights, err = readRights(rights)
+	}
+	return g, err
 }
 
 func (a *applying) apply(ctx context.Context, answer string) error {
@@ -80,6 +95,12 @@ func (a *applying) apply(ctx context.Context, answer string) error {
 	}
 	if err := a.findAgents(ctx); err != nil {
 		return err
+	}
+	if len(a.plan.Calls) > 0 {
+		var err error
+		if a.given, _, err = one(ctx, a.tx, scanGiven, `SELECT rights, taint FROM requests WHERE id = ?`, a.view.Request); err != nil {
+			return err
+		}
 	}
 	for _, id := range a.plan.Cancel {
 		if err := a.cancelStep(ctx, id); err != nil {
@@ -262,7 +283,7 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 		return err
 	}
 	acc, err := requestsIn(a.tx).accept(ctx, NewRequest{
-		ID: StepRequestID(c.Row), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(a.agents[c.Agent]), Parent: a.view.Request, Payload: p, Taint: taint,
+		ID: StepRequestID(c.Row), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(a.agents[c.Agent]), Parent: a.view.Request, Payload: p, Rights: a.rights, Taint: taint,
 	})
 	if err == nil && acc.Repeat {
 		err = fika.Errorf(fika.Conflict, "advance run", "request %s exists already", acc.Request.ID)
@@ -282,6 +303,9 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 // handed on through lists, rounds and workflows inside is not followed: there,
 // and where such a one is read, all that is tainted in the run counts.
 func (a *applying) taintOf(ctx context.Context, c workflow.Call) (string, error) {
+	if a.taint != "" {
+		return a.taint, nil
+	}
 	type source struct{ kind, taint string }
 	anything := a.row(c.Row).Parent != ""
 	if len(c.Sources) > 0 && !anything {
@@ -325,6 +349,7 @@ func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
 	}
 	p := Post{
 		Conversation: conv.ID, ID: fika.EntryID(StepRequestID(c.Row)), From: a.view.From, Writer: fika.ByHuman, WriterName: a.view.From, Content: c.Prompt,
+		Rights: a.rights,
 	}
 	if p.Taint, err = a.taintOf(ctx, c); err != nil {
 		return err

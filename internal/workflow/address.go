@@ -43,6 +43,21 @@ func (a Address) String() string {
 	return strings.Join(stages, " -> ")
 }
 
+// Agents are all who work in it, and who makes one answer of theirs; empty:
+// nobody does.
+func (a Address) Agents(combine fika.AgentName) []fika.AgentName {
+	all := slices.Concat(a.Stages...)
+	if combine != "" {
+		all = append(all, combine)
+	}
+	return all
+}
+
+// Title is what lists show of a run of the team, in one line.
+func (a Address) Title(prompt string) string {
+	return a.String() + ": " + strings.Join(strings.Fields(prompt), " ")
+}
+
 // ParseAddress reads a team as it stands in an argument: "a,b", "a -> b" or
 // "a → b", with or without an @ before each name. Of known agents it tells the
 // nearest when there is no such; nil knows all. Error kinds: Invalid, NotFound.

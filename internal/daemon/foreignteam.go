@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"fika"
+	"fika/internal/message"
+	"fika/internal/store"
+	"fika/internal/workflow"
+)
+
+// beginTeam begins the run with which a team works a request from the bus: its id
+// is that of the request, so a repeat begins nothing. Whoever looks for runs
+// advances it. own says that the bus is the hub's own. Error kinds: Invalid for
+// what is no team, NotFound for an agent that there is not, Denied for one that
+// takes no work from people, Conflict when something else has the id.
+func (h hubHome) beginTeam(ctx context.Context, r message.Request, own bool) (store.Run, error) {
+	team, err := workflow.ParseAddress(r.Team, nil)
+	if err != nil {
+		return store.Run{}, err
+	}
+	n := store.NewRun{ID: fika.RequestID(r.RequestID), Title: team.Title(r.Prompt), Taint: "bus"}
+	if n.From, err = fika.ParseUsername(r.Metadata.Sender); err != nil {
+		n.From = "program"
+	}
+	var combine fika.AgentName
+	if r.Combine != "" {
+		if combine, err = fika.ParseAgentName(strings.TrimPrefix(r.Combine, "@")); err != nil {
+			return store.Run{}, err
+		}
+	}
+	for _, name := range team.Agents(combine) {
+		if _, err := h.store.Agent(ctx, name); err != nil {
+			return store.Run{}, err
+		}
+		if n.Rights, err = foreignRights(h.app, own, name); err != nil {
+			return store.Run{}, err
+		}
+	}
+	if err := h.freeForTeam(ctx, n); err != nil {
+		return store.Run{}, err
+	}
+	d := team.Definition(combine)
+	bound, err := d.Bind(map[string]string{"prompt": r.Prompt}, nil)
+	if err != nil {
+		return store.Run{}, err
+	}
+	if n.Definition, err = d.Freeze(); err != nil {
+		return store.Run{}, err
+	}
+	if n.Inputs, err = json.Marshal(bound); err != nil {
+		return store.Run{}, fika.Wrap(fika.Invalid, "begin team", err)
+	}
+	return h.store.Start(ctx, n)
+}
+
+// freeForTeam reports whether the id of a run is that of nothing else.
+func (h hubHome) freeForTeam(ctx context.Context, n store.NewRun) error {
+	known, err := h.store.Request(ctx, n.ID)
+	switch {
+	case fika.IsKind(err, fika.NotFound):
+		return nil
+	case err != nil:
+		return err
+	case !store.StandsForRun(known.Request) || known.Payload.Prompt != n.Title:
+		return fika.Errorf(fika.Conflict, "", "it asks for something else")
+	}
+	return nil
+}
