@@ -13,3 +13,13 @@ func (a *App) Archive(s *store.Store) reading.Archive {
 		return settings.ReadableBy, err
 	}}
 }
+
+// Reader is the agent through whose tool this command runs; empty: a person. A
+// tool whose agent cannot be told reads what all agents may.
+func (a *App) Reader() (reading.Reader, error) {
+	c, err := a.Caller()
+	if c.Inside() && c.Agent == "" {
+		return "tool", err
+	}
+	return c.Agent, err
+}

@@ -15,8 +15,12 @@ import (
 const readAtOnce = 1000
 
 // Read passes on the entries that a query means, page by page, and returns the
-// seq of the last; 0: there were none.
+// seq of the last; 0: there were none. Denied when an agent asks, through a command
+// in one of its tools, that takes no part in the chat.
 func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) error) (last int64, err error) {
+	if err := s.c.mayRead(ctx, q.Conversation); err != nil {
+		return 0, err
+	}
 	wanted := q.First // 0: all
 	for {
 		if q.Last == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"fika"
-	"fika/internal/reading"
 )
 
 // Conversations is what may be asked of all conversations, of any kind: to be
@@ -50,15 +49,8 @@ func (s *Conversations) Find(ctx context.Context, name string) (fika.Conversatio
 // Entries reads entries of a conversation: Denied when an agent asks, through a
 // command in one of its tools, that may not see it.
 func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
-	reader, err := s.reader()
-	if err != nil {
+	if err := s.c.mayRead(ctx, q.Conversation); err != nil {
 		return nil, err
-	}
-	switch may, err := s.c.app.Archive(s.c.store).MayConversation(ctx, reader, q.Conversation); {
-	case err != nil:
-		return nil, err
-	case !may:
-		return nil, fika.Errorf(fika.Denied, "", "this conversation is not readable by %s (readable_by; of a chat, only those who take part read it)", reader)
 	}
 	return s.c.store.Entries(ctx, q)
 }
@@ -66,19 +58,33 @@ func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry
 // Search finds entries by their words, newest first: those that whoever asks may
 // see.
 func (s *Conversations) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
-	reader, err := s.reader()
+	reader, err := s.c.app.Reader()
 	if err != nil {
 		return nil, err
 	}
 	return s.c.app.Archive(s.c.store).Search(ctx, reader, words, f)
 }
 
-// reader is the agent through whose tool this command runs; empty: a person. A
-// tool whose agent cannot be told reads what all agents may.
-func (s *Conversations) reader() (reading.Reader, error) {
-	c, err := s.c.app.Caller()
-	if c.Inside() && c.Agent == "" {
-		return "tool", err
+// mayRead refuses, with kind Denied, an agent that asks through a command in one
+// of its tools and may not see a conversation.
+func (c *Client) mayRead(ctx context.Context, id fika.ConversationID) error {
+	reader, err := c.app.Reader()
+	if err != nil {
+		return err
 	}
-	return c.Agent, err
+	may, err := c.app.Archive(c.store).MayConversation(ctx, reader, id)
+	if err == nil && !may {
+		err = fika.Errorf(fika.Denied, "", "this conversation is not readable by %s (readable_by; of a chat, only those who take part read it)", reader)
+	}
+	return err
+}
+
+// mayReadRequest is the same for a request: who has asked for it, and whose it is,
+// may see it.
+func (c *Client) mayReadRequest(ctx context.Context, q RequestInfo) error {
+	reader, err := c.app.Reader()
+	if err != nil || reader == "" || reader == q.AgentName || q.Payload.Writer == fika.ByAgent && q.Payload.From == string(reader) {
+		return err
+	}
+	return c.mayRead(ctx, q.Conversation)
 }

@@ -13,9 +13,13 @@ type Family struct {
 	Children []Family     // by the steps that made them
 }
 
-// Family reads a request, its parent, and all that descends from it.
+// Family reads a request, its parent, and all that descends from it. Denied when an
+// agent asks, through a command in one of its tools, that may not see it.
 func (s *Requests) Family(ctx context.Context, id fika.RequestID) (Family, error) {
 	info, err := s.c.store.Request(ctx, id)
+	if err == nil {
+		err = s.c.mayReadRequest(ctx, info)
+	}
 	if err != nil {
 		return Family{}, err
 	}

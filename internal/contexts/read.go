@@ -22,9 +22,17 @@ type Reader struct {
 	store *store.Store
 }
 
-// OpenReader opens a context for reading. Nothing is written.
+// OpenReader opens a context for reading. Nothing is written. Denied when an agent
+// asks, through a command in one of its tools, that may not see it (readable_by).
 func OpenReader(ctx context.Context, a *app.App, f folder.Folder) (*Reader, error) {
 	s, err := a.Store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := a.Reader()
+	if err == nil {
+		err = a.Archive(s).May(reader, f.Name)
+	}
 	if err != nil {
 		return nil, err
 	}
