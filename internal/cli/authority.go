@@ -47,7 +47,7 @@ func declared() map[string]declaration {
 		"fika usage": look, "fika trace": look, "fika monitor": look, "fika doctor": {conduct: looks, more: []string{"fix"}},
 		"fika status": {conduct: looks, more: []string{"show-bus"}},
 		"fika store":  look, "fika store show": look, "fika store check": look, "fika store move": manage,
-		"fika approve": manage, "fika undo": manage, "fika rules": look, "fika rules test": look,
+		"fika approve": manage, "fika undo": manage, "fika budget": look, "fika budget list": look, "fika budget show": look, "fika budget set": manage, "fika rules": look, "fika rules test": look,
 		"fika backup": manage, "fika restore": manage,
 		"fika init": manage, "fika trust": manage,
 		"fika project": look, "fika project list": look, "fika project show": look, "fika project move": manage, "fika project forget": manage,

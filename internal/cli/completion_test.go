@@ -55,7 +55,7 @@ func newShell(t *testing.T) *shell {
 	run := s.startRun()
 	s.value = map[string]string{
 		"workflow RUN": run, "workflow resume RUN": "", "workflow output STEP": "",
-		"AGENT": "arya", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
+		"AGENT": "arya", "SCOPE": "home", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
 		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "", "undo REQUEST": "",
 		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
@@ -181,7 +181,7 @@ func TestFlagCompletion(t *testing.T) {
 	s := newShell(t)
 	want := map[string]string{
 		"agent": "arya", "chat": "design", "context": "notes", "model": "nick", "state": "failed", "kind": "chat", "type": "status",
-		"by": "agent", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
+		"by": "agent", "per": "day", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
 		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "rules test tool": "", "workflow resume from": "",
 		"template": "coder", "combine": "arya", "team": "review", "personality": "", "name": "",
 	}

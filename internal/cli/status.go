@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/agent"
+	"fika/internal/cli/budget"
 	"fika/internal/cli/command"
 	"fika/internal/cli/store"
 	"fika/internal/client"
@@ -27,7 +28,8 @@ type statusJSON struct {
 	Wait  int          `json:"waiting"`
 	Pause bool         `json:"paused_all"`
 
-	Sandbox sandboxJSON `json:"sandbox"`
+	Sandbox sandboxJSON   `json:"sandbox"`
+	Budgets []budget.JSON `json:"budgets"`
 }
 
 type sandboxJSON struct {
@@ -109,6 +111,10 @@ func toStatusJSON(st client.Status) statusJSON {
 		Store: store.ToJSON(st.Store, st.Bytes),
 		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
 		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
+		Budgets: []budget.JSON{},
+	}
+	for _, b := range st.Budgets {
+		j.Budgets = append(j.Budgets, budget.ToJSON(b))
 	}
 	if s := st.Stream; s != nil {
 		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.Stamp(s.ReadAt)}
@@ -152,6 +158,9 @@ func showStatus(e *command.Env, st client.Status) error {
 	}
 	if st.Waiting > 0 {
 		p("waiting", fmt.Sprintf("%d", st.Waiting))
+	}
+	for i, b := range st.Budgets {
+		p([]string{"budgets", ""}[min(i, 1)], client.BudgetLine(b))
 	}
 	if len(st.Agents) == 0 {
 		return e.CheckWritten("")

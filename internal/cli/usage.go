@@ -21,7 +21,8 @@ type usageLine struct {
 	Model    command.Nullable `json:"model"`
 	Requests int              `json:"requests"`
 	Usage    fika.Usage       `json:"usage"`
-	CostUSD  float64          `json:"cost_usd"`
+	CostUSD  *float64         `json:"cost_usd"` // null: no price is known
+	Unpriced bool             `json:"unpriced"` // some of it has no price that is known
 }
 
 func newUsage(e *command.Env) *cobra.Command {
@@ -29,8 +30,9 @@ func newUsage(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "usage", Short: "show what was spent: tokens and money",
-		Long: `Shows tokens and money over all agents and models. COST counts what the prices
-in the config say; - is a model without prices.`,
+		Long: `Shows tokens and money over all agents and models. COST is what the
+prices of fika model list make of them; ? is a model whose price is not known,
+and a sum with + ? holds one. Budgets follow on stderr.`,
 		Example: "  fika usage --since 7d --by model", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var from time.Time
@@ -52,7 +54,14 @@ in the config say; - is a model without prices.`,
 			if err != nil {
 				return err
 			}
-			return showUsage(e, list, by, asJSON)
+			if err := showUsage(e, addUp(list, by, c.CostKnown), by, asJSON); err != nil || asJSON {
+				return err
+			}
+			budgets, err := c.Budgets(cmd.Context())
+			for _, b := range budgets {
+				e.Say("budget of %s", client.BudgetLine(b))
+			}
+			return err
 		},
 	}
 	c.Flags().StringVar(&since, "since", "", "only what was spent in the last 24h, 7d …")
@@ -62,8 +71,7 @@ in the config say; - is a model without prices.`,
 	return c
 }
 
-func showUsage(e *command.Env, list []client.UsageRow, by string, asJSON bool) error {
-	lines := addUp(list, by)
+func showUsage(e *command.Env, lines []usageLine, by string, asJSON bool) error {
 	if asJSON {
 		return command.PrintLines(e, lines, func(l usageLine) usageLine { return l })
 	}
@@ -75,6 +83,7 @@ func showUsage(e *command.Env, list []client.UsageRow, by string, asJSON bool) e
 	for _, l := range lines {
 		total.Requests += l.Requests
 		total.Usage = total.Usage.Add(l.Usage)
+		total.Unpriced = total.Unpriced || l.Unpriced
 	}
 	if by == "model" {
 		total.Agent, total.Model = "", "total"
@@ -95,12 +104,23 @@ func showUsage(e *command.Env, list []client.UsageRow, by string, asJSON bool) e
 func (l usageLine) row() []string {
 	return []string{
 		string(l.Agent), string(l.Model), fmt.Sprint(l.Requests), term.Count(l.Usage.Input), term.Count(l.Usage.Cached), term.Count(l.Usage.Output),
-		term.Dollars(l.Usage.Cost),
+		l.cost(),
 	}
 }
 
+// cost is the money of a line, as far as it is known.
+func (l usageLine) cost() string {
+	switch {
+	case l.Unpriced && l.Usage.Cost == 0:
+		return "?"
+	case l.Unpriced:
+		return term.Dollars(l.Usage.Cost) + " + ?"
+	}
+	return term.Dollars(l.Usage.Cost)
+}
+
 // addUp sums the rows by agent, by model, or by both, the dearest first.
-func addUp(list []client.UsageRow, by string) []usageLine {
+func addUp(list []client.UsageRow, by string, known func(client.UsageRow) bool) []usageLine {
 	sums := map[[2]string]*usageLine{}
 	var out []*usageLine
 	for _, r := range list {
@@ -119,7 +139,10 @@ func addUp(list []client.UsageRow, by string) []usageLine {
 		}
 		l.Requests += r.Requests
 		l.Usage = l.Usage.Add(r.Usage)
-		l.CostUSD = float64(l.Usage.Cost) / 1e6
+		l.Unpriced = l.Unpriced || !known(r)
+		if usd := float64(l.Usage.Cost) / 1e6; usd > 0 || !l.Unpriced {
+			l.CostUSD = &usd
+		}
 	}
 	slices.SortFunc(out, func(a, b *usageLine) int {
 		return cmp.Or(cmp.Compare(b.Usage.Cost, a.Usage.Cost), cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Agent+a.Model, b.Agent+b.Model))

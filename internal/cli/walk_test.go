@@ -27,7 +27,7 @@ func walked() (args map[string]string, left map[string]string) {
 			"fika chat view": "design", "fika chat why": "design 1 coder", "fika chat wait": "design", "fika chat limit": "design",
 			"fika conversation show": "default", "fika conversation search": "hello", "fika request show": "REQUEST", "fika request wait": "REQUEST",
 			"fika agent logs": "coder", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
-			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls",
+			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",
 			"fika workflow check": "review", "fika workflow graph": "review", "fika workflow show": "review",
 			"fika template show": "coder", "fika trace": "REQUEST", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
 		}, map[string]string{
@@ -45,7 +45,7 @@ func TestWalk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const good = "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n"
+	const good = "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n[[budgets]]\nscope = \"home\"\nper = \"month\"\ntokens = 1000000\n"
 	write("config.toml", good)
 	write("rules.toml", "fallback = \"<{{.Last}}>\"\n")
 	if err := os.Chmod(home, 0o700); err != nil {

@@ -26,7 +26,7 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
 			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
 			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "",
-			"fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
+			"fika budget set": "home --per day --tokens 5", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
 			"fika demo": "a show on a terminal", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
 			"fika agent run": "goes on until it is ended", "fika workflow run": "starts a process",

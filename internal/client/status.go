@@ -31,6 +31,7 @@ type Status struct {
 	Waiting  int // requests and chats that could be taken now, of all agents
 	Paused   bool
 	Sandbox  SandboxStatus
+	Budgets  []BudgetBalance
 }
 
 // SandboxStatus is how commands are confined where nothing else is said.
@@ -85,6 +86,9 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	}
 	for _, w := range work {
 		st.Waiting += w.Open
+	}
+	if st.Budgets, err = c.Budgets(ctx); err != nil {
+		return st, err
 	}
 	st.Agents, err = c.Agents.List(ctx, false)
 	return st, err

@@ -24,6 +24,8 @@ type (
 	Found = store.Found
 	// ChainInfo is what one message has set off, and what of it is used.
 	ChainInfo = store.ChainInfo
+	// BudgetBalance is how a budget stands.
+	BudgetBalance = store.BudgetBalance
 	// UsageRow is what one agent has spent on one model.
 	UsageRow = store.UsageRow
 	// StoreMeta tells which database a home has.

@@ -30,6 +30,7 @@ type Config struct {
 	MCP      []MCPServer
 	Agents   []Agent
 	Models   []Model
+	Budgets  []Budget
 
 	// Files lists what was read, in order; a file that does not exist is not in it.
 	Files []string
@@ -234,6 +235,8 @@ type Model struct {
 	ContextWindow int64  // tokens; 0: unknown
 	MaxTokens     int64  // of one answer; 0: the provider's default
 	Prices        Prices
+	Priced        string // where the prices are from, as in "config.toml" or "anthropic.com, 2026-10-10"; empty: none are known
+	Reserve       *Reserve
 	Reasoning     *Reasoning
 	Rules         string // of a scripted model: path of its rules
 }
@@ -243,6 +246,23 @@ type Prices struct {
 	Input  float64
 	Output float64
 	Cached float64 // of cached input; equals Input unless the file says otherwise
+}
+
+// Reserve is how many tokens budgets set aside for a call of a model.
+type Reserve struct {
+	Input  int64
+	Output int64
+}
+
+// Budget is one [[budgets]] entry: what may be spent in a window. 0 does not
+// limit; at least one of Money and Tokens is set.
+type Budget struct {
+	Scope  string // "home", "user", "chain", "agent:NAME", "chat:NAME"
+	Per    string // "hour", "day", "month", "total"
+	Money  MicroDollars
+	Tokens int64
+
+	at Place
 }
 
 // Reasoning asks a model for reasoning. At most one of Effort and MaxTokens is

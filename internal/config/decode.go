@@ -102,6 +102,10 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, sandboxKeys()), true
 	case *Prices:
 		return r.readPrices(v, path, p), true
+	case **Reserve:
+		return r.readReserve(v, path, p), true
+	case *[]Budget:
+		return r.readBudgets(v, path, p), true
 	case **Reasoning:
 		return r.readReasoning(v, path, p), true
 	case *map[string]Plugin:

@@ -44,6 +44,7 @@ func topKeys() []key[Config] {
 		{name: "mcp", at: func(c *Config) any { return &c.MCP }},
 		{name: "agents", at: func(c *Config) any { return &c.Agents }},
 		{name: "models", at: func(c *Config) any { return &c.Models }},
+		{name: "budgets", at: func(c *Config) any { return &c.Budgets }},
 	}
 }
 
@@ -259,7 +260,8 @@ func modelKeys() []key[Model] {
 		{name: "model", at: func(m *Model) any { return &m.WireModel }, example: `"claude-sonnet-5-5"`, doc: "What the provider calls it, if not by the id."},
 		{name: "context_window", at: func(m *Model) any { return &m.ContextWindow }, example: "200000", doc: "Tokens it can read; unset counts as 128000."},
 		{name: "max_tokens", at: func(m *Model) any { return &m.MaxTokens }, example: "8192", doc: "The most tokens of one answer; unset leaves it to the provider."},
-		{name: "prices", at: func(m *Model) any { return &m.Prices }, example: "{input = 3.0, output = 15.0, cached = 0.3}", doc: "US dollars per million tokens."},
+		{name: "prices", at: func(m *Model) any { return &m.Prices }, example: "{input = 3.0, output = 15.0, cached = 0.3}", doc: "US dollars per million tokens, instead of those that fika knows. A model that costs nothing has {input = 0, output = 0}."},
+		{name: "reserve", at: func(m *Model) any { return &m.Reserve }, example: "{input = 20000, output = 4000}", doc: "Tokens that budgets set aside for a call before it is made; later calls of a turn set aside at least what the dearest before has used."},
 		{name: "reasoning", at: func(m *Model) any { return &m.Reasoning }, example: `{effort = "medium"}`, doc: "How much it is asked to reason."},
 		{name: "rules", at: func(m *Model) any { return &m.Rules }, example: `"rules.toml"`, doc: "Of a scripted model: the file of its answers, relative to the home."},
 	}

@@ -141,7 +141,9 @@ func (l *loading) addFile(f fileText) {
 		l.addProject(s, f)
 		return
 	}
+	budgets := len(l.config.Budgets)
 	l.config.readSource(s, f.Models)
+	l.config.layBudgets(budgets, false)
 }
 
 func (l *loading) finishLoading() (*Config, error) {

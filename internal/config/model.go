@@ -154,7 +154,7 @@ func (c *Config) completeModel(m Model, own route, getenv func(string) string) (
 		m.APIKeyEnv = *own.keyEnv
 	}
 	m.WireModel = eitherOf(m.WireModel, m.ID)
-	return m, nil
+	return m.priced(), nil
 }
 
 // inEnvironment gives a model without an address the one that the environment
@@ -226,6 +226,3 @@ func (p Prices) Cost(u fika.Usage) MicroDollars {
 	fresh := max(0, u.Input-u.Cached)
 	return MicroDollars(float64(fresh)*p.Input + float64(u.Cached)*p.Cached + float64(u.Output)*p.Output + 0.5)
 }
-
-// Known reports whether there are prices at all.
-func (p Prices) Known() bool { return p != Prices{} }

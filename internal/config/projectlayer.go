@@ -27,8 +27,9 @@ func (l *loading) addProject(s *toml.Source, f fileText) {
 	c := l.config
 	p.dropKnownModels(c)
 	before, hidden, where := c.Guard, c.Sandbox.Hide, c.guardPlaces()
-	first := len(c.Agents)
+	first, budgets := len(c.Agents), len(c.Budgets)
 	c.readSource(s, false)
+	c.layBudgets(budgets, true)
 	c.keepTighter(before, where)
 	if len(hidden) > 0 && !slices.Equal(hidden, c.Sandbox.Hide) {
 		c.Sandbox.Hide = slices.Concat(hidden, c.Sandbox.Hide)
@@ -59,7 +60,6 @@ func refusalReasons() map[string]string {
 		"write":  "it would let commands write outside of the project",
 		"access": "it would let a program use all of fika", "executor": "under whose account tools run is for each person to say",
 		"allow_private_fetch": "it would open your own network to what agents read",
-		"budgets":             "what may be spent is for each person to say",
 		"mcp":                 "which programs are started and reached is for each person to say",
 	}
 }
@@ -97,7 +97,7 @@ func projectContextKeys() []string {
 
 func (p projectReader) checkTop() {
 	context := projectContextKeys()
-	tables := []string{"chat", "tools", "guard", "sandbox", "plugins", "agents", "models", "master"}
+	tables := []string{"chat", "tools", "guard", "sandbox", "plugins", "agents", "models", "master", "budgets"}
 	p.allowOnly(p.Root, "", append(tables, context...), append(keyNames(topKeys()), keyNames(contextKeys())...))
 	p.checkContext(p.Root, "")
 	for i := range p.Root.Entries {
@@ -134,7 +134,7 @@ func (p projectReader) allowOnlyIn(e *entry, allowed, known []string) {
 }
 
 func (p projectReader) checkModel(t *table) {
-	p.allowOnly(t, "models.", []string{"id", "nickname", "provider", "model", "context_window", "max_tokens", "prices", "reasoning", "rules"}, append(keyNames(modelKeys()), "headers"))
+	p.allowOnly(t, "models.", []string{"id", "nickname", "provider", "model", "context_window", "max_tokens", "prices", "reserve", "reasoning", "rules"}, append(keyNames(modelKeys()), "headers"))
 	if e := t.Get("rules"); e != nil {
 		p.checkInside(e, "rules", p.file.Base, "the project's .fika")
 	}

@@ -93,6 +93,10 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, toolKeys())
 	case *Prices:
 		return describeKeys(list, prefix, p, priceKeys())
+	case **Reserve:
+		return describeKeys(list, prefix, &Reserve{}, reserveKeys())
+	case *[]Budget:
+		return describeKeys(list, prefix, &Budget{}, budgetKeys())
 	case **Reasoning:
 		return describeKeys(list, prefix, &Reasoning{}, reasoningKeys())
 	case *map[string]Plugin:
@@ -134,7 +138,7 @@ func typeName(at any, unit time.Duration) string {
 		return "list of texts"
 	case *map[string]string:
 		return "table of texts"
-	case *[]Agent, *[]Model, *[]MCPServer, *[]guard.Rule:
+	case *[]Agent, *[]Model, *[]MCPServer, *[]Budget, *[]guard.Rule:
 		return "list of tables"
 	}
 	return "table"

@@ -54,6 +54,7 @@ type Settings struct {
 	Env              map[string]string
 	AgentsMD         bool
 	Trust            []string // absolute
+	Budgets          []Budget // of the home
 
 	AutoCompact              bool
 	AutoCompactThreshold     float64
@@ -108,7 +109,7 @@ func Resolve(in Inputs) (Settings, error) {
 		WarnThresholdPercent: m.WarnThresholdPercent, RollingCompactDrop: m.RollingCompactDrop,
 		MaxRecursionDepth: m.MaxRecursionDepth, ReflectionEnabled: m.ReflectionEnabled,
 		ReflectionCharacterLimit: m.ReflectionCharacterLimit, TurnTimeout: m.TurnTimeout,
-		LockHeartbeat: c.LockHeartbeat, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP,
+		LockHeartbeat: c.LockHeartbeat, Budgets: c.Budgets, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP,
 	}
 	if s.Worktree = m.Workspace == Worktree; !s.Worktree {
 		s.Workspace = in.absolutePath(m.Workspace)

@@ -255,7 +255,7 @@ func TestCost(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 	c := mustParse(t, "[[models]]\nid = \"gpt-5\"\nprices = {input = 2, output = 8.5}\n[chat]\nmax_cost_per_chain = 0.25\n")
-	if p := c.Models[0].Prices; p.Cached != 2 || !p.Known() || c.Chat.MaxCostPerChain != 250_000 {
+	if p := c.Models[0].Prices; p.Cached != 2 || !c.Models[0].Known() || c.Chat.MaxCostPerChain != 250_000 {
 		t.Errorf("got %+v, %d", p, c.Chat.MaxCostPerChain)
 	}
 }
@@ -309,13 +309,13 @@ func TestReference(t *testing.T) {
 				continue
 			}
 			text := d.Key + " = " + v
-			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp") {
+			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp" || list == "budgets") {
 				text = "[[" + list + "]]\n" + key + " = " + v
 			}
 			var p Problems
 			Default().readSource(toml.Read("x", []byte(text), &p), false)
 			for _, q := range p.List {
-				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "has no name") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "tool: a rule names") {
+				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "has no name") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "tool: a rule names") && !strings.Contains(q.Message, "this budget") && !strings.Contains(q.Message, "a budget is more than 0") {
 					t.Errorf("%s: %s", text, q.Message)
 				}
 			}

@@ -134,6 +134,9 @@ func (r *reader) readModel(t *table, at int, path, id string, list *[]Model) {
 	prefix := name + "."
 	r.where[name] = r.Place(at)
 	decodeTable(r, t, prefix, &m, modelKeys(), nil)
+	if t.Get("prices") != nil {
+		m.Priced = fromConfig
+	}
 	if m.ID == "" && t.Get("id") == nil {
 		r.Problem(at, "this model has no id: give it the name the provider knows, as in id = \"gpt-5.5\"")
 	} else if m.ID == "" {
@@ -208,5 +211,14 @@ func (r *reader) readPrices(v value, path string, p *Prices) bool {
 	if v.Table.Get("cached") == nil {
 		p.Cached = p.Input
 	}
+	return true
+}
+
+func (r *reader) readReserve(v value, path string, p **Reserve) bool {
+	got := DefaultReserve()
+	if !decodeSub(r, v, path, &got, reserveKeys()) {
+		return false
+	}
+	*p = &got
 	return true
 }

@@ -112,7 +112,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 				display.Warn(fmt.Sprintf("the run %s goes on when the hub has looked at it: %v", run, err))
 			}
 		},
-		Display: display, Settings: func() agent.Settings { return processSettings(live.Settings()) },
+		Display: display, Settings: func() agent.Settings { return processSettings(a, live.Settings()) },
 		Now: a.Now, Sign: w.Heartbeat, Rest: w.Rest, Poll: crash.Pace(pollTime),
 	})
 	w.OnHeartbeat(p.Beat, p.Lost)
@@ -141,8 +141,8 @@ func compactor(live *worker.LiveRuntime) agent.Compact {
 }
 
 // processSettings are those that the process of an agent itself keeps to.
-func processSettings(s config.Settings) agent.Settings {
-	return agent.Settings{Limits: app.Limits(s.Chat.Limits), MaxConcurrent: s.MaxConcurrent, MaxIdle: maxIdle(s)}
+func processSettings(a *app.App, s config.Settings) agent.Settings {
+	return agent.Settings{Limits: a.TurnLimits(s), MaxConcurrent: s.MaxConcurrent, MaxIdle: maxIdle(s)}
 }
 
 // maxIdle is how long an agent that is not persistent stays without work.

@@ -32,8 +32,8 @@ func (b Budget) limits() string {
 // named is the budget in a sentence.
 func (b Budget) named() string { return fmt.Sprintf("the budget of %s (%s)", b, b.limits()) }
 
-// amount says an amount in the measures that a budget limits.
-func (b Budget) amount(a Amount) string {
+// Say is an amount in the measures that a budget limits.
+func (b Budget) Say(a Amount) string {
 	var parts []string
 	if b.Money > 0 {
 		parts = append(parts, Dollars(a.Money))
@@ -48,9 +48,9 @@ func (b Budget) amount(a Amount) string {
 func (r Refusal) Text() string {
 	if !r.Full {
 		return fmt.Sprintf("%s has no room beside the calls under way: %s spent, %s set aside for them, and a call is taken to cost %s; try again when they are done",
-			r.named(), r.amount(r.Spent), r.amount(r.Reserved), r.amount(r.Need))
+			r.named(), r.Say(r.Spent), r.Say(r.Reserved), r.Say(r.Need))
 	}
-	why := fmt.Sprintf("%s is used up: %s spent, and a call is taken to cost %s", r.named(), r.amount(r.Spent), r.amount(r.Need))
+	why := fmt.Sprintf("%s is used up: %s spent, and a call is taken to cost %s", r.named(), r.Say(r.Spent), r.Say(r.Need))
 	if !r.Window.Ends.IsZero() {
 		why += "; the next begins at " + Clock(r.Window.Ends)
 	}
@@ -69,7 +69,7 @@ func (r Refusal) NoticeID() fika.EntryID {
 
 // Warning is said once in a window, when four fifths of a budget are spent.
 func (b Budget) Warning(spent Amount) string {
-	return fmt.Sprintf("%s is used to four fifths and more: %s spent", b.named(), b.amount(spent))
+	return fmt.Sprintf("%s is used to four fifths and more: %s spent", b.named(), b.Say(spent))
 }
 
 // Clock is a moment as people read it, in the zone it is in.
@@ -77,3 +77,16 @@ func Clock(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
 // UnpricedNoticeID is the same for what is said of a model without a price.
 func UnpricedNoticeID(err error) fika.EntryID { return noticeID("unpriced", err.Error()) }
+
+// Standing is how an account stands, in one line.
+func (a Applied) Standing(b Balance) string {
+	text := fmt.Sprintf("%s: %s of %s spent", a.Budget, a.Say(b.Spent), a.limits())
+	if b.Reserved != (Amount{}) {
+		text += fmt.Sprintf(", %s set aside for calls under way", a.Say(b.Reserved))
+	}
+	text += fmt.Sprintf(", %s left", a.Say(a.Left(b)))
+	if !a.Window.Ends.IsZero() {
+		text += " until " + Clock(a.Window.Ends)
+	}
+	return text
+}

@@ -46,7 +46,7 @@ func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversatio
 	case refused == nil:
 		return &g, nil
 	case k.atOnce:
-		return nil, fika.Errorf(refused.kind, opClaim, "%s", refused.text)
+		return nil, fika.Errorf(refused.kind, "", "%s", refused.text)
 	case !refused.later || r.Origin == fika.Foreground:
 		return nil, k.failFor(ctx, r, c, *refused)
 	case refused.until.IsZero() && r.State != fika.Running:

@@ -106,7 +106,7 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 		return store.Claimed{}, err
 	}
 	w, s := r.worker, r.settings
-	n := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: w.Agent.ID, Limits: app.Limits(s.Chat.Limits)}
+	n := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: w.Agent.ID, Limits: w.App.TurnLimits(s)}
 	n.Payload = fika.Payload{Prompt: o.Prompt, From: s.Username, Writer: fika.ByHuman, Workspace: r.workspace, Model: o.Flags["model"]}
 	speaker, err := w.App.Speaker(ctx)
 	if err != nil {

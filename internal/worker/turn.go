@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/llm"
@@ -87,7 +86,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 	name := w.Agent.Name
 	return turn.Config{
 		Store: r.opts.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoningOf(s), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: app.Limits(s.Chat.Limits), TTL: s.Chat.MessageTTL,
+		Reasoning: reasoningOf(s), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request),

@@ -1,6 +1,10 @@
 package model
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"fika/internal/app"
@@ -28,6 +32,7 @@ type pricing struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
 	Cached float64 `json:"cached"`
+	Source string  `json:"source"` // "config", or the page they are from and the day it was read
 }
 
 func toModelJSON(m app.ModelInfo) modelJSON {
@@ -35,8 +40,8 @@ func toModelJSON(m app.ModelInfo) modelJSON {
 		ID: m.ID, Nickname: command.Optional(m.Nickname), Provider: m.Provider, BaseURL: command.Optional(config.WithoutSecrets(m.BaseURL)), APIKeyEnv: command.Optional(m.APIKeyEnv), KeySet: m.Key,
 		ContextWindow: command.Optional(m.ContextWindow), MaxTokens: command.Optional(m.MaxTokens), Default: m.Default,
 	}
-	if m.Prices.Known() {
-		j.Prices = &pricing{m.Prices.Input, m.Prices.Output, m.Prices.Cached}
+	if m.Known() {
+		j.Prices = &pricing{m.Prices.Input, m.Prices.Output, m.Prices.Cached, m.Priced}
 	}
 	if m.Trouble != nil {
 		j.Trouble = command.Optional(config.WithoutSecrets(m.Trouble.Error()))
@@ -48,7 +53,7 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list", Short: "list the models of config.toml and models.toml", Args: command.Exactly(0, "no arguments"),
-		Long:    "Lists the models that are defined; * marks the one the current context uses.\nEither name works with -m and in local.toml.",
+		Long:    "Lists the models that are defined; * marks the one the current context uses.\nEither name works with -m and in local.toml.\nPRICE is in US dollars per million tokens read and written, with the day on\nwhich the provider's page said so, or \"config\" for prices of your own; ? is a\nmodel whose price is not known: set prices in its [[models]] entry.",
 		Example: "  fika model list\n  fika run -m opus \"…\"",
 		RunE: func(*cobra.Command, []string) error {
 			list, err := e.App().Models()
@@ -62,7 +67,7 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no models: export ANTHROPIC_API_KEY or OPENAI_API_KEY, or add [[models]] to config.toml (docs/CONFIG.md)")
 				return nil
 			}
-			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "ADDRESS"}, command.Rows(list, modelRow))
+			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "PRICE", "ADDRESS"}, command.Rows(list, modelRow))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
@@ -87,5 +92,19 @@ func modelRow(m app.ModelInfo) []string {
 	if m.Trouble != nil {
 		address = config.WithoutSecrets(m.Trouble.Error())
 	}
-	return []string{mark, m.ID, m.Nickname, m.Provider, window, key, address}
+	return []string{mark, m.ID, m.Nickname, m.Provider, window, key, price(m.Model), address}
 }
+
+// price is what a model costs, and how that is known.
+func price(m config.Model) string {
+	if !m.Known() {
+		return "?"
+	}
+	from := m.Priced
+	if i := strings.LastIndex(from, ", "); i >= 0 {
+		from = from[i+len(", "):]
+	}
+	return fmt.Sprintf("$%s/$%s (%s)", trimmed(m.Prices.Input), trimmed(m.Prices.Output), from)
+}
+
+func trimmed(dollars float64) string { return strconv.FormatFloat(dollars, 'f', -1, 64) }

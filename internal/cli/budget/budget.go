@@ -1,0 +1,79 @@
+package budget
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/limit"
+)
+
+// New makes fika budget.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("budget", "see and set what may be spent",
+		"A budget ([[budgets]] of config.toml) limits the money or tokens of a home, of\neach user, of an agent, of a chat or of each chain, in an hour, a day, a month or\nin total. What a call may cost is set aside before it is made.",
+		"  fika budget set home --per day --money 5\n  fika budget list", newList(e), newShow(e), newSet(e))
+}
+
+// JSON is a budget as it stands.
+type JSON struct {
+	Scope    string           `json:"scope"`
+	Per      string           `json:"per"`
+	Holder   command.Nullable `json:"holder"` // the user or chain whose part this is
+	Limit    amount           `json:"limit"`
+	Spent    amount           `json:"spent"`
+	Reserved amount           `json:"reserved"`
+	Left     amount           `json:"left"`
+	Begins   *time.Time       `json:"begins"` // null: it has no end
+	Until    *time.Time       `json:"until"`
+}
+
+// amount is null in what a budget does not limit.
+type amount struct {
+	USD    *float64 `json:"usd"`
+	Tokens *int64   `json:"tokens"`
+}
+
+// ToJSON is a budget as it is printed.
+func ToJSON(b client.BudgetBalance) JSON {
+	of := func(a limit.Amount) (out amount) {
+		if b.Money > 0 {
+			usd := float64(a.Money) / 1e6
+			out.USD = &usd
+		}
+		if b.Tokens > 0 {
+			out.Tokens = &a.Tokens
+		}
+		return out
+	}
+	return JSON{
+		Scope: b.Scope, Per: string(b.Budget.Per), Holder: command.Nullable(b.Holder),
+		Limit: of(b.Amount), Spent: of(b.Spent), Reserved: of(b.Reserved), Left: of(b.Left(b.Balance)),
+		Begins: command.Stamp(b.Window.Begins), Until: command.Stamp(b.Window.Ends),
+	}
+}
+
+// completeScopes offers what budgets may be of.
+func completeScopes(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		out := []cobra.Completion{
+			command.Offered("home", "everything here"), command.Offered("user", "each person's"), command.Offered("chain", "each chain's"),
+		}
+		for kind, names := range map[string]cobra.CompletionFunc{"agent": e.CompleteAgents, "chat": e.CompleteChats} {
+			list, _ := names(cmd, nil, "")
+			for _, name := range list {
+				out = append(out, kind+":"+name)
+			}
+		}
+		return out, command.NoFiles
+	}
+}
+
+func pers() (out []string) {
+	for _, p := range limit.Pers() {
+		out = append(out, string(p))
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package budget
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/limit"
+)
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list the budgets: spent, set aside, left, until when", Args: command.Exactly(0, "no arguments"),
+		Long:    "Lists the budgets of this home in the windows that go on now. RESERVED is what\nis set aside for calls under way; LEFT is what the next ones may set aside.",
+		Example: "  fika budget list\n  fika budget list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := budgets(e, cmd, func(client.BudgetBalance) bool { return true })
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, ToJSON)
+			}
+			if len(list) == 0 {
+				e.Say("there is no budget; fika budget set home --per day --money 5 makes one")
+				return nil
+			}
+			return e.Table([]string{"SCOPE", "PER", "LIMIT", "SPENT", "RESERVED", "LEFT", "UNTIL"}, command.Rows(list, row))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+// budgets reads those that are wanted.
+func budgets(e *command.Env, cmd *cobra.Command, wanted func(client.BudgetBalance) bool) ([]client.BudgetBalance, error) {
+	c, err := e.Client(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.Budgets(cmd.Context())
+	var out []client.BudgetBalance
+	for _, b := range all {
+		if wanted(b) {
+			out = append(out, b)
+		}
+	}
+	return out, err
+}
+
+func row(b client.BudgetBalance) []string {
+	scope, until := b.Scope, "-"
+	if b.Holder != "" {
+		scope += " " + b.Holder
+	}
+	if !b.Window.Ends.IsZero() {
+		until = limit.Clock(b.Window.Ends)
+	}
+	return []string{scope, string(b.Budget.Per), b.Say(b.Amount), b.Say(b.Spent), b.Say(b.Reserved), b.Say(b.Left(b.Balance)), until}
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var per string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show SCOPE", Short: "show the budgets of one scope", Args: command.Exactly(1, "a scope such as home or agent:NAME"),
+		Long:    "Shows the budgets of one scope, a line each. SCOPE is home, user, chain,\nagent:NAME or chat:NAME.",
+		Example: "  fika budget show home\n  fika budget show agent:coder --per day --json", ValidArgsFunction: command.First(completeScopes(e)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := budgets(e, cmd, func(b client.BudgetBalance) bool {
+				return b.Scope == args[0] && (per == "" || string(b.Budget.Per) == per)
+			})
+			switch {
+			case err != nil:
+				return err
+			case len(list) == 0:
+				return fika.Errorf(fika.NotFound, "", "there is no budget of %q; fika budget list shows those there are", strings.TrimSpace(args[0]+" "+per))
+			case asJSON:
+				return command.PrintLines(e, list, ToJSON)
+			}
+			for _, b := range list {
+				if err := e.Println(client.BudgetLine(b)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&per, "per", "", "only that of an hour, day, month or total")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), command.NoFiles))
+	return c
+}

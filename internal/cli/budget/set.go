@@ -1,0 +1,76 @@
+package budget
+
+import (
+	"context"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/config"
+)
+
+// setOptions are the flags of budget set.
+type setOptions struct {
+	*command.Env
+	per    string
+	money  float64
+	tokens int64
+	remove bool
+}
+
+func newSet(e *command.Env) *cobra.Command {
+	o := &setOptions{Env: e}
+	c := &cobra.Command{
+		Use: "set SCOPE", Short: "set or remove a budget",
+		Long: `Writes a budget into config.toml, in the place of the one of the same scope and
+--per if there is one. It counts what was spent in the window before, too.
+
+What an hour or a day has no room for waits for the next; in a month or in total
+it fails. fika run fails at once (exit status 8). Money needs models whose prices
+are known: fika model list.`,
+		Example: "  fika budget set home --per day --money 5\n  fika budget set agent:coder --per hour --tokens 2000000\n  fika budget set home --per day --remove",
+		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: command.First(completeScopes(e)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			changed := cmd.Flags().Changed
+			if o.remove && (changed("money") || changed("tokens")) {
+				return command.UsageError("--remove goes with neither --money nor --tokens")
+			}
+			if !o.remove && !changed("money") && !changed("tokens") {
+				return command.UsageError("say --money or --tokens, or --remove")
+			}
+			if math.IsNaN(o.money) || o.money > 1e9 || changed("money") && o.money < 0.000001 || changed("tokens") && o.tokens <= 0 {
+				return command.UsageError("--money and --tokens are more than 0, and not beyond all reason")
+			}
+			return o.run(cmd.Context(), args[0])
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.per, "per", "", "how long it lasts: hour, day, month or total")
+	f.Float64Var(&o.money, "money", 0, "in US dollars")
+	f.Int64Var(&o.tokens, "tokens", 0, "read and written")
+	f.BoolVar(&o.remove, "remove", false, "take the budget away")
+	_ = c.MarkFlagRequired("per")
+	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), command.NoFiles))
+	return c
+}
+
+func (o *setOptions) run(ctx context.Context, scope string) error {
+	c, err := o.Client(ctx)
+	if err != nil {
+		return err
+	}
+	b := config.Budget{Scope: scope, Per: o.per, Money: config.MicroDollars(math.Round(o.money * 1e6)), Tokens: o.tokens}
+	stands, err := c.SetBudget(ctx, b, o.remove)
+	if err != nil {
+		return err
+	}
+	if o.remove {
+		o.Say("the budget of %s per %s is gone", scope, o.per)
+	}
+	for _, k := range stands {
+		o.Say("budget of %s", client.BudgetLine(k))
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"fika"
+	"fika/internal/limit"
+	"fika/internal/toml"
+)
+
+func budgetKeys() []key[Budget] {
+	var pers []string
+	for _, p := range limit.Pers() {
+		pers = append(pers, string(p))
+	}
+	return []key[Budget]{
+		{name: "scope", at: func(b *Budget) any { return &b.Scope }, example: `"home"`, check: func(_ value, at any) string { return wrongScope(*at.(*string)) },
+			doc: "Whose calls count: home, user (each person's), chain (each chain's), agent:NAME or chat:NAME. Required."},
+		{name: "per", at: func(b *Budget) any { return &b.Per }, oneOf: pers, example: `"day"`,
+			doc: "How long it lasts, by the local clock and calendar. What an hour or a day has no room for waits for the next; in a month or in total it fails. Required."},
+		{name: "money", at: func(b *Budget) any { return &b.Money }, example: "5.00", doc: "What may be spent, in US dollars. Needs models whose prices are known."},
+		{name: "tokens", at: func(b *Budget) any { return &b.Tokens }, example: "2000000", doc: "Likewise tokens, read and written."},
+	}
+}
+
+// wrongScope says what is wrong with a scope; empty: nothing.
+func wrongScope(scope string) string {
+	kind, name, wrong := limit.ParseScope(scope)
+	if wrong == "unknown" {
+		wrong = fmt.Sprintf("%s is none of home, user, chain, agent:NAME and chat:NAME%s", toml.Quote(scope), toml.Meant(kind, []string{"home", "user", "chain", "agent", "chat"}))
+	}
+	if wrong == "" && kind == limit.ScopeAgent {
+		if parsed, err := fika.ParseAgentName(name); err != nil || string(parsed) != name {
+			wrong = fmt.Sprintf("%s is not the name of an agent", toml.Quote(name))
+		}
+	}
+	return wrong
+}
+
+// budgets adds the entries of one file. The same budget in a later file takes the place of
+// an earlier one.
+func (r *reader) readBudgets(v value, path string, list *[]Budget) bool {
+	items, ok := r.listElements(v, path)
+	seen := map[[2]string]bool{}
+	for _, item := range items {
+		b := Budget{at: r.Place(item.At)}
+		name := elementPath(path, len(*list))
+		r.where[name] = r.Place(item.At)
+		decodeTable(r, item.Table, name+".", &b, budgetKeys(), nil)
+		for _, need := range []string{"scope", "per"} {
+			if item.Table.Get(need) == nil {
+				r.Problem(item.At, "this budget has no %s", need)
+			}
+		}
+		for _, e := range item.Table.Entries {
+			if (e.Name == "money" && b.Money <= 0 || e.Name == "tokens" && b.Tokens <= 0) && e.Value.Kind != toml.KindText {
+				r.Problem(e.Value.At, "%s: a budget is more than 0", e.Name)
+			}
+		}
+		if item.Table.Get("money") == nil && item.Table.Get("tokens") == nil {
+			r.Problem(item.At, "this budget limits nothing: say money or tokens")
+		}
+		id := [2]string{b.Scope, b.Per}
+		if seen[id] && b.Scope != "" {
+			r.Problem(item.At, "there is a budget of %s per %s already", toml.Quote(b.Scope), b.Per)
+		}
+		seen[id] = true
+		*list = append(*list, b)
+	}
+	return ok
+}
+
+// layBudgets puts the budgets of a later layer, the last of the list, in the place of those
+// before. Those of a project only tighten.
+func (c *Config) layBudgets(before int, tighten bool) {
+	out := c.Budgets[:before:before]
+	for _, b := range c.Budgets[before:] {
+		i := 0
+		for i < len(out) && (out[i].Scope != b.Scope || out[i].Per != b.Per) {
+			i++
+		}
+		switch {
+		case i == len(out):
+			out = append(out, b)
+		case tighten:
+			out[i].Money, out[i].Tokens = tighter(out[i].Money, b.Money), tighter(out[i].Tokens, b.Tokens)
+		default:
+			out[i] = b
+		}
+	}
+	c.Budgets = out
+}
+
+// tighter is the smaller of two limits, of which 0 is none.
+func tighter[T ~int64](a, b T) T {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// checkBudgets refuses money limits that could not act, as far as that can be told: on
+// models that are defined and have no price.
+func (c *Config) checkBudgets(p *Problems) {
+	for _, b := range c.Budgets {
+		kind, name, wrong := limit.ParseScope(b.Scope)
+		if kind == limit.ScopeAgent && wrong == "" && c.entryIndex(name) < 0 && len(c.Agents) > 0 {
+			if meant := toml.Meant(name, c.agentIDs()); meant != "" {
+				p.Add(b.at, "there is no agent %s%s", toml.Quote(name), meant)
+			}
+		}
+		if b.Money <= 0 {
+			continue
+		}
+		if m, who := c.unpricedIn(kind, name); m != "" {
+			p.Add(b.at, "%s", Unpriced(m, who))
+		}
+	}
+}
+
+// Unpriced says that a money limit cannot act on a model, and what to set.
+func Unpriced(model, who string) string {
+	if who != "" {
+		who = " of " + who
+	}
+	return fmt.Sprintf("money cannot be limited: no price is known of the model %s%s; set prices = {input = …, output = …} (US dollars per million tokens) in its [[models]] entry, or limit tokens", toml.Quote(model), who)
+}
+
+// unpricedIn finds a defined model without a price that a scope's calls go to.
+func (c *Config) unpricedIn(kind, name string) (model, who string) {
+	unpriced := func(id string) bool {
+		m, ok := c.defineModel(id)
+		if !ok {
+			return false
+		}
+		full, err := c.completeModel(m, route{}, nil)
+		return err == nil && !full.Known()
+	}
+	for _, a := range c.Agents {
+		id := eitherOf(a.Model, c.Model)
+		if (kind != limit.ScopeAgent || a.ID == name) && id != "" && unpriced(id) {
+			return id, "agent " + a.ID
+		}
+	}
+	if kind != limit.ScopeAgent && c.Model != "" && unpriced(c.Model) {
+		return c.Model, ""
+	}
+	return "", ""
+}
+
+// CheckBudget says what is wrong with a budget, with kind Invalid.
+func (c *Config) CheckBudget(b Budget) error {
+	const op = ""
+	if wrong := wrongScope(b.Scope); wrong != "" {
+		return fika.Errorf(fika.Invalid, op, "scope: %s", wrong)
+	}
+	if per := limit.Per(b.Per); !slices.Contains(limit.Pers(), per) {
+		return fika.Errorf(fika.Invalid, op, "per: %s is none of hour, day, month and total%s", toml.Quote(b.Per), toml.Meant(b.Per, []string{"hour", "day", "month", "total"}))
+	}
+	if b.Money < 0 || b.Tokens < 0 || b.Money == 0 && b.Tokens == 0 {
+		return fika.Errorf(fika.Invalid, op, "a budget limits money or tokens to more than 0")
+	}
+	kind, name, _ := limit.ParseScope(b.Scope)
+	if kind == limit.ScopeAgent && c.entryIndex(name) < 0 {
+		if meant := toml.Meant(name, c.agentIDs()); meant != "" {
+			return fika.Errorf(fika.Invalid, op, "there is no agent %s%s", toml.Quote(name), meant)
+		}
+	}
+	if b.Money > 0 {
+		if m, who := c.unpricedIn(kind, name); m != "" {
+			return fika.Errorf(fika.Invalid, op, "%s", Unpriced(m, who))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package config
+
+import "strings"
+
+// listed is the price of a model at its own provider, as the provider's public
+// page said on the day on which it was read.
+type listed struct {
+	prices Prices
+	source string
+	day    string
+}
+
+// listedPrices are those that have a source. Nothing is in here by analogy: a model
+// that is missing has no price that is known.
+func listedPrices() map[string]listed {
+	const page, day = "https://platform.claude.com/docs/en/about-claude/pricing", "2026-11-22"
+	opus := listed{Prices{Input: 5, Cached: 0.5, Output: 25}, page, day}
+	return map[string]listed{
+		"claude-opus-5": opus, "claude-opus-4-8": opus, "claude-opus-4-7": opus, "claude-opus-4-6": opus, "claude-opus-4-5": opus,
+		"claude-fable-5":    {Prices{Input: 10, Cached: 1, Output: 50}, page, day},
+		"claude-sonnet-4-6": {Prices{Input: 3, Cached: 0.3, Output: 15}, page, day},
+		"claude-haiku-4-5":  {Prices{Input: 1, Cached: 0.1, Output: 5}, page, day},
+	}
+}
+
+// fromConfig is where prices are from that a person has written.
+const fromConfig = "config"
+
+// undated is an id without the day at its end that names an edition of a model.
+func undated(id string) string {
+	i := strings.LastIndex(id, "-20")
+	if i < 0 || len(id)-i != len("-20251001") || strings.Trim(id[i+1:], "0123456789") != "" {
+		return id
+	}
+	return id[:i]
+}
+
+// priced fills in the listed price of a model that has none of its own, if it is
+// reached at its own provider: others may ask for something else.
+func (m Model) priced() Model {
+	if m.Priced != "" || !withinDomain(m.BaseURL, "anthropic.com") {
+		return m
+	}
+	if l, ok := listedPrices()[undated(m.WireModel)]; ok {
+		m.Prices, m.Priced = l.prices, l.source+", "+l.day
+	}
+	return m
+}
+
+// Known reports whether it is known what a call of the model costs.
+func (m Model) Known() bool { return m.Priced != "" }
+
+// DefaultReserve is set aside for a call of a model that says nothing itself.
+func DefaultReserve() Reserve { return Reserve{Input: 20_000, Output: 4_000} }
+
+func reserveKeys() []key[Reserve] {
+	return []key[Reserve]{
+		{name: "input", at: func(r *Reserve) any { return &r.Input }, example: "20000", doc: "Of what it reads."},
+		{name: "output", at: func(r *Reserve) any { return &r.Output }, example: "4000", doc: "Of what it writes."},
+	}
+}
