@@ -50,9 +50,9 @@ func (j Judge) Judge(c tool.Call) turn.Verdict {
 	if facts.Tainted {
 		d = j.Policy.Tighten(call, d, hostsOf(c.Rights))
 	}
-	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: ruleText(d, bare)}
+	v := turn.Verdict{Do: d.Do, What: orElse(d.What, c.Name), Rule: ruleText(d, bare), Opens: d.Opens}
 	if d.Do == guard.Ask {
-		v.Bound = bound(c, call)
+		v.Bound = bound(c, call, d.Opens)
 		v.Hint = hint(d, call)
 	}
 	return v
@@ -81,23 +81,31 @@ func ruleText(d guard.Decision, bare bool) string {
 		return "nothing here can confine commands"
 	case d.Rule == nil:
 		return "[guard] default"
-	case d.Rule.Why != "":
-		return "rule " + d.Rule.Where + ": " + d.Rule.Why
 	}
-	return "rule " + d.Rule.Where
+	text := "rule " + d.Rule.Where
+	if d.Rule.Why != "" {
+		text += ": " + d.Rule.Why
+	}
+	if len(d.Opens) > 0 {
+		text += "; yes lets this call change " + strings.Join(d.Opens, ", ")
+	}
+	return text
 }
 
-// hint is a rule that spares the question.
+// hint is a rule that spares the question; empty: none does.
 func hint(d guard.Decision, c guard.Call) string {
 	r, ok := d.Allowing(c)
-	if !ok {
+	switch {
+	case len(d.Opens) > 0: // each time
+		return ""
+	case !ok:
 		return fmt.Sprintf("(no rule would win over the one at %s: change that)", d.Rule.Where)
 	}
 	return r.TOML()
 }
 
 // bound is the state of the call and of all that it depends on.
-func bound(c tool.Call, g guard.Call) guard.Bound {
+func bound(c tool.Call, g guard.Call, opens []string) guard.Bound {
 	tier := ""
 	if c.Confine != nil {
 		tier = c.Confine.Tier()
@@ -113,6 +121,9 @@ func bound(c tool.Call, g guard.Call) guard.Bound {
 		{Name: "the call", State: state(c.Name, string(c.Args), string(c.Agent), c.Context)},
 		{Name: "the folder it runs in", State: state(c.Workspace)},
 		{Name: "how it is confined", State: state(tier)},
+	}
+	if len(opens) > 0 {
+		b = append(b, guard.BoundTo{Name: "what it may change", State: state(opens...)})
 	}
 	for i, name := range g.Files() {
 		if i == maxFiles {

@@ -63,9 +63,11 @@ type Agent struct {
 // New makes the confinement of an agent.
 func New(o Options) *Agent { return &Agent{opts: o} }
 
-// Tools confines the commands of a call that works in a folder.
-func (a *Agent) Tools(workspace string) tool.Confinement {
-	return &call{agent: a, workspace: workspace}
+// Tools confines the commands of a call that works in a folder. It may change the
+// protected files that are opened for it; what it sets in the config of a
+// repository that makes git run something is put back.
+func (a *Agent) Tools(workspace string, opened ...string) tool.Confinement {
+	return &call{agent: a, workspace: workspace, opened: opened}
 }
 
 // Plugin confines a plugin: it can read its own files, and write a folder of its
@@ -95,7 +97,8 @@ func (a *Agent) Unconfined() []string {
 type call struct {
 	agent     *Agent
 	workspace string
-	plugin    string // empty: a command
+	opened    []string // protected files that it may change
+	plugin    string   // empty: a command
 	program   string
 }
 
@@ -160,7 +163,7 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 		keeper.Close()
 		return tool.Confined{}, err
 	}
-	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper) }}, nil
+	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper, p.Opened) }}, nil
 }
 
 // withheld is what a profile keeps from a process.

@@ -19,7 +19,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func git(t *testing.T, dir string, args ...string) {
+func runGit(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -48,9 +48,9 @@ func TestRepository(t *testing.T) {
 	must(t, err)
 	repo, tree, sub := filepath.Join(dir, "repo"), filepath.Join(dir, "tree"), filepath.Join(dir, "repo/a/b")
 	must(t, os.MkdirAll(sub, 0o700))
-	git(t, repo, "init", "-q")
-	git(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
-	git(t, repo, "worktree", "add", "-q", tree)
+	runGit(t, repo, "init", "-q")
+	runGit(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
+	runGit(t, repo, "worktree", "add", "-q", tree)
 	common := filepath.Join(repo, ".git")
 	if r := findRepository(repo); len(r.outside(repo)) != 0 || r.common != common {
 		t.Errorf("in the repository: %+v", r)
@@ -105,9 +105,9 @@ func TestCachesAreOfOneProject(t *testing.T) {
 	repo, tree, other := filepath.Join(dir, "repo"), filepath.Join(dir, "tree"), filepath.Join(dir, "other")
 	must(t, os.MkdirAll(repo, 0o700))
 	must(t, os.MkdirAll(other, 0o700))
-	git(t, repo, "init", "-q")
-	git(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
-	git(t, repo, "worktree", "add", "-q", tree)
+	runGit(t, repo, "init", "-q")
+	runGit(t, repo, "commit", "-q", "--allow-empty", "-m", "x")
+	runGit(t, repo, "worktree", "add", "-q", tree)
 	caches := func(workspace string) string {
 		c := &call{agent: New(Options{Caches: filepath.Join(dir, "cache"), Getenv: os.Getenv}), workspace: workspace}
 		var p sandbox.Profile

@@ -45,6 +45,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, err error) {
 	if !o.ReadOnly {
 		p.Writable = append(p.Writable, repo.outside(c.workspace)...)
 		p.Protected = append(repo.protected(), c.protected()...)
+		p.Protected, p.Opened = c.splitOpened(p.Protected, repo)
 	}
 	p.Repository = repo.dot
 	p.Readable = append(p.Readable, c.programs(p.Hidden)...)

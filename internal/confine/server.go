@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"fika/internal/sandbox"
@@ -74,13 +75,20 @@ func (s *Server) Watch() (end func() []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() []string { return restore(keeper) }, nil
+	return func() []string { return restore(keeper, nil) }, nil
 }
 
-// restore puts back what a keeper remembers, and closes it.
-func restore(keeper *sandbox.Keeper) []string {
+// restore puts back what a keeper remembers, looks at what the call was let change,
+// and closes it.
+func restore(keeper *sandbox.Keeper, opened []string) []string {
 	defer keeper.Close()
 	changes, err := keeper.Restore()
+	for _, path := range opened {
+		line, failed := settle(keeper, path)
+		if err = errors.Join(err, failed); line != "" {
+			changes = append(changes, line)
+		}
+	}
 	if err != nil {
 		changes = append(slices.Clip(changes), "not everything could be undone: "+err.Error())
 	}

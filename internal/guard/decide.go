@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,9 @@ type Decision struct {
 	Rule *Rule
 	What string // the part of the call that it is about: a command, a file, a host
 	Why  string // why fika itself says so, where no rule does
+	// Opens are the protected files that a command may change when a person says
+	// yes to it, because the rules that ask name them. They are absolute.
+	Opens []string
 }
 
 // Decide applies rules to a call. A deny wins over all; between ask and allow
@@ -48,14 +52,20 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 		}
 		judged = true
 	}
-	for _, cmd := range Commands(c.Command) {
+	var opened []string
+	commands := Commands(c.Command)
+	for _, cmd := range commands {
 		if d, ok := judgeCommand(cmd, fitting, f); ok {
 			worse(d)
+			if d.Rule != nil {
+				opened = append(opened, opens(c, d, Word{d.Rule.Path, true})...)
+			}
 		}
 	}
-	for _, p := range append(Targets(c.Command), c.known()...) {
+	for _, p := range slices.Concat(Targets(c.Command), implied(commands), c.known()) {
 		if d, ok := judgePath(c, p, fitting); ok {
 			worse(d)
+			opened = append(opened, opens(c, d, p)...)
 		}
 	}
 	if c.Host != "" {
@@ -63,6 +73,10 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 	}
 	if !judged {
 		worse(judge(fitting, f, c.Tool, func(r Rule) bool { return r.Match == "" && r.Path == "" && r.Host == "" }))
+	}
+	if verdict.Do == Ask {
+		slices.Sort(opened)
+		verdict.Opens = slices.Compact(opened)
 	}
 	return verdict
 }
@@ -98,7 +112,7 @@ func judge(rules []Rule, f Facts, what string, fits func(Rule) bool) Decision {
 // rules that tighten: what it runs is judged for itself.
 func judgeCommand(c SimpleCommand, rules []Rule, f Facts) (Decision, bool) {
 	d := judge(rules, f, c.String(), func(r Rule) bool {
-		if r.Path != "" || r.Host != "" {
+		if r.Host != "" || r.Path != "" && (r.Match == "" || r.Do != Ask) {
 			return false
 		}
 		if r.Do == Allow {

@@ -60,8 +60,11 @@ func (c Call) Files() []string {
 
 // Allowing is the shortest rule that allows the part of a call that a decision
 // is about and wins over the rule behind it; false when there is none that
-// would, and that rule has to be changed.
+// would, and that rule has to be changed. Nothing but a yes opens a protected file.
 func (d Decision) Allowing(c Call) (Rule, bool) {
+	if len(d.Opens) > 0 {
+		return Rule{}, false
+	}
 	r := Rule{Tool: c.Tool, Do: Allow}
 	least := 0
 	if d.Rule != nil {

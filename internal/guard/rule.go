@@ -35,9 +35,11 @@ func (a Action) severity() int {
 // are not empty have to fit; a rule with none of them fits every call of its
 // tools.
 type Rule struct {
-	Tool    string // name of a tool; a * stands for any letters
-	Match   string // words of a simple command; a final * stands for any further words
-	Path    string // a file that the call reads or writes, as in "docs/**" or "~/.ssh/*"
+	Tool  string // name of a tool; a * stands for any letters
+	Match string // words of a simple command; a final * stands for any further words
+	// Path is a file that the call reads or writes, as in "docs/**" or "~/.ssh/*". Of
+	// a command that asks it is opened for that call when it is protected.
+	Path    string
 	Host    string // that fetch asks, as in "example.org" or "*.example.org"
 	Tainted bool   // only in a turn that has read text from outside
 	Do      Action
@@ -63,6 +65,14 @@ func (r Rule) Check() error {
 	}
 	if r.Match != "" && r.Tool != "bash" {
 		return fika.Errorf(fika.Invalid, "match", "only commands of bash have words to match; use path or host for %s", r.Tool)
+	}
+	if r.Match != "" && r.Path != "" {
+		switch {
+		case r.Do != Ask:
+			return fika.Errorf(fika.Invalid, "path", "match and path together name the file that a yes opens for the command: do is ask")
+		case strings.ContainsAny(r.Path, "*?["):
+			return fika.Errorf(fika.Invalid, "path", "beside match, path names one file, not %q", r.Path)
+		}
 	}
 	for i, w := range strings.Fields(r.Match) {
 		if strings.Contains(w, "*") && (w != "*" || i < len(strings.Fields(r.Match))-1) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -37,8 +38,9 @@ type remembered struct {
 // kept is one protected path: what was there, by name below it. A file alone
 // has the name "".
 type kept struct {
-	Path  string
-	Files map[string]content
+	Path   string
+	Files  map[string]content
+	Opened bool `json:",omitempty"` // the call may change it, and its caller looks at it
 }
 
 type content struct {
@@ -67,9 +69,10 @@ type identity struct{ Device, Inode uint64 }
 // An empty calls keeps none.
 func (s *Sandbox) Keep(p Profile, aside, calls string) (*Keeper, error) {
 	k := &Keeper{remembered: remembered{Aside: aside, Root: p.Workspace}}
-	for _, path := range p.Protected {
+	for i, path := range slices.Concat(p.Protected, p.Opened) {
+		opened := i >= len(p.Protected)
 		info, err := os.Lstat(path)
-		if s.Tier() == Full && err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		if s.Tier() == Full && !opened && err == nil && info.Mode()&fs.ModeSymlink == 0 {
 			continue // it is mounted so that it cannot be changed
 		}
 		files := map[string]content{}
@@ -81,7 +84,7 @@ func (s *Sandbox) Keep(p Profile, aside, calls string) (*Keeper, error) {
 			k.Close()
 			return nil, fika.Wrap(fika.Denied, "protect "+path, err)
 		}
-		k.Kept = append(k.Kept, kept{path, files})
+		k.Kept = append(k.Kept, kept{path, files, opened})
 	}
 	if info, err := os.Lstat(p.Repository); p.Repository != "" && err == nil {
 		f, err := os.Open(p.Repository)
@@ -124,7 +127,7 @@ func (k *Keeper) Restore() (changes []string, err error) {
 		err = errors.Join(err, failed)
 	}
 	for _, was := range k.Kept {
-		if len(was.Files) == 0 && missing(was.Path) {
+		if was.Opened || len(was.Files) == 0 && missing(was.Path) {
 			continue
 		}
 		now, failed := readKept(was.Path, was.Files)
@@ -140,6 +143,26 @@ func (k *Keeper) Restore() (changes []string, err error) {
 		changes = append(changes, line)
 	}
 	return changes, err
+}
+
+// Before is what a file was that is open for the call; false: it was none.
+func (k *Keeper) Before(path string) (data []byte, mode fs.FileMode, ok bool) {
+	for _, was := range k.Kept {
+		if c, found := was.Files[""]; found && was.Path == path && c.Mode.IsRegular() {
+			return c.Data, c.Mode, true
+		}
+	}
+	return nil, 0, false
+}
+
+// PutBack makes a file that is open for the call what it was.
+func (k *Keeper) PutBack(path string) (aside string, err error) {
+	for _, was := range k.Kept {
+		if was.Path == path {
+			return k.replace(was)
+		}
+	}
+	return "", nil
 }
 
 func missing(path string) bool {

@@ -16,6 +16,7 @@ type Profile struct {
 	ReadOnly  bool     // the workspace cannot be written either
 	Writable  []string // folders besides the workspace that can be written
 	Protected []string // inside what is writable, and yet not to be changed
+	Opened    []string // of what is otherwise protected: may be changed, and [Sandbox.Keep] remembers it for the caller
 	Hidden    []string // files and folders that seem to be empty
 	Shown     []string // inside what is hidden, and yet readable
 	Readable  []string // programs and caches in a person's folder, which tier landlock has to be told
@@ -67,6 +68,9 @@ func (p Profile) mounts(resolve Resolver) []mount {
 	roots := append([]string{p.Workspace}, p.Writable...)
 	for _, path := range p.Protected {
 		add(read, path)
+		add(pin, between(roots, path)...)
+	}
+	for _, path := range p.Opened {
 		add(pin, between(roots, path)...)
 	}
 	slices.SortStableFunc(all, func(a, b mount) int {

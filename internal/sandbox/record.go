@@ -56,6 +56,9 @@ func Undo(calls string) (changes []string, err error) {
 			k.Close() // killed while it was written: the call had not begun
 			continue
 		}
+		for i := range k.Kept { // nobody can look any more at what the call was let change
+			k.Kept[i].Opened = false
+		}
 		lines, failed := k.Restore()
 		changes, err = append(changes, lines...), errors.Join(err, failed)
 		k.Close()

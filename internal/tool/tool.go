@@ -74,6 +74,7 @@ type Result struct {
 	Spool   string // file that holds the whole output when Text is shortened
 	// Unknown: it may or may not have happened.
 	Unknown bool
+	Offline bool   // it failed for want of the network, as far as its words show it
 	Taint   string // what text from outside it brings, as in "fetch example.org"; empty: none
 	Tier    string // how its processes were confined; empty: there were none, or nothing confined them
 }

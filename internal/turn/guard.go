@@ -36,6 +36,8 @@ type Verdict struct {
 	// Bound is all that an answer is bound to: the arguments, the working folder,
 	// how it is confined, and the files that a command names.
 	Bound guard.Bound
+	// Opens are the protected files that the call may change after a yes.
+	Opens []string
 }
 
 // Question is what a person who is there is asked about a call.
@@ -177,7 +179,9 @@ func (g *gate) applyAnswer(j *job, v Verdict, answer store.Approval) *tool.Resul
 	default:
 		if changed := v.Bound.Differences(guard.ParseBound(answer.Bound)); len(changed) > 0 {
 			j.ask = &Question{Call: j.call, Verdict: v, Changed: changed}
+			return nil
 		}
+		g.open(j, v)
 	}
 	return nil
 }
@@ -238,13 +242,18 @@ func (g *gate) askHere(ctx context.Context, open []*job) error {
 	for _, j := range open {
 		v := j.ask.Verdict
 		if g.ask == nil {
-			return &ending{state: fika.RequestFailed, kind: fika.Denied,
-				reason: fmt.Sprintf("%s wants to run %s, which needs your word (%s), and nobody is at a terminal. To allow it always, add to config.toml:\n%s", j.call.Name, v.What, v.Rule, v.Hint)}
+			reason := fmt.Sprintf("%s: %s needs your word (%s), and nobody is at a terminal", j.call.Name, v.What, v.Rule)
+			if v.Hint != "" {
+				reason += ". To allow it always, add to config.toml:\n" + v.Hint
+			}
+			return &ending{state: fika.RequestFailed, kind: fika.Denied, reason: reason}
 		}
 		err := g.ask(ctx, *j.ask)
 		switch {
 		case ctx.Err() != nil:
 			return g.signals.interruptedBy(ctx)
+		case err == nil:
+			g.open(j, v)
 		case fika.IsKind(err, fika.Denied):
 			j.result = refusedBy("", fikaMessage(err))
 			if g.refusals++; g.refusals >= maxRefusals {
@@ -255,6 +264,14 @@ func (g *gate) askHere(ctx context.Context, open []*job) error {
 		}
 	}
 	return nil
+}
+
+// open lets a call that a person has said yes to change what the question named.
+func (g *gate) open(j *job, v Verdict) {
+	if len(v.Opens) > 0 && g.permits.bounds != nil {
+		j.opened = v.Opens
+		j.call.Confine = g.permits.bounds.Confine(g.permits.rights, j.opened)
+	}
 }
 
 func refusedBy(who, why string) *tool.Result {

@@ -16,8 +16,9 @@ type Bounds interface {
 	// Effective are the rights that a turn has now, within those of whoever caused
 	// its request, if it is to be so.
 	Effective(ctx context.Context, cause *fika.Rights, tainted bool) *fika.Rights
-	// Confine confines the processes of a call to rights.
-	Confine(*fika.Rights) tool.Confinement
+	// Confine confines the processes of a call to rights. It may change the
+	// protected files that are opened for it.
+	Confine(r *fika.Rights, opened []string) tool.Confinement
 }
 
 // permits are what the turn may do, and which tools its model is told of.

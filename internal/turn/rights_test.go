@@ -28,7 +28,18 @@ func (b bounds) Effective(_ context.Context, cause *fika.Rights, tainted bool) *
 	return b.policy.Effective(&b.own, cause, tainted)
 }
 
-func (b bounds) Confine(*fika.Rights) tool.Confinement { return nil }
+func (b bounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
+	return confinedAs{network: r.Network, opened: opened}
+}
+
+// confinedAs says how a call would be confined.
+type confinedAs struct {
+	tool.Confinement
+	network bool
+	opened  []string
+}
+
+func (confinedAs) Tier() string { return "full" }
 
 // judged makes approvals' judge a guard of turns.
 type judged approval.Judge

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fika"
+	"fika/internal/guard"
 	"fika/internal/hook"
 	"fika/internal/store"
 	"fika/internal/tool"
@@ -31,7 +32,8 @@ type toolCalls struct {
 	store    ToolSteps
 	bounds   Bounds
 	hooks    hook.Runner
-	template tool.Call // what every call carries
+	ask      func(context.Context, Question) error // the person who is there; nil: nobody
+	template tool.Call                             // what every call carries
 }
 
 // beginTool commits that a step begins, unless it has its result already.
@@ -66,7 +68,7 @@ func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 	t.permits.boundNow(ctx)
 	call, s := t.template, j.step
 	if t.bounds != nil {
-		call.Confine = t.bounds.Confine(t.permits.rights)
+		call.Confine = t.bounds.Confine(t.permits.rights, nil)
 	}
 	call.Rights, call.Taint = t.permits.passedRights(), t.exposure.taint.From
 	call.Step = fmt.Sprintf("%s/%d", t.fence.Request, s.N)
@@ -121,6 +123,9 @@ func (t *toolCalls) callOne(ctx context.Context, j *job) {
 	}
 	r, err := j.tool.Call(ctx, j.call)
 	j.noting.Wait()
+	if err == nil && r.Offline && t.mayGoOnline(ctx, j) {
+		r, err = t.callOnline(ctx, j)
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -132,6 +137,31 @@ func (t *toolCalls) callOne(ctx context.Context, j *job) {
 	}
 	j.result = &r
 	t.firePostTool(ctx, j)
+}
+
+// mayGoOnline asks the person who is there whether a call that failed for want of
+// the network is made once more, with it. In a turn that has read text from
+// outside nobody is asked: what it reads there may want to get out.
+func (t *toolCalls) mayGoOnline(ctx context.Context, j *job) bool {
+	if t.ask == nil || t.bounds == nil || t.permits.rights == nil || !t.isForeground() || t.exposure.taint.Tainted() {
+		return false
+	}
+	return nil == t.ask(ctx, Question{Call: j.call, Verdict: Verdict{
+		Do: guard.Ask, What: "the network",
+		Rule: "the network that it has not ([guard] network), and failed without; yes runs it once more, with it",
+	}})
+}
+
+// callOnline makes a call once more, with the network.
+func (t *toolCalls) callOnline(ctx context.Context, j *job) (tool.Result, error) {
+	online := *t.permits.rights
+	online.Network = true
+	call := j.call
+	call.Confine = t.bounds.Confine(&online, j.opened)
+	r, err := j.tool.Call(ctx, call)
+	j.noting.Wait()
+	r.Text = "(it failed without the network, and a person let it run once more, with it)\n" + r.Text
+	return r, err
 }
 
 func (t *toolCalls) firePostTool(ctx context.Context, j *job) {

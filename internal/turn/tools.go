@@ -19,6 +19,7 @@ type job struct {
 	call   tool.Call
 	result *tool.Result
 	ask    *Question      // what a person has to be asked before it is run
+	opened []string       // protected files that it may change
 	noting sync.WaitGroup // the process is being recorded
 }
 

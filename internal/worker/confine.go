@@ -55,6 +55,7 @@ type confinedNow struct {
 	begun     *Runtime
 	workspace string
 	rights    *fika.Rights // nil: those of the agent
+	opened    []string     // protected files that the call may change
 }
 
 func (c confinedNow) now() *confine.Agent {
@@ -65,7 +66,7 @@ func (c confinedNow) now() *confine.Agent {
 	return r.toolbox.within(c.rights).Confinement()
 }
 
-func (c confinedNow) tools() tool.Confinement { return c.now().Tools(c.workspace) }
+func (c confinedNow) tools() tool.Confinement { return c.now().Tools(c.workspace, c.opened...) }
 
 // Confine implements [tool.Confinement].
 func (c confinedNow) Confine(path string, args []string) (tool.Confined, error) {

@@ -30,8 +30,8 @@ func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted b
 }
 
 // Confine implements [turn.Bounds].
-func (b liveBounds) Confine(r *fika.Rights) tool.Confinement {
-	return confinedNow{begun: b.begun, workspace: b.workspace, rights: r}
+func (b liveBounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
+	return confinedNow{begun: b.begun, workspace: b.workspace, rights: r, opened: opened}
 }
 
 // policyOf is what settings say of rights and of text from outside.

@@ -21,12 +21,12 @@ type ruleTestJSON struct {
 }
 
 func newTest(e *command.Env) *cobra.Command {
-	var asJSON bool
+	var asJSON, tainted bool
 	var tool string
 	c := &cobra.Command{
 		Use: "test AGENT CALL", Short: "say what becomes of a call, and which rule says so",
 		Long:    "CALL is a command of bash, or, with --tool, the arguments of that tool as JSON.\nNothing is run.",
-		Example: "  fika rules test coder 'git push origin main'\n  fika rules test coder --tool fetch '{\"url\": \"https://example.org\"}'",
+		Example: "  fika rules test coder 'git push origin main'\n  fika rules test coder --tainted --tool fetch '{\"url\": \"https://example.org\"}'\n  fika rules test coder --tool fetch '{\"url\": \"https://example.org\"}'",
 		Args:    command.Exactly(2, "an agent and a command"), ValidArgsFunction: command.First(e.CompleteAgents),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
@@ -46,9 +46,15 @@ func newTest(e *command.Env) *cobra.Command {
 				return command.UsageError("the arguments of %s are not JSON: %s", tool, args[1])
 			}
 			call.Read(raw)
-			d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default)})
+			d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default), Tainted: tainted})
+			if tainted {
+				d = guard.Policy{Rights: s.Guard.Rights, Taint: s.Guard.Taint}.Tighten(call, d, nil)
+			}
 			out := ruleTestJSON{Do: string(d.Do), What: d.What, Rule: "[guard] default", Agent: string(name)}
-			if d.Rule != nil {
+			switch {
+			case d.Why != "":
+				out.Rule, out.Why = "[guard] tainted", d.Why
+			case d.Rule != nil:
 				out.Rule, out.Why = d.Rule.Where, d.Rule.Why
 			}
 			if asJSON {
@@ -61,6 +67,7 @@ func newTest(e *command.Env) *cobra.Command {
 			return e.Println(line)
 		},
 	}
+	c.Flags().BoolVar(&tainted, "tainted", false, "in a turn that has read text from outside")
 	c.Flags().StringVar(&tool, "tool", "bash", "the tool that is called")
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	return c

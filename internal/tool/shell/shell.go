@@ -141,6 +141,7 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	out := t.outcome(r, exit, err, timeout)
 	if err == nil && exit.Code != 0 {
 		out = out.Told(explain(r.Text, c.Workspace, exit.Withheld))
+		out.Offline = exit.Withheld.Network && wantedNetwork(r.Text)
 	}
 	return out.Told(exit.Undone), nil
 }

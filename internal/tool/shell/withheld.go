@@ -21,7 +21,7 @@ var readOnly = [...]string{"read-only file system", "device or resource busy", "
 // line each.
 func explain(output, workspace string, w tool.Withheld) (lines []string) {
 	small := strings.ToLower(output)
-	if w.Network && containsAny(small, offline[:]) {
+	if w.Network && wantedNetwork(output) {
 		line := `commands of this agent have no network: network = "on" in [guard], or at the agent, gives it to them`
 		if w.Loopback {
 			line += "; the built-in sandbox has no loopback either, bubblewrap would have one"
@@ -32,13 +32,16 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 		for _, path := range w.Protected {
 			rel, err := filepath.Rel(workspace, path)
 			if err == nil && (strings.Contains(output, rel) || strings.Contains(output, path)) {
-				lines = append(lines, path+" is protected: no tool changes it; the person may")
+				lines = append(lines, path+" is protected: the person may change it, or let one call do so: a rule for bash with path = \""+filepath.ToSlash(rel)+"\" and do = \"ask\"")
 				break
 			}
 		}
 	}
 	return lines
 }
+
+// wantedNetwork reports whether a command says that it had no network.
+func wantedNetwork(output string) bool { return containsAny(strings.ToLower(output), offline[:]) }
 
 func containsAny(text string, words []string) bool {
 	for _, w := range words {

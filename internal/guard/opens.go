@@ -1,0 +1,60 @@
+package guard
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// repositoryConfig is the file that git writes its settings of a repository to.
+const repositoryConfig = ".git/config"
+
+// opens are the files that a yes opens for a command: those that a rule which asks
+// about it names. What is unknown cannot be opened.
+func opens(c Call, d Decision, file Word) []string {
+	if c.Tool != "bash" || d.Do != Ask || d.Rule == nil || d.Rule.Path == "" || !file.Known {
+		return nil
+	}
+	return []string{c.absolute(file.Text)}
+}
+
+// implied are the files that commands write without naming them: the config of
+// the repository, by git.
+func implied(commands []SimpleCommand) []Word {
+	if slices.ContainsFunc(commands, SimpleCommand.writesConfig) {
+		return []Word{{repositoryConfig, true}}
+	}
+	return nil
+}
+
+// writesConfig reports whether a command is git, about to write the config of its
+// repository, as far as its words show it.
+func (c SimpleCommand) writesConfig() bool {
+	var words []string
+	for _, w := range c.Words {
+		words = append(words, w.Text)
+	}
+	if len(words) < 2 || path.Base(words[0]) != "git" {
+		return false
+	}
+	args := words[2:]
+	has := func(options ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool {
+			name, _, _ := strings.Cut(a, "=")
+			return slices.Contains(options, name)
+		})
+	}
+	switch words[1] {
+	case "config":
+		return !has("get", "list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--global", "--system", "--file", "-f")
+	case "remote":
+		return has("add", "rename", "remove", "rm", "set-url", "set-branches")
+	case "submodule":
+		return has("add", "init", "deinit", "sync", "update")
+	case "branch":
+		return has("-u", "--set-upstream-to", "--unset-upstream", "-t", "--track", "--edit-description")
+	case "push":
+		return has("-u", "--set-upstream")
+	}
+	return false
+}
