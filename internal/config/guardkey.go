@@ -39,7 +39,7 @@ func ruleKeys() []key[guard.Rule] {
 	return []key[guard.Rule]{
 		{name: "tool", at: func(r *guard.Rule) any { return &r.Tool }, example: `"bash"`, doc: "The tool that it is about; a * stands for any letters. Required."},
 		{name: "match", at: func(r *guard.Rule) any { return &r.Match }, example: `"git push *"`, doc: "For bash: the words of a command; a final * stands for any further words. Every command in a pipe, a list, a substitution or behind a wrapper such as env or xargs is looked at."},
-		{name: "path", at: func(r *guard.Rule) any { return &r.Path }, example: `"docs/**"`, doc: "A file that the call names, or that a command is redirected to: * within a name, ** across folders, ~ your home; relative to the workspace."},
+		{name: "path", at: func(r *guard.Rule) any { return &r.Path }, example: `"docs/**"`, doc: "A file that the call names, or that a command is redirected to: * within a name, ** across folders, ~ your home; relative to the workspace. Where a rule for bash asks, a yes lets that one call change the file although it is protected, as with \".git/config\", which commands of git are known to write; beside match it names the file that a yes opens for these commands."},
 		{name: "host", at: func(r *guard.Rule) any { return &r.Host }, example: `"*.example.org"`, doc: "For fetch: the host that is asked."},
 		{name: "tainted", at: func(r *guard.Rule) any { return &r.Tainted }, doc: "Only in a turn that has read text from outside."},
 		{name: "do", at: func(r *guard.Rule) any { return (*string)(&r.Do) }, oneOf: ruleActions(), example: `"ask"`, doc: "A deny wins; between ask and allow the rule that says more letters, and a tie asks. Required."},
