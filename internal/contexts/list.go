@@ -76,6 +76,10 @@ type CreateOptions struct {
 // Create makes a context. The second result is false when it was there
 // already. Conflict without IfMissing.
 func Create(ctx context.Context, a *app.App, name fika.AgentName, o CreateOptions) (bool, error) {
+	bound, err := mayCreate(ctx, a)
+	if err != nil {
+		return false, err
+	}
 	h, err := a.Home()
 	if err != nil {
 		return false, err
@@ -83,6 +87,9 @@ func Create(ctx context.Context, a *app.App, name fika.AgentName, o CreateOption
 	f, err := h.Create(name)
 	if fika.IsKind(err, fika.Conflict) && o.IfMissing {
 		return false, nil
+	}
+	if err == nil {
+		err = worker.BoundContext(f, bound)
 	}
 	if err != nil || o.Prompt == "" {
 		return err == nil, err

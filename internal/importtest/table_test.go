@@ -106,7 +106,7 @@ var packages = [...]row{
 		"a locked context and what its turns are run with: every tool there is, plugins, MCP servers (several are asked at once), prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
 	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/limit internal/message internal/process internal/reading internal/sandbox internal/spelling internal/store internal/term internal/toml internal/trace internal/undo internal/worker internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
-	{"internal/contexts", ". internal/app internal/config internal/folder internal/hook internal/prompt internal/store internal/turn internal/worker",
+	{"internal/contexts", ". internal/app internal/config internal/folder internal/guard internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
 	{"internal/plugins", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
 		"what a person does with plugins: files of the home and config.toml; a worker's toolbox says which names are taken"},

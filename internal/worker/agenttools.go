@@ -95,7 +95,7 @@ func (p peers) makeContext(ctx context.Context, c tool.Call, name fika.AgentName
 	if err != nil || !made || p.settings.Guard.Rights != guard.RightsLeast {
 		return made, err
 	}
-	return true, boundContext(p.home.Folder(name), c.Rights)
+	return true, BoundContext(p.home.Folder(name), c.Rights)
 }
 
 func (p peers) catchUp(ctx context.Context, name fika.AgentName) error {

@@ -89,9 +89,9 @@ func (p peers) mayCall(self, to fika.AgentName) error {
 	return nil
 }
 
-// boundContext gives a context that an agent has made no more rights than that
+// BoundContext gives a context that an agent has made no more rights than that
 // agent had: its tools are those, and its commands are confined as they were.
-func boundContext(f folder.Folder, r *fika.Rights) error {
+func BoundContext(f folder.Folder, r *fika.Rights) error {
 	if r == nil {
 		return nil
 	}

@@ -1,0 +1,42 @@
+package contexts
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/guard"
+)
+
+// mayCreate refuses an agent that makes a context by a command where its tool
+// create_context would be refused: in a turn that has read text from outside, and
+// by the rules. What a rule asks about cannot be asked here. The rights are those
+// that bound the context; nil: there is no bound, as for a person.
+func mayCreate(ctx context.Context, a *app.App) (*fika.Rights, error) {
+	speaker, err := a.Speaker(ctx)
+	if err != nil || speaker == nil {
+		return nil, err
+	}
+	s, err := a.Settings(speaker.Agent, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	rights, taint := speaker.Passes()
+	call := guard.Call{Tool: "create_context"}
+	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default), Tainted: taint != ""})
+	policy := guard.Policy{Rights: s.Guard.Rights, Taint: s.Guard.Taint}
+	if taint != "" {
+		d = policy.Tighten(call, d, nil)
+	}
+	switch {
+	case d.Do != guard.Allow && d.Why != "":
+		return nil, fika.Errorf(fika.Denied, "", "@%s makes no context: %s", speaker.Agent, d.Why)
+	case d.Do != guard.Allow && d.Rule != nil:
+		return nil, fika.Errorf(fika.Denied, "", "@%s makes no context: rule %s", speaker.Agent, d.Rule.Where)
+	case d.Do != guard.Allow:
+		return nil, fika.Errorf(fika.Denied, "", "@%s makes no context: [guard] default", speaker.Agent)
+	case s.Guard.Rights != guard.RightsLeast:
+		rights = nil
+	}
+	return rights, nil
+}
