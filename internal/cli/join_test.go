@@ -60,5 +60,5 @@ func seen(written string) string {
 		text, _, _ := strings.Cut(draw, "\x1b[?7l")
 		return text
 	})
-	return regexp.MustCompile(`\x1b\[[0-9;?]*[a-zA-Z]|\x1b\]8;;[^\x1b]*\x1b\\|\r`).ReplaceAllString(written, "")
+	return regexp.MustCompile(`\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][0-9]+;[^\x1b]*\x1b\\|\r`).ReplaceAllString(written, "")
 }

@@ -17,10 +17,16 @@ func TestA7Session(t *testing.T) {
 	h := newHome(t, sessionHome)
 	h.write("r.toml", "[[rule]]\nmatch = \"^one$\"\nreply = \"**first** answer\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nagent = \"reviewer\"\nmatch = \"look|two\"\nreply = \"I looked.\"\n[[rule]]\nmatch = \"one\"\nreply = \"**first** answer\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
-	shown := seen(h.dialogue([][2]string{
+	written := h.dialogue([][2]string{
 		{"/help", "one\r"}, {" answer", "@reviewer look\r"}, {"I looked.", "two\r"}, {"> two\r\n", ""}, {"I looked.", "/agents\r"}, {"STATUS", "/cost\r"},
 		{"this session: ", "@coder hang\r"}, {"coder thinking 1s", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
-	}))
+	})
+	for _, want := range []string{"\x1b[22;2t\x1b]2;fika s-", ": coder\x1b\\", "\x1b[23;2t"} {
+		if !strings.Contains(written, want) {
+			t.Errorf("the title of the window: %q was not written", want)
+		}
+	}
+	shown := seen(written)
 	for _, want := range []string{
 		"fika · 2 agents · home ", "> one\ncoder  first answer\n> @reviewer look\nreviewer  I looked.\n> two\nreviewer  I looked.\n", "> @coder hang\n",
 	} {

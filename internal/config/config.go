@@ -164,6 +164,7 @@ type Hub struct {
 // Terminal is about what a person sees.
 type Terminal struct {
 	Markdown bool // answers are shown rendered
+	Notify   bool // sessions tell the terminal when work is done or a person is asked
 }
 
 // Store says where the database is.

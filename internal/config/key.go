@@ -198,6 +198,7 @@ func hubKeys() []key[Hub] {
 func terminalKeys() []key[Terminal] {
 	return []key[Terminal]{
 		{name: "markdown", at: func(t *Terminal) any { return &t.Markdown }, doc: "Shows what agents say on a terminal as rendered Markdown, block by block, with their tool calls; false shows it as it was written. Elsewhere it is always as it was written."},
+		{name: "notify", at: func(t *Terminal) any { return &t.Notify }, doc: "Lets a session and a joined chat set the terminal's title, and send it a notification (OSC 9) and a bell when work of ten seconds or more is done or a tool call waits for your word. Never with NO_COLOR or on a dumb terminal."},
 	}
 }
 

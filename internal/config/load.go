@@ -33,7 +33,7 @@ func Default() *Config {
 		},
 		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Hub:      Hub{Autostart: true},
-		Terminal: Terminal{Markdown: true},
+		Terminal: Terminal{Markdown: true, Notify: true},
 		Store:    Store{Backups: 3},
 		Chat:     Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},
 		Tools: Tools{

@@ -76,6 +76,7 @@ type Console struct {
 	closed bool
 	screen screen
 	view   view
+	title  string                           // of the window; empty: it was not set
 	live   func(width, height int) []string // of Show; nil: none
 	edit   editor
 	hist   *history
@@ -200,6 +201,31 @@ func (c *Console) Show(text string, rows func(width, height int) []string, statu
 }
 
 // change does f and shows what came of it.
+// Tell sets the title of the terminal's window and, unless notice is empty, sends
+// the terminal a notification and a bell, for a person who looks elsewhere. The
+// title that was there comes back with Close. Without a terminal it does nothing.
+func (c *Console) Tell(title, notice string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tty == nil || c.closed || c.screen.err != nil {
+		return
+	}
+	text := ""
+	if title = oneRow(title); title != c.title {
+		if c.title == "" {
+			text += titlePush
+		}
+		c.title = title
+		text += titleSet + title + stringEnd
+	}
+	if notice = oneRow(notice); notice != "" {
+		text += notify + notice + stringEnd + bell
+	}
+	if text != "" {
+		_, c.screen.err = io.WriteString(c.opts.Streams.Out, text)
+	}
+}
+
 func (c *Console) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,7 +346,11 @@ func (c *Console) leave() {
 	defer c.mu.Unlock()
 	c.closed = true
 	width, _ := c.tty.size()
-	c.screen.update(pasteNo, block{}, width)
+	end := pasteNo
+	if c.title != "" {
+		end += titlePop
+	}
+	c.screen.update(end, block{}, width)
 }
 
 func (c *Console) join() {

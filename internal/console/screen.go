@@ -15,8 +15,16 @@ const (
 	wrapOn  = "\x1b[?7h"
 	pasteOn = "\x1b[?2004h"
 	pasteNo = "\x1b[?2004l"
-	hide    = "\x1b[?25l"
-	unhide  = "\x1b[?25h"
+	// the title of the window and a notification, each ended by stringEnd
+	titlePush = "\x1b[22;2t"
+	titlePop  = "\x1b[23;2t"
+	titleSet  = "\x1b]2;"
+	notify    = "\x1b]9;"
+	stringEnd = "\x1b\\"
+	bell      = "\a"
+
+	hide   = "\x1b[?25l"
+	unhide = "\x1b[?25h"
 
 	// clear empties everything from the beginning of this row on. It steps off
 	// the first column because some terminals take a clear from the top left

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ type joined struct {
 	lease   *client.PauseLease // nil: it does not keep the chat paused
 	session *session           // nil: it is no session
 	desk    *question.Desk     // where the person is asked about tool calls
+	notify  *notifier          // nil: the terminal is told nothing
 	spoken  chan struct{}      // capacity 1: something was said, for which a hub is wanted
 
 	mu    sync.Mutex
@@ -64,6 +66,12 @@ func (j *joined) openConsole(history string) (err error) {
 		Style: j.OutStyle(), Links: j.page.links, Person: j.page.Person, Names: true, Width: j.con.Width, Standing: j.standing,
 	})
 	j.turns = view.NewStatuses(j.feed)
+	if conf, err := j.App().Config(); err == nil && conf.Terminal.Notify && j.con.Interactive() && j.Color {
+		j.notify = &notifier{place: string(j.conv.Name)}
+		if name, _ := place(j.Env); j.session != nil && name != "fika" {
+			j.notify.place = name
+		}
+	}
 	return nil
 }
 
@@ -179,6 +187,7 @@ func (j *joined) lookAround(ctx context.Context, c *client.Client) {
 	running, err := c.Chats.Running(ctx, j.conv)
 	if err == nil {
 		j.turns.Running(running)
+		defer func() { j.tellTerminal(slices.Sorted(maps.Values(running))) }()
 	}
 	queue, err := c.Chats.Queue(ctx, j.conv.ID)
 	if err != nil && ctx.Err() == nil {
@@ -198,6 +207,15 @@ func (j *joined) lookAround(ctx context.Context, c *client.Client) {
 		j.noteOnce("you do not hold the chat any more: " + err.Error())
 	}
 	j.feed.Refresh()
+}
+
+// tellTerminal tells the terminal who is at work, and what its person would want
+// to know who looks elsewhere.
+func (j *joined) tellTerminal(busy []string) {
+	if j.notify == nil {
+		return
+	}
+	j.con.Tell(j.notify.look(busy, len(j.desk.Pending()), j.Now()))
 }
 
 // waiting is what of a queue has not begun, as the status line tells it. What

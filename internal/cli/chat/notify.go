@@ -1,0 +1,50 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fika/internal/term"
+)
+
+// worthTelling is how long work has to take for its end to be told to a person who
+// may look elsewhere.
+const worthTelling = 10 * time.Second
+
+// notifier decides what a terminal is told for a person who looks elsewhere: a
+// title that says who is at work, and a notice when work of some length is done
+// or somebody asks for something.
+type notifier struct {
+	place string // of the title
+	since time.Time
+	who   []string // who was at work since then
+	asked int
+}
+
+// look takes who is at work and how many questions wait at one moment.
+func (n *notifier) look(busy []string, asked int, now time.Time) (title, notice string) {
+	title = "fika " + n.place
+	switch {
+	case asked > 0:
+		title += ": waits for you"
+	case len(busy) > 0:
+		title += ": " + strings.Join(busy, ", ")
+	}
+	if asked > n.asked {
+		notice = fmt.Sprintf("%s: %s waits for you", n.place, counted(asked, "approval"))
+	}
+	n.asked = asked
+	switch {
+	case len(busy) > 0 && n.since.IsZero():
+		n.since, n.who = now, busy
+	case len(busy) > 0:
+		n.who = busy
+	case !n.since.IsZero():
+		if now.Sub(n.since) >= worthTelling && asked == 0 {
+			notice = fmt.Sprintf("%s: done (%s)", n.place, strings.Join(n.who, ", "))
+		}
+		n.since, n.who = time.Time{}, nil
+	}
+	return term.CleanLine(title), term.CleanLine(notice)
+}
