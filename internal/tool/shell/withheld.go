@@ -32,7 +32,11 @@ func explain(output, workspace string, w tool.Withheld) (lines []string) {
 		for _, path := range w.Protected {
 			rel, err := filepath.Rel(workspace, path)
 			if err == nil && (strings.Contains(output, rel) || strings.Contains(output, path)) {
-				lines = append(lines, path+" is protected: the person may change it, or let one call do so: a rule for bash with path = \""+filepath.ToSlash(rel)+"\" and do = \"ask\"")
+				line := path + " is protected: no tool changes it; the person may"
+				if filepath.Base(path) == "config" {
+					line += ", or let one call do so by a rule for bash with path = \".git/config\" and do = \"ask\""
+				}
+				lines = append(lines, line)
 				break
 			}
 		}
