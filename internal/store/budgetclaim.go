@@ -183,16 +183,16 @@ func (s *db) reservationFits(ctx context.Context, r turn, b limit.Budgets) (bool
 			var own limit.Amount
 			err := row.Scan(&own.Money, &own.Tokens, &bal.Spent.Money, &bal.Spent.Tokens, &bal.Reserved.Money, &bal.Reserved.Tokens)
 			return own, err
-		}, `SELECT m.money, m.tokens, b.money, b.tokens, o.money, o.tokens FROM reservations m
-JOIN budgets b ON b.owner = m.owner AND b.per = m.per AND b.begins = m.begins,
-(SELECT COALESCE(sum(v.money), 0) AS money, COALESCE(sum(v.tokens), 0) AS tokens FROM reservations v
-JOIN requests r ON r.id = v.request JOIN agents a ON a.id = r.agent
-WHERE v.owner = ? AND v.per = ? AND v.begins = ? AND v.request <> ? AND r.state = 'running' AND a.lease_until > ?) o
-WHERE m.request = ? AND m.owner = ? AND m.per = ? AND m.begins = ?`,
-			a.Owner, a.Account.Per, a.Begin, r.id, now, r.id, a.Owner, a.Account.Per, a.Begin))
+		}, reservedBy, now, r.id, now, r.id, r.id, a.Owner, a.Account.Per, a.Begin))
 		if err != nil || !found || a.Verdict(bal, own) != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
+
+// reservedBy tells what a request has reserved in an account, and how that stands.
+const reservedBy = `SELECT m.money, m.tokens, b.money, b.tokens, (SELECT COALESCE(sum(v.money), 0) ` + liveReservations + ` AND v.request <> ?),
+(SELECT COALESCE(sum(v.tokens), 0) ` + liveReservations + ` AND v.request <> ?)
+FROM reservations m JOIN budgets b ON b.owner = m.owner AND b.per = m.per AND b.begins = m.begins
+WHERE m.request = ? AND m.owner = ? AND m.per = ? AND m.begins = ?`
