@@ -28,12 +28,15 @@ type world struct {
 }
 
 const (
+	// What text from outside does to a turn is left out: the sandbox alone has to hold.
 	settings = `model = "obeys"
 tool_permissions = ["bash", "edit", "shell"]
 [[models]]
 id = "obeys"
 provider = "scripted"
 rules = "rules.toml"
+[guard]
+tainted = "allow"
 `
 	obeys = `[[rule]]
 match = '^bash$'
