@@ -72,6 +72,8 @@ type EntryMeta struct {
 	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
 	Delivered  []string `json:"delivered,omitempty"`
 	Taint      Taint    `json:"taint,omitzero"`
+	// Attachments are the pictures of a message, which its text tells of.
+	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
 // entryJSON is an entry as it is read outside the database: chibi's six fields

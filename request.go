@@ -69,18 +69,19 @@ const (
 // Payload is what the asker gave with a request, stored as JSON until the
 // claim turns it into an entry, and kept after.
 type Payload struct {
-	Prompt     string          `json:"prompt,omitempty"`
-	From       string          `json:"from,omitempty"`       // display name of the asker
-	Writer     Writer          `json:"writer,omitempty"`     // who that is
-	Model      string          `json:"model,omitempty"`      // id or nickname, for this request only
-	Workspace  string          `json:"workspace,omitempty"`  // working folder of the asker
-	History    []HistoryEntry  `json:"history,omitempty"`    // seeds an unknown conversation
-	Sender     string          `json:"sender,omitempty"`     // metadata.sender of a foreign request
-	Continue   bool            `json:"continue,omitempty"`   // go on without a new prompt
-	Deadline   int64           `json:"deadline,omitempty"`   // Unix milliseconds; 0: none
-	Extra      json.RawMessage `json:"extra,omitempty"`      // per-invocation settings, opaque to the store
-	Background bool            `json:"background,omitempty"` // nobody waits for the answer
-	Form       *AnswerForm     `json:"form,omitempty"`       // what the answer has to be; nil: a text
+	Prompt      string          `json:"prompt,omitempty"`
+	From        string          `json:"from,omitempty"`        // display name of the asker
+	Writer      Writer          `json:"writer,omitempty"`      // who that is
+	Model       string          `json:"model,omitempty"`       // id or nickname, for this request only
+	Workspace   string          `json:"workspace,omitempty"`   // working folder of the asker
+	History     []HistoryEntry  `json:"history,omitempty"`     // seeds an unknown conversation
+	Sender      string          `json:"sender,omitempty"`      // metadata.sender of a foreign request
+	Continue    bool            `json:"continue,omitempty"`    // go on without a new prompt
+	Deadline    int64           `json:"deadline,omitempty"`    // Unix milliseconds; 0: none
+	Extra       json.RawMessage `json:"extra,omitempty"`       // per-invocation settings, opaque to the store
+	Background  bool            `json:"background,omitempty"`  // nobody waits for the answer
+	Attachments []Attachment    `json:"attachments,omitempty"` // pictures of the prompt, which its text tells of
+	Form        *AnswerForm     `json:"form,omitempty"`        // what the answer has to be; nil: a text
 }
 
 // AnswerForm says that an answer has to be JSON.

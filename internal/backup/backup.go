@@ -15,6 +15,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/attachment"
 	"fika/internal/clock"
 	"fika/internal/folder"
 )
@@ -136,7 +137,7 @@ func withoutSecrets(text []byte) []byte {
 // edited lists what people edit in a home, by name below its root.
 func edited(root string) []string {
 	var out []string
-	for _, top := range []string{"config.toml", "models.toml", "state.json", "home_id", "project.json", "prompts", "plugins", "agents", "commands", "workflows", "templates", "contexts"} {
+	for _, top := range []string{"config.toml", "models.toml", "state.json", "home_id", "project.json", "prompts", "plugins", "agents", "commands", "workflows", "templates", attachment.Folder, "contexts"} {
 		_ = filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // what cannot be read is not backed up; doctor speaks of it

@@ -53,6 +53,8 @@ type Said struct {
 	Username string       // who it really is
 	Text     string
 	TTL      time.Duration
+	// Attachments are its pictures, which the text tells of.
+	Attachments []fika.Attachment
 	// Agent is set when an agent speaks: From and Username are not looked at.
 	Agent *AgentSays
 }
@@ -116,7 +118,7 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	}
 	posted, err := c.Store.Post(ctx, store.Post{
 		Conversation: conv.ID, ID: s.ID, From: s.From, Writer: fika.ByHuman, WriterName: s.Username,
-		Content: s.Text, Notify: notify, TTL: s.TTL,
+		Content: s.Text, Notify: notify, TTL: s.TTL, Attachments: s.Attachments,
 	})
 	if err != nil {
 		return Sent{}, err
@@ -138,7 +140,7 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 	}
 	posted, err := c.Store.Post(ctx, store.Post{
 		Conversation: conv.ID, ID: s.ID, From: string(s.Agent.Name), Writer: fika.ByAgent, WriterName: string(s.Agent.Name),
-		Content: s.Text, Notify: notify, TTL: s.TTL, Chain: s.Agent.Chain, Depth: s.Agent.Depth, Rights: s.Agent.Rights, Taint: s.Agent.Taint,
+		Content: s.Text, Notify: notify, TTL: s.TTL, Chain: s.Agent.Chain, Depth: s.Agent.Depth, Rights: s.Agent.Rights, Taint: s.Agent.Taint, Attachments: s.Attachments,
 	})
 	if err != nil {
 		return Sent{}, err

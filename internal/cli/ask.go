@@ -26,6 +26,7 @@ type askOptions struct {
 	raw     bool
 	model   string
 	from    string
+	files   command.NamedFiles
 	combine string // who makes one answer of those of a team
 }
 
@@ -72,6 +73,7 @@ Else Ctrl-C cancels the request; --timeout only stops the waiting.
 	command.RawFlag(c, &o.raw)
 	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
 	_ = c.RegisterFlagCompletionFunc("model", o.CompleteModels)
+	o.files.Flags(c)
 	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
 	f.StringVar(&o.combine, "combine", "", "of a team: the agent that makes one answer of all")
 	_ = c.RegisterFlagCompletionFunc("combine", o.CompleteAgents)
@@ -85,6 +87,13 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	prompt, err := o.ReadPrompt(words)
 	if err != nil {
 		return err
+	}
+	prompt, pictures, err := o.Attach(o.files, prompt)
+	if err != nil {
+		return err
+	}
+	if len(pictures) > 0 && (meansTeam(name) || o.combine != "") {
+		return command.UsageError("pictures are for one agent, and %s is a team", name)
 	}
 	if meansTeam(name) || o.combine != "" {
 		return o.runTeam(ctx, name, prompt)
@@ -103,7 +112,7 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if strings.Contains(prompt, "@") {
 		o.hintMention(prompt)
 	}
-	return o.submit(ctx, c, row, client.Ask{Kind: o.kind, Prompt: prompt, As: as, Model: o.model, Background: o.noWait})
+	return o.submit(ctx, c, row, client.Ask{Kind: o.kind, Prompt: prompt, As: as, Model: o.model, Background: o.noWait, Attachments: pictures})
 }
 
 // submit commits the request, then shows what comes of it.

@@ -31,6 +31,8 @@ type runOptions struct {
 	noReflection bool
 	showThinking bool
 	raw          bool
+	files        command.NamedFiles
+	pictures     []fika.Attachment
 }
 
 func newRun(e *command.Env) *cobra.Command {
@@ -43,12 +45,15 @@ Arguments are joined by a space; piped input is the prompt, or follows it after
 a blank line; on a terminal without either, type the prompt and end it with a
 line that holds a single dot, or with ctrl-D.
 
+--file and --image send files along; @name and @path in a prompt are text.
+
 The answer goes to stdout, everything else to stderr.
 
 ` + command.ExitHelp,
 		Example: `  fika run explain the borrow checker
   git diff | fika run -c review "is this safe?"
   fika run --output-format stream-json list the files here
+  fika run --file cart.go --image screen.png "why is the sum cut off?"
   fika run --continue`,
 		Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
@@ -71,6 +76,7 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.BoolVarP(&o.noReflection, "no-reflection", "x", false, "leave the reflection out, text and tool")
 	f.BoolVar(&o.showThinking, "show-thinking", false, "show the model's reasoning on stderr")
 	command.RawFlag(c, &o.raw)
+	o.files.Flags(c)
 	_ = c.RegisterFlagCompletionFunc("context", o.CompleteContexts)
 	_ = c.RegisterFlagCompletionFunc("model", o.CompleteModels)
 	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))
@@ -98,6 +104,9 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		if prompt, err = o.ReadPrompt(args); err != nil {
 			return err
 		}
+		if prompt, o.pictures, err = o.Attach(o.files, prompt); err != nil {
+			return err
+		}
 	}
 	o.hintSpelling(name)
 	flags, err := o.settings(ctx, name)
@@ -107,7 +116,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	view := newRunView(o)
 	defer view.shown.Finish()
 	ro := worker.RunOptions{
-		Context: name, From: current, Prompt: prompt, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
+		Context: name, From: current, Prompt: prompt, Attachments: o.pictures, Flags: flags, Verbose: o.verbose, Continue: o.cont, NoReflection: o.noReflection,
 		Stdin: o.terminal(), Stderr: o.Err, Observer: view, Warn: o.Warn,
 	}
 	if o.InTTY {

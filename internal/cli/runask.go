@@ -42,7 +42,7 @@ func (o *runOptions) askHolder(ctx context.Context, name fika.AgentName, prompt 
 	view := newHolderView(o)
 	defer view.run.shown.Finish()
 	view.run.detail("@%s runs as a process and takes the prompt", name)
-	accepted, err := c.Requests.SubmitPrompt(ctx, row, prompt, flags, client.Alias{Name: flags["username"], Option: "-U"})
+	accepted, err := c.Requests.SubmitPrompt(ctx, row, prompt, o.pictures, flags, client.Alias{Name: flags["username"], Option: "-U"})
 	if err != nil {
 		return err
 	}

@@ -203,10 +203,17 @@ func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fik
 // tool this is. Error kinds: NotFound for a mention of nobody, Denied for a name
 // that is not the speaker's, Limit when an agent's chain may grow no further.
 func (s *Chats) Send(ctx context.Context, conv fika.Conversation, text string, as Alias) (Sent, error) {
+	return s.SendWith(ctx, conv, text, nil, as)
+}
+
+// SendWith is [Chats.Send] for a message with pictures, which are stored already
+// and of which the text tells.
+func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text string, pictures []fika.Attachment, as Alias) (Sent, error) {
 	said, err := s.c.personSays(text, as.Name)
 	if err != nil {
 		return Sent{}, err
 	}
+	said.Attachments = pictures
 	speaker, err := s.c.speaker(ctx, as)
 	if err != nil {
 		return Sent{}, err

@@ -19,6 +19,8 @@ type Ask struct {
 	As         Alias
 	Model      string // for this request only; empty: the agent's
 	Background bool   // nobody waits for it
+	// Attachments are pictures that are stored already and of which the prompt tells.
+	Attachments []fika.Attachment
 	// Sender is the program that asks, as the master console; empty: a command.
 	Sender string
 }
@@ -42,19 +44,20 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 	}
 	return s.submit(ctx, row, ask, fika.Payload{
 		Prompt: ask.Prompt, From: from, Writer: fika.ByHuman, Model: ask.Model, Background: ask.Background, Sender: ask.Sender,
+		Attachments: ask.Attachments,
 	})
 }
 
 // SubmitPrompt hands a prompt that was made for a context to the agent process
 // that has it. flags are the settings of this prompt alone; the agent works
 // where the person stands.
-func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt string, flags map[string]string, as Alias) (Accepted, error) {
+func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt string, pictures []fika.Attachment, flags map[string]string, as Alias) (Accepted, error) {
 	settings, err := s.c.app.Settings(row.Name, flags, false)
 	if err != nil {
 		return Accepted{}, err
 	}
 	return s.submit(ctx, row, Ask{Kind: fika.AskRequest, As: as}, fika.Payload{
-		Prompt: prompt, From: settings.Username, Writer: fika.ByHuman, Model: flags["model"], Workspace: settings.WorkspaceOr(s.c.app.Dir()),
+		Prompt: prompt, Attachments: pictures, From: settings.Username, Writer: fika.ByHuman, Model: flags["model"], Workspace: settings.WorkspaceOr(s.c.app.Dir()),
 	})
 }
 

@@ -239,8 +239,16 @@ type Model struct {
 	Priced        string // where the prices are from, as in "config.toml" or "anthropic.com, 2026-10-10"; empty: none are known
 	Reserve       *Reserve
 	Reasoning     *Reasoning
+	Images        string // what becomes of pictures: one of the Images constants; empty: [ImagesSent]
 	Rules         string // of a scripted model: path of its rules
 }
+
+// What becomes of pictures in a prompt.
+const (
+	ImagesSent    = "send"
+	ImagesAsText  = "text"
+	ImagesRefused = "refuse"
+)
 
 // Prices are US dollars per million tokens.
 type Prices struct {

@@ -264,6 +264,7 @@ func modelKeys() []key[Model] {
 		{name: "prices", at: func(m *Model) any { return &m.Prices }, example: "{input = 3.0, output = 15.0, cached = 0.3}", doc: "US dollars per million tokens, instead of those that fika knows. A model that costs nothing has {input = 0, output = 0}."},
 		{name: "reserve", at: func(m *Model) any { return &m.Reserve }, example: "{input = 20000, output = 4000}", doc: "Tokens that budgets set aside for a call before it is made; later calls of a turn set aside at least what the dearest before has used."},
 		{name: "reasoning", at: func(m *Model) any { return &m.Reasoning }, example: `{effort = "medium"}`, doc: "How much it is asked to reason."},
+		{name: "images", at: func(m *Model) any { return &m.Images }, oneOf: []string{ImagesSent, ImagesAsText, ImagesRefused}, example: `"text"`, doc: "What becomes of pictures in a prompt: the model is sent them (send, also when unset), reads the line that tells of them (text), or the request fails (refuse)."},
 		{name: "rules", at: func(m *Model) any { return &m.Rules }, example: `"rules.toml"`, doc: "Of a scripted model: the file of its answers, relative to the home."},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/attachment"
 	"fika/internal/folder"
 	"fika/internal/worker"
 )
@@ -64,5 +65,16 @@ func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (
 	if err != nil {
 		return 0, err
 	}
-	return f.Export(path, each)
+	var pictures []fika.Attachment
+	n, err := f.Export(path, func(visit func(fika.Entry) error) error {
+		return each(func(e fika.Entry) error {
+			pictures = append(pictures, e.Meta.Attachments...)
+			return visit(e)
+		})
+	})
+	if err != nil {
+		return n, err
+	}
+	_, err = attachment.In(h.Root).CopyTo(attachment.In(path), pictures) // what is missing here is missing there
+	return n, err
 }

@@ -57,6 +57,9 @@ func keyOf(id fika.EntryID) idKey {
 	return idKey(sum[:16])
 }
 
+// Path is the folder that the content is in.
+func (c *Content) Path() string { return c.path }
+
 // Archived is how many entries were compacted away, and Window how many are
 // still in the conversation.
 func (c *Content) Archived() int { return len(c.older) }

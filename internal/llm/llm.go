@@ -43,6 +43,7 @@ type Request struct {
 type Message struct {
 	Role    Role
 	Text    string
+	Images  []Image // of a user message, beside its text
 	Calls   []Call
 	CallID  string          // of a tool message
 	IsError bool            // of a tool message
@@ -50,6 +51,13 @@ type Message struct {
 	// Passing marks what the next call may not have, or not in this place: no
 	// provider is asked to cache it or what comes after it.
 	Passing bool
+}
+
+// Image is a picture that a model is shown. A provider that cannot show it says so
+// in its answer.
+type Image struct {
+	MIME string // image/png, image/jpeg, image/gif, image/webp
+	Data []byte
 }
 
 // Call is a tool call. Args is the text the model wrote, not yet checked.

@@ -238,7 +238,7 @@ func (k *claim) beginRequest(ctx context.Context, r *fika.Request, out *Claimed)
 	if p := r.Payload; r.Kind != fika.NotifyRequest && !p.Continue {
 		e := fika.Entry{
 			Conversation: r.Conversation, From: p.From, To: string(k.agent.Name), Content: p.Prompt, Type: fika.Message,
-			Request: r.ID, Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer, Taint: fika.Taint{From: r.Taint}},
+			Request: r.ID, Chain: r.Chain, Depth: r.Depth, Meta: fika.EntryMeta{Writer: p.Writer, Taint: fika.Taint{From: r.Taint}, Attachments: p.Attachments},
 		}
 		if e.From == "" {
 			e.From = "user"

@@ -23,6 +23,7 @@ type Post struct {
 	Depth        int              // of the post; its notifications carry the same
 	Rights       *fika.Rights     // what those who are told may do at most because of it
 	Taint        string           // what it comes from, when that is outside
+	Attachments  []fika.Attachment
 }
 
 // Posted tells what [Conversations.Post] committed.
@@ -188,7 +189,7 @@ func (t postRows) post(ctx context.Context, c fika.Conversation, p Post, f posti
 	}
 	e := fika.Entry{
 		Conversation: c.ID, ID: p.ID, At: when, From: p.From, To: string(c.Name), Content: p.Content, Type: fika.Message,
-		ReplyTo: p.ReplyTo, Chain: chain, Depth: depth, Meta: fika.EntryMeta{Writer: p.Writer, WriterName: p.WriterName, Taint: fika.Taint{From: p.Taint}},
+		ReplyTo: p.ReplyTo, Chain: chain, Depth: depth, Meta: fika.EntryMeta{Writer: p.Writer, WriterName: p.WriterName, Taint: fika.Taint{From: p.Taint}, Attachments: p.Attachments},
 	}
 	if c.Kind != fika.Chat && len(p.Notify) == 1 {
 		e.To = string(p.Notify[0])

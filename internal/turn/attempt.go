@@ -69,7 +69,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 				assignment: job, progress: done, briefing: briefing, window: window, store: s.Steps,
 				compactor: cfg.Compactor, compactAt: cfg.CompactAt, warnAt: cfg.WarnAt,
 			},
-			composer: &composer{assignment: job, records: records, briefing: briefing, modelID: cfg.ModelID, username: cfg.Call.Username},
+			composer: &composer{assignment: job, records: records, briefing: briefing, modelID: cfg.ModelID, username: cfg.Call.Username, picture: cfg.Picture},
 			provider: cfg.Model, modelID: cfg.ModelID, maxTokens: cfg.MaxTokens, reasoning: cfg.Reasoning,
 			tools: cfg.Tools, check: cfg.Check, now: cfg.Now,
 		},

@@ -95,6 +95,9 @@ type Config struct {
 	// Check says what is wrong with the form of an answer, in words for the model,
 	// which is asked again; nil: it may be whatever it is.
 	Check func(text string) error
+	// Picture reads a picture that the model is to be shown; nil: it is shown none,
+	// and reads the lines that tell of them.
+	Picture Picture
 	// Mentioned resolves the agents that a final text in a chat concerns.
 	Mentioned func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
 	// Callable says why the agent may not ask another one; empty: it may. nil: it

@@ -18,6 +18,7 @@ type composer struct {
 	username string
 	names    map[string]bool // what this agent is called in the window
 	shown    string          // the newest state in the window
+	picture  Picture         // nil: the model is shown none
 }
 
 // composeMessages turns the window into what the provider is sent. The agent's own
@@ -25,6 +26,7 @@ type composer struct {
 // the name tells something.
 func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	c.names = c.ownNames(entries)
+	pictures := c.loadPictures(entries)
 	c.shown = ""
 	var out []llm.Message
 	open := false // the last message is an assistant's that may take calls
@@ -47,7 +49,10 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 					out, open = append(out, llm.Message{Role: llm.User, Text: why}), false
 				}
 			} else {
-				out = append(out, c.othersMessage(e))
+				m := c.othersMessage(e)
+				m.Images = pictures[e.ID].shown
+				m.Text += pictures[e.ID].notes
+				out = append(out, m)
 			}
 		}
 	}

@@ -21,8 +21,15 @@ const (
 // where the provider has not counted.
 func Estimate(text string) int64 { return int64(len(text)+3) / 4 }
 
-// EstimateEntry is [Estimate] for an entry as it will be sent.
-func EstimateEntry(e fika.Entry) int64 { return Estimate(e.Content) + Estimate(e.From) + 8 }
+// EstimateEntry is [Estimate] for an entry as it will be sent, its pictures
+// included.
+func EstimateEntry(e fika.Entry) int64 {
+	n := Estimate(e.Content) + Estimate(e.From) + 8
+	for _, a := range e.Meta.Attachments {
+		n += a.Tokens()
+	}
+	return n
+}
 
 // History is what was said before.
 type History interface {

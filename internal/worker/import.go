@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/attachment"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/store"
@@ -108,7 +109,13 @@ const page = 500
 func (im importer) stream(ctx context.Context, c fika.ConversationID, from folder.Content) (fresh int, err error) {
 	to := im.store.NewImport(c)
 	batch := make([]fika.Entry, 0, page)
+	pictures, own := attachment.In(from.Path()), attachment.In(im.folder.Home.Root)
 	add := func() error {
+		for _, e := range batch {
+			if _, err := pictures.CopyTo(own, e.Meta.Attachments); err != nil {
+				return err
+			}
+		}
 		n, err := to.Add(ctx, batch)
 		fresh += n
 		batch = batch[:0]

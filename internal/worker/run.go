@@ -26,6 +26,7 @@ type RunOptions struct {
 	Context      fika.AgentName
 	From         fika.AgentName // the current context, when Context is another for this prompt only
 	Prompt       string
+	Attachments  []fika.Attachment // pictures, stored already, of which the prompt tells
 	Flags        map[string]string // settings of this invocation
 	Verbose      bool
 	Continue     bool // go on with the interrupted request instead of a new prompt
@@ -106,8 +107,11 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 		return store.Claimed{}, err
 	}
 	w, s := r.worker, r.settings
+	if err := checkPictures(s.Model, o.Attachments); err != nil {
+		return store.Claimed{}, err
+	}
 	n := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: w.Agent.ID, Limits: w.App.TurnLimits(s)}
-	n.Payload = fika.Payload{Prompt: o.Prompt, From: s.Username, Writer: fika.ByHuman, Workspace: r.workspace, Model: o.Flags["model"]}
+	n.Payload = fika.Payload{Prompt: o.Prompt, Attachments: o.Attachments, From: s.Username, Writer: fika.ByHuman, Workspace: r.workspace, Model: o.Flags["model"]}
 	speaker, err := w.App.Speaker(ctx)
 	if err != nil {
 		return store.Claimed{}, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/attachment"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/llm"
@@ -63,7 +64,26 @@ func (r *Runtime) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer)
 			return nil, err
 		}
 	}
+	if err := checkPictures(settings.Model, c.Request.Payload.Attachments); err != nil {
+		return nil, err
+	}
 	return turn.New(r.turnConfig(c, settings, model, stop, o)), nil
+}
+
+// checkPictures refuses pictures for a model that takes none.
+func checkPictures(m config.Model, pictures []fika.Attachment) error {
+	if m.Images != config.ImagesRefused || len(pictures) == 0 {
+		return nil
+	}
+	return fika.Errorf(fika.Invalid, "", "the model %s takes no pictures (images = \"refuse\" in its [[models]]): choose another with -m", m.ID)
+}
+
+// picture reads the pictures that a model is shown; nil for one that takes none.
+func (r *Runtime) picture(m config.Model) turn.Picture {
+	if m.Images != "" && m.Images != config.ImagesSent {
+		return nil
+	}
+	return attachment.In(r.worker.Folder.Home.Root).Read
 }
 
 // runTurn works a request, for as long as the settings allow one to take. The
@@ -95,7 +115,8 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 		Guard: liveGuard{r}, Bounds: liveBounds{r, r.workspaceOf(c.Request)},
 		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload),
-		Grace: r.opts.Grace, Stop: stop, Now: w.App.Now,
+		Picture: r.picture(s.Model),
+		Grace:   r.opts.Grace, Stop: stop, Now: w.App.Now,
 		Mentioned: func(ctx context.Context, conv fika.Conversation, text string) ([]fika.AgentName, error) {
 			return r.chats.Mentioned(ctx, conv, name, text)
 		},

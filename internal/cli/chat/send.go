@@ -14,6 +14,7 @@ import (
 func newSend(e *command.Env) *cobra.Command {
 	var as string
 	var asJSON bool
+	var files command.NamedFiles
 	c := &cobra.Command{
 		Use: "send CHAT MESSAGE...", Short: "say something in a chat and return at once",
 		Long: `Stores the message, tells the agents it mentions, prints its seq and returns.
@@ -37,11 +38,16 @@ nobody: that branch of the conversation waits for bob.
 			if err != nil {
 				return err
 			}
-			return send(cmd.Context(), e, args[0], text, as, asJSON)
+			text, pictures, err := e.Attach(files, text)
+			if err != nil {
+				return err
+			}
+			return send(cmd.Context(), e, args[0], saying{text, pictures}, as, asJSON)
 		},
 	}
 	c.Flags().StringVar(&as, "as", "", "name to speak as (default: your username)")
 	command.JSONFlag(c, &asJSON)
+	files.Flags(c)
 	return c
 }
 
@@ -53,7 +59,13 @@ type sentJSON struct {
 	Paused   bool                  `json:"paused"`
 }
 
-func send(ctx context.Context, e *command.Env, word, text, as string, asJSON bool) error {
+// saying is what a person says: a text, and pictures of which it tells.
+type saying struct {
+	text     string
+	pictures []fika.Attachment
+}
+
+func send(ctx context.Context, e *command.Env, word string, said saying, as string, asJSON bool) error {
 	alias := client.Alias{Name: as, Option: "--as"}
 	var conv fika.Conversation
 	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
@@ -65,7 +77,7 @@ func send(ctx context.Context, e *command.Env, word, text, as string, asJSON boo
 	if err != nil {
 		return err
 	}
-	sent, err := c.Chats.Send(ctx, conv, text, alias)
+	sent, err := c.Chats.SendWith(ctx, conv, said.text, said.pictures, alias)
 	if err != nil {
 		return err
 	}

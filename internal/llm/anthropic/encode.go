@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -78,6 +79,7 @@ type rawMessage struct {
 type rawBlock struct {
 	Type         string          `json:"type"`
 	Text         string          `json:"text,omitempty"`
+	Source       *rawSource      `json:"source,omitempty"`
 	ID           string          `json:"id,omitempty"`
 	Name         string          `json:"name,omitempty"`
 	Input        json.RawMessage `json:"input,omitempty"`
@@ -113,6 +115,7 @@ func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
 		case llm.ToolRole:
 			w.addBlocks("user", w.resultBlock(m))
 		default:
+			w.addBlocks("user", pictureBlocks(m)...)
 			w.addBlocks("user", rawBlock{Type: "text", Text: orPlaceholder(m.Text)}.raw())
 		}
 	}
@@ -124,6 +127,24 @@ func acceptedMessages(messages []llm.Message, replay replay) []rawMessage {
 		w.out = append([]draft{{"user", []piece{{raw: textBlock("(the conversation goes on)")}}}}, w.out...)
 	}
 	return w.finishedMessages()
+}
+
+// pictureBlocks are the blocks of a message's pictures, which come before its text.
+// https://platform.claude.com/docs/en/build-with-claude/vision
+func pictureBlocks(m llm.Message) []json.RawMessage {
+	var out []json.RawMessage
+	for _, i := range m.Images {
+		source := rawSource{Type: "base64", MediaType: i.MIME, Data: base64.StdEncoding.EncodeToString(i.Data)}
+		out = append(out, rawBlock{Type: "image", Source: &source}.raw())
+	}
+	return out
+}
+
+// rawSource is where a picture comes from: here.
+type rawSource struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      string `json:"data"`
 }
 
 // loopStart is the index after the last thing the user said: where the running

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 
 	"fika/internal/llm"
@@ -84,10 +85,41 @@ func wireMessages(r llm.Request) []any {
 		case llm.System:
 			out = append(out, rawMessage{Role: "system", Content: &m.Text})
 		default:
-			out = append(out, rawMessage{Role: "user", Content: &m.Text})
+			out = append(out, userMessage(m))
 		}
 	}
 	return out
+}
+
+// userMessage is a message of text, or of parts where pictures go with it.
+// https://platform.openai.com/docs/guides/images-vision: a picture may be a data
+// URL.
+func userMessage(m llm.Message) any {
+	if len(m.Images) == 0 {
+		return rawMessage{Role: "user", Content: &m.Text}
+	}
+	parts := []part{{Type: "text", Text: m.Text}}
+	for _, i := range m.Images {
+		url := "data:" + i.MIME + ";base64," + base64.StdEncoding.EncodeToString(i.Data)
+		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{url}})
+	}
+	return partsMessage{Role: "user", Content: parts}
+}
+
+// partsMessage is a message whose content is more than text.
+type partsMessage struct {
+	Role    string `json:"role"`
+	Content []part `json:"content"`
+}
+
+type part struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
 }
 
 // assistantMessage sends a message back as the server made it if it still has that,

@@ -1,0 +1,120 @@
+package attachment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"fika"
+)
+
+// MaxText bounds a file of text that goes with a prompt.
+const MaxText = 512 << 10
+
+// File is a file that a person has named.
+type File struct {
+	Path    string // as it was named
+	Real    string // absolute, without links
+	Data    []byte
+	Picture bool // else it is text
+}
+
+// Resolve returns the path without links. NotFound, Invalid.
+func Resolve(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return "", fika.Errorf(fika.NotFound, "", "there is no file %s", path)
+	case err != nil:
+		return "", &fika.Error{Kind: fika.Invalid, Msg: path, Err: err}
+	}
+	return abs, nil
+}
+
+// Load reads a file that goes with a prompt: a text, or a picture. It waits for
+// nobody: what is no regular file is refused.
+func Load(path string) (File, error) {
+	f := File{Path: path}
+	var err error
+	if f.Real, err = Resolve(path); err != nil {
+		return f, err
+	}
+	// Not blocking, so that a pipe without a writer is no trap.
+	in, err := os.OpenFile(f.Real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return f, &fika.Error{Kind: fika.Invalid, Msg: path + " cannot be read", Err: errors.Unwrap(err)}
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		return f, fika.Wrap(fika.Invalid, path, err)
+	case info.IsDir():
+		return f, fika.Errorf(fika.Invalid, "", "%s is a folder: name files in it", path)
+	case !info.Mode().IsRegular():
+		return f, fika.Errorf(fika.Invalid, "", "%s is %s, not a regular file", path, kindOf(info.Mode()))
+	}
+	if f.Data, err = io.ReadAll(io.LimitReader(in, MaxBytes+1)); err != nil {
+		return f, fika.Wrap(fika.Invalid, path, err)
+	}
+	return f, f.check(info.Size())
+}
+
+// kindOf names what is no regular file.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+func (f *File) check(size int64) error {
+	kind := http.DetectContentType(f.Data)
+	f.Picture = slices.Contains(kinds(), kind)
+	most := int64(MaxText)
+	if f.Picture {
+		most = MaxBytes
+	}
+	if size = max(size, int64(len(f.Data))); size > most {
+		return fika.Errorf(fika.Invalid, "", "%s is too large to be sent (%.1f MB; text up to %d kB and pictures up to %.2f MB are): let the agent read the parts that matter", f.Path, float64(size)/1e6, MaxText>>10, MaxBytes/1e6)
+	}
+	if !f.Picture && (!utf8.Valid(f.Data) || bytes.IndexByte(f.Data, 0) >= 0) {
+		return fika.Errorf(fika.Invalid, "", "%s is neither text in UTF-8 nor a picture (PNG, JPEG, GIF, WebP); it looks like %s", f.Path, kind)
+	}
+	return nil
+}
+
+// Text is a file of text as it stands in a prompt: named, and in a fence that
+// nothing in it can close.
+func (f File) Text() string {
+	fence := "```"
+	for strings.Contains(string(f.Data), fence) {
+		fence += "`"
+	}
+	text := strings.TrimSuffix(string(f.Data), "\n")
+	return fmt.Sprintf("file %s:\n%s\n%s\n%s", f.Path, fence, text, fence)
+}
+
+// Lines counts the lines of a text.
+func (f File) Lines() int {
+	n := bytes.Count(f.Data, []byte("\n"))
+	if len(f.Data) > 0 && f.Data[len(f.Data)-1] != '\n' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,56 @@
+package attachment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	_ "image/gif"  // so that their sizes are known
+	_ "image/jpeg" // likewise
+	_ "image/png"  // likewise
+	"net/http"
+	"slices"
+
+	"fika"
+)
+
+// kinds are the pictures that providers take.
+func kinds() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
+
+// describe says what a picture is, by its bytes and not by its name.
+func describe(name string, data []byte) (fika.Attachment, error) {
+	a := fika.Attachment{SHA256: hashOf(data), MIME: http.DetectContentType(data), Bytes: int64(len(data)), Name: name}
+	if !slices.Contains(kinds(), a.MIME) {
+		return a, fika.Errorf(fika.Invalid, "", "%s is no picture that a model can be sent: PNG, JPEG, GIF and WebP are", name)
+	}
+	if len(data) > MaxBytes {
+		return a, fika.Errorf(fika.Invalid, "", "%s is too large (%.1f MB; providers take pictures up to %.2f MB): make it smaller first", name, float64(len(data))/1e6, MaxBytes/1e6)
+	}
+	if a.MIME == "image/webp" {
+		a.Width, a.Height = sizeOfWebP(data)
+	} else if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+		a.Width, a.Height = c.Width, c.Height
+	} else {
+		return a, fika.Errorf(fika.Invalid, "", "%s begins like a picture (%s) and cannot be read as one: %v", name, a.MIME, err)
+	}
+	return a, nil
+}
+
+// sizeOfWebP reads the size of a WebP picture (RFC 9649); 0, 0 for a form that it
+// does not know.
+func sizeOfWebP(d []byte) (width, height int) {
+	if len(d) < 30 {
+		return 0, 0
+	}
+	le := binary.LittleEndian
+	switch string(d[12:16]) {
+	case "VP8 ":
+		return int(le.Uint16(d[26:]) & 0x3fff), int(le.Uint16(d[28:]) & 0x3fff)
+	case "VP8L":
+		bits := le.Uint32(d[21:])
+		return int(bits&0x3fff) + 1, int(bits>>14&0x3fff) + 1
+	case "VP8X":
+		three := func(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
+		return three(d[24:]) + 1, three(d[27:]) + 1
+	}
+	return 0, 0
+}

@@ -1,0 +1,55 @@
+package turn
+
+import (
+	"slices"
+
+	"fika"
+	"fika/internal/llm"
+)
+
+// Picture returns the bytes of a picture.
+type Picture func(fika.Attachment) ([]byte, error)
+
+// A model is shown the newest pictures of its window, so many and so large
+// together as all providers take; of older ones it reads the line that tells of
+// them.
+const (
+	maxPictures     = 10
+	maxPictureBytes = 12_000_000
+)
+
+// pictured is what a message carries beside its text.
+type pictured struct {
+	shown []llm.Image
+	notes string // of those that are not shown, for the model
+}
+
+// loadPictures reads the pictures that the model is shown, from the newest.
+func (c *composer) loadPictures(entries []fika.Entry) map[fika.EntryID]pictured {
+	out := map[fika.EntryID]pictured{}
+	if c.picture == nil {
+		return out
+	}
+	count, bytes := 0, int64(0)
+	for _, e := range slices.Backward(entries) {
+		var p pictured
+		for _, a := range e.Meta.Attachments {
+			count++
+			bytes += a.Bytes
+			if count > maxPictures || bytes > maxPictureBytes {
+				p.notes += "\n[" + a.Name + " is not shown any more]"
+				continue
+			}
+			data, err := c.picture(a)
+			if err != nil {
+				p.notes += "\n[" + a.Name + " cannot be shown: " + err.Error() + "]"
+				continue
+			}
+			p.shown = append(p.shown, llm.Image{MIME: a.MIME, Data: data})
+		}
+		if len(e.Meta.Attachments) > 0 {
+			out[e.ID] = p
+		}
+	}
+	return out
+}
