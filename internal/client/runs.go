@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -248,8 +249,8 @@ func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from
 }
 
 // Await waits until a run is over, and hands on its own steps and what is under
-// way in them whenever something has changed. warn, which may be nil, is told once when
-// nothing goes on before a hub is there. When ctx ends first the error is ctx's.
+// way in them whenever something has changed. warn, which may be nil, is told once of
+// each thing before which nothing goes on: that no hub is there, and what Hindered says. When ctx ends first the error is ctx's.
 func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep), warn func(string)) (Run, error) {
 	changed := make(chan struct{}, 1)
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Workflow(id), func(bus.Msg) {
@@ -264,6 +265,13 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 	defer func() { _ = sub.Close() }()
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
+	warned := map[string]bool{}
+	told := func(text string) {
+		if warn != nil && !warned[text] {
+			warned[text] = true
+			warn(text)
+		}
+	}
 	since := s.c.now()
 	for seen := int64(-1); ; {
 		r, err := s.c.store.Run(ctx, id)
@@ -294,12 +302,36 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 			if !s.c.Connected() { // no hub: whoever waits helps
 				s.flow.AdvanceDue(ctx)
 			}
-			if _, up := s.c.home.HubProcess(); !up && warn != nil {
-				warn("no hub is running, so agents that have ended stay away; fika up starts them again")
-				warn = nil
+			if _, up := s.c.home.HubProcess(); !up {
+				told("no hub is running, so agents that have ended stay away; fika up starts them again")
+			} else if r.Paused.IsZero() {
+				for _, why := range s.hinderedNow(ctx, id) {
+					told(why)
+				}
 			}
 		}
 	}
+}
+
+// hinderedNow is Hindered for the steps of a run as they are now.
+func (s *Runs) hinderedNow(ctx context.Context, id fika.RequestID) []string {
+	steps, err := s.c.store.RunSteps(ctx, id, s.c.now())
+	if err != nil {
+		return nil // the next look says it
+	}
+	return s.Hindered(ctx, steps)
+}
+
+// Hindered says of the agents that have a step to do, and do not come to it before
+// a person does something, why and what.
+func (s *Runs) Hindered(ctx context.Context, steps []RunStep) []string {
+	var names []fika.AgentName
+	for _, st := range steps {
+		if st.State == workflow.Running && st.Agent != "" && !slices.Contains(names, st.Agent) {
+			names = append(names, st.Agent)
+		}
+	}
+	return s.c.Agents.WhoNeverAnswers(ctx, names)
 }
 
 func orElse(s, other string) string {

@@ -185,9 +185,9 @@ func (r *run) beganFlow(j *flowJob, res result) {
 	}
 }
 
-// endFlows answers what runs ask until all are over.
+// endFlows answers what runs ask until all are over, and told of.
 func (r *run) endFlows() {
-	if !wait(patience, func() bool {
+	if wait(patience, func() bool {
 		if r.hubPID() == 0 {
 			r.start()
 		}
@@ -201,8 +201,10 @@ func (r *run) endFlows() {
 		n, err := r.number(`SELECT count(*) FROM flow_runs WHERE ended_at = 0`)
 		return r.over() || err == nil && n == 0
 	}) {
-		r.bad("a run does not come to its end: %s", r.openSteps())
+		r.settle()
+		return
 	}
+	r.bad("a run does not come to its end: %s", r.openSteps())
 }
 
 // openSteps are the steps of runs that are not over.
@@ -340,7 +342,9 @@ func runUnseen(r *run) int {
 	_ = r.tell("plan", fmt.Sprintf("%s %d kill", point, nth))
 	j := r.newFlow("team")
 	r.beganFlow(j, r.fika("task", "arya -> gendry -> hotpie", fmt.Sprintf("run %d step hand", j.id), "--no-wait"))
-	if !wait(patience/3, func() bool { return r.runOver(j) }) {
+	if wait(patience/3, func() bool { return r.runOver(j) }) {
+		r.settle()
+	} else {
 		r.bad("nobody goes on with the run: %s", r.openSteps())
 	}
 	return min(1, r.passed(point)/nth)

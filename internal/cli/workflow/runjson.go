@@ -35,7 +35,7 @@ type runJSON struct {
 type resultJSON struct {
 	Step  string  `json:"step"`
 	Agent *string `json:"agent"`
-	State string  `json:"state"`
+	State string  `json:"state"` // not_begun, or that of a step
 	Error *string `json:"error"`
 }
 
@@ -60,7 +60,11 @@ func toRunJSON(r client.Run) runJSON {
 	}
 	if r.Result != nil {
 		for _, p := range r.Result.Parts {
-			j.Results = append(j.Results, resultJSON{p.Step, command.Optional(p.Agent), string(p.State), command.Optional(p.Error)})
+			state := string(p.State)
+			if state == "" {
+				state = "not_begun"
+			}
+			j.Results = append(j.Results, resultJSON{p.Step, command.Optional(p.Agent), state, command.Optional(p.Error)})
 		}
 	}
 	return j

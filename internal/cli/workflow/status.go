@@ -102,6 +102,11 @@ func showRun(ctx context.Context, e *command.Env, c *client.Client, word string,
 		return e.PrintJSON(j)
 	}
 	printRun(e, r, d, steps)
+	if !r.Over() {
+		for _, why := range c.Runs().Hindered(ctx, steps) {
+			e.Warn(why)
+		}
+	}
 	var rows [][]string
 	for _, s := range steps {
 		if all || shown(s) {
