@@ -90,3 +90,20 @@ func TestResumeItems(t *testing.T) {
 		w.want("items asked again", len(w.askedOf("a")), 13)
 	})
 }
+
+// TestCutDiscussion: a discussion that the cancelling of its run cut short is not
+// done, so a run that is taken up again has it anew.
+func TestCutDiscussion(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='talk'\nchat={agents=['a','c'], topic='talk', max=4}\n", nil)
+		w.advance(run)
+		w.end(w.claim("a"))
+		cut := w.claim("c")
+		_, _, err := w.store.StopRun(w.Context(), run, "enough")
+		w.ok(err)
+		_, err = w.store.Finish(w.Context(), cut.Fence, store.Finish{State: fika.Cancelled, Reason: "told to"})
+		w.ok(err)
+		w.want("run", w.advance(run).State, fika.Cancelled)
+		w.want("talk", w.steps(run)["talk"].State, workflow.Cancelled)
+	})
+}

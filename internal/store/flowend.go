@@ -99,7 +99,8 @@ type Discussion struct {
 }
 
 // Discussions reads the chats that are steps of a run, of all runs when it is
-// empty, as far as they have come.
+// empty, as far as they have come. Those of a run that is to end are left out:
+// they are cut short, and nobody may take them for finished.
 func (s Flows) Discussions(ctx context.Context, run fika.RequestID) ([]Discussion, error) {
 	const op = "read discussions"
 	list, err := many(ctx, s.r, scanDiscussion, selectDiscussion+` AND (? = '' OR s.run = ?)`, run, run)
@@ -113,7 +114,7 @@ COALESCE((SELECT e.content FROM entries e WHERE e.conversation = c.id AND e.type
 NOT EXISTS (SELECT 1 FROM notifications n WHERE n.conversation = c.id AND n.state IN ('pending', 'claimed', 'dead') AND n.state <> 'dead')
 AND NOT EXISTS (SELECT 1 FROM requests r WHERE r.conversation = c.id AND r.finished_at = 0)
 FROM flow_steps s JOIN flow_runs f ON f.id = s.run JOIN conversations c ON c.id = s.conversation
-WHERE s.conversation <> '' AND s.state = 'running' AND f.ended_at = 0 AND f.paused_at = 0`
+WHERE s.conversation <> '' AND s.state = 'running' AND f.ended_at = 0 AND f.paused_at = 0 AND f.stop = ''`
 
 func scanDiscussion(sc scanner) (d Discussion, err error) {
 	var created, updated int64
