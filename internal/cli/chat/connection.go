@@ -93,7 +93,11 @@ func (j *joined) keepHub(ctx context.Context, hub *client.Hub) {
 		case err != nil:
 			j.conn.setTrouble(err.Error())
 		case up:
-			j.conn.setTrouble(client.HubStuck(p))
+			stuck := client.HubStuck(p)
+			j.conn.setTrouble(stuck)
+			if stuck != "" {
+				j.noteOnce(stuck) // the status line may be too short for what helps
+			}
 			if now, _ := j.conn.now(); !now.Connected() && now.Trouble() == "" {
 				j.openHub(ctx, false)
 			}
