@@ -87,8 +87,21 @@ func (s *Chats) ownLimits(ctx context.Context, conv fika.Conversation) ([]config
 	return out, nil
 }
 
-// SetLimits sets the conversation's own limits.
+// SetLimits sets the conversation's own limits. Error kind Invalid for a limit
+// of money that could not act: no price is known of the model of an agent that takes
+// part.
 func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.ChainLimits) error {
+	if l.Cost != nil && *l.Cost > 0 && (conv.Limits.Cost == nil || *conv.Limits.Cost != *l.Cost) {
+		agents, err := s.ownLimits(ctx, conv)
+		if err != nil {
+			return err
+		}
+		for _, a := range agents {
+			if !a.Model.Known() {
+				return fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(a.Model.ID, "agent "+string(a.Agent)))
+			}
+		}
+	}
 	return s.c.store.SetLimits(ctx, conv.ID, l)
 }
 

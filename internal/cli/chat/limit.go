@@ -70,10 +70,12 @@ func (o *limitOptions) run(ctx context.Context, word string) error {
 		return err
 	}
 	if change != nil {
-		change(&conv.Limits)
-		if err := c.Chats.SetLimits(ctx, conv, conv.Limits); err != nil {
+		limits := conv.Limits
+		change(&limits)
+		if err := c.Chats.SetLimits(ctx, conv, limits); err != nil {
 			return err
 		}
+		conv.Limits = limits
 	}
 	limits, err := c.Chats.Limits(ctx, conv)
 	if err != nil {
