@@ -71,7 +71,8 @@ func (s *survey) print(out io.Writer, binary string) error {
 	row("methods of an interface", "%s", largest(s.interfaces(), 4))
 	row("longest functions, lines", "%s", largest(s.functions, 3))
 	row("largest files, lines", "%s", largest(s.sizes, 3))
-	row("internal/cli imports", "%d internal packages", len(s.cliImports))
+	each, together := s.cliWidths()
+	row("internal/cli imports", "%s of %d internal packages", largest(each, 3), together)
 	row("internal/cli calls the store directly", "%d times", s.cliStoreCalls)
 	if binary != "" {
 		info, err := os.Stat(binary)

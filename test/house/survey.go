@@ -21,7 +21,7 @@ type survey struct {
 	own           map[string]int        // its own methods
 	functions     map[string]int
 	sizes         map[string]int
-	cliImports    map[string]bool
+	cliImports    map[string]map[string]bool // by package of the command line
 	cliStoreCalls int
 }
 
@@ -39,7 +39,7 @@ func (s share) String() string {
 func newSurvey() *survey {
 	return &survey{
 		packages: map[string]bool{}, names: map[bool]share{}, methods: map[string]int{}, declared: map[string][]ast.Expr{},
-		own: map[string]int{}, functions: map[string]int{}, sizes: map[string]int{}, cliImports: map[string]bool{},
+		own: map[string]int{}, functions: map[string]int{}, sizes: map[string]int{}, cliImports: map[string]map[string]bool{},
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *survey) add(fset *token.FileSet, path, src string, f *ast.File) {
 		}
 	}
 	if dir == "internal/cli" || strings.HasPrefix(dir, "internal/cli/") {
-		s.addCLI(f)
+		s.addCLI(dir, f)
 	}
 }
 
@@ -125,10 +125,15 @@ func (s *survey) interfaces() map[string]int {
 }
 
 // addCLI counts what the command line reaches for.
-func (s *survey) addCLI(f *ast.File) {
+func (s *survey) addCLI(dir string, f *ast.File) {
+	imports := s.cliImports[dir]
+	if imports == nil {
+		imports = map[string]bool{}
+		s.cliImports[dir] = imports
+	}
 	for _, i := range f.Imports {
 		if path, err := strconv.Unquote(i.Path.Value); err == nil && strings.HasPrefix(path, "fika/internal/") && !strings.HasPrefix(path, "fika/internal/cli") {
-			s.cliImports[path] = true
+			imports[path] = true
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -143,6 +148,19 @@ func (s *survey) addCLI(f *ast.File) {
 		}
 		return true
 	})
+}
+
+// cliWidths is how many internal packages each package of the command line
+// imports, besides its own, and how many they are together.
+func (s *survey) cliWidths() (each map[string]int, together int) {
+	each, all := map[string]int{}, map[string]bool{}
+	for dir, imports := range s.cliImports {
+		each[dir] = len(imports)
+		for path := range imports {
+			all[path] = true
+		}
+	}
+	return each, len(all)
 }
 
 func cutLast(s string) (before, after string, ok bool) {
