@@ -95,7 +95,7 @@ func (a *announcer) runLoop() {
 func (a *announcer) publishDue() {
 	o := a.p.opts
 	crash.Point("response.before")
-	sent := outcome.Publish(context.Background(), o.Store, o.Bus, o.Subjects, o.Agent.ID, func(r store.RequestInfo) bool {
+	sent := outcome.Publish(context.Background(), o.Store.Outcomes, o.Bus, o.Subjects, o.Agent.ID, func(r store.RequestInfo) bool {
 		return slices.Contains(a.sent, r.ID)
 	})
 	if len(sent) > 0 {
@@ -105,7 +105,7 @@ func (a *announcer) publishDue() {
 }
 
 func (a *announcer) noteDue() {
-	outcome.Note(context.Background(), a.p.opts.Store, a.sent)
+	outcome.Note(context.Background(), a.p.opts.Store.Outcomes, a.sent)
 	a.sent = nil
 	select {
 	case a.p.noted <- struct{}{}:

@@ -124,7 +124,7 @@ func (p *Process) applyControl(c message.Control) error {
 		if !ok {
 			return fika.Errorf(fika.Invalid, "control", "unknown mode %.40q; known are finish and now", c.Mode)
 		}
-		if err := p.opts.Store.SetDesired(ctx, p.opts.Agent.ID, want); err != nil {
+		if err := p.opts.Store.Wishes.SetDesired(ctx, p.opts.Agent.ID, want); err != nil {
 			return err
 		}
 		p.Shutdown(want)
@@ -133,29 +133,29 @@ func (p *Process) applyControl(c message.Control) error {
 		if c.RequestID == "" {
 			return fika.Errorf(fika.Invalid, "control", "cancel needs a requestId")
 		}
-		_, err := p.opts.Store.Cancel(ctx, fika.RequestID(c.RequestID), "cancelled by a control message")
+		_, err := p.opts.Store.Conversations.Cancel(ctx, fika.RequestID(c.RequestID), "cancelled by a control message")
 		p.postTask(func() {})
 		return err
 	case "reset":
-		active, err := p.opts.Store.ActiveAsk(ctx, p.opts.Agent.ID)
+		active, err := p.opts.Store.Conversations.ActiveAsk(ctx, p.opts.Agent.ID)
 		if err != nil || (c.ConversationID != "" && string(active.Name) != c.ConversationID) {
 			return err // the conversation it means has been left already
 		}
-		_, err = p.opts.Store.ResetAsk(ctx, p.opts.Agent.ID)
+		_, err = p.opts.Store.Conversations.ResetAsk(ctx, p.opts.Agent.ID)
 		return err
 	case "switch":
 		name, err := fika.ParseConversationName(c.ConversationID)
 		if err != nil {
 			return err
 		}
-		conv, err := p.opts.Store.Conversation(ctx, name)
+		conv, err := p.opts.Store.Conversations.Conversation(ctx, name)
 		if fika.IsKind(err, fika.NotFound) { // an id of another program
-			conv, err = p.opts.Store.Conversation(ctx, message.ScopedConversation(p.opts.Agent.Name, name))
+			conv, err = p.opts.Store.Conversations.Conversation(ctx, message.ScopedConversation(p.opts.Agent.Name, name))
 		}
 		if err != nil {
 			return err
 		}
-		return p.opts.Store.SwitchAsk(ctx, p.opts.Agent.ID, conv.ID)
+		return p.opts.Store.Conversations.SwitchAsk(ctx, p.opts.Agent.ID, conv.ID)
 	}
 	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact", c.Action)
 }

@@ -14,16 +14,31 @@ import (
 	"fika/internal/turn"
 )
 
-// Store is what the process needs of the store; the turns it runs have their
-// own view of it.
-type Store interface {
+// Store is what the process needs of the store, by use: see [StoreOf]. The turns
+// it runs have their own view of it.
+type Store struct {
+	Queue         Queue
+	Conversations Conversations
+	Wishes        Wishes
+	Outcomes      outcome.Announcements
+}
+
+// StoreOf is a store that does everything itself.
+func StoreOf(s interface {
+	Queue
+	Conversations
+	Wishes
+	outcome.Announcements
+}) Store {
+	return Store{Queue: s, Conversations: s, Wishes: s, Outcomes: s}
+}
+
+// Queue is where the process finds its work, and is told to leave it.
+type Queue interface {
 	Claim(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
 	ClaimNow(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
 	Recover(context.Context, store.Lease) (store.Recovery, error)
 	Signal(context.Context, store.Fence) (store.Signal, error)
-	outcome.Announcements
-	Conversations
-	Wishes
 }
 
 // Work runs one claimed request. stop, when closed, hands it back between two
@@ -246,7 +261,7 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 // lookForWork obeys what was asked of running turns and claims what there is.
 func (p *Process) lookForWork(ctx context.Context) {
 	for _, j := range p.running {
-		sig, err := p.opts.Store.Signal(ctx, j.claimed.Fence)
+		sig, err := p.opts.Store.Queue.Signal(ctx, j.claimed.Fence)
 		switch {
 		case fika.IsKind(err, fika.Lost, fika.NotFound):
 			j.cancel(err) // its conversation was deleted, or another owner has it
@@ -282,9 +297,9 @@ func (p *Process) lookForWork(ctx context.Context) {
 // claimNext takes the next piece of work. A process that was told of some does not
 // look first whether there is any.
 func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
-	take := p.opts.Store.Claim
+	take := p.opts.Store.Queue.Claim
 	if p.woken {
-		take = p.opts.Store.ClaimNow
+		take = p.opts.Store.Queue.ClaimNow
 	}
 	p.woken = false
 	return take(ctx, p.opts.Lease, p.opts.Limits, p.worksAt)
@@ -312,7 +327,7 @@ func (p *Process) worksAt(id fika.RequestID) bool { return p.running[id] != nil 
 // fulfilled by that, unless it is made anew from now on: so it is taken back
 // while this process still has the agent, and never after.
 func (p *Process) leaveIdle(ctx context.Context, idle time.Duration) {
-	if err := p.opts.Store.ReplaceDesired(ctx, p.opts.Agent.ID, fika.DesiredRunning, fika.DesiredNone); err != nil {
+	if err := p.opts.Store.Wishes.ReplaceDesired(ctx, p.opts.Agent.ID, fika.DesiredRunning, fika.DesiredNone); err != nil {
 		p.opts.Display.Warn("idle, but the store does not let it leave: " + err.Error())
 		return
 	}
@@ -334,7 +349,7 @@ func (p *Process) storeState(ctx context.Context) {
 // without hub and bus; a control message is quicker. An idle process asks the
 // store no more than this.
 func (p *Process) checkDesired(ctx context.Context) bool {
-	seen, err := p.opts.Store.Look(ctx, p.opts.Lease)
+	seen, err := p.opts.Store.Wishes.Look(ctx, p.opts.Lease)
 	if err != nil {
 		return true // the look tells more
 	}
@@ -435,7 +450,7 @@ func (p *Process) endAll(cause, why error) {
 
 // recoverWork takes over what an earlier owner left.
 func (p *Process) recoverWork(ctx context.Context) error {
-	rec, err := p.opts.Store.Recover(ctx, p.opts.Lease)
+	rec, err := p.opts.Store.Queue.Recover(ctx, p.opts.Lease)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func newWorld(t *testing.T, change func(*Options)) *world {
 	w.lease, err = s.Acquire(t.Context(), w.agent.ID, "1@here", time.Hour, true)
 	w.ok(err)
 	o := Options{
-		Agent: w.agent, Lease: w.lease, Model: "m", Store: s, Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"},
+		Agent: w.agent, Lease: w.lease, Model: "m", Store: StoreOf(s), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"},
 		Work: w.turn, Display: NewDisplay(&w.out), Poll: 5 * time.Millisecond,
 	}
 	if change != nil {
@@ -332,8 +332,8 @@ func TestToldOfWork(t *testing.T) {
 	rested := make(chan struct{}, 100)
 	g := &glancing{}
 	w := newWorld(t, func(o *Options) {
-		g.Store = o.Store.(*store.Store)
-		o.Store, o.Rest = g, func() { rested <- struct{}{} }
+		g.Store = o.Store.Queue.(*store.Store)
+		o.Store, o.Rest = StoreOf(g), func() { rested <- struct{}{} }
 	})
 	w.ask("r1")
 	stop := w.run()
@@ -373,7 +373,7 @@ func (f *forgetful) lose(c *store.Claimed, err error) (*store.Claimed, error) {
 // TestClaimWhoseAnswerIsLost: what the process has claimed without knowing is
 // worked all the same, by the same process.
 func TestClaimWhoseAnswerIsLost(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Store = &forgetful{Store: o.Store.(*store.Store)} })
+	w := newWorld(t, func(o *Options) { o.Store = StoreOf(&forgetful{Store: o.Store.Queue.(*store.Store)}) })
 	w.ask("r1")
 	w.run()
 	s := w.next()

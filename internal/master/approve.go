@@ -19,8 +19,8 @@ func (m *Master) lookAtApprovals(ctx context.Context) {
 	m.sayAll(said)
 }
 
-// approve is /approve, /approve N and /approve N --deny WHY.
-func (m *Master) approve(ctx context.Context, words []string) error {
+// obeyApprove is /approve, /approve N and /approve N --deny WHY.
+func (m *Master) obeyApprove(ctx context.Context, words []string) error {
 	if m.o.Approvals == nil || !m.o.Screen.Interactive() {
 		return fika.Errorf(fika.Invalid, "", "/approve answers what was shown at a terminal; in a script: fika approve N")
 	}
@@ -31,6 +31,6 @@ func (m *Master) approve(ctx context.Context, words []string) error {
 
 func (m *Master) sayAll(texts []string) {
 	for _, text := range texts {
-		m.say("%s", m.o.Style.Yellow(text))
+		m.printLine("%s", m.o.Style.Yellow(text))
 	}
 }

@@ -19,7 +19,7 @@ func (m *Master) changes(ctx context.Context, do func(context.Context, changes.S
 	}
 	lines, err := do(ctx, m.o.Changes, words, changes.Look{Style: m.o.Style, Width: width, Now: m.o.Now()})
 	for _, line := range lines {
-		m.say("%s", line)
+		m.printLine("%s", line)
 	}
 	return err
 }

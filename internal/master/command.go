@@ -37,8 +37,8 @@ var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/age
 // Commands lists what may follow a slash.
 func Commands() []string { return slices.Clone(commands) }
 
-// command obeys a /command.
-func (m *Master) command(ctx context.Context, words []string) {
+// obeyCommand obeys a /command.
+func (m *Master) obeyCommand(ctx context.Context, words []string) {
 	arg := func(i int) string {
 		if i < len(words) {
 			return words[i]
@@ -48,29 +48,29 @@ func (m *Master) command(ctx context.Context, words []string) {
 	var err error
 	switch strings.ToLower(words[0]) {
 	case "agents", "agent":
-		err = m.agents(ctx, words[1:])
+		err = m.obeyAgents(ctx, words[1:])
 	case "conversations", "conversation":
-		err = m.conversations(ctx, arg(1), fika.Ask)
+		err = m.listConversations(ctx, arg(1), fika.Ask)
 	case "tasks", "task":
-		err = m.conversations(ctx, arg(1), fika.Task)
+		err = m.listConversations(ctx, arg(1), fika.Task)
 	case "switch":
 		if len(words) != 3 {
 			err = fika.Errorf(fika.Invalid, "", "/switch takes an agent and a conversation; /conversations lists them")
 		} else if err = m.switchTo(ctx, strings.TrimPrefix(arg(1), "@"), arg(2)); err == nil {
-			m.say("%s @%s goes on with %s", m.o.Style.Green("✓"), strings.TrimPrefix(arg(1), "@"), arg(2))
+			m.printLine("%s @%s goes on with %s", m.o.Style.Green("✓"), strings.TrimPrefix(arg(1), "@"), arg(2))
 		}
 	case "queue":
-		m.queue()
+		m.showQueue()
 	case "cancel":
 		err = m.cancelID(ctx, arg(1))
 	case "approve":
-		err = m.approve(ctx, words[1:])
+		err = m.obeyApprove(ctx, words[1:])
 	case "diff":
 		err = m.changes(ctx, changes.Diff, words[1:])
 	case "undo":
 		err = m.changes(ctx, changes.Undo, words[1:])
 	case "usage":
-		err = m.usage(ctx)
+		err = m.showUsage(ctx)
 	case "help", "?":
 		m.o.Screen.Print(help)
 	case "quit", "exit", "q":
@@ -80,11 +80,11 @@ func (m *Master) command(ctx context.Context, words []string) {
 		err = fika.Errorf(fika.Invalid, "", "there is no /%s; /help lists the commands", term.CleanLine(words[0]))
 	}
 	if err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 	}
 }
 
-func (m *Master) agents(ctx context.Context, words []string) error {
+func (m *Master) obeyAgents(ctx context.Context, words []string) error {
 	if len(words) == 0 {
 		words = []string{"list"}
 	}
@@ -93,19 +93,19 @@ func (m *Master) agents(ctx context.Context, words []string) error {
 	case verb == "list" && len(words) == 1:
 		return m.listAgents(ctx)
 	case verb == "health" && len(words) == 1:
-		return m.health(ctx)
+		return m.showHealth(ctx)
 	case verb == "start" || verb == "stop" || verb == "restart":
-		name, how, err := managed(verb, words[1:])
+		name, how, err := readManaged(verb, words[1:])
 		if err == nil {
-			m.manage(ctx, verb, name, how)
+			m.manageAgent(ctx, verb, name, how)
 		}
 		return err
 	}
 	return fika.Errorf(fika.Invalid, "", "/agents takes list, health, or start, stop, restart and a name")
 }
 
-// managed reads the name and the flags of /agents start, stop and restart.
-func managed(verb string, words []string) (name string, how fika.Desired, err error) {
+// readManaged reads the name and the flags of /agents start, stop and restart.
+func readManaged(verb string, words []string) (name string, how fika.Desired, err error) {
 	how = fika.DesiredStopped
 	for _, w := range words {
 		switch {
@@ -136,20 +136,20 @@ func (m *Master) listAgents(ctx context.Context) error {
 		if a.Uptime >= 0 {
 			up, done = term.Duration(max(a.Uptime.Round(time.Second), time.Second)), fmt.Sprint(a.Requests)
 		}
-		rows = append(rows, []string{string(a.Name), string(a.Status), dash(a.Model), up, done})
+		rows = append(rows, []string{string(a.Name), string(a.Status), orDash(a.Model), up, done})
 	}
-	m.table([]string{"Agent", "Status", "Model", "Uptime", "Requests"}, rows)
+	m.printTable([]string{"Agent", "Status", "Model", "Uptime", "Requests"}, rows)
 	return nil
 }
 
-func dash(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-func (m *Master) health(ctx context.Context) error {
+func (m *Master) showHealth(ctx context.Context) error {
 	list, err := m.list(ctx)
 	if err != nil {
 		return err
@@ -169,23 +169,23 @@ func (m *Master) health(ctx context.Context) error {
 		}
 		rows = append(rows, []string{string(a.Name), string(a.Status), term.Ago(a.Seen, m.o.Now()), health})
 	}
-	m.table([]string{"Agent", "Status", "Last seen", "Health"}, rows)
+	m.printTable([]string{"Agent", "Status", "Last seen", "Health"}, rows)
 	if bad == 0 {
-		m.say("All agents healthy (%d/%d running)", running, len(list))
+		m.printLine("All agents healthy (%d/%d running)", running, len(list))
 	} else {
-		m.say("%s", m.o.Style.Yellow(fmt.Sprintf("%d of %d agents need attention (%d/%d running)", bad, len(list), running, len(list))))
+		m.printLine("%s", m.o.Style.Yellow(fmt.Sprintf("%d of %d agents need attention (%d/%d running)", bad, len(list), running, len(list))))
 	}
 	return nil
 }
 
-// manage starts and stops without keeping the console waiting.
-func (m *Master) manage(ctx context.Context, verb, name string, how fika.Desired) {
+// manageAgent starts and stops without keeping the console waiting.
+func (m *Master) manageAgent(ctx context.Context, verb, name string, how fika.Desired) {
 	if verb != "start" {
-		m.say("Stopping agent '%s'...", term.CleanLine(name))
+		m.printLine("Stopping agent '%s'...", term.CleanLine(name))
 	} else {
-		m.say("Starting agent '%s'...", term.CleanLine(name))
+		m.printLine("Starting agent '%s'...", term.CleanLine(name))
 	}
-	m.job(func() func() {
+	m.runBeside(func() func() {
 		var err error
 		pid, already := 0, false
 		if verb != "start" {
@@ -197,21 +197,21 @@ func (m *Master) manage(ctx context.Context, verb, name string, how fika.Desired
 		return func() {
 			switch {
 			case err != nil:
-				m.trouble(err)
+				m.showTrouble(err)
 			case verb == "stop":
-				m.say("%s Stopped gracefully", m.o.Style.Green("✓"))
+				m.printLine("%s Stopped gracefully", m.o.Style.Green("✓"))
 			case already && verb == "start":
-				m.say("%s Was running already (pid: %d)", m.o.Style.Green("✓"), pid)
+				m.printLine("%s Was running already (pid: %d)", m.o.Style.Green("✓"), pid)
 			default:
-				m.say("%s Started (pid: %d)", m.o.Style.Green("✓"), pid)
+				m.printLine("%s Started (pid: %d)", m.o.Style.Green("✓"), pid)
 			}
-			m.quietly(ctx)
+			m.takeAsKnown(ctx)
 		}
 	})
 }
 
-// quietly takes the agents as they are now for known: the person did it.
-func (m *Master) quietly(ctx context.Context) {
+// takeAsKnown takes the agents as they are now for known: the person did it.
+func (m *Master) takeAsKnown(ctx context.Context) {
 	if list, err := m.list(ctx); err == nil {
 		for _, a := range list {
 			m.last[a.Name] = a
@@ -219,19 +219,19 @@ func (m *Master) quietly(ctx context.Context) {
 	}
 }
 
-func (m *Master) reset(ctx context.Context, name string) {
+func (m *Master) resetAgent(ctx context.Context, name string) {
 	row, err := m.o.Directory.Find(ctx, name)
 	if err == nil {
 		_, err = m.o.Agents.Reset(ctx, row)
 	}
 	if err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 		return
 	}
-	m.say("%s @%s conversation context reset", m.o.Style.Green("✓"), row.Name)
+	m.printLine("%s @%s conversation context reset", m.o.Style.Green("✓"), row.Name)
 }
 
-func (m *Master) conversations(ctx context.Context, agent string, kind fika.ConversationKind) error {
+func (m *Master) listConversations(ctx context.Context, agent string, kind fika.ConversationKind) error {
 	f := client.ConversationFilter{Kind: kind, Limit: 30}
 	if name := strings.TrimPrefix(agent, "@"); name != "" {
 		row, err := m.o.Directory.Find(ctx, name)
@@ -249,7 +249,7 @@ func (m *Master) conversations(ctx context.Context, agent string, kind fika.Conv
 		return err
 	}
 	if len(list) == 0 {
-		m.say("%s", m.o.Style.Dim("none"))
+		m.printLine("%s", m.o.Style.Dim("none"))
 		return nil
 	}
 	rows := make([][]string, 0, len(list))
@@ -260,20 +260,20 @@ func (m *Master) conversations(ctx context.Context, agent string, kind fika.Conv
 		}
 		rows = append(rows, []string{name, string(c.AgentName), c.Result(), fmt.Sprint(c.Messages), term.Ago(c.UpdatedAt, m.o.Now())})
 	}
-	m.table([]string{"Conversation", "Agent", "Status", "Messages", "Updated"}, rows)
+	m.printTable([]string{"Conversation", "Agent", "Status", "Messages", "Updated"}, rows)
 	return nil
 }
 
-func (m *Master) queue() {
+func (m *Master) showQueue() {
 	if len(m.waiting) == 0 {
-		m.say("%s", m.o.Style.Dim("nothing is waited for"))
+		m.printLine("%s", m.o.Style.Dim("nothing is waited for"))
 		return
 	}
 	rows := make([][]string, 0, len(m.waiting))
 	for _, e := range m.waiting {
-		rows = append(rows, []string{dash(short(e.id)), dash(string(e.agent)), string(e.kind), term.Duration(m.o.Now().Sub(e.from).Round(time.Second)), term.Truncate(term.CleanLine(e.prompt), 60)})
+		rows = append(rows, []string{orDash(shortID(e.id)), orDash(string(e.agent)), string(e.kind), term.Duration(m.o.Now().Sub(e.from).Round(time.Second)), term.Truncate(term.CleanLine(e.prompt), 60)})
 	}
-	m.table([]string{"Request", "Agent", "Kind", "Since", "Prompt"}, rows)
+	m.printTable([]string{"Request", "Agent", "Kind", "Since", "Prompt"}, rows)
 }
 
 // cancelID cancels the request whose id begins so; the newest for "".
@@ -286,9 +286,9 @@ func (m *Master) cancelID(ctx context.Context, id string) error {
 	}
 	switch {
 	case id == "" && len(found) > 0:
-		m.cancel(ctx, found[len(found)-1])
+		m.cancelRequest(ctx, found[len(found)-1])
 	case len(found) == 1:
-		m.cancel(ctx, found[0])
+		m.cancelRequest(ctx, found[0])
 	case len(found) > 1:
 		return fika.Errorf(fika.Invalid, "", "%d requests begin with %q; /queue shows them", len(found), id)
 	case id == "":
@@ -298,7 +298,7 @@ func (m *Master) cancelID(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		m.say("request %s: %s", short(r.ID), cancelWord(r))
+		m.printLine("request %s: %s", shortID(r.ID), cancelWord(r))
 	}
 	return nil
 }
@@ -310,7 +310,7 @@ func cancelWord(r fika.Request) string {
 	return "asked to stop"
 }
 
-func (m *Master) usage(ctx context.Context) error {
+func (m *Master) showUsage(ctx context.Context) error {
 	list, err := m.o.Usage(ctx, time.Time{})
 	if err != nil {
 		return err
@@ -326,6 +326,6 @@ func (m *Master) usage(ctx context.Context) error {
 		count += r.Requests
 		rows = append(rows, line(string(r.Agent), r.Model, fmt.Sprint(r.Requests), r.Usage))
 	}
-	m.table([]string{"Agent", "Model", "Requests", "Input", "Output", "Cost"}, append(rows, line("total", "", fmt.Sprint(count), total)))
+	m.printTable([]string{"Agent", "Model", "Requests", "Input", "Output", "Cost"}, append(rows, line("total", "", fmt.Sprint(count), total)))
 	return nil
 }

@@ -174,7 +174,7 @@ func (m *Master) Run(ctx context.Context) error {
 	defer m.jobs.Wait()
 	defer close(m.done)
 	defer stop()
-	if err := m.remember(ctx); err != nil {
+	if err := m.takeUpPending(ctx); err != nil {
 		return err
 	}
 	m.checkAgents(ctx)
@@ -182,7 +182,7 @@ func (m *Master) Run(ctx context.Context) error {
 	m.jobs.Add(1)
 	go func() { // joined by Run; ReadLine ends with ctx
 		defer m.jobs.Done()
-		m.read(ctx)
+		m.readLines(ctx)
 	}()
 	poll := time.NewTicker(m.o.Poll)
 	defer poll.Stop()
@@ -194,7 +194,7 @@ func (m *Master) Run(ctx context.Context) error {
 		defer t.Stop()
 		timeout = t.C
 	}
-	for !m.over() {
+	for !m.isOver() {
 		m.releaseReader()
 		select {
 		case <-timeout:
@@ -202,32 +202,32 @@ func (m *Master) Run(ctx context.Context) error {
 		case f := <-m.mail:
 			f()
 		case <-m.o.Ended:
-			m.look(ctx)
+			m.readOutcomes(ctx)
 		case text := <-m.o.News:
-			m.say("%s", m.o.Style.Dim(text))
+			m.printLine("%s", m.o.Style.Dim(text))
 			if len(m.waiting) > 0 {
 				m.reviveHub(ctx, true)
 			}
 		case <-poll.C:
-			m.look(ctx)
+			m.readOutcomes(ctx)
 			m.lookAtApprovals(ctx)
 			m.showStatus()
 		case <-health.C:
 			m.checkAgents(ctx)
 		case <-ctx.Done():
-			m.leave()
+			m.sayFarewell()
 			return fika.Wrap(fika.Interrupted, "", ctx.Err())
 		}
 	}
-	m.leave()
+	m.sayFarewell()
 	if m.failed > 0 && !m.o.Screen.Interactive() {
 		return ErrFailed
 	}
 	return nil
 }
 
-// over reports whether there is no reason to stay.
-func (m *Master) over() bool {
+// isOver reports whether there is no reason to stay.
+func (m *Master) isOver() bool {
 	if m.quit || (m.ended && m.o.Screen.Interactive()) {
 		return true
 	}
@@ -256,8 +256,8 @@ func (m *Master) releaseReader() {
 	}
 }
 
-// leave says what goes on without the console.
-func (m *Master) leave() {
+// sayFarewell says what goes on without the console.
+func (m *Master) sayFarewell() {
 	m.o.Screen.Status("")
 	n := 0
 	for _, e := range m.waiting {
@@ -268,12 +268,12 @@ func (m *Master) leave() {
 		}
 	}
 	if n > 0 {
-		m.say("%s", m.o.Style.Dim(fmt.Sprintf("%d still at work; the next console shows what comes of it (or fika request list)", n)))
+		m.printLine("%s", m.o.Style.Dim(fmt.Sprintf("%d still at work; the next console shows what comes of it (or fika request list)", n)))
 	}
 }
 
-// post hands f to the owner goroutine; after Run has ended it does nothing.
-func (m *Master) post(f func()) {
+// postTask hands f to the owner goroutine; after Run has ended it does nothing.
+func (m *Master) postTask(f func()) {
 	select {
 	case m.mail <- f:
 	case <-m.done:
@@ -282,17 +282,17 @@ func (m *Master) post(f func()) {
 
 // Interrupt is ctrl-c: it cancels the newest request that is waited for.
 func (m *Master) Interrupt() {
-	m.post(func() {
+	m.postTask(func() {
 		if len(m.waiting) == 0 {
-			m.say("%s", m.o.Style.Dim("nothing is waiting; /quit or ctrl-d leaves"))
+			m.printLine("%s", m.o.Style.Dim("nothing is waiting; /quit or ctrl-d leaves"))
 			return
 		}
-		m.cancel(context.Background(), m.waiting[len(m.waiting)-1])
+		m.cancelRequest(context.Background(), m.waiting[len(m.waiting)-1])
 	})
 }
 
-// read passes lines on, in order.
-func (m *Master) read(ctx context.Context) {
+// readLines passes lines on, in order.
+func (m *Master) readLines(ctx context.Context) {
 	for {
 		line, err := m.o.Screen.ReadLine(ctx)
 		if ctx.Err() != nil {
@@ -300,15 +300,15 @@ func (m *Master) read(ctx context.Context) {
 		}
 		if err != nil {
 			bad := !errors.Is(err, io.EOF)
-			m.post(func() {
+			m.postTask(func() {
 				if bad {
-					m.trouble(err)
+					m.showTrouble(err)
 				}
 				m.ended = true
 			})
 			return
 		}
-		m.post(func() { m.take(ctx, line) })
+		m.postTask(func() { m.obeyLine(ctx, line) })
 		if m.o.Wait && !m.o.Screen.Interactive() && !m.awaitIdle(ctx) {
 			return
 		}
@@ -319,7 +319,7 @@ func (m *Master) read(ctx context.Context) {
 // ctx ends first.
 func (m *Master) awaitIdle(ctx context.Context) bool {
 	idle := make(chan struct{})
-	m.post(func() { m.idle = idle })
+	m.postTask(func() { m.idle = idle })
 	select {
 	case <-idle:
 		return true
@@ -328,36 +328,36 @@ func (m *Master) awaitIdle(ctx context.Context) bool {
 	}
 }
 
-// take obeys one line.
-func (m *Master) take(ctx context.Context, text string) {
+// obeyLine obeys one line.
+func (m *Master) obeyLine(ctx context.Context, text string) {
 	l, err := Parse(text)
 	if err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 		return
 	}
 	switch l.Verb {
 	case Nothing:
 	case Command:
-		m.command(ctx, l.Words)
+		m.obeyCommand(ctx, l.Words)
 	case Reset:
-		m.reset(ctx, l.Agent)
+		m.resetAgent(ctx, l.Agent)
 	case Team:
 		m.sendTeam(ctx, l.Team, l.Text)
 	case Plain:
-		m.plain(ctx, l.Text)
+		m.sendPlain(ctx, l.Text)
 	case Task:
-		m.send(ctx, l.Agent, fika.TaskRequest, l.Text)
+		m.sendRequest(ctx, l.Agent, fika.TaskRequest, l.Text)
 	default:
-		m.send(ctx, l.Agent, fika.AskRequest, l.Text)
+		m.sendRequest(ctx, l.Agent, fika.AskRequest, l.Text)
 	}
 }
 
-func (m *Master) plain(ctx context.Context, text string) {
+func (m *Master) sendPlain(ctx context.Context, text string) {
 	switch {
 	case m.o.Default != "":
-		m.send(ctx, string(m.o.Default), fika.AskRequest, text)
+		m.sendRequest(ctx, string(m.o.Default), fika.AskRequest, text)
 	case m.o.Configured:
-		m.trouble(fika.Errorf(fika.Invalid, "", "who shall do that? write @name: before it, or set default_agent under [master]; /agents list shows who there is"))
+		m.showTrouble(fika.Errorf(fika.Invalid, "", "who shall do that? write @name: before it, or set default_agent under [master]; /agents list shows who there is"))
 	default:
 		m.workHere(ctx, text)
 	}
@@ -369,40 +369,40 @@ func (m *Master) reviveHub(ctx context.Context, killed bool) {
 		return
 	}
 	m.revive = true
-	m.job(func() func() {
+	m.runBeside(func() func() {
 		text, err := m.o.Revive(ctx, killed)
 		return func() {
 			m.revive = false
 			switch {
 			case err != nil && ctx.Err() == nil:
-				m.trouble(err)
+				m.showTrouble(err)
 			case text != "":
-				m.say("%s", m.o.Style.Dim(text))
+				m.printLine("%s", m.o.Style.Dim(text))
 			}
 		}
 	})
 }
 
-// job runs f beside the owner; what it returns is run by the owner.
-func (m *Master) job(f func() func()) {
+// runBeside runs f beside the owner; what it returns is run by the owner.
+func (m *Master) runBeside(f func() func()) {
 	m.busy++
 	m.jobs.Add(1)
 	go func() { // joined by Run
 		defer m.jobs.Done()
 		after := f()
-		m.post(func() {
+		m.postTask(func() {
 			m.busy--
 			after()
 		})
 	}()
 }
 
-// trouble shows an error and counts it.
-func (m *Master) trouble(err error) {
+// showTrouble shows an error and counts it.
+func (m *Master) showTrouble(err error) {
 	m.failed++
-	m.say("%s %s", m.o.Style.Red("✗"), term.Clean(err.Error()))
+	m.printLine("%s %s", m.o.Style.Red("✗"), term.Clean(err.Error()))
 }
 
-func (m *Master) say(format string, args ...any) {
+func (m *Master) printLine(format string, args ...any) {
 	m.o.Screen.Print(fmt.Sprintf(format, args...))
 }

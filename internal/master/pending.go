@@ -24,20 +24,20 @@ type pendingRequest struct {
 	cancel context.CancelFunc // of one that is worked here
 }
 
-// send commits a request. Its id is remembered first: a console that is killed
+// sendRequest commits a request. Its id is remembered first: a console that is killed
 // in between loses nothing.
-func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, prompt string) {
+func (m *Master) sendRequest(ctx context.Context, name string, kind fika.RequestKind, prompt string) {
 	row, err := m.o.Directory.Find(ctx, name)
 	if err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 		return
 	}
 	e := &pendingRequest{id: m.o.NewID(), agent: row.Name, kind: kind, prompt: prompt, from: m.o.Now()}
 	m.waiting = append(m.waiting, e)
-	m.keep()
+	m.keepPending()
 	if _, err := m.o.Requests.Submit(ctx, row, client.Ask{ID: e.id, Kind: kind, Prompt: prompt, Sender: "master"}); err != nil {
-		m.drop(e)
-		m.trouble(err)
+		m.dropRequest(e)
+		m.showTrouble(err)
 		return
 	}
 	what := "Sent"
@@ -45,10 +45,10 @@ func (m *Master) send(ctx context.Context, name string, kind fika.RequestKind, p
 		what = "Sent task"
 	}
 	if !m.o.Quiet {
-		m.say("→ %s to @%s%s", what, row.Name, m.o.Style.Dim("  "+short(e.id)))
+		m.printLine("→ %s to @%s%s", what, row.Name, m.o.Style.Dim("  "+shortID(e.id)))
 	}
 	if never := m.neverAnswers(ctx, row); never != "" {
-		m.say("%s", m.o.Style.Yellow(term.Clean(never)+"; until then it waits"))
+		m.printLine("%s", m.o.Style.Yellow(term.Clean(never)+"; until then it waits"))
 	}
 	m.reviveHub(ctx, false)
 }
@@ -67,32 +67,32 @@ func (m *Master) workHere(ctx context.Context, prompt string) {
 	ctx, cancel := context.WithCancel(ctx)
 	e := &pendingRequest{prompt: prompt, from: m.o.Now(), cancel: cancel}
 	m.waiting = append(m.waiting, e)
-	m.job(func() func() {
+	m.runBeside(func() func() {
 		defer cancel()
 		select {
 		case m.here <- struct{}{}:
 		case <-ctx.Done():
-			return func() { m.drop(e); m.say("%s cancelled%s", m.o.Style.Red("✗"), of(prompt)) }
+			return func() { m.dropRequest(e); m.printLine("%s cancelled%s", m.o.Style.Red("✗"), ofRequest(prompt)) }
 		}
 		info, err := m.o.Here(ctx, prompt)
 		<-m.here
 		return func() {
-			m.drop(e)
+			m.dropRequest(e)
 			if err != nil {
-				m.trouble(err)
+				m.showTrouble(err)
 				return
 			}
-			m.outcome(e, info)
+			m.showOutcome(e, info)
 		}
 	})
 }
 
-// remember takes up what an earlier console was waiting for. A piped one waits
+// takeUpPending takes up what an earlier console was waiting for. A piped one waits
 // for its own lines only, and leaves the others to the next console.
-func (m *Master) remember(ctx context.Context) error {
+func (m *Master) takeUpPending(ctx context.Context) error {
 	ids, err := m.o.Memory.Load()
 	if err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 		return nil
 	}
 	if !m.o.Screen.Interactive() {
@@ -114,15 +114,15 @@ func (m *Master) remember(ctx context.Context) error {
 		m.waiting = append(m.waiting, e)
 	}
 	if len(m.waiting) > 0 {
-		m.say("%s", m.o.Style.Dim(fmt.Sprintf("%d of the last time:", len(m.waiting))))
+		m.printLine("%s", m.o.Style.Dim(fmt.Sprintf("%d of the last time:", len(m.waiting))))
 	}
-	m.look(ctx)
-	m.keep()
+	m.readOutcomes(ctx)
+	m.keepPending()
 	return nil
 }
 
-// keep stores what is waited for.
-func (m *Master) keep() {
+// keepPending stores what is waited for.
+func (m *Master) keepPending() {
 	ids := append([]fika.RequestID{}, m.earlier...)
 	for _, e := range m.waiting {
 		if e.id != "" {
@@ -130,19 +130,19 @@ func (m *Master) keep() {
 		}
 	}
 	if err := m.o.Memory.Save(ids); err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 	}
 }
 
-func (m *Master) drop(e *pendingRequest) {
+func (m *Master) dropRequest(e *pendingRequest) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(x *pendingRequest) bool { return x == e })
 	if e.id != "" {
-		m.keep()
+		m.keepPending()
 	}
 }
 
-// look reads the outcomes that are there by now.
-func (m *Master) look(ctx context.Context) {
+// readOutcomes reads the outcomes that are there by now.
+func (m *Master) readOutcomes(ctx context.Context) {
 	for _, e := range slices.Clone(m.waiting) {
 		if e.id == "" {
 			continue
@@ -150,24 +150,24 @@ func (m *Master) look(ctx context.Context) {
 		info, err := m.o.Requests.Request(ctx, e.id)
 		switch {
 		case fika.IsKind(err, fika.NotFound):
-			m.drop(e)
-			m.trouble(fika.Errorf(fika.NotFound, "", "request %s of @%s has been deleted", short(e.id), e.agent))
+			m.dropRequest(e)
+			m.showTrouble(fika.Errorf(fika.NotFound, "", "request %s of @%s has been deleted", shortID(e.id), e.agent))
 		case err != nil:
 			if ctx.Err() == nil && m.said != err.Error() { // once, not at every look
 				m.said = err.Error()
-				m.say("%s", m.o.Style.Yellow(term.Clean(err.Error())))
+				m.printLine("%s", m.o.Style.Yellow(term.Clean(err.Error())))
 			}
 			return
 		case info.State.Terminal():
-			m.outcome(e, info)
-			m.drop(e) // after it was shown
+			m.showOutcome(e, info)
+			m.dropRequest(e) // after it was shown
 		}
 	}
 	m.said = ""
 }
 
-// cancel asks for a request to end; its outcome is shown as any other.
-func (m *Master) cancel(ctx context.Context, e *pendingRequest) {
+// cancelRequest asks for a request to end; its outcome is shown as any other.
+func (m *Master) cancelRequest(ctx context.Context, e *pendingRequest) {
 	if e.cancel != nil {
 		e.cancel()
 		return
@@ -179,17 +179,17 @@ func (m *Master) cancel(ctx context.Context, e *pendingRequest) {
 	r, err := m.o.Requests.Cancel(ctx, e.id, "cancelled from the master console")
 	switch {
 	case err != nil:
-		m.trouble(err)
+		m.showTrouble(err)
 	case !r.State.Terminal():
-		m.say("%s", m.o.Style.Dim(fmt.Sprintf("asked @%s to stop%s", e.agent, of(e.prompt))))
+		m.printLine("%s", m.o.Style.Dim(fmt.Sprintf("asked @%s to stop%s", e.agent, ofRequest(e.prompt))))
 	}
-	m.look(ctx)
+	m.readOutcomes(ctx)
 }
 
-// short is the beginning of an id that tells it from others.
-func short(id fika.RequestID) string { return string(id[:min(len(id), 13)]) }
+// shortID is the beginning of an id that tells it from others.
+func shortID(id fika.RequestID) string { return string(id[:min(len(id), 13)]) }
 
-// of names the request that an outcome belongs to.
-func of(prompt string) string {
+// ofRequest names the request that an outcome belongs to.
+func ofRequest(prompt string) string {
 	return ": " + term.Truncate(term.CleanLine(strings.TrimSpace(prompt)), 60)
 }

@@ -11,9 +11,9 @@ import (
 	"fika/internal/term"
 )
 
-// outcome shows how a request ended, with the request it belongs to.
-func (m *Master) outcome(e *pendingRequest, info client.RequestInfo) {
-	who := e.who()
+// showOutcome shows how a request ended, with the request it belongs to.
+func (m *Master) showOutcome(e *pendingRequest, info client.RequestInfo) {
+	who := e.workerName()
 	if info.State != fika.Done {
 		m.failed++
 		word := string(info.State)
@@ -25,30 +25,30 @@ func (m *Master) outcome(e *pendingRequest, info client.RequestInfo) {
 			why = info.Reason
 		}
 		if m.o.Quiet {
-			m.say("✗ %s %s", who, word)
+			m.printLine("✗ %s %s", who, word)
 			return
 		}
-		text := fmt.Sprintf("%s %s %s: %s\n%s", m.o.Style.Red("✗"), who, word, term.Clean(why), m.o.Style.Dim(m.about(e)))
+		text := fmt.Sprintf("%s %s %s: %s\n%s", m.o.Style.Red("✗"), who, word, term.Clean(why), m.o.Style.Dim(m.aboutRequest(e)))
 		if e.agent == teamAgent { // what the others have answered
-			text += m.answer(info)
+			text += m.answerLines(info)
 		}
-		m.say("%s", text)
+		m.printLine("%s", text)
 		return
 	}
 	if m.o.Quiet {
-		m.say("✓ %s completed", who)
+		m.printLine("✓ %s completed", who)
 		return
 	}
 	word := " completed"
 	if e.agent == "" {
 		word = ""
 	}
-	text := fmt.Sprintf("%s %s%s (%s)\n%s", m.o.Style.Green("✓"), who, word, measures(info), m.o.Style.Dim(m.about(e)))
-	m.say("%s", text+m.answer(info))
+	text := fmt.Sprintf("%s %s%s (%s)\n%s", m.o.Style.Green("✓"), who, word, requestMeasures(info), m.o.Style.Dim(m.aboutRequest(e)))
+	m.printLine("%s", text+m.answerLines(info))
 }
 
-// answer is the answer of a request, on lines of its own; empty: there is none.
-func (m *Master) answer(info client.RequestInfo) string {
+// answerLines is the answer of a request, on lines of its own; empty: there is none.
+func (m *Master) answerLines(info client.RequestInfo) string {
 	answer := strings.TrimSpace(info.Outcome.Answer)
 	if answer == "" {
 		return ""
@@ -60,17 +60,17 @@ func (m *Master) answer(info client.RequestInfo) string {
 	return "\n" + render(answer)
 }
 
-// about names the request of an outcome.
-func (m *Master) about(e *pendingRequest) string {
-	kind, id := string(e.kind), short(e.id)
+// aboutRequest names the request of an outcome.
+func (m *Master) aboutRequest(e *pendingRequest) string {
+	kind, id := string(e.kind), shortID(e.id)
 	if e.agent == "" {
 		kind, id = "here", ""
 	}
-	return strings.TrimRight("  "+strings.TrimSpace(kind+" "+id)+of(e.prompt), " ")
+	return strings.TrimRight("  "+strings.TrimSpace(kind+" "+id)+ofRequest(e.prompt), " ")
 }
 
-// measures tells what a request took: "12.3 s, 1.2k/450 tokens, $0.004".
-func measures(r client.RequestInfo) string {
+// requestMeasures tells what a request took: "12.3 s, 1.2k/450 tokens, $0.004".
+func requestMeasures(r client.RequestInfo) string {
 	from := r.StartedAt
 	if from.IsZero() {
 		from = r.CreatedAt
@@ -112,25 +112,25 @@ func (m *Master) Hello(autostarted []Agent, bus string) {
 	if m.o.Quiet {
 		return
 	}
-	m.say("Master mode initialized")
+	m.printLine("Master mode initialized")
 	if len(autostarted) > 0 {
 		names := make([]string, len(autostarted))
 		for i, a := range autostarted {
 			names[i] = string(a.Name)
 		}
-		m.say("Auto-starting agents: %s", strings.Join(names, ", "))
+		m.printLine("Auto-starting agents: %s", strings.Join(names, ", "))
 	}
 	for _, a := range autostarted {
 		if a.Trouble != "" {
-			m.say("%s @%s did not start: %s", m.o.Style.Red("✗"), a.Name, term.Clean(a.Trouble))
+			m.printLine("%s @%s did not start: %s", m.o.Style.Red("✗"), a.Name, term.Clean(a.Trouble))
 			continue
 		}
-		m.say("%s @%s started (pid: %d)", m.o.Style.Green("✓"), a.Name, a.PID)
+		m.printLine("%s @%s started (pid: %d)", m.o.Style.Green("✓"), a.Name, a.PID)
 	}
 	if bus != "" {
-		m.say("%s", m.o.Style.Dim(bus))
+		m.printLine("%s", m.o.Style.Dim(bus))
 	}
-	m.say("Ready for commands (type /help for help)")
+	m.printLine("Ready for commands (type /help for help)")
 }
 
 // checkAgents tells what has changed about agents since the last look: who
@@ -149,15 +149,15 @@ func (m *Master) checkAgents(ctx context.Context) {
 		bad := a.Status == fika.AgentFailed || a.Status == fika.AgentUnhealthy
 		switch {
 		case bad && before.Status != a.Status:
-			m.say("%s @%s is %s: %s", m.o.Style.Red("✗"), a.Name, a.Status, term.Clean(a.Trouble))
+			m.printLine("%s @%s is %s: %s", m.o.Style.Red("✗"), a.Name, a.Status, term.Clean(a.Trouble))
 		case !bad && a.PID != 0 && before.PID != 0 && before.PID != a.PID:
-			m.say("%s @%s was restarted (pid: %d)", m.o.Style.Yellow("↻"), a.Name, a.PID)
+			m.printLine("%s @%s was restarted (pid: %d)", m.o.Style.Yellow("↻"), a.Name, a.PID)
 		case !bad && a.PID != 0 && (before.Status == fika.AgentFailed || before.Status == fika.AgentUnhealthy):
-			m.say("%s @%s is back (pid: %d)", m.o.Style.Green("✓"), a.Name, a.PID)
+			m.printLine("%s @%s is back (pid: %d)", m.o.Style.Green("✓"), a.Name, a.PID)
 		}
 	}
 }
 
-func (m *Master) table(headers []string, rows [][]string) {
+func (m *Master) printTable(headers []string, rows [][]string) {
 	m.o.Screen.Print(term.FormatTable(term.TableOptions{Border: term.Box, Width: m.o.Width, Style: m.o.Style}, headers, rows))
 }

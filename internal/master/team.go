@@ -20,14 +20,14 @@ type Teams interface {
 func (m *Master) sendTeam(ctx context.Context, a workflow.Address, prompt string) {
 	r, _, err := m.o.Teams.StartTeam(ctx, a, "", prompt)
 	if err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 		return
 	}
 	e := &pendingRequest{id: r.Request, run: r.ID, agent: teamAgent, team: a.String(), kind: "team", prompt: prompt, from: m.o.Now()}
 	m.waiting = append(m.waiting, e)
-	m.keep()
+	m.keepPending()
 	if !m.o.Quiet {
-		m.say("→ Sent to %s%s", a, m.o.Style.Dim("  "+short(e.id)))
+		m.printLine("→ Sent to %s%s", a, m.o.Style.Dim("  "+shortID(e.id)))
 	}
 	m.reviveHub(ctx, false)
 }
@@ -35,14 +35,14 @@ func (m *Master) sendTeam(ctx context.Context, a workflow.Address, prompt string
 // cancelTeam ends a run; its outcome is shown as any other.
 func (m *Master) cancelTeam(ctx context.Context, e *pendingRequest) {
 	if _, err := m.o.Teams.Cancel(ctx, e.run, "cancelled from the master console"); err != nil {
-		m.trouble(err)
+		m.showTrouble(err)
 		return
 	}
-	m.look(ctx)
+	m.readOutcomes(ctx)
 }
 
-// who names whoever worked at a request.
-func (e *pendingRequest) who() string {
+// workerName names whoever worked at a request.
+func (e *pendingRequest) workerName() string {
 	switch {
 	case e.team != "":
 		return e.team

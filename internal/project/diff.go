@@ -24,9 +24,9 @@ func Diff(before, after Tree) []Change {
 		b := before.Get(f.Path)
 		switch {
 		case b == nil:
-			out = append(out, change(f.Path, "new", nil, f.Data))
+			out = append(out, describeChange(f.Path, "new", nil, f.Data))
 		case !bytes.Equal(b.Data, f.Data):
-			out = append(out, change(f.Path, "changed", b.Data, f.Data))
+			out = append(out, describeChange(f.Path, "changed", b.Data, f.Data))
 		}
 		if was := b != nil && b.Exec; was != f.Exec {
 			what := "now executable"
@@ -38,14 +38,14 @@ func Diff(before, after Tree) []Change {
 	}
 	for _, b := range before.Files {
 		if after.Get(b.Path) == nil {
-			out = append(out, change(b.Path, "removed", b.Data, nil))
+			out = append(out, describeChange(b.Path, "removed", b.Data, nil))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 
-func change(path, what string, before, after []byte) Change {
+func describeChange(path, what string, before, after []byte) Change {
 	c := Change{Path: path, What: what, Bytes: len(after)}
 	if c.Binary = !diff.IsText(before) || !diff.IsText(after); !c.Binary {
 		c.Lines = diff.Lines(before, after)

@@ -31,8 +31,8 @@ func Find(s Search) (p *Project, passed []string) {
 		return nil, nil
 	}
 	f := finder{Search: s}
-	f.Home, f.User = real(s.Home), real(s.User)
-	repository, found := f.climb(dir)
+	f.Home, f.User = realPath(s.Home), realPath(s.User)
+	repository, found := f.climbFrom(dir)
 	common, main := gitDirs(repository)
 	if found == "" && main != "" && main != repository {
 		found = f.inMain(dir, repository, main)
@@ -49,19 +49,19 @@ type finder struct {
 	passed []string
 }
 
-func real(path string) string {
+func realPath(path string) string {
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r
 	}
 	return filepath.Clean(path)
 }
 
-// climb returns the root of the repository that dir is in, and the nearest
+// climbFrom returns the root of the repository that dir is in, and the nearest
 // folder on the way that has a .fika; either may be "".
-func (f *finder) climb(dir string) (repository, found string) {
+func (f *finder) climbFrom(dir string) (repository, found string) {
 	device, ok := deviceOf(dir)
 	for ok && dir != f.Home {
-		if found == "" && f.usable(dir) {
+		if found == "" && f.isUsable(dir) {
 			found = dir
 		}
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -85,7 +85,7 @@ func (f *finder) inMain(dir, repository, main string) string {
 		if err != nil || !filepath.IsLocal(rel) {
 			return ""
 		}
-		if at := filepath.Join(main, rel); f.usable(at) {
+		if at := filepath.Join(main, rel); f.isUsable(at) {
 			return at
 		}
 		if d == repository {
@@ -94,9 +94,9 @@ func (f *finder) inMain(dir, repository, main string) string {
 	}
 }
 
-// usable reports whether dir has a .fika that this user may trust. One that
+// isUsable reports whether dir has a .fika that this user may trust. One that
 // somebody else could fill is passed over.
-func (f *finder) usable(dir string) bool {
+func (f *finder) isUsable(dir string) bool {
 	at := filepath.Join(dir, Folder)
 	info, err := os.Lstat(at)
 	if err != nil || at == f.User {
@@ -152,7 +152,7 @@ func gitDirs(root string) (common, main string) {
 	case err != nil:
 		return "", ""
 	case info.IsDir():
-		return real(at), root
+		return realPath(at), root
 	case !info.Mode().IsRegular():
 		return "", ""
 	}
@@ -160,16 +160,16 @@ func gitDirs(root string) (common, main string) {
 	if !ok {
 		return "", ""
 	}
-	dir = real(joinFrom(root, dir))
+	dir = realPath(joinFrom(root, dir))
 	up := firstLine(filepath.Join(dir, "commondir"))
 	if up == "" { // a submodule, or a repository whose .git is elsewhere
 		return dir, root
 	}
 	back := firstLine(filepath.Join(dir, "gitdir"))
-	if back == "" || real(joinFrom(dir, back)) != real(at) {
+	if back == "" || realPath(joinFrom(dir, back)) != realPath(at) {
 		return "", ""
 	}
-	common = real(joinFrom(dir, up))
+	common = realPath(joinFrom(dir, up))
 	if filepath.Base(common) == ".git" {
 		return common, filepath.Dir(common)
 	}

@@ -51,13 +51,13 @@ func newProject(user, root, repository, common, main string) *Project {
 		key = "git\x00" + common + "\x00" + rel
 	}
 	sum := sha256.Sum256([]byte(key))
-	p.ID = slug(p.Name()) + "-" + hex.EncodeToString(sum[:5])
+	p.ID = safeName(p.Name()) + "-" + hex.EncodeToString(sum[:5])
 	p.Home = filepath.Join(Homes(user), p.ID)
 	return p
 }
 
-// slug makes a name one that is safe in a path and in a shell.
-func slug(name string) string {
+// safeName makes a name one that is safe in a path and in a shell.
+func safeName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
 		switch {

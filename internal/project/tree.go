@@ -71,11 +71,11 @@ func Read(root string, instructions bool) (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	return t.with(root, paths)
+	return t.withPaths(root, paths)
 }
 
-// with adds the instructions at paths that there are.
-func (t Tree) with(root string, paths []string) (Tree, error) {
+// withPaths adds the instructions at paths that there are.
+func (t Tree) withPaths(root string, paths []string) (Tree, error) {
 	for _, rel := range paths {
 		data, _, err := readRegular(filepath.Join(root, rel), maxInstructions)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -86,11 +86,11 @@ func (t Tree) with(root string, paths []string) (Tree, error) {
 		}
 		t.Files = append(t.Files, File{Path: filepath.ToSlash(rel), Data: data})
 	}
-	t.sort()
+	t.sortPaths()
 	return t, nil
 }
 
-func (t Tree) sort() {
+func (t Tree) sortPaths() {
 	slices.SortFunc(t.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 }
 
@@ -124,7 +124,7 @@ func readFolder(root string) (Tree, error) {
 	if err != nil {
 		return Tree{}, readError(dir, err)
 	}
-	t.sort()
+	t.sortPaths()
 	return t, nil
 }
 

@@ -32,7 +32,7 @@ type Trust struct {
 }
 
 func (p *Project) trustFile() string { return filepath.Join(p.Home, "trust.json") }
-func (p *Project) copies() string    { return filepath.Join(p.Home, "trusted") }
+func (p *Project) copiesDir() string { return filepath.Join(p.Home, "trusted") }
 
 // TrustFile changes whenever the person's word does.
 func (p *Project) TrustFile() string { return p.trustFile() }
@@ -51,7 +51,7 @@ func (p *Project) Trust() (Trust, bool) {
 	return t, true
 }
 
-func (p *Project) copyOf(digest string) string { return filepath.Join(p.copies(), digest[:16]) }
+func (p *Project) copyOf(digest string) string { return filepath.Join(p.copiesDir(), digest[:16]) }
 
 // Copy is the folder with the files that the person agreed to, laid out as in
 // the project: COPY/.fika, COPY/AGENTS.md. It is "" when nothing is trusted.
@@ -80,7 +80,7 @@ func (p *Project) Agreed() (Tree, error) {
 	if err != nil {
 		return Tree{}, err
 	}
-	return t.with(dir, paths)
+	return t.withPaths(dir, paths)
 }
 
 // State compares the files in the working tree at hand with those that the
@@ -98,7 +98,7 @@ func (p *Project) State(within string) State {
 	}
 	now, err := readFolder(p.Root)
 	if err == nil && trust.Instructions {
-		now, err = now.with(p.Root, p.instructionsAt(agreed, within))
+		now, err = now.withPaths(p.Root, p.instructionsAt(agreed, within))
 	}
 	if err != nil || now.Digest() != agreed.Digest() {
 		return Changed
@@ -114,7 +114,7 @@ func (p *Project) instructionsAt(agreed Tree, within string) []string {
 			paths = append(paths, filepath.FromSlash(f.Path))
 		}
 	}
-	for dir := real(within); ; dir = filepath.Dir(dir) {
+	for dir := realPath(within); ; dir = filepath.Dir(dir) {
 		rel, err := filepath.Rel(p.Root, dir)
 		if err != nil || rel == "." || !filepath.IsLocal(rel) {
 			break
@@ -170,10 +170,10 @@ func (p *Project) copyTree(t Tree, digest string) error {
 	if _, err := os.Stat(to); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(p.copies(), 0o700); err != nil {
+	if err := os.MkdirAll(p.copiesDir(), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(p.copies(), ".new-")
+	tmp, err := os.MkdirTemp(p.copiesDir(), ".new-")
 	if err != nil {
 		return err
 	}
@@ -200,10 +200,10 @@ func (p *Project) copyTree(t Tree, digest string) error {
 
 // removeCopies takes away the copies that nothing can have begun with lately.
 func (p *Project) removeCopies(keep []string) {
-	list, _ := os.ReadDir(p.copies())
+	list, _ := os.ReadDir(p.copiesDir())
 	for _, d := range list {
 		if !slices.Contains(keep, d.Name()) {
-			_ = os.RemoveAll(filepath.Join(p.copies(), d.Name()))
+			_ = os.RemoveAll(filepath.Join(p.copiesDir(), d.Name()))
 		}
 	}
 }

@@ -47,19 +47,19 @@ func (p Prompt) Whole() string {
 // Assemble writes the parts in their order.
 func Assemble(p Parts) Prompt {
 	var system, state sections
-	system.add("", p.Before)
-	system.add("", p.Base)
-	system.add("", speakers(p))
-	system.add("", p.Colleagues)
-	system.add("AGENT INSTRUCTIONS", p.Instructions)
+	system.addSection("", p.Before)
+	system.addSection("", p.Base)
+	system.addSection("", speakerNames(p))
+	system.addSection("", p.Colleagues)
+	system.addSection("AGENT INSTRUCTIONS", p.Instructions)
 	if strings.TrimSpace(p.Summary) != "" {
-		system.add("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
+		system.addSection("CONVERSATION SUMMARY", strings.TrimSpace(p.Continuation+"\n\n"+p.Summary))
 	}
-	state.add("CURRENT GOALS", p.Goals)
-	state.add("CURRENT TODOS", p.Todos)
-	state.add("COLLEAGUES NOW", p.Standing)
-	state.add("REFLECTION", p.Reflection)
-	state.add("", p.After)
+	state.addSection("CURRENT GOALS", p.Goals)
+	state.addSection("CURRENT TODOS", p.Todos)
+	state.addSection("COLLEAGUES NOW", p.Standing)
+	state.addSection("REFLECTION", p.Reflection)
+	state.addSection("", p.After)
 	if state.Len() == 0 {
 		return Prompt{System: system.String()}
 	}
@@ -69,7 +69,7 @@ func Assemble(p Parts) Prompt {
 // sections is a text of titled parts. What is blank leaves no trace.
 type sections struct{ strings.Builder }
 
-func (s *sections) add(title, text string) {
+func (s *sections) addSection(title, text string) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return
@@ -83,14 +83,14 @@ func (s *sections) add(title, text string) {
 	s.WriteString(text)
 }
 
-// speakers says who the agent is, what the person is called, and that others
+// speakerNames says who the agent is, what the person is called, and that others
 // may speak.
-func speakers(p Parts) string {
+func speakerNames(p Parts) string {
 	if p.Conversation != "" {
 		return fmt.Sprintf("You are @%s in the chat %q with %s. Each message begins with its speaker in brackets, and its further lines are set in; do not write that yourself. "+
 			"Writing @name hands the conversation to that agent: mention an agent only when you want its answer, once, and never to thank or to agree. "+
 			"When nothing is left to do, mention nobody.",
-			p.Agent, p.Conversation, strings.Join(others(p), ", "))
+			p.Agent, p.Conversation, strings.Join(otherSpeakers(p), ", "))
 	}
 	name := p.Username
 	if name == "" {
@@ -99,7 +99,7 @@ func speakers(p Parts) string {
 	return fmt.Sprintf("You are %q. The user is called %s; messages marked with another name are from other speakers.", p.Agent, name)
 }
 
-func others(p Parts) []string {
+func otherSpeakers(p Parts) []string {
 	var out []string
 	for _, n := range p.Participants {
 		if n != string(p.Agent) {
@@ -141,15 +141,15 @@ type Assembler struct {
 // Prompt reads the parts, fires the hooks and assembles. An error of a source
 // is of the kind the source gave it; a hook that blocks gives Denied.
 func (a *Assembler) Prompt(ctx context.Context, c store.Claimed) (Prompt, error) {
-	p, err := a.parts(ctx, c)
+	p, err := a.gatherParts(ctx, c)
 	if err != nil {
 		return Prompt{}, err
 	}
 	payload := hook.Payload{"context_name": a.Context, "summary": p.Summary, "todos": p.Todos, "goals": p.Goals}
-	if p.Before, err = a.inject(ctx, hook.PreSystemPrompt, payload); err != nil {
+	if p.Before, err = a.injectHooks(ctx, hook.PreSystemPrompt, payload); err != nil {
 		return Prompt{}, err
 	}
-	if p.After, err = a.inject(ctx, hook.PostSystemPrompt, payload); err != nil {
+	if p.After, err = a.injectHooks(ctx, hook.PostSystemPrompt, payload); err != nil {
 		return Prompt{}, err
 	}
 	return Assemble(p), nil
@@ -161,7 +161,7 @@ func (a *Assembler) System(ctx context.Context, c store.Claimed) (system, state 
 	return p.System, p.State, err
 }
 
-func (a *Assembler) parts(ctx context.Context, c store.Claimed) (Parts, error) {
+func (a *Assembler) gatherParts(ctx context.Context, c store.Claimed) (Parts, error) {
 	p := Parts{Agent: a.Agent, Username: a.Username, Colleagues: a.Colleagues}
 	if a.Standing != nil {
 		p.Standing = a.Standing(ctx)
@@ -202,7 +202,7 @@ func (a *Assembler) parts(ctx context.Context, c store.Claimed) (Parts, error) {
 	return p, nil
 }
 
-func (a *Assembler) inject(ctx context.Context, at hook.Point, payload hook.Payload) (string, error) {
+func (a *Assembler) injectHooks(ctx context.Context, at hook.Point, payload hook.Payload) (string, error) {
 	out, err := a.Hooks.Fire(ctx, at, maps.Clone(payload)) // what one point injects is not the other's
 	if err != nil {
 		return "", err

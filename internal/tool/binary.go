@@ -4,14 +4,14 @@ import (
 	"unicode/utf8"
 )
 
-// control reports a control character other than newline and tab.
-func control(r rune) bool {
+// isControl reports a control character other than newline and tab.
+func isControl(r rune) bool {
 	return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r <= 0x9f)
 }
 
-// binary reports whether p, the beginning of an output, is no text: it has a
+// isBinary reports whether p, the beginning of an output, is no text: it has a
 // zero byte, or more than a quarter of it is neither UTF-8 nor printable.
-func binary(p []byte) bool {
+func isBinary(p []byte) bool {
 	p = trimEnd(p[:min(len(p), 8<<10)])
 	bad, all := 0, 0
 	for len(p) > 0 {
@@ -19,7 +19,7 @@ func binary(p []byte) bool {
 		switch {
 		case r == 0:
 			return true
-		case r == utf8.RuneError && n == 1, control(r) && r != '\r' && r != '\x1b' && r != '\b' && r != '\a' && r != '\f':
+		case r == utf8.RuneError && n == 1, isControl(r) && r != '\r' && r != '\x1b' && r != '\b' && r != '\a' && r != '\f':
 			bad++
 		}
 		all++

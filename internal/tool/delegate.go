@@ -28,9 +28,9 @@ type Delegation struct {
 }
 
 // DelegatorOf finds the [Delegator] of a tool through its decorators.
-func DelegatorOf(t Tool) (Delegator, bool) { return unwrapped[Delegator](t) }
+func DelegatorOf(t Tool) (Delegator, bool) { return unwrappedAs[Delegator](t) }
 
-func unwrapped[T any](t Tool) (T, bool) {
+func unwrappedAs[T any](t Tool) (T, bool) {
 	for t != nil {
 		if v, ok := t.(T); ok {
 			return v, true

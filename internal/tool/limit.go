@@ -42,4 +42,4 @@ func Shorten(r Result, name string, l Limits) Result {
 }
 
 // VerifierOf finds the [Verifier] of a tool through its decorators.
-func VerifierOf(t Tool) (Verifier, bool) { return unwrapped[Verifier](t) }
+func VerifierOf(t Tool) (Verifier, bool) { return unwrappedAs[Verifier](t) }

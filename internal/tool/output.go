@@ -72,15 +72,15 @@ func NewOutput(name string, l Limits) *Output {
 // Write never fails and never blocks for longer than a disk does: a spool that
 // cannot be written is given up, and Text says so.
 func (o *Output) Write(p []byte) (int, error) {
-	o.keep(o.keys.Next(p))
+	o.keepClean(o.keys.Next(p))
 	return len(p), nil
 }
 
-// keep takes bytes that hold no key.
-func (o *Output) keep(p []byte) {
+// keepClean takes bytes that hold no key.
+func (o *Output) keepClean(p []byte) {
 	n := len(p)
 	if o.total+int64(n) > int64(o.limits.Head+o.limits.Tail) {
-		o.spill(p)
+		o.spillToFile(p)
 	}
 	o.total += int64(n)
 	if room := o.limits.Head - len(o.head); room > 0 {
@@ -110,8 +110,8 @@ func (o *Output) keepTail(p []byte) {
 	}
 }
 
-// spill writes p to the spool file; the first time, what came before it too.
-func (o *Output) spill(p []byte) {
+// spillToFile writes p to the spool file; the first time, what came before it too.
+func (o *Output) spillToFile(p []byte) {
 	if o.limits.SpoolDir == "" || o.spoolErr != nil {
 		return
 	}
@@ -123,13 +123,13 @@ func (o *Output) spill(p []byte) {
 		if o.spool, o.spoolErr = os.CreateTemp(o.limits.SpoolDir, safeName(o.name)+"-*.out"); o.spoolErr != nil {
 			return
 		}
-		o.append(o.head)
-		o.append(o.tail) // not a ring yet: this is the first overflow
+		o.appendBytes(o.head)
+		o.appendBytes(o.tail) // not a ring yet: this is the first overflow
 	}
-	o.append(p)
+	o.appendBytes(p)
 }
 
-func (o *Output) append(p []byte) {
+func (o *Output) appendBytes(p []byte) {
 	p = p[:min(int64(len(p)), o.limits.SpoolMax-o.spoolSize)]
 	if len(p) == 0 || o.spoolErr != nil {
 		return
@@ -141,7 +141,7 @@ func (o *Output) append(p []byte) {
 
 // Finish closes the spool file and gives what was kept. Call it once.
 func (o *Output) Finish() Captured {
-	o.keep(o.keys.End())
+	o.keepClean(o.keys.End())
 	c := Captured{Total: o.total}
 	if o.spool != nil {
 		c.Spool = o.spool.Name()
@@ -152,12 +152,12 @@ func (o *Output) Finish() Captured {
 	tail := append(o.tail[o.next:len(o.tail):len(o.tail)], o.tail[:o.next]...)
 	skipped := o.total - int64(len(o.head)+len(tail))
 	c.Cut = skipped > 0
-	if binary(o.head) {
+	if isBinary(o.head) {
 		c.Cut = o.total > 0
 		if c.Spool == "" {
 			c.Spool = o.keepBinary(tail)
 		}
-		c.Text = fmt.Sprintf("(binary output, %d bytes, beginning with % x%s)", o.total, o.head[:min(16, len(o.head))], o.where(c.Spool))
+		c.Text = fmt.Sprintf("(binary output, %d bytes, beginning with % x%s)", o.total, o.head[:min(16, len(o.head))], o.spoolHint(c.Spool))
 		return c
 	}
 	if !c.Cut {
@@ -166,7 +166,7 @@ func (o *Output) Finish() Captured {
 	}
 	head, tail := trimEnd(o.head), trimStart(tail)
 	c.Text = safetext.Plain(string(head)) +
-		fmt.Sprintf("\n\n[… %d bytes left out%s …]\n\n", o.total-int64(len(head)+len(tail)), o.where(c.Spool)) +
+		fmt.Sprintf("\n\n[… %d bytes left out%s …]\n\n", o.total-int64(len(head)+len(tail)), o.spoolHint(c.Spool)) +
 		safetext.Plain(string(tail))
 	return c
 }
@@ -174,7 +174,7 @@ func (o *Output) Finish() Captured {
 // keepBinary spools a short binary output, which no text can show.
 func (o *Output) keepBinary(tail []byte) string {
 	o.head, o.tail = append(o.head, tail...), nil
-	o.spill(nil)
+	o.spillToFile(nil)
 	if o.spool == nil {
 		return ""
 	}
@@ -184,7 +184,7 @@ func (o *Output) keepBinary(tail []byte) string {
 	return o.spool.Name()
 }
 
-func (o *Output) where(spool string) string {
+func (o *Output) spoolHint(spool string) string {
 	switch {
 	case spool != "" && o.spoolErr != nil:
 		return fmt.Sprintf("; the first %d bytes are in %s, then: %v", o.spoolSize, spool, o.spoolErr)
@@ -205,7 +205,7 @@ func safeName(s string) string {
 			return r
 		}
 		return '_'
-	}, clip(s, 80))
+	}, clipBytes(s, 80))
 	if s == "" {
 		return "output"
 	}

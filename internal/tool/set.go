@@ -101,7 +101,7 @@ func (s *Set) Validate(t Tool, args json.RawMessage) error {
 func (s *Set) Offer() []Spec {
 	specs := make([]Spec, 0, len(s.order))
 	for _, name := range s.order {
-		if spec := s.tools[name].Spec(); s.allowed(spec) && !spec.Hidden {
+		if spec := s.tools[name].Spec(); s.isAllowed(spec) && !spec.Hidden {
 			specs = append(specs, spec)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Set) Offer() []Spec {
 func (s *Set) Allowed() []string {
 	var names []string
 	for _, name := range s.order {
-		if s.allowed(s.tools[name].Spec()) {
+		if s.isAllowed(s.tools[name].Spec()) {
 			names = append(names, name)
 		}
 	}
@@ -141,9 +141,9 @@ func (s *Set) Check(name string) error {
 		for _, spec := range s.Offer() {
 			offered = append(offered, spec.Name)
 		}
-		return fika.Errorf(fika.NotFound, "tool", "no tool is named %q%s", clip(name, 80), suggest(name, offered))
+		return fika.Errorf(fika.NotFound, "tool", "no tool is named %q%s", clipBytes(name, 80), suggestName(name, offered))
 	}
-	if !s.allowed(t.Spec()) {
+	if !s.isAllowed(t.Spec()) {
 		return fika.Errorf(fika.Denied, "tool", "%s is not permitted to this agent: do without it, or ask a person to add it to tool_permissions", name)
 	}
 	return nil
@@ -186,7 +186,7 @@ func Refusal(err error) Result {
 	return Result{Text: text, IsError: true, Denied: fika.IsKind(err, fika.Denied)}
 }
 
-func (s *Set) allowed(spec Spec) bool {
+func (s *Set) isAllowed(spec Spec) bool {
 	switch {
 	case slices.Contains(s.perms.Off, spec.Name):
 		return false

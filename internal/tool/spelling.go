@@ -9,22 +9,22 @@ import (
 	"fika/internal/spelling"
 )
 
-// suggest ends a message about an unknown name: with the nearest of names, or
+// suggestName ends a message about an unknown name: with the nearest of names, or
 // with all of them when none is near.
-func suggest(name string, names []string) string {
+func suggestName(name string, names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	if near := nearest(name, names); near != "" {
+	if near := nearestName(name, names); near != "" {
 		return "; did you mean " + near + "?"
 	}
-	return "; there is " + clip(strings.Join(names, ", "), 400)
+	return "; there is " + clipBytes(strings.Join(names, ", "), 400)
 }
 
-// nearest is the name with the fewest changed letters, "" when too many would
+// nearestName is the name with the fewest changed letters, "" when too many would
 // have to change.
-func nearest(name string, names []string) string {
-	name = strings.ToLower(clip(name, 64))
+func nearestName(name string, names []string) string {
+	name = strings.ToLower(clipBytes(name, 64))
 	best, limit := "", 1+len(name)/3
 	for _, n := range names {
 		low := strings.ToLower(n)
@@ -39,10 +39,10 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// clip shortens s to at most n bytes, at a rune's border.
-func clip(s string, n int) string {
+// clipBytes shortens s to at most n bytes, at a rune's border.
+func clipBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -79,7 +79,7 @@ func parseSchema(raw json.RawMessage) (*schema, error) {
 func (spec Spec) Validate(args json.RawMessage) error {
 	s, err := parseSchema(spec.Parameters)
 	if err != nil {
-		return invalid("the tool's own parameters cannot be read: %v", err)
+		return invalidArguments("the tool's own parameters cannot be read: %v", err)
 	}
 	s.extra = spec.Extra
 	v, err := parseArgs(args)
@@ -100,12 +100,12 @@ func Decode(spec Spec, c Call, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(args, into); err != nil {
-		return invalid("the arguments cannot be read: %v", err)
+		return invalidArguments("the arguments cannot be read: %v", err)
 	}
 	return nil
 }
 
-func invalid(format string, args ...any) error {
+func invalidArguments(format string, args ...any) error {
 	return fika.Errorf(fika.Invalid, "arguments", format, args...)
 }
 
@@ -119,21 +119,21 @@ func parseArgs(args json.RawMessage) (map[string]any, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, invalid("the arguments are not complete JSON (%v): send one JSON object", err)
+		return nil, invalidArguments("the arguments are not complete JSON (%v): send one JSON object", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, invalid("there is something after the arguments: send one JSON object and nothing else")
+		return nil, invalidArguments("there is something after the arguments: send one JSON object and nothing else")
 	}
 	obj, ok := v.(map[string]any)
 	if !ok {
-		return nil, invalid("the arguments are %s: send a JSON object like {\"name\": value}", kindOf(v))
+		return nil, invalidArguments("the arguments are %s: send a JSON object like {\"name\": value}", kindOf(v))
 	}
 	return obj, nil
 }
 
 func parseValue(dec *json.Decoder, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, invalid("the arguments are nested more than %d deep", maxDepth)
+		return nil, invalidArguments("the arguments are nested more than %d deep", maxDepth)
 	}
 	tok, err := dec.Token()
 	if err != nil {
@@ -166,7 +166,7 @@ func parseObject(dec *json.Decoder, depth int) (any, error) {
 		}
 		name, _ := key.(string)
 		if _, twice := obj[name]; twice {
-			return nil, invalid("%q is given twice", clip(name, 80))
+			return nil, invalidArguments("%q is given twice", clipBytes(name, 80))
 		}
 		if obj[name], err = parseValue(dec, depth+1); err != nil {
 			return nil, err
@@ -176,12 +176,12 @@ func parseObject(dec *json.Decoder, depth int) (any, error) {
 	return obj, err
 }
 
-func (s *schema) check(at string, v any) error {
+func (s *schema) checkValue(at string, v any) error {
 	if len(s.Type) > 0 && !slices.ContainsFunc(s.Type, func(t string) bool { return isType(v, t) }) {
-		return invalid("%s must be %s, not %s", at, typeWords(s.Type), kindOf(v))
+		return invalidArguments("%s must be %s, not %s", at, typeWords(s.Type), kindOf(v))
 	}
 	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e any) bool { return sameJSON(e, v) }) {
-		return invalid("%s must be one of %s", at, enumWords(s.Enum))
+		return invalidArguments("%s must be one of %s", at, enumWords(s.Enum))
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -196,30 +196,30 @@ func (s *schema) check(at string, v any) error {
 
 func (s *schema) checkObject(prefix string, obj map[string]any) error {
 	for _, name := range s.Required {
-		if v, ok := obj[name]; !ok || (v == nil && !s.nullable(name)) {
+		if v, ok := obj[name]; !ok || (v == nil && !s.isNullable(name)) {
 			if given := s.unknownNames(obj); len(given) > 0 {
-				return invalid("%s is missing; %s is no argument%s", prefix+name, clip(given[0], 80), suggest(given[0], keys(s.Properties)))
+				return invalidArguments("%s is missing; %s is no argument%s", prefix+name, clipBytes(given[0], 80), suggestName(given[0], sortedKeys(s.Properties)))
 			}
-			return invalid("%s is missing", prefix+name)
+			return invalidArguments("%s is missing", prefix+name)
 		}
 	}
 	if given := s.unknownNames(obj); len(given) > 0 {
-		return invalid("%s is no argument%s", clip(prefix+given[0], 80), suggest(given[0], keys(s.Properties)))
+		return invalidArguments("%s is no argument%s", clipBytes(prefix+given[0], 80), suggestName(given[0], sortedKeys(s.Properties)))
 	}
-	for _, name := range keys(obj) {
+	for _, name := range sortedKeys(obj) {
 		p := s.Properties[name]
 		if p == nil || (obj[name] == nil && !slices.Contains(s.Required, name)) {
 			continue
 		}
 		p.extra = s.extra
-		if err := p.check(prefix+name, obj[name]); err != nil {
+		if err := p.checkValue(prefix+name, obj[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *schema) nullable(name string) bool {
+func (s *schema) isNullable(name string) bool {
 	p := s.Properties[name]
 	return p == nil || len(p.Type) == 0 || slices.Contains(p.Type, "null")
 }
@@ -237,7 +237,7 @@ func (s *schema) unknownNames(obj map[string]any) []string {
 		return nil
 	}
 	var names []string
-	for _, name := range keys(obj) {
+	for _, name := range sortedKeys(obj) {
 		if s.Properties[name] == nil {
 			names = append(names, name)
 		}
@@ -252,7 +252,7 @@ func (s *schema) checkItems(at string, list []any) error {
 	}
 	item.extra = s.extra
 	for i, v := range list {
-		if err := item.check(fmt.Sprintf("%s[%d]", at, i), v); err != nil {
+		if err := item.checkValue(fmt.Sprintf("%s[%d]", at, i), v); err != nil {
 			return err
 		}
 	}
@@ -260,25 +260,25 @@ func (s *schema) checkItems(at string, list []any) error {
 }
 
 func (s *schema) checkBounds(at string, n json.Number) error {
-	v, ok := ratio(n)
+	v, ok := exactNumber(n)
 	if !ok {
 		return nil
 	}
 	if s.Minimum != nil {
-		if low, ok := ratio(*s.Minimum); ok && v.Cmp(low) < 0 {
-			return invalid("%s must be at least %s", at, *s.Minimum)
+		if low, ok := exactNumber(*s.Minimum); ok && v.Cmp(low) < 0 {
+			return invalidArguments("%s must be at least %s", at, *s.Minimum)
 		}
 	}
 	if s.Maximum != nil {
-		if high, ok := ratio(*s.Maximum); ok && v.Cmp(high) > 0 {
-			return invalid("%s must be at most %s", at, *s.Maximum)
+		if high, ok := exactNumber(*s.Maximum); ok && v.Cmp(high) > 0 {
+			return invalidArguments("%s must be at most %s", at, *s.Maximum)
 		}
 	}
 	return nil
 }
 
-// ratio reads a number exactly; absurdly long ones are not looked at.
-func ratio(n json.Number) (*big.Rat, bool) {
+// exactNumber reads a number exactly; absurdly long ones are not looked at.
+func exactNumber(n json.Number) (*big.Rat, bool) {
 	if len(n) > 40 {
 		return nil, false
 	}
@@ -295,7 +295,7 @@ func isType(v any, t string) bool {
 		if !ok {
 			return false
 		}
-		r, ok := ratio(n)
+		r, ok := exactNumber(n)
 		return ok && r.IsInt()
 	case "number":
 		_, ok := v.(json.Number)
@@ -327,7 +327,7 @@ func kindOf(v any) string {
 	case bool:
 		return "a boolean"
 	case json.Number:
-		return "the number " + clip(v.String(), 24)
+		return "the number " + clipBytes(v.String(), 24)
 	case []any:
 		return "an array"
 	}
@@ -364,5 +364,5 @@ func enumWords(enum []any) string {
 		}
 		out = append(out, string(raw))
 	}
-	return clip(strings.Join(out, ", "), 400)
+	return clipBytes(strings.Join(out, ", "), 400)
 }

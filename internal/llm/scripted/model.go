@@ -53,52 +53,52 @@ func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event
 	s := sceneOf(m.agent, r)
 	for i := range m.rules.rules {
 		rule := &m.rules.rules[i]
-		if v, ok := rule.meets(s); ok {
-			return m.play(ctx, rule, v, r, emit)
+		if v, ok := rule.meetsScene(s); ok {
+			return m.playRule(ctx, rule, v, r, emit)
 		}
 	}
-	text, err := m.fallback(s)
+	text, err := m.fallbackText(s)
 	if err != nil {
 		return llm.Response{}, err
 	}
 	p := performance{model: m, ctx: ctx, emit: emit}
-	if err := p.say(llm.TextDelta, text, 0, 0); err != nil {
+	if err := p.sayPiecewise(llm.TextDelta, text, 0, 0); err != nil {
 		return llm.Response{}, err
 	}
-	return llm.Response{Text: text, Usage: estimate(r, text)}, nil
+	return llm.Response{Text: text, Usage: estimateUsage(r, text)}, nil
 }
 
-// fallback is what is said when no rule matches.
-func (m *model) fallback(s scene) (string, error) {
+// fallbackText is what is said when no rule matches.
+func (m *model) fallbackText(s scene) (string, error) {
 	v := view{Agent: s.agent, From: s.from, Last: s.last, Round: s.round, Messages: len(s.messages)}
 	if n := len(s.results); n > 0 {
 		v.Tool, v.Result = s.results[n-1].tool, s.results[n-1].text
 	}
 	switch {
 	case m.rules.fallback != nil:
-		return expand(m.rules.fallback, v, "fallback")
+		return expandTemplate(m.rules.fallback, v, "fallback")
 	case v.Tool != "" || len(s.results) > 0:
-		return fmt.Sprintf("[scripted answer, no language model] The tool %s said: %s", v.Tool, first(500, v.Result)), nil
+		return fmt.Sprintf("[scripted answer, no language model] The tool %s said: %s", v.Tool, firstBytes(500, v.Result)), nil
 	case s.last == "":
 		return "[scripted answer, no language model] I was given nothing to answer.", nil
 	}
-	return fmt.Sprintf("[scripted answer, no language model] You said: %s", first(500, s.last)), nil
+	return fmt.Sprintf("[scripted answer, no language model] You said: %s", firstBytes(500, s.last)), nil
 }
 
-// play answers by a rule.
-func (m *model) play(ctx context.Context, r *rule, v view, req llm.Request, emit func(llm.Event) error) (llm.Response, error) {
-	res, err := r.response(v, req)
+// playRule answers by a rule.
+func (m *model) playRule(ctx context.Context, r *rule, v view, req llm.Request, emit func(llm.Event) error) (llm.Response, error) {
+	res, err := r.wholeResponse(v, req)
 	if err != nil {
 		return llm.Response{}, err
 	}
 	p := performance{model: m, ctx: ctx, emit: emit}
-	if err := p.wait(r.delay); err != nil {
+	if err := p.waitFor(r.delay); err != nil {
 		return llm.Response{}, err
 	}
-	if err := p.say(llm.ReasoningDelta, res.Reasoning, *r.raw.Chunk, r.pause); err != nil {
+	if err := p.sayPiecewise(llm.ReasoningDelta, res.Reasoning, *r.raw.Chunk, r.pause); err != nil {
 		return llm.Response{}, err
 	}
-	if err := p.say(llm.TextDelta, res.Text, *r.raw.Chunk, r.pause); err != nil {
+	if err := p.sayPiecewise(llm.TextDelta, res.Text, *r.raw.Chunk, r.pause); err != nil {
 		return llm.Response{}, err
 	}
 	if e := r.raw.Error; e != nil {
@@ -121,17 +121,17 @@ func (m *model) play(ctx context.Context, r *rule, v view, req llm.Request, emit
 	return res, nil
 }
 
-// response is the whole answer of a rule.
-func (r *rule) response(v view, req llm.Request) (llm.Response, error) {
+// wholeResponse is the whole answer of a rule.
+func (r *rule) wholeResponse(v view, req llm.Request) (llm.Response, error) {
 	var res llm.Response
 	var err error
-	if res.Text, err = expand(r.reply, v, r.where); err != nil {
+	if res.Text, err = expandTemplate(r.reply, v, r.where); err != nil {
 		return res, err
 	}
-	if res.Reasoning, err = expand(r.reasoning, v, r.where); err != nil {
+	if res.Reasoning, err = expandTemplate(r.reasoning, v, r.where); err != nil {
 		return res, err
 	}
-	if res.Refusal, err = expand(r.refusal, v, r.where); err != nil {
+	if res.Refusal, err = expandTemplate(r.refusal, v, r.where); err != nil {
 		return res, err
 	}
 	size := res.Text + res.Reasoning
@@ -148,15 +148,15 @@ func (r *rule) response(v view, req llm.Request) (llm.Response, error) {
 		size += string(raw)
 	}
 	res.Truncated = r.raw.Truncated
-	res.Usage = estimate(req, size)
+	res.Usage = estimateUsage(req, size)
 	if u := r.raw.Usage; u != nil {
 		res.Usage = fika.Usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning, Cost: u.Cost}
 	}
 	return res, nil
 }
 
-// estimate counts four bytes as a token.
-func estimate(r llm.Request, answer string) fika.Usage {
+// estimateUsage counts four bytes as a token.
+func estimateUsage(r llm.Request, answer string) fika.Usage {
 	in := len(r.System)
 	for _, m := range r.Messages {
 		in += len(m.Text) + 8
@@ -174,7 +174,7 @@ type performance struct {
 	emit  func(llm.Event) error
 }
 
-func (p performance) wait(d time.Duration) error {
+func (p performance) waitFor(d time.Duration) error {
 	if err := p.ctx.Err(); err == nil && d <= 0 {
 		return nil
 	}
@@ -184,18 +184,18 @@ func (p performance) wait(d time.Duration) error {
 	return nil
 }
 
-func (p performance) say(kind llm.EventKind, text string, size int, pause time.Duration) error {
+func (p performance) sayPiecewise(kind llm.EventKind, text string, size int, pause time.Duration) error {
 	for n := 0; text != ""; n++ {
 		if n > 0 {
-			if err := p.wait(pause); err != nil {
+			if err := p.waitFor(pause); err != nil {
 				return err
 			}
 		}
 		piece := text
 		if size > 0 {
-			piece = first(size, text)
+			piece = firstBytes(size, text)
 		} else {
-			piece = word(text)
+			piece = firstWord(text)
 		}
 		text = text[len(piece):]
 		if err := p.emit(llm.Event{Kind: kind, Text: piece}); err != nil {
@@ -205,8 +205,8 @@ func (p performance) say(kind llm.EventKind, text string, size int, pause time.D
 	return nil
 }
 
-// word is the first word of text with the white space after it.
-func word(text string) string {
+// firstWord is the first word of text with the white space after it.
+func firstWord(text string) string {
 	space := false
 	for i, r := range text {
 		if unicode.IsSpace(r) {

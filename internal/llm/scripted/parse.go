@@ -107,8 +107,8 @@ func Parse(data []byte, file string) (*Rules, error) {
 	if err := dec.DisallowUnknownFields().Decode(&raw); err != nil {
 		return nil, decodeError(err, file)
 	}
-	c := checker{places: locate(data), file: file}
-	return c.rules(raw)
+	c := checker{places: locateKeys(data), file: file}
+	return c.checkRules(raw)
 }
 
 // decodeError gives the decoder's error its place in the file.
@@ -135,26 +135,26 @@ type checker struct {
 	err    error
 }
 
-func (c *checker) fail(key, format string, args ...any) {
+func (c *checker) reportAt(key, format string, args ...any) {
 	if c.err == nil {
-		at := c.places.of(c.rule, key)
+		at := c.places.placeOf(c.rule, key)
 		c.err = fika.Errorf(fika.Invalid, op, "%s:%d:%d: %s: %s", c.file, at.Line, at.Column, key, fmt.Sprintf(format, args...))
 	}
 }
 
-func (c *checker) rules(raw rawFile) (*Rules, error) {
+func (c *checker) checkRules(raw rawFile) (*Rules, error) {
 	c.rule = -1
-	out := &Rules{fallback: c.template("fallback", raw.Fallback)}
-	delay, pause := c.duration("delay", raw.Delay), c.duration("chunk_delay", raw.ChunkDelay)
+	out := &Rules{fallback: c.parseTemplate("fallback", raw.Fallback)}
+	delay, pause := c.checkDuration("delay", raw.Delay), c.checkDuration("chunk_delay", raw.ChunkDelay)
 	if raw.Chunk < 0 {
-		c.fail("chunk", "must not be negative")
+		c.reportAt("chunk", "must not be negative")
 	}
 	for i, r := range raw.Rule {
 		c.rule = i
 		if r.Chunk == nil {
 			r.Chunk = &raw.Chunk
 		}
-		checked := c.check(r, delay, pause)
+		checked := c.checkRule(r, delay, pause)
 		out.rules = append(out.rules, checked)
 	}
 	if c.err != nil {
@@ -163,70 +163,70 @@ func (c *checker) rules(raw rawFile) (*Rules, error) {
 	return out, nil
 }
 
-func (c *checker) check(raw rawRule, delay, pause time.Duration) rule {
+func (c *checker) checkRule(raw rawRule, delay, pause time.Duration) rule {
 	r := rule{raw: raw, delay: delay, pause: pause}
-	r.where = fmt.Sprintf("%s:%d", c.file, c.places.of(c.rule, "").Line)
+	r.where = fmt.Sprintf("%s:%d", c.file, c.places.placeOf(c.rule, "").Line)
 	if raw.From != nil {
-		r.from = c.regexp("from", *raw.From, true)
+		r.from = c.compilePattern("from", *raw.From, true)
 	}
-	r.match = c.regexp("match", raw.Match, false)
-	r.afterTool = c.regexp("after_tool", raw.AfterTool, false)
-	r.result = c.regexp("result", raw.Result, false)
-	r.reply = c.template("reply", raw.Reply)
-	r.reasoning = c.template("reasoning", raw.Reasoning)
-	r.refusal = c.template("refusal", raw.Refusal)
+	r.match = c.compilePattern("match", raw.Match, false)
+	r.afterTool = c.compilePattern("after_tool", raw.AfterTool, false)
+	r.result = c.compilePattern("result", raw.Result, false)
+	r.reply = c.parseTemplate("reply", raw.Reply)
+	r.reasoning = c.parseTemplate("reasoning", raw.Reasoning)
+	r.refusal = c.parseTemplate("refusal", raw.Refusal)
 	if raw.Delay != nil {
-		r.delay = c.duration("delay", *raw.Delay)
+		r.delay = c.checkDuration("delay", *raw.Delay)
 	}
 	if raw.ChunkDelay != nil {
-		r.pause = c.duration("chunk_delay", *raw.ChunkDelay)
+		r.pause = c.checkDuration("chunk_delay", *raw.ChunkDelay)
 	}
 	for _, t := range raw.ToolCalls {
 		if t.Name == "" {
-			c.fail("tool_calls", "a call needs a name")
+			c.reportAt("tool_calls", "a call needs a name")
 		}
 		var args any = map[string]any{}
 		if t.Args != nil {
-			args = c.args(t.Args)
+			args = c.checkArgs(t.Args)
 		}
 		r.calls = append(r.calls, call{t.Name, args})
 	}
-	c.limits(raw)
+	c.checkLimits(raw)
 	if raw.Error != nil {
-		r.retry = c.duration("error", raw.Error.RetryAfter)
+		r.retry = c.checkDuration("error", raw.Error.RetryAfter)
 	}
 	return r
 }
 
-// limits checks numbers and combinations.
-func (c *checker) limits(raw rawRule) {
+// checkLimits checks numbers and combinations.
+func (c *checker) checkLimits(raw rawRule) {
 	if _, err := path.Match(raw.Agent, ""); err != nil {
-		c.fail("agent", "is not a name or a pattern with * and ?")
+		c.reportAt("agent", "is not a name or a pattern with * and ?")
 	}
 	switch {
 	case raw.Round < 0:
-		c.fail("round", "counts from 1")
+		c.reportAt("round", "counts from 1")
 	case raw.Nth < 0:
-		c.fail("nth", "counts from 1")
+		c.reportAt("nth", "counts from 1")
 	case raw.Chunk != nil && *raw.Chunk < 0:
-		c.fail("chunk", "must not be negative")
+		c.reportAt("chunk", "must not be negative")
 	case raw.Result != "" && raw.AfterTool == "":
-		c.fail("result", "needs after_tool: which tool's result?")
+		c.reportAt("result", "needs after_tool: which tool's result?")
 	case raw.Error != nil && raw.Error.Status != 0 && (raw.Error.Status < 400 || raw.Error.Status > 599):
-		c.fail("error", "status must be 400 to 599, or 0 for no answer")
+		c.reportAt("error", "status must be 400 to 599, or 0 for no answer")
 	case raw.Error != nil && (len(raw.ToolCalls) > 0 || raw.Refusal != ""):
-		c.fail("error", "cannot stand with tool_calls or refusal")
+		c.reportAt("error", "cannot stand with tool_calls or refusal")
 	case raw.Reply == "" && raw.Refusal == "" && raw.Error == nil && !raw.Stall && len(raw.ToolCalls) == 0 && raw.Reasoning == "" && !raw.Truncated:
-		if !c.places.has(c.rule, "reply") {
-			c.fail("rule", "answers nothing: give it a reply, tool_calls, refusal, error or stall")
+		if !c.places.hasKey(c.rule, "reply") {
+			c.reportAt("rule", "answers nothing: give it a reply, tool_calls, refusal, error or stall")
 		}
 	}
 	if u := raw.Usage; u != nil && (u.Input < 0 || u.Output < 0 || u.Cached < 0 || u.Reasoning < 0 || u.Cost < 0) {
-		c.fail("usage", "must not be negative")
+		c.reportAt("usage", "must not be negative")
 	}
 }
 
-func (c *checker) regexp(key, s string, empty bool) *regexp.Regexp {
+func (c *checker) compilePattern(key, s string, empty bool) *regexp.Regexp {
 	if s == "" {
 		if empty {
 			s = "^$"
@@ -236,55 +236,55 @@ func (c *checker) regexp(key, s string, empty bool) *regexp.Regexp {
 	}
 	re, err := regexp.Compile(s)
 	if err != nil {
-		c.fail(key, "%v", err)
+		c.reportAt(key, "%v", err)
 	}
 	return re
 }
 
-func (c *checker) duration(key, s string) time.Duration {
+func (c *checker) checkDuration(key, s string) time.Duration {
 	if s == "" {
 		return 0
 	}
 	d, err := time.ParseDuration(s)
 	switch {
 	case err != nil:
-		c.fail(key, `%q is not a duration: write it as "200ms" or "3s"`, s)
+		c.reportAt(key, `%q is not a duration: write it as "200ms" or "3s"`, s)
 	case d < 0 || d > 24*time.Hour:
-		c.fail(key, "must be between 0 and 24h")
+		c.reportAt(key, "must be between 0 and 24h")
 	}
 	return d
 }
 
-func (c *checker) template(key, s string) *template.Template {
+func (c *checker) parseTemplate(key, s string) *template.Template {
 	if s == "" {
 		return nil
 	}
-	t, err := template.New(key).Option("missingkey=error").Funcs(functions()).Parse(s)
+	t, err := template.New(key).Option("missingkey=error").Funcs(templateFunctions()).Parse(s)
 	if err != nil {
-		c.fail(key, "%s", strings.TrimPrefix(err.Error(), "template: "))
+		c.reportAt(key, "%s", strings.TrimPrefix(err.Error(), "template: "))
 		return nil
 	}
 	return t
 }
 
-// args replaces every string within by its template.
-func (c *checker) args(v any) any {
+// checkArgs replaces every string within by its template.
+func (c *checker) checkArgs(v any) any {
 	switch v := v.(type) {
 	case string:
 		if !strings.Contains(v, "{{") {
 			return v
 		}
-		return c.template("tool_calls", v)
+		return c.parseTemplate("tool_calls", v)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, item := range v {
-			out[k] = c.args(item)
+			out[k] = c.checkArgs(item)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = c.args(item)
+			out[i] = c.checkArgs(item)
 		}
 		return out
 	}

@@ -12,8 +12,8 @@ type places struct {
 	rules []map[string]unstable.Position // the empty key: the rule itself
 }
 
-// of finds a key of a rule (of the top of the file for -1), else the rule.
-func (p places) of(rule int, key string) unstable.Position {
+// placeOf finds a key of a rule (of the top of the file for -1), else the rule.
+func (p places) placeOf(rule int, key string) unstable.Position {
 	start := unstable.Position{Line: 1, Column: 1}
 	keys := p.top
 	if rule >= 0 && rule < len(p.rules) {
@@ -28,7 +28,7 @@ func (p places) of(rule int, key string) unstable.Position {
 	return start
 }
 
-func (p places) has(rule int, key string) bool {
+func (p places) hasKey(rule int, key string) bool {
 	if rule < 0 || rule >= len(p.rules) {
 		return false
 	}
@@ -36,9 +36,9 @@ func (p places) has(rule int, key string) bool {
 	return ok
 }
 
-// locate walks a file that has been decoded already. Rules written as an
+// locateKeys walks a file that has been decoded already. Rules written as an
 // inline array have the place of that array only.
-func locate(data []byte) places {
+func locateKeys(data []byte) places {
 	p := places{top: map[string]unstable.Position{}}
 	current := p.top
 	var parser unstable.Parser
@@ -61,16 +61,16 @@ func locate(data []byte) places {
 			fallthrough
 		case unstable.Table:
 			prefix = strings.TrimPrefix(key, "rule.") + "."
-			remember(current, prefix, at)
+			rememberFirst(current, prefix, at)
 		case unstable.KeyValue:
-			remember(current, prefix+key, at)
+			rememberFirst(current, prefix+key, at)
 		}
 	}
 	return p
 }
 
-// remember notes the first place of a key's first part.
-func remember(m map[string]unstable.Position, key string, at unstable.Position) {
+// rememberFirst notes the first place of a key's first part.
+func rememberFirst(m map[string]unstable.Position, key string, at unstable.Position) {
 	first, _, _ := strings.Cut(key, ".")
 	if _, ok := m[first]; !ok {
 		m[first] = at

@@ -36,7 +36,7 @@ func sceneOf(agent string, r llm.Request) scene {
 		}
 	}
 	if lastUser >= 0 {
-		s.from, s.last = speaker(r.Messages[lastUser].Text)
+		s.from, s.last = splitSpeaker(r.Messages[lastUser].Text)
 	}
 	for _, m := range r.Messages[lastUser+1:] {
 		if m.Role == llm.Assistant {
@@ -78,9 +78,9 @@ func agentIn(system string) string {
 	}
 }
 
-// speaker splits "[name] text", "[message from name; …]\ntext" and "[task from
+// splitSpeaker splits "[name] text", "[message from name; …]\ntext" and "[task from
 // name]\ntext". Text without such a mark is the user's own: its speaker is "".
-func speaker(text string) (from, rest string) {
+func splitSpeaker(text string) (from, rest string) {
 	if !strings.HasPrefix(text, "[") {
 		return "", text
 	}
@@ -118,8 +118,8 @@ type view struct {
 	Group                           map[string]string
 }
 
-// meets reports whether a rule answers this scene, and what its templates see.
-func (r *rule) meets(s scene) (view, bool) {
+// meetsScene reports whether a rule answers this scene, and what its templates see.
+func (r *rule) meetsScene(s scene) (view, bool) {
 	v := view{Agent: s.agent, From: s.from, Last: s.last, Round: s.round, Messages: len(s.messages)}
 	if r.raw.Agent != "" {
 		if ok, _ := path.Match(strings.ToLower(r.raw.Agent), strings.ToLower(s.agent)); !ok {
@@ -132,27 +132,27 @@ func (r *rule) meets(s scene) (view, bool) {
 	case r.raw.Round == 0 && r.afterTool == nil && s.round > 1:
 		return v, false
 	}
-	groups, ok := r.hears(s.from, s.last)
+	groups, ok := r.hearsMessage(s.from, s.last)
 	if !ok {
 		return v, false
 	}
-	v.Match, v.Group = groups, named(r.match, groups)
+	v.Match, v.Group = groups, namedGroups(r.match, groups)
 	if len(s.results) > 0 {
 		v.Tool, v.Result = s.results[len(s.results)-1].tool, s.results[len(s.results)-1].text
 	}
 	if r.afterTool != nil {
-		hit := r.answered(s.results)
+		hit := r.answeredResult(s.results)
 		if hit < 0 {
 			return v, false
 		}
 		v.Tool, v.Result = s.results[hit].tool, s.results[hit].text
 	}
-	v.N = r.count(s)
+	v.N = r.countOccasions(s)
 	return v, r.raw.Nth == 0 || r.raw.Nth == v.N
 }
 
-// hears checks from and match against one message.
-func (r *rule) hears(from, text string) ([]string, bool) {
+// hearsMessage checks from and match against one message.
+func (r *rule) hearsMessage(from, text string) ([]string, bool) {
 	if r.from != nil && !r.from.MatchString(from) {
 		return nil, false
 	}
@@ -163,8 +163,8 @@ func (r *rule) hears(from, text string) ([]string, bool) {
 	return groups, groups != nil
 }
 
-// answered finds the first result that the rule waits for; -1: none.
-func (r *rule) answered(results []result) int {
+// answeredResult finds the first result that the rule waits for; -1: none.
+func (r *rule) answeredResult(results []result) int {
 	for i, res := range results {
 		if r.afterTool.MatchString(res.tool) && (r.result == nil || r.result.MatchString(res.text)) {
 			return i
@@ -173,13 +173,13 @@ func (r *rule) answered(results []result) int {
 	return -1
 }
 
-// count is how often the rule's occasion has come up in the conversation.
-func (r *rule) count(s scene) int {
+// countOccasions is how often the rule's occasion has come up in the conversation.
+func (r *rule) countOccasions(s scene) int {
 	n := 0
 	if r.afterTool != nil {
 		names := callNames(s.messages)
 		for _, m := range s.messages {
-			if m.Role == llm.ToolRole && r.answered([]result{{names[m.CallID], m.Text}}) == 0 {
+			if m.Role == llm.ToolRole && r.answeredResult([]result{{names[m.CallID], m.Text}}) == 0 {
 				n++
 			}
 		}
@@ -189,14 +189,14 @@ func (r *rule) count(s scene) int {
 		if m.Role != llm.User {
 			continue
 		}
-		if _, ok := r.hears(speaker(m.Text)); ok {
+		if _, ok := r.hearsMessage(splitSpeaker(m.Text)); ok {
 			n++
 		}
 	}
 	return n
 }
 
-func named(re *regexp.Regexp, groups []string) map[string]string {
+func namedGroups(re *regexp.Regexp, groups []string) map[string]string {
 	out := map[string]string{}
 	if re == nil {
 		return out

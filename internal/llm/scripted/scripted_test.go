@@ -222,11 +222,11 @@ func FuzzParse(f *testing.F) {
 		}
 		for i := range rules.rules {
 			rule := &rules.rules[i]
-			v, _ := rule.meets(sceneOf("arya", user(say)))
+			v, _ := rule.meetsScene(sceneOf("arya", user(say)))
 			if strings.Contains(rule.raw.Reply, "range") {
 				continue // a rules file may ask for much work; only what it writes is bounded
 			}
-			if res, err := rule.response(v, user(say)); err == nil {
+			if res, err := rule.wholeResponse(v, user(say)); err == nil {
 				for _, c := range res.Calls {
 					if !json.Valid([]byte(c.Args)) {
 						t.Errorf("arguments are not JSON: %s", c.Args)

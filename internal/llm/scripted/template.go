@@ -11,14 +11,14 @@ import (
 // maxText bounds what one template may write.
 const maxText = 4 << 20
 
-func functions() template.FuncMap {
+func templateFunctions() template.FuncMap {
 	return template.FuncMap{
 		"upper": strings.ToUpper,
 		"lower": strings.ToLower,
 		"trim":  strings.TrimSpace,
 		"add":   func(a, b int) int { return a + b },
 		"lines": func(s string) []string { return strings.Split(strings.TrimRight(s, "\n"), "\n") },
-		"first": first,
+		"first": firstBytes,
 		"json": func(v any) (string, error) {
 			raw, err := json.Marshal(v)
 			return string(raw), err
@@ -26,7 +26,7 @@ func functions() template.FuncMap {
 	}
 }
 
-func first(n int, s string) string {
+func firstBytes(n int, s string) string {
 	for i := range s {
 		if n <= 0 {
 			return s[:i]
@@ -46,7 +46,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Builder.Write(p)
 }
 
-func expand(t *template.Template, v view, where string) (string, error) {
+func expandTemplate(t *template.Template, v view, where string) (string, error) {
 	if t == nil {
 		return "", nil
 	}
@@ -61,7 +61,7 @@ func expand(t *template.Template, v view, where string) (string, error) {
 func expandArgs(v any, see view, where string) (any, error) {
 	switch v := v.(type) {
 	case *template.Template:
-		return expand(v, see, where)
+		return expandTemplate(v, see, where)
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, item := range v {

@@ -65,13 +65,13 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	defer runtime.UnlockOSThread()
 
 	r := &running{cmd: c, out: tool.NewOutput(c.Step, c.Limits)}
-	if err := r.confine(); err != nil {
+	if err := r.confineCommand(); err != nil {
 		return Exit{}, err
 	}
-	if err := r.start(); err != nil {
+	if err := r.startProcess(); err != nil {
 		return Exit{Undone: r.confined.Ended()}, fika.Wrap(fika.Failed, "run "+c.Path, err)
 	}
-	stopWatch := r.watch(ctx)
+	stopWatch := r.endWith(ctx)
 	var err error
 	zombie := process.AwaitExit(r.exec.Process.Pid) // a zombie still holds its pid: signals are safe
 	if !zombie {
@@ -83,11 +83,11 @@ func Run(ctx context.Context, c Cmd) (Exit, error) {
 	if zombie {
 		err = r.exec.Wait()
 	}
-	r.forget()
-	r.drain(ended)
+	r.forgetProcess()
+	r.drainOutput(ended)
 	crash.Point("tool exit")
 
-	e := r.exit(err)
+	e := r.exitOf(err)
 	e.Undone = r.confined.Ended()
 	e.Withheld = r.confined.Withheld
 	crash.Point("tool undone")
@@ -108,8 +108,8 @@ type running struct {
 	copied   chan struct{}
 }
 
-// confine settles what is executed.
-func (r *running) confine() (err error) {
+// confineCommand settles what is executed.
+func (r *running) confineCommand() (err error) {
 	if r.cmd.Confine == nil {
 		r.confined = tool.Confined{Path: r.cmd.Path, Args: r.cmd.Args}
 		return nil
@@ -124,7 +124,7 @@ func (r *running) confine() (err error) {
 	return err
 }
 
-func (r *running) start() error {
+func (r *running) startProcess() error {
 	pr, pw, err := os.Pipe()
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (r *running) start() error {
 	defer r.confined.Started()
 	r.exec = exec.Command(r.confined.Path, r.confined.Args...)
 	r.exec.Dir = r.cmd.Dir
-	r.exec.Env = append(environment(r.cmd), r.confined.Env...)
+	r.exec.Env = append(childEnvironment(r.cmd), r.confined.Env...)
 	r.exec.ExtraFiles = r.confined.Files
 	r.exec.Stdout, r.exec.Stderr = pw, pw
 	if r.cmd.Stderr != nil {
@@ -141,10 +141,10 @@ func (r *running) start() error {
 	}
 	r.exec.WaitDelay = r.drainTime() // for a Stderr that is no file
 	r.exec.SysProcAttr = process.DyingGroup()
-	stdin, err := r.stdin()
+	stdin, err := r.openStdin()
 	if err == nil {
 		crash.Point("tool start.before")
-		err = r.fork()
+		err = r.forkProcess()
 	}
 	if err != nil {
 		pr.Close()
@@ -152,9 +152,9 @@ func (r *running) start() error {
 	}
 	crash.Point("tool start.after")
 	r.pipe, r.copied = pr, make(chan struct{})
-	go r.copy()
+	go r.copyOutput()
 	if stdin != nil {
-		go feed(stdin, r.cmd.Stdin)
+		go feedStdin(stdin, r.cmd.Stdin)
 	}
 	r.proc, _ = process.Identify(r.exec.Process.Pid)
 	if r.cmd.Started != nil {
@@ -163,7 +163,7 @@ func (r *running) start() error {
 	return nil
 }
 
-func (r *running) fork() error {
+func (r *running) forkProcess() error {
 	if r.cmd.Children == nil {
 		return r.exec.Start()
 	}
@@ -181,16 +181,16 @@ func (r *running) endLeft(cancelled bool) {
 	}
 }
 
-func (r *running) forget() {
+func (r *running) forgetProcess() {
 	if r.cmd.Children != nil {
 		r.cmd.Children.Forget(r.exec.Process.Pid)
 	}
 }
 
-// stdin gives the process its input: a file directly, anything else through a
+// openStdin gives the process its input: a file directly, anything else through a
 // pipe whose write end is returned. A terminal goes through a pipe as well: it
 // is not the terminal of the process's own session.
-func (r *running) stdin() (io.WriteCloser, error) {
+func (r *running) openStdin() (io.WriteCloser, error) {
 	if r.cmd.Stdin == nil {
 		return nil, nil
 	}
@@ -203,16 +203,16 @@ func (r *running) stdin() (io.WriteCloser, error) {
 	return r.exec.StdinPipe() // Wait closes it, which ends feed's next write
 }
 
-// feed is not joined when Stdin blocks in Read, as a terminal does: nothing
+// feedStdin is not joined when Stdin blocks in Read, as a terminal does: nothing
 // can wake it, and it touches nothing of the run any more.
-func feed(w io.WriteCloser, from io.Reader) {
+func feedStdin(w io.WriteCloser, from io.Reader) {
 	// Plain reads and writes: a copy inside the kernel would hold w while from
 	// blocks, and Wait could not close it.
 	_, _ = io.Copy(struct{ io.Writer }{w}, struct{ io.Reader }{from})
 	_ = w.Close()
 }
 
-func environment(c Cmd) []string {
+func childEnvironment(c Cmd) []string {
 	// Never nil, which os/exec takes for "inherit".
 	env := append(make([]string, 0, len(c.Env)+1), c.Env...)
 	if c.Step != "" {
@@ -221,9 +221,9 @@ func environment(c Cmd) []string {
 	return env
 }
 
-// copy reads the output until every holder of the pipe has closed it, or
+// copyOutput reads the output until every holder of the pipe has closed it, or
 // drain has given up.
-func (r *running) copy() {
+func (r *running) copyOutput() {
 	defer close(r.copied)
 	buf := make([]byte, 32<<10)
 	for {
@@ -240,9 +240,9 @@ func (r *running) copy() {
 	}
 }
 
-// watch ends the group when ctx does: TERM, and KILL after the grace. The
+// endWith ends the group when ctx does: TERM, and KILL after the grace. The
 // returned function stops and joins it, and says whether it had to act.
-func (r *running) watch(ctx context.Context) func() bool {
+func (r *running) endWith(ctx context.Context) func() bool {
 	if ctx.Done() == nil {
 		return func() bool { return false }
 	}
@@ -274,10 +274,10 @@ func (r *running) watch(ctx context.Context) func() bool {
 	}
 }
 
-// drain waits for the copy to end. The group is dead: only what has left it
+// drainOutput waits for the copy to end. The group is dead: only what has left it
 // can still hold the pipe, and that must not hold us. Stopping the wait sets
 // the pipe's deadline, so that what is already in it is not lost.
-func (r *running) drain(ended bool) {
+func (r *running) drainOutput(ended bool) {
 	defer r.pipe.Close()
 	select {
 	case <-r.copied:
@@ -298,7 +298,7 @@ func (r *running) drainTime() time.Duration {
 	return orDefault(r.cmd.Drain, 500*time.Millisecond)
 }
 
-func (r *running) exit(err error) Exit {
+func (r *running) exitOf(err error) Exit {
 	e := Exit{Output: r.out.Finish(), Proc: r.proc}
 	state := r.exec.ProcessState
 	if state == nil {
