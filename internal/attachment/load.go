@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -84,8 +82,7 @@ func kindOf(m fs.FileMode) string {
 }
 
 func (f *File) check(size int64) error {
-	kind := http.DetectContentType(f.Data)
-	f.Picture = slices.Contains(kinds(), kind)
+	f.Picture = mimeOf(f.Data) != ""
 	most := int64(MaxText)
 	if f.Picture {
 		most = MaxBytes
@@ -94,7 +91,7 @@ func (f *File) check(size int64) error {
 		return fika.Errorf(fika.Invalid, "", "%s is too large to be sent (%.1f MB; text up to %d kB and pictures up to %.2f MB are): let the agent read the parts that matter", f.Path, float64(size)/1e6, MaxText>>10, MaxBytes/1e6)
 	}
 	if !f.Picture && (!utf8.Valid(f.Data) || bytes.IndexByte(f.Data, 0) >= 0) {
-		return fika.Errorf(fika.Invalid, "", "%s is neither text in UTF-8 nor a picture (PNG, JPEG, GIF, WebP); it looks like %s", f.Path, kind)
+		return fika.Errorf(fika.Invalid, "", "%s is neither text in UTF-8 nor a picture (PNG, JPEG, GIF, WebP)", f.Path)
 	}
 	return nil
 }

@@ -7,19 +7,31 @@ import (
 	_ "image/gif"  // so that their sizes are known
 	_ "image/jpeg" // likewise
 	_ "image/png"  // likewise
-	"net/http"
-	"slices"
 
 	"fika"
 )
 
-// kinds are the pictures that providers take.
-func kinds() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
+// mimeOf tells the pictures that providers take by how they begin; "": it is none
+// of them.
+func mimeOf(data []byte) string {
+	begins := func(text string) bool { return bytes.HasPrefix(data, []byte(text)) }
+	switch {
+	case begins("\x89PNG\r\n\x1a\n"):
+		return "image/png"
+	case begins("\xff\xd8\xff"):
+		return "image/jpeg"
+	case begins("GIF87a"), begins("GIF89a"):
+		return "image/gif"
+	case begins("RIFF") && len(data) > 12 && string(data[8:12]) == "WEBP":
+		return "image/webp"
+	}
+	return ""
+}
 
 // describe says what a picture is, by its bytes and not by its name.
 func describe(name string, data []byte) (fika.Attachment, error) {
-	a := fika.Attachment{SHA256: hashOf(data), MIME: http.DetectContentType(data), Bytes: int64(len(data)), Name: name}
-	if !slices.Contains(kinds(), a.MIME) {
+	a := fika.Attachment{SHA256: hashOf(data), MIME: mimeOf(data), Bytes: int64(len(data)), Name: name}
+	if a.MIME == "" {
 		return a, fika.Errorf(fika.Invalid, "", "%s is no picture that a model can be sent: PNG, JPEG, GIF and WebP are", name)
 	}
 	if len(data) > MaxBytes {
