@@ -46,8 +46,9 @@ func habits(word string) []string {
 	return map[string][]string{
 		"add": {"context new", "chat new"}, "auth": {"config path", "doctor"}, "bye": {"down"}, "cost": {"usage"}, "costs": {"usage"},
 		"daemon": {"up"}, "dir": {"context list"}, "exit": {"down"}, "history": {"context log", "conversation list"}, "info": {"status"},
-		"init": {"context new"}, "inbox": {"chat list"}, "kill": {"agent stop --now", "down --now"}, "launch": {"up", "agent start"},
-		"login": {"config path", "doctor"}, "ls": {"context list", "chat list", "agent list"}, "mcp": {"plugin list"}, "price": {"usage"},
+		"inbox": {"chat list"}, "kill": {"agent stop --now", "down --now"}, "launch": {"up", "agent start"},
+		"list": {"context list", "chat list", "agent list"}, "login": {"config path", "doctor"},
+		"ls": {"context list", "chat list", "agent list"}, "price": {"usage"},
 		"ps": {"agent list", "request list"}, "quit": {"down"}, "remove": {"context delete", "chat delete"}, "search": {"conversation search"},
 		"serve": {"up"}, "server": {"up"}, "setup": {"config path", "doctor"}, "shutdown": {"down"}, "stats": {"usage"}, "tools": {"plugin list"},
 		"top": {"monitor", "status"}, "watch": {"monitor", "chat view --follow"},
@@ -56,8 +57,8 @@ func habits(word string) []string {
 
 // meantCommands returns the commands that a word at the top level may have
 // been meant as, at most three: one that is spelt nearly so, those that are
-// called so one level down (stop: agent stop, chat stop), or what other
-// programs mean by it.
+// called so one level down (stop: agent stop, chat stop), or, where there are
+// none or too many, what other programs mean by it.
 func meantCommands(root *cobra.Command, word string) []string {
 	if near := spelling.Nearest(word, command.CommandNames(root)); near != "" {
 		return []string{near}
@@ -70,8 +71,8 @@ func meantCommands(root *cobra.Command, word string) []string {
 			}
 		}
 	}
-	if len(meant) == 0 {
-		meant = habits(word)
+	if usual := habits(word); len(meant) == 0 || len(meant) > 3 && len(usual) > 0 {
+		meant = usual
 	}
 	return meant[:min(len(meant), 3)]
 }

@@ -231,7 +231,7 @@ WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE
 	}
 	for what, change := range map[string]func(){
 		"ran twice":          func() {},
-		"earlier round":      func() { r.model.log = append(r.model.log, asked{1, 0, 0}) },
+		"after round 2":      func() { r.model.log = append(r.model.log, asked{1, 0, 0}) },
 		"asked to do":        func() { r.model.steps = append(r.model.steps, stepAsk{r.model.steps[0].stepKey, time.Now()}) },
 		"invalid":            func() { r.model.invalid = []string{"x"} },
 		"but the request is": func() { r.jobs = append(r.jobs, &job{id: 2, kind: "ask", waited: true, exit: 5}) },
@@ -247,7 +247,7 @@ WHERE type = 'tool_call' AND conversation IN (SELECT id FROM conversations WHERE
 			t.Errorf("%s: it is not noticed: %v", what, r.wrong)
 		}
 		r.jobs, r.model.invalid = r.jobs[:before], nil
-		if n := len(r.model.log); what == "earlier round" {
+		if n := len(r.model.log); what == "after round 2" {
 			r.model.log = r.model.log[:n-1]
 		}
 		r.model.steps = r.model.steps[:3]
