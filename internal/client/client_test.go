@@ -125,7 +125,7 @@ func TestNobodyTakesAnAgentsName(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := c.Requests.SubmitPrompt(ctx, row, "x", map[string]string{"username": "coder"}, client.Alias{}); !fika.IsKind(err, fika.Invalid) {
+	if _, err := c.Requests.SubmitPrompt(ctx, row, "x", nil, map[string]string{"username": "coder"}, client.Alias{}); !fika.IsKind(err, fika.Invalid) {
 		t.Errorf("prompt: %v", err)
 	}
 	list, err := c.Requests.List(ctx, client.RequestFilter{})
