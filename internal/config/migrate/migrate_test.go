@@ -86,7 +86,7 @@ func TestNiffler(t *testing.T) {
 	}
 	want := []config.Model{
 		{ID: "claude-sonnet", Nickname: "sonnet", BaseURL: "https://api.anthropic.com/v1", APIKeyEnv: "ANTHROPIC_API_KEY", ContextWindow: 200000,
-			Prices: config.Prices{Input: 3, Output: 15.5, Cached: 3}, Reasoning: &config.Reasoning{Enabled: true, Effort: "medium"}},
+			Prices: config.Prices{Input: 3, Output: 15.5, Cached: 3}, Priced: "config", Reasoning: &config.Reasoning{Enabled: true, Effort: "medium"}},
 		{ID: "deep", WireModel: "claude-sonnet", BaseURL: "https://api.anthropic.com/v1", Reasoning: &config.Reasoning{Enabled: true, MaxTokens: 2000}},
 	}
 	if d := cmp.Diff(want, c.Models); d != "" {
