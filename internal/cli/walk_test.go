@@ -28,7 +28,7 @@ func walked() (args map[string]string, left map[string]string) {
 			"fika conversation show": "default", "fika conversation search": "hello", "fika request show": "REQUEST", "fika request wait": "REQUEST",
 			"fika agent logs": "coder", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
 			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",
-			"fika workflow check": "review", "fika workflow graph": "review", "fika workflow show": "review",
+			"fika workflow check": "review", "fika mcp show": "nosuch", "fika workflow graph": "review", "fika workflow show": "review",
 			"fika template show": "coder", "fika trace": "REQUEST", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
 		}, map[string]string{
 			"fika monitor": "goes on until it is ended", "fika agent attach": "goes on until it is ended",

@@ -24,7 +24,7 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika context switch": "other", "fika context rename": "other third", "fika context delete": "other --yes", "fika context clear": "other",
 			"fika context compact": "other", "fika context import": "third HOME/exported", "fika context export": "other HOME/new", "fika context unlock": "other",
 			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
-			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
+			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika mcp check": "files", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
 			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "",
 			"fika budget set": "home --per day --tokens 5", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
@@ -77,10 +77,11 @@ type walkedHome struct{ dir, request string }
 func walkHome(t *testing.T) walkedHome {
 	t.Helper()
 	h := walkedHome{dir: t.TempDir()}
-	h.write(t, "config.toml", "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n")
+	h.write(t, "config.toml", "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n[[mcp]]\nname = \"files\"\ncommand = \"false\"\n")
 	h.write(t, "rules.toml", "fallback = \"<{{.Last}}>\"\n")
 	h.write(t, "greet", "#!/bin/sh\nif [ \"$1\" = --schema ]; then echo '{\"name\":\"greet\",\"description\":\"greets\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}'; else echo hello; fi\n")
 	h.write(t, "old.json", `{"model": "gpt-4o", "username": "ann"}`)
+	h.write(t, "servers.json", `{"mcpServers": {"third": {"command": "cat"}}}`)
 	h.write(t, "foreign.md", "---\nname: foreign\n---\nYou help.\n")
 	if err := os.Chmod(filepath.Join(h.dir, "greet"), 0o700); err != nil {
 		t.Fatal(err)

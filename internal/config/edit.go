@@ -67,6 +67,18 @@ func AddRule(path string, rule guard.Rule) error {
 	if err := rule.Check(); err != nil {
 		return fika.Wrap(fika.Invalid, op, err)
 	}
+	return rewrite(path, op, func(data []byte) ([]byte, error) {
+		text := strings.TrimRight(string(data), "\n")
+		if text != "" {
+			text += "\n\n"
+		}
+		return []byte(text + rule.TOML() + "\n"), nil
+	})
+}
+
+// rewrite replaces a file of settings by what change makes of it, in one step and
+// with its permissions.
+func rewrite(path, op string, change func([]byte) ([]byte, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -74,15 +86,14 @@ func AddRule(path string, rule guard.Rule) error {
 	if err != nil {
 		return err
 	}
-	text := strings.TrimRight(string(data), "\n")
-	if text != "" {
-		text += "\n\n"
+	if data, err = change(data); err != nil {
+		return err
 	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, []byte(text+rule.TOML()+"\n"), mode))
+	return fika.Wrap(fika.Storage, op, renameio.WriteFile(path, data, mode))
 }
 
 // joinKey writes a key as TOML does, with quotes around the parts that need them.

@@ -145,3 +145,65 @@ func (s *MCPServer) wrong() (key, wrong string) {
 	}
 	return "", ""
 }
+
+// TOML writes a server as it stands in a file.
+func (s MCPServer) TOML() string {
+	var b strings.Builder
+	b.WriteString("[[mcp]]\n")
+	empty := defaultMCPServer()
+	for _, k := range mcpKeys() {
+		if text := encodeValue(k.at(&s)); text != encodeValue(k.at(&empty)) {
+			b.WriteString(k.name + " = " + text + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// AddMCPServer appends a server to a file of settings, which stays otherwise as it
+// is. Error kinds: Invalid for a server that no file can hold, Storage.
+func AddMCPServer(path string, s MCPServer) error {
+	const op = "add mcp server"
+	return rewrite(path, op, func(data []byte) ([]byte, error) {
+		text := strings.TrimRight(string(data), "\n")
+		if text != "" {
+			text += "\n\n"
+		}
+		text += s.TOML() + "\n"
+		if _, err := Parse(path, []byte(s.TOML()+"\n")); err != nil {
+			return nil, fika.Wrap(fika.Invalid, op, err)
+		}
+		return []byte(text), nil
+	})
+}
+
+// RemoveMCPServer takes a server out of a file of settings. Error kinds: NotFound,
+// Invalid where only a person can tell what belongs to it, Storage.
+func RemoveMCPServer(path, name string) error {
+	const op = "remove mcp server"
+	return rewrite(path, op, func(data []byte) ([]byte, error) {
+		items := mcpItems(path, data)
+		i := slices.IndexFunc(items, func(v value) bool { return strings.EqualFold(textOf(v.Table.Get("name")), name) })
+		if i < 0 {
+			return nil, fika.Errorf(fika.NotFound, op, "%s has no [[mcp]] entry %q", path, name)
+		}
+		e := editor{data: data}
+		from := e.lineBegin(min(items[i].At, len(data)))
+		to := e.lineEnd(from)
+		for to < len(data) && data[to] != '[' {
+			to = e.lineEnd(to)
+		}
+		changed := slices.Concat(data[:from], data[to:])
+		if left := mcpItems(path, changed); len(left) != len(items)-1 || toml.Read(path, changed, &Problems{}).Broken {
+			return nil, fika.Errorf(fika.Invalid, op, "what belongs to %s in %s cannot be told: remove it by hand", name, path)
+		}
+		return changed, nil
+	})
+}
+
+func mcpItems(path string, data []byte) []value {
+	e := toml.Read(path, data, &Problems{}).Root.Get("mcp")
+	if e == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(e.Value.Items), func(v value) bool { return v.Kind != toml.KindTable })
+}

@@ -109,6 +109,8 @@ var packages = [...]row{
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/attachment internal/config internal/folder internal/guard internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
+	{"internal/mcps", ". internal/app internal/config internal/folder internal/mcp internal/spelling internal/tool internal/worker",
+		"what a person does with MCP servers: config.toml and what was agreed to; a worker's toolbox says how they are run"},
 	{"internal/plugins", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
 		"what a person does with plugins: files of the home and config.toml; a worker's toolbox says which names are taken"},
 	{"internal/setup", ". internal/app internal/config internal/folder internal/project internal/spelling internal/template internal/worktree github.com/google/renameio/v2",
@@ -134,12 +136,13 @@ var packages = [...]row{
 	{"internal/cli/key", ". internal/cli/command internal/keyfile github.com/spf13/cobra", "keys in the key file"},
 	{"internal/cli/store", ". internal/backup internal/cli/command internal/client internal/config github.com/spf13/cobra", "the database, its copies and where it is"},
 	{"internal/cli/plugin", ". internal/cli/command internal/plugin internal/plugins internal/term github.com/spf13/cobra", "plugins are what people look after"},
+	{"internal/cli/mcp", ". internal/cli/command internal/config internal/mcp internal/mcps internal/term github.com/spf13/cobra", "MCP servers are what people look after; what is installed is shown as it stands in the config"},
 	{"internal/cli/budget", ". internal/cli/command internal/client internal/config internal/limit github.com/spf13/cobra", "what may be spent, set and shown; a budget is a value of internal/limit, as the store tells how it stands"},
 	{"internal/cli/rules", ". internal/cli/command internal/guard internal/term github.com/spf13/cobra", "what the rules say of a call, by the rules themselves"},
 	{"internal/cli/project", "internal/cli/command internal/setup github.com/spf13/cobra", "projects are what people look after"},
 	{"internal/cli/template", "internal/cli/command internal/setup internal/template internal/term github.com/spf13/cobra", "templates are looked at"},
 	{"internal/cli/workflow", ". internal/cli/command internal/client internal/term internal/toml internal/workflow github.com/spf13/cobra", "workflows are files that people write"},
-	{"internal/cli", ". internal/agent internal/app internal/backup internal/changes internal/cli/agent internal/cli/budget internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/model internal/cli/plugin internal/cli/project internal/cli/request internal/cli/rules internal/cli/store internal/cli/template internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/project internal/question internal/setup internal/spelling internal/template internal/term internal/trace internal/turn internal/undo internal/view internal/worker internal/workflow github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
+	{"internal/cli", ". internal/agent internal/app internal/backup internal/changes internal/cli/agent internal/cli/budget internal/cli/chat internal/cli/command internal/cli/config internal/cli/context internal/cli/conversation internal/cli/key internal/cli/mcp internal/cli/model internal/cli/plugin internal/cli/project internal/cli/request internal/cli/rules internal/cli/store internal/cli/template internal/cli/workflow internal/client internal/config internal/console internal/daemon internal/doctor internal/folder internal/guard internal/hub internal/master internal/mention internal/message internal/project internal/question internal/setup internal/spelling internal/template internal/term internal/trace internal/turn internal/undo internal/view internal/worker internal/workflow github.com/google/uuid github.com/spf13/cobra github.com/spf13/pflag",
 		"the tree of commands, and those without a noun: flags become options and one call; what comes back is shown. Statuses, entries and events are shown as they are"},
 	{"cmd/fika", "internal/cli internal/term", "hands the command line and the terminal over"},
 
@@ -175,7 +178,7 @@ var (
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.
-	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugins", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/changes", "internal/question", "internal/master", "internal/cli"}
+	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugins", "internal/mcps", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/changes", "internal/question", "internal/master", "internal/cli"}
 	outside = []string{"cmd/fika", "internal/docgen"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.

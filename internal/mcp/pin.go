@@ -144,6 +144,9 @@ func (p Pins) save(s Server, pin Pin) error {
 	return fika.Wrap(fika.Storage, "keep the tools of "+s.Name, err)
 }
 
+// Against lists what is different in what a server says now.
+func (p Pin) Against(now Listing) []Change { return p.listing().Changes(now) }
+
 // Changes are what a server says otherwise than it was agreed to, as far as that
 // is known.
 func (p Pin) Changes() []Change {

@@ -23,8 +23,8 @@ import (
 	"fika/internal/tool"
 )
 
-// serverPermission stands in tool_permissions for all tools of an MCP server.
-const serverPermission = "mcp:"
+// ServerPermission stands in tool_permissions for all tools of an MCP server.
+func ServerPermission(server string) string { return "mcp:" + server }
 
 // serverEnvironment are the variables of the person that every MCP server gets:
 // where things are and how they look, never who one is to somebody else.
@@ -144,10 +144,10 @@ func (w *Worker) pool(b Toolbox, dir string) *mcp.Pool {
 	return w.servers
 }
 
-// grantsServer reports whether permissions name a server or one of its tools.
-func grantsServer(permissions []string, server string) bool {
+// GrantsServer reports whether permissions name a server or one of its tools.
+func GrantsServer(permissions []string, server string) bool {
 	return slices.ContainsFunc(permissions, func(p string) bool {
-		return p == serverPermission+server || mcp.ServerOf(p) == server
+		return p == ServerPermission(server) || mcp.ServerOf(p) == server
 	})
 }
 
@@ -158,7 +158,7 @@ func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool,
 	perms := tool.Permissions{Allow: r.settings.ToolPermissions, Off: r.settings.ToolsOff}
 	var wanted []config.MCPServer
 	for _, s := range r.settings.MCP {
-		if !s.Disabled && grantsServer(perms.Allow, s.Name) {
+		if !s.Disabled && GrantsServer(perms.Allow, s.Name) {
 			wanted = append(wanted, s)
 		}
 	}
@@ -213,7 +213,7 @@ func (r *Runtime) noteStarting(tools []tool.Tool) {
 // spellOut replaces mcp:NAME by the names of its tools; where there are none it
 // stays, to be reported as unknown.
 func spellOut(list []string, server string, names []string) []string {
-	i := slices.Index(list, serverPermission+server)
+	i := slices.Index(list, ServerPermission(server))
 	if i < 0 || len(names) == 0 {
 		return list
 	}
@@ -240,4 +240,9 @@ func (r *Runtime) toolsOf(ctx context.Context, pool *mcp.Pool, entry config.MCPS
 // Server confines an MCP server that is called, within the same rights.
 func (c confinedNow) Server(network bool) mcp.Confinement {
 	return c.now().Server(c.workspace, network)
+}
+
+// Shorten bounds what a person's own call of a tool gives, as it does for agents.
+func (b Toolbox) Shorten(r tool.Result, name string) tool.Result {
+	return tool.Shorten(r, name, b.outputLimits())
 }

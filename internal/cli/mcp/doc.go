@@ -1,0 +1,4 @@
+// Package mcp is fika mcp: a file per command.
+//
+// Read first: [New], check.go, install.go.
+package mcp

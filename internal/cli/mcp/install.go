@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/config"
+	"fika/internal/mcps"
+)
+
+func newInstall(e *command.Env) *cobra.Command {
+	entry := config.MCPServer{Network: "off", Taint: true}
+	var yes, network bool
+	c := &cobra.Command{
+		Use: "install NAME [COMMAND...]", Short: "add a server, after showing what it runs",
+		Long: `Shows what the server runs, starts it once to see its tools, and writes it into
+config.toml as [[mcp]]. Flags stand before NAME: what follows is the command.
+Nothing is downloaded by fika; npx and uvx do that themselves, with --network.`,
+		Example: "  fika mcp install --network files npx -y @modelcontextprotocol/server-filesystem .\n  fika mcp install --url https://mcp.example.org/mcp --bearer-env EXAMPLE_TOKEN far",
+		Args:    command.AtLeastOne("a name, and the command that the server is"), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entry.Name = args[0]
+			if len(args) > 1 {
+				entry.Command, entry.Args = args[1], args[2:]
+			}
+			if network {
+				entry.Network = "on"
+			}
+			return with(e, func(s *mcps.Servers) error { return install(cmd, e, s, entry, yes) })
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	c.Flags().StringVar(&entry.URL, "url", "", "address of a remote server, instead of a command")
+	c.Flags().StringVar(&entry.BearerEnv, "bearer-env", "", "variable or stored key that is sent to it as its token")
+	c.Flags().StringArrayVar(&entry.Env, "env", nil, "variable that the command gets: NAME, or NAME=VALUE; may be repeated")
+	c.Flags().BoolVar(&network, "network", false, "the command reaches the network")
+	c.Flags().BoolVar(&entry.Trust, "trust", false, "believe what it says of the effects of its tools")
+	command.YesFlag(c, &yes, "do not ask")
+	return c
+}
+
+func install(cmd *cobra.Command, e *command.Env, s *mcps.Servers, entry config.MCPServer, yes bool) error {
+	e.Say("this goes into config.toml:\n\n%s\n", indent(entry.TOML()))
+	if !yes {
+		if err := e.Confirm("Start it, and add it when it works"); err != nil {
+			return err
+		}
+	}
+	r, err := s.Try(cmd.Context(), entry)
+	if err != nil {
+		return err
+	}
+	if err := s.Add(entry); err != nil {
+		return err
+	}
+	if err := s.Agree(r); err != nil {
+		return err
+	}
+	e.Reopen()
+	return with(e, func(s *mcps.Servers) error {
+		state, err := s.Find(entry.Name)
+		if err != nil {
+			return err
+		}
+		if len(state.Agents) == 0 {
+			e.Say("no agent may use it yet. For one: tool_permissions = [%s] in its [[agents]] entry; for all: at the top of config.toml", quoted(s.Permissions(entry.Name)))
+		}
+		return e.Print(describe(state))
+	})
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
+func quoted(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = config.QuoteTOML(s)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/mcp"
+	"fika/internal/mcps"
+	"fika/internal/term"
+)
+
+type serverJSON struct {
+	Name     string       `json:"name"`
+	State    string       `json:"state"`
+	Command  *string      `json:"command"`
+	Args     []string     `json:"args"`
+	URL      *string      `json:"url"`
+	Tools    []string     `json:"tools"` // as agents call them
+	LeftOut  []leftJSON   `json:"left_out"`
+	Changes  []mcp.Change `json:"changes"`
+	Agents   []string     `json:"agents"` // whose tool_permissions name it
+	Trust    bool         `json:"trust"`
+	Taint    bool         `json:"taint"`
+	Network  bool         `json:"network"`
+	Says     *string      `json:"says"` // what it calls itself
+	AgreedAt *time.Time   `json:"agreed_at"`
+	Trouble  *string      `json:"trouble"`
+	Log      *string      `json:"log"`
+}
+
+type leftJSON struct {
+	Tool string `json:"tool"`
+	Why  string `json:"why"`
+}
+
+func toServerJSON(s mcps.State) serverJSON {
+	j := serverJSON{
+		Name: s.Entry.Name, State: stateOf(s), Command: command.Optional(s.Entry.Command), Args: command.EmptyIfNil(s.Entry.Args), URL: command.Optional(s.Entry.URL),
+		Tools: []string{}, LeftOut: []leftJSON{}, Changes: command.EmptyIfNil(s.Pin.Changes()), Agents: command.EmptyIfNil(s.Agents),
+		Trust: s.Entry.Trust, Taint: s.Entry.Taint, Network: s.Entry.Network == "on" || s.Entry.Remote(),
+		Says: command.Optional(s.Pin.Says), AgreedAt: command.Stamp(s.Pin.At), Trouble: command.Optional(s.Pin.Failure),
+	}
+	if !s.Entry.Remote() {
+		j.Log = command.Optional(s.Log)
+	}
+	for _, t := range s.Pin.Tools {
+		j.Tools = append(j.Tools, mcp.ToolName(s.Entry.Name, t.Name))
+	}
+	for _, l := range s.Pin.LeftOut {
+		j.LeftOut = append(j.LeftOut, leftJSON{l.Name, l.Why})
+	}
+	return j
+}
+
+// stateOf is one word for a server, of what is known without asking it.
+func stateOf(s mcps.State) string {
+	switch {
+	case s.Entry.Disabled:
+		return "disabled"
+	case len(s.Pin.Changes()) > 0:
+		return "changed"
+	case s.Pin.Failure != "":
+		return "failed"
+	case !s.Pin.Asked():
+		return "new"
+	}
+	return "ok"
+}
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list the MCP servers of the config", Args: command.Exactly(0, "no arguments"),
+		Long: `Lists the servers that [[mcp]] names, with what is known of them; none is
+started. "new" was never asked for its tools, "changed" says something else than
+what you agreed to, "failed" could not be asked: fika mcp check asks.`,
+		Example: "  fika mcp list\n  fika mcp list --json | jq -r '.tools[]'",
+		RunE: func(*cobra.Command, []string) error {
+			return with(e, func(s *mcps.Servers) error {
+				list := s.List()
+				if asJSON {
+					return command.PrintLines(e, list, toServerJSON)
+				}
+				if len(list) == 0 {
+					e.Say("no MCP servers; fika mcp install NAME COMMAND adds one, fika mcp import FILE those of another program")
+				}
+				return e.Table([]string{"SERVER", "STATE", "TOOLS", "AGENTS", "RUNS"}, command.Rows(list, func(s mcps.State) []string {
+					return []string{s.Entry.Name, stateOf(s), strconv.Itoa(len(s.Pin.Tools)), command.Dash(strings.Join(s.Agents, " ")), term.CleanLine(s.Line)}
+				}))
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}

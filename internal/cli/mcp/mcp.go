@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/mcp"
+	"fika/internal/mcps"
+)
+
+// New makes fika mcp.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("mcp", "list, check, call, install and import MCP servers",
+		"An MCP server is a program or an address that has tools for agents; [[mcp]] in\nconfig.toml names it. A program runs in the sandbox of the agent's commands.\nAgents call its tools SERVER__TOOL, when tool_permissions has mcp:SERVER.",
+		"  fika mcp install files npx -y @modelcontextprotocol/server-filesystem .\n  fika mcp check\n  fika mcp call files__list_directory '{\"path\":\".\"}'",
+		newList(e), newShow(e), newCheck(e), newCall(e), newInstall(e), newImport(e), newRemove(e))
+}
+
+// with opens the servers for one command, and ends what it started.
+func with(e *command.Env, do func(*mcps.Servers) error) error {
+	s, err := mcps.Open(e.App())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return do(s)
+}
+
+// names completes the names of servers.
+func names(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		_ = with(e, func(s *mcps.Servers) error { // nothing is offered when they cannot be read
+			for _, one := range s.List() {
+				out = append(out, command.Offered(one.Entry.Name, one.Line))
+			}
+			return nil
+		})
+		return out, command.NoFiles
+	}
+}
+
+// tools completes the names of tools.
+func tools(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		_ = with(e, func(s *mcps.Servers) error {
+			for _, one := range s.List() {
+				for _, t := range one.Pin.Tools {
+					about, _, _ := strings.Cut(t.Description, "\n")
+					out = append(out, command.Offered(mcp.ToolName(one.Entry.Name, t.Name), about))
+				}
+			}
+			return nil
+		})
+		return out, command.NoFiles
+	}
+}

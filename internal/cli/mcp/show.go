@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/mcp"
+	"fika/internal/mcps"
+	"fika/internal/term"
+)
+
+type shownJSON struct {
+	serverJSON
+	Described []toolJSON `json:"described"`
+}
+
+type toolJSON struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Effect      string          `json:"effect"` // as the server says
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show NAME", Short: "show a server and its tools, as agents are told of them", Example: "  fika mcp show files\n  fika mcp show files --json | jq .described",
+		Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: command.First(names(e)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return with(e, func(s *mcps.Servers) error {
+				state, err := s.Find(args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					j := shownJSON{toServerJSON(state), []toolJSON{}}
+					for _, t := range state.Pin.Tools {
+						j.Described = append(j.Described, toolJSON{mcp.ToolName(state.Entry.Name, t.Name), t.Description, t.Parameters, t.Effect()})
+					}
+					return e.PrintJSON(j)
+				}
+				return e.Print(describe(state))
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}
+
+// describe is what a person reads of a server.
+func describe(s mcps.State) string {
+	var b strings.Builder
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-8s %s\n", name, term.CleanLine(text))
+		}
+	}
+	row("server", s.Entry.Name)
+	row("state", stateOf(s))
+	row("runs", s.Line)
+	row("says", s.Pin.Says)
+	row("trouble", s.Pin.Failure)
+	row("agents", strings.Join(s.Agents, " "))
+	if !s.Entry.Remote() {
+		row("log", s.Log)
+	}
+	for _, t := range s.Pin.Tools {
+		about, _, _ := strings.Cut(t.Description, "\n")
+		fmt.Fprintf(&b, "  %s: %s\n", mcp.ToolName(s.Entry.Name, t.Name), term.CleanLine(about))
+	}
+	for _, l := range s.Pin.LeftOut {
+		fmt.Fprintf(&b, "  left out: %s: %s\n", term.CleanLine(l.Name), term.CleanLine(l.Why))
+	}
+	for _, c := range s.Pin.Changes() {
+		fmt.Fprintf(&b, "  %s\n", changeLine(c))
+	}
+	return b.String()
+}
+
+// changeLine is one difference, for people.
+func changeLine(c mcp.Change) string {
+	line := "changed: " + term.CleanLine(c.Tool) + ": " + c.What
+	if c.Was != "" {
+		line += "\n    - " + term.CleanLine(c.Was)
+	}
+	if c.Is != "" {
+		line += "\n    + " + term.CleanLine(c.Is)
+	}
+	return line
+}

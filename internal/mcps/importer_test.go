@@ -1,0 +1,71 @@
+package mcps_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/mcps"
+)
+
+func open(t *testing.T, settings string) (*mcps.Servers, string) {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "config.toml"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := app.New(app.Options{Root: root, Dir: root, Getenv: func(name string) string { return map[string]string{"HOME": root, "PATH": os.Getenv("PATH")}[name] }})
+	s, err := mcps.Open(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close(); _ = a.Close() })
+	return s, root
+}
+
+func TestImportAddRemove(t *testing.T) {
+	s, root := open(t, "# mine\n[[mcp]]\nname = \"mem\"\ncommand = \"x\"\n\n[chat]\nmax_depth = 7\n")
+	file := filepath.Join(root, "mcp.json")
+	text := `{"mcpServers": {"GitHub Thing": {"command": "npx", "args": ["-y", "@x/gh"], "env": {"GITHUB_TOKEN": "ghp_secret", "LEVEL": "debug"}},
+		"far": {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer ${FAR}", "X-A": "b"}}, "mem": {"command": "x"}, "bad": {"command": 3}, "none": {}}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Import(file)
+	if err != nil || len(found.Entries) != 2 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	left := strings.Join(found.Left, "\n")
+	for _, want := range []string{"GITHUB_TOKEN was not taken over", "header X-A was left out", "mem: left out: there is a server mem already", "bad: left out", "none: left out"} {
+		if !strings.Contains(left, want) {
+			t.Errorf("%q is not in %s", want, left)
+		}
+	}
+	if err := s.Add(found.Entries...); err != nil {
+		t.Fatal(err)
+	}
+	read := func() string { raw, _ := os.ReadFile(filepath.Join(root, "config.toml")); return string(raw) }
+	if now := read(); !strings.Contains(now, "name = \"github-thing\"\ncommand = \"npx\"\nargs = [\"-y\", \"@x/gh\"]\nenv = [\"GITHUB_TOKEN\", \"LEVEL=debug\"]\n") || !strings.Contains(now, "bearer_env = \"FAR\"") || strings.Contains(now, "ghp_secret") {
+		t.Errorf("%s", now)
+	}
+	if err := s.Remove("mem"); err != nil {
+		t.Fatal(err)
+	}
+	if now := read(); !strings.HasPrefix(now, "# mine\n[chat]\nmax_depth = 7\n") || strings.Contains(now, "mem") {
+		t.Errorf("%s", now)
+	}
+	if err := s.Remove("nobody"); !fika.IsKind(err, fika.NotFound) {
+		t.Errorf("%v", err)
+	}
+	for _, bad := range []string{"[]", "{}", `{"mcpServers": 3}`, "no json"} {
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Import(file); !fika.IsKind(err, fika.Invalid) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package mcps
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/mcp"
+	"fika/internal/spelling"
+	"fika/internal/tool"
+	"fika/internal/worker"
+)
+
+// Servers are those of a home.
+type Servers struct {
+	app       *app.App
+	home      folder.Home
+	config    *config.Config
+	toolbox   worker.Toolbox
+	workspace string
+	agent     fika.AgentName
+	pool      *mcp.Pool
+}
+
+// State is one server as lists show it.
+type State struct {
+	Entry  config.MCPServer
+	Pin    mcp.Pin
+	Log    string
+	Agents []string // agents and contexts whose tool_permissions name it
+	Line   string   // how it is reached
+}
+
+// Open opens the servers of the home; none is started.
+func Open(a *app.App) (*Servers, error) {
+	h, c, err := a.HomeAndConfig()
+	if err != nil {
+		return nil, err
+	}
+	state, err := h.State()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := a.PlainSettings(state.Current)
+	if err != nil {
+		return nil, err
+	}
+	s := &Servers{app: a, home: h, config: c, toolbox: worker.NewToolbox(a, h.Folder(state.Current), settings), workspace: settings.WorkspaceOr(a.Dir()), agent: state.Current}
+	s.pool = s.toolbox.NewPool(s.workspace, false)
+	return s, nil
+}
+
+// Close ends the servers that were started.
+func (s *Servers) Close() error { return s.pool.Close() }
+
+// List lists the servers, with what is known of them without asking.
+func (s *Servers) List() []State {
+	out := make([]State, 0, len(s.config.MCP))
+	for _, entry := range s.config.MCP {
+		out = append(out, s.state(entry))
+	}
+	return out
+}
+
+func (s *Servers) state(entry config.MCPServer) State {
+	server, _ := s.toolbox.MCPServer(entry) // a missing variable changes nothing of what is kept
+	return State{Entry: entry, Pin: s.toolbox.Pins().Load(server), Log: s.home.MCPLog(entry.Name), Agents: s.users(entry.Name), Line: server.Line()}
+}
+
+// Find gives one server. NotFound: there is none of that name.
+func (s *Servers) Find(name string) (State, error) {
+	entry := s.config.MCPServer(name)
+	if entry == nil {
+		var names []string
+		for _, e := range s.config.MCP {
+			names = append(names, e.Name)
+		}
+		meant := ""
+		if near := spelling.Nearest(name, names); near != "" {
+			meant = "; did you mean " + near + "?"
+		}
+		return State{}, fika.Errorf(fika.NotFound, "", "no MCP server is named %q%s fika mcp list shows them", name, orElse(meant, ";"))
+	}
+	return s.state(*entry), nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// users are the agents and contexts that may use a server.
+func (s *Servers) users(server string) []string {
+	names, _, _ := s.home.List()
+	for _, entry := range s.config.Agents {
+		if id := fika.AgentName(entry.ID); !slices.Contains(names, id) {
+			names = append(names, id)
+		}
+	}
+	slices.Sort(names)
+	out := []string{}
+	for _, n := range names {
+		set, err := s.app.Settings(n, nil, true)
+		if err == nil && worker.GrantsServer(set.ToolPermissions, server) {
+			out = append(out, string(n))
+		}
+	}
+	return out
+}
+
+// Report is what a check found.
+type Report struct {
+	State
+	Now     mcp.Listing  // what the server says now
+	Changes []mcp.Change // against what was agreed to; nothing for one that was never asked
+	server  mcp.Server
+}
+
+// Check starts or reaches a server and asks for its tools. What it says is kept
+// when it was never asked before, or says the same.
+func (s *Servers) Check(ctx context.Context, name string) (Report, error) {
+	state, err := s.Find(name)
+	if err != nil {
+		return Report{}, err
+	}
+	r, err := s.ask(ctx, state.Entry)
+	if err != nil {
+		return r, err
+	}
+	if len(r.Changes) > 0 {
+		return r, s.toolbox.Pins().Differs(r.server, r.Now)
+	}
+	return r, s.Agree(r)
+}
+
+// ask asks a server, and keeps nothing.
+func (s *Servers) ask(ctx context.Context, entry config.MCPServer) (Report, error) {
+	r := Report{State: s.state(entry)}
+	var err error
+	if r.server, err = s.toolbox.MCPServer(entry); err != nil {
+		return r, err
+	}
+	if r.Now, err = s.pool.Ask(ctx, r.server, s.toolbox.ServerConfinement(r.server, s.workspace)); err != nil {
+		return r, err
+	}
+	if r.Pin.Asked() {
+		r.Changes = r.Pin.Against(r.Now)
+	}
+	return r, nil
+}
+
+// Agree keeps what a server said as what agents are told of it.
+func (s *Servers) Agree(r Report) error {
+	_, err := s.toolbox.Pins().Agree(r.server, r.Now)
+	return err
+}
+
+// Try asks a server that is in no file yet.
+func (s *Servers) Try(ctx context.Context, entry config.MCPServer) (Report, error) {
+	if s.config.MCPServer(entry.Name) != nil {
+		return Report{}, fika.Errorf(fika.Invalid, "", "there is an MCP server %q already: fika mcp remove %s, or choose another name", entry.Name, entry.Name)
+	}
+	if _, err := config.Parse("mcp", []byte(entry.TOML()+"\n")); err != nil {
+		return Report{}, fika.Wrap(fika.Invalid, "", err)
+	}
+	return s.ask(ctx, entry)
+}
+
+// Add writes entries into the home's config.toml.
+func (s *Servers) Add(entries ...config.MCPServer) error {
+	for _, e := range entries {
+		if err := config.AddMCPServer(s.home.ConfigFile(), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remove takes a server out of the home's config.toml, with what is kept of it.
+func (s *Servers) Remove(name string) error {
+	if _, err := s.Find(name); err != nil {
+		return err
+	}
+	if err := config.RemoveMCPServer(s.home.ConfigFile(), name); err != nil {
+		return err
+	}
+	return s.toolbox.Pins().Forget(name)
+}
+
+// Permissions are those of the current context, for advice: what it has now, with
+// all tools of a server.
+func (s *Servers) Permissions(server string) []string {
+	set, err := s.app.Settings(s.agent, nil, true)
+	if err != nil || set.ToolPermissions == nil {
+		return []string{"read", "list", worker.ServerPermission(server)}
+	}
+	return append(slices.Clone(set.ToolPermissions), worker.ServerPermission(server))
+}
+
+// Call calls a tool of a server, as a model would. NotFound: no server has it.
+func (s *Servers) Call(ctx context.Context, name string, args json.RawMessage, progress func([]byte)) (tool.Result, error) {
+	var tools []tool.Tool
+	if entry := s.config.MCPServer(mcp.ServerOf(name)); entry != nil {
+		server, err := s.toolbox.MCPServer(*entry)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		confine := s.toolbox.ServerConfinement(server, s.workspace)
+		pin, err := s.pool.Pinned(ctx, server, confine)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		tools = pin.For(server, mcp.Use{Pool: s.pool, Confine: confine})
+	}
+	set, err := tool.NewSet(tools, tool.Permissions{})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	if _, err := set.Find(name); fika.IsKind(err, fika.NotFound) {
+		return tool.Result{}, fika.Errorf(fika.NotFound, "", "%v; tools are called SERVER__TOOL, and fika mcp show SERVER lists them", err)
+	}
+	set.Without(s.app.Secrets())
+	r, err := set.Call(ctx, tool.Call{Name: name, Step: "by-hand/1", Args: args, Agent: s.agent, Context: string(s.agent), Workspace: s.workspace, Progress: progress})
+	return s.toolbox.Shorten(r, name), err
+}
