@@ -162,9 +162,9 @@ func (r *Result) nameRest(dir string, d *draft) {
 		{"prompts/*.md", "prompts are not settings; copy them to prompts/ of the home (chibi.md is taken as default.md)"},
 		{"plugins/*", "plugins are not settings; bring each along with: fika plugin install FILE"},
 		{"tools/*", "plugins are not settings; bring each along with: fika plugin install FILE"},
-		{"agents/*.md", "agents in Markdown are not read; make an [[agents]] entry of each, with system_prompt and tool_permissions"},
-		{"*/agents/*.md", "agents in Markdown are not read; make an [[agents]] entry of each, with system_prompt and tool_permissions"},
-		{"mcp-bridge.toml", "no such servers yet; a plugin can do it"},
+		{"agents/*.md", "bring each along with: fika agent import FILE"},
+		{"*/agents/*.md", "bring each along with: fika agent import FILE"},
+		{"mcp-bridge.toml", "fika speaks to MCP servers itself; fika mcp install NAME COMMAND adds one"},
 		{"config.yaml", "YAML is not read; what it says beyond this file has to be written into config.toml by hand"},
 		{"niffler.db", "conversations are not taken over; fika makes its own database"},
 	} {

@@ -315,7 +315,7 @@ func TestB12NifflersTOMLIsNoChibis(t *testing.T) {
 		t.Errorf("got %+v\n%s", m, read(t, r.Written))
 	}
 	lost, check := strings.Join(r.Lost, "\n"), strings.Join(r.Check, "\n")
-	if !strings.Contains(lost, "models[1].type:") || !strings.Contains(lost, "agents/*.md (1): agents in Markdown") || !strings.Contains(check, "inputCostPerToken: taken as US dollars per token: 3 per million") {
+	if !strings.Contains(lost, "models[1].type:") || !strings.Contains(lost, "agents/*.md (1): bring each along with: fika agent import") || !strings.Contains(check, "inputCostPerToken: taken as US dollars per token: 3 per million") {
 		t.Errorf("lost %s\ncheck %s", lost, check)
 	}
 }

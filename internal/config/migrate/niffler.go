@@ -41,8 +41,8 @@ func convertNiffler(d *draft, o object) {
 		"config":                "prompts are files in prompts/ and contexts/NAME/",
 		"instructionFiles":      "AGENTS.md of a trusted workspace is read; see agents_md and trust",
 		"thinkingTokensEnabled": "reasoning is set per model",
-		"mcpServers":            "no such servers yet; a plugin can do it",
-		"mcp_servers":           "no such servers yet; a plugin can do it",
+		"mcpServers":            "not copied; fika mcp import FILE takes servers over from a JSON file with mcpServers",
+		"mcp_servers":           "not copied; fika mcp import FILE takes servers over from a JSON file with mcpServers",
 		"database":              "conversations are not taken over; fika makes its own database",
 	})
 }
