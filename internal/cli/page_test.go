@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bytes"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,7 @@ var notRun = map[string]string{
 	"sudo ":            "needs root",
 	"nats ":            "needs the client of NATS",
 	"go run .":         "needs a module with the client of NATS",
+	"fika    ":         "a session needs a terminal: TestA7Session",
 	"config.toml  ":    "a list of files",
 	"prompts/  ":       "a list of files",
 	"contexts/NAME/  ": "a list of files",
@@ -79,7 +82,12 @@ func newReader(t *testing.T) *reader {
 	r := &reader{t: t, dir: t.TempDir(), ran: map[string]bool{}}
 	r.env = []string{"HOME=" + r.dir, "PATH=" + filepath.Join(r.dir, "bin") + ":" + os.Getenv("PATH"), "TERM=xterm", "ANTHROPIC_API_KEY=none"}
 	r.write("bin/git", "#!/bin/sh\necho '+x := 1'\n")
-	for _, folder := range []string{"src/project", ".fika"} {
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	r.write("mock.png", picture.String())
+	for _, folder := range []string{"src/project", "src/shop", ".fika"} {
 		if err := os.MkdirAll(filepath.Join(r.dir, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}

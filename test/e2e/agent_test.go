@@ -452,7 +452,7 @@ func TestHomeDeleted(t *testing.T) {
 	h.until("the home to be gone", func() bool { return os.RemoveAll(h.dir) == nil }) // something may just be written there
 	r := hub.wait()
 	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
-	if last := lines[len(lines)-1]; r.code != 1 || !strings.Contains(last, "was deleted while its hub ran") || strings.Count(r.stderr, "deleted") != 1 {
+	if last := lines[len(lines)-1]; r.code != 1 || !strings.Contains(last, "was deleted while its hub ran") || strings.Count(r.stderr, "was deleted while") != 1 {
 		t.Errorf("exit %d:\n%s", r.code, r.stderr)
 	}
 	h.until("the agents to go", func() bool { return len(h.processes("")) == 0 })

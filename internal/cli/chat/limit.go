@@ -37,7 +37,7 @@ With flags: sets them for this chat. What is set here holds whoever takes part,
 and goes before what agents have of their own and before [chat] in config.toml;
 0 takes a limit away. --reset forgets all that was set here. A chain that a
 limit has stopped stays so until fika chat continue.`,
-		Example: "  fika chat limit design\n  fika chat limit design --turns 500 --cost 5\n  fika chat limit design --reset",
+		Example: "  fika chat limit design\n  fika chat limit design --turns 500 --tokens 2000000\n  fika chat limit design --reset",
 		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.flags = cmd.Flags()
