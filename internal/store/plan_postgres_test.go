@@ -42,6 +42,8 @@ SELECT 'rs' || i, 'ask', 'queued', 'seldom', 'c1', 'rs' || i, 'done', i, i, i FR
 	`INSERT INTO writers (id, op, at) SELECT 'w' || i, 1, i FROM generate_series(0, 4999) i`,
 	`INSERT INTO conversations (id, name, kind, created_at, updated_at) SELECT 'f' || i, 'flow' || i, 'task', i, i FROM generate_series(1, 3000) i`,
 	`INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at, ended_at) SELECT 'run' || i, 'fr' || i, 'f' || i, 'w', '{}', '{}', i, i FROM generate_series(1, 3000) i`,
+	`INSERT INTO budgets (owner, per, begins, scope, money, tokens) SELECT CASE i % 3 WHEN 0 THEN 'home:h' WHEN 1 THEN 'chain:r' || i ELSE 'agent:a' || i % 40 END,
+'hour', i, CASE i % 3 WHEN 0 THEN 'home' WHEN 1 THEN 'chain' ELSE 'agent:agent' || i % 40 END, i, i FROM generate_series(0, 8999) i`,
 	`UPDATE conversations SET messages = 134`,
 	`ANALYZE`,
 }
@@ -71,7 +73,7 @@ func (s step) String() string {
 
 var (
 	// small are tables that stay small, and indexes of what is only ever little.
-	small = regexp.MustCompile(`^(agents|conversations|brakes|meta|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|conversations_\w+|agents_\w+|brakes_\w+)$`)
+	small = regexp.MustCompile(`^(agents|conversations|brakes|meta|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|conversations_\w+|agents_\w+|brakes_\w+)$`)
 	// broad is a condition that all of a conversation, or of an agent, fulfils.
 	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)
 	// byOwner are the indexes in which that is much.
@@ -102,6 +104,8 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"r.state IN ($1,$2) AND r.n IN", "requests_pkey", "those that are open are few", "'queued', 'running', 50"},
 	{"WHERE r.agent = $1 ORDER BY r.n DESC LIMIT", "requests_pkey", "backwards, until enough are found, if the agent has many", "'seldom', 50"},
 	{"ORDER BY r.n DESC LIMIT", "requests_pkey", "backwards, until enough are found", ""},
+	{"INSERT INTO budgets", "requests", "once in a window: what was spent in it before there was the budget", ""},
+	{"INSERT INTO budgets", "chains", "the same", ""},
 	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 0, '', '', '', '', '', 50"},
 }
 
