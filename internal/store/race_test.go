@@ -27,7 +27,7 @@ func TestRace(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			opt := e.new(t)
-			storetest.Race(t, func() *store.Store { return open(t, opt) }, rounds(t, 1, 10))
+			storetest.Race(t, func() *store.Store { return open(t, opt) }, rounds(t, 1, 4))
 		})
 	}
 }
