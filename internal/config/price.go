@@ -3,7 +3,7 @@ package config
 import "strings"
 
 // listed is the price of a model at its own provider, as the provider's public
-// page said on the day on which it was read.
+// page said in the copy that was read on that day; the copy may be older.
 type listed struct {
 	prices Prices
 	source string
