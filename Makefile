@@ -1,6 +1,6 @@
 # make demo   build, and watch agents talk to each other: no key, no network
 # make test   format, vet, and the tests, quickly: long sweeps are short
-# make check  everything: all tests at full length under the race detector, staticcheck
+# make check  everything: all tests at full length, all but internal/cli under the race detector, staticcheck
 # make race   eight stores on one database, ROUNDS=100 on each engine
 # make house  how the code is built: names, sizes, widths, imports
 # make bench  the speed goals, as ratios against floors of the same run; ENGINE=postgres
