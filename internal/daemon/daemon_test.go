@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -163,4 +164,26 @@ func TestEmbeddedPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(taken, port, false)
+}
+
+// A hub whose database is damaged ends by itself and says so, whether the look
+// was over before it began to work or not.
+func TestSoundness(t *testing.T) {
+	h := homeWith(t, "")
+	look := lookThrough(t.Context(), h.store)
+	<-look.done
+	if look.found(0) || look.err != nil {
+		t.Errorf("a sound database: %v", look.err)
+	}
+	damaged := &soundness{done: make(chan struct{}), err: errors.New("damaged")}
+	ended := make(chan struct{})
+	if damaged.found(0) {
+		t.Error("found before the look was over")
+	}
+	go damaged.endFor(t.Context(), func() { close(ended) })
+	close(damaged.done)
+	<-ended
+	if !damaged.found(time.Hour) {
+		t.Error("not found after the look was over")
+	}
 }

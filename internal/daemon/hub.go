@@ -56,9 +56,13 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.Sound(ctx); err != nil {
-		return err
-	}
+	ctx, end := context.WithCancel(ctx)
+	look := lookThrough(ctx, s)
+	defer func() {
+		end()
+		<-look.done
+		err = errors.Join(err, look.err)
+	}()
 	home := hubHome{app: a, home: h, store: s}
 	specs, err := home.specs(ctx, c)
 	if err != nil {
@@ -76,10 +80,13 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	hubOptions.Home = lock.Holds
 	a.StartedByHub()
 	a.FollowConfig(func(text string) { a.Log().Warn(text) })
-	ctx, cancel := context.WithCancel(ctx)
+	if look.found(soundBeforeUp) {
+		return nil // the damage is said above
+	}
 	var daily sync.WaitGroup
 	defer daily.Wait()
-	defer cancel()
+	defer end()
+	daily.Go(func() { look.endFor(ctx, end) })
 	daily.Go(func() { backup.KeepDaily(ctx, a, c.Store.Backups) })
 	daily.Go(func() { keepChats(ctx, chatfile.New(h.ChatsDir(), s, a.Now), a.Log()) })
 	p := hub.New(hubOptions)

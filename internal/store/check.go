@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"strings"
-	"time"
 
 	"fika"
 )
@@ -24,19 +23,17 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	return append(found, loose...), s.db.explain(op, err)
 }
 
-// Sound looks, in a few seconds, whether the database is damaged: an error says
-// where. What does not fit into the time is taken to be sound; Check reads all.
+// Sound looks through the pages of the database, some 300 MB a second: an error
+// says what is damaged. A server looks after its pages itself.
 func (s *Store) Sound(ctx context.Context) error {
 	const op = "check store"
 	if s.db.file == nil {
-		return nil // its server looks after its pages
-	}
-	short, cancel := context.WithTimeout(ctx, soundTime)
-	defer cancel()
-	found, err := many(short, s.db.r, scanText, `PRAGMA quick_check(1)`)
-	switch {
-	case short.Err() != nil && ctx.Err() == nil:
 		return nil
+	}
+	found, err := many(ctx, s.db.r, scanText, `PRAGMA quick_check(1)`)
+	switch {
+	case ctx.Err() != nil:
+		return nil // nobody asks any more
 	case err != nil:
 		return s.db.explain(op, err)
 	case len(found) > 0 && found[0] != "ok":
@@ -45,8 +42,6 @@ func (s *Store) Sound(ctx context.Context) error {
 	}
 	return nil
 }
-
-const soundTime = 5 * time.Second
 
 // checkServer reads every row: a damaged page is an error of the server.
 func (s *Store) checkServer(ctx context.Context) ([]string, error) {

@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"fika/internal/store"
+)
+
+// soundBeforeUp is how long a hub that is ready otherwise waits for the look at
+// its database: enough for a file of some ten megabytes. What is larger is
+// looked through while the hub works.
+const soundBeforeUp = 40 * time.Millisecond
+
+// soundness is a look through the whole database for damage, on its way.
+type soundness struct {
+	done chan struct{} // closed when err is known, at the latest when ctx has ended
+	err  error
+}
+
+// lookThrough begins to look; the look ends with ctx at the latest.
+func lookThrough(ctx context.Context, s *store.Store) *soundness {
+	l := &soundness{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		l.err = s.Sound(ctx)
+	}()
+	return l
+}
+
+// found says whether damage is known within d.
+func (l *soundness) found(d time.Duration) bool {
+	select {
+	case <-l.done:
+		return l.err != nil
+	case <-time.After(d):
+		return false
+	}
+}
+
+// endFor calls end when damage is found before ctx ends.
+func (l *soundness) endFor(ctx context.Context, end context.CancelFunc) {
+	select {
+	case <-l.done:
+		if l.err != nil {
+			end()
+		}
+	case <-ctx.Done():
+	}
+}
