@@ -58,7 +58,8 @@ func HubStuck(p fika.Process) string {
 // End tells the hub to end in the way that how says, and waits until it has
 // gone. One that was stopped (SIGSTOP) goes on for that. With DesiredNow a hub
 // that does not end is killed, and then its agents are ended as [Hub.EndOrphans]
-// does, whose names are returned; else the end of ctx gives kind Detached.
+// does, whose names are returned; so are those of a hub that somebody else
+// killed meanwhile. The end of ctx gives kind Detached.
 func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed bool, left []fika.AgentName, err error) {
 	if !process.Alive(p) {
 		return false, nil, fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
@@ -74,6 +75,9 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 	for process.Alive(p) && clock.Sleep(waiting, lookEvery/5) == nil {
 	}
 	switch {
+	case !process.Alive(p) && s.Killed():
+		left, err = s.EndOrphans(ctx, how)
+		return false, left, err
 	case !process.Alive(p):
 		return false, nil, nil
 	case ctx.Err() != nil || how != fika.DesiredNow:
