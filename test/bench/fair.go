@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 
 	"fika"
 	"fika/internal/llm/llmtest"
-	"fika/internal/store"
 )
 
 const (
@@ -80,7 +78,7 @@ func draw(chat, hop int) int {
 
 // deal makes the chats and sends each its first message, all held.
 func (h *home) deal(ctx context.Context) error {
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
+	s, err := h.store(ctx)
 	if err != nil {
 		return err
 	}

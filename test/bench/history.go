@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"fika"
-	"fika/internal/store"
 )
 
 const longHistory = 10_000
@@ -58,7 +56,7 @@ func history(ctx context.Context, l *lab) ([]result, error) {
 
 // fill gives a context n more entries, of which the window keeps the last 10.
 func (h *home) fill(ctx context.Context, name fika.AgentName, n int) error {
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
+	s, err := h.store(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"fika/internal/store"
 	"fika/internal/store/pgtest"
 )
 
@@ -59,6 +60,7 @@ type home struct {
 	lab  *lab
 	root string
 	work string // where commands run
+	url  string // of its database; empty: a file
 }
 
 // home makes a home whose model is at url; more is added to its config.
@@ -72,7 +74,7 @@ func (l *lab) home(name, url, more string) (*home, error) {
 
 // homeAt is home with the address of its database; empty: a file.
 func (l *lab) homeAt(name, url, more, database string) (*home, error) {
-	h := &home{lab: l, root: filepath.Join(l.dir, name), work: filepath.Join(l.dir, name+"-work")}
+	h := &home{lab: l, root: filepath.Join(l.dir, name), work: filepath.Join(l.dir, name+"-work"), url: database}
 	for _, d := range []string{h.root, h.work} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
@@ -83,6 +85,14 @@ func (l *lab) homeAt(name, url, more, database string) (*home, error) {
 		config += fmt.Sprintf("[store]\nurl = %q\n", database)
 	}
 	return h, os.WriteFile(filepath.Join(h.root, "config.toml"), []byte(config), 0o600)
+}
+
+// store opens the home's database; the caller closes it.
+func (h *home) store(ctx context.Context) (*store.Store, error) {
+	if h.url != "" {
+		return store.Open(ctx, store.Options{URL: h.url})
+	}
+	return store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
 }
 
 // command prepares a run of fika in this home, with nothing else of fika's in

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/store"
 )
 
 // What a store of many entries looks like: every tenth turn was in one chat,
@@ -174,7 +173,7 @@ DROP TABLE turns`
 // cutWindow puts all but the newest entries of the big chat out of the window
 // and returns how many there were.
 func (h *home) cutWindow(ctx context.Context, keep int64) (int64, error) {
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(h.root, "fika.db")})
+	s, err := h.store(ctx)
 	if err != nil {
 		return 0, err
 	}

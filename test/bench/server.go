@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"fika/internal/llm/llmtest"
@@ -35,7 +36,7 @@ func (l *lab) startServer(parent string) error {
 
 // database is a new one on the server, reached through a socket in a folder.
 func (l *lab) database(name, socket string) string {
-	q := url.Values{"host": {socket}, "search_path": {"bench_" + name}}
+	q := url.Values{"host": {socket}, "search_path": {"bench_" + strings.ReplaceAll(name, "-", "_")}}
 	return "postgres://fika@/postgres?" + q.Encode()
 }
 

@@ -21,7 +21,7 @@ import (
 func stream(ctx context.Context, l *lab) ([]result, error) {
 	next := make(chan struct{})
 	srv, err := serve(func(llmtest.Request) llmtest.Script {
-		script := llmtest.Script{llmtest.Text("begin ")}
+		script := llmtest.Script{llmtest.Text("begin")}
 		for i := range l.rounds() {
 			script = append(script, llmtest.Wait(next), llmtest.Text(token(i)))
 		}
@@ -51,7 +51,7 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 	}
 	s := newScreen(tty)
 	defer func() { tty.Close(); _ = cmd.Wait(); <-s.done }()
-	if _, err := s.shows(ctx, "begin "); err != nil {
+	if _, err := s.shows(ctx, "begin"); err != nil {
 		return nil, err
 	}
 	var chunks, floor series
@@ -62,7 +62,7 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		at, err := s.shows(ctx, token(i))
+		at, err := s.shows(ctx, strings.TrimSpace(token(i)))
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +85,9 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 	return []result{r}, nil
 }
 
-func token(i int) string { return fmt.Sprintf("token%04d ", i) }
+// token is one line: a screen may leave out a blank at the end of one and
+// writes only what has changed.
+func token(i int) string { return fmt.Sprintf("\ntoken%04d", i) }
 
 // screen gathers what a terminal was sent. One goroutine reads; it ends when
 // the terminal closes.

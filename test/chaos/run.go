@@ -203,11 +203,12 @@ func (r *run) settle() bool {
 				return true
 			}
 		}
+		taken := r.taken() // before what is open is counted: it may become more
 		n, err := r.open()
 		if err == nil {
 			open = n
 		}
-		return r.over() || err == nil && n == 0 && r.taken()
+		return r.over() || taken && err == nil && n == 0
 	})
 	if !ok {
 		r.bad("%d things are still open: %s", open, r.openWork())

@@ -56,6 +56,7 @@ func scenes() []scene {
 		{"unanswered", unanswered},
 		{"withdrawn", withdrawn},
 		{"trespass", trespass},
+		{"spend", spend},
 		{"workflow", func(r *run) { r.flow("thirty") }},
 		{"team", team},
 		{"held-run", heldRun},
@@ -160,6 +161,7 @@ func cancel(r *run) {
 	r.people("request", "cancel", j.request)
 	if wait(patience/4, func() bool { return r.fika("request", "wait", "--timeout", "1s", j.request).code != 7 }) {
 		r.people("request", "retry", j.request)
+		r.kills++ // a retry asks again
 	}
 }
 
