@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,12 +129,16 @@ func New(o Options) *Process {
 	return p
 }
 
-// refreshSettings takes over the settings that have changed.
-func (o *Options) refreshSettings() {
-	if o.Settings != nil {
-		s := o.Settings()
-		o.Limits, o.MaxConcurrent, o.MaxIdle = s.Limits, max(1, s.MaxConcurrent), s.MaxIdle
+// refreshSettings takes over the settings that have changed, and reports whether
+// budgets are among them.
+func (o *Options) refreshSettings() (budgets bool) {
+	if o.Settings == nil {
+		return false
 	}
+	s := o.Settings()
+	budgets = !slices.Equal(o.Limits.Budgets.List, s.Limits.Budgets.List)
+	o.Limits, o.MaxConcurrent, o.MaxIdle = s.Limits, max(1, s.MaxConcurrent), s.MaxIdle
+	return budgets
 }
 
 // Beat is what the owner's heartbeat stores with the lease. It may be called
@@ -205,7 +210,7 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 		case f := <-p.mail:
 			f()
 		case <-poll.C:
-			p.opts.refreshSettings()
+			p.followSettings(alive)
 			p.storeState(alive)
 			p.restIfIdle()
 			if !p.checkDesired(alive) {
@@ -228,6 +233,17 @@ func (p *Process) ownerLoop(ctx, alive context.Context) {
 		p.lookForWork(alive)
 	}
 	p.turns.Wait()
+}
+
+// followSettings takes over what has changed. Work that was found to have no
+// room in a budget as it was until now is looked at again.
+func (p *Process) followSettings(ctx context.Context) {
+	if !p.opts.refreshSettings() {
+		return
+	}
+	if err := p.opts.Store.Queue.LookAgain(ctx); err != nil {
+		p.opts.Display.Warn("budgets: " + err.Error())
+	}
 }
 
 // lookForWork obeys what was asked of running turns and claims what there is.

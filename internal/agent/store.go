@@ -33,4 +33,5 @@ type Queue interface {
 	ClaimNow(context.Context, store.Lease, store.Limits, func(fika.RequestID) bool) (*store.Claimed, error)
 	Recover(context.Context, store.Lease) (store.Recovery, error)
 	Signal(context.Context, store.Fence) (store.Signal, error)
+	LookAgain(context.Context) error
 }

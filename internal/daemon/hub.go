@@ -64,6 +64,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 		err = errors.Join(err, look.err)
 	}()
 	home := hubHome{app: a, home: h, store: s}
+	home.lookAtBudgetsAgain(ctx) // they may have changed while no hub ran
 	specs, err := home.specs(ctx, c)
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func (h hubHome) reload() func(context.Context) ([]hub.Spec, bool) {
 		}
 		return config.StampOf(paths...)
 	}
-	before := stampFiles()
+	before, budgets := stampFiles(), first.Budgets
 	return func(ctx context.Context) ([]hub.Spec, bool) {
 		now := stampFiles()
 		if now.Same(before) {
@@ -161,11 +162,23 @@ func (h hubHome) reload() func(context.Context) ([]hub.Spec, bool) {
 			first = c
 			a.Log().Warn("[nats] or [store] has changed: that counts from the next fika down and fika up")
 		}
+		if !reflect.DeepEqual(c.Budgets, budgets) {
+			budgets = c.Budgets
+			h.lookAtBudgetsAgain(ctx)
+		}
 		specs, err := h.specs(ctx, c)
 		if err != nil {
 			a.Log().Warn("reload", "err", err)
 		}
 		return specs, err == nil
+	}
+}
+
+// lookAtBudgetsAgain lets the hub start the agents of what waited for a budget
+// that is another now.
+func (h hubHome) lookAtBudgetsAgain(ctx context.Context) {
+	if err := h.store.LookAgain(ctx); err != nil {
+		h.app.Log().Warn("budgets", "err", err)
 	}
 }
 

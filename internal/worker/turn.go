@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fika"
@@ -98,7 +100,21 @@ func (r *Runtime) runTurn(ctx context.Context, e *turn.Engine, c store.Claimed) 
 			r.deadline = at
 		}
 	}
-	return e.Run(ctx, c)
+	res, err := e.Run(ctx, c)
+	if res.State == fika.Waiting {
+		err = errors.Join(err, r.followBudgets(context.WithoutCancel(ctx)))
+	}
+	return res, err
+}
+
+// followBudgets lets what this turn may have found without room in a budget be
+// looked at again, when the budgets are others by now: whoever changed them did
+// not see it wait.
+func (r *Runtime) followBudgets(ctx context.Context) error {
+	if r.live == nil || slices.Equal(r.settings.Budgets, r.live.Settings().Budgets) {
+		return nil
+	}
+	return r.worker.Store.LookAgain(ctx)
 }
 
 func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {

@@ -5,7 +5,7 @@ package main
 func spend(r *run) {
 	r.budget("100000")
 	before := r.markers()
-	r.ask("ask", "arya", "long", "bash", "read")
+	r.ask("ask", "arya", "long", "long", "bash")
 	wait(patience/4, func() bool {
 		if r.hubPID() == 0 {
 			r.start()
