@@ -41,7 +41,7 @@ func wellFormed(s string, most int) bool {
 // mentions and transcripts and so cannot name an agent.
 func Reserved(name string) bool {
 	switch strings.ToLower(name) {
-	case "user", "all", "tool", "system":
+	case "user", "all", "tool", "system", "auto":
 		return true
 	}
 	return false
@@ -93,7 +93,7 @@ func ParseConversationName(s string) (ConversationName, error) {
 func ParseUsername(s string) (string, error) {
 	n := strings.ToLower(s)
 	if !personal(s) || (Reserved(n) && n != "user") {
-		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, tool and system are taken", quoteShort(s))
+		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, tool and system are taken", quoteShort(s))
 	}
 	return s, nil
 }

@@ -1,9 +1,9 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 
 	"github.com/google/renameio/v2"
 
@@ -18,7 +18,10 @@ import (
 func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.Advancer {
 	wake := Waker{Bus: b, Subjects: subjects}
 	return flow.New(flow.Options{
-		Store: s, Capable: a.firstCapable, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
+		Store: s, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
+		Capable: func(ctx context.Context, capability, prompt string) string {
+			return a.capable(ctx, s, capability, prompt)
+		},
 		Said: func(p store.Posted, c fika.Conversation) { wake.Show(c, p.Entry) },
 		Tell: func(r store.Run, p workflow.Plan) {
 			for _, m := range flow.Statuses(r, p, a.Now()) {
@@ -28,20 +31,6 @@ func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.A
 			}
 		},
 	})
-}
-
-// firstCapable names the first agent of the config that has a capability.
-func (c *Configuration) firstCapable(capability string) string {
-	read, err := c.Config()
-	if err != nil {
-		return ""
-	}
-	for _, e := range read.Agents {
-		if slices.Contains(e.Capabilities, capability) {
-			return e.ID
-		}
-	}
-	return ""
 }
 
 // keepOutput writes what a step gave where the tools of an agent may read it.

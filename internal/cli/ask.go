@@ -49,7 +49,10 @@ func askCommand(o *askOptions, use, short, long, example string) *cobra.Command 
 		Use: use, Short: short, Example: example,
 		Long: long + `
 
-AGENT may be a team. "a,b" asks all of them at the same time and shows every answer,
+AGENT may be auto: the agent that the prompt is for, when that is sure (fika route
+shows how it is found); else the status is 2, or 3 when it fits nobody who can be asked.
+
+It may be a team. "a,b" asks all of them at the same time and shows every answer,
 also when one fails; "a -> b" (or "a → b") hands the answer of each on to the next;
 --combine AGENT makes one answer of several. A team's work is a run of its own
 (fika workflow status), made of tasks: Ctrl-C only stops the waiting for it.
@@ -64,7 +67,7 @@ Else Ctrl-C cancels the request; --timeout only stops the waiting.
 			return nil
 		},
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
-		ValidArgsFunction: command.First(o.CompleteAgents),
+		ValidArgsFunction: command.First(o.completeAddressees),
 	}
 	f := c.Flags()
 	f.BoolVar(&o.noWait, "no-wait", false, "print the request id and return")
@@ -84,6 +87,9 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if o.timeout < 0 {
 		return command.UsageError("--timeout is a span of time such as 10m, not %s", o.timeout)
 	}
+	if meansAuto(name) {
+		name = client.Auto
+	}
 	prompt, err := o.ReadPrompt(words)
 	if err != nil {
 		return err
@@ -102,7 +108,7 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	var row fika.Agent
 	c, err := o.ClientFor(ctx, func(c *client.Client) (err error) {
 		if err = c.CheckAlias(ctx, as); err == nil {
-			row, err = c.Agents.Find(ctx, name)
+			row, err = o.addressee(ctx, c, name, prompt)
 		}
 		return err
 	})
@@ -113,6 +119,30 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 		o.hintMention(prompt)
 	}
 	return o.submit(ctx, c, row, client.Ask{Kind: o.kind, Prompt: prompt, As: as, Model: o.model, Background: o.noWait, Attachments: pictures})
+}
+
+// meansAuto reports whether the prompt is to find its agent by itself.
+func meansAuto(name string) bool {
+	return strings.EqualFold(strings.TrimPrefix(name, "@"), client.Auto)
+}
+
+// completeAddressees offers agents, and auto.
+func (o *askOptions) completeAddressees(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	out, how := o.CompleteAgents(cmd, args, word)
+	return append(out, command.Offered(client.Auto, "the agent that the prompt is for")), how
+}
+
+// addressee finds the agent that is meant by name: with auto the one that the
+// prompt is for, of which a person is told.
+func (o *askOptions) addressee(ctx context.Context, c *client.Client, name, prompt string) (fika.Agent, error) {
+	if name != client.Auto {
+		return c.Agents.Find(ctx, name)
+	}
+	row, match, err := c.Agents.Choose(ctx, prompt)
+	if err == nil {
+		o.Say("%s", o.ErrStyle().Dim("→ @"+string(row.Name)+": "+match.Why))
+	}
+	return row, err
 }
 
 // submit commits the request, then shows what comes of it.

@@ -32,6 +32,7 @@ func walked() (args map[string]string, left map[string]string) {
 			"fika template show": "coder", "fika trace": "REQUEST", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
 		}, map[string]string{
 			"fika monitor": "goes on until it is ended", "fika agent attach": "goes on until it is ended",
+			"fika route": "reads stdin, as whatever takes a prompt; TestK2Route calls it",
 		}
 }
 

@@ -208,6 +208,7 @@ type Agent struct {
 	Name         string // for people
 	Description  string
 	Capabilities []string
+	Examples     []string // prompts that are for it
 
 	AutoStart     bool
 	Persistent    bool

@@ -45,8 +45,9 @@ type Discussions interface {
 // Options is all that an [Advancer] depends on.
 type Options struct {
 	Store Store
-	// Capable names an agent with a capability; empty: there is none.
-	Capable func(capability string) string
+	// Capable names the agent with a capability that a prompt is for; empty: no
+	// agent has it.
+	Capable func(ctx context.Context, capability, prompt string) string
 	// Keep writes a text where an agent may read it, and returns the path.
 	Keep func(agent fika.AgentName, name, text string) (string, error)
 	// Wake tells agents that there is something for them to look at.

@@ -134,7 +134,7 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 			return // it died before it did anything
 		}
 		f := flow.New(flow.Options{
-			Store: mortal{w.store, func() bool { return seed > 0 && rnd.IntN(4) == 0 }}, Capable: func(string) string { return "" },
+			Store: mortal{w.store, func() bool { return seed > 0 && rnd.IntN(4) == 0 }}, Capable: func(context.Context, string, string) string { return "" },
 			Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {},
 		})
 		f.AdvanceDue(w.Context())
@@ -212,5 +212,5 @@ func TestSeveralAdvance(t *testing.T) {
 }
 
 func (w *world) quietAdvancer() *flow.Advancer {
-	return flow.New(flow.Options{Store: w.store, Capable: func(string) string { return "" }, Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {}})
+	return flow.New(flow.Options{Store: w.store, Capable: func(context.Context, string, string) string { return "" }, Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {}})
 }

@@ -72,7 +72,7 @@ func (a *Advancer) prepare(ctx context.Context, p *workflow.Plan) error {
 	for i := range p.Calls {
 		c := &p.Calls[i]
 		if c.Kind == workflow.KindAgent && c.Agent == "" {
-			c.Agent = a.opts.Capable(c.Capability)
+			c.Agent = a.opts.Capable(ctx, c.Capability, c.Prompt)
 		}
 		if c.Kind != workflow.KindAgent || c.Agent == "" {
 			continue

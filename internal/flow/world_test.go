@@ -76,7 +76,7 @@ func newWorld(t *testing.T, opt store.Options) *world {
 // advancer is one that remembers nothing of another.
 func (w *world) advancer() *flow.Advancer {
 	return flow.New(flow.Options{
-		Store: w.store, Capable: func(string) string { return "c" },
+		Store: w.store, Capable: func(context.Context, string, string) string { return "c" },
 		Keep: func(agent fika.AgentName, name, text string) (string, error) {
 			path := "/home/" + string(agent) + "/" + name
 			w.kept[path] = text

@@ -35,6 +35,7 @@ var packages = [...]row{
 	// Decisions: what is to be done, in terms of contracts.
 	{"internal/mention", ". internal/spelling github.com/yuin/goldmark/ast github.com/yuin/goldmark/parser github.com/yuin/goldmark/text github.com/yuin/goldmark/util",
 		"who is meant by a text; what is code, a link or a quote is for a Markdown parser to say"},
+	{"internal/route", ".", "which agent fits a prompt: texts against texts, and a vocabulary"},
 	{"internal/colleague", ". internal/speech", "who may be asked, in words: prompts and errors say it alike"},
 	{"internal/chat", ". internal/colleague internal/limit internal/mention internal/store", "who is told of a message: mentions and rows; a letter that only repeats is not sent"},
 	{"internal/prompt", ". internal/hook internal/speech internal/store", "puts the system prompt together; hooks may add to it"},
@@ -101,11 +102,11 @@ var packages = [...]row{
 	{"internal/hub", ". internal/bus internal/clock internal/crash internal/message internal/outcome internal/process internal/store", "the hub supervises, and announces what an agent that is gone could not"},
 
 	// Above all: what is put together, and how a person reaches it.
-	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/flow internal/folder internal/guard internal/keyfile internal/limit internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/project internal/reading internal/redact internal/store internal/term internal/workflow internal/worktree github.com/google/renameio/v2",
+	{"internal/app", ". internal/address internal/bus internal/bus/nats internal/caller internal/chat internal/colleague internal/config internal/confine internal/crash internal/flow internal/folder internal/guard internal/keyfile internal/limit internal/llm internal/llm/anthropic internal/llm/openai internal/llm/redacted internal/llm/retry internal/llm/scripted internal/plugin internal/process internal/project internal/reading internal/redact internal/route internal/store internal/term internal/workflow internal/worktree github.com/google/renameio/v2",
 		"what an invocation has opened: the one place that knows which store, bus and providers there are. A misspelt agent is found by chat, outdated plugins of an older home by plugin, spans of time are worded in term, guard says who may call an agent"},
 	{"internal/worker", ". internal/app internal/approval internal/attachment internal/bus internal/chat internal/colleague internal/compaction internal/config internal/confine internal/folder internal/git internal/guard internal/hook internal/llm internal/mcp internal/plugin internal/process internal/project internal/prompt internal/redact internal/sandbox internal/store internal/tool internal/tool/file internal/tool/note internal/tool/peer internal/tool/shell internal/tool/web internal/turn internal/undo internal/workflow internal/worktree golang.org/x/sync/errgroup",
 		"a locked context and what its turns are run with: every tool there is, plugins, MCP servers (several are asked at once), prompt, the files that say so; chat posts what a turn says, compaction is given its texts"},
-	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/limit internal/message internal/process internal/sandbox internal/spelling internal/store internal/term internal/toml internal/trace internal/undo internal/worker internal/workflow",
+	{"internal/client", ". internal/app internal/bus internal/bus/nats internal/chat internal/clock internal/config internal/flow internal/folder internal/hub internal/limit internal/message internal/process internal/route internal/sandbox internal/spelling internal/store internal/term internal/toml internal/trace internal/undo internal/worker internal/workflow",
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/attachment internal/config internal/folder internal/guard internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
@@ -205,6 +206,6 @@ var guarded = [...]guard{
 	{"os/exec", "internal/daemon internal/client internal/git internal/mcp internal/process internal/sandbox internal/tool/proc internal/tool/shell",
 		"processes start in groups (proc), live for many calls (mcp), start as agents and hub (daemon, client), as git that starts nothing else (git), or are looked up (shell)"},
 	{"os/signal", "internal/cli internal/cli/command internal/console", "signals belong to the program and to the terminal line"},
-	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/store internal/template internal/workflow",
-		"the demo, the starting config, the prompts, the shipped plugins, the migrations, the agents to start from, the shipped workflows"},
+	{"embed", "internal/cli internal/config internal/folder internal/plugin internal/route internal/store internal/template internal/workflow",
+		"the demo, the starting config, the prompts, the shipped plugins, the migrations, the agents to start from, the shipped workflows, the vocabulary of everyday work"},
 }

@@ -16,6 +16,7 @@ import (
 const help = `  @agent:task: PROMPT      a task of its own for an agent
   @agent:ask: PROMPT       go on with an agent's conversation (also @agent: PROMPT)
   @agent:reset             let an agent's next ask begin afresh
+  @auto: PROMPT            for the agent that the prompt is for (also @auto:task:)
   PROMPT                   for the default agent (// begins text with a slash)
   /agents list             agents, with what they are doing
   /agents start|stop|restart NAME   (stop and restart: --finish, --now)

@@ -53,6 +53,9 @@ type Directory interface {
 	// NeverAnswers says why an agent will not come to its work by itself; ""
 	// when it will.
 	NeverAnswers(context.Context, fika.Agent) string
+	// Choose gives the agent that a prompt is for: NotFound or Invalid when that
+	// is nobody who can be chosen, or not sure.
+	Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error)
 }
 
 // Archive reads what happened.
@@ -144,6 +147,7 @@ type Master struct {
 	idle    chan struct{}    // closed when nothing is waited for; nil: nobody asks
 	revive  bool             // Revive is at work
 	desk    question.Desk
+	offered *proposal // what the next line may say yes to; nil: nothing
 }
 
 // New makes a master.
@@ -330,6 +334,9 @@ func (m *Master) awaitIdle(ctx context.Context) bool {
 
 // obeyLine obeys one line.
 func (m *Master) obeyLine(ctx context.Context, text string) {
+	if m.answerProposal(ctx, text) {
+		return
+	}
 	l, err := Parse(text)
 	if err != nil {
 		m.showTrouble(err)
@@ -356,6 +363,7 @@ func (m *Master) sendPlain(ctx context.Context, text string) {
 	switch {
 	case m.o.Default != "":
 		m.sendRequest(ctx, string(m.o.Default), fika.AskRequest, text)
+	case m.o.Configured && m.propose(ctx, text):
 	case m.o.Configured:
 		m.showTrouble(fika.Errorf(fika.Invalid, "", "who shall do that? write @name: before it, or set default_agent under [master]; /agents list shows who there is"))
 	default:

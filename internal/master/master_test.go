@@ -146,6 +146,15 @@ func (k keeper) Find(_ context.Context, name string) (fika.Agent, error) {
 	return fika.Agent{ID: fika.AgentID(name), Name: fika.AgentName(name)}, nil
 }
 
+// Choose takes what speaks of reviews for the coder's, and is sure of nothing else.
+func (k keeper) Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error) {
+	if !strings.Contains(prompt, "review") {
+		return fika.Agent{}, client.Match{}, fika.Errorf(fika.Invalid, "", "it is not sure whom this is for")
+	}
+	row, err := k.Find(ctx, "coder")
+	return row, client.Match{Agent: "coder", Sure: true, Work: "code review", Why: "code review, by \"review\""}, err
+}
+
 // View shows coder as running already.
 func (k keeper) View(ctx context.Context, name string) (client.AgentView, error) {
 	row, err := k.Find(ctx, name)
@@ -523,4 +532,44 @@ func TestE11StartedAlready(t *testing.T) {
 			d.shows(t, "✓ Started (pid: 7)")
 		})
 	})
+}
+
+// TestK3Proposes: plain text is given to nobody before a person at a terminal has
+// said yes; a piped line is never taken for the answer.
+func TestK3Proposes(t *testing.T) {
+	const question = "This looks like code review. Use @coder? [Y/n]"
+	for _, tt := range []struct {
+		tty   bool
+		lines []string
+		want  []string
+		not   string
+	}{
+		{true, []string{"please review this", ""}, []string{question, "→ Sent to @coder"}, "who shall"},
+		{true, []string{"please review this", "YES"}, []string{question, "→ Sent to @coder"}, "who shall"},
+		{true, []string{"please review this", "n", ""}, []string{question, "not sent; write @name:"}, "Sent to"},
+		{true, []string{"please review this", "@lazy: look"}, []string{"not sent: please review this", "→ Sent to @lazy"}, "Sent to @coder"},
+		{true, []string{"hello", ""}, []string{"who shall do that?"}, "Sent to"},
+		{false, []string{"please review this", "y"}, []string{"who shall do that?"}, question},
+		{false, []string{"@auto:task: please review this"}, []string{"@coder: code review, by", "→ Sent task to @coder"}, question},
+		{true, []string{"@auto: hello"}, []string{"not sure whom this is for"}, "Sent to"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk()
+			d.tty = tt.tty
+			_ = run(t, d.master(nil), d, func() {
+				for _, l := range tt.lines {
+					d.lines <- l
+				}
+				d.shows(t, tt.want...)
+				for i := range tt.lines {
+					if id := fika.RequestID(fmt.Sprintf("id-%d", i+1)); d.requests[id] != nil {
+						d.end(id, fika.Done, "")
+					}
+				}
+			})
+			if strings.Contains(d.text(), tt.not) {
+				t.Errorf("%q in:\n%s", tt.not, d.text())
+			}
+		})
+	}
 }

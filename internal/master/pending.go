@@ -27,7 +27,7 @@ type pendingRequest struct {
 // sendRequest commits a request. Its id is remembered first: a console that is killed
 // in between loses nothing.
 func (m *Master) sendRequest(ctx context.Context, name string, kind fika.RequestKind, prompt string) {
-	row, err := m.o.Directory.Find(ctx, name)
+	row, err := m.findAgent(ctx, name, prompt)
 	if err != nil {
 		m.showTrouble(err)
 		return

@@ -1,0 +1,161 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/guard"
+	"fika/internal/limit"
+	"fika/internal/route"
+	"fika/internal/store"
+)
+
+// Route orders the agents of the config by how well they fit a prompt of whoever
+// asks (nil: a person), the best first. With able only those that it accepts. Those that cannot be
+// chosen now are at the end, with the reason. It asks no model and nobody's
+// process.
+func (a *App) Route(ctx context.Context, s *store.Store, who *Speaker, prompt string, able func(config.Agent) bool) ([]route.Match, error) {
+	c, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.ListAgents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spent, err := a.balances(ctx, s, c)
+	if err != nil {
+		return nil, err
+	}
+	var agents []route.Agent
+	for _, e := range c.Agents {
+		name := fika.AgentName(e.ID)
+		if able != nil && !able(e) || who != nil && who.Agent == name {
+			continue
+		}
+		var row fika.Agent
+		if i := slices.IndexFunc(rows, func(r fika.Agent) bool { return r.Name == name }); i >= 0 {
+			row = rows[i]
+		}
+		one := route.Agent{Name: name, Description: e.Description, Capabilities: e.Capabilities, Examples: e.Examples, Tools: e.ToolPermissions}
+		if one.Tools == nil {
+			one.Tools = c.ToolPermissions
+		}
+		if one.Barred = a.whyNot(row, name, who); one.Barred == "" {
+			one.Barred = a.overBudget(spent, name, who)
+		}
+		agents = append(agents, one)
+	}
+	return route.Rank(agents, prompt), nil
+}
+
+// whyNot says why an agent cannot be chosen now, budgets apart; empty: it can.
+func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
+	caller, by := guard.User, "you may not ask it"
+	if who != nil {
+		caller, by = string(who.Agent), "@"+string(who.Agent)+" may not ask it"
+	}
+	allowed, err := a.CallableBy(name)
+	switch {
+	case err != nil:
+		return "its settings are broken (fika config check)"
+	case !guard.MayCall(allowed, caller):
+		return by + " (callable_by)"
+	case row.Desired.Stopped():
+		return "it was stopped by hand (fika agent start " + string(name) + ")"
+	case row.State == fika.AgentFailed:
+		return "it has failed: " + row.StateReason
+	case row.Held(a.Now()):
+		return "it has used up its " + row.HeldReason
+	}
+	return ""
+}
+
+func (a *App) balances(ctx context.Context, s *store.Store, c *config.Config) ([]store.BudgetBalance, error) {
+	list := Budgets(c.Budgets)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	h, err := a.Home()
+	if err != nil {
+		return nil, err
+	}
+	id, err := h.ID()
+	if err != nil {
+		return nil, err
+	}
+	return s.Balances(ctx, id, limit.Budgets{List: list})
+}
+
+// overBudget says which budget has no room for the next call of an agent; empty:
+// all have.
+func (a *App) overBudget(spent []store.BudgetBalance, agent fika.AgentName, who *Speaker) string {
+	if len(spent) == 0 {
+		return ""
+	}
+	settings, err := a.Settings(agent, nil, true)
+	if err != nil {
+		return "" // the request will say what is wrong with them
+	}
+	for _, b := range spent {
+		kind, name, _ := limit.ParseScope(b.Scope)
+		switch kind {
+		case limit.ScopeHome:
+		case limit.ScopeAgent:
+			if name != string(agent) {
+				continue
+			}
+		case limit.ScopeUser:
+			if who != nil || b.Holder != settings.Username {
+				continue
+			}
+		default:
+			continue // a chat or a chain that does not exist yet
+		}
+		need, err := a.TurnLimits(settings).Budgets.Call("", b.Money > 0)
+		if err != nil {
+			return "" // likewise
+		}
+		if b.Verdict(b.Balance, need) != nil {
+			return "over budget: " + b.Standing(b.Balance)
+		}
+	}
+	return ""
+}
+
+// capable chooses the agent for a prompt among those that have a capability: the
+// one that fits best of those that can be chosen now, else the first. It gives
+// nothing when no agent has it.
+func (a *App) capable(ctx context.Context, s *store.Store, capability, prompt string) string {
+	list, err := a.Route(ctx, s, nil, prompt, func(e config.Agent) bool { return slices.Contains(e.Capabilities, capability) })
+	if err == nil && len(list) > 0 && list[0].Barred == "" && list[0].Score > 0 {
+		return string(list[0].Agent)
+	}
+	return a.firstCapable(capability, func(name string) bool {
+		return slices.ContainsFunc(list, func(m route.Match) bool { return string(m.Agent) == name && m.Barred != "" })
+	})
+}
+
+// firstCapable names the first agent of the config that has a capability and is
+// not barred; when all are, the first that has it.
+func (a *App) firstCapable(capability string, barred func(name string) bool) string {
+	read, err := a.Config()
+	if err != nil {
+		return ""
+	}
+	first := ""
+	for _, e := range read.Agents {
+		if !slices.Contains(e.Capabilities, capability) {
+			continue
+		}
+		if !barred(e.ID) {
+			return e.ID
+		}
+		if first == "" {
+			first = e.ID
+		}
+	}
+	return first
+}

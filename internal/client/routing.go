@@ -1,0 +1,64 @@
+package client
+
+import (
+	"context"
+	"strings"
+
+	"fika"
+	"fika/internal/route"
+)
+
+// Match is how well an agent fits a prompt.
+type Match = route.Match
+
+// Auto is what stands in place of an agent's name when the prompt is to find its
+// agent by itself.
+const Auto = "auto"
+
+// Route orders the agents by how well they fit a prompt of whoever asks, the best
+// first. Those that cannot be chosen are at the end, with the reason.
+func (s *Agents) Route(ctx context.Context, prompt string) ([]Match, error) {
+	who, err := s.c.app.Speaker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.c.app.Route(ctx, s.c.store, who, prompt, nil)
+}
+
+// Choose gives the agent that a prompt is for, when that is sure. Error kinds:
+// NotFound when it fits nobody who can be chosen, Invalid when it is not sure.
+func (s *Agents) Choose(ctx context.Context, prompt string) (fika.Agent, Match, error) {
+	const op = "choose an agent"
+	list, err := s.Route(ctx, prompt)
+	if err != nil {
+		return fika.Agent{}, Match{}, err
+	}
+	var fit, barred []string
+	best := 0.0 // of those that cannot be chosen
+	for _, m := range list {
+		switch {
+		case m.Sure:
+			row, err := s.Find(ctx, string(m.Agent))
+			return row, m, err
+		case m.Score > 0 && m.Barred != "" && len(barred) < mostNamed:
+			best = max(best, m.Score)
+			barred = append(barred, "@"+string(m.Agent)+": "+m.Barred)
+		case m.Score > 0 && m.Barred == "" && len(fit) < mostNamed:
+			fit = append(fit, "@"+string(m.Agent))
+		}
+	}
+	switch {
+	case len(list) == 0:
+		err = fika.Errorf(fika.NotFound, op, "no agents are configured; fika agent create makes one")
+	case best > list[0].Score || len(fit) == 0 && len(barred) > 0:
+		err = fika.Errorf(fika.NotFound, op, "nobody whom this fits best can take it now: %s", strings.Join(barred, "; "))
+	case len(fit) > 0:
+		err = fika.Errorf(fika.Invalid, op, "it is not sure whom this is for: %s; name one, or say more (fika route tells why)", strings.Join(fit, " or "))
+	default:
+		err = fika.Errorf(fika.NotFound, op, "this fits no agent; name one (fika agent list), or give agents a description, capabilities or examples")
+	}
+	return fika.Agent{}, Match{}, err
+}
+
+// mostNamed is how many agents an error names.
+const mostNamed = 3

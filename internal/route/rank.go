@@ -1,0 +1,300 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fika"
+)
+
+// Agent is one that may be chosen, as its entry in the config has it.
+type Agent struct {
+	Name         fika.AgentName
+	Description  string
+	Capabilities []string
+	Examples     []string // prompts that are for it
+	Tools        []string // it may use
+	// Barred says why it cannot be chosen, however well it fits; empty: it can.
+	Barred string
+}
+
+// Match is how well an agent fits a prompt.
+type Match struct {
+	Agent fika.AgentName
+	Score float64 // 0: nothing speaks for it
+	// Sure says that the agent can be taken without asking; true of one at most.
+	Sure   bool
+	Barred string // why it cannot be chosen; empty: it can
+	// Work is what the prompt seems to be, in words: "code review". Empty: not
+	// known, or not what this agent is for.
+	Work string
+	Why  string // what speaks for it and against it
+}
+
+// How much a word counts, by where it stands.
+const (
+	inName        = 3.0
+	inCapability  = 2.5
+	inExample     = 1.2
+	inDescription = 1.0
+)
+
+// The constants of BM25: how soon a word that comes again counts no more, and how
+// much the length of what is said of an agent matters.
+const (
+	saturation = 1.2
+	lengthPart = 0.4
+)
+
+const (
+	// fieldWeight is how much a field of work counts beside a word itself.
+	fieldWeight = 1.6
+	// unfit is what is left of the score of one that may not use the tools that
+	// the work needs, where another may.
+	unfit = 0.75
+	// minScore is what it takes to be sure, and minLead how far ahead of the next.
+	minScore = 1.1
+	minLead  = 1.7
+)
+
+// Rank orders agents by how well they fit a prompt, the best first; those that
+// cannot be chosen are at the end.
+func Rank(agents []Agent, prompt string) []Match {
+	r := newRanking(agents, prompt)
+	out := make([]Match, len(agents))
+	for i := range agents {
+		out[i] = r.match(i)
+	}
+	slices.SortStableFunc(out, func(a, b Match) int {
+		return cmp.Or(cmp.Compare(len(a.Barred), 0)-cmp.Compare(len(b.Barred), 0), cmp.Compare(b.Score, a.Score), cmp.Compare(a.Agent, b.Agent))
+	})
+	markSure(out)
+	return out
+}
+
+// markSure marks the first when it is well ahead of all others, also of those
+// that cannot be chosen: a prompt that is for one of them is not the next one's.
+func markSure(list []Match) {
+	if len(list) == 0 || list[0].Barred != "" || list[0].Score < minScore {
+		return
+	}
+	for _, other := range list[1:] {
+		if list[0].Score < minLead*other.Score {
+			return
+		}
+	}
+	list[0].Sure = true
+}
+
+// document is what is said of an agent, as counts of terms.
+type document struct {
+	terms  map[string]float64
+	length float64
+}
+
+// ranking is one prompt against some agents.
+type ranking struct {
+	agents []Agent
+	docs   []document
+	words  *vocabulary
+	asked  []asked // what the prompt says, in the order of first mention
+	mean   float64 // length of a document
+}
+
+// asked is a term of the prompt and how much it counts.
+type asked struct {
+	term   string
+	weight float64
+	words  []string // of the prompt, that told it
+}
+
+func newRanking(agents []Agent, prompt string) *ranking {
+	r := &ranking{agents: agents, words: shipped()}
+	for _, a := range agents {
+		d := describe(a, r.words)
+		r.docs = append(r.docs, d)
+		r.mean += d.length / float64(len(agents))
+	}
+	r.asked = understand(prompt, r.words)
+	return r
+}
+
+// describe counts the terms of what is said of an agent.
+func describe(a Agent, v *vocabulary) document {
+	d := document{terms: map[string]float64{}}
+	told := map[string]float64{}
+	count := func(text string, weight float64) {
+		for _, t := range terms(text) {
+			d.terms[t.stem] += weight
+			d.length += weight
+			for _, h := range v.hints[t.stem] {
+				told[h.field] += weight * h.clear
+			}
+		}
+	}
+	count(string(a.Name), inName)
+	for _, c := range a.Capabilities {
+		count(c, inCapability)
+	}
+	count(a.Description, inDescription)
+	for _, e := range a.Examples {
+		count(e, inExample)
+	}
+	strongest := 0.0
+	for _, n := range told {
+		strongest = max(strongest, n)
+	}
+	for f, n := range told {
+		// What an agent is for is told several times; a word that only hints at
+		// something else is no reason to give it that.
+		d.terms[f] = n * n / strongest
+	}
+	return d
+}
+
+// understand finds what a prompt is about. Its first words count most, what was
+// pasted behind it counts little, and a word that comes again says nothing new.
+func understand(prompt string, v *vocabulary) []asked {
+	var out []asked
+	at := map[string]int{}
+	add := func(term, word string, weight float64) {
+		i, there := at[term]
+		if !there {
+			i = len(out)
+			at[term] = i
+			out = append(out, asked{term: term})
+		}
+		if !slices.Contains(out[i].words, word) {
+			out[i].weight += weight
+			out[i].words = append(out[i].words, word)
+		}
+	}
+	take := func(text string, first, rest float64) {
+		for i, t := range terms(text) {
+			weight := rest
+			if i < 2 {
+				weight = first
+			}
+			add(t.stem, t.written, weight)
+			for _, h := range v.hints[t.stem] {
+				add(h.field, t.written, weight*h.clear)
+			}
+		}
+	}
+	question, pasted := ask(prompt)
+	take(question, 1.5, 1)
+	take(pasted, 0.2, 0.2)
+	for i := range out { // what is said in many ways is not said much more
+		out[i].weight = 2 * out[i].weight / (1 + out[i].weight)
+		if strings.HasPrefix(out[i].term, fieldMark) {
+			out[i].weight *= fieldWeight
+		}
+	}
+	return out
+}
+
+// rarity is how much a term tells: much when few agents have it.
+func (r *ranking) rarity(term string) float64 {
+	with := 0.0
+	for _, d := range r.docs {
+		with += min(d.terms[term], 1)
+	}
+	// Beside what a term tells that one agent has, so that scores of small and of
+	// large teams mean the same.
+	return r.inverse(with) / r.inverse(1)
+}
+
+// inverse is the inverse document frequency of BM25.
+func (r *ranking) inverse(with float64) float64 {
+	return math.Log(1 + (float64(len(r.docs))-with+0.5)/(with+0.5))
+}
+
+// part is what one term adds to the score of an agent.
+type part struct {
+	asked
+	score float64
+}
+
+func (r *ranking) match(i int) Match {
+	a, d := r.agents[i], r.docs[i]
+	m := Match{Agent: a.Name, Barred: a.Barred}
+	var parts []part
+	for _, q := range r.asked {
+		n := d.terms[q.term]
+		if n == 0 {
+			continue
+		}
+		long := 1.0
+		if r.mean > 0 {
+			long = 1 - lengthPart + float64(lengthPart*d.length)/r.mean
+		}
+		s := float64(q.weight*r.rarity(q.term)) * n * (saturation + 1) / (n + float64(saturation*long))
+		parts = append(parts, part{q, s})
+		m.Score += s
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.score, a.score) })
+	lacks := r.lacks(i, parts)
+	if lacks != "" {
+		m.Score *= unfit
+	}
+	m.Score = math.Round(m.Score*1000) / 1000
+	m.Work, m.Why = r.explain(parts, lacks, a.Barred)
+	return m
+}
+
+// lacks names the tools that the work needs and this agent may not use, when
+// another may.
+func (r *ranking) lacks(i int, parts []part) string {
+	for _, p := range parts {
+		f, ok := r.words.fields[p.term]
+		if !ok {
+			continue
+		}
+		has := func(a Agent) bool {
+			return slices.ContainsFunc(f.tools, func(t string) bool { return slices.Contains(a.Tools, t) })
+		}
+		if len(f.tools) > 0 && !has(r.agents[i]) && slices.ContainsFunc(r.agents, has) {
+			return strings.Join(f.tools, " or ")
+		}
+		return ""
+	}
+	return ""
+}
+
+// mostReasons is how many reasons are given.
+const mostReasons = 3
+
+func (r *ranking) explain(parts []part, lacks, barred string) (work, why string) {
+	var reasons []string
+	if barred != "" {
+		reasons = append(reasons, "not chosen: "+barred)
+	}
+	for _, p := range parts[:min(len(parts), mostReasons)] {
+		if f, ok := r.words.fields[p.term]; ok {
+			if work == "" {
+				work = f.title
+			}
+			reasons = append(reasons, fmt.Sprintf("%s, by %s", f.title, quoted(p.words)))
+			continue
+		}
+		reasons = append(reasons, "says "+quoted(p.words))
+	}
+	if len(parts) == 0 {
+		reasons = append(reasons, "nothing in the prompt speaks for it")
+	}
+	if lacks != "" {
+		reasons = append(reasons, "may not use "+lacks)
+	}
+	return work, strings.Join(reasons, "; ")
+}
+
+func quoted(list []string) string {
+	var out []string
+	for _, w := range list[:min(len(list), 4)] {
+		out = append(out, fmt.Sprintf("%q", w))
+	}
+	return strings.Join(out, ", ")
+}
