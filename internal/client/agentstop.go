@@ -29,7 +29,7 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 		return before, err
 	}
 	s.c.wakeHub(ctx, row.Name)
-	if holder, held := s.c.agentProcess(row.Name); held {
+	if holder, held := agentProcess(s.c.home, row.Name); held {
 		signalStop(holder, how)
 	}
 	waiting, cancel := context.WithTimeout(ctx, timeout)

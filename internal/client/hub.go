@@ -75,11 +75,9 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 	for process.Alive(p) && clock.Sleep(waiting, lookEvery/5) == nil {
 	}
 	switch {
-	case !process.Alive(p) && s.Killed():
-		left, err = s.EndOrphans(ctx, how)
-		return false, left, err
 	case !process.Alive(p):
-		return false, nil, nil
+		left, err = s.EndOrphans(ctx, how) // somebody may have killed it
+		return false, left, err
 	case ctx.Err() != nil || how != fika.DesiredNow:
 		return false, nil, fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone, fika down --now ends it", p.PID)
 	}
@@ -96,20 +94,20 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 // that they are to stop: they are started again as if the hub had stopped them.
 // It returns their names.
 func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentName, error) {
-	c, err := Offline(ctx, s.app)
+	h, err := s.app.Home()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.Agents.Rows(ctx)
+	all, _, err := h.List()
 	if err != nil {
 		return nil, err
 	}
 	left := map[fika.AgentName]fika.Process{}
 	var names []fika.AgentName
-	for _, row := range rows {
-		if p, held := c.agentProcess(row.Name); held {
-			left[row.Name] = p
-			names = append(names, row.Name)
+	for _, name := range all {
+		if p, held := agentProcess(h, name); held {
+			left[name] = p
+			names = append(names, name)
 			_ = process.Wake(p, process.StopSignal(how))
 		}
 	}
@@ -145,8 +143,8 @@ func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentNam
 }
 
 // agentProcess tells which agent process holds a context.
-func (c *Client) agentProcess(name fika.AgentName) (fika.Process, bool) {
-	lock, err := c.home.Folder(name).Inspect()
+func agentProcess(h folder.Home, name fika.AgentName) (fika.Process, bool) {
+	lock, err := h.Folder(name).Inspect()
 	if err != nil || !lock.Held || lock.Status == folder.LockFree || lock.Info.Kind != folder.LockAgent {
 		return fika.Process{}, false
 	}

@@ -82,7 +82,7 @@ func (s *Agents) presence(row fika.Agent) chat.Presence {
 
 // alive reports whether an agent has a process.
 func (s *Agents) alive(name fika.AgentName) bool {
-	_, held := s.c.agentProcess(name)
+	_, held := agentProcess(s.c.home, name)
 	return held
 }
 
