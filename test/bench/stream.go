@@ -16,12 +16,15 @@ import (
 	"fika/internal/llm/llmtest"
 )
 
+// frame is a little more than the time between two drawings of fika.
+const frame = 40 * time.Millisecond
+
 // stream watches a terminal on which fika ask shows an answer of a running
 // agent, chunk by chunk.
 func stream(ctx context.Context, l *lab) ([]result, error) {
 	next := make(chan struct{})
 	srv, err := serve(func(llmtest.Request) llmtest.Script {
-		script := llmtest.Script{llmtest.Text("begin")}
+		script := llmtest.Script{llmtest.Text("begin\n")}
 		for i := range l.rounds() {
 			script = append(script, llmtest.Wait(next), llmtest.Text(token(i)))
 		}
@@ -56,6 +59,7 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 	}
 	var chunks, floor series
 	for i := range l.rounds() {
+		time.Sleep(frame) // what comes sooner after a drawing is drawn with what comes next
 		released := time.Now()
 		select {
 		case next <- struct{}{}:
@@ -85,9 +89,16 @@ func stream(ctx context.Context, l *lab) ([]result, error) {
 	return []result{r}, nil
 }
 
-// token is one line: a screen may leave out a blank at the end of one and
-// writes only what has changed.
-func token(i int) string { return fmt.Sprintf("\ntoken%04d", i) }
+// token is a line that differs from the one before it in every letter: a screen
+// writes only what has changed. Its end is no letter: one that could begin a key
+// is not shown before the next.
+func token(i int) string {
+	var text []byte
+	for _, n := range []int{23, 19, 17, 13} {
+		text = append(text, byte('a'+i%n))
+	}
+	return string(text) + "\n"
+}
 
 // screen gathers what a terminal was sent. One goroutine reads; it ends when
 // the terminal closes.

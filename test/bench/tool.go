@@ -49,6 +49,10 @@ func callTurn(ctx context.Context, h *home, srv *llmtest.Server) (time.Duration,
 	return r[before+1].Received.Sub(r[before].Last) / callsPerTurn, nil
 }
 
+// notConfined leaves out what confining a call costs, which is a measure of its
+// own.
+const notConfined = "\n[guard]\nsandbox = \"off\"\n"
+
 // toolTurn measures bash.
 func toolTurn(ctx context.Context, l *lab) ([]result, error) {
 	srv, err := callServer("bash", `{"command":"true"}`)
@@ -56,7 +60,7 @@ func toolTurn(ctx context.Context, l *lab) ([]result, error) {
 		return nil, err
 	}
 	defer srv.Close()
-	h, err := l.home("tool", srv.URL(), "tool_permissions = [\"bash\"]")
+	h, err := l.home("tool", srv.URL(), "tool_permissions = [\"bash\"]"+notConfined)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +123,7 @@ func pluginTurn(ctx context.Context, l *lab) ([]result, error) {
 		return nil, err
 	}
 	defer steps.Close()
-	h, err := l.home("plugin", srv.URL(), "")
+	h, err := l.home("plugin", srv.URL(), notConfined)
 	if err != nil {
 		return nil, err
 	}
