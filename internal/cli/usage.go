@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,10 +15,14 @@ import (
 	"fika/internal/term"
 )
 
-// usageLine is what was spent under one name.
-type usageLine struct {
-	Agent    command.Nullable `json:"agent"` // null: of all
+// usageJSON is what was spent under one name, as a program reads it. What it is
+// not added up by is null; so are the chat and the workflow of what is in none.
+type usageJSON struct {
+	Agent    command.Nullable `json:"agent"`
 	Model    command.Nullable `json:"model"`
+	Chat     command.Nullable `json:"chat"`
+	Workflow command.Nullable `json:"workflow"`
+	Day      command.Nullable `json:"day"`
 	Requests int              `json:"requests"`
 	Usage    fika.Usage       `json:"usage"`
 	CostUSD  *float64         `json:"cost_usd"` // null: no price is known
@@ -32,29 +36,32 @@ func newUsage(e *command.Env) *cobra.Command {
 		Use: "usage", Short: "show what was spent: tokens and money",
 		Long: `Shows tokens and money over all agents and models. COST is what the
 prices of fika model list make of them; ? is a model whose price is not known,
-and a sum with + ? holds one. Budgets follow on stderr.`,
-		Example: "  fika usage --since 7d --by model", Args: command.Exactly(0, "no arguments"),
+and a sum with + ? holds one. Budgets follow on stderr.
+
+--by adds up by agent, model, chat, workflow or day of this machine's clock. What
+an agent did in a chat, and what came of a message there, belongs to the chat;
+(none) is all that belongs to no chat, or to no workflow; (team), what "a,b" and "a -> b" did.`,
+		Example: "  fika usage --since 7d --by model\n  fika usage --since 30d --by day --json", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var from time.Time
-			if since != "" {
-				d, ok := config.ParseDuration(since)
-				if !ok {
-					return command.UsageError("--since %q is not a duration such as 24h or 7d", since)
-				}
-				from = e.Now().Add(-d)
+			from, err := sinceFlag(e, since)
+			if err != nil {
+				return err
 			}
-			if by != "" && by != "agent" && by != "model" {
-				return command.UsageError("--by is agent or model, not %q", by)
+			if by != "" && !slices.Contains(client.SpendingKeys(), by) {
+				return command.UsageError("--by is one of %s, not %q", strings.Join(client.SpendingKeys(), ", "), by)
 			}
 			c, err := e.Client(cmd.Context())
 			if err != nil {
 				return err
 			}
-			list, err := c.Usage(cmd.Context(), from)
+			lines, total, err := c.Spending(cmd.Context(), from, by)
 			if err != nil {
 				return err
 			}
-			if err := showUsage(e, addUp(list, by, c.CostKnown), by, asJSON); err != nil || asJSON {
+			if asJSON {
+				return command.PrintLines(e, lines, usageToJSON)
+			}
+			if err := showUsage(e, lines, total, by); err != nil {
 				return err
 			}
 			budgets, err := c.Budgets(cmd.Context())
@@ -65,91 +72,66 @@ and a sum with + ? holds one. Budgets follow on stderr.`,
 		},
 	}
 	c.Flags().StringVar(&since, "since", "", "only what was spent in the last 24h, 7d …")
-	c.Flags().StringVar(&by, "by", "", "add up by agent or by model (default: both apart)")
+	c.Flags().StringVar(&by, "by", "", "add up by "+strings.Join(client.SpendingKeys(), ", ")+" (default: agent and model)")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
-	_ = c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"agent", "model"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(client.SpendingKeys(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func showUsage(e *command.Env, lines []usageLine, by string, asJSON bool) error {
-	if asJSON {
-		return command.PrintLines(e, lines, func(l usageLine) usageLine { return l })
+// sinceFlag is when a span of time that was given began; empty: the beginning.
+func sinceFlag(e *command.Env, since string) (time.Time, error) {
+	if since == "" {
+		return time.Time{}, nil
 	}
+	d, ok := config.ParseDuration(since)
+	if !ok {
+		return time.Time{}, command.UsageError("--since %q is not a duration such as 24h or 7d", since)
+	}
+	return e.Now().Add(-d), nil
+}
+
+func usageToJSON(s client.Spent) usageJSON {
+	l := usageJSON{
+		Agent: command.Nullable(s.Agent), Model: command.Nullable(s.Model), Chat: command.Nullable(s.Chat), Workflow: command.Nullable(s.Workflow), Day: command.Nullable(s.Day),
+		Requests: s.Requests, Usage: s.Usage, Unpriced: s.Unpriced,
+	}
+	if usd := float64(s.Usage.Cost) / 1e6; usd > 0 || !s.Unpriced {
+		l.CostUSD = &usd
+	}
+	return l
+}
+
+func showUsage(e *command.Env, lines []client.Spent, total client.Spent, by string) error {
 	if len(lines) == 0 {
 		e.Say("nothing was spent")
 		return nil
 	}
-	total := usageLine{Agent: "total"}
-	for _, l := range lines {
-		total.Requests += l.Requests
-		total.Usage = total.Usage.Add(l.Usage)
-		total.Unpriced = total.Unpriced || l.Unpriced
-	}
-	if by == "model" {
-		total.Agent, total.Model = "", "total"
-	}
-	headers := []string{"AGENT", "MODEL", "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"}
-	cut := func(row []string) []string {
-		switch by {
-		case "agent":
-			return append(row[:1:1], row[2:]...)
-		case "model":
-			return row[1:]
+	names := func(s client.Spent) []string { return []string{string(s.Agent), s.Model} }
+	headers, last := []string{"AGENT", "MODEL"}, []string{"total", ""}
+	if by != "" {
+		names = func(s client.Spent) []string {
+			name := string(s.Agent) + s.Model + string(s.Chat) + s.Workflow + s.Day // all but one are empty
+			if name == "" {
+				name = "(none)"
+			}
+			return []string{name}
 		}
-		return row
+		headers, last = []string{strings.ToUpper(by)}, []string{"total"}
 	}
-	return e.Table(cut(headers), command.Rows(append(lines, total), func(l usageLine) []string { return cut(l.row()) }))
+	figures := func(s client.Spent) []string {
+		return []string{fmt.Sprint(s.Requests), term.Count(s.Usage.Input), term.Count(s.Usage.Cached), term.Count(s.Usage.Output), costOf(s)}
+	}
+	rows := command.Rows(lines, func(s client.Spent) []string { return append(names(s), figures(s)...) })
+	return e.Table(append(headers, "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"), append(rows, append(last, figures(total)...)))
 }
 
-func (l usageLine) row() []string {
-	return []string{
-		string(l.Agent), string(l.Model), fmt.Sprint(l.Requests), term.Count(l.Usage.Input), term.Count(l.Usage.Cached), term.Count(l.Usage.Output),
-		l.cost(),
-	}
-}
-
-// cost is the money of a line, as far as it is known.
-func (l usageLine) cost() string {
+// costOf is the money of a line, as far as it is known.
+func costOf(s client.Spent) string {
 	switch {
-	case l.Unpriced && l.Usage.Cost == 0:
+	case s.Unpriced && s.Usage.Cost == 0:
 		return "?"
-	case l.Unpriced:
-		return term.Dollars(l.Usage.Cost) + " + ?"
+	case s.Unpriced:
+		return term.Dollars(s.Usage.Cost) + " + ?"
 	}
-	return term.Dollars(l.Usage.Cost)
-}
-
-// addUp sums the rows by agent, by model, or by both, the dearest first.
-func addUp(list []client.UsageRow, by string, known func(client.UsageRow) bool) []usageLine {
-	sums := map[[2]string]*usageLine{}
-	var out []*usageLine
-	for _, r := range list {
-		key := [2]string{string(r.Agent), r.Model}
-		switch by {
-		case "agent":
-			key[1] = ""
-		case "model":
-			key[0] = ""
-		}
-		l := sums[key]
-		if l == nil {
-			l = &usageLine{Agent: command.Nullable(key[0]), Model: command.Nullable(key[1])}
-			sums[key] = l
-			out = append(out, l)
-		}
-		l.Requests += r.Requests
-		l.Usage = l.Usage.Add(r.Usage)
-		l.Unpriced = l.Unpriced || !known(r)
-		if usd := float64(l.Usage.Cost) / 1e6; usd > 0 || !l.Unpriced {
-			l.CostUSD = &usd
-		}
-	}
-	slices.SortFunc(out, func(a, b *usageLine) int {
-		return cmp.Or(cmp.Compare(b.Usage.Cost, a.Usage.Cost), cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output), cmp.Compare(a.Agent+a.Model, b.Agent+b.Model))
-	})
-	lines := make([]usageLine, 0, len(out))
-	for _, l := range out {
-		lines = append(lines, *l)
-	}
-	return lines
+	return term.Dollars(s.Usage.Cost)
 }

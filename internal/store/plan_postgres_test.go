@@ -106,6 +106,8 @@ var serverWalks = []struct{ text, step, why, args string }{
 	{"ORDER BY r.n DESC LIMIT", "requests_pkey", "backwards, until enough are found", ""},
 	{"INSERT INTO budgets", "requests", "once in a window: what was spent in it before there was the budget", ""},
 	{"INSERT INTO budgets", "chains", "the same", ""},
+	{"u.at / $1 AS part", "requests", "a report of all that was spent; of what was spent lately it asks for the few", "900000, 9000000000000"},
+	{"u.at / $1 AS part", "chains", "the same", "900000, 9000000000000"},
 	{"e.words @@", "entries_pkey", "backwards, if the words are in many", "'word7', 0, '', '', '', '', '', 50"},
 }
 

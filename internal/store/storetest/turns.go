@@ -96,6 +96,14 @@ var turnTests = map[string]func(*world){
 		rows := must(w.UsageSince(w.ctx, time.Time{}))(w)
 		equal(w, "rows", fmt.Sprint(rows), "[{coder m 1 {200 20 0 0 14}} {coder small 1 {5 0 0 0 1}}]")
 		equal(w, "later", len(must(w.UsageSince(w.ctx, w.clock.Now().Add(time.Millisecond)))(w)), 0)
+		w.spent(f.Request, "", 2)
+	},
+	"what is spent belongs to the chat": func(w *world) {
+		l, room := w.lease("coder"), w.chat("design")
+		w.post(room, "@coder look", "coder")
+		c := w.claim(l)
+		w.plan(c, 1)
+		w.spent(w.answer(c, "ok").Request, "design", 1)
 	},
 	"every write needs the fence": func(w *world) {
 		l := w.lease("coder")
@@ -227,4 +235,19 @@ var finishTests = map[string]func(*world){
 		w.ok(w.MarkAnnounced(w.ctx, r.ID))
 		equal(w, "due", len(must(w.Unannounced(w.ctx, l.Agent, 10))(w)), 0)
 	},
+}
+
+// spent compares what all requests have spent, which is one, with its outcome.
+func (w *world) spent(r fika.Request, chat fika.ConversationName, models int) {
+	w.Helper()
+	var sum fika.Usage
+	n := 0
+	w.ok(w.SpendingSince(w.ctx, time.Time{}, func(p store.Spending) {
+		equal(w, "spender", fmt.Sprint(p.Request, p.Agent, p.Chat, p.Workflow), fmt.Sprint(r.ID, "coder", chat, ""))
+		equal(w, "quarter", !p.At.After(w.clock.Now()) && w.clock.Now().Sub(p.At) < 15*time.Minute, true)
+		sum = sum.Add(p.Usage)
+		n++
+	}))
+	equal(w, "spent", fmt.Sprint(n, sum), fmt.Sprint(models, r.Outcome.Usage))
+	w.ok(w.SpendingSince(w.ctx, w.clock.Now().Add(time.Millisecond), func(p store.Spending) { w.Errorf("later: %+v", p) }))
 }

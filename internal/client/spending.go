@@ -1,0 +1,88 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// What spending can be added up by.
+const (
+	ByAgent    = "agent"
+	ByModel    = "model"
+	ByChat     = "chat"
+	ByWorkflow = "workflow"
+	ByDay      = "day"
+)
+
+// SpendingKeys are the words for what spending can be added up by.
+func SpendingKeys() []string { return []string{ByAgent, ByModel, ByChat, ByWorkflow, ByDay} }
+
+// Spent is what was spent under one name: of what it is added up by, the others
+// are empty.
+type Spent struct {
+	Agent    fika.AgentName
+	Model    string
+	Chat     fika.ConversationName
+	Workflow string
+	Day      string // 2026-11-22, by the clock of this machine
+	Requests int    // each is counted once
+	Usage    fika.Usage
+	Unpriced bool // some of it has no price that is known
+}
+
+// spentKey is what is alike in all that one line adds up.
+type spentKey struct{ agent, model, chat, workflow, day string }
+
+// Spending adds up what was spent since a time: by one of [SpendingKeys], or, when
+// by is empty, by agent and model. The dearest comes first; days are in their
+// order. total is all of it.
+func (c *Client) Spending(ctx context.Context, since time.Time, by string) (lines []Spent, total Spent, err error) {
+	type sum struct {
+		Spent
+		requests map[fika.RequestID]bool
+	}
+	sums := map[spentKey]*sum{}
+	all := map[fika.RequestID]bool{}
+	err = c.store.SpendingSince(ctx, since, func(p store.Spending) {
+		k := keyOf(p, by)
+		s := sums[k]
+		if s == nil {
+			s = &sum{Spent{Agent: fika.AgentName(k.agent), Model: k.model, Chat: fika.ConversationName(k.chat), Workflow: k.workflow, Day: k.day}, map[fika.RequestID]bool{}}
+			sums[k] = s
+		}
+		unpriced := !c.CostKnown(UsageRow{Agent: p.Agent, Model: p.Model, Usage: p.Usage})
+		s.Usage, s.Unpriced, s.requests[p.Request] = s.Usage.Add(p.Usage), s.Unpriced || unpriced, true
+		total.Usage, total.Unpriced, all[p.Request] = total.Usage.Add(p.Usage), total.Unpriced || unpriced, true
+	})
+	total.Requests = len(all)
+	for _, s := range sums {
+		s.Requests = len(s.requests)
+		lines = append(lines, s.Spent)
+	}
+	slices.SortFunc(lines, func(a, b Spent) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(b.Usage.Cost, a.Usage.Cost), cmp.Compare(b.Usage.Input+b.Usage.Output, a.Usage.Input+a.Usage.Output),
+			cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Workflow, b.Workflow))
+	})
+	return lines, total, err
+}
+
+func keyOf(p store.Spending, by string) spentKey {
+	switch by {
+	case ByAgent:
+		return spentKey{agent: string(p.Agent)}
+	case ByModel:
+		return spentKey{model: p.Model}
+	case ByChat:
+		return spentKey{chat: string(p.Chat)}
+	case ByWorkflow:
+		return spentKey{workflow: p.Workflow}
+	case ByDay:
+		return spentKey{day: p.At.Local().Format(time.DateOnly)}
+	}
+	return spentKey{agent: string(p.Agent), model: p.Model}
+}

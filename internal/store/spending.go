@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+// Spending is what one request used of one model in a quarter of an hour.
+type Spending struct {
+	Request  fika.RequestID
+	Agent    fika.AgentName
+	Model    string
+	Chat     fika.ConversationName // where it was said, else where its chain began; empty: in no chat
+	Workflow string                // of the run that it is part of, "(team)" if that has no name; empty: none
+	At       time.Time             // the beginning of the quarter
+	Usage    fika.Usage
+}
+
+// quarter is how finely [Ledger.SpendingSince] tells times apart, in milliseconds:
+// days of all time zones begin at one.
+const quarter = 15 * 60 * 1000
+
+// SpendingSince reads all that was used since a time, in no order. Agents that are
+// gone are named by their id; what was deleted is in no chat and no workflow.
+func (s Ledger) SpendingSince(ctx context.Context, since time.Time, show func(Spending)) error {
+	_, err := many(ctx, s.r, func(sc scanner) (struct{}, error) {
+		var p Spending
+		var when int64
+		err := sc.Scan(&p.Request, &p.Agent, &p.Model, &p.Chat, &p.Workflow, &when,
+			&p.Usage.Input, &p.Usage.Output, &p.Usage.Cached, &p.Usage.Reasoning, &p.Usage.Cost)
+		if err == nil {
+			p.At = at(when * quarter)
+			show(p)
+		}
+		return struct{}{}, err
+	}, selectSpending, int64(quarter), ms(since))
+	return s.explain("read usage", err)
+}
+
+const selectSpending = `SELECT x.request, COALESCE(a.name, x.agent), x.model,
+CASE WHEN c.kind = 'chat' THEN c.name WHEN b.kind = 'chat' THEN b.name ELSE '' END,
+CASE WHEN f.id IS NULL THEN '' WHEN f.name = '' THEN '(team)' ELSE f.name END, x.part, x.input, x.output, x.cached, x.reasoning, x.cost
+FROM (SELECT u.request, u.agent, u.model, u.at / ? AS part, sum(u.input) AS input, sum(u.output) AS output, sum(u.cached) AS cached,
+sum(u.reasoning) AS reasoning, sum(u.cost) AS cost FROM usage u WHERE u.at >= ? GROUP BY 1, 2, 3, 4) x
+LEFT JOIN agents a ON a.id = x.agent LEFT JOIN requests r ON r.id = x.request LEFT JOIN conversations c ON c.id = r.conversation
+LEFT JOIN chains h ON h.root = r.chain LEFT JOIN conversations b ON b.id = h.conversation
+LEFT JOIN flow_runs f ON f.id = COALESCE(NULLIF(c.run, ''), NULLIF(b.run, ''))`
