@@ -98,7 +98,7 @@ func TestLoad(t *testing.T) {
 		return path
 	}
 	f, err := Load(file("a.md", "one\n````\ntwo"))
-	if err != nil || f.Picture || f.Lines() != 3 || !strings.HasPrefix(f.Text(), "file "+f.Path+":\n`````\none") || !strings.HasSuffix(f.Text(), "two\n`````") {
+	if err != nil || f.Picture || f.Lines() != 3 || !strings.HasPrefix(f.Text(), "file `"+f.Path+"`:\n`````\none") || !strings.HasSuffix(f.Text(), "two\n`````") {
 		t.Errorf("%+v, %v", f.Text(), err)
 	}
 	if f, err := Load(file("b", string(pictures(t)["image/png"]))); err != nil || !f.Picture {
@@ -112,6 +112,21 @@ func TestLoad(t *testing.T) {
 	} {
 		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestFolded shows a message without the texts of its files, and one that only
+// looks like such a message as it is.
+func TestFolded(t *testing.T) {
+	one, two := File{Path: "a`b.go", Data: []byte("x\n```\ny\n")}, File{Path: "c.go", Data: []byte("z")}
+	whole := "look\n\n" + one.Text() + "\n\n" + two.Text()
+	if got, want := Folded(whole), "look\n\n[file `` a`b.go ``: 3 lines]\n\n[file `c.go`: 1 line]"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, text := range []string{"", "file `x`:", "file `x`:\n```\nopen", "file `x`:\n``\na\n``", "file x:\n```\na\n```", strings.TrimSuffix(one.Text(), "`")} {
+		if got := Folded(text); got != text {
+			t.Errorf("%q became %q", text, got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -98,13 +99,73 @@ func (f *File) check(size int64) error {
 
 // Text is a file of text as it stands in a prompt: named, and in a fence that
 // nothing in it can close.
-func (f File) Text() string {
-	fence := "```"
-	for strings.Contains(string(f.Data), fence) {
+func (f File) Text() string { return f.With(strings.TrimSuffix(string(f.Data), "\n")) }
+
+// With is [File.Text] with another text in its fence.
+func (f File) With(text string) string {
+	fence := ticks(string(f.Data), 3)
+	return fmt.Sprintf("file %s:\n%s\n%s\n%s", Code(f.Path), fence, text, fence)
+}
+
+// ticks are at least that many backticks, and more than stand together in text.
+func ticks(text string, least int) string {
+	fence := strings.Repeat("`", least)
+	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	text := strings.TrimSuffix(string(f.Data), "\n")
-	return fmt.Sprintf("file %s:\n%s\n%s\n%s", f.Path, fence, text, fence)
+	return fence
+}
+
+// Code is a name as code in Markdown, in which nobody is mentioned.
+func Code(name string) string {
+	fence := ticks(name, 1)
+	if len(fence) > 1 {
+		name = " " + name + " "
+	}
+	return fence + strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, name) + fence
+}
+
+// Folded is a message in which each file of text, as [File.Text] has written it,
+// is one line that tells of it.
+func Folded(text string) string {
+	var out []string
+	all := strings.Split(text, "\n")
+	for i := 0; i < len(all); i++ {
+		n := fileAt(all[i:])
+		if n == 0 {
+			out = append(out, all[i])
+			continue
+		}
+		count := fmt.Sprintf("%d lines", n-3)
+		if n == 4 {
+			count = "1 line"
+		}
+		out = append(out, fmt.Sprintf("[%s: %s]", strings.TrimSuffix(all[i], ":"), count))
+		i += n - 1
+	}
+	return strings.Join(out, "\n")
+}
+
+// fileAt is how many lines the file takes with which a text begins; 0: it begins
+// with none.
+func fileAt(text []string) int {
+	if len(text) < 3 || !strings.HasPrefix(text[0], "file `") || !strings.HasSuffix(text[0], "`:") {
+		return 0
+	}
+	fence := text[1]
+	if len(fence) < 3 || strings.Trim(fence, "`") != "" {
+		return 0
+	}
+	end := slices.Index(text[2:], fence)
+	if end < 0 {
+		return 0
+	}
+	return end + 3
 }
 
 // Lines counts the lines of a text.

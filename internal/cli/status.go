@@ -62,7 +62,7 @@ type streamJSON struct {
 }
 
 func newStatus(e *command.Env) *cobra.Command {
-	var asJSON, busOnly bool
+	var asJSON, busOnly, all bool
 	c := &cobra.Command{
 		Use: "status", Short: "show the hub, the bus, the store and the agents",
 		Long: `Shows how everything is; it starts nothing and works without a hub. Exit status
@@ -71,11 +71,19 @@ func newStatus(e *command.Env) *cobra.Command {
 --show-bus prints the bus URL with a credential, for programs that are not
 fika: that of a member, who may read everything, send requests and ring; or, for
 somebody else's server, what [nats] says, files it needs named on stderr. With
---json each part is a field.`,
-		Example: "  fika status\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: command.Exactly(0, "no arguments"),
+--json each part is a field.
+
+--all shows which of your homes, those of projects and your own, have a hub that
+runs, and what it works on; its status is 0.`,
+		Example: "  fika status\n  fika status --all\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if busOnly {
+			switch {
+			case busOnly && all:
+				return command.UsageError("--show-bus is of one home, and --all of every one")
+			case busOnly:
 				return showBus(e, asJSON)
+			case all:
+				return showAllHomes(cmd.Context(), e, asJSON)
 			}
 			c, err := e.Client(cmd.Context())
 			if err != nil {
@@ -101,6 +109,7 @@ somebody else's server, what [nats] says, files it needs named on stderr. With
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&all, "all", false, "the hubs of all your homes, one a line")
 	c.Flags().BoolVar(&busOnly, "show-bus", false, "print the URL and credential for a foreign client, nothing else")
 	return c
 }

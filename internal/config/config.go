@@ -158,7 +158,8 @@ type Master struct {
 
 // Hub are the settings of the long-lived process.
 type Hub struct {
-	Autostart bool // commands that need it start it
+	Autostart bool          // commands that need it start it
+	MaxIdle   time.Duration // after which it ends when there is nothing to do; 0: never
 }
 
 // Terminal is about what a person sees.

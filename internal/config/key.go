@@ -192,6 +192,8 @@ func masterKeys() []key[Master] {
 func hubKeys() []key[Hub] {
 	return []key[Hub]{
 		{name: "autostart", at: func(h *Hub) any { return &h.Autostart }, doc: "Commands that need the hub start it in the background."},
+		{name: "max_idle_seconds", at: func(h *Hub) any { return &h.MaxIdle },
+			doc: "When the hub of a project ends, having had nothing to do: no work that goes on or waits, no agent with auto_start, nobody who follows it; 0: never. That of a home without a project stays."},
 	}
 }
 

@@ -32,7 +32,7 @@ func Default() *Config {
 			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika", RequestTools: []string{"read", "list"},
 		},
 		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
-		Hub:      Hub{Autostart: true},
+		Hub:      Hub{Autostart: true, MaxIdle: 30 * time.Minute},
 		Terminal: Terminal{Markdown: true, Notify: true},
 		Store:    Store{Backups: 3},
 		Chat:     Chat{Limits: Limits{MaxDepth: 100, MaxTurnsPerChain: 200, MaxEcho: 6}},

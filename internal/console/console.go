@@ -16,12 +16,13 @@ import (
 )
 
 // Completion is one way to go on at the cursor: Text takes the place of what
-// is between the byte offset Start and the cursor. Label is what the list of
-// several shows; empty: Text.
+// is between the byte offset Start and the cursor; with Chip it does so as a chip,
+// with a space behind it. Label is what the list of several shows; empty: Text.
 type Completion struct {
 	Start int
 	Text  string
 	Label string
+	Chip  bool
 }
 
 // Options say what a console is made of. Only Streams is needed.
@@ -38,6 +39,12 @@ type Options struct {
 	// Complete answers the tab key. pos is the byte offset of the cursor in
 	// line. It is called in the console's own goroutine: keys wait for it.
 	Complete func(line string, pos int) []Completion
+
+	// Chip says how many bytes at the beginning of a word that was typed stand for
+	// something and become a chip: the line shows them so, and [Console.Read] tells
+	// of them. It is asked when the word is complete, never about what was pasted or
+	// recalled, with the console locked, and must not use it. nil: no word does.
+	Chip func(word string) int
 
 	// OnInterrupt is told of a ctrl-c on an empty line. (On a line with text,
 	// ctrl-c clears the line; ctrl-y brings it back.) A second ctrl-c within
@@ -200,7 +207,6 @@ func (c *Console) Show(text string, rows func(width, height int) []string, statu
 	c.redraw(text)
 }
 
-// change does f and shows what came of it.
 // Tell sets the title of the terminal's window and, unless notice is empty, sends
 // the terminal a notification and a bell, for a person who looks elsewhere. The
 // title that was there comes back with Close. Without a terminal it does nothing.
@@ -226,6 +232,7 @@ func (c *Console) Tell(title, notice string) {
 	}
 }
 
+// change does f and shows what came of it.
 func (c *Console) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,6 +286,18 @@ func (c *Console) end(err error) {
 // [fika.Interrupted] and also io.EOF for errors.Is. When ctx ends first, the
 // error wraps ctx.Err() and nothing that was typed is lost.
 func (c *Console) ReadLine(ctx context.Context) (string, error) {
+	line, err := c.Read(ctx)
+	return line.Text, err
+}
+
+// Read is [Console.ReadLine] for who wants to know what in the line is a chip.
+func (c *Console) Read(ctx context.Context) (Line, error) {
+	line, err := c.next(ctx)
+	return decode(line), err
+}
+
+// next gives the next entered line as the editor has it.
+func (c *Console) next(ctx context.Context) (string, error) {
 	if !c.reading.TryLock() {
 		return "", fika.Errorf(fika.Invalid, "read a line", "somebody else is reading from this console")
 	}

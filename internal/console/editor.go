@@ -14,14 +14,25 @@ type editor struct {
 	text   string
 	pos    int
 	killed string // what ctrl-k and its like took last; ctrl-y puts it back
+
+	// what is between was typed in one go, as far as is known; nothing is when
+	// typedTo is not pos
+	typedFrom, typedTo int
 }
 
-func (e *editor) set(text string) { e.text, e.pos = text, len(text) }
+func (e *editor) set(text string) {
+	e.text, e.pos = text, len(text)
+	e.forget()
+}
+
+// forget says that the line is no longer what was typed in one go.
+func (e *editor) forget() { e.typedFrom, e.typedTo = e.pos, e.pos }
 
 func (e *editor) insert(text string) {
 	e.text = e.text[:e.pos] + text + e.text[e.pos:]
 	e.pos += len(text)
 	e.align()
+	e.forget()
 }
 
 // align moves pos to the end of the cluster it is in: a combining mark joins
@@ -40,6 +51,7 @@ func (e *editor) replace(from int, text string) {
 	e.text = e.text[:from] + text + e.text[e.pos:]
 	e.pos = from + len(text)
 	e.align()
+	e.forget()
 }
 
 func (e *editor) lineStart(pos int) int { return strings.LastIndexByte(e.text[:pos], '\n') + 1 }
@@ -74,9 +86,12 @@ func (e *editor) prev(pos int) int {
 	}
 }
 
-// clusterLen is the length of the first grapheme cluster of s, at least one
-// byte; s must not be empty.
+// clusterLen is the length of the first grapheme cluster or chip of s, at least
+// one byte; s must not be empty.
 func clusterLen(s string) int {
+	if n := chipLen(s); n > 0 {
+		return n
+	}
 	if c := s[0]; c < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1
 	}
@@ -90,17 +105,17 @@ func inWord(r rune) bool {
 
 func (e *editor) wordLeft() int {
 	p := strings.TrimRightFunc(e.text[:e.pos], func(r rune) bool { return !inWord(r) })
-	return len(strings.TrimRightFunc(p, inWord))
+	return e.outside(len(strings.TrimRightFunc(p, inWord)), false)
 }
 
 func (e *editor) wordRight() int {
 	p := strings.TrimLeftFunc(e.text[e.pos:], func(r rune) bool { return !inWord(r) })
-	return len(e.text) - len(strings.TrimLeftFunc(p, inWord))
+	return e.outside(len(e.text)-len(strings.TrimLeftFunc(p, inWord)), true)
 }
 
 func (e *editor) spaceLeft() int {
 	p := strings.TrimRightFunc(e.text[:e.pos], unicode.IsSpace)
-	return len(strings.TrimRightFunc(p, func(r rune) bool { return !unicode.IsSpace(r) }))
+	return e.outside(len(strings.TrimRightFunc(p, func(r rune) bool { return !unicode.IsSpace(r) })), false)
 }
 
 // cut removes what is between from and to; kill keeps it for ctrl-y.
@@ -111,9 +126,15 @@ func (e *editor) cut(from, to int, kill bool) {
 	if kill {
 		e.killed = e.text[from:to]
 	}
+	back := to == e.typedTo && to == e.pos && from >= e.typedFrom // over what was typed
 	e.text = e.text[:from] + e.text[to:]
 	e.pos = from
 	e.align()
+	if back && e.pos == from {
+		e.typedTo = from
+		return
+	}
+	e.forget()
 }
 
 // killEnd cuts to the end of the line, or the newline when it is there.

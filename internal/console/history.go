@@ -64,14 +64,15 @@ func loadHistory(path string) (*history, error) {
 func parseHistory(raw []byte) []string {
 	var lines []string
 	for line := range strings.SplitSeq(string(raw), "\n") {
-		if line = typed(unescape(line)); strings.TrimSpace(line) != "" {
+		if line = withChips(unescape(line)); strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}
 	}
 	return lines
 }
 
-var historyEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+// historyEscapes keep an entry on one line; chips stand between \[ and \].
+var historyEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, string(chipStart), `\[`, string(chipEnd), `\]`)
 
 func unescape(s string) string {
 	if strings.IndexByte(s, '\\') < 0 {
@@ -89,6 +90,10 @@ func unescape(s string) string {
 			b.WriteByte('\n')
 		case '\\':
 			b.WriteByte('\\')
+		case '[':
+			b.WriteByte(chipStart)
+		case ']':
+			b.WriteByte(chipEnd)
 		default:
 			b.WriteString(s[i-1 : i+1])
 		}

@@ -44,6 +44,7 @@ const (
 type key struct {
 	action action
 	text   string
+	pasted bool // and not typed, as far as the terminal tells them apart
 }
 
 const (
@@ -124,7 +125,7 @@ func takeText(src []byte, keys *[]key) int {
 		n += size
 	}
 	if n > 0 {
-		*keys = append(*keys, key{actInsert, string(src[:n])})
+		*keys = append(*keys, key{action: actInsert, text: string(src[:n])})
 	}
 	return n
 }
@@ -293,7 +294,7 @@ func (d *decoder) endPaste(keys *[]key) {
 	text := string(d.paste)
 	d.pasting, d.paste = false, nil
 	if text != "" {
-		*keys = append(*keys, key{actInsert, text})
+		*keys = append(*keys, key{action: actInsert, text: text, pasted: true})
 	}
 }
 

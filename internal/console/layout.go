@@ -108,9 +108,9 @@ func inputRows(v view, width, room int) (b block) {
 		line := rows[i].shown
 		if i == cursor {
 			b.row = len(b.rows)
-			b.before = lead + shown(v.text[rows[i].from:v.pos])
+			b.before = lead + shown(v.text[rows[i].from:v.pos], width-indent)
 			if len(v.live) > 0 {
-				line = drawnCursor(v.text, rows[i], v.pos)
+				line = drawnCursor(v.text, rows[i], v.pos, width-indent)
 			}
 		}
 		b.rows = append(b.rows, lead+line)
@@ -119,14 +119,19 @@ func inputRows(v view, width, room int) (b block) {
 }
 
 // drawnCursor is a row of the text in which the place at pos is marked, as a
-// terminal would show its cursor there.
-func drawnCursor(text string, r row, pos int) string {
-	under, rest := " ", ""
+// terminal would show its cursor there. A chip, reversed by itself, is underlined.
+func drawnCursor(text string, r row, pos, width int) string {
+	under, rest := "\x1b[7m \x1b[27m", ""
 	if pos < r.to {
 		n := clusterLen(text[pos:])
-		under, rest = shown(text[pos:pos+n]), shown(text[pos+n:r.to])
+		under, rest = shown(text[pos:pos+n], width), shown(text[pos+n:r.to], width)
+		if chipLen(text[pos:]) > 0 {
+			under = "\x1b[4m" + under + "\x1b[24m"
+		} else {
+			under = "\x1b[7m" + under + "\x1b[27m"
+		}
 	}
-	return shown(text[r.from:pos]) + "\x1b[7m" + under + "\x1b[27m" + rest
+	return shown(text[r.from:pos], width) + under + rest
 }
 
 // truncate cuts a row to width columns, counted as by a terminal that joins no
@@ -167,12 +172,20 @@ func fit(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-term.Width(s)))
 }
 
-// shown is how text of one line looks: tabs become spaces.
-func shown(text string) string {
-	if strings.IndexByte(text, '\t') < 0 {
-		return text
+// shown is how text of one line looks: tabs become spaces, chips are reversed and
+// cut to width columns.
+func shown(text string, width int) string {
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(text, chipStart)
+		if at < 0 {
+			break
+		}
+		b.WriteString(text[:at] + chipShown(text[at:], width))
+		text = text[at+chipLen(text[at:]):]
 	}
-	return strings.ReplaceAll(text, "\t", strings.Repeat(" ", tabWidth))
+	b.WriteString(text)
+	return strings.ReplaceAll(b.String(), "\t", strings.Repeat(" ", tabWidth))
 }
 
 // wrap cuts text into rows of at most width columns; there is always one row,
@@ -181,7 +194,7 @@ func wrap(text string, width int) []row {
 	var rows []row
 	from, used := 0, 0
 	cut := func(at, next int) {
-		rows = append(rows, row{from, at, shown(text[from:at])})
+		rows = append(rows, row{from, at, shown(text[from:at], width)})
 		from, used = next, 0
 	}
 	for at := 0; at < len(text); {
@@ -190,7 +203,7 @@ func wrap(text string, width int) []row {
 			at++
 			continue
 		}
-		n, w := measure(text[at:])
+		n, w := measure(text[at:], width)
 		if used+w > width && used > 0 {
 			cut(at, at)
 		}
@@ -201,8 +214,12 @@ func wrap(text string, width int) []row {
 	return rows
 }
 
-// measure gives length and columns of the first cluster of s.
-func measure(s string) (n, width int) {
+// measure gives length and columns of the first cluster of s; a chip takes at most
+// most columns.
+func measure(s string, most int) (n, width int) {
+	if n = chipLen(s); n > 0 {
+		return n, min(most, term.Width(s[1:n-1]))
+	}
 	if s[0] == '\t' {
 		return 1, tabWidth
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"fika"
@@ -144,8 +145,12 @@ func (a *actor) do(k key, show bool) {
 	text := ""
 	switch k.action {
 	case actInsert:
-		a.edit.insert(typed(k.text))
+		a.insert(k)
+	case actNewline:
+		a.finishWord()
+		a.edit.apply(actNewline)
 	case actEnter:
+		a.finishWord()
 		text, show = a.enter(), true
 	case actEOF:
 		if a.edit.text != "" {
@@ -165,6 +170,35 @@ func (a *actor) do(k key, show bool) {
 	}
 	if show {
 		a.redraw(text)
+	}
+}
+
+// insert puts what was typed or pasted into the line. mu is held.
+func (a *actor) insert(k key) {
+	if k.pasted {
+		a.edit.insert(typed(k.text))
+		return
+	}
+	for word := range strings.SplitAfterSeq(typed(k.text), " ") {
+		word, space := strings.CutSuffix(word, " ")
+		a.edit.typeText(word)
+		if space {
+			a.finishWord()
+			a.edit.typeText(" ")
+		}
+	}
+}
+
+// finishWord makes a chip of the word before the cursor, if it was typed and
+// stands for something. mu is held.
+func (a *actor) finishWord() {
+	if a.opts.Chip == nil {
+		return
+	}
+	if word := a.edit.typedWord(); word != "" {
+		if n := a.opts.Chip(word); n > 0 && n <= len(word) {
+			a.edit.makeChip(n)
+		}
 	}
 }
 
@@ -195,9 +229,9 @@ func (a *actor) enter() string {
 		return ""
 	}
 	a.edit.set("")
-	echo := a.view.prompt + line
+	echo := a.view.prompt + plain(line)
 	if a.opts.Echo != nil {
-		echo = a.opts.Echo(line)
+		echo = a.opts.Echo(plain(line))
 	}
 	text := ""
 	if echo != "" {
@@ -254,7 +288,7 @@ func (a *actor) complete(k action) {
 	if a.opts.Complete == nil || k == actBackTab {
 		return
 	}
-	items := a.opts.Complete(a.edit.text, a.edit.pos)
+	items := a.opts.Complete(plain(a.edit.text), len(plain(a.edit.text[:a.edit.pos])))
 	a.change(func() {
 		if !a.menu.offer(&a.edit, items) {
 			a.hint = "nothing to complete"

@@ -31,8 +31,12 @@ func (m *menu) offer(e *editor, items []Completion) bool {
 	m.clear()
 	var fit []Completion
 	for _, it := range items {
-		if it.Start < 0 || it.Start > e.pos || (len(fit) > 0 && it.Start != fit[0].Start) {
+		it.Start = e.pos - (len(plain(e.text[:e.pos])) - it.Start) // chips are longer in the editor
+		if it.Start < 0 || it.Start > e.pos || (len(fit) > 0 && it.Start != fit[0].Start) || strings.IndexByte(e.text[it.Start:e.pos], chipEnd) >= 0 {
 			continue
+		}
+		if it.Chip && (it.Text == "" || term.CleanLine(it.Text) != it.Text) {
+			continue // a name that would drive a terminal, or break the line
 		}
 		it.Text = typed(it.Text)
 		if it.Label == "" {
@@ -52,8 +56,11 @@ func (m *menu) offer(e *editor, items []Completion) bool {
 	}
 	common = strings.ToValidUTF8(common, "")
 	start := fit[0].Start
-	if len(fit) == 1 || len(common) > e.pos-start {
-		e.replace(start, common)
+	switch {
+	case len(fit) == 1:
+		e.complete(start, fit[0].inserted())
+	case len(common) > e.pos-start:
+		e.complete(start, common)
 	}
 	if len(fit) > 1 {
 		m.items = fit
@@ -68,5 +75,13 @@ func (m *menu) choose(e *editor, steps int) {
 	}
 	m.chosen = (m.chosen + steps + len(m.items)) % len(m.items)
 	it := m.items[m.chosen]
-	e.replace(it.Start, it.Text)
+	e.complete(it.Start, it.inserted())
+}
+
+// inserted is what takes the place of what was typed.
+func (c Completion) inserted() string {
+	if c.Chip {
+		return asChip(c.Text) + " "
+	}
+	return c.Text
 }

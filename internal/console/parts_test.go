@@ -77,10 +77,19 @@ func FuzzEditorAndLayout(f *testing.F) {
 		var e editor
 		e.insert(typed(text))
 		for _, s := range steps {
-			if s > 150 {
-				e.insert(typed(text[:min(len(text), int(s)-150)]))
-			} else {
+			switch {
+			case s > 200:
+				e.insert(asChip("@" + strings.Repeat("語a b", int(s)-200)))
+			case s > 150:
+				e.typeText(typed(text[:min(len(text), int(s)-150)]))
+				if word := e.typedWord(); word != "" {
+					e.makeChip(len(word))
+				}
+			default:
 				e.apply(action(s % byte(actQuit)))
+			}
+			if strings.Count(e.text, string(chipStart)) != strings.Count(e.text, string(chipEnd)) || e.outside(e.pos, false) != e.pos {
+				t.Fatalf("a chip was cut: %q at %d", e.text, e.pos)
 			}
 			if e.pos < 0 || e.pos > len(e.text) || !utf8.ValidString(e.text) || !utf8.ValidString(e.text[:e.pos]) {
 				t.Fatalf("cursor at %d of %q", e.pos, e.text)
@@ -136,7 +145,7 @@ func TestMenu(t *testing.T) {
 	var m menu
 	e := editor{}
 	e.set("ask @a")
-	if !m.offer(&e, []Completion{{4, "@arya ", ""}, {4, "@arthur ", ""}, {99, "x", ""}, {-1, "y", ""}, {0, "z", ""}}) {
+	if !m.offer(&e, []Completion{{Start: 4, Text: "@arya "}, {Start: 4, Text: "@arthur "}, {Start: 99, Text: "x"}, {Start: -1, Text: "y"}, {Start: 0, Text: "z"}}) {
 		t.Fatal("nothing was offered")
 	}
 	if e.text != "ask @ar" || len(m.items) != 2 {

@@ -137,7 +137,11 @@ type Options struct {
 	Runs func(context.Context)
 	// Outputs removes old files from the folders of contexts, at every Clean.
 	// nil: nobody does.
-	Outputs   func(context.Context)
+	Outputs func(context.Context)
+	// Rest is after how long without anything to do the hub ends. 0: never.
+	Rest time.Duration
+	// Followed reports whether anybody but the hub is on the bus. nil: nobody is.
+	Followed  func() bool
 	Tick      time.Duration // 0: 2 s
 	Canary    time.Duration // 0: 10 s
 	Hung      time.Duration // 0: 90 s
@@ -185,6 +189,7 @@ type Hub struct {
 	ready      bool
 	lost       error          // why there is nothing to look after any more
 	online     bool           // the bus is there
+	idle       time.Time      // since when there has been nothing to do
 	side       sync.WaitGroup // the intake
 }
 
@@ -242,6 +247,7 @@ func (h *Hub) Shutdown(how fika.Desired) {
 // for the wait for a child that nobody could kill.
 func (h *Hub) Run(ctx context.Context) error {
 	h.begun = h.opts.Now()
+	h.idle = h.begun
 	if err := h.claimSubjects(ctx); err != nil {
 		close(h.done)
 		return err
@@ -355,6 +361,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 	if h.online {
 		outcome.Announce(ctx, h.opts.Store.Outcomes, h.opts.Bus, h.opts.Subjects, "", h.supervisor.announcesItself)
 	}
+	h.endIfIdle(ctx, len(waiting) > 0)
 }
 
 // tickSoon asks for a tick soon.

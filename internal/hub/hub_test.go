@@ -176,10 +176,16 @@ func (w *world) agent(name fika.AgentName) fika.Agent {
 // run starts the hub.
 func (w *world) run(specs ...Spec) {
 	w.Helper()
+	w.runWith(func(*Options) {}, specs...)
+}
+
+// runWith starts a hub whose options are changed first.
+func (w *world) runWith(change func(*Options), specs ...Spec) {
+	w.Helper()
 	for _, s := range specs {
 		w.agent(s.Name)
 	}
-	h := New(Options{
+	o := Options{
 		Store: StoreOf(w.store), Bus: w.bus, Subjects: bus.Subjects{Prefix: "fika"}, Processes: w.procs, Specs: specs,
 		Log: slog.New(slog.DiscardHandler), Tick: 2 * time.Millisecond, Clean: 600 * time.Millisecond, Now: w.now, StopGrace: time.Second,
 		Ready: func(list []Started) { w.ready <- list }, ReadyTimeout: time.Hour,
@@ -189,7 +195,9 @@ func (w *world) run(specs ...Spec) {
 			}
 			return nil
 		},
-	})
+	}
+	change(&o)
+	h := New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()

@@ -1,9 +1,10 @@
 // Command picture writes docs/table.svg, the picture of fika at work in the
-// README: it lets the demo run, asks the real program on a terminal of 96
-// columns what happened, and draws what came back. Nothing in the picture is
-// made up.
+// README: it lets three agents find and mend a mistake in a small program, in the
+// real session on a terminal of 96 columns (that of tmux), and draws what is on
+// the screen then. Only the model is a stand-in, which answers from a rules file;
+// what the tools print, and what the edit changes, comes of running them.
 //
 // It is run by scripts/picture.sh when the output has changed; it is no test.
-// Read first: picture, draw. It fails when the program does, with what it said,
-// and then writes nothing.
+// Read first: picture, draw. It fails when what should be seen is not, with what
+// was, and then writes nothing.
 package main

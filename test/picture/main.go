@@ -1,19 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/creack/pty"
+	"time"
 )
 
-const columns = 96
+const (
+	columns = 96
+	rows    = 60
+)
 
 func main() {
 	fika := flag.String("fika", "bin/fika", "the program")
@@ -25,47 +26,152 @@ func main() {
 	}
 }
 
-func picture(fika, out string) error {
-	demo, err := exec.Command(fika, "demo", "--keep").CombinedOutput()
+func picture(fika, out string) (err error) {
+	home, err := os.MkdirTemp("", "picture-")
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, demo)
+		return err
 	}
-	kept := regexp.MustCompile(`--home (\S+)`).FindSubmatch(demo)
-	if kept == nil {
-		return fmt.Errorf("the demo does not say where its home is: %s", demo)
-	}
-	home := string(kept[1])
 	defer os.RemoveAll(home)
-	took := regexp.MustCompile(`(?m)^\d+ answers by .*$`).Find(demo)
-	screen := []string{"$ fika demo --keep", "…", string(took), ""}
-	for _, words := range [][]string{
-		{"chat", "view", "design", "--tree"}, {"chat", "why", "design", "4", "gendry"},
+	if err := prepare(home); err != nil {
+		return err
+	}
+	bin, err := filepath.Abs(fika)
+	if err != nil {
+		return err
+	}
+	t := terminal{socket: "fika-picture-" + filepath.Base(home)}
+	shop := filepath.Join(home, "shop")
+	if err := t.start(shop, "HOME="+home, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH")); err != nil {
+		return err
+	}
+	defer t.end()
+	for _, step := range []struct{ typed, seen string }{
+		{"fika init --team review", "next: fika"},
+		{"fika", "/help"},
+		{"the total of three items with a discount is wrong; mend it, and have it reviewed and tested", "tester +[\\s\\S]*idle"},
 	} {
-		text, err := onTerminal(fika, append([]string{"--home", home}, words...))
-		if err != nil {
+		if err := t.do(step.typed, step.seen); err != nil {
 			return err
 		}
-		screen = append(screen, "$ fika "+strings.Join(words, " "))
-		screen = append(screen, text...)
-		screen = append(screen, "")
 	}
+	screen, err := t.screen("-e")
+	if err != nil {
+		return err
+	}
+	_ = t.do("/quit", `\$ *$`)
+	_ = t.do("fika down", `\$ *$`)
 	return os.WriteFile(out, draw(screen), 0o644)
 }
 
-// onTerminal runs a command on a terminal and gives its lines, as long as they
-// were printed.
-func onTerminal(fika string, args []string) ([]string, error) {
-	cmd := exec.Command(fika, args...)
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: columns, Rows: 60})
+// prepare makes a repository with a mistake in it, and a model that knows of it.
+func prepare(home string) error {
+	for name, text := range map[string]string{
+		".fika/config.toml": "model = \"stand-in\"\nusername = \"maria\"\n\n[[models]]\nid = \"stand-in\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n",
+		".fika/rules.toml":  rules,
+		"shop/cart.sh":      "# total N PRICE DISCOUNT: what N items cost, in cents\ntotal() {\n\techo $(($1 * $2 / 100 * (100 - $3)))\n}\n",
+		"shop/test.sh":      ". ./cart.sh\ngot=$(total 3 999 10)\n[ \"$got\" = 2697 ] || { echo \"FAIL total 3 999 10: got $got, want 2697\"; exit 1; }\necho ok\n",
+	} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return exec.Command("git", "init", "-q", filepath.Join(home, "shop")).Run()
+}
+
+const rules = `chunk_delay = "5ms"
+
+[[rule]]
+agent = "coder"
+match = "discount is wrong"
+round = 1
+tool_calls = [{name = "read", args = {path = "cart.sh"}}, {name = "bash", args = {command = "sh test.sh"}}]
+
+[[rule]]
+agent = "coder"
+match = "discount is wrong"
+round = 2
+reply = "It divides before it multiplies, which drops the cents."
+tool_calls = [{name = "edit", args = {path = "cart.sh", old = "$1 * $2 / 100 * (100 - $3)", new = "$1 * $2 * (100 - $3) / 100"}}, {name = "bash", args = {command = "sh test.sh"}}]
+
+[[rule]]
+agent = "coder"
+match = "discount is wrong"
+round = 3
+reply = "` + "`cart.sh`" + ` multiplies first now, and the test passes. @reviewer please look."
+
+[[rule]]
+agent = "reviewer"
+match = "please look"
+round = 1
+tool_calls = [{name = "read", args = {path = "cart.sh"}}]
+
+[[rule]]
+agent = "reviewer"
+match = "please look"
+round = 2
+reply = "Right: one division, at the end. A discount of **100** should give 0: @tester try that."
+
+[[rule]]
+agent = "tester"
+match = "try that"
+round = 1
+tool_calls = [{name = "bash", args = {command = ". ./cart.sh; total 3 999 100; total 3 999 0"}}, {name = "bash", args = {command = "sh test.sh"}}]
+
+[[rule]]
+agent = "tester"
+match = "try that"
+round = 2
+reply = "| discount | total |\n|---|---|\n| 100 | 0 |\n| 0 | 2997 |\n| 10 | 2697 |\n\nAll as they should be."
+`
+
+// terminal is one of tmux, on a server of its own.
+type terminal struct{ socket string }
+
+func (t terminal) tmux(args ...string) (string, error) {
+	out, err := exec.Command("tmux", append([]string{"-L", t.socket, "-f", "/dev/null"}, args...)...).CombinedOutput()
 	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, out)
 	}
-	defer tty.Close()
-	var text bytes.Buffer
-	_, _ = io.Copy(&text, tty) // ends with an error when the program does
-	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("%v: %w: %s", args, err, text.Bytes())
+	return string(out), nil
+}
+
+func (t terminal) start(dir string, env ...string) error {
+	shell := append([]string{"env", "-i", "TERM=screen-256color", "LANG=C.UTF-8", "PS1=$ "}, env...)
+	_, err := t.tmux(append([]string{"new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-c", dir}, append(shell, "bash", "--norc", "--noprofile", "-i")...)...)
+	return err
+}
+
+func (t terminal) end() { _, _ = t.tmux("kill-server") }
+
+// do types a line, and waits until the screen shows what it should.
+func (t terminal) do(typed, seen string) error {
+	if _, err := t.tmux("send-keys", "-l", typed); err != nil {
+		return err
 	}
-	return strings.Split(strings.TrimRight(strings.ReplaceAll(text.String(), "\r\n", "\n"), "\n"), "\n"), nil
+	if _, err := t.tmux("send-keys", "Enter"); err != nil {
+		return err
+	}
+	want := regexp.MustCompile(seen)
+	var screen []string
+	for range 600 {
+		var err error
+		if screen, err = t.screen(); err != nil {
+			return err
+		}
+		if want.MatchString(strings.Join(screen, "\n")) {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return fmt.Errorf("after %q there was no %q:\n%s", typed, seen, strings.Join(screen, "\n"))
+}
+
+// screen gives the rows that are on the screen.
+func (t terminal) screen(flags ...string) ([]string, error) {
+	text, err := t.tmux(append([]string{"capture-pane", "-p"}, flags...)...)
+	return strings.Split(strings.TrimRight(text, "\n"), "\n"), err
 }

@@ -16,8 +16,7 @@ const (
 	margin     = 18
 )
 
-// style is a colour sequence as fika prints it: a colour of the 256, faint, or
-// an end of either.
+// style is a sequence of colours and weights.
 var style = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
 // draw makes a terminal of lines, wrapped at the width of the terminal.
@@ -73,19 +72,25 @@ func spans(row string) string {
 	for _, m := range style.FindAllStringSubmatchIndex(row, -1) {
 		emit(row[at:m[0]])
 		at = m[1]
-		var n int
-		switch code := row[m[2]:m[3]]; {
-		case code == "2":
-			fill = "#7d828c"
-		case strings.HasPrefix(code, "38;5;"):
-			_, _ = fmt.Sscanf(code, "38;5;%d", &n)
-			fill = colour(n)
-		default:
-			fill = ""
-		}
+		fill = fillOf(row[m[2]:m[3]], fill)
 	}
 	emit(row[at:])
 	return b.String()
+}
+
+// fillOf is the colour after a sequence, where it was before.
+func fillOf(codes, before string) string {
+	if n := 0; strings.Contains(codes, "38;5;") {
+		_, _ = fmt.Sscanf(codes[strings.Index(codes, "38;5;"):], "38;5;%d", &n)
+		return colour(n)
+	}
+	named := map[string]string{"1": "#ffffff", "2": "#7d828c", "31": "#f28b82", "32": "#8fd18f", "33": "#e8c66a", "36": "#7fc8d8", "0": "", "": "", "22": "", "39": ""}
+	for code := range strings.SplitSeq(codes, ";") {
+		if fill, known := named[code]; known {
+			before = fill
+		}
+	}
+	return before
 }
 
 // colour is one of the 216 colours of the cube in xterm's 256, a little

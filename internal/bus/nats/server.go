@@ -254,6 +254,16 @@ func (s *Server) Addr() string {
 	return net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }
 
+// Clients is how many connections there are, those of the hub among them.
+func (s *Server) Clients() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ns == nil {
+		return 0
+	}
+	return s.ns.NumClients()
+}
+
 func (s *Server) clientURL() string {
 	return "nats://" + net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }

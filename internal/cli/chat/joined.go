@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/attachment"
 	"fika/internal/chat"
 	"fika/internal/cli/command"
 	"fika/internal/client"
@@ -38,6 +39,8 @@ type joined struct {
 	desk    *question.Desk     // where the person is asked about tool calls
 	notify  *notifier          // nil: the terminal is told nothing
 	spoken  chan struct{}      // capacity 1: something was said, for which a hub is wanted
+	files   []attachment.File  // what goes with the line that is being carried out
+	next    *console.Line      // was entered instead of an answer, and is the next line
 
 	mu    sync.Mutex
 	waits []view.Worker   // what has not begun, and why
@@ -53,11 +56,11 @@ func (j *joined) client() *client.Client {
 // openConsole makes the line to type into, and what is shown above it.
 func (j *joined) openConsole(history string) (err error) {
 	o := console.Options{
-		Streams: j.Streams, Prompt: string(j.conv.Name) + "> ", HistoryFile: history,
-		Complete: j.complete, Echo: func(string) string { return "" },
+		Streams: j.Streams, Prompt: j.prompt(), HistoryFile: history,
+		Complete: j.complete, Chip: j.chipIn, Echo: func(string) string { return "" },
 	}
 	if j.session != nil {
-		o.Prompt, o.OnInterrupt = "> ", j.interrupt
+		o.OnInterrupt = j.interrupt
 	}
 	if j.con, err = console.New(o); err != nil {
 		return err
@@ -341,7 +344,7 @@ func (j *joined) show(x fika.Entry) error {
 
 func (j *joined) read(ctx context.Context) error {
 	for {
-		line, err := j.con.ReadLine(ctx)
+		line, err := j.nextLine(ctx)
 		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 			return nil
 		}
@@ -365,6 +368,28 @@ func (j *joined) read(ctx context.Context) error {
 	}
 }
 
+// nextLine gives the text of the next line, with the files that its chips stand
+// for in j.files. A line whose files cannot be sent is told of and passed over.
+func (j *joined) nextLine(ctx context.Context) (string, error) {
+	for {
+		line, err := console.Line{}, error(nil)
+		if j.next != nil {
+			line, j.next = *j.next, nil
+		} else if line, err = j.con.Read(ctx); err != nil {
+			return "", err
+		}
+		var text string
+		if text, j.files, err = j.readChips(ctx, line); err == nil {
+			return text, nil
+		}
+		j.notSent(err)
+	}
+}
+
+func (j *joined) notSent(err error) {
+	j.note("— not sent: " + err.Error() + " (arrow up brings the line back)")
+}
+
 func (j *joined) send(ctx context.Context, text string) {
 	var err error
 	if j.session != nil {
@@ -377,9 +402,9 @@ func (j *joined) send(ctx context.Context, text string) {
 	case j.spoken <- struct{}{}:
 	default:
 	}
-	sent, err := j.client().Chats.Send(ctx, j.conv, text, j.as)
+	sent, err := j.deliver(ctx, text)
 	if err != nil {
-		j.note("— not sent: " + err.Error() + " (arrow up brings the line back)")
+		j.notSent(err)
 		return
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/attachment"
 	"fika/internal/client"
 	"fika/internal/mention"
 	"fika/internal/term"
@@ -79,7 +80,7 @@ func (s *script) entry(x fika.Entry) string {
 }
 
 // typed is what the person said as they typed it: without the name of whom they
-// spoke to before.
+// spoke to before, and of files only their names.
 func (s *script) typed(content string) string {
 	to := mention.Parse(content, mention.Known{Agents: s.agents})
 	rest, same := strings.CutPrefix(content, "@"+string(s.last)+" ")
@@ -90,7 +91,7 @@ func (s *script) typed(content string) string {
 		s.last = to.Agents[0]
 	}
 	const prompt = "> "
-	text := view.Indented(wrapped(content, s.page.look.Width-len(prompt)), len(prompt))
+	text := view.Indented(wrapped(attachment.Folded(content), s.page.look.Width-len(prompt)), len(prompt))
 	return prompt + strings.TrimPrefix(text, strings.Repeat(" ", len(prompt)))
 }
 

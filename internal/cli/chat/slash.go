@@ -54,7 +54,7 @@ func slashCommands() []slashCommand {
 func slashHelp(session bool) string {
 	var b strings.Builder
 	if session {
-		b.WriteString("Text goes to the agent you spoke to last; @name turns to another, @all to everybody.\nA text that begins with a slash begins with two: //etc/hosts is …\n\n")
+		b.WriteString("Text goes to the agent you spoke to last; @name turns to another, @all to everybody.\n@ and the path of a file sends the file along; Tab completes it.\nA text that begins with a slash begins with two: //etc/hosts is …\n\n")
 	}
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {
@@ -224,7 +224,7 @@ func (j *joined) expand(ctx context.Context, words []string) error {
 	return nil
 }
 
-// complete offers agents after @ and commands after /.
+// complete offers agents and files after @, and commands after /.
 func (j *joined) complete(line string, pos int) []console.Completion {
 	head := line[:pos]
 	if strings.HasPrefix(head, "/") && !strings.ContainsAny(head, " \t") {
@@ -237,18 +237,14 @@ func (j *joined) complete(line string, pos int) []console.Completion {
 		return out
 	}
 	at := strings.LastIndexByte(head, '@')
-	if at < 0 || strings.ContainsAny(head[at:], " \t\n") {
-		return nil
-	}
-	agents, err := j.client().Agents.Rows(context.Background())
-	if err != nil {
+	if at < 0 || strings.ContainsAny(head[at:], " \t\n") || at > 0 && !strings.ContainsAny(head[at-1:at], " \t\n(\"'") {
 		return nil
 	}
 	var out []console.Completion
-	for _, a := range agents {
-		if (a.ID != "" || j.session != nil) && strings.HasPrefix(string(a.Name), strings.ToLower(head[at+1:])) {
-			out = append(out, console.Completion{Start: at, Text: "@" + string(a.Name) + " "})
+	for _, name := range j.agentNames() {
+		if strings.HasPrefix(string(name), strings.ToLower(head[at+1:])) {
+			out = append(out, console.Completion{Start: at, Text: "@" + string(name) + " "})
 		}
 	}
-	return out
+	return append(out, j.offerFiles(head[at+1:], at)...)
 }

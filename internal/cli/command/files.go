@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/attachment"
+	"fika/internal/mention"
 	"fika/internal/worker"
 )
 
@@ -33,14 +34,30 @@ const maxPictures = 10
 // homes of fika) is sent only if a person at the terminal says so. Error kinds:
 // NotFound, Invalid, Denied, Storage; then nothing is sent.
 func (e *Env) Attach(n NamedFiles, prompt string) (string, []fika.Attachment, error) {
-	var pictures []fika.Attachment
+	var files []attachment.File
 	for i, path := range append(append([]string{}, n.files...), n.images...) {
-		f, err := e.LoadFile(path)
+		f, err := e.LoadFileIf(path, func(why error) error {
+			return e.Confirm(fmt.Sprintf("%v. Send it to the model all the same", why))
+		})
 		if err != nil {
 			return "", nil, err
 		}
 		if i >= len(n.files) && !f.Picture {
 			return "", nil, fika.Errorf(fika.Invalid, "", "%s is no picture (PNG, JPEG, GIF and WebP are): --file sends text", path)
+		}
+		files = append(files, f)
+	}
+	return e.Join(files, prompt)
+}
+
+// Join makes files part of a prompt, as [Env.Attach] does. Invalid also for a
+// prompt in which a block of code is open, which the file would close, and be no
+// block of its own.
+func (e *Env) Join(files []attachment.File, prompt string) (string, []fika.Attachment, error) {
+	var pictures []fika.Attachment
+	for _, f := range files {
+		if !f.Picture && speaks(prompt+"\n\n"+f.With("@"+probe)) {
+			return "", nil, fika.Errorf(fika.Invalid, "", "the text leaves a block of code open: end it, so that what is in %s stays apart from it", f.Path)
 		}
 		text, a, err := e.Include(f)
 		if err != nil {
@@ -57,9 +74,17 @@ func (e *Env) Attach(n NamedFiles, prompt string) (string, []fika.Attachment, er
 	return prompt, pictures, nil
 }
 
-// LoadFile reads a file that a person has named, after asking about one that is
-// hidden from tools.
-func (e *Env) LoadFile(path string) (attachment.File, error) {
+// probe is an agent of no home.
+const probe = "probe-of-files"
+
+// speaks reports whether a text mentions the probe.
+func speaks(text string) bool {
+	return len(mention.Parse(text, mention.Known{Agents: []fika.AgentName{probe}}).Agents) > 0
+}
+
+// LoadFileIf reads a file that a person has named. About one that is hidden from
+// tools the person is asked: agree returns nil if it is to be read all the same.
+func (e *Env) LoadFileIf(path string, agree func(why error) error) (attachment.File, error) {
 	real, err := attachment.Resolve(path)
 	if err != nil {
 		return attachment.File{}, err
@@ -72,7 +97,7 @@ func (e *Env) LoadFile(path string) (attachment.File, error) {
 		case c.Inside() || !e.InTTY:
 			return attachment.File{}, fika.Errorf(fika.Denied, "", "%v; only a person at a terminal can send it all the same", why)
 		}
-		if err := e.Confirm(fmt.Sprintf("%v. Send it to the model all the same", why)); err != nil {
+		if err := agree(why); err != nil {
 			return attachment.File{}, err
 		}
 	}
@@ -110,7 +135,7 @@ func (e *Env) Include(f attachment.File) (text string, picture *fika.Attachment,
 // tells of it.
 func pictureName(path string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == '[' || r == ']' || r == 0x7f {
+		if r < ' ' || r == '[' || r == ']' || r == '@' || r == 0x7f {
 			return '_'
 		}
 		return r
