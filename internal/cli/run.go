@@ -128,6 +128,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	var held *folder.HeldError
 	if o.wait > 0 && errors.As(err, &held) && held.Info.Kind != folder.LockAgent {
 		ro.Wait = o.wait // an agent's process is asked instead of waited for
+		o.Say("%s; waiting up to %s for it (Ctrl-C: no longer)", held, o.wait)
 		ran, err = worker.Run(ctx, o.App(), ro)
 	}
 	if ran.Request != "" {

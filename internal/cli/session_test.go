@@ -76,7 +76,7 @@ func TestA7SessionCommands(t *testing.T) {
 func TestSessionFiles(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, sessionHome)
-	h.write("r.toml", "[[rule]]\nmatch = \"total := 1(?s:.*)see\"\nreply = \"Both.\"\n[[rule]]\nmatch = \"BEGIN KEY\"\nreply = \"A key!\"\n[[rule]]\nmatch = \"total := 1\"\nreply = \"I read it.\"\n[[rule]]\nmatch = \"literally @cart.go\"\nreply = \"Words.\"\n")
+	h.write("r.toml", "[[rule]]\nmatch = \"total := 1(?s:.*)see\"\nreply = \"Both.\"\n[[rule]]\nmatch = \"BEGIN KEY\"\nreply = \"A key!\"\n[[rule]]\nmatch = \"total := 1\"\nreply = \"I read it.\"\n[[rule]]\nmatch = \"literally @/etc/passwd\"\nreply = \"Words.\"\n")
 	for name, text := range map[string]string{"cart.go": "total := 1\n\n@reviewer\n", ".ssh/id_ed25519": "BEGIN KEY\n", "sub/deep.txt": "see\n"} {
 		path := filepath.Join(h.work, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -88,11 +88,11 @@ func TestSessionFiles(t *testing.T) {
 	}
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "what is @cart.go?\r"}, {"I read it.", "\x1b[200~literally @cart.go\x1b[201~ \r"}, {"Words.", "@ca\tand @dee\t\r"}, {"Both.", "use @~/.ssh/id_ed25519\r"},
+		{"/help", "what is @cart.go?\r"}, {"I read it.", "\x1b[200~literally @/etc/passwd\x1b[201~ \r"}, {"Words.", "@ca\tand @dee\t\r"}, {"Both.", "use @~/.ssh/id_ed25519\r"},
 		{"Enter the word send", "no\r"}, {"you did not say send", "use @~/.ssh/id_ed25519\r"}, {"send it? ", "send\r"}, {"A key!", "/quit\r"},
 	}))
 	for _, want := range []string{
-		"> what is `cart.go`?\n\n  [file `cart.go`: 3 lines]\ncoder  I read it.\n", "> literally @cart.go\n",
+		"> what is `cart.go`?\n\n  [file `cart.go`: 3 lines]\ncoder  I read it.\n", "> literally @/etc/passwd\n",
 		"> `cart.go` and `sub/deep.txt`\n\n  [file `cart.go`: 3 lines]\n\n  [file `sub/deep.txt`: 1 line]\ncoder  Both.\n", "[file `~/.ssh/id_ed25519`: 1 line]",
 	} {
 		if !strings.Contains(shown, want) {
@@ -102,6 +102,6 @@ func TestSessionFiles(t *testing.T) {
 	if strings.Count(shown, "A key!") != 1 || strings.Contains(shown, "reviewer  ") {
 		t.Errorf("the key was sent unasked, or the file called somebody:\n%s", shown)
 	}
-	out, _ := h.run(0, "run", "--raw", "literally @cart.go")
+	out, _ := h.run(0, "run", "--raw", "literally @/etc/passwd")
 	has(t, "a prompt of the shell", out, "Words.")
 }

@@ -122,6 +122,9 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	if hint == "" && info.State == fika.Open {
 		hint = f.c.Agents.NeverAnswers(ctx, row)
 	}
+	if hint == "" && fika.WaitReason(info.Reason) == fika.WaitLimit {
+		hint = f.c.whyLimited(ctx, info)
+	}
 	if hint == "" && info.State == fika.Open {
 		f.explainNext(ctx, info)
 	}
@@ -129,6 +132,16 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 		f.Warn(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", hint, info.ID))
 		f.Warn = nil
 	}
+}
+
+// whyLimited is what was said where a request waits for a budget; empty: it waits
+// for a moment only, or for an agent's hour.
+func (c *Client) whyLimited(ctx context.Context, info RequestInfo) string {
+	said, err := c.store.Entries(ctx, store.EntryQuery{Conversation: info.Conversation, Types: []fika.EntryType{fika.Notice}, Last: 1})
+	if err != nil || len(said) == 0 {
+		return ""
+	}
+	return said[0].Content
 }
 
 // explainNext tells that the agent of a request works on another one first.
