@@ -138,6 +138,10 @@ func (q *queue) explainWaiting(i *Item, r store.Underway, c fika.Conversation) {
 	switch fika.WaitReason(r.Reason) {
 	case fika.WaitPause, fika.WaitLimit:
 		q.explainPending(i, c, r.Agent)
+		if fika.WaitReason(r.Reason) == fika.WaitLimit && !i.Stuck && i.Why == "next" && r.WaitUntil.After(q.now) {
+			i.Why, i.Text, i.Until = "budget", "waits for a budget (fika budget list)", r.WaitUntil
+			return
+		}
 		i.Text = "in the middle of its turn; " + i.Text
 	case fika.WaitChild:
 		i.Text = "waits for what it delegated"

@@ -21,17 +21,27 @@ func (j *joined) lookAtApprovals(ctx context.Context, c *client.Client) {
 	if err != nil {
 		return // the next look tells
 	}
+	j.printAsked(said)
+}
+
+// printAsked prints what is said about tool calls: sentences wrapped between
+// words, calls as they are.
+func (j *joined) printAsked(said []string) {
 	for _, text := range said {
-		j.feed.Print(j.OutStyle().Yellow(text))
+		lines := strings.Split(text, "\n")
+		for i, l := range lines {
+			if !strings.HasPrefix(l, " ") {
+				lines[i] = term.Wrap(l, j.con.Width()-1)
+			}
+		}
+		j.feed.Print(j.OutStyle().Yellow(strings.Join(lines, "\n")))
 	}
 }
 
 // approve is /approve N, and /approve N --deny WHY.
 func (j *joined) approve(ctx context.Context, words []string) error {
 	said, err := j.desk.Obey(ctx, j.client().Approvals(), words[1:])
-	for _, text := range said {
-		j.feed.Print(j.OutStyle().Yellow(text))
-	}
+	j.printAsked(said)
 	return err
 }
 
