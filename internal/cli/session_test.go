@@ -93,7 +93,7 @@ func TestSessionFiles(t *testing.T) {
 	}))
 	for _, want := range []string{
 		"> what is `cart.go`?\n\n  [file `cart.go`: 3 lines]\ncoder  I read it.\n", "> literally @/etc/passwd\n",
-		"> `cart.go` and `sub/deep.txt`\n\n  [file `cart.go`: 3 lines]\n\n  [file `sub/deep.txt`: 1 line]\ncoder  Both.\n", "[file `~/.ssh/id_ed25519`: 1 line]",
+		"> `cart.go` and `sub/deep.txt`\n\n  [file `cart.go`: 3 lines]\n\n  [file `sub/deep.txt`: 1 line]\n", "coder  Both.\n", "[file `~/.ssh/id_ed25519`: 1 line]",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)

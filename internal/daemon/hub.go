@@ -81,7 +81,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	hubOptions.Home = lock.Holds
 	if at, err := a.Standing(); err == nil && at.Project != "" && b.server != nil {
 		hubOptions.Rest = c.Hub.MaxIdle
-		hubOptions.Followed = func() bool { return b.server.Clients() > 1 } // the hub is one
+		hubOptions.Followed = b.server.HasMembers
 	}
 	a.StartedByHub()
 	a.FollowConfig(func(text string) { a.Log().Warn(text) })

@@ -254,14 +254,16 @@ func (s *Server) Addr() string {
 	return net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }
 
-// Clients is how many connections there are, those of the hub among them.
-func (s *Server) Clients() int {
+// HasMembers reports whether anybody is connected who is neither the hub nor an
+// agent, or whether that cannot be found out.
+func (s *Server) HasMembers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ns == nil {
-		return 0
+		return false
 	}
-	return s.ns.NumClients()
+	list, err := s.ns.Connz(&server.ConnzOptions{Username: true, User: UserMember, Limit: 1})
+	return err != nil || len(list.Conns) > 0
 }
 
 func (s *Server) clientURL() string {

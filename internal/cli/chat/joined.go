@@ -380,7 +380,7 @@ func (j *joined) nextLine(ctx context.Context) (string, error) {
 		}
 		var text string
 		if text, j.files, err = j.readChips(ctx, line); err == nil {
-			return text, nil
+			return strings.TrimRight(text, " \n"), nil
 		}
 		j.notSent(err)
 	}
