@@ -160,6 +160,9 @@ func (w Waker) Wake(names ...fika.AgentName) {
 	}
 }
 
+// WakeExecutor tells an executor to look at the store.
+func (w Waker) WakeExecutor(name string) { _ = w.Bus.Publish(w.Subjects.Executor(name), nil) }
+
 // WakeHub tells the hub that somebody wants something of an agent.
 func (w Waker) WakeHub() { _ = w.Bus.Publish(w.Subjects.Hub(), nil) }
 

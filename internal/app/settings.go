@@ -63,6 +63,16 @@ func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 	return g.CallableBy, err
 }
 
+// Limits are what the tools of an agent may use of the machine, as its files are
+// now.
+func (r *Resolver) Limits(name fika.AgentName) (config.Resources, error) {
+	in, err := r.settingInputs(name, nil, true)
+	if err != nil {
+		return config.Resources{}, err
+	}
+	return config.ResolveLimits(in)
+}
+
 // PlainSettings are what a command needs that asks no model: they neither
 // need a model nor a valid local.toml.
 func (r *Resolver) PlainSettings(name fika.AgentName) (config.Settings, error) {
@@ -79,6 +89,9 @@ func (r *Resolver) PlainSettings(name fika.AgentName) (config.Settings, error) {
 		in = config.Inputs{Home: r.opts.Root, Agent: name, Config: c}
 	}
 	if s.Guard, s.Sandbox, err = config.ResolveGuard(in); err != nil {
+		return config.Settings{}, err
+	}
+	if s.Limits, err = config.ResolveLimits(in); err != nil {
 		return config.Settings{}, err
 	}
 	if entry := c.Agent(name); entry != nil {

@@ -120,6 +120,9 @@ func (s Subjects) Workflow(run fika.RequestID) string {
 	return s.Prefix + ".workflow." + string(run) + ".status"
 }
 
+// Executor says "look at the store" to an executor; its body is empty.
+func (s Subjects) Executor(name string) string { return s.Prefix + ".executor." + name + ".bell" }
+
 // Hub is the bell of the hub itself.
 func (s Subjects) Hub() string { return s.Prefix + ".hub.bell" }
 

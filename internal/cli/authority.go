@@ -51,7 +51,7 @@ func declared() map[string]declaration {
 		"fika backup": manage, "fika restore": manage,
 		"fika init": manage, "fika trust": manage,
 		"fika project": look, "fika project list": look, "fika project show": look, "fika project move": manage, "fika project forget": manage,
-		"fika demo": manage, "fika up": manage, "fika down": manage, "fika master": manage,
+		"fika demo": manage, "fika up": manage, "fika executor": manage, "fika down": manage, "fika master": manage,
 
 		"fika agent": look, "fika agent list": look, "fika agent health": look, "fika agent logs": look, "fika agent attach": look,
 		"fika agent run": manage, "fika agent start": manage, "fika agent stop": manage, "fika agent restart": manage, "fika agent reset": manage,

@@ -162,6 +162,11 @@ func showStatus(e *command.Env, st client.Status) error {
 	for _, lack := range st.Sandbox.Lacks {
 		p("", "it lacks: "+lack)
 	}
+	for _, v := range st.Agents {
+		if v.NoLimits != "" {
+			p("limits", fmt.Sprintf("@%s: %s", v.Row.Name, v.NoLimits))
+		}
+	}
 	if st.Paused {
 		p("paused", "all conversations (fika chat resume --all)")
 	}

@@ -13,6 +13,7 @@ import (
 	"fika/internal/process"
 	"fika/internal/store"
 	"fika/internal/term"
+	"fika/internal/worker"
 )
 
 // AgentView is what lists show of an agent, put together from its row, its
@@ -35,6 +36,7 @@ type AgentView struct {
 	Model      string        // nickname or id; empty: not known without asking the network
 	Last       *RequestInfo
 	Trouble    string    // empty: healthy
+	NoLimits   string    // why the limits of its tools are not kept; empty: they are, or there are none
 	HeldUntil  time.Time // its hour is used up; zero: it is not
 }
 
@@ -62,6 +64,7 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
 		v := AgentView{Row: row, Model: s.model(row.Name)}
+		v.NoLimits = worker.NoLimits(s.c.app, s.c.home.Root, row.Name)
 		v.CallableBy, _ = s.c.app.CallableBy(row.Name) // where it cannot be read, doctor says so
 		if entry := s.c.config().Agent(row.Name); entry != nil {
 			v.Entry, v.Can = true, entry.Capabilities

@@ -17,20 +17,21 @@ type Config struct {
 	LockHeartbeat time.Duration // how often a held lock is touched
 	Trust         []string      // folders whose AGENTS.md may enter a prompt
 
-	NATS     NATS
-	Master   Master
-	Hub      Hub
-	Terminal Terminal
-	Store    Store
-	Chat     Chat
-	Tools    Tools
-	Guard    Guard
-	Sandbox  Sandbox
-	Plugins  map[string]Plugin // by plugin name
-	MCP      []MCPServer
-	Agents   []Agent
-	Models   []Model
-	Budgets  []Budget
+	NATS      NATS
+	Master    Master
+	Hub       Hub
+	Terminal  Terminal
+	Store     Store
+	Chat      Chat
+	Tools     Tools
+	Guard     Guard
+	Sandbox   Sandbox
+	Plugins   map[string]Plugin // by plugin name
+	MCP       []MCPServer
+	Agents    []Agent
+	Executors []Executor
+	Models    []Model
+	Budgets   []Budget
 
 	// Files lists what was read, in order; a file that does not exist is not in it.
 	Files []string
@@ -83,8 +84,23 @@ type PerContext struct {
 	Confinement          // likewise [Guard]'s
 	Lend        []string // of what tools do not see; what is not set is [Sandbox]'s
 
+	Executor  string    // that runs its tools; what is not set is [Tools]'s
+	Resources Resources // what its tools may use of the machine
+
 	Rules []guard.Rule // those of all layers hold
 }
+
+// Resources bound what all processes of an agent's tools together use of the
+// machine. 0 is no limit.
+type Resources struct {
+	Memory   Bytes
+	CPU      float64 // processors
+	PIDs     int64   // processes and threads
+	Required bool    // nothing is run where they cannot be kept
+}
+
+// Bytes is an amount of memory.
+type Bytes int64
 
 // Confinement says how the processes of an agent's tools are confined.
 type Confinement struct {
@@ -190,6 +206,8 @@ type Tools struct {
 
 	DelegateDeadline    time.Duration // of a delegated task that names none
 	MaxDelegateDeadline time.Duration
+
+	Executor string // that runs them; empty: the agents do
 }
 
 // Plugin are the settings of one plugin.

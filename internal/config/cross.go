@@ -16,6 +16,7 @@ func (c *Config) checkTogether(p *Problems) {
 	c.checkAgents(p)
 	c.checkNATS(p)
 	c.checkMCP(p)
+	c.checkExecutors(p)
 	c.checkBudgets(p)
 	if c.Model != "" && !c.isReachable(c.Model) {
 		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))

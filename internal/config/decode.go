@@ -100,6 +100,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, guardKeys()), true
 	case *Sandbox:
 		return decodeSub(r, v, path, p, sandboxKeys()), true
+	case *Resources:
+		return decodeSub(r, v, path, p, resourceKeys()), true
 	case *Prices:
 		return r.readPrices(v, path, p), true
 	case **Reserve:
@@ -114,6 +116,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return r.readAgents(v, path, p), true
 	case *[]Model:
 		return r.readModels(v, path, p), true
+	case *[]Executor:
+		return r.readExecutors(v, path, p), true
 	case *[]MCPServer:
 		return r.readMCPServers(v, path, p), true
 	case *[]guard.Rule:

@@ -43,6 +43,7 @@ func topKeys() []key[Config] {
 		{name: "plugins", at: func(c *Config) any { return &c.Plugins }},
 		{name: "mcp", at: func(c *Config) any { return &c.MCP }},
 		{name: "agents", at: func(c *Config) any { return &c.Agents }},
+		{name: "executors", at: func(c *Config) any { return &c.Executors }},
 		{name: "models", at: func(c *Config) any { return &c.Models }},
 		{name: "budgets", at: func(c *Config) any { return &c.Budgets }},
 	}
@@ -88,6 +89,7 @@ func inheritedKeys() []key[PerContext] {
 		limitKeys(func(c *PerContext) *Limits { return &c.Limits }, "chat"),
 		confinementKeys(func(c *PerContext) *Confinement { return &c.Confinement }, "guard"),
 		inheritFrom([]key[PerContext]{lendKey(func(c *PerContext) *[]string { return &c.Lend })}, "sandbox"),
+		inheritFrom([]key[PerContext]{executorKey(func(c *PerContext) *string { return &c.Executor })}, "tools"),
 	)
 }
 
@@ -141,6 +143,8 @@ func ownKeys() []key[PerContext] {
 			doc: "The most characters of that memory."},
 		{name: "rules", at: func(c *PerContext) any { return &c.Rules }, example: "[{tool = \"bash\", match = \"git push *\", do = \"ask\"}]",
 			doc: "What tools may do, as [[rules]]: those of the home, of the agent and of the context hold together. fika rules test shows what comes of them."},
+		{name: "limits", at: func(c *PerContext) any { return &c.Resources }, example: `{memory = "2GiB", cpu = 2, pids = 200}`,
+			doc: "What all processes of this agent's tools together may use of the machine, as [agents.limits] under its [[agents]], or [limits] for every agent. It needs control groups that this user may divide: fika doctor says whether there are."},
 		{name: "turn_timeout_seconds", at: func(c *PerContext) any { return &c.TurnTimeout }, example: "600",
 			doc: "Ends a turn that takes longer; 0 never does."},
 	}
@@ -225,6 +229,7 @@ func toolKeys() []key[Tools] {
 		{name: "max_fetch_bytes", at: func(t *Tools) any { return &t.MaxFetchBytes }, min: 1024, doc: "How much one fetch may load."},
 		{name: "delegate_deadline_seconds", at: func(t *Tools) any { return &t.DelegateDeadline }, min: 1, doc: "How long a task may take that an agent delegates without saying how long."},
 		{name: "max_delegate_deadline_seconds", at: func(t *Tools) any { return &t.MaxDelegateDeadline }, min: 1, doc: "How long it may say."},
+		executorKey(func(t *Tools) *string { return &t.Executor }),
 	}
 }
 

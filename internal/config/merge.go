@@ -42,9 +42,10 @@ func (in Inputs) settingLayers() []layer {
 		list = append(list, layer{&c.Agents[i].PerContext, c.where, elementPath("agents", i) + ".", true})
 	}
 	return append(list, layer{&c.PerContext, c.where, "", false},
-		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}, // for the keys that inherit from it; likewise the next two
+		layer{&PerContext{Limits: c.Chat.Limits}, c.where, "chat.", false}, // for the keys that inherit from it; likewise the next three
 		layer{&PerContext{Confinement: c.Guard.Confinement}, c.where, "guard.", false},
-		layer{&PerContext{Lend: c.Sandbox.Lend}, c.where, "sandbox.", false})
+		layer{&PerContext{Lend: c.Sandbox.Lend}, c.where, "sandbox.", false},
+		layer{&PerContext{Executor: c.Tools.Executor}, c.where, "tools.", false})
 }
 
 // mergeLayers takes each key from the first layer that sets it.
@@ -89,7 +90,7 @@ func (in Inputs) givenText(name string) (text, origin string) {
 		}
 		return text, "flag --" + strings.ReplaceAll(name, "_", "-")
 	}
-	if in.Env != nil && name != "env" && name != "rules" {
+	if in.Env != nil && name != "env" && name != "rules" && name != "limits" {
 		variable := EnvName(name)
 		if text := in.Env(variable); text != "" {
 			return text, "environment " + variable
@@ -123,6 +124,8 @@ func copyField(to, from any) {
 		*p = *from.(*[]string)
 	case *map[string]string:
 		*p = *from.(*map[string]string)
+	case *Resources:
+		*p = *from.(*Resources)
 	case **Reasoning:
 		*p = *from.(**Reasoning)
 	case *[]guard.Rule:
@@ -167,7 +170,7 @@ func (k key[T]) parseText(target *T, text string) string {
 			*p = r
 		}
 		return wrong
-	case *map[string]string, *[]guard.Rule:
+	case *map[string]string, *[]guard.Rule, *Resources:
 		return "can only be set in a file"
 	}
 	wrong := assignValue(at, v, toml.Limits{Unit: k.unit, Min: k.min, Max: k.max, OneOf: k.oneOf})

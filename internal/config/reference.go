@@ -35,7 +35,7 @@ func Reference() []KeyDoc {
 		if !strings.Contains(list[i].Key, ".") {
 			list[i].Context = true
 		}
-		if list[i].Context && list[i].Key != "env" && list[i].Key != "rules" {
+		if list[i].Context && list[i].Key != "env" && list[i].Key != "rules" && list[i].Key != "limits" {
 			list[i].Env = EnvName(list[i].Key)
 		}
 	}
@@ -91,6 +91,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, chatKeys())
 	case *Tools:
 		return describeKeys(list, prefix, p, toolKeys())
+	case *Resources:
+		return describeKeys(list, prefix, p, resourceKeys())
 	case *Prices:
 		return describeKeys(list, prefix, p, priceKeys())
 	case **Reserve:
@@ -111,6 +113,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, &a.PerContext, inheritedKeys())
 	case *[]Model:
 		return describeKeys(list, prefix, &Model{}, modelKeys())
+	case *[]Executor:
+		return describeKeys(list, prefix, &Executor{}, executorKeys())
 	case *[]MCPServer:
 		s := defaultMCPServer()
 		return describeKeys(list, prefix, &s, mcpKeys())
@@ -132,13 +136,15 @@ func typeName(at any, unit time.Duration) string {
 		return "number"
 	case *MicroDollars:
 		return "US dollars"
+	case *Bytes:
+		return "bytes (a number, or a text like \"512MiB\")"
 	case *time.Duration:
 		return "duration (" + toml.UnitName(unit) + ", or a text like \"90s\")"
 	case *[]string:
 		return "list of texts"
 	case *map[string]string:
 		return "table of texts"
-	case *[]Agent, *[]Model, *[]MCPServer, *[]Budget, *[]guard.Rule:
+	case *[]Agent, *[]Executor, *[]Model, *[]MCPServer, *[]Budget, *[]guard.Rule:
 		return "list of tables"
 	}
 	return "table"
@@ -158,6 +164,10 @@ func encodeValue(at any) string {
 		return strconv.FormatInt(*p, 10)
 	case *float64:
 		return toml.Number(*p)
+	case *Bytes:
+		return encodeBytes(*p)
+	case *Resources:
+		return p.encode()
 	case *MicroDollars:
 		return toml.Number(float64(*p) / 1e6)
 	case *time.Duration:

@@ -72,6 +72,7 @@ type Settings struct {
 
 	Chat    Chat // with the limits of this agent
 	Tools   Tools
+	Limits  Resources
 	Guard   Guard   // with the confinement of this agent
 	Sandbox Sandbox // absolute paths, with what is lent to this agent
 	Plugins map[string]Plugin
@@ -109,12 +110,12 @@ func Resolve(in Inputs) (Settings, error) {
 		WarnThresholdPercent: m.WarnThresholdPercent, RollingCompactDrop: m.RollingCompactDrop,
 		MaxRecursionDepth: m.MaxRecursionDepth, ReflectionEnabled: m.ReflectionEnabled,
 		ReflectionCharacterLimit: m.ReflectionCharacterLimit, TurnTimeout: m.TurnTimeout,
-		LockHeartbeat: c.LockHeartbeat, Budgets: c.Budgets, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP,
+		LockHeartbeat: c.LockHeartbeat, Budgets: c.Budgets, Chat: c.Chat, Tools: c.Tools, Plugins: c.Plugins, MCP: c.MCP, Limits: m.Resources,
 	}
 	if s.Worktree = m.Workspace == Worktree; !s.Worktree {
 		s.Workspace = in.absolutePath(m.Workspace)
 	}
-	s.Chat.Limits = m.Limits
+	s.Chat.Limits, s.Tools.Executor = m.Limits, m.Executor
 	if s.Guard, s.Sandbox, err = ResolveGuard(in); err != nil {
 		return Settings{}, err
 	}
@@ -146,6 +147,15 @@ func ResolveGuard(in Inputs) (Guard, Sandbox, error) {
 	g := in.Config.Guard
 	g.Confinement, g.Rules, g.CallableBy = m.Confinement, in.allRules(), m.CallableBy
 	return g, in.resolveSandbox(m), nil
+}
+
+// ResolveLimits is the part of [Resolve] about what tools use of the machine.
+func ResolveLimits(in Inputs) (Resources, error) {
+	if in.Config == nil {
+		in.Config = Default()
+	}
+	m, err := in.mergeLayers()
+	return m.Resources, err
 }
 
 // resolveSandbox is what is added to the sandbox for one context.

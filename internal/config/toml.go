@@ -30,6 +30,9 @@ func ParseDuration(s string) (time.Duration, bool) { return toml.ParseDuration(s
 // assignValue stores a scalar or a list of texts. The answer says what is wrong, as
 // the end of a sentence that begins with the key.
 func assignValue(at any, v value, l toml.Limits) string {
+	if p, ok := at.(*Bytes); ok {
+		return assignBytes(p, v, l)
+	}
 	p, ok := at.(*MicroDollars)
 	if !ok {
 		return toml.Assign(at, v, l)

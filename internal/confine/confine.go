@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/guard"
+	"fika/internal/process"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
 )
@@ -33,13 +34,17 @@ type Options struct {
 	Aside      string // where what had to be taken out of the way is kept
 	Calls      string // where records of running calls lie, see [sandbox.Undo]
 
+	User   *process.User // whom processes run as; nil: who starts them
+	Limits Limits        // of memory, processors and processes
+
 	Getenv func(string) string
 }
 
 // Probe finds out once how processes can be confined on this machine.
 type Probe struct {
-	once  sync.Once
-	found *sandbox.Sandbox
+	once   sync.Once
+	found  *sandbox.Sandbox
+	groups groupProbe
 }
 
 // Open gives the sandbox for a mode. Denied when the mode demands more than
@@ -132,13 +137,40 @@ func (c *call) Temp() (dir, seen string) {
 
 // Confine implements [tool.Confinement].
 func (c *call) Confine(path string, args []string) (tool.Confined, error) {
+	group, dir, err := c.agent.opts.Limits.begin(c.agent.opts.Probe)
+	if err != nil {
+		return tool.Confined{}, err
+	}
+	out, err := c.confine(path, args)
+	if group == nil {
+		return out, err
+	}
+	if err != nil {
+		dir.Close()
+		group.End()
+		return out, err
+	}
+	restore := out.Done
+	out.Group = dir
+	out.Done = func() []string {
+		lines := group.End() // before files are looked at: nothing writes any more
+		if restore != nil {
+			lines = append(lines, restore()...)
+		}
+		return lines
+	}
+	return out, nil
+}
+
+// confine is Confine without limits.
+func (c *call) confine(path string, args []string) (tool.Confined, error) {
 	o := &c.agent.opts
 	s, err := o.Probe.Open(o.Mode)
 	if err != nil {
 		return tool.Confined{}, err
 	}
 	if o.Mode == sandbox.Off {
-		return tool.Confined{Path: path, Args: args}, nil
+		return tool.Confined{Path: path, Args: args, Env: o.identity(), User: o.User.Credential()}, nil
 	}
 	p, env, err := c.profile()
 	if err != nil {
@@ -163,7 +195,15 @@ func (c *call) Confine(path string, args []string) (tool.Confined, error) {
 		keeper.Close()
 		return tool.Confined{}, err
 	}
-	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: append(env, cmd.Env...), Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper, p.Opened) }}, nil
+	return tool.Confined{Path: cmd.Path, Args: cmd.Args, Env: slices.Concat(o.identity(), env, cmd.Env), User: p.User, Files: cmd.Files, Withheld: withheld(p, s.Tier()), Done: func() []string { return restore(keeper, p.Opened) }}, nil
+}
+
+// identity are the variables that say who a process of another user is.
+func (o *Options) identity() []string {
+	if o.User == nil {
+		return nil
+	}
+	return []string{"USER=" + o.User.Name, "LOGNAME=" + o.User.Name, "HOME=" + o.User.Home}
 }
 
 // withheld is what a profile keeps from a process.

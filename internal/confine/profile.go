@@ -22,7 +22,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, err error) {
 	o := &c.agent.opts
 	p = sandbox.Profile{
 		Workspace: c.workspace, ReadOnly: o.ReadOnly, Writable: slices.Clone(o.Write), Temp: o.Temp,
-		Network: o.Network, Sockets: slices.Clone(o.Sockets), Listed: o.Paths.Persons,
+		Network: o.Network, Sockets: slices.Clone(o.Sockets), Listed: o.Paths.Persons, User: o.User.Credential(),
 	}
 	if err := c.checkWorkspace(); err != nil {
 		return p, nil, err

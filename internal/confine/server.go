@@ -40,10 +40,22 @@ func (s *Server) Network() bool { return s.call.Network() }
 
 // Confine says how it is started.
 func (s *Server) Confine(path string, args []string) (tool.Confined, error) {
-	c, err := s.call.Confine(path, args)
+	group, dir, err := s.call.agent.opts.Limits.begin(s.call.agent.opts.Probe)
+	if err != nil {
+		return tool.Confined{}, err
+	}
+	c, err := s.call.confine(path, args)
 	if err == nil && c.Done != nil {
 		c.Done() // nothing has run yet: this only gives up what was remembered
 		c.Done = nil
+	}
+	switch {
+	case group == nil:
+	case err != nil:
+		dir.Close()
+		group.End()
+	default:
+		c.Group, c.Done = dir, group.End
 	}
 	return c, err
 }
@@ -53,7 +65,7 @@ func (s *Server) Confine(path string, args []string) (tool.Confined, error) {
 func (s *Server) Key() string {
 	o := s.call.agent.opts
 	text, _ := json.Marshal([]any{
-		s.call.workspace, o.Mode, o.Paths, o.Network, o.ReadOnly, o.Write, o.Hide, o.Lend, o.Sockets, o.Temp, o.Caches,
+		s.call.workspace, o.Mode, o.Paths, o.Network, o.ReadOnly, o.Write, o.Hide, o.Lend, o.Sockets, o.Temp, o.Caches, o.Limits,
 	}) // of texts and truth values, which cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -93,6 +93,8 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	defer end()
 	daily.Go(func() { look.endFor(ctx, end) })
 	daily.Go(func() { backup.KeepDaily(ctx, a, c.Store.Backups) })
+	worker.SweepLimits(a, h.Root)
+	daily.Go(func() { home.keepExecutors(ctx) })
 	daily.Go(func() { keepChats(ctx, chatfile.New(h.ChatsDir(), s, a.Now), a.Log()) })
 	p := hub.New(hubOptions)
 	if o.Shutdown != nil {

@@ -71,6 +71,7 @@ func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 		d.checkContexts(ctx)
 		d.checkPlugins(ctx)
 		d.checkSandbox()
+		d.checkLimits()
 		d.checkRights()
 		d.checkWorkspaces()
 	}

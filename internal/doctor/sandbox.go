@@ -4,9 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"fika"
+	"fika/internal/cgroup"
 	"fika/internal/config"
 	"fika/internal/confine"
 	"fika/internal/sandbox"
+	"fika/internal/worker"
 )
 
 // checkSandbox says how commands are confined here, and what that does not keep
@@ -39,6 +42,31 @@ func (d *examination) checkSandbox() {
 	}
 	if confine.AgentSocketOf(c.Sandbox.Lend) {
 		d.add(check, Note, "", "every agent can sign with your ssh keys ([sandbox] lend)")
+	}
+}
+
+// checkLimits says whether the limits of agents' tools are kept.
+func (d *examination) checkLimits() {
+	c, err := d.app.Config()
+	if err != nil {
+		return
+	}
+	limited, kept := 0, 0
+	for i := range c.Agents {
+		name := fika.AgentName(c.Agents[i].ID)
+		l, err := d.app.Limits(name)
+		if err != nil || !l.Any() {
+			continue
+		}
+		limited++
+		if why := worker.NoLimits(d.app, d.home.Root, name); why != "" {
+			d.add("limits", Problem, cgroup.HowToGet, "@%s: %s", name, why)
+		} else {
+			kept++
+		}
+	}
+	if limited > 0 && kept == limited {
+		d.add("limits", Fine, "", "what tools use of the machine is limited by control groups")
 	}
 }
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +12,15 @@ import (
 func DyingGroup() *syscall.SysProcAttr {
 	attr := Group()
 	attr.Pdeathsig = syscall.SIGKILL
+	return attr
+}
+
+// Within makes a process begin in the control group whose folder is open; nil:
+// in that of who starts it. Keep the folder open until it has started.
+func Within(attr *syscall.SysProcAttr, group *os.File) *syscall.SysProcAttr {
+	if group != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(group.Fd())
+	}
 	return attr
 }
 

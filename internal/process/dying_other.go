@@ -2,7 +2,10 @@
 
 package process
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // DyingGroup is [Group]: there is no parent-death signal here, and recovery ends
 // the group after a crash.
@@ -11,3 +14,6 @@ func DyingGroup() *syscall.SysProcAttr { return Group() }
 // AwaitExit has no portable form that leaves a zombie: the process is reaped
 // first and its group signalled after it.
 func AwaitExit(int) bool { return false }
+
+// Within changes nothing: there are no control groups here.
+func Within(attr *syscall.SysProcAttr, _ *os.File) *syscall.SysProcAttr { return attr }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,7 +34,11 @@ func bubblewrap(p Profile, filter string) []string {
 		args = append(args, "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")
 	}
 	resolve := NewResolver()
-	mounts := p.mounts(resolve)
+	folders := newSearcher(p.User)
+	mounts := slices.DeleteFunc(p.mounts(resolve), func(m mount) bool {
+		// Nothing can be mounted where that user cannot look, and nothing there is in reach.
+		return p.User != nil && !folders.searchable(filepath.Dir(m.path))
+	})
 	var sealed []string // read-only once everything below them is mounted
 	for _, m := range mounts {
 		switch m.access {
@@ -52,7 +57,7 @@ func bubblewrap(p Profile, filter string) []string {
 			}
 		}
 	}
-	for _, path := range listeningSockets(resolve) {
+	for _, path := range listeningSockets(resolve, folders) {
 		if !reachable(mounts, path) {
 			args = append(args, "--ro-bind-try", "/dev/null", path)
 		}
@@ -87,15 +92,20 @@ func reachable(mounts []mount, path string) bool {
 	return false
 }
 
-// searcher tells where processes of this user without capabilities can look. It is
+// searcher tells where processes of a user without capabilities can look. It is
 // for one moment: it looks at each folder once.
 type searcher struct {
-	uid, gid uint32
-	known    map[string]bool
+	uid    uint32
+	groups []uint32
+	known  map[string]bool
 }
 
-func newSearcher() searcher {
-	return searcher{uint32(os.Getuid()), uint32(os.Getgid()), map[string]bool{"/": true}}
+// newSearcher is of a user; nil: of who asks.
+func newSearcher(u *syscall.Credential) searcher {
+	if u != nil {
+		return searcher{u.Uid, append([]uint32{u.Gid}, u.Groups...), map[string]bool{"/": true}}
+	}
+	return searcher{uint32(os.Getuid()), []uint32{uint32(os.Getgid())}, map[string]bool{"/": true}}
 }
 
 // searchable reports whether one can look into a folder. What lies in one that
@@ -118,7 +128,7 @@ func (s searcher) look(dir string) bool {
 	switch {
 	case st.Uid == s.uid:
 		needed = 0o100
-	case st.Gid == s.gid:
+	case slices.Contains(s.groups, st.Gid):
 		needed = 0o010
 	}
 	return st.Mode&needed != 0
@@ -127,13 +137,13 @@ func (s searcher) look(dir string) bool {
 // listeningSockets are the paths of the Unix sockets of this machine that are
 // bound to one, as /proc/net/unix lists them (proc(5)): the path is the eighth
 // column. A read-only mount does not keep anybody from connecting.
-func listeningSockets(resolve Resolver) []string {
+func listeningSockets(resolve Resolver, folders searcher) []string {
 	f, err := os.Open("/proc/net/unix")
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	seen, folders := map[string]bool{}, newSearcher()
+	seen := map[string]bool{}
 	var out []string
 	for s := bufio.NewScanner(f); s.Scan(); {
 		i := strings.Index(s.Text(), " /")

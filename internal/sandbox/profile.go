@@ -6,24 +6,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Profile says what one call may touch. Paths are absolute; those that do not
 // exist are left out. Whatever is not named can be read and not written in tier
 // full; in tier landlock it cannot be read either, unless it is the system's.
 type Profile struct {
-	Workspace string   // the root of the work
-	ReadOnly  bool     // the workspace cannot be written either
-	Writable  []string // folders besides the workspace that can be written
-	Protected []string // inside what is writable, and yet not to be changed
-	Opened    []string // of what is otherwise protected: may be changed, and [Sandbox.Keep] remembers it for the caller
-	Hidden    []string // files and folders that seem to be empty
-	Shown     []string // inside what is hidden, and yet readable
-	Readable  []string // programs and caches in a person's folder, which tier landlock has to be told
-	Listed    []string // folders of which tier landlock shows the names, with all below
-	Temp      string   // a folder of the caller's that stands for /tmp
-	Network   bool     // false: no interface but a loopback of its own
-	Sockets   []string // Unix sockets that may be reached
+	Workspace string              // the root of the work
+	ReadOnly  bool                // the workspace cannot be written either
+	Writable  []string            // folders besides the workspace that can be written
+	Protected []string            // inside what is writable, and yet not to be changed
+	Opened    []string            // of what is otherwise protected: may be changed, and [Sandbox.Keep] remembers it for the caller
+	Hidden    []string            // files and folders that seem to be empty
+	Shown     []string            // inside what is hidden, and yet readable
+	Readable  []string            // programs and caches in a person's folder, which tier landlock has to be told
+	Listed    []string            // folders of which tier landlock shows the names, with all below
+	Temp      string              // a folder of the caller's that stands for /tmp
+	Network   bool                // false: no interface but a loopback of its own
+	User      *syscall.Credential // whom the process runs as; nil: who starts it
+	Sockets   []string            // Unix sockets that may be reached
 	// Repository is the .git that has to stay what it is; empty: there is none.
 	Repository string
 }

@@ -98,6 +98,9 @@ func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Comman
 	if err != nil {
 		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
 	}
+	if p.User != nil {
+		self = "/proc/self/exe" // where it lies may be closed to that user
+	}
 	rules, err := g.ruleset()
 	if err != nil {
 		return Command{}, fika.Wrap(fika.Denied, "landlock", err)

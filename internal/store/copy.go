@@ -42,6 +42,9 @@ owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome 
 		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
 pid pid_start boot_id started_at finished_at`)},
 		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at flow_step")},
+		{name: "executors", key: cols("id"), columns: cols("id owner epoch lease lease_until seen_at runs_as")},
+		{name: "executions", key: cols("request n"), columns: cols(`request n executor epoch call state lease attempts result cancel_at pid pid_start boot_id
+offered_at claimed_at finished_at`)},
 		{name: "flow_runs", key: cols("id"), columns: cols(`id request conversation name definition inputs edition version due wake_at paused_at stop turns tokens cost
 result begun_at ended_at`)},
 		{name: "flow_steps", key: cols("id"), columns: cols(`id run path attempt parent step kind position attempts_before state reason error not_before deadline ended_at

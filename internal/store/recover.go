@@ -60,7 +60,8 @@ func (k *claim) recover(ctx context.Context, r turn, out *Recovery) error {
 	if err != nil || r.state.Terminal() {
 		return err
 	}
-	started, err := many(ctx, k.tx, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.state = 'started' ORDER BY s.n`, r.id)
+	started, err := many(ctx, k.tx, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.state = 'started'
+AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.request = s.request AND x.n = s.n) ORDER BY s.n`, r.id)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ type ToolCommit struct {
 	Interrupted bool // the step ends interrupted: it may or may not have run
 	PostHash    string
 	Taint       fika.Taint
+	Executed    bool   // an executor ran it: what it left is taken with this
 	Sandbox     string // how its processes were confined; empty: there were none, or nothing confined them
 }
 

@@ -18,6 +18,7 @@ type Store struct {
 	Requests
 	Turns
 	Approvals
+	Executions
 	Flows
 	Ledger
 	Watch
@@ -57,7 +58,7 @@ type (
 func newStore(d *db) *Store {
 	return &Store{
 		Agents: Agents{d}, Leases: Leases{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
-		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Flows: Flows{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
+		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
 	}
 }
 

@@ -106,6 +106,11 @@ func (t *tx) result(ctx context.Context, r turn, st fika.Step, c ToolCommit) (fi
 	if err := rightsIn(t).taint(ctx, r, c.Taint); err != nil {
 		return e, err
 	}
+	if c.Executed {
+		if err := t.put(ctx, `DELETE FROM executions WHERE request = ? AND n = ?`, r.id, st.N); err != nil {
+			return e, err
+		}
+	}
 	state := fika.StepDone
 	if c.Interrupted {
 		state = fika.StepInterrupted

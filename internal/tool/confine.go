@@ -1,6 +1,9 @@
 package tool
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // Confinement limits what the processes of one call can touch. It may be used
 // for several processes of the call, one after the other or side by side.
@@ -24,6 +27,11 @@ type Confined struct {
 	Args  []string
 	Env   []string // overrides what the process would get
 	Files []*os.File
+	// Group is the folder of the control group that the process begins in; nil: that
+	// of who starts it.
+	Group *os.File
+	// User is whom the process runs as; nil: who starts it.
+	User *syscall.Credential
 	// Withheld is what the process does not get, for who explains why it failed.
 	Withheld Withheld
 	// Done is called once, when the process and all that it started have ended,
@@ -39,13 +47,17 @@ type Withheld struct {
 	Protected []string // files and folders that it cannot change
 }
 
-// Started closes the files, which a started process has of its own. It may be
+// Started closes the files and the group, which a started process has of its own. It may be
 // called twice.
 func (c *Confined) Started() {
 	for _, f := range c.Files {
 		f.Close()
 	}
 	c.Files = nil
+	if c.Group != nil {
+		c.Group.Close()
+		c.Group = nil
+	}
 }
 
 // Ended calls Done, once.

@@ -53,6 +53,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	calls := &toolCalls{
 		assignment: job, progress: done, signals: signals, exposure: exposure, permits: permits, store: s.ToolSteps,
 		bounds: cfg.Bounds, hooks: cfg.Hooks, ask: cfg.Ask, template: cfg.Call,
+		executor: cfg.Executor, executions: s.Executions,
 	}
 	delegations := &delegations{
 		assignment: job, progress: done, signals: signals, permits: permits, gate: gate, calls: calls,

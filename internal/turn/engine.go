@@ -51,6 +51,8 @@ type Store struct {
 	Approvals Approvals
 	Outcomes  Outcomes
 	History   History
+	// Executions are steps that go to an executor; nil: none does.
+	Executions Executions
 }
 
 // StoreOf is a store that does everything itself.
@@ -63,7 +65,9 @@ func StoreOf(s interface {
 	Outcomes
 	History
 }) Store {
-	return Store{Control: s, Steps: s, ToolSteps: s, Children: s, Approvals: s, Outcomes: s, History: s}
+	out := Store{Control: s, Steps: s, ToolSteps: s, Children: s, Approvals: s, Outcomes: s, History: s}
+	out.Executions, _ = s.(Executions)
+	return out
 }
 
 // Config is all that one turn depends on; [New] copies it.
@@ -87,6 +91,7 @@ type Config struct {
 	Call      tool.Call     // what every tool call carries: agent, context, workspace, username …
 	Guard     Guard         // of tool calls; nil: permissions and hooks alone
 	Bounds    Bounds        // of the turn; nil: there are none
+	Executor  Executor      // that runs tools; the zero one: they run here
 	// Ask asks the person whose prompt it is about a call: nil when it may be
 	// made, Denied when not. A nil Ask says that nobody is there.
 	Ask    func(context.Context, Question) error

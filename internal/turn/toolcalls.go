@@ -34,6 +34,9 @@ type toolCalls struct {
 	hooks    hook.Runner
 	ask      func(context.Context, Question) error // the person who is there; nil: nobody
 	template tool.Call                             // what every call carries
+
+	executor   Executor
+	executions Executions // nil: there is no executor
 }
 
 // beginTool commits that a step begins, unless it has its result already.
@@ -44,15 +47,14 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return t.signals.interruptedBy(ctx)
 	}
+	out := t.goesOut(j)
 	pre := t.targetHash(ctx, j) // of what the hooks left of the call
-	if j.result = resultAfterCrash(j.step, pre); j.result != nil {
-		return nil
+	if !out {
+		if j.result = resultAfterCrash(j.step, pre); j.result != nil {
+			return nil
+		}
 	}
-	var sig store.Signal
-	err := t.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
-		sig, err = t.store.BeginTool(ctx, t.fence, j.step.N, pre)
-		return err
-	})
+	sig, err := t.commitBegin(ctx, j, pre, out)
 	if err != nil {
 		return err
 	}
@@ -61,6 +63,19 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 	}
 	t.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
 	return nil
+}
+
+// commitBegin commits that a step begins, here or with the executor.
+func (t *toolCalls) commitBegin(ctx context.Context, j *job, pre string, out bool) (sig store.Signal, err error) {
+	if out {
+		j.handed = true
+		return t.offer(ctx, j, pre)
+	}
+	err = t.retry.persistWrite(ctx, func(ctx context.Context) (err error) {
+		sig, err = t.store.BeginTool(ctx, t.fence, j.step.N, pre)
+		return err
+	})
+	return sig, err
 }
 
 // toolCall is what the tool will be given.
@@ -121,9 +136,8 @@ func (t *toolCalls) callOne(ctx context.Context, j *job) {
 	if j.result != nil {
 		return
 	}
-	r, err := j.tool.Call(ctx, j.call)
-	j.noting.Wait()
-	if err == nil && r.Offline && t.mayGoOnline(ctx, j) {
+	r, err := t.run(ctx, j)
+	if err == nil && r.Offline && !j.handed && t.mayGoOnline(ctx, j) {
 		r, err = t.callOnline(ctx, j)
 	}
 	switch {
@@ -137,6 +151,16 @@ func (t *toolCalls) callOne(ctx context.Context, j *job) {
 	}
 	j.result = &r
 	t.firePostTool(ctx, j)
+}
+
+// run makes a call, or waits for the executor that does.
+func (t *toolCalls) run(ctx context.Context, j *job) (tool.Result, error) {
+	if j.handed {
+		return t.await(ctx, j)
+	}
+	r, err := j.tool.Call(ctx, j.call)
+	j.noting.Wait()
+	return r, err
 }
 
 // mayGoOnline asks the person who is there whether a call that failed for want of
@@ -175,7 +199,7 @@ func (t *toolCalls) firePostTool(ctx context.Context, j *job) {
 
 // commitResult stores a result; results go to the model in the order of the calls.
 func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
-	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier}
+	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier, Executed: j.handed}
 	t.exposure.noteTaint(fika.Taint{From: j.result.Taint})
 	c.Taint = t.exposure.taint
 	if j.result.Taint != "" {

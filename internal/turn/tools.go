@@ -20,6 +20,7 @@ type job struct {
 	result *tool.Result
 	ask    *Question      // what a person has to be asked before it is run
 	opened []string       // protected files that it may change
+	handed bool           // an executor has it
 	noting sync.WaitGroup // the process is being recorded
 }
 
@@ -118,6 +119,10 @@ func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 	if j.step.N == r.cutStep {
 		j.result = &tool.Result{IsError: true, Text: "not run: the provider cut the arguments off at its output limit; send the call again, shorter"}
 		return nil
+	}
+	if handed, err := r.calls.wasHanded(ctx, j); err != nil || handed {
+		j.tool, _ = r.tools.Find(j.step.Tool) // it may be gone since
+		return err
 	}
 	if j.step.State == fika.StepStarted && orUnsafe(j.step.Effect) == fika.Unsafe {
 		j.result = &tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"}

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"fika"
+	"fika/internal/app"
+	"fika/internal/cgroup"
+	"fika/internal/config"
 	"fika/internal/confine"
 	"fika/internal/sandbox"
 	"fika/internal/tool"
@@ -14,14 +17,62 @@ import (
 // Confinement limits what the processes of this context's tools touch.
 func (b Toolbox) Confinement() *confine.Agent {
 	s, f := b.settings, b.folder
+	temp, caches := filepath.Join(f.Path(), "tmp"), filepath.Join(f.Home.Root, "cache")
+	if b.user != nil { // what is in the home is closed to them
+		temp, caches = tempOf(b.user, f.Home.Root, f.Name), ""
+	}
 	return confine.New(confine.Options{
 		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
 		Network: s.Guard.Network == "on", ReadOnly: b.readOnly || onlyReads(s.ToolPermissions),
 		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
-		Temp: filepath.Join(f.Path(), "tmp"), Aside: filepath.Join(f.Path(), "set-aside"), Calls: callsOf(f.Path()),
-		Caches: filepath.Join(f.Home.Root, "cache"), PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
-		Getenv: b.app.Getenv,
+		Temp: temp, User: b.user, Aside: filepath.Join(f.Path(), "set-aside"), Calls: callsOf(f.Path()),
+		Caches: caches, PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
+		Limits: LimitsOf(s, f.Home.Root), Getenv: b.app.Getenv,
 	})
+}
+
+// LimitsOf are what settings let the tools of an agent use of the machine.
+func LimitsOf(s config.Settings, home string) confine.Limits {
+	l := s.Limits
+	return confine.Limits{
+		Limits: cgroup.Limits{Memory: int64(l.Memory), CPU: l.CPU, PIDs: l.PIDs}, Required: l.Required, Agent: s.Agent, Home: home,
+	}
+}
+
+// NoLimits says why the limits of an agent's tools cannot be kept on this machine;
+// empty: they can, or there are none.
+func NoLimits(a *app.App, home string, name fika.AgentName) string {
+	l, err := a.Limits(name)
+	if err != nil || !l.Any() {
+		return "" // what cannot be read is doctor's to say
+	}
+	why := a.SandboxProbe().NoLimits(LimitsOf(config.Settings{Agent: name, Limits: l}, home))
+	switch {
+	case why == "":
+		return ""
+	case l.Required:
+		return "its tools are refused, because its limits cannot be kept: " + why
+	}
+	return "no limits, because they cannot be kept: " + why
+}
+
+// SweepLimits removes the control groups that killed processes of this home have
+// left, with what still runs in them.
+func SweepLimits(a *app.App, home string) {
+	c, err := a.Config()
+	if err != nil {
+		return
+	}
+	limited := c.Resources.Any()
+	for i := range c.Agents {
+		limited = limited || c.Agents[i].Resources.Any()
+	}
+	if !limited {
+		return // what is not asked for is not touched either
+	}
+	if g, err := a.SandboxProbe().Groups(home); err == nil {
+		g.Sweep()
+	}
 }
 
 // callsOf is the folder of a context where records of its running calls lie.

@@ -13,6 +13,7 @@ import (
 	"fika/internal/guard"
 	"fika/internal/hook"
 	"fika/internal/plugin"
+	"fika/internal/process"
 	"fika/internal/redact"
 	"fika/internal/tool"
 	"fika/internal/tool/file"
@@ -28,8 +29,9 @@ type Toolbox struct {
 	app      *app.App
 	folder   folder.Folder
 	settings config.Settings
-	readOnly bool         // commands do not write the workspace, whatever the tools are
-	keys     *redact.Keys // taken out of what tools say; nil: nothing is
+	readOnly bool          // commands do not write the workspace, whatever the tools are
+	user     *process.User // whom processes run as; nil: who runs fika
+	keys     *redact.Keys  // taken out of what tools say; nil: nothing is
 }
 
 // NewToolbox makes the toolbox of a context with settings.

@@ -130,6 +130,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 		},
 		Guard: liveGuard{r}, Bounds: liveBounds{r, r.workspaceOf(c.Request)},
 		Callable: func(to fika.AgentName) string { return r.peers().callable(name, to) },
+		Executor: r.executor(),
 		Ask:      r.ask(), AskFor: s.Guard.ApprovalTimeout, Check: formOf(c.Request.Payload),
 		Picture: r.picture(s.Model),
 		Grace:   r.opts.Grace, Stop: stop, Now: w.App.Now,

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,12 +15,14 @@ import (
 func newHealth(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "health", Short: "say which agents need attention, and why",
+		Use: "health [AGENT]", Short: "say which agents need attention, and why",
 		Long: `Says for each agent whether it is well: its process, what it is doing and for
 how long, and whether its last request failed (an unreachable model, a wrong
-key). Exit status 1 when one needs attention, or the hub does not answer.`,
-		Example: "  fika agent health", Args: command.Exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+key). Exit status 1 when one needs attention, or the hub does not answer. Of an
+agent whose tools have limits ([agents.limits]) that cannot be kept on this
+machine it says so, and why.`,
+		Example: "  fika agent health\n  fika agent health coder", Args: command.AtMostOne("one agent"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {
 				return err
@@ -27,6 +30,11 @@ key). Exit status 1 when one needs attention, or the hub does not answer.`,
 			views, err := c.Agents.List(cmd.Context(), false)
 			if err != nil {
 				return err
+			}
+			if len(args) == 1 {
+				if views, err = onlyAgent(views, args[0]); err != nil {
+					return err
+				}
 			}
 			if asJSON {
 				err = command.PrintLines(e, views, ToJSON)
@@ -62,5 +70,22 @@ func healthRow(v client.AgentView, now time.Time) []string {
 	} else if v.Why != "" {
 		health = "ok, " + v.Why
 	}
+	if v.NoLimits != "" {
+		health += "; " + v.NoLimits
+	}
 	return []string{string(v.Row.Name), string(v.Status), term.Ago(v.Row.SeenAt, now), term.CleanLine(health)}
+}
+
+// onlyAgent is one of the agents. NotFound.
+func onlyAgent(views []client.AgentView, text string) ([]client.AgentView, error) {
+	name, err := fika.ParseAgentName(strings.TrimPrefix(text, "@"))
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range views {
+		if v.Row.Name == name {
+			return []client.AgentView{v}, nil
+		}
+	}
+	return nil, fika.Errorf(fika.NotFound, "", "there is no agent %s: fika agent list shows those there are", name)
 }

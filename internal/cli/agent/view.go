@@ -32,6 +32,7 @@ type JSON struct {
 	Processed   int64           `json:"requests"`
 	Waiting     int             `json:"waiting"`
 	Running     []string        `json:"running"`
+	NoLimits    *string         `json:"no_limits"`  // why the limits of its tools are not kept; null: they are, or there are none
 	HeldUntil   *time.Time      `json:"held_until"` // its hour is used up until then
 }
 
@@ -41,7 +42,7 @@ func ToJSON(v client.AgentView) JSON {
 		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
 		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
 		StartedAt: command.Stamp(v.Since), SeenAt: command.Stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
-		HeldUntil: command.Stamp(v.HeldUntil),
+		HeldUntil: command.Stamp(v.HeldUntil), NoLimits: command.Optional(v.NoLimits),
 	}
 	if !v.Since.IsZero() {
 		j.Uptime = command.Optional(int64(time.Since(v.Since) / time.Second))

@@ -28,7 +28,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"finish", finishTests},
 		{"recover", recoverTests},
 		{"delegation", delegateTests},
-		{"approvals", approvalTests},
+		{"approvals", approvalTests}, {"executions", executionTests},
 		{"rights", rightsTests},
 		{"wishes", wishTests},
 		{"brakes", brakeTests},

@@ -1,0 +1,52 @@
+//go:build !linux
+
+package cgroup
+
+import (
+	"os"
+
+	"fika"
+)
+
+// Root is a folder of control groups that this user may divide. There is none
+// outside of Linux.
+type Root struct{}
+
+// Groups makes groups for the calls of this process.
+type Groups struct{}
+
+// Call is the group of one call's processes.
+type Call struct{}
+
+// HowToGet is what a person does to have limits.
+const HowToGet = "use a machine with Linux"
+
+// Find says that there are no control groups.
+func Find(string) (*Root, error) {
+	return nil, fika.Errorf(fika.NotFound, "", "only Linux has control groups")
+}
+
+// Dir is nothing.
+func (r *Root) Dir() string { return "" }
+
+// For is never called: there is no root.
+func (r *Root) For(string) *Groups { return nil }
+
+// Begin is never called.
+func (g *Groups) Begin(fika.AgentName, Limits) (*Call, error) {
+	return nil, fika.Errorf(fika.Denied, "", "only Linux has control groups")
+}
+
+// Can says that nothing can be limited.
+func (g *Groups) Can(Limits) error {
+	return fika.Errorf(fika.Denied, "", "only Linux has control groups")
+}
+
+// Sweep does nothing.
+func (g *Groups) Sweep() {}
+
+// Open is never called.
+func (c *Call) Open() (*os.File, error) { return nil, os.ErrNotExist }
+
+// End is never called.
+func (c *Call) End() []string { return nil }

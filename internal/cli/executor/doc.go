@@ -1,0 +1,2 @@
+// Package executor is the command fika executor.
+package executor

@@ -1,0 +1,67 @@
+package executor
+
+import (
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/daemon"
+)
+
+// New makes the command.
+func New(e *command.Env) *cobra.Command {
+	var byHub bool
+	c := &cobra.Command{
+		Use:   "executor NAME",
+		Short: "run the commands of agents in their place",
+		Long: `Runs the process of an executor in this terminal and shows what it runs. Agents
+whose settings name it (executor) give it the commands that their models ask for
+(bash): it judges each by what the database and the settings say, runs it in the
+sandbox as the user of its [[executors]] entry, and writes the result back.
+
+The hub starts and looks after the executors that agents name, so that this is
+needed only where no hub runs. Ctrl-C ends it when its present calls are done; what
+it was running when it was killed is decided about when it starts again.`,
+		Example: "  fika executor box",
+		Args:    command.Exactly(1, "the name of an executor"), ValidArgsFunction: command.First(completeExecutors(e)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := fika.ParseAgentName(args[0])
+			if err != nil {
+				return fika.Errorf(fika.Invalid, "", "%s", strings.Replace(err.Error(), "agent name", "name of an executor", 1))
+			}
+			e.LastGood = byHub
+			ctx, release := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer release()
+			return daemon.RunExecutor(ctx, e.App(), daemon.ExecutorOptions{Name: string(name), ByHub: byHub, Tell: func(line string) { e.Say("%s", line) }})
+		},
+	}
+	c.Flags().BoolVar(&byHub, "by-hub", false, "started by the hub")
+	_ = c.Flags().MarkHidden("by-hub")
+	return c
+}
+
+// completeExecutors completes the executors that the settings define.
+func completeExecutors(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := e.App().Config()
+		if err != nil {
+			return nil, command.NoFiles
+		}
+		for _, x := range c.Executors {
+			out = append(out, command.Offered(x.Name, runsAs(x.User)))
+		}
+		return out, command.NoFiles
+	}
+}
+
+func runsAs(user string) string {
+	if user == "" {
+		return ""
+	}
+	return "as " + user
+}

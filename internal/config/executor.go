@@ -1,0 +1,94 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"fika/internal/toml"
+)
+
+// Executor is one [[executors]] entry: a process that runs tools for agents.
+type Executor struct {
+	Name string // lower case, checked
+	User string // whom tools run as; empty: who runs the executor
+}
+
+func executorKeys() []key[Executor] {
+	return []key[Executor]{
+		{name: "name", at: func(x *Executor) any { return &x.Name }, check: checkExecutor, example: `"box"`,
+			doc: "What it is called, as in fika executor box: 1 to 32 of a-z 0-9 _ -. Required."},
+		{name: "user", at: func(x *Executor) any { return &x.User }, example: `"nobody"`,
+			doc: "The user of this machine that tools run as. Needs an executor, and so a hub, that runs as root. Unset: who runs the executor."},
+	}
+}
+
+func executorKey[T any](at func(*T) *string) key[T] {
+	return key[T]{name: "executor", at: func(t *T) any { return at(t) }, check: func(v value, at any) string {
+		if v.Text == "" {
+			return ""
+		}
+		return checkExecutor(v, at)
+	}, example: `"box"`,
+		doc: "The [[executors]] entry whose process runs the commands of agents (bash) in their place. Unset: each agent runs its own."}
+}
+
+func checkExecutor(v value, at any) string {
+	return strings.Replace(checkName(v, at), "agent name", "name of an executor", 1)
+}
+
+// readExecutors reads [[executors]].
+func (r *reader) readExecutors(v value, path string, list *[]Executor) bool {
+	items, ok := r.listElements(v, path)
+	for _, item := range items {
+		var x Executor
+		name := elementPath(path, len(*list))
+		r.where[name] = r.Place(item.At)
+		decodeTable(r, item.Table, name+".", &x, executorKeys(), nil)
+		if item.Table.Get("name") == nil {
+			r.Problem(item.At, "this executor has no name: give it one, as in name = \"box\"")
+		}
+		*list = append(*list, x)
+	}
+	return ok
+}
+
+// Executor gives the entry of a name; nil when there is none.
+func (c *Config) Executor(name string) *Executor {
+	if i := slices.IndexFunc(c.Executors, func(x Executor) bool { return x.Name == name }); i >= 0 {
+		return &c.Executors[i]
+	}
+	return nil
+}
+
+// UnknownExecutor says that there is no executor of a name, and which ones there
+// are.
+func (c *Config) UnknownExecutor(name string) string {
+	var known []string
+	for _, x := range c.Executors {
+		known = append(known, x.Name)
+	}
+	text := "there is no [[executors]] entry with the name " + toml.Quote(name)
+	switch near := toml.Meant(name, known); {
+	case near != "":
+		return text + near
+	case len(known) == 0:
+		return text + ": add one"
+	}
+	return text + "; known are " + strings.Join(known, ", ")
+}
+
+func (c *Config) checkExecutors(p *Problems) {
+	for i, x := range c.Executors {
+		if first := slices.IndexFunc(c.Executors, func(o Executor) bool { return o.Name == x.Name }); first < i && x.Name != "" {
+			p.Add(c.placeOf("executors", i, "name"), "the executor %s is defined twice; the first is at %s", toml.Quote(x.Name), c.placeOf("executors", first, "name"))
+		}
+	}
+	if name := c.Tools.Executor; name != "" && c.Executor(name) == nil {
+		p.Add(c.where["tools.executor"], "%s", c.UnknownExecutor(name))
+	}
+	for i := range c.Agents {
+		if name := c.Agents[i].Executor; name != "" && c.Executor(name) == nil {
+			p.Add(c.placeOf("agents", i, "executor"), "%s", c.UnknownExecutor(name))
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"fika/internal/toml"
+)
+
+// minMemory is less than what any command needs to begin.
+const minMemory = 16 << 20
+
+// resourceKeys are those of a table of limits. None of them is 0: a key that is
+// left out is no limit.
+func resourceKeys() []key[Resources] {
+	return []key[Resources]{
+		{name: "memory", at: func(r *Resources) any { return &r.Memory }, min: minMemory, example: `"2GiB"`,
+			doc: "Memory, at least 16MiB. A call that comes to it is ended, with all it has started; nothing is swapped out instead."},
+		{name: "cpu", at: func(r *Resources) any { return &r.CPU }, min: 0.01, max: 10000, example: "1.5",
+			doc: "Processors: with 0.5 half of one. What comes to it is slowed down."},
+		{name: "pids", at: func(r *Resources) any { return &r.PIDs }, min: 8, max: 4 << 20, example: "200",
+			doc: "Processes and threads, at least 8. A call that comes to it cannot start another."},
+		{name: "required", at: func(r *Resources) any { return &r.Required },
+			doc: "Runs nothing where these limits cannot be kept. Without it calls run without limits there, and fika agent health, status and doctor say so."},
+	}
+}
+
+// byteUnits are the ends of amounts, longest first.
+func byteUnits() []struct {
+	name  string
+	bytes int64
+} {
+	return []struct {
+		name  string
+		bytes int64
+	}{
+		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+		{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+		{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1},
+	}
+}
+
+// assignBytes reads an amount of memory: a number of bytes, or a text with a unit.
+func assignBytes(p *Bytes, v value, l toml.Limits) string {
+	text := strings.TrimSpace(v.Text)
+	switch v.Kind {
+	case toml.KindInt:
+	case toml.KindText:
+		if onlyDigits(text) {
+			return "needs a unit, as in \"512MiB\"; bytes are written without quotes"
+		}
+	default:
+		return "must be a number of bytes or a text like \"512MiB\"; this is " + v.Kind.String()
+	}
+	n, ok := parseBytes(text)
+	if !ok {
+		return "must be a number of bytes or a text like \"512MiB\" or \"2GiB\"; this is " + toml.Quote(text)
+	}
+	if n < int64(l.Min) {
+		return "must be at least " + strings.Trim(encodeBytes(Bytes(l.Min)), `"`) + "; this is " + v.Text
+	}
+	*p = Bytes(n)
+	return ""
+}
+
+// parseBytes reads an amount; false for what is none.
+func parseBytes(text string) (int64, bool) {
+	unit := int64(1)
+	for _, u := range byteUnits() {
+		if head, ok := strings.CutSuffix(text, u.name); ok {
+			text, unit = strings.TrimSpace(head), u.bytes
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil || math.IsNaN(f) || f*float64(unit) >= 1<<60 {
+		return 0, false
+	}
+	return int64(f * float64(unit)), true
+}
+
+// encodeBytes writes an amount as TOML.
+func encodeBytes(n Bytes) string {
+	if n == 0 {
+		return ""
+	}
+	for _, u := range []struct {
+		name  string
+		bytes Bytes
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n%u.bytes == 0 {
+			return `"` + strconv.FormatInt(int64(n/u.bytes), 10) + u.name + `"`
+		}
+	}
+	return strconv.FormatInt(int64(n), 10)
+}
+
+// Any reports whether something is limited.
+func (r Resources) Any() bool { return r.Memory > 0 || r.CPU > 0 || r.PIDs > 0 }
+
+// encode writes limits as TOML; empty: there are none.
+func (r Resources) encode() string {
+	var list []string
+	if r.Memory > 0 {
+		list = append(list, "memory = "+encodeBytes(r.Memory))
+	}
+	if r.CPU > 0 {
+		list = append(list, "cpu = "+toml.Number(r.CPU))
+	}
+	if r.PIDs > 0 {
+		list = append(list, "pids = "+strconv.FormatInt(r.PIDs, 10))
+	}
+	if r.Required {
+		list = append(list, "required = true")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(list, ", ") + "}"
+}

@@ -1,0 +1,108 @@
+package confine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"sync"
+
+	"fika"
+	"fika/internal/cgroup"
+)
+
+// Limits bound what all processes of an agent's tools use of the machine.
+type Limits struct {
+	cgroup.Limits
+	Required bool // nothing is run where they cannot be kept
+	Agent    fika.AgentName
+	Home     string // tells the agents of homes apart
+}
+
+// groupProbe finds out once whether control groups can be made.
+type groupProbe struct {
+	once  sync.Once
+	root  *cgroup.Root
+	err   error
+	mu    sync.Mutex
+	homes map[string]*cgroup.Groups
+}
+
+func (p *groupProbe) find() (*cgroup.Root, error) {
+	p.once.Do(func() { p.root, p.err = cgroup.Find("") })
+	return p.root, p.err
+}
+
+// Groups makes control groups for the agents of a home. The error says in words
+// why there are none.
+func (p *Probe) Groups(home string) (*cgroup.Groups, error) {
+	root, err := p.groups.find()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(home))
+	id := hex.EncodeToString(sum[:4])
+	p.groups.mu.Lock()
+	defer p.groups.mu.Unlock()
+	if p.groups.homes == nil {
+		p.groups.homes = map[string]*cgroup.Groups{}
+	}
+	if p.groups.homes[id] == nil {
+		p.groups.homes[id] = root.For(id)
+	}
+	return p.groups.homes[id], nil
+}
+
+// NoLimits says why limits cannot be kept here; empty: they can.
+func (p *Probe) NoLimits(l Limits) string {
+	if !l.Any() {
+		return ""
+	}
+	g, err := p.Groups(l.Home)
+	if err == nil {
+		err = g.Can(l.Limits)
+	}
+	if err != nil {
+		return words(err)
+	}
+	return ""
+}
+
+// begin makes the control group of a process; nil: it needs none, or there is none
+// and nobody insists.
+func (l Limits) begin(p *Probe) (*cgroup.Call, *os.File, error) {
+	if !l.Any() {
+		return nil, nil, nil
+	}
+	c, dir, err := l.make(p)
+	if err != nil && l.Required {
+		return nil, nil, fika.Errorf(fika.Denied, "limits", "nothing is run, because its limits are required and cannot be kept here: %s", words(err))
+	}
+	return c, dir, nil
+}
+
+func (l Limits) make(p *Probe) (*cgroup.Call, *os.File, error) {
+	g, err := p.Groups(l.Home)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := g.Begin(l.Agent, l.Limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := c.Open()
+	if err != nil {
+		c.End()
+		return nil, nil, err
+	}
+	return c, dir, nil
+}
+
+// words are those of an error without its operation.
+func words(err error) string {
+	var e *fika.Error
+	if errors.As(err, &e) && e.Msg != "" {
+		return e.Msg
+	}
+	return err.Error()
+}

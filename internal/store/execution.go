@@ -1,0 +1,337 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"fika"
+)
+
+// Executions hands tool steps to executors, and results back.
+//
+// A step that goes to an executor is started for its turn in the transaction that
+// offers it, so that it is never taken for one that did not begin. From there on
+// its row here says how it stands. An executor claims it under its own lease and
+// while the request is running for the owner who offered it; the result lies here
+// until the owner of the request commits it as that of the step, under the fence
+// of the request.
+type Executions struct{ *db }
+
+// ExecutionState is where a call stands.
+type ExecutionState string
+
+// The states. Withdrawn is a call that no executor had claimed when it was no
+// longer wanted.
+const (
+	ExecutionOffered   ExecutionState = "offered"
+	ExecutionClaimed   ExecutionState = "claimed"
+	ExecutionDone      ExecutionState = "done"
+	ExecutionWithdrawn ExecutionState = "withdrawn"
+)
+
+// Execution is one tool step on its way through an executor.
+type Execution struct {
+	Request  fika.RequestID
+	N        int
+	Executor string // the home's id and the name, see [ExecutorID]
+	State    ExecutionState
+	Epoch    fika.Epoch // of the request when it was offered or taken up again
+	Call     string     // what is to be run, as JSON
+	Result   string     // what it gave, as JSON; empty before its end
+	Lease    LeaseID    // of the executor that claimed it
+	Attempts int        // how often it was claimed
+	Canceled bool       // it is not wanted any more
+	Proc     fika.Process
+	Offered  time.Time
+}
+
+// ExecutorID is how an executor of a home is known in the store.
+func ExecutorID(home, name string) string { return home + "/" + name }
+
+// ExecutorLease is the right of one process to be an executor.
+type ExecutorLease struct {
+	Executor string
+	Epoch    fika.Epoch
+	ID       LeaseID
+}
+
+// ExecutorRow is what is known of an executor.
+type ExecutorRow struct {
+	Owner      string // empty: nobody is it
+	LeaseUntil time.Time
+	SeenAt     time.Time
+	RunsAs     string // the user that tools run as
+}
+
+const executionColumns = `x.request, x.n, x.executor, x.state, x.epoch, x.call, x.result, x.lease, x.attempts, x.cancel_at, x.pid, x.pid_start, x.boot_id, x.offered_at`
+
+func executionRow(s scanner, more ...any) (x Execution, err error) {
+	var cancel, offered int64
+	err = s.Scan(append([]any{&x.Request, &x.N, &x.Executor, &x.State, &x.Epoch, &x.Call, &x.Result, &x.Lease, &x.Attempts, &cancel,
+		&x.Proc.PID, &x.Proc.Start, &x.Proc.BootID, &offered}, more...)...)
+	x.Canceled, x.Offered = cancel > 0, at(offered)
+	return x, err
+}
+
+func scanExecution(s scanner) (Execution, error) { return executionRow(s) }
+
+// OfferTool begins a planned step as [Turns.BeginTool] does, by giving it to an
+// executor. A step that was offered before goes on where it is: only its epoch
+// becomes that of the present owner.
+func (s Executions) OfferTool(ctx context.Context, f Fence, n int, preHash, executor, call string) (Signal, error) {
+	const op = "offer tool step"
+	var sig Signal
+	var st stepRow
+	err := s.withinLease(ctx, op, f, stepStays, func(ctx context.Context, t *tx, r turn) error {
+		sig = r.signal(t.now)
+		if err := st.check(op, r.id, n); err != nil {
+			return err
+		}
+		before, known, err := one(ctx, t, scanExecution, `SELECT `+executionColumns+` FROM executions x WHERE x.request = ? AND x.n = ?`, r.id, n)
+		switch {
+		case err != nil:
+			return err
+		case known && before.Epoch == r.epoch:
+			t.discard = true
+			sig = Signal{}
+			return nil
+		case known: // also when the turn is to stop: whoever waits sees to that
+			sig = Signal{}
+			return t.put(ctx, `UPDATE executions SET epoch = ? WHERE request = ? AND n = ?`, r.epoch, r.id, n)
+		case sig != (Signal{}):
+			t.discard = true
+			return nil
+		case st.State != fika.StepPlanned && (st.State != fika.StepStarted || st.Effect == fika.Unsafe):
+			return fika.Errorf(fika.Conflict, op, "step %s/%d (%s, %s) is %s and not begun again", r.id, n, st.Tool, st.Effect, st.State)
+		}
+		if err := t.put(ctx, `UPDATE steps SET state = 'started', pre_hash = ?, pid = 0, pid_start = 0, boot_id = '', started_at = ?
+WHERE request = ? AND n = ?`, preHash, t.now, r.id, n); err != nil {
+			return err
+		}
+		return t.put(ctx, `INSERT INTO executions (request, n, executor, epoch, call, offered_at) VALUES (?, ?, ?, ?, ?, ?)`,
+			r.id, n, executor, r.epoch, call, t.now)
+	}, question{ask: st.asking(f.Request, n)})
+	return sig, err
+}
+
+// Execution reads how a step stands with its executor. The second result is
+// false for one that went to none.
+func (s Executions) Execution(ctx context.Context, id fika.RequestID, n int) (Execution, bool, error) {
+	x, found, err := one(ctx, s.r, scanExecution, `SELECT `+executionColumns+` FROM executions x WHERE x.request = ? AND x.n = ?`, id, n)
+	return x, found, s.explain("read execution", err)
+}
+
+// Withdraw says that a call is not wanted any more. One that no executor has
+// claimed will not be; one that runs is ended by its executor.
+func (s Executions) Withdraw(ctx context.Context, id fika.RequestID, n int) error {
+	return s.write(ctx, "withdraw tool step", func(ctx context.Context, t *tx) error {
+		return t.put(ctx, `UPDATE executions SET cancel_at = ?, state = CASE WHEN state = 'offered' THEN 'withdrawn' ELSE state END
+WHERE request = ? AND n = ? AND cancel_at = 0`, t.now, id, n)
+	})
+}
+
+// Executor reads what is known of an executor; the zero row when it never ran.
+func (s Executions) Executor(ctx context.Context, id string) (ExecutorRow, error) {
+	row, _, err := one(ctx, s.r, func(sc scanner) (e ExecutorRow, err error) {
+		var until, seen int64
+		err = sc.Scan(&e.Owner, &until, &seen, &e.RunsAs)
+		e.LeaseUntil, e.SeenAt = at(until), at(seen)
+		return e, err
+	}, `SELECT e.owner, e.lease_until, e.seen_at, e.runs_as FROM executors e WHERE e.id = ?`, id)
+	return row, s.explain("read executor", err)
+}
+
+// AcquireExecutor makes a process the executor, for d. The caller holds the lock of
+// the home, so nobody else of this home is.
+func (s Executions) AcquireExecutor(ctx context.Context, id, owner, runsAs string, d time.Duration) (ExecutorLease, error) {
+	l := ExecutorLease{Executor: id}
+	err := s.write(ctx, "acquire executor", func(ctx context.Context, t *tx) error {
+		l.ID = LeaseID(t.newID())
+		if err := t.put(ctx, `INSERT INTO executors (id, epoch) VALUES (?, 0) ON CONFLICT DO NOTHING`, id); err != nil {
+			return err
+		}
+		epoch, _, err := one(ctx, t, scanInt, `SELECT e.epoch FROM executors e WHERE e.id = ?`, id)
+		if err != nil {
+			return err
+		}
+		l.Epoch = fika.Epoch(epoch + 1)
+		return t.put(ctx, `UPDATE executors SET owner = ?, epoch = ?, lease = ?, lease_until = ?, seen_at = ?, runs_as = ? WHERE id = ?`,
+			owner, l.Epoch, l.ID, t.now+d.Milliseconds(), t.now, runsAs, id)
+	})
+	return l, err
+}
+
+// RenewExecutor extends the lease. Lost when another process is the executor now.
+func (s Executions) RenewExecutor(ctx context.Context, l ExecutorLease, d time.Duration) error {
+	const op = "renew executor"
+	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
+		hit, err := t.exec(ctx, `UPDATE executors SET lease_until = ?, seen_at = ? WHERE id = ? AND epoch = ? AND lease = ?`,
+			t.now+d.Milliseconds(), t.now, l.Executor, l.Epoch, l.ID)
+		return lostUnless(hit, err, op, l.Executor)
+	})
+}
+
+// ReleaseExecutor ends the lease politely.
+func (s Executions) ReleaseExecutor(ctx context.Context, l ExecutorLease) error {
+	return s.write(ctx, "release executor", func(ctx context.Context, t *tx) error {
+		return t.put(ctx, `UPDATE executors SET owner = '', lease = '', lease_until = 0, seen_at = ? WHERE id = ? AND epoch = ? AND lease = ?`,
+			t.now, l.Executor, l.Epoch, l.ID)
+	})
+}
+
+func lostUnless(hit int64, err error, op, what string) error {
+	if err == nil && hit == 0 {
+		err = fika.Errorf(fika.Lost, op, "%s is another's", what)
+	}
+	return err
+}
+
+// holdsExecutor is the executor's half of the fence.
+const holdsExecutor = `EXISTS (SELECT 1 FROM executors e WHERE e.id = ? AND e.epoch = ? AND e.lease = ?)`
+
+// ClaimedStep is a call that an executor is to run, with what the store says of
+// the right to do so.
+type ClaimedStep struct {
+	Execution
+	Step    fika.Step
+	Agent   fika.AgentName
+	Args    string // of the call, as the model wrote them
+	Origin  fika.Origin
+	Rights  *fika.Rights // of the request; nil: no bound
+	Taint   string
+	Chain   fika.RequestID
+	Answers []Approval // to what was asked about the step
+}
+
+const offeredTo = `SELECT ` + executionColumns + ` FROM executions x JOIN requests r ON r.id = x.request
+WHERE x.executor = ? AND x.state = 'offered' AND r.state = 'running' AND r.owner_epoch = x.epoch AND r.cancel_at = 0
+ORDER BY x.offered_at, x.request, x.n LIMIT 1`
+
+// ClaimStep claims the oldest call that is offered; nil when there is none. Only
+// calls of requests that are running, for the owner that offered them, are.
+func (s Executions) ClaimStep(ctx context.Context, l ExecutorLease) (*ClaimedStep, error) {
+	const op = "claim tool step"
+	_, found, err := one(ctx, s.r, scanExecution, offeredTo, l.Executor)
+	if err != nil || !found {
+		return nil, s.explain(op, err)
+	}
+	var out *ClaimedStep
+	err = s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		out = nil
+		x, found, err := one(ctx, t, scanExecution, offeredTo, l.Executor)
+		if err != nil || !found {
+			t.discard = true
+			return err
+		}
+		hit, err := t.exec(ctx, `UPDATE executions SET state = 'claimed', lease = ?, attempts = attempts + 1, claimed_at = ?
+WHERE request = ? AND n = ? AND state = 'offered' AND cancel_at = 0 AND `+holdsExecutor+`
+AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.state = 'running' AND r.owner_epoch = executions.epoch)`,
+			l.ID, t.now, x.Request, x.N, l.Executor, l.Epoch, l.ID)
+		if err != nil || hit == 0 {
+			return err
+		}
+		x.State, x.Lease = ExecutionClaimed, l.ID
+		x.Attempts++
+		out, err = t.claimedStep(ctx, x)
+		return err
+	})
+	return out, err
+}
+
+// claimedStep reads what an executor has to know of a call.
+func (t *tx) claimedStep(ctx context.Context, x Execution) (*ClaimedStep, error) {
+	c := &ClaimedStep{Execution: x}
+	st, _, err := one(ctx, t, scanStep, `SELECT `+stepColumns+` FROM steps s WHERE s.request = ? AND s.n = ?`, x.Request, x.N)
+	if err != nil {
+		return nil, err
+	}
+	c.Step = st
+	_, _, err = one(ctx, t, func(sc scanner) (bool, error) {
+		var rights string
+		err := sc.Scan(&c.Agent, &c.Origin, &rights, &c.Taint, &c.Chain)
+		if err == nil {
+			c.Rights, err = readRights(rights)
+		}
+		return true, err
+	}, `SELECT a.name, r.origin, r.rights, r.taint, r.chain FROM requests r JOIN agents a ON a.id = r.agent WHERE r.id = ?`, x.Request)
+	if err != nil {
+		return nil, err
+	}
+	if c.Args, _, err = one(ctx, t, scanText, `SELECT e.content FROM entries e WHERE e.id = ?`, st.CallEntry); err != nil {
+		return nil, err
+	}
+	c.Answers, err = many(ctx, t, scanApproval, `SELECT `+approvalColumns+` FROM approvals p WHERE p.request = ? AND p.step = ? ORDER BY p.n`, x.Request, x.N)
+	return c, err
+}
+
+// RecordExecution stores the process that a call runs in.
+func (s Executions) RecordExecution(ctx context.Context, l ExecutorLease, id fika.RequestID, n int, p fika.Process) error {
+	const op = "record process"
+	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
+		return t.put(ctx, `UPDATE executions SET pid = ?, pid_start = ?, boot_id = ? WHERE request = ? AND n = ? AND state = 'claimed' AND lease = ?`,
+			p.PID, p.Start, p.BootID, id, n, l.ID)
+	})
+}
+
+// FinishStep stores what a call gave. Lost when this process is not the executor any
+// more, or nobody can use the result: then nothing is written.
+func (s Executions) FinishStep(ctx context.Context, l ExecutorLease, id fika.RequestID, n int, result string) error {
+	const op = "finish tool step"
+	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		hit, err := t.exec(ctx, `UPDATE executions SET state = 'done', result = ?, finished_at = ?
+WHERE request = ? AND n = ? AND (state = 'claimed' OR state = 'done' AND result = ?) AND lease = ? AND `+holdsExecutor+`
+AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at = 0)`,
+			result, t.now, id, n, result, l.ID, l.Executor, l.Epoch, l.ID)
+		return lostUnless(hit, err, op, "the step")
+	})
+}
+
+// StepsOf are the calls that this process has claimed and not finished; of those
+// that nobody wants any more Canceled is set.
+func (s Executions) StepsOf(ctx context.Context, l ExecutorLease) ([]Execution, error) {
+	list, err := many(ctx, s.r, func(sc scanner) (Execution, error) {
+		var over int64
+		x, err := executionRow(sc, &over)
+		x.Canceled = x.Canceled || over > 0
+		return x, err
+	}, `SELECT `+executionColumns+`, CASE WHEN r.finished_at > 0 OR r.cancel_at > 0 THEN 1 ELSE 0 END
+FROM executions x JOIN requests r ON r.id = x.request WHERE x.executor = ? AND x.state = 'claimed' AND x.lease = ?`, l.Executor, l.ID)
+	return list, s.explain("read executions", err)
+}
+
+// TakeOver gives this process the calls that an earlier one had claimed and left, for
+// it to end what they run and to decide about them.
+func (s Executions) TakeOver(ctx context.Context, l ExecutorLease) ([]ClaimedStep, error) {
+	const op = "take over executions"
+	var out []ClaimedStep
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
+		out = nil
+		left, err := many(ctx, t, scanExecution, `SELECT `+executionColumns+` FROM executions x WHERE x.executor = ? AND x.state = 'claimed' ORDER BY x.offered_at`, l.Executor)
+		if err != nil {
+			return err
+		}
+		for _, x := range left {
+			hit, err := t.exec(ctx, `UPDATE executions SET lease = ? WHERE request = ? AND n = ? AND state = 'claimed' AND `+holdsExecutor,
+				l.ID, x.Request, x.N, l.Executor, l.Epoch, l.ID)
+			if err := lostUnless(hit, err, op, l.Executor); err != nil {
+				return err
+			}
+			c, err := t.claimedStep(ctx, x)
+			if err != nil {
+				return err
+			}
+			out = append(out, *c)
+		}
+		// What ended without its result is of no use to anybody.
+		return t.put(ctx, `DELETE FROM executions WHERE executor = ? AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at > 0) AND state <> 'claimed'`, l.Executor)
+	})
+	return out, err
+}
+
+// OfferAgain gives a call back that may be repeated.
+func (s Executions) OfferAgain(ctx context.Context, l ExecutorLease, id fika.RequestID, n int) error {
+	return s.write(ctx, "offer tool step again", func(ctx context.Context, t *tx) error {
+		return t.put(ctx, `UPDATE executions SET state = 'offered', lease = '', pid = 0, pid_start = 0, boot_id = ''
+WHERE request = ? AND n = ? AND state = 'claimed' AND lease = ?`, id, n, l.ID)
+	})
+}

@@ -1,0 +1,225 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/approval"
+	"fika/internal/guard"
+	"fika/internal/process"
+	"fika/internal/sandbox"
+	"fika/internal/store"
+	"fika/internal/tool"
+	"fika/internal/turn"
+)
+
+// Goes reports whether an executor runs a tool in an agent's place. It takes those
+// that start any process a model asks for.
+func Goes(name string) bool { return name == "bash" }
+
+// executor is who runs tools for turns of this runtime; the zero one: they do so
+// themselves.
+func (r *Runtime) executor() turn.Executor {
+	name := r.settings.Tools.Executor
+	if name == "" {
+		return turn.Executor{}
+	}
+	id, err := r.worker.Folder.Home.ID()
+	if err != nil {
+		return turn.Executor{}
+	}
+	wake := func() {}
+	if w, ok := r.opts.Notify.(interface{ WakeExecutor(name string) }); ok {
+		wake = func() { w.WakeExecutor(name) }
+	}
+	return turn.Executor{ID: store.ExecutorID(id, name), Name: name, Takes: Goes, Wake: wake}
+}
+
+// Execution runs calls for agents, as a user. It judges each by the store and by the
+// files as they are now, whatever was judged before.
+type Execution struct {
+	App  *app.App
+	Name string        // of the executor
+	User *process.User // nil: that of this process
+}
+
+// End ends what a call of a killed process has left running.
+func (x Execution) End(ctx context.Context, c store.ClaimedStep) {
+	s := c.Step
+	s.Proc = c.Proc
+	EndStep(ctx, s)
+}
+
+// Run judges a call and runs it.
+func (x Execution) Run(ctx context.Context, c store.ClaimedStep, started func(fika.Process)) tool.Result {
+	t, call, err := x.prepare(ctx, c)
+	if err != nil {
+		return tool.Result{IsError: true, Denied: true, Text: "refused by the executor " + x.Name + ": " + wordsOf(err)}
+	}
+	call.Started = started
+	r, err := t.Call(ctx, call)
+	switch {
+	case err == nil:
+		return r
+	case ctx.Err() != nil:
+		return tool.Result{IsError: true, Unknown: true, Text: "interrupted: it was ended before it was done"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return tool.Result{IsError: true, Unknown: true, Text: "ended: it took too long"}
+	}
+	return tool.Errorf(err.Error())
+}
+
+func wordsOf(err error) string {
+	var e *fika.Error
+	if errors.As(err, &e) && e.Msg != "" {
+		return e.Msg
+	}
+	return err.Error()
+}
+
+// prepare settles whether a call may be made, and how.
+func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool, tool.Call, error) {
+	var none tool.Call
+	var given turn.OfferedCall
+	if err := json.Unmarshal([]byte(c.Call), &given); err != nil {
+		return nil, none, fika.Errorf(fika.Invalid, "", "what is to be run cannot be read: %v", err)
+	}
+	if !Goes(c.Step.Tool) {
+		return nil, none, fika.Errorf(fika.Denied, "", "%s is no tool that executors run", c.Step.Tool)
+	}
+	h, err := x.App.Home()
+	if err != nil {
+		return nil, none, err
+	}
+	settings, err := x.App.Settings(c.Agent, nil, true)
+	if err != nil {
+		return nil, none, err
+	}
+	if settings.Tools.Executor != x.Name {
+		return nil, none, fika.Errorf(fika.Denied, "", "the tools of @%s are not for it to run (executor)", c.Agent)
+	}
+	b := NewToolbox(x.App, h.Folder(c.Agent), settings)
+	b.keys, b.user = x.App.Secrets(), x.User
+	set, err := tool.NewSet(b.builtins(), tool.Permissions{Allow: settings.ToolPermissions, Off: settings.ToolsOff})
+	if err != nil {
+		return nil, none, err
+	}
+	set.Without(b.keys)
+	own := OwnRights(settings, set)
+	rights := policyOf(settings).Effective(&own, c.Rights, given.Tainted || c.Taint != "")
+	t, err := set.Find(c.Step.Tool)
+	switch {
+	case err != nil:
+	case !rights.Allows(c.Step.Tool):
+		err = fika.Errorf(fika.Denied, "", "%s is not permitted in this turn", c.Step.Tool)
+	default:
+		err = set.Validate(t, given.Args)
+	}
+	if err != nil {
+		return nil, none, err
+	}
+	if settings.Workspace != "" && given.Workspace != settings.Workspace && !settings.Worktree {
+		return nil, none, fika.Errorf(fika.Denied, "", "%s is not the workspace of @%s any more", given.Workspace, c.Agent)
+	}
+	if err := x.canEnter(given.Workspace); err != nil {
+		return nil, none, err
+	}
+	call := tool.Call{
+		Step: fmt.Sprintf("%s/%d", c.Request, c.N), CallID: c.Step.CallID, Name: c.Step.Tool, Args: given.Args, Agent: c.Agent, Context: string(c.Agent),
+		Request: c.Request, Chain: c.Chain, Workspace: given.Workspace, Username: given.Username, Rights: rights, Taint: c.Taint,
+	}
+	opened, err := x.judge(b, call, c, given)
+	if err != nil {
+		return nil, none, err
+	}
+	call.Confine = b.within(rights).Confinement().Tools(given.Workspace, opened...)
+	return t, call, nil
+}
+
+// judge applies the rules that are in force now, and the answers that people have
+// given. It returns the protected files that a yes opens.
+func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given turn.OfferedCall) ([]string, error) {
+	s := b.settings.Guard
+	j := approval.Judge{
+		Rules: s.Rules, Default: guard.Action(s.Default), Home: x.App.Getenv("HOME"), Policy: policyOf(b.settings),
+		Starts: Goes,
+		Unconfined: func() bool {
+			found, err := x.App.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))
+			return s.SandboxMode != string(sandbox.Off) && err == nil && found.Tier() == sandbox.None
+		},
+	}
+	call.Confine = b.Confinement().Tools(call.Workspace)
+	v := j.Judge(call)
+	switch v.Do {
+	case guard.Deny:
+		return nil, fika.Errorf(fika.Denied, "", "%s (%s)", v.What, v.Rule)
+	case guard.Ask:
+		if c.Origin == fika.Foreground && given.Agreed {
+			return v.Opens, nil
+		}
+		for _, a := range slices.Backward(c.Answers) {
+			if a.State == store.ApprovalGiven && a.Args == string(given.Args) && a.Bound != "" {
+				return v.Opens, nil
+			}
+		}
+		return nil, fika.Errorf(fika.Denied, "", "%s needs a person's word (%s), and there is none for this call", v.What, v.Rule)
+	}
+	return nil, nil
+}
+
+// canEnter refuses a workspace that the user cannot work in, and says so before a
+// command fails for it in words of its own.
+func (x Execution) canEnter(dir string) error {
+	if !filepath.IsAbs(dir) {
+		return fika.Errorf(fika.Invalid, "", "%q is no folder to work in", dir)
+	}
+	if x.User == nil {
+		return nil
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		var st unix.Stat_t
+		if err := unix.Stat(at, &st); err != nil {
+			return fika.Wrap(fika.NotFound, "", err)
+		}
+		may := st.Mode & 7
+		switch {
+		case st.Uid == x.User.UID:
+			may = st.Mode >> 6 & 7
+		case st.Gid == x.User.GID || slices.Contains(x.User.Groups, st.Gid):
+			may = st.Mode >> 3 & 7
+		}
+		if may&1 == 0 {
+			return fika.Errorf(fika.Denied, "", "the user %s cannot enter %s, so it cannot work in %s: name a workspace that it can, or give it the right", x.User.Name, at, dir)
+		}
+		if at == "/" {
+			return nil
+		}
+	}
+}
+
+// tempOf is the private temporary folder of an agent whose tools run as a user.
+func tempOf(u *process.User, home string, agent fika.AgentName) string {
+	name := strings.NewReplacer("/", "-").Replace(strings.TrimPrefix(home, "/"))
+	all := filepath.Join(os.TempDir(), fmt.Sprintf("fika-%d", u.UID))
+	dir := filepath.Join(all, name+"-"+string(agent))
+	_, _ = os.Mkdir(all, 0o711), os.Chmod(all, 0o711)
+	var st unix.Stat_t // everybody can make something of that name: only what is ours counts
+	if unix.Lstat(all, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() {
+		return ""
+	}
+	_ = os.Mkdir(dir, 0o700)
+	if os.Lchown(dir, int(u.UID), int(u.GID)) != nil {
+		return ""
+	}
+	return dir
+}

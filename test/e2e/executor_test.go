@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"fika"
+)
+
+// executorRules has one command that takes as long as a file is not there.
+const executorRules = `
+[[rule]]
+after_tool = "bash"
+reply = "it said: {{.Result}}"
+[[rule]]
+match = "work"
+tool_calls = [{name = "bash", args = {command = "id -u; echo x >> began; until [ -e go ]; do sleep 0.02; done; echo x >> ended"}}]
+[[rule]]
+match = "forbidden"
+tool_calls = [{name = "bash", args = {command = "git push --force"}}]
+`
+
+// executorHome is a home whose agent has an executor, and a workspace that the user of
+// its tools can write.
+func executorHome(t *testing.T, user, more string) (h *home, workspace string) {
+	t.Helper()
+	workspace, err := os.MkdirTemp("", "fika-work-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(workspace) })
+	if err := os.Chmod(workspace, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	entry := "[[executors]]\nname = \"box\"\n"
+	if user != "" {
+		entry += "user = \"" + user + "\"\n"
+	}
+	h = scriptedHome(t, more, autoCoder+"\nexecutor = \"box\"\ntool_permissions = [\"bash\", \"create\"]\nworkspace = \""+workspace+"\"\n"+entry)
+	h.write("rules.toml", executorRules)
+	return h, workspace
+}
+
+// asNobody is the user that tools run as where the tests run as root.
+func asNobody() string {
+	if os.Geteuid() == 0 {
+		return "nobody"
+	}
+	return ""
+}
+
+func lines(path string) int {
+	data, _ := os.ReadFile(path)
+	return strings.Count(string(data), "\n")
+}
+
+const executorWords = "executor box --by-hub"
+
+// TestExecutor: tools run in another process as another user, and whoever is killed
+// meanwhile, each step is run once and none is lost.
+func TestExecutor(t *testing.T) {
+	t.Parallel()
+	user := asNobody()
+	h, work := executorHome(t, user, "")
+	h.must("up")
+	for _, c := range []struct {
+		killed string // its command line; empty: nobody
+		says   string // the result of the call
+		ended  int
+	}{
+		{"", "0", 1},
+		{agentWords("coder"), "0", 1},
+		{hubWords, "0", 1},
+		{executorWords, "interrupted: it may or may not have run", 0},
+	} {
+		began, ended, proceed := filepath.Join(work, "began"), filepath.Join(work, "ended"), filepath.Join(work, "go")
+		for _, f := range []string{began, ended, proceed} {
+			_ = os.Remove(f)
+		}
+		id := h.must("ask", "--no-wait", "coder", "work")
+		h.until("the command", func() bool { return lines(began) > 0 })
+		if c.killed != "" {
+			h.kill(c.killed)
+		}
+		if c.killed == hubWords {
+			h.must("up")
+		}
+		if c.killed != executorWords {
+			h.ok(os.WriteFile(proceed, nil, 0o666))
+		}
+		h.untilState(id, fika.Done)
+		steps, err := h.store().Steps(context.Background(), fika.RequestID(id))
+		h.ok(err)
+		if n := lines(began); n != 1 || lines(ended) != c.ended || len(steps) != 3 {
+			t.Errorf("%q killed: begun %d times, ended %d; %+v", c.killed, n, lines(ended), steps)
+		}
+		answer := h.request(id).Outcome.Answer
+		want := c.says
+		if want == "0" {
+			want = "it said: " + idOf(user)
+		}
+		if !strings.Contains(answer, want) {
+			t.Errorf("%q killed: %q instead of %q", c.killed, answer, want)
+		}
+		if _, left, err := h.store().Execution(context.Background(), fika.RequestID(id), 2); left || err != nil {
+			t.Errorf("%q killed: it is still with the executor (%v)", c.killed, err)
+		}
+	}
+	if left := h.processes("until [ -e go"); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+	h.one(h.run("executor", "box"), 4, "runs already")
+	h.one(h.run("executor", "bok"), 2, "did you mean", "box")
+}
+
+// idOf is what id -u says.
+func idOf(user string) string {
+	if user == "nobody" {
+		return "65534"
+	}
+	return ""
+}
+
+// TestExecutorCancel: a call that is cancelled is ended in the executor, too.
+func TestExecutorCancel(t *testing.T) {
+	t.Parallel()
+	h, work := executorHome(t, asNobody(), "")
+	h.must("up")
+	id := h.must("ask", "--no-wait", "coder", "work")
+	h.until("the command", func() bool { return lines(filepath.Join(work, "began")) > 0 })
+	h.must("request", "cancel", id)
+	h.untilState(id, fika.Cancelled)
+	h.until("the end of the command", func() bool { return len(h.processes("until [ -e go")) == 0 })
+}
+
+// TestExecutorObeysTheStoreAlone: messages on the bus make an executor run nothing,
+// whoever sends them; nor does a row that nobody's turn has a right to.
+func TestExecutorObeysTheStoreAlone(t *testing.T) {
+	t.Parallel()
+	h, work := executorHome(t, "", "[[rules]]\ntool = \"bash\"\nmatch = \"git push *\"\ndo = \"deny\"\nwhy = \"only people push\"\n")
+	h.must("up")
+	h.pid(executorWords)
+	nc, err := nats.Connect(h.must("status", "--show-bus")) // a member, whose credential every client has
+	h.ok(err)
+	defer nc.Close()
+	forged, err := json.Marshal(map[string]any{
+		"request": "r", "n": 2, "executor": "box", "tool": "bash", "call": map[string]any{"args": map[string]string{"command": "touch " + work + "/forged"}, "workspace": work},
+	})
+	h.ok(err)
+	for _, subject := range []string{"fika.executor.box.bell", "fika.executor.box.call", "fika.executor.box.request", "fika.agent.box.request"} {
+		for _, body := range [][]byte{nil, forged, []byte("{")} {
+			h.ok(nc.Publish(subject, body))
+		}
+	}
+	h.ok(nc.Flush())
+	// What it is woken for is looked for in the store; this finds its turn in order.
+	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o666))
+	id := h.must("ask", "--no-wait", "coder", "work")
+	h.untilState(id, fika.Done)
+	if _, err := os.Stat(filepath.Join(work, "forged")); err == nil {
+		t.Error("a message has made the executor run something")
+	}
+	// A rule that came after the turn had been let through holds in the executor.
+	id = h.must("ask", "--no-wait", "coder", "forbidden")
+	h.untilState(id, fika.Done)
+	if text := h.request(id).Outcome.Answer; !strings.Contains(text, "only people push") {
+		t.Errorf("it answered %q", text)
+	}
+}
+
+// TestExecutorThatNobodyRuns: who waits says for what, and which command helps.
+func TestExecutorThatNobodyRuns(t *testing.T) {
+	t.Parallel()
+	h, work := executorHome(t, "", "[hub]\nautostart = false\n")
+	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o666))
+	prompt := h.start("", "run", "-c", "coder", "work please")
+	h.until("words about what is waited for", func() bool { return strings.Contains(prompt.errOut.String(), "fika executor box starts it") })
+	box := h.start("", "executor", "box")
+	r := prompt.wait()
+	if r.code != 0 || !strings.Contains(r.stdout, "it said") {
+		t.Errorf("got %+v", r)
+	}
+	box.signal(syscall.SIGINT)
+	if r := box.wait(); r.code != 0 || !strings.Contains(r.stderr, "executor box is ready") {
+		t.Errorf("the executor: %+v", r)
+	}
+}
