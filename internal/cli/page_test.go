@@ -293,6 +293,9 @@ func TestSettingsOfThePages(t *testing.T) {
 	}
 	for _, k := range config.Reference() {
 		known[k.Key] = true
+		if k.Context {
+			known["agents."+k.Key] = true
+		}
 		for parent := k.Key; strings.Contains(parent, "."); {
 			parent = parent[:strings.LastIndex(parent, ".")]
 			known[parent] = true

@@ -29,7 +29,7 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika budget set": "home --per day --tokens 5", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
 			"fika demo": "a show on a terminal", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
-			"fika agent run": "goes on until it is ended", "fika workflow run": "starts a process",
+			"fika agent run": "goes on until it is ended", "fika executor": "goes on until it is ended", "fika workflow run": "starts a process",
 			"fika init": "makes its folder where it is called", "fika trust": "asks about the folder where it is called",
 		}
 }

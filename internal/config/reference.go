@@ -54,7 +54,7 @@ func describeKeys[T any](list []KeyDoc, prefix string, defaults *T, keys []key[T
 		if k.doc != "" {
 			d := KeyDoc{Key: name, Type: typeName(at, k.unit), Meaning: k.doc, Example: k.example, OneOf: k.oneOf}
 			d.Default = encodeValue(at)
-			if d.Default == "[]" || k.inherits != "" || d.Default == "{}" || d.Default == `""` {
+			if d.Default == "0" && k.min > 0 || d.Default == "[]" || k.inherits != "" || d.Default == "{}" || d.Default == `""` {
 				d.Default = ""
 			}
 			if d.Example == "" {

@@ -175,26 +175,22 @@ type executors struct {
 	ended   chan string
 }
 
-// namedExecutors are those that somebody's tools go to.
-func namedExecutors(c *config.Config) map[string]bool {
-	out := map[string]bool{}
-	for _, name := range append(agentExecutors(c), c.Tools.Executor) {
-		if name != "" {
-			out[name] = true
+// usedExecutors are those that somebody's tools go to.
+func usedExecutors(c *config.Config) (out []string) {
+	for _, x := range c.Executors {
+		used := x.Name == c.Tools.Executor
+		for i := range c.Agents {
+			used = used || x.Name == c.Agents[i].Executor
+		}
+		if used {
+			out = append(out, x.Name)
 		}
 	}
 	return out
 }
 
-func agentExecutors(c *config.Config) (out []string) {
-	for i := range c.Agents {
-		out = append(out, c.Agents[i].Executor)
-	}
-	return out
-}
-
 func (k *executors) startMissing(c *config.Config) {
-	for name := range namedExecutors(c) {
+	for _, name := range usedExecutors(c) {
 		if k.running[name] != nil || time.Now().Before(k.next[name]) || executorHeld(k.hub.home, name) {
 			continue
 		}

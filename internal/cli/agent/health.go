@@ -21,7 +21,7 @@ how long, and whether its last request failed (an unreachable model, a wrong
 key). Exit status 1 when one needs attention, or the hub does not answer. Of an
 agent whose tools have limits ([agents.limits]) that cannot be kept on this
 machine it says so, and why.`,
-		Example: "  fika agent health\n  fika agent health coder", Args: command.AtMostOne("one agent"),
+		Example: "  fika agent health\n  fika agent health coder", Args: command.AtMostOne("one agent"), ValidArgsFunction: command.First(e.CompleteAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

@@ -1,2 +1,2 @@
-// Package executor is the command fika executor.
+// Package executor is the command fika executor. Read first: [New].
 package executor

@@ -1,10 +1,7 @@
 package executor
 
 import (
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +32,7 @@ it was running when it was killed is decided about when it starts again.`,
 				return fika.Errorf(fika.Invalid, "", "%s", strings.Replace(err.Error(), "agent name", "name of an executor", 1))
 			}
 			e.LastGood = byHub
-			ctx, release := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, release := command.EndOnSignals(cmd.Context(), func(func(func(fika.Desired))) {}) // there is one way to end
 			defer release()
 			return daemon.RunExecutor(ctx, e.App(), daemon.ExecutorOptions{Name: string(name), ByHub: byHub, Tell: func(line string) { e.Say("%s", line) }})
 		},
