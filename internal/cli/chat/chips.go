@@ -44,7 +44,7 @@ func (j *joined) isAgent(name string) bool {
 // agentNames are the agents that may be meant here.
 func (j *joined) agentNames() []fika.AgentName {
 	if j.session != nil {
-		return j.session.agents
+		return j.session.known()
 	}
 	var names []fika.AgentName
 	rows, err := j.client().Agents.Rows(context.Background())

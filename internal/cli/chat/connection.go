@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -86,7 +87,9 @@ const (
 func (j *joined) keepHub(ctx context.Context, hub *client.Hub) {
 	wanted := true
 	var failed time.Time
+	j.App().FollowConfig(func(text string) { j.note("— " + text) })
 	for {
+		j.takeConfig()
 		p, up, err := hub.Process()
 		killed := err == nil && !up && hub.Killed()
 		switch {
@@ -120,10 +123,22 @@ func (j *joined) keepHub(ctx context.Context, hub *client.Hub) {
 	}
 }
 
+// takeConfig takes over who is in the config now. What is wrong with it is told.
+func (j *joined) takeConfig() {
+	conf, err := j.App().Config()
+	if err != nil || j.session == nil {
+		return
+	}
+	if gone, now := j.session.takeAgents(conf); gone != "" {
+		j.note(fmt.Sprintf("— @%s is not in the config any more: text without a name goes to @%s", gone, now))
+	}
+}
+
 // openHub starts a hub if there is none, and connects to it. again says that one
 // was there and was killed. It returns false when there still is none.
 func (j *joined) openHub(ctx context.Context, again bool) bool {
 	own := j.App().Again()
+	own.FollowConfig(func(string) {}) // keepHub tells
 	began := time.Now()
 	next, err := client.Open(ctx, own)
 	var notes []string

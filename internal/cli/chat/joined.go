@@ -332,7 +332,7 @@ func (j *joined) show(x fika.Entry) error {
 		return j.Println(entryLine(x, false))
 	}
 	if j.session != nil {
-		j.session.script.page.look.Width = j.con.Width()
+		j.session.script.page.look.Width, j.session.script.agents = j.con.Width(), j.session.known()
 		j.feed.Print(j.session.script.entry(x))
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/client"
+	"fika/internal/config"
 	"fika/internal/mention"
 	"fika/internal/term"
 	"fika/internal/view"
@@ -40,9 +41,7 @@ func Session(ctx context.Context, e *command.Env) error {
 		return err
 	}
 	s := &session{last: fika.AgentName(conf.Master.DefaultAgent)}
-	for _, a := range conf.Agents {
-		s.agents = append(s.agents, fika.AgentName(a.ID))
-	}
+	s.agents = agentsOf(conf)
 	if s.last == "" || !slices.Contains(s.agents, s.last) {
 		s.last = s.agents[0]
 	}
@@ -53,6 +52,37 @@ func Session(ctx context.Context, e *command.Env) error {
 			return err
 		}
 	}
+}
+
+func agentsOf(conf *config.Config) (names []fika.AgentName) {
+	for _, a := range conf.Agents {
+		names = append(names, fika.AgentName(a.ID))
+	}
+	return names
+}
+
+// takeAgents takes over the agents of the config. It gives the one that was spoken
+// to last, and who takes its place, if that is not among them any more.
+func (s *session) takeAgents(conf *config.Config) (gone, now fika.AgentName) {
+	names := agentsOf(conf)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(names) == 0 || slices.Equal(names, s.agents) {
+		return "", ""
+	}
+	s.agents = names
+	if slices.Contains(names, s.last) {
+		return "", ""
+	}
+	gone, s.last = s.last, names[0]
+	return gone, s.last
+}
+
+// known are the agents of the session.
+func (s *session) known() []fika.AgentName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agents
 }
 
 // openSession enters a session; it reports whether another is wanted after it.
@@ -119,7 +149,7 @@ func (s *session) recent(ctx context.Context, c *client.Client, q client.EntryQu
 
 // begin makes what shows the entries; whole says that they are shown from the first.
 func (s *session) begin(j *joined, whole bool) *script {
-	s.script = &script{page: j.page, me: j.desk.Person, agents: s.agents}
+	s.script = &script{page: j.page, me: j.desk.Person, agents: s.known()}
 	if whole {
 		s.script.last = s.first
 	}
@@ -143,7 +173,7 @@ func (s *session) resume(entries []fika.Entry) {
 // welcome is the first line of a session.
 func (s *session) welcome(j *joined) string {
 	name, home := place(j.Env)
-	return strings.Join([]string{name, counted(len(s.agents), "agent"), home, "sandbox " + j.client().Sandbox().Tier, "/help"}, " · ")
+	return strings.Join([]string{name, counted(len(s.known()), "agent"), home, "sandbox " + j.client().Sandbox().Tier, "/help"}, " · ")
 }
 
 // place says where the session is: the project, and the home.
