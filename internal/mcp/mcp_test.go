@@ -57,7 +57,7 @@ func (b *bench) log(name string) string { return filepath.Join(b.dir, name+".log
 func (b *bench) server(how string) mcp.Server {
 	return mcp.Server{
 		Name: "srv", Command: os.Args[0], Env: []string{"MCPTEST_SERVE=" + how, "MCPTEST=" + filepath.Join(b.dir, "about")}, Given: []string{how},
-		Taint: true, Timeout: 20 * time.Second,
+		Taint: true, Timeout: time.Minute,
 	}
 }
 
@@ -260,6 +260,55 @@ func TestChangedToolIsNotCalled(t *testing.T) {
 	other.Args = []string{"--other"}
 	if b.pins.Load(other).Asked() {
 		t.Error("what was agreed to of one command line says nothing of another")
+	}
+}
+
+// TestNothingIsWorkedOutBeforeACall holds that a server whose tools are known costs
+// next to nothing until one of them is called.
+func TestNothingIsWorkedOutBeforeACall(t *testing.T) {
+	b := newBench(t)
+	s := b.server("typical")
+	first := b.pinned(s)
+	asked := 0
+	confine := func() mcp.Confinement { asked++; return nil }
+	pin, err := b.pool.Pinned(t.Context(), s, confine)
+	if err != nil || asked != 0 || len(pin.Tools) != 9 {
+		t.Fatalf("%d tools, confinement asked %d times, %v", len(pin.Tools), asked, err)
+	}
+	if c := first.Against(mcp.Listing{Tools: pin.Tools}); len(c) > 0 {
+		t.Errorf("what is kept is what it said: %+v", c)
+	}
+	tools := pin.For(s, mcp.Use{Pool: b.pool, Confine: confine})
+	for _, x := range tools {
+		if !x.Spec().Checked {
+			t.Errorf("the parameters of %s are read again", x.Spec().Name)
+		}
+	}
+	if r, err := tools[0].Call(t.Context(), tool.Call{Name: tools[0].Spec().Name}); err != nil || asked != 1 {
+		t.Errorf("%+v, %v: confinement asked %d times", r, err, asked)
+	}
+}
+
+// TestKeptToolsThatWereChanged holds that nothing is told to an agent that was
+// not written as it is.
+func TestKeptToolsThatWereChanged(t *testing.T) {
+	b := newBench(t)
+	s := b.server("typical")
+	b.pinned(s)
+	kept, err := os.ReadFile(b.pins.Path("srv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{
+		"a changed schema": strings.Replace(string(kept), "field2", "field9", 1), "no schemas": strings.SplitAfter(string(kept), "\n")[0],
+		"cut": string(kept[:len(kept)-10]), "empty": "", "binary": "\x00\xff{", "another line": string(kept) + "{}\n",
+	} {
+		if err := os.WriteFile(b.pins.Path("srv"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if b.pins.Load(s).Asked() {
+			t.Errorf("%s: taken for what the server said", what)
+		}
 	}
 }
 

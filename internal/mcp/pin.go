@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,9 +12,6 @@ import (
 	"fika"
 )
 
-// pinVersion changes when the meaning of what is kept does.
-const pinVersion = 1
-
 // failureLife is how long a server that could not say what tools it has is left
 // alone.
 const failureLife = 10 * time.Minute
@@ -23,18 +19,16 @@ const failureLife = 10 * time.Minute
 // Pin is what a server said of its tools when it was asked, which is what agents
 // are told.
 type Pin struct {
-	Version int       `json:"version"`
-	Of      string    `json:"of"` // identity of the server
-	At      time.Time `json:"at"`
-	Says    string    `json:"says,omitempty"` // what it calls itself, with its version
-	Tools   []Tool    `json:"tools"`
-	LeftOut []LeftOut `json:"left_out,omitempty"`
+	At      time.Time // zero: it was never asked
+	Says    string    // what it calls itself, with its version
+	Tools   []Tool
+	LeftOut []LeftOut
 
-	Failure  string    `json:"failure,omitempty"` // of the last attempt to ask
-	FailedAt time.Time `json:"failed_at,omitzero"`
+	Failure  string // of the last attempt to ask
+	FailedAt time.Time
 	// Now is what it said last where that is something else: a person has not
 	// agreed to it yet.
-	Now *Listing `json:"now,omitempty"`
+	Now *Listing
 }
 
 // Listing is what a server says of its tools at one time.
@@ -63,7 +57,7 @@ type Pins struct {
 }
 
 // Path is the file of a server.
-func (p Pins) Path(server string) string { return filepath.Join(p.Dir, server+".json") }
+func (p Pins) Path(server string) string { return filepath.Join(p.Dir, server+".jsonl") }
 
 // Load reads what was kept of s. What is kept of a server that was started
 // otherwise, or cannot be read, is nothing: it is asked again.
@@ -72,19 +66,16 @@ func (p Pins) Load(s Server) Pin {
 	if err != nil {
 		return Pin{}
 	}
-	var pin Pin
-	if json.Unmarshal(raw, &pin) != nil || pin.Version != pinVersion || pin.Of != s.identity() {
+	pin, ok := decodePin(raw, s.identity())
+	if !ok {
 		return Pin{}
-	}
-	for i := range pin.Tools {
-		pin.Tools[i].Parameters = compact(pin.Tools[i].Parameters)
 	}
 	return pin
 }
 
 // Agree keeps a listing as what agents are told of s.
 func (p Pins) Agree(s Server, l Listing) (Pin, error) {
-	pin := Pin{Version: pinVersion, Of: s.identity(), At: p.Now(), Says: l.Says, Tools: l.Tools, LeftOut: l.LeftOut}
+	pin := Pin{At: p.Now(), Says: l.Says, Tools: l.Tools, LeftOut: l.LeftOut}
 	return pin, p.save(s, pin)
 }
 
@@ -111,8 +102,7 @@ func (p Pins) Same(s Server) error {
 // Fail notes that s could not be asked.
 func (p Pins) Fail(s Server, why error) error {
 	pin := p.Load(s)
-	pin.Version, pin.Of = pinVersion, s.identity()
-	pin.Failure, pin.FailedAt = why.Error(), p.Now()
+	pin.Failure, pin.FailedAt = words(why), p.Now()
 	return p.save(s, pin)
 }
 
@@ -134,7 +124,7 @@ func (p Pins) resting(s Server, pin Pin) error {
 }
 
 func (p Pins) save(s Server, pin Pin) error {
-	raw, err := json.MarshalIndent(pin, "", " ")
+	raw, err := encodePin(pin, s.identity())
 	if err == nil {
 		err = os.MkdirAll(p.Dir, 0o700)
 	}

@@ -252,8 +252,8 @@ func words(err error) string {
 
 // Pinned is what agents are told of a server. One that has never said what it has
 // is asked, and what it says is kept; one that could not answer is left alone for
-// a while.
-func (p *Pool) Pinned(ctx context.Context, s Server, c Confinement) (Pin, error) {
+// a while, which [Pin.Failure] tells.
+func (p *Pool) Pinned(ctx context.Context, s Server, confine func() Confinement) (Pin, error) {
 	pins := p.opts.Pins
 	pin := pins.Load(s)
 	if pin.Asked() {
@@ -262,10 +262,15 @@ func (p *Pool) Pinned(ctx context.Context, s Server, c Confinement) (Pin, error)
 	if err := pins.resting(s, pin); err != nil {
 		return pin, err
 	}
+	var c Confinement
+	if confine != nil {
+		c = confine()
+	}
 	l, err := p.Ask(ctx, s, c)
 	if err != nil {
 		if ctx.Err() == nil {
-			_ = pins.Fail(s, errors.New(words(err))) // it is reported all the same
+			pin.Failure = words(err)
+			_ = pins.Fail(s, err) // it is reported all the same
 		}
 		return pin, err
 	}

@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -56,22 +58,98 @@ func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = req.Clone(req.Context())
 		req.Header.Set("Authorization", "Bearer "+r.bearer)
 	}
+	if req.Method == http.MethodDelete { // the end of a session, for which nobody should wait long
+		ctx, cancel := context.WithTimeout(req.Context(), grace)
+		defer cancel()
+		req = req.WithContext(ctx)
+	}
 	resp, err := r.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	switch resp.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err := r.refused(resp.StatusCode, kind); err != nil {
 		resp.Body.Close()
-		return nil, fika.Errorf(fika.Denied, "", "it refuses the token (HTTP %d): bearer_env names the variable or stored key that is sent", resp.StatusCode)
+		return nil, err
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // whose events are bounded one by one
+	if kind == "text/event-stream" { // whose events are bounded one by one
+		resp.Body = &eventStream{ReadCloser: resp.Body, request: req}
+	} else {
 		resp.Body = &bounded{ReadCloser: resp.Body, left: maxLine}
 	}
 	return resp, nil
 }
 
+// refused is what an answer means that has nothing of the protocol in it; nil: it
+// may have.
+func (r *requester) refused(status int, kind string) error {
+	switch {
+	case (status == http.StatusUnauthorized || status == http.StatusForbidden) && r.bearer == "":
+		return fika.Errorf(fika.Denied, "", "it wants to know who calls (HTTP %d): bearer_env names the variable or stored key that is sent as a token", status)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fika.Errorf(fika.Denied, "", "it refuses the token (HTTP %d): bearer_env names the variable or stored key that is sent", status)
+	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
+		return fika.Errorf(fika.Failed, "", "it answered HTTP %d (%s)", status, http.StatusText(status))
+	case kind == "text/html":
+		return fika.Errorf(fika.Invalid, "", "it answered HTTP %d with a page for people: is its url that of an MCP server?", status)
+	}
+	return nil
+}
+
 func (r *requester) close() { r.base.CloseIdleConnections() }
+
+// eventStream is the answer to a call as a stream of events. Where it ends before
+// the call was answered, it says so in the protocol's words: the library would go
+// on waiting.
+type eventStream struct {
+	io.ReadCloser
+	request *http.Request
+	ended   bool
+	rest    []byte
+}
+
+func (s *eventStream) Read(p []byte) (int, error) {
+	if !s.ended {
+		n, err := s.ReadCloser.Read(p)
+		if n > 0 || err == nil {
+			return n, nil
+		}
+		s.ended = true
+		if s.request.Context().Err() != nil {
+			return 0, err
+		}
+		s.rest = s.lastEvent()
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// codeCutShort is the code of the answer to a call whose connection was lost.
+const codeCutShort = -32099
+
+// lastEvent answers the call with an error, which is not read when there was an
+// answer before; nil: it is no call.
+func (s *eventStream) lastEvent() []byte {
+	if s.request.GetBody == nil {
+		return nil
+	}
+	body, err := s.request.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer body.Close()
+	var call struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.NewDecoder(body).Decode(&call) != nil || call.ID == nil {
+		return nil
+	}
+	return fmt.Appendf(nil, "\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":\"it closed the connection before it had answered\"}}\n\n", call.ID, codeCutShort)
+}
 
 // bounded fails where an answer goes on for too long.
 type bounded struct {

@@ -25,6 +25,9 @@ type session struct {
 	http   *requester
 	log    *sharedLog
 
+	ended   chan struct{} // of a remote one: closed when it cannot be used any more
+	endOnce sync.Once
+
 	mu       sync.Mutex
 	listing  Listing
 	stale    bool // the server says that its tools have changed
@@ -39,7 +42,7 @@ func connect(ctx context.Context, o Options, s Server, c Confinement, mark strin
 		return nil, fika.Wrap(fika.Storage, "log of mcp server "+s.Name, err)
 	}
 	shared := &sharedLog{w: log}
-	n := &session{server: s, log: shared, progress: map[string]func(string){}}
+	n := &session{server: s, log: shared, ended: make(chan struct{}), progress: map[string]func(string){}}
 	transport, err := n.open(o, c, mark, shared)
 	if err != nil {
 		return nil, err
@@ -53,9 +56,20 @@ func connect(ctx context.Context, o Options, s Server, c Confinement, mark strin
 	if n.conn, err = n.client(o, c).Connect(ctx, transport, nil); err != nil {
 		return nil, err
 	}
-	n.listing, err = list(ctx, n.conn, s)
+	if n.listing, err = list(ctx, n.conn, s); err == nil && n.child == nil {
+		go n.awaitEnd()
+	}
 	return n, err
 }
+
+// awaitEnd waits until a remote server cannot be spoken to any more.
+func (n *session) awaitEnd() {
+	_ = n.conn.Wait() // calls say why
+	n.forget()
+}
+
+// forget sees to it that the next call connects anew. It may be called twice.
+func (n *session) forget() { n.endOnce.Do(func() { close(n.ended) }) }
 
 func (n *session) open(o Options, c Confinement, mark string, log io.WriteCloser) (sdk.Transport, error) {
 	if n.server.URL != "" {
@@ -108,7 +122,9 @@ func (n *session) refuse(next sdk.MethodHandler) sdk.MethodHandler {
 		case "elicitation/create":
 			why = "nobody answers questions of servers here: ask for what you need as an argument of the tool"
 		case "notifications/message":
-			fmt.Fprintf(n.log, "[log] %v\n", r.GetParams())
+			if p, ok := r.GetParams().(*sdk.LoggingMessageParams); ok {
+				fmt.Fprintf(n.log, "[log] %s: %v\n", p.Level, p.Data)
+			}
 			return nil, nil
 		default:
 			return next(ctx, method, r)
@@ -185,13 +201,27 @@ func (n *session) tell(p *sdk.ProgressNotificationParams) {
 
 // gone reports whether the server has ended or cannot be used any more.
 func (n *session) gone() bool {
-	return n.child != nil && n.child.broken() != ""
+	if n.child != nil {
+		return n.child.broken() != ""
+	}
+	select {
+	case <-n.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // answered reports whether an error of a call is the server's own answer to it.
 func (n *session) answered(err error) bool {
 	var wire *jsonrpc.Error
-	return errors.As(err, &wire) && !n.gone()
+	return errors.As(err, &wire) && !ofTransport(wire) && !n.gone()
+}
+
+// ofTransport reports whether an error that has the form of an answer is of what
+// lies between: of the library, whose codes these are, or of [eventStream].
+func ofTransport(e *jsonrpc.Error) bool {
+	return e.Code == codeCutShort || e.Code <= -32003 && e.Code >= -32005
 }
 
 // explain says why a server does not answer, as far as that can be known.
@@ -221,10 +251,20 @@ func plainError(err error) error {
 		return own
 	}
 	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	if errors.As(err, &wire) && (wire.Code == codeCutShort || !ofTransport(wire)) {
 		return fika.Errorf(fika.Failed, "", "%s", clip(safetext.Plain(wire.Message), 4<<10))
 	}
-	return fika.Errorf(fika.Failed, "", "%s", clip(safetext.Plain(err.Error()), 4<<10))
+	var request *url.Error
+	if errors.As(err, &request) {
+		return fika.Errorf(fika.Failed, "", "it cannot be reached: %s", clip(safetext.Plain(request.Err.Error()), 4<<10))
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, "sending \""); i >= 0 { // what was sent says nothing to anybody
+		if _, rest, ok := strings.Cut(text[i:], "\": "); ok {
+			text = rest
+		}
+	}
+	return fika.Errorf(fika.Failed, "", "%s", clip(safetext.Plain(text), 4<<10))
 }
 
 // close ends the session and its process. It returns when that is gone.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,9 +15,9 @@ import (
 // Use says how the tools of a server are used by one agent.
 type Use struct {
 	Pool *Pool
-	// Confine confines the server where a call brings no confinement of its own;
-	// nil: nothing does.
-	Confine Confinement
+	// Confine confines the server where a call brings no confinement of its own. It
+	// is asked at the first call; nil: nothing does.
+	Confine func() Confinement
 	// Offline reports whether a call must not reach the network.
 	Offline func(tool.Call) bool
 }
@@ -39,7 +40,9 @@ type serverTool struct {
 func (p Pin) For(s Server, u Use) []tool.Tool {
 	out := make([]tool.Tool, len(p.Tools))
 	for i, t := range p.Tools {
-		out[i] = &serverTool{use: u, server: s, pinned: t, spec: t.spec(s)}
+		spec := t.spec(s)
+		spec.Checked = true
+		out[i] = &serverTool{use: u, server: s, pinned: t, spec: spec}
 	}
 	return out
 }
@@ -47,12 +50,25 @@ func (p Pin) For(s Server, u Use) []tool.Tool {
 // Spec implements [tool.Tool].
 func (t *serverTool) Spec() tool.Spec { return t.spec }
 
-// Call implements [tool.Tool].
+// Call implements [tool.Tool]. A remote server that has forgotten the session since
+// is connected anew.
 func (t *serverTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	confine := t.use.Confine
-	if per, ok := c.Confine.(perCall); ok {
-		confine = per.Server(t.server.Network)
+	r, err := t.call(ctx, c)
+	if errors.Is(err, errForgotten) {
+		r, err = t.call(ctx, c)
 	}
+	if errors.Is(err, errForgotten) {
+		return t.failed(ctx, err, false)
+	}
+	return r, err
+}
+
+// errForgotten is that of a call that a remote server did not take, because it
+// does not know the session any more.
+var errForgotten = errors.New("it has forgotten the session")
+
+func (t *serverTool) call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	confine := t.confinement(c)
 	if t.use.Offline != nil && t.use.Offline(c) && (t.server.URL != "" || confine == nil || confine.Network()) {
 		return tool.Result{IsError: true, Denied: true, Text: t.server.Name + " reaches the network, and this turn has read text from outside and stays offline ([guard] tainted)"}, nil
 	}
@@ -78,6 +94,17 @@ func (t *serverTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		r.Taint = "mcp " + t.server.Name
 	}
 	return r.Told(end()), err
+}
+
+// confinement is what limits the server in a call; nil: nothing does.
+func (t *serverTool) confinement(c tool.Call) Confinement {
+	if per, ok := c.Confine.(perCall); ok {
+		return per.Server(t.server.Network)
+	}
+	if t.use.Confine == nil {
+		return nil
+	}
+	return t.use.Confine()
 }
 
 func deref(r *tool.Result) tool.Result {
@@ -123,6 +150,10 @@ func (t *serverTool) run(ctx context.Context, on *session, c tool.Call) (tool.Re
 	inner, cancel := context.WithTimeoutCause(ctx, t.server.Timeout, errTimeout)
 	defer cancel()
 	res, err := on.conn.CallTool(inner, params)
+	if errors.Is(err, sdk.ErrSessionMissing) && ctx.Err() == nil {
+		on.forget()
+		return tool.Result{}, errForgotten
+	}
 	if err != nil {
 		return t.failed(ctx, on.explain(inner, err), !on.answered(err))
 	}

@@ -114,6 +114,24 @@ func (s *Servers) users(server string) []string {
 	return out
 }
 
+// ToolsFor names the tools of a server that an agent may call, as far as the server
+// was ever asked for them.
+func (s *Servers) ToolsFor(agent fika.AgentName, of State) []string {
+	out := []string{}
+	set, err := s.app.Settings(agent, nil, true)
+	if err != nil {
+		return out
+	}
+	all := slices.Contains(set.ToolPermissions, worker.ServerPermission(of.Entry.Name))
+	for _, t := range of.Pin.Tools {
+		name := mcp.ToolName(of.Entry.Name, t.Name)
+		if (all || slices.Contains(set.ToolPermissions, name)) && !slices.Contains(set.ToolsOff, name) && !slices.Contains(set.ToolsOff, worker.ServerPermission(of.Entry.Name)) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // Report is what a check found.
 type Report struct {
 	State
@@ -211,7 +229,7 @@ func (s *Servers) Call(ctx context.Context, name string, args json.RawMessage, p
 		if err != nil {
 			return tool.Result{}, err
 		}
-		confine := s.toolbox.ServerConfinement(server, s.workspace)
+		confine := func() mcp.Confinement { return s.toolbox.ServerConfinement(server, s.workspace) }
 		pin, err := s.pool.Pinned(ctx, server, confine)
 		if err != nil {
 			return tool.Result{}, err

@@ -3,10 +3,8 @@ package tool
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"fika"
 	"fika/internal/redact"
@@ -28,29 +26,42 @@ type Set struct {
 	tools map[string]Tool
 	order []string // as given, which keeps prompts stable and cacheable
 	perms Permissions
+	allow map[string]bool // perms.Allow, looked up for each of many tools
 	keys  *redact.Keys
 }
 
-// toolName is compiled at first use: most starts never need it.
-var toolName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-})
+// validName reports whether all providers take a name.
+func validName(name string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return len(name) >= 1 && len(name) <= 64
+}
 
 // NewSet puts tools under permissions. The order is kept. Errors of kind
 // Invalid: two tools of one name, a name no provider accepts, or a schema that
 // is not a JSON object.
 func NewSet(tools []Tool, p Permissions) (*Set, error) {
-	s := &Set{tools: make(map[string]Tool, len(tools)), perms: p}
+	s := &Set{tools: make(map[string]Tool, len(tools)), perms: p, allow: make(map[string]bool, len(p.Allow))}
+	for _, name := range p.Allow {
+		s.allow[name] = true
+	}
 	for _, t := range tools {
 		spec := t.Spec()
-		if !toolName().MatchString(spec.Name) {
+		if !validName(spec.Name) {
 			return nil, fika.Errorf(fika.Invalid, "tools", "%q is not a tool name: use 1 to 64 letters, digits, _ or -", spec.Name)
 		}
 		if _, twice := s.tools[spec.Name]; twice {
 			return nil, fika.Errorf(fika.Invalid, "tools", "two tools are named %q: rename or disable one of them", spec.Name)
 		}
-		if _, err := parseSchema(spec.Parameters); err != nil {
-			return nil, fika.Errorf(fika.Invalid, "tools", "the parameters of %q are not a JSON Schema object: %v", spec.Name, err)
+		if !spec.Checked {
+			if _, err := parseSchema(spec.Parameters); err != nil {
+				return nil, fika.Errorf(fika.Invalid, "tools", "the parameters of %q are not a JSON Schema object: %v", spec.Name, err)
+			}
 		}
 		s.tools[spec.Name] = t
 		s.order = append(s.order, spec.Name)
@@ -195,7 +206,7 @@ func (s *Set) isAllowed(spec Spec) bool {
 	case s.perms.Allow == nil:
 		return !mustBeAllowed(spec.Name)
 	}
-	return slices.Contains(s.perms.Allow, spec.Name)
+	return s.allow[spec.Name]
 }
 
 // mustBeAllowed names the built-in tools that change things or reach out: an

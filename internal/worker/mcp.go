@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -165,23 +164,7 @@ func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool,
 	if len(wanted) == 0 {
 		return nil, perms
 	}
-	pool := r.worker.pool(r.toolbox, r.workspace)
-	found := make([][]tool.Tool, len(wanted))
-	var all errgroup.Group
-	all.SetLimit(4)
-	var mu sync.Mutex // of warn
-	for i, s := range wanted {
-		all.Go(func() error {
-			var err error
-			if found[i], err = r.toolsOf(ctx, pool, s); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				r.opts.Warn(err.Error())
-			}
-			return nil
-		})
-	}
-	_ = all.Wait()
+	found := r.toolsOfAll(ctx, wanted)
 	var tools []tool.Tool
 	for i, s := range wanted {
 		var names []string
@@ -220,21 +203,71 @@ func spellOut(list []string, server string, names []string) []string {
 	return slices.Concat(list[:i], names, list[i+1:])
 }
 
-// toolsOf are the tools of one server.
-func (r *Runtime) toolsOf(ctx context.Context, pool *mcp.Pool, entry config.MCPServer) ([]tool.Tool, error) {
-	s, err := r.toolbox.MCPServer(entry)
-	if err != nil {
-		return nil, err
+// toolsOfAll are the tools of servers, in their order. Those that were never asked
+// are asked side by side. What is wrong with one is told once in this process.
+func (r *Runtime) toolsOfAll(ctx context.Context, servers []config.MCPServer) [][]tool.Tool {
+	pool := r.worker.pool(r.toolbox, r.workspace)
+	found := make([][]tool.Tool, len(servers))
+	troubles := make([]error, len(servers))
+	var all errgroup.Group
+	all.SetLimit(4)
+	for i, entry := range servers {
+		s, err := r.toolbox.MCPServer(entry)
+		if err != nil {
+			troubles[i] = err
+			continue
+		}
+		if pin := r.toolbox.Pins().Load(s); pin.Asked() {
+			found[i] = r.offer(pool, s, pin)
+			continue
+		}
+		all.Go(func() error {
+			pin, err := pool.Pinned(ctx, s, r.confinementOf(s))
+			if err != nil {
+				troubles[i] = err
+				return nil
+			}
+			found[i] = r.offer(pool, s, pin)
+			return nil
+		})
 	}
-	confine := r.toolbox.ServerConfinement(s, r.workspace)
-	pin, err := pool.Pinned(ctx, s, confine)
-	if err != nil {
-		return nil, err
+	_ = all.Wait()
+	for i, err := range troubles {
+		r.worker.warnOfServer(servers[i].Name, err, r.opts.Warn)
 	}
+	return found
+}
+
+// warnOfServer tells what is wrong with a server, unless it was told before. nil:
+// nothing is, any more.
+func (w *Worker) warnOfServer(name string, err error, warn func(string)) {
+	if err == nil {
+		delete(w.serverTrouble, name)
+		return
+	}
+	if w.serverTrouble[name] {
+		return
+	}
+	if w.serverTrouble == nil {
+		w.serverTrouble = map[string]bool{}
+	}
+	w.serverTrouble[name] = true
+	warn(err.Error())
+}
+
+// confinementOf says how a server is confined that no call of an agent starts, or
+// one that brings no rights. It is not worked out before that is wanted: a prompt
+// as a rule starts none of many servers.
+func (r *Runtime) confinementOf(s mcp.Server) func() mcp.Confinement {
+	return func() mcp.Confinement { return r.toolbox.ServerConfinement(s, r.workspace) }
+}
+
+// offer makes the tools of what is kept of a server.
+func (r *Runtime) offer(pool *mcp.Pool, s mcp.Server, pin mcp.Pin) []tool.Tool {
 	policy := policyOf(r.settings)
-	return pin.For(s, mcp.Use{Pool: pool, Confine: confine, Offline: func(c tool.Call) bool {
+	return pin.For(s, mcp.Use{Pool: pool, Confine: r.confinementOf(s), Offline: func(c tool.Call) bool {
 		return c.Taint != "" && policy.Taint == guard.TaintOffline
-	}}), nil
+	}})
 }
 
 // Server confines an MCP server that is called, within the same rights.

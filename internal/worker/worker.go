@@ -33,11 +33,13 @@ type Worker struct {
 	Created  bool // the folder was made for it
 
 	lock    *folder.Lock
-	notes   []string                    // for the person, see Notes
-	servers *mcp.Pool                   // MCP servers of this process; nil: none was wanted yet
-	lease   atomic.Pointer[store.Lease] // nil: not held yet, or released
-	beat    atomic.Pointer[func() store.Beat]
-	lost    atomic.Pointer[func(error)]
+	notes   []string  // for the person, see Notes
+	servers *mcp.Pool // MCP servers of this process; nil: none was wanted yet
+	// serverTrouble names the servers whose trouble was told.
+	serverTrouble map[string]bool
+	lease         atomic.Pointer[store.Lease] // nil: not held yet, or released
+	beat          atomic.Pointer[func() store.Beat]
+	lost          atomic.Pointer[func(error)]
 }
 
 // Options says how to open a context.

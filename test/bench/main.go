@@ -32,6 +32,7 @@ func measures() []measure {
 		{"sandbox", "what it costs to confine a call", sandboxed},
 		{"plugin", "a call of a plugin within a turn", pluginTurn},
 		{"plugins", "a one-shot prompt with 20 plugins installed", twentyPlugins},
+		{"servers", "a one-shot prompt with ten MCP servers that are not called", tenServers},
 		{"idle", "idle agent processes", idle},
 		{"history", "a turn in a long conversation", history},
 		{"up", "fika up with three agents", up},
@@ -41,6 +42,7 @@ func measures() []measure {
 }
 
 func main() {
+	serveIfAsked()
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

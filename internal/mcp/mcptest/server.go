@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ import (
 //	broken     ends at once with status 3 and a word on stderr
 //	many       300 tools
 //	liar       tools whose schemas, names and hints are wrong
+//	typical    nine tools with parameters such as servers have
 //	endless    sends one message without end
 func Serve(how string) int {
 	switch how {
@@ -37,6 +39,8 @@ func Serve(how string) int {
 			tool("text", "a text"), tool("list", map[string]any{"type": "array"}), tool("odd.name/x", nil), tool("odd.name:x", nil),
 			tool(strings.Repeat("long", 20), nil), tool("", nil), tool("huge", map[string]any{"type": "object", "description": strings.Repeat("x", 100<<10)}),
 		})
+	case "typical":
+		return raw(typical())
 	case "endless":
 		return endless()
 	case "noisy":
@@ -47,6 +51,13 @@ func Serve(how string) int {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return 0
+}
+
+// Handler serves over HTTP as [Serve] does on stdin: of the ways, those that
+// behave.
+func Handler(how string) http.Handler {
+	s := ordinary(how)
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
 }
 
 func ordinary(how string) *sdk.Server {
