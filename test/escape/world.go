@@ -30,13 +30,17 @@ type world struct {
 const (
 	// What text from outside does to a turn is left out: the sandbox alone has to hold.
 	settings = `model = "obeys"
-tool_permissions = ["bash", "edit", "shell"]
+tool_permissions = ["bash", "edit", "shell", "mcp:standin"]
 [[models]]
 id = "obeys"
 provider = "scripted"
 rules = "rules.toml"
 [guard]
 tainted = "allow"
+[[mcp]]
+name = "standin"
+command = "SERVER"
+env = ["ESCAPE_SERVER=1"]
 `
 	obeys = `[[rule]]
 match = '^bash$'
@@ -47,6 +51,9 @@ tool_calls = [{name = "bash", args = {command = "python3 -c 'import subprocess; 
 [[rule]]
 match = '^plugin$'
 tool_calls = [{name = "shell", args = {}}]
+[[rule]]
+match = '^server$'
+tool_calls = [{name = "standin__attempt", args = {}}]
 [[rule]]
 after_tool = ".*"
 reply = "{{.Result}}"
@@ -76,7 +83,7 @@ func newWorld(base, bin, user, tier string, uid int) (*world, error) {
 		w.env = append(w.env, "FIKA_SANDBOX=off")
 	}
 	for file, text := range map[string]string{
-		".ssh/id": "PRIVATE KEY\n", ".bashrc": "", ".fika/config.toml": settings, ".fika/rules.toml": obeys, ".fika/plugins/shell": shellPlugin,
+		".ssh/id": "PRIVATE KEY\n", ".bashrc": "", ".fika/config.toml": strings.Replace(settings, "SERVER", filepath.Join(base, "server"), 1), ".fika/rules.toml": obeys, ".fika/plugins/shell": shellPlugin,
 		".fika/run/credentials": "x", ".fika/contexts/other/todos.md": "other", "seen": "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(w.path(file)), 0o700); err != nil {
@@ -219,14 +226,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// project makes the workspace anew.
+// project makes the workspace anew, as a copy of one that is made once.
 func (w *world) project(ctx context.Context, script string) error {
 	if err := os.RemoveAll(w.path("src")); err != nil {
 		return err
 	}
 	_ = os.Remove(w.path("pwned"))
 	_ = os.Truncate(w.path("seen"), 0)
-	make := w.command(ctx, "sh", "-c", `mkdir src && cd src && git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && ln -s ~/.ssh/id left`)
+	make := w.command(ctx, "sh", "-c", `test -d first || { mkdir first && cd first && git init -q && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first && ln -s ~/.ssh/id left && cd ..; } && cp -a first src`)
 	if out, err := make.CombinedOutput(); err != nil {
 		return fmt.Errorf("make the project: %v: %s", err, out)
 	}
