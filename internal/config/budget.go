@@ -19,9 +19,17 @@ func budgetKeys() []key[Budget] {
 			doc: "Whose calls count: home, user (each person's), chain (each chain's), agent:NAME or chat:NAME. Required."},
 		{name: "per", at: func(b *Budget) any { return &b.Per }, oneOf: pers, example: `"day"`,
 			doc: "How long it lasts, by the local clock and calendar. What an hour or a day has no room for waits for the next; in a month or in total it fails. Required."},
-		{name: "money", at: func(b *Budget) any { return &b.Money }, example: "5.00", doc: "What may be spent, in US dollars. Needs models whose prices are known."},
-		{name: "tokens", at: func(b *Budget) any { return &b.Tokens }, example: "2000000", doc: "Likewise tokens, read and written."},
+		{name: "money", at: func(b *Budget) any { return &b.Money }, check: func(_ value, at any) string { return wrongAmount(int64(*at.(*MicroDollars))) }, example: "5.00", doc: "What may be spent, in US dollars. Needs models whose prices are known."},
+		{name: "tokens", at: func(b *Budget) any { return &b.Tokens }, check: func(_ value, at any) string { return wrongAmount(*at.(*int64)) }, example: "2000000", doc: "Likewise tokens, read and written."},
 	}
+}
+
+// wrongAmount says what is wrong with what a budget limits; empty: nothing.
+func wrongAmount(n int64) string {
+	if n <= 0 {
+		return "a budget is more than 0"
+	}
+	return ""
 }
 
 // wrongScope says what is wrong with a scope; empty: nothing.
@@ -51,11 +59,6 @@ func (r *reader) readBudgets(v value, path string, list *[]Budget) bool {
 		for _, need := range []string{"scope", "per"} {
 			if item.Table.Get(need) == nil {
 				r.Problem(item.At, "this budget has no %s", need)
-			}
-		}
-		for _, e := range item.Table.Entries {
-			if (e.Name == "money" && b.Money <= 0 || e.Name == "tokens" && b.Tokens <= 0) && e.Value.Kind != toml.KindText {
-				r.Problem(e.Value.At, "%s: a budget is more than 0", e.Name)
 			}
 		}
 		if item.Table.Get("money") == nil && item.Table.Get("tokens") == nil {
@@ -103,6 +106,7 @@ func tighter[T ~int64](a, b T) T {
 // checkBudgets refuses money limits that could not act, as far as that can be told: on
 // models that are defined and have no price.
 func (c *Config) checkBudgets(p *Problems) {
+	c.checkChainCosts(p)
 	for _, b := range c.Budgets {
 		kind, name, wrong := limit.ParseScope(b.Scope)
 		if kind == limit.ScopeAgent && wrong == "" && c.entryIndex(name) < 0 && len(c.Agents) > 0 {
@@ -115,6 +119,22 @@ func (c *Config) checkBudgets(p *Problems) {
 		}
 		if m, who := c.unpricedIn(kind, name); m != "" {
 			p.Add(b.at, "%s", Unpriced(m, who))
+		}
+	}
+}
+
+// checkChainCosts does the same for max_cost_per_chain.
+func (c *Config) checkChainCosts(p *Problems) {
+	if c.Chat.MaxCostPerChain > 0 {
+		if m, who := c.unpricedIn(limit.ScopeHome, ""); m != "" {
+			p.Add(c.where["chat.max_cost_per_chain"], "%s", Unpriced(m, who))
+		}
+	}
+	for i := range c.Agents {
+		if a := &c.Agents[i]; a.MaxCostPerChain > 0 {
+			if m, who := c.unpricedIn(limit.ScopeAgent, a.ID); m != "" {
+				p.Add(c.placeOf("agents", i, "max_cost_per_chain"), "%s", Unpriced(m, who))
+			}
 		}
 	}
 }

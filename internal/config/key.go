@@ -55,7 +55,7 @@ func limitKeys[T any](in func(*T) *Limits, inherits string) []key[T] {
 		{name: "max_depth", at: func(t *T) any { return &in(t).MaxDepth }, doc: "How many answers may follow one on another after a message of yours; 0 is no limit."},
 		{name: "max_turns_per_chain", at: func(t *T) any { return &in(t).MaxTurnsPerChain }, doc: "How many turns one message of yours may set off; 0 is no limit."},
 		{name: "max_tokens_per_chain", at: func(t *T) any { return &in(t).MaxTokensPerChain }, example: "2000000", doc: "Likewise tokens; 0 is no limit. A turn that comes to it ends before its next model call."},
-		{name: "max_cost_per_chain", at: func(t *T) any { return &in(t).MaxCostPerChain }, example: "5.00", doc: "Likewise money, in US dollars; 0 is no limit. Counts only models whose prices are known."},
+		{name: "max_cost_per_chain", at: func(t *T) any { return &in(t).MaxCostPerChain }, example: "5.00", doc: "Likewise money, in US dollars; 0 is no limit. Needs models whose prices are known."},
 		{name: "max_chain_age", at: func(t *T) any { return &in(t).MaxChainAge }, example: `"6h"`, doc: "Likewise time, from its first turn on; 0 is no limit."},
 		{name: "max_echo", at: func(t *T) any { return &in(t).MaxEcho }, doc: "How many messages two agents may exchange in which each only repeats itself (nine tenths of its runs of three words); at least 4, 0 is no limit.",
 			check: func(_ value, at any) string {

@@ -190,7 +190,7 @@ func TestShownAs(t *testing.T) {
 func TestAgentFile(t *testing.T) {
 	home := t.TempDir()
 	l := projectFiles{t, Layers{Home: home}}
-	l.write(home, "config.toml", "[[models]]\nid = \"stand-in\"\nnickname = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n")
+	l.write(home, "config.toml", "[[models]]\nid = \"stand-in\"\nnickname = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\nprices = {input = 1, output = 2}\n")
 	l.write(home, "agents/coder.md", `---
 name: Code Expert
 description: >

@@ -206,8 +206,8 @@ ORDER BY e.seq DESC LIMIT 1`, c, upto)
 	}
 }
 
-// AppendCompaction appends a compaction entry outside a turn (clear,
-// manual compaction, undo) and returns it.
+// AppendCompaction appends a compaction entry outside a turn for which no model was
+// asked (clear, undo) and returns it.
 func (s Transcripts) AppendCompaction(ctx context.Context, c fika.ConversationID, from, content string, m fika.EntryMeta) (fika.Entry, error) {
 	e := fika.Entry{Conversation: c, From: from, To: from, Content: content, Type: fika.Compaction, Meta: m}
 	var stored fika.Entry

@@ -151,7 +151,7 @@ func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, wa
 	if decided == nil {
 		return Compacted{}, nothingToCompact(w.Folder.Name)
 	}
-	entry, err := w.Store.AppendCompaction(ctx, conv.ID, string(w.Agent.Name), decided.Content, decided.Meta)
+	entry, err := w.Store.AppendSummary(ctx, w.Agent, conv.ID, decided.Content, decided.Meta, decided.Model, decided.Usage)
 	if err != nil {
 		return Compacted{}, err
 	}

@@ -172,12 +172,16 @@ func CheckWorkspace(dir string, name fika.AgentName) error {
 func (r *Runtime) Hooks() hook.Runner { return r.hooks }
 
 // buildModel builds the model of the settings, once. Its error is that of
-// [app.App.Model].
+// [app.App.Model], or kind Invalid where its money is limited and its price is not
+// known.
 func (r *Runtime) buildModel() error {
 	r.building.Lock()
 	defer r.building.Unlock()
 	if r.model != nil {
 		return nil
+	}
+	if s := r.settings; s.Chat.MaxCostPerChain > 0 && !s.Model.Known() {
+		return fika.Errorf(fika.Invalid, "max_cost_per_chain", "%s", config.Unpriced(s.Model.ID, ""))
 	}
 	m, err := r.worker.App.Model(r.settings)
 	if err == nil {

@@ -250,6 +250,27 @@ var budgets = map[string]func(*world){
 			w.stands(1, 0)
 		}
 	},
+	"a summary outside of a turn": func(w *world) {
+		summary := func(c store.Claimed) {
+			a := must(w.Agent(w.ctx, c.Agent.Name))(w)
+			must(w.AppendSummary(w.ctx, a, c.Conversation.ID, "made short", fika.EntryMeta{UpTo: 1, Summary: "s"}, "m", call))(w)
+		}
+		w.budget("home", limit.PerDay, 4)
+		w.budget("agent:coder", limit.PerDay, 4)
+		l := w.lease("coder")
+		w.accept(fika.TaskRequest, l.Agent, "go")
+		c := w.claim(l)
+		w.pay(c)
+		w.stands(2, 0) // one in each
+		summary(c)
+		w.stands(4, 0)
+		rows := must(w.UsageSince(w.ctx, time.Time{}))(w)
+		equal(w, "in the ledger", rows[0].Usage.Cost, 200)
+		w.budget("home", limit.PerMonth, 4)
+		w.accept(fika.TaskRequest, l.Agent, "again")
+		w.pay(w.claim(l)) // the new budget is opened with what the ledger holds
+		w.stands(9, 0)
+	},
 	"no price": func(w *world) {
 		w.budget("home", limit.PerDay, 1)
 		l := w.lease("coder")

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+
+	"fika"
+)
+
+// AppendSummary appends a compaction that a model was asked for outside of a turn.
+// What that has cost is added to the ledger, and to the accounts of the agent and of
+// its home that are open; one that is opened later finds it in the ledger.
+func (s Transcripts) AppendSummary(ctx context.Context, a fika.Agent, c fika.ConversationID, content string, m fika.EntryMeta, model string, u fika.Usage) (fika.Entry, error) {
+	var stored fika.Entry
+	err := s.write(ctx, "append compaction", func(ctx context.Context, t *tx) error {
+		stored = fika.Entry{Conversation: c, From: string(a.Name), To: string(a.Name), Content: content, Type: fika.Compaction, Meta: m}
+		if err := t.append(ctx, &stored); err != nil || u == (fika.Usage{}) {
+			return err
+		}
+		if err := t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
+VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`, stored.ID, a.ID, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now); err != nil {
+			return err
+		}
+		return accountsIn(t).bookApart(ctx, a, u)
+	})
+	return stored, err
+}
+
+// newestOf picks the accounts of the last window of two holders. What is added to a
+// window that is over is added to nothing that anybody asks about.
+const newestOf = ` WHERE b.owner IN (?, ?) AND NOT EXISTS (SELECT 1 FROM budgets x WHERE x.owner = b.owner AND x.per = b.per AND x.begins > b.begins)`
+
+// bookApart adds what was spent outside of any request to the accounts of an agent
+// and its home. Like book, it comes last.
+func (t accountRows) bookApart(ctx context.Context, a fika.Agent, u fika.Usage) error {
+	agent, home := "agent:"+string(a.ID), "home:"+a.HomeID
+	var locked []string
+	return t.run(ctx,
+		all(&locked, scanText, `SELECT b.owner FROM budgets b`+newestOf+` ORDER BY b.owner, b.per`+lockRow, agent, home),
+		statement{text: `UPDATE budgets AS b SET money = money + ?, tokens = tokens + ?` + newestOf, args: []any{u.Cost, u.Input + u.Output, agent, home}})
+}
