@@ -12,7 +12,8 @@ func newList(e *command.Env) *cobra.Command {
 		Use: "list", Short: "list agents, with what they are doing",
 		Long: `Lists the agents of the config, and others that run or have work waiting.
 REQUESTS counts what the process has finished since it started, WAITING the
-requests and chats it could take now. Works without a hub.`,
+requests and chats it could take now, MCP the servers whose tools it may use, with
+how many those are. Works without a hub.`,
 		Example: "  fika agent list\n  fika agent list --json | jq -r 'select(.status==\"failed\").name'", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Client(cmd.Context())
@@ -23,14 +24,18 @@ requests and chats it could take now. Works without a hub.`,
 			if err != nil {
 				return err
 			}
+			served, err := serversOf(e)
+			if err != nil {
+				return err
+			}
 			if asJSON {
-				return command.PrintLines(e, views, ToJSON)
+				return command.PrintLines(e, views, served.toJSON)
 			}
 			if len(views) == 0 {
 				e.Say("no agents; add [[agents]] to %s, or see the contexts: fika agent list --all", "config.toml")
 				return nil
 			}
-			return agentTable(e, views)
+			return agentTable(e, views, served)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "also contexts that have never been more")

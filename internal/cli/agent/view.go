@@ -75,9 +75,9 @@ func ShowTable(e *command.Env, views []client.AgentView) error {
 	return e.Table(agentHeaders, command.Rows(views, agentRow))
 }
 
-// agentTable prints agents; what they are good at and what they are for have
-// columns when one of them says so.
-func agentTable(e *command.Env, views []client.AgentView) error {
+// agentTable prints agents; what they are good at, what they are for and whose tools
+// they may use have columns when one of them says so.
+func agentTable(e *command.Env, views []client.AgentView, served servers) error {
 	type column struct {
 		header string
 		of     func(client.AgentView) string
@@ -86,6 +86,7 @@ func agentTable(e *command.Env, views []client.AgentView) error {
 	for _, c := range []column{
 		{"CAPABILITIES", func(v client.AgentView) string { return strings.Join(v.Can, ", ") }},
 		{"DESCRIPTION", func(v client.AgentView) string { return v.Row.Description }},
+		{"MCP", served.words},
 	} {
 		if slices.ContainsFunc(views, func(v client.AgentView) bool { return c.of(v) != "" }) {
 			more = append(more, c)

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/mcps"
+)
+
+// servers are the MCP servers that agents may use, with their tools as far as those
+// are known; none is started.
+type servers map[fika.AgentName][]serverJSON
+
+// serverJSON is a server as --json shows it beside an agent.
+type serverJSON struct {
+	Name  string   `json:"name"`
+	Tools []string `json:"tools"` // that the agent may call, by what it calls them
+}
+
+// serversOf reads what is known.
+func serversOf(e *command.Env) (servers, error) {
+	s, err := mcps.Open(e.App())
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	out := servers{}
+	for _, one := range s.List() {
+		if one.Entry.Disabled {
+			continue
+		}
+		for _, name := range one.Agents {
+			agent := fika.AgentName(name)
+			out[agent] = append(out[agent], serverJSON{one.Entry.Name, s.ToolsFor(agent, one)})
+		}
+	}
+	return out, nil
+}
+
+// words are the servers of an agent, with how many of their tools it may call.
+func (s servers) words(v client.AgentView) string {
+	var list []string
+	for _, one := range s[v.Row.Name] {
+		list = append(list, fmt.Sprintf("%s (%d)", one.Name, len(one.Tools)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// listedJSON is an agent with the servers it may use.
+type listedJSON struct {
+	JSON
+	Servers []serverJSON `json:"mcp_servers"`
+}
+
+func (s servers) toJSON(v client.AgentView) listedJSON {
+	return listedJSON{ToJSON(v), command.EmptyIfNil(s[v.Row.Name])}
+}
