@@ -158,7 +158,7 @@ func consoleOptions(e *command.Env, c *client.Client, flags masterOptions) maste
 	}
 	host := consoleHost{e}
 	o := master.Options{
-		Requests: c.Requests, Teams: c.Runs(), Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, Approvals: c.Approvals(), Changes: c.Undo(), Person: command.PersonName(e), Here: host.workHere,
+		Requests: c.Requests, Teams: c.Runs(), Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, CostKnown: c.CostKnown, Approvals: c.Approvals(), Changes: c.Undo(), Person: command.PersonName(e), Here: host.workHere,
 		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
 		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.App().Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },

@@ -91,7 +91,7 @@ func profileRow(a client.AgentProfile) []string {
 	}
 	return []string{
 		string(a.Agent), fmt.Sprint(a.Requests), of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit),
-		term.Count(a.Usage.Input), term.Count(a.Usage.Output), costOf(client.Spent{Usage: a.Usage, Unpriced: a.Unpriced}),
+		term.Count(a.Usage.Input), term.Count(a.Usage.Output), term.Cost(a.Usage.Cost, a.Unpriced),
 	}
 }
 

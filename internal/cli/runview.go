@@ -117,6 +117,10 @@ func (v *runView) render(ev turn.Event) bool {
 		call := view.Call{Tool: ev.Tool, Args: ev.Args}
 		v.calls[ev.CallID] = call
 		v.shown.Calls(id, name, call)
+	case turn.ToolOutput:
+		if line := lastLine(ev.Text); line != "" {
+			v.shown.Busy(id, name, ev.Tool+": "+line)
+		}
 	case turn.ToolDone:
 		call := v.calls[ev.CallID]
 		delete(v.calls, ev.CallID)
@@ -126,6 +130,13 @@ func (v *runView) render(ev turn.Event) bool {
 		return false
 	}
 	return true
+}
+
+// lastLine is the end of what a tool says on its way, short enough for a line that
+// says more.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return term.Truncate(term.CleanLine(text[strings.LastIndexByte(text, '\n')+1:]), 60)
 }
 
 // piece shows what is new of a piece of the answer.

@@ -57,7 +57,7 @@ const (
 // showTrace prints a waterfall that 80 columns hold.
 func showTrace(e *command.Env, t client.Traced) error {
 	p := waterfall{style: e.OutStyle(), trace: t.Trace}
-	head := fmt.Sprintf("%s %s\n%s in %s: %s", t.What, t.ID, command.Plural(len(t.Requests), "request"), short(t.End.Sub(t.Start)), spentOf(t.Usage))
+	head := fmt.Sprintf("%s %s\n%s in %s: %s", t.What, t.ID, command.Plural(len(t.Requests), "request"), short(t.End.Sub(t.Start)), spentOf(t.Usage, t.Unpriced))
 	if err := e.Println(head); err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func showTrace(e *command.Env, t client.Traced) error {
 	return e.Println(p.style.Dim("all together: " + strings.Join(sums, ", ")))
 }
 
-func spentOf(u fika.Usage) string {
-	return fmt.Sprintf("%s tokens in, %s out, %s", term.Count(u.Input), term.Count(u.Output), term.Dollars(u.Cost))
+func spentOf(u fika.Usage, unpriced bool) string {
+	return fmt.Sprintf("%s tokens in, %s out, %s", term.Count(u.Input), term.Count(u.Output), term.Cost(u.Cost, unpriced))
 }
 
 type waterfall struct {
@@ -94,12 +94,12 @@ func (p waterfall) request(r trace.Request) []string {
 	if r.State != fika.Done {
 		label += " " + string(r.State)
 	}
-	lines := []string{p.style.Bold(p.columns(label, r.End.Sub(r.CreatedAt), r.Usage)) + "  " + p.picture(r.Spans)}
+	lines := []string{p.style.Bold(p.columns(label, r.End.Sub(r.CreatedAt), r.Usage, r.Unpriced)) + "  " + p.picture(r.Spans)}
 	for _, s := range r.Spans {
 		if s.Kind == trace.Commit || s.Kind == trace.Wait && s.Took < time.Millisecond {
 			continue
 		}
-		lines = append(lines, p.columns(in+"  "+spanLabel(s), s.Took, s.Usage)+"  "+p.picture([]trace.Span{s}))
+		lines = append(lines, p.columns(in+"  "+spanLabel(s), s.Took, s.Usage, s.Unpriced)+"  "+p.picture([]trace.Span{s}))
 	}
 	return lines
 }
@@ -126,12 +126,12 @@ func spanLabel(s trace.Span) string {
 }
 
 // columns sets everything in front of the picture.
-func (p waterfall) columns(label string, took time.Duration, u fika.Usage) string {
+func (p waterfall) columns(label string, took time.Duration, u fika.Usage, unpriced bool) string {
 	label = term.Truncate(term.CleanLine(label), traceLabel)
 	tokens, money := "", ""
 	if u.Input+u.Output > 0 {
 		tokens = term.Count(u.Input) + "/" + term.Count(u.Output)
-		money = term.Dollars(u.Cost)
+		money = term.Cost(u.Cost, unpriced)
 	}
 	return label + strings.Repeat(" ", max(0, traceLabel-term.Width(label))) +
 		fmt.Sprintf(" %*s %*s %*s", traceTook, short(took), traceTokens, tokens, traceMoney, money)

@@ -18,7 +18,8 @@ type traceJSON struct {
 	Took      int64                `json:"took_ms"`
 	Spent     map[trace.Kind]int64 `json:"spent_ms"`
 	Usage     fika.Usage           `json:"usage"`
-	CostUSD   float64              `json:"cost_usd"`
+	CostUSD   *float64             `json:"cost_usd"` // null: no price is known of what was used
+	Unpriced  bool                 `json:"unpriced"` // some of it has no price that is known
 	Requests  []tracedRequestJSON  `json:"requests"`
 }
 
@@ -49,7 +50,10 @@ type spanJSON struct {
 func traceToJSON(t client.Traced) traceJSON {
 	j := traceJSON{
 		ID: t.ID, What: t.What, StartedAt: command.Stamp(t.Start), EndedAt: command.Stamp(t.End), Took: t.End.Sub(t.Start).Milliseconds(),
-		Spent: map[trace.Kind]int64{}, Usage: t.Usage, CostUSD: float64(t.Usage.Cost) / 1e6, Requests: []tracedRequestJSON{},
+		Spent: map[trace.Kind]int64{}, Usage: t.Usage, Unpriced: t.Unpriced, Requests: []tracedRequestJSON{},
+	}
+	if usd := float64(t.Usage.Cost) / 1e6; usd > 0 || !t.Unpriced {
+		j.CostUSD = &usd
 	}
 	for k, d := range t.Spent {
 		j.Spent[k] = d.Milliseconds()

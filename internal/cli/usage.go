@@ -119,19 +119,8 @@ func showUsage(e *command.Env, lines []client.Spent, total client.Spent, by stri
 		headers, last = []string{strings.ToUpper(by)}, []string{"total"}
 	}
 	figures := func(s client.Spent) []string {
-		return []string{fmt.Sprint(s.Requests), term.Count(s.Usage.Input), term.Count(s.Usage.Cached), term.Count(s.Usage.Output), costOf(s)}
+		return []string{fmt.Sprint(s.Requests), term.Count(s.Usage.Input), term.Count(s.Usage.Cached), term.Count(s.Usage.Output), term.Cost(s.Usage.Cost, s.Unpriced)}
 	}
 	rows := command.Rows(lines, func(s client.Spent) []string { return append(names(s), figures(s)...) })
 	return e.Table(append(headers, "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"), append(rows, append(last, figures(total)...)))
-}
-
-// costOf is the money of a line, as far as it is known.
-func costOf(s client.Spent) string {
-	switch {
-	case s.Unpriced && s.Usage.Cost == 0:
-		return "?"
-	case s.Unpriced:
-		return term.Dollars(s.Usage.Cost) + " + ?"
-	}
-	return term.Dollars(s.Usage.Cost)
 }

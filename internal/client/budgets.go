@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"fika"
 	"fika/internal/app"
@@ -62,15 +63,26 @@ func (c *Client) priced(b config.Budget) error {
 	return nil
 }
 
-// CostKnown tells of which models it is known what they cost, by what they are called
-// in reports. A row that says what was paid is known whatever the settings say
-// now.
-func (c *Client) CostKnown(r UsageRow) bool {
-	if r.Usage.Cost > 0 || r.Usage.Input+r.Usage.Output == 0 {
+// CostKnown reports whether it is known what a model, by what it is called in
+// reports, took for what was used of it. What says what was paid is known whatever
+// the settings say now.
+func (c *Client) CostKnown(model string, u fika.Usage) bool {
+	if u.Cost > 0 || u.Input+u.Output == 0 {
 		return true
 	}
-	m, err := c.config().FindModel(r.Model, nil)
+	m, err := c.config().FindModel(model, nil)
 	return err == nil && m.Known()
+}
+
+// RequestUnpriced reports whether it is not known what a request has cost.
+func (c *Client) RequestUnpriced(r RequestInfo) bool {
+	return !c.CostKnown(r.Outcome.Model, r.Outcome.Usage)
+}
+
+// ScarceBudgets are those of the home of which four fifths and more are spent.
+func (c *Client) ScarceBudgets(ctx context.Context) ([]BudgetBalance, error) {
+	all, err := c.Budgets(ctx)
+	return slices.DeleteFunc(all, func(b BudgetBalance) bool { return !b.Crosses(limit.Amount{}, b.Spent) }), err
 }
 
 // BudgetLine is a budget in one line, for a person.

@@ -37,7 +37,7 @@ func (c *Client) Profile(ctx context.Context, agent fika.AgentID, since time.Tim
 		p.Add(rows, c.now())
 		for _, r := range rows {
 			for _, st := range r.Steps {
-				if !c.CostKnown(UsageRow{Agent: r.AgentName, Model: st.Model, Usage: st.Usage}) {
+				if !c.CostKnown(st.Model, st.Usage) {
 					unpriced[r.AgentName] = true
 				}
 			}

@@ -55,7 +55,7 @@ func (c *Client) Spending(ctx context.Context, since time.Time, by string) (line
 			s = &sum{Spent{Agent: fika.AgentName(k.agent), Model: k.model, Chat: fika.ConversationName(k.chat), Workflow: k.workflow, Day: k.day}, map[fika.RequestID]bool{}}
 			sums[k] = s
 		}
-		unpriced := !c.CostKnown(UsageRow{Agent: p.Agent, Model: p.Model, Usage: p.Usage})
+		unpriced := !c.CostKnown(p.Model, p.Usage)
 		s.Usage, s.Unpriced, s.requests[p.Request] = s.Usage.Add(p.Usage), s.Unpriced || unpriced, true
 		total.Usage, total.Unpriced, all[p.Request] = total.Usage.Add(p.Usage), total.Unpriced || unpriced, true
 	})

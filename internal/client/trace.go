@@ -24,6 +24,7 @@ func (c *Client) Trace(ctx context.Context, word string) (Traced, error) {
 	}
 	rows, err := c.store.Trace(ctx, list)
 	t.Trace = trace.Of(rows, c.now())
+	t.Price(c.CostKnown)
 	return t, err
 }
 

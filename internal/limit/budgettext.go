@@ -78,6 +78,11 @@ func Clock(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 // UnpricedNoticeID is the same for what is said of a model without a price.
 func UnpricedNoticeID(err error) fika.EntryID { return noticeID("unpriced", err.Error()) }
 
+// Short is how an account stands, in a few words: what is left of which budget.
+func (a Applied) Short(b Balance) string {
+	return fmt.Sprintf("%s of %s left of the budget of %s", a.Say(a.Left(b)), a.limits(), a.Budget)
+}
+
 // Standing is how an account stands, in one line.
 func (a Applied) Standing(b Balance) string {
 	text := fmt.Sprintf("%s: %s of %s spent", a.Budget, a.Say(b.Spent), a.limits())

@@ -311,6 +311,12 @@ func cancelWord(r fika.Request) string {
 	return "asked to stop"
 }
 
+// isUnpriced reports whether it is not known what a model took for what was used
+// of it.
+func (m *Master) isUnpriced(model string, u fika.Usage) bool {
+	return m.o.CostKnown != nil && !m.o.CostKnown(model, u)
+}
+
 func (m *Master) showUsage(ctx context.Context) error {
 	list, err := m.o.Usage(ctx, time.Time{})
 	if err != nil {
@@ -318,15 +324,16 @@ func (m *Master) showUsage(ctx context.Context) error {
 	}
 	var total fika.Usage
 	rows := make([][]string, 0, len(list)+1)
-	line := func(agent, model, n string, u fika.Usage) []string {
-		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), term.Dollars(u.Cost)}
+	line := func(agent, model, n string, u fika.Usage, unpriced bool) []string {
+		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), term.Cost(u.Cost, unpriced)}
 	}
-	count := 0
+	count, partly := 0, false
 	for _, r := range list {
-		total = total.Add(r.Usage)
+		unpriced := m.isUnpriced(r.Model, r.Usage)
+		total, partly = total.Add(r.Usage), partly || unpriced
 		count += r.Requests
-		rows = append(rows, line(string(r.Agent), r.Model, fmt.Sprint(r.Requests), r.Usage))
+		rows = append(rows, line(string(r.Agent), r.Model, fmt.Sprint(r.Requests), r.Usage, unpriced))
 	}
-	m.printTable([]string{"Agent", "Model", "Requests", "Input", "Output", "Cost"}, append(rows, line("total", "", fmt.Sprint(count), total)))
+	m.printTable([]string{"Agent", "Model", "Requests", "Input", "Output", "Cost"}, append(rows, line("total", "", fmt.Sprint(count), total, partly)))
 	return nil
 }

@@ -98,6 +98,9 @@ type Options struct {
 	Person    string             // who answers
 	// Usage tells what was spent since a time.
 	Usage func(ctx context.Context, since time.Time) ([]client.UsageRow, error)
+	// CostKnown reports whether it is known what a model took for what was used of
+	// it; nil: it always is.
+	CostKnown func(model string, u fika.Usage) bool
 	// Here works a prompt in this process, in the current context.
 	Here   func(ctx context.Context, prompt string) (client.RequestInfo, error)
 	Memory Memory

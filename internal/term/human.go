@@ -96,6 +96,18 @@ func Count(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// Cost writes what was spent: "?" where no price is known of what was used, and
+// "$0.004 + ?" where that is so of a part of it.
+func Cost(micro int64, unpriced bool) string {
+	switch {
+	case unpriced && micro == 0:
+		return "?"
+	case unpriced:
+		return Dollars(micro) + " + ?"
+	}
+	return Dollars(micro)
+}
+
 // Dollars writes micro-dollars with as many digits as tell something: $12.30,
 // $0.004, $0.000012; "-" for 0, because a model without prices costs nothing
 // only as far as anybody knows.

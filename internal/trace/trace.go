@@ -33,6 +33,8 @@ type Span struct {
 	Took  time.Duration
 	Open  bool // it has not ended
 	Usage fika.Usage
+	// Unpriced: it is not known what it has cost ([Trace.Price]).
+	Unpriced bool
 }
 
 // Request is a request with its spans, in order.
@@ -43,6 +45,8 @@ type Request struct {
 	End   time.Time // when it ended, or now
 	Usage fika.Usage
 	Spent map[Kind]time.Duration
+	// Unpriced: it is not known what some of it has cost.
+	Unpriced bool
 }
 
 // Trace is a piece of work.
@@ -52,6 +56,20 @@ type Trace struct {
 	End      time.Time
 	Usage    fika.Usage
 	Spent    map[Kind]time.Duration // of all requests together: they may run side by side
+	Unpriced bool                   // it is not known what some of it has cost
+}
+
+// Price notes of what it is not known what it has cost. known tells it of a model.
+func (t *Trace) Price(known func(model string, u fika.Usage) bool) {
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		for k := range r.Spans {
+			s := &r.Spans[k]
+			s.Unpriced = (s.Kind == Model || s.Kind == Compaction) && !known(s.Name, s.Usage)
+			r.Unpriced = r.Unpriced || s.Unpriced
+		}
+		t.Unpriced = t.Unpriced || r.Unpriced
+	}
 }
 
 // Of computes the spans of requests, given oldest first, as of now.

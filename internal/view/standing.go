@@ -19,7 +19,9 @@ type Worker struct {
 type Standing struct {
 	Workers   []Worker
 	Tokens    int64
-	Cost      int64 // micro-dollars; 0: nothing is known
+	Cost      int64  // micro-dollars
+	Unpriced  bool   // it is not known what some of the tokens have cost
+	Budget    string // that is nearly spent, in a few words
 	Approvals []string
 	Note      string // anything else that a person should know now
 }
@@ -51,8 +53,14 @@ func (s Standing) Line(now time.Time, width int) string {
 	if s.Tokens > 0 {
 		spent = append(spent, term.Count(s.Tokens)+" tokens")
 	}
-	if s.Cost > 0 {
-		spent = append(spent, term.Dollars(s.Cost))
+	switch {
+	case s.Cost > 0:
+		spent = append(spent, term.Cost(s.Cost, s.Unpriced))
+	case s.Unpriced:
+		spent = append(spent, "cost "+term.Cost(0, true))
+	}
+	if s.Budget != "" {
+		asks = append(asks, s.Budget)
 	}
 	line := ""
 	for _, parts := range [][][]string{{all, spent, asks}, {all, asks}, {busy, asks}, {asks, busy}} {

@@ -89,8 +89,8 @@ func (j *joined) standing(busy []view.Worker) view.Standing {
 	st := view.Standing{Workers: all, Note: j.conn.trouble()}
 	if j.session != nil {
 		st.Workers = j.session.withIdle(all)
-		spent := j.session.spending()
-		st.Tokens, st.Cost = spent.Input+spent.Output, spent.Cost
+		spent, unpriced := j.session.spending()
+		st.Tokens, st.Cost, st.Unpriced, st.Budget = spent.Input+spent.Output, spent.Cost, unpriced, j.session.scarceBudget()
 	}
 	st.Approvals = j.desk.Pending()
 	return st

@@ -22,6 +22,7 @@ type Printer struct {
 	client  *client.Client
 	Page    Page
 	total   fika.Usage
+	partly  bool // it is not known what some of total has cost
 	turns   int
 }
 
@@ -40,9 +41,17 @@ type turnJSON struct {
 	State   fika.RequestState `json:"state"`
 	Input   int64             `json:"input"`
 	Output  int64             `json:"output"`
-	CostUSD float64           `json:"cost_usd"`
+	CostUSD *float64          `json:"cost_usd"` // null: no price is known
 	Millis  int64             `json:"took_ms"`
 	Model   string            `json:"model"`
+}
+
+// cost is the money of a turn, for people.
+func (t *turnJSON) cost() string {
+	if t.CostUSD == nil {
+		return term.Cost(0, true)
+	}
+	return term.Dollars(int64(math.Round(*t.CostUSD * 1e6)))
 }
 
 // spent finds what the turn used that an entry ended; nil if it ended none.
@@ -60,7 +69,14 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	}
 	u := r.Outcome.Usage
 	p.total, p.turns = p.total.Add(u), p.turns+1
-	return &turnJSON{r.ID, r.State, u.Input, u.Output, float64(u.Cost) / 1e6, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model}, nil
+	t := &turnJSON{r.ID, r.State, u.Input, u.Output, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model}
+	if p.client.RequestUnpriced(r) {
+		p.partly = true
+	} else {
+		usd := float64(u.Cost) / 1e6
+		t.CostUSD = &usd
+	}
+	return t, nil
 }
 
 // entries gives a function that writes one entry after the other.
@@ -136,7 +152,11 @@ func (p *Printer) costFields(x fika.Entry, t *turnJSON) string {
 	case t == nil:
 		return "||||" + taint
 	}
-	return fmt.Sprintf("|%s|%d|%d|%.6f", t.Request, t.Input, t.Output, t.CostUSD) + taint
+	cost := "?"
+	if t.CostUSD != nil {
+		cost = fmt.Sprintf("%.6f", *t.CostUSD)
+	}
+	return fmt.Sprintf("|%s|%d|%d|%s", t.Request, t.Input, t.Output, cost) + taint
 }
 
 // End tells of calls that have no result, and the sum.
@@ -145,7 +165,7 @@ func (p *Printer) End() {
 		_ = p.Options.Print(p.Page.look.Style.Dim("… "+view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}.Title()+": no result") + "\n")
 	}
 	if p.Options.costs {
-		p.Options.Say("%s", p.Options.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.Count(p.total.Input), term.Count(p.total.Output), term.Dollars(p.total.Cost))))
+		p.Options.Say("%s", p.Options.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.Count(p.total.Input), term.Count(p.total.Output), term.Cost(p.total.Cost, p.partly))))
 	}
 }
 
@@ -257,7 +277,7 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 	about += tainted(x)
 	used := ""
 	if turn != nil {
-		used = fmt.Sprintf("%s in, %s out, %s, %s", term.Count(turn.Input), term.Count(turn.Output), term.Dollars(int64(math.Round(turn.CostUSD*1e6))), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
+		used = fmt.Sprintf("%s in, %s out, %s, %s", term.Count(turn.Input), term.Count(turn.Output), turn.cost(), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
 		if turn.State != fika.Done {
 			used = string(turn.State) + ": " + used
 		}

@@ -25,13 +25,16 @@ type session struct {
 	fresh  bool    // the person asked for another one
 	script *script // what was shown; of the goroutine that shows what arrives, once that runs
 
-	mu      sync.Mutex
-	first   fika.AgentName // whom text goes to at first
-	last    fika.AgentName
-	spent   fika.Usage
-	counted map[fika.RequestID]bool // the turns that spent it
-	seen    map[string]bool         // who has done something here
-	since   time.Time               // those that ended before have been counted
+	mu    sync.Mutex
+	first fika.AgentName // whom text goes to at first
+	last  fika.AgentName
+	spent fika.Usage
+	// unpriced: it is not known what some of it has cost.
+	unpriced bool
+	scarce   string                  // a budget that is nearly spent
+	counted  map[fika.RequestID]bool // the turns that spent it
+	seen     map[string]bool         // who has done something here
+	since    time.Time               // those that ended before have been counted
 }
 
 // Session opens the newest session of this home, or a new one.
@@ -234,10 +237,19 @@ func (s *session) withIdle(busy []view.Worker) []view.Worker {
 	return append(out, busy...)
 }
 
-func (s *session) spending() fika.Usage {
+// spending is what the turns of the session have used, and whether it is not known
+// what some of it has cost.
+func (s *session) spending() (u fika.Usage, unpriced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.spent
+	return s.spent, s.unpriced
+}
+
+// scarceBudget tells of a budget that is nearly spent; empty: there is none.
+func (s *session) scarceBudget() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scarce
 }
 
 // count adds what the turns have spent that have ended since the last time.
@@ -253,9 +265,16 @@ func (s *session) count(ctx context.Context, c *client.Client, conv fika.Convers
 		if !s.counted[r.ID] {
 			s.counted[r.ID] = true
 			s.spent = s.spent.Add(r.Outcome.Usage)
+			s.unpriced = s.unpriced || c.RequestUnpriced(r)
 		}
 	}
 	s.since = now.Add(-countedAgain)
+	if budgets, err := c.ScarceBudgets(ctx); err == nil {
+		s.scarce = ""
+		if len(budgets) > 0 {
+			s.scarce = budgets[0].Short(budgets[0].Balance)
+		}
+	}
 }
 
 // countedAgain is how far back turns are looked at again, for clocks that differ

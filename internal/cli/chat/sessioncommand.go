@@ -98,9 +98,13 @@ func (s *session) spokenTo() fika.AgentName {
 
 func (j *joined) showCost(ctx context.Context, _ []string) error {
 	j.session.count(ctx, j.client(), j.conv)
-	spent := j.session.spending()
-	j.note(fmt.Sprintf("— this session: %s in, %s out, %s; fika usage tells of all", term.Count(spent.Input), term.Count(spent.Output), term.Dollars(spent.Cost)))
-	return nil
+	spent, unpriced := j.session.spending()
+	j.note(fmt.Sprintf("— this session: %s in, %s out, %s; fika usage tells of all", term.Count(spent.Input), term.Count(spent.Output), term.Cost(spent.Cost, unpriced)))
+	budgets, err := j.client().Budgets(ctx)
+	for _, b := range budgets {
+		j.note("— budget of " + client.BudgetLine(b))
+	}
+	return err
 }
 
 // export is /export [FILE]: what was said, as Markdown. A file that is there is

@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func newShow(e *command.Env) *cobra.Command {
 			if asJSON {
 				return e.PrintJSON(toFamilyJSON(f))
 			}
-			showRequest(e, f)
+			showRequest(e, f, c)
 			return e.CheckWritten("")
 		},
 	}
@@ -37,7 +38,7 @@ func newShow(e *command.Env) *cobra.Command {
 	return c
 }
 
-func showRequest(e *command.Env, f client.Family) {
+func showRequest(e *command.Env, f client.Family, c *client.Client) {
 	r := f.RequestInfo
 	p := func(k, v string) {
 		if v != "" {
@@ -68,10 +69,28 @@ func showRequest(e *command.Env, f client.Family) {
 		tokens += fmt.Sprintf("; with %d delegated: %s", n, tokensOf(f.Usage()))
 	}
 	p("tokens", tokens)
+	p("cost", costOf(f, c))
 	p("retry of", string(r.RetryOf))
 	p("prompt", r.Payload.Prompt)
 	p("answer", r.Outcome.Answer)
 	p("error", r.Outcome.Error)
+}
+
+// costOf is what a request has cost, with all that it delegated; empty where no
+// model was asked.
+func costOf(f client.Family, c *client.Client) string {
+	if u := f.Usage(); u.Input+u.Output == 0 {
+		return ""
+	}
+	own := term.Cost(f.Outcome.Usage.Cost, c.RequestUnpriced(f.RequestInfo))
+	if n := f.Count(); n > 0 {
+		own += fmt.Sprintf("; with %d delegated: %s", n, term.Cost(f.Usage().Cost, anyUnpriced(f, c)))
+	}
+	return own
+}
+
+func anyUnpriced(f client.Family, c *client.Client) bool {
+	return c.RequestUnpriced(f.RequestInfo) || slices.ContainsFunc(f.Children, func(k client.Family) bool { return anyUnpriced(k, c) })
 }
 
 func tokensOf(u fika.Usage) string {
