@@ -43,6 +43,8 @@ func Session(ctx context.Context, e *command.Env) error {
 	if err != nil {
 		return err
 	}
+	// Files that cannot be read leave what they said last, of which the agents warn.
+	e.App().FollowConfig(func(string) {})
 	s := &session{last: fika.AgentName(conf.Master.DefaultAgent)}
 	s.agents = agentsOf(conf)
 	if s.last == "" || !slices.Contains(s.agents, s.last) {
