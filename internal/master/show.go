@@ -43,7 +43,7 @@ func (m *Master) showOutcome(e *pendingRequest, info client.RequestInfo) {
 	if e.agent == "" {
 		word = ""
 	}
-	text := fmt.Sprintf("%s %s%s (%s)\n%s", m.o.Style.Green("✓"), who, word, m.requestMeasures(info), m.o.Style.Dim(m.aboutRequest(e)))
+	text := fmt.Sprintf("%s %s%s (%s)\n%s", m.o.Style.Green("✓"), who, word, requestMeasures(info), m.o.Style.Dim(m.aboutRequest(e)))
 	m.printLine("%s", text+m.answerLines(info))
 }
 
@@ -70,7 +70,7 @@ func (m *Master) aboutRequest(e *pendingRequest) string {
 }
 
 // requestMeasures tells what a request took: "12.3 s, 1.2k/450 tokens, $0.004".
-func (m *Master) requestMeasures(r client.RequestInfo) string {
+func requestMeasures(r client.RequestInfo) string {
 	from := r.StartedAt
 	if from.IsZero() {
 		from = r.CreatedAt
@@ -80,11 +80,8 @@ func (m *Master) requestMeasures(r client.RequestInfo) string {
 	if u.Input+u.Output > 0 {
 		parts = append(parts, term.Count(u.Input)+"/"+term.Count(u.Output)+" tokens")
 	}
-	switch unpriced := m.isUnpriced(r.Outcome.Model, u); {
-	case u.Cost > 0:
-		parts = append(parts, term.Cost(u.Cost, unpriced))
-	case unpriced:
-		parts = append(parts, "cost "+term.Cost(0, true))
+	if u.Cost > 0 {
+		parts = append(parts, term.Dollars(u.Cost))
 	}
 	return strings.Join(parts, ", ")
 }
