@@ -25,7 +25,17 @@ type monitorOptions struct {
 	*command.Env
 	agent, chat, kind string
 	json              bool
+	log               string
+	logSize           int64 // MiB
+	logKeep           int
 }
+
+// How large a log may become, in MiB, and how many older ones are kept, unless
+// something else is said.
+const (
+	defaultLogSize = 64
+	defaultLogKeep = 4
+)
 
 func newMonitor(e *command.Env) *cobra.Command {
 	o := &monitorOptions{Env: e}
@@ -34,8 +44,14 @@ func newMonitor(e *command.Env) *cobra.Command {
 		Long: `Shows every message on the bus of this home, as a subscriber to PREFIX.> sees
 it, or to the subject given ("agent.*.status"; the prefix may be left out).
 --type keeps one kind: request, bell, response, status, heartbeat, control,
-chat, dead. While no hub runs it says so and waits.`,
-		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body",
+chat, dead. While no hub runs it says so and waits.
+
+--log FILE writes all that into a file instead of showing it, as --json would: one
+JSON object a line. It goes on with a file that is there. Before it becomes larger
+than --log-size MiB it is renamed to FILE.1, and that to FILE.2; --log-keep says
+how many of these are kept. Traffic holds what agents and people say: the file is
+readable for you alone.`,
+		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body\n  fika monitor --log traffic.jsonl",
 		Args:    command.AtMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject := ""
@@ -50,13 +66,31 @@ chat, dead. While no hub runs it says so and waits.`,
 	f.StringVar(&o.chat, "chat", "", "only the entries of this chat")
 	f.StringVar(&o.kind, "type", "", "only this kind of message")
 	f.BoolVar(&o.json, "json", false, "JSON Lines: at, subject, body (or text)")
+	f.StringVar(&o.log, "log", "", "write it into this file, which is rotated, as JSON Lines")
+	f.Int64Var(&o.logSize, "log-size", defaultLogSize, "how large the file may become, in MiB")
+	f.IntVar(&o.logKeep, "log-keep", defaultLogKeep, "how many older files are kept")
+	_ = c.RegisterFlagCompletionFunc("log", command.Files)
 	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
 	_ = c.RegisterFlagCompletionFunc("chat", e.CompleteChats)
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(client.BusKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func (o *monitorOptions) run(ctx context.Context, subject string) error {
+func (o *monitorOptions) run(ctx context.Context, subject string) (err error) {
+	show := o.line
+	if o.json {
+		show = o.jsonLine
+	}
+	if o.log != "" {
+		log, wrong := o.openLog()
+		if wrong != nil {
+			return wrong
+		}
+		defer func() { err = errors.Join(err, log.Close()) }()
+		show = func(m client.BusMessage) error { return logLine(log, m) }
+	} else if o.logSize != defaultLogSize || o.logKeep != defaultLogKeep {
+		return command.UsageError("--log-size and --log-keep are about --log FILE")
+	}
 	m, err := client.OpenMonitor(ctx, o.App(), client.MonitorFilter{Subject: subject, Agent: o.agent, Chat: o.chat, Kind: o.kind})
 	if err != nil {
 		return err
@@ -65,10 +99,6 @@ func (o *monitorOptions) run(ctx context.Context, subject string) error {
 		return errors.Join(err, m.Close())
 	} else if !up {
 		o.Say("no hub is running; waiting for one (fika up)")
-	}
-	show := o.line
-	if o.json {
-		show = o.jsonLine
 	}
 	return errors.Join(m.Run(ctx, func(connected bool) {
 		if connected {
@@ -86,14 +116,37 @@ type monitorJSON struct {
 	Text    command.Nullable `json:"text"` // a body that is no JSON
 }
 
-func (o *monitorOptions) jsonLine(m client.BusMessage) error {
+func (o *monitorOptions) jsonLine(m client.BusMessage) error { return o.PrintLine(monitorToJSON(m)) }
+
+// openLog opens the file of --log.
+func (o *monitorOptions) openLog() (*rotatedLog, error) {
+	switch {
+	case o.json:
+		return nil, command.UsageError("--log writes JSON Lines into a file, --json to stdout: use one of them")
+	case o.logSize < 1 || o.logSize > 1<<20:
+		return nil, command.UsageError("--log-size is a number of MiB from 1 on, not %d", o.logSize)
+	case o.logKeep < 1 || o.logKeep > 1000:
+		return nil, command.UsageError("--log-keep is a number from 1 to 1000, not %d", o.logKeep)
+	}
+	return openRotatedLog(o.log, o.logSize<<20, o.logKeep)
+}
+
+func logLine(log *rotatedLog, m client.BusMessage) error {
+	data, err := command.PlainJSON(monitorToJSON(m))
+	if err != nil {
+		return err
+	}
+	return log.Line(bytes.TrimRight(data, "\n"))
+}
+
+func monitorToJSON(m client.BusMessage) monitorJSON {
 	line := monitorJSON{At: time.Now().UTC(), Subject: m.Subject}
 	if json.Valid(m.Data) && utf8.Valid(m.Data) {
 		line.Body = m.Data
 	} else {
 		line.Text = command.Nullable(strings.ToValidUTF8(string(m.Data), "�"))
 	}
-	return o.PrintLine(line)
+	return line
 }
 
 // line shows a message on one line: when, where, and what matters of it.
