@@ -15,11 +15,11 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	if s.db.file == nil {
 		return s.checkServer(ctx)
 	}
-	found, err := many(ctx, s.db.r, scanText, `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`)
+	found, err := many(ctx, slowReads{s.db.file}, scanText, `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`)
 	if err != nil {
 		return nil, s.db.explain(op, err)
 	}
-	loose, err := many(ctx, s.db.r, scanText, `SELECT "table" || ' row ' || coalesce(rowid, '?') || ' points to a missing row of ' || parent FROM pragma_foreign_key_check LIMIT 20`)
+	loose, err := many(ctx, slowReads{s.db.file}, scanText, `SELECT "table" || ' row ' || coalesce(rowid, '?') || ' points to a missing row of ' || parent FROM pragma_foreign_key_check LIMIT 20`)
 	return append(found, loose...), s.db.explain(op, err)
 }
 
@@ -30,7 +30,7 @@ func (s *Store) Sound(ctx context.Context) error {
 	if s.db.file == nil {
 		return nil
 	}
-	found, err := many(ctx, s.db.r, scanText, `PRAGMA quick_check(1)`)
+	found, err := many(ctx, slowReads{s.db.file}, scanText, `PRAGMA quick_check(1)`)
 	switch {
 	case ctx.Err() != nil:
 		return nil // nobody asks any more

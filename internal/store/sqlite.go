@@ -197,6 +197,19 @@ func (e *sqlite) read(ctx context.Context, st statement) error {
 	return errors.Join(st.read(found), found.Close())
 }
 
+// slowReads reads what takes long: never on the writing connection, for which
+// others wait.
+type slowReads struct{ *sqlite }
+
+func (e slowReads) run(ctx context.Context, list ...statement) error {
+	for _, st := range list {
+		if err := e.read(ctx, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // stmt prepares a text once; nil when enough are kept already.
 func (e *sqlite) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	e.mu.Lock()

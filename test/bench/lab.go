@@ -140,9 +140,10 @@ func agents(names ...string) string {
 type ready struct {
 	PID    int `json:"pid"`
 	Agents []struct {
-		Name string
-		PID  int
-		OK   bool
+		Name  string
+		PID   int
+		OK    bool
+		Error string
 	} `json:"agents"`
 }
 
@@ -155,7 +156,7 @@ func (h *home) start(ctx context.Context) (ready, time.Duration, error) {
 	}
 	for _, a := range r.Agents {
 		if !a.OK && err == nil {
-			err = fmt.Errorf("agent %s did not come up", a.Name)
+			err = fmt.Errorf("agent %s did not come up: %s", a.Name, a.Error)
 		}
 	}
 	return r, took, err

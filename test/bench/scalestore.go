@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -56,7 +58,20 @@ func (h *home) grow(ctx context.Context, entries int) error {
 	if want := int64(entries / 10); err == nil && last != want {
 		err = fmt.Errorf("%d entries in the big chat, not %d", last, want)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return flush(filepath.Join(h.root, "fika.db"))
+}
+
+// flush waits until the disk has a file: what is measured next does not wait for
+// what was written to measure it.
+func flush(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // database opens the home's with one connection.
