@@ -109,6 +109,9 @@ func (k *Keyring) addBusPasswords(h folder.Home, values map[string]string) {
 		for _, entry := range c.Agents {
 			users = append(users, busnats.AgentUser(fika.AgentName(entry.ID)))
 		}
+		for _, m := range c.BusMembers {
+			users = append(users, busnats.MemberUser(m.Name))
+		}
 	}
 	for _, user := range users {
 		if ep, err := busnats.Credentials(h.RunDir(), user); err == nil {

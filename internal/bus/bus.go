@@ -18,6 +18,10 @@ type Msg struct {
 	// Asker is the agent that alone can receive the answer, where the server
 	// tells; empty: a program of the person, or nobody asks.
 	Asker fika.AgentName
+	// Member is the program that published a request, where the server tells one
+	// from the others; empty: one with the credential of the person's programs, or
+	// nobody knows which.
+	Member string
 }
 
 // Lost is a request that was accepted and is gone before anybody read it.
@@ -93,6 +97,11 @@ func (s Subjects) agent(n fika.AgentName, what string) string {
 
 // Request takes task_request and ask_request from any client.
 func (s Subjects) Request(n fika.AgentName) string { return s.agent(n, "request") }
+
+// MemberRequest takes the same from one program, which alone may publish there.
+func (s Subjects) MemberRequest(member string, n fika.AgentName) string {
+	return s.Prefix + ".member." + member + ".agent." + string(n) + ".request"
+}
 
 // Bell says "look at the store"; its body is empty.
 func (s Subjects) Bell(n fika.AgentName) string { return s.agent(n, "bell") }

@@ -75,6 +75,7 @@ func declared() map[string]declaration {
 		"fika plugin": look, "fika plugin list": look,
 		"fika plugin check": manage, "fika plugin call": manage, // they run it, with a person's rights
 		"fika plugin install": manage, "fika plugin remove": manage, "fika plugin enable": manage, "fika plugin disable": manage,
+		"fika bus": look, "fika bus list": look, "fika bus show": manage, "fika bus add": manage, "fika bus remove": manage,
 		"fika mcp": look, "fika mcp list": look, "fika mcp show": look,
 		"fika mcp check": manage, "fika mcp call": manage, // they start it, with a person's word
 		"fika mcp install": manage, "fika mcp import": manage, "fika mcp remove": manage,

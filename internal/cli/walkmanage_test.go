@@ -26,7 +26,7 @@ func managed() (args map[string]string, left map[string]string) {
 			"fika plugin check": "HOME/greet", "fika plugin call": "greet", "fika plugin install": "HOME/greet", "fika plugin remove": "greet",
 			"fika plugin enable": "greet", "fika plugin disable": "greet", "fika mcp check": "files", "fika mcp call": "files__x", "fika mcp install": "--yes other false", "fika mcp import": "HOME/servers.json --yes", "fika mcp remove": "files", "fika key set": "SOME_KEY", "fika key remove": "SOME_KEY",
 			"fika config migrate": "HOME/old.json", "fika store move": "HOME/moved.db", "fika backup": "", "fika restore": "HOME/nothing.zip", "fika down": "",
-			"fika budget set": "home --per day --tokens 5", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
+			"fika bus add": "other-program", "fika bus remove": "builds", "fika bus show": "builds", "fika budget set": "home --per day --tokens 5", "fika agent merge": "coder", "fika agent discard": "coder", "fika agent create": "tester", "fika agent import": "HOME/foreign.md", "fika project forget": "nothing --yes", "fika project move": "nothing", "fika approve": "1", "fika undo": "", "fika workflow pause": "nothing", "fika workflow resume": "nothing", "fika workflow cancel": "nothing",
 		}, map[string]string{
 			"fika demo": "a show on a terminal", "fika up": "starts a process", "fika master": "a console", "fika chat join": "a console",
 			"fika agent run": "goes on until it is ended", "fika executor": "goes on until it is ended", "fika workflow run": "starts a process",
@@ -77,7 +77,7 @@ type walkedHome struct{ dir, request string }
 func walkHome(t *testing.T) walkedHome {
 	t.Helper()
 	h := walkedHome{dir: t.TempDir()}
-	h.write(t, "config.toml", "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n[[mcp]]\nname = \"files\"\ncommand = \"false\"\n")
+	h.write(t, "config.toml", "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n[[mcp]]\nname = \"files\"\ncommand = \"false\"\n[[bus_members]]\nname = \"builds\"\n")
 	h.write(t, "rules.toml", "fallback = \"<{{.Last}}>\"\n")
 	h.write(t, "greet", "#!/bin/sh\nif [ \"$1\" = --schema ]; then echo '{\"name\":\"greet\",\"description\":\"greets\",\"parameters\":{\"type\":\"object\",\"properties\":{}}}'; else echo hello; fi\n")
 	h.write(t, "old.json", `{"model": "gpt-4o", "username": "ann"}`)

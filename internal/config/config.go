@@ -32,6 +32,9 @@ type Config struct {
 	Executors []Executor
 	Models    []Model
 	Budgets   []Budget
+	// BusMembers are programs that are not fika and may ask agents by the hub's own
+	// server, with less than the person's.
+	BusMembers []BusMember
 
 	// Files lists what was read, in order; a file that does not exist is not in it.
 	Files []string

@@ -120,6 +120,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return r.readExecutors(v, path, p), true
 	case *[]MCPServer:
 		return r.readMCPServers(v, path, p), true
+	case *[]BusMember:
+		return r.readBusMembers(v, path, p), true
 	case *[]guard.Rule:
 		return r.readRules(v, path, p), true
 	case *map[string]string:

@@ -45,6 +45,7 @@ func topKeys() []key[Config] {
 		{name: "agents", at: func(c *Config) any { return &c.Agents }},
 		{name: "executors", at: func(c *Config) any { return &c.Executors }},
 		{name: "models", at: func(c *Config) any { return &c.Models }},
+		{name: "bus_members", at: func(c *Config) any { return &c.BusMembers }},
 		{name: "budgets", at: func(c *Config) any { return &c.Budgets }},
 	}
 }
@@ -170,7 +171,7 @@ func natsKeys() []key[NATS] {
 		{name: "subject_prefix", at: func(n *NATS) any { return &n.SubjectPrefix }, check: checkPrefix,
 			doc: "What every subject begins with. One store per prefix."},
 		{name: "request_tools", at: func(n *NATS) any { return &n.RequestTools }, example: `["read", "list", "fetch"]`,
-			doc: "What requests of other programs that come by your own server may make an agent do at most, because nobody can tell who publishes there; * is all that the agent may. Requests by the hub's server need the credential that fika made for your programs, and have the agent's own rights."},
+			doc: "What requests of other programs that come by your own server may make an agent do at most, because nobody can tell who publishes there, and so [[bus_members]] says nothing about them; * is all that the agent may. Requests by the hub's server need the credential that fika made for your programs, and have the agent's own rights, or that of a member."},
 		{name: "port", at: func(n *NATS) any { return &n.Port }, max: 65535, example: "4222",
 			doc: "Port of the hub's own server; 0 chooses one once and keeps it."},
 	}

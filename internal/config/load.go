@@ -29,7 +29,7 @@ func Default() *Config {
 		},
 		LockHeartbeat: 30 * time.Second,
 		NATS: NATS{
-			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika", RequestTools: []string{"read", "list"},
+			Timeout: 30 * time.Second, ReconnectDelay: time.Second, SubjectPrefix: "fika", RequestTools: RequestTools(),
 		},
 		Master:   Master{AutoStartAgents: true, HeartbeatCheckInterval: 30 * time.Second},
 		Hub:      Hub{Autostart: true, MaxIdle: 30 * time.Minute},

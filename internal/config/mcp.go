@@ -164,27 +164,35 @@ func (s MCPServer) TOML() string {
 func AddMCPServer(path string, s MCPServer) error {
 	const op = "add mcp server"
 	return rewrite(path, op, func(data []byte) ([]byte, error) {
-		text := strings.TrimRight(string(data), "\n")
-		if text != "" {
-			text += "\n\n"
-		}
-		text += s.TOML() + "\n"
 		if _, err := Parse(path, []byte(s.TOML()+"\n")); err != nil {
 			return nil, fika.Wrap(fika.Invalid, op, err)
 		}
-		return []byte(text), nil
+		return appendTable(data, s.TOML()+"\n"), nil
 	})
+}
+
+// appendTable puts a table behind everything that a file says.
+func appendTable(data []byte, table string) []byte {
+	text := strings.TrimRight(string(data), "\n")
+	if text != "" {
+		text += "\n\n"
+	}
+	return []byte(text + table)
 }
 
 // RemoveMCPServer takes a server out of a file of settings. Error kinds: NotFound,
 // Invalid where only a person can tell what belongs to it, Storage.
-func RemoveMCPServer(path, name string) error {
-	const op = "remove mcp server"
+func RemoveMCPServer(path, name string) error { return removeTable(path, "mcp", name) }
+
+// removeTable takes the table with a name out of a [[list]] of a file. Error kinds
+// as those of [RemoveMCPServer].
+func removeTable(path, list, name string) error {
+	op := "remove from [[" + list + "]]"
 	return rewrite(path, op, func(data []byte) ([]byte, error) {
-		items := mcpItems(path, data)
+		items := listItems(path, list, data)
 		i := slices.IndexFunc(items, func(v value) bool { return strings.EqualFold(textOf(v.Table.Get("name")), name) })
 		if i < 0 {
-			return nil, fika.Errorf(fika.NotFound, op, "%s has no [[mcp]] entry %q", path, name)
+			return nil, fika.Errorf(fika.NotFound, op, "%s has no [[%s]] entry %q", path, list, name)
 		}
 		e := editor{data: data}
 		from := e.lineBegin(min(items[i].At, len(data)))
@@ -193,15 +201,15 @@ func RemoveMCPServer(path, name string) error {
 			to = e.lineEnd(to)
 		}
 		changed := slices.Concat(data[:from], data[to:])
-		if left := mcpItems(path, changed); len(left) != len(items)-1 || toml.Read(path, changed, &Problems{}).Broken {
+		if left := listItems(path, list, changed); len(left) != len(items)-1 || toml.Read(path, changed, &Problems{}).Broken {
 			return nil, fika.Errorf(fika.Invalid, op, "what belongs to %s in %s cannot be told: remove it by hand", name, path)
 		}
 		return changed, nil
 	})
 }
 
-func mcpItems(path string, data []byte) []value {
-	e := toml.Read(path, data, &Problems{}).Root.Get("mcp")
+func listItems(path, list string, data []byte) []value {
+	e := toml.Read(path, data, &Problems{}).Root.Get(list)
 	if e == nil {
 		return nil
 	}

@@ -118,6 +118,9 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 	case *[]MCPServer:
 		s := defaultMCPServer()
 		return describeKeys(list, prefix, &s, mcpKeys())
+	case *[]BusMember:
+		m := defaultBusMember()
+		return describeKeys(list, prefix, &m, busMemberKeys())
 	case *[]guard.Rule:
 		return describeKeys(list, prefix, &guard.Rule{}, ruleKeys())
 	}
@@ -144,7 +147,7 @@ func typeName(at any, unit time.Duration) string {
 		return "list of texts"
 	case *map[string]string:
 		return "table of texts"
-	case *[]Agent, *[]Executor, *[]Model, *[]MCPServer, *[]Budget, *[]guard.Rule:
+	case *[]Agent, *[]Executor, *[]Model, *[]MCPServer, *[]Budget, *[]BusMember, *[]guard.Rule:
 		return "list of tables"
 	}
 	return "table"

@@ -309,7 +309,7 @@ func TestReference(t *testing.T) {
 				continue
 			}
 			text := d.Key + " = " + v
-			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp" || list == "executors" || list == "budgets") {
+			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp" || list == "executors" || list == "budgets" || list == "bus_members") {
 				text = "[[" + list + "]]\n" + key + " = " + v
 			}
 			var p Problems

@@ -58,7 +58,7 @@ func belongsTo(name string) string {
 	}{
 		{"[nats]", keyNames(natsKeys())}, {"[master]", keyNames(masterKeys())}, {"[hub]", keyNames(hubKeys())}, {"[terminal]", keyNames(terminalKeys())},
 		{"[chat]", keyNames(chatKeys())}, {"[tools]", keyNames(toolKeys())}, {"[guard]", keyNames(guardKeys())}, {"[sandbox]", keyNames(sandboxKeys())},
-		{"[[agents]]", keyNames(agentKeys())}, {"[[models]]", keyNames(modelKeys())}, {"[[mcp]]", keyNames(mcpKeys())}, {"[[executors]]", keyNames(executorKeys())},
+		{"[[agents]]", keyNames(agentKeys())}, {"[[models]]", keyNames(modelKeys())}, {"[[mcp]]", keyNames(mcpKeys())}, {"[[bus_members]]", keyNames(busMemberKeys())}, {"[[executors]]", keyNames(executorKeys())},
 	} {
 		if slices.Contains(section.known, name) {
 			return "in " + section.header

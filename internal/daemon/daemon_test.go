@@ -58,7 +58,7 @@ func write(t *testing.T, path, text string) {
 // The hub hears of agents in the config, once for each change.
 func TestReload(t *testing.T) {
 	h := homeWith(t, "[[agents]]\nid = \"arya\"\n")
-	reload := h.reload()
+	reload := h.reload(&hubBus{})
 	if _, changed := reload(t.Context()); changed {
 		t.Error("changed although nothing was written")
 	}

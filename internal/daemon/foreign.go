@@ -1,28 +1,66 @@
 package daemon
 
 import (
-	"slices"
+	"context"
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/guard"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/config"
 )
 
 // foreignRights are the rights of requests for an agent that come from the bus.
-// On a server of the hub's own they can only have been published with the
-// credential that fika made for the person's programs, so they are a person's.
-// On somebody else's nobody can tell who publishes: they have what a person gives
-// them. Denied when the agent takes no work from people.
-func foreignRights(a *app.App, own bool, to fika.AgentName) (*fika.Rights, error) {
-	if err := a.MayCall(nil, to); err != nil || own {
+// On a server of the hub's own they have been published with the credential of a
+// member, and have what a person gives that one, or with the credential that fika
+// made for the person's programs, and are a person's. On somebody else's nobody can
+// tell who publishes: they have what a person gives to all. Denied when the agent
+// takes no work from people, or when the member may not ask it.
+func foreignRights(a *app.App, own bool, member string, to fika.AgentName) (*fika.Rights, error) {
+	if err := a.MayCall(nil, to); err != nil || own && member == "" {
 		return nil, err
 	}
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(c.NATS.RequestTools, guard.Anyone) {
-		return nil, nil
+	if !own {
+		return c.NATS.RequestRights(), nil
 	}
-	return &fika.Rights{Tools: c.NATS.RequestTools, Sandbox: "best", Fixed: true}, nil
+	m := c.BusMember(member)
+	switch {
+	case m == nil:
+		return nil, fika.Errorf(fika.Denied, "", "%q is no member of this bus any more ([[bus_members]])", member)
+	case !m.MayAsk(to):
+		return nil, fika.Errorf(fika.Denied, "", "%s may not ask @%s (agents in its [[bus_members]] entry)", member, to)
+	}
+	return m.Rights(), nil
+}
+
+// mayForeignBeCalled refuses, beside the names of agents, those of members: who
+// asks as one is known by the connection.
+func mayForeignBeCalled(ctx context.Context, a *app.App, name string) error {
+	c, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if m := c.BusMember(name); m != nil {
+		return fika.Errorf(fika.Denied, "", "%q is the name of a member of this bus, and only that one goes by it", m.Name)
+	}
+	return a.MayBeCalled(ctx, name)
+}
+
+// busMembers are the members that config names, as the server has them.
+func busMembers(c *config.Config) []busnats.Member {
+	var out []busnats.Member
+	for _, m := range c.BusMembers {
+		one := busnats.Member{Name: m.Name}
+		if m.Agents != nil {
+			one.Agents = []fika.AgentName{}
+		}
+		for _, a := range m.Agents {
+			one.Agents = append(one.Agents, fika.AgentName(a))
+		}
+		out = append(out, one)
+	}
+	return out
 }

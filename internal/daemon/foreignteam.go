@@ -13,10 +13,11 @@ import (
 
 // beginTeam begins the run with which a team works a request from the bus: its id
 // is that of the request, so a repeat begins nothing. Whoever looks for runs
-// advances it. own says that the bus is the hub's own. Error kinds: Invalid for
+// advances it. member is who asked, if it is
+// one of the bus, and own says that this is the hub's own. Error kinds: Invalid for
 // what is no team, NotFound for an agent that there is not, Denied for one that
 // takes no work from people, Conflict when something else has the id.
-func (h hubHome) beginTeam(ctx context.Context, r message.Request, own bool) (store.Run, error) {
+func (h hubHome) beginTeam(ctx context.Context, r message.Request, member string, own bool) (store.Run, error) {
 	team, err := workflow.ParseAddress(r.Team, nil)
 	if err != nil {
 		return store.Run{}, err
@@ -35,7 +36,7 @@ func (h hubHome) beginTeam(ctx context.Context, r message.Request, own bool) (st
 		if _, err := h.store.Agent(ctx, name); err != nil {
 			return store.Run{}, err
 		}
-		if n.Rights, err = foreignRights(h.app, own, name); err != nil {
+		if n.Rights, err = foreignRights(h.app, own, member, name); err != nil {
 			return store.Run{}, err
 		}
 	}

@@ -119,13 +119,15 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		return hub.Options{}, err
 	}
 	return hub.Options{
-		Reload: h.reload(), Hindered: h.hindered,
+		Reload: h.reload(b), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
 		Store: hub.StoreOf(h.store), Bus: redactedBus{b.conn, a.Secrets()}, Subjects: subjects, Inbound: b.inbound, Heal: b.heal,
-		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return a.MayBeCalled(ctx, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
-		Foreign: func(to fika.AgentName) (*fika.Rights, error) { return foreignRights(a, b.server != nil, to) },
-		Team: func(ctx context.Context, r message.Request) (store.Run, error) {
-			return h.beginTeam(ctx, r, b.server != nil)
+		Processes: procs, Admit: b.admit, MayBeCalled: func(ctx context.Context, name string) error { return mayForeignBeCalled(ctx, a, name) }, Specs: specs, Log: a.Log(), Now: a.Now,
+		Foreign: func(member string, to fika.AgentName) (*fika.Rights, error) {
+			return foreignRights(a, b.server != nil, member, to)
+		},
+		Team: func(ctx context.Context, member string, r message.Request) (store.Run, error) {
+			return h.beginTeam(ctx, r, member, b.server != nil)
 		},
 		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
 		Runs: a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
@@ -140,7 +142,7 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 
 // reload gives the agents of the config when anything has changed that decides
 // whether they run.
-func (h hubHome) reload() func(context.Context) ([]hub.Spec, bool) {
+func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 	a := h.app
 	first, _ := a.Config()
 	stampFiles := func() config.Stamp {
@@ -171,6 +173,10 @@ func (h hubHome) reload() func(context.Context) ([]hub.Spec, bool) {
 		if !reflect.DeepEqual(c.Budgets, budgets) {
 			budgets = c.Budgets
 			h.lookAtBudgetsAgain(ctx)
+		}
+		if err := b.setMembers(c); err != nil {
+			a.Log().Warn("[[bus_members]]", "err", err)
+			before = config.Stamp{} // it is tried again
 		}
 		specs, err := h.specs(ctx, c)
 		if err != nil {

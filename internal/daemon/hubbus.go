@@ -66,7 +66,7 @@ func openBus(ctx context.Context, a *app.App, h folder.Home, c *config.Config, s
 			names = append(names, s.Name)
 		}
 		b.server, err = busnats.StartServer(ctx, busnats.ServerOptions{
-			Dir: filepath.Join(h.RunDir(), "jetstream"), RunDir: h.RunDir(), Port: port, Prefix: c.NATS.SubjectPrefix, Agents: names, Log: a.Log(),
+			Dir: filepath.Join(h.RunDir(), "jetstream"), RunDir: h.RunDir(), Port: port, Prefix: c.NATS.SubjectPrefix, Agents: names, Members: busMembers(c), Log: a.Log(),
 		})
 		if err != nil {
 			return nil, err
@@ -84,6 +84,14 @@ func openBus(ctx context.Context, a *app.App, h folder.Home, c *config.Config, s
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
+}
+
+// setMembers tells the server of the hub's own which members there are now.
+func (b *hubBus) setMembers(c *config.Config) error {
+	if b.server == nil {
+		return nil
+	}
+	return b.server.SetMembers(busMembers(c))
 }
 
 // openInbound opens what foreign requests come by: the stream of our own server,

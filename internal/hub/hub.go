@@ -110,13 +110,15 @@ type Options struct {
 	// an agent's, Invalid for what is no name. nil: every name may be used.
 	MayBeCalled func(context.Context, string) error
 	// Foreign gives the rights of requests that come from the bus for an agent: nil
-	// for those that its own are. Denied when it wants none. nil: nobody bounds them.
-	Foreign func(fika.AgentName) (*fika.Rights, error)
+	// for those that its own are. member is the program that asks; empty: one with
+	// the credential of the person's programs. Denied when the agent wants none, or
+	// none of that member. nil: nobody bounds them.
+	Foreign func(member string, to fika.AgentName) (*fika.Rights, error)
 	// Team begins the run with which a team works a foreign request, whose id is
 	// that of the request; a repeat gives the run that is there. Error kinds:
 	// Invalid, NotFound, Denied, Conflict when something else has the id. nil: teams
 	// are refused.
-	Team  func(context.Context, message.Request) (store.Run, error)
+	Team  func(ctx context.Context, member string, r message.Request) (store.Run, error)
 	Specs []Spec
 	// Reload gives what config says of the agents when that, or anything else
 	// they depend on, has changed since it was asked last. nil: nothing changes.
@@ -213,7 +215,7 @@ func New(o Options) *Hub {
 		o.Ready = func([]Started) {}
 	}
 	if o.Foreign == nil {
-		o.Foreign = func(fika.AgentName) (*fika.Rights, error) { return nil, nil }
+		o.Foreign = func(string, fika.AgentName) (*fika.Rights, error) { return nil, nil }
 	}
 	if o.MayBeCalled == nil {
 		o.MayBeCalled = func(context.Context, string) error { return nil }

@@ -24,8 +24,8 @@ type requestIntake struct {
 	heal        func(context.Context) error
 	canary      time.Duration
 	mayBeCalled func(context.Context, string) error
-	foreign     func(fika.AgentName) (*fika.Rights, error)
-	team        func(context.Context, message.Request) (store.Run, error)
+	foreign     func(string, fika.AgentName) (*fika.Rights, error)
+	team        func(context.Context, string, message.Request) (store.Run, error)
 	whyWaiting  func(context.Context, fika.Agent) string
 	readContext func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
 	nudge       func() // asks the hub for a look
@@ -71,7 +71,9 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	if err != nil {
 		return in.refuseMessage(ctx, m, name, r.RequestID, err)
 	}
-	if err := in.mayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
+	if m.Member != "" {
+		r.Metadata.Sender = m.Member // whatever it says
+	} else if err := in.mayBeCalled(ctx, r.Metadata.Sender); fika.IsKind(err, fika.Denied) {
 		return in.refuseMessage(ctx, m, name, r.RequestID, fika.Wrap(fika.Denied, "metadata.sender", err))
 	} else if err != nil && !fika.IsKind(err, fika.Invalid) { // what is no username is no speaker's name
 		return err
@@ -86,7 +88,7 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 	if err != nil {
 		return err
 	}
-	accepted, err := in.acceptRequest(ctx, r, row)
+	accepted, err := in.acceptRequest(ctx, m.Member, r, row)
 	switch {
 	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
 		return in.refuseMessage(ctx, m, name, r.RequestID, err)
@@ -106,7 +108,7 @@ func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Req
 	if in.team == nil {
 		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, fika.Errorf(fika.NotFound, "", "no teams work here"))
 	}
-	run, err := in.team(ctx, r)
+	run, err := in.team(ctx, m.Member, r)
 	switch {
 	case fika.IsKind(err, fika.Conflict, fika.Invalid, fika.NotFound, fika.Denied):
 		return in.refuseMessage(ctx, m, message.TeamAgent, r.RequestID, err)
@@ -119,9 +121,9 @@ func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Req
 	return nil
 }
 
-// acceptRequest commits the row of a request.
-func (in *requestIntake) acceptRequest(ctx context.Context, r message.Request, row fika.Agent) (store.Accepted, error) {
-	rights, err := in.foreign(row.Name)
+// acceptRequest commits the row of a request, of a member if it has one.
+func (in *requestIntake) acceptRequest(ctx context.Context, member string, r message.Request, row fika.Agent) (store.Accepted, error) {
+	rights, err := in.foreign(member, row.Name)
 	if err != nil {
 		return store.Accepted{}, err
 	}

@@ -252,3 +252,38 @@ func TestB4ForeignSender(t *testing.T) {
 		t.Errorf("rows: %+v", list)
 	}
 }
+
+// TestD3Member: a member has the rights that it was given, whatever it says of
+// itself, and is told which agents are not for it.
+func TestD3Member(t *testing.T) {
+	given := &fika.Rights{Tools: []string{"read"}, Fixed: true}
+	in := newIntake(t, func(o *Options) {
+		o.Foreign = func(member string, to fika.AgentName) (*fika.Rights, error) {
+			switch {
+			case member == "":
+				return nil, nil
+			case to == "tester":
+				return nil, fika.Errorf(fika.Denied, "", "%s may not ask @tester", member)
+			}
+			return given, nil
+		}
+	})
+	coder, tester := in.agent("coder"), in.agent("tester")
+	as := func(member, agent, id string) {
+		t.Helper()
+		body := `{"type":"task_request","requestId":"` + id + `","prompt":"x","metadata":{"sender":"coder"}}`
+		in.ok(in.hub.intake.handleRequest(in.Context(), bus.Msg{Subject: "fika.agent." + agent + ".request", Member: member, Data: []byte(body)}))
+	}
+	as("build", "coder", "r-1")
+	list := in.rows(coder)
+	if len(list) != 1 || list[0].Payload.Sender != "build" || list[0].Payload.From != "build" || list[0].Rights == nil || !list[0].Rights.Fixed {
+		t.Errorf("rows: %+v", list)
+	}
+	as("build", "tester", "r-2")
+	if r := in.response("tester"); r.RequestID != "r-2" || r.Status != "failed" || !strings.Contains(r.Error, "build may not ask @tester") {
+		t.Errorf("another's: %+v", r)
+	}
+	if list := in.rows(tester); len(list) != 0 {
+		t.Errorf("rows: %+v", list)
+	}
+}

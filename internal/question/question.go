@@ -45,13 +45,19 @@ func Asker(a client.OpenApproval) string {
 	return fmt.Sprintf("@%s in %s", a.Agent, a.Conversation)
 }
 
-// Detail is what is asked: a call with its folder and the rule, or what a step
+// Detail is what is asked: a call with its folder and the rule, and what of it is
+// asked about where the call does not show that; or what a step
 // of a run wants to know.
 func Detail(a client.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
 		return Indented(term.Visible(orText(s.Question, "may it begin?")))
 	}
-	return Indented(Call(a.Tool, a.Args)) + "\n" + Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule))
+	call := Call(a.Tool, a.Args)
+	text := Indented(call) + "\n" + Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule))
+	if about := term.Visible(a.What); !strings.Contains(call, about) { // such as what has changed since it was approved
+		text += "\n" + Indented("about "+about)
+	}
+	return text
 }
 
 func orText(s, other string) string {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 )
 
 // TestD3ForeignClient: a program on a server of the person's own, where nobody can
@@ -41,4 +43,55 @@ reply = "{{.Result}}"
 		}
 		return nil
 	})
+}
+
+// TestD3MemberClient: programs that are members of the hub's own bus have done what
+// they were given, whatever they say of themselves; a hub that runs hears of members
+// that come and go.
+func TestD3MemberClient(t *testing.T) {
+	t.Parallel()
+	h := scriptedHome(t, "[[bus_members]]\nname = \"looks\"\n", autoCoder)
+	h.write("rules.toml", `
+[[rule]]
+match = "work"
+tool_calls = [{name = "bash", args = {command = "echo worked"}}]
+[[rule]]
+after_tool = "bash"
+reply = "{{.Result}}"
+`)
+	h.must("up")
+	h.must("bus", "add", "works", "--tools", "bash", "--agents", "coder")
+	all := h.foreign(h.must("status", "--show-bus"), "fika")
+	ask := func(member, id string) wireMessage {
+		t.Helper()
+		nc, err := nats.Connect(h.must("bus", "show", member))
+		h.ok(err)
+		defer nc.Close()
+		body := fmt.Sprintf(`{"type": "task_request", "requestId": %q, "prompt": "work", "metadata": {"sender": "coder"}}`, id)
+		h.ok(nc.Publish("fika.member."+member+".agent.coder.request", []byte(body)))
+		h.ok(nc.Flush())
+		return all.response(id)
+	}
+	if w := ask("looks", "r-1"); !strings.Contains(w.Result.Content, "not permitted") {
+		t.Errorf("one that may look: %+v", w)
+	}
+	w := ask("works", "r-2")
+	if !strings.Contains(w.Result.Content, "worked") {
+		t.Errorf("one that may work: %+v", w)
+	}
+	if out := h.must("conversation", "show", w.Result.ConversationID, "--json"); !strings.Contains(out, `"from":"works"`) {
+		t.Errorf("who asked is not told: %s", out)
+	}
+	url := h.must("bus", "show", "works")
+	h.must("bus", "remove", "works")
+	waitFor(patience, func() bool {
+		nc, err := nats.Connect(url)
+		if err == nil {
+			nc.Close()
+		}
+		return err != nil
+	})
+	if r := h.run("bus", "show", "works"); r.code != 3 {
+		t.Errorf("a member that is gone: %+v", r)
+	}
 }

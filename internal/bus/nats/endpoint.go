@@ -42,7 +42,13 @@ const (
 // AgentUser is the bus user of an agent.
 func AgentUser(name fika.AgentName) string { return agentUserPrefix + string(name) }
 
-const agentUserPrefix = "agent-"
+// MemberUser is the bus user of a program that a person has named.
+func MemberUser(member string) string { return memberUserPrefix + member }
+
+const (
+	agentUserPrefix  = "agent-"
+	memberUserPrefix = UserMember + "-"
+)
 
 // secrets is run/credentials. The port is kept beside the passwords because it
 // too is made once, so that clients find the hub again.
@@ -74,7 +80,7 @@ func ReadEndpoint(runDir string) (HubInfo, error) {
 }
 
 // Credentials gives the endpoint of the hub of runDir for one of its users:
-// [UserHub], [UserMember] or an [AgentUser]. Error kind: NotFound when there
+// [UserHub], [UserMember], an [AgentUser] or a [MemberUser]. Error kind: NotFound when there
 // is no hub, or no such user yet.
 func Credentials(runDir, who string) (Endpoint, error) {
 	info, err := ReadEndpoint(runDir)
@@ -97,10 +103,11 @@ func RedialFrom(runDir, who string) func() (Endpoint, error) {
 	return func() (Endpoint, error) { return Credentials(runDir, who) }
 }
 
-// inboxOf keeps the replies for one agent from the others. Clients use what
-// every NATS client uses, so that a foreign one needs no setting.
+// inboxOf keeps the replies for one agent, or for a program that a person has
+// named, from the others. The person's own programs use what every NATS client
+// uses, so that they need no setting.
 func inboxOf(who string) string {
-	if len(who) > len(agentUserPrefix) && who[:len(agentUserPrefix)] == agentUserPrefix {
+	if strings.HasPrefix(who, agentUserPrefix) || strings.HasPrefix(who, memberUserPrefix) {
 		return "_INBOX." + who
 	}
 	return ""

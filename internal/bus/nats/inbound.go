@@ -87,22 +87,23 @@ func streamName(prefix string) string {
 	return strings.ToUpper(strings.ReplaceAll(prefix, ".", "_")) + "_REQUESTS"
 }
 
-// requestSubject is the subject to which others publish, stored that under which the
-// stream keeps it.
+// requestSubject is the subject to which others publish.
 func (in *inbound) requestSubject() string { return in.opts.Prefix + ".agent.*.request" }
 func (in *inbound) canarySubject() string  { return "_canary." + in.opts.Prefix }
 
-func (in *inbound) storedSubject() string {
+// storedSubjects are those under which the stream keeps requests. Members are
+// known on our own server alone.
+func (in *inbound) storedSubjects() []string {
 	if in.own != nil {
-		return storedPrefix + in.requestSubject()
+		return []string{storedPrefix + in.requestSubject(), storedPrefix + memberRequests(in.opts.Prefix)}
 	}
-	return in.requestSubject()
+	return []string{in.requestSubject()}
 }
 
 func (in *inbound) streamConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: in.name, Description: "requests of foreign programs, until fika has read them",
-		Subjects:  []string{in.storedSubject(), in.canarySubject()},
+		Subjects:  append(in.storedSubjects(), in.canarySubject()),
 		Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage,
 		MaxBytes: in.opts.MaxBytes, MaxMsgSize: maxStreamMsg, Duplicates: 2 * time.Minute,
 	}
@@ -122,7 +123,7 @@ func (in *inbound) openConsumer(ctx context.Context) (jetstream.Consumer, error)
 		return nil, streamError("open inbound stream "+in.name, err)
 	}
 	have := stream.CachedInfo().Config
-	before := sameSubjects(have.Subjects, []string{in.requestSubject(), in.canarySubject()}) // there was an intake
+	before := in.knownBefore(have.Subjects)
 	if !before && !sameSubjects(have.Subjects, want.Subjects) {
 		return nil, fika.Errorf(fika.Conflict, "open inbound stream",
 			"a stream named %s exists and takes %s: set another subject_prefix, or remove it", in.name, strings.Join(have.Subjects, ", "))
@@ -171,7 +172,14 @@ func (in *inbound) requestFilters() []string {
 	if in.own == nil {
 		return []string{in.requestSubject()}
 	}
-	return []string{in.storedSubject(), in.requestSubject()}
+	return append(in.storedSubjects(), in.requestSubject())
+}
+
+// knownBefore reports whether a stream takes what an earlier fika made one take:
+// before there was an intake, or members.
+func (in *inbound) knownBefore(subjects []string) bool {
+	return sameSubjects(subjects, []string{in.requestSubject(), in.canarySubject()}) ||
+		in.own != nil && sameSubjects(subjects, []string{storedPrefix + in.requestSubject(), in.canarySubject()})
 }
 
 func sameSubjects(have, want []string) bool {
@@ -272,7 +280,8 @@ func (in *inbound) consumeOnce(ctx context.Context, h func(context.Context, bus.
 // handleMessage reports whether the message was acknowledged.
 func (in *inbound) handleMessage(ctx context.Context, m jetstream.Msg, h func(context.Context, bus.Msg) error) bool {
 	subject := strings.TrimPrefix(m.Subject(), storedPrefix)
-	err := h(ctx, bus.Msg{Subject: subject, Data: m.Data(), Respond: func([]byte) error { return nil }})
+	plain, member := splitMember(in.opts.Prefix, subject)
+	err := h(ctx, bus.Msg{Subject: plain, Member: member, Data: m.Data(), Respond: func([]byte) error { return nil }})
 	if err != nil {
 		in.complainOnce(streamError("tell the stream to keep a request", m.NakWithDelay(nakDelay(m))))
 		return false

@@ -34,13 +34,15 @@ const (
 // sender that it was accepted. It has a connection inside of the process, made
 // before anybody else can reach the server.
 type intake struct {
-	nc       *nats.Conn
-	requests *nats.Subscription
-	answers  *nats.Subscription
-	receipts *receipts
-	log      *slog.Logger
-	inbox    string // answers of the stream come to inbox.KEY
-	run      string // keys begin with it; those of a later run are greater
+	nc        *nats.Conn
+	requests  *nats.Subscription
+	ofMembers *nats.Subscription
+	answers   *nats.Subscription
+	receipts  *receipts
+	log       *slog.Logger
+	prefix    string
+	inbox     string // answers of the stream come to inbox.KEY
+	run       string // keys begin with it; those of a later run are greater
 
 	mu       sync.Mutex
 	last     uint64
@@ -69,14 +71,18 @@ func openIntake(ns *server.Server, user, password, prefix string, r *receipts, l
 		return nil, fika.Wrap(fika.Failed, op, err)
 	}
 	in := &intake{
-		nc: nc, receipts: r, log: log, inbox: nc.NewInbox(), handed: map[string]handedOn{},
+		nc: nc, receipts: r, log: log, prefix: prefix, inbox: nc.NewInbox(), handed: map[string]handedOn{},
 		run: fmt.Sprintf("%016x", time.Now().UnixNano()),
 	}
 	if in.answers, err = nc.Subscribe(in.inbox+".*", in.onAnswer); err == nil {
 		in.requests, err = nc.Subscribe(prefix+".agent.*.request", in.takeRequest)
 	}
 	if err == nil {
-		err = errors.Join(in.answers.SetPendingLimits(-1, -1), in.requests.SetPendingLimits(pendingMsgs, pendingBytes), nc.Flush())
+		in.ofMembers, err = nc.Subscribe(memberRequests(prefix), in.takeRequest)
+	}
+	if err == nil {
+		err = errors.Join(in.answers.SetPendingLimits(-1, -1), in.requests.SetPendingLimits(pendingMsgs, pendingBytes),
+			in.ofMembers.SetPendingLimits(pendingMsgs, pendingBytes), nc.Flush())
 	}
 	if err != nil {
 		nc.Close()
@@ -88,6 +94,7 @@ func openIntake(ns *server.Server, user, password, prefix string, r *receipts, l
 // takeRequest hands a request to the stream.
 func (in *intake) takeRequest(m *nats.Msg) {
 	now := time.Now().UTC()
+	in.confineMember(m)
 	in.mu.Lock()
 	in.last++
 	key := fmt.Sprintf("%s-%012d", in.run, in.last)
@@ -105,6 +112,24 @@ func (in *intake) takeRequest(m *nats.Msg) {
 		delete(in.handed, key)
 		in.mu.Unlock()
 		in.refuseSender(m.Reply, err)
+	}
+}
+
+// confineMember leaves of what a member says beside its request only what cannot
+// concern others: it is answered in its own inbox, and the id by which the stream
+// knows what was sent twice is one among its own.
+func (in *intake) confineMember(m *nats.Msg) {
+	_, member := splitMember(in.prefix, m.Subject)
+	if member == "" {
+		return
+	}
+	if !strings.HasPrefix(m.Reply, inboxOf(MemberUser(member))+".") {
+		m.Reply = ""
+	}
+	id := m.Header.Get(nats.MsgIdHdr)
+	m.Header = nats.Header{}
+	if id != "" {
+		m.Header.Set(nats.MsgIdHdr, member+" "+id)
 	}
 }
 
@@ -201,6 +226,7 @@ func (in *intake) closeIntake(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	_ = in.requests.Drain()
+	_ = in.ofMembers.Drain()
 	for in.hasWaiting() && ctx.Err() == nil && in.nc.FlushWithContext(ctx) == nil {
 	}
 	in.nc.Close()
@@ -209,7 +235,7 @@ func (in *intake) closeIntake(ctx context.Context) {
 func (in *intake) hasWaiting() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.requests.IsValid() || len(in.handed)+len(in.accepted) > 0
+	return in.requests.IsValid() || in.ofMembers.IsValid() || len(in.handed)+len(in.accepted) > 0
 }
 
 // requestID reads the requestId of a body; empty when it has none.

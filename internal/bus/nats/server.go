@@ -30,6 +30,7 @@ type ServerOptions struct {
 	Port     int    // 0: the one kept in RunDir, else a free one
 	Prefix   string // of the subjects
 	Agents   []fika.AgentName
+	Members  []Member
 	MaxStore int64 // bytes on disk; 512 MiB if zero
 	Log      *slog.Logger
 }
@@ -96,6 +97,9 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	s := &Server{opts: o, log: log, users: users}
 	if err := users.ensurePasswords(append([]string{UserHub, UserMember}, agentUsers(o.Agents)...)...); err != nil {
+		return nil, err
+	}
+	if _, err := users.setMembers(o.Members); err != nil {
 		return nil, err
 	}
 	if s.receipts, err = openReceipts(o.RunDir); err != nil {

@@ -119,7 +119,8 @@ func (in *inbound) tellLost(ctx context.Context, r receipt, tell handler) error 
 	if again && (now.Sub(first) < own.wait || own.sentAgain(r)) {
 		return nil
 	}
-	err := tell(ctx, bus.Msg{Subject: r.Subject, Respond: func([]byte) error { return nil }, Lost: &bus.Lost{ID: r.ID, Accepted: r.At}})
+	subject, _ := splitMember(in.opts.Prefix, r.Subject)
+	err := tell(ctx, bus.Msg{Subject: subject, Respond: func([]byte) error { return nil }, Lost: &bus.Lost{ID: r.ID, Accepted: r.At}})
 	known := fika.IsKind(err, fika.Conflict)
 	if err != nil && !known {
 		return err

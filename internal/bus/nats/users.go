@@ -18,8 +18,9 @@ type users struct {
 	runDir string
 	prefix string
 
-	mu  sync.Mutex
-	sec secrets // as in the file
+	mu      sync.Mutex
+	sec     secrets           // as in the file
+	members map[string]Member // by bus user
 }
 
 func openUsers(runDir, prefix string) (*users, error) {
@@ -84,13 +85,21 @@ func (u *users) Check(c server.ClientAuthentication) bool {
 	if !ok || want == "" || subtle.ConstantTimeCompare([]byte(want), []byte(given.Password)) != 1 {
 		return false
 	}
-	c.RegisterUser(&server.User{Username: given.Username, Permissions: permissionsOf(u.prefix, given.Username)})
+	allowed := permissionsOf(u.prefix, given.Username)
+	if strings.HasPrefix(given.Username, memberUserPrefix) {
+		m, here := u.memberOf(given.Username)
+		if !here {
+			return false
+		}
+		allowed = m.permissions(u.prefix)
+	}
+	c.RegisterUser(&server.User{Username: given.Username, Permissions: allowed})
 	return true
 }
 
-// permissionsOf says what a user may publish and subscribe to; nil is all. Every
-// process here belongs to the same person: this keeps mistakes apart, it is
-// no wall.
+// permissionsOf says what a user of fika's own may publish and subscribe to; nil
+// is all. Every process here belongs to the same person: this keeps mistakes
+// apart, it is no wall.
 func permissionsOf(prefix, who string) *server.Permissions {
 	agents := prefix + ".agent.*."
 	answers := &server.ResponsePermission{MaxMsgs: 16, Expires: 10 * time.Minute}

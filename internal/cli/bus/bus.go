@@ -1,0 +1,82 @@
+package bus
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// New makes fika bus.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("bus", "see and set which programs may ask agents by the bus",
+		"A member of the bus is a program that may ask agents with a credential of its\nown, and have less done than you may: [[bus_members]] in config.toml names it.\nPrograms that you trust like yourself need none (fika status --show-bus).",
+		"  fika bus add build-server --tools read,list,bash --agents coder\n  fika bus show build-server\n  fika bus list", newList(e), newShow(e), newAdd(e), newRemove(e))
+}
+
+// memberJSON is a member as it is printed.
+type memberJSON struct {
+	Name    string   `json:"name"`
+	Tools   []string `json:"tools"` // "*": all that the agent may
+	Network bool     `json:"network"`
+	Agents  []string `json:"agents"` // null: all
+}
+
+func toMemberJSON(m client.BusMember) memberJSON {
+	return memberJSON{Name: m.Name, Tools: command.EmptyIfNil(m.Tools), Network: m.Network == "on", Agents: m.Agents}
+}
+
+// row is a member in a table.
+func row(m client.BusMember) []string {
+	agents := "all"
+	if m.Agents != nil {
+		agents = command.Dash(strings.Join(m.Agents, " "))
+	}
+	tools := command.Dash(strings.Join(m.Tools, " "))
+	if m.Rights() == nil {
+		tools = "all that the agent may"
+	}
+	return []string{m.Name, tools, m.Network, agents}
+}
+
+// names completes the names of members.
+func names(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := e.Client(cmd.Context())
+		if err != nil {
+			return nil, command.NoFiles
+		}
+		for _, m := range c.BusMembers() {
+			out = append(out, command.Offered(m.Name, strings.Join(m.Tools, " ")))
+		}
+		return out, command.NoFiles
+	}
+}
+
+// completeAgents completes a list of agents with commas between.
+func completeAgents(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		before := word[:strings.LastIndexByte(word, ',')+1]
+		list, directive := e.CompleteAgents(cmd, args, word[len(before):])
+		for _, a := range list {
+			out = append(out, before+a)
+		}
+		return out, directive
+	}
+}
+
+// agentNames reads names of agents, with or without @.
+func agentNames(given []string) ([]string, error) {
+	var out []string
+	for _, g := range given {
+		n, err := fika.ParseAgentName(strings.TrimPrefix(strings.TrimSpace(g), "@"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, string(n))
+	}
+	return out, nil
+}

@@ -1,0 +1,36 @@
+package bus
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+)
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list the members of the bus and what they may have done", Args: command.Exactly(0, "no arguments"),
+		Long:    "Lists the members that [[bus_members]] names: which tools their requests may\nmake an agent use at most, and which agents they may ask.",
+		Example: "  fika bus list\n  fika bus list --json | jq -r .name",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list := c.BusMembers()
+			if asJSON {
+				return command.PrintLines(e, list, toMemberJSON)
+			}
+			if len(list) == 0 {
+				e.Say("the bus has no members of their own; fika bus add NAME makes one")
+				return nil
+			}
+			if why := c.MembersIgnored(); why != "" {
+				e.Warn(why)
+			}
+			return e.Table([]string{"MEMBER", "TOOLS", "NETWORK", "AGENTS"}, command.Rows(list, row))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}

@@ -1,0 +1,61 @@
+package bus
+
+import (
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// shownJSON is a member with what it needs to connect.
+type shownJSON struct {
+	memberJSON
+	URL      string `json:"url"`
+	User     string `json:"user"`
+	Password string `json:"password"`
+	Subject  string `json:"subject"` // AGENT stands for the agent
+	Inbox    string `json:"inbox_prefix"`
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show NAME", Short: "print the URL with which a member connects",
+		Long: `Prints the bus URL with the credential of a member, and nothing else on stdout;
+where it publishes and what it hears is said on stderr. The hub has to run: it
+makes the credential. Whoever has it is that member: fika bus remove ends it.`,
+		Example: "  fika bus show build-server\n  fika bus show build-server --json | jq -r .subject",
+		Args:    command.Exactly(1, "the name of a member"), ValidArgsFunction: command.First(names(e)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			access, err := c.MemberAccess(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.PrintJSON(shownJSON{toMemberJSON(access.Member), access.URL, access.User, access.Password, access.Subject, access.Inbox})
+			}
+			u, err := url.Parse(access.URL)
+			if err != nil {
+				return fika.Wrap(fika.Invalid, "read bus url", err)
+			}
+			u.User = url.UserPassword(access.User, access.Password)
+			tell(e, access)
+			return e.Println(u.String())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}
+
+// tell says what a member can do with its URL.
+func tell(e *command.Env, a client.MemberAccess) {
+	e.Say("%s publishes to %s, AGENT being one it may ask, and reads that agent's response and status", a.Member.Name, a.Subject)
+	e.Say("its replies come to subjects that begin with %s (an option of NATS clients: inbox prefix)", a.Inbox)
+}

@@ -1,0 +1,108 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	busnats "fika/internal/bus/nats"
+	"fika/internal/clock"
+	"fika/internal/config"
+	"fika/internal/message"
+)
+
+// BusMember is a program that may ask agents with a credential of its own.
+type BusMember = config.BusMember
+
+// MemberAccess is how a member reaches the bus, and what it does there.
+type MemberAccess struct {
+	Member   BusMember
+	URL      string
+	User     string
+	Password string
+	Subject  string // it publishes to, with AGENT in the place of a name
+	Inbox    string // its replies' subjects begin with it
+}
+
+// BusMembers are the members that config names.
+func (c *Client) BusMembers() []BusMember { return c.config().BusMembers }
+
+// MembersIgnored says why members do not count here; empty: they do.
+func (c *Client) MembersIgnored() string {
+	if !c.app.External(c.config(), c.home) {
+		return ""
+	}
+	return "members count on the hub's own server only: on the one that [nats] server names, fika cannot tell who publishes (request_tools in [nats] is what all may)"
+}
+
+// AddBusMember writes a member into the home's config.toml and wakes the hub, which
+// makes its credential. Error kinds: Conflict for a name that is taken, NotFound
+// for an agent that there is not, Invalid, Storage.
+func (c *Client) AddBusMember(ctx context.Context, m BusMember) error {
+	known := c.config()
+	switch {
+	case known.BusMember(m.Name) != nil:
+		return fika.Errorf(fika.Conflict, "", "there is a member %q already: fika bus remove %s first, or edit [[bus_members]]", m.Name, m.Name)
+	case known.Agent(fika.AgentName(m.Name)) != nil:
+		return fika.Errorf(fika.Conflict, "", "%q is the id of an agent: members of the bus and agents cannot share a name", m.Name)
+	}
+	for _, name := range m.Agents {
+		if name == message.TeamAgent || known.Agent(fika.AgentName(name)) != nil {
+			continue
+		}
+		if _, err := c.store.Agent(ctx, fika.AgentName(name)); err != nil {
+			return err
+		}
+	}
+	if err := config.AddBusMember(c.home.ConfigFile(), m); err != nil {
+		return err
+	}
+	c.waker.WakeHub()
+	return nil
+}
+
+// RemoveBusMember takes a member out of the home's config.toml and wakes the hub,
+// which forgets its credential. Error kinds: NotFound, Invalid, Storage.
+func (c *Client) RemoveBusMember(name string) error {
+	if err := config.RemoveBusMember(c.home.ConfigFile(), name); err != nil {
+		return err
+	}
+	c.waker.WakeHub()
+	return nil
+}
+
+// credentialWait is how long the hub may take to make a credential.
+const credentialWait = 5 * time.Second
+
+// MemberAccess returns how a member reaches the bus. A hub that runs and has not
+// made the credential yet is waited for. Error kinds: NotFound when there is no
+// such member, or no hub; Invalid on somebody else's server.
+func (c *Client) MemberAccess(ctx context.Context, name string) (MemberAccess, error) {
+	m := c.config().BusMember(name)
+	if m == nil {
+		return MemberAccess{}, fika.Errorf(fika.NotFound, "", "the bus has no member %q: fika bus list shows those there are, fika bus add makes one", name)
+	}
+	if why := c.MembersIgnored(); why != "" {
+		return MemberAccess{}, fika.Errorf(fika.Invalid, "", "%s", why)
+	}
+	ctx, cancel := context.WithTimeout(ctx, credentialWait)
+	defer cancel()
+	for {
+		ep, err := busnats.Credentials(c.home.RunDir(), busnats.MemberUser(m.Name))
+		_, up := c.home.HubProcess()
+		switch {
+		case err == nil:
+			return MemberAccess{
+				Member: *m, URL: ep.URL, User: ep.User, Password: ep.Password, Inbox: ep.Inbox,
+				Subject: bus.Subjects{Prefix: c.config().NATS.SubjectPrefix}.MemberRequest(m.Name, "AGENT"),
+			}, nil
+		case !up || !fika.IsKind(err, fika.NotFound):
+			return MemberAccess{}, err
+		}
+		c.waker.WakeHub()
+		if clock.Sleep(ctx, 50*time.Millisecond) != nil {
+			return MemberAccess{}, err
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fika"
+	"fika/internal/guard"
+	"fika/internal/toml"
+)
+
+// BusMember is a program that is not fika and may ask agents, known by a
+// credential of its own.
+type BusMember struct {
+	Name    string
+	Tools   []string // that its requests make an agent use at most; guard.Anyone: all that the agent may
+	Network string   // "on": processes of those tools reach it where the agent's do
+	Agents  []string // that it may ask; nil: all
+}
+
+func defaultBusMember() BusMember { return BusMember{Tools: RequestTools(), Network: "off"} }
+
+// RequestTools are what a request of somebody who is not the person makes an
+// agent use at most, where nothing else is said.
+func RequestTools() []string { return []string{"read", "list"} }
+
+func busMemberKeys() []key[BusMember] {
+	return []key[BusMember]{
+		{name: "name", at: func(m *BusMember) any { return &m.Name }, check: checkMemberName, example: `"build-server"`,
+			doc: "What the program is called where it is shown who asked: 1 to 32 of a-z 0-9 -. Required."},
+		{name: "tools", at: func(m *BusMember) any { return &m.Tools }, example: `["read", "list", "bash"]`,
+			doc: "What its requests may make an agent do at most, beside what the agent itself may; * is all that the agent may."},
+		{name: "network", at: func(m *BusMember) any { return &m.Network }, oneOf: []string{"off", "on"},
+			doc: "With on, commands that its requests cause reach the network where the agent's do."},
+		{name: "agents", at: func(m *BusMember) any { return &m.Agents }, check: checkNames, example: `["coder"]`,
+			doc: "The agents that it may ask, and whose answers it sees. Unset: all; for teams also workflow."},
+	}
+}
+
+// checkMemberName allows what can be a token of a subject and a part of a name.
+func checkMemberName(v value, at any) string {
+	name := at.(*string)
+	if strings.Contains(*name, "_") {
+		return "a member's name has no underscore: use a-z 0-9 and -"
+	}
+	return checkName(v, name)
+}
+
+// readBusMembers reads [[bus_members]].
+func (r *reader) readBusMembers(v value, path string, list *[]BusMember) bool {
+	items, ok := r.listElements(v, path)
+	for _, item := range items {
+		m := defaultBusMember()
+		name := elementPath(path, len(*list))
+		r.where[name] = r.Place(item.At)
+		decodeTable(r, item.Table, name+".", &m, busMemberKeys(), nil)
+		if item.Table.Get("name") == nil {
+			r.Problem(item.At, "this member has no name: give it one, as in name = \"build-server\"")
+		}
+		*list = append(*list, m)
+	}
+	return ok
+}
+
+func (c *Config) checkBusMembers(p *Problems) {
+	for i := range c.BusMembers {
+		m := &c.BusMembers[i]
+		at := c.placeOf("bus_members", i, "name")
+		first := slices.IndexFunc(c.BusMembers, func(o BusMember) bool { return o.Name == m.Name })
+		switch {
+		case m.Name == "":
+		case first < i:
+			p.Add(at, "the member %s is defined twice; the first is at %s", toml.Quote(m.Name), c.placeOf("bus_members", first, "name"))
+		case c.entryIndex(m.Name) >= 0:
+			p.Add(at, "%s is the id of an agent: members of the bus and agents cannot share a name", toml.Quote(m.Name))
+		case strings.EqualFold(c.Username, m.Name):
+			p.Add(at, "%s is your own username: members of the bus and people cannot share a name", toml.Quote(m.Name))
+		}
+	}
+}
+
+// BusMember finds a member by its name; nil when there is none.
+func (c *Config) BusMember(name string) *BusMember {
+	i := slices.IndexFunc(c.BusMembers, func(m BusMember) bool { return strings.EqualFold(m.Name, name) })
+	if i < 0 {
+		return nil
+	}
+	return &c.BusMembers[i]
+}
+
+// MayAsk reports whether the member may ask an agent.
+func (m *BusMember) MayAsk(name fika.AgentName) bool {
+	return m.Agents == nil || slices.Contains(m.Agents, string(name))
+}
+
+// Rights are those of its requests; nil: all that the agent has.
+func (m *BusMember) Rights() *fika.Rights { return foreignRights(m.Tools, m.Network == "on") }
+
+// RequestRights are those of requests by somebody else's server; nil: all that the
+// agent has.
+func (n *NATS) RequestRights() *fika.Rights { return foreignRights(n.RequestTools, false) }
+
+func foreignRights(tools []string, network bool) *fika.Rights {
+	if slices.Contains(tools, guard.Anyone) {
+		return nil
+	}
+	return &fika.Rights{Tools: tools, Sandbox: "best", Network: network, Fixed: true}
+}
+
+// TOML writes a member as it stands in a file.
+func (m BusMember) TOML() string {
+	var b strings.Builder
+	b.WriteString("[[bus_members]]\n")
+	empty := defaultBusMember()
+	for _, k := range busMemberKeys() {
+		if text := encodeValue(k.at(&m)); text != encodeValue(k.at(&empty)) {
+			fmt.Fprintf(&b, "%s = %s\n", k.name, text)
+		}
+	}
+	return b.String()
+}
+
+// AddBusMember appends a member to a file of settings, which stays otherwise as it
+// is. Error kinds: Invalid for one that no file can hold, Storage.
+func AddBusMember(path string, m BusMember) error {
+	const op = "add bus member"
+	if m.Tools == nil {
+		m.Tools = RequestTools()
+	}
+	return rewrite(path, op, func(data []byte) ([]byte, error) {
+		if _, err := Parse("the new entry", []byte(m.TOML())); err != nil {
+			return nil, fika.Wrap(fika.Invalid, op, err)
+		}
+		return appendTable(data, m.TOML()), nil
+	})
+}
+
+// RemoveBusMember takes a member out of a file of settings. Error kinds: NotFound,
+// Invalid where only a person can tell what belongs to it, Storage.
+func RemoveBusMember(path, name string) error {
+	return removeTable(path, "bus_members", name)
+}
