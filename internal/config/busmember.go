@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fika"
-	"fika/internal/guard"
 	"fika/internal/toml"
 )
 
@@ -14,7 +13,7 @@ import (
 // credential of its own.
 type BusMember struct {
 	Name    string
-	Tools   []string // that its requests make an agent use at most; guard.Anyone: all that the agent may
+	Tools   []string // that its requests make an agent use at most; "*": all that the agent may
 	Network string   // "on": processes of those tools reach it where the agent's do
 	Agents  []string // that it may ask; nil: all
 }
@@ -92,20 +91,6 @@ func (c *Config) BusMember(name string) *BusMember {
 // MayAsk reports whether the member may ask an agent.
 func (m *BusMember) MayAsk(name fika.AgentName) bool {
 	return m.Agents == nil || slices.Contains(m.Agents, string(name))
-}
-
-// Rights are those of its requests; nil: all that the agent has.
-func (m *BusMember) Rights() *fika.Rights { return foreignRights(m.Tools, m.Network == "on") }
-
-// RequestRights are those of requests by somebody else's server; nil: all that the
-// agent has.
-func (n *NATS) RequestRights() *fika.Rights { return foreignRights(n.RequestTools, false) }
-
-func foreignRights(tools []string, network bool) *fika.Rights {
-	if slices.Contains(tools, guard.Anyone) {
-		return nil
-	}
-	return &fika.Rights{Tools: tools, Sandbox: "best", Network: network, Fixed: true}
 }
 
 // TOML writes a member as it stands in a file.

@@ -2,11 +2,13 @@ package daemon
 
 import (
 	"context"
+	"slices"
 
 	"fika"
 	"fika/internal/app"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/config"
+	"fika/internal/guard"
 )
 
 // foreignRights are the rights of requests for an agent that come from the bus.
@@ -24,7 +26,7 @@ func foreignRights(a *app.App, own bool, member string, to fika.AgentName) (*fik
 		return nil, err
 	}
 	if !own {
-		return c.NATS.RequestRights(), nil
+		return rightsWith(c.NATS.RequestTools, false), nil
 	}
 	m := c.BusMember(member)
 	switch {
@@ -33,7 +35,16 @@ func foreignRights(a *app.App, own bool, member string, to fika.AgentName) (*fik
 	case !m.MayAsk(to):
 		return nil, fika.Errorf(fika.Denied, "", "%s may not ask @%s (agents in its [[bus_members]] entry)", member, to)
 	}
-	return m.Rights(), nil
+	return rightsWith(m.Tools, m.Network == "on"), nil
+}
+
+// rightsWith are the rights of a request that may have an agent use these tools at
+// most; nil: all that the agent has.
+func rightsWith(tools []string, network bool) *fika.Rights {
+	if slices.Contains(tools, guard.Anyone) {
+		return nil
+	}
+	return &fika.Rights{Tools: tools, Sandbox: "best", Network: network, Fixed: true}
 }
 
 // mayForeignBeCalled refuses, beside the names of agents, those of members: who

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,7 @@ func row(m client.BusMember) []string {
 		agents = command.Dash(strings.Join(m.Agents, " "))
 	}
 	tools := command.Dash(strings.Join(m.Tools, " "))
-	if m.Rights() == nil {
+	if slices.Contains(m.Tools, "*") {
 		tools = "all that the agent may"
 	}
 	return []string{m.Name, tools, m.Network, agents}
