@@ -26,10 +26,11 @@ func (o *askOptions) runTeam(ctx context.Context, name, prompt string) error {
 		return err
 	}
 	t := workflowcmd.TeamOptions{NoWait: o.noWait, Timeout: o.timeout, JSON: o.json, Raw: o.raw}
+	l := workflow.Line{Address: team, Prompt: prompt}
 	if o.combine != "" {
-		if t.Combine, err = fika.ParseAgentName(strings.TrimPrefix(o.combine, "@")); err != nil {
+		if l.Combine, err = fika.ParseAgentName(strings.TrimPrefix(o.combine, "@")); err != nil {
 			return err
 		}
 	}
-	return workflowcmd.RunTeam(ctx, o.Env, team, prompt, t)
+	return workflowcmd.RunTeam(ctx, o.Env, l, t)
 }

@@ -34,6 +34,7 @@ func newMaster(e *command.Env) *cobra.Command {
   @coder:ask: now add a section   go on with the agent's conversation (also @coder: …)
   @coder, @reviewer: which db?    all of them at the same time; every answer is shown
   @researcher -> @coder: stream   one after the other, each with what came before
+  @a, @b --combine @c: which db?  c makes one answer of all
   plain text                      for [master] default_agent, or worked here if
                                   no agents are configured
 

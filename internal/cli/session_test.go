@@ -105,3 +105,28 @@ func TestSessionFiles(t *testing.T) {
 	out, _ := h.run(0, "run", "--raw", "literally @/etc/passwd")
 	has(t, "a prompt of the shell", out, "Words.")
 }
+
+// TestTeamLineInTheSession: a line that begins with a team is a run whose result is
+// said in the session, a line that only looks like one is a message, and whoever
+// comes back finds both.
+func TestTeamLineInTheSession(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, sessionHome)
+	h.write("r.toml", "[[rule]]\nagent = \"coder\"\nmatch = \"which one\"\nreply = \"The first, @reviewer.\"\n[[rule]]\nagent = \"reviewer\"\nmatch = \"(?s)which one.*The first\"\nreply = \"It holds.\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nmatch = \"b: one\"\nreply = \"a message\"\n")
+	t.Cleanup(func() { h.run(0, "down") })
+	shown := seen(h.dialogue([][2]string{
+		{"/help", "@coder -> @reviewer: which one?\r"}, {"It holds.", "@coder → b: one\r"}, {"a message", "@coder, @reviewr: x\r"}, {"did you mean", "@coder, @reviewer: hang\r"},
+		{"in the team", "/why\r"}, {"fika workflow status", "/stop\r"}, {"1 run of a team cancelled", ""}, {"is cancelled: the chat was stopped", "/quit\r"},
+	}))
+	for _, want := range []string{"> @coder -> @reviewer: which one?\n", "workflow  @reviewer:\n          It holds.\n", "coder  a message\n"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q was not seen in\n%s", want, shown)
+		}
+	}
+	again := seen(h.dialogue([][2]string{{"/help", "/quit\r"}}))
+	for _, want := range []string{"> @coder -> @reviewer: which one?\n", "It holds.", "is cancelled: the chat was stopped"} {
+		if !strings.Contains(again, want) {
+			t.Errorf("%q was not seen again in\n%s", want, again)
+		}
+	}
+}

@@ -35,6 +35,9 @@ fika usage.`,
 			if err != nil {
 				return err
 			}
+			if t.Hidden > 0 {
+				e.Warn(fmt.Sprintf("%s you may not read are left out", command.Plural(t.Hidden, "request")))
+			}
 			if asJSON {
 				return e.PrintJSON(traceToJSON(t))
 			}

@@ -193,6 +193,10 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 	return conv, nil
 }
 
+// MayRead refuses, with kind Denied, an agent that asks through a command in one of
+// its tools for what another shows, and is left out by it.
+func (s *Agents) MayRead(row fika.Agent) error { return s.c.mayReadAgent(row.Name) }
+
 // LogFile is where the output of an agent goes that the hub starts.
 func (s *Agents) LogFile(name fika.AgentName) string { return s.c.home.LogFile(name) }
 

@@ -10,14 +10,29 @@ import (
 	"fika"
 )
 
-// Pause lets running steps of a chat finish and nothing new begin.
+// Pause lets running steps of a chat finish and nothing new begin, in the runs
+// that were begun there neither.
 func (s *Chats) Pause(ctx context.Context, conv fika.Conversation) error {
-	return s.setPaused(ctx, conv, true)
+	if err := s.setPaused(ctx, conv, true); err != nil {
+		return err
+	}
+	_, err := s.eachRun(ctx, conv, func(runs *Runs, r Run) error {
+		_, err := runs.Pause(ctx, r.ID)
+		return err
+	})
+	return err
 }
 
 // Resume goes on after a pause, also one that somebody holds by a [PauseLease].
 func (s *Chats) Resume(ctx context.Context, conv fika.Conversation) error {
-	return s.setPaused(ctx, conv, false)
+	if err := s.setPaused(ctx, conv, false); err != nil {
+		return err
+	}
+	_, err := s.eachRun(ctx, conv, func(runs *Runs, r Run) error {
+		_, err := runs.Continue(ctx, r.ID)
+		return err
+	})
+	return err
 }
 
 func (s *Chats) setPaused(ctx context.Context, conv fika.Conversation, paused bool) error {
@@ -45,9 +60,16 @@ func (s *Chats) setAllPaused(ctx context.Context, paused bool) error {
 // AllPaused reports whether everything is paused.
 func (s *Chats) AllPaused(ctx context.Context) (bool, error) { return s.c.store.AllPaused(ctx) }
 
-// Stop drops what waits in a chat and asks what runs there to end.
-func (s *Chats) Stop(ctx context.Context, conv fika.Conversation) (Dropped, error) {
-	d, err := s.c.store.StopChat(ctx, conv.ID)
+// Stop drops what waits in a chat and asks what runs there to end, the runs that
+// were begun there as well.
+func (s *Chats) Stop(ctx context.Context, conv fika.Conversation) (d Dropped, err error) {
+	if d.Dropped, err = s.c.store.StopChat(ctx, conv.ID); err != nil {
+		return d, err
+	}
+	d.Runs, err = s.eachRun(ctx, conv, func(runs *Runs, r Run) error {
+		_, err := runs.Cancel(ctx, r.ID, "the chat was stopped")
+		return err
+	})
 	if err != nil {
 		return d, err
 	}

@@ -108,9 +108,13 @@ func (s *Chats) List(ctx context.Context) ([]ConversationInfo, error) {
 // Busy gives the chats in which something runs or waits.
 func (s *Chats) Busy(ctx context.Context) ([]fika.Conversation, error) {
 	list, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	going, err := s.c.store.Runs(ctx, true, 0)
 	var busy []fika.Conversation
 	for _, c := range list {
-		if c.Pending+c.Running > 0 {
+		if c.Pending+c.Running > 0 || slices.ContainsFunc(going, func(r Run) bool { return r.Chat == c.ID }) {
 			busy = append(busy, c.Conversation)
 		}
 	}

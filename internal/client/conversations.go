@@ -64,27 +64,3 @@ func (s *Conversations) Search(ctx context.Context, words string, f Conversation
 	}
 	return s.c.app.Archive(s.c.store).Search(ctx, reader, words, f)
 }
-
-// mayRead refuses, with kind Denied, an agent that asks through a command in one
-// of its tools and may not see a conversation.
-func (c *Client) mayRead(ctx context.Context, id fika.ConversationID) error {
-	reader, err := c.app.Reader()
-	if err != nil {
-		return err
-	}
-	may, err := c.app.Archive(c.store).MayConversation(ctx, reader, id)
-	if err == nil && !may {
-		err = fika.Errorf(fika.Denied, "", "this conversation is not readable by %s (readable_by; of a chat, only those who take part read it)", reader)
-	}
-	return err
-}
-
-// mayReadRequest is the same for a request: who has asked for it, and whose it is,
-// may see it.
-func (c *Client) mayReadRequest(ctx context.Context, q RequestInfo) error {
-	reader, err := c.app.Reader()
-	if err != nil || reader == "" || reader == q.AgentName || q.Payload.Writer == fika.ByAgent && q.Payload.From == string(reader) {
-		return err
-	}
-	return c.mayRead(ctx, q.Conversation)
-}

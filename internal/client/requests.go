@@ -98,15 +98,40 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 	return speaker.Say(r, limits)
 }
 
-// Request reads one by its id or a unique beginning of it; NotFound.
+// Request reads one by its id or a unique beginning of it; NotFound. Denied when an
+// agent asks, through a command in one of its tools, that may not see it.
 func (s *Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
-	return s.c.store.Request(ctx, id)
+	r, err := s.c.store.Request(ctx, id)
+	if err == nil {
+		err = s.c.mayReadRequest(ctx, r)
+	}
+	return r, err
 }
 
-// List gives requests, newest first.
+// List gives requests, newest first: those that whoever asks may see.
 func (s *Requests) List(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
-	return s.c.store.ListRequests(ctx, f)
+	reader, err := s.c.newReader()
+	if err != nil {
+		return nil, err
+	}
+	want := f.Limit
+	if reader.agent != "" && want > 0 {
+		f.Limit *= listAhead
+	}
+	list, err := s.c.store.ListRequests(ctx, f)
+	if err != nil || reader.agent == "" {
+		return list, err
+	}
+	list, _, err = reader.readable(ctx, list)
+	if want > 0 {
+		list = list[:min(want, len(list))]
+	}
+	return list, err
 }
+
+// listAhead is how many times more an agent's list reads than is wanted, because
+// some of it may be others' alone.
+const listAhead = 4
 
 // Entries are those that a request has made, in their order.
 func (s *Requests) Entries(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {

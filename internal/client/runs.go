@@ -53,6 +53,19 @@ func (s *Runs) Start(ctx context.Context, d *workflow.Definition, given map[stri
 // StartDefinition is Start for a definition that lists show as title: one that
 // has no name of its own.
 func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, given map[string]string, title string) (Run, error) {
+	said, err := s.c.personSays("", "")
+	if err != nil {
+		return Run{}, err
+	}
+	r, err := s.start(ctx, d, given, store.NewRun{Name: d.Name, From: said.From, Title: title})
+	if err != nil {
+		return r, err
+	}
+	return s.advanced(ctx, r.ID)
+}
+
+// start stores a run of a definition with what n says of it besides.
+func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[string]string, n store.NewRun) (Run, error) {
 	const op = "start run"
 	speaker, err := s.c.app.Speaker(ctx)
 	if err == nil && speaker != nil {
@@ -69,27 +82,17 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 	if err != nil {
 		return Run{}, err
 	}
-	frozen, err := d.Freeze()
-	if err != nil {
+	if n.Definition, err = d.Freeze(); err != nil {
 		return Run{}, err
 	}
-	inputs, err := json.Marshal(bound)
-	if err != nil {
+	if n.Inputs, err = json.Marshal(bound); err != nil {
 		return Run{}, fika.Wrap(fika.Invalid, op, err)
 	}
 	if err := s.makeContexts(d.MeetingContexts()); err != nil {
 		return Run{}, err
 	}
-	said, err := s.c.personSays("", "")
-	if err != nil {
-		return Run{}, err
-	}
-	n := store.NewRun{Name: d.Name, Definition: frozen, Inputs: inputs, From: said.From, Title: title, Deadline: s.deadline(d)}
-	r, err := s.c.store.Start(ctx, n)
-	if err != nil {
-		return r, err
-	}
-	return s.advanced(ctx, r.ID)
+	n.Deadline = s.deadline(d)
+	return s.c.store.Start(ctx, n)
 }
 
 // makeContexts makes those of the contexts that are missing.
@@ -121,14 +124,46 @@ func (s *Runs) advanced(ctx context.Context, id fika.RequestID) (Run, error) {
 	return s.c.store.Run(ctx, id)
 }
 
-// Find reads a run by its id or a unique beginning of it. NotFound.
+// Find reads a run by its id or a unique beginning of it. NotFound. Denied when an
+// agent asks, through a command in one of its tools, that may not see all of it.
 func (s *Runs) Find(ctx context.Context, id string) (Run, error) {
-	return s.c.store.Run(ctx, fika.RequestID(id))
+	r, err := s.c.store.Run(ctx, fika.RequestID(id))
+	if err != nil {
+		return r, err
+	}
+	reader, err := s.c.newReader()
+	if err != nil {
+		return r, err
+	}
+	may, err := reader.run(ctx, r.ID)
+	if err == nil && !may {
+		err = fika.Errorf(fika.Denied, "", "run %s is not readable by %s: it holds work of agents that leave it out (readable_by)", r.ID, reader.agent)
+	}
+	return r, err
 }
 
-// List gives runs, newest first: those that go on, or all. limit 0: no bound.
+// List gives runs, newest first: those that go on, or all, that whoever asks may
+// see. limit 0: no bound.
 func (s *Runs) List(ctx context.Context, going bool, limit int) ([]Run, error) {
-	return s.c.store.Runs(ctx, going, limit)
+	list, err := s.c.store.Runs(ctx, going, limit)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := s.c.newReader()
+	if err != nil || reader.agent == "" {
+		return list, err
+	}
+	var out []Run
+	for _, r := range list {
+		may, err := reader.run(ctx, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }
 
 // Steps are the pieces of a run in the order in which they began, each attempt
@@ -311,6 +346,12 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 			}
 		}
 	}
+}
+
+// UnderWay are the steps of a run that an agent has and has not ended.
+func (s *Runs) UnderWay(ctx context.Context, id fika.RequestID) ([]RunStep, error) {
+	steps, err := s.c.store.RunSteps(ctx, id, s.c.now())
+	return slices.DeleteFunc(steps, func(st RunStep) bool { return st.State != workflow.Running || st.Agent == "" }), err
 }
 
 // hinderedNow is Hindered for the steps of a run as they are now.

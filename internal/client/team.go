@@ -8,19 +8,62 @@ import (
 	"fika/internal/workflow"
 )
 
-// StartTeam begins a run in which a team works a prompt: the agents of a stage at
-// the same time, each stage with what the one before gave. With combine (empty:
-// nobody) that agent makes one answer of it. Error kinds: NotFound for an agent
-// that there is not, with those there are; Denied inside a tool.
-func (s *Runs) StartTeam(ctx context.Context, a workflow.Address, combine fika.AgentName, prompt string) (Run, *workflow.Definition, error) {
-	for _, n := range a.Agents(combine) {
+// StartTeam begins a run in which a team works the prompt of a line: the agents of
+// a stage at the same time, each stage with what the one before gave, and who
+// combines with all that the last one gave. Error kinds: NotFound for an agent that
+// there is not, with those there are; Denied inside a tool, and for an agent that
+// people may not call.
+func (s *Runs) StartTeam(ctx context.Context, l workflow.Line) (Run, *workflow.Definition, error) {
+	d, err := s.team(ctx, l)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	r, err := s.StartDefinition(ctx, d, map[string]string{"prompt": l.Prompt}, l.Title())
+	return r, d, err
+}
+
+// StartTeamIn begins the run of a line that a person said in a chat. The line
+// stands in the chat, where it calls nobody, and so does what comes of it.
+func (s *Runs) StartTeamIn(ctx context.Context, conv fika.Conversation, text string, l workflow.Line, as Alias) (Run, error) {
+	d, err := s.team(ctx, l)
+	if err != nil {
+		return Run{}, err
+	}
+	said, err := s.c.personSays(text, as.Name)
+	if err != nil {
+		return Run{}, err
+	}
+	if err := s.c.app.MayBeCalled(ctx, said.From, said.Username); err != nil {
+		return Run{}, err
+	}
+	r, err := s.start(ctx, d, map[string]string{"prompt": l.Prompt}, store.NewRun{
+		Title: l.Title(), From: said.From, In: &store.RunLine{Chat: conv.ID, Text: said.Text, By: said.Username, TTL: said.TTL},
+	})
+	if err != nil {
+		return r, err
+	}
+	if e, err := s.c.store.EntryByID(ctx, conv.ID, store.RunLineID(r.ID)); err == nil {
+		s.c.waker.Show(conv, e)
+	}
+	return s.advanced(ctx, r.ID)
+}
+
+// team is the workflow of a line, if its agents are there and may be called.
+func (s *Runs) team(ctx context.Context, l workflow.Line) (*workflow.Definition, error) {
+	for _, n := range l.Agents() {
 		if _, err := s.c.Agents.Find(ctx, string(n)); err != nil {
-			return Run{}, nil, err
+			return nil, err
+		}
+		if err := s.c.app.MayCall(nil, n); err != nil {
+			return nil, err
 		}
 	}
-	d := a.Definition(combine)
-	r, err := s.StartDefinition(ctx, d, map[string]string{"prompt": prompt}, a.Title(prompt))
-	return r, d, err
+	return l.Definition(), nil
+}
+
+// InChat are the runs that go on and say their result in a chat, oldest first.
+func (s *Runs) InChat(ctx context.Context, conv fika.Conversation) ([]Run, error) {
+	return s.c.store.InChat(ctx, conv.ID)
 }
 
 // OfRun reports whether a request stands for a run of a workflow, which has an

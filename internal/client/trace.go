@@ -9,8 +9,9 @@ import (
 
 // Traced is a piece of work with where its time and money went.
 type Traced struct {
-	ID   fika.RequestID
-	What string // chain, request or run
+	ID     fika.RequestID
+	What   string // chain, request or run
+	Hidden int    // requests that whoever asks may not see, and which are left out
 	trace.Trace
 }
 
@@ -21,6 +22,17 @@ func (c *Client) Trace(ctx context.Context, word string) (Traced, error) {
 	t, list, err := c.traced(ctx, fika.RequestID(word))
 	if err != nil {
 		return t, err
+	}
+	reader, err := c.newReader()
+	if err != nil {
+		return t, err
+	}
+	all := len(list)
+	if list, t.Hidden, err = reader.readable(ctx, list); err != nil {
+		return t, err
+	}
+	if t.Hidden == all && all > 0 {
+		return t, fika.Errorf(fika.Denied, "", "the %s %s is not readable by %s (readable_by; of a chat, only those who take part read it)", t.What, t.ID, reader.agent)
 	}
 	rows, err := c.store.Trace(ctx, list)
 	t.Trace = trace.Of(rows, c.now())

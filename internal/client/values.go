@@ -3,6 +3,7 @@ package client
 import (
 	"fika/internal/chat"
 	"fika/internal/store"
+	"fika/internal/workflow"
 )
 
 // What is read comes in the values of the store and of package chat. They have
@@ -34,8 +35,6 @@ type (
 	Copied = store.Copied
 	// Posted is an entry that has been committed.
 	Posted = store.Posted
-	// Dropped is what was ended when a chat was stopped.
-	Dropped = store.Dropped
 	// Cleaned is what a clean-up removed.
 	Cleaned = store.CleanupResult
 
@@ -48,6 +47,15 @@ type (
 	// Node is an entry in the tree of answers.
 	Node = chat.Node
 )
+
+// Team is a line for several agents.
+type Team = workflow.Line
+
+// Dropped is what was ended when a chat was stopped.
+type Dropped struct {
+	store.Dropped
+	Runs []Run // of teams, that were begun in it
+}
 
 // Busy reports whether an error says that others write to the database for too
 // long: the same may work a moment later.

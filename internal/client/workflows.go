@@ -99,7 +99,12 @@ func (w *Workflows) Load(word string) (*workflow.Definition, error) {
 		return nil, err
 	}
 	name := strings.TrimSuffix(filepath.Base(word), workflowEnding)
-	return workflow.Load(name, word, text, w.known(filepath.Dir(word)))
+	d, err := workflow.Load(name, word, text, w.known(filepath.Dir(word)))
+	if err != nil {
+		return nil, err
+	}
+	d.File, err = filepath.Abs(word) // a run that goes on looks for it from elsewhere
+	return d, fika.Wrap(fika.Storage, "read workflow", err)
 }
 
 // isFile reports whether a person means a file rather than a name.

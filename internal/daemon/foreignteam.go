@@ -22,17 +22,17 @@ func (h hubHome) beginTeam(ctx context.Context, r message.Request, member string
 	if err != nil {
 		return store.Run{}, err
 	}
-	n := store.NewRun{ID: fika.RequestID(r.RequestID), Title: team.Title(r.Prompt), Taint: "bus"}
-	if n.From, err = fika.ParseUsername(r.Metadata.Sender); err != nil {
-		n.From = "program"
-	}
-	var combine fika.AgentName
+	l := workflow.Line{Address: team, Prompt: r.Prompt}
 	if r.Combine != "" {
-		if combine, err = fika.ParseAgentName(strings.TrimPrefix(r.Combine, "@")); err != nil {
+		if l.Combine, err = fika.ParseAgentName(strings.TrimPrefix(r.Combine, "@")); err != nil {
 			return store.Run{}, err
 		}
 	}
-	for _, name := range team.Agents(combine) {
+	n := store.NewRun{ID: fika.RequestID(r.RequestID), Title: l.Title(), Taint: "bus"}
+	if n.From, err = fika.ParseUsername(r.Metadata.Sender); err != nil {
+		n.From = "program"
+	}
+	for _, name := range l.Agents() {
 		if _, err := h.store.Agent(ctx, name); err != nil {
 			return store.Run{}, err
 		}
@@ -43,7 +43,7 @@ func (h hubHome) beginTeam(ctx context.Context, r message.Request, member string
 	if err := h.freeForTeam(ctx, n); err != nil {
 		return store.Run{}, err
 	}
-	d := team.Definition(combine)
+	d := l.Definition()
 	bound, err := d.Bind(map[string]string{"prompt": r.Prompt}, nil)
 	if err != nil {
 		return store.Run{}, err

@@ -24,7 +24,7 @@ type Store interface {
 type Runs interface {
 	View(ctx context.Context, run fika.RequestID) (store.RunView, error)
 	Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error)
-	Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer string) (store.Applied, error)
+	Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer store.Answer) (store.Applied, error)
 	LimitRun(ctx context.Context, v store.RunView, reason string) error
 	Due(ctx context.Context, limit int) ([]fika.RequestID, error)
 }
@@ -52,7 +52,7 @@ type Options struct {
 	Keep func(agent fika.AgentName, name, text string) (string, error)
 	// Wake tells agents that there is something for them to look at.
 	Wake func(...fika.AgentName)
-	// Said is told of the message that a discussion began with.
+	// Said is told of each message that a run puts into a chat.
 	Said func(store.Posted, fika.Conversation)
 	// Tell is told what has changed in a run. nil: nobody is.
 	Tell func(store.Run, workflow.Plan)
@@ -173,9 +173,9 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	if err := a.prepare(ctx, &p); err != nil {
 		return atRest, err
 	}
-	answer := ""
+	var answer store.Answer
 	if p.Result != nil {
-		if answer, err = a.answer(ctx, *p.Result); err != nil {
+		if answer, err = a.answers(ctx, v.Run, *p.Result); err != nil {
 			return atRest, err
 		}
 	}
@@ -186,8 +186,8 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	if done.Stale {
 		return looksAgain, nil
 	}
-	for _, b := range done.Begun {
-		a.opts.Said(b.Posted, b.Conversation)
+	for _, said := range done.Said {
+		a.opts.Said(said.Posted, said.Conversation)
 	}
 	if len(done.Wake) > 0 {
 		a.opts.Wake(done.Wake...)

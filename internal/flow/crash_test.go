@@ -90,7 +90,7 @@ type mortal struct {
 
 var errDied = errors.New("killed")
 
-func (m mortal) Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer string) (store.Applied, error) {
+func (m mortal) Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer store.Answer) (store.Applied, error) {
 	if m.dies() {
 		return store.Applied{}, errDied
 	}

@@ -74,9 +74,12 @@ func newWorld(t *testing.T, opt store.Options) *world {
 }
 
 // advancer is one that remembers nothing of another.
-func (w *world) advancer() *flow.Advancer {
+func (w *world) advancer() *flow.Advancer { return w.advancerOf(w.store) }
+
+// advancerOf is one that works on a store of its own.
+func (w *world) advancerOf(s flow.Store) *flow.Advancer {
 	return flow.New(flow.Options{
-		Store: w.store, Capable: func(context.Context, string, string) string { return "c" },
+		Store: s, Capable: func(context.Context, string, string) string { return "c" },
 		Keep: func(agent fika.AgentName, name, text string) (string, error) {
 			path := "/home/" + string(agent) + "/" + name
 			w.kept[path] = text

@@ -352,7 +352,7 @@ func (m *Master) obeyLine(ctx context.Context, text string) {
 	case Reset:
 		m.resetAgent(ctx, l.Agent)
 	case Team:
-		m.sendTeam(ctx, l.Team, l.Text)
+		m.sendTeam(ctx, l.Team)
 	case Plain:
 		m.sendPlain(ctx, l.Text)
 	case Task:

@@ -25,17 +25,17 @@ const (
 // Line is what a person typed, understood.
 type Line struct {
 	Verb  Verb
-	Agent string // as typed, checked later
-	Team  workflow.Address
-	Text  string   // the prompt
-	Words []string // of a command, without the slash
+	Agent string        // as typed, checked later
+	Team  workflow.Line // for several agents
+	Text  string        // the prompt
+	Words []string      // of a command, without the slash
 }
 
 // verbs are what may stand between two colons.
 var verbs = map[string]Verb{"task": Task, "ask": Ask, "reset": Reset}
 
 // Parse understands a line: @agent:task: prompt, @agent:ask: prompt,
-// @agent: prompt (an ask), @a, @b: prompt and @a -> @b: prompt (a team), @agent:reset, /command, or plain text. "//" begins
+// @agent: prompt (an ask), @a, @b: prompt, @a -> @b: prompt and @a, @b --combine @c: prompt (a team), @agent:reset, /command, or plain text. "//" begins
 // plain text with a slash. Error kind: Invalid.
 func Parse(s string) (Line, error) {
 	text := strings.TrimSpace(s)
@@ -102,7 +102,7 @@ func parseTeam(s string) (Line, error) {
 	if l.One() { // @a:task → @b: the arrow stands where no name can follow
 		return Line{}, fika.Errorf(fika.Invalid, "", "a team is named before the first colon: write \"%s -> @b: …\"", l.Address)
 	}
-	return Line{Verb: Team, Team: l.Address, Text: l.Prompt}, nil
+	return Line{Verb: Team, Team: l, Text: l.Prompt}, nil
 }
 
 // namesSeveral reports whether a line is meant for several agents, well written

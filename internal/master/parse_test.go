@@ -59,8 +59,10 @@ func TestE4Teams(t *testing.T) {
 	for text, want := range map[string]string{
 		"@a,@b: x": "@a, @b", "@a, @b: x": "@a, @b", "@a → @b: x": "@a -> @b", "@a->@b: x": "@a -> @b",
 		"@a -> @b -> @c: x": "@a -> @b -> @c", "@a,@b → @c: x": "@a, @b -> @c",
+		"@a, @b --combine @c: x": "@a, @b --combine @c", "@a,@b --combine=c: x": "@a, @b --combine @c", "@a -> @b --combine c: x": "@a -> @b --combine @c",
+		"@a --combine @c: x": "@a --combine @c",
 	} {
-		if l, err := Parse(text); err != nil || l.Verb != Team || l.Team.String() != want || l.Text != "x" {
+		if l, err := Parse(text); err != nil || l.Verb != Team || l.Team.To() != want || l.Text != "x" {
 			t.Errorf("%q: %+v, %v", text, l, err)
 		}
 	}
@@ -75,6 +77,11 @@ func TestE4Refused(t *testing.T) {
 		"@a=>@b: x":               `write "@a -> @b: …"`,
 		"@a→@b x":                 "",
 		"@a,@a: x":                "named twice",
+		"@a,@b --combin c: x":     `write "@a, @b --combine @c: …"`,
+		"@a,b --combine c: x":     `write "@a, @b --combine @c: …"`,
+		"@a,@b --combine: x":      `write "@a, @b --combine @c: …"`,
+		"@a,@b --combine c d: x":  `write "@a, @b --combine @c: …"`,
+		"@a,@b --quickly: x":      `there is no option "--quickly": write "@a, @b: …"`,
 		"@a,@b:reset":             "@a:reset and @b:reset",
 		"@a:task → @b: x":         "before the first colon",
 		"@a:taks: x":              "did you mean @a:task:?",

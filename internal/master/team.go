@@ -11,23 +11,23 @@ import (
 // Teams lets several agents work on one line.
 type Teams interface {
 	// StartTeam begins a run of a team; NotFound for an agent there is not.
-	StartTeam(ctx context.Context, a workflow.Address, combine fika.AgentName, prompt string) (client.Run, *workflow.Definition, error)
+	StartTeam(context.Context, workflow.Line) (client.Run, *workflow.Definition, error)
 	Cancel(ctx context.Context, id fika.RequestID, reason string) (client.Run, error)
 }
 
 // sendTeam begins the work of a team. The run goes on without this console, which
 // shows what comes of it as of any request.
-func (m *Master) sendTeam(ctx context.Context, a workflow.Address, prompt string) {
-	r, _, err := m.o.Teams.StartTeam(ctx, a, "", prompt)
+func (m *Master) sendTeam(ctx context.Context, l workflow.Line) {
+	r, _, err := m.o.Teams.StartTeam(ctx, l)
 	if err != nil {
 		m.showTrouble(err)
 		return
 	}
-	e := &pendingRequest{id: r.Request, run: r.ID, agent: teamAgent, team: a.String(), kind: "team", prompt: prompt, from: m.o.Now()}
+	e := &pendingRequest{id: r.Request, run: r.ID, agent: teamAgent, team: l.To(), kind: "team", prompt: l.Prompt, from: m.o.Now()}
 	m.waiting = append(m.waiting, e)
 	m.keepPending()
 	if !m.o.Quiet {
-		m.printLine("→ Sent to %s%s", a, m.o.Style.Dim("  "+shortID(e.id)))
+		m.printLine("→ Sent to %s%s", l.To(), m.o.Style.Dim("  "+shortID(e.id)))
 	}
 	m.reviveHub(ctx, false)
 }

@@ -175,6 +175,9 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 		if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.agent = ? AND c.agent <> '' ORDER BY c.id`+lockConversation, id); err != nil {
 			return err
 		}
+		if err := t.endDeleted(ctx, "the agent "+string(a.Name)+" was deleted", `s.request <> '' AND s.request IN (SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0)`, id); err != nil {
+			return err
+		}
 		for _, text := range []string{
 			`DELETE FROM conversations WHERE agent = ? AND agent <> ''`,
 			`DELETE FROM participants WHERE agent = ?`,

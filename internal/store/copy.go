@@ -46,7 +46,7 @@ pid pid_start boot_id started_at finished_at`)},
 		{name: "executions", key: cols("request n"), columns: cols(`request n executor epoch call state lease attempts result cancel_at pid pid_start boot_id
 offered_at claimed_at finished_at`)},
 		{name: "flow_runs", key: cols("id"), columns: cols(`id request conversation name definition inputs edition version due wake_at paused_at stop turns tokens cost
-result begun_at ended_at`)},
+result begun_at ended_at chat`)},
 		{name: "flow_steps", key: cols("id"), columns: cols(`id run path attempt parent step kind position attempts_before state reason error not_before deadline ended_at
 approved redo live taken source winner inputs items made done failed first_failed begun_at request conversation agent chain counted output taint`)},
 		{name: "flow_outputs", key: cols("run hash"), columns: cols("run hash json content")},

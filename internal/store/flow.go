@@ -26,6 +26,7 @@ type NewRun struct {
 	Deadline   time.Time      // zero: none
 	Rights     *fika.Rights   // what its steps may do at most: those of whoever causes it
 	Taint      string         // what text from outside it was given; empty: a person's own
+	In         *RunLine       // the line of a chat that it was begun with; nil: none
 }
 
 // Run is a run of a workflow as it stands.
@@ -34,6 +35,7 @@ type Run struct {
 	Request      fika.RequestID // that stands for it now
 	Conversation fika.ConversationID
 	Where        fika.ConversationName
+	Chat         fika.ConversationID // where it was begun and says its result; empty: in none
 	Name         string
 	From         string
 	Title        string
@@ -75,7 +77,7 @@ type RunView struct {
 }
 
 const selectRun = `SELECT f.id, f.request, f.conversation, c.name, f.name, r.asker, r.payload, f.edition, f.version, f.paused_at, f.stop, f.due, f.wake_at,
-r.state, r.reason, r.outcome, f.turns, f.tokens, f.cost, f.result, f.begun_at, f.ended_at
+r.state, r.reason, r.outcome, f.turns, f.tokens, f.cost, f.result, f.begun_at, f.ended_at, f.chat
 FROM flow_runs f JOIN requests r ON r.id = f.request JOIN conversations c ON c.id = f.conversation`
 
 func scanRun(s scanner) (Run, error) { return runRow(s) }
@@ -86,7 +88,7 @@ func runRow(s scanner, more ...any) (Run, error) {
 	var payload, outcome, result string
 	var paused, wake, cost, begun, ended int64
 	dest := []any{&r.ID, &r.Request, &r.Conversation, &r.Where, &r.Name, &r.From, &payload, &r.Edition, &r.Version, &paused, &r.Stop, flag{&r.Due}, &wake,
-		&r.State, &r.Reason, &outcome, &r.Spent.Turns, &r.Spent.Tokens, &cost, &result, &begun, &ended}
+		&r.State, &r.Reason, &outcome, &r.Spent.Turns, &r.Spent.Tokens, &cost, &result, &begun, &ended, &r.Chat}
 	if err := s.Scan(append(dest, more...)...); err != nil {
 		return r, err
 	}
@@ -149,6 +151,11 @@ func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
 		}
 		if err := t.append(ctx, &e); err != nil {
 			return err
+		}
+		if n.In != nil {
+			if err := t.beginInChat(ctx, id, n); err != nil {
+				return err
+			}
 		}
 		out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
 		return err

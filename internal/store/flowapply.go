@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"fika"
 	"fika/internal/crash"
@@ -21,14 +19,20 @@ type Applied struct {
 	// whoever worked out the plan looks again.
 	Stale bool
 	Wake  []fika.AgentName // who has work now, or is to stop
-	Begun []Begun          // discussions
+	Said  []Said           // what was said in chats: where a discussion began, or the run its result
 	Run   Run              // as it is now
 }
 
-// Begun is a discussion that has begun, and the message it begins with.
-type Begun struct {
+// Said is a message of a run, and the chat that it was said in.
+type Said struct {
 	Posted
 	Conversation fika.Conversation
+}
+
+// Answer is what a run gave, as text.
+type Answer struct {
+	Text string // empty: nothing
+	Chat string // what is said in the chat that the run was begun in
 }
 
 // errStale ends a transaction whose plan is of another time. It has a kind when
@@ -40,13 +44,13 @@ func stale() error { return fika.Wrap(fika.Conflict, "advance run", errStale) }
 
 // Apply stores a plan, all of it or nothing: rows, outputs, what begins and what
 // is cancelled, and the result with which the run ends. answer is what the
-// result says as one text. What begins has ids that follow from its row, so that
+// result says as text. What begins has ids that follow from its row, so that
 // nothing begins twice.
 //
 // A plan is stored if nobody has changed the run since it was seen, and no row
 // that the plan is about has ended meanwhile. Other rows may have: what ends
 // does not wait for the run, and is seen by the next plan.
-func (s Flows) Apply(ctx context.Context, v RunView, p workflow.Plan, answer string) (Applied, error) {
+func (s Flows) Apply(ctx context.Context, v RunView, p workflow.Plan, answer Answer) (Applied, error) {
 	const op = "advance run"
 	crash.Point("plan run")
 	var out Applied
@@ -86,7 +90,7 @@ func scanGiven(s scanner) (g given, err error) {
 	return g, err
 }
 
-func (a *applying) apply(ctx context.Context, answer string) error {
+func (a *applying) apply(ctx context.Context, answer Answer) error {
 	if err := a.lockRun(ctx); err != nil {
 		return err
 	}
@@ -258,240 +262,6 @@ func (t *tx) putOutput(ctx context.Context, run fika.RequestID, row string, isJS
 		return err
 	}
 	return t.put(ctx, `UPDATE flow_steps SET output = ? WHERE id = ?`, hash, row)
-}
-
-// StepRequestID is the id of the request that a row of a run begins. It follows
-// from the row, so that one row never has two.
-func StepRequestID(row string) fika.RequestID {
-	return fika.RequestID(ownUUID("workflow step\x00" + row))
-}
-
-// call begins what a row is for.
-func (a *applying) call(ctx context.Context, c workflow.Call) error {
-	switch c.Kind {
-	case workflow.KindChat:
-		return a.beginDiscussion(ctx, c)
-	case workflow.KindApproval:
-		return a.askPerson(ctx, c)
-	}
-	p := fika.Payload{Prompt: c.Prompt, From: a.view.From, Writer: fika.ByHuman, Background: true}
-	if c.JSON {
-		p.Form = &fika.AnswerForm{Schema: c.Schema}
-	}
-	taint, err := a.taintOf(ctx, c)
-	if err != nil {
-		return err
-	}
-	acc, err := requestsIn(a.tx).accept(ctx, NewRequest{
-		ID: StepRequestID(c.Row), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: fika.AgentID(a.agents[c.Agent]), Parent: a.view.Request, Payload: p, Rights: a.rights, Taint: taint,
-	})
-	if err == nil && acc.Repeat {
-		err = fika.Errorf(fika.Conflict, "advance run", "request %s exists already", acc.Request.ID)
-	}
-	if err != nil {
-		return err
-	}
-	a.out.Wake = append(a.out.Wake, fika.AgentName(c.Agent))
-	if err := a.put(ctx, `UPDATE conversations SET run = ? WHERE id = ?`, a.view.ID, acc.Conversation.ID); err != nil {
-		return err
-	}
-	return a.put(ctx, `UPDATE flow_steps SET request = ?, agent = ?, chain = ?, begun_at = ? WHERE id = ?`,
-		acc.Request.ID, c.Agent, acc.Request.Chain, a.now, c.Row)
-}
-
-// taintOf says what text from outside the prompt of a call comes from. What is
-// handed on through lists, rounds and workflows inside is not followed: there,
-// and where such a one is read, all that is tainted in the run counts.
-func (a *applying) taintOf(ctx context.Context, c workflow.Call) (string, error) {
-	if a.taint != "" {
-		return a.taint, nil
-	}
-	type source struct{ kind, taint string }
-	anything := a.row(c.Row).Parent != ""
-	if len(c.Sources) > 0 && !anything {
-		args := []any{}
-		for _, id := range c.Sources {
-			args = append(args, id)
-		}
-		list, err := many(ctx, a.tx, func(sc scanner) (s source, err error) { return s, sc.Scan(&s.kind, &s.taint) },
-			`SELECT kind, taint FROM flow_steps WHERE id IN (`+placeholders(len(args))+`)`, args...)
-		if err != nil {
-			return "", err
-		}
-		for _, s := range list {
-			if s.taint != "" {
-				return s.taint, nil
-			}
-			anything = anything || s.kind == workflow.KindEach || s.kind == workflow.KindRepeat || s.kind == workflow.KindWorkflow
-		}
-	}
-	if !anything {
-		return "", nil
-	}
-	taint, _, err := one(ctx, a.tx, scanText, `SELECT taint FROM flow_steps WHERE run = ? AND taint <> '' LIMIT 1`, a.view.ID)
-	return taint, err
-}
-
-// row is a row of the plan.
-func (a *applying) row(id string) workflow.Row {
-	i := slices.IndexFunc(a.plan.Rows, func(r workflow.Row) bool { return r.ID == id })
-	return a.plan.Rows[i] // a call is one of a row of its plan
-}
-
-// beginDiscussion makes the chat of a row, and says in it what it is about.
-func (a *applying) beginDiscussion(ctx context.Context, c workflow.Call) error {
-	conv, err := conversationsIn(a.tx).newConversation(ctx, discussionName(a.view.Name, a.row(c.Row).Path, c.Row), fika.Chat, "")
-	if err != nil {
-		return err
-	}
-	if err := a.put(ctx, `UPDATE conversations SET run = ? WHERE id = ?`, a.view.ID, conv.ID); err != nil {
-		return err
-	}
-	p := Post{
-		Conversation: conv.ID, ID: fika.EntryID(StepRequestID(c.Row)), From: a.view.From, Writer: fika.ByHuman, WriterName: a.view.From, Content: c.Prompt,
-		Rights: a.rights,
-	}
-	if p.Taint, err = a.taintOf(ctx, c); err != nil {
-		return err
-	}
-	for _, name := range c.Chat.Agents {
-		p.Notify = append(p.Notify, fika.AgentName(name))
-	}
-	var f posting
-	if err := a.run(ctx, f.asking(p)...); err != nil {
-		return err
-	}
-	posted, err := postsIn(a.tx).post(ctx, conv, p, f, at(a.now))
-	if err != nil {
-		return err
-	}
-	a.out.Begun = append(a.out.Begun, Begun{posted, conv})
-	a.out.Wake = append(a.out.Wake, p.Notify...)
-	call, err := toJSON("advance run", c.Chat)
-	if err != nil {
-		return err
-	}
-	return a.put(ctx, `UPDATE flow_steps SET conversation = ?, chain = ?, begun_at = ?, inputs = ? WHERE id = ?`, conv.ID, posted.Entry.Chain, a.now, call, c.Row)
-}
-
-// discussionName names the chat of a row: what it is, and what makes it unique.
-func discussionName(flow, path, row string) fika.ConversationName {
-	var b strings.Builder
-	for _, c := range strings.ToLower(flow + "-" + path) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-			b.WriteRune(c)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-	}
-	name := b.String()
-	return fika.ConversationName(strings.Trim(name[:min(len(name), 48)], "-") + "-" + row[:8])
-}
-
-// askPerson stores the question of a row.
-func (a *applying) askPerson(ctx context.Context, c workflow.Call) error {
-	path := a.row(c.Row).Path
-	args, err := json.Marshal(map[string]string{"run": string(a.view.ID), "step": path, "question": c.Prompt})
-	if err != nil {
-		return err
-	}
-	return a.put(ctx, `INSERT INTO approvals (request, step, tool, args, what, bound, flow_step, asked_at, expires_at) VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?)`,
-		a.view.Request, flowAgent, string(args), path, c.Row, c.Row, a.now, ms(c.Deadline))
-}
-
-// cancelStep ends what was begun for a row.
-func (a *applying) cancelStep(ctx context.Context, id string) error {
-	type begun struct{ request, conversation, agent string }
-	b, ok, err := one(ctx, a.tx, func(sc scanner) (b begun, err error) { return b, sc.Scan(&b.request, &b.conversation, &b.agent) },
-		`SELECT request, conversation, agent FROM flow_steps WHERE id = ?`, id)
-	if err != nil || !ok {
-		return err
-	}
-	switch {
-	case b.request != "":
-		a.out.Wake = append(a.out.Wake, fika.AgentName(b.agent))
-		return a.cancel(ctx, fika.RequestID(b.request), "the run needs it no longer")
-	case b.conversation != "":
-		names, err := many(ctx, a.tx, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) },
-			`SELECT DISTINCT a.name FROM requests r JOIN agents a ON a.id = r.agent WHERE r.conversation = ? AND r.finished_at = 0`, b.conversation)
-		if err != nil {
-			return err
-		}
-		a.out.Wake = append(a.out.Wake, names...)
-		_, err = pausesIn(a.tx).stopChat(ctx, fika.ConversationID(b.conversation))
-		return err
-	}
-	return a.put(ctx, `UPDATE approvals SET state = 'expired' WHERE flow_step = ? AND flow_step <> '' AND state = 'open'`, id)
-}
-
-// countSpent adds what ended rows of the plan have used to the run, once.
-func (a *applying) countSpent(ctx context.Context) error {
-	var ended []any
-	for _, r := range a.plan.Rows {
-		if r.State.Ended() {
-			ended = append(ended, r.ID)
-		}
-	}
-	if len(ended) == 0 {
-		return nil
-	}
-	type used struct {
-		id                  string
-		turns, tokens, cost int64
-	}
-	list, err := many(ctx, a.tx, func(sc scanner) (u used, err error) { return u, sc.Scan(&u.id, &u.turns, &u.tokens, &u.cost) },
-		`SELECT s.id, ch.turns, ch.tokens, ch.cost FROM flow_steps s JOIN chains ch ON ch.root = s.chain
-WHERE s.id IN (`+placeholders(len(ended))+`) AND s.chain <> '' AND s.counted = 0`, ended...)
-	if err != nil || len(list) == 0 {
-		return err
-	}
-	var sum used
-	for _, u := range list {
-		sum.turns, sum.tokens, sum.cost = sum.turns+u.turns, sum.tokens+u.tokens, sum.cost+u.cost
-		if err := a.put(ctx, `UPDATE flow_steps SET counted = 1 WHERE id = ?`, u.id); err != nil {
-			return err
-		}
-	}
-	return a.put(ctx, `UPDATE flow_runs SET turns = turns + ?, tokens = tokens + ?, cost = cost + ? WHERE id = ?`, sum.turns, sum.tokens, sum.cost, a.view.ID)
-}
-
-// endRun gives the run its result, and its request the outcome.
-func (a *applying) endRun(ctx context.Context, answer string) error {
-	result := a.plan.Result
-	text, err := toJSON("advance run", result)
-	if err != nil {
-		return err
-	}
-	r, err := a.lockTurn(ctx, a.view.Request)
-	if err != nil {
-		return err
-	}
-	e := ending{state: fika.Done, outcome: fika.Outcome{Answer: answer, Usage: fika.Usage{}}}
-	switch result.State {
-	case workflow.Done:
-	case workflow.Cancelled:
-		e.state, e.reason, e.outcome.ErrorKind = fika.Cancelled, orText(r.reason, result.Error), fika.Interrupted
-	default:
-		e.state, e.reason, e.outcome.ErrorKind = fika.RequestFailed, result.Error, fika.Failed
-		if result.Reason == workflow.ReasonLimit {
-			e.outcome.ErrorKind = fika.Limit
-		}
-	}
-	if answer != "" {
-		said := fika.Entry{
-			Conversation: a.view.Conversation, From: flowAgent, To: a.view.From, Content: answer, Type: fika.Message, Request: r.id, Chain: r.chain, Depth: 1,
-			Meta: fika.EntryMeta{Writer: fika.BySystem, WriterName: flowAgent, Final: true},
-		}
-		if err := a.append(ctx, &said); err != nil {
-			return err
-		}
-		e.outcome.Entry, e.outcome.Seq = said.ID, said.Seq
-	}
-	if _, err := a.end(ctx, r, e); err != nil {
-		return err
-	}
-	return a.put(ctx, `UPDATE flow_runs SET result = ?, ended_at = ?, due = 0, wake_at = 0 WHERE id = ?`, text, a.now, a.view.ID)
 }
 
 // orText gives the first that is not empty.

@@ -36,6 +36,13 @@ func (t *tx) endStep(ctx context.Context, r turn, e ending, done fika.Request) e
 		state, reason, text, t.now, source, orText(e.outcome.Taint, done.Taint), row)
 }
 
+// endDeleted fails the steps of runs that go on whose work is about to be deleted,
+// and which would wait for it for ever. which is a condition on flow_steps s.
+func (t *tx) endDeleted(ctx context.Context, why, which string, args ...any) error {
+	return t.put(ctx, `UPDATE flow_steps AS s SET state = 'failed', reason = ?, error = ?, ended_at = ?, taken = 0 WHERE s.state = 'running' AND `+which,
+		append([]any{string(fika.NotFound), why, t.now}, args...)...)
+}
+
 // stepEnd is what the outcome of a request makes of its step.
 func stepEnd(e ending) (state workflow.State, reason, text string) {
 	text = orText(e.outcome.Error, e.reason)

@@ -20,6 +20,14 @@ type texts struct {
 	dialect
 	mu  sync.Mutex
 	all map[string]bool
+	n   int // how often
+}
+
+// asked is how many statements there were.
+func (d *texts) asked() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.n
 }
 
 func (d *texts) rebind(query string) string {
@@ -27,6 +35,7 @@ func (d *texts) rebind(query string) string {
 	defer d.mu.Unlock()
 	query = d.dialect.rebind(query)
 	d.all[query] = true
+	d.n++
 	return query
 }
 

@@ -61,3 +61,20 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("plans", texts.Plans)
 }
+
+// TestRunsDoNotSlowDown: what it takes to advance a run does not grow with what is
+// done in it.
+func TestRunsDoNotSlowDown(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		texts := store.NewTexts()
+		s := open(t, store.Options{Path: storetest.Fresh(t)})
+		texts.Listen(s)
+		texts.Runs(t, s)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		s := open(t, store.Options{URL: servers.URL(t)})
+		texts := store.NewServerTexts()
+		texts.ListenOnServer(s)
+		texts.Runs(t, s)
+	})
+}

@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"fika"
-	"fika/internal/spelling"
 	"fika/internal/toml"
 )
 
@@ -18,13 +17,6 @@ const maxTeam = 50
 // work at the same time, and each stage gets what the one before gave.
 type Address struct {
 	Stages [][]fika.AgentName
-}
-
-// Line is what a person typed for one or more agents, taken apart.
-type Line struct {
-	Address
-	Verb   string // what stood between two colons: task, ask, reset; mostly empty
-	Prompt string
 }
 
 // One reports whether the address is a single agent, which needs no workflow.
@@ -53,101 +45,11 @@ func (a Address) Agents(combine fika.AgentName) []fika.AgentName {
 	return all
 }
 
-// Title is what lists show of a run of the team, in one line.
-func (a Address) Title(prompt string) string {
-	return a.String() + ": " + strings.Join(strings.Fields(prompt), " ")
-}
-
 // ParseAddress reads a team as it stands in an argument: "a,b", "a -> b" or
 // "a → b", with or without an @ before each name. Of known agents it tells the
 // nearest when there is no such; nil knows all. Error kinds: Invalid, NotFound.
 func ParseAddress(text string, known []string) (Address, error) {
 	return parseTeam(text, known, false, func(a Address) string { return fmt.Sprintf("%q", strings.ReplaceAll(a.String(), "@", "")) })
-}
-
-// ParseLine reads a line that begins with an @: the team before the first
-// colon, perhaps a verb and a second colon, and the prompt. Whatever is wrong
-// before the prompt is an error that gives the right spelling, never text.
-// Error kinds: Invalid, NotFound.
-func ParseLine(line string, known []string) (Line, error) {
-	line = strings.TrimSpace(line)
-	head, rest, ok := strings.Cut(line, ":")
-	if !strings.HasPrefix(line, "@") {
-		return Line{}, fika.Errorf(fika.Invalid, "", "a line for agents begins with @: write @name: and the prompt")
-	}
-	if !ok {
-		head, rest = firstLine(line)
-	}
-	l := Line{Prompt: strings.TrimSpace(rest)}
-	team, err := parseTeam(head, known, true, func(a Address) string { return fmt.Sprintf("%q", a.String()+": …") })
-	if err != nil {
-		return Line{}, err
-	}
-	l.Address = team
-	if !ok {
-		return Line{}, fika.Errorf(fika.Invalid, "", "there is no colon behind %s: write \"%s: \" and the prompt", team, team)
-	}
-	if err := l.takeVerb(rest); err != nil {
-		return Line{}, err
-	}
-	switch {
-	case l.Verb == "reset" && !l.One():
-		return Line{}, fika.Errorf(fika.Invalid, "", "reset is for one agent: write %s", resets(l.Address))
-	case l.Verb == "reset" && l.Prompt != "":
-		return Line{}, fika.Errorf(fika.Invalid, "", "%s:reset takes nothing; ask on a line of its own", team)
-	case l.Verb != "reset" && l.Prompt == "":
-		return Line{}, fika.Errorf(fika.Invalid, "", "what shall %s do? write the prompt after the colon", team)
-	}
-	return l, nil
-}
-
-// firstLine cuts a text without a colon where a prompt may begin.
-func firstLine(text string) (string, string) {
-	head, rest, _ := strings.Cut(text, "\n")
-	return head, rest
-}
-
-// takeVerb takes a verb off the text behind the first colon: a word that
-// follows it at once, mostly with a colon of its own. Text goes behind a space.
-func (l *Line) takeVerb(rest string) error {
-	end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
-	if end < 0 {
-		end = len(rest)
-	}
-	word, after := rest[:end], rest[end:]
-	colon := strings.HasPrefix(after, ":")
-	if word == "" || !colon && after != "" && strings.TrimSpace(after[:1]) != "" {
-		return nil
-	}
-	known := []string{"task", "ask", "reset"}
-	if verb := strings.ToLower(word); slices.Contains(known, verb) {
-		l.Verb, l.Prompt = verb, strings.TrimSpace(strings.TrimPrefix(after, ":"))
-		return nil
-	}
-	switch near := spelling.Nearest(word, known); {
-	case near != "":
-		return fika.Errorf(fika.Invalid, "", "there is no verb %s; did you mean \"%s:%s: …\"? To send it as text, put a space behind the first colon", toml.Quote(word), l.Address, near)
-	case colon:
-		return fika.Errorf(fika.Invalid, "", "there is no verb %s: write \"%s: %s\" with a space to send it as text; verbs are task, ask and reset", toml.Quote(word), l.Address, shorten(rest))
-	}
-	return nil
-}
-
-func resets(a Address) string {
-	var all []string
-	for _, stage := range a.Stages {
-		for _, n := range stage {
-			all = append(all, "@"+string(n)+":reset")
-		}
-	}
-	return strings.Join(all, " and ") + ", each on a line of its own"
-}
-
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 30 {
-		return string(r[:30]) + "…"
-	}
-	return s
 }
 
 // teamToken is a name, or whatever stands between two names.
@@ -204,28 +106,6 @@ func separator(text string) (arrow, right bool) {
 		return true, true
 	}
 	return strings.ContainsAny(text, ">→⇒➜⟶➔»"), false
-}
-
-// NamesTeam reports whether a text in front of a colon names several agents,
-// well written or not: names with commas or arrows between them, and no other
-// words.
-func NamesTeam(head string) bool {
-	names, between := 0, true
-	for _, t := range teamTokens(head) {
-		if t.name {
-			if !between {
-				return false
-			}
-			names, between = names+1, false
-			continue
-		}
-		arrow, right := separator(t.text)
-		if !arrow && !right {
-			return false
-		}
-		between = true
-	}
-	return names > 1
 }
 
 // parseTeam reads names and separators. In a line each name has an @. right

@@ -144,15 +144,15 @@ func FuzzParseLine(f *testing.F) {
 			}
 			return
 		}
-		again := l.Address.String() + ": " + l.Prompt
+		again := l.To() + ": " + l.Prompt
 		if l.Verb != "" {
-			again = l.Address.String() + ":" + l.Verb + ": " + l.Prompt
+			again = l.To() + ":" + l.Verb + ": " + l.Prompt
 		}
 		same, err := workflow.ParseLine(again, nil)
-		if err != nil || same.String() != l.String() || same.Verb != l.Verb || same.Prompt != l.Prompt {
+		if err != nil || same.To() != l.To() || same.Verb != l.Verb || same.Prompt != l.Prompt {
 			t.Fatalf("%q became %q: %+v, %v", text, again, same, err)
 		}
-		if d := l.Definition("z"); len(d.Steps) < 2 {
+		if d := l.Address.Definition("z"); len(d.Steps) < 2 {
 			t.Fatalf("%q: %d steps", text, len(d.Steps))
 		}
 	})

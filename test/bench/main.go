@@ -24,6 +24,8 @@ func measures() []measure {
 		{"oneshot", "a one-shot prompt, whole process", oneshot},
 		{"memory", "private memory of a one-shot prompt", memory},
 		{"hop", "one mention hop between running agents", hop},
+		{"runs", "a step of a run against a mention hop", runs},
+		{"longrun", "a run of 10,000 steps over four agents", longRun},
 		{"work", "processor time of a hop", work},
 		{"engines", "the same hop with the database on a PostgreSQL server", engines},
 		{"looking", "what idle agents ask a PostgreSQL server", looking},
@@ -123,6 +125,9 @@ func runAll(ctx context.Context, l *lab, only string) ([]result, error) {
 		}
 		if m.name == "scale" && l.server != nil {
 			continue // its stores are made as files
+		}
+		if m.name == "longrun" && !wanted[m.name] {
+			continue // it takes minutes
 		}
 		started := time.Now()
 		rs, err := m.run(ctx, l)

@@ -38,6 +38,9 @@ func attach(ctx context.Context, e *command.Env, c *client.Client, name string, 
 	if err != nil {
 		return err
 	}
+	if err := c.Agents.MayRead(row); err != nil {
+		return err
+	}
 	statuses, err := c.Agents.Statuses(ctx, row)
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ func newLogs(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := c.Agents.MayRead(row); err != nil {
+				return err
+			}
 			return showLog(cmd.Context(), e, c.Agents.LogFile(row.Name), row.Name, logView{lines: n, follow: follow, raw: raw, json: asJSON})
 		},
 	}

@@ -202,6 +202,11 @@ func (j *joined) lookAround(ctx context.Context, c *client.Client) {
 		j.waits = waits
 		j.mu.Unlock()
 	}
+	if runs, err := j.runs(ctx); err == nil {
+		j.mu.Lock()
+		j.waits = append(j.waits, ofRuns(runs)...)
+		j.mu.Unlock()
+	}
 	j.lookAtApprovals(ctx, c)
 	if j.session != nil {
 		j.session.count(ctx, c, j.conv)
@@ -393,6 +398,10 @@ func (j *joined) notSent(err error) {
 func (j *joined) send(ctx context.Context, text string) {
 	var err error
 	if j.session != nil {
+		if l, team, err := client.TeamLine(text); team {
+			j.sendTeam(ctx, text, l, err)
+			return
+		}
 		if text, err = j.session.address(ctx, j, text); err != nil {
 			j.note("— " + err.Error())
 			return

@@ -82,7 +82,10 @@ func (s *script) entry(x fika.Entry) string {
 // typed is what the person said as they typed it: without the name of whom they
 // spoke to before, and of files only their names.
 func (s *script) typed(content string) string {
-	to := mention.Parse(content, mention.Known{Agents: s.agents})
+	var to mention.Result
+	if _, team, _ := client.TeamLine(content); !team { // a line for a team changes nothing
+		to = mention.Parse(content, mention.Known{Agents: s.agents})
+	}
 	rest, same := strings.CutPrefix(content, "@"+string(s.last)+" ")
 	if same && s.last != "" && slices.Equal(to.Agents, []fika.AgentName{s.last}) {
 		content = rest

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -148,9 +149,18 @@ func (j *joined) interrupt() {
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
 	running, err := j.client().Chats.Running(ctx, j.conv)
+	runs, runsErr := j.client().Runs().InChat(ctx, j.conv)
 	switch {
-	case err != nil:
-		j.note("— " + err.Error())
+	case err != nil || runsErr != nil:
+		j.note("— " + errors.Join(err, runsErr).Error())
+	case len(runs) > 0 && len(running)+len(runs) > 1:
+		j.note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", counted(len(running), "turn"), counted(len(runs), "run")+" of a team"))
+	case len(runs) == 1:
+		if _, err := j.client().Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal"); err != nil {
+			j.note("— " + err.Error())
+			return
+		}
+		j.note("— cancelling what the team does; ctrl-c again leaves")
 	case len(running) == 0:
 		j.note("— nothing runs here; ctrl-c again leaves")
 	case len(running) == 1:

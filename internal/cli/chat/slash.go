@@ -54,7 +54,7 @@ func slashCommands() []slashCommand {
 func slashHelp(session bool) string {
 	var b strings.Builder
 	if session {
-		b.WriteString("Text goes to the agent you spoke to last; @name turns to another, @all to everybody.\n@ and the path of a file sends the file along; Tab completes it.\nA text that begins with a slash begins with two: //etc/hosts is …\n\n")
+		b.WriteString("Text goes to the agent you spoke to last; @name turns to another, @all to everybody.\nA team works on a line that begins with @a, @b: (all at the same time) or @a -> @b: (one\nafter the other); with @a, @b --combine @c: one agent makes one answer of all.\n@ and the path of a file sends the file along; Tab completes it.\nA text that begins with a slash begins with two: //etc/hosts is …\n\n")
 	}
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {
@@ -141,7 +141,7 @@ func (j *joined) resume(ctx context.Context, _ []string) error {
 func (j *joined) stop(ctx context.Context, _ []string) error {
 	d, err := j.client().Chats.Stop(ctx, j.conv)
 	if err == nil {
-		j.note(fmt.Sprintf("— %s dropped, %s cancelled", counted(d.Notifications, "waiting mention"), counted(len(d.Requests), "running turn")))
+		j.note("— " + stopped(d))
 	}
 	return err
 }
@@ -179,8 +179,15 @@ func (j *joined) showWaiting(ctx context.Context, _ []string) error {
 	if trouble := j.conn.trouble(); trouble != "" {
 		j.note("— " + trouble)
 	}
-	if len(queue) == 0 {
+	runs, err := j.runs(ctx)
+	if err != nil {
+		return err
+	}
+	if len(queue)+len(runs) == 0 {
 		j.note("— nothing runs, nothing waits")
+	}
+	for _, r := range runs {
+		j.note("— " + whyRun(r))
 	}
 	for _, q := range queue {
 		j.note(fmt.Sprintf("— @%s %s: %s", q.Agent, q.Place, whyItem(q, j.Now())))

@@ -2,11 +2,13 @@ package chat
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/client"
 )
 
 func newStop(e *command.Env) *cobra.Command {
@@ -43,7 +45,16 @@ func stopChats(ctx context.Context, e *command.Env, words []string, all bool) er
 		if err != nil {
 			return err
 		}
-		e.Say("%s: %d waiting mentions dropped, %d running turns cancelled", conv.Name, d.Notifications, len(d.Requests))
+		e.Say("%s: %s", conv.Name, stopped(d))
 	}
 	return nil
+}
+
+// stopped says what was ended.
+func stopped(d client.Dropped) string {
+	text := fmt.Sprintf("%s dropped, %s cancelled", counted(d.Notifications, "waiting mention"), counted(len(d.Requests), "running turn"))
+	if len(d.Runs) > 0 {
+		text += fmt.Sprintf(", %s of a team cancelled", counted(len(d.Runs), "run"))
+	}
+	return text
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"time"
 
-	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/workflow"
 )
 
 // TeamOptions say how the work of a team is waited for.
 type TeamOptions struct {
-	Combine   fika.AgentName // makes one answer of all; empty: nobody
 	NoWait    bool
 	Timeout   time.Duration
 	JSON, Raw bool
@@ -19,12 +17,12 @@ type TeamOptions struct {
 
 // RunTeam gives a prompt to a team, shows what happens as fika workflow run does,
 // and prints what it gave: what some have answered also when others failed.
-func RunTeam(ctx context.Context, e *command.Env, a workflow.Address, prompt string, t TeamOptions) error {
+func RunTeam(ctx context.Context, e *command.Env, l workflow.Line, t TeamOptions) error {
 	c, err := e.ClientWithHub(ctx)
 	if err != nil {
 		return err
 	}
-	r, d, err := c.Runs().StartTeam(ctx, a, t.Combine, prompt)
+	r, d, err := c.Runs().StartTeam(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -33,6 +31,6 @@ func RunTeam(ctx context.Context, e *command.Env, a workflow.Address, prompt str
 	if t.NoWait {
 		return o.begun(r)
 	}
-	e.Say("run %s: %s", r.ID, a)
+	e.Say("run %s: %s", r.ID, l.To())
 	return o.await(ctx, c, r.ID, d)
 }

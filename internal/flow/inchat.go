@@ -1,0 +1,55 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"fika/internal/store"
+	"fika/internal/workflow"
+)
+
+// answers is what a run gave: as one text, and as it is said in the chat where
+// it was begun.
+func (a *Advancer) answers(ctx context.Context, r store.Run, result workflow.Result) (out store.Answer, err error) {
+	if out.Text, err = a.answer(ctx, result); err != nil || r.Chat == "" {
+		return out, err
+	}
+	out.Chat, err = a.chatAnswer(ctx, r, result)
+	return out, err
+}
+
+// chatAnswer is what each of the team has said, who said nothing and why, and how
+// a run goes on that did not end well. Long texts are cut: whoever reads the chat
+// gets all of it in every prompt.
+func (a *Advancer) chatAnswer(ctx context.Context, r store.Run, result workflow.Result) (string, error) {
+	var b strings.Builder
+	for _, p := range result.Parts {
+		who := p.Step
+		if p.Agent != "" {
+			who = "@" + p.Agent
+		}
+		if p.State != workflow.Done || p.From == "" {
+			if p.Error != "" {
+				fmt.Fprintf(&b, "%s gave no answer: %s\n\n", who, p.Error)
+			}
+			continue
+		}
+		text, err := a.partText(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		if len(text) > workflow.MaxText {
+			text = strings.ToValidUTF8(text[:workflow.MaxText], "") + fmt.Sprintf("\n… (fika workflow output %s %s shows all of it)", r.ID, p.Step)
+		}
+		fmt.Fprintf(&b, "%s:\n%s\n\n", who, strings.TrimSpace(text))
+	}
+	if result.State != workflow.Done {
+		why := result.Error
+		if why == "" {
+			why = r.Reason
+		}
+		fmt.Fprintf(&b, "The run %s is %s: %s. fika workflow resume %s goes on with what is not done.", r.ID, result.State, why, r.ID)
+	}
+	return strings.TrimSpace(b.String()), nil
+}
