@@ -398,8 +398,10 @@ func (j *joined) notSent(err error) {
 func (j *joined) send(ctx context.Context, text string) {
 	var err error
 	if j.session != nil {
-		if l, team, err := client.TeamLine(text); team {
-			j.sendTeam(ctx, text, l, err)
+		if _, team, _ := client.TeamLine(text); team {
+			if err := j.sendTeam(ctx, text); err != nil {
+				j.notSent(err)
+			}
 			return
 		}
 		if text, err = j.session.address(ctx, j, text); err != nil {

@@ -5,17 +5,25 @@ import (
 	"fmt"
 	"time"
 
+	"fika"
 	"fika/internal/client"
 	"fika/internal/term"
 	"fika/internal/view"
 )
 
-// sendTeam begins the work of a team on a line, which wrong is the trouble with.
-// What they give is said in the chat, also when its person has gone.
-func (j *joined) sendTeam(ctx context.Context, text string, l client.Team, wrong error) {
-	if wrong != nil {
-		j.note("— " + wrong.Error())
-		return
+// sendTeam begins the work of a team on a line, with the files that it names. What
+// they give is said in the chat, also when its person has gone.
+func (j *joined) sendTeam(ctx context.Context, text string) error {
+	text, pictures, err := j.Env.Join(j.files, text)
+	if err != nil {
+		return err
+	}
+	if len(pictures) > 0 {
+		return fika.Errorf(fika.Invalid, "", "pictures are for one agent, and the line is for a team")
+	}
+	l, _, err := client.TeamLine(text)
+	if err != nil {
+		return err
 	}
 	select {
 	case j.spoken <- struct{}{}:
@@ -23,13 +31,13 @@ func (j *joined) sendTeam(ctx context.Context, text string, l client.Team, wrong
 	}
 	r, err := j.client().Runs().StartTeamIn(ctx, j.conv, text, l, j.as)
 	if err != nil {
-		j.note("— not sent: " + err.Error() + " (arrow up brings the line back)")
-		return
+		return err
 	}
 	j.note(fmt.Sprintf("— run %s: %s; what it gives is said here", r.ID, l.To()))
 	if j.paused(ctx) {
 		j.note("— paused: nobody answers before /resume")
 	}
+	return nil
 }
 
 // paused reports whether the chat is; what cannot be read is not.
