@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,6 +84,11 @@ func (o *runOptions) flags(c *cobra.Command) {
 }
 
 func (o *runOptions) run(ctx context.Context, args []string) error {
+	if o.Getenv("GOGC") == "" {
+		// A prompt ends as a rule before it has used 8 MB. Collecting at 4 made one
+		// with a hundred tools a tenth slower, for memory that it gives back anyway.
+		debug.SetGCPercent(200)
+	}
 	if o.json {
 		o.format = "json"
 	}
