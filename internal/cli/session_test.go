@@ -130,3 +130,27 @@ func TestTeamLineInTheSession(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionFollowsConfig changes the config under an open session: what cannot be
+// read is said, and an agent that was added, or taken away, is so in the session.
+func TestSessionFollowsConfig(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, sessionHome)
+	h.write("r.toml", "[[rule]]\nmatch = \"one\"\nreply = \"A first answer.\"\n[[rule]]\nagent = \"newbie\"\nmatch = \"two|three\"\nreply = \"I am new.\"\n")
+	t.Cleanup(func() { h.run(0, "down") })
+	now := func(config, typed string) func(*terminal) string {
+		return func(*terminal) string { h.write("config.toml", config); return typed }
+	}
+	models, _, _ := strings.Cut(sessionHome, "[[agents]]")
+	shown := seen(h.scene([]act{
+		{"/help", func(*terminal) string { return "one\r" }},
+		{"A first answer.", now(sessionHome+"\nmodle =", "")},
+		{"until that is mended", now(sessionHome+"[[agents]]\nid = \"newbie\"\n", "")},
+		{"can be read again", func(*terminal) string { return "@newbie two\r" }},
+		{"I am new.", now(models+"[[agents]]\nid = \"reviewer\"\n", "")},
+		{"@newbie is not in the config any more: text without a name goes to @reviewer", func(*terminal) string { return "/quit\r" }},
+	}))
+	if !strings.Contains(shown, "newbie  I am new.\n") || strings.Contains(shown, "no agent") {
+		t.Errorf("an agent that was added:\n%s", shown)
+	}
+}
