@@ -8,14 +8,15 @@ import (
 )
 
 // meansSession reports whether fika alone opens the session: somebody is at a
-// terminal and says nothing else, and there are agents to talk to. Inside a tool,
+// terminal and says nothing else, and there are agents to talk to, or a config that
+// cannot be read, of which a person hears before they have typed a prompt. Inside a tool,
 // where no person asks, it never does.
 func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
 	if !alone(e, cmd, args) {
 		return false
 	}
 	c, err := e.App().Config()
-	if err != nil || len(c.Agents) == 0 {
+	if err == nil && len(c.Agents) == 0 {
 		return false
 	}
 	who, err := e.App().Caller()

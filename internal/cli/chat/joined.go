@@ -306,6 +306,9 @@ const statusLag = 300 * time.Millisecond
 // status shows what an agent tells of its turn; what it says only where it is
 // rendered.
 func (j *joined) status(s message.Status) {
+	if !j.con.Interactive() {
+		return // a program reads what is said
+	}
 	if s.Status == "streaming" && !j.page.render {
 		j.feed.Busy(s.RequestID, s.AgentName, "writing")
 		return

@@ -29,6 +29,10 @@ func (j *joined) lookAtApprovals(ctx context.Context, c *client.Client) {
 // words, calls as they are.
 func (j *joined) printAsked(said []string) {
 	for _, text := range said {
+		if !j.con.Interactive() {
+			j.Say("%s", text)
+			continue
+		}
 		lines := strings.Split(text, "\n")
 		for i, l := range lines {
 			if !strings.HasPrefix(l, " ") {
