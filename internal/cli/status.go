@@ -28,8 +28,16 @@ type statusJSON struct {
 	Wait  int          `json:"waiting"`
 	Pause bool         `json:"paused_all"`
 
+	Executors []executorJSON `json:"executors"`
+
 	Sandbox sandboxJSON   `json:"sandbox"`
 	Budgets []budget.JSON `json:"budgets"`
+}
+
+type executorJSON struct {
+	Name    string  `json:"name"`
+	User    *string `json:"user"` // whom tools run as; null: who runs it
+	Running bool    `json:"running"`
 }
 
 type sandboxJSON struct {
@@ -120,7 +128,10 @@ func toStatusJSON(st client.Status) statusJSON {
 		Store: store.ToJSON(st.Store, st.Bytes),
 		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
 		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
-		Budgets: []budget.JSON{},
+		Budgets: []budget.JSON{}, Executors: []executorJSON{},
+	}
+	for _, x := range st.Executors {
+		j.Executors = append(j.Executors, executorJSON{Name: x.Name, User: command.Optional(x.User), Running: x.Running})
 	}
 	for _, b := range st.Budgets {
 		j.Budgets = append(j.Budgets, budget.ToJSON(b))
@@ -161,6 +172,9 @@ func showStatus(e *command.Env, st client.Status) error {
 	}
 	for _, lack := range st.Sandbox.Lacks {
 		p("", "it lacks: "+lack)
+	}
+	for i, x := range st.Executors {
+		p([]string{"executors", ""}[min(i, 1)], executorLine(x))
 	}
 	for _, v := range st.Agents {
 		if v.NoLimits != "" {
@@ -250,4 +264,16 @@ func withLogin(server string, access client.BusAccess) string {
 		u.User = url.UserPassword(access.User, access.Password)
 	}
 	return u.String()
+}
+
+// executorLine says how an executor is.
+func executorLine(x client.ExecutorStatus) string {
+	line := x.Name + ", which nobody runs: fika executor " + x.Name + " starts it"
+	if x.Running {
+		line = x.Name + ", which runs"
+	}
+	if x.User != "" {
+		line += " (tools as " + x.User + ")"
+	}
+	return line
 }

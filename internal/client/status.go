@@ -10,6 +10,7 @@ import (
 	"fika"
 	busnats "fika/internal/bus/nats"
 	"fika/internal/sandbox"
+	"fika/internal/store"
 )
 
 // Status is how a home is.
@@ -32,6 +33,36 @@ type Status struct {
 	Paused   bool
 	Sandbox  SandboxStatus
 	Budgets  []BudgetBalance
+	// Executors are those that the settings define.
+	Executors []ExecutorStatus
+}
+
+// ExecutorStatus is how an executor is.
+type ExecutorStatus struct {
+	Name    string
+	User    string // whom tools run as; empty: who runs it
+	Running bool
+}
+
+// executors tells how the executors of this home are.
+func (c *Client) executors(ctx context.Context) ([]ExecutorStatus, error) {
+	var out []ExecutorStatus
+	list := c.config().Executors
+	if len(list) == 0 {
+		return nil, nil
+	}
+	home, err := c.home.ID()
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range list {
+		row, err := c.store.Executor(ctx, store.ExecutorID(home, x.Name))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ExecutorStatus{Name: x.Name, User: x.User, Running: row.Owner != "" && row.LeaseUntil.After(c.now())})
+	}
+	return out, nil
 }
 
 // SandboxStatus is how commands are confined where nothing else is said.
@@ -88,6 +119,9 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 		st.Waiting += w.Open
 	}
 	if st.Budgets, err = c.Budgets(ctx); err != nil {
+		return st, err
+	}
+	if st.Executors, err = c.executors(ctx); err != nil {
 		return st, err
 	}
 	st.Agents, err = c.Agents.List(ctx, false)

@@ -7,13 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 
 	"fika"
 	"fika/internal/app"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
+	"fika/internal/clock"
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/executor"
@@ -25,6 +26,9 @@ import (
 
 // executorLease is how long an executor is believed to live without a sign.
 const executorLease = 15 * time.Second
+
+// executorEnds is how long an executor has to finish its calls when the hub ends.
+const executorEnds = 10 * time.Second
 
 // ExecutorOptions are of the process of an executor.
 type ExecutorOptions struct {
@@ -80,8 +84,21 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 	o.Tell(fmt.Sprintf("executor %s is ready%s", o.Name, runsAs(entry.User)))
 	return executor.New(executor.Options{
 		Lease: lease, Store: s, Runner: worker.Execution{App: a, Name: o.Name, User: as}, Wake: wake,
-		Poll: crash.Pace(pollTime), Lasts: executorLease, Tell: o.Tell,
+		Still: func() error { return stillExecutor(a, *entry) }, Poll: crash.Pace(pollTime), Lasts: executorLease, Tell: o.Tell,
 	}).Run(ctx)
+}
+
+// stillExecutor says that the settings make something else of an executor now. One
+// that the hub looks after is started again as that.
+func stillExecutor(a *app.App, was config.Executor) error {
+	c, err := a.Config()
+	if err != nil {
+		return nil // what was read last holds
+	}
+	if now := c.Executor(was.Name); now == nil || *now != was {
+		return fika.Errorf(fika.Invalid, "", "the settings of the executor %s are others now: it has to be started again", was.Name)
+	}
+	return nil
 }
 
 func runsAs(user string) string {
@@ -96,7 +113,7 @@ func runsAs(user string) string {
 func wakeExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (<-chan struct{}, func()) {
 	wake := make(chan struct{}, 1)
 	none := func() {}
-	conn, err := a.Bus(ctx, busnats.UserMember, true)
+	conn, err := a.Bus(ctx, busnats.UserHub, true) // a member would keep the hub from its rest
 	if err != nil {
 		o.Tell("no bus, so that calls are found later: " + err.Error())
 		return wake, none
@@ -129,17 +146,25 @@ func lockExecutor(h folder.Home, name string) (*os.File, error) {
 	}
 	switch err := process.LockFile(f); {
 	case errors.Is(err, process.ErrHeld):
-		who := make([]byte, 32)
-		n, _ := f.ReadAt(who, 0)
 		f.Close()
-		return nil, fika.Errorf(fika.Locked, op, "the executor %s runs already (pid %s): end it with kill, or let it be", name, strings.TrimSpace(string(who[:n])))
+		return nil, fika.Errorf(fika.Locked, op, "the executor %s runs already (pid %d): let it be, or end it with kill", name, executorProcess(h, name).PID)
 	case err != nil:
 		f.Close()
 		return nil, fika.Wrap(fika.Storage, op, err)
 	}
 	_ = f.Truncate(0)
-	_, err = fmt.Fprintln(f, os.Getpid())
+	p := process.Self()
+	_, err = fmt.Fprintln(f, p.PID, p.Start, p.BootID)
 	return f, fika.Wrap(fika.Storage, op, err)
+}
+
+// executorProcess is the process that is an executor; PID 0: none is.
+func executorProcess(h folder.Home, name string) (p fika.Process) {
+	data, _ := os.ReadFile(executorLock(h, name))
+	if _, err := fmt.Sscan(string(data), &p.PID, &p.Start, &p.BootID); err != nil || !executorHeld(h, name) {
+		return fika.Process{}
+	}
+	return p
 }
 
 func executorLock(h folder.Home, name string) string {
@@ -239,22 +264,29 @@ func (k *executors) start(name string) error {
 	return nil
 }
 
-// endAll asks all of them to end, and kills those that do not.
+// endAll asks all executors of the home to end, those that it did not start
+// included, and kills what does not.
 func (k *executors) endAll() {
-	for _, cmd := range k.running {
-		_ = cmd.Process.Signal(os.Interrupt)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	for len(k.running) > 0 {
-		select {
-		case name := <-k.ended:
-			delete(k.running, name)
-		case <-ctx.Done():
-			for _, cmd := range k.running {
-				_ = cmd.Process.Kill()
+	h := k.hub.home
+	var left []fika.Process
+	if c, err := k.hub.app.Config(); err == nil {
+		for _, x := range c.Executors {
+			if p := executorProcess(h, x.Name); p.PID != 0 {
+				_ = process.Wake(p, syscall.SIGTERM)
+				left = append(left, p)
 			}
-			ctx = context.Background()
 		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), executorEnds)
+	defer cancel()
+	for _, p := range left {
+		for process.Alive(p) && clock.Sleep(ctx, 10*time.Millisecond) == nil {
+		}
+		if process.Alive(p) {
+			_ = process.Kill(p)
+		}
+	}
+	for len(k.running) > 0 {
+		delete(k.running, <-k.ended)
 	}
 }

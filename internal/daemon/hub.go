@@ -94,7 +94,9 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	daily.Go(func() { look.endFor(ctx, end) })
 	daily.Go(func() { backup.KeepDaily(ctx, a, c.Store.Backups) })
 	worker.SweepLimits(a, h.Root)
-	daily.Go(func() { home.keepExecutors(ctx) })
+	serving, unserve := context.WithCancel(context.WithoutCancel(ctx)) // agents have ended before executors do
+	defer unserve()
+	daily.Go(func() { home.keepExecutors(serving) })
 	daily.Go(func() { keepChats(ctx, chatfile.New(h.ChatsDir(), s, a.Now), a.Log()) })
 	p := hub.New(hubOptions)
 	if o.Shutdown != nil {

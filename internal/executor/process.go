@@ -48,6 +48,7 @@ type Options struct {
 	Poll   time.Duration   // between two looks that nobody asked for
 	Lasts  time.Duration   // of the lease after each sign of life
 	Tell   func(string)    // a line for a person
+	Still  func() error    // why it is not to claim anything more; nil: it is
 }
 
 const (
@@ -79,7 +80,7 @@ func New(o Options) *Process {
 
 func keyOf(id fika.RequestID, n int) string { return fmt.Sprintf("%s/%d", id, n) }
 
-// Run works until ctx ends, and then finishes the calls that run. The error is of
+// Run works until ctx ends, or Still says so, and then finishes the calls that run. The error is of
 // kind Lost when another process is the executor now: then nothing is finished.
 func (p *Process) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -89,6 +90,7 @@ func (p *Process) Run(ctx context.Context) error {
 		return err
 	}
 	renewed := time.Now()
+	var ended error
 	for {
 		if time.Since(renewed) > p.o.Lasts/3 {
 			err := p.o.Store.RenewExecutor(work, p.o.Lease, p.o.Lasts)
@@ -99,7 +101,13 @@ func (p *Process) Run(ctx context.Context) error {
 			renewed = time.Now()
 		}
 		if ctx.Err() != nil && len(p.running) == 0 {
-			return nil
+			return ended
+		}
+		if err := p.o.Still(); err != nil && ctx.Err() == nil {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(ctx)
+			cancel() // it finishes what runs
+			ended = err
 		}
 		if ctx.Err() == nil {
 			p.claimAll(work)

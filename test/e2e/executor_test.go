@@ -117,7 +117,14 @@ func TestExecutor(t *testing.T) {
 		t.Errorf("still running: %v", left)
 	}
 	h.one(h.run("executor", "box"), 4, "runs already")
+	if out := h.must("status"); !strings.Contains(out, "box, which runs") {
+		t.Errorf("status:\n%s", out)
+	}
 	h.one(h.run("executor", "bok"), 2, "did you mean", "box")
+	h.must("down") // also what another hub had started
+	if left := h.processes(executorWords); len(left) > 0 {
+		t.Errorf("after the end of the hub: %v", left)
+	}
 }
 
 // idOf is what id -u says.
