@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -79,9 +81,9 @@ func (b Toolbox) Pins() mcp.Pins { return mcp.Pins{Dir: b.folder.Home.MCPDir(), 
 // process works for this context.
 func (b Toolbox) NewPool(dir string, owned bool) *mcp.Pool {
 	h := b.folder.Home
-	mark := "mcp-by-hand"
-	if owned {
-		mark = "mcp." + string(b.folder.Name) + "." + filepath.Base(h.Root)
+	mark := serverMark(h.Root, b.folder.Name)
+	if !owned { // others may work for this context meanwhile
+		mark = fmt.Sprintf("by-hand.%d.%s", os.Getpid(), mark)
 	}
 	return mcp.NewPool(mcp.Options{
 		Pins: b.Pins(), Children: b.app.Children(), Dir: dir, Version: "1", Mark: mark, Owned: owned,
@@ -90,6 +92,14 @@ func (b Toolbox) NewPool(dir string, owned bool) *mcp.Pool {
 			return openServerLog(h, server, b.app.Now(), b.app.Secrets())
 		},
 	})
+}
+
+// serverMark is in the environment of the servers of a context's process. What has
+// it and was left running is ended by the next process of that context, so that no
+// other context may have the same: homes of projects are all named alike.
+func serverMark(home string, name fika.AgentName) string {
+	sum := sha256.Sum256([]byte(home))
+	return "mcp." + string(name) + "." + hex.EncodeToString(sum[:8])
 }
 
 // ServerConfinement confines an MCP server that nobody but a person calls.
