@@ -46,7 +46,7 @@ func (a *Advancer) chatAnswer(ctx context.Context, r store.Run, result workflow.
 	}
 	if result.State != workflow.Done {
 		why := result.Error
-		if why == "" {
+		if result.State == workflow.Cancelled && r.Reason != "" { // as whoever cancelled it said
 			why = r.Reason
 		}
 		fmt.Fprintf(&b, "The run %s is %s: %s. fika workflow resume %s goes on with what is not done.", r.ID, result.State, why, r.ID)
