@@ -282,7 +282,7 @@ func (j *joined) welcome() {
 
 func (j *joined) note(text string) {
 	if !j.con.Interactive() {
-		j.con.Print(text)
+		j.Say("%s", text) // what is said in the chat alone goes to stdout
 		return
 	}
 	j.feed.Print(j.OutStyle().Dim(term.Wrap(term.CleanLine(text), j.con.Width()-1)))
