@@ -31,6 +31,6 @@ CREATE TABLE executions (
     PRIMARY KEY (request, n)
 );
 
-CREATE INDEX executions_open ON executions (executor, state, offered_at) WHERE state IN ('offered', 'claimed');
+CREATE INDEX executions_open ON executions (executor, state, offered_at);
 
 UPDATE meta SET value = '13' WHERE key = 'schema';
