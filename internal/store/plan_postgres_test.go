@@ -96,6 +96,8 @@ func (s step) wide() bool {
 // their arguments, and why. With these arguments, if there are any, they do not.
 var serverWalks = []struct{ text, step, why, args string }{
 	{"DELETE FROM participants WHERE agent", "participants", "agents are deleted by hand, and seldom, and participants are few", ""},
+	{"UPDATE flow_steps AS s SET", "flow_steps", "agents and chats are deleted by hand, and seldom", ""},
+	{"UPDATE flow_steps AS s SET", "requests", "the same", ""},
 	{"FROM participants p WHERE p.conversation = c.id AND p.agent", "participants", "read once for all conversations: participants are few", ""},
 	{"c.messages = 0", "(conversation = c.id)", "of a chat that has no messages", ""},
 	{"SELECT depth FROM entries", "(conversation = $1)", "for a person who asks why a chat has stopped", ""},
