@@ -22,7 +22,8 @@ func approve(r *run) {
 
 // answer answers the questions of a job, as they come, until it is over.
 func (r *run) answer(j *job, args ...string) {
-	if !j.accepted {
+	id := r.requestOf(j)
+	if id == "" {
 		return
 	}
 	if !wait(patience, func() bool {
@@ -33,14 +34,30 @@ func (r *run) answer(j *job, args ...string) {
 		if err != nil {
 			return false
 		}
-		for _, n := range column(r, db, `SELECT '' || n FROM approvals WHERE state = 'open' AND request = ?`, j.request) {
+		for _, n := range column(r, db, `SELECT '' || n FROM approvals WHERE state = 'open' AND request = ?`, id) {
 			r.people(append(slices.Clone(args), n)...)
 		}
-		n, err := r.number(`SELECT count(*) FROM requests WHERE id = ? AND finished_at > 0`, j.request)
+		n, err := r.number(`SELECT count(*) FROM requests WHERE id = ? AND finished_at > 0`, id)
 		return err == nil && n == 1
 	}) {
 		r.bad("job %d still waits, though it was answered: %s", j.id, r.openWork())
 	}
+}
+
+// requestOf is the id of a job: also of one that was stored although whoever handed
+// it in was killed before that could be said; empty when there is none.
+func (r *run) requestOf(j *job) string {
+	if j.request != "" {
+		return j.request
+	}
+	db, err := r.query()
+	if err != nil {
+		return ""
+	}
+	for _, id := range column(r, db, `SELECT id FROM requests WHERE {prompt} = ?`, j.prompt()) {
+		return id
+	}
+	return ""
 }
 
 // unanswered is a question whose day passes: the call is denied, and the work
