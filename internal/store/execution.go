@@ -257,7 +257,8 @@ func (t *tx) claimedStep(ctx context.Context, x Execution) (*ClaimedStep, error)
 	if err != nil {
 		return nil, err
 	}
-	if c.Args, _, err = one(ctx, t, scanText, `SELECT e.content FROM entries e WHERE e.id = ?`, st.CallEntry); err != nil {
+	if c.Args, _, err = one(ctx, t, scanText, `SELECT e.content FROM requests r JOIN entries e ON e.conversation = r.conversation
+WHERE r.id = ? AND e.id = ?`, x.Request, st.CallEntry); err != nil {
 		return nil, err
 	}
 	c.Answers, err = many(ctx, t, scanApproval, `SELECT `+approvalColumns+` FROM approvals p WHERE p.request = ? AND p.step = ? ORDER BY p.n`, x.Request, x.N)

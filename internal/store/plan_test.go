@@ -80,6 +80,7 @@ var walks = []struct{ text, step, why string }{
 	{"SELECT depth FROM entries", "(conversation=?)", "backwards, until one is found: a chain that goes on is at the end"},
 	{"c.messages = 0", "SEARCH e ", "of a chat that has no messages"},
 	{"WHERE n.conversation = ? ORDER BY n.seq, n.id", "(conversation=?)", "all of them are asked for"},
+	{"u.at / ? AS part", "SCAN x", "what the sum has given"},
 	{"SELECT COALESCE(max(n), 0) FROM entries", "SEARCH entries", "the last"},
 }
 

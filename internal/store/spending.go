@@ -43,7 +43,7 @@ const selectSpending = `SELECT x.request, COALESCE(a.name, x.agent), x.model,
 CASE WHEN c.kind = 'chat' THEN c.name WHEN b.kind = 'chat' THEN b.name ELSE '' END,
 CASE WHEN f.id IS NULL THEN '' WHEN f.name = '' THEN '(team)' ELSE f.name END, x.part, x.input, x.output, x.cached, x.reasoning, x.cost
 FROM (SELECT u.request, u.agent, u.model, u.at / ? AS part, sum(u.input) AS input, sum(u.output) AS output, sum(u.cached) AS cached,
-sum(u.reasoning) AS reasoning, sum(u.cost) AS cost FROM usage u WHERE u.at >= ? GROUP BY 1, 2, 3, 4) x
+sum(u.reasoning) AS reasoning, sum(u.cost) AS cost FROM usage u WHERE u.at >= ? GROUP BY 4, 1, 2, 3) x
 LEFT JOIN agents a ON a.id = x.agent LEFT JOIN requests r ON r.id = x.request LEFT JOIN conversations c ON c.id = r.conversation
 LEFT JOIN chains h ON h.root = r.chain LEFT JOIN conversations b ON b.id = h.conversation
 LEFT JOIN flow_runs f ON f.id = COALESCE(NULLIF(c.run, ''), NULLIF(b.run, ''))`
