@@ -107,7 +107,7 @@ func TestApproveInSession(t *testing.T) {
 	t.Cleanup(func() { h.run(0, "down") })
 	ran := filepath.Join(t.TempDir(), "ran")
 	h.dialogue([][2]string{
-		{"/help", "sh date > " + ran + "\r"}, {"/approve 1 --deny WHY", "/approve 1 --deny no, later\r"}, {"1 was denied by user: no, later", ""},
+		{"/help", "sh date > " + ran + "\r"}, {"deny WHY", "/approve 1 --deny no, later\r"}, {"1 was denied by user: no, later", ""},
 		{"I did: denied by user: no, later", "/quit\r"},
 	})
 	if exists(ran) {

@@ -216,6 +216,9 @@ func TestE9DocumentedSubjects(t *testing.T) {
 	h.ok(err)
 	for _, row := range rows {
 		subject, who := "fika."+strings.ReplaceAll(row[1], "NAME", "coder"), row[2]
+		if strings.HasPrefix(row[1], "member.") { // of those that a person made: TestD3MemberClient
+			continue
+		}
 		switch {
 		case strings.Contains(who, "whoever") || strings.Contains(who, "anybody") || strings.Contains(who, "answered"):
 			if subject == "fika.chat.coder" { // for those who watch

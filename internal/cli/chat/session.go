@@ -198,8 +198,9 @@ func place(e *command.Env) (name, home string) {
 }
 
 // address says whom a text is for: as it says, or the agent spoken to last. All
-// are the agents of the session.
+// are the agents of the session, as the config says now.
 func (s *session) address(ctx context.Context, j *joined, text string) (string, error) {
+	j.takeConfig()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := mention.Parse(text, mention.Known{Agents: s.agents})
