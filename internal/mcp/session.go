@@ -122,6 +122,7 @@ func (n *session) refuse(next sdk.MethodHandler) sdk.MethodHandler {
 		case "elicitation/create":
 			why = "nobody answers questions of servers here: ask for what you need as an argument of the tool"
 		case "notifications/message":
+			//lint:ignore SA1019 servers send it for as long as their version of the protocol has it
 			if p, ok := r.GetParams().(*sdk.LoggingMessageParams); ok {
 				fmt.Fprintf(n.log, "[log] %s: %v\n", p.Level, p.Data)
 			}
