@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"fika"
 )
@@ -12,6 +13,7 @@ import (
 // has no room.
 func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error) {
 	const op = "begin request"
+	asked := time.Now()
 	var out Claimed
 	var origin fika.ConversationID
 	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
@@ -38,6 +40,7 @@ func (s Queue) Begin(ctx context.Context, l Lease, n NewRequest) (Claimed, error
 		}
 		return err
 	})
+	out.Asked = asked
 	return out, err
 }
 

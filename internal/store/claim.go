@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"fika"
 	"fika/internal/crash"
@@ -11,6 +12,7 @@ import (
 // Claimed is a request that now belongs to the claimer, with all it needs to
 // begin. Fence is its right to write.
 type Claimed struct {
+	Asked        time.Time // when it was asked for, by the clock of this process: the claimer has its agent since then, for as long as a lease lasts
 	Fence        Fence
 	Request      fika.Request
 	Conversation fika.Conversation
@@ -54,6 +56,7 @@ func (s Queue) Claim(ctx context.Context, l Lease, limits Limits, worked func(fi
 // so does not look first whether there is any.
 func (s Queue) ClaimNow(ctx context.Context, l Lease, limits Limits, worked func(fika.RequestID) bool) (*Claimed, error) {
 	worked = orAll(worked)
+	asked := time.Now()
 	var out *Claimed
 	var origin fika.ConversationID
 	err := s.writeWith(ctx, opClaim, durable, func(ctx context.Context, t *tx) error {
@@ -74,9 +77,10 @@ func (s Queue) ClaimNow(ctx context.Context, l Lease, limits Limits, worked func
 		t.discard = out == nil && !k.wrote
 		return err
 	})
-	if err != nil {
+	if err != nil || out == nil {
 		return nil, err
 	}
+	out.Asked = asked
 	return out, nil
 }
 

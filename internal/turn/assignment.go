@@ -1,8 +1,6 @@
 package turn
 
 import (
-	"time"
-
 	"fika"
 	"fika/internal/store"
 )
@@ -12,13 +10,12 @@ import (
 type assignment struct {
 	claimed store.Claimed
 	fence   store.Fence
-	began   time.Time // right after the claim
 	observe func(Event)
 	retry   storeRetry
 }
 
 func newAssignment(e *Engine, c store.Claimed) *assignment {
-	a := &assignment{claimed: c, fence: c.Fence, began: time.Now(), observe: e.tell}
+	a := &assignment{claimed: c, fence: c.Fence, observe: e.tell}
 	a.retry = storeRetry{stop: e.cfg.Stop, grace: e.cfg.Grace, now: e.cfg.Now, tell: a.tell}
 	return a
 }

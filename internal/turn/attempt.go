@@ -37,7 +37,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	exposure := &exposure{assignment: job, progress: done}
 	permits := &permits{assignment: job, exposure: exposure, bounds: cfg.Bounds, tools: cfg.Tools}
 	records := newRecords(job, s.History)
-	signals := &signals{assignment: job, progress: done, store: s.Control, stop: cfg.Stop, limits: cfg.Limits}
+	signals := &signals{assignment: job, progress: done, store: s.Control, stop: cfg.Stop, limits: cfg.Limits, asked: c.Asked}
 	briefing := &briefing{
 		assignment: job, signals: signals, history: s.History,
 		hooks: cfg.Hooks, prompter: cfg.Prompt, summary: cfg.Summary, context: cfg.Call.Context,

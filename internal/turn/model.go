@@ -80,6 +80,9 @@ func (m *modelCall) askModel(ctx context.Context) error {
 		}
 	}
 	m.permits.boundNow(ctx)
+	if err := m.signals.checkHeld(ctx); err != nil {
+		return err
+	}
 	m.round++
 	started := m.now()
 	resp, err := m.provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)

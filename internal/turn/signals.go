@@ -11,8 +11,13 @@ import (
 	"fika/internal/store"
 )
 
-// justNow is for how long what a claim has read is taken for the present.
-const justNow = 20 * time.Millisecond
+const (
+	// justNow is for how long what a claim has read is taken for the present.
+	justNow = 20 * time.Millisecond
+	// unsure is for how long a turn is sure that it still has its agent. A process
+	// can be halted, and a machine can sleep, for longer than a lease.
+	unsure = time.Second
+)
 
 // Control is how the store tells a turn to stop, and how the turn lets its
 // request go.
@@ -31,6 +36,7 @@ type signals struct {
 	store  Control
 	stop   <-chan struct{}
 	limits store.Limits
+	asked  time.Time // when the store was asked last whether the turn may go on
 }
 
 // checkSignals looks between two steps whether the turn should go on.
@@ -46,11 +52,7 @@ func (s *signals) checkSignals(ctx context.Context) error {
 	if s.claimedJustNow() {
 		return nil
 	}
-	var sig store.Signal
-	err := s.retry.readAgain(ctx, func(ctx context.Context) (err error) {
-		sig, err = s.store.Signal(ctx, s.fence)
-		return err
-	})
+	sig, err := s.ask(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,10 +62,36 @@ func (s *signals) checkSignals(ctx context.Context) error {
 	return s.checkLimits(ctx)
 }
 
+// ask reads what anybody wants of the turn. Lost if it has not its agent any more.
+func (s *signals) ask(ctx context.Context) (sig store.Signal, err error) {
+	s.asked = time.Now()
+	err = s.retry.readAgain(ctx, func(ctx context.Context) (err error) {
+		sig, err = s.store.Signal(ctx, s.fence)
+		return err
+	})
+	return sig, err
+}
+
 // claimedJustNow reports whether the claim, which takes nothing that is paused
 // or cancelled, has only been made.
 func (s *signals) claimedJustNow() bool {
-	return s.round == 0 && !s.claimed.Resumed && s.claimed.Request.Deadline.IsZero() && time.Since(s.began) < justNow
+	return s.round == 0 && !s.claimed.Resumed && s.claimed.Request.Deadline.IsZero() && elapsed(s.asked) < justNow
+}
+
+// checkHeld is checkSignals for what comes right before an effect, if much time
+// has gone by since the store was asked.
+func (s *signals) checkHeld(ctx context.Context) error {
+	if elapsed(s.asked) < unsure {
+		return nil
+	}
+	return s.checkSignals(ctx)
+}
+
+// elapsed is the longer of what two clocks show: one stands still while the
+// machine sleeps, the other can be set back.
+func elapsed(since time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
 // applySignal stops the turn when a person or a deadline asks for it.

@@ -398,3 +398,21 @@ func TestNoRequestIsLeftRunning(t *testing.T) {
 		})
 	}
 }
+
+// TestHalted: a process that was halted after its claim for longer than its lease
+// asks no model: another owner has the agent.
+func TestHalted(t *testing.T) {
+	w := newWorld(t)
+	w.model.says(text("hello"))
+	c := w.ask("hi")
+	c.Asked = c.Asked.Add(-time.Minute)
+	w.takeOver()
+	_, err := w.store.Recover(t.Context(), w.lease)
+	w.ok(err)
+	if _, err := turn.New(w.config()).Run(t.Context(), c); !fika.IsKind(err, fika.Lost) {
+		t.Errorf("the turn ends with %v", err)
+	}
+	if n := len(w.model.asked); n != 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}

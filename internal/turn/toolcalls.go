@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -54,12 +55,18 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 			return nil
 		}
 	}
+	asked := time.Now()
 	sig, err := t.commitBegin(ctx, j, pre, out)
 	if err != nil {
 		return err
 	}
 	if err := t.signals.applySignal(ctx, sig); err != nil {
 		return err
+	}
+	if elapsed(asked) >= unsure { // it has begun, and only who lost the agent leaves it at that
+		if _, err := t.signals.ask(ctx); err != nil {
+			return err
+		}
 	}
 	t.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
 	return nil
