@@ -34,6 +34,9 @@ const (
 	minServer = 150000
 	// openWait is how long opening waits for a server that refuses.
 	openWait = 2 * time.Second
+	// maxHalt is for how long a process that is halted within a transaction keeps
+	// its rows from others: less than a lease.
+	maxHalt = 15 * time.Second
 )
 
 // openServer opens a schema of a PostgreSQL database, and makes or migrates it.
@@ -90,7 +93,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	for k, v := range map[string]string{
 		"application_name": "fika", "timezone": "UTC", "client_encoding": "UTF8", "synchronous_commit": syncCommit(),
 		"lock_timeout":                        strconv.FormatInt(s.opt.BusyWait.Milliseconds(), 10),
-		"idle_in_transaction_session_timeout": "60000",
+		"idle_in_transaction_session_timeout": strconv.FormatInt(maxHalt.Milliseconds(), 10),
 		"statement_timeout":                   "0",
 	} {
 		p[k] = v
