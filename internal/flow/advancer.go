@@ -31,8 +31,10 @@ type Runs interface {
 
 // Outputs keeps what steps gave.
 type Outputs interface {
-	Output(ctx context.Context, row string) (store.RunOutput, error)
-	Items(ctx context.Context, row string, most int) ([]store.RunOutput, error)
+	Output(ctx context.Context, row string) (workflow.Output, error)
+	Items(ctx context.Context, row string, most int) ([]workflow.Output, error)
+	// Named gives what some step of a run gave, by its hash. NotFound.
+	Named(ctx context.Context, run fika.RequestID, hash string) (workflow.Output, error)
 }
 
 // Discussions keeps chats that are steps.
@@ -170,12 +172,13 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	if len(p.Rows) == 0 && p.Result == nil && !p.More && !v.Due && p.WakeAt.Equal(v.WakeAt) {
 		return atRest, nil
 	}
-	if err := a.prepare(ctx, &p); err != nil {
+	given := planned{a.opts.Store, p}
+	if err := a.prepare(ctx, v.ID, given, p.Calls); err != nil {
 		return atRest, err
 	}
 	var answer store.Answer
 	if p.Result != nil {
-		if answer, err = a.answers(ctx, v.Run, *p.Result); err != nil {
+		if answer, err = answers(ctx, given, v.Run, *p.Result); err != nil {
 			return atRest, err
 		}
 	}

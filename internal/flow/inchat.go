@@ -11,18 +11,18 @@ import (
 
 // answers is what a run gave: as one text, and as it is said in the chat where
 // it was begun.
-func (a *Advancer) answers(ctx context.Context, r store.Run, result workflow.Result) (out store.Answer, err error) {
-	if out.Text, err = a.answer(ctx, result); err != nil || r.Chat == "" {
+func answers(ctx context.Context, given Outputs, r store.Run, result workflow.Result) (out store.Answer, err error) {
+	if out.Text, err = answer(ctx, given, result); err != nil || r.Chat == "" {
 		return out, err
 	}
-	out.Chat, err = a.chatAnswer(ctx, r, result)
+	out.Chat, err = chatAnswer(ctx, given, r, result)
 	return out, err
 }
 
 // chatAnswer is what each of the team has said, who said nothing and why, and how
 // a run goes on that did not end well. Long texts are cut: whoever reads the chat
 // gets all of it in every prompt.
-func (a *Advancer) chatAnswer(ctx context.Context, r store.Run, result workflow.Result) (string, error) {
+func chatAnswer(ctx context.Context, given Outputs, r store.Run, result workflow.Result) (string, error) {
 	var b strings.Builder
 	for _, p := range result.Parts {
 		who := p.Step
@@ -35,7 +35,7 @@ func (a *Advancer) chatAnswer(ctx context.Context, r store.Run, result workflow.
 			}
 			continue
 		}
-		text, err := a.partText(ctx, p)
+		text, err := partText(ctx, given, p)
 		if err != nil {
 			return "", err
 		}

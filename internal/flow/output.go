@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,120 +13,115 @@ import (
 	"fika/internal/workflow"
 )
 
-// outputs gives a plan what the store keeps. A text that is too long for a
-// prompt is its beginning, and the name of a file with all of it, which is made
-// for whoever gets the prompt.
+// outputs gives a plan what the store keeps.
 type outputs struct {
 	ctx   context.Context
 	store Outputs
 }
 
 // Output implements [workflow.Outputs].
-func (o outputs) Output(row string) (workflow.Output, error) {
-	out, err := o.store.Output(o.ctx, row)
-	return shortened(out), err
-}
+func (o outputs) Output(row string) (workflow.Output, error) { return o.store.Output(o.ctx, row) }
 
 // Items implements [workflow.Outputs].
 func (o outputs) Items(row string) ([]workflow.Output, error) {
-	list, err := o.store.Items(o.ctx, row, workflow.MaxList)
-	out := make([]workflow.Output, len(list))
-	for i := range list {
-		out[i] = shortened(list[i])
-	}
-	return out, err
+	return o.store.Items(o.ctx, row, workflow.MaxList)
 }
 
-// shortened is an output as prompts get it.
-func shortened(o store.RunOutput) workflow.Output {
-	if o.JSON || len(o.Text) <= workflow.MaxText {
-		return workflow.Output{Text: o.Text, JSON: o.JSON}
-	}
-	return workflow.Output{
-		Text: strings.ToValidUTF8(o.Text[:workflow.MaxText], ""), File: fileOf(o), Bytes: len(o.Text),
-	}
+// planned gives outputs as they are once a plan is stored: what ends with the
+// plan, or is put together in it, the store does not have yet.
+type planned struct {
+	Outputs
+	plan workflow.Plan
 }
 
-// fileOf names the file of an output until it is known who gets it.
-func fileOf(o store.RunOutput) string { return outputFile + o.Hash + outputEnding }
-
-const (
-	outputFile   = "workflow-output-"
-	outputEnding = ".txt"
-	hashLength   = 32
-)
-
-// filesIn are the files that a prompt names, each once.
-func filesIn(prompt string) []string {
-	var out []string
-	for _, rest := range strings.Split(prompt, outputFile)[1:] {
-		if len(rest) > hashLength && strings.HasPrefix(rest[hashLength:], outputEnding) {
-			out = append(out, outputFile+rest[:hashLength]+outputEnding)
+// Output implements [Outputs].
+func (p planned) Output(ctx context.Context, row string) (workflow.Output, error) {
+	for _, o := range p.plan.Outputs {
+		if o.Row == row {
+			return o.Output, nil
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return p.Outputs.Output(ctx, row)
+}
+
+// Items implements [Outputs].
+func (p planned) Items(ctx context.Context, row string, most int) ([]workflow.Output, error) {
+	list, err := p.Outputs.Items(ctx, row, most)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range p.plan.Rows {
+		if r.Parent != row || r.State != workflow.Done || r.From == "" || r.Index >= len(list) {
+			continue
+		}
+		if list[r.Index], err = p.Output(ctx, r.From); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Named implements [Outputs].
+func (p planned) Named(ctx context.Context, run fika.RequestID, hash string) (workflow.Output, error) {
+	for _, o := range p.plan.Outputs {
+		if o.Hash() == hash {
+			return o.Output, nil
+		}
+	}
+	return p.Outputs.Named(ctx, run, hash)
 }
 
 // prepare finds out who is asked, and makes the files that are named to them.
-func (a *Advancer) prepare(ctx context.Context, p *workflow.Plan) error {
-	for i := range p.Calls {
-		c := &p.Calls[i]
-		if c.Kind == workflow.KindAgent && c.Agent == "" {
-			c.Agent = a.opts.Capable(ctx, c.Capability, c.Prompt)
-		}
-		if c.Kind != workflow.KindAgent || c.Agent == "" {
-			continue
+func (a *Advancer) prepare(ctx context.Context, run fika.RequestID, given Outputs, calls []workflow.Call) error {
+	for i := range calls {
+		c := &calls[i]
+		var readers []string
+		switch c.Kind {
+		case workflow.KindAgent:
+			if c.Agent == "" {
+				c.Agent = a.opts.Capable(ctx, c.Capability, c.Prompt)
+			}
+			if c.Agent == "" {
+				continue
+			}
+			readers = []string{c.Agent}
+		case workflow.KindChat:
+			readers = c.Chat.Agents
 		}
 		var err error
-		if c.Prompt, err = a.withFiles(ctx, *c); err != nil {
+		if c.Prompt, err = a.withFiles(ctx, run, given, c.Prompt, readers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// withFiles is the prompt of a call with the paths of files that are there.
-func (a *Advancer) withFiles(ctx context.Context, c workflow.Call) (string, error) {
-	prompt := c.Prompt
-	for _, name := range filesIn(prompt) {
-		text, found, err := a.sourceOf(ctx, c.Sources, name)
-		if err != nil {
-			return "", err
-		}
-		if !found {
+// withFiles is a prompt with the paths of the files that it names, one for each
+// who reads it: an agent reads in its own folder only. A person has a command.
+func (a *Advancer) withFiles(ctx context.Context, run fika.RequestID, given Outputs, prompt string, readers []string) (string, error) {
+	for _, f := range workflow.FilesIn(prompt) {
+		o, err := given.Named(ctx, run, f.Hash)
+		if fika.IsKind(err, fika.NotFound) {
 			continue // a text that looks like one
 		}
-		path, err := a.opts.Keep(fika.AgentName(c.Agent), name, text)
 		if err != nil {
 			return "", err
 		}
-		prompt = strings.ReplaceAll(prompt, name, path)
-	}
-	return prompt, nil
-}
-
-// sourceOf finds the text of a file among what a prompt was made of.
-func (a *Advancer) sourceOf(ctx context.Context, sources []string, name string) (text string, found bool, err error) {
-	for _, row := range sources {
-		o, err := a.opts.Store.Output(ctx, row)
-		if err == nil && fileOf(o) == name {
-			return o.Text, true, nil
-		}
-		if !fika.IsKind(err, fika.NotFound) && err != nil {
-			return "", false, err
-		}
-		items, err := a.opts.Store.Items(ctx, row, workflow.MaxList)
-		if err != nil {
-			return "", false, err
-		}
-		for _, o := range items {
-			if fileOf(o) == name {
-				return o.Text, true, nil
+		where := fmt.Sprintf("what fika workflow output %s STEP shows", run)
+		for i, name := range readers {
+			path, err := a.opts.Keep(fika.AgentName(name), f.Name, o.Text)
+			switch {
+			case err != nil:
+				return "", err
+			case i == 0:
+				where = path
+			default:
+				where += " or " + path
 			}
 		}
+		prompt = strings.ReplaceAll(prompt, f.Name, where)
 	}
-	return "", false, nil
+	return prompt, nil
 }
 
 // maxAnswer bounds the answer of a run; each step's output can be read whole.
@@ -133,11 +129,11 @@ const maxAnswer = 1 << 20
 
 // answer is what a run gave, as one text: the output of its one result, or those
 // of several, each under the name of its step.
-func (a *Advancer) answer(ctx context.Context, r workflow.Result) (string, error) {
+func answer(ctx context.Context, given Outputs, r workflow.Result) (string, error) {
 	var b strings.Builder
 	done := slices.DeleteFunc(slices.Clone(r.Parts), func(p workflow.Part) bool { return p.State != workflow.Done || p.From == "" })
 	for _, p := range done {
-		text, err := a.partText(ctx, p)
+		text, err := partText(ctx, given, p)
 		if err != nil {
 			return "", err
 		}
@@ -155,14 +151,17 @@ func (a *Advancer) answer(ctx context.Context, r workflow.Result) (string, error
 
 // partText is what a step gave: of a for_each a JSON list, if the items are
 // JSON, else one item after the other.
-func (a *Advancer) partText(ctx context.Context, p workflow.Part) (string, error) {
+func partText(ctx context.Context, given Outputs, p workflow.Part) (string, error) {
 	if !p.Items {
-		o, err := a.opts.Store.Output(ctx, p.From)
+		o, err := given.Output(ctx, p.From)
 		return o.Text, err
 	}
-	items, err := a.opts.Store.Items(ctx, p.From, maxAnswer)
-	if err != nil {
-		return err.Error(), nil // it is too much: that is no reason not to end
+	items, err := given.Items(ctx, p.From, workflow.MaxList)
+	switch {
+	case errors.Is(err, workflow.ErrTooMuch): // that is no reason not to end
+		return fmt.Sprintf("(more than %d MiB: fika workflow output shows it)", workflow.MaxList>>20), nil
+	case err != nil:
+		return "", err
 	}
 	asJSON := len(items) > 0
 	texts := make([]string, len(items))

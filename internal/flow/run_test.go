@@ -255,6 +255,59 @@ func TestLongOutput(t *testing.T) {
 	})
 }
 
+// TestEndsWithItsPlan: what a plan ends and puts together is in the answer of the
+// run that ends with the same plan, and in the prompts that begin with it.
+func TestEndsWithItsPlan(t *testing.T) {
+	long := strings.Repeat("0123456789", 10_000)
+	inner := "[[steps]]\nid='x'\nagent='a'\nprompt='x {{.inputs.n}}'\n"
+	pair := inner + "[[steps]]\nid='y'\nagent='b'\nprompt='y {{.inputs.n}}'\n"
+	each := "[[steps]]\nid='each'\nworkflow='inner'\nfor_each='1..3'\nmax_parallel=3\ninputs={n='{{.item}}'}\n"
+	one := "[[steps]]\nid='one'\nworkflow='inner'\ninputs={n='1'}\n"
+	reader := func(of string) string {
+		return "[[steps]]\nid='last'\nneeds=['" + of + "']\nagent='c'\nprompt='{{json .steps." + of + ".output}}'\n"
+	}
+	for name, c := range map[string]struct {
+		inner, outer, want string // want: "" if it does not matter
+		says               string // instead of the prompt
+		files              int
+	}{
+		"items":           {inner, each, "a did: x 1\n\na did: x 2\n\na did: x 3", "", 0},
+		"put together":    {pair, one, "## x\n\na did: x 1\n\n## y\n\nb did: y 1", "", 0},
+		"both":            {pair, each, "## x\n\na did: x 1\n\n## y\n\nb did: y 1\n\n## x\n\na did: x 2\n\n## y\n\nb did: y 2\n\n## x\n\na did: x 3\n\n## y\n\nb did: y 3", "", 0},
+		"long in a list":  {inner, each + reader("each"), "", long, 3},
+		"long and merged": {pair, one + reader("one"), "", long, 1},
+		"long, to a workflow inside": {"[[steps]]\nid='last'\nagent='c'\nprompt='{{.inputs.n}}'\n",
+			"[[steps]]\nid='x'\nagent='a'\nprompt='x 1'\n[[steps]]\nid='in'\nneeds=['x']\nworkflow='inner'\ninputs={n='{{.steps.x.output}}'}\n", "", long, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEngines(t, func(w *world) {
+				w.answer = func(a fika.AgentName, prompt string) (string, error) {
+					if c.says != "" && a != "c" {
+						return c.says + strings.Fields(prompt)[1], nil
+					}
+					return string(a) + " did: " + prompt, nil
+				}
+				known := workflow.Known{Names: []string{"inner"}, Read: func(string) (string, []byte, error) {
+					return "inner.toml", []byte("[inputs]\nn={type='text'}\n" + c.inner), nil
+				}}
+				d, err := workflow.Load("test", "test.toml", []byte(c.outer), known)
+				w.ok(err)
+				r := w.work(w.startDefinition(d, nil))
+				w.want("state", r.State, fika.Done)
+				if c.want != "" {
+					w.want("answer", r.Outcome.Answer, c.want)
+				}
+				w.want("files", len(w.kept), c.files)
+				for path, text := range w.kept {
+					if !strings.Contains(w.askedOf("c")[0], path) || !strings.Contains(text, c.says) {
+						t.Errorf("%s has %d bytes; it is not in %.100q", path, len(text), w.askedOf("c")[0])
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestLimit: a run that has come to a limit of its own ends, and says which.
 func TestLimit(t *testing.T) {
 	onEngines(t, func(w *world) {

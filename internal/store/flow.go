@@ -338,15 +338,8 @@ func scanRunStep(sc scanner) (st RunStep, err error) {
 	return st, err
 }
 
-// RunOutput is what a step gave, whole.
-type RunOutput struct {
-	Hash string
-	JSON bool
-	Text string
-}
-
 // Output reads what a row that is done has given. NotFound.
-func (s Flows) Output(ctx context.Context, row string) (RunOutput, error) {
+func (s Flows) Output(ctx context.Context, row string) (workflow.Output, error) {
 	const op = "read output"
 	o, ok, err := one(ctx, s.r, scanOutput, selectOutput+` WHERE s.id = ?`, row)
 	if err == nil && !ok {
@@ -355,20 +348,30 @@ func (s Flows) Output(ctx context.Context, row string) (RunOutput, error) {
 	return o, s.explain(op, err)
 }
 
-const selectOutput = `SELECT o.hash, o.json, o.content FROM flow_steps s JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output`
+// Named reads what some step of a run has given, by its hash. NotFound.
+func (s Flows) Named(ctx context.Context, run fika.RequestID, hash string) (workflow.Output, error) {
+	const op = "read output"
+	o, ok, err := one(ctx, s.r, scanOutput, `SELECT json, content FROM flow_outputs WHERE run = ? AND hash = ?`, run, hash)
+	if err == nil && !ok {
+		err = fika.Errorf(fika.NotFound, op, "no step of run %s has given %s", run, hash)
+	}
+	return o, s.explain(op, err)
+}
 
-func scanOutput(sc scanner) (o RunOutput, err error) {
-	err = sc.Scan(&o.Hash, flag{&o.JSON}, &o.Text)
+const selectOutput = `SELECT o.json, o.content FROM flow_steps s JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output`
+
+func scanOutput(sc scanner) (o workflow.Output, err error) {
+	err = sc.Scan(flag{&o.JSON}, &o.Text)
 	return o, err
 }
 
 // Items reads the outputs of the items of a row of kind each, by index; one
 // that has none is empty. What goes beyond most bytes in all is
 // [workflow.ErrTooMuch].
-func (s Flows) Items(ctx context.Context, row string, most int) ([]RunOutput, error) {
+func (s Flows) Items(ctx context.Context, row string, most int) ([]workflow.Output, error) {
 	const op = "read outputs"
 	type item struct {
-		RunOutput
+		workflow.Output
 		at int
 	}
 	n, _, err := one(ctx, s.r, scanInt, `SELECT items FROM flow_steps WHERE id = ?`, row)
@@ -384,14 +387,14 @@ JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output WHERE i.parent = ? AN
 		return nil, workflow.ErrTooMuch
 	}
 	list, err := many(ctx, s.r, func(sc scanner) (i item, err error) {
-		err = sc.Scan(&i.Hash, flag{&i.JSON}, &i.Text, &i.at)
+		err = sc.Scan(flag{&i.JSON}, &i.Text, &i.at)
 		return i, err
-	}, `SELECT o.hash, o.json, o.content, i.position FROM flow_steps i JOIN flow_steps s ON s.id = i.source
+	}, `SELECT o.json, o.content, i.position FROM flow_steps i JOIN flow_steps s ON s.id = i.source
 JOIN flow_outputs o ON o.run = s.run AND o.hash = s.output WHERE i.parent = ? AND i.parent <> '' AND i.state = 'done' ORDER BY i.position`, row)
-	out := make([]RunOutput, n)
+	out := make([]workflow.Output, n)
 	for _, i := range list {
 		if i.at < len(out) {
-			out[i.at] = i.RunOutput
+			out[i.at] = i.Output
 		}
 	}
 	return out, s.explain(op, err)

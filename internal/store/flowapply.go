@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -256,8 +254,7 @@ made = excluded.made, done = excluded.done, failed = excluded.failed, first_fail
 
 // putOutput stores what a row gave.
 func (t *tx) putOutput(ctx context.Context, run fika.RequestID, row string, isJSON bool, text string) error {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%t\x00%s", isJSON, text))
-	hash := hex.EncodeToString(sum[:16])
+	hash := workflow.Output{Text: text, JSON: isJSON}.Hash()
 	if err := t.put(ctx, `INSERT INTO flow_outputs (run, hash, json, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, run, hash, number(isJSON), text); err != nil {
 		return err
 	}

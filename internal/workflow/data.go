@@ -116,10 +116,11 @@ func (d *dataBuilder) outputOf(r *Row) any {
 	}
 	if r.Kind == KindEach {
 		d.sources = append(d.sources, r.ID)
-		if r.Count == 0 || r.State != Done {
-			return []any{}
+		list := []any{}
+		for _, o := range d.items(r) {
+			list = append(list, d.value(o))
 		}
-		return d.items(r)
+		return list
 	}
 	if r.From == "" {
 		return ""
@@ -140,25 +141,22 @@ func (e *engine) stored(id string) Output {
 	return out
 }
 
-// items gives the outputs of all items of a group. Those that end in this plan
-// are not in the store yet.
-func (d *dataBuilder) items(g *Row) []any {
-	stored, err := d.Outputs.Items(g.ID)
+// items gives the outputs of all items of a group that is done. Those that end
+// in this plan are not in the store yet.
+func (d *dataBuilder) items(g *Row) []Output {
+	if g.Count == 0 || g.State != Done {
+		return nil
+	}
+	list, err := d.Outputs.Items(g.ID)
 	if errors.Is(err, ErrTooMuch) {
 		d.wrong = fmt.Errorf("what %s gave: %w", g.Step, err)
 		return nil
 	}
 	d.fail(err)
-	list := make([]any, g.Count)
-	for i := range list {
-		list[i] = ""
-		if i < len(stored) {
-			list[i] = d.value(stored[i])
-		}
-	}
+	list = append(list, make([]Output, max(0, g.Count-len(list)))...)
 	for _, r := range d.order {
 		if r.Parent == g.ID && r.State == Done && d.changed[r.ID] && r.From != "" {
-			list[r.Index] = d.value(d.stored(r.From))
+			list[r.Index] = d.stored(r.From)
 		}
 	}
 	return list

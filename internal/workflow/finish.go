@@ -196,16 +196,9 @@ func (e *engine) giveOutput(scope *Row, d *Definition, steps map[string]*Row) er
 	}
 	var b strings.Builder
 	for _, id := range ids {
-		build := &dataBuilder{engine: e, row: steps[id]}
-		v := build.outputOf(steps[id])
-		if build.wrong != nil {
-			return build.wrong
-		}
-		text, isText := v.(string)
-		if !isText {
-			data, err := json.Marshal(v)
-			e.fail(err)
-			text = string(data)
+		text, err := e.wholeOutput(steps[id])
+		if err != nil {
+			return err
 		}
 		if len(ids) > 1 {
 			fmt.Fprintf(&b, "## %s\n\n", id)
@@ -214,8 +207,34 @@ func (e *engine) giveOutput(scope *Row, d *Definition, steps map[string]*Row) er
 		if len(ids) > 1 {
 			b.WriteString("\n\n")
 		}
+		if b.Len() > MaxList {
+			return fmt.Errorf("what %s and the others gave: %w", id, ErrTooMuch)
+		}
 	}
 	e.out.Outputs = append(e.out.Outputs, NewOutput{scope.ID, Output{Text: strings.TrimSpace(b.String()), JSON: len(ids) == 1}})
 	scope.From = scope.ID
 	return nil
+}
+
+// wholeOutput is all that a row gave, as a text: of a group the list of what its
+// items gave.
+func (e *engine) wholeOutput(r *Row) (string, error) {
+	if r.Kind != KindEach {
+		if r.From == "" {
+			return "", nil
+		}
+		return e.stored(r.From).Text, nil
+	}
+	d := &dataBuilder{engine: e, row: r}
+	list := []any{}
+	for _, o := range d.items(r) {
+		if !o.JSON {
+			list = append(list, o.Text)
+			continue
+		}
+		list = append(list, json.RawMessage(o.Text))
+	}
+	data, err := json.Marshal(list)
+	e.fail(err)
+	return string(data), d.wrong
 }

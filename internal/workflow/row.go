@@ -4,10 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -119,45 +116,6 @@ func insidePath(scope *Row, step string) string {
 	}
 	return scope.inside() + "/" + step
 }
-
-// Output is what a row gave. Of a text longer than [MaxText] it is the
-// beginning, and File names the file that holds all of it.
-type Output struct {
-	Text  string
-	JSON  bool
-	File  string
-	Bytes int // of the whole, when there is a file
-}
-
-// value is an output as prompts and conditions see it.
-func (o Output) value() (any, error) {
-	if !o.JSON {
-		if o.File != "" {
-			return fmt.Sprintf("%s\n[this is the beginning; all %d bytes are in %s]", o.Text, o.Bytes, o.File), nil
-		}
-		return o.Text, nil
-	}
-	dec := json.NewDecoder(strings.NewReader(o.Text))
-	dec.UseNumber()
-	var v any
-	err := dec.Decode(&v)
-	return v, err
-}
-
-// Outputs gives what was stored with the ends of rows. An error of it ends
-// [Next] without a plan.
-type Outputs interface {
-	// Output gives what a row that is done has given.
-	Output(row string) (Output, error)
-	// Items gives the outputs of the items of a row of kind each, in order,
-	// with an empty one for an item that has none. The error is [ErrTooMuch]
-	// when they have more than [MaxList] bytes together.
-	Items(row string) ([]Output, error)
-}
-
-// ErrTooMuch is the error of [Outputs] that fails the step which reads, and not
-// the plan.
-var ErrTooMuch = errors.New("it is more than " + strconv.Itoa(MaxList>>20) + " MiB together: let each item write a file and give its name")
 
 // View is what [Next] has to know of a run. Everything in it comes out of one
 // transaction.

@@ -1,0 +1,83 @@
+package workflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Output is what a row gave, all of it.
+type Output struct {
+	Text string
+	JSON bool
+}
+
+// Outputs gives what was stored with the ends of rows. An error of it ends
+// [Next] without a plan.
+type Outputs interface {
+	// Output gives what a row that is done has given.
+	Output(row string) (Output, error)
+	// Items gives the outputs of the items of a row of kind each, in order,
+	// with an empty one for an item that has none. The error is [ErrTooMuch]
+	// when they have more than [MaxList] bytes together.
+	Items(row string) ([]Output, error)
+}
+
+// ErrTooMuch is the error of [Outputs] that fails the step which reads, and not
+// the plan.
+var ErrTooMuch = errors.New("it is more than " + strconv.Itoa(MaxList>>20) + " MiB together: let each item write a file and give its name")
+
+// Hash names an output by what it is.
+func (o Output) Hash() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%t\x00%s", o.JSON, o.Text))
+	return hex.EncodeToString(sum[:hashLength/2])
+}
+
+const (
+	outputFile   = "workflow-output-"
+	outputEnding = ".txt"
+	hashLength   = 32
+)
+
+// File names the file that holds all of an output, until it is known who gets
+// it: see [FilesIn].
+func (o Output) File() string { return outputFile + o.Hash() + outputEnding }
+
+// OutputFile is a file of an output that a prompt names.
+type OutputFile struct{ Name, Hash string }
+
+// FilesIn are the files of outputs that a prompt names, each once.
+func FilesIn(prompt string) []OutputFile {
+	var out []OutputFile
+	for _, rest := range strings.Split(prompt, outputFile)[1:] {
+		if len(rest) < hashLength || !strings.HasPrefix(rest[hashLength:], outputEnding) {
+			continue
+		}
+		f := OutputFile{outputFile + rest[:hashLength] + outputEnding, rest[:hashLength]}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// value is an output as prompts and conditions see it: a text longer than
+// [MaxText] is its beginning, and the name of the file that holds all of it.
+func (o Output) value() (any, error) {
+	if !o.JSON {
+		if len(o.Text) > MaxText {
+			return fmt.Sprintf("%s\n[this is the beginning; all %d bytes are in %s]", strings.ToValidUTF8(o.Text[:MaxText], ""), len(o.Text), o.File()), nil
+		}
+		return o.Text, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(o.Text))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
+}
