@@ -72,6 +72,9 @@ type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of an object
+	// Kept says that Parameters were read, and written without white space, when
+	// they were kept: they are sent as they are.
+	Kept bool
 }
 
 // Reasoning asks for reasoning tokens; at most one of the two is set. A

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fika"
 	"fika/internal/mcp"
 	"fika/internal/mcp/mcptest"
@@ -300,7 +302,7 @@ func TestKeptToolsThatWereChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{
-		"a changed schema": strings.Replace(string(kept), "field2", "field9", 1), "no schemas": strings.SplitAfter(string(kept), "\n")[0],
+		"a changed schema": strings.Replace(string(kept), "field2", "field9", 1), "a changed description": strings.Replace(string(kept), "Does something", "Does anything", 1), "no schemas": strings.SplitAfter(string(kept), "\n")[0],
 		"cut": string(kept[:len(kept)-10]), "empty": "", "binary": "\x00\xff{", "another line": string(kept) + "{}\n",
 	} {
 		if err := os.WriteFile(b.pins.Path("srv"), []byte(text), 0o600); err != nil {
@@ -309,6 +311,28 @@ func TestKeptToolsThatWereChanged(t *testing.T) {
 		if b.pins.Load(s).Asked() {
 			t.Errorf("%s: taken for what the server said", what)
 		}
+	}
+}
+
+// TestKeptToolsAreAsTheyWereSaid holds that what servers call tools and say of them
+// comes back as it was, whatever is in it.
+func TestKeptToolsAreAsTheyWereSaid(t *testing.T) {
+	b := newBench(t)
+	s := b.server("typical")
+	odd := []string{"plain", "with \"quotes\" and \\", "two\nlines\r\t", "ünïcödé \u2028 \U0001f600", "`ticks`", "\x00\x1b", "", "- r \"x\""}
+	var l mcp.Listing
+	for i, text := range odd {
+		l.Tools = append(l.Tools, mcp.Tool{
+			Name: fmt.Sprint(i) + text, Description: text, ReadOnly: i%2 == 0, Idempotent: i%3 == 0,
+			Parameters: json.RawMessage(`{"type":"object","about":"a\u2028b"}`),
+		})
+	}
+	if _, err := b.pins.Agree(s, l); err != nil {
+		t.Fatal(err)
+	}
+	pin := b.pins.Load(s)
+	if d := cmp.Diff(l.Tools, pin.Tools); d != "" {
+		t.Errorf("kept (-said +read):\n%s", d)
 	}
 }
 

@@ -57,7 +57,7 @@ type Pins struct {
 }
 
 // Path is the file of a server.
-func (p Pins) Path(server string) string { return filepath.Join(p.Dir, server+".jsonl") }
+func (p Pins) Path(server string) string { return filepath.Join(p.Dir, server+".tools") }
 
 // Load reads what was kept of s. What is kept of a server that was started
 // otherwise, or cannot be read, is nothing: it is asked again.

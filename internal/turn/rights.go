@@ -57,9 +57,10 @@ func (p *permits) offeredSpecs() []tool.Spec {
 }
 
 func (p *permits) offeredTools() []llm.Tool {
-	var out []llm.Tool
-	for _, s := range p.offeredSpecs() {
-		out = append(out, llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters})
+	specs := p.offeredSpecs()
+	out := make([]llm.Tool, 0, len(specs))
+	for _, s := range specs {
+		out = append(out, llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters, Kept: s.Checked})
 	}
 	return out
 }

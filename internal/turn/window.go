@@ -19,7 +19,7 @@ const (
 
 // Estimate guesses the tokens of a text: a quarter of its bytes. It is used
 // where the provider has not counted.
-func Estimate(text string) int64 { return int64(len(text)+3) / 4 }
+func Estimate[T ~string | ~[]byte](text T) int64 { return int64(len(text)+3) / 4 }
 
 // EstimateEntry is [Estimate] for an entry as it will be sent, its pictures
 // included.
@@ -61,7 +61,7 @@ type window struct {
 func (w *window) fixedCost() int64 {
 	n := Estimate(w.briefing.system) + Estimate(w.briefing.state)
 	for _, t := range w.permits.offeredSpecs() {
-		n += Estimate(t.Description) + Estimate(string(t.Parameters)) + 8
+		n += Estimate(t.Description) + Estimate(t.Parameters) + 8
 	}
 	return n
 }

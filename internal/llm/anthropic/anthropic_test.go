@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/llm"
 	"fika/internal/llm/llmtest"
+	"fika/internal/llm/wire"
 )
 
 func ask(t *testing.T, m llm.Model, r llm.Request) (llm.Response, error) {
@@ -148,7 +149,7 @@ func TestC4Replay(t *testing.T) {
 		{"claude-sonnet-5-5", "none", loop(blob), true, true},
 	} {
 		m := New(Options{Model: c.model}).(*model)
-		raw, err := json.Marshal(m.encodeBody(llm.Request{Messages: c.messages, Reasoning: &llm.Reasoning{Effort: c.effort}}))
+		raw, err := wire.Encode(m.encodeBody(llm.Request{Messages: c.messages, Reasoning: &llm.Reasoning{Effort: c.effort}}))
 		if err != nil {
 			t.Fatal(err)
 		}

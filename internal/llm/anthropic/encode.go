@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fika/internal/llm"
+	"fika/internal/llm/wire"
 )
 
 // defaultMaxTokens is the room for an answer when the request names none.
@@ -22,51 +23,86 @@ const cacheMark = `{"type":"ephemeral"}`
 // body is a call as the API reads it. What the provider caches by its
 // beginning comes last and in the order in which it is cached.
 type body struct {
-	Model        string       `json:"model"`
-	MaxTokens    int64        `json:"max_tokens"`
-	Stream       bool         `json:"stream"`
-	Thinking     any          `json:"thinking,omitempty"`
-	OutputConfig any          `json:"output_config,omitempty"`
-	Tools        []rawTool    `json:"tools,omitempty"`
-	System       []rawBlock   `json:"system,omitempty"`
-	Messages     []rawMessage `json:"messages"`
+	options options
+	tools   []llm.Tool
+	said    said
 }
 
-type rawTool struct {
-	Name         string          `json:"name"`
-	Description  string          `json:"description"`
-	InputSchema  json.RawMessage `json:"input_schema"`
-	CacheControl json.RawMessage `json:"cache_control,omitempty"`
+// options are the fields that come first.
+type options struct {
+	Model        string `json:"model"`
+	MaxTokens    int64  `json:"max_tokens"`
+	Stream       bool   `json:"stream"`
+	Thinking     any    `json:"thinking,omitempty"`
+	OutputConfig any    `json:"output_config,omitempty"`
+}
+
+// said is what comes after the tools.
+type said struct {
+	System   []rawBlock   `json:"system,omitempty"`
+	Messages []rawMessage `json:"messages"`
+}
+
+// WriteBody implements [wire.Body].
+func (b body) WriteBody(w *wire.Writer) {
+	w.Text("{")
+	w.Fields(b.options)
+	if len(b.tools) > 0 {
+		w.Text(`,"tools":[`)
+		writeTools(w, b.tools)
+		w.Text("]")
+	}
+	w.Text(",")
+	w.Fields(b.said)
+	w.Text("}")
+}
+
+// namedTool is a tool without its parameters.
+type namedTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// writeTools marks the last tool for the cache.
+func writeTools(w *wire.Writer, tools []llm.Tool) {
+	w.Room(tools)
+	for i, t := range tools {
+		if i > 0 {
+			w.Text(",")
+		}
+		w.Text("{")
+		w.Fields(&namedTool{t.Name, t.Description})
+		w.Text(`,"input_schema":`)
+		switch {
+		case t.Kept:
+			w.Kept(t.Parameters)
+		case isObject(t.Parameters):
+			w.Value(t.Parameters)
+		default:
+			w.Text(`{"type":"object","properties":{}}`)
+		}
+		if i == len(tools)-1 {
+			w.Text(`,"cache_control":` + cacheMark)
+		}
+		w.Text("}")
+	}
 }
 
 // encodeBody builds the body of a call.
 func (m *model) encodeBody(r llm.Request) body {
-	b := body{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true}
+	b := options{Model: m.opts.Model, MaxTokens: r.MaxTokens, Stream: true}
 	if b.MaxTokens <= 0 {
 		b.MaxTokens = defaultMaxTokens
 	}
 	t := m.family.thinkingFor(r)
 	b.MaxTokens += t.room
 	b.Thinking, b.OutputConfig = t.config, t.output
-	for _, tool := range r.Tools {
-		b.Tools = append(b.Tools, toolOf(tool))
-	}
-	if n := len(b.Tools); n > 0 {
-		b.Tools[n-1].CacheControl = json.RawMessage(cacheMark)
-	}
+	var s said
 	if strings.TrimSpace(r.System) != "" {
-		b.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(cacheMark)}}
+		s.System = []rawBlock{{Type: "text", Text: r.System, CacheControl: json.RawMessage(cacheMark)}}
 	}
-	b.Messages = acceptedMessages(r.Messages, t.replay)
-	return b
-}
-
-func toolOf(t llm.Tool) rawTool {
-	schema := t.Parameters
-	if !isObject(schema) {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return rawTool{Name: t.Name, Description: t.Description, InputSchema: schema}
+	s.Messages = acceptedMessages(r.Messages, t.replay)
+	return body{options: b, tools: r.Tools, said: s}
 }
 
 // rawMessage is a message as it is sent. Its blocks stay raw, so that what the

@@ -214,7 +214,8 @@ func (s suite) request(t *testing.T) {
 	srv, m := s.serve(t, Text("ok"))
 	r := hello()
 	r.MaxTokens = 77
-	r.Tools = []llm.Tool{{Name: "read", Description: "reads", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "bare"}}
+	r.Tools = []llm.Tool{{Name: "read", Description: "reads", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "bare"},
+		{Name: "kept", Description: "says \"<b>\" & more\n", Parameters: json.RawMessage(`{"type":"object","x":"<"}`), Kept: true}}
 	if _, _, err := collect(t.Context(), m, r); err != nil {
 		t.Fatal(err)
 	}
@@ -225,8 +226,11 @@ func (s suite) request(t *testing.T) {
 	if d := cmp.Diff(r.Messages, got.Messages); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)
 	}
-	if len(got.Tools) != 2 || string(got.Tools[0].Parameters) != string(r.Tools[0].Parameters) || got.Tools[0].Description != "reads" || !strings.Contains(string(got.Tools[1].Parameters), `"object"`) {
+	if len(got.Tools) != 3 || string(got.Tools[0].Parameters) != string(r.Tools[0].Parameters) || got.Tools[0].Description != "reads" || !strings.Contains(string(got.Tools[1].Parameters), `"object"`) {
 		t.Errorf("tools are %s", got.Body)
+	}
+	if kept := got.Tools[2]; kept.Description != r.Tools[2].Description || string(kept.Parameters) != string(r.Tools[2].Parameters) {
+		t.Errorf("a tool whose parameters were kept is sent as %+v", kept)
 	}
 	if !strings.Contains(got.Header.Get("Authorization")+got.Header.Get("X-Api-Key"), Secret) {
 		t.Errorf("the API key was not sent: %v", got.Header)

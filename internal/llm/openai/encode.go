@@ -5,11 +5,19 @@ import (
 	"encoding/json"
 
 	"fika/internal/llm"
+	"fika/internal/llm/wire"
 )
 
 // body is a call as the server reads it. What providers cache by its beginning
 // comes last and in the order in which it is cached.
 type body struct {
+	options  options
+	tools    []llm.Tool
+	messages []any // rawMessage, or a blob
+}
+
+// options are the fields that come first.
+type options struct {
 	Model               string         `json:"model"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       streamOptions  `json:"stream_options"`
@@ -19,8 +27,6 @@ type body struct {
 	Reasoning           map[string]any `json:"reasoning,omitempty"` // OpenRouter
 	Thinking            map[string]any `json:"thinking,omitempty"`  // DeepSeek
 	Usage               *includeUsage  `json:"usage,omitempty"`     // OpenRouter
-	Tools               []rawTool      `json:"tools,omitempty"`
-	Messages            []any          `json:"messages"` // rawMessage, or a blob
 }
 
 type streamOptions struct {
@@ -31,25 +37,50 @@ type includeUsage struct {
 	Include bool `json:"include"`
 }
 
-type rawTool struct {
-	Type     string       `json:"type"`
-	Function toolFunction `json:"function"`
+// WriteBody implements [wire.Body].
+func (b body) WriteBody(w *wire.Writer) {
+	w.Text("{")
+	w.Fields(b.options)
+	if len(b.tools) > 0 {
+		w.Text(`,"tools":[`)
+		writeTools(w, b.tools)
+		w.Text("]")
+	}
+	w.Text(`,"messages":`)
+	w.Value(b.messages)
+	w.Text("}")
 }
 
-type toolFunction struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
+// namedTool is a tool without its parameters.
+type namedTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+func writeTools(w *wire.Writer, tools []llm.Tool) {
+	w.Room(tools)
+	for i, t := range tools {
+		if i > 0 {
+			w.Text(",")
+		}
+		w.Text(`{"type":"function","function":{`)
+		w.Fields(&namedTool{t.Name, t.Description})
+		w.Text(`,"parameters":`)
+		switch {
+		case t.Kept:
+			w.Kept(t.Parameters)
+		case json.Valid(t.Parameters):
+			w.Value(t.Parameters)
+		default:
+			w.Text(`{"type":"object","properties":{}}`)
+		}
+		w.Text("}}")
+	}
 }
 
 // encodeBody builds the body of a call.
 func (m *model) encodeBody(r llm.Request) body {
-	b := body{
-		Model: m.opts.Model, Messages: wireMessages(r), Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
-	}
-	for _, t := range r.Tools {
-		b.Tools = append(b.Tools, toolOf(t))
-	}
+	b := options{Model: m.opts.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
 	host := m.endpoint.Host()
 	if isHost(host, "openai.com") {
 		b.MaxCompletionTokens = max(r.MaxTokens, 0)
@@ -60,15 +91,7 @@ func (m *model) encodeBody(r llm.Request) body {
 	if isHost(host, "openrouter.ai") {
 		b.Usage = &includeUsage{true}
 	}
-	return b
-}
-
-func toolOf(t llm.Tool) rawTool {
-	schema := t.Parameters
-	if !json.Valid(schema) {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return rawTool{Type: "function", Function: toolFunction{t.Name, t.Description, schema}}
+	return body{options: b, tools: r.Tools, messages: wireMessages(r)}
 }
 
 func wireMessages(r llm.Request) []any {

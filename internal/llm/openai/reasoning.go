@@ -18,7 +18,7 @@ import (
 //   - https://openrouter.ai/docs/use-cases/reasoning-tokens: an object with
 //     effort up to xhigh, or max_tokens;
 //   - https://api-docs.deepseek.com/guides/thinking_mode: a switch of its own.
-func (m *model) askReasoning(r *llm.Reasoning, b *body) {
+func (m *model) askReasoning(r *llm.Reasoning, b *options) {
 	if r == nil || *r == (llm.Reasoning{}) {
 		return
 	}

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -68,10 +67,10 @@ func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLa
 // Host is the name of the host that is called, without its port.
 func (e *Endpoint) Host() string { return e.host }
 
-// Post sends body as JSON. An answer of any status is no error; closing its
+// Post sends body, a [Body] or any value, as JSON. An answer of any status is no error; closing its
 // body is the caller's. Errors are those of net/http.
 func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
-	data, err := encodeJSON(body)
+	data, err := Encode(body)
 	if err != nil {
 		return nil, fika.Wrap(fika.Invalid, Op, err)
 	}
@@ -81,18 +80,6 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
 	}
 	req.Header = e.header.Clone()
 	return e.client.Do(req)
-}
-
-// encodeJSON writes JSON without the escapes that are for HTML pages, so that what
-// a provider has made goes back byte for byte.
-func encodeJSON(body any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // Generate makes one call: it sends body, and hands the stream of the answer

@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"fika/internal/llm"
+)
+
+// Body is a body that writes itself, because most of it is JSON already.
+// [Endpoint.Post] sends any other value as encoding/json writes it.
+type Body interface {
+	WriteBody(w *Writer)
+}
+
+// Writer joins JSON out of pieces. What is known to be JSON in one spelling goes
+// in as it is: to read the parameters of a hundred tools again before each call
+// takes longer than everything else that is done for the call. The first error
+// stays.
+type Writer struct {
+	out bytes.Buffer
+	enc *json.Encoder
+	err error
+}
+
+// Encode gives the JSON of a body, without the escapes that are for HTML
+// pages, so that what a provider has made goes back byte for byte.
+func Encode(body any) ([]byte, error) {
+	w := &Writer{}
+	w.enc = json.NewEncoder(&w.out)
+	w.enc.SetEscapeHTML(false)
+	if b, ok := body.(Body); ok {
+		b.WriteBody(w)
+	} else {
+		w.Value(body)
+	}
+	return w.out.Bytes(), w.err
+}
+
+// Room makes room for what is said of tools.
+func (w *Writer) Room(tools []llm.Tool) {
+	n := 0
+	for _, t := range tools {
+		n += len(t.Name) + len(t.Description)*9/8 + len(t.Parameters) + 100
+	}
+	w.out.Grow(n)
+}
+
+// Text writes punctuation and names.
+func (w *Writer) Text(s string) { w.out.WriteString(s) }
+
+// Value writes any value.
+func (w *Writer) Value(v any) {
+	if err := w.enc.Encode(v); err != nil && w.err == nil {
+		w.err = err
+		return
+	}
+	w.out.Truncate(max(w.out.Len()-1, 0)) // the line's end
+}
+
+// Fields writes what is between the braces of a struct.
+func (w *Writer) Fields(v any) {
+	start := w.out.Len()
+	w.Value(v)
+	if w.err != nil {
+		return
+	}
+	written := w.out.Bytes()[start:]
+	copy(written, written[1:])
+	w.out.Truncate(w.out.Len() - 2)
+}
+
+// Kept writes JSON that was read, and written in one spelling, when it was kept.
+func (w *Writer) Kept(raw json.RawMessage) { w.out.Write(raw) }
