@@ -102,7 +102,10 @@ func (p *Process) handleControl(m bus.Msg) {
 	if err := json.Unmarshal(m.Data, &c); err != nil {
 		reply = message.ControlReply{Error: "not the JSON of a control message: " + err.Error()}
 	} else if c.Action == "compact" && p.opts.Compact != nil {
-		p.postTask(func() { p.noteCompaction(compaction{c, func(r message.ControlReply) { replyTo(m, r) }}) })
+		p.postTask(func() { p.noteCompaction(controlled{c, func(r message.ControlReply) { replyTo(m, r) }}) })
+		return
+	} else if c.Action == "summarise" && p.opts.Summarise != nil {
+		p.postTask(func() { p.noteSummary(controlled{c, func(r message.ControlReply) { replyTo(m, r) }}) })
 		return
 	} else if err := p.applyControl(c); err != nil {
 		reply = message.ControlReply{Error: err.Error()}
@@ -157,7 +160,7 @@ func (p *Process) applyControl(c message.Control) error {
 		}
 		return p.opts.Store.Conversations.SwitchAsk(ctx, p.opts.Agent.ID, conv.ID)
 	}
-	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact", c.Action)
+	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact, summarise", c.Action)
 }
 
 // announcePending has the outcomes published that nobody has published yet.

@@ -12,15 +12,16 @@ import (
 // last compaction back. No turn runs meanwhile.
 type Compact func(context.Context, message.Control) (message.Compacted, error)
 
-// compaction is one that was asked for.
-type compaction struct {
+// controlled is something that was asked for by a control message, and is answered
+// when it is done.
+type controlled struct {
 	ask    message.Control
 	answer func(message.ControlReply)
 }
 
 // noteCompaction notes that somebody wants the conversation compacted: that is done
 // once no turn runs, and none begins before it is done.
-func (p *Process) noteCompaction(c compaction) {
+func (p *Process) noteCompaction(c controlled) {
 	if p.stopping {
 		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " is just leaving; try again in a moment"})
 		return
@@ -45,7 +46,7 @@ func (p *Process) beginCompaction(ctx context.Context) {
 	go func() { // joined by loop
 		defer p.turns.Done()
 		done, err := p.opts.Compact(ctx, next.ask)
-		next.answer(compactionReply(done, err))
+		next.answer(replyWith(done, err))
 		p.postTask(p.compactionEnded)
 	}()
 }
@@ -59,18 +60,20 @@ func (p *Process) compactionEnded() {
 }
 
 // refuseCompactions answers those that will not be done because the process
-// ends, and ends the one under way: nothing of it is stored yet.
+// ends, and ends the one under way and the summaries: nothing of them is stored yet.
 func (p *Process) refuseCompactions() {
 	for _, c := range p.compactions {
 		c.answer(message.ControlReply{Error: "@" + string(p.opts.Agent.Name) + " has stopped before it came to that"})
 	}
 	p.compactions = nil
+	p.endSummaries()
 	if p.endCompaction != nil {
 		p.endCompaction()
 	}
 }
 
-func compactionReply(done message.Compacted, err error) message.ControlReply {
+// replyWith answers a control message with what came of it.
+func replyWith(done any, err error) message.ControlReply {
 	if err != nil {
 		return message.ControlReply{Error: err.Error(), ErrorKind: string(fika.KindOf(err))}
 	}

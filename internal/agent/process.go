@@ -27,10 +27,12 @@ type Options struct {
 	Bus      bus.Bus
 	Subjects bus.Subjects
 	Work     Work
-	Compact  Compact                          // nil: it cannot be asked for
-	Orphan   func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
-	Recover  func()                           // called once before any work, when nothing of an earlier owner runs any more; may be nil
-	Wake     func(...fika.AgentName)
+	Compact  Compact // nil: it cannot be asked for
+	// Summarise is run beside turns. nil: it cannot be asked for.
+	Summarise Summarise
+	Orphan    func(context.Context, fika.Step) // ends what a crashed step left running; may be nil
+	Recover   func()                           // called once before any work, when nothing of an earlier owner runs any more; may be nil
+	Wake      func(...fika.AgentName)
 	// Advance goes on with the run of a workflow in which a turn has ended. nil:
 	// the hub does.
 	Advance func(context.Context, fika.RequestID)
@@ -81,8 +83,9 @@ type Process struct {
 	changed   <-chan time.Time // the state has changed, and the bus is to be told; nil: it knows
 	turns     sync.WaitGroup
 
-	compactions   []compaction       // that wait for the turns that run
+	compactions   []controlled       // that wait for the turns that run
 	endCompaction context.CancelFunc // of the one under way; nil: none is
+	summaries     summaries
 
 	state     atomic.Value // fika.AgentState
 	processed atomic.Int64
@@ -123,7 +126,7 @@ func New(o Options) *Process {
 	}
 	p := &Process{
 		opts: o, mail: make(chan func(), 64), done: make(chan struct{}), noted: make(chan struct{}, 1), stop: make(chan struct{}),
-		running: map[fika.RequestID]*job{}, started: o.Now(), idleSince: o.Now(),
+		running: map[fika.RequestID]*job{}, summaries: summaries{ending: map[int]context.CancelFunc{}}, started: o.Now(), idleSince: o.Now(),
 	}
 	p.state.Store(fika.AgentStarting)
 	return p
@@ -258,6 +261,7 @@ func (p *Process) lookForWork(ctx context.Context) {
 		}
 	}
 	p.beginCompaction(ctx)
+	p.beginSummaries(ctx)
 	for !p.stopping && !p.isCompacting() && len(p.running) < p.opts.MaxConcurrent {
 		c, err := p.claimNext(ctx)
 		if fika.IsKind(err, fika.Lost) {
@@ -294,7 +298,7 @@ func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
 }
 
 func (p *Process) leaveIfIdle(ctx context.Context) {
-	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.isCompacting() && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
+	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.isCompacting() && len(p.summaries.ending) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.leaveIdle(ctx, idle)
 	}
 }

@@ -159,7 +159,7 @@ func consoleOptions(e *command.Env, c *client.Client, flags masterOptions) maste
 	}
 	host := consoleHost{e}
 	o := master.Options{
-		Requests: c.Requests, Teams: c.Runs(), Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, CostKnown: c.CostKnown, Approvals: c.Approvals(), Changes: c.Undo(), Person: command.PersonName(e), Here: host.workHere,
+		Requests: c.Requests, Teams: c.Runs(), Agents: c.Agents, Directory: c.Agents, Archive: c.Conversations, Usage: c.Usage, CostKnown: c.CostKnown, Approvals: c.Approvals(), Changes: c.Undo(), Person: command.PersonName(e), Here: host.workHere, Summarise: host.summarise,
 		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
 		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.App().Now,
 		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },
@@ -199,6 +199,14 @@ func (e consoleHost) workHere(ctx context.Context, prompt string) (client.Reques
 	return client.RequestInfo{AgentName: ran.Context, Request: fika.Request{
 		ID: ran.Request, State: ran.State, Reason: ran.Reason, Outcome: ran.Outcome, StartedAt: began, FinishedAt: here.Now(),
 	}}, nil
+}
+
+// summarise sums up what an agent has before it now.
+func (e consoleHost) summarise(ctx context.Context, agent fika.AgentName) (string, error) {
+	here := e.App().Again() // an App is for one goroutine
+	defer here.Close()
+	done, err := worker.Summarise(ctx, here, agent, nil, func(string) {})
+	return done.Summary, err
 }
 
 // revivesHub reports whether reviveHub would start a hub now.
@@ -274,7 +282,7 @@ func completeMaster(ctx context.Context, agents *client.Agents) func(string, int
 		switch {
 		case strings.HasPrefix(text, "/") && strings.Count(text, " ") < 2:
 			words = append(words, master.Commands()...)
-			if strings.HasPrefix(text, "/agents st") || strings.HasPrefix(text, "/agents restart") || strings.HasPrefix(text, "/switch") || strings.HasPrefix(text, "/tasks") || strings.HasPrefix(text, "/conversations") {
+			if strings.HasPrefix(text, "/agents st") || strings.HasPrefix(text, "/agents restart") || strings.HasPrefix(text, "/switch") || strings.HasPrefix(text, "/summari") || strings.HasPrefix(text, "/tasks") || strings.HasPrefix(text, "/conversations") {
 				head := text[:strings.LastIndexByte(text, ' ')+1]
 				words = append(words, agentWords(ctx, agents, head, "")...)
 			}

@@ -168,3 +168,23 @@ func clipBytes(text string, most int) string {
 	}
 	return text[:most]
 }
+
+// Summarise sums up what is in the window, with what was summed up before, and
+// changes nothing. The notes of the context say what the work is about. Error kind
+// Conflict when nothing has been said.
+func (c *Compactor) Summarise(ctx context.Context, h History) (string, fika.Usage, error) {
+	n, err := c.promptNotes()
+	if err != nil {
+		return "", fika.Usage{}, err
+	}
+	if len(h.Units) == 0 {
+		if n.summary == "" {
+			return "", fika.Usage{}, fika.Errorf(fika.Conflict, "", "there is nothing to summarise: nothing has been said to %q yet", c.cfg.Context)
+		}
+		return n.summary, fika.Usage{}, nil // all there is was summed up already
+	}
+	return c.summariseUnits(ctx, h.Units, n)
+}
+
+// TaintOf says what text from outside a summary of all units holds; empty: none.
+func (h History) TaintOf() string { return h.taintOf(h.Units) }

@@ -106,7 +106,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	runs := a.Advancer(w.Store, redactedBus{conn, a.Secrets()}, subjects)
 	p := agent.New(agent.Options{
 		Agent: w.Agent, Lease: w.Lease, Model: w.Settings.Model.ID, Store: agent.StoreOf(live.Queue()), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
-		Work: live.Work, Compact: compactor(live), Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
+		Work: live.Work, Compact: compactor(live), Summarise: summariser(live), Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
 		Advance: func(ctx context.Context, run fika.RequestID) {
 			if err := runs.Advance(ctx, run); err != nil {
 				display.Warn(fmt.Sprintf("the run %s goes on when the hub has looked at it: %v", run, err))
@@ -137,6 +137,14 @@ func compactor(live *worker.LiveRuntime) agent.Compact {
 			out.Archived = append(out.Archived, e.Seq)
 		}
 		return out, err
+	}
+}
+
+// summariser sums up what an agent has in its window for whoever asks over the bus.
+func summariser(live *worker.LiveRuntime) agent.Summarise {
+	return func(ctx context.Context, c message.Control) (message.Summarised, error) {
+		done, err := live.Summarise(ctx, c.Model)
+		return message.Summarised{Summary: done.Summary, Entries: done.Entries, Model: done.Model, Taint: done.Taint, Usage: done.Usage}, err
 	}
 }
 

@@ -24,6 +24,7 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /conversations [AGENT]   ask conversations; * is the one an ask goes on with
   /tasks [AGENT]           tasks, newest first
   /switch AGENT CONVERSATION
+  /summarise AGENT         what its conversation is about now, summed up by its model
   /queue                   what is waited for
   /cancel [ID]             cancel a request (ctrl-c: the newest)
   /approve [N [--deny WHY]]   let a tool call that waits for your word run once; alone: show them
@@ -33,7 +34,7 @@ const help = `  @agent:task: PROMPT      a task of its own for an agent
   /help, /quit             (ctrl-d leaves too; work goes on)`
 
 // commands are the names, for completion.
-var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/agents restart ", "/agents health", "/conversations ", "/tasks ", "/switch ", "/queue", "/cancel ", "/approve ", "/diff", "/undo", "/usage", "/help", "/quit"}
+var commands = []string{"/agents list", "/agents start ", "/agents stop ", "/agents restart ", "/agents health", "/conversations ", "/tasks ", "/switch ", "/summarise ", "/queue", "/cancel ", "/approve ", "/diff", "/undo", "/usage", "/help", "/quit"}
 
 // Commands lists what may follow a slash.
 func Commands() []string { return slices.Clone(commands) }
@@ -59,6 +60,12 @@ func (m *Master) obeyCommand(ctx context.Context, words []string) {
 			err = fika.Errorf(fika.Invalid, "", "/switch takes an agent and a conversation; /conversations lists them")
 		} else if err = m.switchTo(ctx, strings.TrimPrefix(arg(1), "@"), arg(2)); err == nil {
 			m.printLine("%s @%s goes on with %s", m.o.Style.Green("✓"), strings.TrimPrefix(arg(1), "@"), arg(2))
+		}
+	case "summarise", "summarize":
+		if len(words) != 2 {
+			err = fika.Errorf(fika.Invalid, "", "/summarise takes the name of an agent")
+		} else {
+			err = m.beginSummary(ctx, arg(1))
 		}
 	case "queue":
 		m.showQueue()

@@ -101,6 +101,8 @@ type Options struct {
 	// CostKnown reports whether it is known what a model took for what was used of
 	// it; nil: it always is.
 	CostKnown func(model string, u fika.Usage) bool
+	// Summarise sums up what an agent has before it now.
+	Summarise func(ctx context.Context, agent fika.AgentName) (string, error)
 	// Here works a prompt in this process, in the current context.
 	Here   func(ctx context.Context, prompt string) (client.RequestInfo, error)
 	Memory Memory

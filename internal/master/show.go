@@ -53,11 +53,15 @@ func (m *Master) answerLines(info client.RequestInfo) string {
 	if answer == "" {
 		return ""
 	}
-	render := m.o.Render
-	if render == nil {
-		render = term.Clean
+	return "\n" + m.render(answer)
+}
+
+// render is a text of an agent as it is shown.
+func (m *Master) render(text string) string {
+	if m.o.Render == nil {
+		return term.Clean(text)
 	}
-	return "\n" + render(answer)
+	return m.o.Render(text)
 }
 
 // aboutRequest names the request of an outcome.

@@ -132,7 +132,8 @@ type Heartbeat struct {
 
 // Control asks an agent process for something that is already a committed
 // wish; the message only makes it quick. Action is shutdown, reset, cancel or
-// switch. The action compact is no wish: whoever asks waits for the answer.
+// switch. The actions compact and summarise are no wishes: whoever asks waits for
+// the answer.
 type Control struct {
 	Action         string `json:"action"`
 	RequestID      string `json:"requestId,omitempty"`
@@ -140,7 +141,7 @@ type Control struct {
 	Mode           string `json:"mode,omitempty"`    // of shutdown: "", "finish", "now"
 	Rolling        bool   `json:"rolling,omitempty"` // of compact: only a part
 	Undo           bool   `json:"undo,omitempty"`    // of compact: the last one is taken back
-	Model          string `json:"model,omitempty"`   // of compact: who writes the summary; empty: the agent's
+	Model          string `json:"model,omitempty"`   // of compact and summarise: who writes the summary; empty: the agent's
 }
 
 // ControlReply answers a [Control].
@@ -148,7 +149,7 @@ type ControlReply struct {
 	OK        bool            `json:"ok"`
 	Error     string          `json:"error,omitempty"`
 	ErrorKind string          `json:"errorKind,omitempty"`
-	Data      json.RawMessage `json:"data,omitempty"` // of compact: [Compacted]
+	Data      json.RawMessage `json:"data,omitempty"` // of compact: [Compacted]; of summarise: [Summarised]
 }
 
 // Compacted tells what a compaction did.
@@ -161,6 +162,15 @@ type Compacted struct {
 	Summary  string     `json:"summary,omitempty"`
 	Usage    fika.Usage `json:"usage"`
 	Undone   string     `json:"undone,omitempty"` // what was taken back
+}
+
+// Summarised is a summary of what an agent has in its window.
+type Summarised struct {
+	Summary string     `json:"summary"`
+	Entries int        `json:"entries"`         // that were read for it
+	Model   string     `json:"model,omitempty"` // that wrote it
+	Taint   string     `json:"taint,omitempty"` // what text from outside it may hold
+	Usage   fika.Usage `json:"usage"`
 }
 
 // Dead tells of a message that could not be understood.

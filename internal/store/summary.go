@@ -13,16 +13,30 @@ func (s Transcripts) AppendSummary(ctx context.Context, a fika.Agent, c fika.Con
 	var stored fika.Entry
 	err := s.write(ctx, "append compaction", func(ctx context.Context, t *tx) error {
 		stored = fika.Entry{Conversation: c, From: string(a.Name), To: string(a.Name), Content: content, Type: fika.Compaction, Meta: m}
-		if err := t.append(ctx, &stored); err != nil || u == (fika.Usage{}) {
+		if err := t.append(ctx, &stored); err != nil {
 			return err
 		}
-		if err := t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
-VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`, stored.ID, a.ID, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now); err != nil {
-			return err
-		}
-		return accountsIn(t).bookApart(ctx, a, u)
+		return t.bookSummary(ctx, string(stored.ID), a, model, u)
 	})
 	return stored, err
+}
+
+// BookSummary adds what a summary has cost that is kept nowhere, as
+// [Transcripts.AppendSummary] does for one that is.
+func (s Transcripts) BookSummary(ctx context.Context, a fika.Agent, model string, u fika.Usage) error {
+	return s.write(ctx, "book summary", func(ctx context.Context, t *tx) error { return t.bookSummary(ctx, t.newID(), a, model, u) })
+}
+
+// bookSummary adds to the ledger, under an id that is no request's.
+func (t *tx) bookSummary(ctx context.Context, id string, a fika.Agent, model string, u fika.Usage) error {
+	if u == (fika.Usage{}) {
+		return nil
+	}
+	if err := t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
+VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`, id, a.ID, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now); err != nil {
+		return err
+	}
+	return accountsIn(t).bookApart(ctx, a, u)
 }
 
 // newestOf picks the accounts of the last window of two holders. What is added to a

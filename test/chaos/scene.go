@@ -247,6 +247,7 @@ func compact(r *run) {
 	}
 	r.people("context", "compact", "notes")
 	r.once("notes")
+	r.people("agent", "summarise", "notes")
 	r.people("context", "compact", "notes", "--undo")
 }
 

@@ -17,6 +17,9 @@ import (
 // rules of the scripted model that the tests about agents use.
 const rules = `
 [[rule]]
+match = "CONVERSATION TO SUMMARISE"
+reply = "in short"
+[[rule]]
 match = "slow"
 delay = "2s"
 reply = "finally"

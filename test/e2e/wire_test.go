@@ -258,6 +258,9 @@ func TestControl(t *testing.T) {
 	}
 	id := h.must("ask", "--no-wait", "coder", "never")
 	h.untilState(id, fika.Running)
+	if got := control(`{"action":"summarise"}`); !strings.Contains(got, `"ok":true,"data":{"summary":"in short"`) {
+		t.Errorf("summarise, while a turn runs: %s", got)
+	}
 	if got := control(`{"action":"cancel","requestId":"` + id + `"}`); got != `{"ok":true}` {
 		t.Errorf("cancel: %s", got)
 	}

@@ -1,0 +1,115 @@
+package worker
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/compaction"
+	"fika/internal/config"
+	"fika/internal/llm"
+	"fika/internal/store"
+)
+
+// Summarised is a summary of what an agent has in the window of its ongoing
+// conversation.
+type Summarised struct {
+	Context fika.AgentName
+	Summary string
+	Entries int    // that were read for it
+	Model   string // that wrote it; empty: it was there already
+	Taint   string // what text from outside it may hold; empty: none
+	Usage   fika.Usage
+}
+
+// Summarise sums up what an agent has in its window, and changes nothing of it: the
+// context is not locked, so that the agent may be working meanwhile. What the model
+// took is in the ledger. flags are the settings of this invocation. Error kinds:
+// Conflict when nothing has been said, Provider.
+func Summarise(ctx context.Context, a *app.App, name fika.AgentName, flags map[string]string, warn func(string)) (Summarised, error) {
+	h, err := a.Home()
+	if err != nil {
+		return Summarised{}, err
+	}
+	settings, err := a.Settings(name, flags, false)
+	if err != nil {
+		return Summarised{}, err
+	}
+	s, err := a.Store(ctx)
+	if err != nil {
+		return Summarised{}, err
+	}
+	row, err := s.Agent(ctx, name)
+	if err != nil {
+		return Summarised{}, err
+	}
+	model, err := a.Model(settings)
+	if err != nil {
+		return Summarised{}, err
+	}
+	source := compactionSource{PromptSource{Folder: h.Folder(name), Project: ProjectFilesOf(a)}}
+	return summary{store: s, agent: row, settings: settings, source: source, model: model, warn: warn}.write(ctx)
+}
+
+// Summarise is the function of that name for the process of the agent. model: who
+// writes the summary; empty: the agent's own.
+func (l *LiveRuntime) Summarise(ctx context.Context, model string) (Summarised, error) {
+	w := l.worker
+	settings := l.Settings()
+	if model != "" {
+		var err error
+		if settings, err = w.App.Settings(w.Folder.Name, map[string]string{"model": model}, l.quiet); err != nil {
+			return Summarised{}, err
+		}
+	}
+	row, err := w.Store.Agent(ctx, w.Folder.Name) // its conversation may be another one by now
+	if err != nil {
+		return Summarised{}, err
+	}
+	m, err := w.App.Model(settings)
+	if err != nil {
+		return Summarised{}, err
+	}
+	source := compactionSource{PromptSource{Folder: w.Folder, Project: ProjectFilesOf(w.App)}}
+	return summary{store: w.Store, agent: row, settings: settings, source: source, model: m, warn: l.opts.Warn}.write(ctx)
+}
+
+// summary is one that is asked for.
+type summary struct {
+	store    *store.Store
+	agent    fika.Agent
+	settings config.Settings
+	source   compaction.Source
+	model    llm.Model
+	warn     func(string)
+}
+
+func (y summary) write(ctx context.Context) (Summarised, error) {
+	out := Summarised{Context: y.agent.Name}
+	c := compaction.New(compaction.Config{
+		Store: y.store, Model: y.model, ModelID: y.settings.Model.ID, Window: y.settings.ContextWindow, Source: y.source, Context: string(y.agent.Name), Warn: y.warn,
+	})
+	var h compaction.History
+	var err error
+	if y.agent.ActiveAsk != "" {
+		conv, err := y.store.ConversationByID(ctx, y.agent.ActiveAsk)
+		if err != nil {
+			return out, err
+		}
+		if h, err = c.History(ctx, conv, 0); err != nil {
+			return out, err
+		}
+	}
+	for _, u := range h.Units {
+		out.Entries += len(u.Entries)
+	}
+	out.Taint = h.TaintOf()
+	out.Summary, out.Usage, err = c.Summarise(ctx, h)
+	if out.Usage != (fika.Usage{}) { // also when a later part has failed
+		out.Model = y.settings.Model.ID
+		if err := y.store.BookSummary(context.WithoutCancel(ctx), y.agent, out.Model, out.Usage); err != nil {
+			y.warn("what the summary took is missing in fika usage: " + err.Error())
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/compaction"
+)
+
+// asked sums up as the command does.
+func (x *table) asked() (Summarised, error) {
+	x.Helper()
+	return summary{
+		store: x.worker.Store, agent: x.worker.Agent, settings: x.worker.Settings, source: compactionSource{PromptSource{Folder: x.worker.Folder}},
+		model: x.model, warn: x.warn,
+	}.write(x.Context())
+}
+
+// A summary holds what was said and what was summed up before, is counted, and
+// changes nothing.
+func TestASummaryOnRequestChangesNothing(t *testing.T) {
+	x := sit(t, "")
+	if _, err := x.asked(); !fika.IsKind(err, fika.Conflict) {
+		t.Errorf("of nothing: %v", err)
+	}
+	x.prompt("one fact-1")
+	x.byHand(false)
+	if got, err := x.asked(); err != nil || got.Summary != "Known: fact-1" || got.Model != "" || got.Entries != 0 {
+		t.Errorf("of what was summed up already: %+v, %v", got, err)
+	}
+	x.prompt("two fact-2")
+	entries, window, text := len(x.all()), len(x.visible()), x.summary()
+	got, err := x.asked()
+	x.must(err)
+	if got.Summary != "Known: fact-1 fact-2" || got.Entries != 2 || got.Model != "s" || got.Taint != "" {
+		t.Errorf("got %+v", got)
+	}
+	if len(x.all()) != entries || len(x.visible()) != window || x.summary() != text {
+		t.Error("something was changed")
+	}
+	used, err := x.worker.Store.UsageSince(x.Context(), time.Time{})
+	x.must(err)
+	if len(used) != 1 || used[0].Usage.Input != 14 || used[0].Usage.Output != 4 { // that of the compaction, too
+		t.Errorf("the ledger says %+v", used)
+	}
+}
+
+func TestASummarySaysThatItMayHoldTextFromOutside(t *testing.T) {
+	h := compaction.History{Units: []compaction.Unit{{Entries: []fika.Entry{{Meta: fika.EntryMeta{Taint: fika.Taint{From: "fetch example.org"}}}}}}}
+	if got := h.TaintOf(); got != "fetch example.org" {
+		t.Errorf("got %q", got)
+	}
+	if got := (compaction.History{Taint: "inbox.jsonl"}).TaintOf(); !strings.Contains(got, "inbox") {
+		t.Errorf("of the summary before: %q", got)
+	}
+}
