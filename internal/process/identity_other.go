@@ -9,7 +9,7 @@ import (
 	"fika"
 )
 
-func send(p fika.Process, sig syscall.Signal) error { return syscall.Kill(p.PID, sig) }
+func sendSignal(p fika.Process, sig syscall.Signal) error { return syscall.Kill(p.PID, sig) }
 
 func groupLives(pgid int) bool { return !errors.Is(syscall.Kill(-pgid, 0), syscall.ESRCH) }
 

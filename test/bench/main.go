@@ -30,6 +30,8 @@ func measures() []measure {
 		{"engines", "the same hop with the database on a PostgreSQL server", engines},
 		{"looking", "what idle agents ask a PostgreSQL server", looking},
 		{"stream", "a chunk from the model to the terminal of fika ask", stream},
+		{"session", "the prompt of the session, no hub running, and the help", session},
+		{"lines", "10,000 lines streamed to a terminal, against a pipe", manyLinesShown},
 		{"tool", "a call of bash within a turn", toolTurn},
 		{"sandbox", "what it costs to confine a call", sandboxed},
 		{"plugin", "a call of a plugin within a turn", pluginTurn},

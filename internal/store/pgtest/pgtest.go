@@ -176,7 +176,7 @@ func (s *Server) Up(extra ...string) error {
 		return err
 	}
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // an immediate stop
+	endWithStarter(s.cmd.SysProcAttr)
 	s.gone = make(chan error, 1)
 	started := make(chan error)
 	go func() {

@@ -1,0 +1,6 @@
+package pgtest
+
+import "syscall"
+
+// endWithStarter makes a server stop at once when the thread that starts it ends.
+func endWithStarter(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGQUIT }
