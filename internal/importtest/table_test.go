@@ -66,7 +66,7 @@ var packages = [...]row{
 	{"internal/llm/retry", ". internal/clock internal/llm", "decorators of any model: retry, idle time, cap, cost"},
 	{"internal/tool/proc", ". internal/crash internal/process internal/tool", "processes in groups, ended with their owner"},
 	{"internal/sandbox", ". internal/sandbox/child golang.org/x/net/bpf golang.org/x/sys/unix", "namespaces, Landlock, a filter of system calls in the kernel's own instructions"},
-	{"internal/sandbox/child", "", "what a process does to itself before it becomes a tool: next to no imports, because it is initialised first"},
+	{"internal/sandbox/child", ". golang.org/x/sys/unix", "programs of system calls, whose last one executes a tool: writes an executable into a file in memory"},
 	{"internal/confine", ". internal/cgroup internal/git internal/guard internal/process internal/sandbox internal/tool", "the guard's paths and a person's settings become the sandbox of a call: between the policy, the mechanism and the contract that tools know"},
 	{"internal/tool/file", ". internal/guard internal/tool", "file tools, inside a workspace, and what is out of reach of them"},
 	{"internal/tool/shell", ". internal/process internal/tool internal/tool/proc", "bash is a process in a group"},

@@ -89,26 +89,57 @@ func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Comman
 			g.write = append(g.write, root)
 		}
 	}
-	env := []string{child.Variable + "=1"}
+	var env []string
 	if p.Temp != "" {
 		g.write = append(g.write, p.Temp)
 		env = append(env, "TMPDIR="+p.Temp)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
-	}
-	if p.User != nil {
-		self = "/proc/self/exe" // where it lies may be closed to that user
 	}
 	rules, err := g.ruleset()
 	if err != nil {
 		return Command{}, fika.Wrap(fika.Denied, "landlock", err)
 	}
-	spec, err := memory(child.Spec{Filter: program, Path: path, Args: append([]string{path}, args...)}.Encode())
+	image, err := restricted(program, path, args)
 	if err != nil {
 		rules.Close()
 		return Command{}, fika.Wrap(fika.Failed, "sandbox", err)
 	}
-	return Command{Path: self, Env: env, Files: []*os.File{spec, rules}}, nil
+	return Command{Path: imagePath, Env: env, Files: []*os.File{image, rules}}, nil
+}
+
+// The descriptors that a process has which confines itself, besides the usual ones.
+const (
+	imageDescriptor   = 3
+	rulesetDescriptor = 4
+	imagePath         = "/proc/self/fd/3"
+)
+
+// restricted is a program that takes rights away from itself by the ruleset of
+// Landlock on its descriptor and executes a command.
+func restricted(filter []byte, path string, args []string) (*os.File, error) {
+	var p child.Program
+	giveUp(&p)
+	p.Call("landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, child.Number(rulesetDescriptor), child.Number(0))
+	filterCalls(&p, filter)
+	p.Exec(path, append([]string{path}, args...))
+	return p.Open()
+}
+
+// maxCapability is beyond the last capability of any kernel.
+const maxCapability = 64
+
+// giveUp closes what is open but the usual three when the command is executed, and
+// takes away what a program of another owner, or root, would give back.
+func giveUp(p *child.Program) {
+	p.Call("close descriptors", unix.SYS_CLOSE_RANGE, child.Number(imageDescriptor), child.Number(^uint32(0)), child.Number(unix.CLOSE_RANGE_CLOEXEC))
+	for c := range maxCapability { // refused beyond the last one, and to who has none
+		p.Try(unix.SYS_PRCTL, child.Number(unix.PR_CAPBSET_DROP), child.Number(c))
+	}
+	p.Call("no new privileges", unix.SYS_PRCTL, child.Number(unix.PR_SET_NO_NEW_PRIVS), child.Number(1))
+}
+
+// filterCalls lets a filter decide about all calls that follow.
+func filterCalls(p *child.Program, filter []byte) {
+	const bytesOfOneInstruction = 8
+	count := child.Number(len(filter) / bytesOfOneInstruction) // struct sock_fprog: a short and a pointer
+	p.Call("seccomp", unix.SYS_PRCTL, child.Number(unix.PR_SET_SECCOMP), child.Number(unix.SECCOMP_MODE_FILTER), p.Words(count, p.Bytes(filter)))
 }

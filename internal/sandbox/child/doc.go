@@ -1,16 +1,21 @@
-// Package child is what a fika process does that was started to become a
-// confined tool: it takes rights away from itself and executes the command.
+// Package child makes the programs that become confined tools: a list of system
+// calls, the last of which executes the command.
 //
-// It has the only init function of the program. Everything that fika links
-// would otherwise be initialised before main could look at its arguments, which
-// takes several times as long as the confinement itself; a package that needs
-// next to nothing and whose path sorts early is initialised first, and does not return.
-// That is also why what can be prepared is prepared by whoever starts it: the
-// rules of Landlock come as an open ruleset.
+// A process that takes rights away from itself has to be one of its own, and the
+// runtime of Go takes longer to start than all that is to be done there. So
+// what is started is no Go program: a [Program] is written into a file in memory
+// as an executable of a page or two, which holds the calls with their arguments
+// and the few instructions, in launch_*.s, that make one after the other.
+// Everything that needs thought, such as paths, filters and rules, is settled by
+// whoever makes the list.
 //
-// Read first: [Spec]. It depends on runtime, syscall and unsafe alone, on
-// purpose: one import more can have a hundred packages initialised before it.
+// It knows nothing of sandboxes: which calls are made, and in which order, is
+// package sandbox's to say. An image holds no secret; who starts one that another
+// has made gets no right by it.
 //
-// How it fails: with a line on stderr and the status 126, before the command
-// has run.
+// Read first: [Program], [Program.Image], [Open].
+//
+// How it fails: a call that has to succeed and does not ends the process with a
+// line on stderr that names the step and the number of the error, and the status
+// of that step, before the command has run.
 package child

@@ -1,0 +1,124 @@
+package child
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"fika"
+)
+
+// Where things are in an image, and at which addresses. launch_*.s knows
+// headerAt and the layouts of the header and of a call.
+const (
+	codeAt   = 0x400000
+	headerAt = 0x800000 + dataOffset
+	// dataOffset is where in the file the header begins.
+	dataOffset = 0x1000
+	codeOffset = 0x100
+	// dataStart is the address of what arguments point to.
+	dataStart = headerAt + 8*headerWords
+	// headerWords: where the address of the environment goes, the status of a
+	// child, the address of the first call.
+	headerWords = 3
+	argsPerCall = 6
+	// wordsPerCall: number, where the result goes, failure and its length, status,
+	// whether it forks, arguments.
+	wordsPerCall = 6 + argsPerCall
+	pageSize     = 0x10000 // the largest of any kernel for these machines
+)
+
+const execNumber = unix.SYS_EXECVE
+
+// Image gives the executable that makes the calls.
+func (p *Program) Image() ([]byte, error) {
+	code := code()
+	if p.exec == 0 || p.exec != len(p.calls) || len(code) > dataOffset-codeOffset || len(code) == 0 {
+		return nil, fika.Errorf(fika.Failed, "sandbox", "the program does not end with a command")
+	}
+	failures := make([]Word, len(p.calls))
+	for i, c := range p.calls {
+		if c.failure != "" {
+			failures[i] = p.Bytes([]byte(failureText(c.failure)))
+		}
+	}
+	first := p.Bytes(nil).value
+	argument := func(at int) uint64 {
+		return first + 8*uint64(at/argsPerCall*wordsPerCall+wordsPerCall-argsPerCall+at%argsPerCall)
+	}
+	var words []uint64
+	for i, c := range p.calls {
+		head := [wordsPerCall]uint64{0: c.number, 2: failures[i].value, 3: uint64(len(failureText(c.failure))), 4: c.status}
+		if len(c.resultFor) > 1 {
+			return nil, fika.Errorf(fika.Failed, "sandbox", "a result is used twice")
+		}
+		for _, at := range c.resultFor {
+			head[1] = argument(at)
+		}
+		if c.forks {
+			head[5] = 1
+		}
+		for k, w := range c.args {
+			head[wordsPerCall-argsPerCall+k] = w.value
+		}
+		words = append(words, head[:]...)
+	}
+	data := binary.NativeEndian.AppendUint64(nil, argument(argsPerCall*(p.exec-1)+2))
+	data = binary.NativeEndian.AppendUint64(data, 0)
+	data = binary.NativeEndian.AppendUint64(data, first)
+	data = append(data, p.data...)
+	for _, w := range words {
+		data = binary.NativeEndian.AppendUint64(data, w)
+	}
+	return executable(code, data), nil
+}
+
+// executable is an ELF file of two segments: instructions, which cannot be written,
+// and data, which cannot be executed.
+func executable(code, data []byte) []byte {
+	var out bytes.Buffer
+	header := elf.Header64{
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Type:  uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT),
+		Entry: codeAt + codeOffset, Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 3,
+	}
+	segments := []elf.Prog64{
+		{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: codeAt, Filesz: uint64(codeOffset + len(code)), Memsz: uint64(codeOffset + len(code)), Align: pageSize},
+		{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_W), Off: dataOffset, Vaddr: headerAt, Filesz: uint64(len(data)), Memsz: uint64(len(data)), Align: pageSize},
+		{Type: uint32(elf.PT_GNU_STACK), Flags: uint32(elf.PF_R | elf.PF_W)},
+	}
+	// Writing to memory does not fail, and these types have sizes.
+	_ = binary.Write(&out, binary.LittleEndian, header)
+	_ = binary.Write(&out, binary.LittleEndian, segments)
+	out.Write(make([]byte, codeOffset-out.Len()))
+	out.Write(code)
+	out.Write(make([]byte, dataOffset-out.Len()))
+	out.Write(data)
+	return out.Bytes()
+}
+
+// Open writes the image into a file without a name. It can be executed as
+// /proc/self/fd/N by the process that has it as descriptor N.
+func (p *Program) Open() (*os.File, error) {
+	image, err := p.Image()
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.MemfdCreate("confine", unix.MFD_CLOEXEC|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) { // older than Linux 6.3, where all can be executed
+		fd, err = unix.MemfdCreate("confine", unix.MFD_CLOEXEC)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "confine")
+	if _, err := f.Write(image); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

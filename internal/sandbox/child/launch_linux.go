@@ -1,0 +1,27 @@
+//go:build amd64 || arm64
+
+package child
+
+import (
+	"bytes"
+	"unsafe"
+)
+
+// launch is what an image executes. It is never called here.
+func launch()
+
+// launchAddress is where launch begins.
+func launchAddress() unsafe.Pointer
+
+// codeEnd stands behind the last instruction of launch.
+const codeEnd = "fika end"
+
+// code are the instructions of launch.
+func code() []byte {
+	all := unsafe.Slice((*byte)(launchAddress()), dataOffset-codeOffset)
+	n := bytes.Index(all, []byte(codeEnd))
+	if n < 0 {
+		return nil
+	}
+	return all[:n]
+}

@@ -1,0 +1,5 @@
+package child
+
+import "debug/elf"
+
+const machine = elf.EM_AARCH64
