@@ -371,6 +371,7 @@ func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 	go func() { // joined by loop
 		defer p.turns.Done()
 		defer cancel(nil)
+		roomOnStack(0)
 		res, err := p.opts.Work(ctx, c, p.stop, p.observeTurn(c))
 		if run := c.Conversation.Run; run != "" && res.State.Terminal() {
 			p.opts.Advance(context.WithoutCancel(ctx), run)
@@ -378,6 +379,16 @@ func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 		p.postTask(func() { p.onTurnEnd(c, res, err) })
 	}()
 	p.setState(fika.AgentBusy)
+}
+
+// roomOnStack makes the stack of a new goroutine as large as a turn needs it. It
+// would be doubled five times otherwise, and each time copied with the frames of
+// everything that is under way: a thirtieth of what a short turn costs.
+//
+//go:noinline
+func roomOnStack(i int) byte {
+	var room [24 << 10]byte
+	return room[i]
 }
 
 func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {

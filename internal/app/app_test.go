@@ -178,3 +178,41 @@ func TestPlainSettingsNeedNoModel(t *testing.T) {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }
+
+// TestCallersAreThoseOfTheFilesNow holds that who may ask an agent follows each of
+// the files that say so, and that what was read is kept only while they stand.
+func TestCallersAreThoseOfTheFilesNow(t *testing.T) {
+	root := home(t, good)
+	a := open(t, app.Options{Root: root})
+	a.FollowConfig(func(string) {})
+	folder := filepath.Join(root, "contexts", "arya")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	local := filepath.Join(folder, "local.toml")
+	want := func(what string, names ...string) {
+		t.Helper()
+		for range 2 {
+			if by, err := a.CallableBy("arya"); err != nil || strings.Join(by, " ") != strings.Join(names, " ") {
+				t.Fatalf("%s: %v, %v instead of %v", what, by, err, names)
+			}
+		}
+	}
+	want("nothing is said")
+	configure(t, root, good+"callable_by = [\"gendry\"]\n")
+	want("the config", "gendry")
+	if err := os.WriteFile(local, []byte("callable_by = [\"user\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want("its own file", "user")
+	if err := os.Remove(local); err != nil {
+		t.Fatal(err)
+	}
+	want("its own file is gone", "gendry")
+	if err := os.WriteFile(local, []byte("callable_by = \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if by, err := a.CallableBy("arya"); err == nil {
+		t.Fatalf("a file that cannot be read: %v", by)
+	}
+}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"sync"
+
 	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
@@ -14,6 +16,16 @@ type Resolver struct {
 	place  *Place
 	config *Configuration
 	keys   *Keyring
+
+	mu       sync.Mutex
+	callable map[fika.AgentName]callers
+}
+
+// callers is who may ask an agent, with what that was read from.
+type callers struct {
+	config *config.Config
+	local  config.Stamp
+	by     []string
 }
 
 // Settings resolves the settings of a context as its files are now.
@@ -53,14 +65,36 @@ func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, q
 }
 
 // CallableBy says who may ask an agent for work, as its files are now; nil is
-// everybody.
+// everybody. It is asked for each mention of each answer, so the files are read
+// again only when they have changed.
 func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
+	root, err := r.place.Root()
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.config.Config()
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	local := config.StampOf(folder.Home{Root: root}.Folder(name).LocalConfig()) // before reading
+	if k, known := r.callable[name]; known && k.config == c && local.Same(k.local) {
+		return k.by, nil
+	}
 	in, err := r.settingInputs(name, nil, true)
 	if err != nil {
 		return nil, err
 	}
 	g, _, err := config.ResolveGuard(in)
-	return g.CallableBy, err
+	if err != nil {
+		return nil, err
+	}
+	if r.callable == nil {
+		r.callable = map[fika.AgentName]callers{}
+	}
+	r.callable[name] = callers{in.Config, local, g.CallableBy}
+	return g.CallableBy, nil
 }
 
 // Limits are what the tools of an agent may use of the machine, as its files are
