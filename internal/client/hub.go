@@ -92,7 +92,7 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 // it goes down: in the way that how says, and the hard way after 30 s (or 4 s,
 // if they are to end at once), unless they are to finish. Their rows do not say
 // that they are to stop: they are started again as if the hub had stopped them.
-// It returns their names.
+// Executors are ended after them. It returns the names of the agents.
 func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentName, error) {
 	h, err := s.app.Home()
 	if err != nil {
@@ -139,6 +139,7 @@ func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentNam
 		case <-look.C:
 		}
 	}
+	process.End(h.ExecutorProcesses(), nowGrace)
 	return names, nil
 }
 

@@ -29,6 +29,7 @@ const (
 	SyncBus   Guard = "sync-bus"   // the stream of foreign requests waits for the disk
 	SyncStore Guard = "sync-store" // so does the store
 	Reserve   Guard = "reserve"    // what is set aside for calls under way is not spent twice
+	Once      Guard = "once"       // what a killed executor was running is not run again
 	Flock     Guard = "flock"      // one process per context; left out, there are two owners
 	Stale     Guard = "stale"      // a plan of a run is stored only while the run is as it was seen
 	Due       Guard = "due"        // a run in which something has ended is found by whoever looks

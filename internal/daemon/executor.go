@@ -7,14 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"fika"
 	"fika/internal/app"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/clock"
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/executor"
@@ -24,11 +22,14 @@ import (
 	"fika/internal/worker"
 )
 
-// executorLease is how long an executor is believed to live without a sign.
-const executorLease = 15 * time.Second
-
-// executorEnds is how long an executor has to finish its calls when the hub ends.
-const executorEnds = 10 * time.Second
+const (
+	// executorLease is how long an executor is believed to live without a sign.
+	executorLease = 15 * time.Second
+	// executorPause is between two starts of an executor by the hub.
+	executorPause = 5 * time.Second
+	// executorEnds is how long executors have to finish their calls when the hub ends.
+	executorEnds = 10 * time.Second
+)
 
 // ExecutorOptions are of the process of an executor.
 type ExecutorOptions struct {
@@ -57,7 +58,7 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 			return err
 		}
 	}
-	lock, err := lockExecutor(h, o.Name)
+	lock, err := h.LockExecutor(o.Name)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,8 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 		o.Tell(err.Error() + "; what a tool leaves running may outlive its call")
 	}
 	a.FollowConfig(o.Tell)
-	lease, err := s.AcquireExecutor(ctx, store.ExecutorID(home, o.Name), process.Owner(), entry.User, executorLease)
+	lasts := crash.Pace(executorLease)
+	lease, err := s.AcquireExecutor(ctx, store.ExecutorID(home, o.Name), process.Owner(), entry.User, lasts)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 	o.Tell(fmt.Sprintf("executor %s is ready%s", o.Name, runsAs(entry.User)))
 	return executor.New(executor.Options{
 		Lease: lease, Store: s, Runner: worker.Execution{App: a, Name: o.Name, User: as}, Wake: wake,
-		Still: func() error { return stillExecutor(a, *entry) }, Poll: crash.Pace(pollTime), Lasts: executorLease, Tell: o.Tell,
+		Still: func() error { return stillExecutor(a, *entry) }, Poll: crash.Pace(pollTime), Lasts: lasts, Tell: o.Tell,
 	}).Run(ctx)
 }
 
@@ -134,43 +136,6 @@ func wakeExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (<-chan st
 	return wake, func() { _ = sub.Close() }
 }
 
-// lockExecutor makes sure that one process is an executor of this home.
-func lockExecutor(h folder.Home, name string) (*os.File, error) {
-	const op = "executor"
-	if err := h.EnsureDir(h.RunDir()); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(executorLock(h, name), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fika.Wrap(fika.Storage, op, err)
-	}
-	switch err := process.LockFile(f); {
-	case errors.Is(err, process.ErrHeld):
-		f.Close()
-		return nil, fika.Errorf(fika.Locked, op, "the executor %s runs already (pid %d): let it be, or end it with kill", name, executorProcess(h, name).PID)
-	case err != nil:
-		f.Close()
-		return nil, fika.Wrap(fika.Storage, op, err)
-	}
-	_ = f.Truncate(0)
-	p := process.Self()
-	_, err = fmt.Fprintln(f, p.PID, p.Start, p.BootID)
-	return f, fika.Wrap(fika.Storage, op, err)
-}
-
-// executorProcess is the process that is an executor; PID 0: none is.
-func executorProcess(h folder.Home, name string) (p fika.Process) {
-	data, _ := os.ReadFile(executorLock(h, name))
-	if _, err := fmt.Sscan(string(data), &p.PID, &p.Start, &p.BootID); err != nil || !executorHeld(h, name) {
-		return fika.Process{}
-	}
-	return p
-}
-
-func executorLock(h folder.Home, name string) string {
-	return filepath.Join(h.RunDir(), "executor-"+name+".lock")
-}
-
 // keepExecutors starts the executors that agents of this home name, and starts them
 // again when they have ended, until ctx ends; then they are ended. One that
 // somebody else has started is left alone.
@@ -216,24 +181,17 @@ func usedExecutors(c *config.Config) (out []string) {
 
 func (k *executors) startMissing(c *config.Config) {
 	for _, name := range usedExecutors(c) {
-		if k.running[name] != nil || time.Now().Before(k.next[name]) || executorHeld(k.hub.home, name) {
+		if k.running[name] != nil || time.Now().Before(k.next[name]) {
 			continue
 		}
-		k.next[name] = time.Now().Add(5 * time.Second)
+		if _, runs := k.hub.home.ExecutorProcess(name); runs {
+			continue
+		}
+		k.next[name] = time.Now().Add(crash.Pace(executorPause))
 		if err := k.start(name); err != nil {
 			k.hub.app.Log().Warn("executor " + name + ": " + err.Error())
 		}
 	}
-}
-
-// executorHeld reports whether some process is an executor.
-func executorHeld(h folder.Home, name string) bool {
-	f, err := os.Open(executorLock(h, name))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return errors.Is(process.LockFileShared(f), process.ErrHeld)
 }
 
 func (k *executors) start(name string) error {
@@ -267,25 +225,7 @@ func (k *executors) start(name string) error {
 // endAll asks all executors of the home to end, those that it did not start
 // included, and kills what does not.
 func (k *executors) endAll() {
-	h := k.hub.home
-	var left []fika.Process
-	if c, err := k.hub.app.Config(); err == nil {
-		for _, x := range c.Executors {
-			if p := executorProcess(h, x.Name); p.PID != 0 {
-				_ = process.Wake(p, syscall.SIGTERM)
-				left = append(left, p)
-			}
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), executorEnds)
-	defer cancel()
-	for _, p := range left {
-		for process.Alive(p) && clock.Sleep(ctx, 10*time.Millisecond) == nil {
-		}
-		if process.Alive(p) {
-			_ = process.Kill(p)
-		}
-	}
+	process.End(k.hub.home.ExecutorProcesses(), executorEnds)
 	for len(k.running) > 0 {
 		delete(k.running, <-k.ended)
 	}

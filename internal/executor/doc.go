@@ -6,9 +6,8 @@
 // the store and the files say ([Runner]), run, and its result stored under the same
 // lease; the turn that waits for it commits it under its own.
 //
-// What an executor that was killed has left is ended by the next one, which decides
-// about it as an agent does after a crash: what may be repeated is, anything else
-// gets the result that it may or may not have run.
+// What an executor that was killed has left is ended by the next one, and its result
+// is that it may or may not have run.
 //
 // Read first: [Process]. One goroutine owns the state; each call has one of its own,
 // joined before [Process.Run] returns.

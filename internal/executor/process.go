@@ -28,7 +28,6 @@ type Store interface {
 // its lease.
 type Recovery interface {
 	TakeOver(context.Context, store.ExecutorLease) ([]store.ClaimedStep, error)
-	OfferAgain(ctx context.Context, l store.ExecutorLease, id fika.RequestID, n int) error
 	RenewExecutor(ctx context.Context, l store.ExecutorLease, d time.Duration) error
 }
 
@@ -37,6 +36,9 @@ type Runner interface {
 	Run(ctx context.Context, c store.ClaimedStep, started func(fika.Process)) tool.Result
 	// End ends what a call of a killed process has left running.
 	End(ctx context.Context, c store.ClaimedStep)
+	// Undo puts back the protected files that calls of a killed process changed, when
+	// all of them are ended, and says what it did.
+	Undo(warn func(string))
 }
 
 // Options are what an executor is made of.
@@ -56,8 +58,6 @@ const (
 	mostAtOnce = 16
 	// watchTime is how often calls that run are looked at: does anybody want them?
 	watchTime = 200 * time.Millisecond
-	// maxClaims is how often a call that may be repeated is claimed without an end.
-	maxClaims = 3
 	// holdTime is how long a result is held for a store that does not take it.
 	holdTime = time.Minute
 )
@@ -220,7 +220,8 @@ func (p *Process) watch(ctx context.Context) {
 	}
 }
 
-// takeOver decides about what an earlier process had claimed and left.
+// takeOver ends what an earlier process had claimed and left, and says so in its
+// results. None of it is run again: a command may have done anything.
 func (p *Process) takeOver(ctx context.Context) error {
 	left, err := p.o.Store.TakeOver(ctx, p.o.Lease)
 	if err != nil {
@@ -228,16 +229,15 @@ func (p *Process) takeOver(ctx context.Context) error {
 	}
 	for _, c := range left {
 		p.o.Runner.End(ctx, c)
-		crash.Point("executor ended")
-		switch {
-		case (c.Step.Effect == fika.Pure || c.Step.Effect == fika.Idempotent) && c.Attempts < maxClaims && !c.Canceled:
-			err = p.o.Store.OfferAgain(ctx, p.o.Lease, c.Request, c.N)
-		default:
-			p.finish(ctx, c, tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"})
+	}
+	crash.Point("executor ended")
+	p.o.Runner.Undo(p.o.Tell)
+	for _, c := range left {
+		if crash.Without(crash.Once) {
+			p.begin(ctx, c)
+			continue
 		}
-		if err != nil {
-			return err
-		}
+		p.finish(ctx, c, tool.Result{IsError: true, Unknown: true, Text: "interrupted: it may or may not have run; check what it did before doing it again"})
 	}
 	return nil
 }

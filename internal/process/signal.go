@@ -1,9 +1,12 @@
 package process
 
 import (
+	"context"
 	"syscall"
+	"time"
 
 	"fika"
+	"fika/internal/clock"
 )
 
 // StopSignal is the signal that ends a hub or an agent in one of the ways there
@@ -16,4 +19,20 @@ func StopSignal(how fika.Desired) syscall.Signal {
 		return syscall.SIGUSR2
 	}
 	return syscall.SIGTERM
+}
+
+// End asks processes to end, and kills those that are still there after grace.
+func End(list []fika.Process, grace time.Duration) {
+	for _, p := range list {
+		_ = Wake(p, syscall.SIGTERM)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	for _, p := range list {
+		for Alive(p) && clock.Sleep(ctx, 10*time.Millisecond) == nil {
+		}
+		if Alive(p) {
+			_ = Kill(p)
+		}
+	}
 }

@@ -275,16 +275,27 @@ func (s Executions) RecordExecution(ctx context.Context, l ExecutorLease, id fik
 }
 
 // FinishStep stores what a call gave. Lost when this process is not the executor any
-// more, or nobody can use the result: then nothing is written.
+// more, or nobody can use the result, as the request has ended: then the call is
+// forgotten.
 func (s Executions) FinishStep(ctx context.Context, l ExecutorLease, id fika.RequestID, n int, result string) error {
 	const op = "finish tool step"
-	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+	over := false
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
 		hit, err := t.exec(ctx, `UPDATE executions SET state = 'done', result = ?, finished_at = ?
 WHERE request = ? AND n = ? AND (state = 'claimed' OR state = 'done' AND result = ?) AND lease = ? AND `+holdsExecutor+`
 AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at = 0)`,
 			result, t.now, id, n, result, l.ID, l.Executor, l.Epoch, l.ID)
-		return lostUnless(hit, err, op, "the step")
+		over = err == nil && hit == 0
+		if !over {
+			return err
+		}
+		return t.put(ctx, `DELETE FROM executions WHERE request = ? AND n = ? AND lease = ? AND `+holdsExecutor+`
+AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at > 0)`, id, n, l.ID, l.Executor, l.Epoch, l.ID)
 	})
+	if err == nil && over {
+		err = fika.Errorf(fika.Lost, op, "the step is another's, or its request has ended")
+	}
+	return err
 }
 
 // StepsOf are the calls that this process has claimed and not finished; of those
@@ -327,12 +338,4 @@ func (s Executions) TakeOver(ctx context.Context, l ExecutorLease) ([]ClaimedSte
 		return t.put(ctx, `DELETE FROM executions WHERE executor = ? AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at > 0) AND state <> 'claimed'`, l.Executor)
 	})
 	return out, err
-}
-
-// OfferAgain gives a call back that may be repeated.
-func (s Executions) OfferAgain(ctx context.Context, l ExecutorLease, id fika.RequestID, n int) error {
-	return s.write(ctx, "offer tool step again", func(ctx context.Context, t *tx) error {
-		return t.put(ctx, `UPDATE executions SET state = 'offered', lease = '', pid = 0, pid_start = 0, boot_id = ''
-WHERE request = ? AND n = ? AND state = 'claimed' AND lease = ?`, id, n, l.ID)
-	})
 }

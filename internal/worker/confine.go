@@ -25,7 +25,7 @@ func (b Toolbox) Confinement() *confine.Agent {
 		Probe: b.app.SandboxProbe(), Mode: sandbox.Mode(s.Guard.SandboxMode), Paths: b.outOfReach(),
 		Network: s.Guard.Network == "on", ReadOnly: b.readOnly || onlyReads(s.ToolPermissions),
 		Write: s.Sandbox.Write, Hide: s.Sandbox.Hide, Lend: s.Sandbox.Lend, Sockets: s.Sandbox.Sockets,
-		Temp: temp, User: b.user, Aside: filepath.Join(f.Path(), "set-aside"), Calls: callsOf(f.Path()),
+		Temp: temp, User: b.user, Aside: filepath.Join(f.Path(), "set-aside"), Calls: b.calls,
 		Caches: caches, PluginData: pluginData(f.Home.Root), Prompts: f.Home.PromptsDir(),
 		Limits: LimitsOf(s, f.Home.Root), Getenv: b.app.Getenv,
 	})
@@ -75,14 +75,20 @@ func SweepLimits(a *app.App, home string) {
 	}
 }
 
-// callsOf is the folder of a context where records of its running calls lie.
+// callsOf is the folder of a context, or of an executor, where records of the calls
+// lie that its process is running: whoever is that process next puts back what they
+// changed, and nobody else.
 func callsOf(folder string) string { return filepath.Join(folder, "calls") }
 
 // UndoLeft takes back what calls changed of protected files whose process was
 // killed before it could do so, and tells warn. What such a process left running
 // has to be ended before.
 func (w *Worker) UndoLeft(warn func(string)) {
-	changes, err := sandbox.Undo(callsOf(w.Folder.Path()))
+	undoLeft(callsOf(w.Folder.Path()), warn)
+}
+
+func undoLeft(calls string, warn func(string)) {
+	changes, err := sandbox.Undo(calls)
 	for _, line := range changes {
 		warn(line + " (the process that had called it was killed)")
 	}

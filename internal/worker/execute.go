@@ -60,6 +60,14 @@ func (x Execution) End(ctx context.Context, c store.ClaimedStep) {
 	EndStep(ctx, s)
 }
 
+// Undo takes back what calls of a killed process changed of protected files, when
+// all it has left running is ended.
+func (x Execution) Undo(warn func(string)) {
+	if h, err := x.App.Home(); err == nil {
+		undoLeft(callsOf(h.ExecutorDir(x.Name)), warn)
+	}
+}
+
 // Run judges a call and runs it.
 func (x Execution) Run(ctx context.Context, c store.ClaimedStep, started func(fika.Process)) tool.Result {
 	t, call, err := x.prepare(ctx, c)
@@ -109,7 +117,7 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 		return nil, none, fika.Errorf(fika.Denied, "", "the tools of @%s are not for it to run (executor)", c.Agent)
 	}
 	b := NewToolbox(x.App, h.Folder(c.Agent), settings)
-	b.keys, b.user = x.App.Secrets(), x.User
+	b.keys, b.user, b.calls = x.App.Secrets(), x.User, callsOf(h.ExecutorDir(x.Name))
 	set, err := tool.NewSet(b.builtins(), tool.Permissions{Allow: settings.ToolPermissions, Off: settings.ToolsOff})
 	if err != nil {
 		return nil, none, err

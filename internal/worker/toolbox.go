@@ -31,12 +31,13 @@ type Toolbox struct {
 	settings config.Settings
 	readOnly bool          // commands do not write the workspace, whatever the tools are
 	user     *process.User // whom processes run as; nil: who runs fika
+	calls    string        // where records of running calls lie
 	keys     *redact.Keys  // taken out of what tools say; nil: nothing is
 }
 
 // NewToolbox makes the toolbox of a context with settings.
 func NewToolbox(a *app.App, f folder.Folder, s config.Settings) Toolbox {
-	return Toolbox{app: a, folder: f, settings: s}
+	return Toolbox{app: a, folder: f, settings: s, calls: callsOf(f.Path())}
 }
 
 // PluginUse says for what plugins are opened.

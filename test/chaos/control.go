@@ -21,6 +21,7 @@ func controls() []control {
 		{"claim", fault{name: "chat", strike: func(r *run) int { return r.scene("chat") }}},
 		{"dedup", fault{name: "wire", strike: func(r *run) int { return r.scene("wire") }}},
 		{"before", fault{name: "recover", strike: func(r *run) int { return killInTool(r) }}},
+		{"once", fault{name: "executor", config: withExecutor, strike: killInExecutor}},
 		{"due", fault{name: "run-unseen", strike: runUnseen}},
 		{"stale", fault{name: "run-halted", strike: runHalted}},
 		{"sync-bus", fault{name: "power-bus", strike: powerBus, disk: true}},

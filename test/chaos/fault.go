@@ -31,6 +31,7 @@ func faults() []fault {
 	return []fault{
 		{name: "kill-agent", strike: func(r *run) int { return r.killing(agentWords("arya"), agentWords("gendry"), agentWords("hotpie")) }},
 		{name: "kill-hub", strike: func(r *run) int { return r.killing(hubWords) }},
+		{name: "kill-executor", config: withExecutor, strike: func(r *run) int { return r.killing(executorWords, executorWords, agentWords("arya"), hubWords) }},
 		{name: "kill-all", strike: func(r *run) int { return r.killing("") }},
 		{name: "run-killed", strike: runKilled},
 		{name: "run-halted", strike: runHalted},

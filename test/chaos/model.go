@@ -119,10 +119,10 @@ func (m *model) call(tool string, a asked) (name, args string) {
 		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %[1]s; while [ ! -e %[1]s.gate ]; do sleep 0.02; done; echo end $FIKA_STEP >> %[1]s", m.marker)
 	case "asked":
 		name = "bash"
-		value["command"] = fmt.Sprintf("date > /dev/null; echo begin $FIKA_STEP >> %s", m.marker)
+		value["command"] = fmt.Sprintf("date > /dev/null; echo begin $FIKA_STEP >> %[1]s; echo end $FIKA_STEP >> %[1]s", m.marker)
 	case "plant":
 		name = "bash"
-		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %s; echo planted > .envrc; sleep 0.1", m.marker)
+		value["command"] = fmt.Sprintf("echo begin $FIKA_STEP >> %[1]s; echo planted > .envrc; sleep 0.1; echo end $FIKA_STEP >> %[1]s", m.marker)
 	case "create":
 		value["path"], value["content"], value["overwrite"] = file, "one\n", true
 	case "edit":

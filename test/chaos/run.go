@@ -34,11 +34,12 @@ type run struct {
 	// lock was left out: each may set aside the other's file.
 	folderShared bool
 
-	mu    sync.Mutex
-	jobs  []*job
-	flows []*flowJob
-	wrong []string
-	down  bool // the hub did not come up, so nothing more will happen; guarded by mu
+	mu      sync.Mutex
+	jobs    []*job
+	flows   []*flowJob
+	unbegun []string // requests whose call was cancelled before anybody took it
+	wrong   []string
+	down    bool // the hub did not come up, so nothing more will happen; guarded by mu
 }
 
 // dice is a source that many goroutines may ask.

@@ -145,15 +145,8 @@ var executionTests = map[string]func(*world){
 		w.fail(o.claimed, fika.RequestFailed)
 		equal(w, "told", must(w.StepsOf(w.ctx, l))(w)[0].Canceled, true)
 		w.refused(w.FinishStep(w.ctx, l, c.Request, c.N, "late"), fika.Lost)
-	},
-	"what may be repeated is offered again": func(w *world) {
-		w.offer(fika.Pure)
-		l := w.executor()
-		must(w.ClaimStep(w.ctx, l))(w)
-		l = w.executor()
-		left := must(w.TakeOver(w.ctx, l))(w)
-		w.ok(w.OfferAgain(w.ctx, l, left[0].Request, left[0].N))
-		c := must(w.ClaimStep(w.ctx, l))(w)
-		equal(w, "attempts", c.Attempts, 2)
+		_, known, err := w.Execution(w.ctx, c.Request, c.N)
+		w.ok(err)
+		equal(w, "left", known, false)
 	},
 }

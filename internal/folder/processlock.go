@@ -1,0 +1,113 @@
+package folder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fika"
+	"fika/internal/clock"
+	"fika/internal/process"
+)
+
+// lockProcess takes a lock file of run/ for this process, and writes into it who
+// that is. The lock is held until the file is closed, and by the end of the process.
+// The error is [process.ErrHeld] when another process has it. Somebody who only looks
+// holds the lock for an instant, so it looks again for a while.
+func (h Home) lockProcess(path string) (*os.File, error) {
+	if err := h.EnsureDir(h.RunDir()); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	err = process.LockFile(file)
+	for errors.Is(err, process.ErrHeld) && clock.Sleep(ctx, 5*time.Millisecond) == nil {
+		err = process.LockFile(file)
+	}
+	if err == nil {
+		err = writeSelf(file)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func writeSelf(file *os.File) error {
+	data, err := json.Marshal(process.Self())
+	if err == nil {
+		_, err = file.WriteAt(data, 0)
+	}
+	if err == nil {
+		err = file.Truncate(int64(len(data)))
+	}
+	return err
+}
+
+// lockedBy tells which process has a lock file of run/, if one has.
+func lockedBy(path string) (fika.Process, bool) {
+	file, err := os.Open(path)
+	if err != nil {
+		return fika.Process{}, false
+	}
+	defer file.Close()
+	if err := process.LockFileShared(file); !errors.Is(err, process.ErrHeld) {
+		return fika.Process{}, false // closing it gives it back
+	}
+	var id fika.Process
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	if err != nil || json.Unmarshal(data, &id) != nil {
+		return fika.Process{}, false
+	}
+	return id, id.PID != 0
+}
+
+// executorLockFile has a star in the place of the name in patterns.
+func (h Home) executorLockFile(name string) string {
+	return h.path("run", "executor-"+name+".lock")
+}
+
+// ExecutorDir is where an executor keeps what it needs while it works.
+func (h Home) ExecutorDir(name string) string { return h.path("run", "executor-"+name) }
+
+// LockExecutor makes this process an executor of this home, until what it returns is
+// closed. Error kind Locked when another process is that executor.
+func (h Home) LockExecutor(name string) (io.Closer, error) {
+	const op = "executor"
+	file, err := h.lockProcess(h.executorLockFile(name))
+	if errors.Is(err, process.ErrHeld) {
+		who, _ := h.ExecutorProcess(name)
+		return nil, fika.Errorf(fika.Locked, op, "the executor %s runs already (pid %d): let it be, or end it with kill", name, who.PID)
+	}
+	if err != nil {
+		return nil, fika.Wrap(fika.Storage, op, err)
+	}
+	return file, nil
+}
+
+// ExecutorProcess returns the process that is an executor of this home, and whether
+// one is.
+func (h Home) ExecutorProcess(name string) (fika.Process, bool) {
+	return lockedBy(h.executorLockFile(name))
+}
+
+// ExecutorProcesses are all executors of this home that run, also those that no
+// settings name any more.
+func (h Home) ExecutorProcesses() (all []fika.Process) {
+	files, _ := filepath.Glob(h.executorLockFile("*"))
+	for _, f := range files {
+		if p, runs := lockedBy(f); runs {
+			all = append(all, p)
+		}
+	}
+	return all
+}
