@@ -32,7 +32,7 @@ func (d *examination) checkSandbox() {
 	case found.Tier() == sandbox.Landlock:
 		d.add(check, Note, "apt install bubblewrap", "commands are confined by what the kernel has built in (landlock), because %s; it lacks: %s", found.Why(), strings.Join(found.Lacks(), "; "))
 	default:
-		d.add(check, Fine, "", "commands are confined by bubblewrap (full); it lacks: %s", strings.Join(found.Lacks(), "; "))
+		d.add(check, Fine, "", "commands are confined by namespaces of their own (full); that lacks: %s", strings.Join(found.Lacks(), "; "))
 	}
 	for _, path := range c.Sandbox.Sockets {
 		d.add(check, Note, "", "[sandbox] sockets is a way out: whoever listens at %s acts for a command with rights of its own", path)

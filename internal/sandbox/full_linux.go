@@ -11,6 +11,69 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// step is one change to what a process of tier full sees of the file system. They
+// are made in order, so that a later one lies upon an earlier one.
+type step struct {
+	kind      stepKind
+	from, to  string // from is a real path of the machine
+	mayBeGone bool   // from may have ended meanwhile
+}
+
+type stepKind int
+
+const (
+	bindWrite stepKind = iota
+	bindRead
+	newFolder // empty and in memory
+	seal      // a newFolder, whose content is complete
+)
+
+// steps are those of a profile, upon a file system that cannot be changed, with
+// devices and processes of its own.
+func steps(p Profile) []step {
+	out := []step{
+		// The terminal of the person is still the session's: /dev/tty would open it.
+		{kind: bindRead, from: "/dev/null", to: "/dev/tty"},
+		{kind: newFolder, to: "/run"},
+	}
+	if p.Network {
+		out = append(out, nameService()...)
+	}
+	for _, temp := range []string{"/tmp", "/var/tmp"} {
+		if p.Temp != "" {
+			out = append(out, step{kind: bindWrite, from: p.Temp, to: temp})
+		} else {
+			out = append(out, step{kind: newFolder, to: temp})
+		}
+	}
+	resolve := NewResolver()
+	folders := newSearcher(p.User)
+	mounts := slices.DeleteFunc(p.mounts(resolve), func(m mount) bool {
+		// Nothing can be mounted where that user cannot look, and nothing there is in reach.
+		return p.User != nil && !folders.searchable(filepath.Dir(m.path))
+	})
+	var sealed []step // read-only once everything below them is mounted
+	for _, m := range mounts {
+		switch {
+		case m.access == write, m.access == pin:
+			out = append(out, step{kind: bindWrite, from: m.path, to: m.path})
+		case m.access == read:
+			out = append(out, step{kind: bindRead, from: m.path, to: m.path})
+		case isFolder(m.path):
+			out = append(out, step{kind: newFolder, to: m.path})
+			sealed = append(sealed, step{kind: seal, to: m.path})
+		default:
+			out = append(out, step{kind: bindRead, from: "/dev/null", to: m.path})
+		}
+	}
+	for _, path := range listeningSockets(resolve, folders) {
+		if !reachable(mounts, path) {
+			out = append(out, step{kind: bindRead, from: "/dev/null", to: path, mayBeGone: true})
+		}
+	}
+	return append(out, sealed...)
+}
+
 // bubblewrap gives the arguments with which bwrap confines a command to p. The
 // command's own words follow after "--". Descriptor filter holds the seccomp
 // program.
@@ -19,63 +82,35 @@ func bubblewrap(p Profile, filter string) []string {
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
 		"--cap-drop", "ALL", "--seccomp", filter,
 		"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
-		// The terminal of the person is still the session's: /dev/tty would open it.
-		"--ro-bind", "/dev/null", "/dev/tty",
-		"--tmpfs", "/run",
 	}
 	if !p.Network {
 		args = append(args, "--unshare-net")
-	} else {
-		args = append(args, nameService()...)
 	}
-	if p.Temp != "" {
-		args = append(args, "--bind", p.Temp, "/tmp", "--bind", p.Temp, "/var/tmp")
-	} else {
-		args = append(args, "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")
-	}
-	resolve := NewResolver()
-	folders := newSearcher(p.User)
-	mounts := slices.DeleteFunc(p.mounts(resolve), func(m mount) bool {
-		// Nothing can be mounted where that user cannot look, and nothing there is in reach.
-		return p.User != nil && !folders.searchable(filepath.Dir(m.path))
-	})
-	var sealed []string // read-only once everything below them is mounted
-	for _, m := range mounts {
-		switch m.access {
-		case write:
-			args = append(args, "--bind", m.path, m.path)
-		case pin:
-			args = append(args, "--bind", m.path, m.path)
-		case read:
-			args = append(args, "--ro-bind", m.path, m.path)
-		case hide:
-			if isFolder(m.path) {
-				args = append(args, "--tmpfs", m.path)
-				sealed = append(sealed, m.path)
-			} else {
-				args = append(args, "--ro-bind", "/dev/null", m.path)
-			}
+	for _, s := range steps(p) {
+		switch {
+		case s.kind == bindWrite:
+			args = append(args, "--bind", s.from, s.to)
+		case s.kind == bindRead && s.mayBeGone:
+			args = append(args, "--ro-bind-try", s.from, s.to)
+		case s.kind == bindRead:
+			args = append(args, "--ro-bind", s.from, s.to)
+		case s.kind == newFolder:
+			args = append(args, "--tmpfs", s.to)
+		case s.kind == seal:
+			args = append(args, "--remount-ro", s.to)
 		}
-	}
-	for _, path := range listeningSockets(resolve, folders) {
-		if !reachable(mounts, path) {
-			args = append(args, "--ro-bind-try", "/dev/null", path)
-		}
-	}
-	for _, path := range sealed {
-		args = append(args, "--remount-ro", path)
 	}
 	return args
 }
 
 // nameService keeps what finds hosts by name when the configuration of it is a
 // link into /run, which is empty otherwise.
-func nameService() []string {
+func nameService() []step {
 	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
 	if err != nil || !within("/run", real) {
 		return nil
 	}
-	return []string{"--ro-bind", real, real}
+	return []step{{kind: bindRead, from: real, to: real}}
 }
 
 // reachable reports whether a socket is the call's own business, or not there

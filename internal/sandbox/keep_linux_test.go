@@ -19,8 +19,8 @@ func TestKeep(t *testing.T) {
 		"repository made new": `cp -r .git .g2; mv .git gone; mv .g2 .git; git config core.fsmonitor 'touch $PWN'`,
 		"a missing one made":  `echo evil > .envrc`,
 	} {
-		for tier, s := range tiers(t) {
-			t.Run(string(tier)+"/"+name, func(t *testing.T) {
+		for way, s := range tiers(t) {
+			t.Run(way+"/"+name, func(t *testing.T) {
 				p := newPlace(t)
 				p.profile.Protected = append(p.profile.Protected, filepath.Join(p.project, ".envrc"))
 				pwn := filepath.Join(p.home, "pwned")
@@ -53,8 +53,8 @@ func TestKeep(t *testing.T) {
 // TestUndo: what a call did whose caller was killed is undone from its record,
 // in each tier, a repository that was moved away too.
 func TestUndo(t *testing.T) {
-	for tier, s := range tiers(t) {
-		t.Run(string(tier), func(t *testing.T) {
+	for way, s := range tiers(t) {
+		t.Run(way, func(t *testing.T) {
 			p := newPlace(t)
 			envrc := filepath.Join(p.project, ".envrc")
 			p.profile.Protected = append(p.profile.Protected, envrc)
@@ -94,8 +94,8 @@ func TestSwaps(t *testing.T) {
 	if os.Getenv("FULL") != "" {
 		times = "10000"
 	}
-	for tier, s := range tiers(t) {
-		t.Run(string(tier), func(t *testing.T) {
+	for way, s := range tiers(t) {
+		t.Run(way, func(t *testing.T) {
 			p := newPlace(t)
 			fika := filepath.Join(p.project, ".fika")
 			must(t, os.Mkdir(fika, 0o700))

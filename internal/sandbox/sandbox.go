@@ -33,7 +33,10 @@ const (
 type Sandbox struct {
 	tier  Tier
 	bwrap string // path of the program
-	why   string // why no stronger tier works; empty: there is none
+	// namespaces says that fika makes them itself where it can, which is quicker:
+	// for processes that run as whoever starts them.
+	namespaces bool
+	why        string // why no stronger tier works; empty: there is none
 
 	filters sync.Map // programs of system calls, by the sockets they allow
 	seen    sync.Map // map[string]content of protected paths, as [Sandbox.Keep] read them last

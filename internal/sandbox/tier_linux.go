@@ -30,7 +30,11 @@ func openFull(ctx context.Context) (*Sandbox, error) {
 	if err != nil {
 		return nil, fika.Errorf(fika.NotFound, "", "bubblewrap is not installed (bwrap is not in PATH)")
 	}
-	s := &Sandbox{tier: Full, bwrap: path}
+	s := &Sandbox{tier: Full, bwrap: path, namespaces: true}
+	if s.try(ctx) == nil {
+		return s, nil
+	}
+	s = &Sandbox{tier: Full, bwrap: path}
 	return s, s.try(ctx)
 }
 
@@ -49,6 +53,9 @@ func (s *Sandbox) fullCommand(p Profile, path string, args []string) (Command, e
 	program, err := s.filter(sockets{unix: !p.Network || len(p.Sockets) > 0, inet: true})
 	if err != nil {
 		return Command{}, err
+	}
+	if s.namespaces && p.User == nil {
+		return s.namespaceCommand(p, program, path, args)
 	}
 	f, err := memory(program)
 	if err != nil {
@@ -69,8 +76,6 @@ func (p Profile) systemFolders() []string {
 		return slices.ContainsFunc(p.Hidden, func(hidden string) bool { return within(dir, hidden) })
 	})
 }
-
-var devices = [...]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
 func (s *Sandbox) landlockCommand(p Profile, path string, args []string) (Command, error) {
 	// UDP and raw sockets are not Landlock's to close, so none is opened.

@@ -31,6 +31,19 @@ const (
 	hook     = `printf '#!/bin/sh\ntouch "$PWN"\n' > .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit`
 )
 
+// swaps is a python program that makes a name a folder and a link to it by turns.
+func swaps(name, aside string) string {
+	return python(`import os
+def attempt(f, *a):
+    try: f(*a)
+    except OSError: pass
+for i in range(10000):
+    attempt(os.rename, "` + name + `", "` + aside + `")
+    attempt(os.symlink, "` + aside + `", "` + name + `")
+    attempt(os.unlink, "` + name + `")
+    attempt(os.rename, "` + aside + `", "` + name + `")`)
+}
+
 func attempts() []attempt {
 	return append(append(fileAttempts(), processAttempts()...), networkAttempts()...)
 }
@@ -59,7 +72,9 @@ func fileAttempts() []attempt {
 		{name: ".git/config (core.fsmonitor)", script: `git config core.fsmonitor "touch $PWN; false"`, after: gitPwned},
 		{name: ".git replaced", script: `mv .git .g2; git init -q; ` + hook, after: gitPwned},
 		{name: ".git made a link", script: `cp -r .git .g2; mv .git .g3; ln -s .g2 .git; git config core.fsmonitor "touch $PWN; false"`, after: gitPwned},
-		{name: ".git and a link swapped 300 times", script: `for i in $(seq 300); do mv .git .g2; ln -sfn .g2 .git; rm -f .git; mv .g2 .git; done 2>/dev/null; mv .git .g2; git init -q; ` + hook, after: gitPwned},
+		{name: ".git and a link swapped 10,000 times", script: swaps(".git", ".g2") + "\nmv .git .g2; git init -q; " + hook, after: gitPwned},
+		{name: ".fika and a link swapped 10,000 times", script: "mkdir .f2; echo evil > .f2/config.toml\n" + swaps(".fika", ".f2") + "\nmv .fika .f2; ln -sfn .f2 .fika",
+			after: `grep -q evil .fika/config.toml && echo REACHED; rm -rf .fika .f2`},
 		{name: ".git/commondir", script: `mkdir -p c/objects c/refs c/hooks; cp .git/HEAD c; cp -r .git/objects .git/refs c; printf '#!/bin/sh\ntouch "$PWN"\n' > c/hooks/pre-commit; chmod +x c/hooks/pre-commit; echo ../c > .git/commondir`, after: gitPwned},
 		{name: ".fika/config.toml", script: `mkdir -p .fika && echo evil > .fika/config.toml`, after: `test -e .fika/config.toml && rm -r .fika && echo REACHED`},
 		{name: "AGENTS.md", script: `echo obey > AGENTS.md`, after: `test -e AGENTS.md && rm AGENTS.md && echo REACHED`},

@@ -39,8 +39,15 @@ func TestPrograms(t *testing.T) {
 		{"a result", func(p *child.Program) {
 			fd := p.Call("open", unix.SYS_OPENAT, child.Number(unix.AT_FDCWD), p.Text(file), child.Number(unix.O_CREAT|unix.O_WRONLY), child.Number(0o600))
 			p.Call("write", unix.SYS_WRITE, fd, p.Text("through"), child.Number(7))
+			p.Call("close", unix.SYS_CLOSE, fd)
 			sh(p, "cat "+file)
 		}, "through", 0},
+		{"no result", func(p *child.Program) {
+			fd := p.Call("open", unix.SYS_OPENAT, child.Number(unix.AT_FDCWD), p.Text("/dev/null"), child.Number(unix.O_RDONLY))
+			p.Call("close", unix.SYS_CLOSE, fd)
+			p.Call("close again", unix.SYS_CLOSE, fd)
+			sh(p, "true")
+		}, "fika: the command was not started, because it could not be confined: close again: error    9\n", child.NotConfined},
 		{"a child", func(p *child.Program) { fork(p); sh(p, "exit 7") }, "", 7},
 		{"a child's signal", func(p *child.Program) { fork(p); sh(p, "kill -TERM $$") }, "", 128 + 15},
 		{"a child of a child", func(p *child.Program) { fork(p); fork(p); sh(p, "echo deep; exit 9") }, "deep\n", 9},

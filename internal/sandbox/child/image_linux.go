@@ -26,9 +26,10 @@ const (
 	// child, the address of the first call.
 	headerWords = 3
 	argsPerCall = 6
-	// wordsPerCall: number, where the result goes, failure and its length, status,
-	// whether it forks, arguments.
-	wordsPerCall = 6 + argsPerCall
+	// wordsPerCall: number, two places where the result goes, failure and its length,
+	// status, whether it forks, arguments.
+	wordsPerCall = 7 + argsPerCall
+	maxUses      = 2       // of a result
 	pageSize     = 0x10000 // the largest of any kernel for these machines
 )
 
@@ -52,15 +53,15 @@ func (p *Program) Image() ([]byte, error) {
 	}
 	var words []uint64
 	for i, c := range p.calls {
-		head := [wordsPerCall]uint64{0: c.number, 2: failures[i].value, 3: uint64(len(failureText(c.failure))), 4: c.status}
-		if len(c.resultFor) > 1 {
-			return nil, fika.Errorf(fika.Failed, "sandbox", "a result is used twice")
+		head := [wordsPerCall]uint64{0: c.number, 3: failures[i].value, 4: uint64(len(failureText(c.failure))), 5: c.status}
+		if len(c.resultFor) > maxUses {
+			return nil, fika.Errorf(fika.Failed, "sandbox", "the result of a call is used more than twice")
 		}
-		for _, at := range c.resultFor {
-			head[1] = argument(at)
+		for k, at := range c.resultFor {
+			head[1+k] = argument(at)
 		}
 		if c.forks {
-			head[5] = 1
+			head[6] = 1
 		}
 		for k, w := range c.args {
 			head[wordsPerCall-argsPerCall+k] = w.value

@@ -9,12 +9,13 @@
 // A call.
 #define NUMBER 0
 #define RESULT 8       // where the result goes; 0: nowhere
-#define FAILURE 16     // text; 0: it may fail
-#define LENGTH 24      // of that text
-#define EXIT 32        // status when it fails
-#define FORKS 40
-#define ARGS 48
-#define SIZE 96
+#define AGAIN 16       // and where it goes as well
+#define FAILURE 24     // text; 0: it may fail
+#define LENGTH 32      // of that text
+#define EXIT 40        // status when it fails
+#define FORKS 48
+#define ARGS 56
+#define SIZE 104
 
 #define SYS_write 1
 #define SYS_wait4 61
@@ -43,6 +44,10 @@ next:
 	CMPQ AX, $-4095
 	JCC  failed
 	MOVQ RESULT(R12), BX
+	TESTQ BX, BX
+	JEQ  stored
+	MOVQ AX, 0(BX)
+	MOVQ AGAIN(R12), BX
 	TESTQ BX, BX
 	JEQ  stored
 	MOVQ AX, 0(BX)

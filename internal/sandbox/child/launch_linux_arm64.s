@@ -9,12 +9,13 @@
 // A call.
 #define NUMBER 0
 #define RESULT 8       // where the result goes; 0: nowhere
-#define FAILURE 16     // text; 0: it may fail
-#define LENGTH 24      // of that text
-#define EXIT 32        // status when it fails
-#define FORKS 40
-#define ARGS 48
-#define SIZE 96
+#define AGAIN 16       // and where it goes as well
+#define FAILURE 24     // text; 0: it may fail
+#define LENGTH 32      // of that text
+#define EXIT 40        // status when it fails
+#define FORKS 48
+#define ARGS 56
+#define SIZE 104
 
 #define SYS_write 64
 #define SYS_exit_group 94
@@ -45,6 +46,9 @@ next:
 	CMN  $4095, R0
 	BHS  failed
 	MOVD RESULT(R19), R9
+	CBZ  R9, stored
+	MOVD R0, 0(R9)
+	MOVD AGAIN(R19), R9
 	CBZ  R9, stored
 	MOVD R0, 0(R9)
 

@@ -66,7 +66,7 @@ func (p *Program) Words(words ...Word) Word {
 }
 
 // Call adds a call that has to succeed, and gives its result for later ones; step
-// says what it is for.
+// says what it is for. A result can be used twice.
 func (p *Program) Call(step string, number uintptr, args ...Word) Word {
 	return p.add(call{number: uint64(number), args: args, failure: "the command was not started, because it could not be confined: " + step, status: NotConfined})
 }
@@ -98,6 +98,7 @@ func (p *Program) Exec(path string, args []string) {
 func (p *Program) add(c call) Word {
 	for i, w := range c.args {
 		if w.from > 0 {
+			c.args[i].value = ^uint64(0) // no descriptor, if that call has failed
 			source := &p.calls[w.from-1]
 			source.resultFor = append(source.resultFor, argsPerCall*len(p.calls)+i)
 		}
