@@ -27,6 +27,7 @@ type progress struct {
 	gap      bool // something of it is missing: only the end can show it
 	calls    []Call
 	over     chan struct{} // closed when it was told that the turn has ended
+	left     bool          // nobody works on it any more; what it said may be kept later
 	keptStep int           // the last step whose message was kept after it was streamed
 	kept     []string      // messages that were shown before they were streamed
 }
@@ -52,8 +53,12 @@ func (s *Statuses) Show(st message.Status) {
 			s.feed.Note(id, name, "("+d.Message+")")
 			return
 		}
+		if p.left {
+			s.again(id)
+		}
 		s.feed.Busy(id, name, "thinking")
 	case "streaming":
+		p.left = false // it had begun when it was last looked who is at work
 		s.chunk(p, id, name, d)
 	case "tool_call":
 		c := Call{Tool: d.ToolName, Args: d.ToolArgs}
@@ -78,6 +83,12 @@ func (s *Statuses) turn(id string) *progress {
 		s.turns[id] = &progress{over: make(chan struct{})}
 	}
 	return s.turns[id]
+}
+
+// again says that a turn is worked on anew, from its beginning.
+func (s *Statuses) again(id string) {
+	delete(s.turns, id)
+	s.turn(id)
 }
 
 // chunk shows a piece of an answer once.
@@ -160,14 +171,21 @@ func (s *Statuses) Kept(id, name, content, note string, last bool) {
 }
 
 // AwaitEnd waits until the bus has told that a turn has ended, and so everything
-// before that, but no longer than ctx.
-func (s *Statuses) AwaitEnd(ctx context.Context, id string) {
+// before that, but no longer than ctx. It reports whether that was told.
+func (s *Statuses) AwaitEnd(ctx context.Context, id string) bool {
 	s.mu.Lock()
 	over := s.turn(id).over
 	s.mu.Unlock()
 	select {
 	case <-over:
+		return true
+	default:
+	}
+	select {
+	case <-over:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -175,15 +193,15 @@ func (s *Statuses) AwaitEnd(ctx context.Context, id string) {
 func (s *Statuses) Running(names map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id := range s.turns {
-		if names[id] == "" {
+	for id, p := range s.turns {
+		if names[id] == "" && !p.left {
+			p.left = true // what was told of it counts when its answer comes
 			s.feed.Over(id)
-			delete(s.turns, id)
 		}
 	}
 	for id, name := range names {
-		if s.turns[id] == nil && !s.ended[id] {
-			s.turn(id)
+		if p := s.turns[id]; (p == nil || p.left) && !s.ended[id] {
+			s.again(id)
 			s.feed.Busy(id, name, "thinking")
 		}
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -88,5 +89,38 @@ func TestKeptMessagesAreShownOnce(t *testing.T) {
 		if got := p.text.String(); got != c.want && strings.ReplaceAll(got, "\n\n", "\n") != strings.ReplaceAll(c.want, "\n\n", "\n") {
 			t.Errorf("%s:\n%q\nwant\n%q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestEndIsRememberedWhenNobodyWorks: what the bus told of a turn before the store
+// was looked at is known when its answer comes, so nobody waits for it again; and a
+// look that was older than the turn loses nothing of it.
+func TestEndIsRememberedWhenNobodyWorks(t *testing.T) {
+	f, p := newFeed(false)
+	s := NewStatuses(f)
+	tell := func(id, status string, d message.StatusData) {
+		s.Show(message.Status{RequestID: id, AgentName: "coder", Status: status, Data: d})
+	}
+	none, stop := context.WithCancel(context.Background())
+	stop()
+	tell("one", "streaming", message.StatusData{Step: 1, Chunk: "First."})
+	tell("one", "completed", message.StatusData{})
+	s.Running(nil)
+	if !s.AwaitEnd(none, "one") {
+		t.Error("the end of a turn was forgotten, and is waited for")
+	}
+	s.Kept("one", "coder", "First.", "", true)
+	tell("two", "streaming", message.StatusData{Step: 1, Chunk: "Sec"})
+	s.Running(nil)
+	tell("two", "streaming", message.StatusData{Step: 1, Offset: 3, Chunk: "ond."})
+	s.Running(map[string]string{"two": "coder"})
+	tell("two", "streaming", message.StatusData{Step: 1, Offset: 7, Chunk: " Third."})
+	if s.AwaitEnd(none, "two") {
+		t.Error("the end of a turn was told that has not ended")
+	}
+	f.Flush()
+	f.Close()
+	if got := p.text.String(); strings.ReplaceAll(got, "\n", "") != "First.Second. Third." {
+		t.Errorf("shown was %q", got)
 	}
 }
