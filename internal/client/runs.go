@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"fika"
@@ -41,13 +40,7 @@ func (c *Client) Runs() *Runs {
 // Invalid for inputs that are missing or wrong, Denied inside a tool, since
 // agents start no runs.
 func (s *Runs) Start(ctx context.Context, d *workflow.Definition, given map[string]string) (Run, error) {
-	title := orElse(d.Name, d.Description)
-	for _, in := range d.Inputs {
-		if v, ok := given[in.Name]; ok {
-			title += " " + in.Name + "=" + strings.Join(strings.Fields(v), " ")
-		}
-	}
-	return s.StartDefinition(ctx, d, given, title)
+	return s.StartDefinition(ctx, d, given, d.Title(given))
 }
 
 // StartDefinition is Start for a definition that lists show as title: one that
@@ -373,11 +366,4 @@ func (s *Runs) Hindered(ctx context.Context, steps []RunStep) []string {
 		}
 	}
 	return s.c.Agents.WhoNeverAnswers(ctx, names)
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -155,6 +155,15 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestTitle: what lists show of a run is short, however much it was given.
+func TestTitle(t *testing.T) {
+	d := &workflow.Definition{Name: "w", Inputs: []workflow.Input{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	got := d.Title(map[string]string{"a": " one\n two", "b": strings.Repeat("ü", 5000)})
+	if want := "w a=one two b=" + strings.Repeat("ü", 79) + "…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestBind(t *testing.T) {
 	d := load(t, "[inputs]\ngoal = { description = \"what\" }\nn = 3\nlist = { type = \"list\" }\nwho = { type = \"agent\", default = \"codr\" }\nyes = false\n[[steps]]\nid = \"a\"\nagent = \"{{.inputs.who}}\"\nprompt = \"x\"\n", nil)
 	_, err := d.Bind(map[string]string{"gaol": "x", "n": "many", "list": "a,b", "yes": "1"}, home().Agents)

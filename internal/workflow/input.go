@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -78,4 +79,30 @@ func (i *Input) bindJSON(text, want string) (any, string) {
 		return nil, fmt.Sprintf("the input %s must be %s", i.Name, want)
 	}
 	return v, ""
+}
+
+// What lists show of a run is a line, however much it was given.
+const (
+	maxTitle      = 400 // characters of the whole
+	maxTitleValue = 80  // of an input
+)
+
+// Title is what lists show of a run with these inputs.
+func (d *Definition) Title(given map[string]string) string {
+	title := cmp.Or(d.Name, d.Description)
+	for i := range d.Inputs {
+		if v, ok := given[d.Inputs[i].Name]; ok {
+			title += " " + d.Inputs[i].Name + "=" + brief(v, maxTitleValue)
+		}
+	}
+	return brief(title, maxTitle)
+}
+
+// brief is a text in one line, cut to so many characters.
+func brief(text string, most int) string {
+	line := []rune(strings.Join(strings.Fields(text), " "))
+	if len(line) <= most {
+		return string(line)
+	}
+	return string(line[:most-1]) + "…"
 }

@@ -31,7 +31,7 @@ func (l Line) To() string {
 }
 
 // Title is what lists show of a run of the line.
-func (l Line) Title() string { return l.To() + ": " + strings.Join(strings.Fields(l.Prompt), " ") }
+func (l Line) Title() string { return l.To() + ": " + brief(l.Prompt, maxTitle) }
 
 // Agents are all who work on it.
 func (l Line) Agents() []fika.AgentName { return l.Address.Agents(l.Combine) }
