@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/message"
 	"fika/internal/store"
 	"fika/internal/workflow"
@@ -33,7 +34,7 @@ func (h hubHome) beginTeam(ctx context.Context, r message.Request, member string
 		n.From = "program"
 	}
 	for _, name := range l.Agents() {
-		if _, err := h.store.Agent(ctx, name); err != nil {
+		if err := h.checkTeamAgent(ctx, name, member); err != nil {
 			return store.Run{}, err
 		}
 		if n.Rights, err = foreignRights(h.app, own, member, name); err != nil {
@@ -55,6 +56,20 @@ func (h hubHome) beginTeam(ctx context.Context, r message.Request, member string
 		return store.Run{}, fika.Wrap(fika.Invalid, "begin team", err)
 	}
 	return h.store.Start(ctx, n)
+}
+
+// checkTeamAgent sees that there is an agent of a name. Who there is otherwise is
+// not for a member to know: it may work with some of them only.
+func (h hubHome) checkTeamAgent(ctx context.Context, name fika.AgentName, member string) error {
+	if member == "" {
+		_, err := app.FindAgent(ctx, h.store, string(name), h.app.Colleagues(""))
+		return err
+	}
+	_, err := h.store.Agent(ctx, name)
+	if fika.IsKind(err, fika.NotFound) {
+		err = fika.Errorf(fika.NotFound, "", "no agent named %q", name)
+	}
+	return err
 }
 
 // freeForTeam reports whether the id of a run is that of nothing else.

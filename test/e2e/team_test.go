@@ -51,14 +51,14 @@ func TestTeamOverTheBus(t *testing.T) {
 	if w := f.answer("team-2"); w.Status != "completed" || !strings.Contains(w.Result.Content, "hello") {
 		t.Errorf("combined: %+v", w)
 	}
-	for id, body := range map[string]string{
-		"bad-1": `{"type": "task_request", "requestId": "bad-1", "prompt": "hello"}`,
-		"bad-2": `{"type": "task_request", "requestId": "bad-2", "team": "coder, nobody", "prompt": "hello"}`,
-		"bad-3": `{"type": "task_request", "requestId": "bad-3", "team": "coder > reviewer ->", "prompt": "hello"}`,
+	for id, c := range map[string]struct{ body, wants string }{
+		"bad-1": {`{"type": "task_request", "requestId": "bad-1", "prompt": "hello"}`, "team is missing"},
+		"bad-2": {`{"type": "task_request", "requestId": "bad-2", "team": "codr, reviewer", "prompt": "hello"}`, `no agent named "codr"; did you mean "coder"?`},
+		"bad-3": {`{"type": "task_request", "requestId": "bad-3", "team": "coder > reviewer ->", "prompt": "hello"}`, "is not understood"},
 	} {
-		f.ask(body)
-		if w := f.answer(id); w.Status != "failed" || w.Error == "" {
-			t.Errorf("%s: %+v", body, w)
+		f.ask(c.body)
+		if w := f.answer(id); w.Status != "failed" || !strings.Contains(w.Error, c.wants) {
+			t.Errorf("%s: %+v", c.body, w)
 		}
 	}
 }
