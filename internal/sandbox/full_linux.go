@@ -74,6 +74,10 @@ func steps(p Profile) []step {
 	return append(out, sealed...)
 }
 
+// machineWide is what says something about the whole machine in /proc, and which
+// root could change there without any capability.
+var machineWide = [...]string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}
+
 // bubblewrap gives the arguments with which bwrap confines a command to p. The
 // command's own words follow after "--". Descriptor filter holds the seccomp
 // program.
@@ -82,6 +86,9 @@ func bubblewrap(p Profile, filter string) []string {
 		"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
 		"--cap-drop", "ALL", "--seccomp", filter,
 		"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+	}
+	for _, path := range machineWide {
+		args = append(args, "--ro-bind-try", path, path)
 	}
 	if !p.Network {
 		args = append(args, "--unshare-net")

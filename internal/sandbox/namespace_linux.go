@@ -215,13 +215,12 @@ func (n *namespaces) makeDevices(trees []child.Word) {
 	}
 }
 
-// processes shows those of the namespace alone. What there says something about the
-// whole machine cannot be changed, even by root.
+// processes shows those of the namespace alone.
 func (n *namespaces) processes() {
 	n.mount("proc", "/proc", closed|unix.MS_NOEXEC, "")
-	for _, name := range []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"} {
-		if _, err := os.Lstat(name); err == nil {
-			n.attach(n.tree(name), closed|unix.MOUNT_ATTR_RDONLY, name, false)
+	for _, path := range machineWide {
+		if _, err := os.Lstat(path); err == nil {
+			n.attach(n.tree(path), closed|unix.MOUNT_ATTR_RDONLY, path, false)
 		}
 	}
 }

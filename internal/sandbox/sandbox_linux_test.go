@@ -291,3 +291,46 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// TestProcess: what a command finds itself to be in tier full, whichever way that
+// is made.
+func TestProcess(t *testing.T) {
+	for way, s := range tiers(t) {
+		if s.Tier() != Full {
+			continue
+		}
+		t.Run(way, func(t *testing.T) {
+			p := newPlace(t)
+			p.profile.Shown = []string{filepath.Join(p.home, ".ssh/config")}
+			must(t, os.WriteFile(p.profile.Shown[0], []byte("Host *\n"), 0o600))
+			must(t, os.WriteFile(filepath.Join(p.temp, "earlier"), nil, 0o600))
+			for name, script := range map[string]string{
+				"no capability":      `! grep '^Cap' /proc/self/status | grep -qv 0000000000000000`,
+				"no new privileges":  `grep -q '^NoNewPrivs:.*1' /proc/self/status && grep -q '^Seccomp:.*2' /proc/self/status`,
+				"the same user":      fmt.Sprintf(`test $(id -u) = %d -a $(id -g) = %d`, os.Getuid(), os.Getgid()),
+				"the same folder":    `test "$PWD" = "$(pwd -P)" && echo x > ./here && test -s ` + filepath.Join(p.project, "here"),
+				"few processes":      `test $(ls -d /proc/[0-9]* | wc -l) -le 6`,
+				"a loopback":         `python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); socket.create_connection(s.getsockname())'`,
+				"devices":            `head -c 9 /dev/zero > /dev/null && head -c 9 /dev/urandom > /dev/null && test -c /dev/full && test -e /dev/fd/0`,
+				"terminals":          `script -qec true /dev/null`,
+				"nobody's terminal":  `! cat < /dev/tty`,
+				"its own shm":        `echo x > /dev/shm/x && test $(ls /dev/shm | wc -l) = 1`,
+				"settings of kernel": `v=$(cat /proc/sys/vm/swappiness) && ! echo $v > /proc/sys/vm/swappiness`,
+				"a private /tmp":     `test -e /tmp/earlier -a -e /var/tmp/earlier && echo x > /tmp/mine`,
+				"shown in hidden":    `grep -q Host ~/.ssh/config && test $(ls ~/.ssh | wc -l) = 1 && ! touch ~/.ssh/new`,
+				"no descriptors":     `test "$(ls /proc/1/fd | tr '\n' ' ')" = "0 1 2 " || test ` + way + ` = bubblewrap`,
+				"its status":         `(exit 7); test $? = 7`,
+			} {
+				if out, err := s.sh(t, p.profile, script); err != nil {
+					t.Errorf("%s: %v\n%s", name, err, out)
+				}
+			}
+			if out, err := s.sh(t, p.profile, "exit 7"); err == nil || err.Error() != "exit status 7" {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if out, err := s.sh(t, p.profile, "kill -KILL $$"); err == nil || err.Error() != "exit status 137" {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}

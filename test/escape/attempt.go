@@ -84,6 +84,7 @@ func fileAttempts() []attempt {
 		{name: "a file in /dev/shm", script: `echo evil > /dev/shm/"$NAME"`, after: `test -e /dev/shm/"$NAME" && rm /dev/shm/"$NAME" && echo REACHED`},
 		{name: "a raw disk", script: `for d in /dev/vda /dev/sda /dev/nvme0n1; do head -c 1 $d >/dev/null 2>&1` + reached + ` && break; done`, missing: "the system refuses it"},
 		{name: "/dev/mem", script: `head -c 1 /dev/mem >/dev/null` + reached, missing: "the kernel refuses it"},
+		{name: "settings of the kernel (/proc/sys)", script: `v=$(cat /proc/sys/vm/swappiness) && echo $v > /proc/sys/vm/swappiness` + reached, ordinary: "the system refuses it"},
 		{name: "open_by_handle_at", script: syscall(`304, -100, 0, 0`), ordinary: "the system refuses it"},
 	}
 }
