@@ -46,7 +46,7 @@ test:
 	@GO="$(GO)" ./scripts/test.sh
 
 check:
-	@./scripts/need.sh
+	@FULL=1 ./scripts/need.sh
 	@GO="$(GO)" FULL=1 ./scripts/test.sh
 	$(GO) run $(STATICCHECK) ./...
 

@@ -270,7 +270,7 @@ type result struct {
 	ErrorKind    *fika.Kind       `json:"error_kind"`
 	ToolCalls    []fika.ToolUsed  `json:"tool_calls"`
 	Usage        fika.Usage       `json:"usage"`
-	CostUSD      float64          `json:"cost_usd"`
+	CostUSD      *float64         `json:"cost_usd"` // null: no price is known
 	DurationMS   int64            `json:"duration_ms"`
 	Saved        bool             `json:"saved"`
 }
@@ -318,7 +318,7 @@ func (v *runView) result(ran worker.RunResult, err error) {
 	v.write(result{
 		Type: "result", RequestID: ran.Request, Context: string(ran.Context), Conversation: string(ran.Conversation.Name), Model: command.Nullable(v.model),
 		Answer: ran.Outcome.Answer, Outcome: string(ran.State), Text: command.Nullable(text), ErrorKind: command.Optional(kind), ToolCalls: command.EmptyIfNil(ran.Outcome.ToolCalls),
-		Usage: usage, CostUSD: float64(usage.Cost) / 1e6, DurationMS: time.Since(v.started).Milliseconds(), Saved: ran.Saved,
+		Usage: usage, CostUSD: v.o.CostUSD(v.model, usage), DurationMS: time.Since(v.started).Milliseconds(), Saved: ran.Saved,
 	})
 }
 

@@ -63,16 +63,8 @@ func (c *Client) priced(b config.Budget) error {
 	return nil
 }
 
-// CostKnown reports whether it is known what a model, by what it is called in
-// reports, took for what was used of it. What says what was paid is known whatever
-// the settings say now.
-func (c *Client) CostKnown(model string, u fika.Usage) bool {
-	if u.Cost > 0 || u.Input+u.Output == 0 {
-		return true
-	}
-	m, err := c.config().FindModel(model, nil)
-	return err == nil && m.Known()
-}
+// CostKnown is that of the settings ([config.Config.CostKnown]).
+func (c *Client) CostKnown(model string, u fika.Usage) bool { return c.config().CostKnown(model, u) }
 
 // RequestUnpriced reports whether it is not known what a request has cost.
 func (c *Client) RequestUnpriced(r RequestInfo) bool {

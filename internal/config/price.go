@@ -1,9 +1,14 @@
 package config
 
-import "strings"
+import (
+	"strings"
 
-// listed is the price of a model at its own provider, as the provider's public
-// page said in the copy that was read on that day; the copy may be older.
+	"fika"
+)
+
+// listed is the price of a model at its own provider, as a copy of the provider's
+// public page says that was read on that day. The copy bears no date and may be
+// older, so whoever sees a price is told that it is from a copy.
 type listed struct {
 	prices Prices
 	source string
@@ -42,13 +47,24 @@ func (m Model) priced() Model {
 		return m
 	}
 	if l, ok := listedPrices()[undated(m.WireModel)]; ok {
-		m.Prices, m.Priced = l.prices, l.source+", "+l.day
+		m.Prices, m.Priced = l.prices, l.source+", copy read "+l.day
 	}
 	return m
 }
 
 // Known reports whether it is known what a call of the model costs.
 func (m Model) Known() bool { return m.Priced != "" }
+
+// CostKnown reports whether it is known what a model, by what it is called in
+// reports, took for what was used of it. What says what was paid is known whatever
+// the settings say now.
+func (c *Config) CostKnown(model string, u fika.Usage) bool {
+	if u.Cost > 0 || u.Input+u.Output == 0 {
+		return true
+	}
+	m, err := c.FindModel(model, nil)
+	return err == nil && m.Known()
+}
 
 // DefaultReserve is set aside for a call of a model that says nothing itself.
 func DefaultReserve() Reserve { return Reserve{Input: 20_000, Output: 4_000} }

@@ -165,22 +165,9 @@ type executors struct {
 	ended   chan string
 }
 
-// usedExecutors are those that somebody's tools go to.
-func usedExecutors(c *config.Config) (out []string) {
-	for _, x := range c.Executors {
-		used := x.Name == c.Tools.Executor
-		for i := range c.Agents {
-			used = used || x.Name == c.Agents[i].Executor
-		}
-		if used {
-			out = append(out, x.Name)
-		}
-	}
-	return out
-}
-
 func (k *executors) startMissing(c *config.Config) {
-	for _, name := range usedExecutors(c) {
+	for _, x := range c.UsedExecutors() {
+		name := x.Name
 		if k.running[name] != nil || time.Now().Before(k.next[name]) {
 			continue
 		}

@@ -72,6 +72,7 @@ func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 		d.checkPlugins(ctx)
 		d.checkSandbox()
 		d.checkLimits()
+		d.checkExecutors()
 		d.checkRights()
 		d.checkWorkspaces()
 	}

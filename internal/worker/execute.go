@@ -139,7 +139,7 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 	if settings.Workspace != "" && given.Workspace != settings.Workspace && !settings.Worktree {
 		return nil, none, fika.Errorf(fika.Denied, "", "%s is not the workspace of @%s any more", given.Workspace, c.Agent)
 	}
-	if err := x.canEnter(given.Workspace); err != nil {
+	if err := CanEnter(x.User, given.Workspace); err != nil {
 		return nil, none, err
 	}
 	call := tool.Call{
@@ -185,13 +185,13 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 	return nil, nil
 }
 
-// canEnter refuses a workspace that the user cannot work in, and says so before a
-// command fails for it in words of its own.
-func (x Execution) canEnter(dir string) error {
+// CanEnter refuses a workspace that a user cannot work in, and says so before a
+// command fails for it in words of its own. A nil user can.
+func CanEnter(u *process.User, dir string) error {
 	if !filepath.IsAbs(dir) {
 		return fika.Errorf(fika.Invalid, "", "%q is no folder to work in", dir)
 	}
-	if x.User == nil {
+	if u == nil {
 		return nil
 	}
 	for at := dir; ; at = filepath.Dir(at) {
@@ -201,13 +201,13 @@ func (x Execution) canEnter(dir string) error {
 		}
 		may := st.Mode & 7
 		switch {
-		case st.Uid == x.User.UID:
+		case st.Uid == u.UID:
 			may = st.Mode >> 6 & 7
-		case st.Gid == x.User.GID || slices.Contains(x.User.Groups, st.Gid):
+		case st.Gid == u.GID || slices.Contains(u.Groups, st.Gid):
 			may = st.Mode >> 3 & 7
 		}
 		if may&1 == 0 {
-			return fika.Errorf(fika.Denied, "", "the user %s cannot enter %s, so it cannot work in %s: name a workspace that it can, or give it the right", x.User.Name, at, dir)
+			return fika.Errorf(fika.Denied, "", "the user %s cannot enter %s, so it cannot work in %s: name a workspace that it can, or give it the right", u.Name, at, dir)
 		}
 		if at == "/" {
 			return nil

@@ -127,7 +127,7 @@ func (v *FollowView) End(info client.RequestInfo) error {
 	}
 	v.EndLine()
 	if v.json {
-		_ = v.PrintLine(ToJSON(info))
+		_ = v.PrintLine(ToJSON(v.Env, info))
 	} else if info.State == fika.Done && !v.wrote {
 		_ = v.AnswerText(info.Outcome.Answer, v.raw)
 	}

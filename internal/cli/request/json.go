@@ -23,7 +23,7 @@ type JSON struct {
 	Prompt       *string               `json:"prompt"`
 	ToolCalls    []fika.ToolUsed       `json:"tool_calls"`
 	Usage        fika.Usage            `json:"usage"`
-	CostUSD      float64               `json:"cost_usd"`
+	CostUSD      *float64              `json:"cost_usd"` // null: no price is known
 	Model        *string               `json:"model"`
 	Chain        *fika.RequestID       `json:"chain"`
 	Depth        int                   `json:"depth"`
@@ -37,11 +37,11 @@ type JSON struct {
 }
 
 // ToJSON returns a request as --json shows it.
-func ToJSON(r client.RequestInfo) JSON {
+func ToJSON(e *command.Env, r client.RequestInfo) JSON {
 	j := JSON{
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
 		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
-		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: float64(r.Outcome.Usage.Cost) / 1e6, Model: command.Optional(r.Outcome.Model),
+		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: e.CostUSD(r.Outcome.Model, r.Outcome.Usage), Model: command.Optional(r.Outcome.Model),
 		Chain: command.Optional(r.Chain), Depth: r.Depth, Parent: command.Optional(r.Parent), RetryOf: command.Optional(r.RetryOf), Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
 		Deadline: command.Stamp(r.Deadline), StartedAt: command.Stamp(r.StartedAt), FinishedAt: command.Stamp(r.FinishedAt),
 	}
@@ -52,4 +52,9 @@ func ToJSON(r client.RequestInfo) JSON {
 		j.Outcome = command.Optional(string(r.State))
 	}
 	return j
+}
+
+// toJSON is [ToJSON] for lists.
+func toJSON(e *command.Env) func(client.RequestInfo) JSON {
+	return func(r client.RequestInfo) JSON { return ToJSON(e, r) }
 }

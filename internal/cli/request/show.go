@@ -28,7 +28,7 @@ func newShow(e *command.Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return e.PrintJSON(toFamilyJSON(f))
+				return e.PrintJSON(toFamilyJSON(e, f))
 			}
 			showRequest(e, f, c)
 			return e.CheckWritten("")
@@ -124,10 +124,10 @@ type familyJSON struct {
 	Total    *fika.Usage  `json:"usage_with_children"`
 }
 
-func toFamilyJSON(f client.Family) familyJSON {
-	j := familyJSON{JSON: ToJSON(f.RequestInfo)}
+func toFamilyJSON(e *command.Env, f client.Family) familyJSON {
+	j := familyJSON{JSON: ToJSON(e, f.RequestInfo)}
 	for _, k := range f.Children {
-		j.Children = append(j.Children, toFamilyJSON(k))
+		j.Children = append(j.Children, toFamilyJSON(e, k))
 	}
 	if len(j.Children) > 0 {
 		u := f.Usage()

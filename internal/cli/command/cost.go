@@ -1,0 +1,13 @@
+package command
+
+import "fika"
+
+// CostUSD is what was paid, in US dollars; nil, which is null in JSON, when no price
+// is known of the model.
+func (e *Env) CostUSD(model string, u fika.Usage) *float64 {
+	usd := float64(u.Cost) / 1e6
+	if c, err := e.App().Config(); usd == 0 && (err != nil || !c.CostKnown(model, u)) {
+		return nil
+	}
+	return &usd
+}
