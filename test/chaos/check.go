@@ -31,7 +31,7 @@ LEFT JOIN entries t ON t.conversation = c.conversation AND t.reply_to = c.id AND
 WHERE c.kind <> 'chat' OR c.name LIKE 'table%' GROUP BY c.id HAVING count(e.n) <> c.last_seq OR max(e.seq) <> c.last_seq`},
 	{"an answer was given twice", `SELECT substr(content, 1, 24) || ' by ' || min(sender) FROM entries WHERE type = 'message' AND content LIKE 'answer %' GROUP BY conversation, content HAVING count(*) > 1`},
 	{"a finished request has money set aside", `SELECT v.request FROM reservations v JOIN requests r ON r.id = v.request WHERE r.finished_at <> 0`},
-	{"a finished request has a call with an executor", `SELECT x.request || '/' || x.n || ' ' || x.state FROM executions x JOIN requests r ON r.id = x.request WHERE r.finished_at <> 0`},
+	{"a finished request has a call that an executor runs", `SELECT x.request || '/' || x.n FROM executions x JOIN requests r ON r.id = x.request WHERE r.finished_at <> 0 AND x.state = 'claimed'`},
 	{"two turns of an agent overlapped", `SELECT id || ' and one before it' FROM (
 SELECT r.id, x.lo, max(x.hi) OVER (PARTITION BY r.conversation, r.agent ORDER BY x.lo ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
 FROM requests r JOIN (SELECT request, min(seq) lo, max(seq) hi FROM entries WHERE request <> '' AND type <> 'notice' GROUP BY request) x ON x.request = r.id

@@ -1,25 +1,27 @@
 package main
 
-import "os"
+import "fmt"
 
 // spend is a budget that ends while an agent is in the middle of its work, and
-// is raised again.
+// is raised again: it has room for the first call of a turn, which sets aside 24000
+// tokens, and not for the second.
 func spend(r *run) {
-	r.budget("100000")
-	before := r.markers()
-	r.ask("ask", "arya", "gate", "bash")
-	r.awake(func() bool { return r.markers() > before })
-	r.budget("60")
-	_ = os.WriteFile(r.marker+".gate", nil, 0o600)
+	r.settle()
+	spent, err := r.number(`SELECT COALESCE(sum(input + output), 0) FROM usage`)
+	if err != nil {
+		r.bad("%v", err)
+	}
+	r.budget(spent + 24_000 + 50)
+	r.ask("ask", "arya", "bash", "bash")
 	r.awake(func() bool {
-		n, err := r.number(`SELECT count(*) FROM requests WHERE state = 'running'`)
-		return err == nil && n == 0
+		n, err := r.number(`SELECT count(*) FROM requests WHERE state = 'waiting' AND reason = 'limit'`)
+		return err == nil && n > 0
 	})
 	r.ask("task", "gendry", "bash")
-	r.budget("1000000")
+	r.budget(1_000_000)
 }
 
 // budget says how many tokens the home may spend in a day.
-func (r *run) budget(tokens string) {
-	r.people("budget", "set", "home", "--per", "day", "--tokens", tokens)
+func (r *run) budget(tokens int) {
+	r.people("budget", "set", "home", "--per", "day", "--tokens", fmt.Sprint(tokens))
 }
