@@ -54,7 +54,7 @@ func declared() map[string]declaration {
 		"fika demo": manage, "fika up": manage, "fika executor": manage, "fika down": manage, "fika master": manage,
 
 		"fika agent": look, "fika agent list": look, "fika agent health": look, "fika agent logs": look, "fika agent attach": look,
-		"fika agent run": manage, "fika agent start": manage, "fika agent stop": manage, "fika agent restart": manage, "fika agent reset": manage, "fika agent summarise": manage,
+		"fika agent run": manage, "fika agent start": manage, "fika agent stop": manage, "fika agent restart": manage, "fika agent reset": manage, "fika agent summarise": manage, "fika agent recall": manage,
 		"fika agent create": manage, "fika agent import": manage, "fika agent diff": look, "fika agent merge": manage, "fika agent discard": manage, "fika template": look, "fika template list": look, "fika template show": look,
 
 		"fika chat": look, "fika chat list": look, "fika chat view": look, "fika chat wait": look, "fika chat why": look, "fika chat queue": look,

@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
+	"fika/internal/reading"
 	"fika/internal/store"
 )
 
@@ -211,4 +212,9 @@ func (s *Agents) SetModel(ctx context.Context, name fika.AgentName, model string
 		return err
 	}
 	return config.SetKey(f.LocalConfig(), "model", model)
+}
+
+// Recall finds in an agent's past what its tool of that name would find.
+func (s *Agents) Recall(ctx context.Context, agent fika.Agent, query string, limit int) ([]Found, error) {
+	return reading.Past{Store: s.c.store, Agent: agent}.Find(ctx, query, limit)
 }

@@ -7,5 +7,8 @@
 // a task reads it always. It reads a chat that it takes part in. A person reads
 // everything.
 //
-// Read first: [Archive]. It owns nothing and may be used from many goroutines.
+// Of its own past an agent finds all but what a person has cleared: its own
+// conversations and tasks, and the chats that it takes part in ([Past]).
+//
+// Read first: [Archive], [Past]. It owns nothing and may be used from many goroutines.
 package reading

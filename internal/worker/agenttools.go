@@ -17,14 +17,14 @@ import (
 	"fika/internal/tool/peer"
 )
 
-// agentTools are the tools that every agent has: its notes, and those that
-// reach other agents.
+// agentTools are the tools that every agent has, its notes and those that reach
+// other agents, and the one that looks into its past.
 func (r *Runtime) agentTools() []tool.Tool {
 	notes := note.Tools(note.Options{
 		Store: noteStore{r.worker.Folder}, Versions: r.versions,
 		Reflection: r.settings.ReflectionEnabled && !r.opts.NoReflection, Limit: r.settings.ReflectionCharacterLimit,
 	})
-	return append(notes, r.peers().tools()...)
+	return append(append(notes, r.peers().tools()...), recallTool(r.worker.Store))
 }
 
 func (r *Runtime) peers() peers {

@@ -101,11 +101,11 @@ func (b Toolbox) builtins() []tool.Tool {
 // BuiltinNames are the names of the tools fika brings along.
 func (b Toolbox) BuiltinNames() []string { return toolNames(b.builtins()) }
 
-// AllNames are the names of the tools fika brings along and of those that every
-// agent has.
+// AllNames are the names of the tools fika brings along, of those that every agent
+// has, and of that which looks into its past.
 func (b Toolbox) AllNames() []string {
 	list := note.Tools(note.Options{Reflection: b.settings.ReflectionEnabled})
-	return append(b.BuiltinNames(), toolNames(append(list, peers{}.tools()...))...)
+	return append(b.BuiltinNames(), toolNames(append(append(list, peers{}.tools()...), recallTool(nil)))...)
 }
 
 func toolNames(tools []tool.Tool) []string {

@@ -33,7 +33,7 @@ A running hub makes the credential at once: fika bus show NAME prints it.`,
 	f.StringSliceVar(&o.tools, "tools", nil, "tools that it may have used, with commas between (default read,list)")
 	f.StringSliceVar(&o.agents, "agents", nil, "agents that it may ask (default all)")
 	f.BoolVar(&o.network, "network", false, "commands that it causes reach the network where the agent's do")
-	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions([]string{"*", "read", "list", "edit", "create", "bash", "fetch"}, command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions([]string{"*", "read", "list", "edit", "create", "bash", "fetch", "recall"}, command.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("agents", completeAgents(e))
 	return c
 }

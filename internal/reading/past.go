@@ -1,0 +1,229 @@
+package reading
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// PastStore is what is read of the store to find something in an agent's past.
+type PastStore interface {
+	Search(ctx context.Context, words string, f store.ConversationFilter) ([]store.Found, error)
+	ConversationByID(context.Context, fika.ConversationID) (fika.Conversation, error)
+	Participants(context.Context, fika.ConversationID) ([]string, error)
+	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
+}
+
+// Past is what an agent has taken part in: its own conversations, its tasks, and the
+// chats that it is in. What a person has cleared is no part of it.
+type Past struct {
+	Store PastStore
+	Agent fika.Agent
+	// Now is the request that asks, whose own words are not its past; empty: none.
+	Now fika.RequestID
+}
+
+const (
+	pastWords   = 10   // of a query that count
+	pastQueries = 64   // that one call may ask of the store
+	mostAhead   = 5000 // entries that are read to find some that were not cleared
+	common      = 40   // a word that is in so many entries is not looked at alone
+)
+
+// Find finds the entries that hold the most of the words, newest first: all of them
+// if there are such entries, else as many of them as any entry holds. A word also
+// finds those that begin as it does without its ending. It gives at most limit.
+func (p Past) Find(ctx context.Context, query string, limit int) ([]store.Found, error) {
+	limit = max(1, limit)
+	words := wordsOf(query)
+	look := &pastLook{Past: p, may: map[fika.ConversationID]scope{}}
+	found, err := look.all(ctx, words, limit)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	var known []string // as it begins, of those that occur at all
+	var alone [][]store.Found
+	for _, w := range words {
+		w = beginningOf(w)
+		found, err := look.all(ctx, []string{w}, common)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			known, alone = append(known, w), append(alone, found)
+		}
+	}
+	for n := len(known); n > 1; n-- {
+		found, err := look.some(ctx, known, n, limit)
+		if err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	// No two of the words are in one entry: the rarest says the most.
+	slices.SortStableFunc(alone, func(a, b []store.Found) int { return cmp.Compare(len(a), len(b)) })
+	if len(alone) == 0 {
+		return nil, nil
+	}
+	return alone[0][:min(limit, len(alone[0]))], nil
+}
+
+// pastLook is one search in a past.
+type pastLook struct {
+	Past
+	asked int
+	may   map[fika.ConversationID]scope
+}
+
+// some finds what holds n of the words.
+func (l *pastLook) some(ctx context.Context, words []string, n, limit int) ([]store.Found, error) {
+	var out []store.Found
+	for set := range uint(1) << len(words) {
+		if bits.OnesCount(set) != n || l.asked >= pastQueries {
+			continue
+		}
+		var chosen []string
+		for i, w := range words {
+			if set&(1<<i) != 0 {
+				chosen = append(chosen, w)
+			}
+		}
+		found, err := l.all(ctx, chosen, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range found {
+			if !slices.ContainsFunc(out, func(y store.Found) bool { return y.ID == x.ID && y.Conversation == x.Conversation }) {
+				out = append(out, x)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b store.Found) int { return b.At.Compare(a.At) })
+	return out[:min(limit, len(out))], nil
+}
+
+// all finds what holds all of the words.
+func (l *pastLook) all(ctx context.Context, words []string, limit int) ([]store.Found, error) {
+	l.asked++
+	for ahead := readAhead * limit; ; ahead *= readAhead {
+		found, err := l.Store.Search(ctx, strings.Join(words, " "), store.ConversationFilter{Agent: l.Agent.ID, Limit: ahead})
+		if err != nil {
+			return nil, err
+		}
+		out, err := l.inScope(ctx, found, limit)
+		if err != nil || len(out) == limit || len(found) < ahead || ahead > mostAhead {
+			return out, err
+		}
+	}
+}
+
+// inScope picks what belongs to the past, at most limit.
+func (l *pastLook) inScope(ctx context.Context, found []store.Found, limit int) (out []store.Found, err error) {
+	for _, x := range found {
+		s, known := l.may[x.Conversation]
+		if !known {
+			if s, err = l.scopeOf(ctx, x.Conversation); err != nil {
+				return nil, err
+			}
+			l.may[x.Conversation] = s
+		}
+		if s.holds(x.Entry) && (l.Now == "" || x.Request != l.Now) && len(out) < limit {
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// scope is what of a conversation is the agent's past. The zero value is nothing.
+type scope struct {
+	own   bool
+	after int64   // what came before was cleared
+	kept  []int64 // but for these
+}
+
+func (s scope) holds(e fika.Entry) bool {
+	return s.own && (e.Seq > s.after || slices.Contains(s.kept, e.Seq))
+}
+
+func (l *pastLook) scopeOf(ctx context.Context, id fika.ConversationID) (scope, error) {
+	conv, err := l.Store.ConversationByID(ctx, id)
+	if err != nil {
+		return scope{}, err
+	}
+	var s scope
+	switch conv.Kind {
+	case fika.Ask, fika.Task:
+		s.own = conv.Agent == l.Agent.ID
+	case fika.Chat:
+		in, err := l.Store.Participants(ctx, id)
+		if err != nil {
+			return scope{}, err
+		}
+		s.own = slices.Contains(in, string(l.Agent.Name))
+	}
+	for upto := int64(math.MaxInt64); s.own; {
+		cut, err := l.Store.LastCompaction(ctx, id, upto)
+		if err != nil || cut == nil {
+			return s, err
+		}
+		if cut.Meta.Summary == "" { // nothing was to be left of it
+			s.after, s.kept = cut.Meta.UpTo, cut.Meta.Kept
+			return s, nil
+		}
+		upto = cut.Seq - 1
+	}
+	return s, nil
+}
+
+// wordsOf gives the words of a query that say something, each once.
+func wordsOf(query string) []string {
+	split := func(keep func(string) bool) (out []string) {
+		for _, w := range strings.FieldsFunc(query, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) && r != '*' && r != '\'' && r != '_'
+		}) {
+			w = strings.ToLower(strings.Trim(w, "'"))
+			if strings.Trim(w, "*_'") != "" && keep(w) && !slices.Contains(out, w) && len(out) < pastWords {
+				out = append(out, w)
+			}
+		}
+		return out
+	}
+	if out := split(func(w string) bool { return !isFiller(w) }); len(out) > 0 {
+		return out
+	}
+	return split(func(string) bool { return true })
+}
+
+// isFiller reports whether an English word says nothing about what is sought.
+func isFiller(word string) bool {
+	switch word {
+	case "a", "an", "the", "this", "that", "these", "those", "it", "its", "there", "here", "what", "which", "who", "when", "where", "why", "how",
+		"i", "me", "my", "we", "us", "our", "you", "your", "they", "them", "their", "he", "she", "her", "his",
+		"is", "are", "am", "be", "been", "was", "were", "do", "does", "did", "has", "have", "had", "will", "would", "can", "could", "should",
+		"and", "or", "but", "if", "so", "as", "than", "then", "of", "in", "on", "at", "by", "for", "from", "to", "into", "with", "about":
+		return true
+	}
+	return false
+}
+
+// beginningOf cuts the usual endings of an English word and finds what begins so.
+func beginningOf(word string) string {
+	if strings.HasSuffix(word, "*") {
+		return word
+	}
+	for _, e := range []string{"ing", "ies", "ed", "es", "s"} {
+		if rest, ok := strings.CutSuffix(word, e); ok && len(rest) >= 4 {
+			return rest + "*"
+		}
+	}
+	if len(word) < 4 {
+		return word
+	}
+	return word + "*"
+}
