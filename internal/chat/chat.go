@@ -88,44 +88,58 @@ func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent,
 	if s.Agent != nil {
 		return c.sendAs(ctx, conv, s)
 	}
+	p, sent, err := c.Prepare(ctx, conv, s)
+	if err != nil {
+		return sent, err
+	}
+	if sent.Posted, err = c.Store.Post(ctx, p); err != nil {
+		return Sent{}, err
+	}
+	c.Tell(conv, sent.Posted)
+	return sent, nil
+}
+
+// Tell passes on what was stored, and wakes whom it concerns.
+func (c *Chats) Tell(conv fika.Conversation, p store.Posted) {
+	c.Notify.Show(conv, p.Entry)
+	c.Notify.Wake(p.Notified...)
+}
+
+// Prepare finds out what Send would store of what a person says, and whom it
+// would concern. Nothing is stored.
+func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (store.Post, Sent, error) {
 	agents, err := c.Store.ListAgents(ctx)
 	if err != nil {
-		return Sent{}, err
+		return store.Post{}, Sent{}, err
 	}
 	for _, name := range []string{s.From, s.Username} {
 		if err := notAnAgent(agents, name); err != nil {
-			return Sent{}, err
+			return store.Post{}, Sent{}, err
 		}
 	}
 	known := mention.Known{Agents: agentNames(agents), Human: s.Username, People: []string{s.From}}
 	var in []string
 	if strings.Contains(s.Text, "@") {
 		if in, err = c.Store.Participants(ctx, conv.ID); err != nil {
-			return Sent{}, err
+			return store.Post{}, Sent{}, err
 		}
 		known.People = append(known.People, People(in, agents)...)
 	}
 	found := c.Parser.Parse(s.Text, known)
 	if len(found.Unknown) > 0 {
-		return Sent{}, unknownNames(found.Unknown, c.teamOf(agents))
+		return store.Post{}, Sent{}, unknownNames(found.Unknown, c.teamOf(agents))
 	}
 	notify := found.Agents
 	if found.All {
 		notify = c.leaveOutUncallable(addNamed(in, agents, notify), notify)
 	}
 	if err := c.mayCall("", notify); err != nil {
-		return Sent{}, err
+		return store.Post{}, Sent{}, err
 	}
-	posted, err := c.Store.Post(ctx, store.Post{
+	return store.Post{
 		Conversation: conv.ID, ID: s.ID, From: s.From, Writer: fika.ByHuman, WriterName: s.Username,
 		Content: s.Text, Notify: notify, TTL: s.TTL, Attachments: s.Attachments,
-	})
-	if err != nil {
-		return Sent{}, err
-	}
-	c.Notify.Show(conv, posted.Entry)
-	c.Notify.Wake(posted.Notified...)
-	return Sent{Posted: posted, All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
+	}, Sent{All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
 }
 
 // sendAs stores what an agent said, in its chain and depth, and rings whom it

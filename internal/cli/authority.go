@@ -84,6 +84,8 @@ func declared() map[string]declaration {
 		"fika workflow": look, "fika workflow list": look, "fika workflow show": look, "fika workflow check": look, "fika workflow graph": look,
 		"fika workflow status": look, "fika workflow output": look, "fika workflow wait": look,
 		"fika workflow run": manage, "fika workflow pause": manage, "fika workflow resume": manage, "fika workflow cancel": manage,
+		"fika schedule": look, "fika schedule list": look, "fika schedule show": look, "fika schedule create": manage, "fika schedule delete": manage,
+		"fika schedule run": manage, "fika schedule pause": manage, "fika schedule resume": manage,
 		"fika key": look, "fika key list": look, "fika key set": manage, "fika key remove": manage,
 	}
 }

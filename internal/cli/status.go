@@ -12,6 +12,7 @@ import (
 	"fika/internal/cli/agent"
 	"fika/internal/cli/budget"
 	"fika/internal/cli/command"
+	"fika/internal/cli/schedule"
 	"fika/internal/cli/store"
 	"fika/internal/client"
 	"fika/internal/config"
@@ -32,6 +33,8 @@ type statusJSON struct {
 
 	Sandbox sandboxJSON   `json:"sandbox"`
 	Budgets []budget.JSON `json:"budgets"`
+
+	Schedules []schedule.JSON `json:"schedules"`
 }
 
 type executorJSON struct {
@@ -128,13 +131,16 @@ func toStatusJSON(st client.Status) statusJSON {
 		Store: store.ToJSON(st.Store, st.Bytes),
 		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
 		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
-		Budgets: []budget.JSON{}, Executors: []executorJSON{},
+		Budgets: []budget.JSON{}, Executors: []executorJSON{}, Schedules: []schedule.JSON{},
 	}
 	for _, x := range st.Executors {
 		j.Executors = append(j.Executors, executorJSON{Name: x.Name, User: command.Optional(x.User), Running: x.Running})
 	}
 	for _, b := range st.Budgets {
 		j.Budgets = append(j.Budgets, budget.ToJSON(b))
+	}
+	for _, s := range st.Schedules {
+		j.Schedules = append(j.Schedules, schedule.ToJSON(s))
 	}
 	if s := st.Stream; s != nil {
 		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.Stamp(s.ReadAt)}
@@ -190,11 +196,34 @@ func showStatus(e *command.Env, st client.Status) error {
 	for i, b := range st.Budgets {
 		p([]string{"budgets", ""}[min(i, 1)], client.BudgetLine(b))
 	}
+	for i, l := range scheduleLines(st.Schedules) {
+		p([]string{"next", ""}[min(i, 1)], l)
+	}
 	if len(st.Agents) == 0 {
 		return e.CheckWritten("")
 	}
 	_ = e.Print("\n")
 	return agent.ShowTable(e, st.Agents)
+}
+
+// scheduleLines say which schedule comes next, and which began nothing the last time.
+func scheduleLines(list []client.Schedule) (lines []string) {
+	next := -1
+	for i, s := range list {
+		if s.Paused.IsZero() && s.Elsewhere == "" && !s.Next.IsZero() && (next < 0 || s.Next.Before(list[next].Next)) {
+			next = i
+		}
+	}
+	if next >= 0 {
+		s := list[next]
+		lines = append(lines, fmt.Sprintf("%s (%s) on %s", s.Schedule.Name, s.Begins(), schedule.NextLine(s)))
+	}
+	for _, s := range list {
+		if s.Hindrance() != "" || s.State == fika.RequestFailed {
+			lines = append(lines, fmt.Sprintf("%s: %s", s.Schedule.Name, schedule.LastLine(s)))
+		}
+	}
+	return lines
 }
 
 func hubLine(st client.Status) string {

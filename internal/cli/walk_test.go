@@ -29,7 +29,7 @@ func walked() (args map[string]string, left map[string]string) {
 			"fika agent logs": "coder", "fika agent diff": "coder", "fika context prompt": "default --assembled", "fika plugin check": "nosuch", "fika completion": "bash",
 			"fika completion bash": "", "fika chat queue": "design", "fika rules test": "coder ls", "fika budget show": "home",
 			"fika workflow check": "review", "fika mcp show": "nosuch", "fika workflow graph": "review", "fika workflow show": "review",
-			"fika template show": "coder", "fika trace": "REQUEST", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
+			"fika template show": "coder", "fika trace": "REQUEST", "fika schedule show": "report", "fika workflow output": "nothing step", "fika workflow wait": "nothing",
 		}, map[string]string{
 			"fika monitor": "goes on until it is ended", "fika agent attach": "goes on until it is ended",
 			"fika route": "reads stdin, as whatever takes a prompt; TestK2Route calls it",
@@ -46,7 +46,7 @@ func TestWalk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const good = "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n[[budgets]]\nscope = \"home\"\nper = \"month\"\ntokens = 1000000\n"
+	const good = "model = \"script\"\n[hub]\nautostart = false\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"coder\"\n[[budgets]]\nscope = \"home\"\nper = \"month\"\ntokens = 1000000\n[[schedules]]\nname = \"report\"\ncron = \"@yearly\"\nagent = \"coder\"\nprompt = \"hi\"\n"
 	write("config.toml", good)
 	write("rules.toml", "fallback = \"<{{.Last}}>\"\n")
 	if err := os.Chmod(home, 0o700); err != nil {

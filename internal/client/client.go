@@ -30,6 +30,8 @@ type Client struct {
 	bus      bus.Bus
 	waker    app.Waker
 	trouble  string
+
+	unscheduled bool // nothing is left of schedules that are defined no more
 }
 
 const (
@@ -72,6 +74,16 @@ func Offline(ctx context.Context, a *app.App) (*Client, error) {
 	c := &Client{app: a, home: h, store: s, bus: bus.Nobody{}}
 	c.waker = app.Waker{Bus: c.bus}
 	c.Agents, c.Chats, c.Conversations, c.Requests, c.Hub = &Agents{c}, &Chats{c}, &Conversations{c}, &Requests{c}, HubOf(a)
+	return c, nil
+}
+
+// OnBus opens the store, and uses a bus that is there: for a process that lives.
+func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*Client, error) {
+	c, err := Offline(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	c.bus, c.subjects, c.waker = b, subjects, app.Waker{Bus: b, Subjects: subjects}
 	return c, nil
 }
 

@@ -59,7 +59,6 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 
 // start stores a run of a definition with what n says of it besides.
 func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[string]string, n store.NewRun) (Run, error) {
-	const op = "start run"
 	speaker, err := s.c.app.Speaker(ctx)
 	if err == nil && speaker != nil {
 		err = fika.Errorf(fika.Denied, "", "inside a tool @%s starts no runs: that is a person's to say", speaker.Agent)
@@ -67,25 +66,30 @@ func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[stri
 	if err != nil {
 		return Run{}, err
 	}
+	if n, err = s.prepare(d, given, n); err != nil {
+		return Run{}, err
+	}
+	return s.c.store.Start(ctx, n)
+}
+
+// prepare says of a run what its definition and inputs make of it.
+func (s *Runs) prepare(d *workflow.Definition, given map[string]string, n store.NewRun) (store.NewRun, error) {
 	w, err := OpenWorkflows(s.c.app)
 	if err != nil {
-		return Run{}, err
+		return n, err
 	}
 	bound, err := d.Bind(given, w.agents)
 	if err != nil {
-		return Run{}, err
+		return n, err
 	}
 	if n.Definition, err = d.Freeze(); err != nil {
-		return Run{}, err
+		return n, err
 	}
 	if n.Inputs, err = json.Marshal(bound); err != nil {
-		return Run{}, fika.Wrap(fika.Invalid, op, err)
-	}
-	if err := s.makeContexts(d.MeetingContexts()); err != nil {
-		return Run{}, err
+		return n, fika.Wrap(fika.Invalid, "start run", err)
 	}
 	n.Deadline = s.deadline(d)
-	return s.c.store.Start(ctx, n)
+	return n, s.makeContexts(d.MeetingContexts())
 }
 
 // makeContexts makes those of the contexts that are missing.

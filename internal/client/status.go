@@ -25,14 +25,15 @@ type Status struct {
 	BusTrip time.Duration        // how long that took
 	Stream  *busnats.StreamState // of foreign requests; nil: it did not tell
 	// Warnings say what programs that are not fika cannot rely on, or have lost.
-	Warnings []string
-	Store    StoreMeta
-	Bytes    int64 // of the database, its log included
-	Agents   []AgentView
-	Waiting  int // requests and chats that could be taken now, of all agents
-	Paused   bool
-	Sandbox  SandboxStatus
-	Budgets  []BudgetBalance
+	Warnings  []string
+	Store     StoreMeta
+	Bytes     int64 // of the database, its log included
+	Agents    []AgentView
+	Waiting   int // requests and chats that could be taken now, of all agents
+	Paused    bool
+	Sandbox   SandboxStatus
+	Budgets   []BudgetBalance
+	Schedules []Schedule
 	// Executors are those that the settings define.
 	Executors []ExecutorStatus
 }
@@ -117,6 +118,9 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	}
 	for _, w := range work {
 		st.Waiting += w.Open
+	}
+	if st.Schedules, err = c.Schedules().List(ctx); err != nil {
+		return st, err
 	}
 	if st.Budgets, err = c.Budgets(ctx); err != nil {
 		return st, err

@@ -32,6 +32,7 @@ type Config struct {
 	Executors []Executor
 	Models    []Model
 	Budgets   []Budget
+	Schedules []Schedule
 	// BusMembers are programs that are not fika and may ask agents by the hub's own
 	// server, with less than the person's.
 	BusMembers []BusMember

@@ -18,6 +18,7 @@ func (c *Config) checkTogether(p *Problems) {
 	c.checkMCP(p)
 	c.checkExecutors(p)
 	c.checkBudgets(p)
+	c.checkSchedules(p)
 	c.checkBusMembers(p)
 	if c.Model != "" && !c.isReachable(c.Model) {
 		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))

@@ -61,6 +61,7 @@ func refusalReasons() map[string]string {
 		"access": "it would let a program use all of fika", "executor": "under whose account tools run is for each person to say",
 		"allow_private_fetch": "it would open your own network to what agents read",
 		"mcp":                 "which programs are started and reached is for each person to say",
+		"schedules":           "what begins by itself is for each person to say",
 		"bus_members":         "which programs may ask your agents is for each person to say",
 	}
 }

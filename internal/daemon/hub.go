@@ -12,6 +12,7 @@ import (
 	"fika/internal/app"
 	"fika/internal/backup"
 	"fika/internal/chatfile"
+	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/crash"
 	"fika/internal/folder"
@@ -120,6 +121,10 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 	if err != nil {
 		return hub.Options{}, err
 	}
+	c, err := client.OnBus(ctx, a, redactedBus{b.conn, a.Secrets()}, subjects)
+	if err != nil {
+		return hub.Options{}, err
+	}
 	return hub.Options{
 		Reload: h.reload(b), Hindered: h.hindered,
 		StoreID: meta.StoreID, Hung: o.Hung, StopGrace: o.Grace,
@@ -132,8 +137,9 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 			return h.beginTeam(ctx, r, member, b.server != nil)
 		},
 		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
-		Runs: a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
-		Tick: crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
+		Runs:      a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
+		Schedules: c.Schedules().BeginDue,
+		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),
 		Ready: func(list []hub.Started) {
 			if o.Ready != nil {
 				o.Ready(hub.Ready{PID: os.Getpid(), Bus: b.url, Agents: list, Warning: b.warning})

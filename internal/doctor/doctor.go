@@ -81,6 +81,7 @@ func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 	d.checkBus(ctx)
 	if d.storeFine {
 		d.checkAgents(ctx)
+		d.checkSchedules(ctx)
 	}
 	return d.out, ctx.Err()
 }

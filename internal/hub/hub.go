@@ -137,6 +137,9 @@ type Options struct {
 	// Runs advances the runs of workflows in which something has ended and nobody
 	// went on, every Tick. nil: nobody does.
 	Runs func(context.Context)
+	// Schedules begins what is due by the clock, every Tick, and reports whether
+	// anything is going to be due: the hub does not rest then. nil: there are none.
+	Schedules func(context.Context) bool
 	// Outputs removes old files from the folders of contexts, at every Clean.
 	// nil: nobody does.
 	Outputs func(context.Context)
@@ -191,6 +194,7 @@ type Hub struct {
 	ready      bool
 	lost       error          // why there is nothing to look after any more
 	online     bool           // the bus is there
+	scheduled  bool           // something is going to be due
 	idle       time.Time      // since when there has been nothing to do
 	side       sync.WaitGroup // the intake
 }
@@ -339,6 +343,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 	}
 	h.reloadSpecs(ctx)
 	h.care.resumeLapsed(ctx)
+	h.scheduled = h.opts.Schedules != nil && h.opts.Schedules(ctx)
 	rows, err := h.opts.Store.Directory.ListAgents(ctx)
 	if err != nil {
 		h.opts.Log.Warn("tick", "err", err)

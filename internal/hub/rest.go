@@ -8,12 +8,12 @@ import (
 )
 
 // endIfIdle ends the hub when nothing has needed it for as long as it may rest:
-// no work that goes on or waits, no agent that is to run whether there is work
+// no work that goes on, waits or is scheduled, no agent that is to run whether there is work
 // or not, and nobody who follows what happens. atWork says that agents have some.
 func (h *Hub) endIfIdle(ctx context.Context, atWork bool) {
 	switch {
 	case h.opts.Rest == 0:
-	case atWork, h.supervisor.keepsOne(), h.opts.Followed != nil && h.opts.Followed(), h.hasOpenWork(ctx):
+	case atWork, h.scheduled, h.supervisor.keepsOne(), h.opts.Followed != nil && h.opts.Followed(), h.hasOpenWork(ctx):
 		h.idle = h.opts.Now()
 	case h.opts.Now().Sub(h.idle) >= h.opts.Rest:
 		h.opts.Log.Info("nothing to do: the hub ends, and starts again when it is needed", "after", h.opts.Rest)

@@ -50,6 +50,7 @@ result begun_at ended_at chat`)},
 		{name: "flow_steps", key: cols("id"), columns: cols(`id run path attempt parent step kind position attempts_before state reason error not_before deadline ended_at
 approved redo live taken source winner inputs items made done failed first_failed begun_at request conversation agent chain counted output taint`)},
 		{name: "flow_outputs", key: cols("run hash"), columns: cols("run hash json content")},
+		{name: "schedules", key: cols("name"), columns: cols("name home timing body next_at paused_at planned_at begun_at missed request chat seq trouble trouble_at")},
 		{name: "usage", key: cols("request n"), columns: cols("request n agent model input output cached reasoning cost at")},
 		{name: "budgets", key: cols("owner per begins"), columns: cols("owner per begins scope money tokens")},
 		{name: "reservations", key: cols("request owner per begins"), columns: cols("request owner per begins money tokens")},

@@ -113,53 +113,60 @@ func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 // Start stores a run that is due: whoever advances it next begins its first
 // steps. Conflict when an agent from before has the reserved name.
 func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
-	const op = "start run"
 	var out Run
-	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		if n.ID != "" {
-			known, ok, err := one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, n.ID)
-			if err != nil || ok {
-				out, t.discard = known, true
-				return err
-			}
-		}
-		if err := t.ensureFlowAgent(ctx, op); err != nil {
-			return err
-		}
-		id := n.ID
-		if id == "" {
-			id = fika.RequestID(t.newID())
-		}
-		title := fika.AgentName(n.Name)
-		if title == "" {
-			title = "team"
-		}
-		c, err := conversationsIn(t).newConversation(ctx, conversationsIn(t).generatedName(fika.Workflow, title), fika.Workflow, flowAgent)
-		if err != nil {
-			return err
-		}
-		if err := t.insertRunRequest(ctx, c.ID, id, "", n); err != nil {
-			return err
-		}
-		if err := t.put(ctx, `INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			id, id, c.ID, n.Name, string(n.Definition), string(n.Inputs), t.now); err != nil {
-			return err
-		}
-		e := fika.Entry{
-			Conversation: c.ID, From: n.From, To: flowAgent, Content: n.Title, Type: fika.Message, Request: id, Chain: id,
-			Meta: fika.EntryMeta{Writer: fika.ByHuman, WriterName: n.From},
-		}
-		if err := t.append(ctx, &e); err != nil {
-			return err
-		}
-		if n.In != nil {
-			if err := t.beginInChat(ctx, id, n); err != nil {
-				return err
-			}
-		}
-		out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
+	err := s.write(ctx, opStart, func(ctx context.Context, t *tx) (err error) {
+		out, err = t.startRun(ctx, n)
 		return err
 	})
+	return out, err
+}
+
+const opStart = "start run"
+
+// startRun is Start within a transaction.
+func (t *tx) startRun(ctx context.Context, n NewRun) (out Run, err error) {
+	if n.ID != "" {
+		known, ok, err := one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, n.ID)
+		if err != nil || ok {
+			t.discard = true
+			return known, err
+		}
+	}
+	if err := t.ensureFlowAgent(ctx, opStart); err != nil {
+		return out, err
+	}
+	id := n.ID
+	if id == "" {
+		id = fika.RequestID(t.newID())
+	}
+	title := fika.AgentName(n.Name)
+	if title == "" {
+		title = "team"
+	}
+	c, err := conversationsIn(t).newConversation(ctx, conversationsIn(t).generatedName(fika.Workflow, title), fika.Workflow, flowAgent)
+	if err != nil {
+		return out, err
+	}
+	if err := t.insertRunRequest(ctx, c.ID, id, "", n); err != nil {
+		return out, err
+	}
+	if err := t.put(ctx, `INSERT INTO flow_runs (id, request, conversation, name, definition, inputs, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		id, id, c.ID, n.Name, string(n.Definition), string(n.Inputs), t.now); err != nil {
+		return out, err
+	}
+	e := fika.Entry{
+		Conversation: c.ID, From: n.From, To: flowAgent, Content: n.Title, Type: fika.Message, Request: id, Chain: id,
+		Meta: fika.EntryMeta{Writer: fika.ByHuman, WriterName: n.From},
+	}
+	if err := t.append(ctx, &e); err != nil {
+		return out, err
+	}
+	if n.In != nil {
+		if err := t.beginInChat(ctx, id, n); err != nil {
+			return out, err
+		}
+	}
+	out, _, err = one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, id)
 	return out, err
 }
 

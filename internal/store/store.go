@@ -20,6 +20,7 @@ type Store struct {
 	Approvals
 	Executions
 	Flows
+	Schedules
 	Ledger
 	Watch
 	db *db
@@ -46,6 +47,9 @@ type (
 	// Flows keeps runs of workflows: what [workflow.Next] works out is stored and
 	// begun here.
 	Flows struct{ *db }
+	// Schedules keeps what was done about the schedules that settings define, and
+	// begins what is due.
+	Schedules struct{ *db }
 	// Ledger tells how much of their limits chains and agents have used.
 	//
 	// That an agent's hour is used up stands in its row (fika.Agent.HeldUntil
@@ -58,7 +62,7 @@ type (
 func newStore(d *db) *Store {
 	return &Store{
 		Agents: Agents{d}, Leases: Leases{d}, Chats: Chats{d}, Transcripts: Transcripts{d}, Pauses: Pauses{d},
-		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
+		Queue: Queue{d}, Requests: Requests{d}, Turns: Turns{d}, Approvals: Approvals{d}, Executions: Executions{d}, Flows: Flows{d}, Schedules: Schedules{d}, Ledger: Ledger{d}, Watch: Watch{d}, db: d,
 	}
 }
 

@@ -65,6 +65,7 @@ func scenes() []scene {
 		{"held-run", heldRun},
 		{"failed-run", failedRun},
 		{"limited-run", limitedRun},
+		{"schedule", timed},
 	}
 }
 

@@ -33,6 +33,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"wishes", wishTests},
 		{"brakes", brakeTests},
 		{"holds", holdTests},
+		{"schedules", scheduleTests},
 		{"watch", watchTests},
 		{"races", raceTests},
 	} {

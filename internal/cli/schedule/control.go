@@ -1,0 +1,87 @@
+package schedule
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// control makes a command about one schedule.
+func control(e *command.Env, c *cobra.Command, do func(context.Context, *client.Schedules, string) error) *cobra.Command {
+	return controlWith(e, e.Client, c, do)
+}
+
+// controlWith is control with a client of some sort.
+func controlWith(e *command.Env, open func(context.Context) (*client.Client, error), c *cobra.Command, do func(context.Context, *client.Schedules, string) error) *cobra.Command {
+	c.Args, c.ValidArgsFunction = command.Exactly(1, "the name of a schedule"), complete(e)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		cl, err := open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), cl.Schedules(), args[0])
+	}
+	return c
+}
+
+func newDelete(e *command.Env) *cobra.Command {
+	return control(e, &cobra.Command{
+		Use: "delete NAME", Short: "take a schedule away", Example: "  fika schedule delete report",
+		Long: "Takes a schedule out of config.toml. What it began goes on.",
+	}, func(ctx context.Context, s *client.Schedules, name string) error {
+		if err := s.Remove(ctx, name); err != nil {
+			return err
+		}
+		e.Say("the schedule %s is gone", name)
+		return nil
+	})
+}
+
+func newPause(e *command.Env) *cobra.Command {
+	return control(e, &cobra.Command{
+		Use: "pause NAME", Short: "let nothing of a schedule begin", Example: "  fika schedule pause report",
+		Long: "Lets nothing of a schedule begin until fika schedule resume. What it began goes on;\nwhat is missed meanwhile is not caught up on.",
+	}, func(ctx context.Context, s *client.Schedules, name string) error {
+		one, err := s.Pause(ctx, name)
+		if err != nil {
+			return err
+		}
+		e.Say("%s is paused; fika schedule resume %s lets it go on", one.Schedule.Name, one.Schedule.Name)
+		return nil
+	})
+}
+
+func newResume(e *command.Env) *cobra.Command {
+	return control(e, &cobra.Command{
+		Use: "resume NAME", Short: "end the pause of a schedule", Example: "  fika schedule resume report",
+		Long: "Ends the pause of a schedule: it goes on with its next time.",
+	}, func(ctx context.Context, s *client.Schedules, name string) error {
+		one, err := s.Resume(ctx, name)
+		if err != nil {
+			return err
+		}
+		e.Say("%s comes next on %s", one.Schedule.Name, NextLine(one))
+		hubHint(e)
+		return nil
+	})
+}
+
+func newRun(e *command.Env) *cobra.Command {
+	return controlWith(e, e.ClientWithHub, &cobra.Command{
+		Use: "run NAME", Short: "begin now what a schedule begins", Example: "  fika schedule run report",
+		Long: "Begins now what a schedule begins, also while what it began last goes on, and\nprints the id of the request. Its next time stays as it is.",
+	}, func(ctx context.Context, s *client.Schedules, name string) error {
+		done, err := s.BeginNow(ctx, name)
+		if err != nil {
+			return err
+		}
+		if done.Said != nil {
+			e.Say("said in %s; fika chat view %s shows what comes of it", done.Said.Conversation.Name, done.Said.Conversation.Name)
+			return e.Println(string(done.Said.Entry.ID))
+		}
+		return e.Println(string(done.Request))
+	})
+}

@@ -1,0 +1,111 @@
+package schedule
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/config"
+)
+
+// createOptions are the flags of schedule create.
+type createOptions struct {
+	*command.Env
+	schedule config.Schedule
+	inputs   []string
+}
+
+func newCreate(e *command.Env) *cobra.Command {
+	o := &createOptions{Env: e}
+	c := &cobra.Command{
+		Use: "create NAME [PROMPT]", Short: "make a schedule",
+		Long: `Writes a schedule into config.toml. It gives PROMPT to an agent as a task, says it
+in a chat, in your name, or begins a run of a workflow with it as the input prompt.
+
+--cron takes five fields: minute, hour, day of the month, month and day of the week,
+with numbers or names, * , - and /, or @hourly, @daily, @weekly, @monthly, @yearly.
+Times are those of this machine, or of --zone.`,
+		Example: "  fika schedule create report --cron \"30 8 * * mon-fri\" --agent coder \"What changed since yesterday?\"\n" +
+			"  fika schedule create standup --cron \"0 9 * * *\" --zone Europe/Stockholm --chat standup \"@coder what is next?\"\n" +
+			"  fika schedule create week --cron @weekly --workflow review --input work=\"what changed this week\"",
+		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := fika.ParseAgentName(args[0])
+			if err != nil {
+				return command.UsageError("%q is no name of a schedule: 1 to 32 of a-z 0-9 _ -", args[0])
+			}
+			o.schedule.Name = string(name)
+			if len(args) > 1 {
+				o.schedule.Prompt = args[1]
+			}
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context())
+		},
+	}
+	f, s := c.Flags(), &o.schedule
+	f.StringVar(&s.Cron, "cron", "", "when, as in \"30 8 * * mon-fri\"")
+	f.StringVar(&s.Zone, "zone", "", "by whose clock, as in Europe/Stockholm")
+	f.StringVar(&s.Agent, "agent", "", "the agent that gets the prompt")
+	f.StringVar(&s.Workflow, "workflow", "", "the workflow of which a run begins")
+	f.StringVar(&s.Chat, "chat", "", "the chat in which the prompt is said")
+	f.StringArrayVarP(&o.inputs, "input", "i", nil, "an input of the workflow as NAME=VALUE; may be given several times")
+	_ = c.MarkFlagRequired("cron")
+	c.MarkFlagsOneRequired("agent", "workflow", "chat")
+	c.MarkFlagsMutuallyExclusive("agent", "workflow", "chat")
+	_ = c.RegisterFlagCompletionFunc("cron", cobra.FixedCompletions([]string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}, command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("zone", cobra.FixedCompletions([]string{"UTC", "Local"}, command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("workflow", e.CompleteWorkflowsOrFiles)
+	_ = c.RegisterFlagCompletionFunc("chat", e.CompleteChats)
+	_ = c.RegisterFlagCompletionFunc("input", cobra.NoFileCompletions)
+	return c
+}
+
+// check looks at what the flags say together.
+func (o *createOptions) check() error {
+	s := &o.schedule
+	switch {
+	case s.Workflow == "" && strings.TrimSpace(s.Prompt) == "":
+		return command.UsageError("say what is asked or said: fika schedule create %s … \"PROMPT\"", s.Name)
+	case s.Workflow == "" && len(o.inputs) > 0:
+		return command.UsageError("--input goes with --workflow")
+	}
+	for _, given := range o.inputs {
+		name, value, ok := strings.Cut(given, "=")
+		if !ok || name == "" {
+			return command.UsageError("an input is NAME=VALUE, not %q", given)
+		}
+		if s.Inputs == nil {
+			s.Inputs = map[string]string{}
+		}
+		s.Inputs[name] = value
+	}
+	if s.Chat != "" {
+		name, err := fika.ParseChatName(s.Chat)
+		if err != nil {
+			return err
+		}
+		s.Chat = string(name)
+	}
+	s.Agent = strings.ToLower(strings.TrimPrefix(s.Agent, "@"))
+	return nil
+}
+
+func (o *createOptions) run(ctx context.Context) error {
+	c, err := o.Client(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := c.Schedules().Add(ctx, o.schedule)
+	if err != nil {
+		return err
+	}
+	o.Say("%s comes next on %s", s.Schedule.Name, NextLine(s))
+	hubHint(o.Env)
+	return nil
+}

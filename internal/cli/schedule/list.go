@@ -1,0 +1,103 @@
+package schedule
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+func newList(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list the schedules: when they come next, and what became of the last time", Args: command.Exactly(0, "no arguments"),
+		Long: "Lists the schedules of this home by name. NEXT is by the clock of the schedule's\nzone; LAST is when something began last and what became of it.", Example: "  fika schedule list\n  fika schedule list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list, err := c.Schedules().List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, list, ToJSON)
+			}
+			if len(list) == 0 {
+				e.Say("there is no schedule; fika schedule create --help shows how one is made")
+				return nil
+			}
+			hubHint(e)
+			return e.Table([]string{"SCHEDULE", "WHEN", "BEGINS", "NEXT", "LAST"}, command.Rows(list, row))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func row(s client.Schedule) []string {
+	last := LastLine(s)
+	if last == "" {
+		last = "-"
+	}
+	return []string{s.Schedule.Name, s.Cron, s.Begins(), NextLine(s), last}
+}
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show NAME", Short: "show one schedule", Args: command.Exactly(1, "the name of a schedule"),
+		Long: "Shows a schedule, its next three times, and what became of the last one.", Example: "  fika schedule show report\n  fika schedule show report --json", ValidArgsFunction: complete(e),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			s, err := c.Schedules().Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.PrintJSON(ToJSON(s))
+			}
+			hubHint(e)
+			return show(e, s)
+		},
+	}
+	command.JSONFlag(c, &asJSON)
+	return c
+}
+
+func show(e *command.Env, s client.Schedule) error {
+	lines := [][2]string{{"when", s.Cron}, {"begins", s.Begins()}}
+	if s.Zone != "" {
+		lines[0][1] += " " + s.Zone
+	}
+	if s.Prompt != "" {
+		lines = append(lines, [2]string{"prompt", strings.Join(strings.Fields(s.Prompt), " ")})
+	}
+	lines = append(lines, [2]string{"next", NextLine(s)})
+	if s.Paused.IsZero() && s.Elsewhere == "" {
+		times, zone := s.Times()
+		for at, n := times.Next(s.Next, zone), 0; n < 2 && !at.IsZero(); at, n = times.Next(at, zone), n+1 {
+			lines = append(lines, [2]string{"", at.In(zone).Format("Mon 2006-01-02 15:04 MST")})
+		}
+	}
+	if last := LastLine(s); last != "" {
+		lines = append(lines, [2]string{"last", last})
+	}
+	if s.Request != "" {
+		lines = append(lines, [2]string{"", "fika trace " + string(s.Request)})
+	}
+	for _, l := range lines {
+		if err := e.Println(strings.TrimRight(padded(l[0])+l[1], " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func padded(key string) string { return key + strings.Repeat(" ", 8-len(key)) }

@@ -1,0 +1,139 @@
+package schedule
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// New makes fika schedule.
+func New(e *command.Env) *cobra.Command {
+	return command.Group("schedule", "let work begin by itself, by the clock",
+		`A schedule ([[schedules]] of config.toml) gives a prompt to an agent, says it in a
+chat, or begins a run of a workflow, at the times that a cron expression names. The
+hub begins what is due, once, and catches up once on what was missed while none ran.`,
+		"  fika schedule create report --cron \"30 8 * * mon-fri\" --agent coder \"What changed since yesterday?\"\n  fika schedule list",
+		newList(e), newShow(e), newCreate(e), newDelete(e), newRun(e), newPause(e), newResume(e))
+}
+
+// JSON is a schedule as it stands.
+type JSON struct {
+	Name      string            `json:"name"`
+	Cron      string            `json:"cron"`
+	Zone      command.Nullable  `json:"zone"` // null: that of the machine
+	Agent     command.Nullable  `json:"agent"`
+	Workflow  command.Nullable  `json:"workflow"`
+	Chat      command.Nullable  `json:"chat"`
+	Prompt    string            `json:"prompt"`
+	Inputs    map[string]string `json:"inputs"`
+	Next      *time.Time        `json:"next"` // null: it is paused, or hindered by another home
+	PausedAt  *time.Time        `json:"paused_at"`
+	Last      *lastJSON         `json:"last"`    // null: nothing has begun yet
+	Trouble   command.Nullable  `json:"trouble"` // why nothing began, if that was later
+	TroubleAt *time.Time        `json:"trouble_at"`
+}
+
+type lastJSON struct {
+	Planned *time.Time       `json:"planned"`
+	Begun   *time.Time       `json:"begun"`
+	Missed  int              `json:"missed"` // times before it that nothing was done about
+	Request command.Nullable `json:"request"`
+	State   command.Nullable `json:"state"` // of the request; null: something was said in a chat
+	Reason  command.Nullable `json:"reason"`
+	Going   bool             `json:"going"`
+}
+
+// ToJSON is a schedule as it is printed.
+func ToJSON(s client.Schedule) JSON {
+	d := s.Schedule
+	j := JSON{
+		Name: d.Name, Cron: d.Cron, Zone: command.Nullable(d.Zone), Agent: command.Nullable(d.Agent), Workflow: command.Nullable(d.Workflow),
+		Chat: command.Nullable(d.Chat), Prompt: d.Prompt, Inputs: d.Inputs, PausedAt: command.Stamp(s.Paused),
+		Trouble: command.Nullable(s.Hindrance()), TroubleAt: command.Stamp(s.TroubleAt),
+	}
+	if j.Inputs == nil {
+		j.Inputs = map[string]string{}
+	}
+	if s.Paused.IsZero() {
+		j.Next = command.Stamp(s.Next)
+	}
+	if !s.Begun.IsZero() {
+		j.Last = &lastJSON{
+			Planned: command.Stamp(s.Planned), Begun: command.Stamp(s.Begun), Missed: s.Missed, Request: command.Nullable(s.Request),
+			State: command.Nullable(s.State), Reason: command.Nullable(s.Reason), Going: s.Going,
+		}
+	}
+	return j
+}
+
+// NextLine says when a schedule comes next, in its own zone.
+func NextLine(s client.Schedule) string {
+	switch {
+	case s.Elsewhere != "":
+		return "never: it is another home's"
+	case !s.Paused.IsZero():
+		return "paused"
+	case s.Next.IsZero():
+		return "-"
+	}
+	_, zone := s.Times()
+	return s.Next.In(zone).Format("Mon 2006-01-02 15:04 MST")
+}
+
+// LastLine says what became of the last time; empty: nothing has begun.
+func LastLine(s client.Schedule) string {
+	if s.Hindrance() != "" {
+		return "nothing began: " + s.Hindrance()
+	}
+	if s.Begun.IsZero() {
+		return ""
+	}
+	text := string(s.State)
+	switch {
+	case s.State == "" && s.Going:
+		text = "said, not answered yet"
+	case s.State == "":
+		text = "said"
+	case s.State == fika.RequestFailed && s.Reason != "":
+		text += ": " + s.Reason
+	}
+	_, zone := s.Times()
+	text = s.Begun.In(zone).Format("2006-01-02 15:04") + " " + text
+	if s.Missed > 0 {
+		text += fmt.Sprintf(" (after %s missed)", times(s.Missed))
+	}
+	return text
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "1 time"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// complete offers the names of schedules.
+func complete(e *command.Env) cobra.CompletionFunc {
+	return command.First(func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := e.App().Config()
+		if err != nil {
+			return nil, command.NoFiles
+		}
+		for _, s := range c.Schedules {
+			out = append(out, command.Offered(s.Name, s.Begins()))
+		}
+		return out, command.NoFiles
+	})
+}
+
+// hubHint says that nothing begins without a hub.
+func hubHint(e *command.Env) {
+	if _, up, err := client.HubOf(e.App()).Process(); err == nil && !up {
+		e.Say("no hub is running, so nothing begins by itself: fika up")
+	}
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/schedule"
+	"fika/internal/toml"
+)
+
+// Schedule is one [[schedules]] entry: work that begins by itself. One of Agent,
+// Workflow and Chat is set.
+type Schedule struct {
+	Name     string // lower case, checked
+	Cron     string
+	Zone     string // empty: that of the machine
+	Agent    string
+	Workflow string
+	Chat     string
+	Prompt   string
+	Inputs   map[string]string // of a workflow
+
+	at Place
+}
+
+func scheduleKeys() []key[Schedule] {
+	return []key[Schedule]{
+		{name: "name", at: func(s *Schedule) any { return &s.Name }, check: checkScheduleName, example: `"morning-report"`,
+			doc: "What it is called, as in fika schedule show morning-report: 1 to 32 of a-z 0-9 _ -. Required."},
+		{name: "cron", at: func(s *Schedule) any { return &s.Cron }, example: `"30 8 * * mon-fri"`,
+			doc: "When: minute, hour, day of the month, month and day of the week, with * , - and /, or @hourly, @daily, @weekly, @monthly, @yearly. Required."},
+		{name: "zone", at: func(s *Schedule) any { return &s.Zone }, example: `"Europe/Stockholm"`, check: func(_ value, at any) string {
+			_, wrong := schedule.Zone(*at.(*string))
+			return wrong
+		}, doc: "By whose clock. Unset: that of this machine."},
+		{name: "agent", at: func(s *Schedule) any { return &s.Agent }, check: checkName, example: `"coder"`,
+			doc: "The agent that gets the prompt, as a task. One of agent, workflow and chat is required."},
+		{name: "workflow", at: func(s *Schedule) any { return &s.Workflow }, example: `"review"`,
+			doc: "The workflow of which a run begins."},
+		{name: "chat", at: func(s *Schedule) any { return &s.Chat }, check: checkScheduleChat, example: `"standup"`,
+			doc: "The chat in which the prompt is said, in your name; whom it mentions answers there. It is made if there is none."},
+		{name: "prompt", at: func(s *Schedule) any { return &s.Prompt }, example: `"What changed since yesterday?"`,
+			doc: "What is asked or said. Of a workflow: its input of the name prompt."},
+		{name: "inputs", at: func(s *Schedule) any { return &s.Inputs }, example: `{topic = "the week"}`,
+			doc: "The inputs of the workflow."},
+	}
+}
+
+func checkScheduleName(v value, at any) string {
+	return strings.Replace(checkName(v, at), "agent name", "name of a schedule", 1)
+}
+
+func checkScheduleChat(_ value, at any) string {
+	s := at.(*string)
+	name, err := fika.ParseChatName(*s)
+	if err != nil {
+		return reasonOf(err)
+	}
+	*s = string(name)
+	return ""
+}
+
+// readSchedules reads [[schedules]].
+func (r *reader) readSchedules(v value, path string, list *[]Schedule) bool {
+	items, ok := r.listElements(v, path)
+	for _, item := range items {
+		s := Schedule{at: r.Place(item.At)}
+		name := elementPath(path, len(*list))
+		r.where[name] = s.at
+		decodeTable(r, item.Table, name+".", &s, scheduleKeys(), nil)
+		if item.Table.Get("name") == nil {
+			r.Problem(item.At, "this schedule has no name: give it one, as in name = \"morning-report\"")
+		}
+		if e := item.Table.Get("cron"); e == nil {
+			r.Problem(item.At, "this schedule has no cron: say when, as in cron = \"30 8 * * mon-fri\"")
+		} else if e.Value.Kind == toml.KindText {
+			_, wrong := schedule.Parse(e.Value.Text)
+			for _, m := range wrong {
+				r.Problem(r.Inside(e.Value, m.At), "%s", m.Message)
+			}
+		}
+		r.checkScheduled(item)
+		*list = append(*list, s)
+	}
+	return ok
+}
+
+// checkScheduled looks at what a schedule begins, as far as that can be said
+// without others.
+func (r *reader) checkScheduled(item value) {
+	var given []string
+	for _, k := range []string{"agent", "workflow", "chat"} {
+		if item.Table.Get(k) != nil {
+			given = append(given, k)
+		}
+	}
+	prompt, inputs := item.Table.Get("prompt"), item.Table.Get("inputs")
+	switch {
+	case len(given) == 0:
+		r.Problem(item.At, "this schedule begins nothing: say agent, workflow or chat")
+	case len(given) > 1:
+		r.Problem(item.Table.Get(given[1]).At, "a schedule begins one thing: %s or %s", given[0], given[1])
+	case given[0] != "workflow" && (prompt == nil || prompt.Value.Kind == toml.KindText && strings.TrimSpace(prompt.Value.Text) == ""):
+		r.Problem(item.At, "this schedule says nothing: give it a prompt")
+	case given[0] != "workflow" && inputs != nil:
+		r.Problem(inputs.At, "inputs are a workflow's; %s has a prompt", map[string]string{"agent": "an agent", "chat": "a chat"}[given[0]])
+	}
+}
+
+// checkSchedules looks for names that are there twice, and agents that are not.
+func (c *Config) checkSchedules(p *Problems) {
+	for i, s := range c.Schedules {
+		if first := slices.IndexFunc(c.Schedules, func(o Schedule) bool { return o.Name == s.Name }); first < i && s.Name != "" {
+			p.Add(c.placeOf("schedules", i, "name"), "the schedule %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("schedules", first, "name"))
+		}
+		if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
+			p.Add(c.placeOf("schedules", i, "agent"), "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.Meant(s.Agent, c.agentIDs()))
+		}
+	}
+}
+
+// CheckSchedule says what is wrong with a schedule, with kind Invalid: Conflict
+// when there is one of that name.
+func (c *Config) CheckSchedule(s Schedule) error {
+	const op = ""
+	if _, wrong := schedule.Parse(s.Cron); len(wrong) > 0 {
+		var text []string
+		for _, m := range wrong {
+			text = append(text, m.Message)
+		}
+		return fika.Errorf(fika.Invalid, op, "%s", strings.Join(text, "\n"))
+	}
+	if _, wrong := schedule.Zone(s.Zone); wrong != "" {
+		return fika.Errorf(fika.Invalid, op, "%s", wrong)
+	}
+	if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
+		return fika.Errorf(fika.NotFound, op, "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.Meant(s.Agent, c.agentIDs()))
+	}
+	if slices.ContainsFunc(c.Schedules, func(o Schedule) bool { return o.Name == s.Name }) {
+		return fika.Errorf(fika.Conflict, op, "there is a schedule %s already; fika schedule delete %s takes it away", s.Name, s.Name)
+	}
+	return nil
+}
+
+// Times are when a schedule that was checked comes, and by which clock.
+func (s Schedule) Times() (schedule.Times, *time.Location) {
+	t, _ := schedule.Parse(s.Cron)
+	zone, wrong := schedule.Zone(s.Zone)
+	if wrong != "" {
+		zone = time.Local
+	}
+	return t, zone
+}
+
+// Begins is what a schedule begins, in words.
+func (s Schedule) Begins() string {
+	switch {
+	case s.Agent != "":
+		return "agent " + s.Agent
+	case s.Workflow != "":
+		return "workflow " + s.Workflow
+	}
+	return "chat " + s.Chat
+}
+
+// lines are a schedule as a file has it.
+func (s Schedule) lines() string {
+	text := "[[schedules]]\n"
+	for _, k := range scheduleKeys() {
+		if p, ok := k.at(&s).(*string); ok && *p != "" {
+			text += fmt.Sprintf("%s = %s\n", k.name, toml.Quote(*p))
+		}
+	}
+	if len(s.Inputs) == 0 {
+		return text
+	}
+	var inputs []string
+	for _, name := range slices.Sorted(maps.Keys(s.Inputs)) {
+		inputs = append(inputs, toml.Quote(name)+" = "+toml.Quote(s.Inputs[name]))
+	}
+	return text + "inputs = {" + strings.Join(inputs, ", ") + "}\n"
+}

@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/client"
+)
+
+// checkSchedules looks for schedules that begin nothing, and for what began and
+// failed.
+func (d *examination) checkSchedules(ctx context.Context) {
+	c, err := client.Open(ctx, d.app)
+	if err != nil {
+		return // checkStore has said so
+	}
+	list, err := c.Schedules().List(ctx)
+	if err != nil {
+		d.add("schedules", Problem, "", "cannot be listed: %v", err)
+		return
+	}
+	bad := 0
+	for _, s := range list {
+		show := "fika schedule show " + s.Schedule.Name
+		switch {
+		case s.Elsewhere != "":
+			d.add("schedules", Problem, "give it another name in config.toml", "%s begins nothing: %s", s.Schedule.Name, s.Hindrance())
+		case s.Hindrance() != "":
+			d.add("schedules", Problem, show, "%s began nothing the last time: %s", s.Schedule.Name, s.Hindrance())
+		case s.State == fika.RequestFailed || s.State == fika.Dead:
+			d.add("schedules", Problem, "fika request show "+string(s.Request), "what %s began last is %s: %s", s.Schedule.Name, s.State, s.Reason)
+		default:
+			bad--
+		}
+		bad++
+	}
+	if _, up := d.home.HubProcess(); !up && len(list) > 0 {
+		d.add("schedules", Note, "fika up", "no hub is running, so nothing begins by itself")
+	}
+	if bad == 0 && len(list) > 0 {
+		d.add("schedules", Fine, "", "none of %d needs attention", len(list))
+	}
+}

@@ -1,0 +1,45 @@
+package schedule
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // zones also where the system has none
+
+	"fika/internal/spelling"
+)
+
+// Zone finds a time zone by its name, such as Europe/Stockholm; empty is that of
+// this machine. wrong says what is wrong with the name; empty: nothing.
+func Zone(name string) (zone *time.Location, wrong string) {
+	if name == "" || strings.EqualFold(name, "local") {
+		return time.Local, ""
+	}
+	if zone, err := time.LoadLocation(name); err == nil {
+		return zone, ""
+	}
+	text := fmt.Sprintf("there is no time zone %q", name)
+	if near := spelling.Nearest(name, commonZones()); near != "" {
+		return nil, text + "; did you mean " + near + "?"
+	}
+	return nil, text + ": write one as Europe/Stockholm or UTC, or leave it out for that of this machine"
+}
+
+// commonZones are proposed for what is not quite the name of one.
+func commonZones() []string {
+	var all []string
+	for area, cities := range map[string]string{
+		"Africa":    "Cairo Casablanca Johannesburg Lagos Nairobi",
+		"America":   "Anchorage Argentina/Buenos_Aires Bogota Chicago Denver Halifax Lima Los_Angeles Mexico_City New_York Phoenix Santiago Sao_Paulo Toronto Vancouver",
+		"Asia":      "Bangkok Dubai Ho_Chi_Minh Hong_Kong Jakarta Jerusalem Karachi Kathmandu Kolkata Manila Riyadh Seoul Shanghai Singapore Taipei Tehran Tokyo",
+		"Australia": "Adelaide Brisbane Melbourne Perth Sydney",
+		"Europe":    "Amsterdam Athens Berlin Brussels Bucharest Budapest Copenhagen Dublin Helsinki Istanbul Kyiv Lisbon London Madrid Moscow Oslo Paris Prague Rome Stockholm Vienna Warsaw Zurich",
+		"Pacific":   "Auckland Honolulu",
+		"Atlantic":  "Reykjavik",
+	} {
+		for _, city := range strings.Fields(cities) {
+			all = append(all, area+"/"+city)
+		}
+	}
+	return append(all, "UTC", "Local")
+}
