@@ -88,8 +88,9 @@ var walks = []struct{ text, step, why string }{
 // what an index of exceptions holds.
 var few = regexp.MustCompile(`^SCAN (a|agents|c|executors|conversations|brakes|up|down|next\d|entries_words|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open))\b`)
 
-// wide are steps that read a whole conversation, or all that an agent ever did.
-var wide = regexp.MustCompile(`^(SCAN|SEARCH \w+$|SEARCH .*(autoindex_(notifications|entries)_1|requests_conversation|requests_agent) \((conversation|agent)=\?\))`)
+// wide are steps that read a whole conversation, all that an agent ever did, or
+// all requests of a kind.
+var wide = regexp.MustCompile(`^(SCAN|SEARCH \w+$|SEARCH .*(autoindex_(notifications|entries)_1|requests_conversation|requests_agent|requests_kind) \((conversation|agent|kind)=\?\))`)
 
 // Plans keeps the cost of everything independent of how much was ever said: no
 // text that the suite makes a store run may read all of a table that grows, or

@@ -42,11 +42,14 @@ const classBatch = 2
 
 const (
 	fromRequests = ` FROM requests r JOIN conversations c ON c.id = r.conversation JOIN agents a ON a.id = r.agent WHERE r.agent = ? AND `
-	nextPrompt   = `SELECT 0 AS class, r.id` + fromRequests + `r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1`
-	nextNotify   = `SELECT 1, r.id` + fromRequests + `r.kind = 'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
-	nextBatch    = `SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
+	// ofKind compares the kind so that no index of kinds serves: it goes through
+	// all that there ever was of one, and that of open requests is short.
+	ofKind     = `'' || r.kind = `
+	nextPrompt = `SELECT 0 AS class, r.id` + fromRequests + `r.kind IN ('ask', 'run') AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	nextNotify = `SELECT 1, r.id` + fromRequests + ofKind + `'notify' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	nextBatch  = `SELECT 2, c.id FROM notifications r JOIN conversations c ON c.id = r.conversation
 WHERE r.agent = ? AND r.state = 'pending' AND c.paused = 0 AND ` + runGoes + ` AND ` + idleHere + ` ORDER BY r.id LIMIT 1`
-	nextTask = `SELECT 3, r.id` + fromRequests + `r.kind = 'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
+	nextTask = `SELECT 3, r.id` + fromRequests + ofKind + `'task' AND ` + claimable + ` ORDER BY r.n LIMIT 1`
 	// nextWork is all of them in one question, for a server that is far away.
 	nextWork = `SELECT * FROM (` + nextPrompt + `) next0 UNION ALL SELECT * FROM (` + nextNotify + `) next1
 UNION ALL SELECT * FROM (` + nextBatch + `) next2 UNION ALL SELECT * FROM (` + nextTask + `) next3 ORDER BY 1 LIMIT 1`
