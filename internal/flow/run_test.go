@@ -209,6 +209,34 @@ func TestRetry(t *testing.T) {
 	})
 }
 
+// TestClockPutBack: a clock that is put back makes nothing wait for longer than
+// its step says.
+func TestClockPutBack(t *testing.T) {
+	onEngines(t, func(w *world) {
+		run := w.start("[[steps]]\nid='x'\nagent='a'\nprompt='x'\nretry={max=1, backoff='1m'}\n[[steps]]\nid='y'\nagent='b'\nprompt='y'\ntimeout='90s'\n", nil)
+		w.advance(run)
+		w.answer = func(fika.AgentName, string) (string, error) { return "", errors.New("busy") }
+		w.end(w.claim("a"))
+		w.advance(run)
+		w.clock.Advance(-time.Hour)
+		w.want("somebody looks", w.due(w.Context()), []fika.RequestID{run})
+		w.advance(run)
+		w.want("and rests", len(w.due(w.Context())), 0)
+		if c := w.claim("a"); c != nil {
+			t.Fatal("it is tried again too early")
+		}
+		w.clock.Advance(time.Minute)
+		w.advance(run)
+		if w.claim("a") == nil {
+			t.Fatal("it is not tried again")
+		}
+		w.clock.Advance(40 * time.Second)
+		w.want("somebody looks again", w.due(w.Context()), []fika.RequestID{run})
+		w.advance(run)
+		w.want("what takes too long", w.steps(run)["y"].Reason, workflow.ReasonTimeout)
+	})
+}
+
 // TestTimeout: what takes too long fails, and its request is told to stop.
 func TestTimeout(t *testing.T) {
 	onEngines(t, func(w *world) {

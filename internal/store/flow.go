@@ -309,7 +309,7 @@ func (s Flows) Due(ctx context.Context, limit int) ([]fika.RequestID, error) {
 	if crash.Without(crash.Due) {
 		return nil, nil
 	}
-	ids, err := many(ctx, s.r, func(sc scanner) (id fika.RequestID, err error) { err = sc.Scan(&id); return id, err }, dueRuns, s.nowMS(), noLimit(limit))
+	ids, err := many(ctx, s.r, func(sc scanner) (id fika.RequestID, err error) { err = sc.Scan(&id); return id, err }, dueRuns, s.nowMS(), s.nowMS()+workflow.MaxWake.Milliseconds(), noLimit(limit))
 	return ids, s.explain("look for runs", err)
 }
 
@@ -317,9 +317,10 @@ const (
 	// untaken is the condition of flow_steps_untaken, word for word: an end that
 	// nothing has seen yet.
 	untaken = `live = 1 AND taken = 0 AND state IN ('done', 'failed', 'cancelled', 'skipped', 'blocked')`
-	// dueRuns takes the present moment and a bound.
+	// dueRuns takes the present moment, how far ahead a run may mean to be looked at
+	// (what is further was meant before the clock was put back), and a bound.
 	dueRuns = `SELECT f.id FROM flow_runs f WHERE f.ended_at = 0 AND (f.paused_at = 0 OR f.stop <> '')
-AND (f.due = 1 OR (f.wake_at > 0 AND f.wake_at <= ?) OR EXISTS (SELECT 1 FROM flow_steps s WHERE s.run = f.id AND s.` + untaken + `))
+AND (f.due = 1 OR (f.wake_at > 0 AND (f.wake_at <= ? OR f.wake_at > ?)) OR EXISTS (SELECT 1 FROM flow_steps s WHERE s.run = f.id AND s.` + untaken + `))
 ORDER BY f.id LIMIT ?`
 )
 

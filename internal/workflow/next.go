@@ -151,7 +151,12 @@ func (e *engine) plan() Plan {
 	return p
 }
 
-// nextTimer is when the earliest row has to be looked at again.
+// MaxWake is how far ahead a plan says when to look again: a clock that is put
+// back is noticed then, and a wake-up further ahead tells of one.
+const MaxWake = 2 * time.Minute
+
+// nextTimer is when the earliest row has to be looked at again. What is far off
+// is looked at on full minutes, so that the same plan comes out until then.
 func (e *engine) nextTimer() time.Time {
 	var at time.Time
 	for _, r := range e.order {
@@ -163,6 +168,9 @@ func (e *engine) nextTimer() time.Time {
 				at = t
 			}
 		}
+	}
+	if far := e.Now.Truncate(time.Minute).Add(MaxWake); at.After(far) {
+		return far
 	}
 	return at
 }
@@ -203,10 +211,14 @@ func (e *engine) endOrphans() {
 func (e *engine) watchTimers() {
 	busy := e.busy()
 	for _, r := range e.live() {
-		switch {
-		case e.full():
+		if e.full() {
 			return
-		case r.State.Ended(), e.orphan(r):
+		}
+		if r.State.Ended() || e.orphan(r) {
+			continue
+		}
+		e.holdToClock(r)
+		switch {
 		case !r.Deadline.IsZero() && !r.Deadline.After(e.Now):
 			e.cancel(r, Failed, ReasonTimeout, "it took longer than "+e.stepOf(r).Timeout.String())
 		case r.State == Waiting && !r.NotBefore.After(e.Now) && e.room(r, busy):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"fika"
 )
@@ -91,15 +92,37 @@ func (e *engine) ask(r *Row, s *Step) {
 // retry makes the next attempt of a row that failed. What a person has
 // approved is not asked again.
 func (e *engine) retry(r *Row, s *Step) {
-	pause := s.Retry.Backoff
-	for range r.Attempt - r.Before - 1 {
-		pause = min(2*pause, maxBackoff)
-	}
 	next := *r
 	next.Attempt, next.State, next.Reason, next.Error = r.Attempt+1, Waiting, "", ""
-	next.NotBefore, next.Deadline, next.Taken, next.From = e.Now.Add(pause), zeroTime(), false, ""
+	next.NotBefore, next.Deadline, next.Taken, next.From = e.Now.Add(pauseBefore(s, r.Attempt+1-r.Before)), zeroTime(), false, ""
 	e.retire(r)
 	e.add(&next)
+}
+
+// pauseBefore is how long an attempt waits, which is at least the first.
+func pauseBefore(s *Step, attempt int) time.Duration {
+	if attempt < 2 {
+		return 0
+	}
+	pause := s.Retry.Backoff
+	for range attempt - 2 {
+		pause = min(2*pause, maxBackoff)
+	}
+	return pause
+}
+
+// holdToClock lets a row wait no longer than its step says, also when the clock
+// was put back since.
+func (e *engine) holdToClock(r *Row) {
+	s := e.stepOf(r)
+	if latest := e.Now.Add(pauseBefore(s, r.Attempt-r.Before)); r.State == Waiting && r.NotBefore.After(latest) {
+		r.NotBefore = latest
+		e.touch(r)
+	}
+	if latest := e.Now.Add(s.Timeout); s.Timeout > 0 && r.Deadline.After(latest) {
+		r.Deadline = latest
+		e.touch(r)
+	}
 }
 
 func (e *engine) setDeadline(r *Row, s *Step) {

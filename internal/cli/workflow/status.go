@@ -177,9 +177,9 @@ func stepRow(s client.RunStep, now time.Time) []string {
 	case s.Approval > 0:
 		who = "you"
 	}
-	took := term.Duration(now.Sub(s.Begun))
+	took := term.Duration(max(0, now.Sub(s.Begun)))
 	if s.State.Ended() {
-		took = term.Duration(s.Ended.Sub(s.Begun))
+		took = term.Duration(max(0, s.Ended.Sub(s.Begun)))
 	}
 	tokens := ""
 	if s.Usage.Tokens > 0 {
