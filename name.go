@@ -37,11 +37,15 @@ func wellFormed(s string, most int) bool {
 	return true
 }
 
+// WorkflowAgent is the name under which runs of workflows and teams are kept, and
+// on whose subjects of the bus a team is asked. Nobody else can have it.
+const WorkflowAgent AgentName = "workflow"
+
 // Reserved reports whether name (in any case) has a meaning of its own in
 // mentions and transcripts and so cannot name an agent.
 func Reserved(name string) bool {
 	switch strings.ToLower(name) {
-	case "user", "all", "tool", "system", "auto":
+	case "user", "all", "tool", "system", "auto", string(WorkflowAgent):
 		return true
 	}
 	return false
@@ -54,10 +58,22 @@ func ParseAgentName(s string) (AgentName, error) {
 	if !wellFormed(n, maxAgentName) {
 		return "", Errorf(Invalid, "agent name", "%s is not a name: use 1 to 32 of a-z 0-9 _ - and begin with a letter or a digit", quoteShort(s))
 	}
+	if n == string(WorkflowAgent) {
+		return "", Errorf(Invalid, "agent name", "%q is no agent: the name stands for the runs of workflows, which fika workflow list --runs shows", n)
+	}
 	if Reserved(n) {
 		return "", Errorf(Invalid, "agent name", "%q is reserved", n)
 	}
 	return AgentName(n), nil
+}
+
+// ParseAddressee checks the name of whoever is asked on the bus: an agent's, or
+// [WorkflowAgent]. Error kind: [Invalid].
+func ParseAddressee(s string) (AgentName, error) {
+	if strings.EqualFold(s, string(WorkflowAgent)) {
+		return WorkflowAgent, nil
+	}
+	return ParseAgentName(s)
 }
 
 // ParseChatName checks the name of a chat. Upper case is folded. Error kind:
@@ -93,7 +109,7 @@ func ParseConversationName(s string) (ConversationName, error) {
 func ParseUsername(s string) (string, error) {
 	n := strings.ToLower(s)
 	if !personal(s) || (Reserved(n) && n != "user") {
-		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, tool and system are taken", quoteShort(s))
+		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, system, tool and workflow are taken", quoteShort(s))
 	}
 	return s, nil
 }

@@ -145,7 +145,7 @@ func (s Subjects) Dead() string { return s.Prefix + ".dead" }
 func (s Subjects) All() string { return s.Prefix + ".>" }
 
 // AgentOf gives the agent named by one of the agent subjects, if it is one and
-// the name can be an agent's.
+// somebody can have the name.
 func (s Subjects) AgentOf(subject string) (fika.AgentName, bool) {
 	rest, ok := strings.CutPrefix(subject, s.Prefix+".agent.")
 	if !ok {
@@ -155,7 +155,7 @@ func (s Subjects) AgentOf(subject string) (fika.AgentName, bool) {
 	if what == "" {
 		return "", false
 	}
-	n, err := fika.ParseAgentName(name)
+	n, err := fika.ParseAddressee(name)
 	return n, err == nil
 }
 

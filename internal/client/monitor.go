@@ -134,7 +134,7 @@ func (f MonitorFilter) subject(s bus.Subjects) (string, error) {
 	case f.Agent != "" && f.Chat != "":
 		return "", fika.Errorf(fika.Invalid, "", "--agent and --chat exclude each other")
 	case f.Agent != "":
-		n, err := fika.ParseAgentName(f.Agent)
+		n, err := fika.ParseAddressee(f.Agent)
 		return s.Prefix + ".agent." + string(n) + ".>", err
 	case f.Chat != "":
 		n, err := fika.ParseChatName(f.Chat)

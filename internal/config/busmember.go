@@ -32,7 +32,7 @@ func busMemberKeys() []key[BusMember] {
 			doc: "What its requests may make an agent do at most, beside what the agent itself may; * is all that the agent may."},
 		{name: "network", at: func(m *BusMember) any { return &m.Network }, oneOf: []string{"off", "on"},
 			doc: "With on, commands that its requests cause reach the network where the agent's do."},
-		{name: "agents", at: func(m *BusMember) any { return &m.Agents }, check: checkNames, example: `["coder"]`,
+		{name: "agents", at: func(m *BusMember) any { return &m.Agents }, check: checkAddressees, example: `["coder"]`,
 			doc: "The agents that it may ask, and whose answers it sees. Unset: all; for teams also workflow."},
 	}
 }

@@ -23,10 +23,15 @@ func checkName(v value, at any) string {
 	return ""
 }
 
-func checkNames(_ value, at any) string {
+func checkNames(_ value, at any) string { return parseNames(at, fika.ParseAgentName) }
+
+// checkAddressees is checkNames with the name under which teams are asked.
+func checkAddressees(_ value, at any) string { return parseNames(at, fika.ParseAddressee) }
+
+func parseNames(at any, parse func(string) (fika.AgentName, error)) string {
 	list := at.(*[]string)
 	for i, s := range *list {
-		n, err := fika.ParseAgentName(s)
+		n, err := parse(s)
 		if err != nil {
 			return reasonOf(err)
 		}

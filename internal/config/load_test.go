@@ -214,7 +214,7 @@ func TestProblems(t *testing.T) {
 			`c.toml:14:2: "hub" is set twice; the first is in line 11`,
 		}},
 		"bad names": {"username = \"tool\"\n[[agents]]\nid = \"Bad Name\"\n[[agents]]\nid = \"user\"\n[[agents]]\nname = \"x\"\nreadable_by = [\"b c\"]\n", []string{
-			`c.toml:1:12: username: "tool" cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, tool and system are taken`,
+			`c.toml:1:12: username: "tool" cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, system, tool and workflow are taken`,
 			`c.toml:3:6: id: "Bad Name" is not a name: use 1 to 32 of a-z 0-9 _ - and begin with a letter or a digit`,
 			`c.toml:5:6: id: "user" is reserved`,
 			`c.toml:6:3: this agent has no id: give it the name by which it is called, as in id = "coder"`,

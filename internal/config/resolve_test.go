@@ -187,15 +187,15 @@ func TestRoutes(t *testing.T) {
 func TestResolveRefuses(t *testing.T) {
 	c := mustParse(t, layered)
 	for want, in := range map[string]Inputs{
-		`flag --model: there is no [[models]] entry with the id or nickname "beee"; did you mean bee?`:                                                          {Config: c, Flags: map[string]string{"model": "beee"}},
-		`local.toml:1: there is no [[models]] entry with the id or nickname "zzzzz"; known are a, b, bee`:                                                       {Config: c, Local: mustLocal(t, `model = "zzzzz"`)},
-		`there is no setting "modell"; did you mean model?`:                                                                                                     {Config: c, Flags: map[string]string{"modell": "a"}},
-		`environment FIKA_AUTO_COMPACT: auto_compact must be true or false; this is "maybe"`:                                                                    {Config: c, Env: from(map[string]string{"FIKA_AUTO_COMPACT": "maybe"})},
-		`environment FIKA_MAX_RECURSION_DEPTH: max_recursion_depth is not a number fika can hold`:                                                               {Config: c, Env: from(map[string]string{"FIKA_MAX_RECURSION_DEPTH": "x"})},
-		`flag --reasoning: reasoning must be one of none, minimal, low, medium, high, xhigh, max; this is "hihg"; did you mean high?`:                           {Config: c, Flags: map[string]string{"reasoning": "hihg"}},
-		`flag -u: username does not fit: "a b" cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, tool and system are taken`: {Config: c, Flags: map[string]string{"username": "a b"}, FlagNames: map[string]string{"username": "-u"}},
-		`flag --username: the username "coder" is the id of an agent: people and agents cannot share a name`:                                                    {Config: c, Flags: map[string]string{"username": "coder"}},
-		`flag --env: env can only be set in a file`:                                                                                                             {Config: c, Flags: map[string]string{"env": "A=b"}},
+		`flag --model: there is no [[models]] entry with the id or nickname "beee"; did you mean bee?`:                                                                    {Config: c, Flags: map[string]string{"model": "beee"}},
+		`local.toml:1: there is no [[models]] entry with the id or nickname "zzzzz"; known are a, b, bee`:                                                                 {Config: c, Local: mustLocal(t, `model = "zzzzz"`)},
+		`there is no setting "modell"; did you mean model?`:                                                                                                               {Config: c, Flags: map[string]string{"modell": "a"}},
+		`environment FIKA_AUTO_COMPACT: auto_compact must be true or false; this is "maybe"`:                                                                              {Config: c, Env: from(map[string]string{"FIKA_AUTO_COMPACT": "maybe"})},
+		`environment FIKA_MAX_RECURSION_DEPTH: max_recursion_depth is not a number fika can hold`:                                                                         {Config: c, Env: from(map[string]string{"FIKA_MAX_RECURSION_DEPTH": "x"})},
+		`flag --reasoning: reasoning must be one of none, minimal, low, medium, high, xhigh, max; this is "hihg"; did you mean high?`:                                     {Config: c, Flags: map[string]string{"reasoning": "hihg"}},
+		`flag -u: username does not fit: "a b" cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, system, tool and workflow are taken`: {Config: c, Flags: map[string]string{"username": "a b"}, FlagNames: map[string]string{"username": "-u"}},
+		`flag --username: the username "coder" is the id of an agent: people and agents cannot share a name`:                                                              {Config: c, Flags: map[string]string{"username": "coder"}},
+		`flag --env: env can only be set in a file`:                                                                                                                       {Config: c, Flags: map[string]string{"env": "A=b"}},
 	} {
 		_, err := Resolve(in)
 		if fika.KindOf(err) != fika.Invalid || !strings.HasSuffix(err.Error(), want) {

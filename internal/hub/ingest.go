@@ -63,7 +63,7 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 		return in.tellLost(ctx, m)
 	}
 	token, ok := in.subjects.AgentOf(m.Subject)
-	name, err := fika.ParseAgentName(string(token))
+	name, err := fika.ParseAddressee(string(token))
 	if !ok || err != nil {
 		return in.parkMessage(ctx, m, "no agent can have this name")
 	}

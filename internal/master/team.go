@@ -55,4 +55,4 @@ func (e *pendingRequest) workerName() string {
 }
 
 // teamAgent is the agent of the requests that stand for runs.
-const teamAgent fika.AgentName = "workflow"
+const teamAgent = fika.WorkflowAgent

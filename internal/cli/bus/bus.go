@@ -73,7 +73,7 @@ func completeAgents(e *command.Env) cobra.CompletionFunc {
 func agentNames(given []string) ([]string, error) {
 	var out []string
 	for _, g := range given {
-		n, err := fika.ParseAgentName(strings.TrimPrefix(strings.TrimSpace(g), "@"))
+		n, err := fika.ParseAddressee(strings.TrimPrefix(strings.TrimSpace(g), "@"))
 		if err != nil {
 			return nil, err
 		}
