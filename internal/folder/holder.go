@@ -28,7 +28,11 @@ func (h Home) Holders() []Holder {
 		if err != nil || string(name) != d.Name() {
 			continue
 		}
-		file, err := os.Open(h.Folder(name).lockPath())
+		path := h.Folder(name).lockPath()
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			continue // nobody's, as most are: a look is a fifth of what opening costs
+		}
+		file, err := os.Open(path)
 		if err != nil {
 			continue
 		}

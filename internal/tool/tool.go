@@ -15,7 +15,7 @@ type Spec struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of an object
-	Checked     bool            // that it is one was seen when it was kept: [NewSet] does not read it again
+	Checked     bool            // that it is one, without white space, was seen: when it was kept, or by a test for the program's own
 	Effect      fika.Effect
 	Timeout     time.Duration // of one call; 0: the caller's default
 	Always      bool          // offered whatever tool_permissions says (update_*, send_message, …)

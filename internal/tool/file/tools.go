@@ -87,7 +87,7 @@ func (*Read) Spec() tool.Spec {
 		Description: "Show lines of a file.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer"},` +
 			`"limit":{"type":"integer"},"numbers":{"type":"boolean"}},"required":["path"]}`),
-		Effect: fika.Pure,
+		Checked: true, Effect: fika.Pure,
 	}
 }
 
@@ -97,7 +97,7 @@ func (*List) Spec() tool.Spec {
 		Name:        "list",
 		Description: "List a directory or glob (**/*.go).",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
-		Effect:      fika.Pure,
+		Checked:     true, Effect: fika.Pure,
 	}
 }
 
@@ -108,7 +108,7 @@ func (*Edit) Spec() tool.Spec {
 		Description: "Replace exact text that occurs once in a file.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},` +
 			`"new":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["path","old","new"]}`),
-		Effect: fika.Verifiable,
+		Checked: true, Effect: fika.Verifiable,
 	}
 }
 
@@ -119,7 +119,7 @@ func (*Create) Spec() tool.Spec {
 		Description: "Write a whole file.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},` +
 			`"overwrite":{"type":"boolean"}},"required":["path","content"]}`),
-		Effect: fika.Verifiable,
+		Checked: true, Effect: fika.Verifiable,
 	}
 }
 

@@ -49,7 +49,7 @@ const contentOnly = `{"type":"object","properties":{"content":{"type":"string"}}
 func (u *update) Spec() tool.Spec {
 	return tool.Spec{
 		Name: "update_" + string(u.note), Description: u.about, Parameters: json.RawMessage(contentOnly),
-		Effect: fika.Idempotent, Always: true,
+		Checked: true, Effect: fika.Idempotent, Always: true,
 	}
 }
 

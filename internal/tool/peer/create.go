@@ -20,7 +20,7 @@ func (*Create) Spec() tool.Spec {
 	return tool.Spec{
 		Name: "create_context", Description: "Make an agent.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"system_prompt":{"type":"string"}},"required":["name"]}`),
-		Effect:     fika.Idempotent, Always: true,
+		Checked:    true, Effect: fika.Idempotent, Always: true,
 	}
 }
 

@@ -39,7 +39,7 @@ func (d *Delegate) Spec() tool.Spec {
 			"The agent sees nothing of this conversation: say all it needs.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"agent":{"type":"string"},"prompt":{"type":"string"},` +
 			`"deadline":{"type":["string","number"],"description":"seconds, or like 10m"}},"required":["agent","prompt"]}`),
-		Effect: fika.Idempotent, Always: true, Hidden: d.Alone,
+		Checked: true, Effect: fika.Idempotent, Always: true, Hidden: d.Alone,
 	}
 }
 

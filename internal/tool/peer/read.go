@@ -59,7 +59,7 @@ func (*Read) Spec() tool.Spec {
 	return tool.Spec{
 		Name: "read_context", Description: "Read an agent's work.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"last":{"type":"integer"},"find":{"type":"string"}},"required":["name"]}`),
-		Effect:     fika.Pure, Always: true,
+		Checked:    true, Effect: fika.Pure, Always: true,
 	}
 }
 

@@ -52,7 +52,7 @@ func (*Send) Spec() tool.Spec {
 	return tool.Spec{
 		Name: "send_message", Description: "Message an agent.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"},"content":{"type":"string"}},"required":["to","content"]}`),
-		Effect:     fika.Idempotent, Always: true,
+		Checked:    true, Effect: fika.Idempotent, Always: true,
 	}
 }
 

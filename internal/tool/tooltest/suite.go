@@ -1,6 +1,7 @@
 package tooltest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,6 +71,10 @@ func (c Case) spec(t *testing.T) {
 	}
 	if err := json.Unmarshal(s.Parameters, &schema); err != nil || schema.Type != "object" {
 		t.Errorf("parameters are no schema of an object (%v): %s", err, s.Parameters)
+	}
+	var compact bytes.Buffer
+	if s.Checked && (json.Compact(&compact, s.Parameters) != nil || !bytes.Equal(compact.Bytes(), s.Parameters)) {
+		t.Errorf("parameters are not in the spelling in which they are sent: %s", s.Parameters)
 	}
 	if _, ok := tool.VerifierOf(c.Tool); ok != (s.Effect == fika.Verifiable) {
 		t.Errorf("effect %q, but it verifies: %v", s.Effect, ok)

@@ -86,7 +86,7 @@ func (t *Tool) Spec() tool.Spec {
 		Description: "GET a public web page as text.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},` +
 			`"max_bytes":{"type":"integer"}},"required":["url"]}`),
-		Effect:  fika.Pure,
+		Checked: true, Effect: fika.Pure,
 		Timeout: t.opts.Timeout + 5*time.Second, // its own timeout comes first
 	}
 }
