@@ -27,8 +27,9 @@ func execute(e *command.Env, args []string) int {
 		stop()
 		signal.Ignore(syscall.SIGHUP, syscall.SIGQUIT)
 	})
-	root := newRoot(e)
-	root.SetArgs(seedSpellings(args))
+	args = seedSpellings(args)
+	root := newRoot(e, args...)
+	root.SetArgs(args)
 	root.SetIn(e.In)
 	root.SetOut(e.Out) // a help text is an answer
 	root.SetErr(e.Err)

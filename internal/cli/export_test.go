@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"os"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
 	"fika/internal/term"
@@ -21,4 +24,9 @@ func Declared() map[string]string {
 		out[path] = string(d.conduct)
 	}
 	return out
+}
+
+// CommandsFor builds the commands that a line needs.
+func CommandsFor(args ...string) *cobra.Command {
+	return newRoot(&command.Env{Streams: term.System(), Getenv: os.Getenv}, args...)
 }

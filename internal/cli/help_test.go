@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -250,4 +251,29 @@ func shown(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// TestCommandMadeAlone holds that a command which is made without the others is
+// the same: its flags, verbs and texts.
+func TestCommandMadeAlone(t *testing.T) {
+	alone := 0
+	for _, whole := range cli.Commands().Commands() {
+		few := cli.CommandsFor(whole.Name())
+		if len(few.Commands()) == len(cli.Commands().Commands()) {
+			continue // with all others
+		}
+		alone++
+		var want, got []string
+		each(whole, func(c *cobra.Command) { want = append(want, c.CommandPath()+c.GroupID+c.UsageString()) })
+		each(few.Commands()[0], func(c *cobra.Command) { got = append(got, c.CommandPath()+c.GroupID+c.UsageString()) })
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s (-with the others +alone):\n%s", whole.Name(), d)
+		}
+	}
+	if alone < 8 {
+		t.Errorf("%d commands are made alone", alone)
+	}
+	if n := len(cli.CommandsFor("agnet").Commands()); n < 30 {
+		t.Errorf("%d commands are there to be meant by a word that is none", n)
+	}
 }

@@ -27,7 +27,9 @@ import (
 	"fika/internal/cli/workflow"
 )
 
-func newRoot(e *command.Env) *cobra.Command {
+// newRoot makes the command line. Where args are given, it makes of the commands
+// below only what they need.
+func newRoot(e *command.Env, args ...string) *cobra.Command {
 	o := &runOptions{Env: e}
 	var version *bool
 	root := &cobra.Command{
@@ -79,9 +81,41 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return command.UsageError("%v; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(commands(e)...)
+	if alone := commandAlone(e, args); alone != nil {
+		root.AddCommand(alone)
+	} else {
+		root.AddCommand(commands(e)...)
+	}
 	groupHelp(root)
 	return root
+}
+
+// commandAlone makes the command that args begin with, if it is one of those that
+// programs and agents run again and again: to make all of them takes a tenth of what
+// the shortest of these takes. nil: all are needed.
+func commandAlone(e *command.Env, args []string) *cobra.Command {
+	if len(args) == 0 {
+		return nil
+	}
+	switch args[0] {
+	case "run":
+		return newRun(e)
+	case "ask":
+		return newAsk(e)
+	case "task":
+		return newTask(e)
+	case "chat":
+		return chat.New(e)
+	case "agent":
+		return agent.New(e)
+	case "request":
+		return request.New(e)
+	case "status":
+		return newStatus(e)
+	case "version":
+		return newVersion(e)
+	}
+	return nil
 }
 
 // commands are all nouns and verbs below the root.

@@ -78,7 +78,16 @@ type Stamp struct {
 
 // StampOf looks at files and folders; those that do not exist have a stamp
 // too. Folders count with the names in them, not with what is deeper.
-func StampOf(paths ...string) Stamp {
+func StampOf(paths ...string) Stamp { return stampOf(true, paths) }
+
+// StampOfReplaced is [StampOf] for folders whose files are only ever replaced, never
+// written into: that changes the folder, and no file in it is looked at.
+func StampOfReplaced(folders ...string) Stamp { return stampOf(false, folders) }
+
+// And is the stamp of what both are of.
+func (s Stamp) And(o Stamp) Stamp { return Stamp{s.text + o.text, s.young || o.young} }
+
+func stampOf(inside bool, paths []string) Stamp {
 	var s Stamp
 	var b []byte
 	add := func(name string, info fs.FileInfo) {
@@ -97,7 +106,7 @@ func StampOf(paths ...string) Stamp {
 			continue
 		}
 		add(p, info)
-		if !info.IsDir() {
+		if !inside || !info.IsDir() {
 			continue
 		}
 		entries, _ := os.ReadDir(p)

@@ -148,6 +148,36 @@ func TestStamp(t *testing.T) {
 	}
 }
 
+func TestStampOfReplaced(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	age := func() {
+		t.Helper()
+		if err := os.Chtimes(dir, old, old); err != nil {
+			t.Fatal(err)
+		}
+		old = old.Add(time.Second)
+	}
+	age()
+	first := StampOf(dir + "/none").And(StampOfReplaced(dir))
+	if !StampOf(dir + "/none").And(StampOfReplaced(dir)).Same(first) {
+		t.Error("nothing has changed")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	age()
+	if StampOf(dir + "/none").And(StampOfReplaced(dir)).Same(first) {
+		t.Error("a file came into the folder")
+	}
+	if err := os.Chtimes(dir, time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if young := StampOf().And(StampOfReplaced(dir)); StampOf().And(StampOfReplaced(dir)).Same(young) {
+		t.Error("what has only just changed may change within the same tick")
+	}
+}
+
 // problemsOf loads text as a config.toml and gives what is said of it.
 func problemsOf(t *testing.T, err error) []string {
 	t.Helper()

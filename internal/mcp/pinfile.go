@@ -5,27 +5,27 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // pinVersion changes when the meaning of what is kept does.
 const pinVersion = 3
 
-// pinHeader is the first line of the file of a server. Two lines for each of its
-// tools follow: what it is called and does ([pinnedTool]), and its parameters, which
-// are handed on as they stand there: a prompt with a hundred tools would otherwise
-// take a third longer to begin. Sum shows that these lines are what was written,
-// where parameters were schemas of objects in one spelling.
-type pinHeader struct {
-	Version int       `json:"version"`
-	Of      string    `json:"of"` // identity of the server
-	Sum     string    `json:"sum"`
-	At      time.Time `json:"at,omitzero"`
-	Says    string    `json:"says,omitempty"`
-	Tools   int       `json:"tools"`
-	LeftOut []LeftOut `json:"left_out,omitempty"`
+// The file of a server begins with a line of words: version, identity of the
+// server, sum, when it was agreed to in nanoseconds of 1970, how many tools there
+// are, and what the server calls itself as a text of Go. The second line is JSON, or
+// empty where a [pinRest] says nothing. Two lines for each tool follow: what it is
+// called and does ([appendTool]), and its parameters, which are handed on as they
+// stand there: a prompt with a hundred tools would otherwise take a third longer to
+// begin. The sum shows that the lines of tools are what was written, where
+// parameters were schemas of objects in one spelling.
 
+// pinRest is what there is to say of few servers.
+type pinRest struct {
+	LeftOut  []LeftOut `json:"left_out,omitempty"`
 	Failure  string    `json:"failure,omitempty"`
 	FailedAt time.Time `json:"failed_at,omitzero"`
 	Now      *Listing  `json:"now,omitempty"`
@@ -76,10 +76,6 @@ func readTool(line string) (t Tool, ok bool) {
 
 // encodePin writes what is kept of a server.
 func encodePin(p Pin, of string) ([]byte, error) {
-	h := pinHeader{
-		Version: pinVersion, Of: of, At: p.At, Says: p.Says, Tools: len(p.Tools), LeftOut: p.LeftOut,
-		Failure: p.Failure, FailedAt: p.FailedAt, Now: p.Now,
-	}
 	var tools bytes.Buffer
 	for _, t := range p.Tools {
 		tools.Write(appendTool(nil, t))
@@ -88,34 +84,58 @@ func encodePin(p Pin, of string) ([]byte, error) {
 		}
 		tools.WriteByte('\n')
 	}
-	h.Sum = sumOf(tools.Bytes())
-	header, err := json.Marshal(h)
-	if err != nil {
-		return nil, err
+	at := int64(0)
+	if p.Asked() {
+		at = p.At.UnixNano()
 	}
-	return append(append(header, '\n'), tools.Bytes()...), nil
+	out := fmt.Appendf(nil, "%d %s %s %d %d %s\n", pinVersion, of, sumOf(tools.Bytes()), at, len(p.Tools), strconv.Quote(p.Says))
+	if len(p.LeftOut) > 0 || p.Failure != "" || p.Now != nil {
+		rest, err := json.Marshal(pinRest{p.LeftOut, p.Failure, p.FailedAt, p.Now})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rest...)
+	}
+	return append(append(out, '\n'), tools.Bytes()...), nil
 }
 
 // decodePin reads what was kept of the server of an identity; false: it is of
 // another one, or not what was written.
 func decodePin(raw []byte, of string) (Pin, bool) {
-	header, rest, _ := bytes.Cut(raw, []byte("\n"))
-	var h pinHeader
-	if json.Unmarshal(header, &h) != nil || h.Version != pinVersion || h.Of != of || h.Sum != sumOf(rest) || h.Tools < 0 || h.Tools > len(rest) {
+	first, raw, _ := bytes.Cut(raw, []byte("\n"))
+	more, lines, _ := bytes.Cut(raw, []byte("\n"))
+	words := strings.SplitN(string(first), " ", 6)
+	if len(words) != 6 || words[0] != strconv.Itoa(pinVersion) || words[1] != of || words[2] != sumOf(lines) {
 		return Pin{}, false
 	}
-	p := Pin{At: h.At, Says: h.Says, LeftOut: h.LeftOut, Failure: h.Failure, FailedAt: h.FailedAt, Now: h.Now, Tools: make([]Tool, h.Tools)}
+	at, err := strconv.ParseInt(words[3], 10, 64)
+	n, nErr := strconv.Atoi(words[4])
+	says, saysErr := strconv.Unquote(words[5])
+	if err != nil || nErr != nil || saysErr != nil || n < 0 || n > len(lines) {
+		return Pin{}, false
+	}
+	p := Pin{Says: says, Tools: make([]Tool, n)}
+	if at != 0 {
+		p.At = time.Unix(0, at)
+	}
+	if len(more) > 0 {
+		var rest pinRest
+		if json.Unmarshal(more, &rest) != nil {
+			return Pin{}, false
+		}
+		p.LeftOut, p.Failure, p.FailedAt, p.Now = rest.LeftOut, rest.Failure, rest.FailedAt, rest.Now
+	}
 	for i := range p.Tools {
-		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		line, after, _ := bytes.Cut(lines, []byte("\n"))
 		t, ok := readTool(string(line))
 		parameters, after, found := bytes.Cut(after, []byte("\n"))
 		if !ok || !found {
 			return Pin{}, false
 		}
 		t.Parameters = parameters
-		p.Tools[i], rest = t, after
+		p.Tools[i], lines = t, after
 	}
-	return p, len(rest) == 0
+	return p, len(lines) == 0
 }
 
 func sumOf(data []byte) string {

@@ -66,14 +66,14 @@ func (l *LiveRuntime) runtime(ctx context.Context, s config.Settings) (*Runtime,
 func (l *LiveRuntime) stampFiles() config.Stamp {
 	h := l.worker.Folder.Home
 	paths, _ := l.worker.App.ConfigPaths() // they were known when this process began
-	paths = append(paths, l.worker.Folder.LocalConfig(), l.worker.App.KeysFile(), h.PluginsDir(), h.MCPDir())
+	paths = append(paths, l.worker.Folder.LocalConfig(), l.worker.App.KeysFile(), h.PluginsDir())
 	dirs, _ := os.ReadDir(h.PluginsDir())
 	for _, d := range dirs {
 		if d.IsDir() {
 			paths = append(paths, filepath.Join(h.PluginsDir(), d.Name(), d.Name()))
 		}
 	}
-	return config.StampOf(paths...)
+	return config.StampOf(paths...).And(config.StampOfReplaced(h.MCPDir()))
 }
 
 // current returns what the files say now. The error is that of settings that

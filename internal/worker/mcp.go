@@ -213,8 +213,8 @@ func spellOut(list []string, server string, names []string) []string {
 	return slices.Concat(list[:i], names, list[i+1:])
 }
 
-// toolsOfAll are the tools of servers, in their order. Those that were never asked
-// are asked side by side. What is wrong with one is told once in this process.
+// toolsOfAll are the tools of servers, in their order. What was kept of them is read
+// side by side, and so are those asked that never were. What is wrong with one is told once in this process.
 func (r *Runtime) toolsOfAll(ctx context.Context, servers []config.MCPServer) [][]tool.Tool {
 	pool := r.worker.pool(r.toolbox, r.workspace)
 	found := make([][]tool.Tool, len(servers))
@@ -225,10 +225,6 @@ func (r *Runtime) toolsOfAll(ctx context.Context, servers []config.MCPServer) []
 		s, err := r.toolbox.MCPServer(entry)
 		if err != nil {
 			troubles[i] = err
-			continue
-		}
-		if pin := r.toolbox.Pins().Load(s); pin.Asked() {
-			found[i] = r.offer(pool, s, pin)
 			continue
 		}
 		all.Go(func() error {
