@@ -28,6 +28,9 @@ const (
 	seal      // a newFolder, whose content is complete
 )
 
+// tempFolders are shared by everybody on the machine.
+var tempFolders = [...]string{"/tmp", "/var/tmp"}
+
 // steps are those of a profile, upon a file system that cannot be changed, with
 // devices and processes of its own.
 func steps(p Profile) []step {
@@ -39,14 +42,18 @@ func steps(p Profile) []step {
 	if p.Network {
 		out = append(out, nameService()...)
 	}
-	for _, temp := range []string{"/tmp", "/var/tmp"} {
+	resolve := NewResolver()
+	for i, name := range tempFolders {
+		temp, err := resolve.Real(name)
+		if err != nil || slices.Contains(tempFolders[:i], temp) {
+			continue // there is none, or it is a link to the other
+		}
 		if p.Temp != "" {
 			out = append(out, step{kind: bindWrite, from: p.Temp, to: temp})
 		} else {
 			out = append(out, step{kind: newFolder, to: temp})
 		}
 	}
-	resolve := NewResolver()
 	folders := newSearcher(p.User)
 	mounts := slices.DeleteFunc(p.mounts(resolve), func(m mount) bool {
 		// Nothing can be mounted where that user cannot look, and nothing there is in reach.

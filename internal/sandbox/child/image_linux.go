@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -109,6 +110,19 @@ func (p *Program) Open() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	f, err := memory()
+	if err != nil { // a system may have nothing executed from memory
+		return onDisk(image)
+	}
+	if _, err := f.Write(image); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// memory makes a file in memory that can be executed.
+func memory() (*os.File, error) {
 	fd, err := unix.MemfdCreate("confine", unix.MFD_CLOEXEC|unix.MFD_EXEC)
 	if errors.Is(err, unix.EINVAL) { // older than Linux 6.3, where all can be executed
 		fd, err = unix.MemfdCreate("confine", unix.MFD_CLOEXEC)
@@ -116,10 +130,23 @@ func (p *Program) Open() (*os.File, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
-	f := os.NewFile(uintptr(fd), "confine")
-	if _, err := f.Write(image); err != nil {
-		f.Close()
+	return os.NewFile(uintptr(fd), "confine"), nil
+}
+
+// onDisk writes an image into a file whose name is gone when it returns.
+func onDisk(image []byte) (*os.File, error) {
+	// What is open for writing cannot be executed, and a process that is being
+	// started in between would have it open for a moment.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	w, err := os.CreateTemp("", "fika-confine-")
+	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	defer os.Remove(w.Name())
+	_, err = w.Write(image)
+	if err = errors.Join(err, w.Chmod(0o700), w.Close()); err != nil {
+		return nil, err
+	}
+	return os.Open(w.Name())
 }
