@@ -154,3 +154,21 @@ func TestSessionFollowsConfig(t *testing.T) {
 		t.Errorf("an agent that was added:\n%s", shown)
 	}
 }
+
+// TestSessionProposes types lines without a name that are for another agent than the
+// one spoken to last: it is proposed, and not again when it was declined.
+func TestSessionProposes(t *testing.T) {
+	t.Parallel()
+	models, _, _ := strings.Cut(sessionHome, "[[agents]]")
+	h := newHome(t, models+"[[agents]]\nid = \"coder\"\ndescription = \"Writes and changes code\"\n[[agents]]\nid = \"reviewer\"\ndescription = \"Reviews pull requests and finds mistakes in them\"\n")
+	h.write("r.toml", "[[rule]]\nagent = \"reviewer\"\nmatch = \"(?s).*\"\nreply = \"Reviewed {{.Last}}.\"\n[[rule]]\nagent = \"coder\"\nmatch = \"(?s).*\"\nreply = \"Coded {{.Last}}.\"\n")
+	t.Cleanup(func() { h.run(0, "down") })
+	shown := seen(h.dialogue([][2]string{
+		{"/help", "please review my pull request one\r"}, {"Use @reviewer? [Y/n]", "\r"}, {"Reviewed @reviewer please review my pull request one.", "implement a parser, refactor the code of two\r"},
+		{"Use @coder? [Y/n]", "n\r"}, {"Reviewed @reviewer implement a parser, refactor the code of two.", "implement a parser, refactor the code of three\r"},
+		{"Reviewed @reviewer implement a parser, refactor the code of three.", "/quit\r"},
+	}))
+	if strings.Contains(shown, "Coded") || !strings.Contains(shown, "@coder is not proposed again here") {
+		t.Errorf("%s", shown)
+	}
+}

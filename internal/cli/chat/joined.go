@@ -407,6 +407,10 @@ func (j *joined) send(ctx context.Context, text string) {
 			}
 			return
 		}
+		if err := j.propose(ctx, text); err != nil {
+			j.notSent(err)
+			return
+		}
 		if text, err = j.session.address(ctx, j, text); err != nil {
 			j.note("— " + err.Error())
 			return

@@ -22,8 +22,11 @@ import (
 // person: text without a name goes to the agent spoken to last.
 type session struct {
 	agents []fika.AgentName
-	fresh  bool    // the person asked for another one
-	script *script // what was shown; of the goroutine that shows what arrives, once that runs
+	fresh  bool // the person asked for another one
+	// declined are the agents that the person did not want when they were proposed; of
+	// the goroutine that reads lines.
+	declined []fika.AgentName
+	script   *script // what was shown; of the goroutine that shows what arrives, once that runs
 
 	mu    sync.Mutex
 	first fika.AgentName // whom text goes to at first
@@ -102,7 +105,7 @@ func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (a
 	}
 	s.spent, s.counted, s.since = fika.Usage{}, map[fika.RequestID]bool{}, time.Time{}
 	s.fresh = fresh
-	s.script, s.seen = nil, map[string]bool{}
+	s.script, s.declined, s.seen = nil, nil, map[string]bool{}
 	err = joinChat(ctx, e, c, conv, joinOptions{history: sessionHistory}, s)
 	if errors.Is(err, errAnother) {
 		return true, nil
