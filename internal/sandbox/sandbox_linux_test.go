@@ -311,7 +311,7 @@ func TestProcess(t *testing.T) {
 			must(t, os.WriteFile(p.profile.Shown[0], []byte("Host *\n"), 0o600))
 			must(t, os.WriteFile(filepath.Join(p.temp, "earlier"), nil, 0o600))
 			for name, script := range map[string]string{
-				"no capability":      `! grep '^Cap' /proc/self/status | grep -qv 0000000000000000`,
+				"no capability":      `! grep '^Cap' /proc/self/status /proc/1/status | grep -qv 0000000000000000`,
 				"no new privileges":  `grep -q '^NoNewPrivs:.*1' /proc/self/status && grep -q '^Seccomp:.*2' /proc/self/status`,
 				"the same user":      fmt.Sprintf(`test $(id -u) = %d -a $(id -g) = %d`, os.Getuid(), os.Getgid()),
 				"the same folder":    `test "$PWD" = "$(pwd -P)" && echo x > ./here && test -s ` + filepath.Join(p.project, "here"),
