@@ -122,6 +122,9 @@ func parameters(schema any) (json.RawMessage, error) {
 	default:
 		return nil, fika.Errorf(fika.Invalid, "", "the type of its inputSchema is no text: expected \"object\"")
 	}
+	if kind := unknownType(m); kind != "" {
+		return nil, fika.Errorf(fika.Invalid, "", "its inputSchema has a value of the type %q, which JSON Schema does not know", clip(safetext.Line(kind), 40))
+	}
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return nil, err

@@ -218,7 +218,7 @@ func TestLiar(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 	left := fmt.Sprint(pin.LeftOut)
-	for _, want := range []string{"{text its inputSchema is no JSON Schema object}", "one of array", "85 characters long", "as another one (odd.name/x)", "it has no name", "bytes, and at most"} {
+	for _, want := range []string{"{text its inputSchema is no JSON Schema object}", "one of array", `of the type "text"`, "85 characters long", "as another one (odd.name/x)", "it has no name", "bytes, and at most"} {
 		if !strings.Contains(left, want) {
 			t.Errorf("%q is not in %s", want, left)
 		}

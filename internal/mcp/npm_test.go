@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fika"
 	"fika/internal/mcp"
@@ -24,7 +25,9 @@ func TestServersFromNPM(t *testing.T) {
 		}
 	}
 	b := newBench(t)
-	install := exec.CommandContext(t.Context(), "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", b.dir,
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // 40 MB from a registry
+	defer cancel()
+	install := exec.CommandContext(ctx, "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", b.dir,
 		"@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem", "@modelcontextprotocol/server-memory")
 	if out, err := install.CombinedOutput(); err != nil {
 		missing(t, "npm install: %v: %.300s", err, out)
@@ -58,7 +61,7 @@ func TestServersFromNPM(t *testing.T) {
 			t.Errorf("%s %s: %+v, want %q", c.tool, c.args, r, c.want)
 		}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel = context.WithCancel(t.Context())
 	if _, err := b.call(ctx, every, "trigger-long-running-operation", `{"duration":30,"steps":300}`, func([]byte) { cancel() }); !fika.IsKind(err, fika.Interrupted) {
 		t.Errorf("cancelled: %v", err)
 	}

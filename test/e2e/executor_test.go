@@ -135,6 +135,38 @@ func idOf(user string) string {
 	return ""
 }
 
+// TestExecutorAsks: a call that a person has to allow waits for that outside the
+// executor, whoever is killed meanwhile, and runs once, when it is allowed. Nobody
+// else's yes counts: the executor judges again.
+func TestExecutorAsks(t *testing.T) {
+	t.Parallel()
+	h, work := executorHome(t, asNobody(), "[[rules]]\ntool = \"bash\"\nmatch = \"id *\"\ndo = \"ask\"\n")
+	h.must("up")
+	ids := [2]string{h.must("task", "--no-wait", "coder", "work"), h.must("task", "--no-wait", "coder", "work")}
+	h.until("a question", func() bool { return strings.Contains(h.must("approve"), "2  @coder") })
+	for _, words := range []string{executorWords, agentWords("coder"), hubWords} {
+		h.kill(words)
+	}
+	h.must("up")
+	began := filepath.Join(work, "began")
+	if lines(began) != 0 {
+		t.Error("it ran before it was allowed")
+	}
+	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o666))
+	h.must("approve", "--deny", "not today", "2")
+	h.must("approve", "1")
+	for _, id := range ids {
+		h.untilState(id, fika.Done)
+	}
+	if n := lines(began); n != 1 {
+		t.Errorf("it ran %d times", n)
+	}
+	answers := h.request(ids[0]).Outcome.Answer + "; " + h.request(ids[1]).Outcome.Answer
+	if !strings.Contains(answers, idOf(asNobody())) || !strings.Contains(answers, "not today") {
+		t.Errorf("the answers: %s", answers)
+	}
+}
+
 // TestExecutorCancel: a call that is cancelled is ended in the executor, too.
 func TestExecutorCancel(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,8 @@ func Serve(how string) int {
 	case "liar":
 		return raw([]any{
 			tool("fine", map[string]any{"type": "object"}),
-			tool("text", "a text"), tool("list", map[string]any{"type": "array"}), tool("odd.name/x", nil), tool("odd.name:x", nil),
+			tool("text", "a text"), tool("list", map[string]any{"type": "array"}),
+			tool("typo", map[string]any{"properties": map[string]any{"a": map[string]any{"items": map[string]any{"type": []any{"null", "text"}}}}}), tool("odd.name/x", nil), tool("odd.name:x", nil),
 			tool(strings.Repeat("long", 20), nil), tool("", nil), tool("huge", map[string]any{"type": "object", "description": strings.Repeat("x", 100<<10)}),
 		})
 	case "typical":
