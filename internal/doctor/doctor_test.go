@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -147,5 +148,35 @@ func TestSettingsAreChecked(t *testing.T) {
 	write(t, h.ConfigFile(), "model = 5\nfallback = [\n")
 	if got := problems(t, open(t, h.Root), false); !strings.Contains(got, "config.toml:") {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestExecutors: an executor's user is looked for before a call fails for want of it,
+// and so is the way to the workspace.
+func TestExecutors(t *testing.T) {
+	a, h := home(t)
+	_ = a.Close()
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := filepath.Join(h.Root, "closed") // below a folder that nobody else may enter
+	for _, c := range []struct{ user, says string }{
+		{"nobody-of-that-name", `has no user "nobody-of-that-name"`},
+		{me.Username, ""},
+		{"nobody", "nobody"}, // cannot be used, or cannot enter
+	} {
+		text := settings + fmt.Sprintf("[[executors]]\nname = \"box\"\nuser = %q\n[[agents]]\nid = \"coder\"\nexecutor = \"box\"\nworkspace = %q\n", c.user, closed)
+		write(t, filepath.Join(h.Root, "config.toml"), text)
+		_ = os.MkdirAll(closed, 0o700)
+		got := ""
+		for line := range strings.Lines(problems(t, open(t, h.Root), false)) {
+			if strings.Contains(line, "executor box") {
+				got += line
+			}
+		}
+		if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q, want %q", c.user, got, c.says)
+		}
 	}
 }
