@@ -142,6 +142,7 @@ func TestExecutorAsks(t *testing.T) {
 	t.Parallel()
 	h, work := executorHome(t, asNobody(), "[[rules]]\ntool = \"bash\"\nmatch = \"id *\"\ndo = \"ask\"\n")
 	h.must("up")
+	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o666)) // a yes is to the call with the files it names as they are
 	ids := [2]string{h.must("task", "--no-wait", "coder", "work"), h.must("task", "--no-wait", "coder", "work")}
 	h.until("a question", func() bool { return strings.Contains(h.must("approve"), "2  @coder") })
 	for _, words := range []string{executorWords, agentWords("coder"), hubWords} {
@@ -152,7 +153,6 @@ func TestExecutorAsks(t *testing.T) {
 	if lines(began) != 0 {
 		t.Error("it ran before it was allowed")
 	}
-	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o666))
 	h.must("approve", "--deny", "not today", "2")
 	h.must("approve", "1")
 	for _, id := range ids {
