@@ -43,7 +43,8 @@ type namespaces struct {
 	own      []string   // and where those lie upon it again
 }
 
-var here = child.Number(unix.AT_FDCWD)
+// here makes a path one of the process.
+func here() child.Word { return child.Number(unix.AT_FDCWD) }
 
 // enter makes the namespaces and the first process of them.
 func (n *namespaces) enter(network bool) {
@@ -72,7 +73,7 @@ func (n *namespaces) identify(innerUser, outerUser, innerGroup, outerGroup int) 
 		{"/proc/self/uid_map", strconv.Itoa(innerUser) + " " + strconv.Itoa(outerUser) + " 1"},
 		{"/proc/self/gid_map", strconv.Itoa(innerGroup) + " " + strconv.Itoa(outerGroup) + " 1"},
 	} {
-		fd := n.Call("open "+file.path, unix.SYS_OPENAT, here, n.Text(file.path), child.Number(unix.O_WRONLY|unix.O_CLOEXEC))
+		fd := n.Call("open "+file.path, unix.SYS_OPENAT, here(), n.Text(file.path), child.Number(unix.O_WRONLY|unix.O_CLOEXEC))
 		n.Call("write "+file.path, unix.SYS_WRITE, fd, n.Text(file.text), child.Number(len(file.text)))
 		n.Call("close "+file.path, unix.SYS_CLOSE, fd) // nothing that is open for writing can be made read-only
 	}
@@ -122,14 +123,14 @@ func (n *namespaces) mountAll(all []step) {
 // tree is a copy of what is mounted at path and below, which lies nowhere yet. A link
 // is not followed: it may have been put there to point elsewhere.
 func (n *namespaces) tree(path string) child.Word {
-	return n.Call("open "+path, unix.SYS_OPEN_TREE, here, n.Text(path), child.Number(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW))
+	return n.Call("open "+path, unix.SYS_OPEN_TREE, here(), n.Text(path), child.Number(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW))
 }
 
 // attach mounts a tree with more attributes than it has.
 func (n *namespaces) attach(tree child.Word, set uint64, to string, mayBeGone bool) {
 	nothing := n.Text("")
 	n.Call("attributes of "+to, unix.SYS_MOUNT_SETATTR, tree, nothing, child.Number(unix.AT_EMPTY_PATH|unix.AT_RECURSIVE), n.attributes(set), child.Number(unix.MOUNT_ATTR_SIZE_VER0))
-	words := []child.Word{tree, nothing, here, n.Text(to), child.Number(unix.MOVE_MOUNT_F_EMPTY_PATH)}
+	words := []child.Word{tree, nothing, here(), n.Text(to), child.Number(unix.MOVE_MOUNT_F_EMPTY_PATH)}
 	if mayBeGone { // then nothing is to be covered
 		n.Try(unix.SYS_MOVE_MOUNT, words...)
 	} else {
@@ -144,7 +145,7 @@ func (n *namespaces) mount(kind, to string, flags uintptr, options string) {
 }
 
 func (n *namespaces) setAttributes(path string, set uint64, flags int) {
-	n.Call("attributes of "+path, unix.SYS_MOUNT_SETATTR, here, n.Text(path), child.Number(flags), n.attributes(set), child.Number(unix.MOUNT_ATTR_SIZE_VER0))
+	n.Call("attributes of "+path, unix.SYS_MOUNT_SETATTR, here(), n.Text(path), child.Number(flags), n.attributes(set), child.Number(unix.MOUNT_ATTR_SIZE_VER0))
 }
 
 // makePlace makes what a step is mounted upon, where that lies in a folder that is
@@ -165,9 +166,9 @@ func (n *namespaces) makePlace(s step) {
 		name, rest, _ = strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 		at = filepath.Join(at, name)
 		if rest == "" && s.kind != newFolder && !isFolder(s.from) {
-			n.Try(unix.SYS_MKNODAT, here, n.Text(at), child.Number(unix.S_IFREG|0o600), child.Number(0))
+			n.Try(unix.SYS_MKNODAT, here(), n.Text(at), child.Number(unix.S_IFREG|0o600), child.Number(0))
 		} else {
-			n.Try(unix.SYS_MKDIRAT, here, n.Text(at), child.Number(0o755))
+			n.Try(unix.SYS_MKDIRAT, here(), n.Text(at), child.Number(0o755))
 		}
 	}
 }
@@ -198,20 +199,20 @@ func (n *namespaces) openDevices() (trees []child.Word) {
 func (n *namespaces) makeDevices(trees []child.Word) {
 	n.mount("tmpfs", "/dev", closed, "mode=755")
 	for i, path := range append(devices[:], "/dev/tty") {
-		n.Call("make "+path, unix.SYS_MKNODAT, here, n.Text(path), child.Number(unix.S_IFREG|0o666), child.Number(0))
+		n.Call("make "+path, unix.SYS_MKNODAT, here(), n.Text(path), child.Number(unix.S_IFREG|0o666), child.Number(0))
 		if i < len(trees) {
 			n.attach(trees[i], unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC, path, false)
 		}
 	}
 	for _, path := range []string{"/dev/shm", "/dev/pts"} {
-		n.Call("make "+path, unix.SYS_MKDIRAT, here, n.Text(path), child.Number(0o755))
+		n.Call("make "+path, unix.SYS_MKDIRAT, here(), n.Text(path), child.Number(0o755))
 	}
 	n.mount("devpts", "/dev/pts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
 	for _, link := range [][2]string{
 		{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"},
 		{"core", "/proc/kcore"}, {"ptmx", "pts/ptmx"},
 	} {
-		n.Call("make /dev/"+link[0], unix.SYS_SYMLINKAT, n.Text(link[1]), here, n.Text("/dev/"+link[0]))
+		n.Call("make /dev/"+link[0], unix.SYS_SYMLINKAT, n.Text(link[1]), here(), n.Text("/dev/"+link[0]))
 	}
 }
 
