@@ -60,20 +60,6 @@ func (c *Config) Executor(name string) *Executor {
 	return nil
 }
 
-// UsedExecutors are the entries that tools of somebody go to.
-func (c *Config) UsedExecutors() (out []Executor) {
-	for _, x := range c.Executors {
-		used := x.Name == c.Tools.Executor
-		for i := range c.Agents {
-			used = used || x.Name == c.Agents[i].Executor
-		}
-		if used {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 // UnknownExecutor says that there is no executor of a name, and which ones there
 // are.
 func (c *Config) UnknownExecutor(name string) string {

@@ -166,7 +166,7 @@ type executors struct {
 }
 
 func (k *executors) startMissing(c *config.Config) {
-	for _, x := range c.UsedExecutors() {
+	for _, x := range app.UsedExecutors(c) {
 		name := x.Name
 		if k.running[name] != nil || time.Now().Before(k.next[name]) {
 			continue

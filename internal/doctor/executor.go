@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"fika"
+	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/process"
 	"fika/internal/worker"
@@ -16,7 +17,7 @@ func (d *examination) checkExecutors() {
 	if err != nil {
 		return
 	}
-	for _, x := range c.UsedExecutors() {
+	for _, x := range app.UsedExecutors(c) {
 		check := "executor " + x.Name
 		if x.User == "" {
 			d.add(check, Fine, "", "runs commands as you")

@@ -1,0 +1,17 @@
+package app
+
+import "fika/internal/config"
+
+// UsedExecutors are the [[executors]] entries that tools of somebody go to.
+func UsedExecutors(c *config.Config) (out []config.Executor) {
+	for _, x := range c.Executors {
+		used := x.Name == c.Tools.Executor
+		for i := range c.Agents {
+			used = used || x.Name == c.Agents[i].Executor
+		}
+		if used {
+			out = append(out, x)
+		}
+	}
+	return out
+}
