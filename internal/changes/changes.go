@@ -69,8 +69,8 @@ func choose(ctx context.Context, s Source, command string, words []string) (clie
 	return client.Undoing{}, fika.Errorf(fika.Invalid, "", "%s takes a request, or nothing for the last one", command)
 }
 
-// Short is enough of a request's id to name it.
-func Short(id fika.RequestID) string { return string(id[:min(8, len(id))]) }
+// Short is enough of a request's id to name it: the millisecond in which it was made.
+func Short(id fika.RequestID) string { return string(id[:min(13, len(id))]) }
 
 // Title says which changes are meant.
 func Title(x client.Undoing, now time.Time) string {

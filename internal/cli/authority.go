@@ -53,9 +53,9 @@ func declared() map[string]declaration {
 		"fika project": look, "fika project list": look, "fika project show": look, "fika project move": manage, "fika project forget": manage,
 		"fika demo": manage, "fika up": manage, "fika executor": manage, "fika down": manage, "fika master": manage,
 
-		"fika agent": look, "fika agent list": look, "fika agent health": look, "fika agent logs": look, "fika agent attach": look,
+		"fika agent": look, "fika agent list": look, "fika agent show": look, "fika agent health": look, "fika agent logs": look, "fika agent attach": look,
 		"fika agent run": manage, "fika agent start": manage, "fika agent stop": manage, "fika agent restart": manage, "fika agent reset": manage, "fika agent summarise": manage, "fika agent recall": manage,
-		"fika agent create": manage, "fika agent import": manage, "fika agent diff": look, "fika agent merge": manage, "fika agent discard": manage, "fika template": look, "fika template list": look, "fika template show": look,
+		"fika agent create": manage, "fika agent delete": manage, "fika agent import": manage, "fika agent diff": look, "fika agent merge": manage, "fika agent discard": manage, "fika template": look, "fika template list": look, "fika template show": look,
 
 		"fika chat": look, "fika chat list": look, "fika chat view": look, "fika chat wait": look, "fika chat why": look, "fika chat queue": look,
 		"fika chat limit": {conduct: looks, only: []string{"json"}},
@@ -72,7 +72,7 @@ func declared() map[string]declaration {
 		"fika context switch": manage, "fika context rename": manage, "fika context delete": manage, "fika context clear": manage,
 		"fika context compact": manage, "fika context import": manage, "fika context export": manage, "fika context unlock": manage,
 
-		"fika plugin": look, "fika plugin list": look,
+		"fika plugin": look, "fika plugin list": look, "fika plugin show": look,
 		"fika plugin check": manage, "fika plugin call": manage, // they run it, with a person's rights
 		"fika plugin install": manage, "fika plugin remove": manage, "fika plugin enable": manage, "fika plugin disable": manage,
 		"fika bus": look, "fika bus list": look, "fika bus show": manage, "fika bus add": manage, "fika bus remove": manage,
@@ -80,13 +80,13 @@ func declared() map[string]declaration {
 		"fika mcp check": manage, "fika mcp call": manage, // they start it, with a person's word
 		"fika mcp install": manage, "fika mcp import": manage, "fika mcp remove": manage,
 		"fika config": look, "fika config path": look, "fika config check": look, "fika config show": look, "fika config migrate": manage,
-		"fika model": look, "fika model list": look,
+		"fika model": look, "fika model list": look, "fika model show": look,
 		"fika workflow": look, "fika workflow list": look, "fika workflow show": look, "fika workflow check": look, "fika workflow graph": look,
 		"fika workflow status": look, "fika workflow output": look, "fika workflow wait": look,
 		"fika workflow run": manage, "fika workflow pause": manage, "fika workflow resume": manage, "fika workflow cancel": manage,
 		"fika schedule": look, "fika schedule list": look, "fika schedule show": look, "fika schedule create": manage, "fika schedule delete": manage,
 		"fika schedule run": manage, "fika schedule pause": manage, "fika schedule resume": manage,
-		"fika key": look, "fika key list": look, "fika key set": manage, "fika key remove": manage,
+		"fika key": look, "fika key list": look, "fika key show": look, "fika key set": manage, "fika key remove": manage,
 	}
 }
 

@@ -19,8 +19,8 @@ type Follow struct {
 	// Warn, if not nil, is told once why a request may wait for long: its
 	// agent failed, was stopped by hand or by SIGSTOP, or has used up its hour.
 	Warn func(string)
-	// Waits, if not nil, is told what a request that has not begun waits for, when
-	// it goes on by itself; each reason once.
+	// Waits, if not nil, is told what a request waits for that has not begun but will
+	// by itself, and that it waits for a person's word; each reason once.
 	Waits func(string)
 
 	c        *Client
@@ -100,6 +100,7 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 		return
 	}
 	if info.State == fika.Running {
+		f.waits = ""
 		if why := f.c.Agents.whyAbandoned(ctx, info.AgentName); why != "" {
 			f.Warn(why)
 			f.Warn = nil
@@ -110,8 +111,7 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 		return
 	}
 	if fika.WaitReason(info.Reason) == fika.WaitApproval {
-		f.Warn(fmt.Sprintf("@%s %s", info.AgentName, asksBeforeCall))
-		f.Warn = nil
+		f.tellApproval(info)
 		return
 	}
 	row, err := f.c.store.Agent(ctx, info.AgentName)
@@ -131,6 +131,18 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	if hint != "" {
 		f.Warn(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", hint, info.ID))
 		f.Warn = nil
+	}
+}
+
+// tellApproval tells that a person's word is waited for, until the request goes on.
+func (f *Follow) tellApproval(info RequestInfo) {
+	switch {
+	case f.Waits == nil:
+		f.Warn(fmt.Sprintf("@%s %s", info.AgentName, asksBeforeCall))
+		f.Warn = nil
+	case f.waits != asksBeforeCall:
+		f.waits = asksBeforeCall
+		f.Waits(asksBeforeCall)
 	}
 }
 

@@ -102,13 +102,6 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // sh runs a script confined to p, in the workspace.
 func (s *Sandbox) sh(t *testing.T, p Profile, script string) (string, error) {
 	t.Helper()

@@ -2,10 +2,6 @@
 
 package main
 
-import "errors"
-
-var errNotHere = errors.New("only on Linux")
-
 func immutable([]string, bool) error { return errNotHere }
 func sizeLimit(int, uint64) error    { return errNotHere }
 func powerBus(*run) int              { return notHere }

@@ -21,8 +21,8 @@ func New(e *command.Env) *cobra.Command {
 // commands are the commands of fika agent beside run.
 func commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
-		newList(e), newStart(e), newStop(e), newRestart(e), newHealth(e),
-		newAttach(e), newLogs(e), newReset(e), newCreate(e), newImport(e),
+		newList(e), newShow(e), newStart(e), newStop(e), newRestart(e), newHealth(e),
+		newAttach(e), newLogs(e), newReset(e), newCreate(e), newImport(e), newDelete(e),
 		newSummarise(e), newRecall(e), newDiff(e), newMerge(e), newDiscard(e),
 	}
 }

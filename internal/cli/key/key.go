@@ -12,5 +12,5 @@ func New(e *command.Env) *cobra.Command {
 agents whose model names it (api_key_env), and sent to the hosts it is stored for
 alone. A variable of the same name in the environment wins. Agents that run take
 a new key over at their next turn.`,
-		"  fika key set ANTHROPIC_API_KEY < key.txt\n  fika key list", newSet(e), newList(e), newRemove(e))
+		"  fika key set ANTHROPIC_API_KEY < key.txt\n  fika key list", newSet(e), newList(e), newShow(e), newRemove(e))
 }

@@ -17,6 +17,10 @@ type keyJSON struct {
 	Environment bool      `json:"environment"` // a variable of that name wins here
 }
 
+func toJSON(e *command.Env, k keyfile.Key) keyJSON {
+	return keyJSON{k.Name, append([]string{}, k.Hosts...), k.Set, e.Getenv(k.Name) != ""}
+}
+
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -31,9 +35,7 @@ func newList(e *command.Env) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return command.PrintLines(e, list, func(k keyfile.Key) keyJSON {
-					return keyJSON{k.Name, append([]string{}, k.Hosts...), k.Set, e.Getenv(k.Name) != ""}
-				})
+				return command.PrintLines(e, list, func(k keyfile.Key) keyJSON { return toJSON(e, k) })
 			}
 			if len(list) == 0 {
 				e.Say("no keys are stored; fika key set NAME stores one")

@@ -8,5 +8,5 @@ import (
 
 // New makes fika model.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("model", "list the models", "", "  fika model list", newList(e))
+	return command.Group("model", "list and show the models", "", "  fika model list\n  fika model show sonnet", newList(e), newShow(e))
 }

@@ -9,6 +9,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/setup"
+	"fika/internal/term"
 )
 
 // New makes fika project.
@@ -105,9 +106,8 @@ func newShow(e *command.Env) *cobra.Command {
 					trusted += ", with AGENTS.md"
 				}
 			}
-			return e.Table([]string{"", ""}, [][]string{
-				{"project", k.ID}, {"folder", k.Main}, {"data", k.Home}, {"state", state(k)}, {"trusted", trusted},
-			})
+			return e.Facts(term.Fact{Label: "project", Value: k.ID}, term.Fact{Label: "folder", Value: k.Main}, term.Fact{Label: "data", Value: k.Home},
+				term.Fact{Label: "state", Value: state(k)}, term.Fact{Label: "trusted", Value: trusted})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")

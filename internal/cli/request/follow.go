@@ -24,6 +24,7 @@ type FollowView struct {
 	seen   int // bytes of this step's text that were shown
 	wrote  bool
 	open   bool
+	noted  string             // the last line about the work
 	Shown  *command.Rendered // on a terminal; nil: text is written as it is
 }
 
@@ -45,7 +46,7 @@ func (v *FollowView) Begin(follow *client.Follow, id fika.RequestID, name fika.A
 			v.Shown.Busy(string(id), string(name), term.CleanLine(why))
 			return
 		}
-		v.Say("%s", v.ErrStyle().Dim("("+term.CleanLine(why)+")"))
+		v.note(why)
 	}
 	if v.Shown != nil {
 		v.Shown.Busy(string(id), string(name), "@"+string(name)+" has it")
@@ -69,7 +70,7 @@ func (v *FollowView) Show(s message.Status) {
 		}
 	case "processing":
 		if s.Data.Message != "" {
-			v.line("(%s)", s.Data.Message)
+			v.note(s.Data.Message)
 		}
 	}
 }
@@ -94,6 +95,15 @@ func (v *FollowView) chunk(d message.StatusData) {
 	}
 	v.say(v.retake.Add(d.Chunk[max(0, v.seen-d.Offset):]))
 	v.seen = d.Offset + len(d.Chunk)
+}
+
+// note writes a line about the work, unless it says what the one before said: the
+// agent tells of what it waits for, and so does who follows the request.
+func (v *FollowView) note(text string) {
+	if text != v.noted {
+		v.noted = text
+		v.line("(%s)", text)
+	}
 }
 
 func (v *FollowView) say(text string) {

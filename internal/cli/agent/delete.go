@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/setup"
+)
+
+func newDelete(e *command.Env) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "delete AGENT", Short: "remove the file of an agent",
+		Long: `Removes agents/NAME.md, which fika agent create has made: there is no such agent any
+more. What it has said stays, in its context (fika context delete NAME removes that)
+and in chats. An agent of [[agents]] is taken out of that file by hand.`,
+		Example: "  fika agent delete critic", Args: command.Exactly(1, "an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name, err := fika.ParseAgentName(args[0])
+			if err != nil {
+				return err
+			}
+			file, err := setup.AgentFile(e.App(), name)
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := e.Confirm("remove " + file); err != nil {
+					return err
+				}
+			}
+			made, err := setup.DeleteAgent(e.App(), name)
+			if err != nil {
+				return err
+			}
+			e.Say("removed %s: there is no @%s any more; its context is kept (fika context delete %s)", made.File, name, name)
+			if !made.InForce {
+				e.Say("it counts once you say fika trust, which shows what else has changed")
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}

@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show AGENT", Short: "show what an agent is, and what it is doing",
+		Long: `Shows where an agent is defined, its model, tools and folder, and what it does now.
+--json prints what fika agent list --json prints of it. fika context prompt NAME
+--assembled shows its prompt, fika config show where each setting is from.`,
+		Example: "  fika agent show coder\n  fika agent show coder --json", Args: command.Exactly(1, "an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			v, err := viewOf(cmd.Context(), c.Agents, args[0])
+			if err != nil {
+				return err
+			}
+			served, err := serversOf(e)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return e.PrintLine(served.toJSON(v))
+			}
+			return showAgent(e, v, served)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}
+
+// viewOf finds an agent, or a context, without making anything.
+func viewOf(ctx context.Context, agents *client.Agents, name string) (client.AgentView, error) {
+	n, err := fika.ParseAgentName(name)
+	if err != nil {
+		return client.AgentView{}, err
+	}
+	views, err := agents.List(ctx, true)
+	if err != nil {
+		return client.AgentView{}, err
+	}
+	if i := slices.IndexFunc(views, func(v client.AgentView) bool { return v.Row.Name == n }); i >= 0 {
+		return views[i], nil
+	}
+	_, err = agents.Find(ctx, name) // says which there are
+	return client.AgentView{}, err
+}
+
+func showAgent(e *command.Env, v client.AgentView, served servers) error {
+	conf, err := e.App().Config()
+	if err != nil {
+		return err
+	}
+	does := string(v.Status)
+	if v.Why != "" {
+		does += ": " + v.Why
+	}
+	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "does", Value: does}, {Label: "trouble", Value: v.Trouble}, {Label: "model", Value: v.Model}}
+	if entry := conf.Agent(v.Row.Name); entry != nil {
+		at, _ := conf.WhereAgent(v.Row.Name)
+		tools := "read, list and plugins"
+		if entry.ToolPermissions != nil {
+			tools = command.Dash(strings.Join(entry.ToolPermissions, ", "))
+		}
+		facts = append(facts,
+			term.Fact{Label: "good at", Value: strings.Join(entry.Capabilities, ", ")}, term.Fact{Label: "tools", Value: tools},
+			term.Fact{Label: "MCP", Value: served.words(v)}, term.Fact{Label: "folder", Value: entry.Workspace}, term.Fact{Label: "defined in", Value: at.File})
+	} else {
+		facts = append(facts, term.Fact{Label: "defined in", Value: "no config: it is a context alone"})
+	}
+	return e.Facts(facts...)
+}

@@ -1,0 +1,47 @@
+package key
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/keyfile"
+	"fika/internal/term"
+)
+
+func newShow(e *command.Env) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "show NAME", Short: "show what a stored key is for, without its value", Example: "  fika key show ANTHROPIC_API_KEY",
+		Args: command.Exactly(1, "the name of a key"), ValidArgsFunction: command.First(e.CompleteKeys),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := e.App().Keys()
+			if err != nil {
+				return err
+			}
+			list, err := f.List()
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(list, func(k keyfile.Key) bool { return k.Name == args[0] })
+			if i < 0 {
+				return fika.Errorf(fika.NotFound, "", "no key %q is stored; fika key set %s stores it", args[0], args[0])
+			}
+			k := list[i]
+			if asJSON {
+				return e.PrintLine(toJSON(e, k))
+			}
+			note := ""
+			if e.Getenv(k.Name) != "" {
+				note = "the environment of this shell has it too, and wins"
+			}
+			return e.Facts(term.Fact{Label: "key", Value: k.Name}, term.Fact{Label: "for", Value: strings.Join(k.Hosts, ", ")},
+				term.Fact{Label: "stored", Value: k.Set.Local().Format("2006-01-02 15:04")}, term.Fact{Label: "note", Value: note})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return c
+}

@@ -1,0 +1,28 @@
+package request
+
+import (
+	"strings"
+	"testing"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/message"
+	"fika/internal/term"
+)
+
+// TestWaitIsToldOnce: what a request waits for is told by its agent on the bus, and
+// by who looks at the store; a person reads it once, whichever comes first.
+func TestWaitIsToldOnce(t *testing.T) {
+	const why = "waits for your word on a tool call: fika approve"
+	var errs term.Buffer
+	v := NewFollowView(&command.Env{Streams: &term.Streams{Out: &term.Buffer{}, Err: &errs}}, false, false)
+	follow := &client.Follow{}
+	v.Begin(follow, "r", "coder")
+	for range 2 {
+		follow.Waits(why)
+		v.Show(message.Status{RequestID: "r", AgentName: "coder", Status: "processing", Data: message.StatusData{Message: why}})
+	}
+	if n := strings.Count(errs.String(), why); n != 1 {
+		t.Errorf("it was told %d times:\n%s", n, errs.String())
+	}
+}
