@@ -24,7 +24,7 @@ type FollowView struct {
 	seen   int // bytes of this step's text that were shown
 	wrote  bool
 	open   bool
-	noted  string             // the last line about the work
+	noted  string            // the last line about the work
 	Shown  *command.Rendered // on a terminal; nil: text is written as it is
 }
 
