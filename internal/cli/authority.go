@@ -44,7 +44,7 @@ func declared() map[string]declaration {
 
 		"fika version": look, "fika completion": look, "fika help": look,
 		"fika __complete": look, "fika __completeNoDesc": look,
-		"fika route": look, "fika usage": look, "fika trace": look, "fika profile": look, "fika monitor": {conduct: looks, more: []string{"log", "log-size", "log-keep"}}, "fika doctor": {conduct: looks, more: []string{"fix"}},
+		"fika route": look, "fika usage": look, "fika trace": look, "fika profile": look, "fika top": look, "fika monitor": {conduct: looks, more: []string{"log", "log-size", "log-keep"}}, "fika doctor": {conduct: looks, more: []string{"fix"}},
 		"fika status": {conduct: looks, more: []string{"show-bus"}},
 		"fika store":  look, "fika store show": look, "fika store check": look, "fika store move": manage,
 		"fika approve": manage, "fika undo": manage, "fika budget": look, "fika budget list": look, "fika budget show": look, "fika budget set": manage, "fika rules": look, "fika rules test": look,

@@ -31,7 +31,7 @@ type shell struct {
 func newShell(t *testing.T) *shell {
 	s := &shell{T: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
-		"config.toml": "model = \"script\"\n[[models]]\nid = \"script\"\nnickname = \"nick\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"arya\"\ndescription = \"sketches\"\nauto_start = false\n[[mcp]]\nname = \"files\"\ncommand = \"cat\"\n[[bus_members]]\nname = \"builds\"\n[[executors]]\nname = \"box\"\n",
+		"config.toml": "model = \"script\"\n[[models]]\nid = \"script\"\nnickname = \"nick\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"arya\"\ndescription = \"sketches\"\nauto_start = false\n[[mcp]]\nname = \"files\"\ncommand = \"cat\"\n[[bus_members]]\nname = \"builds\"\n[[executors]]\nname = \"box\"\n[[schedules]]\nname = \"nightly\"\ncron = \"@yearly\"\nagent = \"arya\"\nprompt = \"hello\"\n",
 		"rules.toml":  "fallback = \"yes\"\n[[rule]]\nmatch = \"break\"\nerror = {status = 400, message = \"it breaks\"}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
@@ -56,7 +56,7 @@ func newShell(t *testing.T) *shell {
 	s.value = map[string]string{
 		"workflow RUN": run, "workflow resume RUN": "", "workflow output STEP": "",
 		"AGENT": "arya", "SCOPE": "home", "CHAT": "design", "CONVERSATION": "design", "REQUEST": done[1], "TOOL": "recurse", "SHELL": "fish",
-		"agent NAME": "arya", "context NAME": "notes", "plugin NAME": "recurse", "mcp NAME": "files", "executor NAME": "box", "mcp install NAME": "", "bus NAME": "builds", "bus add NAME": "", "COMMAND": "", "mcp call TOOL": "", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "OLD": "notes",
+		"agent NAME": "arya", "schedule NAME": "nightly", "schedule create NAME": "", "context NAME": "notes", "plugin NAME": "recurse", "mcp NAME": "files", "executor NAME": "box", "mcp install NAME": "", "bus NAME": "builds", "bus add NAME": "", "COMMAND": "", "mcp call TOOL": "", "workflow NAME": "review", "key remove NAME": "SOME_KEY", "OLD": "notes",
 		"request retry REQUEST": failed[1], "chat retry AGENT": "", "request wait REQUEST": run, "request cancel REQUEST": run, "approve ID": "1", "agent create NAME": "coder", "TEMPLATE": "coder", "trace CHAIN": done[1], "trace REQUEST": "", "trace RUN": "", "PROJECT": "", "undo REQUEST": "",
 		"FILE": "a file", "URL": "a file", "PATH": "a file", "SOURCE": "a file",
 		// What is new, or free text, completes to nothing.
@@ -183,7 +183,7 @@ func TestFlagCompletion(t *testing.T) {
 		"agent": "arya", "chat": "design", "context": "notes", "model": "nick", "state": "failed", "kind": "chat", "type": "status", "log": "a file",
 		"by": "agent", "per": "day", "output-format": "json", "tool": "recurse", "file": "a file", "prompt-file": "a file",
 		"as": "", "since": "", "username": "", "temp-username": "", "prompt": "", "args": "", "home": "a folder", "time": "", "deny": "", "rules test tool": "", "workflow resume from": "",
-		"template": "coder", "combine": "arya", "team": "review", "personality": "", "url": "", "bearer-env": "", "name": "",
+		"template": "coder", "combine": "arya", "team": "review", "personality": "", "url": "", "bearer-env": "", "name": "", "cron": "@daily", "zone": "UTC", "workflow": "review",
 	}
 	n := 0
 	each(cli.Commands(), func(c *cobra.Command) {

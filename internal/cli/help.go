@@ -14,7 +14,7 @@ func groupHelp(root *cobra.Command) {
 		{"start", "Begin:", []string{"init", "demo", "run", "master"}},
 		{"work", "Give work, and follow it:", []string{"ask", "task", "route", "chat", "workflow", "request", "conversation", "trace", "approve", "undo", "schedule"}},
 		{"agents", "Agents, and what they are made of:", []string{"agent", "template", "context", "plugin", "mcp", "bus", "model", "key", "rules", "executor", "trust", "project", "config"}},
-		{"system", "The system:", []string{"up", "down", "status", "usage", "profile", "budget", "monitor", "doctor", "web", "store", "backup", "restore"}},
+		{"system", "The system:", []string{"up", "down", "status", "usage", "profile", "top", "budget", "monitor", "doctor", "web", "store", "backup", "restore"}},
 	}
 	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

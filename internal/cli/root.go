@@ -121,7 +121,7 @@ func commandAlone(e *command.Env, args []string) *cobra.Command {
 // commands are all nouns and verbs below the root.
 func commands(e *command.Env) []*cobra.Command {
 	return []*cobra.Command{
-		newDemo(e), newRun(e), contextcmd.New(e), plugin.New(e), mcp.New(e), chat.New(e), newAsk(e), newTask(e), newRoute(e), request.New(e), newUp(e), newDown(e), agent.New(e), executor.New(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), budget.New(e), bus.New(e), newTrace(e), newProfile(e), conversation.New(e), config.New(e), model.New(e), workflow.New(e), schedule.New(e), key.New(e), store.New(e), newBackup(e), newRestore(e), newApprove(e), newUndo(e), rules.New(e), newInit(e), newTrust(e), project.New(e), template.New(e), newDoctor(e), newCompletion(e), newVersion(e),
+		newDemo(e), newRun(e), contextcmd.New(e), plugin.New(e), mcp.New(e), chat.New(e), newAsk(e), newTask(e), newRoute(e), request.New(e), newUp(e), newDown(e), agent.New(e), executor.New(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), budget.New(e), bus.New(e), newTrace(e), newProfile(e), newTop(e), conversation.New(e), config.New(e), model.New(e), workflow.New(e), schedule.New(e), key.New(e), store.New(e), newBackup(e), newRestore(e), newApprove(e), newUndo(e), rules.New(e), newInit(e), newTrust(e), project.New(e), template.New(e), newDoctor(e), newCompletion(e), newVersion(e),
 	}
 }
 

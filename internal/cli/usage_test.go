@@ -119,6 +119,12 @@ func TestL15ProfileSums(t *testing.T) {
 	if ledger, all := sum("usage", "--by", "agent", "--json"); profiled != ledger || n != all || n != 2 || ledger.Cost == 0 {
 		t.Errorf("%+v of %d, the ledger has %+v of %d", profiled, n, ledger, all)
 	}
+	if topped, n := sum("top", "--json"); topped != profiled || n != 2 {
+		t.Errorf("top: %+v of %d requests, not %+v", topped, n, profiled)
+	}
+	if table := run("top"); strings.Count(table, "\n") != 4 || !strings.Contains(table, "all") {
+		t.Error(table)
+	}
 	if table := run("profile", "--agent", "two"); strings.Contains(table, "one ") || !strings.Contains(table, "two ") {
 		t.Error(table)
 	}

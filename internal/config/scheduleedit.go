@@ -52,7 +52,7 @@ func RemoveSchedule(path, name string) error {
 				left += "\n"
 			}
 			if rest := text[end:]; rest != "" {
-				if left != "" {
+				if left != "" && !strings.HasPrefix(rest, "\n") {
 					left += "\n"
 				}
 				left += rest

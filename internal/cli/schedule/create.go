@@ -60,7 +60,10 @@ Times are those of this machine, or of --zone.`,
 	_ = c.RegisterFlagCompletionFunc("cron", cobra.FixedCompletions([]string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}, command.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("zone", cobra.FixedCompletions([]string{"UTC", "Local"}, command.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
-	_ = c.RegisterFlagCompletionFunc("workflow", e.CompleteWorkflowsOrFiles)
+	_ = c.RegisterFlagCompletionFunc("workflow", func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		out, _ := e.CompleteWorkflowsOrFiles(cmd, args, word)
+		return out, command.NoFiles
+	})
 	_ = c.RegisterFlagCompletionFunc("chat", e.CompleteChats)
 	_ = c.RegisterFlagCompletionFunc("input", cobra.NoFileCompletions)
 	return c

@@ -105,16 +105,9 @@ func LastLine(s client.Schedule) string {
 	_, zone := s.Times()
 	text = s.Begun.In(zone).Format("2006-01-02 15:04") + " " + text
 	if s.Missed > 0 {
-		text += fmt.Sprintf(" (after %s missed)", times(s.Missed))
+		text += fmt.Sprintf(" (%d missed before it)", s.Missed)
 	}
 	return text
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "1 time"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // complete offers the names of schedules.
