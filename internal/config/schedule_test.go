@@ -41,7 +41,7 @@ crom = "@daily"
 	}
 	for _, want := range []string{
 		`config.toml:6:17: "mno" is not a day of the week; did you mean mon?`, `config.toml:6:21: "61" is not a day of the week`,
-		`config.toml:7:`, `there is no [[agents]] entry with the id "codr"; did you mean "coder"?`,
+		`config.toml:7:`, `there is no [[agents]] entry with the id "codr"; did you mean coder?`,
 		`config.toml:12:9: there is no @dayly; did you mean @daily?`, `did you mean Europe/Stockholm?`, `config.toml:15:`, "a schedule begins one thing: agent or chat",
 		`the schedule "a" is defined twice`, "this schedule has no name", "this schedule has no cron", "this schedule begins nothing",
 	} {
