@@ -51,18 +51,15 @@ func habits(word string) []string {
 		"ls": {"context list", "chat list", "agent list"}, "price": {"usage"},
 		"ps": {"agent list", "request list"}, "quit": {"down"}, "remove": {"context delete", "chat delete"}, "search": {"conversation search"},
 		"serve": {"up"}, "server": {"up"}, "setup": {"config path", "doctor"}, "shutdown": {"down"}, "stats": {"usage"}, "tools": {"plugin list"},
-		"top": {"monitor", "status"}, "watch": {"monitor", "chat view --follow"},
+		"watch": {"monitor", "chat view --follow"},
 	}[strings.ToLower(word)]
 }
 
 // meantCommands returns the commands that a word at the top level may have
-// been meant as, at most three: one that is spelt nearly so, those that are
-// called so one level down (stop: agent stop, chat stop), or, where there are
-// none or too many, what other programs mean by it.
+// been meant as, at most three: those that are called so one level down (stop:
+// agent stop, chat stop), or, where there are none or too many, one that is spelt
+// nearly so, or what other programs mean by it.
 func meantCommands(root *cobra.Command, word string) []string {
-	if near := spelling.Nearest(word, command.CommandNames(root)); near != "" {
-		return []string{near}
-	}
 	var meant []string
 	for _, noun := range root.Commands() {
 		for _, verb := range noun.Commands() {
@@ -70,6 +67,9 @@ func meantCommands(root *cobra.Command, word string) []string {
 				meant = append(meant, noun.Name()+" "+verb.Name())
 			}
 		}
+	}
+	if near := spelling.Nearest(word, command.CommandNames(root)); near != "" && (len(meant) == 0 || len(meant) > 3) {
+		return []string{near}
 	}
 	if usual := habits(word); len(meant) == 0 || len(meant) > 3 && len(usual) > 0 {
 		meant = usual

@@ -54,8 +54,6 @@ Times are those of this machine, or of --zone.`,
 	f.StringVar(&s.Workflow, "workflow", "", "the workflow of which a run begins")
 	f.StringVar(&s.Chat, "chat", "", "the chat in which the prompt is said")
 	f.StringArrayVarP(&o.inputs, "input", "i", nil, "an input of the workflow as NAME=VALUE; may be given several times")
-	_ = c.MarkFlagRequired("cron")
-	c.MarkFlagsOneRequired("agent", "workflow", "chat")
 	c.MarkFlagsMutuallyExclusive("agent", "workflow", "chat")
 	_ = c.RegisterFlagCompletionFunc("cron", cobra.FixedCompletions([]string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}, command.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("zone", cobra.FixedCompletions([]string{"UTC", "Local"}, command.NoFiles))
@@ -73,6 +71,10 @@ Times are those of this machine, or of --zone.`,
 func (o *createOptions) check() error {
 	s := &o.schedule
 	switch {
+	case s.Cron == "":
+		return command.UsageError("say when: --cron \"30 8 * * mon-fri\"")
+	case s.Agent == "" && s.Workflow == "" && s.Chat == "":
+		return command.UsageError("say what begins: --agent, --workflow or --chat")
 	case s.Workflow == "" && strings.TrimSpace(s.Prompt) == "":
 		return command.UsageError("say what is asked or said: fika schedule create %s … \"PROMPT\"", s.Name)
 	case s.Workflow == "" && len(o.inputs) > 0:
