@@ -29,6 +29,7 @@ var settled = map[string]string{
 	"PerContext.BaseURL":            "Model.BaseURL",
 	"PerContext.APIKeyEnv":          "Model.APIKeyEnv",
 	"PerContext.Lend":               "Sandbox.Lend",
+	"PerContext.Executor":           "Tools.Executor",
 	"PerContext.CallableBy":         "Guard.CallableBy",
 	"PerContext.Rules":              "Guard.Rules",
 }

@@ -13,8 +13,8 @@ import (
 // Permissions say which tools an agent may use.
 type Permissions struct {
 	// Allow names the tools the agent may use (tool_permissions). nil is the
-	// default: everything but edit, create, bash, fetch and recall, which is read,
-	// list and every plugin. Empty and not nil: nothing.
+	// default: everything but what is had ByName, which leaves read, list and every
+	// plugin. Empty and not nil: nothing.
 	Allow []string
 	// Off takes tools away, those that are always offered too (tools_off).
 	Off []string
@@ -204,17 +204,7 @@ func (s *Set) isAllowed(spec Spec) bool {
 	case spec.Always:
 		return true
 	case s.perms.Allow == nil:
-		return !mustBeAllowed(spec.Name)
+		return !spec.ByName
 	}
 	return s.allow[spec.Name]
-}
-
-// mustBeAllowed names the built-in tools that change things, reach out or look far
-// back: an agent has them only when a person says so.
-func mustBeAllowed(name string) bool {
-	switch name {
-	case "edit", "create", "bash", "fetch", "recall":
-		return true
-	}
-	return false
 }

@@ -29,13 +29,14 @@ func named(names ...string) []tool.Tool {
 	var list []tool.Tool
 	for _, n := range names {
 		n, always := strings.CutPrefix(n, "+")
-		list = append(list, fake{spec: tool.Spec{Name: n, Always: always, Parameters: json.RawMessage(`{"type":"object"}`)}})
+		n, byName := strings.CutPrefix(n, "?")
+		list = append(list, fake{spec: tool.Spec{Name: n, Always: always, ByName: byName, Parameters: json.RawMessage(`{"type":"object"}`)}})
 	}
 	return list
 }
 
 func TestSetOffersAndRunsWhatIsPermitted(t *testing.T) {
-	all := []string{"read", "list", "edit", "create", "bash", "fetch", "weather", "+send_message"}
+	all := []string{"read", "list", "?edit", "?create", "?bash", "?fetch", "weather", "+send_message"}
 	for _, c := range []struct {
 		name  string
 		perms tool.Permissions
@@ -61,7 +62,7 @@ func TestSetOffersAndRunsWhatIsPermitted(t *testing.T) {
 				t.Error(d)
 			}
 			for _, name := range all {
-				name = strings.TrimPrefix(name, "+")
+				name = strings.TrimLeft(name, "+?")
 				r, err := s.Call(t.Context(), tool.Call{Name: name})
 				if err != nil || r.Denied == offered[name] || r.IsError == offered[name] {
 					t.Errorf("%s: offered %v, but %+v, %v", name, offered[name], r, err)

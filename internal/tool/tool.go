@@ -19,6 +19,7 @@ type Spec struct {
 	Effect      fika.Effect
 	Timeout     time.Duration // of one call; 0: the caller's default
 	Always      bool          // offered whatever tool_permissions says (update_*, send_message, …)
+	ByName      bool          // offered only where tool_permissions names it: it changes things, reaches out or looks far back
 	Hidden      bool          // not offered; a call is answered with why it cannot be made here
 	Extra       bool          // takes arguments that its parameters do not list, as JSON Schema allows
 	Parallel    bool          // may run beside other such calls although it is not pure

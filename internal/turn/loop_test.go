@@ -91,7 +91,7 @@ func TestRefusedCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.add("look", fika.Pure, nil)
-			w.add("bash", fika.Unsafe, nil)
+			w.tools = append(w.tools, &fake{w: w, name: "bash", effect: fika.Unsafe, byName: true})
 			w.model.says(tt.response, text("done"))
 			c := w.ask("go")
 			if res := w.run(c); res.State != fika.Done {

@@ -243,6 +243,7 @@ type fake struct {
 	w      *world
 	name   string
 	effect fika.Effect
+	byName bool
 	params json.RawMessage // nil: an object with x
 	do     func(context.Context, tool.Call) (tool.Result, error)
 }
@@ -252,7 +253,7 @@ func (f *fake) Spec() tool.Spec {
 	if params == nil {
 		params = json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)
 	}
-	return tool.Spec{Name: f.name, Description: f.name, Effect: f.effect, Parameters: params}
+	return tool.Spec{Name: f.name, Description: f.name, Effect: f.effect, ByName: f.byName, Parameters: params}
 }
 
 func (f *fake) Call(ctx context.Context, c tool.Call) (tool.Result, error) {

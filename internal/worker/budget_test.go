@@ -33,7 +33,7 @@ func TestADefaultPromptCostsAtMostTwoKilobytes(t *testing.T) {
 	}
 	x.must(json.Unmarshal(body, &sent))
 	if n := len(sent.Messages[0]) + len(sent.Tools); n > 2048 || len(sent.Messages) != 2 {
-		t.Errorf("%d bytes:\n%s\n%s", n, sent.Messages[0], sent.Tools)
+		t.Errorf("%d bytes, 2048 are the most; say it in fewer words, or let an agent have a tool by name only (tool.Spec.ByName):\n%s\n%s", n, sent.Messages[0], sent.Tools)
 	} else {
 		t.Logf("%d bytes", n)
 	}

@@ -108,7 +108,7 @@ func (*Edit) Spec() tool.Spec {
 		Description: "Replace exact text that occurs once in a file.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"old":{"type":"string"},` +
 			`"new":{"type":"string"},"replace_all":{"type":"boolean"}},"required":["path","old","new"]}`),
-		Checked: true, Effect: fika.Verifiable,
+		Checked: true, ByName: true, Effect: fika.Verifiable,
 	}
 }
 
@@ -119,7 +119,7 @@ func (*Create) Spec() tool.Spec {
 		Description: "Write a whole file.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},` +
 			`"overwrite":{"type":"boolean"}},"required":["path","content"]}`),
-		Checked: true, Effect: fika.Verifiable,
+		Checked: true, ByName: true, Effect: fika.Verifiable,
 	}
 }
 

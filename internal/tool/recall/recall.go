@@ -38,7 +38,7 @@ func (*Tool) Spec() tool.Spec {
 	return tool.Spec{
 		Name: Name, Description: "Find what was said in your own past, by words. Use it when you are asked about something that you do not see here.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}`),
-		Effect:     fika.Pure,
+		ByName:     true, Effect: fika.Pure,
 	}
 }
 

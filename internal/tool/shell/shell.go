@@ -101,7 +101,7 @@ func (t *Tool) Spec() tool.Spec {
 		Description: "Run a shell command; what it leaves running is ended.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},` +
 			`"timeout_seconds":{"type":"integer"},"description":{"type":"string"}},"required":["command"]}`),
-		Checked: true, Effect: fika.Unsafe,
+		Checked: true, ByName: true, Effect: fika.Unsafe,
 		Timeout: maxTimeout + time.Minute, // its own timeout comes first
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"testing"
 
+	"fika"
+	"fika/internal/tool"
 	"fika/internal/tool/file"
+	"fika/internal/tool/recall"
 	"fika/internal/tool/shell"
 	"fika/internal/tool/web"
 )
@@ -17,7 +20,7 @@ func TestToolsAreDescribedInFewWords(t *testing.T) {
 		Parameters  json.RawMessage `json:"parameters"`
 	}
 	var all []described
-	for _, one := range append(file.Tools(file.Options{}), shell.New(shell.Options{}), web.New(web.Options{})) {
+	for _, one := range workTools() {
 		s := one.Spec()
 		if err := s.Validate(json.RawMessage(`{"no":1}`)); err == nil {
 			t.Errorf("%s takes arguments it does not have", s.Name)
@@ -29,7 +32,23 @@ func TestToolsAreDescribedInFewWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(raw) > 1300 {
-		t.Errorf("%d bytes, 1300 are the most:\n%s", len(raw), raw)
+		t.Errorf("%d bytes, 1300 are the most; describe it in fewer words, or raise the bound for a tool that is worth it:\n%s", len(raw), raw)
 	}
 	t.Logf("%d bytes", len(raw))
+}
+
+// An agent changes nothing and reaches nothing that no person has named.
+func TestWhatReachesFarIsHadByName(t *testing.T) {
+	for _, one := range append(workTools(), new(recall.Tool)) {
+		s := one.Spec()
+		far := s.Effect != fika.Pure || s.Name == "fetch" || s.Name == recall.Name
+		if s.ByName != far {
+			t.Errorf("%s: by name only is %t", s.Name, s.ByName)
+		}
+	}
+}
+
+// workTools are the tools that work on files and the web, and commands.
+func workTools() []tool.Tool {
+	return append(file.Tools(file.Options{}), shell.New(shell.Options{}), web.New(web.Options{}))
 }

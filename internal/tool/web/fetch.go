@@ -86,7 +86,7 @@ func (t *Tool) Spec() tool.Spec {
 		Description: "GET a public web page as text.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"url":{"type":"string"},` +
 			`"max_bytes":{"type":"integer"}},"required":["url"]}`),
-		Checked: true, Effect: fika.Pure,
+		Checked: true, ByName: true, Effect: fika.Pure,
 		Timeout: t.opts.Timeout + 5*time.Second, // its own timeout comes first
 	}
 }
