@@ -8,7 +8,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 	"fika/internal/worker"
 )
 
@@ -57,7 +57,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 			errs = append(errs, err)
 		}
 	}
-	known, err := plugins.ToolNames(ctx, a)
+	known, err := pluginadmin.ToolNames(ctx, a)
 	if err != nil {
 		return ConfigReport{}, err
 	}

@@ -114,9 +114,9 @@ var packages = [...]row{
 		"what a person or a program may ask: rows are written, agents woken, processes started and ended by their identity; spans of time are worded in term, misspelt chats found"},
 	{"internal/contexts", ". internal/app internal/attachment internal/config internal/folder internal/guard internal/hook internal/prompt internal/store internal/turn internal/worker",
 		"commands on contexts: folders and rows that belong together; hooks are told, the prompt is shown as the model gets it, turn estimates what it costs"},
-	{"internal/mcps", ". internal/app internal/config internal/folder internal/mcp internal/spelling internal/tool internal/worker",
+	{"internal/mcpadmin", ". internal/app internal/config internal/folder internal/mcp internal/spelling internal/tool internal/worker",
 		"what a person does with MCP servers: config.toml and what was agreed to; a worker's toolbox says how they are run"},
-	{"internal/plugins", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
+	{"internal/pluginadmin", ". internal/app internal/config internal/folder internal/plugin internal/tool internal/worker",
 		"what a person does with plugins: files of the home and config.toml; a worker's toolbox says which names are taken"},
 	{"internal/setup", ". internal/app internal/config internal/folder internal/project internal/spelling internal/template internal/worktree github.com/google/renameio/v2",
 		"what a person does to have a project and agents: files of both, checked as settings before they are there; what was shown is noted in one step"},
@@ -125,13 +125,13 @@ var packages = [...]row{
 		"the database and what people edit, out of a home and into it; files are replaced in one step"},
 	{"internal/daemon", ". internal/address internal/agent internal/app internal/backup internal/bus internal/bus/nats internal/chat internal/chatfile internal/client internal/clock internal/config internal/crash internal/executor internal/folder internal/guard internal/hub internal/message internal/process internal/reading internal/redact internal/store internal/turn internal/worker internal/workflow",
 		"the hub and an agent put together: the embedded server, processes, backups a day; chat says what keeps an agent from a message, turn remembers the end of a conversation; guard knows what stands for all"},
-	{"internal/doctor", ". internal/app internal/bus/nats internal/cgroup internal/client internal/config internal/confine internal/contexts internal/folder internal/guard internal/plugin internal/plugins internal/process internal/project internal/sandbox internal/spelling internal/store internal/term internal/worker",
+	{"internal/doctor", ". internal/app internal/bus/nats internal/cgroup internal/client internal/config internal/confine internal/contexts internal/folder internal/guard internal/plugin internal/pluginadmin internal/process internal/project internal/sandbox internal/spelling internal/store internal/term internal/worker",
 		"one look at everything of a home; damaged streams are nats's to name, spans of time worded in term"},
 	{"internal/changes", ". internal/client internal/diff internal/term internal/undo", "what agents changed, in words: a face of client for the command and the consoles"},
 	{"internal/question", ". internal/client internal/term", "what a person is asked in a console: a face of client in words"},
 	{"internal/master", ". internal/changes internal/client internal/process internal/question internal/spelling internal/term internal/workflow github.com/google/renameio/v2", "the console: a face of client; lines are cleaned and spans of time worded in term, misspelt verbs and whole teams found, and what it waits for is kept in a file that one console locks"},
 	{"internal/cli/command", ". internal/app internal/attachment internal/client internal/config internal/console internal/folder internal/mention internal/process internal/setup internal/spelling internal/term internal/view internal/worker github.com/spf13/cobra github.com/spf13/pflag", "what all commands share: flags, answers, errors, a client, files that mention nobody, completion of names that stand in the store, the config, the folders and the key file"},
-	{"internal/cli/agent", ". internal/agent internal/cli/command internal/client internal/daemon internal/mcps internal/message internal/setup internal/template internal/term internal/view internal/worker internal/worktree github.com/spf13/cobra", "the process of an agent and what it shows, on a terminal as all views of agents do; a summary of what an agent has before it is written here, so that none of its own processes need run"},
+	{"internal/cli/agent", ". internal/agent internal/cli/command internal/client internal/daemon internal/mcpadmin internal/message internal/setup internal/template internal/term internal/view internal/worker internal/worktree github.com/spf13/cobra", "the process of an agent and what it shows, on a terminal as all views of agents do; a summary of what an agent has before it is written here, so that none of its own processes need run"},
 	{"internal/cli/chat", ". internal/attachment internal/changes internal/chat internal/cli/command internal/client internal/clock internal/config internal/console internal/markdown internal/mention internal/message internal/question internal/spelling internal/term internal/view github.com/spf13/cobra", "entries, the line one types into with its commands, and limits as they are written in the config"},
 	{"internal/cli/request", ". internal/agent internal/cli/command internal/client internal/message internal/term github.com/spf13/cobra", "requests and the statuses of who works on them"},
 	{"internal/cli/conversation", ". internal/cli/command internal/client internal/term github.com/spf13/cobra", "all conversations"},
@@ -140,9 +140,9 @@ var packages = [...]row{
 	{"internal/cli/model", ". internal/app internal/cli/command internal/config internal/term github.com/spf13/cobra", "models and the keys they need"},
 	{"internal/cli/key", ". internal/cli/command internal/keyfile internal/term github.com/spf13/cobra", "keys in the key file"},
 	{"internal/cli/store", ". internal/backup internal/cli/command internal/client internal/config github.com/spf13/cobra", "the database, its copies and where it is"},
-	{"internal/cli/plugin", ". internal/cli/command internal/plugin internal/plugins internal/term github.com/spf13/cobra", "plugins are what people look after"},
+	{"internal/cli/plugin", ". internal/cli/command internal/plugin internal/pluginadmin internal/term github.com/spf13/cobra", "plugins are what people look after"},
 	{"internal/cli/executor", ". internal/cli/command internal/daemon github.com/spf13/cobra", "the process of an executor in a terminal"},
-	{"internal/cli/mcp", ". internal/cli/command internal/config internal/mcp internal/mcps internal/term github.com/spf13/cobra", "MCP servers are what people look after; what is installed is shown as it stands in the config"},
+	{"internal/cli/mcp", ". internal/cli/command internal/config internal/mcp internal/mcpadmin internal/term github.com/spf13/cobra", "MCP servers are what people look after; what is installed is shown as it stands in the config"},
 	{"internal/cli/budget", ". internal/cli/command internal/client internal/config internal/limit github.com/spf13/cobra", "what may be spent, set and shown; a budget is a value of internal/limit, as the store tells how it stands"},
 	{"internal/cli/bus", ". internal/cli/command internal/client github.com/spf13/cobra", "which programs may ask agents by the bus, set and shown"},
 	{"internal/cli/rules", ". internal/cli/command internal/guard internal/term github.com/spf13/cobra", "what the rules say of a call, by the rules themselves"},
@@ -186,7 +186,7 @@ var (
 	processes = []string{"internal/hub", "internal/agent", "internal/web"}
 	// floors are what is put together of all that: each may import those before
 	// it, and nobody else may import them but those outside.
-	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/plugins", "internal/mcps", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/changes", "internal/question", "internal/master", "internal/cli"}
+	floors  = []string{"internal/app", "internal/worker", "internal/client", "internal/contexts", "internal/pluginadmin", "internal/mcpadmin", "internal/setup", "internal/backup", "internal/daemon", "internal/doctor", "internal/changes", "internal/question", "internal/master", "internal/cli"}
 	outside = []string{"cmd/fika", "internal/docgen"}
 	// languages are libraries that decisions may use: they touch nothing
 	// outside the process.

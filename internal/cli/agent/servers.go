@@ -7,7 +7,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/client"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 )
 
 // servers are the MCP servers that agents may use, with their tools as far as those
@@ -22,7 +22,7 @@ type serverJSON struct {
 
 // serversOf reads what is known.
 func serversOf(e *command.Env) (servers, error) {
-	s, err := mcps.Open(e.App())
+	s, err := mcpadmin.Open(e.App())
 	if err != nil {
 		return nil, err
 	}

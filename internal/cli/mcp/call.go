@@ -7,7 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 	"fika/internal/term"
 )
 
@@ -29,7 +29,7 @@ func newCall(e *command.Env) *cobra.Command {
 			if len(args) == 2 {
 				raw = args[1]
 			}
-			return with(e, func(s *mcps.Servers) error {
+			return with(e, func(s *mcpadmin.Servers) error {
 				r, err := s.Call(cmd.Context(), args[0], json.RawMessage(raw), func(p []byte) { e.Say("%s", term.CleanLine(string(p))) })
 				if err != nil {
 					return err

@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 )
 
 func newCheck(e *command.Env) *cobra.Command {
@@ -21,7 +21,7 @@ shown and counts only when you agree; until then a changed tool is not called.`,
 		Example:           "  fika mcp check\n  fika mcp check files --yes",
 		ValidArgsFunction: command.Several(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(e, func(s *mcps.Servers) error {
+			return with(e, func(s *mcpadmin.Servers) error {
 				if len(args) == 0 {
 					for _, one := range s.List() {
 						if !one.Entry.Disabled {
@@ -50,7 +50,7 @@ shown and counts only when you agree; until then a changed tool is not called.`,
 	return c
 }
 
-func checkOne(ctx context.Context, e *command.Env, s *mcps.Servers, name string, yes, asJSON bool) error {
+func checkOne(ctx context.Context, e *command.Env, s *mcpadmin.Servers, name string, yes, asJSON bool) error {
 	r, err := s.Check(ctx, name)
 	if err != nil {
 		return err

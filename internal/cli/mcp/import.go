@@ -5,7 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 	"fika/internal/term"
 )
 
@@ -19,7 +19,7 @@ config.toml. Secrets are not taken over, only their names. Nothing is started.`,
 		Example: "  fika mcp import .mcp.json\n  fika mcp import ~/.config/other/mcp.json --yes",
 		Args:    command.Exactly(1, "a file"), ValidArgsFunction: command.First(command.Files),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return with(e, func(s *mcps.Servers) error {
+			return with(e, func(s *mcpadmin.Servers) error {
 				found, err := s.Import(args[0])
 				if err != nil {
 					return err

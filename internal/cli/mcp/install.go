@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/config"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 )
 
 func newInstall(e *command.Env) *cobra.Command {
@@ -28,7 +28,7 @@ Nothing is downloaded by fika; npx and uvx do that themselves, with --network.`,
 			if network {
 				entry.Network = "on"
 			}
-			return with(e, func(s *mcps.Servers) error { return install(cmd, e, s, entry, yes) })
+			return with(e, func(s *mcpadmin.Servers) error { return install(cmd, e, s, entry, yes) })
 		},
 	}
 	c.Flags().SetInterspersed(false)
@@ -41,7 +41,7 @@ Nothing is downloaded by fika; npx and uvx do that themselves, with --network.`,
 	return c
 }
 
-func install(cmd *cobra.Command, e *command.Env, s *mcps.Servers, entry config.MCPServer, yes bool) error {
+func install(cmd *cobra.Command, e *command.Env, s *mcpadmin.Servers, entry config.MCPServer, yes bool) error {
 	e.Say("this goes into config.toml:\n\n%s\n", indent(entry.TOML()))
 	if !yes {
 		if err := e.Confirm("Start it, and add it when it works"); err != nil {
@@ -59,7 +59,7 @@ func install(cmd *cobra.Command, e *command.Env, s *mcps.Servers, entry config.M
 		return err
 	}
 	e.Reopen()
-	return with(e, func(s *mcps.Servers) error {
+	return with(e, func(s *mcpadmin.Servers) error {
 		state, err := s.Find(entry.Name)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/mcp"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 	"fika/internal/term"
 )
 
@@ -37,7 +37,7 @@ type leftJSON struct {
 	Why  string `json:"why"`
 }
 
-func toServerJSON(s mcps.State) serverJSON {
+func toServerJSON(s mcpadmin.State) serverJSON {
 	j := serverJSON{
 		Name: s.Entry.Name, State: stateOf(s), Command: command.Optional(s.Entry.Command), Args: command.EmptyIfNil(s.Entry.Args), URL: command.Optional(s.Entry.URL),
 		Tools: []string{}, LeftOut: []leftJSON{}, Changes: command.EmptyIfNil(s.Pin.Changes()), Agents: command.EmptyIfNil(s.Agents),
@@ -57,7 +57,7 @@ func toServerJSON(s mcps.State) serverJSON {
 }
 
 // stateOf is one word for a server, of what is known without asking it.
-func stateOf(s mcps.State) string {
+func stateOf(s mcpadmin.State) string {
 	switch {
 	case s.Entry.Disabled:
 		return "disabled"
@@ -80,7 +80,7 @@ started. "new" was never asked for its tools, "changed" says something else than
 what you agreed to, "failed" could not be asked: fika mcp check asks.`,
 		Example: "  fika mcp list\n  fika mcp list --json | jq -r '.tools[]'",
 		RunE: func(*cobra.Command, []string) error {
-			return with(e, func(s *mcps.Servers) error {
+			return with(e, func(s *mcpadmin.Servers) error {
 				list := s.List()
 				if asJSON {
 					return command.PrintLines(e, list, toServerJSON)
@@ -88,7 +88,7 @@ what you agreed to, "failed" could not be asked: fika mcp check asks.`,
 				if len(list) == 0 {
 					e.Say("no MCP servers; fika mcp install NAME COMMAND adds one, fika mcp import FILE those of another program")
 				}
-				return e.Table([]string{"SERVER", "STATE", "TOOLS", "AGENTS", "RUNS"}, command.Rows(list, func(s mcps.State) []string {
+				return e.Table([]string{"SERVER", "STATE", "TOOLS", "AGENTS", "RUNS"}, command.Rows(list, func(s mcpadmin.State) []string {
 					return []string{s.Entry.Name, stateOf(s), strconv.Itoa(len(s.Pin.Tools)), command.Dash(strings.Join(s.Agents, " ")), term.CleanLine(s.Line)}
 				}))
 			})

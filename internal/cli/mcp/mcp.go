@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/mcp"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 )
 
 // New makes fika mcp.
@@ -19,8 +19,8 @@ func New(e *command.Env) *cobra.Command {
 }
 
 // with opens the servers for one command, and ends what it started.
-func with(e *command.Env, do func(*mcps.Servers) error) error {
-	s, err := mcps.Open(e.App())
+func with(e *command.Env, do func(*mcpadmin.Servers) error) error {
+	s, err := mcpadmin.Open(e.App())
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func with(e *command.Env, do func(*mcps.Servers) error) error {
 // names completes the names of servers.
 func names(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		_ = with(e, func(s *mcps.Servers) error { // nothing is offered when they cannot be read
+		_ = with(e, func(s *mcpadmin.Servers) error { // nothing is offered when they cannot be read
 			for _, one := range s.List() {
 				out = append(out, command.Offered(one.Entry.Name, one.Line))
 			}
@@ -44,7 +44,7 @@ func names(e *command.Env) cobra.CompletionFunc {
 // tools completes the names of tools.
 func tools(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		_ = with(e, func(s *mcps.Servers) error {
+		_ = with(e, func(s *mcpadmin.Servers) error {
 			for _, one := range s.List() {
 				for _, t := range one.Pin.Tools {
 					about, _, _ := strings.Cut(t.Description, "\n")

@@ -9,7 +9,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/mcp"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 	"fika/internal/term"
 )
 
@@ -31,7 +31,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Use: "show NAME", Short: "show a server and its tools, as agents are told of them", Example: "  fika mcp show files\n  fika mcp show files --json | jq .described",
 		Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: command.First(names(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return with(e, func(s *mcps.Servers) error {
+			return with(e, func(s *mcpadmin.Servers) error {
 				state, err := s.Find(args[0])
 				if err != nil {
 					return err
@@ -52,7 +52,7 @@ func newShow(e *command.Env) *cobra.Command {
 }
 
 // describe is what a person reads of a server.
-func describe(s mcps.State) string {
+func describe(s mcpadmin.State) string {
 	var b strings.Builder
 	row := func(name, text string) {
 		if text != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 )
 
 func newCall(e *command.Env) *cobra.Command {
@@ -25,7 +25,7 @@ func newCall(e *command.Env) *cobra.Command {
 			if len(args) == 2 {
 				raw = args[1]
 			}
-			r, err := plugins.CallTool(cmd.Context(), e.App(), args[0], json.RawMessage(raw), e.Person())
+			r, err := pluginadmin.CallTool(cmd.Context(), e.App(), args[0], json.RawMessage(raw), e.Person())
 			if err != nil {
 				return err
 			}

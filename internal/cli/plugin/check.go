@@ -9,7 +9,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/plugin"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 	"fika/internal/term"
 )
 
@@ -26,7 +26,7 @@ func newCheck(e *command.Env) *cobra.Command {
 			if args != "" || call != "" {
 				trial = &plugin.Trial{Tool: call, Args: json.RawMessage(orEmptyObject(args))}
 			}
-			r, err := plugins.Check(cmd.Context(), e.App(), words[0], trial, e.Person())
+			r, err := pluginadmin.Check(cmd.Context(), e.App(), words[0], trial, e.Person())
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ type checkJSON struct {
 
 func toCheckJSON(r plugin.Report) checkJSON {
 	j := checkJSON{
-		pluginJSON: toPluginJSON(plugins.State{Info: r.Info, Enabled: true}), Notes: append([]string{}, r.Notes...),
+		pluginJSON: toPluginJSON(pluginadmin.State{Info: r.Info, Enabled: true}), Notes: append([]string{}, r.Notes...),
 		SchemaTook: r.SchemaTook.Milliseconds(),
 	}
 	if r.Result != nil {

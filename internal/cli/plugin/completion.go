@@ -7,15 +7,15 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/plugin"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 )
 
 // names completes the names of plugins.
 type names struct{ *command.Env }
 
 // list gives the plugins, none when they cannot be read.
-func (e names) list(cmd *cobra.Command) []plugins.State {
-	list, err := plugins.List(cmd.Context(), e.App())
+func (e names) list(cmd *cobra.Command) []pluginadmin.State {
+	list, err := pluginadmin.List(cmd.Context(), e.App())
 	if err != nil {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/plugin"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 	"fika/internal/term"
 )
 
@@ -26,7 +26,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 		Args:              command.Exactly(1, "the name of a plugin, or a file or folder"),
 		ValidArgsFunction: command.First(names{e}.shipped),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := plugins.Install(cmd.Context(), e.App(), args[0], e.Person())
+			r, err := pluginadmin.Install(cmd.Context(), e.App(), args[0], e.Person())
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 // sayWhoGets tells which contexts may use the tools of a new plugin.
 func sayWhoGets(e *command.Env, tools []string) error {
 	for _, name := range tools {
-		lacking, err := plugins.WithoutTool(e.App(), name)
+		lacking, err := pluginadmin.WithoutTool(e.App(), name)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func grantTools(e *command.Env, r plugin.Report, yes bool) error {
 		e.Say("it does not get %s; to give them: [plugins.%s] %s in config.toml, or install it again with --yes", names, r.Name, keys)
 		return nil
 	}
-	if err := plugins.Grant(e.App(), r.Name, r.Env, r.Home); err != nil {
+	if err := pluginadmin.Grant(e.App(), r.Name, r.Env, r.Home); err != nil {
 		return err
 	}
 	e.Say("%s gets %s", r.Name, names)

@@ -7,7 +7,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/plugin"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 	"fika/internal/term"
 )
 
@@ -24,7 +24,7 @@ type pluginJSON struct {
 	Trouble *string  `json:"trouble"`
 }
 
-func toPluginJSON(s plugins.State) pluginJSON {
+func toPluginJSON(s pluginadmin.State) pluginJSON {
 	j := pluginJSON{
 		Name: s.Name, Path: command.Optional(s.Path), Enabled: s.Enabled, Shipped: s.Shipped, Tools: append([]string{}, s.Tools...), Hooks: []string{},
 		Block: s.Block, Env: s.Env, Missing: s.Missing, Trouble: command.Optional(s.Trouble),
@@ -40,7 +40,7 @@ func newList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list the installed plugins", Example: "  fika plugin list --json", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := plugins.List(cmd.Context(), e.App())
+			list, err := pluginadmin.List(cmd.Context(), e.App())
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func newList(e *command.Env) *cobra.Command {
 			if len(list) == 0 {
 				e.Say("no plugins are installed; fika brings along: %s (fika plugin install NAME)", strings.Join(plugin.Shipped(), ", "))
 			}
-			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, command.Rows(list, func(s plugins.State) []string {
+			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, command.Rows(list, func(s pluginadmin.State) []string {
 				j := toPluginJSON(s)
 				return []string{term.CleanLine(s.Name), pluginStateOf(s), term.CleanLine(strings.Join(j.Tools, " ")), strings.Join(j.Hooks, " ")}
 			}))
@@ -60,7 +60,7 @@ func newList(e *command.Env) *cobra.Command {
 	return c
 }
 
-func pluginStateOf(s plugins.State) string {
+func pluginStateOf(s pluginadmin.State) string {
 	switch {
 	case s.Trouble != "":
 		return term.CleanLine(s.Trouble)

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 )
 
 func newRemove(e *command.Env) *cobra.Command {
@@ -12,7 +12,7 @@ func newRemove(e *command.Env) *cobra.Command {
 		Use: "remove NAME", Short: "remove a plugin", Long: "Removes a plugin. What it made (contexts, files) stays.",
 		Example: "  fika plugin remove coffee-table", Args: command.Exactly(1, "the name of a plugin"), ValidArgsFunction: command.First(names{e}.installed),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := plugins.Remove(e.App(), args[0]); err != nil {
+			if err := pluginadmin.Remove(e.App(), args[0]); err != nil {
 				return err
 			}
 			e.Say("removed %s", args[0])

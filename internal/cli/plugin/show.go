@@ -8,7 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
-	"fika/internal/plugins"
+	"fika/internal/pluginadmin"
 	"fika/internal/term"
 )
 
@@ -19,11 +19,11 @@ func newShow(e *command.Env) *cobra.Command {
 		Long:    "Shows what is known of an installed plugin, without running it (fika plugin check\ndoes).",
 		Example: "  fika plugin show coffee-table\n  fika plugin show coffee-table --json", Args: command.Exactly(1, "a plugin"), ValidArgsFunction: command.First(names{e}.installed),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := plugins.List(cmd.Context(), e.App())
+			list, err := pluginadmin.List(cmd.Context(), e.App())
 			if err != nil {
 				return err
 			}
-			i := slices.IndexFunc(list, func(s plugins.State) bool { return s.Name == args[0] })
+			i := slices.IndexFunc(list, func(s pluginadmin.State) bool { return s.Name == args[0] })
 			if i < 0 {
 				return fika.Errorf(fika.NotFound, "", "no plugin %q is installed; fika plugin list shows those that are", args[0])
 			}

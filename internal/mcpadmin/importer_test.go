@@ -1,4 +1,4 @@
-package mcps_test
+package mcpadmin_test
 
 import (
 	"os"
@@ -8,17 +8,17 @@ import (
 
 	"fika"
 	"fika/internal/app"
-	"fika/internal/mcps"
+	"fika/internal/mcpadmin"
 )
 
-func open(t *testing.T, settings string) (*mcps.Servers, string) {
+func open(t *testing.T, settings string) (*mcpadmin.Servers, string) {
 	t.Helper()
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "config.toml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := app.New(app.Options{Root: root, Dir: root, Getenv: func(name string) string { return map[string]string{"HOME": root, "PATH": os.Getenv("PATH")}[name] }})
-	s, err := mcps.Open(a)
+	s, err := mcpadmin.Open(a)
 	if err != nil {
 		t.Fatal(err)
 	}

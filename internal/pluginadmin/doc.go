@@ -1,4 +1,4 @@
-// Package plugins is how a person looks after the plugins of a home: list, check,
+// Package pluginadmin is how a person looks after the plugins of a home: list, check,
 // install, grant variables to, turn off and remove them, and try a tool out.
 //
 // It runs no plugin itself: package plugin does, with the options that package
@@ -11,4 +11,4 @@
 //
 // How it fails: NotFound for a plugin that is not there, Invalid for one that
 // does not pass the check; a plugin in trouble is listed with its trouble.
-package plugins
+package pluginadmin

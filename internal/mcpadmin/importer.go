@@ -1,4 +1,4 @@
-package mcps
+package mcpadmin
 
 import (
 	"encoding/json"
