@@ -196,13 +196,8 @@ func watchTop(ctx context.Context, e *command.Env, c *client.Client, since strin
 		if err != nil {
 			return err
 		}
-		var page term.Buffer
-		s := *e.Streams
-		s.Out = &page
-		if err := s.Table(topHead(), topTable(list)); err != nil {
-			return err
-		}
-		text := fmt.Sprintf("fika top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + page.String()
+		page := e.TableText(topHead(), topTable(list))
+		text := fmt.Sprintf("fika top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + page
 		if err := e.Print(toTheTop + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", restOfLine+"\r\n") + restOfLine + restOfAll); err != nil {
 			return err
 		}

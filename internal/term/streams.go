@@ -63,8 +63,13 @@ func (s *Streams) ErrStyle() Style { return Style{on: s.Color && s.ErrTTY} }
 // Table writes a plain aligned table to Out, cut to the terminal if there is
 // one.
 func (s *Streams) Table(headers []string, rows [][]string) error {
-	_, err := io.WriteString(s.Out, FormatTable(s.tableOptions(Plain), headers, rows))
+	_, err := io.WriteString(s.Out, s.TableText(headers, rows))
 	return err
+}
+
+// TableText is what Table prints.
+func (s *Streams) TableText(headers []string, rows [][]string) string {
+	return FormatTable(s.tableOptions(Plain), headers, rows)
 }
 
 // BoxTable is Table with lines drawn around the cells.

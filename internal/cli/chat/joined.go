@@ -363,7 +363,7 @@ func (j *joined) read(ctx context.Context) error {
 		switch {
 		case text == "":
 		case strings.HasPrefix(text, "//"):
-			j.send(ctx, strings.Replace(line, "/", "", 1))
+			j.sendTyped(ctx, strings.Replace(line, "/", "", 1))
 		case strings.HasPrefix(text, "/"):
 			if err := j.obey(ctx, text); errors.Is(err, errLeave) {
 				return nil
@@ -371,7 +371,7 @@ func (j *joined) read(ctx context.Context) error {
 				return err
 			}
 		default:
-			j.send(ctx, line)
+			j.sendTyped(ctx, line)
 		}
 	}
 }
@@ -398,6 +398,18 @@ func (j *joined) notSent(err error) {
 	j.note("— not sent: " + err.Error() + " (arrow up brings the line back)")
 }
 
+// sendTyped is send for what somebody has typed: another agent may be proposed for
+// it. What a command of theirs says is not asked about.
+func (j *joined) sendTyped(ctx context.Context, text string) {
+	if j.session != nil {
+		if err := j.propose(ctx, text); err != nil {
+			j.notSent(err)
+			return
+		}
+	}
+	j.send(ctx, text)
+}
+
 func (j *joined) send(ctx context.Context, text string) {
 	var err error
 	if j.session != nil {
@@ -405,10 +417,6 @@ func (j *joined) send(ctx context.Context, text string) {
 			if err := j.sendTeam(ctx, text); err != nil {
 				j.notSent(err)
 			}
-			return
-		}
-		if err := j.propose(ctx, text); err != nil {
-			j.notSent(err)
 			return
 		}
 		if text, err = j.session.address(ctx, j, text); err != nil {

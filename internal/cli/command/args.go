@@ -54,6 +54,16 @@ func AtLeastOne(names string) cobra.PositionalArgs {
 	}
 }
 
+// OneOrTwo is the check of a command whose second argument may be left out.
+func OneOrTwo(names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < 1 || len(args) > 2 {
+			return UsageError("%s takes %s, but got %s; see %s --help", cmd.CommandPath(), names, Counted(len(args)), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // Counted says how many arguments there were.
 func Counted(n int) string {
 	switch n {

@@ -31,7 +31,7 @@ Times are those of this machine, or of --zone.`,
 		Example: "  fika schedule create report --cron \"30 8 * * mon-fri\" --agent coder \"What changed since yesterday?\"\n" +
 			"  fika schedule create standup --cron \"0 9 * * *\" --zone Europe/Stockholm --chat standup \"@coder what is next?\"\n" +
 			"  fika schedule create week --cron @weekly --workflow review --input work=\"what changed this week\"",
-		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
+		Args: command.OneOrTwo("a NAME, and at most one PROMPT"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {
