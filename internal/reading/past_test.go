@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -107,9 +108,9 @@ func (x *archive) finds(name fika.AgentName, query string, want ...string) {
 // it, and whatever others have said of it is not.
 func TestAFactIsFoundInAWholePast(t *testing.T) {
 	onEngines(t, func(x *archive) {
-		n := 300 // more than are looked at of a word that is common
-		if os.Getenv("FULL") != "" {
-			n = 100_000
+		n := 300                                                         // more than are looked at of a word that is common
+		if entries, err := strconv.Atoi(os.Getenv("PAST")); err == nil { // 100000 takes minutes
+			n = entries
 		}
 		fact := "The staging password was rotated; it is kept in the blue envelope."
 		var noise []string
