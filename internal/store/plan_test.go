@@ -86,7 +86,7 @@ var walks = []struct{ text, step, why string }{
 
 // few are tables that stay small, and what is only ever small: recursions,
 // what an index of exceptions holds.
-var few = regexp.MustCompile(`^SCAN (a|agents|c|executors|conversations|brakes|up|down|next\d|entries_words|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open))\b`)
+var few = regexp.MustCompile(`^SCAN (a|agents|c|d|executors|schedules|conversations|brakes|up|down|next\d|entries_words|\(.*\)|\d+-ROW VALUES|\w+ USING (COVERING )?INDEX (requests_active|requests_busy|notifications_pending|notifications_live|notifications_dropped|approvals_open))\b`)
 
 // wide are steps that read a whole conversation, all that an agent ever did, or
 // all requests of a kind.
