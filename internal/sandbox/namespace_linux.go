@@ -19,7 +19,7 @@ import (
 // What it sees is what bubblewrap would show it; made by the calls themselves it
 // takes half the time, because nobody has to read the table of mounts after each.
 func (s *Sandbox) namespaceCommand(p Profile, filter []byte, path string, args []string) (Command, error) {
-	n := &namespaces{uid: os.Geteuid(), gid: os.Getegid()}
+	n := &namespaces{uid: os.Geteuid(), gid: os.Getegid(), covers: []string{"/dev"}}
 	n.enter(p.Network)
 	n.mountAll(steps(p))
 	n.leaveRights(p.Network)

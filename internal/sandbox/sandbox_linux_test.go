@@ -252,6 +252,28 @@ func TestOrdinaryWork(t *testing.T) {
 	}
 }
 
+// TestPlacesInFoldersOfTheCall: what a person lets a call write is there also where
+// it lies in a folder that each call has anew.
+func TestPlacesInFoldersOfTheCall(t *testing.T) {
+	for name, s := range tiers(t) {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			for _, parent := range []string{"/dev/shm", "/tmp", "/var/tmp"} {
+				dir, err := os.MkdirTemp(parent, "fika-sandbox-")
+				must(t, err)
+				t.Cleanup(func() { os.RemoveAll(dir) })
+				p.profile.Writable = append(p.profile.Writable, dir)
+			}
+			for _, dir := range p.profile.Writable {
+				out, err := s.sh(t, p.profile, "echo done > "+dir+"/file")
+				if data, _ := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(data) != "done\n" {
+					t.Errorf("%s: %v, %q, the file has %q", dir, err, out, data)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkCall is the cost of confining a process that does nothing, beside
 // the floor of its tier: bubblewrap alone, and an executable that does nothing.
 func BenchmarkCall(b *testing.B) {
