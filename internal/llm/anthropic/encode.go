@@ -57,12 +57,6 @@ func (b body) WriteBody(w *wire.Writer) {
 	w.Text("}")
 }
 
-// namedTool is a tool without its parameters.
-type namedTool struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-}
-
 // writeTools marks the last tool for the cache.
 func writeTools(w *wire.Writer, tools []llm.Tool) {
 	w.Room(tools)
@@ -71,16 +65,7 @@ func writeTools(w *wire.Writer, tools []llm.Tool) {
 			w.Text(",")
 		}
 		w.Text("{")
-		w.Fields(&namedTool{t.Name, t.Description})
-		w.Text(`,"input_schema":`)
-		switch {
-		case t.Kept:
-			w.Kept(t.Parameters)
-		case isObject(t.Parameters):
-			w.Value(t.Parameters)
-		default:
-			w.Text(`{"type":"object","properties":{}}`)
-		}
+		w.Tool(t, "input_schema", isObject)
 		if i == len(tools)-1 {
 			w.Text(`,"cache_control":` + cacheMark)
 		}

@@ -51,12 +51,6 @@ func (b body) WriteBody(w *wire.Writer) {
 	w.Text("}")
 }
 
-// namedTool is a tool without its parameters.
-type namedTool struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-}
-
 func writeTools(w *wire.Writer, tools []llm.Tool) {
 	w.Room(tools)
 	for i, t := range tools {
@@ -64,16 +58,7 @@ func writeTools(w *wire.Writer, tools []llm.Tool) {
 			w.Text(",")
 		}
 		w.Text(`{"type":"function","function":{`)
-		w.Fields(&namedTool{t.Name, t.Description})
-		w.Text(`,"parameters":`)
-		switch {
-		case t.Kept:
-			w.Kept(t.Parameters)
-		case json.Valid(t.Parameters):
-			w.Value(t.Parameters)
-		default:
-			w.Text(`{"type":"object","properties":{}}`)
-		}
+		w.Tool(t, "parameters", json.Valid)
 		w.Text("}}")
 	}
 }

@@ -72,3 +72,22 @@ func (w *Writer) Fields(v any) {
 
 // Kept writes JSON that was read, and written in one spelling, when it was kept.
 func (w *Writer) Kept(raw json.RawMessage) { w.out.Write(raw) }
+
+// Tool writes the fields of a tool, its parameters under the key that a provider has
+// for them. Those that usable refuses become the parameters of a tool that takes
+// none.
+func (w *Writer) Tool(t llm.Tool, key string, usable func([]byte) bool) {
+	w.Fields(&struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	}{t.Name, t.Description})
+	w.Text(`,"` + key + `":`)
+	switch {
+	case t.Kept:
+		w.Kept(t.Parameters)
+	case usable(t.Parameters):
+		w.Value(t.Parameters)
+	default:
+		w.Text(`{"type":"object","properties":{}}`)
+	}
+}
