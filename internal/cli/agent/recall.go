@@ -52,7 +52,7 @@ cleared is not found. An agent has the tool when its tool_permissions name it.`,
 				return err
 			}
 			if len(found) == 0 {
-				return fika.Errorf(fika.NotFound, "", "nothing in the past of @%s has these words: %s", row.Name, words)
+				return fika.Errorf(fika.NotFound, "", "nothing in the past of @%s has these words: %.80q", row.Name, words)
 			}
 			if asJSON {
 				return command.PrintLines(e, found, func(x client.Found) recalledJSON {
