@@ -2,9 +2,9 @@
 // import which, where goroutines may start, how long a file may grow. It has
 // no code to run.
 //
-// Read first: the tables [packages] and [guarded], then the tests of
-// house_test.go. They read the source of the whole module with go/parser, so
-// they need nothing but the tree and say the same on every system.
+// Read first: imports.txt, the table [guarded], then the tests of house_test.go.
+// They read the source of the whole module with go/parser, so they need nothing
+// but the tree and say the same on every system.
 //
 // How it fails: an import that no row allows and a row that nothing uses both
 // fail. Add a row with its reason, or take the import out; the arrows of

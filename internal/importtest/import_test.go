@@ -11,12 +11,15 @@ import (
 // every import.
 func TestImports(t *testing.T) {
 	allowed := map[string]row{}
-	for _, r := range packages {
+	for _, r := range packages(t) {
 		if _, twice := allowed[r.pkg]; twice {
 			t.Errorf("%s has two rows", r.pkg)
 		}
 		if r.why == "" {
 			t.Errorf("%s has no reason", r.pkg)
+		}
+		if !slices.Contains(layers(), r.layer) {
+			t.Errorf("%s stands under %q: the headings are %s", r.pkg, r.layer, strings.Join(layers(), ", "))
 		}
 		allowed[r.pkg] = r
 	}
@@ -37,7 +40,7 @@ func TestImports(t *testing.T) {
 				name = p
 			}
 			used[s.pkg][name] = true
-			if !slices.Contains(strings.Fields(allowed[s.pkg].may), name) {
+			if !slices.Contains(allowed[s.pkg].may, name) {
 				t.Errorf("%s: %s may not import %s", s.name, s.pkg, name)
 			}
 		}
@@ -47,7 +50,7 @@ func TestImports(t *testing.T) {
 		if !ok {
 			t.Errorf("%s has no row: say what it may import, and why", pkg)
 		}
-		for _, name := range strings.Fields(r.may) {
+		for _, name := range r.may {
 			if !used[pkg][name] {
 				t.Errorf("stale: %s is allowed %s and does not import it", pkg, name)
 			}
@@ -73,7 +76,7 @@ func TestTestImports(t *testing.T) {
 			if imported == "testing" && !s.test && !forTests(s.pkg) {
 				t.Errorf("%s imports testing", s.name)
 			}
-			if s.test && slices.Contains(forbiddenInTests, imported) {
+			if s.test && slices.Contains(forbiddenInTests(), imported) {
 				t.Errorf("%s imports %s: write the comparison out, or use go-cmp", s.name, imported)
 			}
 		}
@@ -104,29 +107,24 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// floorOf is the floor that a package is on: the commands of a noun are on that
-// of the command line.
-func floorOf(pkg string) string {
-	if strings.HasPrefix(pkg, "internal/cli/") {
-		return "internal/cli"
-	}
-	return pkg
-}
-
 // TestArrows holds what no row may allow, so that a row written in haste does
 // not turn an arrow round.
 func TestArrows(t *testing.T) {
-	for _, r := range packages {
-		for _, name := range strings.Fields(r.may) {
+	layer, at := map[string]string{}, map[string]int{}
+	for i, r := range packages(t) {
+		layer[r.pkg], at[r.pkg] = r.layer, i
+	}
+	for _, r := range packages(t) {
+		for _, name := range r.may {
+			below := layer[name] // empty: a library
 			switch {
-			case slices.Contains(processes, r.pkg) && slices.Contains(processes, name):
+			case r.layer == processes && below == processes:
 				t.Errorf("%s and %s are processes and do not import each other", r.pkg, name)
-			case slices.Contains(contracts, r.pkg) && !slices.Contains(contracts, name) && !slices.Contains(nouns, name):
+			case r.layer == contracts && below != contracts && below != nouns:
 				t.Errorf("%s is a contract and imports the nouns only, not %s", r.pkg, name)
-			case slices.Contains(decisions, r.pkg) && !slices.Contains(decisions, name) && !slices.Contains(contracts, name) &&
-				!slices.Contains(languages, name) && !slices.Contains(nouns, name) && name != "internal/store":
+			case r.layer == decisions && below != decisions && below != contracts && below != nouns && name != "internal/store" && !slices.Contains(languages(), name):
 				t.Errorf("%s is a decision and names no technology such as %s", r.pkg, name)
-			case slices.Contains(floors, name) && !slices.Contains(outside, r.pkg) && slices.Index(floors, floorOf(r.pkg)) <= slices.Index(floors, name):
+			case below == floors && r.layer != program && (r.layer != floors || at[r.pkg] < at[name]):
 				t.Errorf("%s imports %s, which is above it", r.pkg, name)
 			}
 		}
