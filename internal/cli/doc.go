@@ -3,8 +3,8 @@
 // options, makes one call and shows what comes back; what they share is in
 // package command.
 //
-// Read first: [Main] (a command line from start to status), root.go (all
-// commands), authority.go (what each of them does, for those who may not do
-// everything). stdout carries the answer or the data and nothing else; words
-// for people go to stderr.
+// Read first: [Main] (a command line from start to status), table.go (all
+// commands, and what each of them does, for those who may not do everything).
+// stdout carries the answer or the data and nothing else; words for people go to
+// stderr.
 package cli

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,21 @@ func MainAt(now func() time.Time, args []string, s *term.Streams, getenv func(st
 // Declared lists the commands that say what they are: looks, speaks or manages.
 func Declared() map[string]string {
 	out := map[string]string{}
-	for path, d := range declared() {
-		out[path] = string(d.conduct)
+	say := func(path ...string) {
+		d, _ := declarationOf(path)
+		out[strings.Join(append([]string{"fika"}, path...), " ")] = string(d.conduct)
+	}
+	say()
+	for _, name := range libraryCommands() {
+		say(name)
+	}
+	for _, c := range table() {
+		say(c.name)
+		for _, v := range c.verbs {
+			for _, verb := range strings.Fields(v.names) {
+				say(c.name, verb)
+			}
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,8 @@ import (
 // be read now: a slip in config.toml must not take the brake away.
 func looksOrStops(cmd *cobra.Command) bool {
 	path := cmd.CommandPath()
-	return path != "fika config check" && (declared()[path].conduct == looks || slices.Contains(stopCommands(), path))
+	does, _ := declarationOf(strings.Fields(path)[1:])
+	return path != "fika config check" && (does.conduct == looks || slices.Contains(stopCommands(), path))
 }
 
 // stopCommands are those that manage only to the effect that less goes on.

@@ -5,26 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika/internal/cli/agent"
-	"fika/internal/cli/budget"
-	"fika/internal/cli/bus"
 	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/config"
-	contextcmd "fika/internal/cli/context"
-	"fika/internal/cli/conversation"
-	"fika/internal/cli/executor"
-	"fika/internal/cli/key"
-	"fika/internal/cli/mcp"
-	"fika/internal/cli/model"
-	"fika/internal/cli/plugin"
-	"fika/internal/cli/project"
-	"fika/internal/cli/request"
-	"fika/internal/cli/rules"
-	"fika/internal/cli/schedule"
-	"fika/internal/cli/store"
-	"fika/internal/cli/template"
-	"fika/internal/cli/workflow"
 )
 
 // newRoot makes the command line. Where args are given, it makes of the commands
@@ -81,48 +64,12 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return command.UsageError("%v; see %s --help", err, cmd.CommandPath())
 	})
-	if alone := commandAlone(e, args); alone != nil {
-		root.AddCommand(alone)
-	} else {
-		root.AddCommand(commands(e)...)
+	for _, g := range titles() {
+		root.AddGroup(&g)
 	}
-	groupHelp(root)
+	root.AddCommand(commands(e, args)...)
+	root.SetUsageTemplate(usageTemplate)
 	return root
-}
-
-// commandAlone makes the command that args begin with, if it is one of those that
-// programs and agents run again and again: to make all of them takes a tenth of what
-// the shortest of these takes. nil: all are needed.
-func commandAlone(e *command.Env, args []string) *cobra.Command {
-	if len(args) == 0 {
-		return nil
-	}
-	switch args[0] {
-	case "run":
-		return newRun(e)
-	case "ask":
-		return newAsk(e)
-	case "task":
-		return newTask(e)
-	case "chat":
-		return chat.New(e)
-	case "agent":
-		return agent.New(e)
-	case "request":
-		return request.New(e)
-	case "status":
-		return newStatus(e)
-	case "version":
-		return newVersion(e)
-	}
-	return nil
-}
-
-// commands are all nouns and verbs below the root.
-func commands(e *command.Env) []*cobra.Command {
-	return []*cobra.Command{
-		newDemo(e), newRun(e), contextcmd.New(e), plugin.New(e), mcp.New(e), chat.New(e), newAsk(e), newTask(e), newRoute(e), request.New(e), newUp(e), newDown(e), agent.New(e), executor.New(e), newMaster(e), newMonitor(e), newStatus(e), newUsage(e), budget.New(e), bus.New(e), newTrace(e), newProfile(e), newTop(e), conversation.New(e), config.New(e), model.New(e), workflow.New(e), schedule.New(e), key.New(e), store.New(e), newBackup(e), newRestore(e), newApprove(e), newUndo(e), rules.New(e), newInit(e), newTrust(e), project.New(e), template.New(e), newDoctor(e), newCompletion(e), newVersion(e),
-	}
 }
 
 // seedSpellings translates flags that stand for commands: --master,

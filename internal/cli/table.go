@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika/internal/cli/agent"
+	"fika/internal/cli/budget"
+	"fika/internal/cli/bus"
+	"fika/internal/cli/chat"
+	"fika/internal/cli/command"
+	"fika/internal/cli/config"
+	contextcmd "fika/internal/cli/context"
+	"fika/internal/cli/conversation"
+	"fika/internal/cli/executor"
+	"fika/internal/cli/key"
+	"fika/internal/cli/mcp"
+	"fika/internal/cli/model"
+	"fika/internal/cli/plugin"
+	"fika/internal/cli/project"
+	"fika/internal/cli/request"
+	"fika/internal/cli/rules"
+	"fika/internal/cli/schedule"
+	"fika/internal/cli/store"
+	"fika/internal/cli/template"
+	"fika/internal/cli/workflow"
+)
+
+// group is a heading of the help: what a person is about to do.
+type group string
+
+// The groups, in the order of the help. What is in none stands at its end.
+const (
+	groupStart  group = "start"
+	groupWork   group = "work"
+	groupAgents group = "agents"
+	groupSystem group = "system"
+)
+
+// titles are the headings of the help.
+func titles() []cobra.Group {
+	return []cobra.Group{
+		{ID: string(groupStart), Title: "Begin:"},
+		{ID: string(groupWork), Title: "Give work, and follow it:"},
+		{ID: string(groupAgents), Title: "Agents, and what they are made of:"},
+		{ID: string(groupSystem), Title: "The system:"},
+	}
+}
+
+// entry is one command of the root: how it is made, where the help shows it, and
+// what it does for those who may not do everything.
+type entry struct {
+	name  string
+	new   func(*command.Env) *cobra.Command
+	group group
+	does  declaration
+	verbs []verbs
+	often bool // programs and agents run it again and again: it is made without the others
+}
+
+// verbs are commands of a noun that do the same; names are separated by spaces.
+type verbs struct {
+	does  declaration
+	names string
+}
+
+// conduct is what a command does, for those who may not do everything: an
+// agent, through a command that one of its tools runs.
+type conduct string
+
+// The conducts.
+const (
+	looks   conduct = "looks"   // shows something
+	speaks  conduct = "speaks"  // asks an agent, or says something: as the agent that runs the tool
+	manages conduct = "manages" // a person's alone
+)
+
+// declaration says what one command does. A command that has flags which do
+// more than that lists those (more), or, where nearly all do, the others (only),
+// separated by spaces.
+type declaration struct {
+	conduct conduct
+	more    string // flags that make it manage
+	only    string // if not empty: all flags but these make it manage
+	one     bool   // more than one argument makes it manage
+}
+
+// table holds every command of the root, and what each of its verbs does. A
+// command or verb that is not in it manages.
+func table() []entry {
+	look, speak, manage := declaration{conduct: looks}, declaration{conduct: speaks}, declaration{conduct: manages}
+	return []entry{
+		{name: "init", new: newInit, group: groupStart, does: manage},
+		{name: "demo", new: newDemo, group: groupStart, does: manage},
+		{name: "run", new: newRun, group: groupStart, does: declaration{conduct: speaks, more: "username temp-username continue"}, often: true},
+		{name: "master", new: newMaster, group: groupStart, does: manage},
+
+		{name: "ask", new: newAsk, group: groupWork, does: speak, often: true},
+		{name: "task", new: newTask, group: groupWork, does: speak, often: true},
+		{name: "route", new: newRoute, group: groupWork, does: look},
+		{name: "chat", new: chat.New, group: groupWork, does: look, often: true, verbs: []verbs{
+			{look, "list view wait why queue"},
+			{declaration{conduct: looks, only: "json"}, "limit"},
+			{speak, "send"},
+			{manage, "new create join pause resume stop continue retry pin unpin clear delete cleanup"},
+		}},
+		{name: "workflow", new: workflow.New, group: groupWork, does: look, verbs: []verbs{
+			{look, "list show check graph status output wait"},
+			{manage, "run pause resume cancel"},
+		}},
+		{name: "request", new: request.New, group: groupWork, does: look, often: true, verbs: []verbs{{look, "list show wait"}, {manage, "cancel retry"}}},
+		{name: "conversation", new: conversation.New, group: groupWork, does: look, verbs: []verbs{{look, "list show search"}}},
+		{name: "trace", new: newTrace, group: groupWork, does: look},
+		{name: "approve", new: newApprove, group: groupWork, does: manage},
+		{name: "undo", new: newUndo, group: groupWork, does: manage},
+		{name: "schedule", new: schedule.New, group: groupWork, does: look, verbs: []verbs{{look, "list show"}, {manage, "create delete run pause resume"}}},
+
+		{name: "agent", new: agent.New, group: groupAgents, does: look, often: true, verbs: []verbs{
+			{look, "list show health logs attach diff"},
+			{manage, "run start stop restart reset summarise recall create delete import merge discard"},
+		}},
+		{name: "template", new: template.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}}},
+		{name: "context", new: contextcmd.New, group: groupAgents, does: look, verbs: []verbs{
+			{look, "list show log"},
+			{declaration{conduct: looks, only: "assembled", one: true}, "prompt"},
+			{declaration{conduct: speaks, more: "switch"}, "new"}, // what create_context does, too
+			{speak, "send"}, // what send_message does
+			{manage, "switch rename delete clear compact import export unlock"},
+		}},
+		{name: "plugin", new: plugin.New, group: groupAgents, does: look, verbs: []verbs{
+			{look, "list show"},
+			{manage, "check call"}, // they run it, with a person's rights
+			{manage, "install remove enable disable"},
+		}},
+		{name: "mcp", new: mcp.New, group: groupAgents, does: look, verbs: []verbs{
+			{look, "list show"},
+			{manage, "check call"}, // they start it, with a person's word
+			{manage, "install import remove"},
+		}},
+		{name: "bus", new: bus.New, group: groupAgents, does: look, verbs: []verbs{{look, "list"}, {manage, "show add remove"}}},
+		{name: "model", new: model.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}}},
+		{name: "key", new: key.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}, {manage, "set remove"}}},
+		{name: "rules", new: rules.New, group: groupAgents, does: look, verbs: []verbs{{look, "test"}}},
+		{name: "executor", new: executor.New, group: groupAgents, does: manage},
+		{name: "trust", new: newTrust, group: groupAgents, does: manage},
+		{name: "project", new: project.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}, {manage, "move forget"}}},
+		{name: "config", new: config.New, group: groupAgents, does: look, verbs: []verbs{{look, "path check show"}, {manage, "migrate"}}},
+
+		{name: "up", new: newUp, group: groupSystem, does: manage},
+		{name: "down", new: newDown, group: groupSystem, does: manage},
+		{name: "status", new: newStatus, group: groupSystem, does: declaration{conduct: looks, more: "show-bus"}, often: true},
+		{name: "usage", new: newUsage, group: groupSystem, does: look},
+		{name: "profile", new: newProfile, group: groupSystem, does: look},
+		{name: "top", new: newTop, group: groupSystem, does: look},
+		{name: "budget", new: budget.New, group: groupSystem, does: look, verbs: []verbs{{look, "list show"}, {manage, "set"}}},
+		{name: "monitor", new: newMonitor, group: groupSystem, does: declaration{conduct: looks, more: "log log-size log-keep"}},
+		{name: "doctor", new: newDoctor, group: groupSystem, does: declaration{conduct: looks, more: "fix"}},
+		{name: "store", new: store.New, group: groupSystem, does: look, verbs: []verbs{{look, "show check"}, {manage, "move"}}},
+		{name: "backup", new: newBackup, group: groupSystem, does: manage},
+		{name: "restore", new: newRestore, group: groupSystem, does: manage},
+
+		{name: "completion", new: newCompletion, does: look},
+		{name: "version", new: newVersion, does: look, often: true},
+	}
+}
+
+// commands makes the commands below the root. Of a line that begins with one
+// that is run often it makes that one alone: to make all takes a tenth of what
+// the shortest of them takes.
+func commands(e *command.Env, args []string) []*cobra.Command {
+	list := table()
+	if len(args) > 0 {
+		if i := slices.IndexFunc(list, func(c entry) bool { return c.often && c.name == args[0] }); i >= 0 {
+			list = list[i : i+1]
+		}
+	}
+	out := make([]*cobra.Command, len(list))
+	for i, c := range list {
+		out[i] = c.new(e)
+		out[i].GroupID = string(c.group)
+	}
+	return out
+}
+
+// declarationOf says what a command does, by its path without the program's
+// name; false if the table does not say. The root does what run does, and the
+// library's own commands look.
+func declarationOf(path []string) (declaration, bool) {
+	noun, verb := "run", ""
+	if len(path) > 0 {
+		noun = path[0]
+	}
+	if len(path) > 1 {
+		verb = path[1]
+	}
+	if slices.Contains(libraryCommands(), noun) {
+		return declaration{conduct: looks}, verb == ""
+	}
+	list := table()
+	i := slices.IndexFunc(list, func(c entry) bool { return c.name == noun })
+	switch {
+	case i < 0 || len(path) > 2:
+		return declaration{}, false
+	case verb == "":
+		return list[i].does, true
+	}
+	for _, v := range list[i].verbs {
+		if slices.Contains(strings.Fields(v.names), verb) {
+			return v.does, true
+		}
+	}
+	return declaration{}, false
+}
+
+// libraryCommands are made by the library: help, and what shells call to
+// complete a line.
+func libraryCommands() []string { return []string{"help", "__complete", "__completeNoDesc"} }
