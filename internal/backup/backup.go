@@ -16,8 +16,8 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/attachment"
-	"fika/internal/clock"
 	"fika/internal/folder"
+	"fika/internal/sleep"
 )
 
 const (
@@ -191,7 +191,7 @@ func KeepDaily(ctx context.Context, a *app.App, keep int) {
 				}
 			}
 		}
-		if clock.Sleep(ctx, backupLook) != nil {
+		if sleep.For(ctx, backupLook) != nil {
 			return
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 // Call is the group of one call's processes.
@@ -136,7 +136,7 @@ func remove(dir string) {
 			return
 		}
 		_ = set(dir, "cgroup.kill", "1")
-		_ = clock.Sleep(context.Background(), wait)
+		_ = sleep.For(context.Background(), wait)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/folder"
+	"fika/internal/sleep"
 )
 
 // startPatience is how long a start may stay without a sign of life when the
@@ -58,7 +58,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 		case time.Since(crashing) > startPatience:
 			return v, fika.Errorf(fika.Failed, "", "@%s does not come up (the hub keeps trying): %s", name, v.Row.StateReason)
 		}
-		if clock.Sleep(waiting, lookEvery) != nil {
+		if sleep.For(waiting, lookEvery) != nil {
 			if ctx.Err() != nil {
 				return v, fika.Errorf(fika.Detached, "", "you stopped waiting; @%s goes on starting", name)
 			}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/folder"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 // Stop commits that an agent is to stop and waits until its process has gone:
@@ -45,7 +45,7 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 		if how == fika.DesiredNow && time.Since(began) > nowGrace {
 			_ = process.EndTree(lock.Info.Process())
 		}
-		if clock.Sleep(waiting, lookEvery) != nil {
+		if sleep.For(waiting, lookEvery) != nil {
 			return before, fika.Errorf(fika.Detached, "", "@%s (pid %d) has not stopped yet; it will when its current work allows (fika agent list), or: fika agent stop --now %s", row.Name, lock.Info.PID, row.Name)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"fika"
 	"fika/internal/bus"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/clock"
 	"fika/internal/config"
 	"fika/internal/message"
+	"fika/internal/sleep"
 )
 
 // BusMember is a program that may ask agents with a credential of its own.
@@ -101,7 +101,7 @@ func (c *Client) MemberAccess(ctx context.Context, name string) (MemberAccess, e
 			return MemberAccess{}, err
 		}
 		c.waker.WakeHub()
-		if clock.Sleep(ctx, 50*time.Millisecond) != nil {
+		if sleep.For(ctx, 50*time.Millisecond) != nil {
 			return MemberAccess{}, err
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/folder"
+	"fika/internal/sleep"
 )
 
 // deletePatience is how long the deletion of a chat waits for what runs in it:
@@ -48,7 +48,7 @@ func (s *Chats) awaitStopped(ctx context.Context, ids []fika.RequestID) ([]fika.
 				busy = append(busy, r.AgentName)
 			}
 		}
-		if len(busy) == 0 || clock.Sleep(waiting, lookEvery) != nil {
+		if len(busy) == 0 || sleep.For(waiting, lookEvery) != nil {
 			return busy, ctx.Err()
 		}
 	}

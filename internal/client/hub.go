@@ -7,9 +7,9 @@ import (
 	"fika"
 	"fika/internal/app"
 	busnats "fika/internal/bus/nats"
-	"fika/internal/clock"
 	"fika/internal/folder"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 // Hub is what may be asked of the hub of a home: to be started, and to end. It
@@ -72,7 +72,7 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 		waiting, cancel = context.WithTimeout(ctx, hubLeaves)
 	}
 	defer cancel()
-	for process.Alive(p) && clock.Sleep(waiting, lookEvery/5) == nil {
+	for process.Alive(p) && sleep.For(waiting, lookEvery/5) == nil {
 	}
 	switch {
 	case !process.Alive(p):

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/folder"
 	"fika/internal/hub"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 // Start starts a hub in the background and waits until it is ready. already
@@ -72,7 +72,7 @@ func (s *Hub) answering(ctx context.Context, h folder.Home) (fika.Process, bool)
 		if !up || HubStuck(p) != "" || s.answers(ctx) {
 			return p, up
 		}
-		if clock.Sleep(ctx, 20*time.Millisecond) != nil {
+		if sleep.For(ctx, 20*time.Millisecond) != nil {
 			return p, up
 		}
 	}

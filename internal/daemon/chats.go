@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika/internal/chatfile"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // chatsLook is how often the hub looks for what was said in chats.
@@ -26,7 +26,7 @@ func keepChats(ctx context.Context, k *chatfile.Keeper, log *slog.Logger) {
 			said = err.Error()
 			log.Warn("chats are not written as text", "err", err)
 		}
-		if clock.Sleep(ctx, chatsLook) != nil {
+		if sleep.For(ctx, chatsLook) != nil {
 			_ = k.Sync(context.WithoutCancel(ctx)) // what was said last; the next hub writes what is missing
 			return
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/crash"
+	"fika/internal/sleep"
 	"fika/internal/store"
 	"fika/internal/tool"
 )
@@ -193,7 +193,7 @@ func (p *Process) finish(ctx context.Context, c store.ClaimedStep, r tool.Result
 			}
 			return
 		}
-		if clock.Sleep(safe, wait) != nil {
+		if sleep.For(safe, wait) != nil {
 			p.o.Tell(fmt.Sprintf("what %s gave could not be stored: %v", keyOf(c.Request, c.N), err))
 			return
 		}

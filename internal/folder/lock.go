@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 // LockKind says what sort of process holds a context.
@@ -114,7 +114,7 @@ func TryLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 		if !errors.As(err, &held) || !held.isIdle() || time.Now().After(deadline) {
 			return nil, err
 		}
-		if err := clock.Sleep(ctx, time.Millisecond); err != nil {
+		if err := sleep.For(ctx, time.Millisecond); err != nil {
 			return nil, fika.Wrap(fika.Interrupted, "take lock", err)
 		}
 	}
@@ -129,7 +129,7 @@ func WaitLock(ctx context.Context, f Folder, o LockOptions) (*Lock, error) {
 		if !fika.IsKind(err, fika.Locked) {
 			return l, err
 		}
-		if clock.Sleep(ctx, step) != nil {
+		if sleep.For(ctx, step) != nil {
 			return nil, err
 		}
 	}

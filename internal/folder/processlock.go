@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 // lockProcess takes a lock file of run/ for this process, and writes into it who
@@ -29,7 +29,7 @@ func (h Home) lockProcess(path string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	err = process.LockFile(file)
-	for errors.Is(err, process.ErrHeld) && clock.Sleep(ctx, 5*time.Millisecond) == nil {
+	for errors.Is(err, process.ErrHeld) && sleep.For(ctx, 5*time.Millisecond) == nil {
 		err = process.LockFile(file)
 	}
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 // LockStatus is what the context list shows of a lock.
@@ -126,7 +126,7 @@ func (f Folder) awaitFree(ctx context.Context, who LockInfo, limit time.Duration
 		if time.Now().After(deadline) {
 			return false, nil
 		}
-		if err := clock.Sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, 20*time.Millisecond); err != nil {
 			return false, fika.Wrap(fika.Interrupted, "unlock", err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"fika"
 	"fika/internal/bus"
-	"fika/internal/clock"
 	"fika/internal/message"
 	"fika/internal/outcome"
+	"fika/internal/sleep"
 	"fika/internal/store"
 )
 
@@ -52,7 +52,7 @@ func (in *requestIntake) consumeRequests(ctx context.Context) {
 			return
 		}
 		in.log.Warn("ingest", "err", err)
-		_ = clock.Sleep(ctx, wait)
+		_ = sleep.For(ctx, wait)
 	}
 }
 

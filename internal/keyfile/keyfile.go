@@ -15,8 +15,8 @@ import (
 	"github.com/google/renameio/v2"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/process"
+	"fika/internal/sleep"
 )
 
 const op = "keys"
@@ -200,7 +200,7 @@ func (f File) lock() (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err = process.LockFile(lock)
-	for errors.Is(err, process.ErrHeld) && clock.Sleep(ctx, 10*time.Millisecond) == nil {
+	for errors.Is(err, process.ErrHeld) && sleep.For(ctx, 10*time.Millisecond) == nil {
 		err = process.LockFile(lock)
 	}
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // Adopt makes this process the one that orphans below it are given to
@@ -50,7 +50,7 @@ func (c *Children) EndLeft(self int) int {
 			continue
 		}
 		quiet = -1
-		if clock.Sleep(ctx, pause) != nil {
+		if sleep.For(ctx, pause) != nil {
 			break
 		}
 		pause = min(2*pause, 20*time.Millisecond)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // Group is what a process needs to lead a group of its own that [EndGroup] can
@@ -61,7 +61,7 @@ func EndGroup(ctx context.Context, p fika.Process, grace time.Duration) error {
 func awaitGone(ctx context.Context, pgid int) bool {
 	pause := time.Millisecond
 	for groupLives(pgid) {
-		if clock.Sleep(ctx, pause) != nil {
+		if sleep.For(ctx, pause) != nil {
 			return false
 		}
 		pause = min(2*pause, 100*time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // Mark is the environment variable that says which step a process works for.
@@ -80,7 +80,7 @@ func Kill(p fika.Process) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	for Alive(p) && clock.Sleep(ctx, time.Millisecond) == nil {
+	for Alive(p) && sleep.For(ctx, time.Millisecond) == nil {
 	}
 	if Alive(p) {
 		return fika.Errorf(fika.Failed, "end process", "process %d is still there after KILL", p.PID)

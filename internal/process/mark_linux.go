@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // EndMarked kills every process of this user that carries the mark of step in
@@ -34,7 +34,7 @@ func EndMarked(step string) int {
 		default:
 			quiet++
 		}
-		if clock.Sleep(ctx, pause) != nil {
+		if sleep.For(ctx, pause) != nil {
 			break
 		}
 		pause = min(2*pause, 20*time.Millisecond)

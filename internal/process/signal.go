@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // StopSignal is the signal that ends a hub or an agent in one of the ways there
@@ -29,7 +29,7 @@ func End(list []fika.Process, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	for _, p := range list {
-		for Alive(p) && clock.Sleep(ctx, 10*time.Millisecond) == nil {
+		for Alive(p) && sleep.For(ctx, 10*time.Millisecond) == nil {
 		}
 		if Alive(p) {
 			_ = Kill(p)

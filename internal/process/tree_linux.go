@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // Ancestors lists the processes that pid descends from, its parent first and
@@ -92,7 +92,7 @@ func EndTree(p fika.Process) error {
 	for _, d := range slices.Backward(tree) {
 		_ = Signal(d, syscall.SIGKILL)
 	}
-	for slices.ContainsFunc(tree, Alive) && clock.Sleep(ctx, time.Millisecond) == nil {
+	for slices.ContainsFunc(tree, Alive) && sleep.For(ctx, time.Millisecond) == nil {
 	}
 	if err == nil && Alive(p) {
 		err = fika.Errorf(fika.Failed, "end process", "process %d is still there after KILL", p.PID)

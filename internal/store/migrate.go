@@ -17,7 +17,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 //go:embed migrations/*.sql
@@ -81,7 +81,7 @@ func (s *db) openSchema(ctx context.Context) error {
 		if time.Since(start) > migrationWait {
 			return fika.Errorf(fika.Locked, opOpen, "%s is being migrated by another process: try again when it is done", s.opt.Path)
 		}
-		if err := clock.Sleep(ctx, time.Duration(2+rand.IntN(20))*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, time.Duration(2+rand.IntN(20))*time.Millisecond); err != nil {
 			return fika.Wrap(fika.Interrupted, opOpen, err)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *db) probeBusy(ctx context.Context) (probe, error) {
 		if err == nil || s.d.fault(err) != faultBusy || time.Now().After(deadline) {
 			return p, err
 		}
-		if err := clock.Sleep(ctx, time.Duration(1+rand.IntN(10))*time.Millisecond); err != nil {
+		if err := sleep.For(ctx, time.Duration(1+rand.IntN(10))*time.Millisecond); err != nil {
 			return p, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // postgres is the engine of a schema on a PostgreSQL server, with at most
@@ -58,7 +58,7 @@ func (e *postgres) run(ctx context.Context, list ...statement) error {
 		if err == nil || ctx.Err() != nil || f != faultConn && f != faultBusy || time.Now().After(deadline) {
 			return err
 		}
-		if err := clock.Sleep(ctx, goneWait); err != nil {
+		if err := sleep.For(ctx, goneWait); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // Found is an entry that a search found.
@@ -62,7 +62,7 @@ func (s Transcripts) IndexWords(ctx context.Context, batches int) error {
 			return s.explain(op, err)
 		}
 		if n > 0 { // whoever waits to write has looked again by then
-			if err := clock.Sleep(ctx, lastWait); err != nil {
+			if err := sleep.For(ctx, lastWait); err != nil {
 				return fika.Wrap(fika.Interrupted, op, err)
 			}
 		}

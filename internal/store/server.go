@@ -20,8 +20,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/crash"
+	"fika/internal/sleep"
 )
 
 //go:embed postgres/*.sql
@@ -64,7 +64,7 @@ func (s *db) openServer(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil || f != faultConn && f != faultBusy && f != faultClash || time.Since(began) > patience {
 			return s.explain(opOpen, err)
 		}
-		if err := clock.Sleep(ctx, goneWait); err != nil {
+		if err := sleep.For(ctx, goneWait); err != nil {
 			return s.explain(opOpen, err)
 		}
 	}

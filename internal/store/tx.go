@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/crash"
+	"fika/internal/sleep"
 )
 
 // querier runs statements: a transaction, or the connections that read.
@@ -281,7 +281,7 @@ func (s *db) writeWith(ctx context.Context, name string, d durability, fn change
 		default:
 			return s.explain(name, err)
 		}
-		if err := clock.Sleep(ctx, wait/2+rand.N(wait)); err != nil {
+		if err := sleep.For(ctx, wait/2+rand.N(wait)); err != nil {
 			return s.explain(name, err)
 		}
 	}

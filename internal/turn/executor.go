@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 	"fika/internal/store"
 	"fika/internal/tool"
 )
@@ -111,7 +111,7 @@ func (t *toolCalls) await(ctx context.Context, j *job) (tool.Result, error) {
 			said = time.Now()
 			t.tellAwaited(ctx, x)
 		}
-		if clock.Sleep(ctx, wait) != nil {
+		if sleep.For(ctx, wait) != nil {
 			return t.withdraw(ctx, j)
 		}
 		wait = min(2*wait, executorLookMost)
@@ -157,7 +157,7 @@ func (t *toolCalls) withdraw(ctx context.Context, j *job) (tool.Result, error) {
 			return readResult(x.Result), nil
 		case err == nil && known && x.State == store.ExecutionWithdrawn:
 			return tool.Result{IsError: true, Text: "not run: no executor had taken it when the turn was ended"}, nil
-		case err == nil && !known, clock.Sleep(safe, wait) != nil:
+		case err == nil && !known, sleep.For(safe, wait) != nil:
 			return tool.Result{}, context.Cause(ctx)
 		}
 	}

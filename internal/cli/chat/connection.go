@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fika/internal/client"
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
 // connection is the client of a person at a terminal. It has no bus while the
@@ -116,7 +116,7 @@ func (j *joined) keepHub(ctx context.Context, hub *client.Hub) {
 		case <-j.spoken:
 			wanted, failed = true, time.Time{}
 		default:
-			if clock.Sleep(ctx, hubLook) != nil {
+			if sleep.For(ctx, hubLook) != nil {
 				return
 			}
 		}

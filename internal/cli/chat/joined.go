@@ -16,10 +16,10 @@ import (
 	"fika/internal/chat"
 	"fika/internal/cli/command"
 	"fika/internal/client"
-	"fika/internal/clock"
 	"fika/internal/console"
 	"fika/internal/message"
 	"fika/internal/question"
+	"fika/internal/sleep"
 	"fika/internal/term"
 	"fika/internal/view"
 )
@@ -160,7 +160,7 @@ func (j *joined) follow(ctx context.Context, since int64) {
 		c, lives := j.conn.now()
 		if err := j.watch(lives, c, &since); err != nil && lives.Err() == nil {
 			j.noteOnce("cannot read the chat, trying again: " + err.Error())
-			_ = clock.Sleep(lives, time.Second)
+			_ = sleep.For(lives, time.Second)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/llm"
+	"fika/internal/sleep"
 )
 
 const op = "model call"
@@ -44,7 +44,7 @@ func (p Policy) withDefaults() Policy {
 		p.Now = time.Now
 	}
 	if p.Sleep == nil {
-		p.Sleep = clock.Sleep
+		p.Sleep = sleep.For
 	}
 	if p.Rand == nil {
 		p.Rand = rand.Float64

@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"fika"
-	"fika/internal/clock"
 	"fika/internal/llm"
+	"fika/internal/sleep"
 )
 
 // Options make a scripted model.
@@ -39,14 +39,14 @@ func New(o Options) (llm.Model, error) {
 	}
 	m := &model{rules: rules, agent: o.Agent, sleep: o.Sleep}
 	if m.sleep == nil {
-		m.sleep = clock.Sleep
+		m.sleep = sleep.For
 	}
 	return m, nil
 }
 
 // Default is a model without rules: it says that it is scripted, and repeats
 // what it was told.
-func Default() llm.Model { return &model{rules: &Rules{}, sleep: clock.Sleep} }
+func Default() llm.Model { return &model{rules: &Rules{}, sleep: sleep.For} }
 
 // Generate implements [llm.Model].
 func (m *model) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {

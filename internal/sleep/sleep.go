@@ -1,13 +1,13 @@
-package clock
+package sleep
 
 import (
 	"context"
 	"time"
 )
 
-// Sleep waits for d and returns nil, or returns the cause of ctx's end as soon
+// For waits for d and returns nil, or returns the cause of ctx's end as soon
 // as ctx ends. A d of 0 or less only looks whether ctx has ended.
-func Sleep(ctx context.Context, d time.Duration) error {
+func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
 	}

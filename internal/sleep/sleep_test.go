@@ -1,4 +1,4 @@
-package clock_test
+package sleep_test
 
 import (
 	"context"
@@ -7,23 +7,23 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fika/internal/clock"
+	"fika/internal/sleep"
 )
 
-func TestSleep(t *testing.T) {
+func TestFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if err := clock.Sleep(t.Context(), time.Hour); err != nil || time.Since(began) != time.Hour {
+		if err := sleep.For(t.Context(), time.Hour); err != nil || time.Since(began) != time.Hour {
 			t.Errorf("got %v after %s", err, time.Since(began))
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("why")
 		time.AfterFunc(time.Minute, func() { cancel(why) })
 		began = time.Now()
-		if err := clock.Sleep(ctx, time.Hour); !errors.Is(err, why) || time.Since(began) != time.Minute {
+		if err := sleep.For(ctx, time.Hour); !errors.Is(err, why) || time.Since(began) != time.Minute {
 			t.Errorf("got %v after %s", err, time.Since(began))
 		}
-		if err := clock.Sleep(ctx, 0); !errors.Is(err, why) {
+		if err := sleep.For(ctx, 0); !errors.Is(err, why) {
 			t.Errorf("got %v", err)
 		}
 	})
