@@ -43,18 +43,6 @@ func (e *engine) advanceScope(scope *Row, d *Definition) {
 	}
 }
 
-// stepRows are the rows of the steps of a workflow, by step. Those that are to
-// be done again count as not there.
-func (e *engine) stepRows(scope *Row) map[string]*Row {
-	rows := make(map[string]*Row, len(e.below[idOf(scope)]))
-	for _, r := range e.below[idOf(scope)] {
-		if old := rows[r.Step]; !r.Redo && (old == nil || r.Attempt > old.Attempt) {
-			rows[r.Step] = r
-		}
-	}
-	return rows
-}
-
 // idOf is the id of the row of a workflow; of the run itself it is empty.
 func idOf(scope *Row) string {
 	if scope == nil {

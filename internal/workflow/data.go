@@ -68,17 +68,6 @@ type dataBuilder struct {
 	wrong   error // what cannot be read, for a reason that stays
 }
 
-// stepRow is the row of a step of the same workflow; nil: it has none yet.
-func (e *engine) stepRow(scope *Row, id string) *Row {
-	var last *Row
-	for _, r := range e.below[idOf(scope)] {
-		if r.Step == id && !r.Redo && (last == nil || r.Attempt > last.Attempt) {
-			last = r
-		}
-	}
-	return last
-}
-
 func (d *dataBuilder) addStep(path []string) {
 	ids := d.def.stepIDs()
 	if len(path) > 1 {

@@ -1,9 +1,7 @@
 package workflow
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -49,68 +47,19 @@ func Next(v View) (Plan, error) {
 
 // engine works out one plan on copies of the rows.
 type engine struct {
-	View
-	rows    map[string]*Row
-	order   []*Row            // by path and attempt, and then as they were made
-	below   map[string][]*Row // the live rows that each row holds; of the run: ""
-	changed map[string]bool
-	moved   bool
-	out     Plan
-	err     error
+	*rowTable
+	out Plan
+	err error
 }
 
 func newEngine(v View) *engine {
-	e := &engine{View: v, rows: map[string]*Row{}, below: map[string][]*Row{}, changed: map[string]bool{}}
-	if e.Lists == nil {
-		e.Lists = map[string][]any{}
+	if v.Lists == nil {
+		v.Lists = map[string][]any{}
 	}
-	if e.Max <= 0 {
-		e.Max = maxTouched
+	if v.Max <= 0 {
+		v.Max = maxTouched
 	}
-	for i := range v.Rows {
-		r := v.Rows[i]
-		e.order = append(e.order, &r)
-	}
-	slices.SortFunc(e.order, func(a, b *Row) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Attempt, b.Attempt))
-	})
-	for _, r := range e.order {
-		e.rows[r.ID] = r
-		e.below[r.Parent] = append(e.below[r.Parent], r)
-	}
-	return e
-}
-
-// full reports whether the plan touches as many rows as it may.
-func (e *engine) full() bool { return len(e.changed) >= e.Max }
-
-// touch notes that a row is another one now.
-func (e *engine) touch(r *Row) {
-	e.changed[r.ID] = true
-	e.moved = true
-}
-
-// add makes a row known that is not stored yet.
-func (e *engine) add(r *Row) {
-	r.ID = RowID(e.Run, r.Path, r.Attempt)
-	r.Live = true
-	e.rows[r.ID] = r
-	e.order = append(e.order, r)
-	e.below[r.Parent] = append(e.below[r.Parent], r)
-	e.touch(r)
-}
-
-// retire takes a row out of what has to be looked at.
-func (e *engine) retire(r *Row) {
-	r.Live, r.Taken = false, true
-	e.below[r.Parent] = slices.DeleteFunc(e.below[r.Parent], func(o *Row) bool { return o == r })
-	e.touch(r)
-}
-
-// end gives a row its last state.
-func (e *engine) end(r *Row, s State, reason, text string) {
-	r.State, r.Reason, r.Error, r.Ended = s, reason, text, e.Now
-	e.touch(r)
+	return &engine{rowTable: newRowTable(v)}
 }
 
 // holds reports whether a row is one that holds others.
@@ -155,41 +104,6 @@ func (e *engine) plan() Plan {
 // back is noticed then, and a wake-up further ahead tells of one.
 const MaxWake = 2 * time.Minute
 
-// nextTimer is when the earliest row has to be looked at again. What is far off
-// is looked at on full minutes, so that the same plan comes out until then.
-func (e *engine) nextTimer() time.Time {
-	var at time.Time
-	for _, r := range e.order {
-		if !r.Live || r.State.Ended() {
-			continue
-		}
-		for _, t := range []time.Time{r.NotBefore, r.Deadline} {
-			if !t.IsZero() && t.After(e.Now) && (at.IsZero() || t.Before(at)) {
-				at = t
-			}
-		}
-	}
-	if far := e.Now.Truncate(time.Minute).Add(MaxWake); at.After(far) {
-		return far
-	}
-	return at
-}
-
-// live are the rows as they are now; what is done with them may add others.
-func (e *engine) live() []*Row {
-	return slices.DeleteFunc(slices.Clone(e.order), func(r *Row) bool { return !r.Live })
-}
-
-// orphan reports whether something that holds a row, near or far, has ended.
-func (e *engine) orphan(r *Row) bool {
-	for r.Parent != "" {
-		if r = e.rows[r.Parent]; r == nil || r.State.Ended() {
-			return true
-		}
-	}
-	return false
-}
-
 // endOrphans ends what belongs to a row that has ended.
 func (e *engine) endOrphans() {
 	for _, r := range e.live() {
@@ -226,17 +140,6 @@ func (e *engine) watchTimers() {
 			busy[r.Parent]++
 		}
 	}
-}
-
-// busy counts what is being worked on, by the row that holds it.
-func (e *engine) busy() map[string]int {
-	n := map[string]int{}
-	for _, r := range e.order {
-		if r.Live && (r.State == Running || r.State == Asking) {
-			n[r.Parent]++
-		}
-	}
-	return n
 }
 
 // room reports whether a row may begin: items wait for each other, also those

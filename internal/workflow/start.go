@@ -10,27 +10,6 @@ import (
 	"fika"
 )
 
-// scopeOf is the row of the workflow that a row belongs to, nil for the run
-// itself, and the definition that holds there.
-func (e *engine) scopeOf(r *Row) (*Row, *Definition) {
-	for parent := e.rows[r.Parent]; parent != nil; parent = e.rows[parent.Parent] {
-		if parent.Kind == KindWorkflow {
-			return parent, e.inside(parent)
-		}
-	}
-	return nil, e.Definition
-}
-
-// inside is the definition of the workflow that a row runs.
-func (e *engine) inside(r *Row) *Definition {
-	return e.Definition.Nested[e.stepOf(r).Workflow]
-}
-
-func (e *engine) stepOf(r *Row) *Step {
-	_, d := e.scopeOf(r)
-	return d.Step(r.Step)
-}
-
 // outer makes the first row of a step.
 func (e *engine) outer(scope *Row, s *Step, first string) {
 	r := e.newStepRow(scope, s, Running)
