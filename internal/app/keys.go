@@ -65,7 +65,7 @@ func (s *secretSource) stampFiles(k *Keyring) (folder.Home, config.Stamp, error)
 	if err != nil {
 		return folder.Home{}, config.Stamp{}, err
 	}
-	h := folder.Home{Root: root}
+	h := folder.HomeAt(root)
 	paths, err := k.place.ConfigPaths()
 	return h, config.StampOf(append(paths, k.place.KeysFile(), filepath.Join(h.RunDir(), "credentials"))...), err
 }

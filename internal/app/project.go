@@ -150,7 +150,7 @@ func (w *Place) Shared(name string) string {
 // are for all projects.
 func (w *Place) KeysFile() string {
 	w.findPlace()
-	return folder.Home{Root: w.opts.place.user}.KeysFile()
+	return folder.HomeAt(w.opts.place.user).KeysFile()
 }
 
 // CheckProject reads the project's files as they are, trusted or not, strictly.

@@ -53,7 +53,7 @@ func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, q
 	if err != nil {
 		return config.Inputs{}, err
 	}
-	local, err := config.LoadLocal(folder.Home{Root: root}.Folder(name).LocalConfig())
+	local, err := config.LoadLocal(folder.HomeAt(root).Folder(name).LocalConfig())
 	if err != nil {
 		return config.Inputs{}, err
 	}
@@ -78,7 +78,7 @@ func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	local := config.StampOf(folder.Home{Root: root}.Folder(name).LocalConfig()) // before reading
+	local := config.StampOf(folder.HomeAt(root).Folder(name).LocalConfig()) // before reading
 	if k, known := r.callable[name]; known && k.config == c && local.Same(k.local) {
 		return k.by, nil
 	}

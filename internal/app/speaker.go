@@ -36,7 +36,7 @@ func (v *Speakers) Caller() (caller.Caller, error) {
 	o.Ancestors, o.Known = process.Ancestors(os.Getpid())
 	if len(o.Ancestors) > 0 {
 		for _, home := range folder.KnownHomes(root, v.opts.Getenv) {
-			for _, h := range (folder.Home{Root: home}).Holders() {
+			for _, h := range folder.HomeAt(home).Holders() {
 				o.Holders = append(o.Holders, caller.Holder{Process: h.Process, Agent: h.Agent, Home: home})
 			}
 		}

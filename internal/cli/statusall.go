@@ -78,7 +78,7 @@ func allHomes(ctx context.Context, e *command.Env) ([]standingOf, error) {
 	for i := range list {
 		s := &list[i]
 		s.current = s.home == here
-		p, up := folder.Home{Root: s.home}.HubProcess()
+		p, up := folder.HomeAt(s.home).HubProcess()
 		if !up {
 			continue
 		}

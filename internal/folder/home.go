@@ -17,10 +17,13 @@ import (
 // plugins, contexts, and by default the database. The zero value is not
 // usable; obtain one with [OpenHome]. It is a value: copy it freely.
 type Home struct {
-	Root string // absolute
+	Paths
 
 	texts *texts // nil: each text is read when it is asked for
 }
+
+// HomeAt is the home in a folder, which is neither looked at nor made.
+func HomeAt(root string) Home { return Home{Paths: Paths{Root: root}} }
 
 // DefaultRoot says where the home is: $FIKA_HOME, else ~/.fika. getenv is
 // os.Getenv in a program. Error kind: Invalid when neither can be known.
@@ -44,7 +47,7 @@ func OpenHome(root string) (Home, error) {
 	if root == "" || err != nil {
 		return Home{}, fika.Errorf(fika.Invalid, op, "%q is no folder name", root)
 	}
-	h := Home{Root: abs}
+	h := HomeAt(abs)
 	for _, dir := range []string{h.Root, h.ContextsDir()} {
 		st, err := os.Stat(dir)
 		switch {
@@ -103,7 +106,7 @@ func OpenReadOnly(root string) (Home, error) {
 	if _, err := os.ReadDir(abs); err != nil {
 		return Home{}, fika.Wrap(fika.NotFound, "open home", err)
 	}
-	return Home{Root: abs}, refuseShared(abs)
+	return HomeAt(abs), refuseShared(abs)
 }
 
 // refuseShared refuses a folder that everybody may write: whoever writes there
@@ -123,73 +126,6 @@ func homeError(dir string, err error) error {
 	}
 	return &fika.Error{Kind: fika.Storage, Op: "open home", Msg: msg, Err: err}
 }
-
-func (h Home) path(elem ...string) string {
-	return filepath.Join(append([]string{h.Root}, elem...)...)
-}
-
-// ConfigFile is config.toml.
-func (h Home) ConfigFile() string { return h.path("config.toml") }
-
-// ModelsFile is models.toml.
-func (h Home) ModelsFile() string { return h.path("models.toml") }
-
-// PromptsDir holds default.md, reflection.md, compaction.md, continuation.md.
-func (h Home) PromptsDir() string { return h.path("prompts") }
-
-// RecipesDir holds the texts of the plugin workflow: ways of working that an
-// agent can take up.
-func (h Home) RecipesDir() string { return h.path("prompts", "workflows") }
-
-// WorkflowsDir holds the definitions of workflows, a NAME.toml each.
-func (h Home) WorkflowsDir() string { return h.path("workflows") }
-
-// ChatsDir holds what was said in chats as text, a NAME.md each.
-func (h Home) ChatsDir() string { return h.path("chats") }
-
-// CommandsDir holds a person's own commands of a session, a NAME.md each.
-func (h Home) CommandsDir() string { return h.path("commands") }
-
-// PluginsDir holds plugins.
-func (h Home) PluginsDir() string { return h.path("plugins") }
-
-// ContextsDir holds one folder per context.
-func (h Home) ContextsDir() string { return h.path("contexts") }
-
-// UndoDir holds what agents have changed, and what was there before.
-func (h Home) UndoDir() string { return h.path("undo") }
-
-// StateFile is state.json.
-func (h Home) StateFile() string { return h.path("state.json") }
-
-// VersionFile says which form of the home was used last, so that a newer fika
-// can tell what is different.
-func (h Home) VersionFile() string { return h.path("home_version") }
-
-// DatabaseFile is the SQLite database.
-func (h Home) DatabaseFile() string { return h.path("fika.db") }
-
-// StoreFile holds the id of the store that this home has had.
-func (h Home) StoreFile() string { return h.path("store_id") }
-
-// KeysFile is where API keys are stored.
-func (h Home) KeysFile() string { return h.path("keys") }
-
-// RunDir holds what belongs to running processes. It may not exist yet; see
-// [Home.EnsureDir].
-func (h Home) RunDir() string { return h.path("run") }
-
-// LogsDir holds one log per agent.
-func (h Home) LogsDir() string { return h.path("run", "logs") }
-
-// LogFile is where an agent's process logs.
-func (h Home) LogFile(name fika.AgentName) string { return h.path("run", "logs", string(name)+".log") }
-
-// MCPDir holds what MCP servers said of their tools, a file each.
-func (h Home) MCPDir() string { return h.path("mcp") }
-
-// MCPLog is where an MCP server's stderr goes.
-func (h Home) MCPLog(server string) string { return h.path("run", "logs", "mcp-"+server+".log") }
 
 // EnsureDir makes a folder of the home (0700) if it is missing.
 func (h Home) EnsureDir(dir string) error {

@@ -40,7 +40,7 @@ func helper(role string, f Folder, env ...string) *exec.Cmd {
 }
 
 func roleFolder() Folder {
-	return Home{Root: os.Getenv("FOLDER_TEST_HOME")}.Folder(fika.AgentName(os.Getenv("FOLDER_TEST_NAME")))
+	return HomeAt(os.Getenv("FOLDER_TEST_HOME")).Folder(fika.AgentName(os.Getenv("FOLDER_TEST_NAME")))
 }
 
 // raceRole waits for the start line, takes the lock once and proves that it

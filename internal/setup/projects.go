@@ -29,7 +29,7 @@ func Projects(a *app.App) ([]Known, error) {
 	list, err := project.List(user)
 	var out []Known
 	for _, k := range list {
-		_, hub := folder.Home{Root: k.Home}.HubProcess()
+		_, hub := folder.HomeAt(k.Home).HubProcess()
 		here := a.Project()
 		out = append(out, Known{Known: k, Hub: hub, Current: here != nil && here.Home == k.Home})
 	}
@@ -75,7 +75,7 @@ func FindProject(a *app.App, word string) (Known, error) {
 // idle takes the hub's lock of a project's home, and refuses one in which
 // anything runs.
 func idle(k Known) (*folder.HubLock, error) {
-	h := folder.Home{Root: k.Home}
+	h := folder.HomeAt(k.Home)
 	lock, err := h.LockHub()
 	if fika.IsKind(err, fika.Locked) {
 		return nil, fika.Errorf(fika.Locked, "", "the hub of %s runs: fika --home %s down", k.ID, k.Home)
