@@ -3,13 +3,13 @@
 // tool needs and no technology: the set of one agent with its permissions,
 // the check of arguments, and the limits of output.
 //
-// Read first: [Tool], [Spec], [Set]. Built-in tools live in internal/tool/file,
-// internal/tool/shell, internal/tool/web, internal/tool/note and
-// internal/tool/peer; executables come through internal/plugin. [Set] holds
-// the tools of one agent and refuses what its permissions do not allow.
-// [WithTimeout] and [WithLimit] decorate one tool. internal/tool/proc runs
-// processes in groups; internal/tool/tooltest is the suite that every tool
-// must pass.
+// Read first: [Tool], [Spec], [Set]. A tool of one function is a [Func]. Built-in
+// tools live in internal/tool/file, internal/tool/shell, internal/tool/web,
+// internal/tool/note, internal/tool/peer and internal/tool/recall; executables
+// come through internal/plugin. [Set] holds the tools of one agent and refuses
+// what its permissions do not allow. [WithLimit] decorates one tool.
+// internal/tool/proc runs processes in groups; internal/tool/tooltest is the
+// suite that every tool must pass.
 //
 // What a model can correct (an unknown name, a bad argument, a refusal) is a
 // [Result] with IsError; a Go error means that the call was cut off. An

@@ -34,6 +34,27 @@ type Tool interface {
 	Call(context.Context, Call) (Result, error)
 }
 
+// Func is a tool made of what it is and one function, which is given the
+// arguments of a call as an A with json tags: checked against the parameters, and
+// read over the defaults.
+type Func[A any] struct {
+	About    Spec
+	Defaults A
+	Do       func(ctx context.Context, c Call, args A) (Result, error)
+}
+
+// Spec implements [Tool].
+func (f Func[A]) Spec() Spec { return f.About }
+
+// Call implements [Tool].
+func (f Func[A]) Call(ctx context.Context, c Call) (Result, error) {
+	args := f.Defaults
+	if err := Decode(f.About, c, &args); err != nil {
+		return Refusal(err), nil
+	}
+	return f.Do(ctx, c, args)
+}
+
 // Verifier is implemented by verifiable tools: Hash tells the state of what
 // the call would change, before and after alike.
 type Verifier interface {

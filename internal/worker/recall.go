@@ -13,11 +13,11 @@ import (
 // recallTool finds what was said in the past of its agent. Without a store it has a
 // name and cannot be called.
 func recallTool(s *store.Store) tool.Tool {
-	return &recall.Tool{Find: func(ctx context.Context, agent fika.AgentName, now fika.RequestID, query string, limit int) ([]store.Found, error) {
+	return recall.New(func(ctx context.Context, agent fika.AgentName, now fika.RequestID, query string, limit int) ([]store.Found, error) {
 		row, err := s.Agent(ctx, agent)
 		if err != nil {
 			return nil, err
 		}
 		return reading.Past{Store: s, Agent: row, Now: now}.Find(ctx, query, limit)
-	}}
+	})
 }

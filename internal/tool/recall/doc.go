@@ -5,5 +5,5 @@
 // marks what is found. A person gives it by name, in tool_permissions. Text from
 // outside that is found taints the turn again.
 //
-// Read first: [Tool]. It owns nothing and may be used from many goroutines.
+// Read first: [New]. It owns nothing and may be used from many goroutines.
 package recall

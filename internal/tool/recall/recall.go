@@ -26,48 +26,45 @@ const (
 	maxSources   = 150  // bytes that say where text came from
 )
 
-// Tool finds what was said in the past of the agent that calls it.
-type Tool struct {
-	// Find gives the entries of an agent's past that fit a query, but for those of a
-	// request, the best first.
-	Find func(ctx context.Context, agent fika.AgentName, now fika.RequestID, query string, limit int) ([]store.Found, error)
+// Find gives the entries of an agent's past that fit a query, but for those of a
+// request, the best first.
+type Find func(ctx context.Context, agent fika.AgentName, now fika.RequestID, query string, limit int) ([]store.Found, error)
+
+type arguments struct {
+	Query string
+	Limit int
 }
 
-// Spec implements [tool.Tool].
-func (*Tool) Spec() tool.Spec {
-	return tool.Spec{
-		Name: Name, Description: "Find what was said in your own past, by words. Use it when you are asked about something that you do not see here.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}`),
-		ByName:     true, Effect: fika.Pure,
+// New makes the tool that finds what was said in the past of the agent that calls
+// it.
+func New(find Find) tool.Tool {
+	return tool.Func[arguments]{
+		About: tool.Spec{
+			Name: Name, Description: "Find what was said in your own past, by words. Use it when you are asked about something that you do not see here.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}`),
+			ByName:     true, Effect: fika.Pure,
+		},
+		Defaults: arguments{Limit: defaultLimit},
+		Do: func(ctx context.Context, c tool.Call, args arguments) (tool.Result, error) {
+			args.Query = strings.TrimSpace(args.Query)
+			switch {
+			case args.Query == "":
+				return tool.Errorf("the query is empty: give words that were said"), nil
+			case len(args.Query) > maxQuery:
+				return tool.Errorf(fmt.Sprintf("the query has %d bytes and may have %d: give a few words", len(args.Query), maxQuery)), nil
+			case args.Limit < 1 || args.Limit > maxLimit:
+				return tool.Errorf(fmt.Sprintf("limit is how many entries to show, from 1 to %d", maxLimit)), nil
+			}
+			found, err := find(ctx, c.Agent, c.Request, args.Query, args.Limit)
+			if ctx.Err() != nil {
+				return tool.Result{}, fika.Wrap(fika.Interrupted, Name, ctx.Err())
+			}
+			if err != nil {
+				return tool.Refusal(err), nil
+			}
+			return tool.Result{Text: render(args.Query, found), Taint: taintOf(found)}, nil
+		},
 	}
-}
-
-// Call implements [tool.Tool].
-func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	args := struct {
-		Query string
-		Limit int
-	}{Limit: defaultLimit}
-	if err := tool.Decode(t.Spec(), c, &args); err != nil {
-		return tool.Refusal(err), nil
-	}
-	args.Query = strings.TrimSpace(args.Query)
-	switch {
-	case args.Query == "":
-		return tool.Errorf("the query is empty: give words that were said"), nil
-	case len(args.Query) > maxQuery:
-		return tool.Errorf(fmt.Sprintf("the query has %d bytes and may have %d: give a few words", len(args.Query), maxQuery)), nil
-	case args.Limit < 1 || args.Limit > maxLimit:
-		return tool.Errorf(fmt.Sprintf("limit is how many entries to show, from 1 to %d", maxLimit)), nil
-	}
-	found, err := t.Find(ctx, c.Agent, c.Request, args.Query, args.Limit)
-	if ctx.Err() != nil {
-		return tool.Result{}, fika.Wrap(fika.Interrupted, Name, ctx.Err())
-	}
-	if err != nil {
-		return tool.Refusal(err), nil
-	}
-	return tool.Result{Text: render(args.Query, found), Taint: taintOf(found)}, nil
 }
 
 // render shows what was found. Further lines of an entry are indented, so that a

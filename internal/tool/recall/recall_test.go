@@ -18,10 +18,10 @@ func entry(content, taint string) store.Found {
 	return store.Found{ConversationName: "ask_ann", Entry: fika.Entry{Seq: 7, At: time.Unix(1e9, 0), From: "user", Content: content, Meta: fika.EntryMeta{Taint: fika.Taint{From: taint}}}}
 }
 
-func finding(found ...store.Found) *Tool {
-	return &Tool{Find: func(_ context.Context, _ fika.AgentName, _ fika.RequestID, _ string, limit int) ([]store.Found, error) {
+func finding(found ...store.Found) tool.Tool {
+	return New(func(_ context.Context, _ fika.AgentName, _ fika.RequestID, _ string, limit int) ([]store.Found, error) {
 		return found[:min(limit, len(found))], nil
-	}}
+	})
 }
 
 func TestRecallKeepsTheContract(t *testing.T) {

@@ -39,7 +39,7 @@ func TestToolsAreDescribedInFewWords(t *testing.T) {
 
 // An agent changes nothing and reaches nothing that no person has named.
 func TestWhatReachesFarIsHadByName(t *testing.T) {
-	for _, one := range append(workTools(), new(recall.Tool)) {
+	for _, one := range append(workTools(), recall.New(nil)) {
 		s := one.Spec()
 		far := s.Effect != fika.Pure || s.Name == "fetch" || s.Name == recall.Name
 		if s.ByName != far {
