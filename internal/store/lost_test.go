@@ -191,6 +191,7 @@ type cutter struct {
 	dir     string
 	commits atomic.Int64
 	trips   atomic.Int64 // round trips: the server is ready for the next
+	opened  atomic.Int64 // connections
 	silent  atomic.Bool  // answers stop on the connections there are, for good
 	muteAt  int64        // the commit whose answer begins the silence; 0: none
 }
@@ -213,6 +214,7 @@ func newCutter(t *testing.T, server string, lose int64) *cutter {
 			if err != nil {
 				return
 			}
+			p.opened.Add(1)
 			up, err := net.Dial("unix", filepath.Join(server, ".s.PGSQL.5432"))
 			if err != nil {
 				client.Close()

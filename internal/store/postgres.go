@@ -19,11 +19,11 @@ import (
 // postgres is the engine of a schema on a PostgreSQL server, with at most
 // [poolSize] connections, which are given back when the server is crowded.
 type postgres struct {
-	d    dialect
-	pool *pgxpool.Pool
-	wait time.Duration // how long a read waits for a server that is gone
-	try  time.Duration // how long one try of a read waits for an answer
-	lost func()        // is told of each connection that broke
+	d      dialect
+	pool   *pgxpool.Pool
+	wait   time.Duration // how long a read waits for a server that is gone
+	try    time.Duration // how long one try of a read waits for an answer
+	server *acquaintance
 }
 
 // poolSize is how many connections a process holds at most: one that writes and
@@ -38,13 +38,18 @@ func (e *postgres) writer(ctx context.Context) (conn, error) {
 	return &pgConn{e.d, c}, nil
 }
 
+// done gives a connection back, so that whoever asks next has this one. It is
+// closed when it broke, and where connections are short.
 func (e *postgres) done(c conn, err error) {
 	pc := c.(*pgConn)
-	if err != nil && e.d.fault(err) == faultConn {
+	broke := err != nil && e.d.fault(err) == faultConn
+	if broke {
+		e.server.forget()
+	}
+	if broke || e.server.isCrowded() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = pc.c.Conn().Close(ctx)
-		e.lost()
 	}
 	pc.c.Release() // one that is in a transaction, or closed, is not used again
 }

@@ -50,7 +50,7 @@ func (s *db) openServer(ctx context.Context) error {
 	if err != nil {
 		return s.explain(opOpen, err)
 	}
-	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor, lost: s.server.forget}
+	e := &postgres{d: s.d, pool: pool, wait: s.opt.BusyWait, try: s.opt.tryFor, server: &s.server}
 	s.e, s.r = e, e
 	began := time.Now()
 	for {
@@ -105,7 +105,6 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 	config.MaxConnIdleTime, config.HealthCheckPeriod = 15*time.Second, 5*time.Second
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	config.AfterConnect = s.afterConnect
-	config.AfterRelease = s.afterRelease
 	return config, nil
 }
 
@@ -219,11 +218,11 @@ current_setting('max_connections')::bigint, (SELECT count(*) FROM pg_stat_activi
 	return nil
 }
 
-// afterRelease reports whether a connection is kept.
-func (s *db) afterRelease(*pgx.Conn) bool {
-	s.server.mu.Lock()
-	defer s.server.mu.Unlock()
-	return !s.server.crowded
+// isCrowded reports whether connections are given back after each use.
+func (a *acquaintance) isCrowded() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.crowded
 }
 
 // forget is for when a connection was lost: the next may be to another server.
@@ -235,19 +234,18 @@ func (a *acquaintance) forget() {
 
 // openServerSchema makes sure that the tables are there, and of this version.
 func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) error {
-	var version, now int64
-	found := false
-	err := e.read(ctx, []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
-		first(&now, nil, scanInt, readClock), // before anything is read by the time
-		first(&found, nil, func(sc scanner) (b bool, err error) { err = sc.Scan(flag{&b}); return b, err }, `SELECT to_regclass('meta') IS NOT NULL`)})
+	var version, begun, now int64
+	about := []statement{first(&s.engine, nil, scanText, `SELECT 'postgresql ' || split_part(current_setting('server_version'), ' ', 1)`),
+		first(&now, nil, scanInt, readClock)} // before anything is read by the time
+	err := e.read(ctx, append(about, first(&version, nil, scanInt, readSchema), first(&begun, nil, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)))
+	var said *pgconn.PgError
+	if errors.As(err, &said) && said.Code == noTable {
+		version, begun = 0, 0
+		err = e.read(ctx, about)
+	}
 	if err == nil {
 		s.heard(now)
-	}
-	if err == nil && found {
-		begun := int64(0)
-		if err = e.read(ctx, []statement{first(&version, nil, scanInt, readSchema), first(&begun, nil, scanInt, `SELECT count(*) FROM meta WHERE key = 'copy_of'`)}); err == nil {
-			err = s.complete(begun > 0)
-		}
+		err = s.complete(begun > 0)
 	}
 	switch {
 	case err != nil:
@@ -266,7 +264,10 @@ func (s *db) openServerSchema(ctx context.Context, e *postgres, schema string) e
 	return nil
 }
 
-const readSchema = `SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'schema'`
+const (
+	readSchema = `SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'schema'`
+	noTable    = "42P01" // also when there is no schema
+)
 
 // migrateServer runs what is missing, all or nothing. Others wait for it.
 func (s *db) migrateServer(ctx context.Context, e *postgres, schema string) error {

@@ -31,8 +31,7 @@ func TestRoundTrips(t *testing.T) {
 	room, err := s.CreateChat(ctx, "room")
 	ok(err)
 	limits := store.Limits{MaxTurns: 100, MaxDepth: 100, HourTurns: 100}
-	// The first of a connection prepares its statements, and the pool may open
-	// another one: the least counts.
+	// The first of a connection prepares its statements: the least counts.
 	const times = 6
 	least := map[string]int64{}
 	for n := range times {
@@ -102,5 +101,8 @@ func TestRoundTrips(t *testing.T) {
 	// From a message to the answer that mentions the next agent.
 	if hop := least["a claim"] + least["what a turn reads"] + least["an answer"]; hop > 10 {
 		t.Errorf("a hop takes %d round trips, more than 10", hop)
+	}
+	if n := p.opened.Load(); n != 1 {
+		t.Errorf("one thing after another took %d connections, want 1", n)
 	}
 }
