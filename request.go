@@ -81,6 +81,7 @@ type Payload struct {
 	Extra       json.RawMessage `json:"extra,omitempty"`       // per-invocation settings, opaque to the store
 	Background  bool            `json:"background,omitempty"`  // nobody waits for the answer
 	Attachments []Attachment    `json:"attachments,omitempty"` // pictures of the prompt, which its text tells of
+	Attempt     int             `json:"attempt,omitempty"`     // at the same work, from 1; 0 is the first as well
 	Form        *AnswerForm     `json:"form,omitempty"`        // what the answer has to be; nil: a text
 }
 
@@ -136,8 +137,18 @@ type Outcome struct {
 	Seq       int64      `json:"seq,omitempty"`
 	ToolCalls []ToolUsed `json:"tool_calls,omitempty"`
 	Usage     Usage      `json:"usage"`
-	Model     string     `json:"model,omitempty"`
-	Taint     string     `json:"taint,omitempty"` // what was read from outside before the answer
+	Model     string     `json:"model,omitempty"` // that made the last call
+	// Models are those that the calls went to, in turn, of an agent that has several.
+	Models []ModelUsed `json:"models,omitempty"`
+	Taint  string      `json:"taint,omitempty"` // what was read from outside before the answer
+}
+
+// ModelUsed tells of consecutive calls to one of an agent's several models.
+type ModelUsed struct {
+	Model string `json:"model"`
+	Calls int    `json:"calls"`
+	// Why they went to it; empty: it is the first.
+	Why string `json:"why,omitempty"`
 }
 
 // ToolUsed tells of one tool call of a finished request.

@@ -56,6 +56,8 @@ type Step struct {
 	Tool       string
 	ArgsHash   string
 	Effect     Effect
+	Model      string // of a model step: whom it asked, as usage reports name it
+	Choice     string // of a model step: why it was that one of several models; empty: it is the first
 	State      StepState
 	Entry      EntryID         // the entry it produced: message, or tool_result
 	CallEntry  EntryID         // of a tool step: its tool_call entry

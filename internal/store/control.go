@@ -69,7 +69,7 @@ WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'd
 		ID: fika.RequestID(t.newID()), Kind: old.Kind, Origin: fika.Queued, Agent: old.Agent,
 		RetryOf: old.ID, Chain: old.Chain, Depth: old.Depth, Payload: p, Rights: old.Rights, Taint: old.Taint,
 	}
-	n.Payload.Deadline = 0
+	n.Payload.Deadline, n.Payload.Attempt = 0, max(1, p.Attempt)+1
 	if ch, _, err := one(ctx, t, scanChain, selectChain, old.Chain); err != nil {
 		return fika.Request{}, err
 	} else if ch.LimitHit != "" { // asked for on purpose: it begins anew

@@ -25,6 +25,9 @@ func (a *applying) call(ctx context.Context, c workflow.Call) error {
 		return a.askPerson(ctx, c)
 	}
 	p := fika.Payload{Prompt: c.Prompt, From: a.view.From, Writer: fika.ByHuman, Background: true}
+	if n := a.row(c.Row).Attempt; n > 1 {
+		p.Attempt = n
+	}
 	if c.JSON {
 		p.Form = &fika.AnswerForm{Schema: c.Schema}
 	}

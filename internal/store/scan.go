@@ -137,14 +137,14 @@ func requestRow(s scanner, more ...any) (fika.Request, error) {
 func scanRequest(s scanner) (fika.Request, error) { return requestRow(s) }
 
 const stepColumns = `s.request, s.n, s.round, s.kind, s.call_id, s.tool, s.args_hash, s.effect, s.state, s.entry,
-s.call_entry, s.blob, s.pre_hash, s.post_hash, s.pid, s.pid_start, s.boot_id, s.started_at, s.finished_at`
+s.call_entry, s.blob, s.pre_hash, s.post_hash, s.pid, s.pid_start, s.boot_id, s.started_at, s.finished_at, s.model, s.choice`
 
 func scanStep(s scanner) (fika.Step, error) {
 	var st fika.Step
 	var blob string
 	var started, finished int64
 	err := s.Scan(&st.Request, &st.N, &st.Round, &st.Kind, &st.CallID, &st.Tool, &st.ArgsHash, &st.Effect, &st.State, &st.Entry,
-		&st.CallEntry, &blob, &st.PreHash, &st.PostHash, &st.Proc.PID, &st.Proc.Start, &st.Proc.BootID, &started, &finished)
+		&st.CallEntry, &blob, &st.PreHash, &st.PostHash, &st.Proc.PID, &st.Proc.Start, &st.Proc.BootID, &started, &finished, &st.Model, &st.Choice)
 	if blob != "" {
 		st.Blob = json.RawMessage(blob)
 	}

@@ -35,6 +35,7 @@ type ModelCommit struct {
 	Calls     []PlannedCall
 	Usage     fika.Usage
 	Model     string
+	Choice    string // why it was that one of several models; empty: it is the first
 	StartedAt time.Time
 	Taint     fika.Taint // of what the model was shown
 	// Passes are what the turn may cause others to do at most from now on; nil:

@@ -25,7 +25,8 @@ type TracedStep struct {
 	State      fika.StepState
 	StartedAt  time.Time
 	FinishedAt time.Time
-	Model      string     // of one that was paid for
+	Model      string     // that was asked
+	Choice     string     // why it was that one of several models; empty: it is the first
 	Usage      fika.Usage // as in the ledger
 }
 
@@ -71,11 +72,11 @@ func (s Ledger) traceSteps(ctx context.Context, place map[fika.RequestID]*Traced
 		var st TracedStep
 		var id fika.RequestID
 		var started, finished int64
-		err := sc.Scan(&id, &st.N, &st.Round, &st.Kind, &st.Tool, &st.State, &started, &finished, &st.Args)
+		err := sc.Scan(&id, &st.N, &st.Round, &st.Kind, &st.Tool, &st.Model, &st.Choice, &st.State, &started, &finished, &st.Args)
 		st.StartedAt, st.FinishedAt = at(started), at(finished)
 		place[id].Steps = append(place[id].Steps, st)
 		return st, err
-	}, `SELECT s.request, s.n, s.round, s.kind, s.tool, s.state, s.started_at, s.finished_at, COALESCE(substr(e.content, 1, ?), '')
+	}, `SELECT s.request, s.n, s.round, s.kind, s.tool, s.model, s.choice, s.state, s.started_at, s.finished_at, COALESCE(substr(e.content, 1, ?), '')
 FROM steps s JOIN requests r ON r.id = s.request LEFT JOIN entries e ON s.call_entry <> '' AND e.conversation = r.conversation AND e.id = s.call_entry
 WHERE s.request IN (`+placeholders(len(ids))+`) ORDER BY s.request, s.n`, append([]any{tracedArgs}, ids...)...)
 	return err

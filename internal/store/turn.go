@@ -234,9 +234,9 @@ func (t *tx) insertStep(ctx context.Context, r *turn, st *fika.Step) error {
 	r.steps++
 	st.N = int(r.steps)
 	return t.put(ctx, `INSERT INTO steps (request, n, round, kind, call_id, tool, args_hash, effect, state, entry, call_entry,
-blob, started_at, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+blob, started_at, finished_at, model, choice) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		st.Request, st.N, st.Round, st.Kind, st.CallID, st.Tool, st.ArgsHash, st.Effect, st.State, st.Entry, st.CallEntry,
-		string(st.Blob), ms(st.StartedAt), ms(st.FinishedAt))
+		string(st.Blob), ms(st.StartedAt), ms(st.FinishedAt), st.Model, st.Choice)
 }
 
 // entryOf begins an entry written by a turn.
@@ -322,7 +322,7 @@ func (r turn) said(m ModelCommit, to string) fika.Entry {
 func (t *tx) modelStep(ctx context.Context, r *turn, m ModelCommit, entry fika.EntryID) error {
 	st := fika.Step{
 		Request: r.id, Round: m.Round, Kind: fika.ModelStep, State: fika.StepDone, Entry: entry, Blob: m.Blob,
-		StartedAt: m.StartedAt, FinishedAt: at(t.now),
+		Model: m.Model, Choice: m.Choice, StartedAt: m.StartedAt, FinishedAt: at(t.now),
 	}
 	if err := t.insertStep(ctx, r, &st); err != nil {
 		return err
@@ -367,7 +367,7 @@ func (s Turns) CommitCompaction(ctx context.Context, f Fence, round int, content
 			return err
 		}
 		st := fika.Step{
-			Request: r.id, Round: round, Kind: fika.CompactionStep, State: fika.StepDone, Entry: e.ID, FinishedAt: at(t.now),
+			Request: r.id, Round: round, Kind: fika.CompactionStep, State: fika.StepDone, Entry: e.ID, Model: model, FinishedAt: at(t.now),
 		}
 		if err := t.insertStep(ctx, &r, &st); err != nil {
 			return err
