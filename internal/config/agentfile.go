@@ -185,7 +185,7 @@ func (y yamlReader) adaptKey(e *entry, t *table) {
 		}
 		e.Name = "tool_permissions"
 		fallthrough
-	case "tool_permissions", "capabilities", "readable_by", "tools_off":
+	case "tool_permissions", "capabilities", "readable_by", "tools_off", "models":
 		if e.Value.Kind == toml.KindText { // tools: read, bash
 			e.Value = listOf(e.Value)
 		}

@@ -158,9 +158,14 @@ func (c *Config) unpricedIn(kind, name string) (model, who string) {
 		return err == nil && !full.Known()
 	}
 	for _, a := range c.Agents {
-		id := eitherOf(a.Model, c.Model)
-		if (kind != limit.ScopeAgent || a.ID == name) && id != "" && unpriced(id) {
-			return id, "agent " + a.ID
+		ids := a.Models
+		if len(ids) == 0 {
+			ids = []string{eitherOf(a.Model, c.Model)}
+		}
+		for _, id := range ids {
+			if (kind != limit.ScopeAgent || a.ID == name) && id != "" && unpriced(id) {
+				return id, "agent " + a.ID
+			}
 		}
 	}
 	if kind != limit.ScopeAgent && c.Model != "" && unpriced(c.Model) {

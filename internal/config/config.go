@@ -233,6 +233,10 @@ type Agent struct {
 	Capabilities []string
 	Examples     []string // prompts that are for it
 
+	Models     []string // ids or nicknames, from the first to the last resort; nil: one, Model
+	ModelRules []ModelRule
+	Escalate   int // failed rounds in a row after which the next of Models is asked
+
 	AutoStart     bool
 	Persistent    bool
 	Wake          bool          // the hub starts it when work waits

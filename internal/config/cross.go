@@ -40,6 +40,7 @@ func (c *Config) checkAgents(p *Problems) {
 		if a.Model != "" && !c.isReachable(a.Model) && a.BaseURL == "" {
 			p.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
 		}
+		c.checkModelChoice(p, i)
 	}
 	if c.entryIndex(strings.ToLower(c.Username)) >= 0 {
 		p.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))

@@ -108,6 +108,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return r.readReserve(v, path, p), true
 	case *[]Budget:
 		return r.readBudgets(v, path, p), true
+	case *[]ModelRule:
+		return r.readModelRules(v, path, p), true
 	case *[]Schedule:
 		return r.readSchedules(v, path, p), true
 	case **Reasoning:

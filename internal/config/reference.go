@@ -101,6 +101,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, &Budget{}, budgetKeys())
 	case *[]Schedule:
 		return describeKeys(list, prefix, &Schedule{}, scheduleKeys())
+	case *[]ModelRule:
+		return describeKeys(list, prefix, &ModelRule{}, modelRuleKeys())
 	case **Reasoning:
 		return describeKeys(list, prefix, &Reasoning{}, reasoningKeys())
 	case *map[string]Plugin:
@@ -149,7 +151,7 @@ func typeName(at any, unit time.Duration) string {
 		return "list of texts"
 	case *map[string]string:
 		return "table of texts"
-	case *[]Agent, *[]Executor, *[]Model, *[]MCPServer, *[]Budget, *[]Schedule, *[]BusMember, *[]guard.Rule:
+	case *[]Agent, *[]Executor, *[]Model, *[]MCPServer, *[]Budget, *[]ModelRule, *[]Schedule, *[]BusMember, *[]guard.Rule:
 		return "list of tables"
 	}
 	return "table"

@@ -38,11 +38,9 @@ type Settings struct {
 	Description string
 	Entry       bool // it has an [[agents]] entry
 
-	Model         Model
-	Reasoning     *Reasoning // nil: as the model does by default
-	MaxTokens     int64      // of one answer; 0: the provider's default
-	ContextWindow int64      // tokens; never 0
-	Username      string
+	ModelUse             // of the first, where there are several
+	Choice   ModelChoice // among several models
+	Username string
 
 	SystemPrompt     string   // the text itself, or empty
 	SystemPromptFile string   // absolute path, or empty
@@ -205,8 +203,19 @@ func (s *Settings) setLifecycle(entry *Agent) {
 	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }
 
-// resolveModel settles which model it is, how it is reached and what it may use.
+// resolveModel settles which model it is, how it is reached and what it may use; of
+// an agent that has several, all.
 func (in Inputs) resolveModel(m merged, s *Settings) error {
+	if err := in.resolveChoice(m, s); err != nil || s.Choice.Models != nil {
+		return err
+	}
+	var err error
+	s.ModelUse, err = in.modelUse(m)
+	return err
+}
+
+// modelUse settles one model.
+func (in Inputs) modelUse(m merged) (ModelUse, error) {
 	c := in.Config
 	var def Model
 	var err error
@@ -216,34 +225,34 @@ func (in Inputs) resolveModel(m merged, s *Settings) error {
 	}
 	if m.Model == "" {
 		if def, err = DefaultModel(keys); err != nil {
-			return c.namingModels(err)
+			return ModelUse{}, c.namingModels(err)
 		}
 	} else {
 		var ok bool
 		if def, ok = c.defineModel(m.Model); !ok {
 			if !c.isReachable(m.Model) && !m.own["base_url"] {
-				return fika.Errorf(fika.Invalid, "choose model", "%s: %s", m.origins["model"], c.unknownModel(m.Model))
+				return ModelUse{}, fika.Errorf(fika.Invalid, "choose model", "%s: %s", m.origins["model"], c.unknownModel(m.Model))
 			}
 			def = Model{ID: m.Model}
 		}
 	}
 	own := route{m.ownText("base_url", &m.BaseURL), m.ownText("api_key_env", &m.APIKeyEnv), m.ownText("provider", &m.Provider)}
 	if def, err = c.completeModel(def, own, keys); err != nil {
-		return err
+		return ModelUse{}, err
 	}
 	if def.Rules != "" {
 		def.Rules = in.absolutePath(def.Rules)
 	}
 	if def.Provider == Scripted && def.Rules == "" {
-		return fika.Errorf(fika.Invalid, "choose model", "the scripted model %s has no rules", toml.Quote(def.ID))
+		return ModelUse{}, fika.Errorf(fika.Invalid, "choose model", "the scripted model %s has no rules", toml.Quote(def.ID))
 	}
-	s.Model, s.Reasoning = def, def.Reasoning
+	u := ModelUse{Model: def, Reasoning: def.Reasoning}
 	if m.Reasoning != nil {
-		s.Reasoning = m.Reasoning
+		u.Reasoning = m.Reasoning
 	}
-	s.MaxTokens = firstSet(m.MaxTokens, def.MaxTokens)
-	s.ContextWindow = firstSet(m.ContextWindowLimit, def.ContextWindow, DefaultContextWindow)
-	return nil
+	u.MaxTokens = firstSet(m.MaxTokens, def.MaxTokens)
+	u.ContextWindow = firstSet(m.ContextWindowLimit, def.ContextWindow, DefaultContextWindow)
+	return u, nil
 }
 
 func firstSet(list ...int64) int64 {

@@ -312,10 +312,13 @@ func TestReference(t *testing.T) {
 			if list, key, inside := strings.Cut(d.Key, "."); inside && (list == "agents" || list == "models" || list == "rules" || list == "mcp" || list == "executors" || list == "budgets" || list == "schedules" || list == "bus_members") {
 				text = "[[" + list + "]]\n" + key + " = " + v
 			}
+			if key, inside := strings.CutPrefix(d.Key, "agents.model_rules."); inside {
+				text = "[[agents]]\n[[agents.model_rules]]\n" + key + " = " + v
+			}
 			var p Problems
 			Default().readSource(toml.Read("x", []byte(text), &p), false)
 			for _, q := range p.List {
-				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "has no name") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "tool: a rule names") && !strings.Contains(q.Message, "this budget") && !strings.Contains(q.Message, "this schedule") && !strings.Contains(q.Message, "a budget is more than 0") {
+				if !strings.Contains(q.Message, "has no id") && !strings.Contains(q.Message, "has no name") && !strings.Contains(q.Message, "this rule does nothing") && !strings.Contains(q.Message, "this rule says nothing") && !strings.Contains(q.Message, "tool: a rule names") && !strings.Contains(q.Message, "this budget") && !strings.Contains(q.Message, "this schedule") && !strings.Contains(q.Message, "a budget is more than 0") {
 					t.Errorf("%s: %s", text, q.Message)
 				}
 			}

@@ -1,0 +1,285 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"fika"
+	"fika/internal/toml"
+)
+
+// ModelUse is a model with what the settings say for its calls.
+type ModelUse struct {
+	Model         Model
+	Reasoning     *Reasoning // nil: as the model does by default
+	MaxTokens     int64      // of one answer; 0: the provider's default
+	ContextWindow int64      // tokens; never 0
+}
+
+// ModelRule is one of an agent's model_rules. All that it says has to hold.
+type ModelRule struct {
+	Tokens  int64    // of what has been said, estimated
+	Offered []string // tools of which the agent may use one
+	Used    []string // tools of which the turn has called one
+	Attempt int      // at the same work, from 1
+	Use     string   // one of the agent's models; empty: the last
+}
+
+// ModelChoice says which of several models an agent's calls go to. The zero value
+// is one model alone.
+type ModelChoice struct {
+	Models   []ModelUse // from the first to the last resort; nil: one, that of the settings
+	Rules    []ModelRule
+	Escalate int // failed rounds in a row after which the next model is asked; 0: never
+}
+
+// ShortName is the nickname of a model, or its id.
+func (m Model) ShortName() string { return eitherOf(m.Nickname, m.ID) }
+
+// Words say how the models are chosen, one line for each: of the first, of each
+// rule, and of escalation.
+func (c ModelChoice) Words() []string {
+	if !c.Several() {
+		return nil
+	}
+	var names []string
+	for _, u := range c.Models {
+		names = append(names, u.Model.ShortName())
+	}
+	out := []string{strings.Join(names, ", then ")}
+	for i, r := range c.Rules {
+		use := c.Index(r.Use)
+		if use < 0 {
+			continue
+		}
+		out = append(out, "rule "+strconv.Itoa(i+1)+": "+c.Models[use].Model.ShortName()+" "+r.when())
+	}
+	if c.Escalate > 0 {
+		out = append(out, "the next after "+strconv.Itoa(c.Escalate)+" failed in a row")
+	}
+	return out
+}
+
+// when says when a rule holds.
+func (r ModelRule) when() string {
+	var parts []string
+	if r.Tokens > 0 {
+		parts = append(parts, "from "+strconv.FormatInt(r.Tokens, 10)+" tokens on")
+	}
+	if len(r.Used) > 0 {
+		parts = append(parts, "once "+strings.Join(r.Used, " or ")+" was used")
+	}
+	if len(r.Offered) > 0 {
+		parts = append(parts, "where "+strings.Join(r.Offered, " or ")+" is offered")
+	}
+	if r.Attempt > 0 {
+		parts = append(parts, "from attempt "+strconv.Itoa(r.Attempt)+" on")
+	}
+	return strings.Join(parts, " and ")
+}
+
+// Several reports whether there is a choice.
+func (c ModelChoice) Several() bool { return len(c.Models) > 1 }
+
+// Index is the place of a model among those of the choice, by id or nickname; -1:
+// it is none of them. Empty is the last.
+func (c ModelChoice) Index(name string) int {
+	if name == "" {
+		return len(c.Models) - 1
+	}
+	return slices.IndexFunc(c.Models, func(u ModelUse) bool { return u.Model.ID == name || u.Model.Nickname == name })
+}
+
+// All are the models that the calls of these settings may go to, the first one
+// first.
+func (s *Settings) All() []ModelUse {
+	if s.Choice.Several() {
+		return s.Choice.Models
+	}
+	return []ModelUse{s.ModelUse}
+}
+
+// WithModel are the settings for calls of another of their models.
+func (s *Settings) WithModel(u ModelUse) Settings {
+	out := *s
+	out.ModelUse = u
+	return out
+}
+
+func modelRuleKeys() []key[ModelRule] {
+	return []key[ModelRule]{
+		{name: "tokens", at: func(r *ModelRule) any { return &r.Tokens }, min: 1, example: "20000",
+			doc: "It holds when what has been said comes to so many tokens (estimated; system prompt and tools are not counted)."},
+		{name: "offered", at: func(r *ModelRule) any { return &r.Offered }, example: `["bash", "edit"]`,
+			doc: "It holds when the agent may use one of these tools in the turn."},
+		{name: "used", at: func(r *ModelRule) any { return &r.Used }, example: `["bash", "edit"]`,
+			doc: "It holds when the turn has called one of these tools."},
+		{name: "attempt", at: func(r *ModelRule) any { return &r.Attempt }, min: 2, example: "2",
+			doc: "It holds when the work is tried so many times or more: by fika request retry, or by retry in a workflow."},
+		{name: "use", at: func(r *ModelRule) any { return &r.Use }, example: `"large"`,
+			doc: "Which of the agent's models is used then, by id or nickname. Unset: the last."},
+	}
+}
+
+// readModelRules reads model_rules.
+func (r *reader) readModelRules(v value, path string, list *[]ModelRule) bool {
+	items, ok := r.listElements(v, path)
+	for _, item := range items {
+		var rule ModelRule
+		name := elementPath(path, len(*list))
+		r.where[name] = r.Place(item.At)
+		decodeTable(r, item.Table, name+".", &rule, modelRuleKeys(), nil)
+		if rule.Tokens == 0 && rule.Attempt == 0 && len(rule.Offered) == 0 && len(rule.Used) == 0 {
+			r.Problem(item.At, "this rule says nothing of when it holds: give it tokens, offered, used or attempt")
+		}
+		*list = append(*list, rule)
+	}
+	return ok
+}
+
+// checkModelChoice looks at the models of an agent that has several.
+func (c *Config) checkModelChoice(p *Problems, i int) {
+	a := &c.Agents[i]
+	at := func(key string) Place { return c.placeOf("agents", i, key) }
+	if len(a.Models) == 0 {
+		for _, key := range []string{"escalate", "model_rules"} {
+			if where, ok := c.where[elementPath("agents", i)+"."+key]; ok {
+				p.Add(where, "%s chooses among several models: name them, as in models = [\"small\", \"large\"]", key)
+			}
+		}
+		return
+	}
+	for _, key := range []string{"model", "base_url", "provider", "api_key_env"} {
+		if where, ok := c.where[elementPath("agents", i)+"."+key]; ok {
+			p.Add(where, "%s", notWithModels(key))
+		}
+	}
+	var list []Model // that are known
+	for k, name := range a.Models {
+		m, ok := c.defineModel(name)
+		if !ok && !c.isReachable(name) {
+			p.Add(at("models"), "%s", c.unknownModel(name))
+			continue
+		}
+		if !ok {
+			m = Model{ID: name}
+		}
+		if twice := slices.ContainsFunc(list, func(o Model) bool { return o.ID == m.ID }); twice {
+			p.Add(at("models"), "the model %s is in the list twice", toml.Quote(a.Models[k]))
+		}
+		list = append(list, m)
+	}
+	if len(list) != len(a.Models) {
+		return
+	}
+	if len(list) == 1 && (a.Escalate > 0 || len(a.ModelRules) > 0) {
+		p.Add(at("models"), "there is nothing to choose from: name a second model, or take escalate and model_rules away")
+	}
+	c.checkModelWindows(p, i, list)
+	c.checkModelRules(p, i, list)
+}
+
+// notWithModels says why a key cannot stand beside several models.
+func notWithModels(key string) string {
+	if key == "model" {
+		return "model and models are both set: keep one; the first of models is what is used unless a rule or escalate says otherwise"
+	}
+	return key + " would hold for all of models: set it in the [[models]] entry that it is for"
+}
+
+// checkModelWindows refuses a model that cannot read what the one before it was
+// shown.
+func (c *Config) checkModelWindows(p *Problems, i int, list []Model) {
+	if c.Agents[i].ContextWindowLimit > 0 {
+		return // all are shown as much
+	}
+	for k := 1; k < len(list); k++ {
+		if before, after := windowOf(list[k-1]), windowOf(list[k]); after < before {
+			p.Add(c.placeOf("agents", i, "models"), "%s reads %d tokens and %s before it %d: what the first has been shown would not fit; order models from small to large windows, or set context_window_limit",
+				toml.Quote(list[k].ID), after, toml.Quote(list[k-1].ID), before)
+		}
+	}
+}
+
+func windowOf(m Model) int64 { return firstSet(m.ContextWindow, DefaultContextWindow) }
+
+func (c *Config) checkModelRules(p *Problems, i int, list []Model) {
+	a := &c.Agents[i]
+	for k, r := range a.ModelRules {
+		rule := elementPath(elementPath("agents", i)+".model_rules", k)
+		where := func(key string) Place {
+			if at, ok := c.where[rule+"."+key]; ok {
+				return at
+			}
+			return c.where[rule]
+		}
+		use := slices.IndexFunc(list, func(m Model) bool { return r.Use == m.ID || r.Use == m.Nickname && r.Use != "" })
+		switch {
+		case r.Use != "" && use < 0:
+			p.Add(where("use"), "%s is none of this agent's models: %s%s", toml.Quote(r.Use), strings.Join(a.Models, ", "), toml.Meant(r.Use, a.Models))
+		case use == 0:
+			p.Add(where("use"), "%s is the first of models, which is used anyway: name a later one", toml.Quote(r.Use))
+		}
+		for _, named := range []struct {
+			key  string
+			list []string
+		}{{"offered", r.Offered}, {"used", r.Used}} {
+			for _, name := range named.list {
+				if !mayBeOffered(name, a.ToolPermissions, c.ToolPermissions) {
+					p.Add(where(named.key), "this agent may not use %s, so the rule never holds: name one of its tool_permissions", toml.Quote(name))
+				}
+			}
+		}
+		if first := firstSet(a.ContextWindowLimit, windowOf(list[0])); r.Tokens > first {
+			p.Add(where("tokens"), "%s reads %d tokens only, so a rule from %d on comes too late: choose fewer", toml.Quote(list[0].ID), first, r.Tokens)
+		}
+	}
+}
+
+// mayBeOffered reports whether permissions, of which the first that are set hold, let
+// an agent have a tool. Unset ones offer plugins, which are not known here.
+func mayBeOffered(name string, permissions ...[]string) bool {
+	for _, list := range permissions {
+		if list == nil {
+			continue
+		}
+		server, _, _ := strings.Cut(name, "__")
+		return slices.Contains(list, name) || slices.Contains(list, "mcp:"+server) || slices.Contains(alwaysOffered(), name)
+	}
+	return !slices.Contains([]string{"edit", "create", "bash", "fetch", "recall"}, name)
+}
+
+// alwaysOffered are the tools that tools_off takes away.
+func alwaysOffered() []string {
+	return []string{"update_todos", "update_goals", "update_reflection", "send_message", "read_context", "create_context", "delegate"}
+}
+
+// resolveChoice settles several models of an agent. One model that flags, the
+// environment or local.toml name is used alone.
+func (in Inputs) resolveChoice(m merged, s *Settings) error {
+	entry := in.Config.Agent(in.Agent)
+	if entry == nil || len(entry.Models) == 0 || m.own["model"] {
+		return nil
+	}
+	for _, key := range []string{"base_url", "provider", "api_key_env"} {
+		if m.own[key] {
+			return fika.Errorf(fika.Invalid, "choose model", "%s: %s", m.origins[key], notWithModels(key))
+		}
+	}
+	for _, name := range entry.Models {
+		one := m
+		one.Model = name
+		u, err := in.modelUse(one)
+		if err != nil {
+			return err
+		}
+		s.Choice.Models = append(s.Choice.Models, u)
+	}
+	s.Choice.Rules, s.Choice.Escalate = entry.ModelRules, entry.Escalate
+	s.ModelUse = s.Choice.Models[0]
+	if at, ok := in.Config.where[elementPath("agents", in.Config.entryIndex(string(in.Agent)))+".models"]; ok {
+		s.Origins["model"] = lineOf(at)
+	}
+	return nil
+}
