@@ -116,6 +116,10 @@ func (t *shownTurn) showEvent(ev turn.Event) {
 		t.begun = true
 		t.d.countTurns(1)
 		t.showReceived()
+	case turn.ModelChosen:
+		if ev.Text != "" {
+			t.writeLine("[MODEL: %s] %s", ev.Model, ev.Text)
+		}
 	case turn.Text:
 		t.writeText(t.take.Add(ev.Text))
 	case turn.Retrying:

@@ -88,6 +88,10 @@ func (s *statuses) sayBegun() {
 // publishEvent publishes what is not streamed text.
 func (s *statuses) publishEvent(ev turn.Event) {
 	switch ev.Kind {
+	case turn.ModelChosen:
+		if ev.Text != "" {
+			s.publishStatus("processing", message.StatusData{Message: "model " + ev.Model + ": " + ev.Text})
+		}
 	case turn.Restarted:
 		s.restartRound(ev.Round)
 		s.publishStatus("streaming", message.StatusData{Step: ev.Round, Restart: true, Message: ev.Text})

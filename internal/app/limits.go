@@ -22,22 +22,33 @@ func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	l := Limits(s.Chat.Limits)
 	l.Budgets.List = Budgets(s.Budgets)
 	l.Budgets.Call = func(model string, money bool) (limit.Amount, error) {
-		m := s.Model
-		if model != "" && model != m.ID && model != m.Nickname {
+		all := s.All()
+		if model != "" && (s.Choice.Several() || model != s.Model.ID && model != s.Model.Nickname) {
 			other, err := r.Settings(s.Agent, map[string]string{"model": model}, true)
 			if err != nil {
 				return limit.Amount{}, fika.Wrap(fika.Invalid, "", err)
 			}
-			m = other.Model
+			all = other.All()
 		}
-		if money && !m.Known() {
-			return limit.Amount{}, fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(m.ID, ""))
-		}
-		flat := reserveOf(m)
-		u := fika.Usage{Input: flat.Input, Output: flat.Output}
-		return limit.Amount{Money: int64(m.Prices.Cost(u)), Tokens: u.Input + u.Output}, nil
+		return dearestCall(all, money)
 	}
 	return l
+}
+
+// dearestCall is what is set aside for a call of one of several models. Which of
+// them it will be is decided when the call is made, and a turn may come to the
+// dearest at any call: setting aside less could overspend.
+func dearestCall(models []config.ModelUse, money bool) (limit.Amount, error) {
+	var most limit.Amount
+	for _, u := range models {
+		if money && !u.Model.Known() {
+			return limit.Amount{}, fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(u.Model.ID, ""))
+		}
+		flat := reserveOf(u.Model)
+		used := fika.Usage{Input: flat.Input, Output: flat.Output}
+		most = most.Max(limit.Amount{Money: int64(u.Model.Prices.Cost(used)), Tokens: used.Input + used.Output})
+	}
+	return most, nil
 }
 
 // reserveOf is how many tokens are set aside for a call of a model.

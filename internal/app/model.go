@@ -50,6 +50,23 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	return m, nil
 }
 
+// ModelsOf builds all models of resolved settings, the first one first. Its error is
+// that of [Providers.Model], and says which of several it is about.
+func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
+	var out []llm.Model
+	for _, u := range s.All() {
+		m, err := p.Model(s.WithModel(u))
+		if err != nil && s.Choice.Several() {
+			err = fika.Errorf(fika.KindOf(err), "model", "the model %s, one of %d of @%s: %v", u.Model.ID, len(s.Choice.Models), s.Agent, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
 // provider builds the model as its provider has it.
 func provider(s config.Settings, key string) (llm.Model, error) {
 	switch s.Model.Provider {

@@ -62,6 +62,11 @@ func (v *runView) Observe(ev turn.Event) {
 	case turn.Started:
 		v.model = ev.Model
 		v.detail("model %s, context %s", ev.Model, ev.Claimed.Agent.Name)
+	case turn.ModelChosen:
+		v.model = ev.Model
+		if ev.Text != "" {
+			v.detail("model %s: %s", ev.Model, ev.Text)
+		}
 	case turn.Text:
 		if v.stream {
 			v.piece(ev)
@@ -280,6 +285,8 @@ func (v *runView) emit(ev turn.Event) {
 	switch ev.Kind {
 	case turn.Started:
 		e.Type, e.Model, e.Context, e.Conversation = "init", ev.Model, string(ev.Claimed.Agent.Name), string(ev.Claimed.Conversation.Name)
+	case turn.ModelChosen:
+		e.Type, e.Model, e.Text = "model", ev.Model, ev.Text
 	case turn.Committed:
 		for i := range ev.Entries {
 			if ev.Entries[i].Type == fika.Message {

@@ -98,11 +98,18 @@ func (p waterfall) request(r trace.Request) []string {
 		label += " " + string(r.State)
 	}
 	lines := []string{p.style.Bold(p.columns(label, r.End.Sub(r.CreatedAt), r.Usage, r.Unpriced)) + "  " + p.picture(r.Spans)}
+	model := ""
 	for _, s := range r.Spans {
 		if s.Kind == trace.Commit || s.Kind == trace.Wait && s.Took < time.Millisecond {
 			continue
 		}
 		lines = append(lines, p.columns(in+"  "+spanLabel(s), s.Took, s.Usage, s.Unpriced)+"  "+p.picture([]trace.Span{s}))
+		if s.Choice != "" && s.Name != model {
+			lines = append(lines, p.style.Dim(in+"    this model: "+term.CleanLine(s.Choice)))
+		}
+		if s.Kind == trace.Model {
+			model = s.Name
+		}
 	}
 	return lines
 }

@@ -40,6 +40,7 @@ type tracedRequestJSON struct {
 type spanJSON struct {
 	Kind      trace.Kind  `json:"kind"`
 	Name      *string     `json:"name"`
+	Choice    *string     `json:"choice"` // why it was that one of several models; null: it is the first
 	Round     *int        `json:"round"`
 	StartedAt *time.Time  `json:"started_at"`
 	Took      int64       `json:"took_ms"`
@@ -64,7 +65,7 @@ func traceToJSON(t client.Traced) traceJSON {
 			CreatedAt: command.Stamp(r.CreatedAt), Took: r.End.Sub(r.CreatedAt).Milliseconds(), Usage: r.Usage, Spans: []spanJSON{},
 		}
 		for _, s := range r.Spans {
-			one := spanJSON{Kind: s.Kind, Name: command.Optional(s.Name), Round: command.Optional(s.Round), StartedAt: command.Stamp(s.Start), Took: s.Took.Milliseconds(), Open: s.Open}
+			one := spanJSON{Kind: s.Kind, Name: command.Optional(s.Name), Choice: command.Optional(s.Choice), Round: command.Optional(s.Round), StartedAt: command.Stamp(s.Start), Took: s.Took.Milliseconds(), Open: s.Open}
 			if s.Usage != (fika.Usage{}) {
 				one.Usage = &s.Usage
 			}

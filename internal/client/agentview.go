@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/process"
 	"fika/internal/store"
@@ -34,10 +35,12 @@ type AgentView struct {
 	Running    []RequestInfo
 	Suspended  []RequestInfo // requests that wait: for a child, for the end of a pause
 	Model      string        // nickname or id; empty: not known without asking the network
-	Last       *RequestInfo
-	Trouble    string    // empty: healthy
-	NoLimits   string    // why the limits of its tools are not kept; empty: they are, or there are none
-	HeldUntil  time.Time // its hour is used up; zero: it is not
+	// Choice is how it chooses among several models; of one alone it is empty.
+	Choice    config.ModelChoice
+	Last      *RequestInfo
+	Trouble   string    // empty: healthy
+	NoLimits  string    // why the limits of its tools are not kept; empty: they are, or there are none
+	HeldUntil time.Time // its hour is used up; zero: it is not
 }
 
 // The statuses a list adds to those of a process.
@@ -63,7 +66,8 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	now := s.c.now()
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
-		v := AgentView{Row: row, Model: s.model(row.Name)}
+		v := AgentView{Row: row}
+		v.Model, v.Choice = s.model(row.Name)
 		v.NoLimits = worker.NoLimits(s.c.app, s.c.home.Root, row.Name)
 		v.CallableBy, _ = s.c.app.CallableBy(row.Name) // where it cannot be read, doctor says so
 		if entry := s.c.config().Agent(row.Name); entry != nil {
@@ -229,22 +233,19 @@ func (s *Agents) doing(ctx context.Context, r RequestInfo, now time.Time) string
 	return fmt.Sprintf("works on %s for %s", requestKind(r.Kind), term.Duration(now.Sub(r.StartedAt)))
 }
 
-// model names the agent's model as settings have it, without asking the
-// network for one where none is configured.
-func (s *Agents) model(name fika.AgentName) string {
+// model names the agent's model as settings have it, the first of several, without
+// asking the network for one where none is configured.
+func (s *Agents) model(name fika.AgentName) (string, config.ModelChoice) {
 	keys := s.c.app.Getenv("ANTHROPIC_API_KEY") + s.c.app.Getenv("OPENAI_API_KEY") + s.c.app.Getenv("OPENROUTER_API_KEY")
 	entry := s.c.config().Agent(name)
-	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "") && keys == "" {
-		return ""
+	if len(s.c.config().Models) == 0 && s.c.config().Model == "" && (entry == nil || entry.Model == "" && len(entry.Models) == 0) && keys == "" {
+		return "", config.ModelChoice{}
 	}
 	set, err := s.c.app.Settings(name, nil, true)
 	if err != nil {
-		return ""
+		return "", config.ModelChoice{}
 	}
-	if set.Model.Nickname != "" {
-		return set.Model.Nickname
-	}
-	return set.Model.ID
+	return set.Model.ShortName(), set.Choice
 }
 
 // waitingFor counts what an agent would take if its hour were not used up:

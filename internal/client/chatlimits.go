@@ -97,8 +97,10 @@ func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.Ch
 			return err
 		}
 		for _, a := range agents {
-			if !a.Model.Known() {
-				return fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(a.Model.ID, "agent "+string(a.Agent)))
+			for _, u := range a.All() {
+				if !u.Model.Known() {
+					return fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(u.Model.ID, "agent "+string(a.Agent)))
+				}
 			}
 		}
 	}

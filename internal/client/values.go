@@ -2,6 +2,7 @@ package client
 
 import (
 	"fika/internal/chat"
+	"fika/internal/config"
 	"fika/internal/store"
 	"fika/internal/workflow"
 )
@@ -25,6 +26,8 @@ type (
 	Found = store.Found
 	// ChainInfo is what one message has set off, and what of it is used.
 	ChainInfo = store.ChainInfo
+	// ModelChoice is how an agent chooses among several models.
+	ModelChoice = config.ModelChoice
 	// BudgetBalance is how a budget stands.
 	BudgetBalance = store.BudgetBalance
 	// UsageRow is what one agent has spent on one model.

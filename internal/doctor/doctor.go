@@ -73,6 +73,7 @@ func Examine(ctx context.Context, a *app.App, fix bool) ([]Finding, error) {
 		d.checkSandbox()
 		d.checkLimits()
 		d.checkExecutors()
+		d.checkModels()
 		d.checkRights()
 		d.checkWorkspaces()
 	}

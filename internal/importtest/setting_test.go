@@ -32,6 +32,8 @@ var settled = map[string]string{
 	"PerContext.Executor":           "Tools.Executor",
 	"PerContext.CallableBy":         "Guard.CallableBy",
 	"PerContext.Rules":              "Guard.Rules",
+	"Agent.ModelRules":              "ModelChoice.Rules",
+	"Agent.Escalate":                "ModelChoice.Escalate",
 }
 
 // toldBy are fields that no file sets: internal/config itself tells of them.
@@ -49,7 +51,7 @@ func TestB14EverySettingIsRead(t *testing.T) {
 	for _, pkg := range all.readers {
 		all.check(t, pkg)
 	}
-	settings := fieldsOf(all.config, "Settings")
+	settings := promoted(fieldsOf(all.config, "Settings"))
 	for _, f := range settings {
 		if !all.read[f] {
 			t.Errorf("Settings.%s is read by nobody", f.Name())
@@ -177,7 +179,7 @@ func buildable(name string) (bool, error) {
 // readByName is read for a field written as "Type.Field".
 func (r *settingReader) readByName(name string) bool {
 	owner, field, _ := strings.Cut(name, ".")
-	return slices.ContainsFunc(fieldsOf(r.config, owner), func(f *types.Var) bool { return f.Name() == field && r.read[f] })
+	return slices.ContainsFunc(promoted(fieldsOf(r.config, owner)), func(f *types.Var) bool { return f.Name() == field && r.read[f] })
 }
 
 // fieldsOf are the exported fields of a struct of a package.
@@ -191,6 +193,21 @@ func fieldsOf(pkg *types.Package, name string) []*types.Var {
 		if f.Exported() {
 			out = append(out, f)
 		}
+	}
+	return out
+}
+
+// promoted has the fields of embedded structs in the place of these.
+func promoted(fields []*types.Var) []*types.Var {
+	var out []*types.Var
+	for _, f := range fields {
+		if s, ok := f.Type().Underlying().(*types.Struct); ok && f.Embedded() {
+			for inner := range s.Fields() {
+				out = append(out, inner)
+			}
+			continue
+		}
+		out = append(out, f)
 	}
 	return out
 }

@@ -25,14 +25,17 @@ const longCommit = time.Second
 
 // Span is one thing that a request did.
 type Span struct {
-	Kind  Kind
-	Name  string // the model or the tool
-	Args  string // the beginning of a tool's arguments
-	Round int
-	Start time.Time
-	Took  time.Duration
-	Open  bool // it has not ended
-	Usage fika.Usage
+	Kind Kind
+	Name string // the model or the tool
+	// Choice is why it was that one of an agent's several models; empty: it is the
+	// first.
+	Choice string
+	Args   string // the beginning of a tool's arguments
+	Round  int
+	Start  time.Time
+	Took   time.Duration
+	Open   bool // it has not ended
+	Usage  fika.Usage
 	// Unpriced: it is not known what it has cost ([Trace.Price]).
 	Unpriced bool
 }
@@ -137,7 +140,7 @@ func spansOf(r store.Traced, now time.Time) Request {
 	q.add(Span{Kind: Wait, Start: at, Took: begun.Sub(at), Open: r.StartedAt.IsZero() && r.FinishedAt.IsZero()})
 	at = begun
 	for _, st := range r.Steps {
-		s := Span{Kind: kindOf(st), Name: st.Tool, Args: st.Args, Round: st.Round, Start: st.StartedAt, Usage: st.Usage}
+		s := Span{Kind: kindOf(st), Name: st.Tool, Choice: st.Choice, Args: st.Args, Round: st.Round, Start: st.StartedAt, Usage: st.Usage}
 		if s.Name == "" {
 			s.Name = st.Model
 		}

@@ -38,6 +38,8 @@ type progress struct {
 	pending []fika.Step  // tool steps without a result
 	cutStep int          // the step whose arguments the provider cut off; 0: none
 	used    []fika.ToolUsed
+	rounds  []round // of the model calls
+	model   string  // that the last call went to; before any, the first
 	usage   fika.Usage
 	lastIn  int64 // input tokens the provider counted last; 0: unknown
 }
@@ -65,6 +67,7 @@ func (p *progress) restore(steps []fika.Step, own []fika.Entry) {
 			p.usage = p.usage.Add(*e.Meta.Usage)
 		}
 	}
+	p.restoreRounds(steps)
 }
 
 // argumentsOf gives the arguments as the model wrote them; none at all is {}.

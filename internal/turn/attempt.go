@@ -33,7 +33,7 @@ type attempt struct {
 func newAttempt(e *Engine, c store.Claimed) *attempt {
 	cfg := &e.cfg
 	s := cfg.Store
-	job, done := newAssignment(e, c), &progress{}
+	job, done := newAssignment(e, c), &progress{model: cfg.ModelID}
 	exposure := &exposure{assignment: job, progress: done}
 	permits := &permits{assignment: job, exposure: exposure, bounds: cfg.Bounds, tools: cfg.Tools}
 	records := newRecords(job, s.History)
@@ -59,6 +59,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 		assignment: job, progress: done, signals: signals, permits: permits, gate: gate, calls: calls,
 		store: s.Children, tools: cfg.Tools,
 	}
+	choice := &modelChoice{assignment: job, progress: done, permits: permits, window: window, Choice: cfg.Choice, models: cfg.models()}
 	return &attempt{
 		assignment: job, progress: done, steps: s.Steps, history: s.History, maxRounds: cfg.MaxRounds,
 		exposure: exposure, records: records, signals: signals, briefing: briefing, window: window, gate: gate,
@@ -70,15 +71,14 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 				assignment: job, progress: done, briefing: briefing, window: window, store: s.Steps,
 				compactor: cfg.Compactor, compactAt: cfg.CompactAt, warnAt: cfg.WarnAt,
 			},
-			composer: &composer{assignment: job, records: records, briefing: briefing, modelID: cfg.ModelID, username: cfg.Call.Username, picture: cfg.Picture},
-			provider: cfg.Model, modelID: cfg.ModelID, maxTokens: cfg.MaxTokens, reasoning: cfg.Reasoning,
-			tools: cfg.Tools, check: cfg.Check, now: cfg.Now,
+			composer: &composer{assignment: job, records: records, briefing: briefing, username: cfg.Call.Username},
+			choice:   choice, tools: cfg.Tools, check: cfg.Check, now: cfg.Now,
 		},
 		finisher: &finisher{
-			assignment: job, progress: done, exposure: exposure, permits: permits, briefing: briefing, store: s.Outcomes,
+			assignment: job, progress: done, exposure: exposure, permits: permits, briefing: briefing, choice: choice, store: s.Outcomes,
 			echo:  &echoCheck{assignment: job, window: window, history: s.History, limits: cfg.Limits},
 			hooks: cfg.Hooks, resolve: cfg.Mentioned, callable: cfg.Callable, context: cfg.Call.Context,
-			limits: cfg.Limits, ttl: cfg.TTL, modelID: cfg.ModelID,
+			limits: cfg.Limits, ttl: cfg.TTL,
 		},
 	}
 }
@@ -89,6 +89,7 @@ func (a *attempt) runSteps(ctx context.Context) error {
 	if err := a.loadSteps(ctx); err != nil {
 		return err
 	}
+	a.model.useLast()
 	if err := a.briefing.preparePrompt(ctx); err != nil {
 		return err
 	}

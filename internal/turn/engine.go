@@ -78,6 +78,7 @@ type Config struct {
 	Window    int64  // the model's context window, in tokens
 	MaxTokens int64
 	Reasoning *llm.Reasoning
+	Choice    Choice // among several models, of which the one above is the first
 	Tools     *tool.Set
 	Hooks     hook.Runner
 	Prompt    Prompter
@@ -130,6 +131,11 @@ func New(cfg Config) *Engine {
 	if cfg.Window == 0 {
 		cfg.Window = 128_000
 	}
+	for i := range cfg.Choice.Further {
+		if m := &cfg.Choice.Further[i]; m.Window == 0 {
+			m.Window = cfg.Window
+		}
+	}
 	if cfg.Observer == nil {
 		cfg.Observer = ObserverFunc(func(Event) {})
 	}
@@ -140,6 +146,12 @@ func New(cfg Config) *Engine {
 		cfg.Now = time.Now
 	}
 	return &Engine{cfg: cfg}
+}
+
+// models are all that the calls of a turn may go to.
+func (c *Config) models() []Model {
+	first := Model{Provider: c.Model, ID: c.ModelID, Window: c.Window, MaxTokens: c.MaxTokens, Reasoning: c.Reasoning, Picture: c.Picture}
+	return append([]Model{first}, c.Choice.Further...)
 }
 
 func (e *Engine) tell(ev Event) {

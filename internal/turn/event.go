@@ -15,6 +15,7 @@ type EventKind string
 // The kinds of event, in the order in which a turn may send them.
 const (
 	Started     EventKind = "started"      // Model
+	ModelChosen EventKind = "model"        // Model, Text, Round: of several, the one that calls go to from now on, and why; no reason: it is the first
 	Text        EventKind = "text"         // Text, Round: a piece of the answer, not yet committed
 	Reasoning   EventKind = "reasoning"    // Text, Round
 	Retrying    EventKind = "retrying"     // After, Text: why the provider is asked again

@@ -23,6 +23,7 @@ type finisher struct {
 	exposure *exposure
 	permits  *permits
 	briefing *briefing
+	choice   *modelChoice
 	echo     *echoCheck
 	store    Outcomes
 	hooks    hook.Runner
@@ -31,7 +32,6 @@ type finisher struct {
 	context  string // as hooks are told
 	limits   store.Limits
 	ttl      time.Duration
-	modelID  string
 }
 
 // commitOutcome commits the outcome: final entry, notifications and state in one
@@ -40,7 +40,7 @@ type finisher struct {
 func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
 	fin := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: f.limits, TTL: f.ttl, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected}
-	fin.Outcome = fika.Outcome{ToolCalls: f.used, Usage: f.usage, Model: f.modelID, Taint: f.exposure.taint.From}
+	fin.Outcome = fika.Outcome{ToolCalls: f.used, Usage: f.usage, Model: f.model, Models: f.choice.used(end.final), Taint: f.exposure.taint.From}
 	fin.Rights = f.permits.passedRights()
 	if end.final != nil {
 		fin.Outcome.Answer = end.final.Text

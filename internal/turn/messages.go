@@ -2,6 +2,7 @@ package turn
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"fika"
@@ -17,8 +18,9 @@ type composer struct {
 	modelID  string
 	username string
 	names    map[string]bool // what this agent is called in the window
-	shown    string          // the newest state in the window
-	picture  Picture         // nil: the model is shown none
+	calls    callNames
+	shown    string  // the newest state in the window
+	picture  Picture // nil: the model is shown none
 }
 
 // composeMessages turns the window into what the provider is sent. The agent's own
@@ -27,7 +29,7 @@ type composer struct {
 func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	c.names = c.ownNames(entries)
 	pictures := c.loadPictures(entries)
-	c.shown = ""
+	c.shown, c.calls = "", callNames{now: map[string]string{}, taken: map[string]bool{}}
 	var out []llm.Message
 	open := false // the last message is an assistant's that may take calls
 	for _, e := range entries {
@@ -38,9 +40,13 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 				open = true
 			}
 			m := &out[len(out)-1]
-			m.Calls = append(m.Calls, llm.Call{ID: e.Meta.ToolCallID, Name: e.To, Args: e.Content})
+			id := c.calls.name(e.Meta.ToolCallID)
+			if id != e.Meta.ToolCallID {
+				m.Blob = nil // it names the call otherwise
+			}
+			m.Calls = append(m.Calls, llm.Call{ID: id, Name: e.To, Args: e.Content})
 		case fika.ToolResult:
-			out = append(out, llm.Message{Role: llm.ToolRole, Text: e.Content, CallID: e.Meta.ToolCallID, IsError: e.Meta.IsError})
+			out = append(out, llm.Message{Role: llm.ToolRole, Text: e.Content, CallID: c.calls.current(e.Meta.ToolCallID), IsError: e.Meta.IsError})
 			open = false
 		case fika.Message:
 			if open = c.isOwn(e); open {
@@ -57,6 +63,32 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 		}
 	}
 	return c.frameEnds(pairCalls(out))
+}
+
+// callNames keeps the calls of a window apart. A provider gives each call an id that
+// it has not given before; two providers, or a simple one after a while, give the
+// same.
+type callNames struct {
+	now   map[string]string // a provider's id to the one it has in the window, as of its last call
+	taken map[string]bool
+}
+
+// name gives a call an id that no other has in the window.
+func (n callNames) name(id string) string {
+	unique := id
+	for k := 2; n.taken[unique]; k++ {
+		unique = id + "_" + strconv.Itoa(k)
+	}
+	n.taken[unique], n.now[id] = true, unique
+	return unique
+}
+
+// current is the id in the window of the last call that a provider gave this one.
+func (n callNames) current(id string) string {
+	if unique, ok := n.now[id]; ok {
+		return unique
+	}
+	return id
 }
 
 // isOwn reports whether an entry is what this agent said, whatever it was

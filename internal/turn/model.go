@@ -52,19 +52,45 @@ type modelCall struct {
 	composer *composer
 	store    Steps
 
-	provider  llm.Model
-	modelID   string
-	maxTokens int64
-	reasoning *llm.Reasoning
-	tools     *tool.Set
-	check     func(text string) error
-	now       func() time.Time
-	empty     int // empty replies in a row
+	choice *modelChoice
+	now    func() time.Time
+	tools  *tool.Set
+	check  func(text string) error
+
+	used  Model  // that the next call goes to
+	why   string // it is that one; empty: it is the first
+	empty int    // empty replies in a row
+}
+
+// useLast goes on with the model that the last round went to; in a new turn with
+// the first.
+func (m *modelCall) useLast() { m.use(m.choice.last()) }
+
+// use makes the next call go to a model.
+func (m *modelCall) use(index int, why string) {
+	m.used, m.why = m.choice.models[index], why
+	m.model, m.window.tokens = m.used.ID, m.used.Window
+	m.composer.modelID, m.composer.picture = m.used.ID, m.used.Picture
+}
+
+// chooseModel decides which model the next call goes to.
+func (m *modelCall) chooseModel(ctx context.Context) error {
+	m.permits.boundNow(ctx)
+	index, why, err := m.choice.choose(ctx)
+	if err != nil {
+		return err
+	}
+	m.use(index, why)
+	m.choice.tellModel(index, why)
+	return nil
 }
 
 // askModel makes one model call and commits what came of it: tool calls are
 // planned, a final text ends the turn.
 func (m *modelCall) askModel(ctx context.Context) error {
+	if err := m.chooseModel(ctx); err != nil {
+		return err
+	}
 	entries, err := m.window.selectEntries(ctx)
 	if err != nil {
 		return err
@@ -85,7 +111,7 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	}
 	m.round++
 	started := m.now()
-	resp, err := m.provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
+	resp, err := m.used.Provider.Generate(ctx, m.modelRequest(entries), m.relayEvent)
 	if err != nil {
 		return m.signals.failTurn(ctx, err)
 	}
@@ -133,7 +159,7 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 func (m *modelCall) rejectAnswer(ctx context.Context, commit store.ModelCommit, wrong error) error {
 	before := m.records.countRejected()
 	kept := readRecord(commit.Blob)
-	kept.Model, kept.Rejected = m.modelID, "Your answer cannot be used: "+wrong.Error()
+	kept.Model, kept.Rejected = m.used.ID, "Your answer cannot be used: "+wrong.Error()
 	commit.Blob = kept.blob()
 	planned, err := m.commitModel(ctx, commit)
 	if err != nil {
@@ -156,8 +182,8 @@ func (m *modelCall) modelRequest(entries []fika.Entry) llm.Request {
 		System:    m.briefing.system,
 		Messages:  m.composer.composeMessages(entries),
 		Tools:     m.permits.offeredTools(),
-		MaxTokens: m.maxTokens,
-		Reasoning: m.reasoning,
+		MaxTokens: m.used.MaxTokens,
+		Reasoning: m.used.Reasoning,
 	}
 }
 
@@ -181,10 +207,10 @@ func (m *modelCall) relayEvent(ev llm.Event) error {
 }
 
 func (m *modelCall) modelCommit(resp llm.Response, started time.Time) store.ModelCommit {
-	kept := record{Model: m.modelID, State: m.composer.stateNews(), Message: resp.Blob}
+	kept := record{Model: m.used.ID, State: m.composer.stateNews(), Message: resp.Blob}
 	c := store.ModelCommit{
 		Round: m.round, Text: resp.Text, Reasoning: resp.Reasoning,
-		Usage: resp.Usage, Model: m.modelID, StartedAt: started, Calls: m.plannedCalls(resp.Calls), Taint: m.exposure.taint,
+		Usage: resp.Usage, Model: m.used.ID, Choice: m.why, StartedAt: started, Calls: m.plannedCalls(resp.Calls), Taint: m.exposure.taint,
 	}
 	if len(c.Calls) > 0 {
 		c.Passes = m.permits.newlyPassed()
@@ -248,6 +274,10 @@ func (m *modelCall) commitModel(ctx context.Context, c store.ModelCommit) (plann
 	})
 	if err == nil {
 		m.own = append(m.own, planned.Entries...)
+		m.rounds = append(m.rounds, round{
+			model: c.Model, choice: c.Choice,
+			useless: len(c.Calls) == 0 && (strings.TrimSpace(c.Text) == "" || readRecord(c.Blob).Rejected != ""),
+		})
 		m.signals.tellSpent(planned.Booked)
 	}
 	return planned, err

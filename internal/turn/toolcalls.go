@@ -224,6 +224,9 @@ func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
 		return err
 	}
 	t.own = append(t.own, entry)
+	if n := len(t.rounds); n > 0 {
+		t.rounds[n-1].countResult(j.result.IsError, j.result.Unknown)
+	}
 	t.used = append(t.used, fika.ToolUsed{Tool: j.step.Tool, File: j.result.File, Success: !j.result.IsError})
 	t.tell(Event{Kind: ToolDone, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Result: j.result, Round: j.step.Round, Args: j.call.Args})
 	t.tell(Event{Kind: Committed, Entries: []fika.Entry{entry}, Round: j.step.Round})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fika"
+	"fika/internal/llm"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
 	"fika/internal/turn"
@@ -22,7 +23,7 @@ func TestADefaultPromptCostsAtMostTwoKilobytes(t *testing.T) {
 	c, err := x.runtime.begin(t.Context(), RunOptions{Prompt: "hi"})
 	x.must(err)
 	model := openai.New(openai.Options{BaseURL: srv.URL(), Model: "m"})
-	res, err := turn.New(x.runtime.turnConfig(c, x.worker.Settings, model, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(t.Context(), c)
+	res, err := turn.New(x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{model}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(t.Context(), c)
 	x.must(err)
 	if res.State != fika.Done {
 		t.Fatal(res.Reason)

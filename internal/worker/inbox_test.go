@@ -27,7 +27,7 @@ func TestAFailedPromptLosesNoInboxMessage(t *testing.T) {
 	if c.Covers != 2 {
 		t.Errorf("the prompt covers %d messages", c.Covers)
 	}
-	cfg := x.runtime.turnConfig(c, x.worker.Settings, failing{}, nil, turn.ObserverFunc(func(turn.Event) {}))
+	cfg := x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{failing{}}, nil, turn.ObserverFunc(func(turn.Event) {}))
 	res, err := turn.New(cfg).Run(t.Context(), c)
 	x.must(err)
 	if res.State != fika.RequestFailed {

@@ -36,7 +36,7 @@ func (x *table) answerOf(text string) fika.Entry {
 	x.Helper()
 	c, err := x.runtime.begin(x.Context(), RunOptions{Prompt: text})
 	x.must(err)
-	_, err = turn.New(x.runtime.turnConfig(c, x.worker.Settings, recaller{}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(x.Context(), c)
+	_, err = turn.New(x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{recaller{}}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(x.Context(), c)
 	x.must(err)
 	all := x.all()
 	return all[len(all)-1]

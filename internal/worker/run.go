@@ -107,7 +107,7 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 		return store.Claimed{}, err
 	}
 	w, s := r.worker, r.settings
-	if err := checkPictures(s.Model, o.Attachments); err != nil {
+	if err := checkPictures(s, o.Attachments); err != nil {
 		return store.Claimed{}, err
 	}
 	n := store.NewRequest{Kind: fika.RunRequest, Origin: fika.Foreground, Agent: w.Agent.ID, Limits: w.App.TurnLimits(s)}

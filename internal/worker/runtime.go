@@ -60,7 +60,7 @@ type Runtime struct {
 	live      *LiveRuntime                                 // nil: what the files said when it was made holds
 
 	building sync.Mutex
-	model    llm.Model // of requests that name none of their own; serves many at once
+	models   []llm.Model // of requests that name none of their own, the first one first; they serve many at once
 }
 
 // newRuntime gathers tools and hooks for a worker with settings.
@@ -171,21 +171,23 @@ func CheckWorkspace(dir string, name fika.AgentName) error {
 // Hooks are those of the plugins that were there when the runtime was made.
 func (r *Runtime) Hooks() hook.Runner { return r.hooks }
 
-// buildModel builds the model of the settings, once. Its error is that of
+// buildModel builds the models of the settings, once. Its error is that of
 // [app.App.Model], or kind Invalid where its money is limited and its price is not
 // known.
 func (r *Runtime) buildModel() error {
 	r.building.Lock()
 	defer r.building.Unlock()
-	if r.model != nil {
+	if r.models != nil {
 		return nil
 	}
-	if s := r.settings; s.Chat.MaxCostPerChain > 0 && !s.Model.Known() {
-		return fika.Errorf(fika.Invalid, "max_cost_per_chain", "%s", config.Unpriced(s.Model.ID, ""))
+	for _, u := range r.settings.All() {
+		if r.settings.Chat.MaxCostPerChain > 0 && !u.Model.Known() {
+			return fika.Errorf(fika.Invalid, "max_cost_per_chain", "%s", config.Unpriced(u.Model.ID, ""))
+		}
 	}
-	m, err := r.worker.App.Model(r.settings)
+	list, err := r.worker.App.ModelsOf(r.settings)
 	if err == nil {
-		r.model = m
+		r.models = list
 	}
 	return err
 }

@@ -181,7 +181,7 @@ func (x *table) run(text string) turn.Result {
 	x.Helper()
 	c, err := x.runtime.begin(x.Context(), RunOptions{Prompt: text})
 	x.must(err)
-	cfg := x.runtime.turnConfig(c, x.worker.Settings, x.model, nil, turn.ObserverFunc(func(ev turn.Event) {
+	cfg := x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{x.model}, nil, turn.ObserverFunc(func(ev turn.Event) {
 		if ev.Kind == turn.Warning {
 			x.warn(ev.Text)
 		}

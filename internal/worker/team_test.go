@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/llm"
 	"fika/internal/store"
 	"fika/internal/turn"
 )
@@ -21,7 +22,7 @@ func TestB8ColleaguesStandInTheStablePart(t *testing.T) {
 		t.Helper()
 		c, err := x.runtime.begin(t.Context(), RunOptions{Prompt: "hi"})
 		x.must(err)
-		_, err = turn.New(x.runtime.turnConfig(c, x.worker.Settings, x.model, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(t.Context(), c)
+		_, err = turn.New(x.runtime.turnConfig(c, x.worker.Settings, []llm.Model{x.model}, nil, turn.ObserverFunc(func(turn.Event) {}))).Run(t.Context(), c)
 		x.must(err)
 	}
 	ask()

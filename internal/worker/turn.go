@@ -55,29 +55,49 @@ func (r *Runtime) failRequest(ctx context.Context, c store.Claimed, cause error,
 
 // engine builds the turn engine for one request, whose model may be its own.
 func (r *Runtime) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
-	settings, model := r.settings, r.model
+	settings, models := r.settings, r.models
 	if m := c.Request.Payload.Model; m != "" && m != r.opts.Model {
 		var err error
 		settings, err = r.worker.App.Settings(r.worker.Folder.Name, map[string]string{"model": m}, true)
 		if err != nil {
 			return nil, err
 		}
-		if model, err = r.worker.App.Model(settings); err != nil {
+		if models, err = r.worker.App.ModelsOf(settings); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkPictures(settings.Model, c.Request.Payload.Attachments); err != nil {
+	if err := checkPictures(settings, c.Request.Payload.Attachments); err != nil {
 		return nil, err
 	}
-	return turn.New(r.turnConfig(c, settings, model, stop, o)), nil
+	return turn.New(r.turnConfig(c, settings, models, stop, o)), nil
 }
 
-// checkPictures refuses pictures for a model that takes none.
-func checkPictures(m config.Model, pictures []fika.Attachment) error {
-	if m.Images != config.ImagesRefused || len(pictures) == 0 {
-		return nil
+// checkPictures refuses pictures for an agent one of whose models takes none: any
+// of them may be asked.
+func checkPictures(s config.Settings, pictures []fika.Attachment) error {
+	for _, u := range s.All() {
+		if u.Model.Images == config.ImagesRefused && len(pictures) > 0 {
+			return fika.Errorf(fika.Invalid, "", "the model %s takes no pictures (images = \"refuse\" in its [[models]]): choose another with -m", u.Model.ID)
+		}
 	}
-	return fika.Errorf(fika.Invalid, "", "the model %s takes no pictures (images = \"refuse\" in its [[models]]): choose another with -m", m.ID)
+	return nil
+}
+
+// choice is how a turn chooses among several models, which are built in the order
+// of the settings.
+func (r *Runtime) choice(s config.Settings, models []llm.Model) turn.Choice {
+	var c turn.Choice
+	for i, u := range s.All()[1:] {
+		c.Further = append(c.Further, turn.Model{
+			Provider: models[i+1], ID: u.Model.ID, Window: u.ContextWindow, MaxTokens: u.MaxTokens,
+			Reasoning: reasoningOf(u.Reasoning), Picture: r.picture(u.Model),
+		})
+	}
+	for _, rule := range s.Choice.Rules {
+		c.Rules = append(c.Rules, turn.ModelRule{Tokens: rule.Tokens, Offered: rule.Offered, Used: rule.Used, Attempt: rule.Attempt, Use: s.Choice.Index(rule.Use)})
+	}
+	c.Escalate = s.Choice.Escalate
+	return c
 }
 
 // picture reads the pictures that a model is shown; nil for one that takes none.
@@ -117,12 +137,12 @@ func (r *Runtime) followBudgets(ctx context.Context) error {
 	return r.worker.Store.LookAgain(ctx)
 }
 
-func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
+func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, models []llm.Model, stop <-chan struct{}, o turn.Observer) turn.Config {
 	w := r.worker
 	name := w.Agent.Name
 	return turn.Config{
-		Store: r.opts.Store, Model: m, ModelID: s.Model.ID, Window: s.ContextWindow, MaxTokens: s.MaxTokens,
-		Reasoning: reasoningOf(s), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
+		Store: r.opts.Store, Model: models[0], ModelID: s.Model.ID, Choice: r.choice(s, models), Window: s.ContextWindow, MaxTokens: s.MaxTokens,
+		Reasoning: reasoningOf(s.Reasoning), Tools: r.tools, Hooks: r.stepHooks(), Prompt: r.promptAssembler(c.Request), Limits: w.App.TurnLimits(s), TTL: s.Chat.MessageTTL,
 		CompactAt: s.AutoCompactThreshold, WarnAt: s.WarnThresholdPercent, MaxRounds: s.MaxRecursionDepth,
 		Call: tool.Call{
 			Agent: name, Context: string(name), Workspace: r.workspaceOf(c.Request), Username: r.usernameOf(c.Request),
@@ -138,7 +158,7 @@ func (r *Runtime) turnConfig(c store.Claimed, s config.Settings, m llm.Model, st
 			return r.chats.Mentioned(ctx, conv, name, text)
 		},
 		Observer:  turn.Observers{mirrorObserver{w.Mirror}, r.watchCommands(c.Request), o},
-		Compactor: r.autoCompactor(c, s, m),
+		Compactor: r.autoCompactor(c, s, models[0]),
 		Summary:   func(context.Context) (string, error) { return w.Summary().Text() },
 	}
 }
@@ -176,8 +196,8 @@ func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 }
 
 // reasoningOf asks the model for reasoning as the settings say.
-func reasoningOf(s config.Settings) *llm.Reasoning {
-	switch r := s.Reasoning; {
+func reasoningOf(r *config.Reasoning) *llm.Reasoning {
+	switch {
 	case r == nil:
 		return nil
 	case !r.Enabled:

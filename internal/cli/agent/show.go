@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func showAgent(e *command.Env, v client.AgentView, served servers) error {
 	if v.Why != "" {
 		does += ": " + v.Why
 	}
-	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "does", Value: does}, {Label: "trouble", Value: v.Trouble}, {Label: "model", Value: v.Model}}
+	facts := []term.Fact{{Label: "agent", Value: "@" + string(v.Row.Name)}, {Label: "for", Value: v.Row.Description}, {Label: "does", Value: does}, {Label: "trouble", Value: v.Trouble}, {Label: "model", Value: cmp.Or(strings.Join(v.Choice.Words(), "; "), v.Model)}}
 	if entry := conf.Agent(v.Row.Name); entry != nil {
 		at, _ := conf.WhereAgent(v.Row.Name)
 		tools := "read, list and plugins"

@@ -26,6 +26,7 @@ type JSON struct {
 	Desired     *fika.Desired   `json:"desired"`
 	PID         *int            `json:"pid"`
 	Model       *string         `json:"model"`
+	Models      *choiceJSON     `json:"models"` // how it chooses among several; null: it has one
 	StartedAt   *time.Time      `json:"started_at"`
 	SeenAt      *time.Time      `json:"seen_at"`
 	Uptime      *int64          `json:"uptime_seconds"`
@@ -44,6 +45,9 @@ func ToJSON(v client.AgentView) JSON {
 		StartedAt: command.Stamp(v.Since), SeenAt: command.Stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
 		HeldUntil: command.Stamp(v.HeldUntil), NoLimits: command.Optional(v.NoLimits),
 	}
+	if v.Choice.Several() {
+		j.Models = choiceToJSON(v.Choice)
+	}
 	if !v.Since.IsZero() {
 		j.Uptime = command.Optional(int64(time.Since(v.Since) / time.Second))
 	}
@@ -53,7 +57,44 @@ func ToJSON(v client.AgentView) JSON {
 	return j
 }
 
+// choiceJSON is how an agent chooses among its models.
+type choiceJSON struct {
+	Models   []string   `json:"models"`
+	Rules    []ruleJSON `json:"rules"`
+	Escalate int        `json:"escalate"`
+}
+
+// ruleJSON is one of model_rules; what it says nothing of is null.
+type ruleJSON struct {
+	Tokens  *int64   `json:"tokens"`
+	Offered []string `json:"offered"`
+	Used    []string `json:"used"`
+	Attempt *int     `json:"attempt"`
+	Use     string   `json:"use"`
+}
+
+func choiceToJSON(c client.ModelChoice) *choiceJSON {
+	j := &choiceJSON{Rules: []ruleJSON{}, Escalate: c.Escalate}
+	for _, u := range c.Models {
+		j.Models = append(j.Models, u.Model.ID)
+	}
+	for _, r := range c.Rules {
+		if i := c.Index(r.Use); i >= 0 {
+			j.Rules = append(j.Rules, ruleJSON{command.Optional(r.Tokens), r.Offered, r.Used, command.Optional(r.Attempt), c.Models[i].Model.ID})
+		}
+	}
+	return j
+}
+
 var agentHeaders = []string{"AGENT", "STATUS", "PID", "MODEL", "UPTIME", "REQUESTS", "WAITING", "WHY"}
+
+// modelWord is the model of an agent, with how many more it has.
+func modelWord(v client.AgentView) string {
+	if v.Choice.Several() {
+		return fmt.Sprintf("%s +%d", v.Model, len(v.Choice.Models)-1)
+	}
+	return v.Model
+}
 
 func agentRow(v client.AgentView) []string {
 	pid, up, done := "-", "-", "-"
@@ -67,7 +108,7 @@ func agentRow(v client.AgentView) []string {
 	if why == "" {
 		why = v.Trouble
 	}
-	return []string{string(v.Row.Name), string(v.Status), pid, command.Dash(v.Model), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+	return []string{string(v.Row.Name), string(v.Status), pid, command.Dash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
 }
 
 // ShowTable prints agents without what they are good at.

@@ -44,6 +44,8 @@ type turnJSON struct {
 	CostUSD *float64          `json:"cost_usd"` // null: no price is known
 	Millis  int64             `json:"took_ms"`
 	Model   string            `json:"model"`
+	// Models are those that its calls went to, of an agent that has several.
+	Models []fika.ModelUsed `json:"models,omitempty"`
 }
 
 // cost is the money of a turn, for people.
@@ -69,7 +71,7 @@ func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
 	}
 	u := r.Outcome.Usage
 	p.total, p.turns = p.total.Add(u), p.turns+1
-	t := &turnJSON{r.ID, r.State, u.Input, u.Output, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model}
+	t := &turnJSON{r.ID, r.State, u.Input, u.Output, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model, r.Outcome.Models}
 	if p.client.RequestUnpriced(r) {
 		p.partly = true
 	} else {
@@ -278,6 +280,9 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 	used := ""
 	if turn != nil {
 		used = fmt.Sprintf("%s in, %s out, %s, %s", term.Count(turn.Input), term.Count(turn.Output), turn.cost(), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
+		if models := command.ModelsUsed(turn.Models); models != "" {
+			used += "; " + models
+		}
 		if turn.State != fika.Done {
 			used = string(turn.State) + ": " + used
 		}

@@ -25,6 +25,7 @@ type JSON struct {
 	Usage        fika.Usage            `json:"usage"`
 	CostUSD      *float64              `json:"cost_usd"` // null: no price is known
 	Model        *string               `json:"model"`
+	Models       []fika.ModelUsed      `json:"models"` // of an agent that has several; null: it has one
 	Chain        *fika.RequestID       `json:"chain"`
 	Depth        int                   `json:"depth"`
 	Parent       *fika.RequestID       `json:"parent"`
@@ -41,7 +42,7 @@ func ToJSON(e *command.Env, r client.RequestInfo) JSON {
 	j := JSON{
 		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
 		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
-		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: e.CostUSD(r.Outcome.Model, r.Outcome.Usage), Model: command.Optional(r.Outcome.Model),
+		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: e.CostUSD(r.Outcome.Model, r.Outcome.Usage), Model: command.Optional(r.Outcome.Model), Models: r.Outcome.Models,
 		Chain: command.Optional(r.Chain), Depth: r.Depth, Parent: command.Optional(r.Parent), RetryOf: command.Optional(r.RetryOf), Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
 		Deadline: command.Stamp(r.Deadline), StartedAt: command.Stamp(r.StartedAt), FinishedAt: command.Stamp(r.FinishedAt),
 	}

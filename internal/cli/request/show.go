@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func showRequest(e *command.Env, f client.Family, c *client.Client) {
 	if !r.FinishedAt.IsZero() {
 		p("took", term.Duration(r.FinishedAt.Sub(r.StartedAt)))
 	}
-	p("model", r.Outcome.Model)
+	p("model", cmp.Or(command.ModelsUsed(r.Outcome.Models), r.Outcome.Model))
 	tokens := tokensOf(r.Outcome.Usage)
 	if n := f.Count(); n > 0 {
 		tokens += fmt.Sprintf("; with %d delegated: %s", n, tokensOf(f.Usage()))

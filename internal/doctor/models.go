@@ -1,0 +1,26 @@
+package doctor
+
+import "fika"
+
+// checkModels tells which agents with several models could not ask one of them: it
+// would be found out when that one is needed.
+func (d *examination) checkModels() {
+	const check = "model"
+	c, err := d.app.Config()
+	if err != nil {
+		return
+	}
+	for _, a := range c.Agents {
+		if len(a.Models) < 2 {
+			continue
+		}
+		s, err := d.app.Settings(fika.AgentName(a.ID), nil, true)
+		if err != nil {
+			d.add(check, Problem, "", "@%s: %v", a.ID, err)
+			continue
+		}
+		if _, err := d.app.ModelsOf(s); err != nil {
+			d.add(check, Problem, "", "%v", err)
+		}
+	}
+}
