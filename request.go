@@ -102,7 +102,9 @@ type Request struct {
 	ID           RequestID
 	Kind         RequestKind
 	Origin       Origin
-	Agent        AgentID
+	Agent        AgentID        // that works it
+	Addressed    AgentID        // that was asked, where another works it: see [Request.Asked]
+	Handed       string         // why it was handed over to Agent; empty: it was not
 	Conversation ConversationID // empty for a task or ask not yet claimed
 	Parent       RequestID      // whose delegate step waits for it
 	RetryOf      RequestID
@@ -126,6 +128,14 @@ type Request struct {
 	CreatedAt    time.Time
 	StartedAt    time.Time
 	FinishedAt   time.Time
+}
+
+// Asked is the agent that was asked for it, whoever works it.
+func (r Request) Asked() AgentID {
+	if r.Addressed != "" {
+		return r.Addressed
+	}
+	return r.Agent
 }
 
 // Outcome is what a finished request left, stored as JSON.

@@ -409,6 +409,9 @@ func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 		}
 	case res.State.Terminal():
 		p.processed.Add(1)
+		if c.Request.Addressed != "" {
+			_ = p.opts.Bus.Publish(p.opts.Subjects.Hub(), nil) // it announces the outcome; it looks by itself as well
+		}
 		if c.Request.Kind != fika.NotifyRequest {
 			p.announcePending()
 		} else if p.connected {

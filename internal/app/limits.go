@@ -20,7 +20,7 @@ func Limits(c config.Limits) store.Limits {
 // budgets of the home.
 func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 	l := Limits(s.Chat.Limits)
-	l.Budgets.List = Budgets(s.Budgets)
+	l.Budgets.List, l.Backed = Budgets(s.Budgets), s.Backed
 	l.Budgets.Call = func(model string, money bool) (limit.Amount, error) {
 		all := s.All()
 		if model != "" && (s.Choice.Several() || model != s.Model.ID && model != s.Model.Nickname) {

@@ -51,6 +51,28 @@ func (a *App) Route(ctx context.Context, s *store.Store, who *Speaker, prompt st
 	return route.Rank(agents, prompt), nil
 }
 
+// CannotTakeOver says why an agent cannot work now what another was asked for;
+// empty: it can. Whoever asked must be allowed to ask it.
+func (a *App) CannotTakeOver(ctx context.Context, s *store.Store, r store.RequestInfo, name fika.AgentName) (string, error) {
+	c, err := a.Config()
+	if err != nil {
+		return "", err
+	}
+	row, err := s.Agent(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	var who *Speaker
+	if r.Payload.Writer == fika.ByAgent {
+		who = &Speaker{Agent: fika.AgentName(r.Payload.From)}
+	}
+	if why := a.whyNot(row, name, who); why != "" {
+		return why, nil
+	}
+	spent, err := a.balances(ctx, s, c)
+	return a.overBudget(spent, name, who), err
+}
+
 // whyNot says why an agent cannot be chosen now, budgets apart; empty: it can.
 func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
 	caller, by := guard.User, "you may not ask it"

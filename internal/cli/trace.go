@@ -93,7 +93,7 @@ type waterfall struct {
 // commits are only in the picture of the first.
 func (p waterfall) request(r trace.Request) []string {
 	in := strings.Repeat("  ", min(r.Level, 6))
-	label := in + "@" + string(r.AgentName) + " " + string(r.Kind) + " " + short8(r.ID)
+	label := in + command.WorkedBy(r.RequestInfo) + " " + string(r.Kind) + " " + short8(r.ID)
 	if r.State != fika.Done {
 		label += " " + string(r.State)
 	}

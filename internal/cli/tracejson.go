@@ -27,7 +27,8 @@ type tracedRequestJSON struct {
 	ID           fika.RequestID        `json:"id"`
 	Parent       *fika.RequestID       `json:"parent"`
 	Chain        fika.RequestID        `json:"chain"`
-	Agent        fika.AgentName        `json:"agent"`
+	Agent        fika.AgentName        `json:"agent"`     // that works it
+	Addressed    *fika.AgentName       `json:"addressed"` // that was asked, where another works it
 	Conversation fika.ConversationName `json:"conversation"`
 	Kind         fika.RequestKind      `json:"kind"`
 	State        fika.RequestState     `json:"state"`
@@ -61,7 +62,7 @@ func traceToJSON(t client.Traced) traceJSON {
 	}
 	for _, r := range t.Requests {
 		q := tracedRequestJSON{
-			ID: r.ID, Parent: command.Optional(r.Parent), Chain: r.Chain, Agent: r.AgentName, Conversation: r.ConversationName, Kind: r.Kind, State: r.State,
+			ID: r.ID, Parent: command.Optional(r.Parent), Chain: r.Chain, Agent: r.AgentName, Addressed: command.Optional(r.AddressedName), Conversation: r.ConversationName, Kind: r.Kind, State: r.State,
 			CreatedAt: command.Stamp(r.CreatedAt), Took: r.End.Sub(r.CreatedAt).Milliseconds(), Usage: r.Usage, Spans: []spanJSON{},
 		}
 		for _, s := range r.Spans {

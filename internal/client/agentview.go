@@ -36,11 +36,13 @@ type AgentView struct {
 	Suspended  []RequestInfo // requests that wait: for a child, for the end of a pause
 	Model      string        // nickname or id; empty: not known without asking the network
 	// Choice is how it chooses among several models; of one alone it is empty.
-	Choice    config.ModelChoice
-	Last      *RequestInfo
-	Trouble   string    // empty: healthy
-	NoLimits  string    // why the limits of its tools are not kept; empty: they are, or there are none
-	HeldUntil time.Time // its hour is used up; zero: it is not
+	Choice     config.ModelChoice
+	Last       *RequestInfo
+	Trouble    string // empty: healthy
+	NoLimits   string // why the limits of its tools are not kept; empty: they are, or there are none
+	Backup     []fika.AgentName
+	HandedOver []RequestInfo // that it was asked for and others work or have worked, newest first
+	HeldUntil  time.Time     // its hour is used up; zero: it is not
 }
 
 // The statuses a list adds to those of a process.
@@ -72,6 +74,9 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 		v.CallableBy, _ = s.c.app.CallableBy(row.Name) // where it cannot be read, doctor says so
 		if entry := s.c.config().Agent(row.Name); entry != nil {
 			v.Entry, v.Can = true, entry.Capabilities
+			for _, name := range entry.Backup {
+				v.Backup = append(v.Backup, fika.AgentName(name))
+			}
 			if entry.Description != "" { // the row has that of its last start
 				v.Row.Description = entry.Description
 			}
@@ -155,6 +160,9 @@ func (s *Agents) addReasons(ctx context.Context, v *AgentView, now time.Time) {
 		if err == nil && len(last) == 1 {
 			v.Last = &last[0]
 		}
+		if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Limit: mostHanded}); err == nil {
+			v.HandedOver = handed
+		}
 	}
 	if v.Status == fika.AgentBusy && len(v.Running) > 0 {
 		v.Why = s.doing(ctx, v.Running[0], now)
@@ -175,6 +183,9 @@ func (s *Agents) addReasons(ctx context.Context, v *AgentView, now time.Time) {
 		v.Trouble = fmt.Sprintf("%d waiting, and nobody starts it: fika agent run %s", v.Waiting, v.Row.Name)
 	}
 }
+
+// mostHanded is how many of the requests that were handed over a view has.
+const mostHanded = 5
 
 // onlyUnread reports whether nothing waits for a context but messages, which
 // its next prompt reads: that is what an inbox is for, and no trouble.

@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fika"
@@ -24,7 +26,9 @@ type Follow struct {
 	Waits func(string)
 
 	c        *Client
-	sub      bus.Subscription
+	subs     []bus.Subscription
+	heard    []fika.AgentName    // whose statuses it hears
+	handed   string              // the handing over that was told last
 	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
 	since    time.Time           // of the subscription
 	waits    string              // what Waits was told last
@@ -34,8 +38,15 @@ type Follow struct {
 // Follow subscribes to the statuses and responses of one agent.
 func (s *Requests) Follow(agent fika.AgentName) (*Follow, error) {
 	f := &Follow{c: s.c, statuses: make(chan message.Status, 4096), since: s.c.now()}
-	var err error
-	f.sub, err = s.c.bus.Subscribe(s.c.subjects.Status(agent), func(m bus.Msg) {
+	return f, f.listenTo(agent)
+}
+
+// listenTo subscribes to the statuses of an agent, once.
+func (f *Follow) listenTo(agent fika.AgentName) error {
+	if slices.Contains(f.heard, agent) {
+		return nil
+	}
+	sub, err := f.c.bus.Subscribe(f.c.subjects.Status(agent), func(m bus.Msg) {
 		var st message.Status
 		if json.Unmarshal(m.Data, &st) != nil {
 			return
@@ -45,11 +56,37 @@ func (s *Requests) Follow(agent fika.AgentName) (*Follow, error) {
 		default: // display only; the outcome is in the store
 		}
 	})
-	return f, err
+	if err == nil {
+		f.subs, f.heard = append(f.subs, sub), append(f.heard, agent)
+	}
+	return err
 }
 
-// Close ends the subscription.
-func (f *Follow) Close() error { return f.sub.Close() }
+// Close ends the subscriptions.
+func (f *Follow) Close() error {
+	var errs []error
+	for _, s := range f.subs {
+		errs = append(errs, s.Close())
+	}
+	f.subs = nil
+	return errors.Join(errs...)
+}
+
+// followMove hears whoever works the request now, and tells that it was handed over.
+func (f *Follow) followMove(info RequestInfo) {
+	_ = f.listenTo(info.AgentName) // display only
+	if info.Handed == "" || info.Handed == f.handed {
+		return
+	}
+	f.handed = info.Handed
+	text := fmt.Sprintf("handed over from @%s to @%s: %s", info.AskedName(), info.AgentName, info.Handed)
+	switch {
+	case f.Waits != nil:
+		f.Waits(text)
+	case f.Warn != nil:
+		f.Warn(text)
+	}
+}
 
 // Await passes on the statuses of one request until its outcome is in the
 // store. When ctx ends first the error is ctx's.
@@ -70,6 +107,7 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 			f.drain(id, show)
 			return info, err
 		}
+		f.followMove(info)
 		f.explain(ctx, info)
 		if err := f.listen(ctx, id, ask.C, show); err != nil {
 			f.explainLast(ctx, id)

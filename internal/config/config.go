@@ -242,6 +242,8 @@ type Agent struct {
 	Wake          bool          // the hub starts it when work waits
 	MaxIdle       time.Duration // of one that is not persistent; 0: the hub's choice
 	MaxConcurrent int
+
+	Backup []string // who takes over what it cannot work, the first that can
 }
 
 // The providers.

@@ -41,6 +41,7 @@ func (c *Config) checkAgents(p *Problems) {
 			p.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
 		}
 		c.checkModelChoice(p, i)
+		c.checkBackup(p, i)
 	}
 	if c.entryIndex(strings.ToLower(c.Username)) >= 0 {
 		p.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))

@@ -64,6 +64,7 @@ type Settings struct {
 	TurnTimeout              time.Duration // 0: none
 
 	LockHeartbeat time.Duration
+	Backed        bool // others take over what it cannot work
 	Persistent    bool
 	MaxIdle       time.Duration
 	MaxConcurrent int
@@ -200,6 +201,7 @@ func (s *Settings) setLifecycle(entry *Agent) {
 			s.DisplayName = a.Name
 		}
 	}
+	s.Backed = len(a.Backup) > 0
 	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }
 

@@ -136,6 +136,9 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		Team: func(ctx context.Context, member string, r message.Request) (store.Run, error) {
 			return h.beginTeam(ctx, r, member, b.server != nil)
 		},
+		CannotTakeOver: func(ctx context.Context, r store.RequestInfo, to fika.AgentName) (string, error) {
+			return a.CannotTakeOver(ctx, h.store, r, to)
+		},
 		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
 		Runs:      a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Schedules: c.Schedules().BeginDue,
@@ -239,7 +242,11 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			h.app.Log().Warn("an agent of this name is at work in another home that has the same database", "agent", name, "home", row.HomeID)
 			continue
 		}
-		out = append(out, hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake})
+		spec := hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake}
+		for _, backup := range e.Backup {
+			spec.Backup = append(spec.Backup, fika.AgentName(backup))
+		}
+		out = append(out, spec)
 	}
 	return out, nil
 }

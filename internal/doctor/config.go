@@ -46,6 +46,7 @@ func CheckConfig(ctx context.Context, a *app.App) (ConfigReport, error) {
 	for _, p := range c.Ignored {
 		report.Warnings = append(report.Warnings, p.String())
 	}
+	report.Warnings = append(report.Warnings, c.BackupNotes()...)
 	var errs []error
 	seen := map[fika.AgentName]bool{}
 	for _, n := range names {

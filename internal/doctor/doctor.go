@@ -150,6 +150,9 @@ func (d *examination) checkConfig() bool {
 	for _, p := range c.Ignored {
 		d.add(check, Note, "remove it", "%s", p)
 	}
+	for _, note := range c.BackupNotes() {
+		d.add("backups", Note, "", "%s", note)
+	}
 	state, err := d.home.State()
 	if err != nil {
 		d.add(check, Problem, "", "%v", err)
@@ -281,6 +284,7 @@ func (d *examination) checkAgents(ctx context.Context) {
 	}
 	bad := 0
 	for _, v := range views {
+		d.checkBackups(v, views)
 		if lock, err := d.home.Folder(v.Row.Name).Inspect(); err == nil && isStuck(lock) {
 			continue // checkProcesses has said so
 		}
@@ -295,6 +299,21 @@ func (d *examination) checkAgents(ctx context.Context) {
 	}
 	if bad == 0 && len(views) > 0 {
 		d.add("agents", Fine, "", "none of %d needs attention", len(views))
+	}
+}
+
+// checkBackups tells of backups that would not take anything over now.
+func (d *examination) checkBackups(v client.AgentView, all []client.AgentView) {
+	for _, b := range all {
+		if !slices.Contains(v.Backup, b.Row.Name) {
+			continue
+		}
+		switch {
+		case b.Row.Desired.Stopped():
+			d.add("backups", Note, "fika agent start "+string(b.Row.Name), "@%s is to take over from @%s, and was stopped by hand", b.Row.Name, v.Row.Name)
+		case b.Status == fika.AgentFailed:
+			d.add("backups", Note, "", "@%s is to take over from @%s, and has failed", b.Row.Name, v.Row.Name)
+		}
 	}
 }
 

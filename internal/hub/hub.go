@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,6 +53,7 @@ type Intake interface {
 // Care is the work nobody else does.
 type Care interface {
 	WithWork(context.Context) ([]store.Work, error)
+	HandOver(context.Context, store.HandOver) (store.HandedOver, error)
 	Expire(context.Context) ([]fika.RequestID, error)
 	Cleanup(context.Context, store.CleanupOptions) (store.CleanupResult, error)
 	ResumeLapsed(context.Context) ([]store.LapsedPause, error)
@@ -89,6 +91,11 @@ type Spec struct {
 	AutoStart  bool
 	Persistent bool
 	Wake       bool
+	Backup     []fika.AgentName // who works what it cannot, the first that can
+}
+
+func (s Spec) same(o Spec) bool {
+	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && slices.Equal(s.Backup, o.Backup)
 }
 
 // Options is all that a hub depends on.
@@ -127,6 +134,9 @@ type Options struct {
 	// the reader may see it; reader is empty for a program of the person. nil:
 	// nobody answers such requests.
 	Context func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
+	// CannotTakeOver says why an agent cannot work a request that another was asked
+	// for; empty: it can. nil: nothing is handed over.
+	CannotTakeOver func(ctx context.Context, r store.RequestInfo, to fika.AgentName) (string, error)
 	// Hindered says why an agent could not work if it were started now. nil:
 	// nobody knows before it is tried.
 	Hindered func(fika.AgentName) error
@@ -361,6 +371,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 	for _, row := range rows {
 		h.supervisor.attendAgent(ctx, row, waiting[row.Name])
 	}
+	h.handOverWork(ctx, rows)
 	h.care.expireDue(ctx)
 	if h.opts.Runs != nil {
 		h.opts.Runs(ctx)

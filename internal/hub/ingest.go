@@ -215,7 +215,7 @@ func (in *requestIntake) announceAgain(ctx context.Context, id fika.RequestID) e
 	if err != nil {
 		return err
 	}
-	return in.bus.Publish(in.subjects.Response(info.AgentName), outcome.Response(info, in.bus.MaxPayload()))
+	return in.bus.Publish(in.subjects.Response(info.AskedName()), outcome.Response(info, in.bus.MaxPayload()))
 }
 
 // refuseMessage answers a message that is not taken, where a requestId could be

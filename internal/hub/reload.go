@@ -18,7 +18,7 @@ func (s *supervisor) applySpecs(specs []Spec) {
 		switch {
 		case !c.entry:
 			s.log.Info("agent added to the configuration", "agent", spec.Name)
-		case c.spec != spec:
+		case !c.spec.same(spec):
 			s.log.Info("agent changed in the configuration", "agent", spec.Name)
 		}
 		if spec.AutoStart && !c.spec.AutoStart {

@@ -372,5 +372,5 @@ func (s *supervisor) onHeartbeat(name fika.AgentName, b message.Heartbeat) {
 // finished it.
 func (s *supervisor) announcesItself(r store.RequestInfo) bool {
 	c := s.agents[r.AgentName]
-	return c != nil && c.running && s.now().Sub(r.FinishedAt) < 10*time.Second
+	return r.Addressed == "" && c != nil && c.running && s.now().Sub(r.FinishedAt) < 10*time.Second
 }

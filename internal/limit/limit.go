@@ -30,6 +30,10 @@ type Limits struct {
 	HourTokens int64
 
 	Budgets Budgets
+
+	// Backed says that others take over what the agent has no budget for: work that
+	// would fail for it waits for them for a moment first.
+	Backed bool
 }
 
 // Of gives the limits that hold in a conversation: what a person has set for

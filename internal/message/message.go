@@ -61,6 +61,7 @@ type Status struct {
 	Type           string     `json:"type"`
 	RequestID      string     `json:"requestId"`
 	AgentName      string     `json:"agentName"`
+	WorkedBy       string     `json:"workedBy,omitempty"` // who works it, if that is not agentName
 	Status         string     `json:"status"`
 	Data           StatusData `json:"data"`
 	Timestamp      string     `json:"timestamp"`
@@ -94,6 +95,7 @@ type Response struct {
 	Type      string `json:"type"`
 	RequestID string `json:"requestId"`
 	AgentName string `json:"agentName"`
+	WorkedBy  string `json:"workedBy,omitempty"` // who worked it, if that is not agentName
 	Result    Result `json:"result"`
 	Status    string `json:"status"`
 	Error     string `json:"error,omitempty"`

@@ -45,7 +45,7 @@ func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subje
 		if leave != nil && leave(r) {
 			continue
 		}
-		if b.Publish(subjects.Response(r.AgentName), Response(r, b.MaxPayload())) != nil {
+		if b.Publish(subjects.Response(r.AskedName()), Response(r, b.MaxPayload())) != nil {
 			break
 		}
 		sent = append(sent, r.ID)
@@ -73,7 +73,10 @@ func Note(ctx context.Context, s Announcements, sent []fika.RequestID) {
 // than limit bytes carries the beginning of the answer and says where the
 // whole is.
 func Response(r store.RequestInfo, limit int) []byte {
-	body := message.ResponseOf(r.Request, r.AgentName, r.ConversationName)
+	body := message.ResponseOf(r.Request, r.AskedName(), r.ConversationName)
+	if r.AddressedName != "" {
+		body.WorkedBy = string(r.AgentName)
+	}
 	data, err := json.Marshal(body)
 	if err != nil || len(data) <= limit {
 		return data // marshalling plain values does not fail

@@ -99,7 +99,7 @@ func (t requestRows) accept(ctx context.Context, n NewRequest) (Accepted, error)
 
 // repeated answers a request whose id is known.
 func (t requestRows) repeated(ctx context.Context, known fika.Request, n NewRequest, hash string) (Accepted, error) {
-	if known.Agent != n.Agent || known.BodyHash != hash {
+	if known.Asked() != n.Agent || known.BodyHash != hash {
 		return Accepted{}, fika.Errorf(fika.Conflict, opAccept, "request %s is known with another agent or another body", n.ID)
 	}
 	t.discard = true

@@ -8,10 +8,11 @@ import (
 )
 
 // Unannounced lists terminal queued requests whose response was not yet
-// published, oldest first.
+// published, oldest first; of an agent those that it was asked for itself: what it
+// worked for another is announced on that one's subject, by the hub.
 func (s Requests) Unannounced(ctx context.Context, agent fika.AgentID, limit int) ([]RequestInfo, error) {
 	all, err := many(ctx, s.r, scanRequestInfo, selectRequestInfo+` WHERE r.announced_at = 0 AND r.finished_at > 0 AND r.origin = 'queued'
-AND (? = '' OR r.agent = ?) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLimit(limit))
+AND (? = '' OR (r.agent = ? AND r.addressed = '')) ORDER BY r.finished_at LIMIT ?`, agent, agent, noLimit(limit))
 	return all, s.explain("list unannounced", err)
 }
 

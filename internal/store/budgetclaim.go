@@ -47,13 +47,25 @@ func (k *claim) grantFor(ctx context.Context, r fika.Request, c fika.Conversatio
 		return &g, nil
 	case k.atOnce:
 		return nil, fika.Errorf(refused.kind, "", "%s", refused.text)
-	case !refused.later || r.Origin == fika.Foreground:
+	case r.Origin == fika.Foreground || !refused.later && !k.waitsForBackup(r, *refused):
 		return nil, k.failFor(ctx, r, c, *refused)
+	case !refused.later:
+		refused.until, refused.says = at(k.now).Add(backupWait), ""
 	case refused.until.IsZero() && r.State != fika.Running:
 		k.busy = true
 		return nil, nil
 	}
 	return nil, k.waitForWindow(ctx, r.ID, c, *refused)
+}
+
+// backupWait is how long a request that its agent has no budget for waits for
+// somebody to hand it to a backup, before it fails.
+const backupWait = 10 * time.Second
+
+// waitsForBackup reports whether a request that is to fail for want of a budget
+// has not waited yet for a backup of its agent.
+func (k *claim) waitsForBackup(r fika.Request, why refused) bool {
+	return k.limits.Backed && why.kind == fika.Limit && r.UptoSeq == 0 && r.State == fika.Open && r.Addressed == ""
 }
 
 // grantForBatch decides it of the notifications of an agent in a conversation. Those

@@ -191,8 +191,8 @@ func (k *claim) take(ctx context.Context, id fika.RequestID) (*Claimed, error) {
 		return nil, err
 	case !ok || !there:
 		return nil, fika.Errorf(fika.NotFound, opClaim, "no request %q", id)
-	case !r.FinishedAt.IsZero():
-		return nil, errAgain // somebody has ended it since it was found
+	case !r.FinishedAt.IsZero() || r.Agent != k.agent.ID:
+		return nil, errAgain // somebody has ended it since it was found, or given it to another agent
 	}
 	out := &Claimed{Conversation: c, Agent: k.agent.Agent, Resumed: !r.StartedAt.IsZero()}
 	if r.State == fika.Waiting {

@@ -83,8 +83,10 @@ WHERE r.retry_of = ? AND r.retry_of <> '' AND (r.finished_at = 0 OR r.state = 'd
 	if err != nil {
 		return r, err
 	}
+	r.Addressed, r.Handed = old.Addressed, old.Handed // who worked it goes on
 	for _, text := range []string{
-		`UPDATE requests SET asker = (SELECT o.asker FROM requests o WHERE o.id = requests.retry_of) WHERE id = ?`,
+		`UPDATE requests SET asker = (SELECT o.asker FROM requests o WHERE o.id = requests.retry_of),
+addressed = (SELECT o.addressed FROM requests o WHERE o.id = requests.retry_of), handed = (SELECT o.handed FROM requests o WHERE o.id = requests.retry_of) WHERE id = ?`,
 		`UPDATE conversations SET status = 'active' WHERE kind = 'task' AND id = (SELECT conversation FROM requests WHERE id = ?)`,
 	} {
 		if _, err := t.exec(ctx, text, r.ID); err != nil {

@@ -38,7 +38,7 @@ depth pinned expires_at metadata`)},
 		{name: "chains", key: cols("root"), columns: cols("root turns tokens cost started_at limit_hit conversation person")},
 		{name: "notifications", key: cols("id"), numbers: "id", columns: cols("id conversation seq agent chain depth state reason request created_at rights")},
 		{name: "requests", key: cols("n"), numbers: "n", columns: cols(`n id kind origin agent conversation parent retry_of chain depth asker upto_seq state reason
-owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at rights passes taint`)},
+owner_epoch owner_lease cancel_at deadline wait_until payload body_hash outcome attempts touched announced_at created_at started_at finished_at rights passes taint addressed handed`)},
 		{name: "steps", key: cols("request n"), columns: cols(`request n round kind call_id tool args_hash effect state entry call_entry blob pre_hash post_hash
 pid pid_start boot_id started_at finished_at model choice`)},
 		{name: "approvals", key: cols("n"), numbers: "n", columns: cols("n request step tool args workspace what rule bound state answered_by why asked_at expires_at answered_at flow_step")},

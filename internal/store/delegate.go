@@ -179,7 +179,7 @@ attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END WHERE id = ?`, re
 }
 
 // selectChildren finds children by the ids that their steps keep.
-const selectChildren = `SELECT ` + requestColumns + `, a.name, c.name, s.n
+const selectChildren = `SELECT ` + requestColumns + `, a.name, c.name, ` + addressedName + `, s.n
 FROM steps s JOIN requests r ON r.id = s.pre_hash AND r.parent = s.request
 JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation
 WHERE s.request = ? AND s.pre_hash <> ''`
@@ -187,7 +187,7 @@ WHERE s.request = ? AND s.pre_hash <> ''`
 func scanChild(s scanner) (Child, error) {
 	var k Child
 	var err error
-	k.Request, err = requestRow(s, &k.AgentName, &k.ConversationName, &k.N)
+	k.Request, err = requestRow(s, &k.AgentName, &k.ConversationName, &k.AddressedName, &k.N)
 	return k, err
 }
 

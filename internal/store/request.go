@@ -12,6 +12,7 @@ import (
 // RequestFilter narrows [Queue.ListRequests]; newest first.
 type RequestFilter struct {
 	Agent        fika.AgentID
+	Addressed    fika.AgentID // asked, and worked by another
 	Conversation fika.ConversationID
 	States       []fika.RequestState
 	Kinds        []fika.RequestKind
@@ -22,17 +23,30 @@ type RequestFilter struct {
 // RequestInfo is a request with the names lists show.
 type RequestInfo struct {
 	fika.Request
-	AgentName        fika.AgentName
+	AgentName        fika.AgentName // of whoever works it
+	AddressedName    fika.AgentName // that was asked, where another works it
 	ConversationName fika.ConversationName
 }
 
-const selectRequestInfo = `SELECT ` + requestColumns + `, a.name, c.name
+// AskedName is the agent that was asked, whoever works it.
+func (i RequestInfo) AskedName() fika.AgentName {
+	if i.AddressedName != "" {
+		return i.AddressedName
+	}
+	return i.AgentName
+}
+
+// addressedName is the name of the agent that was asked for r, where another
+// works it.
+const addressedName = `COALESCE((SELECT o.name FROM agents o WHERE o.id = r.addressed AND r.addressed <> ''), '')`
+
+const selectRequestInfo = `SELECT ` + requestColumns + `, a.name, c.name, ` + addressedName + `
 FROM requests r JOIN agents a ON a.id = r.agent JOIN conversations c ON c.id = r.conversation`
 
 func scanRequestInfo(s scanner) (RequestInfo, error) {
 	var i RequestInfo
 	var err error
-	i.Request, err = requestRow(s, &i.AgentName, &i.ConversationName)
+	i.Request, err = requestRow(s, &i.AgentName, &i.ConversationName, &i.AddressedName)
 	return i, err
 }
 
@@ -72,6 +86,9 @@ func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestI
 	var args []any
 	if f.Agent != "" {
 		where, args = append(where, `r.agent = ?`), append(args, f.Agent)
+	}
+	if f.Addressed != "" {
+		where, args = append(where, `r.addressed = ? AND r.addressed <> ''`), append(args, f.Addressed)
 	}
 	if f.Conversation != "" {
 		where, args = append(where, `r.conversation = ?`), append(args, f.Conversation)

@@ -70,7 +70,7 @@ const live = `state IN ('pending', 'claimed', 'dead')`
 const (
 	selectNotification = `SELECT n.id, n.conversation, n.seq, n.agent, n.chain, n.depth, n.state, n.reason, n.request, n.created_at, a.name
 FROM notifications n JOIN agents a ON a.id = n.agent`
-	underway = `SELECT ` + requestColumns + `, a.name, c.name, r.wait_until,
+	underway = `SELECT ` + requestColumns + `, a.name, c.name, ` + addressedName + `, r.wait_until,
 (SELECT count(*) FROM steps s WHERE s.request = r.id AND s.kind = 'model'),
 COALESCE((SELECT s.tool FROM steps s WHERE s.request = r.id AND s.state = 'started' AND s.kind = 'tool' ORDER BY s.n DESC LIMIT 1), ''),
 COALESCE((SELECT s.started_at FROM steps s WHERE s.request = r.id AND s.state = 'started' AND s.kind = 'tool' ORDER BY s.n DESC LIMIT 1), 0),
@@ -120,7 +120,7 @@ func scanUnderway(sc scanner) (Underway, error) {
 	var u Underway
 	var until, tool int64
 	var err error
-	u.Request, err = requestRow(sc, &u.AgentName, &u.ConversationName, &until, &u.Calls, &u.Tool, &tool, &u.Child)
+	u.Request, err = requestRow(sc, &u.AgentName, &u.ConversationName, &u.AddressedName, &until, &u.Calls, &u.Tool, &tool, &u.Child)
 	u.WaitUntil, u.ToolSince = at(until), at(tool)
 	return u, err
 }

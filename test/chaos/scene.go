@@ -66,6 +66,7 @@ func scenes() []scene {
 		{"failed-run", failedRun},
 		{"limited-run", limitedRun},
 		{"schedule", timed},
+		{"backup", backedUp},
 	}
 }
 

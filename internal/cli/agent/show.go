@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -84,5 +85,24 @@ func showAgent(e *command.Env, v client.AgentView, served servers) error {
 	} else {
 		facts = append(facts, term.Fact{Label: "defined in", Value: "no config: it is a context alone"})
 	}
+	facts = append(facts, backupFacts(v)...)
 	return e.Facts(facts...)
+}
+
+// backupFacts tell who takes over from an agent, and what was handed over lately.
+func backupFacts(v client.AgentView) []term.Fact {
+	var facts []term.Fact
+	var names []string
+	for _, name := range v.Backup {
+		names = append(names, "@"+string(name))
+	}
+	if len(names) > 0 {
+		facts = append(facts, term.Fact{Label: "backup", Value: strings.Join(names, ", ")})
+	}
+	for _, r := range v.HandedOver {
+		if r.Handed != "" {
+			facts = append(facts, term.Fact{Label: "handed over", Value: fmt.Sprintf("%s to @%s, %s: %s", r.ID, r.AgentName, r.State, r.Handed)})
+		}
+	}
+	return facts
 }

@@ -35,6 +35,16 @@ type JSON struct {
 	Running     []string        `json:"running"`
 	NoLimits    *string         `json:"no_limits"`  // why the limits of its tools are not kept; null: they are, or there are none
 	HeldUntil   *time.Time      `json:"held_until"` // its hour is used up until then
+	Backup      []string        `json:"backup"`     // who takes over what it cannot work
+	HandedOver  []handedJSON    `json:"handed_over"`
+}
+
+// handedJSON is a request that an agent was asked for and another works.
+type handedJSON struct {
+	Request fika.RequestID    `json:"request"`
+	Agent   fika.AgentName    `json:"agent"` // that works it
+	State   fika.RequestState `json:"state"`
+	Why     *string           `json:"why"`
 }
 
 // ToJSON returns an agent as --json shows it.
@@ -43,7 +53,13 @@ func ToJSON(v client.AgentView) JSON {
 		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
 		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
 		StartedAt: command.Stamp(v.Since), SeenAt: command.Stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
-		HeldUntil: command.Stamp(v.HeldUntil), NoLimits: command.Optional(v.NoLimits),
+		HeldUntil: command.Stamp(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Backup: []string{}, HandedOver: []handedJSON{},
+	}
+	for _, name := range v.Backup {
+		j.Backup = append(j.Backup, string(name))
+	}
+	for _, r := range v.HandedOver {
+		j.HandedOver = append(j.HandedOver, handedJSON{r.ID, r.AgentName, r.State, command.Optional(r.Handed)})
 	}
 	if v.Choice.Several() {
 		j.Models = choiceToJSON(v.Choice)

@@ -56,6 +56,15 @@ func PromptOf(r client.RequestInfo) string {
 	return r.Payload.Prompt
 }
 
+// WorkedBy is @ and the name of who works a request and, where that is another,
+// of who was asked.
+func WorkedBy(r client.RequestInfo) string {
+	if r.AddressedName == "" {
+		return "@" + string(r.AgentName)
+	}
+	return "@" + string(r.AgentName) + " for @" + string(r.AddressedName)
+}
+
 // Bytes says how many bytes in the unit a person would use.
 func Bytes(n int64) string {
 	switch {

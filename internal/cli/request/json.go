@@ -12,7 +12,9 @@ import (
 type JSON struct {
 	ID           fika.RequestID        `json:"id"`
 	Kind         fika.RequestKind      `json:"kind"`
-	Agent        fika.AgentName        `json:"agent"`
+	Agent        fika.AgentName        `json:"agent"`       // that works it
+	Addressed    *fika.AgentName       `json:"addressed"`   // that was asked, where another works it
+	HandedOver   *string               `json:"handed_over"` // why it was handed over
 	Conversation fika.ConversationName `json:"conversation"`
 	State        fika.RequestState     `json:"state"`
 	Outcome      *string               `json:"outcome"`
@@ -40,7 +42,7 @@ type JSON struct {
 // ToJSON returns a request as --json shows it.
 func ToJSON(e *command.Env, r client.RequestInfo) JSON {
 	j := JSON{
-		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Conversation: r.ConversationName, State: r.State,
+		ID: r.ID, Kind: r.Kind, Agent: r.AgentName, Addressed: command.Optional(r.AddressedName), HandedOver: command.Optional(r.Handed), Conversation: r.ConversationName, State: r.State,
 		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
 		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: e.CostUSD(r.Outcome.Model, r.Outcome.Usage), Model: command.Optional(r.Outcome.Model), Models: r.Outcome.Models,
 		Chain: command.Optional(r.Chain), Depth: r.Depth, Parent: command.Optional(r.Parent), RetryOf: command.Optional(r.RetryOf), Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),

@@ -46,7 +46,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, toJSON(e))
 			}
 			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, command.Rows(list, func(r client.RequestInfo) []string {
-				return []string{string(r.ID), string(r.Kind), string(r.AgentName), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(command.PromptOf(r)), 60)}
+				return []string{string(r.ID), string(r.Kind), agentOf(r), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(command.PromptOf(r)), 60)}
 			}))
 		},
 	}
@@ -57,4 +57,12 @@ func newList(e *command.Env) *cobra.Command {
 	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(requestStates[:]), ", "), command.NoFiles))
 	return c
+}
+
+// agentOf is who works a request and, where that is another, who was asked.
+func agentOf(r client.RequestInfo) string {
+	if r.AddressedName == "" {
+		return string(r.AgentName)
+	}
+	return string(r.AgentName) + " for " + string(r.AddressedName)
 }

@@ -49,6 +49,8 @@ func showRequest(e *command.Env, f client.Family, c *client.Client) {
 	p("request", string(r.ID))
 	p("kind", string(r.Kind))
 	p("agent", string(r.AgentName))
+	p("asked", string(r.AddressedName))
+	p("handed over", r.Handed)
 	p("conversation", string(r.ConversationName))
 	p("state", stateOf(r))
 	if f.Parent != nil {
@@ -115,7 +117,7 @@ func kinOf(r client.RequestInfo) string {
 	if r.AgentName == "" {
 		return string(r.ID) + " (deleted)"
 	}
-	return fmt.Sprintf("%s @%s %s: %s", r.ID, r.AgentName, r.State, term.Truncate(strings.Join(strings.Fields(command.PromptOf(r)), " "), 60))
+	return fmt.Sprintf("%s %s %s: %s", r.ID, command.WorkedBy(r), r.State, term.Truncate(strings.Join(strings.Fields(command.PromptOf(r)), " "), 60))
 }
 
 // familyJSON is a request with all that descends from it.

@@ -34,6 +34,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"brakes", brakeTests},
 		{"holds", holdTests},
 		{"schedules", scheduleTests},
+		{"handing over", handOverTests},
 		{"watch", watchTests},
 		{"races", raceTests},
 	} {

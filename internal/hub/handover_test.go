@@ -1,0 +1,79 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/message"
+	"fika/internal/store"
+)
+
+// TestHandsOver: what waits for an agent that cannot work goes to the first backup
+// that can, and is answered where it was asked; nobody else's does.
+func TestHandsOver(t *testing.T) {
+	w := newWorld(t)
+	w.procs.atStart = func(name fika.AgentName, pid int) {
+		if name == "coder" {
+			go w.procs.exit(pid, Exit{Code: exitInvalid, Reason: "exit status 2"})
+		}
+	}
+	statuses, responses := make(chan message.Status, 10), make(chan message.Response, 10)
+	peer := w.bus.Peer()
+	for subject, hear := range map[string]func(bus.Msg){
+		"fika.agent.coder.status": func(m bus.Msg) {
+			var s message.Status
+			w.ok(json.Unmarshal(m.Data, &s))
+			statuses <- s
+		},
+		"fika.agent.coder.response": func(m bus.Msg) {
+			var r message.Response
+			w.ok(json.Unmarshal(m.Data, &r))
+			responses <- r
+		},
+	} {
+		sub, err := peer.Subscribe(subject, hear)
+		w.ok(err)
+		defer sub.Close()
+	}
+	ask := func(id fika.RequestID, name fika.AgentName) {
+		_, err := w.store.Accept(t.Context(), store.NewRequest{ID: id, Kind: fika.TaskRequest, Origin: fika.Queued, Agent: w.agent(name).ID, Payload: fika.Payload{Prompt: "x"}})
+		w.ok(err)
+	}
+	stopped := w.agent("stopped")
+	w.ok(w.store.SetDesired(t.Context(), stopped.ID, fika.DesiredStopped))
+	ask("asked", "coder")
+	ask("kept", "stopped")
+	w.runWith(func(o *Options) {
+		o.CannotTakeOver = func(_ context.Context, _ store.RequestInfo, to fika.AgentName) (string, error) {
+			if to == "over" {
+				return "it has no budget", nil
+			}
+			return "", nil
+		}
+	}, Spec{Name: "coder", Wake: true, Backup: []fika.AgentName{"gone", "stopped", "over", "reviewer"}}, Spec{Name: "over", Wake: true},
+		Spec{Name: "reviewer", Wake: true}, Spec{Name: "stopped", Wake: true, Backup: []fika.AgentName{"reviewer"}})
+	s := <-statuses
+	if s.RequestID != "asked" || s.AgentName != "coder" || s.WorkedBy != "reviewer" || s.Status != message.StatusWaiting {
+		t.Errorf("status %+v", s)
+	}
+	w.until("the backup to be started", func() bool { return w.procs.count("reviewer") == 1 })
+	l, err := w.store.Acquire(t.Context(), w.agent("reviewer").ID, "1@here", time.Hour, true)
+	w.ok(err)
+	c, err := w.store.Claim(t.Context(), l, store.Limits{}, nil)
+	w.ok(err)
+	if c == nil || c.Request.ID != "asked" {
+		t.Fatalf("claimed %+v", c)
+	}
+	_, err = w.store.Finish(t.Context(), c.Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 1, Text: "yes"}})
+	w.ok(err)
+	if r := <-responses; r.RequestID != "asked" || r.AgentName != "coder" || r.WorkedBy != "reviewer" || r.Result.Content != "yes" {
+		t.Errorf("response %+v", r)
+	}
+	if kept, err := w.store.Request(t.Context(), "kept"); err != nil || kept.AgentName != "stopped" {
+		t.Errorf("what waits for one that was stopped by hand is with %s (%v)", kept.AgentName, err)
+	}
+}

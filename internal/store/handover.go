@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fika"
+)
+
+// HandOver is a request that another agent than the one it waits for is to work.
+type HandOver struct {
+	Request fika.RequestID
+	From    fika.AgentID // that has it now
+	To      fika.AgentID
+	Why     string // for people: what keeps From from it
+}
+
+// HandedOver tells what [Queue.HandOver] committed.
+type HandedOver struct {
+	RequestInfo // as it now stands
+	// Done is false when nothing was changed: it is another agent's by now, it has
+	// begun or ended, or To waits for it.
+	Done   bool
+	Notice fika.Entry
+}
+
+// begun reports whether a request has ever been claimed with success. What has not
+// is nobody's yet, and may be worked by another agent.
+const notBegun = `r.finished_at = 0 AND r.upto_seq = 0 AND r.origin = 'queued' AND r.cancel_at = 0 AND r.kind IN ('ask', 'task')
+AND (r.state = 'open' OR (r.state = 'waiting' AND r.reason = '` + string(fika.WaitLimit) + `'))`
+
+// MayHandOver reports whether a request could be given to another agent, as far
+// as it says itself: nobody has begun it. A prompt that only continues a
+// conversation stays in that one.
+func MayHandOver(r fika.Request) bool {
+	waits := r.State == fika.Open || r.State == fika.Waiting && fika.WaitReason(r.Reason) == fika.WaitLimit
+	return waits && r.UptoSeq == 0 && r.Origin == fika.Queued && r.CancelAt.IsZero() &&
+		(r.Kind == fika.TaskRequest || r.Kind == fika.AskRequest && !r.Payload.Continue)
+}
+
+// HandOver gives a request that nobody has begun to another agent, and says so
+// where it is going to be worked: its own conversation if it is a task, else the
+// one that people have with that agent. It keeps the name that it was asked
+// under. Who calls it again changes nothing more.
+func (s Queue) HandOver(ctx context.Context, h HandOver) (HandedOver, error) {
+	const op = "hand over"
+	var out HandedOver
+	err := s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
+		out = HandedOver{}
+		var both []fika.Agent
+		err := t.begin(ctx, all(&both, scanAgent, selectAgent+` WHERE a.id IN (?, ?) ORDER BY a.id`+lockAgent, h.From, h.To))
+		if err != nil {
+			return err
+		}
+		t.discard = true
+		to := slices.IndexFunc(both, func(a fika.Agent) bool { return a.ID == h.To })
+		from := slices.IndexFunc(both, func(a fika.Agent) bool { return a.ID == h.From })
+		if to < 0 || from < 0 || to == from {
+			return nil
+		}
+		r, ok, err := one(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.id = ? AND r.agent = ? AND `+notBegun+lockRequest, h.Request, h.From)
+		if err != nil || !ok || !MayHandOver(r) {
+			return err
+		}
+		if above, err := many(ctx, t, scanText, waitsFor, r.ID); err != nil || slices.Contains(above, string(h.To)) {
+			return err
+		}
+		t.discard = false
+		if out.Notice, err = t.moveRequest(ctx, r, both[from], both[to], h.Why); err != nil {
+			return err
+		}
+		out.Done = true
+		out.RequestInfo, _, err = one(ctx, t, scanRequestInfo, selectRequestInfo+` WHERE r.id = ?`, r.ID)
+		return err
+	})
+	return out, err
+}
+
+// moveRequest makes a request that of another agent. Both agents and the request are locked.
+func (t *tx) moveRequest(ctx context.Context, r fika.Request, from, to fika.Agent, why string) (fika.Entry, error) {
+	var e fika.Entry
+	c := fika.Conversation{ID: r.Conversation}
+	var err error
+	if r.Kind == fika.AskRequest {
+		if c, err = agentsIn(t).activeAsk(ctx, to.ID); err != nil {
+			return e, err
+		}
+	}
+	if c, err = conversationsIn(t).lock(ctx, c.ID); err != nil {
+		return e, err
+	}
+	if r.Kind == fika.TaskRequest {
+		if err := t.put(ctx, `UPDATE conversations SET agent = ? WHERE id = ?`, to.ID, c.ID); err != nil {
+			return e, err
+		}
+	}
+	err = t.put(ctx, `UPDATE requests SET agent = ?, addressed = ?, handed = ?, conversation = ?, state = 'open', reason = '', wait_until = 0, touched = ? WHERE id = ?`,
+		to.ID, r.Asked(), why, c.ID, t.now, r.ID)
+	if err != nil {
+		return e, err
+	}
+	e = limitsIn(t).notice(c, fmt.Sprintf("handed over from @%s to @%s: %s", from.Name, to.Name, why), "handed")
+	e.Request, e.Chain, e.Depth = r.ID, r.Chain, r.Depth
+	return e, t.append(ctx, &e)
+}
