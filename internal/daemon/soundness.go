@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fika/internal/process"
 	"fika/internal/store"
 )
 
@@ -14,26 +15,33 @@ const soundBeforeUp = 40 * time.Millisecond
 
 // soundness is a look through the whole database for damage, on its way.
 type soundness struct {
-	done chan struct{} // closed when err is known, at the latest when ctx has ended
-	err  error
+	done   chan struct{} // closed when err is known, at the latest when ctx has ended
+	err    error
+	thread process.Thread // that looks; known when begun is closed
+	begun  chan struct{}
 }
 
 // lookThrough begins to look; the look ends with ctx at the latest.
 func lookThrough(ctx context.Context, s *store.Store) *soundness {
-	l := &soundness{done: make(chan struct{})}
+	l := &soundness{done: make(chan struct{}), begun: make(chan struct{})}
 	go func() {
 		defer close(l.done)
+		l.thread = process.OwnThread()
+		close(l.begun)
 		l.err = s.Sound(ctx)
 	}()
 	return l
 }
 
-// found says whether damage is known within d.
+// found says whether damage is known within d. A look that takes longer lets
+// the work of hub and agents go before it.
 func (l *soundness) found(d time.Duration) bool {
 	select {
 	case <-l.done:
 		return l.err != nil
 	case <-time.After(d):
+		<-l.begun
+		l.thread.Yield()
 		return false
 	}
 }

@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package process
+
+// Thread is a thread of this process. Here priorities are those of processes, and
+// a thread has none of its own.
+type Thread struct{}
+
+// OwnThread does nothing.
+func OwnThread() Thread { return Thread{} }
+
+// Yield does nothing.
+func (Thread) Yield() {}
