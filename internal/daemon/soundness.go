@@ -17,19 +17,19 @@ const soundBeforeUp = 40 * time.Millisecond
 type soundness struct {
 	done   chan struct{} // closed when err is known, at the latest when ctx has ended
 	err    error
-	thread process.Thread // that looks; known when begun is closed
-	begun  chan struct{}
+	thread process.Thread // that looks
 }
 
 // lookThrough begins to look; the look ends with ctx at the latest.
 func lookThrough(ctx context.Context, s *store.Store) *soundness {
-	l := &soundness{done: make(chan struct{}), begun: make(chan struct{})}
+	l := &soundness{done: make(chan struct{})}
+	began := make(chan process.Thread)
 	go func() {
 		defer close(l.done)
-		l.thread = process.OwnThread()
-		close(l.begun)
+		began <- process.OwnThread()
 		l.err = s.Sound(ctx)
 	}()
+	l.thread = <-began
 	return l
 }
 
@@ -40,7 +40,6 @@ func (l *soundness) found(d time.Duration) bool {
 	case <-l.done:
 		return l.err != nil
 	case <-time.After(d):
-		<-l.begun
 		l.thread.Yield()
 		return false
 	}
