@@ -40,8 +40,8 @@ func (d Desired) Stopped() bool {
 	return d == DesiredStopped || d == DesiredFinish || d == DesiredNow
 }
 
-// Held reports whether the agent's hour is used up at the given moment.
-func (a Agent) Held(now time.Time) bool {
+// QuotaUsedUp reports whether the agent's hour is used up at the given moment.
+func (a Agent) QuotaUsedUp(now time.Time) bool {
 	return now.Before(a.HeldUntil) && a.HeldUntil.Sub(now) <= time.Hour // a clock may have been set back
 }
 

@@ -14,8 +14,8 @@ type Attachment struct {
 	Height int    `json:"height,omitempty"`
 }
 
-// Line is how a text tells of the attachment.
-func (a Attachment) Line() string {
+// TextLine is how a text tells of the attachment.
+func (a Attachment) TextLine() string {
 	size := fmt.Sprintf("%d bytes", a.Bytes)
 	if a.Bytes >= 10_000 {
 		size = fmt.Sprintf("%d kB", a.Bytes/1000)

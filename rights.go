@@ -18,8 +18,8 @@ type Rights struct {
 	Fixed bool `json:"fixed,omitempty"`
 }
 
-// Within are the rights that r and limit have in common, which neither exceeds.
-func (r *Rights) Within(limit *Rights) *Rights {
+// IntersectWith are the rights that r and limit have in common, which neither exceeds.
+func (r *Rights) IntersectWith(limit *Rights) *Rights {
 	switch {
 	case r == nil:
 		return limit
@@ -33,8 +33,8 @@ func (r *Rights) Within(limit *Rights) *Rights {
 	}
 }
 
-// Allows reports whether a tool may be called.
-func (r *Rights) Allows(tool string) bool { return r == nil || slices.Contains(r.Tools, tool) }
+// AllowsTool reports whether a tool may be called.
+func (r *Rights) AllowsTool(tool string) bool { return r == nil || slices.Contains(r.Tools, tool) }
 
 // common is what both lists have, in the order of the first.
 func common(a, b []string) []string {

@@ -19,12 +19,12 @@ func TestRightsDoNotGrow(t *testing.T) {
 		"the strictest sandbox": {&fika.Rights{Sandbox: "required", ReadOnly: true, Network: true}, &fika.Rights{Sandbox: "best", Network: true},
 			&fika.Rights{Tools: []string{}, Sandbox: "required", ReadOnly: true, Network: true}},
 	} {
-		if got := c.a.Within(c.b); !reflect.DeepEqual(got, c.want) {
+		if got := c.a.IntersectWith(c.b); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 	var all *fika.Rights
-	if !all.Allows("bash") || both.Allows("bash") || !both.Allows("read") {
+	if !all.AllowsTool("bash") || both.AllowsTool("bash") || !both.AllowsTool("read") {
 		t.Error("who may what")
 	}
 }

@@ -10,5 +10,5 @@ import (
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], term.System(), os.Getenv))
+	os.Exit(cli.Main(os.Args[1:], term.SystemStreams(), os.Getenv))
 }

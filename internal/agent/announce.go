@@ -105,7 +105,7 @@ func (a *announcer) publishDue() {
 }
 
 func (a *announcer) noteDue() {
-	outcome.Note(context.Background(), a.p.opts.Store.Outcomes, a.sent)
+	outcome.NotePublished(context.Background(), a.p.opts.Store.Outcomes, a.sent)
 	a.sent = nil
 	select {
 	case a.p.noted <- struct{}{}:

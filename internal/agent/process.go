@@ -504,7 +504,7 @@ func (p *Process) heartbeat() {
 	h := message.Heartbeat{
 		Type: message.TypeHeartbeat, AgentName: string(p.opts.Agent.Name), Status: string(state),
 		Uptime:            int64(p.opts.Now().Sub(p.started) / time.Second),
-		RequestsProcessed: p.processed.Load(), Timestamp: message.Stamp(p.opts.Now()), PID: pid(), Model: p.opts.Model, V: message.Version,
+		RequestsProcessed: p.processed.Load(), Timestamp: message.TimeText(p.opts.Now()), PID: pid(), Model: p.opts.Model, V: message.Version,
 	}
 	for _, j := range p.running {
 		h.CurrentConversationID = string(j.claimed.Conversation.Name)

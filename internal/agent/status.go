@@ -130,7 +130,7 @@ func (s *statuses) publishStatus(status string, d message.StatusData) {
 	p := s.p
 	p.publishBody(p.opts.Subjects.Status(p.opts.Agent.Name), message.Status{
 		Type: message.TypeStatus, RequestID: string(s.c.Request.ID), AgentName: string(p.opts.Agent.Name), Status: status,
-		Data: d, Timestamp: message.Stamp(p.opts.Now()), V: message.Version,
+		Data: d, Timestamp: message.TimeText(p.opts.Now()), V: message.Version,
 		Conversation: string(s.c.Conversation.Kind), ConversationID: string(s.c.Conversation.Name),
 	})
 }

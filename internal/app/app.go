@@ -107,9 +107,9 @@ func (a *App) Dir() string { return a.opts.Dir }
 // Log is where a process without a screen tells what it does.
 func (a *App) Log() *slog.Logger { return a.opts.Log }
 
-// Again makes an App with the same options, for another goroutine. Whoever
+// CloneUnopened makes an App with the same options, for another goroutine. Whoever
 // calls it closes it.
-func (a *App) Again() *App { return New(a.opts) }
+func (a *App) CloneUnopened() *App { return New(a.opts) }
 
 // Close closes what was opened, newest first. It may be called twice.
 func (a *App) Close() error {

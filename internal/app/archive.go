@@ -18,7 +18,7 @@ func (a *App) Archive(s *store.Store) reading.Archive {
 // tool whose agent cannot be told reads what all agents may.
 func (a *App) Reader() (reading.Reader, error) {
 	c, err := a.Caller()
-	if c.Inside() && c.Agent == "" {
+	if c.InsideTool() && c.Agent == "" {
 		return "tool", err
 	}
 	return c.Agent, err

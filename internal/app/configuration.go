@@ -57,7 +57,7 @@ func (c *Configuration) Config() (*config.Config, error) {
 		return nil, err
 	}
 	stamp := config.StampOf(paths...) // before reading: a change meanwhile is seen next time
-	if c.now != nil && stamp.Same(c.stamp) {
+	if c.now != nil && stamp.SameAs(c.stamp) {
 		return c.now, nil
 	}
 	c.stamp = stamp
@@ -147,7 +147,7 @@ func KeepConfig(root string, c *config.Config) bool {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false
 	}
-	changed, err := c.Keep(path)
+	changed, err := c.KeepCopy(path)
 	return changed && err == nil
 }
 

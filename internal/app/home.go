@@ -54,7 +54,7 @@ func (o *OpenedHome) prepareHome(h folder.Home) error {
 	if p == nil {
 		return h.Prepare(config.Example())
 	}
-	if err := p.Note(o.opts.Now()); err != nil {
+	if err := p.NoteIdentity(o.opts.Now()); err != nil {
 		return err
 	}
 	return h.Prepare(fmt.Sprintf(ownSettings, p.Main))

@@ -46,7 +46,7 @@ func changesSince(h folder.Home) []string {
 		"a fika command inside a tool speaks as its agent and cannot manage agents, chats or plugins",
 		"file tools stay out of every home of fika, of keys and of what other programs obey, whatever the workspace is",
 	}
-	for _, name := range plugin.Outdated(h.PluginsDir()) {
+	for _, name := range plugin.OutdatedNames(h.PluginsDir()) {
 		notes = append(notes, fmt.Sprintf("the plugin %s is that of an older fika: fika plugin remove %s, then fika plugin install %s", name, name, name))
 	}
 	return notes

@@ -132,7 +132,7 @@ func (k *Keyring) ServerKey(name string, s config.MCPServer) (string, error) {
 		return "", err
 	}
 	to := "mcp:" + s.Name
-	if s.Remote() {
+	if s.IsRemote() {
 		to = hostOf(s.URL)
 	}
 	v, err := f.Use(name, to)

@@ -26,7 +26,7 @@ func (k *Keyring) Secrets() *redact.Keys {
 			src.before, src.first = now, k.secretValues(h)
 		}
 	}
-	k.secrets = redact.Follow(src.lookForNew)
+	k.secrets = redact.NewFollowing(src.lookForNew)
 	return k.secrets
 }
 
@@ -53,7 +53,7 @@ func (s *secretSource) lookForNew() (map[string]string, bool) {
 	s.looked = time.Now()
 	k := New(s.opts).Keyring
 	h, now, err := s.stampFiles(k)
-	if err != nil || now.Same(s.before) {
+	if err != nil || now.SameAs(s.before) {
 		return nil, false
 	}
 	s.before = now

@@ -41,8 +41,8 @@ func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
 func dearestCall(models []config.ModelUse, money bool) (limit.Amount, error) {
 	var most limit.Amount
 	for _, u := range models {
-		if money && !u.Model.Known() {
-			return limit.Amount{}, fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(u.Model.ID, ""))
+		if money && !u.Model.PriceKnown() {
+			return limit.Amount{}, fika.Errorf(fika.Invalid, "", "%s", config.UnpricedWarning(u.Model.ID, ""))
 		}
 		flat := reserveOf(u.Model)
 		used := fika.Usage{Input: flat.Input, Output: flat.Output}

@@ -44,7 +44,7 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 	m = retry.Cap(m, 0)
 	m = retry.Idle(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})
-	if s.Model.Known() {
+	if s.Model.PriceKnown() {
 		m = retry.Cost(m, retry.Prices(s.Model.Prices))
 	}
 	return m, nil

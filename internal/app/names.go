@@ -124,7 +124,7 @@ func listOthers(near fika.AgentName, team []colleague.Colleague) string {
 	if len(team) == 1 && team[0].Name == near {
 		return ""
 	}
-	return colleague.Known(team)
+	return colleague.KnownNames(team)
 }
 
 // nearestAgent is the agent whose name is most like a given one; "" when none is.

@@ -90,7 +90,7 @@ func (w *Place) Worktree(name fika.AgentName) (worktree.Tree, error) {
 	if p == nil {
 		return worktree.Tree{}, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: this home is no project's; fika init, said in the repository, makes one", name)
 	}
-	return worktree.In(p.Home, name, p.Main), nil
+	return worktree.TreeOf(p.Home, name, p.Main), nil
 }
 
 // settingLayers are the files that the settings come from.

@@ -10,7 +10,7 @@ import (
 
 // QuotaUsedUp says that an agent has used up its hour; empty: it has not.
 func QuotaUsedUp(row fika.Agent, now time.Time) string {
-	if !row.Held(now) {
+	if !row.QuotaUsedUp(now) {
 		return ""
 	}
 	return fmt.Sprintf("@%s has used up its %s", row.Name, row.HeldReason)

@@ -89,7 +89,7 @@ func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
 		return "it was stopped by hand (fika agent start " + string(name) + ")"
 	case row.State == fika.AgentFailed:
 		return "it has failed: " + row.StateReason
-	case row.Held(a.Now()):
+	case row.QuotaUsedUp(a.Now()):
 		return "it has used up its " + row.HeldReason
 	}
 	return ""
@@ -141,7 +141,7 @@ func (a *App) overBudget(spent []store.BudgetBalance, agent fika.AgentName, who 
 			return "" // likewise
 		}
 		if b.Verdict(b.Balance, need) != nil {
-			return "over budget: " + b.Standing(b.Balance)
+			return "over budget: " + b.StandingLine(b.Balance)
 		}
 	}
 	return ""

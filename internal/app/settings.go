@@ -79,7 +79,7 @@ func (r *Resolver) CallableBy(name fika.AgentName) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	local := config.StampOf(folder.HomeAt(root).Folder(name).LocalConfig()) // before reading
-	if k, known := r.callable[name]; known && k.config == c && local.Same(k.local) {
+	if k, known := r.callable[name]; known && k.config == c && local.SameAs(k.local) {
 		return k.by, nil
 	}
 	in, err := r.settingInputs(name, nil, true)

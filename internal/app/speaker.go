@@ -58,7 +58,7 @@ type Speaker struct {
 // says would have no chain.
 func (v *Speakers) Speaker(ctx context.Context) (*Speaker, error) {
 	c, err := v.Caller()
-	if err != nil || !c.Inside() {
+	if err != nil || !c.InsideTool() {
 		return nil, err
 	}
 	s, err := v.db.Store(ctx)
@@ -135,10 +135,10 @@ func speakerOf(ctx context.Context, s *store.Store, id fika.RequestID) (*Speaker
 	return &Speaker{Agent: info.AgentName, Request: info.Request}, nil
 }
 
-// Passes are the rights that go with what the agent causes, and what text from
+// PassedOn are the rights that go with what the agent causes, and what text from
 // outside it has read. The command of a tool that reaches the network may have
 // read some just now.
-func (s *Speaker) Passes() (*fika.Rights, string) {
+func (s *Speaker) PassedOn() (*fika.Rights, string) {
 	if s == nil {
 		return nil, ""
 	}
@@ -164,30 +164,30 @@ func (v *Speakers) MayCall(s *Speaker, to fika.AgentName) error {
 		return err
 	}
 	if !guard.MayCall(by, who) {
-		return fika.Errorf(fika.Denied, "", "%s; nothing was sent", guard.Uncallable(by, to))
+		return fika.Errorf(fika.Denied, "", "%s; nothing was sent", guard.UncallableReason(by, to))
 	}
 	return nil
 }
 
-// Say puts the agent, its chain and its depth into a request that it makes.
+// SignRequest puts the agent, its chain and its depth into a request that it makes.
 // Limit when the chain has come to its greatest depth. A nil Speaker changes
 // nothing.
-func (s *Speaker) Say(n store.NewRequest, l store.Limits) (store.NewRequest, error) {
+func (s *Speaker) SignRequest(n store.NewRequest, l store.Limits) (store.NewRequest, error) {
 	if s == nil {
 		return n, nil
 	}
-	if err := s.Within(l); err != nil {
+	if err := s.CheckDepth(l); err != nil {
 		return n, err
 	}
 	n.Payload.From, n.Payload.Writer = string(s.Agent), fika.ByAgent
 	n.Chain, n.Depth = s.Request.Chain, s.Request.Depth+1
-	n.Rights, n.Taint = s.Passes()
+	n.Rights, n.Taint = s.PassedOn()
 	return n, nil
 }
 
-// Within returns an error of kind Limit when the agent's chain has come to its
+// CheckDepth returns an error of kind Limit when the agent's chain has come to its
 // greatest depth.
-func (s *Speaker) Within(l store.Limits) error {
+func (s *Speaker) CheckDepth(l store.Limits) error {
 	if l.MaxDepth > 0 && s.Request.Depth+1 >= l.MaxDepth {
 		return fika.Errorf(fika.Limit, "", "this chain of messages has come to its limit of %d answers in a row: @%s can pass nothing on", l.MaxDepth, s.Agent)
 	}

@@ -94,7 +94,7 @@ func ruleText(d guard.Decision, bare bool) string {
 
 // hint is a rule that spares the question; empty: none does.
 func hint(d guard.Decision, c guard.Call) string {
-	r, ok := d.Allowing(c)
+	r, ok := d.AllowingRule(c)
 	switch {
 	case len(d.Opens) > 0: // each time
 		return ""

@@ -38,7 +38,7 @@ func pictures(t *testing.T) map[string][]byte {
 // TestPut stores each kind of picture once, under its hash, and reads it back; a
 // file that has become another is not taken for it.
 func TestPut(t *testing.T) {
-	s := In(t.TempDir())
+	s := StoreIn(t.TempDir())
 	for mime, data := range pictures(t) {
 		a, err := s.Put("cat", data)
 		if err != nil || a.MIME != mime || a.Width != 64 || a.Height != 48 || a.Bytes != int64(len(data)) {
@@ -75,7 +75,7 @@ func TestPut(t *testing.T) {
 
 // TestCopyTo takes pictures to another home, and names those that are missing.
 func TestCopyTo(t *testing.T) {
-	from, to := In(t.TempDir()), In(t.TempDir())
+	from, to := StoreIn(t.TempDir()), StoreIn(t.TempDir())
 	a, err := from.Put("cat.png", pictures(t)["image/png"])
 	must(t, err)
 	gone := fika.Attachment{SHA256: strings.Repeat("a", 64)}
@@ -121,11 +121,11 @@ func TestLoad(t *testing.T) {
 func TestFolded(t *testing.T) {
 	one, two := File{Path: "a`b.go", Data: []byte("x\n```\ny\n")}, File{Path: "c.go", Data: []byte("z")}
 	whole := "look\n\n" + one.Text() + "\n\n" + two.Text()
-	if got, want := Folded(whole), "look\n\n[file `` a`b.go ``: 3 lines]\n\n[file `c.go`: 1 line]"; got != want {
+	if got, want := FoldFiles(whole), "look\n\n[file `` a`b.go ``: 3 lines]\n\n[file `c.go`: 1 line]"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, text := range []string{"", "file `x`:", "file `x`:\n```\nopen", "file `x`:\n``\na\n``", "file x:\n```\na\n```", strings.TrimSuffix(one.Text(), "`")} {
-		if got := Folded(text); got != text {
+		if got := FoldFiles(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

@@ -99,12 +99,12 @@ func (f *File) check(size int64) error {
 
 // Text is a file of text as it stands in a prompt: named, and in a fence that
 // nothing in it can close.
-func (f File) Text() string { return f.With(strings.TrimSuffix(string(f.Data), "\n")) }
+func (f File) Text() string { return f.TextWith(strings.TrimSuffix(string(f.Data), "\n")) }
 
-// With is [File.Text] with another text in its fence.
-func (f File) With(text string) string {
+// TextWith is [File.Text] with another text in its fence.
+func (f File) TextWith(text string) string {
 	fence := ticks(string(f.Data), 3)
-	return fmt.Sprintf("file %s:\n%s\n%s\n%s", Code(f.Path), fence, text, fence)
+	return fmt.Sprintf("file %s:\n%s\n%s\n%s", CodeSpan(f.Path), fence, text, fence)
 }
 
 // ticks are at least that many backticks, and more than stand together in text.
@@ -116,8 +116,8 @@ func ticks(text string, least int) string {
 	return fence
 }
 
-// Code is a name as code in Markdown, in which nobody is mentioned.
-func Code(name string) string {
+// CodeSpan is a name as code in Markdown, in which nobody is mentioned.
+func CodeSpan(name string) string {
 	fence := ticks(name, 1)
 	if len(fence) > 1 {
 		name = " " + name + " "
@@ -130,9 +130,9 @@ func Code(name string) string {
 	}, name) + fence
 }
 
-// Folded is a message in which each file of text, as [File.Text] has written it,
+// FoldFiles is a message in which each file of text, as [File.Text] has written it,
 // is one line that tells of it.
-func Folded(text string) string {
+func FoldFiles(text string) string {
 	var out []string
 	all := strings.Split(text, "\n")
 	for i := 0; i < len(all); i++ {

@@ -16,8 +16,8 @@ import (
 // Store is the folder of a home that holds pictures. Many processes may use it.
 type Store struct{ Dir string }
 
-// In is the store of a home.
-func In(home string) Store { return Store{Dir: filepath.Join(home, Folder)} }
+// StoreIn is the store of a home.
+func StoreIn(home string) Store { return Store{Dir: filepath.Join(home, Folder)} }
 
 // Folder is the name of the store's folder in a home, and in a context that was
 // exported.

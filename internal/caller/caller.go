@@ -83,8 +83,8 @@ func requestOf(step string) fika.RequestID {
 	return fika.RequestID(id)
 }
 
-// Inside reports whether the caller is in a tool's process tree.
-func (c Caller) Inside() bool { return c.Kind == Agent || c.Kind == Tool }
+// InsideTool reports whether the caller is in a tool's process tree.
+func (c Caller) InsideTool() bool { return c.Kind == Agent || c.Kind == Tool }
 
 // Name says who it is, for a message.
 func (c Caller) Name() string {

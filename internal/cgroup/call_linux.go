@@ -32,11 +32,11 @@ type Groups struct {
 	made atomic.Int64 // so that the names of this process's groups differ
 }
 
-// For makes groups for the agents of one home; id tells homes apart.
-func (r *Root) For(id string) *Groups { return &Groups{root: r, home: "fika-" + id} }
+// GroupsFor makes groups for the agents of one home; id tells homes apart.
+func (r *Root) GroupsFor(id string) *Groups { return &Groups{root: r, home: "fika-" + id} }
 
-// Can says why limits cannot be kept; nil: they can.
-func (g *Groups) Can(l Limits) error {
+// CanLimit says why limits cannot be kept; nil: they can.
+func (g *Groups) CanLimit(l Limits) error {
 	if missing := without(l.controllers(), g.root.controllers); len(missing) > 0 {
 		return fika.Errorf(fika.Denied, "", "the control group %s has no controller %s", g.root.dir, strings.Join(missing, ", "))
 	}
@@ -45,7 +45,7 @@ func (g *Groups) Can(l Limits) error {
 
 // Begin makes the group of a call. The error is of kind Denied, and in words.
 func (g *Groups) Begin(agent fika.AgentName, l Limits) (*Call, error) {
-	if err := g.Can(l); err != nil {
+	if err := g.CanLimit(l); err != nil {
 		return nil, err
 	}
 	home := filepath.Join(g.root.dir, g.home)

@@ -19,7 +19,7 @@ func groups(t *testing.T) *Groups {
 	if err != nil {
 		t.Skip("no limits here: " + err.Error())
 	}
-	g := r.For("test-" + strings.ToLower(t.Name()))
+	g := r.GroupsFor("test-" + strings.ToLower(t.Name()))
 	t.Cleanup(func() {
 		if _, err := os.Stat(filepath.Join(r.dir, g.home)); !os.IsNotExist(err) {
 			t.Errorf("folders of groups are left: %v", err)

@@ -12,8 +12,8 @@ type Limits struct {
 	PIDs   int64   // processes and threads
 }
 
-// Any reports whether something is limited.
-func (l Limits) Any() bool { return l != Limits{} }
+// AnySet reports whether something is limited.
+func (l Limits) AnySet() bool { return l != Limits{} }
 
 // String says the limits as they stand in a file of settings.
 func (l Limits) String() string {

@@ -29,16 +29,16 @@ func Find(string) (*Root, error) {
 // Dir is nothing.
 func (r *Root) Dir() string { return "" }
 
-// For is never called: there is no root.
-func (r *Root) For(string) *Groups { return nil }
+// GroupsFor is never called: there is no root.
+func (r *Root) GroupsFor(string) *Groups { return nil }
 
 // Begin is never called.
 func (g *Groups) Begin(fika.AgentName, Limits) (*Call, error) {
 	return nil, fika.Errorf(fika.Denied, "", "only Linux has control groups")
 }
 
-// Can says that nothing can be limited.
-func (g *Groups) Can(Limits) error {
+// CanLimit says that nothing can be limited.
+func (g *Groups) CanLimit(Limits) error {
 	return fika.Errorf(fika.Denied, "", "only Linux has control groups")
 }
 

@@ -38,14 +38,14 @@ func Undo(ctx context.Context, s Source, words []string, l Look) ([]string, erro
 		return nil, err
 	}
 	newer := x.Newer
-	if Idle(x) {
-		return Plan(x, l), Nothing(x)
+	if NothingToDo(x) {
+		return PlanLines(x, l), NothingError(x)
 	}
 	if x, err = s.Apply(ctx, x.Turn.Request); err != nil {
 		return nil, err
 	}
 	x.Newer = newer
-	return append(Outcome(x, l), l.Style.Dim("— /undo "+Short(x.Turn.Request)+" takes this back; the agents are not told")), nil
+	return append(OutcomeLines(x, l), l.Style.Dim("— /undo "+ShortID(x.Turn.Request)+" takes this back; the agents are not told")), nil
 }
 
 // Diff carries out /diff [REQUEST]: what the request has made of its files.
@@ -69,34 +69,34 @@ func choose(ctx context.Context, s Source, command string, words []string) (clie
 	return client.Undoing{}, fika.Errorf(fika.Invalid, "", "%s takes a request, or nothing for the last one", command)
 }
 
-// Short is enough of a request's id to name it: the millisecond in which it was made.
-func Short(id fika.RequestID) string { return string(id[:min(13, len(id))]) }
+// ShortID is enough of a request's id to name it: the millisecond in which it was made.
+func ShortID(id fika.RequestID) string { return string(id[:min(13, len(id))]) }
 
 // Title says which changes are meant.
 func Title(x client.Undoing, now time.Time) string {
 	t := x.Turn
-	title := fmt.Sprintf("%s, what @%s changed %s", Short(t.Request), t.Agent, term.Ago(t.Changed(), now))
+	title := fmt.Sprintf("%s, what @%s changed %s", ShortID(t.Request), t.Agent, term.Ago(t.LastChange(), now))
 	if prompt := term.CleanLine(x.Info.Payload.Prompt); prompt != "" {
 		title += " (" + term.Truncate(prompt, 60) + ")"
 	}
 	return title
 }
 
-// Idle reports whether there is nothing to be done about a request's changes.
-func Idle(x client.Undoing) bool { return !x.Open() && !x.Again }
+// NothingToDo reports whether there is nothing to be done about a request's changes.
+func NothingToDo(x client.Undoing) bool { return !x.Open() && !x.Again }
 
-// Nothing is the error of an undo that would do nothing.
-func Nothing(x client.Undoing) error {
+// NothingError is the error of an undo that would do nothing.
+func NothingError(x client.Undoing) error {
 	if x.Redo {
-		return fika.Errorf(fika.Conflict, "", "nothing of %s can be made again", Short(x.Turn.Request))
+		return fika.Errorf(fika.Conflict, "", "nothing of %s can be made again", ShortID(x.Turn.Request))
 	}
-	return fika.Errorf(fika.Conflict, "", "nothing of %s can be undone", Short(x.Turn.Request))
+	return fika.Errorf(fika.Conflict, "", "nothing of %s can be undone", ShortID(x.Turn.Request))
 }
 
-// Left is the error of an undo that left files as they are; nil: it left none.
-func Left(x client.Undoing) error {
+// LeftError is the error of an undo that left files as they are; nil: it left none.
+func LeftError(x client.Undoing) error {
 	var paths []string
-	for _, i := range x.Left() {
+	for _, i := range x.ItemsLeft() {
 		paths = append(paths, i.Path)
 	}
 	if len(paths) == 0 {
@@ -109,8 +109,8 @@ func Left(x client.Undoing) error {
 	return fika.Errorf(fika.Conflict, "", "%d %s %s left: %s", len(paths), noun, verb, strings.Join(paths, ", "))
 }
 
-// Plan says what would become of every file.
-func Plan(x client.Undoing, l Look) []string {
+// PlanLines says what would become of every file.
+func PlanLines(x client.Undoing, l Look) []string {
 	verb := "undo"
 	if x.Redo {
 		verb = "make again"
@@ -122,8 +122,8 @@ func Plan(x client.Undoing, l Look) []string {
 	return l.list(verb+" "+Title(x, l.Now)+":", x, words, "leave")
 }
 
-// Outcome says what has become of every file.
-func Outcome(x client.Undoing, l Look) []string {
+// OutcomeLines says what has become of every file.
+func OutcomeLines(x client.Undoing, l Look) []string {
 	verb := "undone"
 	if x.Redo {
 		verb = "made again"
@@ -164,7 +164,7 @@ func (l Look) commands(x client.Undoing) []string {
 		}
 		text := "commands ran"
 		if t.Request != x.Turn.Request {
-			text = fmt.Sprintf("commands ran later (%s)", Short(t.Request))
+			text = fmt.Sprintf("commands ran later (%s)", ShortID(t.Request))
 		}
 		switch n := len(changed); {
 		case n > maxNamed:
@@ -234,9 +234,9 @@ func (l Look) line(line string) string {
 // Files counts the files of a request's changes.
 func Files(x client.Undoing) string { return fmt.Sprint(len(x.Items)) }
 
-// State says what can be done about a request's changes.
-func State(x client.Undoing) string {
-	left := len(x.Left())
+// StateText says what can be done about a request's changes.
+func StateText(x client.Undoing) string {
+	left := len(x.ItemsLeft())
 	switch {
 	case x.Again:
 		return "interrupted"

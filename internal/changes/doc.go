@@ -1,5 +1,5 @@
 // Package changes says in words what agents have changed in files, and carries out
 // /undo and /diff: one for the command, the session, joined chats and the console.
 //
-// It is a face of client and decides nothing. Read first: [Undo], [Diff], [Plan].
+// It is a face of client and decides nothing. Read first: [Undo], [Diff], [PlanLines].
 package changes

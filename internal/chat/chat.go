@@ -123,7 +123,7 @@ func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (st
 		if in, err = c.Store.Participants(ctx, conv.ID); err != nil {
 			return store.Post{}, Sent{}, err
 		}
-		known.People = append(known.People, People(in, agents)...)
+		known.People = append(known.People, PeopleAmong(in, agents)...)
 	}
 	found := c.Parser.Parse(s.Text, known)
 	if len(found.Unknown) > 0 {
@@ -281,7 +281,7 @@ func unknownNames(list []mention.Unknown, team []colleague.Colleague) error {
 		}
 		parts = append(parts, part)
 	}
-	return fika.Errorf(fika.NotFound, "send", "%s%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "), colleague.Known(team))
+	return fika.Errorf(fika.NotFound, "send", "%s%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "), colleague.KnownNames(team))
 }
 
 // Nearest gives the agent whose name is spelled most like word, or "".

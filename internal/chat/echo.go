@@ -26,12 +26,12 @@ type Letter struct {
 	Text  string
 }
 
-// Echoes reports whether a letter would only go on an exchange in which both
+// OnlyEchoes reports whether a letter would only go on an exchange in which both
 // repeat themselves: it and the last letters of its chain, most in all, go
 // forth and back between the two and each says the same again. What a person,
 // another agent or another chain has said to either of them meanwhile is
 // something new. most = 0: never.
-func Echoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
+func OnlyEchoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
 	if most <= 0 || l.Depth < most { // each letter is one deeper than what it answers
 		return false, nil
 	}
@@ -59,7 +59,7 @@ func Echoes(ctx context.Context, s Letters, l Letter, most int) (bool, error) {
 		said = append(said, limit.Said{By: e.Meta.WriterName, Text: e.Content})
 	}
 	slices.Reverse(said)
-	return len(said) == most && limit.Repeats(said), nil
+	return len(said) == most && limit.OnlyRepeats(said), nil
 }
 
 // lastOfChain gives the newest n entries of a chain, newest first, and when the

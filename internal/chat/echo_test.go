@@ -56,9 +56,9 @@ func TestEchoes(t *testing.T) {
 				row, err := r.store.Agent(t.Context(), to)
 				r.ok(err)
 				l := chat.Letter{From: from, To: row, Chain: r.root, Depth: n, Text: text}
-				echo, err := chat.Echoes(t.Context(), r.store, l, most)
+				echo, err := chat.OnlyEchoes(t.Context(), r.store, l, most)
 				r.ok(err)
-				if none, err := chat.Echoes(t.Context(), r.store, l, 0); none || err != nil {
+				if none, err := chat.OnlyEchoes(t.Context(), r.store, l, 0); none || err != nil {
 					t.Errorf("switched off: %v, %v", none, err)
 				}
 				if echo {

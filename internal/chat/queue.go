@@ -39,8 +39,8 @@ type Item struct {
 	Stuck   bool      // it waits for a person
 }
 
-// Over reports whether nothing comes of it any more by itself.
-func (i Item) Over() bool { return i.Place == PlaceDead || i.Place == PlaceDropped }
+// IsOver reports whether nothing comes of it any more by itself.
+func (i Item) IsOver() bool { return i.Place == PlaceDead || i.Place == PlaceDropped }
 
 // Presence is what is known of an agent's process.
 type Presence struct {
@@ -293,7 +293,7 @@ func Idle(items []Item) (idle bool, stuck []Item) {
 	idle = true
 	for _, i := range items {
 		switch {
-		case i.Over():
+		case i.IsOver():
 		case i.Stuck:
 			idle, stuck = false, append(stuck, i)
 		default:

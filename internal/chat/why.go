@@ -177,7 +177,7 @@ func (x *explainer) explainNotified(ctx context.Context, n store.NotificationInf
 func (x *explainer) inQueue(ctx context.Context) (Item, bool, error) {
 	items, err := x.queue(ctx)
 	for _, i := range items {
-		if i.Agent == x.agent.Name && !i.Over() && slices.Contains(i.Seqs, x.why.Seq) {
+		if i.Agent == x.agent.Name && !i.IsOver() && slices.Contains(i.Seqs, x.why.Seq) {
 			return i, true, err
 		}
 	}
@@ -302,7 +302,7 @@ func (x *explainer) passedBy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	places := mention.New().Places(e.Content, mention.Known{Agents: agentNames(agents), Human: "user", People: People(in, agents)})
+	places := mention.New().FindPlaces(e.Content, mention.Known{Agents: agentNames(agents), Human: "user", People: PeopleAmong(in, agents)})
 	byAgent := e.Meta.Writer == fika.ByAgent
 	for _, p := range places {
 		if p.Agent == x.agent.Name && p.Hidden == "" {
@@ -410,8 +410,8 @@ func mentionedInstead(places []mention.Place) string {
 	return ""
 }
 
-// People are the participants that are no agents.
-func People(in []string, agents []fika.Agent) []string {
+// PeopleAmong are the participants that are no agents.
+func PeopleAmong(in []string, agents []fika.Agent) []string {
 	return slices.DeleteFunc(slices.Clone(in), func(n string) bool {
 		return slices.ContainsFunc(agents, func(a fika.Agent) bool { return string(a.Name) == n })
 	})

@@ -102,8 +102,8 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 		if !a.Expires.IsZero() {
 			until = ", denied at " + a.Expires.Local().Format("2006-01-02 15:04")
 		}
-		e.Println(fmt.Sprintf("%d  %s, asked %s%s", a.N, question.Asker(a), term.Ago(a.Asked, e.Now()), until))
-		e.Println(question.Detail(a))
+		e.Println(fmt.Sprintf("%d  %s, asked %s%s", a.N, question.AskerText(a), term.Ago(a.Asked, e.Now()), until))
+		e.Println(question.DetailText(a))
 	}
 	return e.CheckWritten("")
 }
@@ -154,7 +154,7 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 // showRule shows a rule with what it covers and what it just misses, before it is
 // written. At a terminal the person says whether it is.
 func showRule(e *command.Env, r guard.Rule) error {
-	e.Say("the rule is\n%s", question.Indented(term.Visible(r.TOML())))
+	e.Say("the rule is\n%s", question.IndentLines(term.Visible(r.TOML())))
 	if match, miss := r.Examples(); match != "" {
 		e.Say("it covers %s\nand not %s", term.Visible(match), term.Visible(miss))
 	} else {
@@ -181,7 +181,7 @@ func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
 	if d.Do != guard.Ask {
 		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")
 	}
-	r, ok := d.Allowing(call)
+	r, ok := d.AllowingRule(call)
 	if !ok {
 		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule would win over the one at %s: change that, and approve this call without --always", d.Rule.Where)
 	}
@@ -202,7 +202,7 @@ func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen 
 		changed = " (changed since it was approved: " + term.Visible(strings.Join(q.Changed, ", ")) + ")"
 	}
 	fmt.Fprintf(e.Err, "\n@%s asks%s, because of %s:\n%s\n%s\n", q.Call.Agent, changed, term.Visible(v.Rule),
-		question.Indented(question.Call(q.Call.Name, string(q.Call.Args))), question.Indented("in "+term.Visible(q.Call.Workspace)))
+		question.IndentLines(question.Call(q.Call.Name, string(q.Call.Args))), question.IndentLines("in "+term.Visible(q.Call.Workspace)))
 	select {
 	case <-time.After(readingTime):
 	case <-ctx.Done():

@@ -215,5 +215,5 @@ func (o *askOptions) hintMention(prompt string) {
 
 // mentionHint reports whether a text mentions anybody, as in a chat.
 func mentionHint(text string) bool {
-	return strings.Contains(text, "@") && !mention.Parse(text, mention.Known{}).None()
+	return strings.Contains(text, "@") && !mention.Parse(text, mention.Known{}).NoneAddressed()
 }

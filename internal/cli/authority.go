@@ -43,14 +43,14 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !c.Inside() && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
+	if !c.InsideTool() && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
 		if alone(e, cmd, args) {
 			offerTrust(e)
 		} else {
 			tellTrust(e)
 		}
 	}
-	if !c.Inside() || does == speaks {
+	if !c.InsideTool() || does == speaks {
 		return nil
 	}
 	return fika.Errorf(fika.Denied, "", "%s is a person's to say: inside a tool, where %s asks, only ask, task, run, chat send and commands that look work", cmd.CommandPath(), c.Name())

@@ -13,7 +13,7 @@ import (
 // Commands builds the whole tree of commands, to be looked at: the generated
 // reference and the tests of help read it. To run one, use [Main].
 func Commands() *cobra.Command {
-	return newRoot(&command.Env{Streams: term.System(), Getenv: os.Getenv})
+	return newRoot(&command.Env{Streams: term.SystemStreams(), Getenv: os.Getenv})
 }
 
 func newCompletion(*command.Env) *cobra.Command {

@@ -69,7 +69,7 @@ func newShell(t *testing.T) *shell {
 func (s *shell) startRun() string {
 	s.Helper()
 	a := app.New(app.Options{Root: s.dir, Getenv: os.Getenv})
-	c, err := client.Offline(s.Context(), a)
+	c, err := client.OpenOffline(s.Context(), a)
 	if err != nil {
 		s.Fatal(err)
 	}

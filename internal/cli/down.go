@@ -90,7 +90,7 @@ func takeDown(ctx context.Context, e *command.Env, how fika.Desired, timeout tim
 func sayLeft(e *command.Env) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	c, err := client.Offline(ctx, e.App())
+	c, err := client.OpenOffline(ctx, e.App())
 	if err != nil {
 		return
 	}

@@ -42,5 +42,5 @@ func Declared() map[string]string {
 
 // CommandsFor builds the commands that a line needs.
 func CommandsFor(args ...string) *cobra.Command {
-	return newRoot(&command.Env{Streams: term.System(), Getenv: os.Getenv}, args...)
+	return newRoot(&command.Env{Streams: term.SystemStreams(), Getenv: os.Getenv}, args...)
 }

@@ -55,7 +55,7 @@ agents read AGENTS.md. A model that is not chosen is each person's own.`,
 }
 
 func runInit(e *command.Env, o initOptions) error {
-	root, err := setup.Place(e.App())
+	root, err := setup.ProjectPlace(e.App())
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func meansMaster(e *command.Env, cmd *cobra.Command, args []string) bool {
 		return false
 	}
 	who, err := e.App().Caller()
-	return err == nil && !who.Inside()
+	return err == nil && !who.InsideTool()
 }
 
 // masterOptions are the flags of the master.
@@ -106,7 +106,7 @@ func openConsole(ctx context.Context, e *command.Env, flags masterOptions) error
 	}
 	waiting := master.OpenWaitList(h.RunDir())
 	defer waiting.Close()
-	if !waiting.Mine() {
+	if !waiting.KeptHere() {
 		e.Warn("another console is open here: what this one waits for is not kept for the next")
 	}
 	outcomes, err := c.Requests.Outcomes()
@@ -179,7 +179,7 @@ type consoleHost struct{ *command.Env }
 
 // workHere works a prompt in the current context, as fika run does.
 func (e consoleHost) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
-	here := e.App().Again() // an App is for one goroutine
+	here := e.App().CloneUnopened() // an App is for one goroutine
 	defer here.Close()
 	h, err := here.Home()
 	if err != nil {
@@ -203,7 +203,7 @@ func (e consoleHost) workHere(ctx context.Context, prompt string) (client.Reques
 
 // summarise sums up what an agent has before it now.
 func (e consoleHost) summarise(ctx context.Context, agent fika.AgentName) (string, error) {
-	here := e.App().Again() // an App is for one goroutine
+	here := e.App().CloneUnopened() // an App is for one goroutine
 	defer here.Close()
 	done, err := worker.Summarise(ctx, here, agent, nil, func(string) {})
 	return done.Summary, err

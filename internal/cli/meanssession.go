@@ -20,7 +20,7 @@ func meansSession(e *command.Env, cmd *cobra.Command, args []string) bool {
 		return false
 	}
 	who, err := e.App().Caller()
-	return err == nil && !who.Inside()
+	return err == nil && !who.InsideTool()
 }
 
 // alone reports whether somebody at a terminal says fika and nothing else.

@@ -20,7 +20,7 @@ import (
 // that scripts and tests run the real command line in processes of their own.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"fika": func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.System(), os.Getenv)) },
+		"fika": func() { os.Exit(cli.MainAt(scriptNow, os.Args[1:], term.SystemStreams(), os.Getenv)) },
 	})
 }
 

@@ -216,7 +216,7 @@ func scheduleLines(list []client.Schedule) (lines []string) {
 	}
 	if next >= 0 {
 		s := list[next]
-		lines = append(lines, fmt.Sprintf("%s (%s) on %s", s.Schedule.Name, s.Begins(), schedule.NextLine(s)))
+		lines = append(lines, fmt.Sprintf("%s (%s) on %s", s.Schedule.Name, s.WhatBegins(), schedule.NextLine(s)))
 	}
 	for _, s := range list {
 		if s.Hindrance() != "" || s.State == fika.RequestFailed {

@@ -103,7 +103,7 @@ func statusOf(ctx context.Context, e *command.Env, home string) (client.Status, 
 	defer a.Close()
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	c, err := client.Offline(ctx, a)
+	c, err := client.OpenOffline(ctx, a)
 	if err != nil {
 		return client.Status{}, err
 	}

@@ -69,14 +69,14 @@ func (o undoOptions) run(ctx context.Context, args []string) error {
 	case o.dry && o.json:
 		return o.PrintJSON(toUndoJSON(x, false))
 	case o.dry:
-		return o.print(changes.Plan(x, o.look()))
-	case changes.Idle(x):
+		return o.print(changes.PlanLines(x, o.look()))
+	case changes.NothingToDo(x):
 		if o.json {
 			_ = o.PrintJSON(toUndoJSON(x, false))
 		} else {
-			o.say(changes.Plan(x, o.look()))
+			o.say(changes.PlanLines(x, o.look()))
 		}
-		return changes.Nothing(x)
+		return changes.NothingError(x)
 	}
 	return o.apply(ctx, c, x)
 }
@@ -84,7 +84,7 @@ func (o undoOptions) run(ctx context.Context, args []string) error {
 // apply asks, does it, and tells what came of it.
 func (o undoOptions) apply(ctx context.Context, c *client.Client, x client.Undoing) error {
 	if !o.yes {
-		o.say(changes.Plan(x, o.look()))
+		o.say(changes.PlanLines(x, o.look()))
 		if err := o.Confirm("do it"); err != nil {
 			return err
 		}
@@ -98,13 +98,13 @@ func (o undoOptions) apply(ctx context.Context, c *client.Client, x client.Undoi
 	if o.json {
 		err = o.PrintJSON(toUndoJSON(x, true))
 	} else {
-		err = o.print(changes.Outcome(x, o.look()))
-		o.Say("fika undo %s takes this back", changes.Short(x.Turn.Request))
+		err = o.print(changes.OutcomeLines(x, o.look()))
+		o.Say("fika undo %s takes this back", changes.ShortID(x.Turn.Request))
 	}
 	if err != nil {
 		return err
 	}
-	return changes.Left(x)
+	return changes.LeftError(x)
 }
 
 func (o undoOptions) find(ctx context.Context, c *client.Client, args []string) (client.Undoing, error) {
@@ -135,7 +135,7 @@ func (o undoOptions) printList(ctx context.Context, c *client.Client) error {
 		return command.PrintLines(o.Env, list, func(x client.Undoing) undoJSON { return toUndoJSON(x, false) })
 	}
 	return o.Table([]string{"REQUEST", "AGENT", "CHANGED", "FILES", "STATE", "PROMPT"}, command.Rows(list, func(x client.Undoing) []string {
-		return []string{changes.Short(x.Turn.Request), string(x.Turn.Agent), term.Ago(x.Turn.Changed(), o.Now()), changes.Files(x), changes.State(x), term.Truncate(term.CleanLine(x.Info.Payload.Prompt), 40)}
+		return []string{changes.ShortID(x.Turn.Request), string(x.Turn.Agent), term.Ago(x.Turn.LastChange(), o.Now()), changes.Files(x), changes.StateText(x), term.Truncate(term.CleanLine(x.Info.Payload.Prompt), 40)}
 	}))
 }
 
@@ -166,7 +166,7 @@ type undoCommandJSON struct {
 
 func toUndoJSON(x client.Undoing, done bool) undoJSON {
 	j := undoJSON{
-		Request: x.Turn.Request, Agent: x.Turn.Agent, Workspace: x.Turn.Workspace, ChangedAt: x.Turn.Changed().UTC(), Redo: x.Redo, Done: done,
+		Request: x.Turn.Request, Agent: x.Turn.Agent, Workspace: x.Turn.Workspace, ChangedAt: x.Turn.LastChange().UTC(), Redo: x.Redo, Done: done,
 		Files: []undoFileJSON{}, Commands: undoCommandJSON{Changed: []string{}, Notes: []string{}},
 	}
 	for _, i := range x.Items {
@@ -182,7 +182,7 @@ func toUndoJSON(x client.Undoing, done bool) undoJSON {
 // completeUndo completes the ids of requests whose changes are kept.
 func completeUndo(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		c, err := client.Offline(cmd.Context(), e.App())
+		c, err := client.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
 			return nil, command.NoFiles
 		}

@@ -57,8 +57,8 @@ func (c *Client) priced(b config.Budget) error {
 		return nil // it was looked at
 	}
 	m, err := c.app.PlainModel()
-	if err == nil && !m.Known() {
-		return fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(m.ID, ""))
+	if err == nil && !m.PriceKnown() {
+		return fika.Errorf(fika.Invalid, "", "%s", config.UnpricedWarning(m.ID, ""))
 	}
 	return nil
 }
@@ -74,12 +74,12 @@ func (c *Client) RequestUnpriced(r RequestInfo) bool {
 // ScarceBudgets are those of the home of which four fifths and more are spent.
 func (c *Client) ScarceBudgets(ctx context.Context) ([]BudgetBalance, error) {
 	all, err := c.Budgets(ctx)
-	return slices.DeleteFunc(all, func(b BudgetBalance) bool { return !b.Crosses(limit.Amount{}, b.Spent) }), err
+	return slices.DeleteFunc(all, func(b BudgetBalance) bool { return !b.CrossesWarning(limit.Amount{}, b.Spent) }), err
 }
 
 // BudgetLine is a budget in one line, for a person.
 func BudgetLine(b BudgetBalance) string {
-	text := b.Standing(b.Balance)
+	text := b.StandingLine(b.Balance)
 	if b.Holder != "" {
 		text = fmt.Sprintf("%s: %s", b.Holder, text)
 	}

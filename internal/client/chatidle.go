@@ -112,7 +112,7 @@ func since(items []QueueItem, known map[string]bool) []QueueItem {
 				fresh = append(fresh, seq)
 			}
 		}
-		if len(fresh) > 0 && i.Over() {
+		if len(fresh) > 0 && i.IsOver() {
 			i.Seqs = fresh
 			out = append(out, i)
 		}

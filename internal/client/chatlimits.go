@@ -51,7 +51,7 @@ func (s *Chats) Limits(ctx context.Context, conv fika.Conversation) ([]Bound, er
 			continue
 		}
 		from := "default"
-		if at, ok := s.c.config().Where("chat." + b.key); ok {
+		if at, ok := s.c.config().WhereSet("chat." + b.key); ok {
 			from = fmt.Sprintf("%s:%d", at.File, at.Line)
 		}
 		out = append(out, Bound{Name: b.name, Value: b.of(all), From: from})
@@ -98,8 +98,8 @@ func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.Ch
 		}
 		for _, a := range agents {
 			for _, u := range a.All() {
-				if !u.Model.Known() {
-					return fika.Errorf(fika.Invalid, "", "%s", config.Unpriced(u.Model.ID, "agent "+string(a.Agent)))
+				if !u.Model.PriceKnown() {
+					return fika.Errorf(fika.Invalid, "", "%s", config.UnpricedWarning(u.Model.ID, "agent "+string(a.Agent)))
 				}
 			}
 		}

@@ -293,7 +293,7 @@ func (s *Chats) Participants(ctx context.Context, conv fika.Conversation) ([]str
 // People are the participants who are no agents.
 func (s *Chats) People(ctx context.Context, conv fika.Conversation) ([]string, error) {
 	agents, in, err := s.agentsAndParticipants(ctx, conv)
-	return chat.People(in, agents), err
+	return chat.PeopleAmong(in, agents), err
 }
 
 // AgentsIn are the participants who are agents.

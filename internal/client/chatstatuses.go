@@ -40,9 +40,9 @@ func (s *Chats) Running(ctx context.Context, conv fika.Conversation) (map[string
 	return names, nil
 }
 
-// Ended returns the requests of a chat that have ended since a time; of all
+// EndedSince returns the requests of a chat that have ended since a time; of all
 // times for the zero one.
-func (s *Chats) Ended(ctx context.Context, conv fika.Conversation, since time.Time) ([]RequestInfo, error) {
+func (s *Chats) EndedSince(ctx context.Context, conv fika.Conversation, since time.Time) ([]RequestInfo, error) {
 	return s.c.store.ListRequests(ctx, store.RequestFilter{Conversation: conv.ID, Since: since, States: []fika.RequestState{
 		fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead,
 	}})

@@ -47,7 +47,7 @@ const (
 
 // Open opens the store and, if a hub runs, the bus.
 func Open(ctx context.Context, a *app.App) (*Client, error) {
-	c, err := Offline(ctx, a)
+	c, err := OpenOffline(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func Open(ctx context.Context, a *app.App) (*Client, error) {
 	return c, c.connect(ctx)
 }
 
-// Offline opens the store alone. It waits for nobody, so what is written
+// OpenOffline opens the store alone. It waits for nobody, so what is written
 // through it wakes nobody: for looking.
-func Offline(ctx context.Context, a *app.App) (*Client, error) {
+func OpenOffline(ctx context.Context, a *app.App) (*Client, error) {
 	h, err := a.Home()
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func Offline(ctx context.Context, a *app.App) (*Client, error) {
 
 // OnBus opens the store, and uses a bus that is there: for a process that lives.
 func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*Client, error) {
-	c, err := Offline(ctx, a)
+	c, err := OpenOffline(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*
 }
 
 // connect opens the bus if a hub runs. That it does not answer is no error:
-// [Client.Trouble] says so.
+// [Client.BusTrouble] says so.
 func (c *Client) connect(ctx context.Context) error {
 	conf, err := c.app.Config()
 	if err != nil {
@@ -123,9 +123,9 @@ func dialBus(ctx context.Context, a *app.App, c *config.Config, h folder.Home, p
 	return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) does not answer: %v; fika down --now ends it", p.PID, err)
 }
 
-// Trouble says why there is no bus although a hub runs: it does not answer.
+// BusTrouble says why there is no bus although a hub runs: it does not answer.
 // Everything works all the same, only slower. Empty: there is none.
-func (c *Client) Trouble() string { return c.trouble }
+func (c *Client) BusTrouble() string { return c.trouble }
 
 // Connected reports whether there is a bus.
 func (c *Client) Connected() bool {

@@ -175,7 +175,7 @@ func TestWithoutHub(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	st, err := c.Status(ctx)
-	if err != nil || st.Hub.PID != 0 || st.Waiting != 1 || c.Connected() || c.Trouble() != "" {
+	if err != nil || st.Hub.PID != 0 || st.Waiting != 1 || c.Connected() || c.BusTrouble() != "" {
 		t.Errorf("%+v, %v", st, err)
 	}
 }

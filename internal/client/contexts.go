@@ -56,14 +56,14 @@ func (c *Client) agentSends(ctx context.Context, s *app.Speaker, to fika.Agent, 
 	if err != nil {
 		return m, err
 	}
-	if err := s.Within(app.Limits(settings.Chat.Limits)); err != nil {
+	if err := s.CheckDepth(app.Limits(settings.Chat.Limits)); err != nil {
 		return m, err
 	}
 	m.From, m.Writer, m.WriterName = string(s.Agent), fika.ByAgent, string(s.Agent)
 	m.Chain, m.Depth = s.Request.Chain, s.Request.Depth+1
-	m.Rights, m.Taint = s.Passes()
+	m.Rights, m.Taint = s.PassedOn()
 	letter := chat.Letter{From: s.Agent, To: to, Chain: m.Chain, Depth: m.Depth, Text: m.Content}
-	repeats, err := chat.Echoes(ctx, c.store, letter, settings.Chat.MaxEcho)
+	repeats, err := chat.OnlyEchoes(ctx, c.store, letter, settings.Chat.MaxEcho)
 	if err == nil && repeats {
 		err = fika.Errorf(fika.Limit, "", "you and %s only repeat what you have said to each other (max_echo); end here, or say something new", to.Name)
 	}

@@ -39,8 +39,8 @@ func (s *Hub) Process() (p fika.Process, up bool, err error) {
 	return p, up, nil
 }
 
-// Killed reports whether the last hub of the home ended without taking leave.
-func (s *Hub) Killed() bool {
+// WasKilled reports whether the last hub of the home ended without taking leave.
+func (s *Hub) WasKilled() bool {
 	h, err := s.app.Home()
 	return err == nil && h.HubKilled()
 }

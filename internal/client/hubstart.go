@@ -145,7 +145,7 @@ func (c *Client) startHub(ctx context.Context, starting func()) (notes []string,
 		return nil, err
 	}
 	switch {
-	case who.Inside():
+	case who.InsideTool():
 		return []string{"no hub is running, and a tool starts none: what is sent waits until a person says fika up"}, nil
 	case !c.config().Hub.Autostart:
 		return []string{"no hub is running: what is sent waits in the store (fika up)"}, nil

@@ -121,5 +121,5 @@ func (c *Client) mayReadAgent(name fika.AgentName) error {
 	if err != nil {
 		return err
 	}
-	return r.archive.May(r.agent, name)
+	return r.archive.CheckReader(r.agent, name)
 }

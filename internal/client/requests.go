@@ -95,7 +95,7 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 	if err != nil {
 		return r, err
 	}
-	return speaker.Say(r, limits)
+	return speaker.SignRequest(r, limits)
 }
 
 // Request reads one by its id or a unique beginning of it; NotFound. Denied when an
@@ -138,9 +138,9 @@ func (s *Requests) Entries(ctx context.Context, id fika.RequestID) ([]fika.Entry
 	return s.c.store.OfRequest(ctx, id)
 }
 
-// Round is how many times a request has asked its model, as far as its steps
+// ModelRounds is how many times a request has asked its model, as far as its steps
 // are committed.
-func (s *Requests) Round(ctx context.Context, id fika.RequestID) (int, error) {
+func (s *Requests) ModelRounds(ctx context.Context, id fika.RequestID) (int, error) {
 	steps, err := s.c.store.Steps(ctx, id)
 	round := 0
 	for _, st := range steps {

@@ -225,10 +225,10 @@ func (s *Runs) Cancel(ctx context.Context, id fika.RequestID, reason string) (Ru
 	return s.advanced(ctx, id)
 }
 
-// Changed says how the file of a run's workflow differs from what the run was
+// FileChanges says how the file of a run's workflow differs from what the run was
 // begun with: as the lines of a diff, none when it does not or there is no file.
 // The definition is the one that the files give now.
-func (s *Runs) Changed(ctx context.Context, r Run) (*workflow.Definition, []string, error) {
+func (s *Runs) FileChanges(ctx context.Context, r Run) (*workflow.Definition, []string, error) {
 	before, err := s.Definition(ctx, r.ID)
 	if err != nil || before.Name == "" {
 		return before, nil, err
@@ -357,12 +357,12 @@ func (s *Runs) hinderedNow(ctx context.Context, id fika.RequestID) []string {
 	if err != nil {
 		return nil // the next look says it
 	}
-	return s.Hindered(ctx, steps)
+	return s.HinderedAgents(ctx, steps)
 }
 
-// Hindered says of the agents that have a step to do, and do not come to it before
+// HinderedAgents says of the agents that have a step to do, and do not come to it before
 // a person does something, why and what.
-func (s *Runs) Hindered(ctx context.Context, steps []RunStep) []string {
+func (s *Runs) HinderedAgents(ctx context.Context, steps []RunStep) []string {
 	var names []fika.AgentName
 	for _, st := range steps {
 		if st.State == workflow.Running && st.Agent != "" && !slices.Contains(names, st.Agent) {

@@ -64,10 +64,10 @@ func (c *Client) agentSays(s *app.Speaker, conv fika.Conversation) (*chat.AgentS
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Within(limits.Of(conv.Limits)); err != nil {
+	if err := s.CheckDepth(limits.HoldingIn(conv.Limits)); err != nil {
 		return nil, err
 	}
-	rights, taint := s.Passes()
+	rights, taint := s.PassedOn()
 	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1, Rights: rights, Taint: taint}, nil
 }
 

@@ -160,5 +160,5 @@ func (c *Client) Sandbox() SandboxStatus {
 	if err != nil {
 		return SandboxStatus{Tier: string(sandbox.None), Why: err.Error(), Lacks: []string{"nothing is run"}}
 	}
-	return SandboxStatus{Tier: string(found.Tier()), Lacks: found.Lacks(), Why: found.Why()}
+	return SandboxStatus{Tier: string(found.Tier()), Lacks: found.Lacks(), Why: found.WhyWeaker()}
 }

@@ -35,8 +35,8 @@ func (c *Client) Trace(ctx context.Context, word string) (Traced, error) {
 		return t, fika.Errorf(fika.Denied, "", "the %s %s is not readable by %s (readable_by; of a chat, only those who take part read it)", t.What, t.ID, reader.agent)
 	}
 	rows, err := c.store.Trace(ctx, list)
-	t.Trace = trace.Of(rows, c.now())
-	t.Price(c.CostKnown)
+	t.Trace = trace.SpansOf(rows, c.now())
+	t.NoteUnpriced(c.CostKnown)
 	return t, err
 }
 

@@ -65,7 +65,7 @@ func (u *Undo) each(do func(undo.Turn) (bool, error)) error {
 		return err
 	}
 	for _, id := range ids {
-		t, err := u.log().Turn(id)
+		t, err := u.log().ReadTurn(id)
 		if fika.IsKind(err, fika.NotFound) {
 			continue // it has just been removed
 		}
@@ -158,7 +158,7 @@ func (u *Undo) plan(ctx context.Context, t undo.Turn) (Undoing, error) {
 // Apply takes back what a request changed, or makes the changes again that were
 // taken back. Conflict while the request is not over.
 func (u *Undo) Apply(ctx context.Context, id fika.RequestID) (Undoing, error) {
-	t, err := u.log().Turn(id)
+	t, err := u.log().ReadTurn(id)
 	if err != nil {
 		return Undoing{}, err
 	}

@@ -131,7 +131,7 @@ func (w *Workflows) known(dir string) workflow.Known {
 		dirs = append(dirs, w.shared)
 	}
 	files := map[string]string{}
-	names := workflow.Shipped()
+	names := workflow.ShippedNames()
 	for _, dir := range dirs {
 		found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+workflowEnding))
 		if err != nil {

@@ -30,10 +30,10 @@ const (
 	listedMax = 24
 )
 
-// Block is the paragraph of a system prompt that says which agents there are
+// PromptParagraph is the paragraph of a system prompt that says which agents there are
 // and through which of the reader's tools they are reached. It is empty without
 // colleagues or tools, and always the same for the same arguments.
-func Block(list []Colleague, tools []string) string {
+func PromptParagraph(list []Colleague, tools []string) string {
 	if len(list) == 0 || len(tools) == 0 {
 		return ""
 	}
@@ -92,9 +92,9 @@ func clip(text string, n int) string {
 	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
 }
 
-// Known is what an error about an unknown name says besides: "; there are @a
+// KnownNames is what an error about an unknown name says besides: "; there are @a
 // (go): writes Go, @b". It is empty without colleagues.
-func Known(list []Colleague) string {
+func KnownNames(list []Colleague) string {
 	switch len(list) {
 	case 0:
 		return ""
@@ -119,8 +119,8 @@ type State struct {
 	How  string // "busy", "stopped"; empty: ready
 }
 
-// Standing is the line about those who are not ready; empty when all are.
-func Standing(list []State) string {
+// NotReady is the line about those who are not ready; empty when all are.
+func NotReady(list []State) string {
 	by := map[string][]string{}
 	var order []string
 	for _, s := range list {

@@ -23,8 +23,8 @@ func eight() []colleague.Colleague {
 
 func TestB8EightColleaguesTakeLessThan600Bytes(t *testing.T) {
 	tools := []string{"send_message", "delegate"}
-	text := colleague.Block(eight(), tools)
-	if len(text) >= 600 || colleague.Block(eight(), tools) != text {
+	text := colleague.PromptParagraph(eight(), tools)
+	if len(text) >= 600 || colleague.PromptParagraph(eight(), tools) != text {
 		t.Errorf("%d bytes:\n%s", len(text), text)
 	}
 	for i := range 8 {
@@ -37,7 +37,7 @@ func TestB8EightColleaguesTakeLessThan600Bytes(t *testing.T) {
 		long[i].Name = fika.AgentName(strings.Repeat("n", 31) + fmt.Sprint(i))
 		long[i].Description = strings.Repeat("é", 200)
 	}
-	if text := colleague.Block(long, tools); len(text) >= 600 || !strings.Contains(text, string(long[7].Name)) {
+	if text := colleague.PromptParagraph(long, tools); len(text) >= 600 || !strings.Contains(text, string(long[7].Name)) {
 		t.Errorf("%d bytes:\n%s", len(text), text)
 	}
 }
@@ -49,17 +49,17 @@ func TestBlock(t *testing.T) {
 		{Name: "plain"},
 	}
 	want := "Agents you can reach with send_message:\n@coder (go, tests): writes Go\n@reviewer: reads what others wrote, and says what…\n@plain"
-	if got := colleague.Block(list, []string{"send_message"}); got != want {
+	if got := colleague.PromptParagraph(list, []string{"send_message"}); got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := colleague.Block(list, nil) + colleague.Block(nil, []string{"delegate"}); got != "" {
+	if got := colleague.PromptParagraph(list, nil) + colleague.PromptParagraph(nil, []string{"delegate"}); got != "" {
 		t.Errorf("without tools or colleagues: %q", got)
 	}
 	var many []colleague.Colleague
 	for i := range 100 {
 		many = append(many, colleague.Colleague{Name: fika.AgentName(fmt.Sprintf("a%d", i))})
 	}
-	if got := colleague.Block(many, []string{"delegate"}); !strings.HasSuffix(got, "\n@a23\nand 76 more") {
+	if got := colleague.PromptParagraph(many, []string{"delegate"}); !strings.HasSuffix(got, "\n@a23\nand 76 more") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -69,18 +69,18 @@ func TestKnown(t *testing.T) {
 	for want, list := range map[string][]colleague.Colleague{
 		"": nil, "; there is only @coder (go)": list[:1], "; there are @coder (go), @tester: runs tests": list,
 	} {
-		if got := colleague.Known(list); got != want {
+		if got := colleague.KnownNames(list); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
 
 func TestStanding(t *testing.T) {
-	got := colleague.Standing([]colleague.State{{"a", "stopped"}, {"b", "busy"}, {"c", ""}, {"d", "busy"}})
+	got := colleague.NotReady([]colleague.State{{"a", "stopped"}, {"b", "busy"}, {"c", ""}, {"d", "busy"}})
 	if want := "@b, @d are busy; @a is stopped."; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := colleague.Standing([]colleague.State{{"c", ""}}); got != "" {
+	if got := colleague.NotReady([]colleague.State{{"c", ""}}); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

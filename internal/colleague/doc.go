@@ -5,6 +5,6 @@
 // values, and out come texts that depend on those values alone, so that the
 // block of a system prompt is the same, byte for byte, from turn to turn.
 //
-// Read first: [Colleague], [Block] (for system prompts), [Standing] (what
-// changes from turn to turn), [Known] (for the error about an unknown name).
+// Read first: [Colleague], [PromptParagraph] (for system prompts), [NotReady] (what
+// changes from turn to turn), [KnownNames] (for the error about an unknown name).
 package colleague

@@ -82,7 +82,7 @@ func TestRollingArchivesTheChosenThenTheOldestUntilItFits(t *testing.T) {
 		for _, i := range c.chosen {
 			chosen[i] = true
 		}
-		p := Rolling(list, c.drop, c.room, chosen)
+		p := PlanRolling(list, c.drop, c.room, chosen)
 		var got []int
 		for _, u := range p.Archive {
 			for i := range list {
@@ -102,14 +102,14 @@ func TestRollingArchivesTheChosenThenTheOldestUntilItFits(t *testing.T) {
 func TestWhatWasArchivedStaysArchived(t *testing.T) {
 	list := units(1, 1, 1)
 	list[0].Entries[0].Seq, list[1].Entries[0].Seq, list[2].Entries[0].Seq = 50, 60, 101
-	upTo, kept := Rolling(list, 30, 1000, map[int]bool{0: true}).entryMarks(100)
+	upTo, kept := PlanRolling(list, 30, 1000, map[int]bool{0: true}).entryMarks(100)
 	if upTo != 100 || !slices.Equal(kept, []int64{60}) {
 		t.Errorf("got %d, %v", upTo, kept)
 	}
 }
 
 func TestDivideKeepsWhatNobodyHasRead(t *testing.T) {
-	list := Divide([]fika.Entry{
+	list := DivideUnits([]fika.Entry{
 		{Seq: 1}, {Seq: 2, Request: "a"}, {Seq: 3}, {Seq: 4, Request: "a"}, {Seq: 5},
 	}, 2, false)
 	var kept []int64

@@ -72,23 +72,23 @@ func (c *Compactor) Compact(ctx context.Context, claimed store.Claimed, room int
 		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, func(e fika.Entry) bool { return e.Request == r.ID })
-	h := History{Units: Divide(entries, claimed.Covers, r.Payload.Continue), UpTo: floor, Taint: taint}
+	h := History{Units: DivideUnits(entries, claimed.Covers, r.Payload.Continue), UpTo: floor, Taint: taint}
 	// What is gained should last for a while, and the summary takes its part.
-	return c.Roll(ctx, h, room*4/5-c.cfg.Window/summaryOf)
+	return c.DecideRolling(ctx, h, room*4/5-c.cfg.Window/summaryOf)
 }
 
 // History reads what is in the window of a conversation that no turn is
 // working in. The newest waiting messages have not been read by anybody yet.
 func (c *Compactor) History(ctx context.Context, conv fika.Conversation, waiting int) (History, error) {
 	entries, floor, taint, err := readWindow(ctx, c.cfg.Store, conv.ID, conv.LastSeq)
-	return History{Units: Divide(entries, waiting, false), UpTo: floor, Taint: taint}, err
+	return History{Units: DivideUnits(entries, waiting, false), UpTo: floor, Taint: taint}, err
 }
 
-// Roll decides a rolling compaction that leaves at most room tokens. Nil: there
+// DecideRolling decides a rolling compaction that leaves at most room tokens. Nil: there
 // is nothing to archive.
-func (c *Compactor) Roll(ctx context.Context, h History, room int64) (*turn.Compacting, error) {
+func (c *Compactor) DecideRolling(ctx context.Context, h History, room int64) (*turn.Compacting, error) {
 	units := h.Units
-	if plan := Rolling(units, c.cfg.Drop, room, nil); len(plan.Archive) == 0 {
+	if plan := PlanRolling(units, c.cfg.Drop, room, nil); len(plan.Archive) == 0 {
 		return nil, nil
 	}
 	n, err := c.promptNotes()
@@ -106,10 +106,10 @@ func (c *Compactor) Roll(ctx context.Context, h History, room int64) (*turn.Comp
 	if err != nil {
 		return nil, err
 	}
-	plan := Rolling(units, c.cfg.Drop, room, chosen)
+	plan := PlanRolling(units, c.cfg.Drop, room, chosen)
 	return c.decideCommit(ctx, plan, h, n, usage, "rolling", func(ctx context.Context, summary string) error {
 		_, err := c.cfg.Hooks.Fire(ctx, hook.PostRollingCompact, hook.Payload{
-			"context_name": c.cfg.Context, "message_count": plan.messageCount(), "summary": summary, "messages_archived": plan.Archived(),
+			"context_name": c.cfg.Context, "message_count": plan.messageCount(), "summary": summary, "messages_archived": plan.CountArchived(),
 		})
 		return err
 	})
@@ -118,9 +118,9 @@ func (c *Compactor) Roll(ctx context.Context, h History, room int64) (*turn.Comp
 // chooseUnits asks the model what may go, where it has a choice. A model that fails
 // or answers nonsense leaves it at the oldest.
 func (c *Compactor) chooseUnits(ctx context.Context, units []Unit, n notes, room int64) (map[int]bool, fika.Usage, error) {
-	oldest := Rolling(units, c.cfg.Drop, room, nil)
-	target := Target(units, c.cfg.Drop)
-	if oldest.Archived() > 2*target || len(units) < 3 {
+	oldest := PlanRolling(units, c.cfg.Drop, room, nil)
+	target := TargetCount(units, c.cfg.Drop)
+	if oldest.CountArchived() > 2*target || len(units) < 3 {
 		return nil, fika.Usage{}, nil // what has to go leaves no choice
 	}
 	chosen, usage, err := c.askChoice(ctx, units, n, target)
@@ -133,9 +133,9 @@ func (c *Compactor) chooseUnits(ctx context.Context, units []Unit, n notes, room
 	return chosen, usage, nil
 }
 
-// Whole decides a full compaction. Nil: there is nothing to archive.
-func (c *Compactor) Whole(ctx context.Context, h History) (*turn.Compacting, error) {
-	plan := Full(h.Units)
+// DecideFull decides a full compaction. Nil: there is nothing to archive.
+func (c *Compactor) DecideFull(ctx context.Context, h History) (*turn.Compacting, error) {
+	plan := PlanFull(h.Units)
 	if len(plan.Archive) == 0 {
 		return nil, nil
 	}
@@ -167,7 +167,7 @@ func (c *Compactor) decideCommit(ctx context.Context, p Plan, h History, n notes
 	usage = usage.Add(used)
 	upTo, kept := p.entryMarks(h.UpTo)
 	return &turn.Compacting{
-		Content: fmt.Sprintf("%s compaction: %d entries archived, %d kept", how, p.Archived(), p.Kept()),
+		Content: fmt.Sprintf("%s compaction: %d entries archived, %d kept", how, p.CountArchived(), p.CountKept()),
 		Meta:    fika.EntryMeta{UpTo: upTo, Kept: kept, Summary: summary, Was: was, Usage: &usage, Taint: fika.Taint{From: h.taintOf(p.Archive)}},
 		Usage:   usage, Model: c.cfg.ModelID,
 		Done: func(ctx context.Context) error {

@@ -12,7 +12,7 @@
 // rolling one archives a part: what the model names in the light of goals and
 // todos, then the oldest, until enough has gone and the rest fits.
 //
-// Read first: [Compactor], [Plan], [Divide]. How it fails: an error means that
+// Read first: [Compactor], [Plan], [DivideUnits]. How it fails: an error means that
 // nothing was decided and nothing may be committed; the conversation is as it
 // was. It owns no goroutine.
 package compaction

@@ -14,10 +14,10 @@ type Unit struct {
 	Keep bool
 }
 
-// Divide makes units of what is in the window, in order. The newest waiting
+// DivideUnits makes units of what is in the window, in order. The newest waiting
 // messages that belong to no request are kept: nobody has read them yet. With
 // last, so is the newest unit: a turn goes on from there.
-func Divide(window []fika.Entry, waiting int, last bool) []Unit {
+func DivideUnits(window []fika.Entry, waiting int, last bool) []Unit {
 	var units []Unit
 	for _, g := range turn.Group(window) {
 		u := Unit{Entries: g}
@@ -46,11 +46,11 @@ type Plan struct {
 	Before, After int64
 }
 
-// Archived counts the entries that leave.
-func (p Plan) Archived() int { return countEntries(p.Archive) }
+// CountArchived counts the entries that leave.
+func (p Plan) CountArchived() int { return countEntries(p.Archive) }
 
-// Kept counts the entries that stay.
-func (p Plan) Kept() int { return countEntries(p.Keep) }
+// CountKept counts the entries that stay.
+func (p Plan) CountKept() int { return countEntries(p.Keep) }
 
 func countEntries(units []Unit) int {
 	n := 0
@@ -75,8 +75,8 @@ func splitUnits(units []Unit, gone []bool) Plan {
 	return p
 }
 
-// Full archives everything that nobody waits for.
-func Full(units []Unit) Plan {
+// PlanFull archives everything that nobody waits for.
+func PlanFull(units []Unit) Plan {
 	gone := make([]bool, len(units))
 	for i, u := range units {
 		gone[i] = !u.Keep
@@ -84,13 +84,13 @@ func Full(units []Unit) Plan {
 	return splitUnits(units, gone)
 }
 
-// Rolling archives the chosen units, then the oldest, until at least drop
+// PlanRolling archives the chosen units, then the oldest, until at least drop
 // percent of the entries have gone and the rest costs no more than room. The
 // newest unit stays unless there is no room for it.
-func Rolling(units []Unit, drop float64, room int64, chosen map[int]bool) Plan {
+func PlanRolling(units []Unit, drop float64, room int64, chosen map[int]bool) Plan {
 	gone := make([]bool, len(units))
 	newest := len(units) - 1
-	target := Target(units, drop)
+	target := TargetCount(units, drop)
 	archived, left := 0, int64(0)
 	for _, u := range units {
 		left += u.Tokens
@@ -116,8 +116,8 @@ func Rolling(units []Unit, drop float64, room int64, chosen map[int]bool) Plan {
 	return splitUnits(units, gone)
 }
 
-// Target is how many entries a rolling compaction aims to archive.
-func Target(units []Unit, drop float64) int {
+// TargetCount is how many entries a rolling compaction aims to archive.
+func TargetCount(units []Unit, drop float64) int {
 	free := 0
 	for _, u := range units {
 		if !u.Keep {

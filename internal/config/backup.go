@@ -18,7 +18,7 @@ func (c *Config) checkBackup(p *Problems, i int) {
 		case slices.Contains(a.Backup[:k], name):
 			p.Add(at, "backup names %s twice", toml.Quote(name))
 		case c.entryIndex(name) < 0:
-			p.Add(at, "there is no [[agents]] entry with the id %s%s", toml.Quote(name), toml.Meant(name, c.agentIDs()))
+			p.Add(at, "there is no [[agents]] entry with the id %s%s", toml.Quote(name), toml.NearestHint(name, c.agentIDs()))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func budgetKeys() []key[Budget] {
 	var pers []string
-	for _, p := range limit.Pers() {
+	for _, p := range limit.AllPeriods() {
 		pers = append(pers, string(p))
 	}
 	return []key[Budget]{
@@ -36,7 +36,7 @@ func wrongAmount(n int64) string {
 func wrongScope(scope string) string {
 	kind, name, wrong := limit.ParseScope(scope)
 	if wrong == "unknown" {
-		wrong = fmt.Sprintf("%s is none of home, user, chain, agent:NAME and chat:NAME%s", toml.Quote(scope), toml.Meant(kind, []string{"home", "user", "chain", "agent", "chat"}))
+		wrong = fmt.Sprintf("%s is none of home, user, chain, agent:NAME and chat:NAME%s", toml.Quote(scope), toml.NearestHint(kind, []string{"home", "user", "chain", "agent", "chat"}))
 	}
 	if wrong == "" && kind == limit.ScopeAgent {
 		if parsed, err := fika.ParseAgentName(name); err != nil || string(parsed) != name {
@@ -110,7 +110,7 @@ func (c *Config) checkBudgets(p *Problems) {
 	for _, b := range c.Budgets {
 		kind, name, wrong := limit.ParseScope(b.Scope)
 		if kind == limit.ScopeAgent && wrong == "" && c.entryIndex(name) < 0 && len(c.Agents) > 0 {
-			if meant := toml.Meant(name, c.agentIDs()); meant != "" {
+			if meant := toml.NearestHint(name, c.agentIDs()); meant != "" {
 				p.Add(b.at, "there is no agent %s%s", toml.Quote(name), meant)
 			}
 		}
@@ -118,7 +118,7 @@ func (c *Config) checkBudgets(p *Problems) {
 			continue
 		}
 		if m, who := c.unpricedIn(kind, name); m != "" {
-			p.Add(b.at, "%s", Unpriced(m, who))
+			p.Add(b.at, "%s", UnpricedWarning(m, who))
 		}
 	}
 }
@@ -127,20 +127,20 @@ func (c *Config) checkBudgets(p *Problems) {
 func (c *Config) checkChainCosts(p *Problems) {
 	if c.Chat.MaxCostPerChain > 0 {
 		if m, who := c.unpricedIn(limit.ScopeHome, ""); m != "" {
-			p.Add(c.where["chat.max_cost_per_chain"], "%s", Unpriced(m, who))
+			p.Add(c.where["chat.max_cost_per_chain"], "%s", UnpricedWarning(m, who))
 		}
 	}
 	for i := range c.Agents {
 		if a := &c.Agents[i]; a.MaxCostPerChain > 0 {
 			if m, who := c.unpricedIn(limit.ScopeAgent, a.ID); m != "" {
-				p.Add(c.placeOf("agents", i, "max_cost_per_chain"), "%s", Unpriced(m, who))
+				p.Add(c.placeOf("agents", i, "max_cost_per_chain"), "%s", UnpricedWarning(m, who))
 			}
 		}
 	}
 }
 
-// Unpriced says that a money limit cannot act on a model, and what to set.
-func Unpriced(model, who string) string {
+// UnpricedWarning says that a money limit cannot act on a model, and what to set.
+func UnpricedWarning(model, who string) string {
 	if who != "" {
 		who = " of " + who
 	}
@@ -155,7 +155,7 @@ func (c *Config) unpricedIn(kind, name string) (model, who string) {
 			return false
 		}
 		full, err := c.completeModel(m, route{}, nil)
-		return err == nil && !full.Known()
+		return err == nil && !full.PriceKnown()
 	}
 	for _, a := range c.Agents {
 		ids := a.Models
@@ -180,21 +180,21 @@ func (c *Config) CheckBudget(b Budget) error {
 	if wrong := wrongScope(b.Scope); wrong != "" {
 		return fika.Errorf(fika.Invalid, op, "scope: %s", wrong)
 	}
-	if per := limit.Per(b.Per); !slices.Contains(limit.Pers(), per) {
-		return fika.Errorf(fika.Invalid, op, "per: %s is none of hour, day, month and total%s", toml.Quote(b.Per), toml.Meant(b.Per, []string{"hour", "day", "month", "total"}))
+	if per := limit.Per(b.Per); !slices.Contains(limit.AllPeriods(), per) {
+		return fika.Errorf(fika.Invalid, op, "per: %s is none of hour, day, month and total%s", toml.Quote(b.Per), toml.NearestHint(b.Per, []string{"hour", "day", "month", "total"}))
 	}
 	if b.Money < 0 || b.Tokens < 0 || b.Money == 0 && b.Tokens == 0 {
 		return fika.Errorf(fika.Invalid, op, "a budget limits money or tokens to more than 0")
 	}
 	kind, name, _ := limit.ParseScope(b.Scope)
 	if kind == limit.ScopeAgent && c.entryIndex(name) < 0 {
-		if meant := toml.Meant(name, c.agentIDs()); meant != "" {
+		if meant := toml.NearestHint(name, c.agentIDs()); meant != "" {
 			return fika.Errorf(fika.Invalid, op, "there is no agent %s%s", toml.Quote(name), meant)
 		}
 	}
 	if b.Money > 0 {
 		if m, who := c.unpricedIn(kind, name); m != "" {
-			return fika.Errorf(fika.Invalid, op, "%s", Unpriced(m, who))
+			return fika.Errorf(fika.Invalid, op, "%s", UnpricedWarning(m, who))
 		}
 	}
 	return nil

@@ -43,12 +43,12 @@ type Config struct {
 	Ignored []Problem
 
 	where map[string]Place
-	texts []fileText // what it was read from, for [Config.Keep]
+	texts []fileText // what it was read from, for [Config.KeepCopy]
 }
 
-// Where tells where a key was set, as in "nats.server" or "agents[0].model".
+// WhereSet tells where a key was set, as in "nats.server" or "agents[0].model".
 // The second result is false for what no file sets.
-func (c *Config) Where(key string) (Place, bool) {
+func (c *Config) WhereSet(key string) (Place, bool) {
 	p, ok := c.where[key]
 	return p, ok
 }

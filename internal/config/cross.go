@@ -24,7 +24,7 @@ func (c *Config) checkTogether(p *Problems) {
 		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))
 	}
 	if d := c.Master.DefaultAgent; d != "" && c.entryIndex(d) < 0 {
-		p.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.Meant(d, c.agentIDs()))
+		p.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.NearestHint(d, c.agentIDs()))
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *Config) unknownModel(name string) string {
 	if len(known) == 0 {
 		return "the model " + toml.Quote(name) + " is not known, and its name does not tell where it is reached: define it with [[models]] id and base_url"
 	}
-	if near := toml.Meant(name, known); near != "" || len(known) > 20 {
+	if near := toml.NearestHint(name, known); near != "" || len(known) > 20 {
 		return "there is no [[models]] entry with the id or nickname " + toml.Quote(name) + near
 	}
 	return "there is no [[models]] entry with the id or nickname " + toml.Quote(name) + "; known are " + strings.Join(known, ", ")

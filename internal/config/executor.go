@@ -68,7 +68,7 @@ func (c *Config) UnknownExecutor(name string) string {
 		known = append(known, x.Name)
 	}
 	text := "there is no [[executors]] entry with the name " + toml.Quote(name)
-	switch near := toml.Meant(name, known); {
+	switch near := toml.NearestHint(name, known); {
 	case near != "":
 		return text + near
 	case len(known) == 0:

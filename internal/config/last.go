@@ -26,11 +26,11 @@ type fileText struct {
 	Own   string    `json:"own,omitempty"`  // of a project: the file where a person sets what it cannot
 }
 
-// Keep writes the texts that c was read from to a file, so that [LoadLast] can
+// KeepCopy writes the texts that c was read from to a file, so that [LoadLast] can
 // give c again when the files have become unreadable. Nothing is written when
 // the file says the same already; the answer is whether it did not. Error kind:
 // Storage.
-func (c *Config) Keep(path string) (changed bool, err error) {
+func (c *Config) KeepCopy(path string) (changed bool, err error) {
 	data, err := json.Marshal(c.texts)
 	if err != nil {
 		return false, fika.Wrap(fika.Failed, "keep config", err)
@@ -41,7 +41,7 @@ func (c *Config) Keep(path string) (changed bool, err error) {
 	return true, fika.Wrap(fika.Storage, "keep config", renameio.WriteFile(path, data, 0o600))
 }
 
-// LoadLast reads the configuration that [Config.Keep] wrote last, and when that
+// LoadLast reads the configuration that [Config.KeepCopy] wrote last, and when that
 // was. Error kind: NotFound when there is none that can be read.
 func LoadLast(path string) (*Config, time.Time, error) {
 	const op = "last config"
@@ -84,8 +84,8 @@ func StampOf(paths ...string) Stamp { return stampOf(true, paths) }
 // written into: that changes the folder, and no file in it is looked at.
 func StampOfReplaced(folders ...string) Stamp { return stampOf(false, folders) }
 
-// And is the stamp of what both are of.
-func (s Stamp) And(o Stamp) Stamp { return Stamp{s.text + o.text, s.young || o.young} }
+// CombinedWith is the stamp of what both are of.
+func (s Stamp) CombinedWith(o Stamp) Stamp { return Stamp{s.text + o.text, s.young || o.young} }
 
 func stampOf(inside bool, paths []string) Stamp {
 	var s Stamp
@@ -125,6 +125,6 @@ func stampOf(inside bool, paths []string) Stamp {
 // youth is the resolution that is trusted of a file system's clock.
 const youth = 50 * time.Millisecond
 
-// Same reports whether nothing has changed since another stamp was taken, for
+// SameAs reports whether nothing has changed since another stamp was taken, for
 // sure: a file that had only just been written then counts as changed.
-func (s Stamp) Same(before Stamp) bool { return s.text == before.text && !before.young }
+func (s Stamp) SameAs(before Stamp) bool { return s.text == before.text && !before.young }

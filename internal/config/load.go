@@ -191,9 +191,9 @@ type Local struct {
 	where map[string]Place
 }
 
-// Where tells where a key was set. The second result is false for what the file
+// WhereSet tells where a key was set. The second result is false for what the file
 // does not set.
-func (l *Local) Where(key string) (Place, bool) {
+func (l *Local) WhereSet(key string) (Place, bool) {
 	p, ok := l.where[key]
 	return p, ok
 }

@@ -92,21 +92,21 @@ func TestLastGood(t *testing.T) {
 	c, err := Load(file)
 	if err == nil {
 		var changed bool
-		if changed, err = c.Keep(kept); !changed {
+		if changed, err = c.KeepCopy(kept); !changed {
 			t.Error("the first is not new")
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := c.Keep(kept); changed || err != nil {
+	if changed, err := c.KeepCopy(kept); changed || err != nil {
 		t.Errorf("the same again: %v %v", changed, err)
 	}
 	last, _, err := LoadLast(kept)
 	if err != nil || last.Username != "ann" || last.NATS.Port != 4000 {
 		t.Errorf("%+v %v", last, err)
 	}
-	if p, _ := last.Where("nats.port"); p.File != file || p.Line != 3 {
+	if p, _ := last.WhereSet("nats.port"); p.File != file || p.Line != 3 {
 		t.Errorf("place %v", p)
 	}
 	if err := os.WriteFile(kept, []byte("{garbage"), 0o600); err != nil {
@@ -135,15 +135,15 @@ func TestStamp(t *testing.T) {
 	missing := StampOf(file)
 	write("1", old)
 	first := StampOf(file, dir)
-	if StampOf(file).Same(missing) || !StampOf(file, dir).Same(first) {
+	if StampOf(file).SameAs(missing) || !StampOf(file, dir).SameAs(first) {
 		t.Error("a file that came, or one that stayed as it was")
 	}
 	write("2", old.Add(time.Second))
-	if StampOf(file, dir).Same(first) {
+	if StampOf(file, dir).SameAs(first) {
 		t.Error("a file of another time")
 	}
 	write("3", time.Now())
-	if young := StampOf(file, dir); StampOf(file, dir).Same(young) {
+	if young := StampOf(file, dir); StampOf(file, dir).SameAs(young) {
 		t.Error("a file that was only just written may change within the same tick")
 	}
 }
@@ -159,21 +159,21 @@ func TestStampOfReplaced(t *testing.T) {
 		old = old.Add(time.Second)
 	}
 	age()
-	first := StampOf(dir + "/none").And(StampOfReplaced(dir))
-	if !StampOf(dir + "/none").And(StampOfReplaced(dir)).Same(first) {
+	first := StampOf(dir + "/none").CombinedWith(StampOfReplaced(dir))
+	if !StampOf(dir + "/none").CombinedWith(StampOfReplaced(dir)).SameAs(first) {
 		t.Error("nothing has changed")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	age()
-	if StampOf(dir + "/none").And(StampOfReplaced(dir)).Same(first) {
+	if StampOf(dir + "/none").CombinedWith(StampOfReplaced(dir)).SameAs(first) {
 		t.Error("a file came into the folder")
 	}
 	if err := os.Chtimes(dir, time.Now(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if young := StampOf().And(StampOfReplaced(dir)); StampOf().And(StampOfReplaced(dir)).Same(young) {
+	if young := StampOf().CombinedWith(StampOfReplaced(dir)); StampOf().CombinedWith(StampOfReplaced(dir)).SameAs(young) {
 		t.Error("what has only just changed may change within the same tick")
 	}
 }

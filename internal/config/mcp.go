@@ -28,8 +28,8 @@ type MCPServer struct {
 	Disabled  bool
 }
 
-// Remote reports whether the server is reached by its address.
-func (s MCPServer) Remote() bool { return s.URL != "" }
+// IsRemote reports whether the server is reached by its address.
+func (s MCPServer) IsRemote() bool { return s.URL != "" }
 
 // MCPServer returns the entry of a name; nil when there is none.
 func (c *Config) MCPServer(name string) *MCPServer {
@@ -133,11 +133,11 @@ func (s *MCPServer) wrong() (key, wrong string) {
 		return "name", "a server has a command that is started, or a url where it is reached"
 	case s.Command != "" && s.URL != "":
 		return "url", "a server has a command or a url, not both"
-	case s.Remote() && len(s.Args)+len(s.Env) > 0:
+	case s.IsRemote() && len(s.Args)+len(s.Env) > 0:
 		return "args", "args and env belong to a command; a remote server gets a token by bearer_env"
-	case s.Remote() && s.Network == "on":
+	case s.IsRemote() && s.Network == "on":
 		return "network", "network is for a command; a remote server is reached by fika itself"
-	case !s.Remote() && s.BearerEnv != "":
+	case !s.IsRemote() && s.BearerEnv != "":
 		return "bearer_env", "a bearer token is sent to a url; a command gets it by env"
 	}
 	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "http" && s.BearerEnv != "" && !address.Loopback(u.Hostname()) {

@@ -12,7 +12,7 @@ func TestMCPServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.MCP) != 2 || c.MCP[0].Name != "files" || !c.MCP[0].Taint || c.MCP[0].Trust || c.MCP[1].Taint || !c.MCP[1].Remote() {
+	if len(c.MCP) != 2 || c.MCP[0].Name != "files" || !c.MCP[0].Taint || c.MCP[0].Trust || c.MCP[1].Taint || !c.MCP[1].IsRemote() {
 		t.Errorf("%+v", c.MCP)
 	}
 	for text, want := range map[string]string{

@@ -217,7 +217,7 @@ func (c *Config) checkModelRules(p *Problems, i int, list []Model) {
 		use := slices.IndexFunc(list, func(m Model) bool { return r.Use == m.ID || r.Use == m.Nickname && r.Use != "" })
 		switch {
 		case r.Use != "" && use < 0:
-			p.Add(where("use"), "%s is none of this agent's models: %s%s", toml.Quote(r.Use), strings.Join(a.Models, ", "), toml.Meant(r.Use, a.Models))
+			p.Add(where("use"), "%s is none of this agent's models: %s%s", toml.Quote(r.Use), strings.Join(a.Models, ", "), toml.NearestHint(r.Use, a.Models))
 		case use == 0:
 			p.Add(where("use"), "%s is the first of models, which is used anyway: name a later one", toml.Quote(r.Use))
 		}

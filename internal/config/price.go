@@ -52,8 +52,8 @@ func (m Model) priced() Model {
 	return m
 }
 
-// Known reports whether it is known what a call of the model costs.
-func (m Model) Known() bool { return m.Priced != "" }
+// PriceKnown reports whether it is known what a call of the model costs.
+func (m Model) PriceKnown() bool { return m.Priced != "" }
 
 // CostKnown reports whether it is known what a model, by what it is called in
 // reports, took for what was used of it. What says what was paid is known whatever
@@ -63,7 +63,7 @@ func (c *Config) CostKnown(model string, u fika.Usage) bool {
 		return true
 	}
 	m, err := c.FindModel(model, nil)
-	return err == nil && m.Known()
+	return err == nil && m.PriceKnown()
 }
 
 // DefaultReserve is set aside for a call of a model that says nothing itself.

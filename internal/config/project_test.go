@@ -150,7 +150,7 @@ func TestLayers(t *testing.T) {
 	check("models", strings.Join(c.modelNames(), " "), "stand-in theirs")
 
 	kept := filepath.Join(t.TempDir(), "last")
-	if _, err := c.Keep(kept); err != nil {
+	if _, err := c.KeepCopy(kept); err != nil {
 		t.Fatal(err)
 	}
 	last, _, err := LoadLast(kept)
@@ -174,11 +174,11 @@ func TestShownAs(t *testing.T) {
 	l.project("max_tokens = 10\n")
 	own := filepath.Join(l.Root, ".fika", "config.toml")
 	l.write(l.Root, ".fika/config.toml", "max_tokens = 10\n")
-	if at, _ := l.load().Where("max_tokens"); at.File != own {
+	if at, _ := l.load().WhereSet("max_tokens"); at.File != own {
 		t.Errorf("it is shown as %s", at.File)
 	}
 	l.write(l.Root, ".fika/config.toml", "\nmax_tokens = 11\n")
-	if at, _ := l.load().Where("max_tokens"); at.File != filepath.Join(l.Copy, ".fika", "config.toml") || at.Line != 1 {
+	if at, _ := l.load().WhereSet("max_tokens"); at.File != filepath.Join(l.Copy, ".fika", "config.toml") || at.Line != 1 {
 		t.Errorf("changed, it is shown as %s", at)
 	}
 	c, err := CheckProject(l.Layers)
@@ -225,7 +225,7 @@ More.
 		len(a.Rules) != 1 || a.Rules[0].Match != "git push *" || a.SystemPrompt != "You write code.\n\n---\n\nMore.\n" {
 		t.Errorf("it is %+v", a)
 	}
-	if at, _ := c.Where("agents[0].model"); at.Line != 6 || at.File != filepath.Join(home, "agents", "coder.md") {
+	if at, _ := c.WhereSet("agents[0].model"); at.Line != 6 || at.File != filepath.Join(home, "agents", "coder.md") {
 		t.Errorf("its model stands at %s", at)
 	}
 }

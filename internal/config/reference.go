@@ -170,13 +170,13 @@ func encodeValue(at any) string {
 	case *int64:
 		return strconv.FormatInt(*p, 10)
 	case *float64:
-		return toml.Number(*p)
+		return toml.NumberText(*p)
 	case *Bytes:
 		return encodeBytes(*p)
 	case *Resources:
 		return p.encode()
 	case *MicroDollars:
-		return toml.Number(float64(*p) / 1e6)
+		return toml.NumberText(float64(*p) / 1e6)
 	case *time.Duration:
 		return encodeDuration(*p)
 	case *[]string:

@@ -255,7 +255,7 @@ func TestCost(t *testing.T) {
 		t.Errorf("got %d", got)
 	}
 	c := mustParse(t, "[[models]]\nid = \"gpt-5\"\nprices = {input = 2, output = 8.5}\n[chat]\nmax_cost_per_chain = 0.25\n")
-	if p := c.Models[0].Prices; p.Cached != 2 || !c.Models[0].Known() || c.Chat.MaxCostPerChain != 250_000 {
+	if p := c.Models[0].Prices; p.Cached != 2 || !c.Models[0].PriceKnown() || c.Chat.MaxCostPerChain != 250_000 {
 		t.Errorf("got %+v, %d", p, c.Chat.MaxCostPerChain)
 	}
 }

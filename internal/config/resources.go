@@ -96,8 +96,8 @@ func encodeBytes(n Bytes) string {
 	return strconv.FormatInt(int64(n), 10)
 }
 
-// Any reports whether something is limited.
-func (r Resources) Any() bool { return r.Memory > 0 || r.CPU > 0 || r.PIDs > 0 }
+// AnySet reports whether something is limited.
+func (r Resources) AnySet() bool { return r.Memory > 0 || r.CPU > 0 || r.PIDs > 0 }
 
 // encode writes limits as TOML; empty: there are none.
 func (r Resources) encode() string {
@@ -106,7 +106,7 @@ func (r Resources) encode() string {
 		list = append(list, "memory = "+encodeBytes(r.Memory))
 	}
 	if r.CPU > 0 {
-		list = append(list, "cpu = "+toml.Number(r.CPU))
+		list = append(list, "cpu = "+toml.NumberText(r.CPU))
 	}
 	if r.PIDs > 0 {
 		list = append(list, "pids = "+strconv.FormatInt(r.PIDs, 10))

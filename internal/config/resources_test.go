@@ -27,7 +27,7 @@ func TestLimitsOfAgents(t *testing.T) {
 	} {
 		got, err := Parse("config.toml", []byte("[[agents]]\nid = \"a\"\n[agents.limits]\n"+strings.ReplaceAll(c.limits, ", ", "\n")+"\n"))
 		switch {
-		case c.wrong == "" && (err != nil || !got.Agents[0].Resources.Any()):
+		case c.wrong == "" && (err != nil || !got.Agents[0].Resources.AnySet()):
 			t.Errorf("%s: %+v, %v", c.limits, got, err)
 		case c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong) || !strings.Contains(err.Error(), "config.toml:4:")):
 			t.Errorf("%s: %v instead of %q", c.limits, err, c.wrong)

@@ -34,7 +34,7 @@ func scheduleKeys() []key[Schedule] {
 		{name: "cron", at: func(s *Schedule) any { return &s.Cron }, example: `"30 8 * * mon-fri"`,
 			doc: "When: minute, hour, day of the month, month and day of the week, with * , - and /, or @hourly, @daily, @weekly, @monthly, @yearly. Required."},
 		{name: "zone", at: func(s *Schedule) any { return &s.Zone }, example: `"Europe/Stockholm"`, check: func(_ value, at any) string {
-			_, wrong := schedule.Zone(*at.(*string))
+			_, wrong := schedule.FindZone(*at.(*string))
 			return wrong
 		}, doc: "By whose clock. Unset: that of this machine."},
 		{name: "agent", at: func(s *Schedule) any { return &s.Agent }, check: checkName, example: `"coder"`,
@@ -80,7 +80,7 @@ func (r *reader) readSchedules(v value, path string, list *[]Schedule) bool {
 		} else if e.Value.Kind == toml.KindText {
 			_, wrong := schedule.Parse(e.Value.Text)
 			for _, m := range wrong {
-				r.Problem(r.Inside(e.Value, m.At), "%s", m.Message)
+				r.Problem(r.OffsetInside(e.Value, m.At), "%s", m.Message)
 			}
 		}
 		r.checkScheduled(item)
@@ -118,7 +118,7 @@ func (c *Config) checkSchedules(p *Problems) {
 			p.Add(c.placeOf("schedules", i, "name"), "the schedule %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("schedules", first, "name"))
 		}
 		if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
-			p.Add(c.placeOf("schedules", i, "agent"), "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.Meant(s.Agent, c.agentIDs()))
+			p.Add(c.placeOf("schedules", i, "agent"), "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
 		}
 	}
 }
@@ -134,11 +134,11 @@ func (c *Config) CheckSchedule(s Schedule) error {
 		}
 		return fika.Errorf(fika.Invalid, op, "%s", strings.Join(text, "\n"))
 	}
-	if _, wrong := schedule.Zone(s.Zone); wrong != "" {
+	if _, wrong := schedule.FindZone(s.Zone); wrong != "" {
 		return fika.Errorf(fika.Invalid, op, "%s", wrong)
 	}
 	if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
-		return fika.Errorf(fika.NotFound, op, "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.Meant(s.Agent, c.agentIDs()))
+		return fika.Errorf(fika.NotFound, op, "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
 	}
 	if slices.ContainsFunc(c.Schedules, func(o Schedule) bool { return o.Name == s.Name }) {
 		return fika.Errorf(fika.Conflict, op, "there is a schedule %s already; fika schedule delete %s takes it away", s.Name, s.Name)
@@ -149,15 +149,15 @@ func (c *Config) CheckSchedule(s Schedule) error {
 // Times are when a schedule that was checked comes, and by which clock.
 func (s Schedule) Times() (schedule.Times, *time.Location) {
 	t, _ := schedule.Parse(s.Cron)
-	zone, wrong := schedule.Zone(s.Zone)
+	zone, wrong := schedule.FindZone(s.Zone)
 	if wrong != "" {
 		zone = time.Local
 	}
 	return t, zone
 }
 
-// Begins is what a schedule begins, in words.
-func (s Schedule) Begins() string {
+// WhatBegins is what a schedule begins, in words.
+func (s Schedule) WhatBegins() string {
 	switch {
 	case s.Agent != "":
 		return "agent " + s.Agent

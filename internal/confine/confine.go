@@ -32,7 +32,7 @@ type Options struct {
 	PluginData string // folder with one for the files of each plugin
 	Prompts    string // folder of texts that plugins can read
 	Aside      string // where what had to be taken out of the way is kept
-	Calls      string // where records of running calls lie, see [sandbox.Undo]
+	Calls      string // where records of running calls lie, see [sandbox.UndoKilled]
 
 	User   *process.User // whom processes run as; nil: who starts them
 	Limits Limits        // of memory, processors and processes
@@ -55,7 +55,7 @@ func (p *Probe) Open(mode sandbox.Mode) (*sandbox.Sandbox, error) {
 	}
 	p.once.Do(func() { p.found, _ = sandbox.Open(context.Background(), sandbox.Best) })
 	if mode == sandbox.Required && p.found.Tier() != sandbox.Full {
-		return nil, fika.Errorf(fika.Denied, "sandbox", "nothing is run, because [guard] sandbox = \"required\" and the full sandbox does not work here: %s", p.found.Why())
+		return nil, fika.Errorf(fika.Denied, "sandbox", "nothing is run, because [guard] sandbox = \"required\" and the full sandbox does not work here: %s", p.found.WhyWeaker())
 	}
 	return p.found, nil
 }
@@ -186,7 +186,7 @@ func (c *call) confine(path string, args []string) (tool.Confined, error) {
 			return tool.Confined{}, err
 		}
 	}
-	keeper, err := s.Keep(p, o.Aside, o.Calls)
+	keeper, err := s.KeepProtected(p, o.Aside, o.Calls)
 	if err != nil {
 		return tool.Confined{}, err
 	}

@@ -48,19 +48,19 @@ func (p *Probe) Groups(home string) (*cgroup.Groups, error) {
 		p.groups.homes = map[string]*cgroup.Groups{}
 	}
 	if p.groups.homes[id] == nil {
-		p.groups.homes[id] = root.For(id)
+		p.groups.homes[id] = root.GroupsFor(id)
 	}
 	return p.groups.homes[id], nil
 }
 
 // NoLimits says why limits cannot be kept here; empty: they can.
 func (p *Probe) NoLimits(l Limits) string {
-	if !l.Any() {
+	if !l.AnySet() {
 		return ""
 	}
 	g, err := p.Groups(l.Home)
 	if err == nil {
-		err = g.Can(l.Limits)
+		err = g.CanLimit(l.Limits)
 	}
 	if err != nil {
 		return words(err)
@@ -71,7 +71,7 @@ func (p *Probe) NoLimits(l Limits) string {
 // begin makes the control group of a process; nil: it needs none, or there is none
 // and nobody insists.
 func (l Limits) begin(p *Probe) (*cgroup.Call, *os.File, error) {
-	if !l.Any() {
+	if !l.AnySet() {
 		return nil, nil, nil
 	}
 	c, dir, err := l.make(p)

@@ -30,7 +30,7 @@ func (c *call) profile() (p sandbox.Profile, env []string, err error) {
 	if err := makeFolder(o.Temp); err != nil {
 		return p, nil, fika.Wrap(fika.Denied, "sandbox", err)
 	}
-	p.Hidden = slices.Concat(o.Paths.Hidden(), o.Hide)
+	p.Hidden = slices.Concat(o.Paths.HiddenPaths(), o.Hide)
 	for _, own := range o.Paths.Own {
 		if isFolder(own) {
 			p.Writable = append(p.Writable, own)

@@ -83,7 +83,7 @@ func (s *Server) Watch() (end func() []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := found.Keep(p, o.Aside, o.Calls)
+	keeper, err := found.KeepProtected(p, o.Aside, o.Calls)
 	if err != nil {
 		return nil, err
 	}

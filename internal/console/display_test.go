@@ -19,7 +19,7 @@ func displayChild(pipe string) int {
 	if err != nil {
 		return 1
 	}
-	d := NewDisplay(term.System())
+	d := NewDisplay(term.SystemStreams())
 	d.Show("ready", nil, "")
 	var rows []string
 	status := ""

@@ -20,7 +20,7 @@ import (
 const feedEnv = "FIKA_CONSOLE_FEED"
 
 func feedChild(pipe string) int {
-	streams := term.System()
+	streams := term.SystemStreams()
 	c, err := New(Options{Streams: streams, Prompt: "you> "})
 	if err != nil {
 		fmt.Println(err)

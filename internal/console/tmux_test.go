@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func child(pipe string) int {
 	c, err := New(Options{
-		Streams: term.System(), Prompt: "you> ", HistoryFile: os.Getenv("FIKA_CONSOLE_HISTORY"),
+		Streams: term.SystemStreams(), Prompt: "you> ", HistoryFile: os.Getenv("FIKA_CONSOLE_HISTORY"),
 		Complete: completeNames,
 	})
 	if err != nil {

@@ -102,5 +102,5 @@ func AssembledPrompt(ctx context.Context, a *app.App, f folder.Folder, p app.Per
 		Colleagues: worker.ColleaguesBlock(a, f.Name, s.ToolsOff),
 	}
 	whole, err := assembler.Prompt(ctx, store.Claimed{Conversation: fika.Conversation{Kind: fika.Ask}})
-	return whole.Whole(), err
+	return whole.WholeText(), err
 }

@@ -31,7 +31,7 @@ func OpenReader(ctx context.Context, a *app.App, f folder.Folder) (*Reader, erro
 	}
 	reader, err := a.Reader()
 	if err == nil {
-		err = a.Archive(s).May(reader, f.Name)
+		err = a.Archive(s).CheckReader(reader, f.Name)
 	}
 	if err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func Rename(ctx context.Context, a *app.App, from, to fika.AgentName, wait time.
 	if _, err := folder.OpenFolder(h, from); fika.IsKind(err, fika.NotFound) {
 		return finishRename(ctx, a, s, from, to, err)
 	}
-	if tree, err := a.Worktree(from); err == nil && tree.Made() {
+	if tree, err := a.Worktree(from); err == nil && tree.IsMade() {
 		return fika.Errorf(fika.Conflict, "rename", "@%[1]s has a git worktree, which goes by its name: fika agent merge %[1]s, then fika agent discard %[1]s", from)
 	}
 	w, err := worker.OpenCommand(ctx, a, from, true, wait, p.Warn)

@@ -21,7 +21,7 @@ func mayCreate(ctx context.Context, a *app.App) (*fika.Rights, error) {
 	if err != nil {
 		return nil, err
 	}
-	rights, taint := speaker.Passes()
+	rights, taint := speaker.PassedOn()
 	call := guard.Call{Tool: "create_context"}
 	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default), Tainted: taint != ""})
 	policy := guard.Policy{Rights: s.Guard.Rights, Taint: s.Guard.Taint}

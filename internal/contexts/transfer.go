@@ -75,6 +75,6 @@ func Export(ctx context.Context, a *app.App, name fika.AgentName, path string) (
 	if err != nil {
 		return n, err
 	}
-	_, err = attachment.In(h.Root).CopyTo(attachment.In(path), pictures) // what is missing here is missing there
+	_, err = attachment.StoreIn(h.Root).CopyTo(attachment.StoreIn(path), pictures) // what is missing here is missing there
 	return n, err
 }

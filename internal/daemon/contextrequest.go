@@ -25,7 +25,7 @@ func (h hubHome) readContext(ctx context.Context, reader reading.Reader, name fi
 		}
 		return err
 	}
-	if err := archive.May(reader, name); err != nil {
+	if err := archive.CheckReader(reader, name); err != nil {
 		return err
 	}
 	if row.ActiveAsk != "" {
@@ -45,12 +45,12 @@ func (h hubHome) readContext(ctx context.Context, reader reading.Reader, name fi
 	for _, t := range tasks {
 		out.Tasks = append(out.Tasks, message.ContextTask{
 			RequestID: string(t.ID), From: t.From, Prompt: t.Prompt, Content: t.Result,
-			ConversationID: string(t.Conversation), Timestamp: message.Stamp(t.At),
+			ConversationID: string(t.Conversation), Timestamp: message.TimeText(t.At),
 		})
 	}
 	return err
 }
 
 func partOf(e fika.Entry, in fika.ConversationName) message.ContextPart {
-	return message.ContextPart{From: e.From, Content: e.Content, ConversationID: string(in), Timestamp: message.Stamp(e.At)}
+	return message.ContextPart{From: e.From, Content: e.Content, ConversationID: string(in), Timestamp: message.TimeText(e.At)}
 }

@@ -79,7 +79,7 @@ func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	hubOptions.Home = lock.Holds
+	hubOptions.Home = lock.CheckHeld
 	if at, err := a.Standing(); err == nil && at.Project != "" && b.server != nil {
 		hubOptions.Rest = c.Hub.MaxIdle
 		hubOptions.Followed = b.server.HasMembers
@@ -169,7 +169,7 @@ func (h hubHome) reload(b *hubBus) func(context.Context) ([]hub.Spec, bool) {
 	before, budgets := stampFiles(), first.Budgets
 	return func(ctx context.Context) ([]hub.Spec, bool) {
 		now := stampFiles()
-		if now.Same(before) {
+		if now.SameAs(before) {
 			return nil, false
 		}
 		before = now

@@ -20,7 +20,7 @@ func hooksPage() string {
 	}
 	b.WriteString("\n## Environment\n\nBesides these a plugin gets a short list of harmless variables (such as `PATH`, `HOME`, `LANG`), and those its settings name\n" +
 		"(`[plugins.NAME] env = [\"…\"]`). API keys are not among them.\n\n| variable | meaning |\n|---|---|\n")
-	for _, v := range plugin.Env() {
+	for _, v := range plugin.EnvDocs() {
 		fmt.Fprintf(&b, "| %s | %s |\n", keys(strings.Split(v[0], ", ")), cell(v[1]))
 	}
 	return b.String()

@@ -79,7 +79,7 @@ func (d *examination) checkMirror(ctx context.Context, check string, f folder.Fo
 		return
 	}
 	if r.Foreign != nil {
-		d.add(check, Note, "", "came from elsewhere: %d entries are taken over at its first use", r.Foreign.Archived()+r.Foreign.Window())
+		d.add(check, Note, "", "came from elsewhere: %d entries are taken over at its first use", r.Foreign.CountArchived()+r.Foreign.CountWindow())
 		for _, p := range r.Foreign.Problems {
 			d.add(check, Note, "", "%s", p)
 		}

@@ -28,9 +28,9 @@ func (d *examination) checkSandbox() {
 	case err != nil:
 		d.add(check, Problem, "apt install bubblewrap, or sandbox = \"best\" in [guard]", "%v", err)
 	case found.Tier() == sandbox.None:
-		d.add(check, Problem, "apt install bubblewrap", "nothing here confines commands: %s; they ask before they run", found.Why())
+		d.add(check, Problem, "apt install bubblewrap", "nothing here confines commands: %s; they ask before they run", found.WhyWeaker())
 	case found.Tier() == sandbox.Landlock:
-		d.add(check, Note, "apt install bubblewrap", "commands are confined by what the kernel has built in (landlock), because %s; it lacks: %s", found.Why(), strings.Join(found.Lacks(), "; "))
+		d.add(check, Note, "apt install bubblewrap", "commands are confined by what the kernel has built in (landlock), because %s; it lacks: %s", found.WhyWeaker(), strings.Join(found.Lacks(), "; "))
 	default:
 		d.add(check, Fine, "", "commands are confined by namespaces of their own (full); that lacks: %s", strings.Join(found.Lacks(), "; "))
 	}
@@ -55,7 +55,7 @@ func (d *examination) checkLimits() {
 	for i := range c.Agents {
 		name := fika.AgentName(c.Agents[i].ID)
 		l, err := d.app.Limits(name)
-		if err != nil || !l.Any() {
+		if err != nil || !l.AnySet() {
 			continue
 		}
 		limited++

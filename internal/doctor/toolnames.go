@@ -22,9 +22,9 @@ type toolNames struct {
 
 // checkConfig looks at the lists of config.toml.
 func (t *toolNames) checkConfig(c *config.Config) {
-	t.checkLists("", c.PerContext, c.Where)
+	t.checkLists("", c.PerContext, c.WhereSet)
 	for i := range c.Agents {
-		t.checkLists(fmt.Sprintf("agents[%d].", i), c.Agents[i].PerContext, c.Where)
+		t.checkLists(fmt.Sprintf("agents[%d].", i), c.Agents[i].PerContext, c.WhereSet)
 	}
 }
 
@@ -32,7 +32,7 @@ func (t *toolNames) checkConfig(c *config.Config) {
 // been told elsewhere.
 func (t *toolNames) checkLocal(f folder.Folder) {
 	if l, err := config.LoadLocal(f.LocalConfig()); err == nil {
-		t.checkLists("", l.PerContext, l.Where)
+		t.checkLists("", l.PerContext, l.WhereSet)
 	}
 }
 
@@ -56,7 +56,7 @@ func (t *toolNames) check(at config.Place, key, name string) {
 	switch {
 	case near != "":
 		t.errs = append(t.errs, fmt.Errorf("%s: %s: there is no tool %q; did you mean %s?", at, key, name, near))
-	case slices.Contains(plugin.Shipped(), name):
+	case slices.Contains(plugin.ShippedNames(), name):
 		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: the plugin %q is not installed: fika plugin install %s", at, key, name, name))
 	default:
 		t.warnings = append(t.warnings, fmt.Sprintf("%s: %s: no tool and no plugin here is called %q; it does nothing until a plugin brings one", at, key, name))

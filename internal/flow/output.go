@@ -185,7 +185,7 @@ func (a *Advancer) endDiscussions(ctx context.Context, run fika.RequestID) error
 		return err
 	}
 	for _, d := range list {
-		over, err := d.Call.Over(d.Discussion)
+		over, err := d.Call.IsOver(d.Discussion)
 		if err != nil {
 			a.opts.Log.Warn("discussion", "chat", d.Conversation.Name, "err", err)
 		}

@@ -14,7 +14,7 @@ import (
 func Statuses(r store.Run, p workflow.Plan, now time.Time) []message.WorkflowStatus {
 	status := func() message.WorkflowStatus {
 		return message.WorkflowStatus{
-			Type: message.TypeWorkflow, RunID: string(r.ID), Workflow: r.Name, Status: string(r.State), Timestamp: message.Stamp(now), V: message.Version,
+			Type: message.TypeWorkflow, RunID: string(r.ID), Workflow: r.Name, Status: string(r.State), Timestamp: message.TimeText(now), V: message.Version,
 		}
 	}
 	var out []message.WorkflowStatus

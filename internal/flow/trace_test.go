@@ -16,7 +16,7 @@ func TestTraceOfARun(t *testing.T) {
 		r := w.work(run)
 		w.want("state", r.State, fika.Done)
 		list := must(w.store.OfRun(w.Context(), run))(w)
-		got := trace.Of(must(w.store.Trace(w.Context(), list))(w), w.clock.Now())
+		got := trace.SpansOf(must(w.store.Trace(w.Context(), list))(w), w.clock.Now())
 		w.want("turns", r.Spent.Turns, 50)
 		w.want("usage", got.Usage, fika.Usage{Input: 500, Output: 50, Cost: 50_000})
 		w.want("tokens", r.Spent.Tokens, 550)

@@ -60,15 +60,15 @@ func keyOf(id fika.EntryID) idKey {
 // Path is the folder that the content is in.
 func (c *Content) Path() string { return c.path }
 
-// Archived is how many entries were compacted away, and Window how many are
+// CountArchived is how many entries were compacted away, and Window how many are
 // still in the conversation.
-func (c *Content) Archived() int { return len(c.older) }
+func (c *Content) CountArchived() int { return len(c.older) }
 
-// Window is how many entries are still in the conversation.
-func (c *Content) Window() int { return len(c.now) }
+// CountWindow is how many entries are still in the conversation.
+func (c *Content) CountWindow() int { return len(c.now) }
 
-// Has reports whether the folder has an entry, and whether it is compacted away.
-func (c *Content) Has(id fika.EntryID) (has, archived bool) {
+// HasEntry reports whether the folder has an entry, and whether it is compacted away.
+func (c *Content) HasEntry(id fika.EntryID) (has, archived bool) {
 	archived, has = c.ids[keyOf(id)]
 	return has, archived
 }

@@ -58,7 +58,7 @@ func FuzzInbox(f *testing.F) {
 				t.Fatal(err)
 			}
 			heard, rejected = heard+len(b.Messages), rejected+len(b.Problems)
-			if err := b.Done(); err != nil {
+			if err := b.MarkStored(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -38,9 +38,9 @@ func (h Home) LockHub() (*HubLock, error) {
 	return l, nil
 }
 
-// Holds says whether the lock still is where others look for it. It is not
+// CheckHeld says whether the lock still is where others look for it. It is not
 // when the home was deleted under its hub, or replaced.
-func (l *HubLock) Holds() error {
+func (l *HubLock) CheckHeld() error {
 	now, err := os.Stat(l.file.Name())
 	switch {
 	case os.IsNotExist(err):

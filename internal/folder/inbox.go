@@ -200,8 +200,8 @@ func countLines(file *os.File, offset int64) int {
 	}
 }
 
-// Done says that the messages are stored.
-func (b *Batch) Done() error {
+// MarkStored says that the messages are stored.
+func (b *Batch) MarkStored() error {
 	var errs []error
 	for _, t := range b.files {
 		path := b.folder.path(t.name)

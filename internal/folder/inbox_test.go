@@ -22,7 +22,7 @@ func take(t *testing.T, l *Lock, now time.Time) *Batch {
 
 func done(t *testing.T, b *Batch) {
 	t.Helper()
-	if err := b.Done(); err != nil {
+	if err := b.MarkStored(); err != nil {
 		t.Fatal(err)
 	}
 }

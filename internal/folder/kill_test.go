@@ -70,7 +70,7 @@ func mirrorRole() int {
 		return fail(err)
 	}
 	for {
-		if notes := m.Notes(); len(notes) > 0 {
+		if notes := m.TakeNotes(); len(notes) > 0 {
 			return fail(fmt.Errorf("set aside: %q", notes))
 		}
 		var es []fika.Entry

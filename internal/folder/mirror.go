@@ -47,7 +47,7 @@ type Mirror struct {
 // OpenMirror brings the mirror of the locked folder up to date. When nothing
 // happened since it was last written that takes one small read and three
 // stats. Files that were cut off or lag behind are mended; files that somebody
-// edited are set aside and named in [Mirror.Notes].
+// edited are set aside and named in [Mirror.TakeNotes].
 func OpenMirror(ctx context.Context, lock *Lock, source EntrySource) (*Mirror, error) {
 	m := &Mirror{lock: lock, source: source}
 	f := lock.Folder()
@@ -76,9 +76,9 @@ func (m *Mirror) MadeAt(at time.Time) error {
 	return m.lock.Folder().writeMeta(m.meta)
 }
 
-// Notes says what a person should know of: which file was set aside, and why.
+// TakeNotes says what a person should know of: which file was set aside, and why.
 // Reading them clears them.
-func (m *Mirror) Notes() []string {
+func (m *Mirror) TakeNotes() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	notes := m.notes

@@ -127,7 +127,7 @@ func wantEqual(t testing.TB, f Folder, s EntrySource) {
 
 func wantNotes(t testing.TB, m *Mirror, parts ...string) {
 	t.Helper()
-	notes := m.Notes()
+	notes := m.TakeNotes()
 	if len(notes) != len(parts) {
 		t.Fatalf("notes %q, want %d", notes, len(parts))
 	}

@@ -29,11 +29,11 @@ type knownText struct {
 	text Text
 }
 
-// Remembering gives the same home, which reads a prompt or a text of a context
+// WithCache gives the same home, which reads a prompt or a text of a context
 // again only when its file has another size, time or inode than before. It is
 // for a process that reads them before every turn. Nothing that is written
 // depends on what is remembered.
-func (h Home) Remembering() Home {
+func (h Home) WithCache() Home {
 	h.texts = &texts{known: map[string]knownText{}}
 	return h
 }

@@ -10,7 +10,7 @@ import (
 // A home that remembers its texts sees every change of a file that anybody can
 // make without setting the clock back: in place, by another file, by none.
 func TestRememberedTexts(t *testing.T) {
-	home := HomeAt(t.TempDir()).Remembering()
+	home := HomeAt(t.TempDir()).WithCache()
 	if err := os.MkdirAll(home.PromptsDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRememberedTexts(t *testing.T) {
 
 // What has not changed is not read again.
 func TestRememberedTextIsNotReadAgain(t *testing.T) {
-	home := HomeAt(t.TempDir()).Remembering()
+	home := HomeAt(t.TempDir()).WithCache()
 	path := filepath.Join(home.Root, "goals.md")
 	write(t, path, "ship it")
 	long := time.Now().Add(-time.Hour)

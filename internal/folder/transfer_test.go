@@ -85,7 +85,7 @@ func TestExportWorksElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(window) != 4 || c.Archived() != 5 || c.Texts[SystemPrompt] != "be brief" || c.Local == nil || len(c.Problems) != 0 {
+	if len(window) != 4 || c.CountArchived() != 5 || c.Texts[SystemPrompt] != "be brief" || c.Local == nil || len(c.Problems) != 0 {
 		t.Fatalf("%+v", c)
 	}
 	if made, _ := f.CreatedAt(); !c.CreatedAt.Equal(made) {
@@ -117,7 +117,7 @@ func TestReadFolderUnderstandsOtherForms(t *testing.T) {
 		write(t, filepath.Join(dir, "context.jsonl"), rows[2]+rows[3])
 		c, err := ReadFolder(dir)
 		older := collect(t, c, true)
-		if err != nil || len(older) != 2 || older[0].ID != "uuid1" || c.Window() != 2 {
+		if err != nil || len(older) != 2 || older[0].ID != "uuid1" || c.CountWindow() != 2 {
 			t.Fatalf("%+v %v", c, err)
 		}
 	})

@@ -36,17 +36,17 @@ type Call struct {
 // (ctx ended), else Failed with what git said; what it had printed comes with
 // that.
 func Run(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	return Do(ctx, Call{Dir: dir, Args: args})
+	return RunCall(ctx, Call{Dir: dir, Args: args})
 }
 
-// Line is [Run] for an answer of one line, which comes without its end.
-func Line(ctx context.Context, dir string, args ...string) (string, error) {
+// RunLine is [Run] for an answer of one line, which comes without its end.
+func RunLine(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := Run(ctx, dir, args...)
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// Do is [Run] for a call with an environment of its own.
-func Do(ctx context.Context, c Call) ([]byte, error) {
+// RunCall is [Run] for a call with an environment of its own.
+func RunCall(ctx context.Context, c Call) ([]byte, error) {
 	drivers, err := replacedDrivers(ctx, c.Dir)
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 			}
 		}
 	}
-	for _, p := range slices.Concat(Targets(c.Command), implied(commands), c.known()) {
+	for _, p := range slices.Concat(RedirectTargets(c.Command), implied(commands), c.known()) {
 		if d, ok := judgePath(c, p, fitting); ok {
 			worse(d)
 			opened = append(opened, opens(c, d, p)...)

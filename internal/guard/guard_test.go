@@ -162,6 +162,6 @@ func FuzzCommands(f *testing.F) {
 				t.Errorf("%q is allowed", text)
 			}
 		}
-		Targets(text)
+		RedirectTargets(text)
 	})
 }

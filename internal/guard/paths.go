@@ -61,9 +61,9 @@ func (p Paths) Change(path string) error {
 	return nil
 }
 
-// Roots are the folders that are hidden as a whole and in which a file may have
+// HiddenRoots are the folders that are hidden as a whole and in which a file may have
 // a second name (a hard link): the homes of fika, and keys of people.
-func (p Paths) Roots() []string {
+func (p Paths) HiddenRoots() []string {
 	out := slices.Clone(p.Homes)
 	for _, person := range p.Persons {
 		for _, s := range keys {
@@ -73,10 +73,10 @@ func (p Paths) Roots() []string {
 	return out
 }
 
-// Hidden are all files and folders that tools do not see but those of [Paths.Own],
+// HiddenPaths are all files and folders that tools do not see but those of [Paths.Own],
 // whether they exist or not.
-func (p Paths) Hidden() []string {
-	out := p.Roots()
+func (p Paths) HiddenPaths() []string {
+	out := p.HiddenRoots()
 	for _, person := range p.Persons {
 		for _, s := range secrets {
 			out = append(out, filepath.Join(person, filepath.FromSlash(s)))

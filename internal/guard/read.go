@@ -53,15 +53,15 @@ func (c Call) Files() []string {
 	for _, cmd := range Commands(c.Command) {
 		add(cmd.Words)
 	}
-	add(Targets(c.Command))
+	add(RedirectTargets(c.Command))
 	add(c.known())
 	return out
 }
 
-// Allowing is the shortest rule that allows the part of a call that a decision
+// AllowingRule is the shortest rule that allows the part of a call that a decision
 // is about and wins over the rule behind it; false when there is none that
 // would, and that rule has to be changed. Nothing but a yes opens a protected file.
-func (d Decision) Allowing(c Call) (Rule, bool) {
+func (d Decision) AllowingRule(c Call) (Rule, bool) {
 	if len(d.Opens) > 0 {
 		return Rule{}, false
 	}

@@ -30,17 +30,17 @@ type Policy struct {
 	Taint  string
 }
 
-// Effective are the rights of a turn: its agent's own, and where the policy
+// EffectiveRights are the rights of a turn: its agent's own, and where the policy
 // wants the least, or where the turn has read text from outside, not more than
 // those of whoever caused it. Own must not be nil.
-func (p Policy) Effective(own, cause *fika.Rights, tainted bool) *fika.Rights {
+func (p Policy) EffectiveRights(own, cause *fika.Rights, tainted bool) *fika.Rights {
 	tainted = tainted && p.Taint != TaintAllow
 	r := *own
 	if cause != nil {
 		r.Hosts = cause.Hosts // a person's word on the way, which is no right of the agent's own
 		if p.Rights == RightsLeast || tainted || cause.Fixed {
 			bound := *cause
-			r = *r.Within(&bound)
+			r = *r.IntersectWith(&bound)
 		}
 	}
 	if tainted && p.Taint == TaintOffline {
@@ -56,9 +56,9 @@ func (p Policy) Effective(own, cause *fika.Rights, tainted bool) *fika.Rights {
 // maxHosts bounds how many hosts a request remembers to have been named.
 const maxHosts = 64
 
-// Passed are the rights that go with what a turn causes: its own, with the hosts
+// PassedRights are the rights that go with what a turn causes: its own, with the hosts
 // that people have named.
-func Passed(effective *fika.Rights, named []string) *fika.Rights {
+func PassedRights(effective *fika.Rights, named []string) *fika.Rights {
 	if effective == nil {
 		return nil
 	}
@@ -146,8 +146,8 @@ func MayCall(callableBy []string, who string) bool {
 	return callableBy == nil || slices.Contains(callableBy, Anyone) || slices.Contains(callableBy, who)
 }
 
-// Uncallable is what somebody is told who may not call an agent.
-func Uncallable(callableBy []string, to fika.AgentName) string {
+// UncallableReason is what somebody is told who may not call an agent.
+func UncallableReason(callableBy []string, to fika.AgentName) string {
 	if len(callableBy) == 0 {
 		return string(to) + " takes work from nobody (callable_by = [])"
 	}

@@ -37,7 +37,7 @@ func TestD3Effective(t *testing.T) {
 		"an agent asks what is tainted,offline": {guard.Policy{Taint: "offline"}, reader, true, []string{"read"}, false, "best"},
 	} {
 		own := coder()
-		got := c.policy.Effective(own, c.cause, c.tainted)
+		got := c.policy.EffectiveRights(own, c.cause, c.tainted)
 		if !slices.Equal(got.Tools, c.tools) || got.Network != c.network || got.Sandbox != c.sandbox {
 			t.Errorf("%s: got %+v", name, got)
 		}
@@ -48,11 +48,11 @@ func TestD3Effective(t *testing.T) {
 }
 
 func TestD3PassedOn(t *testing.T) {
-	if guard.Passed(nil, []string{"a.example"}) != nil {
+	if guard.PassedRights(nil, []string{"a.example"}) != nil {
 		t.Error("without a bound there is none to pass on")
 	}
 	r := &fika.Rights{Hosts: []string{"a.example"}}
-	if got := guard.Passed(r, []string{"a.example", "b.example"}).Hosts; !slices.Equal(got, []string{"a.example", "b.example"}) {
+	if got := guard.PassedRights(r, []string{"a.example", "b.example"}).Hosts; !slices.Equal(got, []string{"a.example", "b.example"}) {
 		t.Errorf("got %q", got)
 	}
 	if len(r.Hosts) != 1 {
@@ -134,7 +134,7 @@ func TestD3Callable(t *testing.T) {
 			t.Errorf("%q by %s: %v", c.by, c.who, got)
 		}
 	}
-	if got := guard.Uncallable([]string{"user", "boss"}, "coder"); got != "coder takes work from people, boss only (callable_by)" {
+	if got := guard.UncallableReason([]string{"user", "boss"}, "coder"); got != "coder takes work from people, boss only (callable_by)" {
 		t.Error(got)
 	}
 }

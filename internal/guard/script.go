@@ -25,8 +25,8 @@ func Commands(text string) []SimpleCommand {
 	return s.commands
 }
 
-// Targets lists the files that redirections of a text write to or read from.
-func Targets(text string) []Word {
+// RedirectTargets lists the files that redirections of a text write to or read from.
+func RedirectTargets(text string) []Word {
 	s := reader{}
 	s.read(text, 0)
 	return s.targets

@@ -21,7 +21,7 @@ func (in *requestIntake) answerContext(m bus.Msg) {
 	ctx, cancel := context.WithTimeout(context.Background(), contextTime)
 	defer cancel()
 	out := message.ContextResponse{
-		Type: message.TypeContextResponse, Timestamp: message.Stamp(in.now()), V: message.Version,
+		Type: message.TypeContextResponse, Timestamp: message.TimeText(in.now()), V: message.Version,
 		Messages: []message.ContextPart{}, Tasks: []message.ContextTask{},
 	}
 	name, ok := in.subjects.AgentOf(m.Subject)
@@ -37,7 +37,7 @@ func (in *requestIntake) answerContext(m bus.Msg) {
 	if err != nil {
 		out.Error, out.ErrorKind = err.Error(), string(fika.KindOf(err))
 	}
-	data, err := out.Fit(in.bus.MaxPayload())
+	data, err := out.EncodeWithin(in.bus.MaxPayload())
 	if err == nil {
 		err = m.Respond(data)
 	}

@@ -90,7 +90,7 @@ func (h *Hub) tellHandedOver(d store.HandedOver) {
 	data, err := json.Marshal(message.Status{
 		Type: message.TypeStatus, RequestID: string(d.ID), AgentName: string(d.AskedName()), WorkedBy: string(d.AgentName), Status: message.StatusWaiting,
 		Data:      message.StatusData{Kind: string(d.Kind), Message: fmt.Sprintf("handed over to @%s: %s", d.AgentName, d.Handed)},
-		Timestamp: message.Stamp(h.opts.Now()), V: message.Version, ConversationID: string(d.ConversationName),
+		Timestamp: message.TimeText(h.opts.Now()), V: message.Version, ConversationID: string(d.ConversationName),
 	})
 	if err == nil {
 		_ = h.opts.Bus.Publish(h.opts.Subjects.Status(d.AskedName()), data)
@@ -124,7 +124,7 @@ func (s *supervisor) whyOut(row fika.Agent) string {
 		return ""
 	case c.failed != "" && !c.running:
 		return fmt.Sprintf("@%s cannot work: %s", row.Name, c.failed)
-	case row.Held(s.now()):
+	case row.QuotaUsedUp(s.now()):
 		return fmt.Sprintf("@%s has used up its %s", row.Name, row.HeldReason)
 	}
 	return ""

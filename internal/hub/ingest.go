@@ -199,7 +199,7 @@ func (in *requestIntake) tellWaiting(ctx context.Context, row fika.Agent, accept
 	}
 	data, err := json.Marshal(message.Status{
 		Type: message.TypeStatus, RequestID: string(accepted.Request.ID), AgentName: string(row.Name), Status: message.StatusWaiting,
-		Data: message.StatusData{Kind: string(accepted.Request.Kind), Message: why}, Timestamp: message.Stamp(in.now()), V: message.Version,
+		Data: message.StatusData{Kind: string(accepted.Request.Kind), Message: why}, Timestamp: message.TimeText(in.now()), V: message.Version,
 		Conversation: string(accepted.Conversation.Kind), ConversationID: string(accepted.Conversation.Name),
 	})
 	if err == nil {
@@ -215,7 +215,7 @@ func (in *requestIntake) announceAgain(ctx context.Context, id fika.RequestID) e
 	if err != nil {
 		return err
 	}
-	return in.bus.Publish(in.subjects.Response(info.AskedName()), outcome.Response(info, in.bus.MaxPayload()))
+	return in.bus.Publish(in.subjects.Response(info.AskedName()), outcome.ResponseBody(info, in.bus.MaxPayload()))
 }
 
 // refuseMessage answers a message that is not taken, where a requestId could be
@@ -228,7 +228,7 @@ func (in *requestIntake) refuseMessage(ctx context.Context, m bus.Msg, name fika
 	}
 	answer := message.Response{
 		Type: message.TypeResponse, RequestID: id, AgentName: string(name), Status: "failed", Error: cause.Error(),
-		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(in.now()), V: message.Version,
+		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.TimeText(in.now()), V: message.Version,
 	}
 	known, err := in.store.Request(ctx, fika.RequestID(id))
 	switch {
@@ -258,7 +258,7 @@ func (in *requestIntake) parkMessage(ctx context.Context, m bus.Msg, reason stri
 	}
 	in.log.Warn("not understood", "subject", m.Subject, "reason", reason)
 	body := string(m.Data[:min(len(m.Data), deadBody)])
-	data, err := json.Marshal(message.Dead{Subject: m.Subject, Reason: reason, Body: body, Timestamp: message.Stamp(in.now())})
+	data, err := json.Marshal(message.Dead{Subject: m.Subject, Reason: reason, Body: body, Timestamp: message.TimeText(in.now())})
 	if err != nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ func (in *requestIntake) tellLost(ctx context.Context, m bus.Msg) error {
 	data, err := json.Marshal(message.Response{
 		Type: message.TypeResponse, RequestID: id, AgentName: string(name), Status: "failed",
 		Error:  "this request was accepted and then lost, because the files of the stream of requests were damaged; it was not worked on: send it again, the same requestId is safe",
-		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.Stamp(in.now()), V: message.Version,
+		Result: message.Result{ToolCalls: []fika.ToolUsed{}}, Timestamp: message.TimeText(in.now()), V: message.Version,
 	})
 	if err != nil {
 		return fika.Wrap(fika.Failed, "lost request", err)

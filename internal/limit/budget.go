@@ -35,8 +35,8 @@ func (a Amount) Max(b Amount) Amount {
 	return Amount{max(a.Money, b.Money), max(a.Tokens, b.Tokens)}
 }
 
-// Used is what a call has cost.
-func Used(u fika.Usage) Amount { return Amount{Money: u.Cost, Tokens: u.Input + u.Output} }
+// AmountOf is what a call has cost.
+func AmountOf(u fika.Usage) Amount { return Amount{Money: u.Cost, Tokens: u.Input + u.Output} }
 
 // Budget is what may be spent on something in a window. Zero in [Amount] does not
 // limit.
@@ -118,9 +118,9 @@ type Applied struct {
 	Window Window
 }
 
-// For are the budgets that hold for a spender at a moment, in the order in which
+// HoldingFor are the budgets that hold for a spender at a moment, in the order in which
 // their accounts are locked.
-func (b Budgets) For(s Spender, now time.Time) []Applied {
+func (b Budgets) HoldingFor(s Spender, now time.Time) []Applied {
 	var out []Applied
 	for _, budget := range b.List {
 		if owner := budget.owner(s); owner != "" {
@@ -133,9 +133,9 @@ func (b Budgets) For(s Spender, now time.Time) []Applied {
 	return out
 }
 
-// One is a budget as it holds for a spender at a moment, also for one that has
+// AppliedTo is a budget as it holds for a spender at a moment, also for one that has
 // nothing to do with it: then it has no owner.
-func (b Budgets) One(budget Budget, s Spender, now time.Time) Applied {
+func (b Budgets) AppliedTo(budget Budget, s Spender, now time.Time) Applied {
 	return b.apply(budget, budget.owner(s), now)
 }
 
@@ -207,8 +207,8 @@ func (a Applied) Verdict(b Balance, need Amount) *Refusal {
 	return nil
 }
 
-// Worse is the refusal of the two that holds for longer; either may be nil.
-func Worse(a, b *Refusal) *Refusal {
+// WorseRefusal is the refusal of the two that holds for longer; either may be nil.
+func WorseRefusal(a, b *Refusal) *Refusal {
 	rank := func(r *Refusal) (int, int64) {
 		switch {
 		case r == nil:
@@ -231,8 +231,8 @@ func Worse(a, b *Refusal) *Refusal {
 // Later reports whether the call that was refused may be made later.
 func (r Refusal) Later() bool { return !r.Full || r.Waits() }
 
-// Left is what may still be set aside. What is not limited is 0.
-func (a Applied) Left(b Balance) Amount {
+// AmountLeft is what may still be set aside. What is not limited is 0.
+func (a Applied) AmountLeft(b Balance) Amount {
 	left := Amount{}
 	if a.Money > 0 {
 		left.Money = max(0, a.Money-b.Spent.Money-b.Reserved.Money)
@@ -246,9 +246,9 @@ func (a Applied) Left(b Balance) Amount {
 // warnAt is the part of a budget, in percent, at which a person is warned.
 const warnAt = 80
 
-// Crosses reports whether an account comes to four fifths of its budget when it goes from one
+// CrossesWarning reports whether an account comes to four fifths of its budget when it goes from one
 // amount spent to another. In a window this happens once.
-func (b Budget) Crosses(before, after Amount) bool {
+func (b Budget) CrossesWarning(before, after Amount) bool {
 	crosses := func(before, after, most int64) bool {
 		line := most/100*warnAt + most%100*warnAt/100
 		return most > 0 && before < line && after >= line
@@ -269,7 +269,7 @@ func (b Budgets) Warnings(booked []Booked) []string {
 	var out []string
 	for _, k := range booked {
 		for _, budget := range b.List {
-			if budget.Scope == k.Scope && budget.Per == k.Per && budget.Crosses(k.Spent.Sub(k.Used), k.Spent) {
+			if budget.Scope == k.Scope && budget.Per == k.Per && budget.CrossesWarning(k.Spent.Sub(k.Used), k.Spent) {
 				out = append(out, budget.Warning(k.Spent))
 			}
 		}

@@ -32,8 +32,8 @@ func (b Budget) limits() string {
 // named is the budget in a sentence.
 func (b Budget) named() string { return fmt.Sprintf("the budget of %s (%s)", b, b.limits()) }
 
-// Say is an amount in the measures that a budget limits.
-func (b Budget) Say(a Amount) string {
+// AmountText is an amount in the measures that a budget limits.
+func (b Budget) AmountText(a Amount) string {
 	var parts []string
 	if b.Money > 0 {
 		parts = append(parts, Dollars(a.Money))
@@ -48,18 +48,18 @@ func (b Budget) Say(a Amount) string {
 func (r Refusal) Text() string {
 	if !r.Full {
 		return fmt.Sprintf("%s has no room beside the calls under way: %s spent, %s set aside for them, and a call is taken to cost %s; try again when they are done",
-			r.named(), r.Say(r.Spent), r.Say(r.Reserved), r.Say(r.Need))
+			r.named(), r.AmountText(r.Spent), r.AmountText(r.Reserved), r.AmountText(r.Need))
 	}
-	why := fmt.Sprintf("%s is used up: %s spent, and a call is taken to cost %s", r.named(), r.Say(r.Spent), r.Say(r.Need))
+	why := fmt.Sprintf("%s is used up: %s spent, and a call is taken to cost %s", r.named(), r.AmountText(r.Spent), r.AmountText(r.Need))
 	if !r.Window.Ends.IsZero() {
-		why += "; the next begins at " + Clock(r.Window.Ends)
+		why += "; the next begins at " + ClockText(r.Window.Ends)
 	}
 	return why + fmt.Sprintf("; fika budget set %s --per %s changes it", r.Scope, r.Budget.Per)
 }
 
 // Waiting is what is said where something waits for the next window.
 func (r Refusal) Waiting() string {
-	return fmt.Sprintf("%s is used up; what waits for it here goes on at %s", r.named(), Clock(r.Window.Ends))
+	return fmt.Sprintf("%s is used up; what waits for it here goes on at %s", r.named(), ClockText(r.Window.Ends))
 }
 
 // NoticeID is the same for a budget, a window and what it allows.
@@ -69,29 +69,29 @@ func (r Refusal) NoticeID() fika.EntryID {
 
 // Warning is said once in a window, when four fifths of a budget are spent.
 func (b Budget) Warning(spent Amount) string {
-	return fmt.Sprintf("%s is used to four fifths and more: %s spent", b.named(), b.Say(spent))
+	return fmt.Sprintf("%s is used to four fifths and more: %s spent", b.named(), b.AmountText(spent))
 }
 
-// Clock is a moment as people read it, in the zone it is in.
-func Clock(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
+// ClockText is a moment as people read it, in the zone it is in.
+func ClockText(t time.Time) string { return t.Format("2006-01-02 15:04 MST") }
 
 // UnpricedNoticeID is the same for what is said of a model without a price.
 func UnpricedNoticeID(err error) fika.EntryID { return noticeID("unpriced", err.Error()) }
 
-// Short is how an account stands, in a few words: what is left of which budget.
-func (a Applied) Short(b Balance) string {
-	return fmt.Sprintf("%s of %s left of the budget of %s", a.Say(a.Left(b)), a.limits(), a.Budget)
+// ShortText is how an account stands, in a few words: what is left of which budget.
+func (a Applied) ShortText(b Balance) string {
+	return fmt.Sprintf("%s of %s left of the budget of %s", a.AmountText(a.AmountLeft(b)), a.limits(), a.Budget)
 }
 
-// Standing is how an account stands, in one line.
-func (a Applied) Standing(b Balance) string {
-	text := fmt.Sprintf("%s: %s of %s spent", a.Budget, a.Say(b.Spent), a.limits())
+// StandingLine is how an account stands, in one line.
+func (a Applied) StandingLine(b Balance) string {
+	text := fmt.Sprintf("%s: %s of %s spent", a.Budget, a.AmountText(b.Spent), a.limits())
 	if b.Reserved != (Amount{}) {
-		text += fmt.Sprintf(", %s set aside for calls under way", a.Say(b.Reserved))
+		text += fmt.Sprintf(", %s set aside for calls under way", a.AmountText(b.Reserved))
 	}
-	text += fmt.Sprintf(", %s left", a.Say(a.Left(b)))
+	text += fmt.Sprintf(", %s left", a.AmountText(a.AmountLeft(b)))
 	if !a.Window.Ends.IsZero() {
-		text += " until " + Clock(a.Window.Ends)
+		text += " until " + ClockText(a.Window.Ends)
 	}
 	return text
 }

@@ -8,7 +8,7 @@
 // it: it is posted once, however it is worded later.
 //
 // Read first: [Limits], [Quota] (an agent's hour), [Reached] (a chain at its
-// limit) and [Repeats] (echoes: texts are compared by the runs of three words
+// limit) and [OnlyRepeats] (echoes: texts are compared by the runs of three words
 // they have in common, so that order counts and a changed word here and there
 // does not make a text new).
 package limit

@@ -17,10 +17,10 @@ type Said struct {
 	Text string
 }
 
-// Repeats reports whether messages, oldest first, alternate between two
+// OnlyRepeats reports whether messages, oldest first, alternate between two
 // speakers of whom each says the same again and again. Fewer than four are
 // never enough to tell.
-func Repeats(said []Said) bool {
+func OnlyRepeats(said []Said) bool {
 	if len(said) < 4 || said[0].By == said[1].By {
 		return false
 	}

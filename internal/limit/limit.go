@@ -36,9 +36,9 @@ type Limits struct {
 	Backed bool
 }
 
-// Of gives the limits that hold in a conversation: what a person has set for
+// HoldingIn gives the limits that hold in a conversation: what a person has set for
 // it goes before what those who take part bring along.
-func (l Limits) Of(c fika.ChainLimits) Limits {
+func (l Limits) HoldingIn(c fika.ChainLimits) Limits {
 	set := func(n *int64, at *int64) {
 		if n != nil {
 			*at = *n

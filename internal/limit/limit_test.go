@@ -54,7 +54,7 @@ func TestForward(t *testing.T) {
 // TestOf: what a person has set for a conversation goes first, nought included.
 func TestOf(t *testing.T) {
 	five, none := int64(5), int64(0)
-	l := limit.Limits{MaxTurns: 200, MaxDepth: 100, MaxEcho: 6}.Of(fika.ChainLimits{Turns: &five, Echo: &none})
+	l := limit.Limits{MaxTurns: 200, MaxDepth: 100, MaxEcho: 6}.HoldingIn(fika.ChainLimits{Turns: &five, Echo: &none})
 	if l.MaxTurns != 5 || l.MaxDepth != 100 || l.MaxEcho != 0 {
 		t.Fatalf("%+v", l)
 	}

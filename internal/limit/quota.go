@@ -51,8 +51,8 @@ func (e Exceeded) Refusal(agent fika.AgentName) string {
 	return fmt.Sprintf("%s has used up its %s; the next begins at %s UTC", agent, e.Limit, e.clock())
 }
 
-// Later tells a person who waits how to go on when the hour is over.
-func (e Exceeded) Later(agent fika.AgentName, command string) string {
+// LaterHint tells a person who waits how to go on when the hour is over.
+func (e Exceeded) LaterHint(agent fika.AgentName, command string) string {
 	return fmt.Sprintf("%s has used up its %s; %s goes on after %s UTC", agent, e.Limit, command, e.clock())
 }
 

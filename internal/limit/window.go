@@ -16,8 +16,8 @@ const (
 	PerTotal Per = "total"
 )
 
-// Pers are all of them, the shortest first.
-func Pers() []Per { return []Per{PerHour, PerDay, PerMonth, PerTotal} }
+// AllPeriods are all of them, the shortest first.
+func AllPeriods() []Per { return []Per{PerHour, PerDay, PerMonth, PerTotal} }
 
 // Window is the time that a budget is for. The zero window has neither a
 // beginning nor an end: it is all time.

@@ -132,7 +132,7 @@ func (r *renderer) writeBlock(n ast.Node, src []byte) {
 	switch n := n.(type) {
 	case *ast.Heading:
 		marks := ""
-		if !r.o.Style.On() {
+		if !r.o.Style.IsOn() {
 			marks = strings.Repeat("#", n.Level) + " "
 		}
 		look := bold

@@ -39,7 +39,7 @@ type inline struct {
 
 // spansOf gives the text of a block, in pieces.
 func (r *renderer) spansOf(n ast.Node, src []byte, base look) []span {
-	in := inline{src: src, marks: !r.o.Style.On(), person: r.o.Person}
+	in := inline{src: src, marks: !r.o.Style.IsOn(), person: r.o.Person}
 	in.addChildren(n, base)
 	return in.spans
 }

@@ -170,7 +170,7 @@ func (w row) writeRow(o Options) string {
 			b.WriteString("\x1b]8;;" + href + "\x1b\\")
 		}
 		codes := ""
-		if o.Style.On() {
+		if o.Style.IsOn() {
 			codes = s.look.styleCodes()
 		}
 		if codes != "" {

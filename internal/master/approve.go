@@ -12,7 +12,7 @@ func (m *Master) lookAtApprovals(ctx context.Context) {
 	if m.o.Approvals == nil || !m.o.Screen.Interactive() {
 		return
 	}
-	said, err := m.desk.Look(ctx, m.o.Approvals)
+	said, err := m.desk.TakeNews(ctx, m.o.Approvals)
 	if err != nil {
 		return // look tells of a store that cannot be read
 	}
@@ -24,7 +24,7 @@ func (m *Master) obeyApprove(ctx context.Context, words []string) error {
 	if m.o.Approvals == nil || !m.o.Screen.Interactive() {
 		return fika.Errorf(fika.Invalid, "", "/approve answers what was shown at a terminal; in a script: fika approve N")
 	}
-	said, err := m.desk.Obey(ctx, m.o.Approvals, words)
+	said, err := m.desk.CarryOut(ctx, m.o.Approvals, words)
 	m.sayAll(said)
 	return err
 }

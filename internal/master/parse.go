@@ -99,7 +99,7 @@ func parseTeam(s string) (Line, error) {
 	if err != nil {
 		return Line{}, err
 	}
-	if l.One() { // @a:task → @b: the arrow stands where no name can follow
+	if l.IsSingle() { // @a:task → @b: the arrow stands where no name can follow
 		return Line{}, fika.Errorf(fika.Invalid, "", "a team is named before the first colon: write \"%s -> @b: …\"", l.Address)
 	}
 	return Line{Verb: Team, Team: l, Text: l.Prompt}, nil

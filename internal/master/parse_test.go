@@ -62,7 +62,7 @@ func TestE4Teams(t *testing.T) {
 		"@a, @b --combine @c: x": "@a, @b --combine @c", "@a,@b --combine=c: x": "@a, @b --combine @c", "@a -> @b --combine c: x": "@a -> @b --combine @c",
 		"@a --combine @c: x": "@a --combine @c",
 	} {
-		if l, err := Parse(text); err != nil || l.Verb != Team || l.Team.To() != want || l.Text != "x" {
+		if l, err := Parse(text); err != nil || l.Verb != Team || l.Team.AddressText() != want || l.Text != "x" {
 			t.Errorf("%q: %+v, %v", text, l, err)
 		}
 	}

@@ -23,11 +23,11 @@ func (m *Master) sendTeam(ctx context.Context, l workflow.Line) {
 		m.showTrouble(err)
 		return
 	}
-	e := &pendingRequest{id: r.Request, run: r.ID, agent: teamAgent, team: l.To(), kind: "team", prompt: l.Prompt, from: m.o.Now()}
+	e := &pendingRequest{id: r.Request, run: r.ID, agent: teamAgent, team: l.AddressText(), kind: "team", prompt: l.Prompt, from: m.o.Now()}
 	m.waiting = append(m.waiting, e)
 	m.keepPending()
 	if !m.o.Quiet {
-		m.printLine("→ Sent to %s%s", l.To(), m.o.Style.Dim("  "+shortID(e.id)))
+		m.printLine("→ Sent to %s%s", l.AddressText(), m.o.Style.Dim("  "+shortID(e.id)))
 	}
 	m.reviveHub(ctx, false)
 }

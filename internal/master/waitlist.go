@@ -34,8 +34,8 @@ func OpenWaitList(runDir string) *WaitList {
 	return l
 }
 
-// Mine reports whether this console keeps the list.
-func (l *WaitList) Mine() bool { return l.mine }
+// KeptHere reports whether this console keeps the list.
+func (l *WaitList) KeptHere() bool { return l.mine }
 
 // Load reads the ids; a file that makes no sense is set aside.
 func (l *WaitList) Load() ([]fika.RequestID, error) {

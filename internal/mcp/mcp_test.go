@@ -75,7 +75,7 @@ func (b *bench) pinned(s mcp.Server) mcp.Pin {
 
 func (b *bench) call(ctx context.Context, s mcp.Server, name, args string, progress func([]byte)) (tool.Result, error) {
 	b.Helper()
-	for _, t := range b.pinned(s).For(s, mcp.Use{Pool: b.pool}) {
+	for _, t := range b.pinned(s).ToolsFor(s, mcp.Use{Pool: b.pool}) {
 		if t.Spec().Name == "srv__"+name {
 			return t.Call(ctx, tool.Call{Name: t.Spec().Name, Step: "r/1", Args: json.RawMessage(args), Progress: progress})
 		}
@@ -211,7 +211,7 @@ func TestLiar(t *testing.T) {
 	b := newBench(t)
 	pin := b.pinned(b.server("liar"))
 	var names []string
-	for _, x := range pin.For(b.server("liar"), mcp.Use{Pool: b.pool}) {
+	for _, x := range pin.ToolsFor(b.server("liar"), mcp.Use{Pool: b.pool}) {
 		names = append(names, x.Spec().Name)
 	}
 	if fmt.Sprint(names) != "[srv__fine srv__odd_name_x]" {
@@ -252,7 +252,7 @@ func TestChangedToolIsNotCalled(t *testing.T) {
 	if pin.Now == nil || len(pin.Changes()) != 1 || pin.Changes()[0].What != "description" {
 		t.Fatalf("%+v", pin)
 	}
-	if _, err := b.pins.Agree(s, *pin.Now); err != nil {
+	if _, err := b.pins.NoteAgreed(s, *pin.Now); err != nil {
 		t.Fatal(err)
 	}
 	if r := b.must(s, "echo", `{"text":"three"}`); r.Text != "three" {
@@ -260,7 +260,7 @@ func TestChangedToolIsNotCalled(t *testing.T) {
 	}
 	other := s
 	other.Args = []string{"--other"}
-	if b.pins.Load(other).Asked() {
+	if b.pins.Load(other).WasAsked() {
 		t.Error("what was agreed to of one command line says nothing of another")
 	}
 }
@@ -277,10 +277,10 @@ func TestNothingIsWorkedOutBeforeACall(t *testing.T) {
 	if err != nil || asked != 0 || len(pin.Tools) != 9 {
 		t.Fatalf("%d tools, confinement asked %d times, %v", len(pin.Tools), asked, err)
 	}
-	if c := first.Against(mcp.Listing{Tools: pin.Tools}); len(c) > 0 {
+	if c := first.ChangesAgainst(mcp.Listing{Tools: pin.Tools}); len(c) > 0 {
 		t.Errorf("what is kept is what it said: %+v", c)
 	}
-	tools := pin.For(s, mcp.Use{Pool: b.pool, Confine: confine})
+	tools := pin.ToolsFor(s, mcp.Use{Pool: b.pool, Confine: confine})
 	for _, x := range tools {
 		if !x.Spec().Checked {
 			t.Errorf("the parameters of %s are read again", x.Spec().Name)
@@ -308,7 +308,7 @@ func TestKeptToolsThatWereChanged(t *testing.T) {
 		if err := os.WriteFile(b.pins.Path("srv"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if b.pins.Load(s).Asked() {
+		if b.pins.Load(s).WasAsked() {
 			t.Errorf("%s: taken for what the server said", what)
 		}
 	}
@@ -327,7 +327,7 @@ func TestKeptToolsAreAsTheyWereSaid(t *testing.T) {
 			Parameters: json.RawMessage(`{"type":"object","about":"a\u2028b"}`),
 		})
 	}
-	if _, err := b.pins.Agree(s, l); err != nil {
+	if _, err := b.pins.NoteAgreed(s, l); err != nil {
 		t.Fatal(err)
 	}
 	pin := b.pins.Load(s)
@@ -340,7 +340,7 @@ func TestEffectsCountWithTrustOnly(t *testing.T) {
 	b := newBench(t)
 	s := b.server("ordinary")
 	effect := func(name string) fika.Effect {
-		for _, x := range b.pinned(s).For(s, mcp.Use{Pool: b.pool}) {
+		for _, x := range b.pinned(s).ToolsFor(s, mcp.Use{Pool: b.pool}) {
 			if x.Spec().Name == "srv__"+name {
 				return x.Spec().Effect
 			}

@@ -47,8 +47,8 @@ type LeftOut struct {
 // listing is what was pinned.
 func (p Pin) listing() Listing { return Listing{Says: p.Says, Tools: p.Tools, LeftOut: p.LeftOut} }
 
-// Asked reports whether the server has ever said what tools it has.
-func (p Pin) Asked() bool { return !p.At.IsZero() }
+// WasAsked reports whether the server has ever said what tools it has.
+func (p Pin) WasAsked() bool { return !p.At.IsZero() }
 
 // Pins are the files of what servers said, one each.
 type Pins struct {
@@ -73,14 +73,14 @@ func (p Pins) Load(s Server) Pin {
 	return pin
 }
 
-// Agree keeps a listing as what agents are told of s.
-func (p Pins) Agree(s Server, l Listing) (Pin, error) {
+// NoteAgreed keeps a listing as what agents are told of s.
+func (p Pins) NoteAgreed(s Server, l Listing) (Pin, error) {
 	pin := Pin{At: p.Now(), Says: l.Says, Tools: l.Tools, LeftOut: l.LeftOut}
 	return pin, p.save(s, pin)
 }
 
-// Differs notes that s says something else now.
-func (p Pins) Differs(s Server, now Listing) error {
+// NoteDifferent notes that s says something else now.
+func (p Pins) NoteDifferent(s Server, now Listing) error {
 	pin := p.Load(s)
 	if pin.Now != nil && len(pin.Now.Changes(now)) == 0 {
 		return nil
@@ -89,8 +89,8 @@ func (p Pins) Differs(s Server, now Listing) error {
 	return p.save(s, pin)
 }
 
-// Same notes that s says again what was agreed to.
-func (p Pins) Same(s Server) error {
+// NoteSame notes that s says again what was agreed to.
+func (p Pins) NoteSame(s Server) error {
 	pin := p.Load(s)
 	if pin.Now == nil && pin.Failure == "" {
 		return nil
@@ -99,8 +99,8 @@ func (p Pins) Same(s Server) error {
 	return p.save(s, pin)
 }
 
-// Fail notes that s could not be asked.
-func (p Pins) Fail(s Server, why error) error {
+// NoteFailure notes that s could not be asked.
+func (p Pins) NoteFailure(s Server, why error) error {
 	pin := p.Load(s)
 	pin.Failure, pin.FailedAt = words(why), p.Now()
 	return p.save(s, pin)
@@ -134,8 +134,8 @@ func (p Pins) save(s Server, pin Pin) error {
 	return fika.Wrap(fika.Storage, "keep the tools of "+s.Name, err)
 }
 
-// Against lists what is different in what a server says now.
-func (p Pin) Against(now Listing) []Change { return p.listing().Changes(now) }
+// ChangesAgainst lists what is different in what a server says now.
+func (p Pin) ChangesAgainst(now Listing) []Change { return p.listing().Changes(now) }
 
 // Changes are what a server says otherwise than it was agreed to, as far as that
 // is known.

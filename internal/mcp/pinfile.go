@@ -85,7 +85,7 @@ func encodePin(p Pin, of string) ([]byte, error) {
 		tools.WriteByte('\n')
 	}
 	at := int64(0)
-	if p.Asked() {
+	if p.WasAsked() {
 		at = p.At.UnixNano()
 	}
 	out := fmt.Appendf(nil, "%d %s %s %d %d %s\n", pinVersion, of, sumOf(tools.Bytes()), at, len(p.Tools), strconv.Quote(p.Says))

@@ -256,7 +256,7 @@ func words(err error) string {
 func (p *Pool) Pinned(ctx context.Context, s Server, confine func() Confinement) (Pin, error) {
 	pins := p.opts.Pins
 	pin := pins.Load(s)
-	if pin.Asked() {
+	if pin.WasAsked() {
 		return pin, nil
 	}
 	if err := pins.resting(s, pin); err != nil {
@@ -270,9 +270,9 @@ func (p *Pool) Pinned(ctx context.Context, s Server, confine func() Confinement)
 	if err != nil {
 		if ctx.Err() == nil {
 			pin.Failure = words(err)
-			_ = pins.Fail(s, err) // it is reported all the same
+			_ = pins.NoteFailure(s, err) // it is reported all the same
 		}
 		return pin, err
 	}
-	return pins.Agree(s, l)
+	return pins.NoteAgreed(s, l)
 }

@@ -51,8 +51,8 @@ func ServerOf(tool string) string {
 	return server
 }
 
-// Line is how the server is reached, for people.
-func (s Server) Line() string {
+// AddressLine is how the server is reached, for people.
+func (s Server) AddressLine() string {
 	if s.URL != "" {
 		return s.URL
 	}

@@ -36,8 +36,8 @@ type serverTool struct {
 	spec   tool.Spec
 }
 
-// For makes tools of what is pinned of a server.
-func (p Pin) For(s Server, u Use) []tool.Tool {
+// ToolsFor makes tools of what is pinned of a server.
+func (p Pin) ToolsFor(s Server, u Use) []tool.Tool {
 	out := make([]tool.Tool, len(p.Tools))
 	for i, t := range p.Tools {
 		spec := t.spec(s)
@@ -93,7 +93,7 @@ func (t *serverTool) call(ctx context.Context, c tool.Call) (tool.Result, error)
 	if err == nil && !r.Denied && t.server.Taint {
 		r.Taint = "mcp " + t.server.Name
 	}
-	return r.Told(end()), err
+	return r.WithLines(end()), err
 }
 
 // confinement is what limits the server in a call; nil: nothing does.
@@ -124,9 +124,9 @@ func (t *serverTool) changed(ctx context.Context, on *session) (*tool.Result, er
 	pins := t.use.Pool.opts.Pins
 	pin := pins.Load(t.server)
 	if len(pin.listing().Changes(now)) == 0 {
-		return nil, pins.Same(t.server)
+		return nil, pins.NoteSame(t.server)
 	}
-	if err := pins.Differs(t.server, now); err != nil {
+	if err := pins.NoteDifferent(t.server, now); err != nil {
 		return nil, err
 	}
 	is, there := now.find(t.pinned.Name)

@@ -68,7 +68,7 @@ func (s *Servers) List() []State {
 
 func (s *Servers) state(entry config.MCPServer) State {
 	server, _ := s.toolbox.MCPServer(entry) // a missing variable changes nothing of what is kept
-	return State{Entry: entry, Pin: s.toolbox.Pins().Load(server), Log: s.home.MCPLog(entry.Name), Agents: s.users(entry.Name), Line: server.Line()}
+	return State{Entry: entry, Pin: s.toolbox.Pins().Load(server), Log: s.home.MCPLog(entry.Name), Agents: s.users(entry.Name), Line: server.AddressLine()}
 }
 
 // Find gives one server. NotFound: there is none of that name.
@@ -152,7 +152,7 @@ func (s *Servers) Check(ctx context.Context, name string) (Report, error) {
 		return r, err
 	}
 	if len(r.Changes) > 0 {
-		return r, s.toolbox.Pins().Differs(r.server, r.Now)
+		return r, s.toolbox.Pins().NoteDifferent(r.server, r.Now)
 	}
 	return r, s.Agree(r)
 }
@@ -167,15 +167,15 @@ func (s *Servers) ask(ctx context.Context, entry config.MCPServer) (Report, erro
 	if r.Now, err = s.pool.Ask(ctx, r.server, s.toolbox.ServerConfinement(r.server, s.workspace)); err != nil {
 		return r, err
 	}
-	if r.Pin.Asked() {
-		r.Changes = r.Pin.Against(r.Now)
+	if r.Pin.WasAsked() {
+		r.Changes = r.Pin.ChangesAgainst(r.Now)
 	}
 	return r, nil
 }
 
 // Agree keeps what a server said as what agents are told of it.
 func (s *Servers) Agree(r Report) error {
-	_, err := s.toolbox.Pins().Agree(r.server, r.Now)
+	_, err := s.toolbox.Pins().NoteAgreed(r.server, r.Now)
 	return err
 }
 
@@ -234,7 +234,7 @@ func (s *Servers) Call(ctx context.Context, name string, args json.RawMessage, p
 		if err != nil {
 			return tool.Result{}, err
 		}
-		tools = pin.For(server, mcp.Use{Pool: s.pool, Confine: confine})
+		tools = pin.ToolsFor(server, mcp.Use{Pool: s.pool, Confine: confine})
 	}
 	set, err := tool.NewSet(tools, tool.Permissions{})
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Servers) Call(ctx context.Context, name string, args json.RawMessage, p
 	if _, err := set.Find(name); fika.IsKind(err, fika.NotFound) {
 		return tool.Result{}, fika.Errorf(fika.NotFound, "", "%v; tools are called SERVER__TOOL, and fika mcp show SERVER lists them", err)
 	}
-	set.Without(s.app.Secrets())
+	set.RedactWith(s.app.Secrets())
 	r, err := set.Call(ctx, tool.Call{Name: name, Step: "by-hand/1", Args: args, Agent: s.agent, Context: string(s.agent), Workspace: s.workspace, Progress: progress})
 	return s.toolbox.Shorten(r, name), err
 }

@@ -50,8 +50,8 @@ type Result struct {
 	Unknown []Unknown // at most maxUnknown
 }
 
-// None reports whether nobody was addressed, known or not.
-func (r Result) None() bool {
+// NoneAddressed reports whether nobody was addressed, known or not.
+func (r Result) NoneAddressed() bool {
 	return len(r.Agents) == 0 && !r.Human && !r.All && len(r.Unknown) == 0
 }
 

@@ -176,7 +176,7 @@ func TestHiddenPlacesProperty(t *testing.T) {
 			b.WriteString(rapid.StringMatching(`[a-z][a-z ,.]{0,20}`).Draw(t, "between"))
 			b.WriteString("\n\n")
 		}
-		if r := p.Parse(b.String(), known); !r.None() {
+		if r := p.Parse(b.String(), known); !r.NoneAddressed() {
 			t.Fatalf("%q: %+v", b.String(), r)
 		}
 		b.WriteString("@reviewer")

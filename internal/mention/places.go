@@ -30,9 +30,9 @@ type Place struct {
 	Hidden Hiding // why it does not count; empty: it does
 }
 
-// Places finds every @name of a text, those that are no mentions too: the
+// FindPlaces finds every @name of a text, those that are no mentions too: the
 // long form of [Parser.Parse], for whoever wants to know why.
-func (p *Parser) Places(text string, known Known) []Place {
+func (p *Parser) FindPlaces(text string, known Known) []Place {
 	if !strings.Contains(text, "@") {
 		return nil
 	}

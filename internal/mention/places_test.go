@@ -44,7 +44,7 @@ func TestPlaces(t *testing.T) {
 		"*@arya*, **@gendry** and _@nobody_": "arya agent, gendry agent, nobody",
 	} {
 		var got []string
-		for _, x := range p.Places(text, crowd) {
+		for _, x := range p.FindPlaces(text, crowd) {
 			w := x.Name
 			switch {
 			case x.Agent != "":
@@ -76,7 +76,7 @@ func FuzzPlaces(f *testing.F) {
 		p := New()
 		found := p.Parse(text, crowd)
 		var r Result
-		for _, x := range p.Places(text, crowd) {
+		for _, x := range p.FindPlaces(text, crowd) {
 			if x.Hidden != "" {
 				continue
 			}

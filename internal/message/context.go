@@ -80,9 +80,9 @@ func ParseContextRequest(data []byte) (ContextRequest, error) {
 	return r, nil
 }
 
-// Fit encodes the response so that it has at most limit bytes: what is oldest is
+// EncodeWithin encodes the response so that it has at most limit bytes: what is oldest is
 // left out first, and Truncated says so.
-func (r ContextResponse) Fit(limit int) ([]byte, error) {
+func (r ContextResponse) EncodeWithin(limit int) ([]byte, error) {
 	for {
 		data, err := json.Marshal(r)
 		if err != nil || len(data) <= limit || len(r.Messages)+len(r.Tasks) == 0 {

@@ -26,7 +26,7 @@ func TestContextResponsesFit(t *testing.T) {
 		r.Messages = append(r.Messages, ContextPart{From: name, Content: strings.Repeat("x", 1000)})
 		r.Tasks = append(r.Tasks, ContextTask{From: name, Content: strings.Repeat("x", 1000)})
 	}
-	data, err := r.Fit(3000)
+	data, err := r.EncodeWithin(3000)
 	var got ContextResponse
 	if err != nil || len(data) > 3000 || json.Unmarshal(data, &got) != nil {
 		t.Fatalf("%d bytes, %v", len(data), err)

@@ -183,8 +183,8 @@ type Dead struct {
 	Timestamp string `json:"timestamp"`
 }
 
-// Stamp writes a time as the wire has it: RFC 3339, UTC.
-func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+// TimeText writes a time as the wire has it: RFC 3339, UTC.
+func TimeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // The bounds of a request from the bus.
 const (

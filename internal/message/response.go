@@ -25,6 +25,6 @@ func ResponseOf(r fika.Request, agent fika.AgentName, conv fika.ConversationName
 			TokensUsed: Tokens{Input: r.Outcome.Usage.Input, Output: r.Outcome.Usage.Output},
 			MessageID:  string(r.Outcome.Entry),
 		},
-		Status: responseStatus(r.State), Error: r.Outcome.Error, Timestamp: Stamp(r.FinishedAt), V: Version,
+		Status: responseStatus(r.State), Error: r.Outcome.Error, Timestamp: TimeText(r.FinishedAt), V: Version,
 	}
 }

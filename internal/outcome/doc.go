@@ -6,5 +6,5 @@
 // It decides nothing about requests and waits for nobody: an outcome that
 // could not be published is found again by the next look at the store.
 //
-// Read first: [Announce], [Response], [Announcements]. It owns no goroutine.
+// Read first: [Announce], [ResponseBody], [Announcements]. It owns no goroutine.
 package outcome

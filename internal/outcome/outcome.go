@@ -30,7 +30,7 @@ const flushTimeout = 2 * time.Second
 // nothing is noted, so that they are announced later; callers do not call it
 // then. leave, if not nil, says which outcomes are somebody else's to announce.
 func Announce(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subjects, id fika.AgentID, leave func(store.RequestInfo) bool) {
-	Note(ctx, s, Publish(ctx, s, b, subjects, id, leave))
+	NotePublished(ctx, s, Publish(ctx, s, b, subjects, id, leave))
 }
 
 // Publish is the first half of [Announce]: it returns what the server has, and
@@ -45,7 +45,7 @@ func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subje
 		if leave != nil && leave(r) {
 			continue
 		}
-		if b.Publish(subjects.Response(r.AskedName()), Response(r, b.MaxPayload())) != nil {
+		if b.Publish(subjects.Response(r.AskedName()), ResponseBody(r, b.MaxPayload())) != nil {
 			break
 		}
 		sent = append(sent, r.ID)
@@ -61,18 +61,18 @@ func Publish(ctx context.Context, s Announcements, b bus.Bus, subjects bus.Subje
 	return sent
 }
 
-// Note is the second half: it notes outcomes as published. One that is not
+// NotePublished is the second half: it notes outcomes as published. One that is not
 // noted is announced again.
-func Note(ctx context.Context, s Announcements, sent []fika.RequestID) {
+func NotePublished(ctx context.Context, s Announcements, sent []fika.RequestID) {
 	if len(sent) > 0 {
 		_ = s.MarkAnnounced(ctx, sent...)
 	}
 }
 
-// Response is the body that announces an outcome. One that would be larger
+// ResponseBody is the body that announces an outcome. One that would be larger
 // than limit bytes carries the beginning of the answer and says where the
 // whole is.
-func Response(r store.RequestInfo, limit int) []byte {
+func ResponseBody(r store.RequestInfo, limit int) []byte {
 	body := message.ResponseOf(r.Request, r.AskedName(), r.ConversationName)
 	if r.AddressedName != "" {
 		body.WorkedBy = string(r.AgentName)

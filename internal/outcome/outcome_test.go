@@ -87,7 +87,7 @@ func TestAnnounce(t *testing.T) {
 func TestResponseFits(t *testing.T) {
 	const limit = 4096
 	for _, answer := range []string{"short", strings.Repeat("ä", 5000), strings.Repeat("\x01", 5000), strings.Repeat("<&>", 5000)} {
-		data := outcome.Response(done("r1", "arya", answer), limit)
+		data := outcome.ResponseBody(done("r1", "arya", answer), limit)
 		var body message.Response
 		if err := json.Unmarshal(data, &body); err != nil || len(data) > limit {
 			t.Fatalf("%d bytes, %v", len(data), err)

@@ -77,7 +77,7 @@ func (t *pluginTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	if err == nil && !r.Denied && t.file.schema.Taint {
 		r.Taint = "plugin " + t.file.Name
 	}
-	return r.Told(e.exit.Undone), err
+	return r.WithLines(e.exit.Undone), err
 }
 
 // wantsJSON reports whether a plugin reads what it is told from stdin, as its

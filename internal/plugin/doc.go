@@ -5,7 +5,7 @@
 // with --schema it prints what it is; called without arguments it does one
 // tool call or answers one hook. What it is told stands in its environment
 // under FIKA_ and under CHIBI_ names, its stdin is the person's terminal, its
-// stdout is the answer, its stderr is shown. [Env] lists the variables.
+// stdout is the answer, its stderr is shown. [EnvDocs] lists the variables.
 //
 // It is not a sandbox: how plugins are confined comes in as a function. One gets an
 // allow-list of environment variables, so no keys, unless the settings name

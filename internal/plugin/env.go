@@ -20,9 +20,9 @@ const ModelKeys = "MODEL_KEYS"
 // 128 KiB in one. What is larger is in a file.
 const maxEnv = 64 << 10
 
-// Env documents the variables a plugin is given beside the allow-list: name
+// EnvDocs documents the variables a plugin is given beside the allow-list: name
 // and meaning.
-func Env() [][2]string {
+func EnvDocs() [][2]string {
 	return [][2]string{
 		{"FIKA_TOOL_NAME, CHIBI_TOOL_NAME", "of a call: which tool"},
 		{"FIKA_TOOL_ARGS, CHIBI_TOOL_ARGS", "of a call: its arguments, a JSON object"},

@@ -26,11 +26,11 @@ const (
 	shippedWorkflows = "shipped/workflows"
 )
 
-// Shipped lists the names of the plugins that fika brings along.
-func Shipped() []string { return shippedNames(shippedPlugins) }
+// ShippedNames lists the names of the plugins that fika brings along.
+func ShippedNames() []string { return shippedNames(shippedPlugins) }
 
-// Workflows lists the names of the workflow prompts that fika brings along.
-func Workflows() []string {
+// WorkflowPrompts lists the names of the workflow prompts that fika brings along.
+func WorkflowPrompts() []string {
 	names := shippedNames(shippedWorkflows)
 	for i, name := range names {
 		names[i] = strings.TrimSuffix(name, ".md")
@@ -44,7 +44,7 @@ func Workflows() []string {
 func Install(name, dir string) (string, error) {
 	content, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
 	if err != nil {
-		return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along; it has %s", name, strings.Join(Shipped(), ", "))
+		return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along; it has %s", name, strings.Join(ShippedNames(), ", "))
 	}
 	path := filepath.Join(dir, name)
 	written, err := writeNew(path, content, 0o755)
@@ -54,11 +54,11 @@ func Install(name, dir string) (string, error) {
 	return path, err
 }
 
-// Outdated names the plugins in a folder that fika brought along and that it
+// OutdatedNames names the plugins in a folder that fika brought along and that it
 // brings along differently now.
-func Outdated(dir string) []string {
+func OutdatedNames(dir string) []string {
 	var names []string
-	for _, name := range Shipped() {
+	for _, name := range ShippedNames() {
 		content, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
 		there, readErr := os.ReadFile(filepath.Join(dir, name))
 		if err == nil && readErr == nil && !bytes.Equal(content, there) {

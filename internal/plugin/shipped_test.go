@@ -50,11 +50,11 @@ func (b *bench) mkdir(parts ...string) {
 func TestInstall(t *testing.T) {
 	b := newBench(t)
 	want := []string{"approve", "coffee-table", "hook-inspector", "recurse", "sub-agent", "workflow"}
-	if got := Shipped(); !slices.Equal(got, want) {
+	if got := ShippedNames(); !slices.Equal(got, want) {
 		t.Errorf("shipped: %q", got)
 	}
 	for range 2 { // twice is fine
-		for _, name := range Shipped() {
+		for _, name := range ShippedNames() {
 			path, err := Install(name, b.opts.Dir)
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func TestInstall(t *testing.T) {
 func TestInstallWorkflowsKeepsWhatIsThere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "prompts", "workflows")
 	paths, err := InstallWorkflows(dir)
-	if err != nil || len(paths) != 4 || len(Workflows()) != 4 {
+	if err != nil || len(paths) != 4 || len(WorkflowPrompts()) != 4 {
 		t.Fatalf("got %q, %v", paths, err)
 	}
 	if err := os.WriteFile(paths[0], []byte("mine"), 0o644); err != nil {
@@ -111,7 +111,7 @@ func TestInstallWorkflowsKeepsWhatIsThere(t *testing.T) {
 // The examples run with any POSIX shell.
 func TestShippedPluginsArePlainShell(t *testing.T) {
 	shells := []string{"sh", "dash", "bash", "busybox"}
-	for _, name := range Shipped() {
+	for _, name := range ShippedNames() {
 		raw, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
 		if err != nil || !strings.HasPrefix(string(raw), "#!/bin/sh\n# "+name+": ") {
 			t.Errorf("%s does not begin as an example should: %v", name, err)

@@ -64,7 +64,7 @@ func List(ctx context.Context, a *app.App) ([]State, error) {
 		list = append(list, State{Info: plugin.Info{Name: name}, Trouble: why})
 	}
 	for i := range list {
-		list[i].Shipped = slices.Contains(plugin.Shipped(), list[i].Name)
+		list[i].Shipped = slices.Contains(plugin.ShippedNames(), list[i].Name)
 	}
 	slices.SortFunc(list, func(x, y State) int { return compareText(x.Name, y.Name) })
 	return list, nil
@@ -165,7 +165,7 @@ func Install(ctx context.Context, a *app.App, name string, p app.Person) (plugin
 	if err := h.EnsureDir(h.PluginsDir()); err != nil {
 		return plugin.Report{}, err
 	}
-	if slices.Contains(plugin.Shipped(), name) {
+	if slices.Contains(plugin.ShippedNames(), name) {
 		if _, err := plugin.Install(name, h.PluginsDir()); err != nil {
 			return plugin.Report{}, err
 		}
@@ -212,7 +212,7 @@ func WithoutTool(a *app.App, name string) ([]string, error) {
 func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p app.Person) (string, error) {
 	if filepath.Base(path) == path {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along, and there is no such file or folder; it brings %s", path, strings.Join(plugin.Shipped(), ", "))
+			return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along, and there is no such file or folder; it brings %s", path, strings.Join(plugin.ShippedNames(), ", "))
 		}
 		path = "." + string(filepath.Separator) + path
 	}

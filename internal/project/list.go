@@ -21,13 +21,13 @@ type Known struct {
 
 // List returns the projects below a person's home, by id.
 func List(user string) ([]Known, error) {
-	dirs, err := os.ReadDir(Homes(user))
+	dirs, err := os.ReadDir(HomesFolder(user))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fika.Wrap(fika.Storage, "list projects", err)
 	}
 	var out []Known
 	for _, d := range dirs {
-		home := filepath.Join(Homes(user), d.Name())
+		home := filepath.Join(HomesFolder(user), d.Name())
 		p, err := Load(home)
 		if err == nil && p == nil {
 			continue

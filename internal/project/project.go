@@ -32,8 +32,8 @@ func (p *Project) Name() string { return filepath.Base(p.Main) }
 // Dir is its .fika.
 func (p *Project) Dir() string { return filepath.Join(p.Root, Folder) }
 
-// Homes is the folder that holds the homes of all projects of a person.
-func Homes(user string) string { return filepath.Join(user, "projects") }
+// HomesFolder is the folder that holds the homes of all projects of a person.
+func HomesFolder(user string) string { return filepath.Join(user, "projects") }
 
 // newProject gives the project of a folder. Working trees of one repository
 // share it.
@@ -52,7 +52,7 @@ func newProject(user, root, repository, common, main string) *Project {
 	}
 	sum := sha256.Sum256([]byte(key))
 	p.ID = safeName(p.Name()) + "-" + hex.EncodeToString(sum[:5])
-	p.Home = filepath.Join(Homes(user), p.ID)
+	p.Home = filepath.Join(HomesFolder(user), p.ID)
 	return p
 }
 
@@ -100,8 +100,8 @@ func Load(home string) (*Project, error) {
 	return &Project{ID: r.ID, Root: r.Root, Main: r.Root, Home: home}, nil
 }
 
-// Note keeps in the home which project it is of. The home must exist.
-func (p *Project) Note(now time.Time) error {
+// NoteIdentity keeps in the home which project it is of. The home must exist.
+func (p *Project) NoteIdentity(now time.Time) error {
 	if _, err := os.Lstat(recordFile(p.Home)); err == nil {
 		return nil
 	}

@@ -171,7 +171,7 @@ func TestTrustIsOfBytes(t *testing.T) {
 	if err := p.Accept(tree, true, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	agreed, err := p.Agreed()
+	agreed, err := p.AgreedFiles()
 	if err != nil || agreed.Digest() != tree.Digest() || string(agreed.Get(".fika/config.toml").Data) != "# one\n" {
 		t.Errorf("in force is %+v, %v", agreed, err)
 	}
@@ -231,7 +231,7 @@ func TestMoveAndForget(t *testing.T) {
 	g.write("src/shop/.fika/config.toml", "")
 	p, _ := g.find("src/shop")
 	g.write(".fika/projects/"+p.ID+"/fika.db", "data")
-	if err := p.Note(time.Now()); err != nil {
+	if err := p.NoteIdentity(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(g.home, "src"), filepath.Join(g.home, "work")); err != nil {

@@ -63,8 +63,8 @@ func (p *Project) Copy() string {
 	return p.copyOf(t.Digest)
 }
 
-// Agreed returns the files that the person agreed to; none: an empty tree.
-func (p *Project) Agreed() (Tree, error) {
+// AgreedFiles returns the files that the person agreed to; none: an empty tree.
+func (p *Project) AgreedFiles() (Tree, error) {
 	dir := p.Copy()
 	if dir == "" {
 		return Tree{}, nil
@@ -92,7 +92,7 @@ func (p *Project) State(within string) State {
 	if !ok {
 		return Untrusted
 	}
-	agreed, err := p.Agreed()
+	agreed, err := p.AgreedFiles()
 	if err != nil {
 		return Untrusted
 	}

@@ -39,8 +39,8 @@ type Prompt struct {
 // stateLead tells the model what comes in the middle of a conversation.
 const stateLead = "(From the system, not a message: this holds now and replaces what it said before.)"
 
-// Whole is all of it as one text, as people read it.
-func (p Prompt) Whole() string {
+// WholeText is all of it as one text, as people read it.
+func (p Prompt) WholeText() string {
 	return strings.TrimSpace(p.System + "\n\n" + p.State)
 }
 

@@ -45,7 +45,7 @@ TODOS
 REFLECTION
 
 AFTER`
-	if d := cmp.Diff(want, prompt.Assemble(all).Whole()); d != "" {
+	if d := cmp.Diff(want, prompt.Assemble(all).WholeText()); d != "" {
 		t.Error(d)
 	}
 }
@@ -57,7 +57,7 @@ func TestAssembleEmpty(t *testing.T) {
 		p.Before, p.Base, p.Instructions, p.Summary = blank, blank, blank, blank
 		p.Goals, p.Todos, p.Reflection, p.After = blank, blank, blank, blank
 		want := `You are "arya". The user is called user; messages marked with another name are from other speakers.`
-		if d := cmp.Diff(want, prompt.Assemble(p).Whole()); d != "" {
+		if d := cmp.Diff(want, prompt.Assemble(p).WholeText()); d != "" {
 			t.Errorf("%q: %s", blank, d)
 		}
 	}
@@ -65,11 +65,11 @@ func TestAssembleEmpty(t *testing.T) {
 
 func TestAssembleChat(t *testing.T) {
 	p := prompt.Parts{Agent: "arya", Conversation: "tale", Participants: []string{"ann", "arya", "gendry"}}
-	if got := prompt.Assemble(p).Whole(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with @ann, @gendry. `) {
+	if got := prompt.Assemble(p).WholeText(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with @ann, @gendry. `) {
 		t.Error(got)
 	}
 	p.Participants = []string{"arya"}
-	if got := prompt.Assemble(p).Whole(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with the user. `) {
+	if got := prompt.Assemble(p).WholeText(); !strings.HasPrefix(got, `You are @arya in the chat "tale" with the user. `) {
 		t.Error(got)
 	}
 }
@@ -111,7 +111,7 @@ func TestSystem(t *testing.T) {
 		fika.Chat: {[]string{"BASE", "TODOS", `in the chat "tale" with @ann.`}, []string{"SUMMARY", "CONTINUATION"}},
 	} {
 		p, err := a.Prompt(t.Context(), claimed(kind))
-		got := p.Whole()
+		got := p.WholeText()
 		if err != nil {
 			t.Fatal(err)
 		}

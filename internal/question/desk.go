@@ -31,9 +31,9 @@ type Desk struct {
 	shown []client.OpenApproval // and open at the last look
 }
 
-// Look returns what there is to say since the last look: questions that are new,
+// TakeNews returns what there is to say since the last look: questions that are new,
 // and what became of others, a text each.
-func (d *Desk) Look(ctx context.Context, a Approvals) ([]string, error) {
+func (d *Desk) TakeNews(ctx context.Context, a Approvals) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.look(ctx, a)
@@ -78,8 +78,8 @@ func ended(ctx context.Context, a Approvals, n int64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%d was denied by %s: %s", n, q.By, q.Why), ": ")
 }
 
-// Pending are the numbers of the questions that are open, as of the last look.
-func (d *Desk) Pending() []string {
+// OpenNumbers are the numbers of the questions that are open, as of the last look.
+func (d *Desk) OpenNumbers() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
@@ -89,10 +89,10 @@ func (d *Desk) Pending() []string {
 	return out
 }
 
-// Obey does what the words after /approve say, and returns what to say of it.
+// CarryOut does what the words after /approve say, and returns what to say of it.
 // Invalid for words that mean nothing or a question that was not shown; Conflict
 // when somebody has answered before.
-func (d *Desk) Obey(ctx context.Context, a Approvals, words []string) ([]string, error) {
+func (d *Desk) CarryOut(ctx context.Context, a Approvals, words []string) ([]string, error) {
 	c, err := Parse(words)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@
 // meanwhile.
 //
 // It has no terminal and draws nothing: whoever has one prints the lines that
-// [Desk.Look] and [Desk.Obey] return. It decides nothing: rules do (package
+// [Desk.TakeNews] and [Desk.CarryOut] return. It decides nothing: rules do (package
 // guard), and the store takes only the first answer.
 //
 // Read first: [Desk]. A Desk may be used from several goroutines.

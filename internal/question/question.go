@@ -22,8 +22,8 @@ func Call(tool, args string) string {
 	return term.Visible(tool + " " + args)
 }
 
-// Indented sets each line of a text off.
-func Indented(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
+// IndentLines sets each line of a text off.
+func IndentLines(s string) string { return "     " + strings.ReplaceAll(s, "\n", "\n     ") }
 
 // step is what a step of a workflow's run asks.
 type step struct {
@@ -37,25 +37,25 @@ func stepOf(a client.OpenApproval) (s step, ok bool) {
 	return s, a.FlowStep != "" && json.Unmarshal([]byte(a.Args), &s) == nil
 }
 
-// Asker says who asks, as a list shows it.
-func Asker(a client.OpenApproval) string {
+// AskerText says who asks, as a list shows it.
+func AskerText(a client.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
 		return fmt.Sprintf("step %s of run %s", term.Visible(s.Step), s.Run)
 	}
 	return fmt.Sprintf("@%s in %s", a.Agent, a.Conversation)
 }
 
-// Detail is what is asked: a call with its folder and the rule, and what of it is
+// DetailText is what is asked: a call with its folder and the rule, and what of it is
 // asked about where the call does not show that; or what a step
 // of a run wants to know.
-func Detail(a client.OpenApproval) string {
+func DetailText(a client.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
-		return Indented(term.Visible(orText(s.Question, "may it begin?")))
+		return IndentLines(term.Visible(orText(s.Question, "may it begin?")))
 	}
 	call := Call(a.Tool, a.Args)
-	text := Indented(call) + "\n" + Indented("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule))
+	text := IndentLines(call) + "\n" + IndentLines("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule))
 	if about := term.Visible(a.What); !strings.Contains(call, about) { // such as what has changed since it was approved
-		text += "\n" + Indented("about "+about)
+		text += "\n" + IndentLines("about "+about)
 	}
 	return text
 }
@@ -70,13 +70,13 @@ func orText(s, other string) string {
 // Text is a question in full: who asks where, the call, the folder, the rule.
 func Text(a client.OpenApproval) string {
 	if _, ok := stepOf(a); ok {
-		return fmt.Sprintf("%s asks: /approve %d, or /approve %d --deny WHY\n%s", Asker(a), a.N, a.N, Detail(a))
+		return fmt.Sprintf("%s asks: /approve %d, or /approve %d --deny WHY\n%s", AskerText(a), a.N, a.N, DetailText(a))
 	}
 	where := ""
 	if a.Conversation != "" {
 		where = " in " + string(a.Conversation)
 	}
-	return fmt.Sprintf("@%s asks%s: may it do this? /approve %d, or /approve %d --deny WHY\n%s", a.Agent, where, a.N, a.N, Detail(a))
+	return fmt.Sprintf("@%s asks%s: may it do this? /approve %d, or /approve %d --deny WHY\n%s", a.Agent, where, a.N, a.N, DetailText(a))
 }
 
 // Command is what a person typed after /approve.

@@ -12,7 +12,7 @@ func TestT09ChangedIsShown(t *testing.T) {
 	a := client.OpenApproval{}
 	a.Agent, a.N, a.Tool, a.Args, a.Workspace, a.Rule = "coder", 2, "bash", `{"command":"sh go.sh one"}`, "/w", "rule c.toml:8"
 	a.What = "sh go.sh one"
-	if text := Detail(a); strings.Contains(text, "about") {
+	if text := DetailText(a); strings.Contains(text, "about") {
 		t.Errorf("what the call shows is said twice: %s", text)
 	}
 	a.What += " (changed since it was approved: go.sh)"

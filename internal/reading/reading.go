@@ -28,8 +28,8 @@ type Archive struct {
 // Reader is the agent that reads; empty: a person.
 type Reader = fika.AgentName
 
-// May refuses, with kind Denied, a reader that a context leaves out.
-func (a Archive) May(r Reader, name fika.AgentName) error {
+// CheckReader refuses, with kind Denied, a reader that a context leaves out.
+func (a Archive) CheckReader(r Reader, name fika.AgentName) error {
 	if r == "" || r == name {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (a Archive) mayTask(r Reader, q store.RequestInfo) (bool, error) {
 		names = append(names, giver)
 	}
 	for _, name := range names {
-		if err := a.May(r, name); fika.IsKind(err, fika.Denied) {
+		if err := a.CheckReader(r, name); fika.IsKind(err, fika.Denied) {
 			return false, nil
 		} else if err != nil {
 			return false, err
@@ -180,7 +180,7 @@ func (a Archive) MayConversation(ctx context.Context, r Reader, id fika.Conversa
 	}
 	for _, row := range agents {
 		if row.ID == conv.Agent {
-			err := a.May(r, row.Name)
+			err := a.CheckReader(r, row.Name)
 			if fika.IsKind(err, fika.Denied) {
 				return false, nil
 			}

@@ -5,6 +5,6 @@
 // It knows values, not kinds of values: a key that nobody named is not found. It
 // is pure and keeps nothing but the keys it was told of.
 //
-// Read first: [New], [Follow], [Keys.Text], [Keys.Stream]. A nil *Keys redacts
+// Read first: [New], [NewFollowing], [Keys.Text], [Keys.Stream]. A nil *Keys redacts
 // nothing. A Keys may be used from many goroutines, a [Stream] from one.
 package redact

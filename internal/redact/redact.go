@@ -30,10 +30,12 @@ func New(values map[string]string) *Keys {
 	return k
 }
 
-// Follow makes Keys that ask look whenever they are used. A value that they
+// NewFollowing makes Keys that ask look whenever they are used. A value that they
 // have known once stays one: it may still be a key somewhere. look is called by
 // one goroutine at a time.
-func Follow(look func() (values map[string]string, changed bool)) *Keys { return &Keys{look: look} }
+func NewFollowing(look func() (values map[string]string, changed bool)) *Keys {
+	return &Keys{look: look}
+}
 
 // currentPatterns returns what to look for now; nil: nothing.
 func (k *Keys) currentPatterns() *patterns {
@@ -85,8 +87,8 @@ func (k *Keys) Bytes(data []byte) []byte {
 	return p.replaceAll(data)
 }
 
-// Holds names a key that a text has in it, as it is or encoded.
-func (k *Keys) Holds(s string) (name string, found bool) {
+// FindKey names a key that a text has in it, as it is or encoded.
+func (k *Keys) FindKey(s string) (name string, found bool) {
 	p := k.currentPatterns()
 	if p == nil {
 		return "", false
@@ -97,9 +99,9 @@ func (k *Keys) Holds(s string) (name string, found bool) {
 	return "", false
 }
 
-// Marked names a key that was taken out of a text: what stands there instead is
+// FindMark names a key that was taken out of a text: what stands there instead is
 // in it.
-func (k *Keys) Marked(s string) (name string, found bool) {
+func (k *Keys) FindMark(s string) (name string, found bool) {
 	if p := k.currentPatterns(); p != nil && strings.Contains(s, markBegins) {
 		for _, one := range p.list {
 			if strings.Contains(s, string(one.shown)) {

@@ -41,7 +41,7 @@ func TestD8Text(t *testing.T) {
 	if none.Text(short) != short || string(none.Bytes([]byte("x"))) != "x" || redact.New(map[string]string{"A": "short"}) != nil {
 		t.Error("nil redacts something")
 	}
-	if name, found := keys().Holds("x" + other); !found || name != "OTHER" {
+	if name, found := keys().FindKey("x" + other); !found || name != "OTHER" {
 		t.Error(name, found)
 	}
 }
@@ -87,10 +87,10 @@ func TestD8Encoded(t *testing.T) {
 	if got := keys.Text("xai-\n" + other[4:]); strings.Contains(got, other[4:]) {
 		t.Errorf("broken early: %q", got)
 	}
-	if name, marked := keys.Marked("echo [key HARD]"); !marked || name != "HARD" {
+	if name, marked := keys.FindMark("echo [key HARD]"); !marked || name != "HARD" {
 		t.Error("the mark is not known")
 	}
-	if _, marked := keys.Marked("[key OTHER]"); marked {
+	if _, marked := keys.FindMark("[key OTHER]"); marked {
 		t.Error("a mark of no key")
 	}
 }
@@ -107,7 +107,7 @@ func TestD8LineIsNotHeldBack(t *testing.T) {
 // removed goes on counting.
 func TestD8Follow(t *testing.T) {
 	values, changed := map[string]string{}, false
-	k := redact.Follow(func() (map[string]string, bool) { defer func() { changed = false }(); return values, changed })
+	k := redact.NewFollowing(func() (map[string]string, bool) { defer func() { changed = false }(); return values, changed })
 	if got := k.Text(short); got != short {
 		t.Error(got)
 	}
@@ -145,7 +145,7 @@ func FuzzD8(f *testing.F) {
 			if whole := keys().Text(s); b.String() != whole {
 				t.Fatalf("%q in pieces of %d: %q, as a whole %q", s, n, b.String(), whole)
 			}
-			if name, found := keys().Holds(b.String()); found && !strings.Contains(s, "[key") {
+			if name, found := keys().FindKey(b.String()); found && !strings.Contains(s, "[key") {
 				t.Fatalf("%q still holds %s: %q", s, name, b.String())
 			}
 		}

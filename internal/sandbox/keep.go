@@ -24,7 +24,7 @@ const (
 // belongs to one call; Close it.
 type Keeper struct {
 	remembered
-	record string // file that says the same, for [Undo]; empty: there is none
+	record string // file that says the same, for [UndoKilled]; empty: there is none
 }
 
 // remembered is what a Keeper knows, as its record has it.
@@ -62,12 +62,12 @@ type repository struct {
 // identity tells a file from all others while it exists.
 type identity struct{ Device, Inode uint64 }
 
-// Keep remembers the protected paths of p, and the .git of its workspace, as far
+// KeepProtected remembers the protected paths of p, and the .git of its workspace, as far
 // as the tier does not keep a call from changing them. What is taken away later
 // goes into the folder aside. A record of it lies in the folder calls until
-// Close: should this process be killed, [Undo] takes back what the call changed.
+// Close: should this process be killed, [UndoKilled] takes back what the call changed.
 // An empty calls keeps none.
-func (s *Sandbox) Keep(p Profile, aside, calls string) (*Keeper, error) {
+func (s *Sandbox) KeepProtected(p Profile, aside, calls string) (*Keeper, error) {
 	k := &Keeper{remembered: remembered{Aside: aside, Root: p.Workspace}}
 	for i, path := range slices.Concat(p.Protected, p.Opened) {
 		opened := i >= len(p.Protected)

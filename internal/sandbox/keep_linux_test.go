@@ -25,7 +25,7 @@ func TestKeep(t *testing.T) {
 				p.profile.Protected = append(p.profile.Protected, filepath.Join(p.project, ".envrc"))
 				pwn := filepath.Join(p.home, "pwned")
 				t.Setenv("PWN", pwn)
-				k, err := s.Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"))
+				k, err := s.KeepProtected(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"))
 				must(t, err)
 				defer k.Close()
 				out, failed := s.sh(t, p.profile, script)
@@ -59,14 +59,14 @@ func TestUndo(t *testing.T) {
 			envrc := filepath.Join(p.project, ".envrc")
 			p.profile.Protected = append(p.profile.Protected, envrc)
 			aside, calls := filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls")
-			_, err := s.Keep(p.profile, aside, calls) // and never looked at again
+			_, err := s.KeepProtected(p.profile, aside, calls) // and never looked at again
 			must(t, err)
 			must(t, os.WriteFile(filepath.Join(calls, "call-1.json"), []byte(`{"Aside"`), 0o600)) // killed in the middle
 			head, err := os.ReadFile(filepath.Join(p.project, ".git", "HEAD"))
 			must(t, err)
 			_, _ = s.sh(t, p.profile, `echo evil > .envrc`)
 			must(t, os.Rename(filepath.Join(p.project, ".git"), filepath.Join(p.project, "gone")))
-			changes, err := Undo(calls)
+			changes, err := UndoKilled(calls)
 			must(t, err)
 			if len(changes) != 2 {
 				t.Errorf("%d lines: %q", len(changes), changes)
@@ -80,7 +80,7 @@ func TestUndo(t *testing.T) {
 			if left, _ := os.ReadDir(calls); len(left) > 0 {
 				t.Errorf("%d records are left", len(left))
 			}
-			if again, err := Undo(calls); len(again) > 0 || err != nil {
+			if again, err := UndoKilled(calls); len(again) > 0 || err != nil {
 				t.Errorf("a second time: %q, %v", again, err)
 			}
 		})
@@ -103,7 +103,7 @@ func TestSwaps(t *testing.T) {
 			p.profile.Protected = append(p.profile.Protected, fika)
 			pwn := filepath.Join(p.home, "pwned")
 			t.Setenv("PWN", pwn)
-			k, err := s.Keep(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"))
+			k, err := s.KeepProtected(p.profile, filepath.Join(p.home, "aside"), filepath.Join(p.home, "calls"))
 			must(t, err)
 			defer k.Close()
 			_, _ = s.sh(t, p.profile, `cp -r .git .evil; git --git-dir=.evil config core.fsmonitor 'touch $PWN'; mkdir .own; echo 'model = "theirs"' > .own/config.toml

@@ -17,7 +17,7 @@ type Profile struct {
 	ReadOnly  bool                // the workspace cannot be written either
 	Writable  []string            // folders besides the workspace that can be written
 	Protected []string            // inside what is writable, and yet not to be changed
-	Opened    []string            // of what is otherwise protected: may be changed, and [Sandbox.Keep] remembers it for the caller
+	Opened    []string            // of what is otherwise protected: may be changed, and [Sandbox.KeepProtected] remembers it for the caller
 	Hidden    []string            // files and folders that seem to be empty
 	Shown     []string            // inside what is hidden, and yet readable
 	Readable  []string            // programs and caches in a person's folder, which tier landlock has to be told

@@ -40,10 +40,10 @@ func (k *Keeper) write(calls string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Undo puts back what calls changed whose process was killed before it could
+// UndoKilled puts back what calls changed whose process was killed before it could
 // look, as [Keeper.Restore] does, and says so. No call that has its record in the
 // folder may be running.
-func Undo(calls string) (changes []string, err error) {
+func UndoKilled(calls string) (changes []string, err error) {
 	found, _ := filepath.Glob(filepath.Join(calls, records))
 	for _, path := range found {
 		data, failed := os.ReadFile(path)

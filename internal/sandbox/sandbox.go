@@ -39,7 +39,7 @@ type Sandbox struct {
 	why        string // why no stronger tier works; empty: there is none
 
 	filters sync.Map // programs of system calls, by the sockets they allow
-	seen    sync.Map // map[string]content of protected paths, as [Sandbox.Keep] read them last
+	seen    sync.Map // map[string]content of protected paths, as [Sandbox.KeepProtected] read them last
 }
 
 // Open finds the strongest tier that works here by confining one process in
@@ -86,8 +86,8 @@ func (s *Sandbox) Lacks() []string {
 	}
 }
 
-// Why says what keeps a stronger tier from working; empty: nothing does.
-func (s *Sandbox) Why() string { return s.why }
+// WhyWeaker says what keeps a stronger tier from working; empty: nothing does.
+func (s *Sandbox) WhyWeaker() string { return s.why }
 
 // Command is a confined process that can be started: what to execute, and open
 // files that it needs on descriptors 3 and up. Close them when it has started.

@@ -9,9 +9,9 @@ import (
 	"fika/internal/spelling"
 )
 
-// Zone finds a time zone by its name, such as Europe/Stockholm; empty is that of
+// FindZone finds a time zone by its name, such as Europe/Stockholm; empty is that of
 // this machine. wrong says what is wrong with the name; empty: nothing.
-func Zone(name string) (zone *time.Location, wrong string) {
+func FindZone(name string) (zone *time.Location, wrong string) {
 	if name == "" || strings.EqualFold(name, "local") {
 		return time.Local, ""
 	}

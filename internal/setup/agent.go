@@ -95,8 +95,8 @@ func toolNames() map[string][]string {
 	}
 }
 
-// Ours returns what tools are called here, and those that nothing here is like.
-func Ours(theirs []string) (ours, unknown []string) {
+// ToolNames returns what tools are called here, and those that nothing here is like.
+func ToolNames(theirs []string) (ours, unknown []string) {
 	table := toolNames()
 	for _, t := range theirs {
 		names, ok := table[lowerWord(t)]

@@ -121,7 +121,7 @@ func (t *translation) tools(key string) {
 	if len(theirs) == 1 && theirs[0] == "*" {
 		theirs = []string{"read", "list", "edit", "create", "bash", "fetch"}
 	}
-	ours, unknown := Ours(theirs)
+	ours, unknown := ToolNames(theirs)
 	for _, u := range unknown {
 		t.note("tool %s is left out: nothing here is like it; if a plugin has it, add its name to tools", u)
 	}

@@ -16,7 +16,7 @@ import (
 
 // Plan is the project that a person wants.
 type Plan struct {
-	Root      string         // from [Place]
+	Root      string         // from [ProjectPlace]
 	Team      *template.Team // nil: no agents
 	Model     string         // empty: each person's own
 	AgentsMD  bool           // AGENTS.md is read
@@ -24,10 +24,10 @@ type Plan struct {
 	User      string // the person's home, whose models may be named
 }
 
-// Place says where init makes a project for somebody in a folder: at the root of
+// ProjectPlace says where init makes a project for somebody in a folder: at the root of
 // the repository, else in the folder itself. Error kinds: Conflict when there is
 // one, Invalid where none can be.
-func Place(a *app.App) (root string, err error) {
+func ProjectPlace(a *app.App) (root string, err error) {
 	const op = "init"
 	dir, err := filepath.EvalSymlinks(a.Dir())
 	if err != nil {
@@ -132,7 +132,7 @@ func (p Plan) files() ([]newFile, error) {
 			if err != nil {
 				return nil, err
 			}
-			agents = append(agents, newFile{filepath.Join("agents", name+".md"), t.With(template.Choice{})})
+			agents = append(agents, newFile{filepath.Join("agents", name+".md"), t.FileFor(template.Choice{})})
 		}
 	}
 	return append([]newFile{{"config.toml", b.String()}}, agents...), nil

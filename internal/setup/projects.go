@@ -139,7 +139,7 @@ func Move(a *app.App, k Known) (*project.Project, error) {
 	}
 	trees, err := worktree.List(to.Home, to.Main)
 	if err == nil {
-		err = worktree.Repair(context.Background(), trees)
+		err = worktree.RepairTrees(context.Background(), trees)
 	}
 	return to, err
 }

@@ -43,7 +43,7 @@ func Review(a *app.App) (*Pending, error) {
 	if out.Tree, err = project.Read(p.Root, c.AgentsMD); err != nil {
 		return nil, err
 	}
-	before, err := p.Agreed()
+	before, err := p.AgreedFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (p *Pending) Accept() error {
 	if _, err := p.app.Home(); err != nil {
 		return err
 	}
-	if err := p.Project.Note(p.app.Now()); err != nil {
+	if err := p.Project.NoteIdentity(p.app.Now()); err != nil {
 		return err
 	}
 	return p.Project.Accept(p.Tree, p.instructions, p.app.Now())

@@ -58,7 +58,7 @@ func (t accountRows) mayReserve(ctx context.Context, b limit.Budgets, s limit.Sp
 	if err := completeSpender(ctx, t.tx, &s); err != nil {
 		return g, nil, err
 	}
-	g.accounts = b.For(s, at(t.now))
+	g.accounts = b.HoldingFor(s, at(t.now))
 	if len(g.accounts) == 0 {
 		return g, nil, nil
 	}
@@ -78,7 +78,7 @@ func (t accountRows) mayReserve(ctx context.Context, b limit.Budgets, s limit.Sp
 		return g, nil, err
 	}
 	for i, a := range g.accounts {
-		r = limit.Worse(r, a.Verdict(balances[i], g.need))
+		r = limit.WorseRefusal(r, a.Verdict(balances[i], g.need))
 	}
 	return g, r, nil
 }

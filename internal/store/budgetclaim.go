@@ -186,7 +186,7 @@ func (s *db) reservationFits(ctx context.Context, r turn, b limit.Budgets) (bool
 		return false, err
 	}
 	now := s.nowMS()
-	for _, a := range b.For(sp, at(now)) {
+	for _, a := range b.HoldingFor(sp, at(now)) {
 		var own limit.Amount
 		var bal limit.Balance
 		found := false

@@ -138,7 +138,7 @@ func (k *claim) chainAllows(c fika.Conversation, ch chainRow, depth int, root bo
 	if !ch.known || root {
 		return "", nil
 	}
-	if name := k.limits.Of(c.Limits).Begin(ch.Chain, depth, at(k.now)); name != "" {
+	if name := k.limits.HoldingIn(c.Limits).Begin(ch.Chain, depth, at(k.now)); name != "" {
 		return name, k.mayRecordLimit(c, ch.Conversation)
 	}
 	return "", nil
@@ -183,7 +183,7 @@ func (t chainRows) spend(ctx context.Context, r turn, n int, model string, u fik
 	}
 	t.putLast(`UPDATE chains SET tokens = tokens + ?, cost = cost + ? WHERE root = ?`, u.Input+u.Output, u.Cost, r.chain)
 	if r.reserved {
-		t.booking.used = t.booking.used.Add(limit.Used(u))
+		t.booking.used = t.booking.used.Add(limit.AmountOf(u))
 	}
 	return t.put(ctx, `INSERT INTO usage (request, n, agent, model, input, output, cached, reasoning, cost, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.id, n, r.agent, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now)

@@ -218,7 +218,7 @@ func (t *tx) final(ctx context.Context, r *turn, fin *Finish, out *Finished) err
 // forward notifies the agents a final text mentions, unless the chain has
 // become too deep.
 func (t *tx) forward(ctx context.Context, r turn, e fika.Entry, fin Finish, out *Finished) error {
-	l := fin.Limits.Of(r.conv.Limits)
+	l := fin.Limits.HoldingIn(r.conv.Limits)
 	name := l.Forward(e.Depth, fin.Echo)
 	told, err := postsIn(t).notify(ctx, r.conv, e, r.found.told.without(r.agentName), fin.Rights, name)
 	if err != nil || name == "" {

@@ -49,7 +49,7 @@ func (s Ledger) Balances(ctx context.Context, home string, b limit.Budgets) ([]B
 			return nil, s.explain(op, err)
 		}
 		now := s.nowMS()
-		a := b.One(budget, sp, at(now))
+		a := b.AppliedTo(budget, sp, at(now))
 		kind, _, _ := limit.ParseScope(budget.Scope)
 		each := kind == limit.ScopeUser || kind == limit.ScopeChain
 		found, err := many(ctx, s.r, func(sc scanner) (BudgetBalance, error) {

@@ -73,7 +73,7 @@ func (t limitRows) noteOnce(ctx context.Context, c fika.Conversation, id fika.En
 
 // dropForLimit puts away the notifications that a chain's limit forbids.
 func (k *claim) dropForLimit(ctx context.Context, c fika.Conversation, chain fika.RequestID, name string) error {
-	said, err := limitsIn(k.tx).recordLimit(ctx, c, limit.Reached{Chain: chain, Limit: name, Limits: k.limits.Of(c.Limits), Where: c.Name})
+	said, err := limitsIn(k.tx).recordLimit(ctx, c, limit.Reached{Chain: chain, Limit: name, Limits: k.limits.HoldingIn(c.Limits), Where: c.Name})
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (t limitRows) recordOwnLimit(ctx context.Context, r turn, fin Finish) ([]fi
 // reached is the limit that ends a turn.
 func (r turn) reached(name string, l Limits) limit.Reached {
 	return limit.Reached{
-		Chain: r.chain, Limit: name, Limits: l.Of(r.conv.Limits), Where: r.conv.Name, Command: limit.Command(r.kind, r.id),
+		Chain: r.chain, Limit: name, Limits: l.HoldingIn(r.conv.Limits), Where: r.conv.Name, Command: limit.Command(r.kind, r.id),
 	}
 }
 
@@ -154,7 +154,7 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 	if !ok {
 		return Exceeded{}, lostFence(op, f)
 	}
-	l = l.Of(r.conv.Limits)
+	l = l.HoldingIn(r.conv.Limits)
 	c, _, err := one(ctx, s.r, scanChain, selectChain, r.chain)
 	if err != nil {
 		return Exceeded{}, s.explain(op, err)
@@ -171,7 +171,7 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 		return Exceeded{}, s.explain(op, err)
 	}
 	if r.origin == fika.Foreground {
-		return Exceeded{Until: quota.Until, Reason: quota.Later(r.agentName, limit.Command(r.kind, r.id))}, nil
+		return Exceeded{Until: quota.Until, Reason: quota.LaterHint(r.agentName, limit.Command(r.kind, r.id))}, nil
 	}
 	err = s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
 		// The agent is locked before its request is.

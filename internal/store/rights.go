@@ -44,7 +44,7 @@ func scanRights(s scanner) (*fika.Rights, error) {
 func withinAll(list []*fika.Rights) *fika.Rights {
 	var out *fika.Rights
 	for _, r := range list {
-		out = out.Within(r)
+		out = out.IntersectWith(r)
 	}
 	return out
 }

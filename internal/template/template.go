@@ -120,8 +120,8 @@ type Choice struct {
 	Personality string // in words
 }
 
-// With gives the file of an agent made from the template.
-func (t Template) With(c Choice) string {
+// FileFor gives the file of an agent made from the template.
+func (t Template) FileFor(c Choice) string {
 	text := t.Text
 	if c.Model != "" {
 		text = setModel(text, c.Model)

@@ -31,9 +31,9 @@ type Streams struct {
 	Width int
 }
 
-// System describes the streams of this process. NO_COLOR (set to anything but
+// SystemStreams describes the streams of this process. NO_COLOR (set to anything but
 // the empty string) and TERM=dumb turn colour off.
-func System() *Streams {
+func SystemStreams() *Streams {
 	s := &Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTTY:  xterm.IsTerminal(int(os.Stdin.Fd())),

@@ -9,8 +9,8 @@ type Style struct{ on bool }
 // NewStyle makes a Style that works, or one that does nothing.
 func NewStyle(on bool) Style { return Style{on: on} }
 
-// On reports whether the style does anything.
-func (s Style) On() bool { return s.on }
+// IsOn reports whether the style does anything.
+func (s Style) IsOn() bool { return s.on }
 
 // Bold makes text heavy.
 func (s Style) Bold(text string) string { return s.wrapCodes("1", "22", text) }

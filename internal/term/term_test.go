@@ -68,7 +68,7 @@ func TestStyle(t *testing.T) {
 	if got := s.OutStyle().Red("x"); got != "\x1b[31mx\x1b[39m" {
 		t.Errorf("red: %q", got)
 	}
-	if s.ErrStyle().On() {
+	if s.ErrStyle().IsOn() {
 		t.Error("stderr is no terminal, yet it has colour")
 	}
 	on := NewStyle(true)

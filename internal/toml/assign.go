@@ -20,15 +20,15 @@ type Limits struct {
 func (l Limits) checkRange(f float64) string {
 	switch {
 	case f < l.Min && l.Max > 0, l.Max > 0 && f > l.Max:
-		return fmt.Sprintf("is out of range: from %s to %s", Number(l.Min), Number(l.Max))
+		return fmt.Sprintf("is out of range: from %s to %s", NumberText(l.Min), NumberText(l.Max))
 	case f < l.Min:
-		return fmt.Sprintf("is too small: at least %s", Number(l.Min))
+		return fmt.Sprintf("is too small: at least %s", NumberText(l.Min))
 	}
 	return ""
 }
 
-// Number writes a number as a person would.
-func Number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+// NumberText writes a number as a person would.
+func NumberText(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // Assign stores a scalar or a list of texts. The pointer is to a string,
 // bool, int, int64, float64, time.Duration or []string. The answer says what is
@@ -73,7 +73,7 @@ func assignText(p *string, v Value, l Limits) string {
 		return "must be a text in quotes; this is " + v.Kind.String()
 	}
 	if len(l.OneOf) > 0 && !slices.Contains(l.OneOf, v.Text) {
-		return fmt.Sprintf("must be one of %s; this is %s%s", strings.Join(l.OneOf, ", "), Quote(v.Text), Meant(v.Text, l.OneOf))
+		return fmt.Sprintf("must be one of %s; this is %s%s", strings.Join(l.OneOf, ", "), Quote(v.Text), NearestHint(v.Text, l.OneOf))
 	}
 	*p = v.Text
 	return ""

@@ -337,10 +337,10 @@ func (b *builder) convertValue(n *unstable.Node, around int) Value {
 	return v
 }
 
-// Inside gives the offset in the file of the byte at of a text's content, so
+// OffsetInside gives the offset in the file of the byte at of a text's content, so
 // that a mistake inside a text has a place of its own. Of a value that is not a
 // text, or that has no such byte, it is where the value begins.
-func (s *Source) Inside(v Value, at int) int {
+func (s *Source) OffsetInside(v Value, at int) int {
 	if v.Kind != KindText || at < 0 || at > len(v.Text) || v.At >= len(s.Data) {
 		return v.At
 	}

@@ -6,9 +6,9 @@ import (
 	"fika/internal/spelling"
 )
 
-// Meant suggests the nearest of the right spellings, as the end of a message,
+// NearestHint suggests the nearest of the right spellings, as the end of a message,
 // or nothing when none is near.
-func Meant(got string, right []string) string {
+func NearestHint(got string, right []string) string {
 	if n := spelling.Nearest(got, right); n != "" {
 		return fmt.Sprintf("; did you mean %s?", n)
 	}

@@ -69,9 +69,9 @@ func NewSet(tools []Tool, p Permissions) (*Set, error) {
 	return s, nil
 }
 
-// Without makes the set refuse arguments that hold a known key, and take keys
+// RedactWith makes the set refuse arguments that hold a known key, and take keys
 // out of what its tools give. Call it before the set is used.
-func (s *Set) Without(keys *redact.Keys) {
+func (s *Set) RedactWith(keys *redact.Keys) {
 	s.keys = keys
 	if keys == nil {
 		return
@@ -97,9 +97,9 @@ func (s *Set) Validate(t Tool, args json.RawMessage) error {
 			plain += b.String()
 		}
 	}
-	name, found := s.keys.Holds(plain)
+	name, found := s.keys.FindKey(plain)
 	if !found { // it was taken out of what the model said
-		name, found = s.keys.Marked(plain)
+		name, found = s.keys.FindMark(plain)
 	}
 	if found {
 		return fika.Errorf(fika.Denied, "tool", "the arguments hold the key %s, which is not for tools: leave it out", name)
@@ -107,9 +107,9 @@ func (s *Set) Validate(t Tool, args json.RawMessage) error {
 	return nil
 }
 
-// Offer lists what the model may be told of, in the order the tools were
+// OfferedSpecs lists what the model may be told of, in the order the tools were
 // given.
-func (s *Set) Offer() []Spec {
+func (s *Set) OfferedSpecs() []Spec {
 	specs := make([]Spec, 0, len(s.order))
 	for _, name := range s.order {
 		if spec := s.tools[name].Spec(); s.isAllowed(spec) && !spec.Hidden {
@@ -119,9 +119,9 @@ func (s *Set) Offer() []Spec {
 	return specs
 }
 
-// Allowed names the tools that the agent may use, whether they are offered here
+// AllowedNames names the tools that the agent may use, whether they are offered here
 // or not.
-func (s *Set) Allowed() []string {
+func (s *Set) AllowedNames() []string {
 	var names []string
 	for _, name := range s.order {
 		if s.isAllowed(s.tools[name].Spec()) {
@@ -149,7 +149,7 @@ func (s *Set) Check(name string) error {
 	t, known := s.tools[name]
 	if !known {
 		var offered []string
-		for _, spec := range s.Offer() {
+		for _, spec := range s.OfferedSpecs() {
 			offered = append(offered, spec.Name)
 		}
 		return fika.Errorf(fika.NotFound, "tool", "no tool is named %q%s", clipBytes(name, 80), suggestName(name, offered))
@@ -160,9 +160,9 @@ func (s *Set) Check(name string) error {
 	return nil
 }
 
-// Unknown lists names in the permissions that are no tool: typing errors, or
+// UnknownNames lists names in the permissions that are no tool: typing errors, or
 // plugins that are not installed.
-func (s *Set) Unknown() []string {
+func (s *Set) UnknownNames() []string {
 	var names []string
 	for _, name := range slices.Concat(s.perms.Allow, s.perms.Off) {
 		if _, ok := s.tools[name]; !ok && !slices.Contains(names, name) {

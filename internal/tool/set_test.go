@@ -54,7 +54,7 @@ func TestSetOffersAndRunsWhatIsPermitted(t *testing.T) {
 			}
 			offered := map[string]bool{}
 			var got []string
-			for _, spec := range s.Offer() {
+			for _, spec := range s.OfferedSpecs() {
 				got = append(got, spec.Name)
 				offered[spec.Name] = true
 			}
@@ -77,7 +77,7 @@ func TestSetRefusesWhatItCannotKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"rread", "nope"}, s.Unknown()); d != "" {
+	if d := cmp.Diff([]string{"rread", "nope"}, s.UnknownNames()); d != "" {
 		t.Error(d)
 	}
 	r, _ := s.Call(t.Context(), tool.Call{Name: "read_file"})

@@ -102,9 +102,9 @@ type Result struct {
 	Tier    string // how its processes were confined; empty: there were none, or nothing confined them
 }
 
-// Told adds lines of fika's own after the output, where they are read last, and
+// WithLines adds lines of fika's own after the output, where they are read last, and
 // makes the result an error; no lines leave it as it is.
-func (r Result) Told(lines []string) Result {
+func (r Result) WithLines(lines []string) Result {
 	if len(lines) == 0 {
 		return r
 	}

@@ -5,5 +5,5 @@
 // It computes: rows come in, as the store has them, and spans come out. The sums
 // are those of the ledger, because each amount is taken from it once.
 //
-// Read first: [Of], [Span].
+// Read first: [SpansOf], [Span].
 package trace

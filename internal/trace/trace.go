@@ -36,7 +36,7 @@ type Span struct {
 	Took   time.Duration
 	Open   bool // it has not ended
 	Usage  fika.Usage
-	// Unpriced: it is not known what it has cost ([Trace.Price]).
+	// Unpriced: it is not known what it has cost ([Trace.NoteUnpriced]).
 	Unpriced bool
 }
 
@@ -62,8 +62,8 @@ type Trace struct {
 	Unpriced bool                   // it is not known what some of it has cost
 }
 
-// Price notes of what it is not known what it has cost. known tells it of a model.
-func (t *Trace) Price(known func(model string, u fika.Usage) bool) {
+// NoteUnpriced notes of what it is not known what it has cost. known tells it of a model.
+func (t *Trace) NoteUnpriced(known func(model string, u fika.Usage) bool) {
 	for i := range t.Requests {
 		r := &t.Requests[i]
 		for k := range r.Spans {
@@ -75,8 +75,8 @@ func (t *Trace) Price(known func(model string, u fika.Usage) bool) {
 	}
 }
 
-// Of computes the spans of requests, given oldest first, as of now.
-func Of(list []store.Traced, now time.Time) Trace {
+// SpansOf computes the spans of requests, given oldest first, as of now.
+func SpansOf(list []store.Traced, now time.Time) Trace {
 	t := Trace{Spent: map[Kind]time.Duration{}}
 	for _, r := range inTree(list) {
 		one := spansOf(r.Traced, now)

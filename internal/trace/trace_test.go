@@ -19,7 +19,7 @@ func TestOf(t *testing.T) {
 		return r
 	}
 	used := fika.Usage{Input: 10, Output: 2, Cost: 7}
-	got := trace.Of([]store.Traced{
+	got := trace.SpansOf([]store.Traced{
 		request("lead", "", 0, 100, 5000,
 			store.TracedStep{N: 1, Kind: fika.ModelStep, Model: "m", StartedAt: at(110), FinishedAt: at(1110), Usage: used},
 			store.TracedStep{N: 2, Kind: fika.ToolStep, Tool: "delegate", StartedAt: at(1120), FinishedAt: at(3120)},
@@ -55,7 +55,7 @@ func TestOfWhatGoesOn(t *testing.T) {
 	running.ID, running.State, running.CreatedAt, running.StartedAt = "r", fika.Running, start, start
 	running.Steps = []store.TracedStep{{N: 1, Kind: fika.ToolStep, Tool: "bash", StartedAt: start}}
 	open.ID, open.State, open.CreatedAt = "o", fika.Open, start
-	got := trace.Of([]store.Traced{running, open}, start.Add(time.Minute))
+	got := trace.SpansOf([]store.Traced{running, open}, start.Add(time.Minute))
 	for i, kind := range []trace.Kind{trace.Tool, trace.Wait} {
 		spans := got.Requests[i].Spans
 		if last := spans[len(spans)-1]; last.Kind != kind || !last.Open || last.Took != time.Minute {

@@ -23,13 +23,13 @@ type echoCheck struct {
 // at hand, mostly shows that it does not.
 func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.AgentName) (bool, error) {
 	r := c.claimed.Request
-	most := c.limits.Of(c.claimed.Conversation.Limits).MaxEcho
+	most := c.limits.HoldingIn(c.claimed.Conversation.Limits).MaxEcho
 	// Each message of such an exchange is one deeper than the one before.
 	if most <= 0 || len(notify) != 1 || r.Depth+1 < most {
 		return false, nil
 	}
 	last := limit.Said{By: string(c.claimed.Agent.Name), Text: text}
-	if said, enough := c.lastExchange(c.window.seen, most-1); enough && !limit.Repeats(append(said, last)) {
+	if said, enough := c.lastExchange(c.window.seen, most-1); enough && !limit.OnlyRepeats(append(said, last)) {
 		return false, nil
 	}
 	// Somebody may have said something since.
@@ -46,7 +46,7 @@ func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.
 		all = append(all, page...)
 		said, enough := c.lastExchange(reverseCopy(all), most-1)
 		if enough || len(page) < laterPage {
-			return enough && said[len(said)-1].By == string(notify[0]) && limit.Repeats(append(said, last)), nil
+			return enough && said[len(said)-1].By == string(notify[0]) && limit.OnlyRepeats(append(said, last)), nil
 		}
 	}
 }

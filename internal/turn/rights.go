@@ -39,7 +39,7 @@ func (p *permits) boundNow(ctx context.Context) {
 }
 
 // passedRights are the rights that go with what the turn causes.
-func (p *permits) passedRights() *fika.Rights { return guard.Passed(p.rights, p.exposure.hosts) }
+func (p *permits) passedRights() *fika.Rights { return guard.PassedRights(p.rights, p.exposure.hosts) }
 
 // newlyPassed are those rights where they are not what was committed last; else nil.
 func (p *permits) newlyPassed() *fika.Rights {
@@ -53,7 +53,7 @@ func (p *permits) newlyPassed() *fika.Rights {
 
 // offeredSpecs lists the tools that the model is told of.
 func (p *permits) offeredSpecs() []tool.Spec {
-	return slices.DeleteFunc(p.tools.Offer(), func(s tool.Spec) bool { return !p.rights.Allows(s.Name) })
+	return slices.DeleteFunc(p.tools.OfferedSpecs(), func(s tool.Spec) bool { return !p.rights.AllowsTool(s.Name) })
 }
 
 func (p *permits) offeredTools() []llm.Tool {
@@ -67,7 +67,7 @@ func (p *permits) offeredTools() []llm.Tool {
 
 // checkRights refuses a tool that is not within the rights of the turn.
 func (p *permits) checkRights(name string) error {
-	if p.rights.Allows(name) {
+	if p.rights.AllowsTool(name) {
 		return nil
 	}
 	return fika.Errorf(fika.Denied, "tool", "%s is not permitted in this turn, because whoever caused it may not use it ([guard] rights): do without it, or ask a person", name)

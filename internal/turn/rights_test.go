@@ -25,7 +25,7 @@ type bounds struct {
 }
 
 func (b bounds) Effective(_ context.Context, cause *fika.Rights, tainted bool) *fika.Rights {
-	return b.policy.Effective(&b.own, cause, tainted)
+	return b.policy.EffectiveRights(&b.own, cause, tainted)
 }
 
 func (b bounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
@@ -209,7 +209,7 @@ func TestD3Least(t *testing.T) {
 				t.Errorf("bash is offered: %v", got)
 			}
 			passes := w.state(claimed.Request.ID, fika.Done).Passes
-			if passes == nil || passes.Allows("bash") != c.ran || !passes.Allows("read") {
+			if passes == nil || passes.AllowsTool("bash") != c.ran || !passes.AllowsTool("read") {
 				t.Errorf("it passes %+v on", passes)
 			}
 			if !c.ran && !strings.Contains(w.results(claimed.Conversation.ID)[0].Content, "[guard] rights") {
@@ -251,7 +251,7 @@ func TestD3Mention(t *testing.T) {
 	w.ok(err)
 	c, err := w.store.Claim(t.Context(), l, store.Limits{}, nil)
 	w.ok(err)
-	if c == nil || c.Request.Rights == nil || c.Request.Rights.Allows("bash") || !c.Request.Rights.Allows("read") {
+	if c == nil || c.Request.Rights == nil || c.Request.Rights.AllowsTool("bash") || !c.Request.Rights.AllowsTool("read") {
 		t.Errorf("the mention hands on %+v", c)
 	}
 }

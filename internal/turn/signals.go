@@ -161,7 +161,7 @@ func (s *signals) checkLimits(ctx context.Context) error {
 
 // checkSpending is checkLimits for a turn that has made a call.
 func (s *signals) checkSpending(ctx context.Context) error {
-	l := s.limits.Of(s.claimed.Conversation.Limits)
+	l := s.limits.HoldingIn(s.claimed.Conversation.Limits)
 	if l.MaxTokens <= 0 && l.MaxCost <= 0 && l.MaxAge <= 0 && l.HourTokens <= 0 && len(l.Budgets.List) == 0 {
 		return nil
 	}

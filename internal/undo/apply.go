@@ -22,7 +22,7 @@ func (l *Log) Apply(id fika.RequestID, files Files) (Plan, error) {
 		return Plan{}, err
 	}
 	defer lock.Close()
-	t, err := l.Turn(id)
+	t, err := l.ReadTurn(id)
 	if err != nil {
 		return Plan{}, err
 	}

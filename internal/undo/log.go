@@ -88,9 +88,9 @@ type Change struct {
 	Made   []string
 }
 
-// Keep stores what is there, and notes the change. Error kind Storage, Invalid for
+// KeepBefore stores what is there, and notes the change. Error kind Storage, Invalid for
 // a name that cannot be written down: then the change must not be made.
-func (l *Log) Keep(t Turn, c Change) error {
+func (l *Log) KeepBefore(t Turn, c Change) error {
 	if !utf8.ValidString(c.Path) {
 		return fika.Errorf(fika.Invalid, "undo", "%q is not UTF-8, so what is there cannot be kept for undo: change it with a command", c.Path)
 	}
@@ -277,8 +277,8 @@ func (l *Log) Requests() ([]fika.RequestID, error) {
 	return ids, nil
 }
 
-// Turn reads what one request has changed. NotFound.
-func (l *Log) Turn(id fika.RequestID) (Turn, error) {
+// ReadTurn reads what one request has changed. NotFound.
+func (l *Log) ReadTurn(id fika.RequestID) (Turn, error) {
 	f, err := os.Open(l.turnFile(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Turn{}, fika.Errorf(fika.NotFound, "undo", "nothing is kept of what request %s changed", id)
@@ -309,8 +309,8 @@ func (l *Log) Turn(id fika.RequestID) (Turn, error) {
 	return t, nil
 }
 
-// Changed is when the last file was changed; the zero time: none was.
-func (t Turn) Changed() time.Time {
+// LastChange is when the last file was changed; the zero time: none was.
+func (t Turn) LastChange() time.Time {
 	if len(t.Edits) == 0 {
 		return time.Time{}
 	}

@@ -82,8 +82,8 @@ func (p Plan) Open() bool {
 	return slices.ContainsFunc(p.Items, func(i Item) bool { return i.Do != Leave && i.Do != Done })
 }
 
-// Left are the items that stay as they are.
-func (p Plan) Left() []Item {
+// ItemsLeft are the items that stay as they are.
+func (p Plan) ItemsLeft() []Item {
 	return slices.DeleteFunc(slices.Clone(p.Items), func(i Item) bool { return i.Do != Leave })
 }
 

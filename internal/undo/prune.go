@@ -35,7 +35,7 @@ func (l *Log) prune(most int64) (removed int, err error) {
 	var size int64
 	var errs []error
 	for _, id := range ids {
-		t, err := l.Turn(id)
+		t, err := l.ReadTurn(id)
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -80,7 +80,7 @@ func (b *bench) note(name, text string) {
 	} else if dir := filepath.Dir(name); dir != "." {
 		c.Made = []string{dir}
 	}
-	if err := b.log.Keep(b.turn, c); err != nil {
+	if err := b.log.KeepBefore(b.turn, c); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -242,7 +242,7 @@ func TestPrune(t *testing.T) {
 	if n, err := b.log.Prune(); n != 1 || err != nil {
 		t.Fatalf("removed %d, %v", n, err)
 	}
-	if _, err := b.log.Turn("r1"); !fika.IsKind(err, fika.NotFound) {
+	if _, err := b.log.ReadTurn("r1"); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("the old turn: %v", err)
 	}
 	objects := 0

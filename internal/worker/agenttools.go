@@ -124,7 +124,7 @@ func (p peers) find(ctx context.Context, name string) (fika.Agent, error) {
 // echoes reports whether a message would only repeat what was said.
 func (p peers) echoes(ctx context.Context, c tool.Call, to fika.Agent, content string) (bool, error) {
 	l := chat.Letter{From: c.Agent, To: to, Chain: c.Chain, Depth: c.Depth + 1, Text: content}
-	return chat.Echoes(ctx, p.store, l, p.settings.Chat.MaxEcho)
+	return chat.OnlyEchoes(ctx, p.store, l, p.settings.Chat.MaxEcho)
 }
 
 // notes returns those of another context that a reader is shown.

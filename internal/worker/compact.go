@@ -138,10 +138,10 @@ func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, wa
 	if err != nil {
 		return Compacted{}, err
 	}
-	decide := c.Whole
+	decide := c.DecideFull
 	if rolling {
 		decide = func(ctx context.Context, h compaction.History) (*turn.Compacting, error) {
-			return c.Roll(ctx, h, r.settings.ContextWindow/2)
+			return c.DecideRolling(ctx, h, r.settings.ContextWindow/2)
 		}
 	}
 	decided, err := decide(ctx, h)
@@ -206,9 +206,9 @@ func planCompaction(ctx context.Context, a *app.App, o CompactOptions) (Compacte
 	if err != nil {
 		return Compacted{}, err
 	}
-	plan := compaction.Full(h.Units)
+	plan := compaction.PlanFull(h.Units)
 	if o.Rolling {
-		plan = compaction.Rolling(h.Units, settings.RollingCompactDrop, settings.ContextWindow/2, nil)
+		plan = compaction.PlanRolling(h.Units, settings.RollingCompactDrop, settings.ContextWindow/2, nil)
 	}
 	if len(plan.Archive) == 0 {
 		return Compacted{}, nothingToCompact(o.Context)
@@ -236,7 +236,7 @@ func planOf(h compaction.History, m fika.EntryMeta) compaction.Plan {
 }
 
 func describeCompaction(name fika.AgentName, h compaction.History, p compaction.Plan) Compacted {
-	done := Compacted{Context: name, Kept: p.Kept(), Before: p.Before, After: p.After}
+	done := Compacted{Context: name, Kept: p.CountKept(), Before: p.Before, After: p.After}
 	for _, u := range p.Archive {
 		done.Archived = append(done.Archived, u.Entries...)
 	}

@@ -43,7 +43,7 @@ func LimitsOf(s config.Settings, home string) confine.Limits {
 // empty: they can, or there are none.
 func NoLimits(a *app.App, home string, name fika.AgentName) string {
 	l, err := a.Limits(name)
-	if err != nil || !l.Any() {
+	if err != nil || !l.AnySet() {
 		return "" // what cannot be read is doctor's to say
 	}
 	why := a.SandboxProbe().NoLimits(LimitsOf(config.Settings{Agent: name, Limits: l}, home))
@@ -63,9 +63,9 @@ func SweepLimits(a *app.App, home string) {
 	if err != nil {
 		return
 	}
-	limited := c.Resources.Any()
+	limited := c.Resources.AnySet()
 	for i := range c.Agents {
-		limited = limited || c.Agents[i].Resources.Any()
+		limited = limited || c.Agents[i].Resources.AnySet()
 	}
 	if !limited {
 		return // what is not asked for is not touched either
@@ -88,7 +88,7 @@ func (w *Worker) UndoLeft(warn func(string)) {
 }
 
 func undoLeft(calls string, warn func(string)) {
-	changes, err := sandbox.Undo(calls)
+	changes, err := sandbox.UndoKilled(calls)
 	for _, line := range changes {
 		warn(line + " (the process that had called it was killed)")
 	}

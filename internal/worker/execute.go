@@ -122,13 +122,13 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 	if err != nil {
 		return nil, none, err
 	}
-	set.Without(b.keys)
+	set.RedactWith(b.keys)
 	own := OwnRights(settings, set)
-	rights := policyOf(settings).Effective(&own, c.Rights, given.Tainted || c.Taint != "")
+	rights := policyOf(settings).EffectiveRights(&own, c.Rights, given.Tainted || c.Taint != "")
 	t, err := set.Find(c.Step.Tool)
 	switch {
 	case err != nil:
-	case !rights.Allows(c.Step.Tool):
+	case !rights.AllowsTool(c.Step.Tool):
 		err = fika.Errorf(fika.Denied, "", "%s is not permitted in this turn", c.Step.Tool)
 	default:
 		err = set.Validate(t, given.Args)

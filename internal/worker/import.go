@@ -83,7 +83,7 @@ type importer struct {
 // window, here or there, is in it afterwards; what the folder had archived is
 // not.
 func (im importer) importEntries(ctx context.Context, c folder.Content) (Imported, error) {
-	got := Imported{Entries: c.Archived() + c.Window(), Problems: c.Problems, More: c.More}
+	got := Imported{Entries: c.CountArchived() + c.CountWindow(), Problems: c.Problems, More: c.More}
 	conv, err := im.store.ActiveAsk(ctx, im.agent.ID)
 	if err != nil {
 		return got, err
@@ -96,7 +96,7 @@ func (im importer) importEntries(ctx context.Context, c folder.Content) (Importe
 		return got, err
 	}
 	want := func(e fika.Entry) bool {
-		has, archived := c.Has(e.ID)
+		has, archived := c.HasEntry(e.ID)
 		return !archived && (has || e.Seq <= conv.LastSeq && before(e.Seq))
 	}
 	return got, im.setWindow(ctx, conv.ID, want, c.Texts[folder.Summary])
@@ -109,7 +109,7 @@ const page = 500
 func (im importer) stream(ctx context.Context, c fika.ConversationID, from folder.Content) (fresh int, err error) {
 	to := im.store.NewImport(c)
 	batch := make([]fika.Entry, 0, page)
-	pictures, own := attachment.In(from.Path()), attachment.In(im.folder.Home.Root)
+	pictures, own := attachment.StoreIn(from.Path()), attachment.StoreIn(im.folder.Home.Root)
 	add := func() error {
 		for _, e := range batch {
 			if _, err := pictures.CopyTo(own, e.Meta.Attachments); err != nil {

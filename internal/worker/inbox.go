@@ -55,7 +55,7 @@ func (in *inbox) drain(ctx context.Context) error {
 		for _, p := range batch.Problems {
 			in.warn(p.String() + " (kept in inbox.rejected.jsonl)")
 		}
-		if err := batch.Done(); err != nil || !batch.More {
+		if err := batch.MarkStored(); err != nil || !batch.More {
 			return err
 		}
 	}

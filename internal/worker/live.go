@@ -42,7 +42,7 @@ type LiveRuntime struct {
 // from the environment.
 func (w *Worker) LiveRuntime(ctx context.Context, o RuntimeOptions, flags map[string]string, quiet bool) (*LiveRuntime, error) {
 	w.App.FollowConfig(o.Warn)
-	w.Folder.Home = w.Folder.Home.Remembering()
+	w.Folder.Home = w.Folder.Home.WithCache()
 	l := &LiveRuntime{worker: w, opts: o, flags: flags, quiet: quiet, inbox: w.newInbox(o.Warn), versions: &note.Versions{}}
 	l.stamp = l.stampFiles()
 	r, err := l.runtime(ctx, w.Settings)
@@ -73,7 +73,7 @@ func (l *LiveRuntime) stampFiles() config.Stamp {
 			paths = append(paths, filepath.Join(h.PluginsDir(), d.Name(), d.Name()))
 		}
 	}
-	return config.StampOf(paths...).And(config.StampOfReplaced(h.MCPDir()))
+	return config.StampOf(paths...).CombinedWith(config.StampOfReplaced(h.MCPDir()))
 }
 
 // current returns what the files say now. The error is that of settings that
@@ -82,7 +82,7 @@ func (l *LiveRuntime) current(ctx context.Context) (*Runtime, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	stamp := l.stampFiles()
-	if stamp.Same(l.stamp) {
+	if stamp.SameAs(l.stamp) {
 		return l.now, l.now.reopenWorktree(ctx)
 	}
 	s, err := l.worker.App.Settings(l.worker.Folder.Name, l.flags, l.quiet)

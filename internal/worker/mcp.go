@@ -49,7 +49,7 @@ func (b Toolbox) MCPServer(s config.MCPServer) (mcp.Server, error) {
 	if s.BearerEnv != "" {
 		out.Bearer = func() (string, error) { return b.app.ServerKey(s.BearerEnv, s) }
 	}
-	if s.Remote() {
+	if s.IsRemote() {
 		return out, nil
 	}
 	if strings.Contains(s.Command, "/") {
@@ -271,7 +271,7 @@ func (r *Runtime) confinementOf(s mcp.Server) func() mcp.Confinement {
 // offer makes the tools of what is kept of a server.
 func (r *Runtime) offer(pool *mcp.Pool, s mcp.Server, pin mcp.Pin) []tool.Tool {
 	policy := policyOf(r.settings)
-	return pin.For(s, mcp.Use{Pool: pool, Confine: r.confinementOf(s), Offline: func(c tool.Call) bool {
+	return pin.ToolsFor(s, mcp.Use{Pool: pool, Confine: r.confinementOf(s), Offline: func(c tool.Call) bool {
 		return c.Taint != "" && policy.Taint == guard.TaintOffline
 	}})
 }

@@ -170,7 +170,7 @@ func (s PromptSource) Reflection() (string, error) {
 		return "", err
 	}
 	own, err := s.noteText(note.Reflection)
-	return prompt.Materials(
+	return prompt.JoinMaterials(
 		prompt.Material{Text: shared.Body, Keeper: "the user, for all agents", Changed: shared.Changed},
 		prompt.Material{Text: own.Body, Keeper: "yourself (@" + string(s.Folder.Name) + ")", Changed: own.Changed},
 	), err

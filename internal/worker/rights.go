@@ -26,7 +26,7 @@ func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted b
 	if err != nil {
 		return &fika.Rights{Sandbox: string(sandbox.Required)}
 	}
-	return policyOf(now.settings).Effective(now.rights(), cause, tainted)
+	return policyOf(now.settings).EffectiveRights(now.rights(), cause, tainted)
 }
 
 // Confine implements [turn.Bounds].
@@ -50,7 +50,7 @@ func (r *Runtime) rights() *fika.Rights {
 func OwnRights(s config.Settings, tools *tool.Set) fika.Rights {
 	mode := s.Guard.SandboxMode
 	return fika.Rights{
-		Tools: tools.Allowed(), Sandbox: mode, ReadOnly: onlyReads(s.ToolPermissions),
+		Tools: tools.AllowedNames(), Sandbox: mode, ReadOnly: onlyReads(s.ToolPermissions),
 		Network: s.Guard.Network == "on" || mode == string(sandbox.Off), Lend: s.Sandbox.Lend,
 	}
 }
@@ -78,7 +78,7 @@ func (p peers) callable(self, to fika.AgentName) string {
 	case guard.MayCall(by, string(self)):
 		return ""
 	}
-	return guard.Uncallable(by, to)
+	return guard.UncallableReason(by, to)
 }
 
 // mayCall is callable as an error of kind Denied.

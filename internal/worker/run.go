@@ -126,7 +126,7 @@ func (r *Runtime) begin(ctx context.Context, o RunOptions) (store.Claimed, error
 			return store.Claimed{}, err
 		}
 	}
-	if n, err = speaker.Say(n, n.Limits); err != nil {
+	if n, err = speaker.SignRequest(n, n.Limits); err != nil {
 		return store.Claimed{}, err
 	}
 	if o.Continue {

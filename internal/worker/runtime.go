@@ -109,7 +109,7 @@ func (r *Runtime) openTools(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.tools.Without(keys)
+	r.tools.RedactWith(keys)
 	return nil
 }
 
@@ -181,8 +181,8 @@ func (r *Runtime) buildModel() error {
 		return nil
 	}
 	for _, u := range r.settings.All() {
-		if r.settings.Chat.MaxCostPerChain > 0 && !u.Model.Known() {
-			return fika.Errorf(fika.Invalid, "max_cost_per_chain", "%s", config.Unpriced(u.Model.ID, ""))
+		if r.settings.Chat.MaxCostPerChain > 0 && !u.Model.PriceKnown() {
+			return fika.Errorf(fika.Invalid, "max_cost_per_chain", "%s", config.UnpricedWarning(u.Model.ID, ""))
 		}
 	}
 	list, err := r.worker.App.ModelsOf(r.settings)

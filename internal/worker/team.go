@@ -36,7 +36,7 @@ func newTeam(a *app.App, s *store.Store, self fika.AgentName, has func(tool stri
 }
 
 // block is what a system prompt says about the team.
-func (t team) block() string { return colleague.Block(t.members, t.tools) }
+func (t team) block() string { return colleague.PromptParagraph(t.members, t.tools) }
 
 // standing says who of the team is busy or stopped. A store that cannot tell
 // now is no reason to fail a turn: nobody is named then.
@@ -53,7 +53,7 @@ func (t team) standing(ctx context.Context) string {
 	for _, r := range rows {
 		list = append(list, colleague.State{Name: r.Name, How: how(r)})
 	}
-	return colleague.Standing(list)
+	return colleague.NotReady(list)
 }
 
 func how(s store.Standing) string {
@@ -70,7 +70,7 @@ func how(s store.Standing) string {
 
 // offers reports whether a model is told of a tool.
 func offers(s *tool.Set) func(string) bool {
-	offer := s.Offer()
+	offer := s.OfferedSpecs()
 	return func(name string) bool {
 		return slices.ContainsFunc(offer, func(spec tool.Spec) bool { return spec.Name == name })
 	}

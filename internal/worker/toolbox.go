@@ -160,7 +160,7 @@ func (b Toolbox) environment() []string {
 		"FIKA_CONTEXT=" + string(b.folder.Name),
 	}
 	if tree, ok := b.worktree(); ok {
-		env = append(env, tree.Identity()...)
+		env = append(env, tree.IdentityEnv()...)
 	}
 	for k, v := range b.settings.Env {
 		env = append(env, k+"="+v)

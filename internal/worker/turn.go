@@ -105,7 +105,7 @@ func (r *Runtime) picture(m config.Model) turn.Picture {
 	if m.Images != "" && m.Images != config.ImagesSent {
 		return nil
 	}
-	return attachment.In(r.worker.Folder.Home.Root).Read
+	return attachment.StoreIn(r.worker.Folder.Home.Root).Read
 }
 
 // runTurn works a request, for as long as the settings allow one to take. The
@@ -186,7 +186,7 @@ func (r *Runtime) promptAssembler(q fika.Request) *prompt.Assembler {
 	team := newTeam(w.App, w.Store, w.Folder.Name, offers(r.tools))
 	return &prompt.Assembler{
 		Source: PromptSource{Folder: w.Folder, Settings: r.settings, Project: files, Workspace: r.workspaceOf(q), Quiet: r.opts.NoReflection,
-			Saw: func(n note.Name, v folder.Hash) { r.versions.Saw(q.ID, n, note.Version(v)) }},
+			Saw: func(n note.Name, v folder.Hash) { r.versions.MarkSeen(q.ID, n, note.Version(v)) }},
 		Hooks: r.hooks, Agent: w.Agent.Name, Context: string(w.Folder.Name), Username: r.usernameOf(q),
 		Participants: func(ctx context.Context, c fika.Conversation) ([]string, error) {
 			return w.Store.Participants(ctx, c.ID)

@@ -31,7 +31,7 @@ func (b Toolbox) keepForUndo(c tool.Call, x file.Change) error {
 	if x.Old != nil {
 		change.Before, change.Size, change.Mode = x.Old, x.Info.Size(), x.Info.Mode()
 	}
-	return UndoLog(b.folder.Home, b.app.Now).Keep(undo.Turn{Request: c.Request, Agent: c.Agent, Workspace: c.Workspace}, change)
+	return UndoLog(b.folder.Home, b.app.Now).KeepBefore(undo.Turn{Request: c.Request, Agent: c.Agent, Workspace: c.Workspace}, change)
 }
 
 // gitPatience is how long a turn waits to learn what its commands change.

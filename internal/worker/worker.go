@@ -203,7 +203,7 @@ func (w *Worker) Rename(to fika.AgentName) error {
 // Notes returns what a person should know of this opening: that a folder was
 // imported, that a file was set aside. Reading them clears them.
 func (w *Worker) Notes() []string {
-	notes := append(w.notes, w.Mirror.Notes()...)
+	notes := append(w.notes, w.Mirror.TakeNotes()...)
 	w.notes = nil
 	return notes
 }

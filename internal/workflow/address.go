@@ -19,8 +19,8 @@ type Address struct {
 	Stages [][]fika.AgentName
 }
 
-// One reports whether the address is a single agent, which needs no workflow.
-func (a Address) One() bool { return len(a.Stages) == 1 && len(a.Stages[0]) == 1 }
+// IsSingle reports whether the address is a single agent, which needs no workflow.
+func (a Address) IsSingle() bool { return len(a.Stages) == 1 && len(a.Stages[0]) == 1 }
 
 // String writes the address as it should be typed: @a, @b -> @c.
 func (a Address) String() string {

@@ -144,12 +144,12 @@ func FuzzParseLine(f *testing.F) {
 			}
 			return
 		}
-		again := l.To() + ": " + l.Prompt
+		again := l.AddressText() + ": " + l.Prompt
 		if l.Verb != "" {
-			again = l.To() + ":" + l.Verb + ": " + l.Prompt
+			again = l.AddressText() + ":" + l.Verb + ": " + l.Prompt
 		}
 		same, err := workflow.ParseLine(again, nil)
-		if err != nil || same.To() != l.To() || same.Verb != l.Verb || same.Prompt != l.Prompt {
+		if err != nil || same.AddressText() != l.AddressText() || same.Verb != l.Verb || same.Prompt != l.Prompt {
 			t.Fatalf("%q became %q: %+v, %v", text, again, same, err)
 		}
 		if d := l.Address.Definition("z"); len(d.Steps) < 2 {

@@ -13,8 +13,8 @@ type Discussion struct {
 	Quiet    bool // nobody has anything left to answer
 }
 
-// Over reports whether a discussion has come to its end.
-func (c ChatCall) Over(d Discussion) (bool, error) {
+// IsOver reports whether a discussion has come to its end.
+func (c ChatCall) IsOver(d Discussion) (bool, error) {
 	if d.Quiet || d.Messages >= c.Max {
 		return true, nil
 	}

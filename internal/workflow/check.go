@@ -38,7 +38,7 @@ func (c *checker) check() {
 	c.checkResult()
 	for _, w := range c.def.compile() {
 		v := w.step.values[w.key]
-		c.def.src.Problem(c.def.src.Inside(v, w.at), "%s: %s", leaf(w.key), w.message)
+		c.def.src.Problem(c.def.src.OffsetInside(v, w.at), "%s: %s", leaf(w.key), w.message)
 	}
 	for i := range c.def.Steps {
 		if s := &c.def.Steps[i]; s.Workflow != "" {

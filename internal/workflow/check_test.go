@@ -220,7 +220,7 @@ func TestOver(t *testing.T) {
 		{Messages: 10, Last: "no"}:         true,
 		{Quiet: true}:                      true,
 	} {
-		if got, err := c.Over(d); err != nil || got != want {
+		if got, err := c.IsOver(d); err != nil || got != want {
 			t.Errorf("%+v: %t, %v", d, got, err)
 		}
 	}

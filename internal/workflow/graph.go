@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Tree draws a definition as text: each step below the last of those it needs,
+// TreeText draws a definition as text: each step below the last of those it needs,
 // with what it does and what else it waits for.
-func (d *Definition) Tree() string {
+func (d *Definition) TreeText() string {
 	var b strings.Builder
 	title := d.Name
 	if d.Description != "" {
@@ -154,9 +154,9 @@ func (d *Definition) shownAgent(agent string) string {
 	return "@" + agent
 }
 
-// Dot writes a definition in the language of Graphviz; workflows inside it are
+// DotGraph writes a definition in the language of Graphviz; workflows inside it are
 // drawn as boxes.
-func (d *Definition) Dot() string {
+func (d *Definition) DotGraph() string {
 	var b strings.Builder
 	b.WriteString("digraph workflow {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n")
 	d.dotSteps(&b, "", "  ", d.Nested)

@@ -10,7 +10,7 @@ import (
 func shipped(t *testing.T, name string) *workflow.Definition {
 	t.Helper()
 	text, _ := workflow.ShippedText(name)
-	d, err := workflow.Load(name, name+".toml", text, workflow.Known{Names: workflow.Shipped(), Read: func(name string) (string, []byte, error) {
+	d, err := workflow.Load(name, name+".toml", text, workflow.Known{Names: workflow.ShippedNames(), Read: func(name string) (string, []byte, error) {
 		text, _ := workflow.ShippedText(name)
 		return name, text, nil
 	}})
@@ -28,16 +28,16 @@ research-implement-test: find out, build on what was found, test, and again unti
       ┆  └─ implement  @coder
       ┆     └─ test  @tester; gives JSON
 `, "\n")
-	if got := shipped(t, "research-implement-test").Tree(); got != want {
+	if got := shipped(t, "research-implement-test").TreeText(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got := shipped(t, "tandem").Tree(); strings.Count(got, "\n") != 5 || !strings.Contains(got, "after rich_side, quick_side, careful_side, whatever came of them") {
+	if got := shipped(t, "tandem").TreeText(); strings.Count(got, "\n") != 5 || !strings.Contains(got, "after rich_side, quick_side, careful_side, whatever came of them") {
 		t.Errorf("got\n%s", got)
 	}
 }
 
 func TestDot(t *testing.T) {
-	got := shipped(t, "research-implement-test").Dot()
+	got := shipped(t, "research-implement-test").DotGraph()
 	for _, want := range []string{`"research" -> "build";`, `subgraph "cluster_build" {`, `"build/implement" -> "build/test";`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)

@@ -19,11 +19,11 @@ type Line struct {
 	Prompt  string
 }
 
-// One reports whether the line is for a single agent, which needs no workflow.
-func (l Line) One() bool { return l.Address.One() && l.Combine == "" }
+// IsSingle reports whether the line is for a single agent, which needs no workflow.
+func (l Line) IsSingle() bool { return l.Address.IsSingle() && l.Combine == "" }
 
-// To writes whom the line is for as it should be typed: @a, @b --combine @c.
-func (l Line) To() string {
+// AddressText writes whom the line is for as it should be typed: @a, @b --combine @c.
+func (l Line) AddressText() string {
 	if l.Combine == "" {
 		return l.Address.String()
 	}
@@ -31,7 +31,7 @@ func (l Line) To() string {
 }
 
 // Title is what lists show of a run of the line.
-func (l Line) Title() string { return l.To() + ": " + brief(l.Prompt, maxTitle) }
+func (l Line) Title() string { return l.AddressText() + ": " + brief(l.Prompt, maxTitle) }
 
 // Agents are all who work on it.
 func (l Line) Agents() []fika.AgentName { return l.Address.Agents(l.Combine) }
@@ -59,7 +59,7 @@ func ParseLine(line string, known []string) (Line, error) {
 	head, option := cutOption(head)
 	var err error
 	l.Address, err = parseTeam(head, known, true, func(a Address) string {
-		return fmt.Sprintf("%q", Line{Address: a, Combine: option.guess()}.To()+": …")
+		return fmt.Sprintf("%q", Line{Address: a, Combine: option.guess()}.AddressText()+": …")
 	})
 	if err == nil {
 		l.Combine, err = option.combine(l.Address, known)
@@ -67,7 +67,7 @@ func ParseLine(line string, known []string) (Line, error) {
 	if err != nil {
 		return Line{}, err
 	}
-	team := l.To()
+	team := l.AddressText()
 	if !ok {
 		return Line{}, fika.Errorf(fika.Invalid, "", "there is no colon behind %s: write \"%s: \" and the prompt", team, team)
 	}
@@ -75,7 +75,7 @@ func ParseLine(line string, known []string) (Line, error) {
 		return Line{}, err
 	}
 	switch {
-	case l.Verb == "reset" && !l.One():
+	case l.Verb == "reset" && !l.IsSingle():
 		return Line{}, fika.Errorf(fika.Invalid, "", "reset is for one agent: write %s", resets(l.Address))
 	case l.Verb == "reset" && l.Prompt != "":
 		return Line{}, fika.Errorf(fika.Invalid, "", "%s:reset takes nothing; ask on a line of its own", team)
@@ -233,7 +233,7 @@ func (o lineOption) combine(a Address, known []string) (fika.AgentName, error) {
 	if o.word == "" {
 		return "", nil
 	}
-	right := toml.Quote(Line{Address: a, Combine: o.guess()}.To() + ": …")
+	right := toml.Quote(Line{Address: a, Combine: o.guess()}.AddressText() + ": …")
 	if o.word != "combine" {
 		return "", fika.Errorf(fika.Invalid, "", "there is no option %s: write %s", toml.Quote("--"+o.word), right)
 	}

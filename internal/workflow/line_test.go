@@ -58,7 +58,7 @@ func TestParseLineCombines(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || l.To() != want || l.Prompt != "x" || len(l.Agents()) != 3 {
+		if err != nil || l.AddressText() != want || l.Prompt != "x" || len(l.Agents()) != 3 {
 			t.Errorf("%q: %+v, %v", text, l, err)
 		}
 	}

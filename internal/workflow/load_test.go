@@ -34,7 +34,7 @@ func FuzzLoad(f *testing.F) {
 // TestShipped: what fika brings along is right in every home, and a run of it
 // comes to its end.
 func TestShipped(t *testing.T) {
-	known := workflow.Known{Agents: []workflow.Agent{}, Names: workflow.Shipped(), Read: func(name string) (string, []byte, error) {
+	known := workflow.Known{Agents: []workflow.Agent{}, Names: workflow.ShippedNames(), Read: func(name string) (string, []byte, error) {
 		text, _ := workflow.ShippedText(name)
 		return name + ".toml", text, nil
 	}}

@@ -44,9 +44,9 @@ const (
 	hashLength   = 32
 )
 
-// File names the file that holds all of an output, until it is known who gets
+// FileName names the file that holds all of an output, until it is known who gets
 // it: see [FilesIn].
-func (o Output) File() string { return outputFile + o.Hash() + outputEnding }
+func (o Output) FileName() string { return outputFile + o.Hash() + outputEnding }
 
 // OutputFile is a file of an output that a prompt names.
 type OutputFile struct{ Name, Hash string }
@@ -71,7 +71,7 @@ func FilesIn(prompt string) []OutputFile {
 func (o Output) value() (any, error) {
 	if !o.JSON {
 		if len(o.Text) > MaxText {
-			return fmt.Sprintf("%s\n[this is the beginning; all %d bytes are in %s]", strings.ToValidUTF8(o.Text[:MaxText], ""), len(o.Text), o.File()), nil
+			return fmt.Sprintf("%s\n[this is the beginning; all %d bytes are in %s]", strings.ToValidUTF8(o.Text[:MaxText], ""), len(o.Text), o.FileName()), nil
 		}
 		return o.Text, nil
 	}

@@ -60,12 +60,12 @@ func checkKeywords(s *jsonschema.Schema) error {
 	types := []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 	for _, t := range append(slices.Clone(s.Types), s.Type) {
 		if t != "" && !slices.Contains(types, t) {
-			return fmt.Errorf("there is no type %s%s", toml.Quote(t), toml.Meant(t, types))
+			return fmt.Errorf("there is no type %s%s", toml.Quote(t), toml.NearestHint(t, types))
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.Extra)) {
 		known := []string{"type", "properties", "required", "items", "enum", "const", "description", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "additionalProperties"}
-		return fmt.Errorf("unknown keyword %s%s", toml.Quote(k), toml.Meant(k, known))
+		return fmt.Errorf("unknown keyword %s%s", toml.Quote(k), toml.NearestHint(k, known))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if err := checkKeywords(s.Properties[name]); err != nil {
@@ -165,7 +165,7 @@ func (s shape) field(whole, name string) (shape, string) {
 // orKnown ends a message about an unknown name: with the nearest, else with all
 // there are.
 func orKnown(name string, known []string) string {
-	switch near := toml.Meant(name, known); {
+	switch near := toml.NearestHint(name, known); {
 	case near != "":
 		return near
 	case len(known) == 0:

@@ -10,8 +10,8 @@ import (
 //go:embed shipped/*.toml
 var shippedFiles embed.FS
 
-// Shipped lists the workflows that fika brings along, by name.
-func Shipped() []string {
+// ShippedNames lists the workflows that fika brings along, by name.
+func ShippedNames() []string {
 	entries, err := shippedFiles.ReadDir("shipped")
 	if err != nil {
 		return nil // they are part of the program

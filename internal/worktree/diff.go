@@ -77,10 +77,10 @@ func (t Tree) State(ctx context.Context, into string) (s State, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s.Base, err = git.Line(ctx, t.Root, "merge-base", theirs, s.Head); err != nil {
+	if s.Base, err = git.RunLine(ctx, t.Root, "merge-base", theirs, s.Head); err != nil {
 		return s, fika.Errorf(fika.Conflict, "worktree", "the work of @%s and what is checked out in %s have no commit in common", t.Agent, into)
 	}
-	own, err := git.Line(ctx, t.Root, "rev-list", "--count", s.Base+".."+s.Head)
+	own, err := git.RunLine(ctx, t.Root, "rev-list", "--count", s.Base+".."+s.Head)
 	if err != nil {
 		return s, err
 	}
@@ -88,7 +88,7 @@ func (t Tree) State(ctx context.Context, into string) (s State, err error) {
 	if s.tree, err = t.snapshot(ctx); err != nil {
 		return s, err
 	}
-	committed, err := git.Line(ctx, t.Root, "rev-parse", s.Head+"^{tree}")
+	committed, err := git.RunLine(ctx, t.Root, "rev-parse", s.Head+"^{tree}")
 	s.Dirty = committed != s.tree
 	return s, err
 }
@@ -101,7 +101,7 @@ func (t Tree) snapshot(ctx context.Context) (string, error) {
 		return "", fika.Wrap(fika.Storage, "look at worktree", err)
 	}
 	defer os.RemoveAll(temp)
-	dir, err := git.Line(ctx, t.Root, "rev-parse", "--absolute-git-dir")
+	dir, err := git.RunLine(ctx, t.Root, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return "", err
 	}
@@ -110,10 +110,10 @@ func (t Tree) snapshot(ctx context.Context) (string, error) {
 		return "", fika.Wrap(fika.Storage, "look at worktree", err)
 	}
 	with := []string{"GIT_INDEX_FILE=" + index}
-	if _, err := git.Do(ctx, git.Call{Dir: t.Root, Args: []string{"-c", "advice.addEmbeddedRepo=false", "add", "-A"}, Env: with}); err != nil {
+	if _, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: []string{"-c", "advice.addEmbeddedRepo=false", "add", "-A"}, Env: with}); err != nil {
 		return "", err
 	}
-	out, err := git.Do(ctx, git.Call{Dir: t.Root, Args: []string{"write-tree"}, Env: with})
+	out, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: []string{"write-tree"}, Env: with})
 	return strings.TrimSpace(string(out)), err
 }
 

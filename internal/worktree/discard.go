@@ -25,7 +25,7 @@ func (t Tree) Discard(ctx context.Context, force bool) (d Discarded, err error) 
 	if err != nil {
 		return d, err
 	}
-	if t.Made() || branch == "" {
+	if t.IsMade() || branch == "" {
 		if err := t.discardFiles(ctx, force, &d); err != nil {
 			return d, err
 		}
@@ -49,7 +49,7 @@ func (t Tree) discardFiles(ctx context.Context, force bool, d *Discarded) error 
 	if err != nil {
 		return err
 	}
-	committed, err := git.Line(ctx, t.Root, "rev-parse", at+"^{tree}")
+	committed, err := git.RunLine(ctx, t.Root, "rev-parse", at+"^{tree}")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (t Tree) discardFiles(ctx context.Context, force bool, d *Discarded) error 
 		return t.refuse(own, dirty)
 	}
 	if dirty {
-		out, err := git.Do(ctx, git.Call{Dir: t.Root, Args: []string{"commit-tree", tree, "-p", at, "-m", "Work of @" + string(t.Agent) + ", discarded"}, Env: t.Identity()})
+		out, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: []string{"commit-tree", tree, "-p", at, "-m", "Work of @" + string(t.Agent) + ", discarded"}, Env: t.IdentityEnv()})
 		if err != nil {
 			return err
 		}
@@ -98,13 +98,13 @@ func (t Tree) keep(ctx context.Context, commit string, d *Discarded) error {
 // unmerged counts the commits of the tree that no branch has but its own, nor a
 // tag.
 func (t Tree) unmerged(ctx context.Context, at string) (int, error) {
-	n, err := git.Line(ctx, t.Project, "rev-list", "--count", at, "--not", "--exclude="+t.Branch(), "--branches", "--tags", "--remotes")
+	n, err := git.RunLine(ctx, t.Project, "rev-list", "--count", at, "--not", "--exclude="+t.Branch(), "--branches", "--tags", "--remotes")
 	return number(n), err
 }
 
 // branchTip is the commit of the tree's branch; "" if there is none.
 func (t Tree) branchTip(ctx context.Context) (string, error) {
-	at, err := git.Line(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch())
+	at, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch())
 	if git.ExitStatus(err) == 1 {
 		return "", nil
 	}
@@ -129,8 +129,8 @@ func (t Tree) discardBranch(ctx context.Context, at string, force bool, d *Disca
 	return err
 }
 
-// Repair tells git where trees are now, after they or the repository were moved.
-func Repair(ctx context.Context, trees []Tree) error {
+// RepairTrees tells git where trees are now, after they or the repository were moved.
+func RepairTrees(ctx context.Context, trees []Tree) error {
 	if len(trees) == 0 {
 		return nil
 	}

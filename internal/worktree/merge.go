@@ -69,7 +69,7 @@ func (t Tree) checkFinished(ctx context.Context) error {
 		return fika.Errorf(fika.Conflict, "merge", "the worktree of @%s has conflicts that are not resolved: git -C %s status shows them", t.Agent, t.Root)
 	}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD"} {
-		if _, err := git.Line(ctx, t.Root, "rev-parse", "--verify", "-q", name); err == nil {
+		if _, err := git.RunLine(ctx, t.Root, "rev-parse", "--verify", "-q", name); err == nil {
 			return fika.Errorf(fika.Conflict, "merge", "git is in the middle of something in the worktree of @%s: git -C %s status says what", t.Agent, t.Root)
 		}
 	}
@@ -82,15 +82,15 @@ func (t Tree) commit(ctx context.Context) (string, error) {
 	if _, err := git.Run(ctx, t.Root, "-c", "advice.addEmbeddedRepo=false", "add", "-A"); err != nil {
 		return "", err
 	}
-	call := git.Call{Dir: t.Root, Args: []string{"commit", "-q", "--no-verify", "-m", "Work of @" + string(t.Agent)}, Env: t.Identity()}
-	if _, err := git.Do(ctx, call); err != nil {
+	call := git.Call{Dir: t.Root, Args: []string{"commit", "-q", "--no-verify", "-m", "Work of @" + string(t.Agent)}, Env: t.IdentityEnv()}
+	if _, err := git.RunCall(ctx, call); err != nil {
 		return "", err
 	}
 	return head(ctx, t.Root)
 }
 
-// Identity are the variables that make commits the agent's.
-func (t Tree) Identity() []string {
+// IdentityEnv are the variables that make commits the agent's.
+func (t Tree) IdentityEnv() []string {
 	name, mail := string(t.Agent), string(t.Agent)+"@fika.invalid"
 	return []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + mail, "GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + mail}
 }

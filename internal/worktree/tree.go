@@ -19,24 +19,24 @@ type Tree struct {
 	Project string // the project's folder in the main working tree
 }
 
-// In returns the tree of an agent in the home of a project.
-func In(home string, agent fika.AgentName, project string) Tree {
-	return Tree{Agent: agent, Root: filepath.Join(Folder(home), string(agent)), Project: project}
+// TreeOf returns the tree of an agent in the home of a project.
+func TreeOf(home string, agent fika.AgentName, project string) Tree {
+	return Tree{Agent: agent, Root: filepath.Join(TreesFolder(home), string(agent)), Project: project}
 }
 
-// Folder is where the trees of a home are.
-func Folder(home string) string { return filepath.Join(home, "worktrees") }
+// TreesFolder is where the trees of a home are.
+func TreesFolder(home string) string { return filepath.Join(home, "worktrees") }
 
 // List returns the trees of a home that have been made, by name.
 func List(home, project string) ([]Tree, error) {
-	dirs, err := os.ReadDir(Folder(home))
+	dirs, err := os.ReadDir(TreesFolder(home))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fika.Wrap(fika.Storage, "list worktrees", err)
 	}
 	var out []Tree
 	for _, d := range dirs {
 		if name, err := fika.ParseAgentName(d.Name()); err == nil && d.IsDir() {
-			out = append(out, In(home, name, project))
+			out = append(out, TreeOf(home, name, project))
 		}
 	}
 	return out, nil
@@ -58,16 +58,16 @@ func (t Tree) Dir() string {
 	}
 }
 
-// Made reports whether there is something where the tree belongs.
-func (t Tree) Made() bool {
+// IsMade reports whether there is something where the tree belongs.
+func (t Tree) IsMade() bool {
 	_, err := os.Lstat(filepath.Join(t.Root, ".git"))
 	return err == nil
 }
 
-// Into is the working tree that the agent's work goes to for a person in a
+// MergeTarget is the working tree that the agent's work goes to for a person in a
 // folder: the one they are in, if it is of the same repository and not itself an
 // agent's, else the project's own.
-func (t Tree) Into(ctx context.Context, dir string) string {
+func (t Tree) MergeTarget(ctx context.Context, dir string) string {
 	home, err := git.Find(ctx, t.Project)
 	if err != nil {
 		return t.Project
@@ -82,7 +82,7 @@ func (t Tree) Into(ctx context.Context, dir string) string {
 
 // Check says why a tree could not be made.
 func (t Tree) Check(ctx context.Context) error {
-	if t.Made() {
+	if t.IsMade() {
 		return nil
 	}
 	_, err := t.start(ctx)
@@ -99,7 +99,7 @@ func (t Tree) start(ctx context.Context) (git.Repository, error) {
 	if err != nil {
 		return r, err
 	}
-	if _, err := git.Line(ctx, t.Project, "rev-parse", "--verify", "-q", "HEAD^{commit}"); err != nil {
+	if _, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "HEAD^{commit}"); err != nil {
 		return r, fika.Errorf(fika.Invalid, "worktree", "@%s cannot have a worktree: %s has no commit yet; git commit first", t.Agent, r.Top)
 	}
 	return r, nil
@@ -109,7 +109,7 @@ func (t Tree) start(ctx context.Context) (git.Repository, error) {
 // project's folder, or from its branch if that exists. One that was left half
 // made is completed. made says that it is new.
 func (t Tree) Open(ctx context.Context) (made bool, err error) {
-	if t.Made() {
+	if t.IsMade() {
 		r, err := t.repository(ctx)
 		if err == nil {
 			err = t.complete(ctx, r)
@@ -125,7 +125,7 @@ func (t Tree) Open(ctx context.Context) (made bool, err error) {
 	}
 	// Twice -f: it may be registered already, by one whose folder has gone.
 	args := []string{"worktree", "add", "-f", "-f", "--no-checkout", "--lock", "--reason", "@" + string(t.Agent) + " of fika works here"}
-	if _, err := git.Line(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch()); err == nil {
+	if _, err := git.RunLine(ctx, t.Project, "rev-parse", "--verify", "-q", "refs/heads/"+t.Branch()); err == nil {
 		args = append(args, "--", t.Root, t.Branch())
 	} else {
 		args = append(args, "-b", t.Branch(), "--", t.Root, "HEAD")
@@ -139,7 +139,7 @@ func (t Tree) Open(ctx context.Context) (made bool, err error) {
 // complete checks files out where that was never finished: the index is there
 // once it was. No file that exists is touched.
 func (t Tree) complete(ctx context.Context, r git.Repository) error {
-	dir, err := git.Line(ctx, t.Root, "rev-parse", "--absolute-git-dir")
+	dir, err := git.RunLine(ctx, t.Root, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (t Tree) complete(ctx context.Context, r git.Repository) error {
 	}
 	beside := []string{"GIT_INDEX_FILE=" + index + ".new"}
 	for _, args := range [][]string{{"read-tree", "HEAD"}, {"checkout-index", "-a", "-q"}, {"update-index", "-q", "--refresh"}} {
-		_, err := git.Do(ctx, git.Call{Dir: t.Root, Args: args, Env: beside})
+		_, err := git.RunCall(ctx, git.Call{Dir: t.Root, Args: args, Env: beside})
 		if err != nil && git.ExitStatus(err) != 1 { // 1: a file is there already, or differs
 			return err
 		}
@@ -160,7 +160,7 @@ func (t Tree) complete(ctx context.Context, r git.Repository) error {
 // repository finds the repository of a tree that has been made. Denied when what
 // is there belongs to another one.
 func (t Tree) repository(ctx context.Context) (git.Repository, error) {
-	if !t.Made() {
+	if !t.IsMade() {
 		return git.Repository{}, fika.Errorf(fika.NotFound, "worktree", "@%s has no worktree; with workspace = \"worktree\" in its settings it is made when the agent first works", t.Agent)
 	}
 	home, err := git.Find(ctx, t.Project)
@@ -180,7 +180,7 @@ func (t Tree) repository(ctx context.Context) (git.Repository, error) {
 
 // head is the commit that is checked out in a folder.
 func head(ctx context.Context, dir string) (string, error) {
-	return git.Line(ctx, dir, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+	return git.RunLine(ctx, dir, "rev-parse", "--verify", "-q", "HEAD^{commit}")
 }
 
 // lines are those of what git printed, or its fields that NUL ends.

@@ -69,7 +69,7 @@ func newWorld(t *testing.T) world {
 
 func (w world) open(agent fika.AgentName) Tree {
 	w.t.Helper()
-	tree := In(w.home, agent, w.repo)
+	tree := TreeOf(w.home, agent, w.repo)
 	if _, err := tree.Open(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestDiscard(t *testing.T) {
 	}
 	write(t, filepath.Join(tree.Root, "newer.go"), "newer\n")
 	d, err := tree.Discard(ctx, true)
-	if err != nil || tree.Made() {
+	if err != nil || tree.IsMade() {
 		t.Fatal(err)
 	}
 	if got := plain(t, w.repo, "ls-tree", "--name-only", d.Ref); got != ".gitignore\ncart.go\nnew.go\nnewer.go" {
@@ -237,11 +237,11 @@ func TestOther(t *testing.T) {
 	ctx, w := t.Context(), newWorld(t)
 	empty := filepath.Join(filepath.Dir(w.repo), "empty")
 	must(t, os.Mkdir(empty, 0o755))
-	if _, err := In(w.home, "a", empty).Open(ctx); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "git init") {
+	if _, err := TreeOf(w.home, "a", empty).Open(ctx); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "git init") {
 		t.Errorf("no repository: %v", err)
 	}
 	plain(t, empty, "init", "-q")
-	if err := In(w.home, "a", empty).Check(ctx); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "git commit") {
+	if err := TreeOf(w.home, "a", empty).Check(ctx); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "git commit") {
 		t.Errorf("no commit: %v", err)
 	}
 	tree := w.open("coder")
@@ -253,7 +253,7 @@ func TestOther(t *testing.T) {
 		t.Errorf("elsewhere: %v", err)
 	}
 	sub := filepath.Join(w.repo, "sub")
-	if got := In(w.home, "b", sub).Dir(); got != filepath.Join(w.home, "worktrees/b/sub") {
+	if got := TreeOf(w.home, "b", sub).Dir(); got != filepath.Join(w.home, "worktrees/b/sub") {
 		t.Error(got)
 	}
 }

@@ -96,7 +96,7 @@ func (a *attached) begin(ctx context.Context, requests *client.Requests, r clien
 	if err != nil {
 		return err
 	}
-	if a.rounds[string(r.ID)], err = requests.Round(ctx, r.ID); err != nil {
+	if a.rounds[string(r.ID)], err = requests.ModelRounds(ctx, r.ID); err != nil {
 		return err
 	}
 	a.display.Status(message.Status{

@@ -46,7 +46,7 @@ Without --template the template of that name is taken.`,
 					return err
 				}
 			}
-			return writeAgent(e, setup.NewAgent{Name: name, Text: t.With(choice), Own: own})
+			return writeAgent(e, setup.NewAgent{Name: name, Text: t.FileFor(choice), Own: own})
 		},
 	}
 	c.Flags().StringVarP(&from, "template", "t", "", "template to start from (fika template list)")

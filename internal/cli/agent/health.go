@@ -42,7 +42,7 @@ machine it says so, and why.`,
 				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, command.Rows(views, func(v client.AgentView) []string { return healthRow(v, e.Now()) }))
 				e.Say("%s", client.Summary(views))
 			}
-			if why := c.Trouble(); err == nil && why != "" {
+			if why := c.BusTrouble(); err == nil && why != "" {
 				e.Warn(why)
 				err = command.Silent{Kind: fika.Failed}
 			}

@@ -50,7 +50,7 @@ func (w *watched) catchUp(ctx context.Context, r client.RequestInfo) error {
 		return err
 	}
 	id, name := string(r.ID), string(r.AgentName)
-	if w.rounds[id], err = w.requests.Round(ctx, r.ID); err != nil {
+	if w.rounds[id], err = w.requests.ModelRounds(ctx, r.ID); err != nil {
 		return err
 	}
 	w.begin(id, r.Payload.Prompt)

@@ -30,7 +30,7 @@ func workOf(ctx context.Context, e *command.Env, name string, idle bool) (t work
 			return t, "", err
 		}
 	}
-	return t, t.Into(ctx, e.App().Dir()), nil
+	return t, t.MergeTarget(ctx, e.App().Dir()), nil
 }
 
 func checkIdle(ctx context.Context, c *client.Client, name fika.AgentName) error {

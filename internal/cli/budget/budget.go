@@ -50,7 +50,7 @@ func ToJSON(b client.BudgetBalance) JSON {
 	}
 	return JSON{
 		Scope: b.Scope, Per: string(b.Budget.Per), Holder: command.Nullable(b.Holder),
-		Limit: of(b.Amount), Spent: of(b.Spent), Reserved: of(b.Reserved), Left: of(b.Left(b.Balance)),
+		Limit: of(b.Amount), Spent: of(b.Spent), Reserved: of(b.Reserved), Left: of(b.AmountLeft(b.Balance)),
 		Begins: command.Stamp(b.Window.Begins), Until: command.Stamp(b.Window.Ends),
 	}
 }
@@ -72,7 +72,7 @@ func completeScopes(e *command.Env) cobra.CompletionFunc {
 }
 
 func pers() (out []string) {
-	for _, p := range limit.Pers() {
+	for _, p := range limit.AllPeriods() {
 		out = append(out, string(p))
 	}
 	return out

@@ -58,9 +58,9 @@ func row(b client.BudgetBalance) []string {
 		scope += " " + b.Holder
 	}
 	if !b.Window.Ends.IsZero() {
-		until = limit.Clock(b.Window.Ends)
+		until = limit.ClockText(b.Window.Ends)
 	}
-	return []string{scope, string(b.Budget.Per), b.Say(b.Amount), b.Say(b.Spent), b.Say(b.Reserved), b.Say(b.Left(b.Balance)), until}
+	return []string{scope, string(b.Budget.Per), b.AmountText(b.Amount), b.AmountText(b.Spent), b.AmountText(b.Reserved), b.AmountText(b.AmountLeft(b.Balance)), until}
 }
 
 func newShow(e *command.Env) *cobra.Command {

@@ -146,7 +146,7 @@ func (j *joined) readChips(ctx context.Context, line console.Line) (text string,
 	at := 0
 	for _, c := range line.Chips {
 		name := strings.TrimPrefix(line.Text[c.From:c.To], "@")
-		b.WriteString(line.Text[at:c.From] + attachment.Code(name))
+		b.WriteString(line.Text[at:c.From] + attachment.CodeSpan(name))
 		at = c.To
 		if slices.ContainsFunc(files, func(f attachment.File) bool { return f.Path == name }) {
 			continue

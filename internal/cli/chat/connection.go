@@ -91,7 +91,7 @@ func (j *joined) keepHub(ctx context.Context, hub *client.Hub) {
 	for {
 		j.takeConfig()
 		p, up, err := hub.Process()
-		killed := err == nil && !up && hub.Killed()
+		killed := err == nil && !up && hub.WasKilled()
 		switch {
 		case err != nil:
 			j.conn.setTrouble(err.Error())
@@ -101,7 +101,7 @@ func (j *joined) keepHub(ctx context.Context, hub *client.Hub) {
 			if stuck != "" {
 				j.noteOnce(stuck) // the status line may be too short for what helps
 			}
-			if now, _ := j.conn.now(); !now.Connected() && now.Trouble() == "" {
+			if now, _ := j.conn.now(); !now.Connected() && now.BusTrouble() == "" {
 				j.openHub(ctx, false)
 			}
 			failed = time.Time{}
@@ -137,7 +137,7 @@ func (j *joined) takeConfig() {
 // openHub starts a hub if there is none, and connects to it. again says that one
 // was there and was killed. It returns false when there still is none.
 func (j *joined) openHub(ctx context.Context, again bool) bool {
-	own := j.App().Again()
+	own := j.App().CloneUnopened()
 	own.FollowConfig(func(string) {}) // keepHub tells
 	began := time.Now()
 	next, err := client.Open(ctx, own)

@@ -92,7 +92,7 @@ func (j *joined) standing(busy []view.Worker) view.Standing {
 		spent, unpriced := j.session.spending()
 		st.Tokens, st.Cost, st.Unpriced, st.Budget = spent.Input+spent.Output, spent.Cost, unpriced, j.session.scarceBudget()
 	}
-	st.Approvals = j.desk.Pending()
+	st.Approvals = j.desk.OpenNumbers()
 	return st
 }
 
@@ -120,7 +120,7 @@ func (j *joined) run(ctx context.Context, stop context.CancelFunc, history int) 
 		return err
 	}
 	j.welcome()
-	looker := j.App().Again() // an App is for one goroutine
+	looker := j.App().CloneUnopened() // an App is for one goroutine
 	defer looker.Close()
 	var wg sync.WaitGroup
 	wg.Go(func() { j.follow(ctx, max(last, sinceIfEmpty(last, j.conv))) })
@@ -223,7 +223,7 @@ func (j *joined) tellTerminal(busy []string) {
 	if j.notify == nil {
 		return
 	}
-	j.con.Tell(j.notify.look(busy, len(j.desk.Pending()), j.Now()))
+	j.con.Tell(j.notify.look(busy, len(j.desk.OpenNumbers()), j.Now()))
 }
 
 // waiting is what of a queue has not begun, as the status line tells it. What
@@ -231,7 +231,7 @@ func (j *joined) tellTerminal(busy []string) {
 func (j *joined) waiting(queue []client.QueueItem) []view.Worker {
 	var out []view.Worker
 	for _, q := range queue {
-		if q.Over() || q.Place == chat.PlaceRunning {
+		if q.IsOver() || q.Place == chat.PlaceRunning {
 			continue
 		}
 		doing := "waits: " + strings.TrimPrefix(q.Text, "waits ")

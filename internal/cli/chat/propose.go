@@ -55,7 +55,7 @@ func (j *joined) propose(ctx context.Context, text string) error {
 func (s *session) isForLast(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return mention.Parse(text, mention.Known{Agents: s.agents}).None()
+	return mention.Parse(text, mention.Known{Agents: s.agents}).NoneAddressed()
 }
 
 // speakTo lets text without a name go to an agent.

@@ -94,7 +94,7 @@ func (s *script) typed(content string) string {
 		s.last = to.Agents[0]
 	}
 	const prompt = "> "
-	text := view.Indented(wrapped(attachment.Folded(content), s.page.look.Width-len(prompt)), len(prompt))
+	text := view.Indented(wrapped(attachment.FoldFiles(content), s.page.look.Width-len(prompt)), len(prompt))
 	return prompt + strings.TrimPrefix(text, strings.Repeat(" ", len(prompt)))
 }
 

@@ -212,7 +212,7 @@ func (s *session) address(ctx context.Context, j *joined, text string) (string, 
 		s.last = to.Agents[0]
 	case to.All:
 		return text, j.client().Chats.Invite(ctx, j.conv, s.agents)
-	case to.None():
+	case to.NoneAddressed():
 		return "@" + string(s.last) + " " + text, nil
 	}
 	return text, nil
@@ -263,7 +263,7 @@ func (s *session) count(ctx context.Context, c *client.Client, conv fika.Convers
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	ended, err := c.Chats.Ended(ctx, conv, s.since)
+	ended, err := c.Chats.EndedSince(ctx, conv, s.since)
 	if err != nil {
 		return // the next look tells
 	}
@@ -278,7 +278,7 @@ func (s *session) count(ctx context.Context, c *client.Client, conv fika.Convers
 	if budgets, err := c.ScarceBudgets(ctx); err == nil {
 		s.scarce = ""
 		if len(budgets) > 0 {
-			s.scarce = budgets[0].Short(budgets[0].Balance)
+			s.scarce = budgets[0].ShortText(budgets[0].Balance)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // lookAtApprovals shows questions that are new, and what became of others.
 func (j *joined) lookAtApprovals(ctx context.Context, c *client.Client) {
-	said, err := j.desk.Look(ctx, c.Approvals())
+	said, err := j.desk.TakeNews(ctx, c.Approvals())
 	if err != nil {
 		return // the next look tells
 	}
@@ -45,7 +45,7 @@ func (j *joined) printAsked(said []string) {
 
 // approve is /approve N, and /approve N --deny WHY.
 func (j *joined) approve(ctx context.Context, words []string) error {
-	said, err := j.desk.Obey(ctx, j.client().Approvals(), words[1:])
+	said, err := j.desk.CarryOut(ctx, j.client().Approvals(), words[1:])
 	j.printAsked(said)
 	return err
 }

@@ -33,7 +33,7 @@ func (j *joined) sendTeam(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	j.note(fmt.Sprintf("— run %s: %s; what it gives is said here", r.ID, l.To()))
+	j.note(fmt.Sprintf("— run %s: %s; what it gives is said here", r.ID, l.AddressText()))
 	if j.paused(ctx) {
 		j.note("— paused: nobody answers before /resume")
 	}

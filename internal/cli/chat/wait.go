@@ -82,7 +82,7 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 	if waiting.Err() != nil {
 		left := 0
 		for _, i := range items {
-			if !i.Over() {
+			if !i.IsOver() {
 				left++
 				e.Say("%s", itemLine(e, i))
 			}

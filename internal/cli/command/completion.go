@@ -74,7 +74,7 @@ func Offered(name, about string) cobra.Completion {
 
 // offline opens the store for what completes.
 func (e *Env) offline(cmd *cobra.Command) (*client.Client, error) {
-	return client.Offline(cmd.Context(), e.App())
+	return client.OpenOffline(cmd.Context(), e.App())
 }
 
 // CompleteAgents completes the agents of the store and of the config.

@@ -56,7 +56,7 @@ func (e *Env) Attach(n NamedFiles, prompt string) (string, []fika.Attachment, er
 func (e *Env) Join(files []attachment.File, prompt string) (string, []fika.Attachment, error) {
 	var pictures []fika.Attachment
 	for _, f := range files {
-		if !f.Picture && speaks(prompt+"\n\n"+f.With("@"+probe)) {
+		if !f.Picture && speaks(prompt+"\n\n"+f.TextWith("@"+probe)) {
 			return "", nil, fika.Errorf(fika.Invalid, "", "the text leaves a block of code open: end it, so that what is in %s stays apart from it", f.Path)
 		}
 		text, a, err := e.Include(f)
@@ -94,7 +94,7 @@ func (e *Env) LoadFileIf(path string, agree func(why error) error) (attachment.F
 		switch {
 		case err != nil:
 			return attachment.File{}, err
-		case c.Inside() || !e.InTTY:
+		case c.InsideTool() || !e.InTTY:
 			return attachment.File{}, fika.Errorf(fika.Denied, "", "%v; only a person at a terminal can send it all the same", why)
 		}
 		if err := agree(why); err != nil {
@@ -124,11 +124,11 @@ func (e *Env) Include(f attachment.File) (text string, picture *fika.Attachment,
 	if err != nil {
 		return "", nil, err
 	}
-	a, err := attachment.In(h.Root).Put(pictureName(f.Path), f.Data)
+	a, err := attachment.StoreIn(h.Root).Put(pictureName(f.Path), f.Data)
 	if err != nil {
 		return "", nil, err
 	}
-	return a.Line(), &a, nil
+	return a.TextLine(), &a, nil
 }
 
 // pictureName is the last part of a path without what would end the line that

@@ -60,7 +60,7 @@ func PointAtForeign(e *command.Env, cmd *cobra.Command) {
 	if err != nil {
 		return // the command says so
 	}
-	if path := migrate.Foreign(root); path != "" {
+	if path := migrate.ForeignConfig(root); path != "" {
 		e.Warn(path + " is not read: fika config migrate " + path + " makes a config.toml of it")
 	}
 }

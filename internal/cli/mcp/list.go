@@ -41,10 +41,10 @@ func toServerJSON(s mcpadmin.State) serverJSON {
 	j := serverJSON{
 		Name: s.Entry.Name, State: stateOf(s), Command: command.Optional(s.Entry.Command), Args: command.EmptyIfNil(s.Entry.Args), URL: command.Optional(s.Entry.URL),
 		Tools: []string{}, LeftOut: []leftJSON{}, Changes: command.EmptyIfNil(s.Pin.Changes()), Agents: command.EmptyIfNil(s.Agents),
-		Trust: s.Entry.Trust, Taint: s.Entry.Taint, Network: s.Entry.Network == "on" || s.Entry.Remote(),
+		Trust: s.Entry.Trust, Taint: s.Entry.Taint, Network: s.Entry.Network == "on" || s.Entry.IsRemote(),
 		Says: command.Optional(s.Pin.Says), AgreedAt: command.Stamp(s.Pin.At), Trouble: command.Optional(s.Pin.Failure),
 	}
-	if !s.Entry.Remote() {
+	if !s.Entry.IsRemote() {
 		j.Log = command.Optional(s.Log)
 	}
 	for _, t := range s.Pin.Tools {
@@ -65,7 +65,7 @@ func stateOf(s mcpadmin.State) string {
 		return "changed"
 	case s.Pin.Failure != "":
 		return "failed"
-	case !s.Pin.Asked():
+	case !s.Pin.WasAsked():
 		return "new"
 	}
 	return "ok"

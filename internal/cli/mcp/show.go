@@ -65,7 +65,7 @@ func describe(s mcpadmin.State) string {
 	row("says", s.Pin.Says)
 	row("trouble", s.Pin.Failure)
 	row("agents", strings.Join(s.Agents, " "))
-	if !s.Entry.Remote() {
+	if !s.Entry.IsRemote() {
 		row("log", s.Log)
 	}
 	for _, t := range s.Pin.Tools {

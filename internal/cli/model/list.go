@@ -40,7 +40,7 @@ func toModelJSON(m app.ModelInfo) modelJSON {
 		ID: m.ID, Nickname: command.Optional(m.Nickname), Provider: m.Provider, BaseURL: command.Optional(config.WithoutSecrets(m.BaseURL)), APIKeyEnv: command.Optional(m.APIKeyEnv), KeySet: m.Key,
 		ContextWindow: command.Optional(m.ContextWindow), MaxTokens: command.Optional(m.MaxTokens), Default: m.Default,
 	}
-	if m.Known() {
+	if m.PriceKnown() {
 		j.Prices = &pricing{m.Prices.Input, m.Prices.Output, m.Prices.Cached, m.Priced}
 	}
 	if m.Trouble != nil {
@@ -97,7 +97,7 @@ func modelRow(m app.ModelInfo) []string {
 
 // price is what a model costs, and how that is known.
 func price(m config.Model) string {
-	if !m.Known() {
+	if !m.PriceKnown() {
 		return "?"
 	}
 	from := m.Priced

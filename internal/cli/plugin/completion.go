@@ -35,7 +35,7 @@ func (e names) installedOrFiles(cmd *cobra.Command, args []string, word string) 
 }
 
 func (e names) shipped(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return plugin.Shipped(), cobra.ShellCompDirectiveDefault // or a file
+	return plugin.ShippedNames(), cobra.ShellCompDirectiveDefault // or a file
 }
 
 func (e names) tools(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {

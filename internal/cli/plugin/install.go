@@ -21,7 +21,7 @@ func newInstall(e *command.Env) *cobra.Command {
 		Long: `Installs a plugin that fika brings along, or a file or folder of your own after
 checking it. A plugin gets none of your environment but the usual names; when it asks for
 more you are asked, and what you allow is written to config.toml. It brings:
-` + strings.Join(plugin.Shipped(), ", ") + ".",
+` + strings.Join(plugin.ShippedNames(), ", ") + ".",
 		Example:           "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
 		Args:              command.Exactly(1, "the name of a plugin, or a file or folder"),
 		ValidArgsFunction: command.First(names{e}.shipped),
@@ -37,7 +37,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 			if err := sayWhoGets(e, r.Tools); err != nil {
 				return err
 			}
-			shipped := slices.Contains(plugin.Shipped(), args[0]) // what it asks for was looked at here
+			shipped := slices.Contains(plugin.ShippedNames(), args[0]) // what it asks for was looked at here
 			return grantTools(e, r, yes || shipped)
 		},
 	}

@@ -48,7 +48,7 @@ func newList(e *command.Env) *cobra.Command {
 				return command.PrintLines(e, list, toPluginJSON)
 			}
 			if len(list) == 0 {
-				e.Say("no plugins are installed; fika brings along: %s (fika plugin install NAME)", strings.Join(plugin.Shipped(), ", "))
+				e.Say("no plugins are installed; fika brings along: %s (fika plugin install NAME)", strings.Join(plugin.ShippedNames(), ", "))
 			}
 			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, command.Rows(list, func(s pluginadmin.State) []string {
 				j := toPluginJSON(s)

@@ -43,7 +43,7 @@ func row(s client.Schedule) []string {
 	if last == "" {
 		last = "-"
 	}
-	return []string{s.Schedule.Name, s.Cron, s.Begins(), NextLine(s), last}
+	return []string{s.Schedule.Name, s.Cron, s.WhatBegins(), NextLine(s), last}
 }
 
 func newShow(e *command.Env) *cobra.Command {
@@ -72,7 +72,7 @@ func newShow(e *command.Env) *cobra.Command {
 }
 
 func show(e *command.Env, s client.Schedule) error {
-	lines := [][2]string{{"when", s.Cron}, {"begins", s.Begins()}}
+	lines := [][2]string{{"when", s.Cron}, {"begins", s.WhatBegins()}}
 	if s.Zone != "" {
 		lines[0][1] += " " + s.Zone
 	}

@@ -118,7 +118,7 @@ func complete(e *command.Env) cobra.CompletionFunc {
 			return nil, command.NoFiles
 		}
 		for _, s := range c.Schedules {
-			out = append(out, command.Offered(s.Name, s.Begins()))
+			out = append(out, command.Offered(s.Name, s.WhatBegins()))
 		}
 		return out, command.NoFiles
 	})

@@ -22,9 +22,9 @@ func newGraph(e *command.Env) *cobra.Command {
 				return err
 			}
 			if dot {
-				return e.Println(term.Clean(strings.TrimSuffix(d.Dot(), "\n")))
+				return e.Println(term.Clean(strings.TrimSuffix(d.DotGraph(), "\n")))
 			}
-			return e.Println(term.Clean(strings.TrimSuffix(d.Tree(), "\n")))
+			return e.Println(term.Clean(strings.TrimSuffix(d.TreeText(), "\n")))
 		},
 	}
 	c.Flags().BoolVar(&dot, "dot", false, "the language of Graphviz")

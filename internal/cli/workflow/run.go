@@ -246,7 +246,7 @@ on with what the run began with.
 		if len(args) != 1 {
 			return nil, command.NoFiles
 		}
-		c, err := client.Offline(cmd.Context(), e.App())
+		c, err := client.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
 			return nil, command.NoFiles
 		}
@@ -304,7 +304,7 @@ func (o *runOptions) resume(ctx context.Context, word, from string, changed, unc
 // newDefinition is what a run goes on with instead of what it had; nil: nothing
 // has changed.
 func (o *runOptions) newDefinition(ctx context.Context, c *client.Client, r client.Run, wanted bool) (*workflow.Definition, error) {
-	now, diff, err := c.Runs().Changed(ctx, r)
+	now, diff, err := c.Runs().FileChanges(ctx, r)
 	if err != nil || len(diff) == 0 {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 // completeRuns completes the ids of runs.
 func completeRuns(e *command.Env, of func(client.Run) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		c, err := client.Offline(cmd.Context(), e.App())
+		c, err := client.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
 			return nil, command.NoFiles
 		}
@@ -103,7 +103,7 @@ func showRun(ctx context.Context, e *command.Env, c *client.Client, word string,
 	}
 	printRun(e, r, d, steps)
 	if !r.Over() {
-		for _, why := range c.Runs().Hindered(ctx, steps) {
+		for _, why := range c.Runs().HinderedAgents(ctx, steps) {
 			e.Warn(why)
 		}
 	}
@@ -268,7 +268,7 @@ func stepOutput(ctx context.Context, c *client.Client, r client.Run, path string
 		}
 	}
 	if last == nil {
-		return nil, fika.Errorf(fika.NotFound, "", "run %s has no step %q%s", r.ID, path, toml.Meant(path, paths))
+		return nil, fika.Errorf(fika.NotFound, "", "run %s has no step %q%s", r.ID, path, toml.NearestHint(path, paths))
 	}
 	return c.Runs().Output(ctx, *last)
 }

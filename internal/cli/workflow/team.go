@@ -31,6 +31,6 @@ func RunTeam(ctx context.Context, e *command.Env, l workflow.Line, t TeamOptions
 	if t.NoWait {
 		return o.begun(r)
 	}
-	e.Say("run %s: %s", r.ID, l.To())
+	e.Say("run %s: %s", r.ID, l.AddressText())
 	return o.await(ctx, c, r.ID, d)
 }

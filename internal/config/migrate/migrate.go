@@ -48,10 +48,10 @@ func Find(userHome string) []string {
 	return found
 }
 
-// Foreign gives the configuration of another program that lies in a home which
+// ForeignConfig gives the configuration of another program that lies in a home which
 // has none of its own: a config.json, or "". The home then works without it,
 // which a person should be told.
-func Foreign(home string) string {
+func ForeignConfig(home string) string {
 	path := filepath.Join(home, "config.json")
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""

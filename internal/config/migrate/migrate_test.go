@@ -342,15 +342,15 @@ func TestB12WhatLiesBesideIsNamed(t *testing.T) {
 
 func TestForeignConfiguration(t *testing.T) {
 	home := t.TempDir()
-	if got := Foreign(home); got != "" {
+	if got := ForeignConfig(home); got != "" {
 		t.Errorf("got %q", got)
 	}
 	path := write(t, filepath.Join(home, "config.json"), "{}")
-	if got := Foreign(home); got != path {
+	if got := ForeignConfig(home); got != path {
 		t.Errorf("got %q", got)
 	}
 	write(t, filepath.Join(home, "config.toml"), "model = \"x\"\n")
-	if got := Foreign(home); got != "" {
+	if got := ForeignConfig(home); got != "" {
 		t.Errorf("a home with settings of its own: %q", got)
 	}
 }

@@ -23,7 +23,7 @@ func (w *world) budget(scope string, per limit.Per, calls int64) {
 		if model == "dear" && money {
 			return limit.Amount{}, fika.Errorf(fika.Invalid, "reserve", "the model dear has no price")
 		}
-		return limit.Used(call), nil
+		return limit.AmountOf(call), nil
 	}
 }
 
@@ -181,7 +181,7 @@ var budgets = map[string]func(*world){
 		c := w.claim(l)
 		u := fika.Usage{Input: 300, Cost: 300}
 		p := must(w.CommitModel(w.ctx, c.Fence, store.ModelCommit{Round: 1, Text: "x", Usage: u, Model: "m"}))(w)
-		equal(w, "booked", p.Booked[0], limit.Booked{Scope: "home", Per: limit.PerTotal, Used: limit.Used(u), Spent: limit.Used(u)})
+		equal(w, "booked", p.Booked[0], limit.Booked{Scope: "home", Per: limit.PerTotal, Used: limit.AmountOf(u), Spent: limit.AmountOf(u)})
 		w.stands(3, 3)
 		x := must(w.Exceeded(w.ctx, c.Fence, w.limits))(w)
 		equal(w, "fails", x.Kind == fika.Limit && x.Until.IsZero(), true)

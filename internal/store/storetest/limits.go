@@ -276,7 +276,7 @@ var limitTests = map[string]func(*world){
 			w.answer(w.claim(l), "ok")
 		}
 		w.nothing(l)
-		equal(w, "held although nothing waits", w.agent("coder").Held(w.clock.Now()), false)
+		equal(w, "held although nothing waits", w.agent("coder").QuotaUsedUp(w.clock.Now()), false)
 		w.post(room, "y", "coder")
 		w.post(hall, "z", "coder")
 		r := w.accept(fika.TaskRequest, l.Agent, "t")
@@ -287,7 +287,7 @@ var limitTests = map[string]func(*world){
 			equal(w, "notices", w.notices(c, "limit"), 1)
 		}
 		a := w.agent("coder")
-		equal(w, "held", a.Held(w.clock.Now()), true)
+		equal(w, "held", a.QuotaUsedUp(w.clock.Now()), true)
 		equal(w, "why", a.HeldReason, "2 turns an hour")
 		equal(w, "with work", len(must(w.WithWork(w.ctx))(w)), 0)
 		equal(w, "pending", w.pending(room.ID)+w.pending(hall.ID), 2)
@@ -364,7 +364,7 @@ var limitTests = map[string]func(*world){
 		w.post(room, "y", "coder")
 		w.nothing(l)
 		w.clock.Advance(-5 * time.Hour)
-		equal(w, "held", w.agent("coder").Held(w.clock.Now()), false)
+		equal(w, "held", w.agent("coder").QuotaUsedUp(w.clock.Now()), false)
 		equal(w, "with work", len(must(w.WithWork(w.ctx))(w)), 1)
 		w.claim(l)
 	},

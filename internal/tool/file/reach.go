@@ -123,7 +123,7 @@ func (r reach) linked(path, real string, info fs.FileInfo) error {
 		return nil
 	}
 	left := linkVisits
-	for _, root := range r.paths.Roots() {
+	for _, root := range r.paths.HiddenRoots() {
 		err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 			if left--; left < 0 {
 				return fika.Errorf(fika.Denied, "path", "%s has a second name that may be out of reach, and there are too many files to look: copy it", short(path))

@@ -45,7 +45,7 @@ func TestSuite(t *testing.T) {
 
 func TestWholeTextIsReplaced(t *testing.T) {
 	p, b := pad{Todos: "- one\n"}, &Versions{}
-	b.Saw("r1", Todos, "- one\n")
+	b.MarkSeen("r1", Todos, "- one\n")
 	tools := Tools(Options{Store: p, Versions: b})
 	for _, text := range []string{"- two", "- three\n", ""} {
 		if r := call(t, tools, "update_todos", text); r.IsError {
@@ -59,7 +59,7 @@ func TestWholeTextIsReplaced(t *testing.T) {
 
 func TestWhatAPersonEditedMeanwhileIsNotOverwrittenUnseen(t *testing.T) {
 	p, b := pad{Goals: "ship\n"}, &Versions{}
-	b.Saw("r1", Goals, "ship\n")
+	b.MarkSeen("r1", Goals, "ship\n")
 	tools := Tools(Options{Store: p, Versions: b})
 	p[Goals] = "ship on friday\n" // an editor
 	r := call(t, tools, "update_goals", "ship, then rest")
@@ -75,8 +75,8 @@ func TestWhatAPersonEditedMeanwhileIsNotOverwrittenUnseen(t *testing.T) {
 // request of the same process was shown.
 func TestEachRequestHasSeenItsOwn(t *testing.T) {
 	p, b := pad{Todos: "a\n"}, &Versions{}
-	b.Saw("r1", Todos, "a\n")
-	b.Saw("r2", Todos, "a\n")
+	b.MarkSeen("r1", Todos, "a\n")
+	b.MarkSeen("r2", Todos, "a\n")
 	tools := Tools(Options{Store: p, Versions: b})
 	args := json.RawMessage(`{"content":"from r2"}`)
 	if r, _ := tools[0].Call(t.Context(), tool.Call{Request: "r2", Args: args}); r.IsError {

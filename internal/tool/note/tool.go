@@ -68,13 +68,13 @@ func (u *update) Call(_ context.Context, c tool.Call) (tool.Result, error) {
 	now, v, err := u.opts.Store.Write(u.note, u.opts.Versions.last(c.Request, u.note), args.Content)
 	switch {
 	case fika.IsKind(err, fika.Conflict):
-		u.opts.Versions.Saw(c.Request, u.note, v)
+		u.opts.Versions.MarkSeen(c.Request, u.note, v)
 		return tool.Errorf("not written: somebody changed the " + string(u.note) + " since you saw them. Now they say:\n\n" + orNothing(now) +
 			"\n\nKeep what was changed and send the whole text again."), nil
 	case err != nil:
 		return tool.Errorf("not written: " + err.Error()), nil
 	}
-	u.opts.Versions.Saw(c.Request, u.note, v)
+	u.opts.Versions.MarkSeen(c.Request, u.note, v)
 	return tool.Result{Text: "Written.", File: string(u.note) + ".md"}, nil
 }
 

@@ -34,8 +34,8 @@ type Versions struct {
 	seen map[fika.RequestID]map[Name]Version
 }
 
-// Saw notes that the request was shown a version of a note.
-func (b *Versions) Saw(r fika.RequestID, n Name, v Version) {
+// MarkSeen notes that the request was shown a version of a note.
+func (b *Versions) MarkSeen(r fika.RequestID, n Name, v Version) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.seen == nil {

@@ -136,14 +136,14 @@ func (t *Tool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		r.Taint = "bash with the network"
 	}
 	if ctx.Err() != nil && err != nil {
-		return r.Told(exit.Undone), err
+		return r.WithLines(exit.Undone), err
 	}
 	out := t.outcome(r, exit, err, timeout)
 	if err == nil && exit.Code != 0 {
-		out = out.Told(explain(r.Text, c.Workspace, exit.Withheld))
+		out = out.WithLines(explain(r.Text, c.Workspace, exit.Withheld))
 		out.Offline = exit.Withheld.Network && wantedNetwork(r.Text)
 	}
-	return out.Told(exit.Undone), nil
+	return out.WithLines(exit.Undone), nil
 }
 
 // outcome says in the result how the command ended.
@@ -182,4 +182,4 @@ func (t *Tool) check(a args) (time.Duration, error) {
 }
 
 // failed puts what went wrong after the output, where it is read last.
-func failed(r tool.Result, what string) tool.Result { return r.Told([]string{what}) }
+func failed(r tool.Result, what string) tool.Result { return r.WithLines([]string{what}) }

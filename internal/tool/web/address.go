@@ -19,10 +19,10 @@ var notPublic = [...]string{
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10",
 }
 
-// Public reports whether an address may be fetched from: not loopback,
+// IsPublic reports whether an address may be fetched from: not loopback,
 // private, link-local (which is where clouds keep their metadata), multicast,
 // unspecified, or reserved.
-func Public(ip netip.Addr) bool {
+func IsPublic(ip netip.Addr) bool {
 	if !ip.IsValid() || ip.Zone() != "" {
 		return false
 	}
@@ -93,7 +93,7 @@ func (d *dialer) dialChecked(ctx context.Context, network, address string) (net.
 	}
 	var last error
 	for _, ip := range addrs {
-		if !d.allowPrivate && !Public(ip) {
+		if !d.allowPrivate && !IsPublic(ip) {
 			last = fika.Errorf(fika.Denied, "fetch", "%s is %s, which is not a public address: it is not fetched", host, ip)
 			continue
 		}

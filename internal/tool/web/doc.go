@@ -5,7 +5,7 @@
 // connection goes to the very address that was checked; each redirect is
 // checked again. No proxy, no cookies, no credentials.
 //
-// Read first: [New], [Options], [Public]. A [Tool] keeps no connection open
+// Read first: [New], [Options], [IsPublic]. A [Tool] keeps no connection open
 // and owns no goroutine between calls. What the server or the network refuses
 // is a result with IsError.
 package web

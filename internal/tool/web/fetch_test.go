@@ -141,16 +141,16 @@ func TestPublic(t *testing.T) {
 		"::1", "::", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254",
 		"ff02::1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001:db8::1", "2001::1", "fec0::1",
 	} {
-		if Public(netip.MustParseAddr(s)) {
+		if IsPublic(netip.MustParseAddr(s)) {
 			t.Errorf("%s is taken for public", s)
 		}
 	}
 	for _, s := range []string{"1.1.1.1", "93.184.216.34", "172.32.0.1", "::ffff:1.1.1.1", "2606:4700:4700::1111", "2a00:1450::1"} {
-		if !Public(netip.MustParseAddr(s)) {
+		if !IsPublic(netip.MustParseAddr(s)) {
 			t.Errorf("%s is refused", s)
 		}
 	}
-	if Public(netip.Addr{}) {
+	if IsPublic(netip.Addr{}) {
 		t.Error("no address at all is taken for public")
 	}
 }
