@@ -78,7 +78,7 @@ func (p *place) findHome(o Options) error {
 	}
 	p.user = p.root
 	if p.project, err = project.Load(p.root); p.project != nil {
-		p.user = filepath.Dir(filepath.Dir(p.root)) // as project.Homes has it
+		p.user = filepath.Dir(filepath.Dir(p.root)) // as project.HomesFolder has it
 	}
 	return err
 }
