@@ -227,7 +227,7 @@ type chainJSON struct {
 	Depth     int            `json:"depth"`
 	Turns     int            `json:"turns"`
 	Tokens    int64          `json:"tokens"`
-	CostUSD   float64        `json:"cost_usd"`
+	CostUSD   *float64       `json:"cost_usd"` // null: no price is known
 	StartedAt time.Time      `json:"started_at"`
 	LimitHit  *string        `json:"limit_hit"`
 	Stopped   int            `json:"stopped"` // mentions that a limit has stopped
@@ -246,7 +246,7 @@ func (o *limitOptions) printJSON(conv fika.Conversation, limits []client.Bound, 
 		j.Limits = append(j.Limits, limitJSON{b.Name, command.Optional(b.Agent), v, b.From})
 	}
 	for _, c := range chains {
-		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, float64(c.Cost) / 1e6, c.StartedAt.UTC(), command.Optional(c.LimitHit), c.Stopped})
+		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, command.Charged(float64(c.Cost)/1e6, c.Tokens), c.StartedAt.UTC(), command.Optional(c.LimitHit), c.Stopped})
 	}
 	return o.PrintLine(j)
 }

@@ -11,3 +11,12 @@ func (e *Env) CostUSD(model string, u fika.Usage) *float64 {
 	}
 	return &usd
 }
+
+// Charged is what a sum over several models came to, in US dollars; nil, which is null
+// in JSON, when tokens were used and nothing was charged: of none of them is a price known.
+func Charged(usd float64, tokens int64) *float64 {
+	if usd == 0 && tokens > 0 {
+		return nil
+	}
+	return &usd
+}

@@ -25,7 +25,7 @@ type runJSON struct {
 	Conversation fika.ConversationName `json:"conversation"`
 	Turns        int                   `json:"turns"`
 	Tokens       int64                 `json:"tokens"`
-	CostUSD      float64               `json:"cost_usd"`
+	CostUSD      *float64              `json:"cost_usd"` // null: no price is known
 	StartedAt    time.Time             `json:"started_at"`
 	PausedAt     *time.Time            `json:"paused_at"`
 	FinishedAt   *time.Time            `json:"finished_at"`
@@ -55,7 +55,7 @@ func stateOf(r client.Run) string {
 func toRunJSON(r client.Run) runJSON {
 	j := runJSON{
 		ID: r.ID, Workflow: command.Optional(r.Name), Title: r.Title, State: stateOf(r), Error: command.Optional(r.Outcome.Error), Answer: command.Optional(r.Outcome.Answer),
-		Results: []resultJSON{}, From: r.From, Request: r.Request, Conversation: r.Where, Turns: r.Spent.Turns, Tokens: r.Spent.Tokens, CostUSD: r.Spent.Cost,
+		Results: []resultJSON{}, From: r.From, Request: r.Request, Conversation: r.Where, Turns: r.Spent.Turns, Tokens: r.Spent.Tokens, CostUSD: command.Charged(r.Spent.Cost, r.Spent.Tokens),
 		StartedAt: r.Begun.UTC(), PausedAt: command.Stamp(r.Paused), FinishedAt: command.Stamp(r.Ended),
 	}
 	if r.Result != nil {
@@ -86,7 +86,7 @@ type stepJSON struct {
 	ItemsDone    *int       `json:"items_done"`
 	Turns        int        `json:"turns"`
 	Tokens       int64      `json:"tokens"`
-	CostUSD      float64    `json:"cost_usd"`
+	CostUSD      *float64   `json:"cost_usd"` // null: no price is known
 	StartedAt    time.Time  `json:"started_at"`
 	NotBefore    *time.Time `json:"not_before"`
 	FinishedAt   *time.Time `json:"finished_at"`
@@ -96,7 +96,7 @@ func toStepJSON(s client.RunStep) stepJSON {
 	j := stepJSON{
 		Path: s.Path, Attempt: s.Attempt, Kind: s.Kind, State: string(s.State), Reason: command.Optional(s.Reason), Error: command.Optional(s.Error),
 		Agent: command.Optional(string(s.Agent)), Request: command.Optional(string(s.Request)), Conversation: command.Optional(string(s.Conversation)),
-		Turns: s.Usage.Turns, Tokens: s.Usage.Tokens, CostUSD: s.Usage.Cost, StartedAt: s.Begun.UTC(), NotBefore: command.Stamp(s.NotBefore), FinishedAt: command.Stamp(s.Ended),
+		Turns: s.Usage.Turns, Tokens: s.Usage.Tokens, CostUSD: command.Charged(s.Usage.Cost, s.Usage.Tokens), StartedAt: s.Begun.UTC(), NotBefore: command.Stamp(s.NotBefore), FinishedAt: command.Stamp(s.Ended),
 	}
 	if s.Approval > 0 {
 		j.Approval = &s.Approval
