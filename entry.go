@@ -17,6 +17,9 @@ const (
 	Notice     EntryType = "notice" // said by fika itself; nobody's message, never forwarded
 )
 
+// RenamedNotice is the Kind of the notice that its chat has another name.
+const RenamedNotice = "renamed"
+
 // EntryID identifies an entry for ever: a UUID for fika's own, free text for
 // imported ones.
 type EntryID string

@@ -67,11 +67,9 @@ func (k *Keeper) Sync(ctx context.Context) error {
 	if k.state == nil {
 		k.state = k.readState()
 	}
-	changed := false
-	there := map[fika.ConversationID]bool{}
 	var errs []error
+	changed := k.removeUnused(chats, &errs)
 	for _, c := range chats {
-		there[c.ID] = true
 		if k.upToDate(c) {
 			continue
 		}
@@ -80,19 +78,30 @@ func (k *Keeper) Sync(ctx context.Context) error {
 			errs = append(errs, fika.Wrap(fika.Storage, "write "+k.path(c.Name), err))
 		}
 	}
-	for id, w := range k.state {
-		if !there[id] {
-			changed = true
-			delete(k.state, id)
-			if err := os.Remove(k.path(w.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, fika.Wrap(fika.Storage, "remove "+k.path(w.Name), err))
-			}
-		}
-	}
 	if changed {
 		errs = append(errs, k.keepState())
 	}
 	return errors.Join(errs...)
+}
+
+// removeUnused removes the files of chats that are gone or have another name, before
+// any is written: their names may be those of other chats by now.
+func (k *Keeper) removeUnused(chats []store.ConversationInfo, errs *[]error) (changed bool) {
+	names := map[fika.ConversationID]fika.ConversationName{}
+	for _, c := range chats {
+		names[c.ID] = c.Name
+	}
+	for id, w := range k.state {
+		if names[id] == w.Name {
+			continue
+		}
+		changed = true
+		delete(k.state, id)
+		if err := os.Remove(k.path(w.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			*errs = append(*errs, fika.Wrap(fika.Storage, "remove "+k.path(w.Name), err))
+		}
+	}
+	return changed
 }
 
 // upToDate reports whether the file of a chat holds all that was said, and is as
@@ -109,7 +118,7 @@ func (k *Keeper) upToDate(c store.ConversationInfo) bool {
 // write brings the file of one chat up to date.
 func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
 	w, known := k.state[c.ID]
-	if known && (w.Name != c.Name || c.Messages < w.Messages) {
+	if known && c.Messages < w.Messages {
 		// Some of it is no more: what is left is written anew.
 		if err := os.Remove(k.path(w.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

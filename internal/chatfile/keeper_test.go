@@ -133,6 +133,40 @@ func TestA14Changed(t *testing.T) {
 	}
 }
 
+// TestA14Renamed: the file of a chat follows its name, also where two chats change
+// theirs for each other's between two looks.
+func TestA14Renamed(t *testing.T) {
+	d := newDesk(t)
+	ctx := context.Background()
+	d.say("message 0.")
+	other, err := d.store.CreateChat(ctx, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.store.Post(ctx, store.Post{Conversation: other.ID, From: "eve", Writer: fika.ByHuman, Content: "elsewhere"}); err != nil {
+		t.Fatal(err)
+	}
+	d.sync()
+	for _, c := range []struct {
+		id   fika.ConversationID
+		name fika.ConversationName
+	}{{d.room.ID, "between"}, {other.ID, "design"}, {d.room.ID, "other"}} {
+		if _, _, err := d.store.RenameChat(ctx, c.id, c.name, "bob"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.sync()
+	for name, want := range map[string]string{"design": "elsewhere", "other": "message 0."} {
+		data, err := os.ReadFile(filepath.Join(d.dir, name+".md"))
+		if err != nil || strings.Count(string(data), want) != 1 || !strings.Contains(string(data), "bob renamed this chat") {
+			t.Errorf("%s.md has\n%s (%v)", name, data, err)
+		}
+	}
+	if found, _ := filepath.Glob(filepath.Join(d.dir, "*.md")); len(found) != 2 {
+		t.Errorf("the files are %v", found)
+	}
+}
+
 // TestA14Many: a chat longer than one read is written whole, and its file is
 // gone with it.
 func TestA14Many(t *testing.T) {

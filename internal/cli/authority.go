@@ -45,7 +45,9 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 	}
 	if !c.InsideTool() && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
 		if alone(e, cmd, args) {
-			offerTrust(e)
+			if offerTrust(e); cmd.Context().Err() != nil {
+				return fika.Errorf(fika.Interrupted, "", "nothing was done")
+			}
 		} else {
 			tellTrust(e)
 		}

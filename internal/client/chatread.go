@@ -69,6 +69,8 @@ func (s *Chats) Tree(ctx context.Context, q EntryQuery) ([]Node, error) {
 type ChatWatch struct {
 	// AfterLook is called after each look at the store; may be nil.
 	AfterLook func(context.Context)
+	// Renamed is called with the chat when it has got another name; may be nil.
+	Renamed func(fika.Conversation) error
 
 	c     *Client
 	sub   bus.Subscription
@@ -79,14 +81,34 @@ type ChatWatch struct {
 // nothing is missed.
 func (s *Chats) Watch(conv fika.Conversation) (*ChatWatch, error) {
 	w := &ChatWatch{c: s.c, woken: make(chan struct{}, 1)}
-	var err error
-	w.sub, err = s.c.bus.Subscribe(s.c.subjects.Chat(conv.Name), func(bus.Msg) {
+	return w, w.listen(conv.Name)
+}
+
+func (w *ChatWatch) listen(name fika.ConversationName) (err error) {
+	w.sub, err = w.c.bus.Subscribe(w.c.subjects.Chat(name), func(bus.Msg) {
 		select {
 		case w.woken <- struct{}{}:
 		default:
 		}
 	})
-	return w, err
+	return err
+}
+
+// follow listens to a chat under the name that it has now.
+func (w *ChatWatch) follow(ctx context.Context, id fika.ConversationID) error {
+	conv, err := w.c.store.ConversationByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	old := w.sub
+	if err := w.listen(conv.Name); err != nil {
+		w.sub = old
+		return err
+	}
+	if err := old.Close(); err != nil || w.Renamed == nil {
+		return err
+	}
+	return w.Renamed(conv)
 }
 
 // Close ends the listening.
@@ -97,8 +119,17 @@ func (w *ChatWatch) Close() error { return w.sub.Close() }
 func (w *ChatWatch) Run(ctx context.Context, q EntryQuery, show func(fika.Entry) error) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
+	renamed := false
+	seen := func(x fika.Entry) error {
+		renamed = renamed || x.Meta.Kind == fika.RenamedNotice
+		return show(x)
+	}
 	for {
-		last, err := w.c.Chats.Read(ctx, q, show)
+		last, err := w.c.Chats.Read(ctx, q, seen)
+		if err == nil && renamed {
+			renamed = false
+			err = w.follow(ctx, q.Conversation)
+		}
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -17,10 +17,11 @@ import (
 // still is. It may be used from many goroutines.
 type Typing struct {
 	c    *Client
-	conv fika.Conversation
+	id   fika.ConversationID
 	draw func(string) // shows the line; may be nil
 
 	mu   sync.Mutex
+	name fika.ConversationName
 	busy map[string]string // agent → what it does
 }
 
@@ -30,7 +31,7 @@ func (s *Chats) Typing(conv fika.Conversation, draw func(string)) *Typing {
 	if draw == nil {
 		draw = func(string) {}
 	}
-	return &Typing{c: s.c, conv: conv, draw: draw, busy: map[string]string{}}
+	return &Typing{c: s.c, id: conv.ID, name: conv.Name, draw: draw, busy: map[string]string{}}
 }
 
 // Listen follows the statuses of all agents until the function it gives is
@@ -45,10 +46,13 @@ func (t *Typing) Listen() (func(), error) {
 
 func (t *Typing) status(m bus.Msg) {
 	var s message.Status
-	if json.Unmarshal(m.Data, &s) != nil || s.ConversationID != string(t.conv.Name) {
+	if json.Unmarshal(m.Data, &s) != nil {
 		return
 	}
 	t.change(func() {
+		if s.ConversationID != string(t.name) {
+			return
+		}
 		switch s.Status {
 		case "processing":
 			t.busy[s.AgentName] = "is thinking"
@@ -65,7 +69,7 @@ func (t *Typing) status(m bus.Msg) {
 // Refresh asks the store who has a running turn: those who began before
 // anybody listened, and not those whose process has gone without a word.
 func (t *Typing) Refresh(ctx context.Context) {
-	list, err := t.c.store.ListRequests(ctx, store.RequestFilter{Conversation: t.conv.ID, States: []fika.RequestState{fika.Running}})
+	list, err := t.c.store.ListRequests(ctx, store.RequestFilter{Conversation: t.id, States: []fika.RequestState{fika.Running}})
 	if err != nil {
 		return
 	}
@@ -80,6 +84,14 @@ func (t *Typing) Refresh(ctx context.Context) {
 			t.busy[string(r.AgentName)] = what
 		}
 	})
+}
+
+// Renamed goes on with the name that the chat has now.
+func (t *Typing) Renamed(conv fika.Conversation) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.name = conv.Name
+	return nil
 }
 
 func (t *Typing) change(f func()) {

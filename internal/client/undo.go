@@ -93,7 +93,7 @@ func (u *Undo) Find(ctx context.Context, id string) (Undoing, error) {
 	case err != nil:
 		return Undoing{}, err
 	case len(found) == 0:
-		return Undoing{}, fika.Errorf(fika.NotFound, "", "nothing is kept of what request %s changed: fika undo --list shows of which it is", id)
+		return Undoing{}, fika.Errorf(fika.NotFound, "", "nothing is kept of what request %s changed; fika undo --list shows the requests that changed files", id)
 	case len(found) > 1:
 		return Undoing{}, fika.Errorf(fika.Invalid, "", "%s begins the ids of several requests: give more of it", id)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"fika"
@@ -212,19 +213,42 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 	})
 }
 
-// RenameConversation changes a chat's name. Conflict if taken.
-func (s Chats) RenameConversation(ctx context.Context, id fika.ConversationID, name fika.ConversationName) error {
-	const op = "rename conversation"
-	return s.write(ctx, op, func(ctx context.Context, t *tx) error {
+// RenameChat gives a chat another name, and a notice in it says who did. It
+// returns the chat as it is then, and the notice; none if that was its name
+// already. What was said before keeps the old name as its To. Error kinds: Conflict
+// if the name is taken, NotFound, Invalid for what is no chat.
+func (s Chats) RenameChat(ctx context.Context, id fika.ConversationID, name fika.ConversationName, by string) (fika.Conversation, *fika.Entry, error) {
+	const op = "rename chat"
+	var c fika.Conversation
+	var notice *fika.Entry
+	err := s.write(ctx, op, func(ctx context.Context, t *tx) (err error) {
+		notice = nil
+		if c, err = conversationsIn(t).lock(ctx, id); err != nil {
+			return err
+		}
+		if c.Kind != fika.Chat {
+			return fika.Errorf(fika.Invalid, op, "%s is no chat", c.Name)
+		}
+		if c.Name == name {
+			t.discard = true
+			return nil
+		}
 		if err := conversationsIn(t).nameFree(ctx, op, name, id); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, `UPDATE conversations SET name = ? WHERE id = ?`, name, id)
-		if err == nil && n == 0 {
-			err = fika.Errorf(fika.NotFound, op, "no conversation with id %q", id)
+		if err := t.put(ctx, `UPDATE conversations SET name = ? WHERE id = ?`, name, id); err != nil {
+			return err
 		}
-		return err
+		old := c.Name
+		c.Name = name
+		said := limitsIn(t).notice(c, fmt.Sprintf("%s renamed this chat from %s to %s", by, old, name), fika.RenamedNotice)
+		if err := postsIn(t).append(ctx, &said); err != nil {
+			return err
+		}
+		notice = &said
+		return nil
 	})
+	return c, notice, err
 }
 
 // join makes an agent or a person a participant of a chat; one that is there

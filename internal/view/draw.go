@@ -60,7 +60,7 @@ func (f *Feed) rows() func(width, height int) []string {
 
 // nameOf is the name that what a speech says next is printed with; "" if it goes on.
 func (f *Feed) nameOf(s *speech) string {
-	if !f.o.Names || f.spoke == s.name {
+	if !f.o.Names || f.spoke == s.id {
 		return ""
 	}
 	return s.name

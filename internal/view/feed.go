@@ -40,7 +40,7 @@ type Feed struct {
 	turns    map[string]*speech
 	order    []string // of turns, as they began
 	floor    string   // the turn that streams; empty: none does
-	spoke    string   // who said what was printed last
+	spoke    string   // the turn of what was printed last
 	out      strings.Builder
 	drawn    time.Time
 	standing string // the status line as it was drawn
@@ -50,6 +50,7 @@ type Feed struct {
 
 // speech is what one turn has said.
 type speech struct {
+	id     string
 	name   string
 	doing  string
 	since  time.Time
@@ -153,7 +154,7 @@ func (f *Feed) turn(id, name string) *speech {
 	if s := f.turns[id]; s != nil {
 		return s
 	}
-	s := &speech{name: name, doing: "thinking", since: f.o.Now()}
+	s := &speech{id: id, name: name, doing: "thinking", since: f.o.Now()}
 	if f.o.Names {
 		s.gutter = Gutter(name, f.o.Width())
 	}
@@ -270,10 +271,10 @@ func (f *Feed) say(s *speech) {
 	if text == "" {
 		return
 	}
-	if f.o.Names && f.spoke != s.name {
+	if f.o.Names && f.spoke != s.id {
 		text = Named(f.o.Style, s.name, text, f.o.Width())
 	}
-	f.spoke = s.name
+	f.spoke = s.id
 	f.out.WriteString(text)
 }
 

@@ -16,8 +16,7 @@ import (
 // elsewhere are points that no scene of this program passes, with where they
 // are tried instead.
 var elsewhere = map[string]string{
-	"rename-conversation": "no command renames a chat: storetest",
-	"read-limits":         "an agent whose hour is used up rests for an hour: storetest",
+	"read-limits": "an agent whose hour is used up rests for an hour: storetest",
 }
 
 // never says why no scene can pass a point on an engine.

@@ -223,6 +223,10 @@ func chats(r *run) {
 	r.people("chat", "pin", j.chat, "1")
 	r.people("chat", "unpin", j.chat, "1")
 	r.people("chat", "limit", "spare", "--turns", "500")
+	r.people("chat", "rename", "spare", "other")
+	if res := r.people("chat", "rename", "other", "spare"); res.code != 0 && res.code != 3 { // 3: it has been done by whoever was killed
+		r.bad("%v", res)
+	}
 	r.people("chat", "clear", "spare", "--yes")
 	r.people("chat", "delete", "spare", "--yes")
 	r.people("chat", "create", "old")

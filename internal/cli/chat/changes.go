@@ -31,7 +31,7 @@ func (j *joined) undo(ctx context.Context, words []string) error {
 }
 
 func (j *joined) change(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), words []string) error {
-	lines, err := do(ctx, chatChanges{j.client().Undo(), j.conv}, words[1:], changes.Look{Style: j.OutStyle(), Width: j.con.Width(), Now: j.Now()})
+	lines, err := do(ctx, chatChanges{j.client().Undo(), j.chat()}, words[1:], changes.Look{Style: j.OutStyle(), Width: j.con.Width(), Now: j.Now()})
 	if len(lines) > 0 {
 		j.feed.Print(strings.Join(lines, "\n"))
 	}

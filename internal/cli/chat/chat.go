@@ -12,7 +12,7 @@ func New(e *command.Env) *cobra.Command {
 		"A chat is a conversation of many. Who is mentioned as @name answers, and whom\nan answer mentions answers in turn, with nobody watching. pause is the brake.\nNames may be patterns (* and ?) where several chats make sense.",
 		"  fika chat new design\n  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  fika chat view design --follow",
 		newList(e), newNew(e), newCreate(e), newJoin(e), newSend(e), newView(e), newPause(e), newResume(e),
-		newStop(e), newContinue(e), newLimit(e), newQueue(e), newRetry(e), newWhy(e), newWait(e), newPin(e), newUnpin(e), newClear(e), newDelete(e), newCleanup(e))
+		newStop(e), newContinue(e), newLimit(e), newQueue(e), newRetry(e), newWhy(e), newWait(e), newPin(e), newUnpin(e), newClear(e), newRename(e), newDelete(e), newCleanup(e))
 	list := newList(e)
 	c.RunE = list.RunE // fika chat lists, as its help says
 	return c

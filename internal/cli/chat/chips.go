@@ -183,7 +183,7 @@ func (j *joined) prompt() string {
 	if j.session != nil {
 		return "> "
 	}
-	return string(j.conv.Name) + "> "
+	return string(j.chat().Name) + "> "
 }
 
 // deliver sends what a person says, with the files that go with it.
@@ -192,5 +192,5 @@ func (j *joined) deliver(ctx context.Context, text string) (sent client.Sent, er
 	if said.text, said.pictures, err = j.Env.Join(j.files, text); err != nil {
 		return sent, err
 	}
-	return j.client().Chats.SendWith(ctx, j.conv, said.text, said.pictures, j.as)
+	return j.client().Chats.SendWith(ctx, j.chat(), said.text, said.pictures, j.as)
 }

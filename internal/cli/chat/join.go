@@ -81,10 +81,11 @@ func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 	if err != nil {
 		return err
 	}
-	j := &joined{Env: e, conv: conv, as: as, session: s, spoken: make(chan struct{}, 1), said: map[string]bool{}}
+	j := &joined{Env: e, as: as, session: s, spoken: make(chan struct{}, 1), said: map[string]bool{}}
+	j.conv.Store(&conv)
 	j.desk = &question.Desk{Person: name}
 	if s == nil { // a session concerns all that its person's agents do
-		j.desk.Concerns = func(a client.OpenApproval) bool { return a.Conversation == conv.Name }
+		j.desk.Concerns = func(a client.OpenApproval) bool { return a.Conversation == j.chat().Name }
 	}
 	if j.page, err = NewPage(ctx, e, c, conv, false); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fika"
@@ -28,7 +29,7 @@ import (
 type joined struct {
 	*command.Env
 	conn    *connection
-	conv    fika.Conversation
+	conv    atomic.Pointer[fika.Conversation]
 	con     *console.Console
 	page    Page
 	feed    *view.Feed
@@ -47,6 +48,17 @@ type joined struct {
 	said  map[string]bool // notes about troubles, each of which is said once
 }
 
+// chat is the chat as it was when it was joined, with the name it has now.
+func (j *joined) chat() fika.Conversation { return *j.conv.Load() }
+
+// renamed is called when the chat has got another name.
+func (j *joined) renamed(now fika.Conversation) {
+	conv := j.chat()
+	conv.Name = now.Name
+	j.conv.Store(&conv)
+	j.con.SetPrompt(j.prompt())
+}
+
 // client is what may be asked now.
 func (j *joined) client() *client.Client {
 	c, _ := j.conn.now()
@@ -57,7 +69,7 @@ func (j *joined) client() *client.Client {
 func (j *joined) openConsole(history string) (err error) {
 	o := console.Options{
 		Streams: j.Streams, Prompt: j.prompt(), HistoryFile: history,
-		Complete: j.complete, Chip: j.chipIn, Echo: func(string) string { return "" },
+		Complete: j.complete, Chip: j.chipIn, Echo: j.echo,
 	}
 	if j.session != nil {
 		o.OnInterrupt = j.interrupt
@@ -70,12 +82,21 @@ func (j *joined) openConsole(history string) (err error) {
 	})
 	j.turns = view.NewStatuses(j.feed)
 	if conf, err := j.App().Config(); err == nil && conf.Terminal.Notify && j.con.Interactive() && j.Color {
-		j.notify = &notifier{place: string(j.conv.Name)}
+		j.notify = &notifier{place: string(j.chat().Name)}
 		if name, _ := place(j.Env); j.session != nil && name != "fika" {
 			j.notify.place = name
 		}
 	}
 	return nil
+}
+
+// echo is what stays of a line that was typed: a command, above what it says.
+// A message is shown when it has been stored, as everybody sees it.
+func (j *joined) echo(line string) string {
+	if text := strings.TrimSpace(line); strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") {
+		return j.OutStyle().Dim(j.prompt() + term.CleanLine(text))
+	}
+	return ""
 }
 
 // standing is the status line: who does what, what waits for what, what was
@@ -105,10 +126,10 @@ func (j *joined) releaseLease() {
 	case err != nil:
 		j.Warn(err.Error())
 	case resumed:
-		j.Say("%s goes on", j.conv.Name)
+		j.Say("%s goes on", j.chat().Name)
 	default:
-		if c, err := j.client().Chats.ByID(context.Background(), j.conv.ID); err == nil && c.Paused {
-			j.Say("%s is still paused (fika chat resume %s)", j.conv.Name, j.conv.Name)
+		if c, err := j.client().Chats.ByID(context.Background(), j.chat().ID); err == nil && c.Paused {
+			j.Say("%s is still paused (fika chat resume %s)", j.chat().Name, j.chat().Name)
 		}
 	}
 }
@@ -123,7 +144,7 @@ func (j *joined) run(ctx context.Context, stop context.CancelFunc, history int) 
 	looker := j.App().CloneUnopened() // an App is for one goroutine
 	defer looker.Close()
 	var wg sync.WaitGroup
-	wg.Go(func() { j.follow(ctx, max(last, sinceIfEmpty(last, j.conv))) })
+	wg.Go(func() { j.follow(ctx, max(last, sinceIfEmpty(last, j.chat()))) })
 	if j.con.Interactive() {
 		wg.Go(func() { j.keepHub(ctx, client.HubOf(looker)) })
 	}
@@ -137,7 +158,7 @@ func (j *joined) run(ctx context.Context, stop context.CancelFunc, history int) 
 // everything since its person has last said something, which they may not have
 // seen.
 func (j *joined) showHistory(ctx context.Context, limit int) (last int64, err error) {
-	q := client.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(j.session != nil), Last: limit}
+	q := client.EntryQuery{Conversation: j.chat().ID, Types: shownTypes(j.session != nil), Last: limit}
 	if j.session != nil {
 		var recent []fika.Entry
 		if recent, err = j.session.recent(ctx, j.client(), q); err != nil {
@@ -166,18 +187,27 @@ func (j *joined) follow(ctx context.Context, since int64) {
 }
 
 func (j *joined) watch(ctx context.Context, c *client.Client, since *int64) error {
-	live, err := c.Chats.Watch(j.conv)
+	live, err := c.Chats.Watch(j.chat())
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	stopListening, err := c.Chats.Statuses(j.conv, j.status)
+	stopListening, err := c.Chats.Statuses(j.chat(), j.status)
 	if err != nil {
 		return err
 	}
-	defer stopListening()
+	defer func() { stopListening() }()
+	live.Renamed = func(now fika.Conversation) error {
+		j.renamed(now)
+		next, err := c.Chats.Statuses(now, j.status)
+		if err == nil {
+			stopListening()
+			stopListening = next
+		}
+		return err
+	}
 	live.AfterLook = func(ctx context.Context) { j.lookAround(ctx, c) }
-	q := client.EntryQuery{Conversation: j.conv.ID, Types: shownTypes(false), Since: *since}
+	q := client.EntryQuery{Conversation: j.chat().ID, Types: shownTypes(false), Since: *since}
 	return live.Run(ctx, q, func(x fika.Entry) error {
 		err := j.arrived(x)
 		*since = x.Seq
@@ -187,12 +217,12 @@ func (j *joined) watch(ctx context.Context, c *client.Client, since *int64) erro
 
 // lookAround finds out who is at work, what waits and for what.
 func (j *joined) lookAround(ctx context.Context, c *client.Client) {
-	running, err := c.Chats.Running(ctx, j.conv)
+	running, err := c.Chats.Running(ctx, j.chat())
 	if err == nil {
 		j.turns.Running(running)
 		defer func() { j.tellTerminal(slices.Sorted(maps.Values(running))) }()
 	}
-	queue, err := c.Chats.Queue(ctx, j.conv.ID)
+	queue, err := c.Chats.Queue(ctx, j.chat().ID)
 	if err != nil && ctx.Err() == nil {
 		j.noteOnce("cannot see what waits: " + err.Error())
 	}
@@ -209,7 +239,7 @@ func (j *joined) lookAround(ctx context.Context, c *client.Client) {
 	}
 	j.lookAtApprovals(ctx, c)
 	if j.session != nil {
-		j.session.count(ctx, c, j.conv)
+		j.session.count(ctx, c, j.chat())
 	}
 	if err := j.lease.Renew(ctx); err != nil {
 		j.noteOnce("you do not hold the chat any more: " + err.Error())
@@ -235,6 +265,9 @@ func (j *joined) waiting(queue []client.QueueItem) []view.Worker {
 			continue
 		}
 		doing := "waits: " + strings.TrimPrefix(q.Text, "waits ")
+		if itself, ok := strings.CutPrefix(q.Text, "@"+string(q.Agent)+" "); ok {
+			doing = itself // the name stands before it
+		}
 		switch {
 		case q.Why == string(fika.WaitApproval):
 			doing = "waits for your word"
@@ -266,15 +299,15 @@ func (j *joined) welcome() {
 		}
 		j.note(j.session.welcome(j))
 		if j.session.fresh {
-			j.note("— a new session, the chat " + string(j.conv.Name))
+			j.note("— a new session, the chat " + string(j.chat().Name))
 		}
 		return
 	}
-	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", j.conv.Name)
+	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", j.chat().Name)
 	switch {
 	case j.lease != nil && j.lease.First:
 		note += "; you hold it: nothing new begins before you leave"
-	case j.conv.Paused:
+	case j.chat().Paused:
 		note += "; it is PAUSED (/resume)"
 	}
 	j.note(note)

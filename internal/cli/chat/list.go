@@ -15,6 +15,7 @@ import (
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list chats, newest activity first", Example: "  fika chat list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -30,6 +31,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, func(c client.ConversationInfo) listed { return toChatJSON(c, all) })
 			}
@@ -40,6 +42,7 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.Rows(list, func(c client.ConversationInfo) []string { return chatRow(e, c, all) }))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

@@ -125,7 +125,7 @@ func sessionChat(ctx context.Context, c *client.Client, fresh bool) (fika.Conver
 			return fika.Conversation{}, err
 		}
 		for _, x := range list {
-			if strings.HasPrefix(string(x.Name), "s-") {
+			if isSession(x.Name) {
 				return x.Conversation, nil
 			}
 		}
@@ -211,7 +211,7 @@ func (s *session) address(ctx context.Context, j *joined, text string) (string, 
 	case len(to.Agents) > 0:
 		s.last = to.Agents[0]
 	case to.All:
-		return text, j.client().Chats.Invite(ctx, j.conv, s.agents)
+		return text, j.client().Chats.Invite(ctx, j.chat(), s.agents)
 	case to.NoneAddressed():
 		return "@" + string(s.last) + " " + text, nil
 	}

@@ -102,9 +102,9 @@ func (s *session) spokenTo() fika.AgentName {
 }
 
 func (j *joined) showCost(ctx context.Context, _ []string) error {
-	j.session.count(ctx, j.client(), j.conv)
+	j.session.count(ctx, j.client(), j.chat())
 	spent, unpriced := j.session.spending()
-	j.note(fmt.Sprintf("— this session: %s in, %s out, %s; fika usage tells of all", term.Count(spent.Input), term.Count(spent.Output), term.Cost(spent.Cost, unpriced)))
+	j.note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.Count(spent.Input), term.Count(spent.Output), term.Cost(spent.Cost, unpriced)))
 	budgets, err := j.client().Budgets(ctx)
 	for _, b := range budgets {
 		j.note("— budget of " + client.BudgetLine(b))
@@ -115,7 +115,7 @@ func (j *joined) showCost(ctx context.Context, _ []string) error {
 // export is /export [FILE]: what was said, as Markdown. A file that is there is
 // not overwritten.
 func (j *joined) export(ctx context.Context, words []string) error {
-	name := string(j.conv.Name) + ".md"
+	name := string(j.chat().Name) + ".md"
 	if len(words) > 1 {
 		name = strings.Join(words[1:], " ")
 	}
@@ -131,7 +131,7 @@ func (j *joined) export(ctx context.Context, words []string) error {
 	}
 	defer f.Close()
 	n := 0
-	q := client.EntryQuery{Conversation: j.conv.ID, Types: []fika.EntryType{fika.Message}}
+	q := client.EntryQuery{Conversation: j.chat().ID, Types: []fika.EntryType{fika.Message}}
 	_, err = j.client().Chats.Read(ctx, q, func(x fika.Entry) error {
 		n++
 		_, err := fmt.Fprintf(f, "## %s, %s (#%d)\n\n%s\n\n", x.From, x.At.Local().Format(time.DateTime), x.Seq, strings.TrimRight(x.Content, "\n"))
@@ -152,8 +152,8 @@ func (j *joined) export(ctx context.Context, words []string) error {
 func (j *joined) interrupt() {
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
 	defer stop()
-	running, err := j.client().Chats.Running(ctx, j.conv)
-	runs, runsErr := j.client().Runs().InChat(ctx, j.conv)
+	running, err := j.client().Chats.Running(ctx, j.chat())
+	runs, runsErr := j.client().Runs().InChat(ctx, j.chat())
 	switch {
 	case err != nil || runsErr != nil:
 		j.note("— " + errors.Join(err, runsErr).Error())

@@ -115,14 +115,14 @@ func (j *joined) help(context.Context, []string) error {
 		}
 	}
 	if j.session != nil {
-		text += "\n\nThis session is the chat " + string(j.conv.Name) + ": fika chat join " + string(j.conv.Name) + " looks in from elsewhere."
+		text += "\n\nThis session is the chat " + string(j.chat().Name) + ": fika chat join " + string(j.chat().Name) + " looks in from elsewhere."
 	}
 	j.feed.Print(text)
 	return nil
 }
 
 func (j *joined) pause(ctx context.Context, _ []string) error {
-	err := j.client().Chats.Pause(ctx, j.conv)
+	err := j.client().Chats.Pause(ctx, j.chat())
 	if err == nil {
 		j.note("— paused; what is said now waits")
 	}
@@ -130,7 +130,7 @@ func (j *joined) pause(ctx context.Context, _ []string) error {
 }
 
 func (j *joined) resume(ctx context.Context, _ []string) error {
-	err := j.client().Chats.Resume(ctx, j.conv)
+	err := j.client().Chats.Resume(ctx, j.chat())
 	if err == nil {
 		j.lease.Forget()
 		j.note("— resumed")
@@ -139,7 +139,7 @@ func (j *joined) resume(ctx context.Context, _ []string) error {
 }
 
 func (j *joined) stop(ctx context.Context, _ []string) error {
-	d, err := j.client().Chats.Stop(ctx, j.conv)
+	d, err := j.client().Chats.Stop(ctx, j.chat())
 	if err == nil {
 		j.note("— " + stopped(d))
 	}
@@ -155,7 +155,7 @@ func counted(n int, noun string) string {
 }
 
 func (j *joined) goOn(ctx context.Context, _ []string) error {
-	agents, err := j.client().Chats.Continue(ctx, j.conv)
+	agents, err := j.client().Chats.Continue(ctx, j.chat())
 	if err == nil {
 		j.note("— goes on with " + mentions(agents))
 	}
@@ -163,7 +163,7 @@ func (j *joined) goOn(ctx context.Context, _ []string) error {
 }
 
 func (j *joined) showParticipants(ctx context.Context, _ []string) error {
-	names, err := j.client().Chats.Participants(ctx, j.conv)
+	names, err := j.client().Chats.Participants(ctx, j.chat())
 	if err == nil {
 		j.note("— " + strings.Join(names, " "))
 	}
@@ -172,7 +172,7 @@ func (j *joined) showParticipants(ctx context.Context, _ []string) error {
 
 // showWaiting says what waits in the chat, and for what.
 func (j *joined) showWaiting(ctx context.Context, _ []string) error {
-	queue, err := j.client().Chats.Queue(ctx, j.conv.ID)
+	queue, err := j.client().Chats.Queue(ctx, j.chat().ID)
 	if err != nil {
 		return err
 	}
@@ -197,12 +197,12 @@ func (j *joined) showWaiting(ctx context.Context, _ []string) error {
 
 // expand prints in full what the tool calls of one answer were given and gave.
 func (j *joined) expand(ctx context.Context, words []string) error {
-	q := client.EntryQuery{Conversation: j.conv.ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
+	q := client.EntryQuery{Conversation: j.chat().ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
 	c := j.client()
 	var wanted int64
 	if len(words) > 1 {
 		var err error
-		if wanted, err = c.Chats.FindEntry(ctx, j.conv, words[1]); err != nil {
+		if wanted, err = c.Chats.FindEntry(ctx, j.chat(), words[1]); err != nil {
 			return err
 		}
 	}
@@ -225,7 +225,7 @@ func (j *joined) expand(ctx context.Context, words []string) error {
 		return err
 	}
 	if len(calls[request]) == 0 {
-		return fika.Errorf(fika.NotFound, "", "no tool was called there; fika chat view %s --all shows everything", j.conv.Name)
+		return fika.Errorf(fika.NotFound, "", "no tool was called there; fika chat view %s --all shows everything", j.chat().Name)
 	}
 	j.feed.Print(j.page.Calls(calls[request]))
 	return nil

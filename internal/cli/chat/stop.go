@@ -2,7 +2,7 @@ package chat
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,9 +52,18 @@ func stopChats(ctx context.Context, e *command.Env, words []string, all bool) er
 
 // stopped says what was ended.
 func stopped(d client.Dropped) string {
-	text := fmt.Sprintf("%s dropped, %s cancelled", counted(d.Notifications, "waiting mention"), counted(len(d.Requests), "running turn"))
-	if len(d.Runs) > 0 {
-		text += fmt.Sprintf(", %s of a team cancelled", counted(len(d.Runs), "run"))
+	var said []string
+	if d.Notifications > 0 {
+		said = append(said, counted(d.Notifications, "waiting mention")+" dropped")
 	}
-	return text
+	if len(d.Requests) > 0 {
+		said = append(said, counted(len(d.Requests), "running turn")+" cancelled")
+	}
+	if len(d.Runs) > 0 {
+		said = append(said, counted(len(d.Runs), "run")+" of a team cancelled")
+	}
+	if len(said) == 0 {
+		return "nothing was waiting or running"
+	}
+	return strings.Join(said, ", ")
 }

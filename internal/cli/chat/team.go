@@ -29,7 +29,7 @@ func (j *joined) sendTeam(ctx context.Context, text string) error {
 	case j.spoken <- struct{}{}:
 	default:
 	}
-	r, err := j.client().Runs().StartTeamIn(ctx, j.conv, text, l, j.as)
+	r, err := j.client().Runs().StartTeamIn(ctx, j.chat(), text, l, j.as)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (j *joined) sendTeam(ctx context.Context, text string) error {
 
 // paused reports whether the chat is; what cannot be read is not.
 func (j *joined) paused(ctx context.Context) bool {
-	c, err := j.client().Chats.ByID(ctx, j.conv.ID)
+	c, err := j.client().Chats.ByID(ctx, j.chat().ID)
 	return err == nil && c.Paused
 }
 
@@ -55,7 +55,7 @@ type chatRun struct {
 // runs are those that were begun here and go on.
 func (j *joined) runs(ctx context.Context) ([]chatRun, error) {
 	runs := j.client().Runs()
-	list, err := runs.InChat(ctx, j.conv)
+	list, err := runs.InChat(ctx, j.chat())
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (o *ViewOptions) watch(ctx context.Context, c *client.Client, conv fika.Con
 		defer closeTyping()
 		entry := show
 		show = func(x fika.Entry) error { return foot.above(func() error { return entry(x) }) }
-		live.AfterLook = t.Refresh
+		live.AfterLook, live.Renamed = t.Refresh, t.Renamed
 	}
 	last, err := c.Chats.Read(ctx, q, show)
 	if err != nil {

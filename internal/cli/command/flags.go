@@ -1,6 +1,8 @@
 package command
 
 import (
+	"errors"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,8 @@ func WaitFlag(c *cobra.Command, d *time.Duration) {
 // LimitFlag adds the flag that bounds how much is shown: --limit, -n, and the
 // names that it is tried under.
 func LimitFlag(c *cobra.Command, n *int, most int, about string, also ...string) {
-	c.Flags().IntVarP(n, "limit", "n", most, about)
+	*n = most
+	c.Flags().VarP((*bound)(n), "limit", "n", about)
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		for _, other := range also {
 			if name == other {
@@ -24,6 +27,32 @@ func LimitFlag(c *cobra.Command, n *int, most int, about string, also ...string)
 		}
 		return pflag.NormalizedName(name)
 	})
+}
+
+// bound is how much at most, as a flag; 0: all.
+type bound int
+
+func (b *bound) String() string { return strconv.Itoa(int(*b)) }
+
+// Type implements pflag.Value.
+func (b *bound) Type() string { return "int" }
+
+// Set implements pflag.Value.
+func (b *bound) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return errors.New("say how many, as a number; 0 is all")
+	}
+	*b = bound(n)
+	return nil
+}
+
+// AtMost is the beginning of a list: as much of it as a --limit says; 0: all.
+func AtMost[T any](list []T, limit int) []T {
+	if limit <= 0 || limit >= len(list) {
+		return list
+	}
+	return list[:limit]
 }
 
 // YesFlag adds the flag of those who do not want to be asked.

@@ -1,0 +1,54 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+)
+
+func newRename(e *command.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "rename OLD NEW", Short: "give a chat another name",
+		Long: `Gives a chat another name, and says so in it. What goes on in it goes on, and
+whoever has joined or follows it stays. Schedules and budgets that mean it by the
+old name are told of: they do not follow.
+
+fika alone opens the newest chat whose name begins with s-: a session that is to
+be found in that way keeps the s-.`,
+		Example: "  fika chat rename brisk-otter design\n  fika chat rename s-20260301-101500 s-checkout",
+		Args:    command.Exactly(2, "the old and the new name"), ValidArgsFunction: command.First(e.CompleteChats),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := e.Client(ctx)
+			if err != nil {
+				return err
+			}
+			conv, err := c.Chats.Find(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if strings.EqualFold(args[1], string(conv.Name)) {
+				return command.UsageError("that is its name already")
+			}
+			now, err := c.Chats.Rename(ctx, conv, args[1])
+			if err != nil {
+				return err
+			}
+			e.Say("renamed chat %q to %q", conv.Name, now.Name)
+			for _, m := range now.Settings {
+				e.Warn(fmt.Sprintf("%s means %q, which is no chat now: change it at %s", m.What, conv.Name, m.At))
+			}
+			if isSession(conv.Name) && !isSession(now.Name) {
+				e.Say("it is no session any more; fika chat join %s enters it", now.Name)
+			}
+			return nil
+		},
+	}
+}
+
+// isSession reports whether a chat of that name is somebody's session.
+func isSession(name fika.ConversationName) bool { return strings.HasPrefix(string(name), "s-") }
