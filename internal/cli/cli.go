@@ -27,6 +27,9 @@ func execute(e *command.Env, args []string) int {
 		stop()
 		signal.Ignore(syscall.SIGHUP, syscall.SIGQUIT)
 	})
+	if e.InTTY {
+		e.Keyboard = term.Until(ctx, e.In)
+	}
 	args = seedSpellings(args)
 	root := newRoot(e, args...)
 	root.SetArgs(args)

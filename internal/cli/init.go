@@ -70,7 +70,7 @@ func runInit(e *command.Env, o initOptions) error {
 	if o.team == "" && !asks && !o.yes {
 		return command.UsageError("which team? --team review, research, discussion or none; -y takes review, since there is no terminal to ask on")
 	}
-	q := questions{e: e, in: bufio.NewReader(e.In)}
+	q := questions{e: e, in: bufio.NewReader(e.Keyboard)}
 	if o.team == "" && asks {
 		if o.team, err = q.team(); err == nil && o.model == "" {
 			plan.Model, err = q.model()
@@ -185,7 +185,7 @@ type questions struct {
 }
 
 func (q questions) ask(what, usual string) (string, error) {
-	fmt.Fprintf(q.e.Err, "%s [%s] ", what, term.CleanLine(usual))
+	fmt.Fprint(q.e.Err, q.e.Folded(fmt.Sprintf("%s [%s]", what, term.CleanLine(usual)))+" ")
 	line, err := q.in.ReadString('\n')
 	if err != nil {
 		return "", fika.Errorf(fika.Interrupted, "", "nothing was made")

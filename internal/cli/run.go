@@ -104,8 +104,10 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	case o.cont && len(args) > 0:
 		return command.UsageError("--continue takes no prompt: it goes on with the interrupted one")
 	case !o.cont:
-		if err := o.checkFree(name, args); err != nil {
-			return err
+		if o.InTTY && len(args) == 0 {
+			if err := o.checkBeforeTyping(name); err != nil {
+				return err
+			}
 		}
 		if prompt, err = o.ReadPrompt(args); err != nil {
 			return err
@@ -150,15 +152,19 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 	return view.end(ran, command.HeldHint(err))
 }
 
-// checkFree refuses a context that another prompt has before a person types a
-// text for it.
-func (o *runOptions) checkFree(name fika.AgentName, args []string) error {
+// checkBeforeTyping refuses, before a person types a text for it, a context that
+// another prompt has, or that has no model.
+func (o *runOptions) checkBeforeTyping(name fika.AgentName) error {
 	h, err := o.App().Home()
 	if err != nil {
 		return err
 	}
-	if !o.InTTY || len(args) > 0 || o.wait > 0 {
-		return nil
+	flags := map[string]string{}
+	if o.model != "" {
+		flags["model"] = o.model
+	}
+	if _, err := o.App().Settings(name, flags, false); err != nil || o.wait > 0 {
+		return err
 	}
 	lock, err := h.Folder(name).Inspect()
 	if err != nil || !lock.Held || lock.Info.Kind == folder.LockAgent {

@@ -2,6 +2,7 @@ package term
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -128,13 +129,36 @@ func Test() (s *Streams, in, out, err *Buffer) {
 	return &Streams{In: in, Out: out, Err: err}, in, out, err
 }
 
-// ReadSecret reads a line from the terminal that In is, without showing what is
-// typed.
-func (s *Streams) ReadSecret() (string, error) {
+// ReadSecret reads a line of the terminal that In is, by in, which may end earlier
+// ([Until]), without showing what is typed. The error is context.Canceled for ctrl-C.
+func (s *Streams) ReadSecret(in io.Reader) (string, error) {
 	f, ok := s.In.(*os.File)
 	if !ok {
 		return "", errors.ErrUnsupported
 	}
-	line, err := xterm.ReadPassword(int(f.Fd()))
-	return string(line), err
+	before, err := xterm.MakeRaw(int(f.Fd()))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = xterm.Restore(int(f.Fd()), before) }()
+	var line []byte
+	for key := make([]byte, 1); ; {
+		if _, err := in.Read(key); err != nil {
+			return "", err
+		}
+		switch key[0] {
+		case '\r', '\n':
+			return string(line), nil
+		case 3: // ctrl-C
+			return "", context.Canceled
+		case 4: // ctrl-D
+			return string(line), io.EOF
+		case 8, 127: // backspace
+			line = line[:max(0, len(line)-1)]
+		case 21: // ctrl-U
+			line = line[:0]
+		default:
+			line = append(line, key[0])
+		}
+	}
 }

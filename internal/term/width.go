@@ -2,6 +2,7 @@ package term
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -24,3 +25,37 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // Wrap breaks text, which may hold styles, between words into lines of at most
 // width columns, and inside a word only when that is longer than a line.
 func Wrap(text string, width int) string { return ansi.Wrap(text, max(1, width), "") }
+
+// Fold breaks lines between words so that they fit into width columns where they
+// can. A word that is longer stays whole: what a person copies, such as a path, has
+// no break in it. The first spaces of a line stand before its other parts, too.
+func Fold(text string, width int) string {
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if Width(line) <= width {
+			b.WriteString(line)
+			continue
+		}
+		rest := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(rest)]
+		at := 0
+		for n, word := range strings.Split(rest, " ") {
+			w := Width(word)
+			switch {
+			case n == 0:
+				b.WriteString(indent + word)
+				at = len(indent) + w
+			case at+1+w > width:
+				b.WriteString("\n" + indent + word)
+				at = len(indent) + w
+			default:
+				b.WriteString(" " + word)
+				at += 1 + w
+			}
+		}
+	}
+	return b.String()
+}

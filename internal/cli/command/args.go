@@ -119,8 +119,14 @@ func otherNames(verb string) []string {
 		return []string{"create"}
 	case "create":
 		return []string{"new"}
+	case "add", "install", "set":
+		return []string{"create", "new"}
+	case "forget":
+		return []string{"delete", "rm", "remove"}
 	case "view":
 		return []string{"show"}
+	case "show":
+		return []string{"view"}
 	case "rename":
 		return []string{"mv"}
 	}

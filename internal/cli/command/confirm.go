@@ -12,9 +12,9 @@ func (e *Env) Confirm(what string) error {
 	if !e.InTTY {
 		return UsageError("%s? Say --yes, since there is no terminal to ask on", what)
 	}
-	fmt.Fprintf(e.Err, "%s? [y/N] ", what)
+	fmt.Fprint(e.Err, e.Folded(what+"? [y/N]")+" ")
 	var answer string
-	_, _ = fmt.Fscanln(e.In, &answer)
+	_, _ = fmt.Fscanln(e.Keyboard, &answer)
 	if a := strings.ToLower(answer); a != "y" && a != "yes" {
 		return fika.Errorf(fika.Interrupted, "", "nothing was done")
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"fika/internal/app"
@@ -19,6 +20,9 @@ type Env struct {
 	Home   string // --home
 	Typed  string // what a person has typed and no request holds yet
 
+	// Keyboard is In for questions to a person: reading it ends with the command.
+	Keyboard io.Reader
+
 	Looks    bool // the command writes nothing
 	LastGood bool // the command works with the settings that could be read last, too
 }
@@ -28,7 +32,7 @@ type Env struct {
 func New(s *term.Streams, getenv func(string) string) *Env {
 	checked := *s
 	checked.Out = term.NewAnswer(s.Out)
-	return &Env{Streams: &checked, Getenv: getenv}
+	return &Env{Streams: &checked, Getenv: getenv, Keyboard: s.In}
 }
 
 // App makes the app of this invocation; flags are known by now.
@@ -44,12 +48,21 @@ func (e *Env) Now() time.Time { return e.App().Now() }
 
 // Say writes a line for the person.
 func (e *Env) Say(format string, args ...any) {
-	fmt.Fprintln(e.Err, term.CleanStyled(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(e.Err, e.Folded(term.CleanStyled(fmt.Sprintf(format, args...))))
 }
 
 // Warn writes a warning for the person.
 func (e *Env) Warn(text string) {
-	fmt.Fprintln(e.Err, e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text)))
+	fmt.Fprintln(e.Err, e.Folded(e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text))))
+}
+
+// Folded breaks the lines of a text for a person between words, at the width of
+// their terminal; elsewhere they stay as they are.
+func (e *Env) Folded(text string) string {
+	if !e.ErrTTY || e.Width == 0 {
+		return text
+	}
+	return term.Fold(text, e.Width)
 }
 
 // Reopen closes what was opened; what is asked for next is found anew.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -60,7 +61,7 @@ func (e *Env) readPiped() (string, error) {
 func (e *Env) readTyped() (string, error) {
 	e.Say("%s", e.ErrStyle().Dim("type your prompt; a line with a single dot, or ctrl-D, ends it"))
 	var lines []string
-	in := bufio.NewScanner(e.In)
+	in := bufio.NewScanner(e.Keyboard)
 	in.Buffer(nil, maxStdin)
 	for in.Scan() {
 		if in.Text() == "." {
@@ -69,6 +70,9 @@ func (e *Env) readTyped() (string, error) {
 		lines = append(lines, in.Text())
 	}
 	e.Typed = strings.Join(lines, "\n")
+	if errors.Is(in.Err(), context.Canceled) {
+		return "", fika.Errorf(fika.Interrupted, "", "nothing was asked")
+	}
 	return e.Typed, in.Err()
 }
 

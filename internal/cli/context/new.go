@@ -78,7 +78,7 @@ func textFrom(e *command.Env, text, file string) (string, error) {
 	case text != "":
 		return "", command.UsageError("give the text or a file, not both")
 	}
-	in := e.In
+	in := e.Keyboard
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {

@@ -1,6 +1,8 @@
 package key
 
 import (
+	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -50,7 +52,10 @@ the hosts of the models that name it, or of its first use; --host names others.`
 func readKey(e *command.Env, name string) (string, error) {
 	if e.InTTY {
 		e.Say("the key for %s (what you type is not shown):", name)
-		line, err := e.ReadSecret()
+		line, err := e.ReadSecret(e.Keyboard)
+		if errors.Is(err, context.Canceled) {
+			return "", fika.Errorf(fika.Interrupted, "", "no key was stored")
+		}
 		return strings.TrimSpace(line), fika.Wrap(fika.Failed, "read key", err)
 	}
 	data, err := io.ReadAll(io.LimitReader(e.In, 64<<10))

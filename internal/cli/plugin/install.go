@@ -79,7 +79,7 @@ func grantTools(e *command.Env, r plugin.Report, yes bool) error {
 	}
 	if !yes && e.InTTY {
 		fmt.Fprintf(e.Err, "%s asks for %s. Give it that? [y/N] ", term.CleanLine(r.Name), names)
-		answer, _ := bufio.NewReader(e.In).ReadString('\n')
+		answer, _ := bufio.NewReader(e.Keyboard).ReadString('\n')
 		answer = strings.ToLower(strings.TrimSpace(answer))
 		yes = answer == "y" || answer == "yes"
 	}
