@@ -53,6 +53,11 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 			if meansSession(e, cmd, args) {
 				return chat.Session(cmd.Context(), e)
 			}
+			if alone(e, cmd, args) {
+				if err := withoutAgents(e); err != nil {
+					return err
+				}
+			}
 			return o.run(cmd.Context(), args)
 		},
 	}
