@@ -46,7 +46,7 @@ func toApprovalJSON(a client.OpenApproval) approvalJSON {
 }
 
 func newApprove(e *command.Env) *cobra.Command {
-	var always, asJSON bool
+	var always, yes, asJSON bool
 	var deny string
 	c := &cobra.Command{
 		Use: "approve [ID]", Short: "answer agents that ask before a tool call",
@@ -72,11 +72,12 @@ whose script has, is asked about again.`,
 			if refuse && always {
 				return command.UsageError("--always and --deny exclude each other")
 			}
-			return answerApproval(ctx, e, n, !refuse, always, deny)
+			return answerApproval(ctx, e, n, answer{allow: !refuse, always: always, sure: yes, why: deny})
 		},
 	}
 	c.Flags().BoolVar(&always, "always", false, "also write a rule that allows such calls from now on")
 	c.Flags().StringVar(&deny, "deny", "", "refuse the call, and tell the agent why")
+	command.YesFlag(c, &yes, "with --always: write the rule without asking")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }
@@ -108,7 +109,15 @@ func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
 	return e.CheckWritten("")
 }
 
-func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always bool, why string) error {
+// answer is what a person says of a tool call.
+type answer struct {
+	allow  bool
+	always bool // and of calls like it
+	sure   bool // they need not see the rule first
+	why    string
+}
+
+func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) error {
 	c, err := e.ClientWithHub(ctx)
 	if err != nil {
 		return err
@@ -118,18 +127,18 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 		return err
 	}
 	var rule guard.Rule
-	if always {
+	if said.always {
 		if rule, err = alwaysRule(e, a); err != nil {
 			return err
 		}
-		if err := showRule(e, rule); err != nil {
+		if err := showRule(e, rule, said.sure); err != nil {
 			return err
 		}
 	}
-	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: allow, By: command.PersonName(e), Why: why}); err != nil {
+	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: said.allow, By: command.PersonName(e), Why: said.why}); err != nil {
 		return err
 	}
-	if always {
+	if said.always {
 		h, err := e.App().Home()
 		if err != nil {
 			return err
@@ -140,7 +149,7 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 		e.Say("from now on such calls are allowed; the rule is in %s", h.ConfigFile())
 	}
 	verb := "approved"
-	if !allow {
+	if !said.allow {
 		verb = "denied"
 	}
 	if a.FlowStep != "" {
@@ -153,14 +162,14 @@ func answerApproval(ctx context.Context, e *command.Env, n int64, allow, always 
 
 // showRule shows a rule with what it covers and what it just misses, before it is
 // written. At a terminal the person says whether it is.
-func showRule(e *command.Env, r guard.Rule) error {
+func showRule(e *command.Env, r guard.Rule, sure bool) error {
 	e.Say("the rule is\n%s", question.IndentLines(term.Visible(r.TOML())))
 	if match, miss := r.Examples(); match != "" {
 		e.Say("it covers %s\nand not %s", term.Visible(match), term.Visible(miss))
 	} else {
 		e.Say("it covers every call of %s", r.Tool)
 	}
-	if !e.InTTY {
+	if !e.InTTY || sure {
 		return nil
 	}
 	return e.Confirm("write this rule, and approve the call")

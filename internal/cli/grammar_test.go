@@ -68,6 +68,96 @@ func TestA13Grammar(t *testing.T) {
 	}
 }
 
+// TestA13Nouns finds the verbs of the grammar under every noun, or the reason why
+// one of them has no meaning there.
+func TestA13Nouns(t *testing.T) {
+	settings := "its name is its entry in the settings: a person writes another one"
+	said := "conversations come of asking, and their names with them"
+	without := map[string]map[string]string{
+		"agent":        {"rename": "its name is that of its folder, its subjects and its mentions"},
+		"budget":       {"rename": "it has no name: its scope and time say which it is"},
+		"bus":          {"rename": settings},
+		"conversation": {"create": said, "rename": said, "delete": "fika context delete and fika chat delete delete what was said"},
+		"key":          {"rename": "it is called as the variable it stands for"},
+		"mcp":          {"rename": settings},
+		"model":        {"create": settings, "rename": settings, "delete": settings},
+		"plugin":       {"rename": "it says itself what it is called"},
+		"project":      {"create": "fika init makes one", "rename": "it is called as its folder: fika project move"},
+		"request":      {"create": "fika ask and fika task make one", "rename": "it has an id", "delete": "it is part of what was said: fika request cancel ends it"},
+		"schedule":     {"rename": settings},
+		"template":     {"create": "a file in templates/ of the home", "rename": "a file in templates/ of the home", "delete": "a file in templates/ of the home"},
+		"workflow":     {"create": "a file in workflows/", "rename": "a file in workflows/", "delete": "a file in workflows/"},
+	}
+	noThings := map[string]string{
+		"config": "there is one", "store": "there is one", "rules": "they are settings, and tried alone", "executor": "a process", "completion": "a text for a shell", "help": "a text",
+	}
+	aliases := map[string]string{"list": "ls", "delete": "rm", "rename": "mv", "create": "new"}
+	for _, noun := range cli.Commands().Commands() {
+		if noun.Hidden || !noun.HasSubCommands() || noThings[noun.Name()] != "" {
+			continue
+		}
+		for _, verb := range []string{"list", "show", "create", "rename", "delete"} {
+			found, _, err := noun.Find([]string{verb})
+			missing := err != nil || found == noun
+			if why := without[noun.Name()][verb]; missing == (why == "") {
+				t.Errorf("fika %s %s: missing is %v, and the reason %q", noun.Name(), verb, missing, why)
+			}
+			if alias := aliases[verb]; !missing && alias != "" {
+				if same, _, err := noun.Find([]string{alias}); err != nil || same == noun || same != found && noun.Name() != "chat" { // chat new also enters
+					t.Errorf("fika %s %s is not %s", noun.Name(), alias, verb)
+				}
+			}
+			if !missing && verb == "list" {
+				if found.Flags().Lookup("limit") == nil || found.Flags().Lookup("json") == nil {
+					t.Errorf("%s has not both of --limit and --json", found.CommandPath())
+				}
+			}
+		}
+	}
+}
+
+// TestA13Limit gives each list a bound, and one that is none.
+func TestA13Limit(t *testing.T) {
+	h := newLooked(t)
+	for _, args := range [][]string{{"chat", "create", "one"}, {"chat", "create", "two"}, {"run", "-c", "first", "hello"}, {"run", "-c", "second", "hello"}} {
+		if status, _, errs := h.call(args...); status != 0 {
+			t.Fatalf("fika %v: status %d, %s", args, status, errs)
+		}
+	}
+	n := 0
+	for _, noun := range cli.Commands().Commands() {
+		list, _, err := noun.Find([]string{"list"})
+		if err != nil || list == noun {
+			continue
+		}
+		path := strings.TrimPrefix(list.CommandPath(), "fika ")
+		status, all, errs := h.call(append(strings.Fields(path), "--json")...)
+		_, some, _ := h.call(append(strings.Fields(path), "--json", "-n", "1")...)
+		if want := strings.Join(strings.SplitAfter(all, "\n")[:min(1, strings.Count(all, "\n"))], ""); status != 0 || some != want {
+			t.Errorf("fika %s -n 1: %q, and of %q the first is wanted (status %d, %s)", path, some, all, status, errs)
+		}
+		if strings.Count(all, "\n") > 1 {
+			n++
+		}
+		if status, _, errs := h.call(append(strings.Fields(path), "--limit", "-1")...); status != 2 || !strings.Contains(errs, "say how many") {
+			t.Errorf("fika %s --limit -1: status %d, %s", path, status, errs)
+		}
+	}
+	if n < 4 {
+		t.Errorf("only %d lists had more than one line", n)
+	}
+}
+
+// TestA13Yes: whatever asks before it goes on can be told not to.
+func TestA13Yes(t *testing.T) {
+	for _, path := range []string{"approve", "trust", "init", "undo", "agent delete", "chat delete", "chat clear", "context delete", "project forget", "mcp install", "mcp import", "mcp check", "plugin install"} {
+		c, _, err := cli.Commands().Find(strings.Fields(path))
+		if err != nil || c.Flags().ShorthandLookup("y") == nil {
+			t.Errorf("fika %s asks, and has no -y (%v)", path, err)
+		}
+	}
+}
+
 // TestA13JSONKeys calls every command that looks twice, on a home with nothing
 // in it and on one with something, and finds --json wherever data is printed, in
 // objects that have the same keys each time.

@@ -58,6 +58,16 @@ type act struct {
 // scene is dialogue with more than typing.
 func (h *home) scene(acts []act, args ...string) string {
 	h.t.Helper()
+	shown, err := h.ended(acts, args...)
+	if err != nil {
+		h.t.Errorf("%v: %v\n%s", args, err, shown)
+	}
+	return shown
+}
+
+// ended is scene for a command that need not end well.
+func (h *home) ended(acts []act, args ...string) (string, error) {
+	h.t.Helper()
 	cmd := exec.Command("fika", args...)
 	cmd.Dir, cmd.Env = h.work, h.env
 	tty, err := pty.Start(cmd)
@@ -92,10 +102,7 @@ func (h *home) scene(acts []act, args ...string) string {
 	defer end.Stop()
 	err = cmd.Wait()
 	<-read
-	if err != nil {
-		h.t.Errorf("%v: %v\n%s", args, err, x.text())
-	}
-	return x.text()
+	return x.text(), err
 }
 
 func TestApproveAsksThePersonAtTheTerminal(t *testing.T) {

@@ -1,10 +1,15 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fika/internal/cli"
+	"fika/internal/term"
 )
 
 const sessionHome = "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n[[agents]]\nid = \"coder\"\n[[agents]]\nid = \"reviewer\"\n"
@@ -171,4 +176,82 @@ func TestSessionProposes(t *testing.T) {
 	if strings.Contains(shown, "Coded") || !strings.Contains(shown, "@coder is not proposed again here") {
 		t.Errorf("%s", shown)
 	}
+}
+
+// typed is an act that only types.
+func typed(text string) func(*terminal) string { return func(*terminal) string { return text } }
+
+// TestRenamedWhileJoined: whoever has joined a chat stays in it when it gets another
+// name, is told, and sees what is said there and done there from then on.
+func TestRenamedWhileJoined(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, sessionHome)
+	h.write("r.toml", "[[rule]]\nmatch = \"one\"\nreply = \"the first answer\"\n[[rule]]\nmatch = \"hang\"\nreply = \"I hang on.\"\nstall = true\n")
+	t.Cleanup(func() { h.run(0, "down") })
+	h.run(0, "chat", "create", "design")
+	h.run(0, "up")
+	shown := seen(h.scene([]act{
+		{"design> ", func(*terminal) string { h.run(0, "chat", "rename", "design", "sketch"); return "" }},
+		{"user renamed this chat from design to sketch", typed("")},
+		{"sketch> ", typed("@coder one\r")},
+		{"the first answer", typed("@coder hang\r")},
+		{"I hang on.", typed("/stop\r")}, // told on the bus under the name the chat has now
+		{"1 running turn cancelled", typed("/quit\r")},
+	}, "chat", "join", "design"))
+	if _, after, _ := strings.Cut(shown, "sketch> "); strings.Contains(after, "design> ") {
+		t.Errorf("the old name is shown in\n%s", shown)
+	}
+}
+
+// TestBareInAnUntrustedProject: fika alone, where all agents are a project's that its
+// person does not want to trust, ends and says what there is to do.
+func TestBareInAnUntrustedProject(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".fika", "agents"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".fika", "agents", "coder.md"), []byte("---\nname: coder\n---\nYou code.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	var out, errs term.Buffer
+	s := &term.Streams{In: strings.NewReader("n\nanother line\n.\n"), Out: &out, Err: &errs, InTTY: true, OutTTY: true, ErrTTY: true}
+	status := cli.Main(nil, s, func(name string) string { return map[string]string{"HOME": home}[name] })
+	has(t, "after a no", errs.String(), "put it in force? [y/N]", "there is nobody to talk to; fika trust shows it again", `fika "a question" asks the model alone`)
+	if status != 130 || strings.Contains(errs.String(), "type your prompt") || out.String() != "" {
+		t.Errorf("status %d, stdout %q, stderr\n%s", status, out.String(), errs.String())
+	}
+}
+
+// TestInterruptedQuestion: one ctrl-C leaves a prompt that is being typed, and a
+// question; nothing is done, and what was typed is kept.
+func TestInterruptedQuestion(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n")
+	h.write("r.toml", "fallback = \"ok\"")
+	h.run(0, "chat", "create", "design")
+	for _, c := range []struct {
+		args []string
+		acts []act
+		said string
+	}{
+		{[]string{"run"}, []act{{"type your prompt", typed("half of it\r")}, {"half of it\r\n", typed("\x03")}}, "nothing was asked"},
+		{[]string{"chat", "delete", "design"}, []act{{"[y/N]", typed("\x03")}}, "nothing was done"},
+		{[]string{"key", "set", "SOME_KEY"}, []act{{"is not shown", typed("sk-\x03")}}, "no key was stored"},
+	} {
+		shown, err := h.ended(c.acts, c.args...)
+		has(t, strings.Join(c.args, " "), shown, c.said)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 130 {
+			t.Errorf("fika %v: %v", c.args, err)
+		}
+	}
+	kept, _ := filepath.Glob(filepath.Join(h.dir, "run", "typed-*.txt"))
+	if len(kept) != 1 {
+		t.Fatalf("what was typed is kept in %q", kept)
+	}
+	if text, err := os.ReadFile(kept[0]); err != nil || !strings.HasPrefix(string(text), "half of it") {
+		t.Errorf("kept %q, %v", text, err)
+	}
+	h.run(0, "chat", "view", "design")
 }

@@ -104,7 +104,7 @@ func table() []entry {
 			{look, "list view wait why queue"},
 			{declaration{conduct: looks, only: "json"}, "limit"},
 			{speak, "send"},
-			{manage, "new create join pause resume stop continue retry pin unpin clear delete cleanup"},
+			{manage, "new create join pause resume stop continue retry pin unpin clear rename delete cleanup"},
 		}},
 		{name: "workflow", new: workflow.New, group: groupWork, does: look, verbs: []verbs{
 			{look, "list show check graph status output wait"},
@@ -154,7 +154,7 @@ func table() []entry {
 		{name: "usage", new: newUsage, group: groupSystem, does: look},
 		{name: "profile", new: newProfile, group: groupSystem, does: look},
 		{name: "top", new: newTop, group: groupSystem, does: look},
-		{name: "budget", new: budget.New, group: groupSystem, does: look, verbs: []verbs{{look, "list show"}, {manage, "set"}}},
+		{name: "budget", new: budget.New, group: groupSystem, does: look, verbs: []verbs{{look, "list show"}, {manage, "set remove"}}},
 		{name: "monitor", new: newMonitor, group: groupSystem, does: declaration{conduct: looks, more: "log log-size log-keep"}},
 		{name: "doctor", new: newDoctor, group: groupSystem, does: declaration{conduct: looks, more: "fix"}},
 		{name: "store", new: store.New, group: groupSystem, does: look, verbs: []verbs{{look, "show check"}, {manage, "move"}}},

@@ -8,6 +8,7 @@ import (
 
 func newList(e *command.Env) *cobra.Command {
 	var all, asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list agents, with what they are doing",
 		Long: `Lists the agents of the config, and others that run or have work waiting.
@@ -28,6 +29,7 @@ how many those are. Works without a hub.`,
 			if err != nil {
 				return err
 			}
+			views = command.AtMost(views, limit)
 			if asJSON {
 				return command.PrintLines(e, views, served.toJSON)
 			}
@@ -39,6 +41,7 @@ how many those are. Works without a hub.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "also contexts that have never been more")
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

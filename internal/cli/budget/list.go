@@ -13,6 +13,7 @@ import (
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the budgets: spent, set aside, left, until when", Args: command.Exactly(0, "no arguments"),
 		Long:    "Lists the budgets of this home in the windows that go on now. RESERVED is what\nis set aside for calls under way; LEFT is what the next ones may set aside.",
@@ -22,6 +23,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, ToJSON)
 			}
@@ -32,6 +34,7 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"SCOPE", "PER", "LIMIT", "SPENT", "RESERVED", "LEFT", "UNTIL"}, command.Rows(list, row))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

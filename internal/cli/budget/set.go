@@ -47,13 +47,30 @@ are known: fika model list.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.per, "per", "", "how long it lasts: hour, day, month or total")
 	f.Float64Var(&o.money, "money", 0, "in US dollars")
 	f.Int64Var(&o.tokens, "tokens", 0, "read and written")
 	f.BoolVar(&o.remove, "remove", false, "take the budget away")
+	o.perFlag(c)
+	return c
+}
+
+func newRemove(e *command.Env) *cobra.Command {
+	o := &setOptions{Env: e, remove: true}
+	c := &cobra.Command{
+		Use: "remove SCOPE", Short: "take a budget away",
+		Long:    "Takes the budget of a scope and --per out of config.toml; what it was for is not\nlimited by it any more. The same as fika budget set --remove.",
+		Example: "  fika budget remove home --per day",
+		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: command.First(completeScopes(e)),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
+	}
+	o.perFlag(c)
+	return c
+}
+
+func (o *setOptions) perFlag(c *cobra.Command) {
+	c.Flags().StringVar(&o.per, "per", "", "how long it lasts: hour, day, month or total")
 	_ = c.MarkFlagRequired("per")
 	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), command.NoFiles))
-	return c
 }
 
 func (o *setOptions) run(ctx context.Context, scope string) error {

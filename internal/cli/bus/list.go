@@ -8,6 +8,7 @@ import (
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the members of the bus and what they may have done", Args: command.Exactly(0, "no arguments"),
 		Long:    "Lists the members that [[bus_members]] names: which tools their requests may\nmake an agent use at most, and which agents they may ask.",
@@ -18,6 +19,7 @@ func newList(e *command.Env) *cobra.Command {
 				return err
 			}
 			list := c.BusMembers()
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, toMemberJSON)
 			}
@@ -31,6 +33,7 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"MEMBER", "TOOLS", "NETWORK", "AGENTS"}, command.Rows(list, row))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

@@ -49,6 +49,7 @@ func toContextJSON(c contexts.Info) contextJSON {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the contexts", Args: command.Exactly(0, "no arguments"),
 		Long: `Lists the contexts by name. * marks the current one; [active] and [stale] tell of
@@ -62,6 +63,7 @@ its lock, [agent] that its agent runs as a process.`,
 			for _, s := range strange {
 				e.Warn(fmt.Sprintf("contexts/%s is no context: its name is not one", s))
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, toContextJSON)
 			}
@@ -73,6 +75,7 @@ its lock, [agent] that its agent runs as a process.`,
 			return nil
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

@@ -23,6 +23,7 @@ func toJSON(e *command.Env, k keyfile.Key) keyJSON {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the stored keys, without their values", Example: "  fika key list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
@@ -34,6 +35,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, func(k keyfile.Key) keyJSON { return toJSON(e, k) })
 			}
@@ -50,6 +52,7 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

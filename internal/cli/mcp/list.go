@@ -73,6 +73,7 @@ func stateOf(s mcpadmin.State) string {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the MCP servers of the config", Args: command.Exactly(0, "no arguments"),
 		Long: `Lists the servers that [[mcp]] names, with what is known of them; none is
@@ -82,6 +83,7 @@ what you agreed to, "failed" could not be asked: fika mcp check asks.`,
 		RunE: func(*cobra.Command, []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
 				list := s.List()
+				list = command.AtMost(list, limit)
 				if asJSON {
 					return command.PrintLines(e, list, toServerJSON)
 				}
@@ -94,6 +96,7 @@ what you agreed to, "failed" could not be asked: fika mcp check asks.`,
 			})
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

@@ -51,6 +51,7 @@ func toModelJSON(m app.ModelInfo) modelJSON {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the models of config.toml and models.toml", Args: command.Exactly(0, "no arguments"),
 		Long:    "Lists the models that are defined; * marks the one the current context uses.\nEither name works with -m and in local.toml.\nPRICE is in US dollars per million tokens read and written, with the day on\nwhich the provider's page said so, or \"config\" for prices of your own; ? is a\nmodel whose price is not known: set prices in its [[models]] entry.",
@@ -60,6 +61,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, toModelJSON)
 			}
@@ -70,6 +72,7 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "PRICE", "ADDRESS"}, command.Rows(list, modelRow))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

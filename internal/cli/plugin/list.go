@@ -37,6 +37,7 @@ func toPluginJSON(s pluginadmin.State) pluginJSON {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the installed plugins", Example: "  fika plugin list --json", Args: command.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,6 +45,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, toPluginJSON)
 			}
@@ -56,6 +58,7 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

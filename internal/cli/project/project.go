@@ -55,6 +55,7 @@ func state(k setup.Known) string {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the projects you have used", Example: "  fika project list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
@@ -62,6 +63,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, toJSON)
 			}
@@ -81,6 +83,7 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

@@ -11,6 +11,7 @@ import (
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the schedules: when they come next, and what became of the last time", Args: command.Exactly(0, "no arguments"),
 		Long: "Lists the schedules of this home by name. NEXT is by the clock of the schedule's\nzone; LAST is when something began last and what became of it.", Example: "  fika schedule list\n  fika schedule list --json",
@@ -23,6 +24,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, ToJSON)
 			}
@@ -34,6 +36,7 @@ func newList(e *command.Env) *cobra.Command {
 			return e.Table([]string{"SCHEDULE", "WHEN", "BEGINS", "NEXT", "LAST"}, command.Rows(list, row))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

@@ -36,6 +36,7 @@ func toJSON(t template.Template) templateJSON {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the templates", Example: "  fika template list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
@@ -47,6 +48,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			list = command.AtMost(list, limit)
 			if asJSON {
 				return command.PrintLines(e, list, toJSON)
 			}
@@ -59,6 +61,7 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
+	command.LimitFlag(c, &limit, 0, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	return c
 }

@@ -56,6 +56,7 @@ func toListed(w client.WorkflowInfo) listed {
 
 func newList(e *command.Env) *cobra.Command {
 	var asJSON, runs bool
+	var limit int
 	c := &cobra.Command{
 		Use: "list", Short: "list the workflows of the home, and those that are brought along", Args: command.Exactly(0, "no arguments"),
 		Long: "Lists the workflows, with the inputs that a run has to be given; those in brackets\nhave a default. With --runs: the runs there have been, newest first.", Example: "  fika workflow list\n  fika workflow list --runs",
@@ -65,18 +66,20 @@ func newList(e *command.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listRuns(cmd.Context(), e, c, false, asJSON)
+				return listRuns(cmd.Context(), e, c, false, limit, asJSON)
 			}
 			all, err := e.Workflows()
 			if err != nil {
 				return err
 			}
+			list := command.AtMost(all.List(), limit)
 			if asJSON {
-				return command.PrintLines(e, all.List(), toListed)
+				return command.PrintLines(e, list, toListed)
 			}
-			return e.Table([]string{"WORKFLOW", "FROM", "INPUTS", "ABOUT"}, command.Rows(all.List(), workflowRow))
+			return e.Table([]string{"WORKFLOW", "FROM", "INPUTS", "ABOUT"}, command.Rows(list, workflowRow))
 		},
 	}
+	command.LimitFlag(c, &limit, 200, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
 	c.Flags().BoolVar(&runs, "runs", false, "the runs of workflows instead")
 	return c

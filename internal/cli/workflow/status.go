@@ -40,6 +40,7 @@ func isGoing(r client.Run) bool { return !r.Over() }
 
 func newStatus(e *command.Env) *cobra.Command {
 	var asJSON, all bool
+	var limit int
 	c := &cobra.Command{
 		Use: "status [RUN]", Short: "show how a run stands, or which runs go on", Args: command.AtMostOne("the id of a run"),
 		Long: `Without RUN: the runs that go on. With it: each step, who is at it and since when,
@@ -53,19 +54,20 @@ what is under way and what failed is shown; --all shows everything.`,
 				return err
 			}
 			if len(args) == 0 {
-				return listRuns(cmd.Context(), e, c, true, asJSON)
+				return listRuns(cmd.Context(), e, c, true, limit, asJSON)
 			}
 			return showRun(cmd.Context(), e, c, args[0], asJSON, all)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON; of one run with all its steps")
 	c.Flags().BoolVar(&all, "all", false, "every attempt at every item")
+	command.LimitFlag(c, &limit, 200, "at most this many runs")
 	return c
 }
 
 // listRuns shows runs, newest first.
-func listRuns(ctx context.Context, e *command.Env, c *client.Client, going, asJSON bool) error {
-	list, err := c.Runs().List(ctx, going, 200)
+func listRuns(ctx context.Context, e *command.Env, c *client.Client, going bool, limit int, asJSON bool) error {
+	list, err := c.Runs().List(ctx, going, limit)
 	if err != nil {
 		return err
 	}
