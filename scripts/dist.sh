@@ -19,7 +19,7 @@ for platform; do
 	name=fika-$VERSION-$os-$arch
 	mkdir -p "dist/$name"
 	echo "$name"
-	CGO_ENABLED=0 GOOS=$os GOARCH=$arch "$GO" vet ./cmd/... ./internal/...
+	CGO_ENABLED=0 GOOS=$os GOARCH=$arch "$GO" vet ./...
 	CGO_ENABLED=0 GOOS=$os GOARCH=$arch "$GO" build -trimpath -ldflags "$LDFLAGS" -o "dist/$name/fika" ./cmd/fika
 	cp -r README.md LICENSE CHANGELOG.md docs dist/completions dist/man "dist/$name/"
 	tar -C dist -czf "dist/$name.tar.gz" "$name"

@@ -188,3 +188,14 @@ func powerStore(r *run) int {
 		return n
 	})
 }
+
+// smallDisk mounts a disk that is soon full; errNotHere where that is not allowed.
+func smallDisk() (dir string, unmount func(), err error) {
+	if dir, err = os.MkdirTemp("", "fika-disk-"); err != nil {
+		return "", nil, err
+	}
+	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=192m,mode=1777") != nil {
+		return "", nil, errors.Join(errNotHere, os.Remove(dir))
+	}
+	return dir, func() { _ = errors.Join(syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir)) }, nil
+}

@@ -179,14 +179,10 @@ func (r *run) writable() error {
 
 // serverOnSmallDisk starts a server whose data is on a disk that can be filled.
 func (o *options) serverOnSmallDisk() (stop func(), err error) {
-	disk, err := os.MkdirTemp("", "fika-disk-")
+	disk, unmount, err := smallDisk()
 	if err != nil {
 		return nil, err
 	}
-	if syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=192m,mode=1777") != nil {
-		return nil, errors.Join(errNotHere, os.Remove(disk))
-	}
-	unmount := func() { _ = errors.Join(syscall.Unmount(disk, syscall.MNT_DETACH), os.Remove(disk)) }
 	end, err := o.serverIn(disk)
 	if err != nil {
 		unmount()
