@@ -161,14 +161,25 @@ func (s Executions) AcquireExecutor(ctx context.Context, id, owner, runsAs strin
 	return l, err
 }
 
-// RenewExecutor extends the lease. Lost when another process is the executor now.
+// RenewExecutor extends the lease, and forgets the calls that their requests have
+// left behind. Lost when another process is the executor now.
 func (s Executions) RenewExecutor(ctx context.Context, l ExecutorLease, d time.Duration) error {
 	const op = "renew executor"
 	return s.writeRelaxed(ctx, op, func(ctx context.Context, t *tx) error {
 		hit, err := t.exec(ctx, `UPDATE executors SET lease_until = ?, seen_at = ? WHERE id = ? AND epoch = ? AND lease = ?`,
 			t.now+d.Milliseconds(), t.now, l.Executor, l.Epoch, l.ID)
-		return lostUnless(hit, err, op, l.Executor)
+		if err := lostUnless(hit, err, op, l.Executor); err != nil {
+			return err
+		}
+		return t.forgetExecutions(ctx, l.Executor)
 	})
+}
+
+// forgetExecutions deletes what ended without its result, of no use to anybody. A
+// claimed one goes when whoever runs it knows.
+func (t *tx) forgetExecutions(ctx context.Context, executor string) error {
+	return t.put(ctx, `DELETE FROM executions WHERE executor = ? AND state IN ('offered', 'done', 'withdrawn')
+AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at > 0)`, executor)
 }
 
 // ReleaseExecutor ends the lease politely.
@@ -334,8 +345,7 @@ func (s Executions) TakeOver(ctx context.Context, l ExecutorLease) ([]ClaimedSte
 			}
 			out = append(out, *c)
 		}
-		// What ended without its result is of no use to anybody.
-		return t.put(ctx, `DELETE FROM executions WHERE executor = ? AND EXISTS (SELECT 1 FROM requests r WHERE r.id = executions.request AND r.finished_at > 0) AND state <> 'claimed'`, l.Executor)
+		return t.forgetExecutions(ctx, l.Executor)
 	})
 	return out, err
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -138,6 +139,22 @@ var executionTests = map[string]func(*world){
 		equal(w, "running", len(list), 1)
 		equal(w, "told", list[0].Canceled, true)
 		w.ok(w.FinishStep(w.ctx, l, c.Request, c.N, "ended"))
+	},
+	"what a request has left behind is forgotten": func(w *world) {
+		o, l := w.offer(fika.Unsafe, fika.Unsafe), w.executor()
+		c := must(w.ClaimStep(w.ctx, l))(w)
+		w.ok(w.RenewExecutor(w.ctx, l, time.Minute))
+		other := o.steps[1-slices.IndexFunc(o.steps, func(s fika.Step) bool { return s.N == c.N })]
+		left := func(n int) bool {
+			_, known, err := w.Execution(w.ctx, c.Request, n)
+			w.ok(err)
+			return known
+		}
+		equal(w, "while it runs", left(other.N), true)
+		w.fail(o.claimed, fika.RequestFailed)
+		w.ok(w.RenewExecutor(w.ctx, l, time.Minute))
+		equal(w, "offered", left(other.N), false)
+		equal(w, "claimed", left(c.N), true)
 	},
 	"a request that has ended takes no result": func(w *world) {
 		o, l := w.offer(fika.Unsafe), w.executor()
