@@ -16,6 +16,7 @@ import (
 	"fika/internal/doctor"
 	"fika/internal/folder"
 	"fika/internal/store"
+	"fika/internal/store/storetest"
 	"fika/internal/turn"
 	"fika/internal/worker"
 )
@@ -24,6 +25,7 @@ import (
 func elsewhere(t *testing.T) *app.App {
 	t.Helper()
 	root := t.TempDir()
+	storetest.FreshAt(t, filepath.Join(root, "fika.db"))
 	write(t, filepath.Join(root, "config.toml"), "model = \"s\"\n[[models]]\nid = \"s\"\nprovider = \"scripted\"\nrules = \"r.toml\"\n")
 	write(t, filepath.Join(root, "r.toml"), "fallback = \"hej\"\n")
 	a := app.New(app.Options{Root: root, Getenv: func(string) string { return "" }, Dir: root})
