@@ -64,12 +64,12 @@ func (t conversationRows) newConversation(ctx context.Context, name fika.Convers
 	return c, err
 }
 
-// generatedName names a task or ask conversation: kind, agent, time, and six
-// digits against two in the same second.
+// generatedName names a task or ask conversation: kind, agent, time, and ten
+// digits, because a run makes hundreds of them in the same second.
 func (t conversationRows) generatedName(kind fika.ConversationKind, agent fika.AgentName) fika.ConversationName {
 	sum := sha256.Sum256([]byte(t.newID()))
 	return fika.ConversationName(strings.Join([]string{
-		string(kind), string(agent), at(t.now).Format("20060102-150405") + "-" + hex.EncodeToString(sum[:3]),
+		string(kind), string(agent), at(t.now).Format("20060102-150405") + "-" + hex.EncodeToString(sum[:5]),
 	}, "_"))
 }
 

@@ -31,7 +31,7 @@ func testMain(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	ordinary, broken = filepath.Join(dir, "fika"), filepath.Join(dir, "fika-chaos")
 	for bin, tags := range map[string]string{ordinary: "", broken: "chaos"} {
-		if out, err := exec.Command("go", "build", "-tags", tags, "-o", bin, "fika/cmd/fika").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-tags", tags, "-o", bin, "fika/cmd/fika").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 			return 1
 		}

@@ -43,7 +43,7 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "fika")
-	build := exec.Command("go", "build", "-o", binary, "fika/cmd/fika")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "fika/cmd/fika")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
