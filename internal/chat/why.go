@@ -208,7 +208,7 @@ func (x *explainer) explainClaimed(ctx context.Context, r store.RequestInfo) err
 	case !found:
 		x.why.say("Request %s of @%s covers it, and has just ended.", r.ID, x.agent.Name)
 	case i.Place == PlaceRunning:
-		x.why.say("@%s is at it since %s (request %s): %s.", x.agent.Name, stampOf(i.Since), r.ID, i.Text)
+		x.why.say("@%s has been working on it since %s (request %s): %s.", x.agent.Name, stampOf(i.Since), r.ID, i.Text)
 	default:
 		x.why.Verdict = Waits
 		x.why.say("Request %s of @%s covers it, which waits: %s.", r.ID, x.agent.Name, i.Text)

@@ -178,6 +178,15 @@ func TestNamesBeside(t *testing.T) {
 // TestEveryLineOnce lets several speakers say numbered lines in any order of
 // pieces, tools and ends: each line is printed once, and those of a speaker in
 // their order.
+// TestNamesOfTurns: another turn of the same speaker has the name before it again.
+func TestNamesOfTurns(t *testing.T) {
+	f, p := newFeed(true)
+	f.Kept("1", "coder", "The first.", "", true)
+	f.Kept("2", "coder", "The second.", "", true)
+	f.Close()
+	p.sees(t, "coder  The first.\ncoder  The second.\n", "")
+}
+
 func TestEveryLineOnce(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 7))

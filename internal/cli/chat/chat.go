@@ -10,7 +10,7 @@ import (
 func New(e *command.Env) *cobra.Command {
 	c := command.Group("chat", "let agents talk to each other, watch and steer them",
 		"A chat is a conversation of many. Who is mentioned as @name answers, and whom\nan answer mentions answers in turn, with nobody watching. pause is the brake.\nNames may be patterns (* and ?) where several chats make sense.",
-		"  fika chat new design\n  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  fika chat view design --follow",
+		"  fika chat new design\n  fika chat send design \"@arya sketch an API, and have it reviewed\"\n  fika chat view design --follow",
 		newList(e), newNew(e), newCreate(e), newJoin(e), newSend(e), newView(e), newPause(e), newResume(e),
 		newStop(e), newContinue(e), newLimit(e), newQueue(e), newRetry(e), newWhy(e), newWait(e), newPin(e), newUnpin(e), newClear(e), newRename(e), newDelete(e), newCleanup(e))
 	list := newList(e)

@@ -170,7 +170,7 @@ func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) er
 	}
 	now := o.Now()
 	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, command.Rows(chains, func(c client.ChainInfo) []string {
-		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), dollars(c.Cost),
+		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), term.Cost(c.Cost, command.Charged(float64(c.Cost)/1e6, c.Tokens) == nil),
 			term.Duration(chainTime(c, now))}
 	}))
 }

@@ -22,7 +22,7 @@ func newQueue(e *command.Env) *cobra.Command {
 		Long: `Shows the work of chats; without a name, of every chat that has any. Works
 without a hub.
 
-  running   an agent is at it; WHY says at what
+  running   an agent works on it; WHY says at what
   waiting   it goes on by itself: the agent comes to it next, is busy elsewhere,
             is being started, or waits for what it delegated
   held      something has to change first: the chat or everything is paused, the

@@ -25,7 +25,7 @@ their own, which may not be an agent's. A mention of a person (@bob) calls
 nobody: that branch of the conversation waits for bob.
 
 ` + command.ExitHelp,
-		Example: "  fika chat send design \"@arya sketch an API, then ask @gendry to attack it\"\n  git log -5 | fika chat send design \"@arya what changed?\"\n  fika chat send design --as bob \"@arya and what about tests?\"",
+		Example: "  fika chat send design \"@arya sketch an API, and have it reviewed\"\n  git log -5 | fika chat send design \"@arya what changed?\"\n  fika chat send design --as bob \"@arya and what about tests?\"",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return command.UsageError("%s takes a chat and a message; see --help", cmd.CommandPath())

@@ -183,14 +183,18 @@ func (j *joined) showWaiting(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if len(queue)+len(runs) == 0 {
+	if len(runs) == 0 && !slices.ContainsFunc(queue, func(q client.QueueItem) bool { return !q.IsOver() }) {
 		j.note("— nothing runs, nothing waits")
 	}
 	for _, r := range runs {
 		j.note("— " + whyRun(r))
 	}
 	for _, q := range queue {
-		j.note(fmt.Sprintf("— @%s %s: %s", q.Agent, q.Place, whyItem(q, j.Now())))
+		what := fmt.Sprintf("@%s %s: %s", q.Agent, q.Place, whyItem(q, j.Now()))
+		if q.IsOver() {
+			what = fmt.Sprintf("over, %s: %s", term.Ago(q.Since, j.Now()), what)
+		}
+		j.note("— " + what)
 	}
 	return nil
 }

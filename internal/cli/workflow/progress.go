@@ -117,7 +117,7 @@ func describeStep(s client.RunStep) string {
 	var parts []string
 	switch {
 	case s.State == workflow.Running && s.Agent != "":
-		parts = append(parts, "@"+string(s.Agent)+" is at it")
+		parts = append(parts, "@"+string(s.Agent)+" works on it")
 	case s.State == workflow.Running && s.Conversation != "":
 		parts = append(parts, "they talk (fika chat view "+string(s.Conversation)+" --follow)")
 	case s.State == workflow.Running:
