@@ -229,6 +229,9 @@ func (in Inputs) modelUse(m merged) (ModelUse, error) {
 		if def, err = DefaultModel(keys); err != nil {
 			return ModelUse{}, c.namingModels(err)
 		}
+		if defined, ok := c.defineModel(def.ID); ok { // with an address or prices of its own
+			def = defined
+		}
 	} else {
 		var ok bool
 		if def, ok = c.defineModel(m.Model); !ok {

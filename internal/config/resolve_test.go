@@ -249,6 +249,16 @@ func TestDefaultModel(t *testing.T) {
 	}
 }
 
+// TestDefaultModelAsDefined: where no file chooses a model, the one that a key means
+// is as its [[models]] entry has it, with the address that the key may go to.
+func TestDefaultModelAsDefined(t *testing.T) {
+	c := mustParse(t, "[[models]]\nid = \"claude-sonnet-5-5\"\nbase_url = \"http://127.0.0.1:1234\"\nprices = {input = 3, output = 15}\n")
+	s, err := Resolve(Inputs{Config: c, Agent: "coder", Env: from(map[string]string{"ANTHROPIC_API_KEY": "x"})})
+	if err != nil || !strings.HasPrefix(s.Model.BaseURL, "http://127.0.0.1:1234") || s.Model.Prices.Input != 3 {
+		t.Errorf("got %+v, %v", s.Model, err)
+	}
+}
+
 func TestCost(t *testing.T) {
 	p := Prices{Input: 3, Output: 15, Cached: 0.3}
 	if got := p.Cost(fika.Usage{Input: 1_000_000, Cached: 500_000, Output: 100_000}); got != 1_500_000+150_000+1_500_000 {
