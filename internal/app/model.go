@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"os"
 	"time"
 
@@ -51,13 +52,17 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 }
 
 // ModelsOf builds all models of resolved settings, the first one first. Its error is
-// that of [Providers.Model], and says which of several it is about.
+// that of [Providers.Model].
 func (p *Providers) ModelsOf(s config.Settings) ([]llm.Model, error) {
 	var out []llm.Model
 	for _, u := range s.All() {
 		m, err := p.Model(s.WithModel(u))
 		if err != nil && s.Choice.Several() {
-			err = fika.Errorf(fika.KindOf(err), "model", "the model %s, one of %d of @%s: %v", u.Model.ID, len(s.Choice.Models), s.Agent, err)
+			cause := err
+			if e := (*fika.Error)(nil); errors.As(err, &e) {
+				cause = &fika.Error{Msg: e.Msg, Err: e.Err}
+			}
+			err = fika.Errorf(fika.KindOf(err), "model", "one of the %d models of @%s cannot be asked: %v", len(s.Choice.Models), s.Agent, cause)
 		}
 		if err != nil {
 			return nil, err
