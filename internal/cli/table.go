@@ -119,7 +119,7 @@ func table() []entry {
 
 		{name: "agent", new: agent.New, group: groupAgents, does: look, often: true, verbs: []verbs{
 			{look, "list show health logs attach diff"},
-			{manage, "run start stop restart reset summarise recall create delete import merge discard"},
+			{manage, "run start stop restart reset summarise recall learn create delete import merge discard"},
 		}},
 		{name: "template", new: template.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}}},
 		{name: "context", new: contextcmd.New, group: groupAgents, does: look, verbs: []verbs{

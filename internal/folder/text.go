@@ -130,6 +130,11 @@ func withDir(dir string, do func() error) error {
 		return fileError("write text", dir, err)
 	}
 	defer d.Close()
+	return whileLocked(d, dir, do)
+}
+
+// whileLocked runs do while a file or folder is locked.
+func whileLocked(d *os.File, dir string, do func() error) error {
 	const patience = 3 * time.Second
 	for deadline := time.Now().Add(patience); ; {
 		err := flockExclusive(d)

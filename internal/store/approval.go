@@ -203,3 +203,9 @@ func (a Approval) answerable(op string, r turn, now int64) error {
 	}
 	return nil
 }
+
+// ApprovalsAbout gives what was asked about the steps of a request, oldest first.
+func (s Approvals) ApprovalsAbout(ctx context.Context, id fika.RequestID) ([]Approval, error) {
+	list, err := many(ctx, s.r, scanApproval, `SELECT `+approvalColumns+` FROM approvals p WHERE p.request = ? ORDER BY p.n`, id)
+	return list, s.explain("read approvals", err)
+}

@@ -104,3 +104,18 @@ func (r *records) readEarlier(ctx context.Context, groups [][]fika.Entry) error 
 		return err
 	})
 }
+
+// RejectedAnswers are what the model was told of answers in another form than asked
+// for, in the order of the steps.
+func RejectedAnswers(steps []fika.Step) []string {
+	var out []string
+	for _, s := range steps {
+		if s.Kind != fika.ModelStep {
+			continue
+		}
+		if why := readRecord(s.Blob).Rejected; why != "" {
+			out = append(out, why)
+		}
+	}
+	return out
+}

@@ -61,6 +61,9 @@ var approvalTests = map[string]func(*world){
 		equal(w, "first", list[0].State, store.ApprovalGiven)
 		equal(w, "second", list[1].State, store.ApprovalRefused)
 		equal(w, "step", list[1].Step, a.steps[1].N)
+		about := must(w.ApprovalsAbout(w.ctx, again.Request.ID))(w)
+		equal(w, "asked about", len(about), 2)
+		equal(w, "refused", about[1].State, store.ApprovalRefused)
 		equal(w, "open", len(must(w.OpenApprovals(w.ctx))(w)), 0)
 	},
 	"only the first answer counts": func(w *world) {
