@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/guard"
+	"fika/internal/schedule"
 	"fika/internal/toml"
 )
 
@@ -61,6 +62,12 @@ func checkUsername(v value, _ any) string {
 		return reasonOf(err)
 	}
 	return ""
+}
+
+// checkZone checks the name of a time zone.
+func checkZone(_ value, at any) string {
+	_, wrong := schedule.FindZone(*at.(*string))
+	return wrong
 }
 
 // reasonOf gives the words of a *fika.Error without its operation.

@@ -33,10 +33,7 @@ func scheduleKeys() []key[Schedule] {
 			doc: "What it is called, as in fika schedule show morning-report: 1 to 32 of a-z 0-9 _ -. Required."},
 		{name: "cron", at: func(s *Schedule) any { return &s.Cron }, example: `"30 8 * * mon-fri"`,
 			doc: "When: minute, hour, day of the month, month and day of the week, with * , - and /, or @hourly, @daily, @weekly, @monthly, @yearly. Required."},
-		{name: "zone", at: func(s *Schedule) any { return &s.Zone }, example: `"Europe/Stockholm"`, check: func(_ value, at any) string {
-			_, wrong := schedule.FindZone(*at.(*string))
-			return wrong
-		}, doc: "By whose clock. Unset: that of this machine."},
+		{name: "zone", at: func(s *Schedule) any { return &s.Zone }, example: `"Europe/Stockholm"`, check: checkZone, doc: "By whose clock. Unset: that of this machine."},
 		{name: "agent", at: func(s *Schedule) any { return &s.Agent }, check: checkName, example: `"coder"`,
 			doc: "The agent that gets the prompt, as a task. One of agent, workflow and chat is required."},
 		{name: "workflow", at: func(s *Schedule) any { return &s.Workflow }, example: `"review"`,

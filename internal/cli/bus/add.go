@@ -7,6 +7,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/client"
+	"fika/internal/config"
 )
 
 // addOptions are the flags of bus add.
@@ -33,7 +34,7 @@ A running hub makes the credential at once: fika bus show NAME prints it.`,
 	f.StringSliceVar(&o.tools, "tools", nil, "tools that it may have used, with commas between (default read,list)")
 	f.StringSliceVar(&o.agents, "agents", nil, "agents that it may ask (default all)")
 	f.BoolVar(&o.network, "network", false, "commands that it causes reach the network where the agent's do")
-	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions([]string{"*", "read", "list", "edit", "create", "bash", "fetch", "recall"}, command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions(append([]string{"*"}, config.BuiltinTools()...), command.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("agents", completeAgents(e))
 	return c
 }
