@@ -70,4 +70,12 @@ type Agent struct {
 	HeldUntil  time.Time
 	HeldReason string
 	CreatedAt  time.Time
+	// Pool is the pool that it is a member of; empty: none. Instances is how many
+	// members it has, if it is a pool: then it has no process and takes no lease,
+	// and what is asked of it its members work.
+	Pool      AgentID
+	Instances int
 }
+
+// IsPool reports whether it is a pool.
+func (a Agent) IsPool() bool { return a.Instances > 0 }

@@ -69,6 +69,9 @@ func (p *Process) subscribeAll() (func(), error) {
 		p.opts.Subjects.Bell(name):    func(bus.Msg) { p.postTask(func() { p.woken = true }) },
 		p.opts.Subjects.Control(name): p.handleControl,
 	}
+	if p.opts.Pool != "" {
+		handlers[p.opts.Subjects.Bell(p.opts.Pool)] = handlers[p.opts.Subjects.Bell(name)]
+	}
 	for subject, h := range handlers {
 		s, err := p.opts.Bus.Subscribe(subject, h)
 		if err != nil {

@@ -21,6 +21,7 @@ type Work func(ctx context.Context, c store.Claimed, stop <-chan struct{}, o tur
 // Options is all that a process depends on.
 type Options struct {
 	Agent    fika.Agent
+	Pool     fika.AgentName // that it is a member of; empty: none
 	Lease    store.Lease
 	Model    string // as displayed
 	Store    Store

@@ -14,7 +14,7 @@ func (c *Configuration) Colleagues(self fika.AgentName) []colleague.Colleague {
 		return nil
 	}
 	var out []colleague.Colleague
-	for _, e := range read.Agents {
+	for _, e := range read.Entries() {
 		if name := fika.AgentName(e.ID); name != self {
 			out = append(out, colleague.Colleague{Name: name, Capabilities: e.Capabilities, Description: e.Description})
 		}

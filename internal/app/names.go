@@ -80,6 +80,9 @@ func (n *Names) Recipient(ctx context.Context, name fika.AgentName) (fika.Agent,
 	if err != nil {
 		return fika.Agent{}, err
 	}
+	if c, err := n.config.Config(); err == nil && c.Agent(name) != nil {
+		return n.EnsureEntry(ctx, s, h, c.Agent(name))
+	}
 	id, err := h.ID()
 	if err != nil {
 		return fika.Agent{}, err

@@ -30,9 +30,9 @@ func (a *App) Route(ctx context.Context, s *store.Store, who *Speaker, prompt st
 		return nil, err
 	}
 	var agents []route.Agent
-	for _, e := range c.Agents {
+	for _, e := range c.Entries() { // a pool, not its members
 		name := fika.AgentName(e.ID)
-		if able != nil && !able(e) || who != nil && who.Agent == name {
+		if able != nil && !able(*e) || who != nil && who.Agent == name {
 			continue
 		}
 		var row fika.Agent
@@ -83,7 +83,7 @@ func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
 	switch {
 	case err != nil:
 		return "its settings are broken (fika config check)"
-	case !guard.MayCall(allowed, caller):
+	case !a.Allows(allowed, caller):
 		return by + " (callable_by)"
 	case row.Desired.Stopped():
 		return "it was stopped by hand (fika agent start " + string(name) + ")"
@@ -126,7 +126,7 @@ func (a *App) overBudget(spent []store.BudgetBalance, agent fika.AgentName, who 
 		switch kind {
 		case limit.ScopeHome:
 		case limit.ScopeAgent:
-			if name != string(agent) {
+			if name != string(agent) && (settings.Pool == "" || name != settings.Pool) {
 				continue
 			}
 		case limit.ScopeUser:
@@ -168,7 +168,7 @@ func (a *App) firstCapable(capability string, barred func(name string) bool) str
 		return ""
 	}
 	first := ""
-	for _, e := range read.Agents {
+	for _, e := range read.Entries() {
 		if !slices.Contains(e.Capabilities, capability) {
 			continue
 		}

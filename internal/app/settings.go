@@ -6,6 +6,7 @@ import (
 	"fika"
 	"fika/internal/config"
 	"fika/internal/folder"
+	"fika/internal/guard"
 	"fika/internal/worktree"
 )
 
@@ -62,6 +63,20 @@ func (r *Resolver) settingInputs(name fika.AgentName, flags map[string]string, q
 		in.Env = nil
 	}
 	return in, nil
+}
+
+// Allows reports whether who asks is among those that may, which [Resolver.CallableBy]
+// names: a member of a pool is where its pool is.
+func (r *Resolver) Allows(by []string, who string) bool {
+	if guard.MayCall(by, who) {
+		return true
+	}
+	c, err := r.config.Config()
+	if err != nil {
+		return false
+	}
+	e := c.Agent(fika.AgentName(who))
+	return e != nil && e.Pool != "" && guard.MayCall(by, e.Pool)
 }
 
 // CallableBy says who may ask an agent for work, as its files are now; nil is

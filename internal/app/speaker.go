@@ -163,7 +163,7 @@ func (v *Speakers) MayCall(s *Speaker, to fika.AgentName) error {
 	if err != nil {
 		return err
 	}
-	if !guard.MayCall(by, who) {
+	if !v.settings.Allows(by, who) {
 		return fika.Errorf(fika.Denied, "", "%s; nothing was sent", guard.UncallableReason(by, to))
 	}
 	return nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -158,6 +159,9 @@ func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agen
 		return err
 	}
 	o.Typed = ""
+	if row, err = o.bound(ctx, c, row, accepted.Request.ID); err != nil {
+		return err
+	}
 	if o.noWait {
 		if why := c.Agents.NeverAnswers(ctx, row); why != "" {
 			o.Warn(why + "; until then it waits")
@@ -165,6 +169,20 @@ func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agen
 		return o.Println(accepted.Request.ID)
 	}
 	return o.await(ctx, c, follow, accepted.Request.ID, row.Name)
+}
+
+// bound tells which member of a pool an ask has gone to, which is the same until a
+// reset, and returns it; any other agent as it is.
+func (o *askOptions) bound(ctx context.Context, c *client.Client, row fika.Agent, id fika.RequestID) (fika.Agent, error) {
+	if !row.IsPool() || o.kind != fika.AskRequest {
+		return row, nil
+	}
+	info, err := c.Requests.Request(ctx, id)
+	if err != nil {
+		return row, err
+	}
+	o.Say("%s", o.ErrStyle().Dim(fmt.Sprintf("→ @%s, to whom your asks of @%s go until fika agent reset %s", info.AgentName, row.Name, row.Name)))
+	return c.Agents.Find(ctx, string(info.AgentName))
 }
 
 // await shows a request until its outcome. Ctrl-C cancels it; the timeout

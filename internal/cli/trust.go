@@ -146,7 +146,7 @@ func shownChanges(changes []project.Change, most int) string {
 // shownSummary says what would be in force.
 func shownSummary(p *setup.Pending) string {
 	var agents, programs []string
-	for _, a := range p.Config.Agents {
+	for _, a := range p.Config.Entries() {
 		can := "read, list and plugins"
 		if a.ToolPermissions != nil {
 			can = strings.Join(a.ToolPermissions, ", ")

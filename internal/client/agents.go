@@ -1,16 +1,17 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fika"
 	"fika/internal/app"
 	"fika/internal/config"
 	"fika/internal/reading"
-	"fika/internal/store"
 )
 
 // Agents is what may be asked of the agents of a home. What is wanted of an agent
@@ -46,11 +47,28 @@ func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {
 	}
 	for _, e := range s.c.config().Agents {
 		if n := fika.AgentName(e.ID); !known[n] {
-			rows = append(rows, fika.Agent{Name: n, DisplayName: e.Name, Description: e.Description, State: fika.AgentStopped})
+			rows = append(rows, fika.Agent{Name: n, DisplayName: e.Name, Description: e.Description, State: fika.AgentStopped, Instances: e.Instances})
 		}
 	}
-	slices.SortFunc(rows, func(a, b fika.Agent) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(rows, func(a, b fika.Agent) int {
+		of, ofOther := s.place(a.Name), s.place(b.Name)
+		return cmp.Or(strings.Compare(of.pool, ofOther.pool), cmp.Compare(of.n, ofOther.n), strings.Compare(string(a.Name), string(b.Name)))
+	})
 	return rows, nil
+}
+
+// place is where an agent stands in a list: members below their pool, by number.
+type place struct {
+	pool string
+	n    int
+}
+
+func (s *Agents) place(name fika.AgentName) place {
+	if e := s.c.config().Agent(name); e != nil && e.Pool != "" {
+		n, _ := strconv.Atoi(strings.TrimPrefix(e.ID, e.Pool+"-"))
+		return place{e.Pool, n}
+	}
+	return place{pool: string(name)}
 }
 
 // View gives one agent by what a person typed.
@@ -75,7 +93,7 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	}
 	row, err := s.c.store.Agent(ctx, n)
 	entry := s.c.config().Agent(n)
-	if !fika.IsKind(err, fika.NotFound) {
+	if err == nil && (entry == nil || entry.Instances == row.Instances) || err != nil && !fika.IsKind(err, fika.NotFound) {
 		return row, err
 	}
 	if entry == nil {
@@ -85,14 +103,41 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 		}
 		return row, app.NoAgent(n, rows, s.c.app.Colleagues(""))
 	}
-	id, err := s.c.home.ID()
-	if err != nil {
-		return row, err
+	return s.c.app.EnsureEntry(ctx, s.c.store, s.c.home, entry)
+}
+
+// Lone is [Agents.Find] for what only one agent can do. Invalid for a pool.
+func (s *Agents) Lone(ctx context.Context, name string) (fika.Agent, error) {
+	row, err := s.Find(ctx, name)
+	if err == nil {
+		err = s.c.app.PoolRefusal(row.Name)
 	}
-	if _, _, err := s.c.home.Ensure(n); err != nil {
-		return row, err
+	return row, err
+}
+
+// Members are agents with the members of the pools among them in their place, each
+// once.
+func (s *Agents) Members(ctx context.Context, rows []fika.Agent) ([]fika.Agent, error) {
+	var out []fika.Agent
+	for _, row := range rows {
+		list := []fika.Agent{row}
+		if e := s.c.config().Agent(row.Name); e != nil && e.Instances > 0 {
+			list = nil
+			for _, name := range e.Members() {
+				member, err := s.Find(ctx, string(name))
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, member)
+			}
+		}
+		for _, a := range list {
+			if !slices.ContainsFunc(out, func(o fika.Agent) bool { return o.Name == a.Name }) {
+				out = append(out, a)
+			}
+		}
 	}
-	return s.c.store.EnsureAgent(ctx, store.NewAgent{Name: n, HomeID: id, DisplayName: entry.Name, Description: entry.Description})
+	return out, nil
 }
 
 // ensureMentioned makes the rows of agents that a text may mention and that so
@@ -163,6 +208,20 @@ func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, er
 		}
 	}
 	return out, nil
+}
+
+// Unbind lets the next ask of this person of a pool find a member anew. False: it
+// was bound to none.
+func (s *Agents) Unbind(ctx context.Context, pool fika.Agent) (fika.Agent, bool, error) {
+	settings, err := s.c.app.PlainSettings(pool.Name)
+	if err != nil {
+		return fika.Agent{}, false, err
+	}
+	was, found, err := s.c.store.Unbind(ctx, pool.ID, settings.Username)
+	if found {
+		s.c.wakeHub(ctx, was.Name)
+	}
+	return was, found, err
 }
 
 // Reset gives an agent a new, empty ask conversation; the old one stays.

@@ -38,8 +38,10 @@ type AgentView struct {
 	// Choice is how it chooses among several models; of one alone it is empty.
 	Choice     config.ModelChoice
 	Last       *RequestInfo
-	Trouble    string // empty: healthy
-	NoLimits   string // why the limits of its tools are not kept; empty: they are, or there are none
+	Trouble    string           // empty: healthy
+	NoLimits   string           // why the limits of its tools are not kept; empty: they are, or there are none
+	Pool       fika.AgentName   // that it is a member of; empty: none
+	Members    []fika.AgentName // of a pool
 	Backup     []fika.AgentName
 	HandedOver []RequestInfo // that it was asked for and others work or have worked, newest first
 	HeldUntil  time.Time     // its hour is used up; zero: it is not
@@ -49,6 +51,7 @@ type AgentView struct {
 const (
 	AgentStopping fika.AgentState = "stopping"
 	AgentInUse    fika.AgentState = "in use" // a one-shot prompt has its context
+	AgentPool     fika.AgentState = "pool"   // its members have processes
 )
 
 // Alive reports whether its process runs.
@@ -73,7 +76,7 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 		v.NoLimits = worker.NoLimits(s.c.app, s.c.home.Root, row.Name)
 		v.CallableBy, _ = s.c.app.CallableBy(row.Name) // where it cannot be read, doctor says so
 		if entry := s.c.config().Agent(row.Name); entry != nil {
-			v.Entry, v.Can = true, entry.Capabilities
+			v.Entry, v.Can, v.Pool, v.Members = true, entry.Capabilities, fika.AgentName(entry.Pool), entry.Members()
 			for _, name := range entry.Backup {
 				v.Backup = append(v.Backup, fika.AgentName(name))
 			}
@@ -100,6 +103,13 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 			lock = folder.LockState{}
 		}
 		v.judge(lock, hub, now)
+		if len(v.Members) > 0 {
+			if err := s.judgePool(ctx, &v); err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+			continue
+		}
 		s.addReasons(ctx, &v, now)
 		s.addQuota(ctx, &v, now)
 		out = append(out, v)
@@ -127,6 +137,38 @@ func (v *AgentView) judge(lock folder.LockState, hub bool, now time.Time) {
 	case row.Owner != "" && row.State != fika.AgentStopped:
 		v.Why = "its process ended without a word"
 	}
+}
+
+// judgePool says how the members of a pool are, and what was handed over from it.
+func (s *Agents) judgePool(ctx context.Context, v *AgentView) error {
+	members, err := s.Members(ctx, []fika.Agent{v.Row})
+	if err != nil {
+		return err
+	}
+	views, err := s.views(ctx, members)
+	if err != nil {
+		return err
+	}
+	how := map[fika.AgentState]int{}
+	var order []fika.AgentState
+	for _, m := range views {
+		if how[m.Status]++; how[m.Status] == 1 {
+			order = append(order, m.Status)
+		}
+	}
+	slices.Sort(order)
+	var parts []string
+	for _, status := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", how[status], status))
+	}
+	v.Status, v.Why = AgentPool, fmt.Sprintf("%d members: %s", len(views), strings.Join(parts, ", "))
+	if v.Waiting > 0 && how[fika.AgentFailed] == len(views) {
+		v.Trouble = fmt.Sprintf("%d waiting, and all members have failed", v.Waiting)
+	}
+	if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil && v.Row.ID != "" {
+		v.HandedOver = handed
+	}
+	return nil
 }
 
 func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
@@ -160,7 +202,7 @@ func (s *Agents) addReasons(ctx context.Context, v *AgentView, now time.Time) {
 		if err == nil && len(last) == 1 {
 			v.Last = &last[0]
 		}
-		if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Limit: mostHanded}); err == nil {
+		if handed, err := s.c.store.ListRequests(ctx, store.RequestFilter{Addressed: v.Row.ID, Handed: true, Limit: mostHanded}); err == nil {
 			v.HandedOver = handed
 		}
 	}
@@ -284,6 +326,7 @@ func (s *Agents) waitingFor(ctx context.Context, id fika.AgentID) int {
 // Summary says how a list of agents is, as one line.
 func Summary(views []AgentView) string {
 	running, bad := 0, 0
+	views = slices.DeleteFunc(slices.Clone(views), func(v AgentView) bool { return v.Status == AgentPool && v.Trouble == "" })
 	for _, v := range views {
 		if v.Alive() {
 			running++

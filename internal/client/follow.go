@@ -24,11 +24,14 @@ type Follow struct {
 	// Waits, if not nil, is told what a request waits for that has not begun but will
 	// by itself, and that it waits for a person's word; each reason once.
 	Waits func(string)
+	// Moved, if not nil, is told once who works a request that another agent was asked
+	// for, and why.
+	Moved func(info RequestInfo, text string)
 
 	c        *Client
 	subs     []bus.Subscription
 	heard    []fika.AgentName    // whose statuses it hears
-	handed   string              // the handing over that was told last
+	worker   fika.AgentName      // that Moved was told of last
 	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
 	since    time.Time           // of the subscription
 	waits    string              // what Waits was told last
@@ -38,7 +41,13 @@ type Follow struct {
 // Follow subscribes to the statuses and responses of one agent.
 func (s *Requests) Follow(agent fika.AgentName) (*Follow, error) {
 	f := &Follow{c: s.c, statuses: make(chan message.Status, 4096), since: s.c.now()}
-	return f, f.listenTo(agent)
+	err := f.listenTo(agent)
+	if e := s.c.config().Agent(agent); e != nil {
+		for _, name := range e.Members() { // one of them works it
+			err = errors.Join(err, f.listenTo(name))
+		}
+	}
+	return f, err
 }
 
 // listenTo subscribes to the statuses of an agent, once.
@@ -72,19 +81,22 @@ func (f *Follow) Close() error {
 	return errors.Join(errs...)
 }
 
-// followMove hears whoever works the request now, and tells that it was handed over.
+// followMove hears whoever works the request now, and tells when that is not who was
+// asked.
 func (f *Follow) followMove(info RequestInfo) {
-	_ = f.listenTo(info.AgentName) // display only
-	if info.Handed == "" || info.Handed == f.handed {
+	if info.AddressedName == "" || f.worker == info.AgentName {
 		return
 	}
-	f.handed = info.Handed
-	text := fmt.Sprintf("handed over from @%s to @%s: %s", info.AskedName(), info.AgentName, info.Handed)
-	switch {
-	case f.Waits != nil:
-		f.Waits(text)
-	case f.Warn != nil:
-		f.Warn(text)
+	f.worker = info.AgentName
+	_ = f.listenTo(info.AgentName) // display only
+	text := fmt.Sprintf("@%s of @%s works on it", info.AgentName, info.AskedName())
+	if info.Handed != "" {
+		text = fmt.Sprintf("handed over from @%s to @%s: %s", info.AskedName(), info.AgentName, info.Handed)
+	} else if info.Kind == fika.AskRequest {
+		return // whom the asks of a person go to is told when they ask
+	}
+	if f.Moved != nil {
+		f.Moved(info, text)
 	}
 }
 
@@ -100,6 +112,9 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 			f.explainLast(ctx, id)
 			return info, ctx.Err()
 		}
+		if err == nil {
+			f.followMove(info)
+		}
 		if err != nil || info.State.Terminal() {
 			if err == nil && !f.ended && info.State != fika.Cancelled && info.FinishedAt.After(f.since) {
 				f.catchUp(ctx, id, show)
@@ -107,7 +122,6 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 			f.drain(id, show)
 			return info, err
 		}
-		f.followMove(info)
 		f.explain(ctx, info)
 		if err := f.listen(ctx, id, ask.C, show); err != nil {
 			f.explainLast(ctx, id)
@@ -156,6 +170,9 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	if err != nil {
 		return
 	}
+	if store.MayHandOver(info.Request) && f.tellBackup(ctx, row, info) {
+		return
+	}
 	hint := app.QuotaHint(row, f.c.now())
 	if hint == "" && info.State == fika.Open {
 		hint = f.c.Agents.NeverAnswers(ctx, row)
@@ -170,6 +187,27 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 		f.Warn(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", hint, info.ID))
 		f.Warn = nil
 	}
+}
+
+// handOverTime is how long the hub may take to hand over what waits for a budget, if
+// a backup has one.
+const handOverTime = 5 * time.Second
+
+// tellBackup tells that a backup is about to take over from an agent, and reports
+// whether one is.
+func (f *Follow) tellBackup(ctx context.Context, row fika.Agent, info RequestInfo) bool {
+	backup, why := f.c.Agents.backupOf(ctx, row)
+	if limited := fika.WaitReason(info.Reason) == fika.WaitLimit && f.c.now().Sub(info.Touched) < handOverTime; backup == "" && limited {
+		backup, why = f.c.Agents.ableBackup(ctx, row), "a budget of @"+string(row.Name)+" has no room for it"
+	}
+	if backup == "" {
+		return false
+	}
+	if text := fmt.Sprintf("%s; @%s takes it over", why, backup); f.Waits != nil && f.waits != text {
+		f.waits = text
+		f.Waits(text)
+	}
+	return true
 }
 
 // tellApproval tells that a person's word is waited for, until the request goes on.
@@ -198,6 +236,13 @@ func (c *Client) whyLimited(ctx context.Context, info RequestInfo) string {
 func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
 	waited := f.c.now().Sub(info.CreatedAt)
 	if f.Waits == nil || waited < pollEvery {
+		return
+	}
+	if pool := f.c.config().Agent(info.AgentName); pool != nil && pool.Instances > 0 {
+		if why := fmt.Sprintf("it waits for a free member of @%s", info.AgentName); waited > time.Second && why != f.waits {
+			f.waits = why
+			f.Waits(why)
+		}
 		return
 	}
 	running, err := f.c.store.ListRequests(ctx, store.RequestFilter{Agent: info.Agent, States: []fika.RequestState{fika.Running}})

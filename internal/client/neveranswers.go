@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"fika"
 	"fika/internal/app"
@@ -10,11 +12,68 @@ import (
 	"fika/internal/process"
 )
 
-// NeverAnswers says why an agent does not come to what it is given before a
-// person does something, and what; "" when it comes by itself.
+// NeverAnswers says why an agent does not come to what it is asked before a
+// person does something, and what; "" when it comes by itself, or its backup does.
 func (s *Agents) NeverAnswers(ctx context.Context, row fika.Agent) string {
+	why := s.neverAnswers(ctx, row)
+	if why != "" {
+		if backup, _ := s.backupOf(ctx, row); backup != "" {
+			return ""
+		}
+	}
+	return why
+}
+
+// backupOf is the backup that takes over what an agent is asked, and why that
+// begins nothing itself; none: it begins it, nobody can, or no hub runs that would
+// hand it over. Whether that one has a budget the hub sees.
+func (s *Agents) backupOf(ctx context.Context, row fika.Agent) (backup fika.AgentName, why string) {
+	p := s.presence(row)
+	switch {
+	case row.Desired.Stopped() || !p.Hub || row.IsPool():
+		return "", ""
+	case p.Failed != "":
+		why = "@" + string(row.Name) + " has failed"
+	case p.Rests != "":
+		why = "@" + string(row.Name) + " has used up its hour"
+	default:
+		return "", ""
+	}
+	return s.ableBackup(ctx, row), why
+}
+
+// ableBackup is the first backup of an agent that runs or would be started; none:
+// there is none.
+func (s *Agents) ableBackup(ctx context.Context, row fika.Agent) fika.AgentName {
+	e := s.c.config().Agent(row.Name)
+	if e == nil {
+		return ""
+	}
+	names := slices.Clone(e.Backup)
+	if pool := s.c.config().Agent(fika.AgentName(e.Pool)); pool != nil {
+		for _, m := range slices.Backward(pool.Members()) {
+			names = slices.Insert(names, 0, string(m))
+		}
+	}
+	for _, name := range names {
+		other, err := s.c.store.Agent(ctx, fika.AgentName(name))
+		if err != nil || other.ID == row.ID {
+			continue
+		}
+		if q := s.presence(other); !other.Desired.Stopped() && q.Failed == "" && q.Rests == "" && (q.Alive || q.Wakes) {
+			return other.Name
+		}
+	}
+	return ""
+}
+
+// neverAnswers is NeverAnswers without regard to backups.
+func (s *Agents) neverAnswers(ctx context.Context, row fika.Agent) string {
 	if paused, err := s.c.store.AllPaused(ctx); err == nil && paused {
 		return "everything is paused (fika chat resume --all)"
+	}
+	if row.IsPool() {
+		return s.poolNeverAnswers(ctx, row)
 	}
 	if why := s.whyStuck(row.Name); why != "" {
 		return why
@@ -26,13 +85,36 @@ func (s *Agents) NeverAnswers(ctx context.Context, row fika.Agent) string {
 	return why.Text
 }
 
-// WhoNeverAnswers says the same of several, of each that has something to be
-// said of.
+// poolNeverAnswers says why no member of a pool comes to what the pool is given; ""
+// when one does.
+func (s *Agents) poolNeverAnswers(ctx context.Context, pool fika.Agent) string {
+	members, err := s.Members(ctx, []fika.Agent{pool})
+	if err != nil {
+		return ""
+	}
+	why := ""
+	for _, m := range members {
+		if m.IsPool() {
+			return ""
+		}
+		if why = s.NeverAnswers(ctx, m); why == "" {
+			return ""
+		}
+	}
+	return fmt.Sprintf("no member of @%s can take it: %s", pool.Name, why)
+}
+
+// WhoNeverAnswers says of each of several that is mentioned in a chat, where nobody
+// stands in for another, why it does not come to it.
 func (s *Agents) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []string {
+	return s.eachHindered(ctx, names, s.neverAnswers)
+}
+
+func (s *Agents) eachHindered(ctx context.Context, names []fika.AgentName, hindered func(context.Context, fika.Agent) string) []string {
 	var out []string
 	for _, n := range names {
 		if row, err := s.c.store.Agent(ctx, n); err == nil {
-			if why := s.NeverAnswers(ctx, row); why != "" {
+			if why := hindered(ctx, row); why != "" {
 				out = append(out, why)
 			}
 		}

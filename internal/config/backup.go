@@ -17,6 +17,8 @@ func (c *Config) checkBackup(p *Problems, i int) {
 			p.Add(at, "the agent %s cannot be its own backup", toml.Quote(name))
 		case slices.Contains(a.Backup[:k], name):
 			p.Add(at, "backup names %s twice", toml.Quote(name))
+		case c.entryIndex(name) >= 0 && c.Agents[c.entryIndex(name)].Pool == a.ID:
+			p.Add(at, "%s is a member of the pool %s: members take over from each other anyway", toml.Quote(name), toml.Quote(a.ID))
 		case c.entryIndex(name) < 0:
 			p.Add(at, "there is no [[agents]] entry with the id %s%s", toml.Quote(name), toml.NearestHint(name, c.agentIDs()))
 		}
@@ -30,7 +32,7 @@ func (c *Config) BackupNotes() []string {
 	var notes []string
 	for i := range c.Agents {
 		a := &c.Agents[i]
-		if len(a.Backup) == 0 {
+		if len(a.Backup) == 0 || a.Pool != "" {
 			continue
 		}
 		where := c.placeOf("agents", i, "backup").String() + ": "

@@ -131,7 +131,7 @@ func (c *Config) checkChainCosts(p *Problems) {
 		}
 	}
 	for i := range c.Agents {
-		if a := &c.Agents[i]; a.MaxCostPerChain > 0 {
+		if a := &c.Agents[i]; a.MaxCostPerChain > 0 && a.Pool == "" {
 			if m, who := c.unpricedIn(limit.ScopeAgent, a.ID); m != "" {
 				p.Add(c.placeOf("agents", i, "max_cost_per_chain"), "%s", UnpricedWarning(m, who))
 			}

@@ -243,7 +243,9 @@ type Agent struct {
 	MaxIdle       time.Duration // of one that is not persistent; 0: the hub's choice
 	MaxConcurrent int
 
-	Backup []string // who takes over what it cannot work, the first that can
+	Instances int      // of a pool: how many members it has; 0: it is an agent of its own
+	Pool      string   // of a member: the id of its pool, whose entry it shares
+	Backup    []string // who takes over what it cannot work, the first that can
 }
 
 // The providers.

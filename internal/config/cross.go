@@ -33,14 +33,18 @@ func (c *Config) checkAgents(p *Problems) {
 	for i := range c.Agents {
 		a := &c.Agents[i]
 		if first, twice := seen[a.ID]; twice && a.ID != "" {
-			p.Add(c.placeOf("agents", i, "id"), "the agent %s is defined twice; the first is at %s", toml.Quote(a.ID), c.placeOf("agents", first, "id"))
+			p.Add(c.placeOf("agents", i, "id"), "the agent %s is defined twice; the first is at %s%s", toml.Quote(a.ID), c.placeOf("agents", first, "id"), memberOf(a))
 		} else {
 			seen[a.ID] = i
+		}
+		if a.Pool != "" {
+			continue // its pool's entry is looked at
 		}
 		if a.Model != "" && !c.isReachable(a.Model) && a.BaseURL == "" {
 			p.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
 		}
 		c.checkModelChoice(p, i)
+		c.checkPool(p, i)
 		c.checkBackup(p, i)
 	}
 	if c.entryIndex(strings.ToLower(c.Username)) >= 0 {
@@ -102,6 +106,9 @@ func (c *Config) checkRoutes(p *Problems) {
 	}
 	for i := range c.Agents {
 		a := &c.Agents[i]
+		if a.Pool != "" {
+			continue
+		}
 		if wrong := keyInClear(Model{BaseURL: a.BaseURL, APIKeyEnv: a.APIKeyEnv}); wrong != "" {
 			p.Add(c.placeOf("agents", i, "base_url"), "%s", wrong)
 		}

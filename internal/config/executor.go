@@ -87,7 +87,7 @@ func (c *Config) checkExecutors(p *Problems) {
 		p.Add(c.where["tools.executor"], "%s", c.UnknownExecutor(name))
 	}
 	for i := range c.Agents {
-		if name := c.Agents[i].Executor; name != "" && c.Executor(name) == nil {
+		if name := c.Agents[i].Executor; c.Agents[i].Pool == "" && name != "" && c.Executor(name) == nil {
 			p.Add(c.placeOf("agents", i, "executor"), "%s", c.UnknownExecutor(name))
 		}
 	}

@@ -267,6 +267,7 @@ func agentKeys() []key[Agent] {
 		{name: "wake", at: func(a *Agent) any { return &a.Wake }, doc: "The hub starts it when work waits for it."},
 		{name: "max_idle_seconds", at: func(a *Agent) any { return &a.MaxIdle }, doc: "When one that is not persistent ends, having had nothing to do."},
 		{name: "max_concurrent", at: func(a *Agent) any { return &a.MaxConcurrent }, min: 1, max: 64, doc: "How many turns it may run at once."},
+		{name: "instances", at: func(a *Agent) any { return &a.Instances }, min: 1, max: MaxInstances, example: "4", doc: "Makes it a pool of so many members, coder-1 to coder-4, each with a context, a process and limits of its own: what is asked of the pool is worked by whoever is free. Unset: one agent. See POOLS.md."},
 		{name: "backup", at: func(a *Agent) any { return &a.Backup }, check: checkNames, example: `["reviewer"]`, doc: "Who works what is asked of it while it has failed or has no budget: the first of these that can. Only what nobody has begun is handed over, and it stays there. See POOLS.md."},
 	}
 }

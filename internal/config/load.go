@@ -148,6 +148,7 @@ func (l *loading) addFile(f fileText) {
 
 func (l *loading) finishLoading() (*Config, error) {
 	if !l.broken {
+		l.config.expandPools()
 		l.config.checkTogether(&l.problems)
 	}
 	if err := l.problems.Err(l.config.Files...); err != nil {

@@ -64,7 +64,8 @@ type Settings struct {
 	TurnTimeout              time.Duration // 0: none
 
 	LockHeartbeat time.Duration
-	Backed        bool // others take over what it cannot work
+	Pool          string // that it is a member of; empty: none
+	Backed        bool   // others take over what it cannot work
 	Persistent    bool
 	MaxIdle       time.Duration
 	MaxConcurrent int
@@ -201,7 +202,7 @@ func (s *Settings) setLifecycle(entry *Agent) {
 			s.DisplayName = a.Name
 		}
 	}
-	s.Backed = len(a.Backup) > 0
+	s.Backed, s.Pool = len(a.Backup) > 0, a.Pool
 	s.Persistent, s.MaxIdle, s.MaxConcurrent = a.Persistent, a.MaxIdle, a.MaxConcurrent
 }
 

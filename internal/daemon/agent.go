@@ -112,7 +112,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	}
 	runs := a.Advancer(w.Store, redactedBus{conn, a.Secrets()}, subjects)
 	p := agent.New(agent.Options{
-		Agent: w.Agent, Lease: w.Lease, Model: w.Settings.Model.ID, Store: agent.StoreOf(live.Queue()), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
+		Agent: w.Agent, Pool: fika.AgentName(w.Settings.Pool), Lease: w.Lease, Model: w.Settings.Model.ID, Store: agent.StoreOf(live.Queue()), Bus: redactedBus{conn, a.Secrets()}, Subjects: subjects,
 		Work: live.Work, Compact: compactor(live), Summarise: summariser(live), Orphan: worker.EndStep, Recover: func() { w.UndoLeft(display.Warn) }, Wake: waker.Wake,
 		Advance: func(ctx context.Context, run fika.RequestID) {
 			if err := runs.Advance(ctx, run); err != nil {

@@ -231,10 +231,7 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 		if err != nil {
 			return nil, err
 		}
-		if _, _, err := h.home.Ensure(name); err != nil {
-			return nil, err
-		}
-		row, err := h.store.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, DisplayName: e.Name, Description: e.Description})
+		row, err := h.app.EnsureEntry(ctx, h.store, h.home, &e)
 		if err != nil {
 			return nil, err
 		}
@@ -243,6 +240,9 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 			continue
 		}
 		spec := hub.Spec{Name: name, AutoStart: e.AutoStart && c.Master.AutoStartAgents, Persistent: e.Persistent, Wake: e.Wake}
+		if spec.Members = e.Members(); spec.Members != nil {
+			spec.AutoStart, spec.Wake = false, false
+		}
 		for _, backup := range e.Backup {
 			spec.Backup = append(spec.Backup, fika.AgentName(backup))
 		}

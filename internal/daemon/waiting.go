@@ -17,6 +17,9 @@ func (h hubHome) whyWaiting(procs hub.Processes) func(context.Context, fika.Agen
 		if paused, err := h.store.AllPaused(ctx); err == nil && paused {
 			return "everything is paused (fika chat resume --all)"
 		}
+		if row.IsPool() {
+			return "" // one of its members takes it
+		}
 		p := chat.Presence{Hub: true}
 		if c, err := h.app.Config(); err == nil {
 			e := c.Agent(row.Name)

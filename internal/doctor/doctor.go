@@ -146,7 +146,7 @@ func (d *examination) checkConfig() bool {
 	if err != nil || inForce != nil {
 		return inForce == nil
 	}
-	d.add(check, Fine, "", "%d agents, %d models", len(c.Agents), len(c.Models))
+	d.add(check, Fine, "", "%d agents, %d models", len(c.Entries()), len(c.Models))
 	for _, p := range c.Ignored {
 		d.add(check, Note, "remove it", "%s", p)
 	}

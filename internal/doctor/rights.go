@@ -27,6 +27,9 @@ func (d *examination) checkRights() {
 	for _, a := range c.Agents {
 		name := fika.AgentName(a.ID)
 		known = append(known, name)
+		if a.Pool != "" {
+			continue // its pool's entry is looked at
+		}
 		if s, err := d.app.Settings(name, nil, true); err == nil { // what is wrong with it is told elsewhere
 			all[name], names = s, append(names, name)
 		}

@@ -24,6 +24,9 @@ type toolNames struct {
 func (t *toolNames) checkConfig(c *config.Config) {
 	t.checkLists("", c.PerContext, c.WhereSet)
 	for i := range c.Agents {
+		if c.Agents[i].Pool != "" {
+			continue // its pool's entry is looked at
+		}
 		t.checkLists(fmt.Sprintf("agents[%d].", i), c.Agents[i].PerContext, c.WhereSet)
 	}
 }

@@ -16,7 +16,7 @@ func (d *examination) checkWorkspaces() {
 		return
 	}
 	names := []fika.AgentName{}
-	for _, a := range c.Agents {
+	for _, a := range c.Entries() {
 		names = append(names, fika.AgentName(a.ID))
 	}
 	if state, err := d.home.State(); err == nil && !slices.Contains(names, state.Current) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"fika"
 	"fika/internal/message"
@@ -16,6 +17,11 @@ import (
 func (h *Hub) handOverWork(ctx context.Context, rows []fika.Agent) {
 	if h.opts.CannotTakeOver == nil || !h.supervisor.anyBackup() {
 		return
+	}
+	for _, row := range rows {
+		if c := h.supervisor.agents[row.Name]; c != nil && len(c.spec.Members) == 0 {
+			c.out = h.supervisor.whyOut(row)
+		}
 	}
 	out := map[fika.AgentID]string{}
 	for _, row := range rows {
@@ -100,7 +106,7 @@ func (h *Hub) tellHandedOver(d store.HandedOver) {
 // anyBackup reports whether any agent has one.
 func (s *supervisor) anyBackup() bool {
 	for _, c := range s.agents {
-		if c.entry && len(c.spec.Backup) > 0 {
+		if c.entry && len(c.spec.Backup)+len(c.spec.Members) > 0 {
 			return true
 		}
 	}
@@ -110,7 +116,7 @@ func (s *supervisor) anyBackup() bool {
 // backupsOf are the backups of an agent, in their order.
 func (s *supervisor) backupsOf(name fika.AgentName) []fika.AgentName {
 	if c := s.agents[name]; c != nil && c.entry {
-		return c.spec.Backup
+		return slices.Concat(c.spec.Members, c.spec.Backup)
 	}
 	return nil
 }
@@ -122,6 +128,8 @@ func (s *supervisor) whyOut(row fika.Agent) string {
 	switch {
 	case c == nil || row.Desired.Stopped():
 		return ""
+	case len(c.spec.Members) > 0:
+		return s.whyAllOut(c.spec)
 	case c.failed != "" && !c.running:
 		return fmt.Sprintf("@%s cannot work: %s", row.Name, c.failed)
 	case row.QuotaUsedUp(s.now()):
@@ -130,8 +138,30 @@ func (s *supervisor) whyOut(row fika.Agent) string {
 	return ""
 }
 
+// whyAllOut says why no member of a pool begins anything; empty: one does, or one
+// was stopped by hand and would.
+func (s *supervisor) whyAllOut(pool Spec) string {
+	why := ""
+	for _, name := range pool.Members {
+		c := s.agents[name]
+		if c == nil || c.out == "" {
+			return ""
+		}
+		why = c.out
+	}
+	return fmt.Sprintf("no member of @%s can work: %s", pool.Name, why)
+}
+
 // canStart reports whether an agent runs, or is started when work waits for it.
 func (s *supervisor) canStart(row fika.Agent) bool {
 	c := s.agents[row.Name]
-	return c != nil && !row.Desired.Stopped() && (c.running || c.entry && c.spec.Wake)
+	if c == nil || row.Desired.Stopped() {
+		return false
+	}
+	for _, name := range c.spec.Members {
+		if m := s.agents[name]; m != nil && !m.stoppedByUser && m.out == "" && (m.running || m.entry && m.spec.Wake) {
+			return true
+		}
+	}
+	return c.running || c.entry && c.spec.Wake
 }

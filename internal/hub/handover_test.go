@@ -77,3 +77,47 @@ func TestHandsOver(t *testing.T) {
 		t.Errorf("what waits for one that was stopped by hand is with %s (%v)", kept.AgentName, err)
 	}
 }
+
+// TestPool: as many members are started as there are tasks that nobody is free
+// for, the pool itself never; what waits for a member that has failed goes to
+// another one.
+func TestPool(t *testing.T) {
+	w := newWorld(t)
+	pool := w.agent("coder")
+	specs := []Spec{{Name: "coder", Members: []fika.AgentName{"coder-1", "coder-2", "coder-3"}}}
+	var ids []fika.AgentID
+	for _, name := range specs[0].Members {
+		specs = append(specs, Spec{Name: name, Wake: true})
+		ids = append(ids, w.agent(name).ID)
+	}
+	w.ok(w.store.KeepPool(t.Context(), pool.ID, ids))
+	w.procs.atStart = func(name fika.AgentName, pid int) {
+		if name == "coder-1" {
+			go w.procs.exit(pid, Exit{Code: exitInvalid, Reason: "exit status 2"})
+		}
+	}
+	accept := func(kind fika.RequestKind) fika.RequestID {
+		r, err := w.store.Accept(t.Context(), store.NewRequest{Kind: kind, Origin: fika.Queued, Agent: pool.ID, Payload: fika.Payload{Prompt: "x", From: "ann"}})
+		w.ok(err)
+		return r.Request.ID
+	}
+	bound := accept(fika.AskRequest)
+	w.runWith(func(o *Options) {
+		o.CannotTakeOver = func(context.Context, store.RequestInfo, fika.AgentName) (string, error) { return "", nil }
+	}, specs...)
+	w.until("another member to have the ask", func() bool {
+		r, err := w.store.Request(t.Context(), bound)
+		return err == nil && r.AgentName == "coder-2" && r.AskedName() == "coder"
+	})
+	w.until("it to be started", func() bool { return w.procs.count("coder-2") == 1 })
+	l, err := w.store.Acquire(t.Context(), w.agent("coder-2").ID, "2@here", time.Hour, true)
+	w.ok(err)
+	if _, err := w.store.Claim(t.Context(), l, store.Limits{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	accept(fika.TaskRequest)
+	w.until("one more for the task", func() bool { return w.procs.count("coder-3") == 1 })
+	if w.procs.count("coder") != 0 || w.procs.count("coder-2") != 1 || w.procs.count("coder-1") != 1 {
+		t.Errorf("started: %v", w.procs.spawned)
+	}
+}

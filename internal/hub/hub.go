@@ -92,10 +92,12 @@ type Spec struct {
 	Persistent bool
 	Wake       bool
 	Backup     []fika.AgentName // who works what it cannot, the first that can
+	// Members are those of a pool, which has no process; they have a Spec each.
+	Members []fika.AgentName
 }
 
 func (s Spec) same(o Spec) bool {
-	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && slices.Equal(s.Backup, o.Backup)
+	return s.Name == o.Name && s.AutoStart == o.AutoStart && s.Persistent == o.Persistent && s.Wake == o.Wake && slices.Equal(s.Backup, o.Backup) && slices.Equal(s.Members, o.Members)
 }
 
 // Options is all that a hub depends on.
@@ -365,6 +367,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 		return
 	}
 	waiting := h.supervisor.agentsAtWork(ctx)
+	h.supervisor.wantMembers(work, waiting)
 	for _, w := range work {
 		waiting[w.Agent] = true
 	}

@@ -18,10 +18,11 @@ type supervised struct {
 	stoppedByUser bool // a person wants it stopped
 	wantedByUser  bool // a person wants it running
 	failed        string
-	hindered      bool // it failed before it was started, by [Options.Hindered]
-	refused       bool // it failed because its process found its settings wrong
-	checked       int  // supervisor.reloads when it was last seen that nothing hinders it
-	reloads       int  // supervisor.reloads then
+	out           string // why it begins nothing, as the last look found; empty: it does
+	hindered      bool   // it failed before it was started, by [Options.Hindered]
+	refused       bool   // it failed because its process found its settings wrong
+	checked       int    // supervisor.reloads when it was last seen that nothing hinders it
+	reloads       int    // supervisor.reloads then
 	crashes       []time.Time
 	left          time.Time     // when it ended last
 	pause         time.Duration // from then on, before it is started again: backoff

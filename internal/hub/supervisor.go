@@ -109,6 +109,9 @@ func (s *supervisor) attendAgent(ctx context.Context, row fika.Agent, work bool)
 	switch {
 	case left:
 		s.onAdoptedExit(ctx, c)
+	case c.running && len(c.spec.Members) > 0: // from before it was a pool
+		s.tellToStop(c, fika.DesiredStopped)
+	case len(c.spec.Members) > 0:
 	case c.running && (row.Desired == fika.DesiredStopped || row.Desired == fika.DesiredNow):
 		s.tellToStop(c, row.Desired)
 	case c.running && row.Desired == fika.DesiredFinish:
@@ -351,7 +354,7 @@ func (s *supervisor) graceFor(how fika.Desired) time.Duration {
 // that runs hears it itself, and most bells ring in the middle of a chain.
 func (s *supervisor) onWakeUp(name fika.AgentName) {
 	c := s.agents[name]
-	if c == nil || !c.running || !c.child && !s.procs.Alive(c.proc) {
+	if c == nil || !c.running && !s.allRun(c.spec.Members) || c.running && !c.child && !s.procs.Alive(c.proc) {
 		s.nudge()
 	}
 }

@@ -96,6 +96,8 @@ type Spender struct {
 	Home      string
 	Agent     fika.AgentID
 	AgentName fika.AgentName
+	Pool      fika.AgentID // that it is a member of; empty: none
+	PoolName  fika.AgentName
 	Chat      fika.ConversationID // where
 	ChatName  fika.ConversationName
 	Began     fika.ConversationID // where its chain began
@@ -164,6 +166,8 @@ func (b Budget) owner(s Spender) string {
 		return ScopeChain + ":" + string(s.Chain)
 	case kind == ScopeAgent && name == string(s.AgentName):
 		return ScopeAgent + ":" + string(s.Agent)
+	case kind == ScopeAgent && s.Pool != "" && name == string(s.PoolName):
+		return ScopeAgent + ":" + string(s.Pool)
 	case kind == ScopeChat && name == string(s.ChatName):
 		return ScopeChat + ":" + string(s.Chat)
 	case kind == ScopeChat && name == string(s.BeganName):

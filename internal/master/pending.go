@@ -107,7 +107,7 @@ func (m *Master) takeUpPending(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e := &pendingRequest{id: info.ID, agent: info.AgentName, kind: info.Kind, prompt: info.Payload.Prompt, from: info.CreatedAt}
+		e := &pendingRequest{id: info.ID, agent: info.AskedName(), kind: info.Kind, prompt: info.Payload.Prompt, from: info.CreatedAt}
 		if info.AgentName == teamAgent {
 			e.run, e.kind = info.ID, "team"
 		}

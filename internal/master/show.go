@@ -14,6 +14,9 @@ import (
 // showOutcome shows how a request ended, with the request it belongs to.
 func (m *Master) showOutcome(e *pendingRequest, info client.RequestInfo) {
 	who := e.workerName()
+	if info.AddressedName != "" {
+		who += fmt.Sprintf(" (worked by @%s)", info.AgentName)
+	}
 	if info.State != fika.Done {
 		m.failed++
 		word := string(info.State)

@@ -25,8 +25,9 @@ type NewRequest struct {
 	Deadline     time.Time // zero: none
 	Payload      fika.Payload
 	// Rights are what the request may do at most: those of whoever causes it.
-	Rights *fika.Rights
-	Taint  string // what its prompt comes from, when that is outside
+	Rights    *fika.Rights
+	Taint     string       // what its prompt comes from, when that is outside
+	addressed fika.AgentID // that was asked, where Agent is a member of it
 	// Limits bounds what [Queue.Begin] begins. Accept does not look at them.
 	Limits Limits
 }
@@ -82,6 +83,13 @@ func (t requestRows) accept(ctx context.Context, n NewRequest) (Accepted, error)
 	a, err := agentByID(ctx, t, n.Agent)
 	if err != nil {
 		return out, err
+	}
+	if a.IsPool() && n.Kind == fika.AskRequest {
+		pool := a.ID
+		if a, err = poolsIn(t.tx).memberFor(ctx, n, a); err != nil {
+			return out, err
+		}
+		n.addressed, n.Agent = pool, a.ID
 	}
 	c, fresh, err := t.conversationFor(ctx, n, a)
 	if err != nil {
@@ -190,7 +198,7 @@ func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.Con
 		n.Deadline = at(n.Payload.Deadline)
 	}
 	r := fika.Request{
-		ID: n.ID, Kind: n.Kind, Origin: n.Origin, Agent: n.Agent, Conversation: c, Parent: n.Parent, RetryOf: n.RetryOf,
+		ID: n.ID, Kind: n.Kind, Origin: n.Origin, Agent: n.Agent, Addressed: n.addressed, Conversation: c, Parent: n.Parent, RetryOf: n.RetryOf,
 		Chain: chain, Depth: depth, State: fika.Open, Deadline: at(ms(n.Deadline)), Payload: n.Payload, BodyHash: hash,
 		Rights: n.Rights, Taint: n.Taint, Touched: at(t.now), CreatedAt: at(t.now),
 	}
@@ -203,8 +211,8 @@ func (t requestRows) insertRequest(ctx context.Context, n NewRequest, c fika.Con
 		return r, err
 	}
 	err = t.put(ctx, `INSERT INTO requests (id, kind, origin, agent, conversation, parent, retry_of, chain, depth, asker,
-state, deadline, payload, body_hash, rights, taint, touched, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+state, deadline, payload, body_hash, rights, taint, touched, created_at, addressed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Kind, r.Origin, r.Agent, r.Conversation, r.Parent, r.RetryOf, r.Chain, r.Depth, n.Payload.From,
-		r.State, ms(r.Deadline), payload, hash, rights, r.Taint, t.now, t.now)
+		r.State, ms(r.Deadline), payload, hash, rights, r.Taint, t.now, t.now, r.Addressed)
 	return r, err
 }

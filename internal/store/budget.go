@@ -32,13 +32,13 @@ type grant struct {
 }
 
 // spenderFacts are those that a claim and a turn have not read anyway.
-const spenderFacts = `SELECT a.home_id, COALESCE(ch.person, ''), COALESCE(ch.conversation, ''), COALESCE(c.name, '')
-FROM agents a LEFT JOIN chains ch ON ch.root = ? LEFT JOIN conversations c ON c.id = ch.conversation WHERE a.id = ?`
+const spenderFacts = `SELECT a.home_id, COALESCE(ch.person, ''), COALESCE(ch.conversation, ''), COALESCE(c.name, ''), COALESCE(p.id, ''), COALESCE(p.name, '')
+FROM agents a LEFT JOIN agents p ON p.id = a.pool AND a.pool <> '' LEFT JOIN chains ch ON ch.root = ? LEFT JOIN conversations c ON c.id = ch.conversation WHERE a.id = ?`
 
 // completeSpender fills in what is not known of a spender.
 func completeSpender(ctx context.Context, q querier, s *limit.Spender) error {
 	_, _, err := one(ctx, q, func(row scanner) (struct{}, error) {
-		return struct{}{}, row.Scan(&s.Home, &s.Person, &s.Began, &s.BeganName)
+		return struct{}{}, row.Scan(&s.Home, &s.Person, &s.Began, &s.BeganName, &s.Pool, &s.PoolName)
 	}, spenderFacts, s.Chain, s.Agent)
 	return err
 }
@@ -146,7 +146,8 @@ func inLedger(scope, owner string, since int64, s limit.Spender) (from string, a
 	const turns = `FROM usage u JOIN requests r ON r.id = u.request `
 	switch kind, _, _ := limit.ParseScope(scope); kind {
 	case limit.ScopeAgent:
-		return `FROM usage u WHERE u.at >= ? AND u.agent = ?`, []any{since, s.Agent}
+		id := strings.TrimPrefix(owner, limit.ScopeAgent+":") // of a pool it is what its members have spent
+		return `FROM usage u WHERE u.at >= ? AND u.agent IN (SELECT a.id FROM agents a WHERE a.id = ? OR (a.pool = ? AND a.pool <> ''))`, []any{since, id, id}
 	case limit.ScopeUser:
 		return turns + `JOIN chains ch ON ch.root = r.chain WHERE u.at >= ? AND ch.person = ?`, []any{since, s.Person}
 	case limit.ScopeChat:

@@ -120,6 +120,9 @@ func (s Queue) looksIdle(ctx context.Context, l Lease, worked func(fika.RequestI
 		return false, nil
 	}
 	_, any, err := s.seek(ctx, s.r, a, s.nowMS())
+	if err == nil && !any {
+		any, err = s.anyPooled(ctx, a)
+	}
 	return !any, err
 }
 
@@ -146,6 +149,11 @@ type claim struct {
 func (k *claim) next(ctx context.Context) (*Claimed, error) {
 	for {
 		c, found, err := k.search(ctx)
+		if err == nil && !found {
+			if found, err = k.takePooled(ctx); err == nil && found {
+				c, found, err = k.search(ctx)
+			}
+		}
 		if err != nil || !found {
 			return nil, err
 		}

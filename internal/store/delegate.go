@@ -60,10 +60,10 @@ const overdue = 5 * time.Second
 
 // waitsFor gives the agents of a request and of all that wait for it: those
 // which must not wait for it in their turn.
-const waitsFor = `WITH RECURSIVE up (agent, parent) AS (
-SELECT agent, parent FROM requests WHERE id = ?
-UNION ALL SELECT p.agent, p.parent FROM requests p JOIN up ON p.id = up.parent WHERE up.parent <> '')
-SELECT agent FROM up`
+const waitsFor = `WITH RECURSIVE up (agent, addressed, parent) AS (
+SELECT agent, addressed, parent FROM requests WHERE id = ?
+UNION ALL SELECT p.agent, p.addressed, p.parent FROM requests p JOIN up ON p.id = up.parent WHERE up.parent <> '')
+SELECT agent FROM up UNION ALL SELECT addressed FROM up WHERE addressed <> ''`
 
 // Delegate gives planned tool steps a child task each, marks the steps
 // started and suspends the request until all children have an outcome: one

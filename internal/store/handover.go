@@ -82,6 +82,11 @@ func (t *tx) moveRequest(ctx context.Context, r fika.Request, from, to fika.Agen
 	var e fika.Entry
 	c := fika.Conversation{ID: r.Conversation}
 	var err error
+	if to.IsPool() && r.Kind == fika.AskRequest {
+		if to, err = poolsIn(t).choose(ctx, to.ID, "", func(a fika.Agent) bool { return a.ID == from.ID }); err != nil {
+			return e, err
+		}
+	}
 	if r.Kind == fika.AskRequest {
 		if c, err = agentsIn(t).activeAsk(ctx, to.ID); err != nil {
 			return e, err

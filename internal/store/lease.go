@@ -40,6 +40,9 @@ func (s Leases) Acquire(ctx context.Context, id fika.AgentID, owner string, d ti
 		if err != nil {
 			return err
 		}
+		if a.IsPool() {
+			return fika.Errorf(fika.Invalid, op, "%s is a pool of %d: its members work, %s-1 and on", a.Name, a.Instances, a.Name)
+		}
 		if !force && a.Owner != "" && a.Owner != owner && ms(a.LeaseUntil) > t.now {
 			return fika.Errorf(fika.Locked, op, "%s belongs to %s until %s", a.Name, a.Owner, a.LeaseUntil.Format(time.RFC3339))
 		}
@@ -106,7 +109,7 @@ func (s Leases) Look(ctx context.Context, l Lease) (Looked, error) {
 }
 
 const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
-  EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0),
+  EXISTS (SELECT 1 FROM requests q WHERE (q.agent = a.id OR (q.agent = a.pool AND a.pool <> '')) AND q.finished_at = 0),
   EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')
 FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.lease = ?`
 

@@ -73,7 +73,7 @@ func (s step) String() string {
 
 var (
 	// small are tables that stay small, and indexes of what is only ever little.
-	small = regexp.MustCompile(`^(agents|schedules|executors|executions|conversations|brakes|meta|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|conversations_\w+|agents_\w+|brakes_\w+)$`)
+	small = regexp.MustCompile(`^(agents|bindings|schedules|executors|executions|conversations|brakes|meta|reservations|requests_(active|busy|children|deadline|unannounced)|notifications_(pending|live|dropped)|approvals_open|conversations_\w+|agents_\w+|brakes_\w+)$`)
 	// broad is a condition that all of a conversation, or of an agent, fulfils.
 	broad = regexp.MustCompile(`^\((\w+\.)?\(?(conversation|agent)\)? = [^()]*\)$`)
 	// byOwner are the indexes in which that is much.

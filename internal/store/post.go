@@ -123,6 +123,19 @@ func (s Transcripts) Deliver(ctx context.Context, m Send) (Posted, error) {
 		if err != nil {
 			return err
 		}
+		if a.IsPool() {
+			if known, err := postsIn(t).delivered(ctx, m); err != nil || known != nil {
+				out = Posted{Repeat: true}
+				if known != nil {
+					out.Entry = *known
+				}
+				return err
+			}
+			if a, err = poolsIn(t).choose(ctx, m.To, "", func(a fika.Agent) bool { return string(a.Name) == m.WriterName }); err != nil {
+				return err
+			}
+			m.To = a.ID
+		}
 		c, err := agentsIn(t).activeAsk(ctx, m.To)
 		if err != nil {
 			return err
@@ -162,7 +175,7 @@ func (t postRows) delivered(ctx context.Context, m Send) (*fika.Entry, error) {
 		return nil, nil
 	}
 	e, ok, err := one(ctx, t, scanEntry, selectEntry+` JOIN conversations c ON c.id = e.conversation
-WHERE c.agent = ? AND c.agent <> '' AND c.kind = 'ask' AND e.id = ?`, m.To, m.ID)
+WHERE c.agent IN (SELECT a.id FROM agents a WHERE a.id = ? OR (a.pool = ? AND a.pool <> '')) AND c.agent <> '' AND c.kind = 'ask' AND e.id = ?`, m.To, m.To, m.ID)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -228,13 +241,18 @@ type recipients []*recipient
 type recipient struct {
 	name fika.AgentName
 	id   string // empty: there is none of that name
+	pool bool   // it is a pool: a member is told
+	skip bool   // there is nobody to tell
 }
 
 // ask adds an agent, and asks for its id.
 func (r *recipients) ask(name fika.AgentName) statement {
 	one := &recipient{name: name}
 	*r = append(*r, one)
-	return first(&one.id, nil, scanText, `SELECT id FROM agents WHERE name = ?`, name)
+	return first(one, nil, func(s scanner) (r recipient, err error) {
+		r.name = name
+		return r, s.Scan(&r.id, flag{&r.pool})
+	}, `SELECT id, CASE WHEN instances > 0 THEN 1 ELSE 0 END FROM agents WHERE name = ?`, name)
 }
 
 // without leaves out the one that wrote the message itself.
@@ -269,6 +287,14 @@ func (t postRows) notify(ctx context.Context, c fika.Conversation, e fika.Entry,
 	for _, one := range told {
 		if one.id == "" {
 			return nil, fika.Errorf(fika.NotFound, "notify", "no agent named %q", one.name)
+		}
+		if one.pool {
+			if err := t.assign(ctx, c.ID, one, told, e.Meta.WriterName); err != nil {
+				return nil, err
+			}
+		}
+		if one.skip {
+			continue
 		}
 		if err := t.put(ctx, `INSERT INTO notifications (conversation, seq, agent, chain, depth, state, reason, rights, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.ID, e.Seq, one.id, e.Chain, e.Depth, state, reason, bound, t.now); err != nil {

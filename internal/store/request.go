@@ -13,6 +13,8 @@ import (
 type RequestFilter struct {
 	Agent        fika.AgentID
 	Addressed    fika.AgentID // asked, and worked by another
+	Concerns     fika.AgentID // asked or working
+	Handed       bool         // only those that were handed over
 	Conversation fika.ConversationID
 	States       []fika.RequestState
 	Kinds        []fika.RequestKind
@@ -89,6 +91,12 @@ func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestI
 	}
 	if f.Addressed != "" {
 		where, args = append(where, `r.addressed = ? AND r.addressed <> ''`), append(args, f.Addressed)
+	}
+	if f.Concerns != "" {
+		where, args = append(where, `(r.agent = ? OR (r.addressed = ? AND r.addressed <> ''))`), append(args, f.Concerns, f.Concerns)
+	}
+	if f.Handed {
+		where = append(where, `r.handed <> ''`)
 	}
 	if f.Conversation != "" {
 		where, args = append(where, `r.conversation = ?`), append(args, f.Conversation)

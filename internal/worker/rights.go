@@ -75,7 +75,7 @@ func (p peers) callable(self, to fika.AgentName) string {
 	switch {
 	case err != nil:
 		return "whether it may be asked cannot be told: " + err.Error()
-	case guard.MayCall(by, string(self)):
+	case p.app.Allows(by, string(self)):
 		return ""
 	}
 	return guard.UncallableReason(by, to)

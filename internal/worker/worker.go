@@ -65,6 +65,9 @@ func Open(ctx context.Context, a *app.App, o Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.PoolRefusal(o.Name); err != nil {
+		return nil, err
+	}
 	settings, err := settingsFor(a, o)
 	if err != nil {
 		return nil, err

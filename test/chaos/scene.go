@@ -67,6 +67,7 @@ func scenes() []scene {
 		{"limited-run", limitedRun},
 		{"schedule", timed},
 		{"backup", backedUp},
+		{"pool", pooled},
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 )
 
 // configure adds to the settings. Who runs follows them.
@@ -33,4 +35,37 @@ rules = "none.toml"
 	r.ask("task", "sansa", "bash")
 	r.ask("ask", "sansa", "read")
 	r.follow("task", "sansa")
+}
+
+// pooled is work for a pool, of which a member is killed and which becomes smaller: its
+// tasks are anybody's, a person's asks one member's until a reset, its mentions
+// somebody's.
+func pooled(r *run) {
+	pool := "[[agents]]\nid = \"hound\"\nmodel = \"own\"\ntool_permissions = [\"bash\", \"read\", \"list\", \"edit\", \"create\"]\nmax_idle_seconds = 3\ninstances = 3\n"
+	r.configure(pool)
+	r.kills++
+	j := r.ask("task", "hound", "bash")
+	r.begun(j)
+	r.signal(agentWords("hound-1"), syscall.SIGKILL)
+	for range 3 {
+		r.ask("task", "hound", "read")
+	}
+	r.ask("ask", "hound", "list")
+	r.people("agent", "reset", "hound")
+	r.follow("ask", "hound")
+	r.chat(hop{"hound", []string{"bash"}}, hop{"arya", nil})
+	r.replaceSettings("instances = 3", "instances = 2")
+	r.ask("task", "hound")
+}
+
+// replaceSettings changes a part of the settings.
+func (r *run) replaceSettings(from, to string) {
+	path := filepath.Join(r.root, "config.toml")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600)
+	}
+	if err != nil {
+		r.bad("%v", err)
+	}
 }

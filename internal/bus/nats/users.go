@@ -125,8 +125,17 @@ func permissionsOf(prefix, who string) *server.Permissions {
 			agents + "bell", agents + "context.request", prefix + ".executor.*.bell", prefix + ".chat.*", prefix + ".workflow.*.status", prefix + ".hub.bell",
 		}},
 		Subscribe: &server.SubjectPermission{Allow: []string{
-			own + "control", own + "bell", own + "context.request", prefix + ".chat.>", inboxOf(who) + ".>",
+			own + "control", own + "bell", bellOfPool(prefix, name), own + "context.request", prefix + ".chat.>", inboxOf(who) + ".>",
 		}},
 		Response: answers,
 	}
+}
+
+// bellOfPool is the bell of the pool that an agent is a member of by its name,
+// NAME-N; its own where it is none.
+func bellOfPool(prefix, name string) string {
+	if i := strings.LastIndexByte(name, '-'); i > 0 {
+		name = name[:i]
+	}
+	return prefix + ".agent." + name + ".bell"
 }

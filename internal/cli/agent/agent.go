@@ -40,11 +40,20 @@ func namedAgents(ctx context.Context, agents *client.Agents, args []string, all 
 	return agents.Match(ctx, args)
 }
 
+// namedMembers is namedAgents with the members of pools in their place.
+func namedMembers(ctx context.Context, agents *client.Agents, args []string, all bool) ([]fika.Agent, error) {
+	list, err := namedAgents(ctx, agents, args, all)
+	if err != nil {
+		return nil, err
+	}
+	return agents.Members(ctx, list)
+}
+
 // agentsFor finds the agents that the arguments name, and starts a hub for
 // them.
 func agentsFor(ctx context.Context, e *command.Env, args []string, all bool) (agents *client.Agents, list []fika.Agent, err error) {
 	c, err := e.ClientFor(ctx, func(c *client.Client) (err error) {
-		list, err = namedAgents(ctx, c.Agents, args, all)
+		list, err = namedMembers(ctx, c.Agents, args, all)
 		return err
 	})
 	if err != nil {

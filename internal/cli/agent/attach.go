@@ -34,7 +34,7 @@ watching, never the work.`,
 }
 
 func attach(ctx context.Context, e *command.Env, c *client.Client, name string, asJSON bool) error {
-	row, err := c.Agents.Find(ctx, name)
+	row, err := c.Agents.Lone(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func newLogs(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			row, err := c.Agents.Find(cmd.Context(), args[0])
+			row, err := c.Agents.Lone(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

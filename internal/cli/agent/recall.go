@@ -42,7 +42,7 @@ cleared is not found. An agent has the tool when its tool_permissions name it.`,
 			if err != nil {
 				return err
 			}
-			row, err := c.Agents.Find(ctx, args[0])
+			row, err := c.Agents.Lone(ctx, args[0])
 			if err != nil {
 				return err
 			}

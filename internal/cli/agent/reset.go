@@ -1,16 +1,19 @@
 package agent
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/client"
 )
 
 func newReset(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset NAME...", Short: "let the next ask of an agent start afresh",
-		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console switches back to it.",
+		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console switches back to it. Of a pool, it ends that\nyour asks go to the same member.",
 		Example: "  fika agent reset coder", ValidArgsFunction: command.Several(e.CompleteAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
@@ -18,6 +21,9 @@ func newReset(e *command.Env) *cobra.Command {
 				return err
 			}
 			return forAgents(cmd.Context(), e, c.Agents, args, false, func(row fika.Agent) error {
+				if row.IsPool() {
+					return unbind(cmd.Context(), e, c.Agents, row)
+				}
 				_, err := c.Agents.Reset(cmd.Context(), row)
 				if err == nil {
 					e.Say("%s @%s conversation context reset", e.ErrStyle().Green("✓"), row.Name)
@@ -26,4 +32,18 @@ func newReset(e *command.Env) *cobra.Command {
 			})
 		},
 	}
+}
+
+// unbind lets the next ask of a pool find a member anew.
+func unbind(ctx context.Context, e *command.Env, agents *client.Agents, pool fika.Agent) error {
+	was, found, err := agents.Unbind(ctx, pool)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		e.Say("you have asked no member of @%s yet: your first ask goes to the one with the least work", pool.Name)
+	default:
+		e.Say("%s @%s conversation context reset; your next ask of @%s goes to whoever has the least work", e.ErrStyle().Green("✓"), was.Name, pool.Name)
+	}
+	return nil
 }

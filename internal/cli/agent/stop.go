@@ -35,7 +35,11 @@ and when work waits for it, until fika agent start.`,
 			if err != nil {
 				return err
 			}
-			return forAgents(cmd.Context(), e, c.Agents, args, all, func(row fika.Agent) error {
+			list, err := namedMembers(cmd.Context(), c.Agents, args, all)
+			if err != nil {
+				return err
+			}
+			return eachAgent(cmd.Context(), e, list, func(row fika.Agent) error {
 				return stopAgent(cmd.Context(), e, c.Agents, row, how, timeout)
 			})
 		},

@@ -35,6 +35,8 @@ type JSON struct {
 	Running     []string        `json:"running"`
 	NoLimits    *string         `json:"no_limits"`  // why the limits of its tools are not kept; null: they are, or there are none
 	HeldUntil   *time.Time      `json:"held_until"` // its hour is used up until then
+	Pool        *fika.AgentName `json:"pool"`       // that it is a member of
+	Members     []string        `json:"members"`    // of a pool
 	Backup      []string        `json:"backup"`     // who takes over what it cannot work
 	HandedOver  []handedJSON    `json:"handed_over"`
 }
@@ -53,7 +55,10 @@ func ToJSON(v client.AgentView) JSON {
 		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
 		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
 		StartedAt: command.Stamp(v.Since), SeenAt: command.Stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
-		HeldUntil: command.Stamp(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Backup: []string{}, HandedOver: []handedJSON{},
+		HeldUntil: command.Stamp(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Pool: command.Optional(v.Pool), Members: []string{}, Backup: []string{}, HandedOver: []handedJSON{},
+	}
+	for _, name := range v.Members {
+		j.Members = append(j.Members, string(name))
 	}
 	for _, name := range v.Backup {
 		j.Backup = append(j.Backup, string(name))
@@ -124,7 +129,11 @@ func agentRow(v client.AgentView) []string {
 	if why == "" {
 		why = v.Trouble
 	}
-	return []string{string(v.Row.Name), string(v.Status), pid, command.Dash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+	name := string(v.Row.Name)
+	if v.Pool != "" {
+		name = "  " + name
+	}
+	return []string{name, string(v.Status), pid, command.Dash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
 }
 
 // ShowTable prints agents without what they are good at.

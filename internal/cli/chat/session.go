@@ -63,7 +63,7 @@ func Session(ctx context.Context, e *command.Env) error {
 }
 
 func agentsOf(conf *config.Config) (names []fika.AgentName) {
-	for _, a := range conf.Agents {
+	for _, a := range conf.Entries() {
 		names = append(names, fika.AgentName(a.ID))
 	}
 	return names

@@ -34,7 +34,7 @@ yet: that, and a key that does nothing, is a warning.`,
 			for _, w := range c.Warnings {
 				e.Warn(w)
 			}
-			e.Say("%d agents, %d models, no problems", len(c.Agents), len(c.Models))
+			e.Say("%d agents, %d models, no problems", len(c.Entries()), len(c.Models))
 			return nil
 		},
 	}
@@ -56,7 +56,7 @@ func printChecked(e *command.Env, c doctor.ConfigReport, err error) error {
 		out.Problems = strings.Split(config.WithoutSecrets(err.Error()), "\n")
 		return errors.Join(e.PrintLine(out), command.Silent{Kind: command.ErrorKind(err)})
 	}
-	agents, models := len(c.Agents), len(c.Models)
+	agents, models := len(c.Entries()), len(c.Models)
 	out.Agents, out.Models, out.Warnings = &agents, &models, command.EmptyIfNil(c.Warnings)
 	return e.PrintLine(out)
 }

@@ -48,6 +48,9 @@ func (v *FollowView) Begin(follow *client.Follow, id fika.RequestID, name fika.A
 		}
 		v.note(why)
 	}
+	follow.Moved = func(info client.RequestInfo, text string) {
+		v.Show(message.Status{RequestID: string(id), AgentName: string(info.AgentName), Status: "processing", Data: message.StatusData{Message: text}})
+	}
 	if v.Shown != nil {
 		v.Shown.Busy(string(id), string(name), "@"+string(name)+" has it")
 	}

@@ -30,7 +30,7 @@ func newList(e *command.Env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				f.Agent = row.ID
+				f.Concerns = row.ID
 			}
 			if state != "" {
 				if !slices.Contains(requestStates[:], fika.RequestState(state)) {
@@ -50,7 +50,7 @@ func newList(e *command.Env) *cobra.Command {
 			}))
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
+	c.Flags().StringVar(&agent, "agent", "", "only those that this agent was asked for or works")
 	c.Flags().StringVar(&state, "state", "", "only those in this state: "+command.JoinWords(requestStates[:]))
 	command.LimitFlag(c, &limit, 50, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")

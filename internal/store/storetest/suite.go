@@ -35,6 +35,7 @@ func Test(t *testing.T, open func(t *testing.T, clock *Clock) *store.Store) {
 		{"holds", holdTests},
 		{"schedules", scheduleTests},
 		{"handing over", handOverTests},
+		{"pools", poolTests},
 		{"watch", watchTests},
 		{"races", raceTests},
 	} {

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+
+	"fika"
+	"fika/internal/config"
+	"fika/internal/folder"
+	"fika/internal/store"
+)
+
+// EnsureEntry makes the row and the folder of an [[agents]] entry, and of a pool's
+// members, and has the database know whose members they are. It writes nothing
+// when all is there.
+func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.Agent) (fika.Agent, error) {
+	row, err := ensureEntry(ctx, s, h, e)
+	if err != nil || !row.IsPool() && e.Instances == 0 {
+		return row, err
+	}
+	c, err := n.config.Config()
+	if err != nil {
+		return row, err
+	}
+	var ids []fika.AgentID
+	for _, name := range e.Members() {
+		entry := c.Agent(name)
+		if entry == nil {
+			continue
+		}
+		member, err := ensureEntry(ctx, s, h, entry)
+		if err != nil {
+			return row, err
+		}
+		if member.HomeID == row.HomeID {
+			ids = append(ids, member.ID)
+		}
+	}
+	if err := s.KeepPool(ctx, row.ID, ids); err != nil {
+		return row, err
+	}
+	return s.Agent(ctx, row.Name)
+}
+
+func ensureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.Agent) (fika.Agent, error) {
+	name, err := fika.ParseAgentName(e.ID)
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	if e.Instances == 0 { // a pool has no context
+		if _, _, err := h.Ensure(name); err != nil {
+			return fika.Agent{}, err
+		}
+	}
+	id, err := h.ID()
+	if err != nil {
+		return fika.Agent{}, err
+	}
+	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, DisplayName: e.Name, Description: e.Description})
+}
+
+// PoolRefusal says that a pool cannot do what only one agent can; nil for what is
+// no pool.
+func (n *Names) PoolRefusal(name fika.AgentName) error {
+	c, err := n.config.Config()
+	if err != nil {
+		return nil // it is said elsewhere
+	}
+	if e := c.Agent(name); e != nil && e.Instances > 0 {
+		return fika.Errorf(fika.Invalid, "", "%s is a pool of %d, which has neither a context nor a process: name a member, as in %s", name, e.Instances, config.MemberName(e.ID, 1))
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fika"
+	"fika/internal/store"
+)
+
+// TestPoolWorksWhateverIsKilled: the tasks of a pool, whose members are killed in
+// the middle of them, have one outcome each, and every member works.
+func TestPoolWorksWhateverIsKilled(t *testing.T) {
+	t.Parallel()
+	h := scriptedHome(t, "", "id = \"coder\"\ninstances = 3\n")
+	h.write("rules.toml", "[[rule]]\nmatch = \"work\"\ndelay = \"100ms\"\nreply = \"worked\"\n")
+	h.must("up")
+	open := func() []store.RequestInfo {
+		list, err := h.store().ListRequests(t.Context(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
+		h.ok(err)
+		return list
+	}
+	const many = 24
+	for n := range many {
+		h.must("task", "--no-wait", "coder", fmt.Sprint("work ", n))
+	}
+	for n := range 3 {
+		a := h.untilAgent(fmt.Sprintf("coder-%d", n+1), "busy", func(a listed) bool { return a.Status == "busy" || len(open()) == 0 })
+		if a.PID > 0 && a.Status == "busy" {
+			h.ok(syscall.Kill(a.PID, syscall.SIGKILL))
+		}
+	}
+	h.until("all outcomes", func() bool { return len(open()) == 0 })
+	all, err := h.store().ListRequests(t.Context(), store.RequestFilter{})
+	h.ok(err)
+	by := map[fika.AgentName]int{}
+	for _, r := range all {
+		by[r.AgentName]++
+		if r.State != fika.Done || r.AskedName() != "coder" || r.Outcome.Answer != "worked" {
+			t.Errorf("%s of @%s, asked @%s: %s %q", r.ID, r.AgentName, r.AskedName(), r.State, r.Outcome.Answer)
+		}
+	}
+	if len(all) != many || len(by) != 3 {
+		t.Errorf("%d requests, by %v", len(all), by)
+	}
+}
+
+// TestPoolOfPeople: a person's asks go to one member, which is named, also while
+// another is free; the pool is one line of a list, and stops as one.
+func TestPoolOfPeople(t *testing.T) {
+	t.Parallel()
+	h := scriptedHome(t, "", "id = \"coder\"\ninstances = 2\n")
+	h.ok(os.Mkdir(filepath.Join(h.dir, "workflows"), 0o700))
+	h.write("workflows/each.toml", "[[steps]]\nid = \"each\"\nagent = \"coder\"\nfor_each = '1..6'\nmax_parallel = 6\nprompt = \"slow {{.item}}\"\n")
+	h.write("rules.toml", "[[rule]]\nmatch = \"slow\"\ndelay = \"300ms\"\nreply = \"slowly\"\n[[rule]]\nmatch = \"quick\"\nreply = \"quickly\"\n")
+	h.must("up")
+	first := h.run("ask", "coder", "quick")
+	h.must("task", "--no-wait", "coder-1", "slow")
+	second := h.run("ask", "coder", "quick")
+	for _, r := range []result{first, second} {
+		if r.code != 0 || !strings.Contains(r.stderr, "→ @coder-1") || !strings.Contains(r.stdout, "quickly") {
+			t.Errorf("an ask: %+v", r)
+		}
+	}
+	all, err := h.store().ListRequests(t.Context(), store.RequestFilter{Kinds: []fika.RequestKind{fika.AskRequest}})
+	h.ok(err)
+	if len(all) != 2 || all[0].Agent != all[1].Agent || all[0].Conversation != all[1].Conversation {
+		t.Errorf("asks: %+v", all)
+	}
+	h.must("workflow", "run", "each")
+	steps, err := h.store().ListRequests(t.Context(), store.RequestFilter{Kinds: []fika.RequestKind{fika.TaskRequest}})
+	h.ok(err)
+	by := map[fika.AgentName]int{}
+	for _, r := range steps {
+		by[r.AgentName]++
+	}
+	if len(steps) != 7 || by["coder-1"] < 2 || by["coder-2"] < 2 {
+		t.Errorf("the steps of the workflow: %v", by)
+	}
+	if r := h.run("agent", "run", "coder"); r.code != 2 || !strings.Contains(r.stderr, "name a member, as in coder-1") {
+		t.Errorf("a process of the pool: %+v", r)
+	}
+	h.must("agent", "stop", "coder")
+	if list := h.agents(); list["coder-1"].Status != "stopped" || list["coder-2"].Status != "stopped" || list["coder"].Status != "pool" {
+		t.Errorf("stopped: %+v", list)
+	}
+	if r := h.run("task", "--no-wait", "coder", "quick"); !strings.Contains(r.stderr, "no member of @coder can take it") {
+		t.Errorf("a task for a stopped pool: %+v", r)
+	}
+}
