@@ -17,6 +17,15 @@ import (
 // chosen now are at the end, with the reason. It asks no model and nobody's
 // process.
 func (a *App) Route(ctx context.Context, s *store.Store, who *Speaker, prompt string, able func(config.Agent) bool) ([]route.Match, error) {
+	agents, err := a.candidates(ctx, s, who, able)
+	if err != nil {
+		return nil, err
+	}
+	return route.Rank(agents, prompt), nil
+}
+
+// candidates are the agents of the config as routing sees them.
+func (a *App) candidates(ctx context.Context, s *store.Store, who *Speaker, able func(config.Agent) bool) ([]route.Agent, error) {
 	c, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -48,7 +57,7 @@ func (a *App) Route(ctx context.Context, s *store.Store, who *Speaker, prompt st
 		}
 		agents = append(agents, one)
 	}
-	return route.Rank(agents, prompt), nil
+	return agents, nil
 }
 
 // CannotTakeOver says why an agent cannot work now what another was asked for;

@@ -139,7 +139,7 @@ func (o *askOptions) addressee(ctx context.Context, c *client.Client, name, prom
 	if name != client.Auto {
 		return c.Agents.Find(ctx, name)
 	}
-	row, match, err := c.Agents.Choose(ctx, prompt)
+	row, match, err := c.Agents.ChooseJudged(ctx, prompt, o.Warn)
 	if err == nil {
 		o.Say("%s", o.ErrStyle().Dim("→ @"+string(row.Name)+": "+match.Why))
 	}

@@ -24,7 +24,8 @@ func newRoute(e *command.Env) *cobra.Command {
 		Use: "route PROMPT...", Short: "show which agent a prompt is for, and why",
 		Long: `Ranks the agents by how well they fit a prompt, the best first: by name,
 description, capabilities and examples, a small vocabulary of everyday work, and
-the tools that such work needs. No model is asked and nothing is sent.
+the tools that such work needs. No model is asked and nothing is sent, unless
+[routing] model names one: it judges where this is not sure.
 
 SURE is the agent that fika ask auto, fika task auto and @auto: in the master
 take. An agent that was stopped by hand, has failed, may not be asked by you or
@@ -42,7 +43,7 @@ has used up its budget is not chosen.
 			if err != nil {
 				return err
 			}
-			list, err := c.Agents.Route(cmd.Context(), prompt)
+			list, err := c.Agents.Assign(cmd.Context(), prompt, e.Warn)
 			if err != nil {
 				return err
 			}

@@ -25,14 +25,43 @@ func (s *Agents) Route(ctx context.Context, prompt string) ([]Match, error) {
 	return s.c.app.Route(ctx, s.c.store, who, prompt, nil)
 }
 
-// Choose gives the agent that a prompt is for, when that is sure. Error kinds:
-// NotFound when it fits nobody who can be chosen, Invalid when it is not sure.
+// Assign is [Agents.Route] where the routing model of the settings, if there is one,
+// judges what ranking is not sure of and a person asks. warn is told why it has not
+// chosen.
+func (s *Agents) Assign(ctx context.Context, prompt string, warn func(string)) ([]Match, error) {
+	who, err := s.c.app.Speaker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if who != nil { // an agent does not spend a person's money on this
+		return s.c.app.Route(ctx, s.c.store, who, prompt, nil)
+	}
+	return s.c.app.Assign(ctx, s.c.store, prompt, warn)
+}
+
+// Choose gives the agent that a prompt is for, when that is sure by ranking alone.
+// Error kinds: NotFound when it fits nobody who can be chosen, Invalid when it is not
+// sure.
 func (s *Agents) Choose(ctx context.Context, prompt string) (fika.Agent, Match, error) {
-	const op = "choose an agent"
 	list, err := s.Route(ctx, prompt)
 	if err != nil {
 		return fika.Agent{}, Match{}, err
 	}
+	return s.sureOf(ctx, list)
+}
+
+// ChooseJudged is [Agents.Choose] of what [Agents.Assign] says.
+func (s *Agents) ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, Match, error) {
+	list, err := s.Assign(ctx, prompt, warn)
+	if err != nil {
+		return fika.Agent{}, Match{}, err
+	}
+	return s.sureOf(ctx, list)
+}
+
+// sureOf gives the agent of a list that is sure.
+func (s *Agents) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Match, err error) {
+	const op = "choose an agent"
 	var fit, barred []string
 	best := 0.0 // of those that cannot be chosen
 	for _, m := range list {

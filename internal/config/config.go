@@ -30,6 +30,7 @@ type Config struct {
 	MCP       []MCPServer
 	Agents    []Agent
 	Executors []Executor
+	Routing   Routing
 	Models    []Model
 	Budgets   []Budget
 	Schedules []Schedule
@@ -186,6 +187,11 @@ type Hub struct {
 type Terminal struct {
 	Markdown bool // answers are shown rendered
 	Notify   bool // sessions tell the terminal when work is done or a person is asked
+}
+
+// Routing says how a prompt finds its agent where ranking is not sure.
+type Routing struct {
+	Model string // id or nickname of the model that judges then; empty: nobody
 }
 
 // Store says where the database is.

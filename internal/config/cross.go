@@ -23,6 +23,9 @@ func (c *Config) checkTogether(p *Problems) {
 	if c.Model != "" && !c.isReachable(c.Model) {
 		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))
 	}
+	if m := c.Routing.Model; m != "" && !c.isReachable(m) {
+		p.Add(c.where["routing.model"], "%s", c.unknownModel(m))
+	}
 	if d := c.Master.DefaultAgent; d != "" && c.entryIndex(d) < 0 {
 		p.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.NearestHint(d, c.agentIDs()))
 	}

@@ -90,6 +90,8 @@ func (r *reader) setTable(at any, v value, path string) (ok, done bool) {
 		return decodeSub(r, v, path, p, hubKeys()), true
 	case *Terminal:
 		return decodeSub(r, v, path, p, terminalKeys()), true
+	case *Routing:
+		return decodeSub(r, v, path, p, routingKeys()), true
 	case *Store:
 		return decodeSub(r, v, path, p, storeKeys()), true
 	case *Chat:

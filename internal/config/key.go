@@ -44,6 +44,7 @@ func topKeys() []key[Config] {
 		{name: "plugins", at: func(c *Config) any { return &c.Plugins }},
 		{name: "mcp", at: func(c *Config) any { return &c.MCP }},
 		{name: "agents", at: func(c *Config) any { return &c.Agents }},
+		{name: "routing", at: func(c *Config) any { return &c.Routing }},
 		{name: "executors", at: func(c *Config) any { return &c.Executors }},
 		{name: "models", at: func(c *Config) any { return &c.Models }},
 		{name: "bus_members", at: func(c *Config) any { return &c.BusMembers }},
@@ -214,6 +215,12 @@ func terminalKeys() []key[Terminal] {
 	return []key[Terminal]{
 		{name: "markdown", at: func(t *Terminal) any { return &t.Markdown }, doc: "Shows what agents say on a terminal as rendered Markdown, block by block, with their tool calls; false shows it as it was written. Elsewhere it is always as it was written."},
 		{name: "notify", at: func(t *Terminal) any { return &t.Notify }, doc: "Lets a session and a joined chat set the terminal's title, and send it a notification (OSC 9) and a bell when work of ten seconds or more is done or a tool call waits for your word. Never with NO_COLOR or on a dumb terminal."},
+	}
+}
+
+func routingKeys() []key[Routing] {
+	return []key[Routing]{
+		{name: "model", at: func(r *Routing) any { return &r.Model }, example: `"haiku"`, doc: "The model, by id or nickname, that judges which agent a prompt is for where fika route is not sure: for fika route, auto and @auto. It is sent the prompt and what the entries of the agents say. Unset: no model is asked."},
 	}
 }
 

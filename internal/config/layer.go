@@ -138,7 +138,7 @@ func CheckProject(l Layers) (*Config, error) {
 func keepUserKeys(root *table, base string) {
 	kept := []string{
 		"model", "provider", "base_url", "api_key_env", "reasoning", "max_tokens", "username", "models",
-		"rules", "guard", "sandbox", "budgets", "terminal", "trust", "mcp",
+		"rules", "guard", "sandbox", "budgets", "terminal", "trust", "mcp", "routing",
 	}
 	root.Entries = slices.DeleteFunc(root.Entries, func(e entry) bool { return !slices.Contains(kept, e.Name) })
 	for i := range root.Entries {

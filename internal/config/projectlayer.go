@@ -62,6 +62,7 @@ func refusalReasons() map[string]string {
 		"allow_private_fetch": "it would open your own network to what agents read",
 		"mcp":                 "which programs are started and reached is for each person to say",
 		"schedules":           "what begins by itself is for each person to say",
+		"routing":             route,
 		"bus_members":         "which programs may ask your agents is for each person to say",
 	}
 }

@@ -85,6 +85,8 @@ func describeTable(list []KeyDoc, prefix string, at any) []KeyDoc {
 		return describeKeys(list, prefix, p, hubKeys())
 	case *Terminal:
 		return describeKeys(list, prefix, p, terminalKeys())
+	case *Routing:
+		return describeKeys(list, prefix, p, routingKeys())
 	case *Store:
 		return describeKeys(list, prefix, p, storeKeys())
 	case *Chat:

@@ -92,6 +92,7 @@ func (c *Config) Show() []Shown {
 	list = showTable(c, list, "master.", &c.Master, masterKeys())
 	list = showTable(c, list, "hub.", &c.Hub, hubKeys())
 	list = showTable(c, list, "terminal.", &c.Terminal, terminalKeys())
+	list = showTable(c, list, "routing.", &c.Routing, routingKeys())
 	list = showTable(c, list, "store.", &c.Store, storeKeys())
 	list = showTable(c, list, "chat.", &c.Chat, chatKeys())
 	list = showTable(c, list, "tools.", &c.Tools, toolKeys())

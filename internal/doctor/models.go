@@ -1,6 +1,9 @@
 package doctor
 
-import "fika"
+import (
+	"fika"
+	"fika/internal/folder"
+)
 
 // checkModels tells which agents with several models could not ask one of them: it
 // would be found out when that one is needed.
@@ -9,6 +12,15 @@ func (d *examination) checkModels() {
 	c, err := d.app.Config()
 	if err != nil {
 		return
+	}
+	if name := c.Routing.Model; name != "" {
+		s, err := d.app.Settings(folder.DefaultContext, map[string]string{"model": name}, true)
+		if err == nil {
+			_, err = d.app.Model(s)
+		}
+		if err != nil {
+			d.add(check, Problem, "", "[routing] model: %v", err)
+		}
 	}
 	for _, a := range c.Agents {
 		if len(a.Models) < 2 {

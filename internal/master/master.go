@@ -56,6 +56,9 @@ type Directory interface {
 	// Choose gives the agent that a prompt is for: NotFound or Invalid when that
 	// is nobody who can be chosen, or not sure.
 	Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error)
+	// ChooseJudged may ask a model where that is not sure; warn is told why the model
+	// has not chosen.
+	ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, client.Match, error)
 }
 
 // Archive reads what happened.

@@ -147,6 +147,10 @@ func (k keeper) Find(_ context.Context, name string) (fika.Agent, error) {
 }
 
 // Choose takes what speaks of reviews for the coder's, and is sure of nothing else.
+func (k keeper) ChooseJudged(ctx context.Context, prompt string, _ func(string)) (fika.Agent, client.Match, error) {
+	return k.Choose(ctx, prompt)
+}
+
 func (k keeper) Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error) {
 	if !strings.Contains(prompt, "review") {
 		return fika.Agent{}, client.Match{}, fika.Errorf(fika.Invalid, "", "it is not sure whom this is for")

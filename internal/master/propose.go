@@ -60,7 +60,7 @@ func (m *Master) findAgent(ctx context.Context, name, prompt string) (fika.Agent
 	if !strings.EqualFold(name, client.Auto) {
 		return m.o.Directory.Find(ctx, name)
 	}
-	row, match, err := m.o.Directory.Choose(ctx, prompt)
+	row, match, err := m.o.Directory.ChooseJudged(ctx, prompt, func(text string) { m.printLine("%s", m.o.Style.Yellow(text)) })
 	if err == nil && !m.o.Quiet {
 		m.printLine("%s", m.o.Style.Dim("@"+string(row.Name)+": "+match.Why))
 	}
