@@ -18,7 +18,7 @@ import (
 func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.Advancer {
 	wake := Waker{Bus: b, Subjects: subjects}
 	return flow.New(flow.Options{
-		Store: s, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
+		Runs: s, Outputs: s, Chats: s, Keep: a.keepOutput, Wake: wake.Wake, Log: a.Log(),
 		Capable: func(ctx context.Context, capability, prompt string) string {
 			return a.capable(ctx, s, capability, prompt)
 		},

@@ -90,79 +90,115 @@ type declaration struct {
 // table holds every command of the root, and what each of its verbs does. A
 // command or verb that is not in it manages.
 func table() []entry {
-	look, speak, manage := declaration{conduct: looks}, declaration{conduct: speaks}, declaration{conduct: manages}
-	return []entry{
-		{name: "init", new: newInit, group: groupStart, does: manage},
-		{name: "demo", new: newDemo, group: groupStart, does: manage},
-		{name: "run", new: newRun, group: groupStart, does: declaration{conduct: speaks, more: "username temp-username continue"}, often: true},
-		{name: "master", new: newMaster, group: groupStart, does: manage},
+	return slices.Concat(startCommands(), workCommands(), agentCommands(), systemCommands(), otherCommands())
+}
 
-		{name: "ask", new: newAsk, group: groupWork, does: speak, often: true},
-		{name: "task", new: newTask, group: groupWork, does: speak, often: true},
-		{name: "route", new: newRoute, group: groupWork, does: look},
-		{name: "chat", new: chat.New, group: groupWork, does: look, often: true, verbs: []verbs{
-			{look, "list view wait why queue"},
+// in puts commands into a group.
+func in(g group, list []entry) []entry {
+	for i := range list {
+		list[i].group = g
+	}
+	return list
+}
+
+func look() declaration   { return declaration{conduct: looks} }
+func speak() declaration  { return declaration{conduct: speaks} }
+func manage() declaration { return declaration{conduct: manages} }
+
+// startCommands are for whoever begins.
+func startCommands() []entry {
+	return in(groupStart, []entry{
+		{name: "init", new: newInit, does: manage()},
+		{name: "demo", new: newDemo, does: manage()},
+		{name: "run", new: newRun, does: declaration{conduct: speaks, more: "username temp-username continue"}, often: true},
+		{name: "master", new: newMaster, does: manage()},
+	})
+}
+
+// workCommands give work, and follow it.
+func workCommands() []entry {
+	return in(groupWork, []entry{
+		{name: "ask", new: newAsk, does: speak(), often: true},
+		{name: "task", new: newTask, does: speak(), often: true},
+		{name: "route", new: newRoute, does: look()},
+		{name: "chat", new: chat.New, does: look(), often: true, verbs: []verbs{
+			{look(), "list view wait why queue"},
 			{declaration{conduct: looks, only: "json"}, "limit"},
-			{speak, "send"},
-			{manage, "new create join pause resume stop continue retry pin unpin clear rename delete cleanup"},
+			{speak(), "send"},
+			{manage(), "new create join pause resume stop continue retry pin unpin clear rename delete cleanup"},
 		}},
-		{name: "workflow", new: workflow.New, group: groupWork, does: look, verbs: []verbs{
-			{look, "list show check graph status output wait"},
-			{manage, "run pause resume cancel"},
+		{name: "workflow", new: workflow.New, does: look(), verbs: []verbs{
+			{look(), "list show check graph status output wait"},
+			{manage(), "run pause resume cancel"},
 		}},
-		{name: "request", new: request.New, group: groupWork, does: look, often: true, verbs: []verbs{{look, "list show wait"}, {manage, "cancel retry"}}},
-		{name: "conversation", new: conversation.New, group: groupWork, does: look, verbs: []verbs{{look, "list show search"}}},
-		{name: "trace", new: newTrace, group: groupWork, does: look},
-		{name: "approve", new: newApprove, group: groupWork, does: manage},
-		{name: "undo", new: newUndo, group: groupWork, does: manage},
-		{name: "schedule", new: schedule.New, group: groupWork, does: look, verbs: []verbs{{look, "list show"}, {manage, "create delete run pause resume"}}},
+		{name: "request", new: request.New, does: look(), often: true, verbs: []verbs{{look(), "list show wait"}, {manage(), "cancel retry"}}},
+		{name: "conversation", new: conversation.New, does: look(), verbs: []verbs{{look(), "list show search"}}},
+		{name: "trace", new: newTrace, does: look()},
+		{name: "approve", new: newApprove, does: manage()},
+		{name: "undo", new: newUndo, does: manage()},
+		{name: "schedule", new: schedule.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "create delete run pause resume"}}},
+	})
+}
 
-		{name: "agent", new: agent.New, group: groupAgents, does: look, often: true, verbs: []verbs{
-			{look, "list show health logs attach diff"},
-			{manage, "run start stop restart reset summarise recall learn create delete import merge discard"},
+// agentCommands are about agents, and what they are made of.
+func agentCommands() []entry {
+	return in(groupAgents, []entry{
+		{name: "agent", new: agent.New, does: look(), often: true, verbs: []verbs{
+			{look(), "list show health logs attach diff"},
+			{manage(), "run start stop restart reset summarise recall learn create delete import merge discard"},
 		}},
-		{name: "template", new: template.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}}},
-		{name: "context", new: contextcmd.New, group: groupAgents, does: look, verbs: []verbs{
-			{look, "list show log"},
+		{name: "template", new: template.New, does: look(), verbs: []verbs{{look(), "list show"}}},
+		{name: "context", new: contextcmd.New, does: look(), verbs: []verbs{
+			{look(), "list show log"},
 			{declaration{conduct: looks, only: "assembled", one: true}, "prompt"},
 			{declaration{conduct: speaks, more: "switch"}, "new"}, // what create_context does, too
-			{speak, "send"}, // what send_message does
-			{manage, "switch rename delete clear compact import export unlock"},
+			{speak(), "send"}, // what send_message does
+			{manage(), "switch rename delete clear compact import export unlock"},
 		}},
-		{name: "plugin", new: plugin.New, group: groupAgents, does: look, verbs: []verbs{
-			{look, "list show"},
-			{manage, "check call"}, // they run it, with a person's rights
-			{manage, "install remove enable disable"},
+		{name: "plugin", new: plugin.New, does: look(), verbs: []verbs{
+			{look(), "list show"},
+			{manage(), "check call"}, // they run it, with a person's rights
+			{manage(), "install remove enable disable"},
 		}},
-		{name: "mcp", new: mcp.New, group: groupAgents, does: look, verbs: []verbs{
-			{look, "list show"},
-			{manage, "check call"}, // they start it, with a person's word
-			{manage, "install import remove"},
+		{name: "mcp", new: mcp.New, does: look(), verbs: []verbs{
+			{look(), "list show"},
+			{manage(), "check call"}, // they start it, with a person's word
+			{manage(), "install import remove"},
 		}},
-		{name: "bus", new: bus.New, group: groupAgents, does: look, verbs: []verbs{{look, "list"}, {manage, "show add remove"}}},
-		{name: "model", new: model.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}}},
-		{name: "key", new: key.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}, {manage, "set remove"}}},
-		{name: "rules", new: rules.New, group: groupAgents, does: look, verbs: []verbs{{look, "test"}}},
-		{name: "executor", new: executor.New, group: groupAgents, does: manage},
-		{name: "trust", new: newTrust, group: groupAgents, does: manage},
-		{name: "project", new: project.New, group: groupAgents, does: look, verbs: []verbs{{look, "list show"}, {manage, "move forget"}}},
-		{name: "config", new: config.New, group: groupAgents, does: look, verbs: []verbs{{look, "path check show"}, {manage, "migrate"}}},
+		{name: "bus", new: bus.New, does: look(), verbs: []verbs{{look(), "list"}, {manage(), "show add remove"}}},
+		{name: "model", new: model.New, does: look(), verbs: []verbs{{look(), "list show"}}},
+		{name: "key", new: key.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "set remove"}}},
+		{name: "rules", new: rules.New, does: look(), verbs: []verbs{{look(), "test"}}},
+		{name: "executor", new: executor.New, does: manage()},
+		{name: "trust", new: newTrust, does: manage()},
+		{name: "project", new: project.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "move forget"}}},
+		{name: "config", new: config.New, does: look(), verbs: []verbs{{look(), "path check show"}, {manage(), "migrate"}}},
+	})
+}
 
-		{name: "up", new: newUp, group: groupSystem, does: manage},
-		{name: "down", new: newDown, group: groupSystem, does: manage},
-		{name: "status", new: newStatus, group: groupSystem, does: declaration{conduct: looks, more: "show-bus"}, often: true},
-		{name: "usage", new: newUsage, group: groupSystem, does: look},
-		{name: "profile", new: newProfile, group: groupSystem, does: look},
-		{name: "top", new: newTop, group: groupSystem, does: look},
-		{name: "budget", new: budget.New, group: groupSystem, does: look, verbs: []verbs{{look, "list show"}, {manage, "set remove"}}},
-		{name: "monitor", new: newMonitor, group: groupSystem, does: declaration{conduct: looks, more: "log log-size log-keep"}},
-		{name: "doctor", new: newDoctor, group: groupSystem, does: declaration{conduct: looks, more: "fix"}},
-		{name: "store", new: store.New, group: groupSystem, does: look, verbs: []verbs{{look, "show check"}, {manage, "move"}}},
-		{name: "backup", new: newBackup, group: groupSystem, does: manage},
-		{name: "restore", new: newRestore, group: groupSystem, does: manage},
+// systemCommands are about the system as a whole.
+func systemCommands() []entry {
+	return in(groupSystem, []entry{
+		{name: "up", new: newUp, does: manage()},
+		{name: "down", new: newDown, does: manage()},
+		{name: "status", new: newStatus, does: declaration{conduct: looks, more: "show-bus"}, often: true},
+		{name: "usage", new: newUsage, does: look()},
+		{name: "profile", new: newProfile, does: look()},
+		{name: "top", new: newTop, does: look()},
+		{name: "budget", new: budget.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "set remove"}}},
+		{name: "monitor", new: newMonitor, does: declaration{conduct: looks, more: "log log-size log-keep"}},
+		{name: "doctor", new: newDoctor, does: declaration{conduct: looks, more: "fix"}},
+		{name: "store", new: store.New, does: look(), verbs: []verbs{{look(), "show check"}, {manage(), "move"}}},
+		{name: "backup", new: newBackup, does: manage()},
+		{name: "restore", new: newRestore, does: manage()},
+	})
+}
 
-		{name: "completion", new: newCompletion, does: look},
-		{name: "version", new: newVersion, does: look, often: true},
+// otherCommands stand in no group.
+func otherCommands() []entry {
+	return []entry{
+		{name: "completion", new: newCompletion, does: look()},
+		{name: "version", new: newVersion, does: look(), often: true},
 	}
 }
 

@@ -13,13 +13,6 @@ import (
 	"fika/internal/workflow"
 )
 
-// Store is what runs are read from and stored in.
-type Store interface {
-	Runs
-	Outputs
-	Discussions
-}
-
 // Runs keeps runs and stores what happens next in them.
 type Runs interface {
 	View(ctx context.Context, run fika.RequestID) (store.RunView, error)
@@ -46,7 +39,9 @@ type Discussions interface {
 
 // Options is all that an [Advancer] depends on.
 type Options struct {
-	Store Store
+	Runs    Runs
+	Outputs Outputs
+	Chats   Discussions
 	// Capable names the agent with a capability that a prompt is for; empty: no
 	// agent has it.
 	Capable func(ctx context.Context, capability, prompt string) string
@@ -106,7 +101,7 @@ func (a *Advancer) AdvanceDue(ctx context.Context) {
 	if err := a.endDiscussions(ctx, ""); err != nil {
 		a.opts.Log.Warn("discussions", "err", err)
 	}
-	ids, err := a.opts.Store.Due(ctx, dueBatch)
+	ids, err := a.opts.Runs.Due(ctx, dueBatch)
 	if err != nil {
 		a.opts.Log.Warn("look for runs", "err", err)
 	}
@@ -125,7 +120,7 @@ func (a *Advancer) Advance(ctx context.Context, run fika.RequestID) error {
 
 func (a *Advancer) advance(ctx context.Context, run fika.RequestID) error {
 	for stale := 0; stale < maxStale; {
-		v, err := a.opts.Store.View(ctx, run)
+		v, err := a.opts.Runs.View(ctx, run)
 		if err != nil || v.Over() {
 			return err
 		}
@@ -160,10 +155,10 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	k.Lock()
 	defer k.Unlock()
 	if reached := k.definition.Limits.Reached(v.Spent); v.Stop == "" && reached != "" {
-		return moved, a.opts.Store.LimitRun(ctx, v, "the run has come to its limit "+reached)
+		return moved, a.opts.Runs.LimitRun(ctx, v, "the run has come to its limit "+reached)
 	}
 	p, err := workflow.Next(workflow.View{
-		Run: string(v.ID), Definition: k.definition, Inputs: k.inputs, Rows: v.Rows, Outputs: outputs{ctx, a.opts.Store}, Lists: k.lists,
+		Run: string(v.ID), Definition: k.definition, Inputs: k.inputs, Rows: v.Rows, Outputs: outputs{ctx, a.opts.Outputs}, Lists: k.lists,
 		Now: v.Now, Paused: !v.Paused.IsZero() && v.Stop == "", Stop: v.Stop, Max: maxRows,
 	})
 	if err != nil {
@@ -172,7 +167,7 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	if len(p.Rows) == 0 && p.Result == nil && !p.More && !v.Due && p.WakeAt.Equal(v.WakeAt) {
 		return atRest, nil
 	}
-	given := planned{a.opts.Store, p}
+	given := planned{a.opts.Outputs, p}
 	if err := a.prepare(ctx, v.ID, given, p.Calls); err != nil {
 		return atRest, err
 	}
@@ -182,7 +177,7 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 			return atRest, err
 		}
 	}
-	done, err := a.opts.Store.Apply(ctx, v, p, answer)
+	done, err := a.opts.Runs.Apply(ctx, v, p, answer)
 	if err != nil {
 		return atRest, err
 	}
@@ -210,7 +205,7 @@ func (a *Advancer) frozenOf(ctx context.Context, v store.RunView) (*frozen, erro
 	if k := a.known[v.ID]; k != nil && k.edition == v.Edition {
 		return k, nil
 	}
-	definition, inputs, edition, err := a.opts.Store.Definition(ctx, v.ID)
+	definition, inputs, edition, err := a.opts.Runs.Definition(ctx, v.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func wholeDefinition(w *world) *workflow.Definition {
 // mortal is a store in front of which a process may die: before a write, or
 // after it, when nobody learns of it any more.
 type mortal struct {
-	flow.Store
+	wholeStore
 	dies func() bool
 }
 
@@ -94,7 +94,7 @@ func (m mortal) Apply(ctx context.Context, v store.RunView, p workflow.Plan, ans
 	if m.dies() {
 		return store.Applied{}, errDied
 	}
-	a, err := m.Store.Apply(ctx, v, p, answer)
+	a, err := m.wholeStore.Apply(ctx, v, p, answer)
 	if err == nil && m.dies() {
 		err = errDied
 	}
@@ -105,7 +105,7 @@ func (m mortal) EndDiscussion(ctx context.Context, d store.Discussion, text stri
 	if m.dies() {
 		return nil, errDied
 	}
-	names, err := m.Store.EndDiscussion(ctx, d, text)
+	names, err := m.wholeStore.EndDiscussion(ctx, d, text)
 	if err == nil && m.dies() {
 		err = errDied
 	}
@@ -133,8 +133,9 @@ func (w *world) disturbed(seed uint64) (answer string, asked map[fika.RequestID]
 		if seed > 0 && rnd.IntN(2) == 0 {
 			return // it died before it did anything
 		}
+		s := mortal{w.store, func() bool { return seed > 0 && rnd.IntN(4) == 0 }}
 		f := flow.New(flow.Options{
-			Store: mortal{w.store, func() bool { return seed > 0 && rnd.IntN(4) == 0 }}, Capable: func(context.Context, string, string) string { return "" },
+			Runs: s, Outputs: s, Chats: s, Capable: func(context.Context, string, string) string { return "" },
 			Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {},
 		})
 		f.AdvanceDue(w.Context())
@@ -212,5 +213,5 @@ func TestSeveralAdvance(t *testing.T) {
 }
 
 func (w *world) quietAdvancer() *flow.Advancer {
-	return flow.New(flow.Options{Store: w.store, Capable: func(context.Context, string, string) string { return "" }, Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {}})
+	return flow.New(flow.Options{Runs: w.store, Outputs: w.store, Chats: w.store, Capable: func(context.Context, string, string) string { return "" }, Wake: func(...fika.AgentName) {}, Said: func(store.Posted, fika.Conversation) {}})
 }

@@ -180,7 +180,7 @@ func partText(ctx context.Context, given Outputs, p workflow.Part) (string, erro
 // endDiscussions ends the discussions of a run, or of all, that have come to
 // their end.
 func (a *Advancer) endDiscussions(ctx context.Context, run fika.RequestID) error {
-	list, err := a.opts.Store.Discussions(ctx, run)
+	list, err := a.opts.Chats.Discussions(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (a *Advancer) endDiscussions(ctx context.Context, run fika.RequestID) error
 		if err != nil {
 			return err
 		}
-		ring, err := a.opts.Store.EndDiscussion(ctx, d, text)
+		ring, err := a.opts.Chats.EndDiscussion(ctx, d, text)
 		if err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (a *Advancer) endDiscussions(ctx context.Context, run fika.RequestID) error
 
 // transcript is what was said since the topic.
 func (a *Advancer) transcript(ctx context.Context, d store.Discussion) (string, error) {
-	said, err := a.opts.Store.Entries(ctx, store.EntryQuery{Conversation: d.Conversation.ID, Since: 1, Types: []fika.EntryType{fika.Message}})
+	said, err := a.opts.Chats.Entries(ctx, store.EntryQuery{Conversation: d.Conversation.ID, Since: 1, Types: []fika.EntryType{fika.Message}})
 	var b strings.Builder
 	for _, e := range said {
 		fmt.Fprintf(&b, "@%s:\n%s\n\n", e.From, e.Content)

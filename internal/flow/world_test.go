@@ -76,10 +76,17 @@ func newWorld(t *testing.T, opt store.Options) *world {
 // advancer is one that remembers nothing of another.
 func (w *world) advancer() *flow.Advancer { return w.advancerOf(w.store) }
 
+// wholeStore is all that an advancer wants of a store.
+type wholeStore interface {
+	flow.Runs
+	flow.Outputs
+	flow.Discussions
+}
+
 // advancerOf is one that works on a store of its own.
-func (w *world) advancerOf(s flow.Store) *flow.Advancer {
+func (w *world) advancerOf(s wholeStore) *flow.Advancer {
 	return flow.New(flow.Options{
-		Store: s, Capable: func(context.Context, string, string) string { return "c" },
+		Runs: s, Outputs: s, Chats: s, Capable: func(context.Context, string, string) string { return "c" },
 		Keep: func(agent fika.AgentName, name, text string) (string, error) {
 			path := "/home/" + string(agent) + "/" + name
 			w.kept[path] = text
