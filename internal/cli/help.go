@@ -1,5 +1,30 @@
 package cli
 
+import (
+	"strings"
+
+	"fika/internal/term"
+)
+
+// helpWidth is how many columns a help takes.
+const helpWidth = 80
+
+// reflow fills the lines of paragraphs up to a width; lines that are indented are
+// lists and tables, and stay lines.
+func reflow(text string, width int) string {
+	var out []string
+	open := false // the last line goes on
+	for _, l := range strings.Split(text, "\n") {
+		switch plain := l != "" && !strings.HasPrefix(l, " "); {
+		case plain && open:
+			out[len(out)-1] += " " + l
+		default:
+			out, open = append(out, l), plain
+		}
+	}
+	return term.Fold(strings.Join(out, "\n"), width)
+}
+
 // usageTemplate is that of the library, with the examples of every command first.
 const usageTemplate = `{{if .HasExample}}Examples:
 {{.Example}}
@@ -21,10 +46,10 @@ More:{{range $cmds}}{{if (and (eq .GroupID "") (or .IsAvailableCommand (eq .Name
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
 
 Global Flags:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+{{.InheritedFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
 "{{.CommandPath}} COMMAND --help" tells more about a command.{{end}}
 `

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -25,6 +26,24 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 	for _, sub := range c.Commands() {
 		each(sub, f)
 	}
+}
+
+// TestHelpFits: no line of a help is wider than 80 columns, but for those that are
+// to be typed.
+func TestHelpFits(t *testing.T) {
+	h := newLooked(t)
+	each(cli.Commands(), func(c *cobra.Command) {
+		words := strings.Fields(c.CommandPath())[1:]
+		status, out, errs := h.call(append(words, "--help")...)
+		if status != 0 || errs != "" {
+			t.Errorf("%s --help: status %d, %s", c.CommandPath(), status, errs)
+		}
+		for _, l := range strings.Split(out, "\n") {
+			if n := utf8.RuneCountInString(l); n > 80 && l != "  "+c.UseLine() && !strings.Contains(c.Example, l) {
+				t.Errorf("%s: %d columns: %s", c.CommandPath(), n, l)
+			}
+		}
+	})
 }
 
 // TestHelp: every command says what it is and shows how it is used.

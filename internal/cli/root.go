@@ -27,7 +27,8 @@ single word and several words are not taken for a prompt, because they may be a
 mistyped command: for those, write fika run WORDS or fika -- WORDS.
 
 ` + command.ExitHelp,
-		Example: `  fika "why does this fail?" < build.log
+		Example: `  cd ~/src/shop && fika init && fika    # a team in a repository, and a session
+  fika "why does this fail?" < build.log
   fika run -c notes summarise what we decided
   fika up && fika chat new design && fika chat send design "@arya sketch an API"`,
 		Args:              cobra.ArbitraryArgs,
@@ -74,6 +75,11 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 	}
 	root.AddCommand(commands(e, args)...)
 	root.SetUsageTemplate(usageTemplate)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = reflow(cmd.Long, helpWidth)
+		help(cmd, args)
+	})
 	return root
 }
 

@@ -24,7 +24,7 @@ type undoOptions struct {
 func newUndo(e *command.Env) *cobra.Command {
 	o := undoOptions{Env: e}
 	c := &cobra.Command{
-		Use: "undo [REQUEST]", Short: "take back what an agent changed in files; again makes the changes again",
+		Use: "undo [REQUEST]", Short: "take back what an agent changed in files, or make it again",
 		Long: `Takes back what one request changed with edit and create: the one you name, or
 the last one that changed files in this folder. Said again, it makes the changes
 again. What was there before is kept for 30 days.

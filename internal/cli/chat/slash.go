@@ -117,7 +117,7 @@ func (j *joined) help(context.Context, []string) error {
 	if j.session != nil {
 		text += "\n\nThis session is the chat " + string(j.chat().Name) + ": fika chat join " + string(j.chat().Name) + " looks in from elsewhere."
 	}
-	j.feed.Print(text)
+	j.feed.Print(term.Fold(text, j.con.Width()-1))
 	return nil
 }
 

@@ -27,7 +27,7 @@ says so at once and the waiting goes on: somebody may. With --timeout the exit
 status is 7 when the chat is still not at rest by then. Works without a hub.
 
 ` + command.ExitHelp,
-		Example: "  fika chat send design \"@arya sketch an API\" && fika chat wait design --until-idle --timeout 10m\n  fika chat view design",
+		Example: "  fika chat wait design --until-idle --timeout 10m\n  fika chat view design",
 		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !idle {

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,7 +16,9 @@ func (e *Env) Confirm(what string) error {
 	}
 	fmt.Fprint(e.Err, e.Folded(what+"? [y/N]")+" ")
 	var answer string
-	_, _ = fmt.Fscanln(e.Keyboard, &answer)
+	if _, err := fmt.Fscanln(e.Keyboard, &answer); errors.Is(err, context.Canceled) {
+		fmt.Fprintln(e.Err) // what follows does not stand behind the question
+	}
 	if a := strings.ToLower(answer); a != "y" && a != "yes" {
 		return fika.Errorf(fika.Interrupted, "", "nothing was done")
 	}

@@ -74,6 +74,6 @@ func Status(k fika.Kind) int {
 
 // ExitHelp is what the help says of exit statuses.
 const ExitHelp = `Exit status:
-  0 done             1 failed              2 usage or config    3 not found
-  4 locked or busy   5 model provider      6 denied             7 you stopped waiting
-  8 limit or budget  130 interrupted`
+  0 done             1 failed           2 usage or config      3 not found
+  4 locked or busy   5 model provider   6 denied               8 limit or budget
+  130 interrupted    7 you stopped waiting, and the work goes on`

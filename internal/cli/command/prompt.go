@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -71,6 +72,7 @@ func (e *Env) readTyped() (string, error) {
 	}
 	e.Typed = strings.Join(lines, "\n")
 	if errors.Is(in.Err(), context.Canceled) {
+		fmt.Fprintln(e.Err)
 		return "", fika.Errorf(fika.Interrupted, "", "nothing was asked")
 	}
 	return e.Typed, in.Err()

@@ -91,7 +91,7 @@ func newList(e *command.Env) *cobra.Command {
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show [PROJECT]", Short: "show where a project is, where its data are, and whether it is trusted",
+		Use: "show [PROJECT]", Short: "show where a project and its data are, and if it is trusted",
 		Example: "  fika project show\n  cd \"$(fika project show --json | jq -r .home)\"",
 		Args:    command.AtMostOne("the id, name or folder of a project"), ValidArgsFunction: command.First(completeProjects(e)),
 		RunE: func(_ *cobra.Command, args []string) error {

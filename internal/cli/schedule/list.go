@@ -13,7 +13,7 @@ func newList(e *command.Env) *cobra.Command {
 	var asJSON bool
 	var limit int
 	c := &cobra.Command{
-		Use: "list", Short: "list the schedules: when they come next, and what became of the last time", Args: command.Exactly(0, "no arguments"),
+		Use: "list", Short: "list the schedules, with the next time and the last", Args: command.Exactly(0, "no arguments"),
 		Long: "Lists the schedules of this home by name. NEXT is by the clock of the schedule's\nzone; LAST is when something began last and what became of it.", Example: "  fika schedule list\n  fika schedule list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := e.Client(cmd.Context())

@@ -9,7 +9,7 @@ import (
 
 // New makes fika workflow.
 func New(e *command.Env) *cobra.Command {
-	return command.Group("workflow", "workflows: list, show, check, graph; runs: run, status, output, wait, pause, resume, cancel",
+	return command.Group("workflow", "work in several steps: define, run and follow it",
 		`A workflow says in a file which agents do what, in which order, and what each gets
 from those before it. Yours are workflows/NAME.toml in the home; some are brought
 along. A mistake in one is found before any model is called. A run of one is kept in the
