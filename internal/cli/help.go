@@ -1,29 +1,7 @@
 package cli
 
-import (
-	"strings"
-
-	"fika/internal/term"
-)
-
 // helpWidth is how many columns a help takes.
 const helpWidth = 80
-
-// reflow fills the lines of paragraphs up to a width; lines that are indented are
-// lists and tables, and stay lines.
-func reflow(text string, width int) string {
-	var out []string
-	open := false // the last line goes on
-	for _, l := range strings.Split(text, "\n") {
-		switch plain := l != "" && !strings.HasPrefix(l, " "); {
-		case plain && open:
-			out[len(out)-1] += " " + l
-		default:
-			out, open = append(out, l), plain
-		}
-	}
-	return term.Fold(strings.Join(out, "\n"), width)
-}
 
 // usageTemplate is that of the library, with the examples of every command first.
 const usageTemplate = `{{if .HasExample}}Examples:

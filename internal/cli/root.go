@@ -8,6 +8,7 @@ import (
 	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/config"
+	"fika/internal/term"
 )
 
 // newRoot makes the command line. Where args are given, it makes of the commands
@@ -77,7 +78,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 	root.SetUsageTemplate(usageTemplate)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		cmd.Long = reflow(cmd.Long, helpWidth)
+		cmd.Long = term.Reflow(cmd.Long, helpWidth)
 		help(cmd, args)
 	})
 	return root

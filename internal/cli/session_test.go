@@ -33,7 +33,7 @@ func TestA7Session(t *testing.T) {
 	}
 	shown := seen(written)
 	for _, want := range []string{
-		"fika · 2 agents · home ", "> one\ncoder  first answer\n> @reviewer look\nreviewer  I looked.\n", "> two\n", "> @coder hang\n", "> /agents\nAGENT ", "> /cost\n— this session: ",
+		"fika · 2 agents · home ", "> one\ncoder  first answer\n> @reviewer look\nreviewer  I looked.\n", "> two\n", "> @coder hang\n", "> /agents\n", "\nAGENT ", "> /cost\n— this session: ",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)

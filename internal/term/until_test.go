@@ -73,6 +73,19 @@ func (f *firstRead) Read(p []byte) (int, error) {
 	return f.File.Read(p)
 }
 
+// TestHang puts labels before texts.
+func TestHang(t *testing.T) {
+	if got := term.Hang(" /a", "one two three", 5, 12); got != " /a  one two\n     three" {
+		t.Errorf("beside: %q", got)
+	}
+	if got := term.Hang(" /along", "one two three", 5, 12); got != " /along\n     one two\n     three" {
+		t.Errorf("above: %q", got)
+	}
+	if got := term.Reflow("one\ntwo three\n\n  a list\n  of two\nfour", 9); got != "one two\nthree\n\n  a list\n  of two\nfour" {
+		t.Errorf("paragraphs: %q", got)
+	}
+}
+
 // TestFold breaks lines between words and leaves words whole.
 func TestFold(t *testing.T) {
 	for _, c := range [][2]string{

@@ -59,3 +59,30 @@ func Fold(text string, width int) string {
 	}
 	return b.String()
 }
+
+// Reflow fills the lines of paragraphs up to width columns. Lines that are indented
+// are lists and tables, and stay lines.
+func Reflow(text string, width int) string {
+	var out []string
+	open := false // the last line goes on
+	for _, l := range strings.Split(text, "\n") {
+		switch plain := l != "" && !strings.HasPrefix(l, " "); {
+		case plain && open:
+			out[len(out)-1] += " " + l
+		default:
+			out, open = append(out, l), plain
+		}
+	}
+	return Fold(strings.Join(out, "\n"), width)
+}
+
+// Hang puts a label before a text: beside it, where the label has fewer than column
+// columns, else above it; the text begins at column in each of its lines.
+func Hang(label, text string, column, width int) string {
+	space := strings.Repeat(" ", column)
+	lines := Fold(space+text, width)
+	if Width(label) < column {
+		return label + strings.Repeat(" ", column-Width(label)) + strings.TrimPrefix(lines, space)
+	}
+	return label + "\n" + lines
+}

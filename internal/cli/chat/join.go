@@ -35,7 +35,7 @@ that happens when the next one starts. A chat that was paused already stays so.
 
 --as NAME speaks as somebody else, as fika chat send does.
 
-` + slashHelp(false),
+` + slashHelp(false, 80),
 		Example: "  fika chat join design\n  fika chat join design --pause\n  fika chat join design --as bob",
 		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
 		RunE: func(cmd *cobra.Command, args []string) error { return join(cmd.Context(), e, args[0], o) },

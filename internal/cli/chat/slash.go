@@ -21,6 +21,9 @@ type slashCommand struct {
 	run               func(j *joined, ctx context.Context, words []string) error
 }
 
+// aboutColumn is where the help says what a command does.
+const aboutColumn = 18
+
 // errLeave and errAnother end the taking part: for good, or for another session.
 var (
 	errLeave   = errors.New("leave")
@@ -50,8 +53,8 @@ func slashCommands() []slashCommand {
 	}
 }
 
-// slashHelp lists the commands of a session, or of another chat.
-func slashHelp(session bool) string {
+// slashHelp lists the commands of a session, or of another chat, in so many columns.
+func slashHelp(session bool, width int) string {
 	var b strings.Builder
 	if session {
 		b.WriteString("Text goes to the agent you spoke to last; @name turns to another, @all to everybody.\nA team works on a line that begins with @a, @b: (all at the same time) or @a -> @b: (one\nafter the other); with @a, @b --combine @c: one agent makes one answer of all.\n@ and the path of a file sends the file along; Tab completes it.\nA text that begins with a slash begins with two: //etc/hosts is …\n\n")
@@ -59,13 +62,13 @@ func slashHelp(session bool) string {
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {
 		if !c.session || session {
-			fmt.Fprintf(&b, "  %-15s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
+			b.WriteString(term.Hang("  "+strings.TrimSpace(c.name+" "+c.args), c.about, aboutColumn, width) + "\n")
 		}
 	}
 	if session {
 		b.WriteString("\nCtrl-C clears the line; on an empty one it cancels what runs, and a second one leaves.")
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return term.Reflow(strings.TrimSuffix(b.String(), "\n"), width)
 }
 
 // obey carries out a /command. It returns errLeave or errAnother when the person
@@ -105,19 +108,20 @@ func (j *joined) commands() []slashCommand {
 }
 
 func (j *joined) help(context.Context, []string) error {
-	text := slashHelp(j.session != nil)
+	width := j.con.Width() - 1
+	text := slashHelp(j.session != nil, width)
 	if j.session != nil {
 		if own, err := j.ownCommands(); err == nil && len(own) > 0 {
 			text += "\n\nYours (commands/NAME.md):"
 			for _, c := range own {
-				text += fmt.Sprintf("\n  %-15s %s", term.CleanLine(c.name), term.CleanLine(c.about))
+				text += "\n" + term.Hang("  "+term.CleanLine(c.name), term.CleanLine(c.about), aboutColumn, width)
 			}
 		}
 	}
 	if j.session != nil {
 		text += "\n\nThis session is the chat " + string(j.chat().Name) + ": fika chat join " + string(j.chat().Name) + " looks in from elsewhere."
 	}
-	j.feed.Print(term.Fold(text, j.con.Width()-1))
+	j.feed.Print(term.Fold(text, width))
 	return nil
 }
 
