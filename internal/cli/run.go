@@ -185,7 +185,7 @@ func (o *runOptions) contextName() (name, current fika.AgentName, err error) {
 	}
 	// A broken state.json is no reason to refuse a prompt that needs none.
 	current, _ = o.CurrentContext()
-	return name, current, nil
+	return name, current, o.App().PoolRefusal(name)
 }
 
 // hintSpelling says when -c is about to make a context whose name is nearly

@@ -23,7 +23,9 @@ func (h hubHome) whyWaiting(procs hub.Processes) func(context.Context, fika.Agen
 		p := chat.Presence{Hub: true}
 		if c, err := h.app.Config(); err == nil {
 			e := c.Agent(row.Name)
-			p.Wakes = e != nil && e.Wake
+			if p.Wakes = e != nil && e.Wake; e != nil && len(e.Backup) > 0 && row.State == fika.AgentFailed {
+				return "" // handing it over is told, if somebody takes it
+			}
 		}
 		_, _, p.Alive = procs.Holder(row.Name)
 		if row.State == fika.AgentFailed {

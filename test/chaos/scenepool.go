@@ -54,6 +54,7 @@ func pooled(r *run) {
 	r.people("agent", "reset", "hound")
 	r.follow("ask", "hound")
 	r.chat(hop{"hound", []string{"bash"}}, hop{"arya", nil})
+	r.settle() // what a member has begun waits for it
 	r.replaceSettings("instances = 3", "instances = 2")
 	r.ask("task", "hound")
 }
