@@ -64,9 +64,11 @@ func Judge(list []Match, answer, model string) (judged []Match, why string) {
 	}
 	m := list[i]
 	m.Sure = true
-	if m.Why != "" {
-		m.Why += "; "
+	by := "chosen by the model " + model
+	if m.Score == 0 || m.Why == "" {
+		m.Why = by
+	} else {
+		m.Why += "; " + by
 	}
-	m.Why += "chosen by the model " + model
 	return slices.Concat([]Match{m}, list[:i], list[i+1:]), ""
 }

@@ -194,3 +194,38 @@ func TestLearnSurvivesAKill(t *testing.T) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
+
+// TestLearnFromADenial: a call that a person did not allow is told with what they
+// said.
+func TestLearnFromADenial(t *testing.T) {
+	p := newPupil(t, "reflection")
+	s, ctx := p.worker.Store, t.Context()
+	_, err := s.Accept(ctx, store.NewRequest{Kind: fika.AskRequest, Agent: p.worker.Agent.ID, Payload: fika.Payload{Prompt: "bring it out", From: "user", Writer: fika.ByHuman}})
+	p.must(err)
+	claim := func() store.Claimed {
+		t.Helper()
+		c, err := s.Claim(ctx, p.worker.Lease, store.Limits{}, nil)
+		p.must(err)
+		if c == nil {
+			t.Fatal("nothing to claim")
+		}
+		return *c
+	}
+	c := claim()
+	planned, err := s.CommitModel(ctx, c.Fence, store.ModelCommit{Round: 1, Model: "m", Calls: []store.PlannedCall{{CallID: "1", Tool: "bash", Args: `{"command":"git push"}`}}})
+	p.must(err)
+	_, err = s.AskApproval(ctx, c.Fence, []store.Approval{{Step: planned.Steps[0].N, Tool: "bash", Args: `{"command":"git push"}`, What: "git push"}}, p.app.Now().AddDate(0, 0, 1))
+	p.must(err)
+	open, err := s.OpenApprovals(ctx)
+	p.must(err)
+	_, err = s.AnswerApproval(ctx, open[0].N, store.ApprovalAnswer{By: "ann", Why: "always ask me before that"})
+	p.must(err)
+	_, err = s.Finish(ctx, claim().Fence, store.Finish{State: fika.Done, Final: &store.ModelCommit{Round: 2, Text: "I did not", Model: "m"}})
+	p.must(err)
+	if done := p.propose(); done.Proposal == nil || done.Proposal.After != "always ask me before that\n" {
+		t.Errorf("got %+v", done)
+	}
+	if shown := p.srv.Requests()[0].Messages[0].Text; !strings.Contains(shown, "git push") || !strings.Contains(shown, "A person did not allow that") {
+		t.Errorf("the model is shown\n%s", shown)
+	}
+}
