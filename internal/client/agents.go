@@ -224,8 +224,16 @@ func (s *Agents) Unbind(ctx context.Context, pool fika.Agent) (fika.Agent, bool,
 	return was, found, err
 }
 
-// Reset gives an agent a new, empty ask conversation; the old one stays.
+// Reset gives an agent a new, empty ask conversation; the old one stays. Of a pool
+// the member gets it that this person spoke to, if there is one.
 func (s *Agents) Reset(ctx context.Context, row fika.Agent) (fika.Conversation, error) {
+	if row.IsPool() {
+		was, found, err := s.Unbind(ctx, row)
+		if err != nil || !found {
+			return fika.Conversation{}, err
+		}
+		return s.c.store.ActiveAsk(ctx, was.ID)
+	}
 	conv, err := s.c.store.ResetAsk(ctx, row.ID)
 	if err == nil {
 		s.c.wakeHub(ctx, row.Name)

@@ -109,7 +109,8 @@ func (s Leases) Look(ctx context.Context, l Lease) (Looked, error) {
 }
 
 const selectOwned = `SELECT ` + agentColumns + `, ` + pausedAll + `,
-  EXISTS (SELECT 1 FROM requests q WHERE (q.agent = a.id OR (q.agent = a.pool AND a.pool <> '')) AND q.finished_at = 0),
+  EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.id AND q.finished_at = 0)
+    OR (a.pool <> '' AND EXISTS (SELECT 1 FROM requests q WHERE q.agent = a.pool AND q.finished_at = 0)),
   EXISTS (SELECT 1 FROM notifications n WHERE n.agent = a.id AND n.state = 'pending')
 FROM agents a WHERE a.id = ? AND a.epoch = ? AND a.lease = ?`
 
