@@ -66,8 +66,14 @@ func (c *Client) priced(b config.Budget) error {
 // CostKnown is that of the settings ([config.Config.CostKnown]).
 func (c *Client) CostKnown(model string, u fika.Usage) bool { return c.config().CostKnown(model, u) }
 
-// RequestUnpriced reports whether it is not known what a request has cost.
+// RequestUnpriced reports whether it is not known what a request, or a part of it, has
+// cost.
 func (c *Client) RequestUnpriced(r RequestInfo) bool {
+	for _, m := range r.Outcome.Models {
+		if !c.CostKnown(m.Model, fika.Usage{Input: 1}) {
+			return true
+		}
+	}
 	return !c.CostKnown(r.Outcome.Model, r.Outcome.Usage)
 }
 

@@ -54,6 +54,11 @@ id = "other"
 	if !strings.Contains(s.Origins["model"], "config.toml:") {
 		t.Errorf("the model is from %q", s.Origins["model"])
 	}
+	if shown := s.Show(); !slices.ContainsFunc(shown, func(x Shown) bool {
+		return x.Key == "models" && x.Value == `["little", "big"]` && x.Origin == s.Origins["model"]
+	}) {
+		t.Errorf("shown as %v", shown[:4])
+	}
 	if one := s.WithModel(got.Models[1]); one.Model.ID != "big" || one.ContextWindow != 200000 || one.Agent != "coder" {
 		t.Errorf("the settings of the second: %+v", one.ModelUse)
 	}

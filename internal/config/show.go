@@ -50,6 +50,25 @@ func (s *Settings) Show() []Shown {
 		}
 		row.Value = WithoutSecrets(row.Value)
 		list = append(list, row)
+		if k.name == "model" && s.Choice.Several() {
+			list = append(list, s.Choice.show(row.Origin)...)
+		}
+	}
+	return list
+}
+
+// show lists what an [[agents]] entry says of several models.
+func (c ModelChoice) show(origin string) []Shown {
+	var names []string
+	for _, u := range c.Models {
+		names = append(names, u.Model.ID)
+	}
+	list := []Shown{{"models", encodeValue(&names), origin}}
+	if c.Escalate > 0 {
+		list = append(list, Shown{"escalate", encodeValue(&c.Escalate), origin})
+	}
+	if n := len(c.Rules); n > 0 {
+		list = append(list, Shown{"model_rules", strconv.Itoa(n) + " in all", origin})
 	}
 	return list
 }

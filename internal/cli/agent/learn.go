@@ -80,7 +80,7 @@ func (o *learnOptions) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	row, err := c.Agents.Find(ctx, name)
+	row, err := c.Agents.Lone(ctx, name)
 	if err != nil {
 		return err
 	}

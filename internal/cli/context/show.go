@@ -101,7 +101,11 @@ func showContext(e *command.Env, f folder.Folder, c contexts.State) {
 	if c.Trouble != nil {
 		p("model", "none: "+c.Trouble.Error())
 	} else {
-		p("model", withOrigin(c.Settings.Model.ID, c.Settings.Origins["model"]))
+		model := c.Settings.Model.ID
+		if words := c.Settings.Choice.Words(); len(words) > 0 {
+			model = strings.Join(words, "; ")
+		}
+		p("model", withOrigin(model, c.Settings.Origins["model"]))
 		p("user", withOrigin(c.Settings.Username, c.Settings.Origins["username"]))
 	}
 	p("workspace", c.Settings.Workspace)
