@@ -28,7 +28,7 @@ func execute(e *command.Env, args []string) int {
 		signal.Ignore(syscall.SIGHUP, syscall.SIGQUIT)
 	})
 	if e.InTTY {
-		e.Keyboard = term.Until(ctx, e.In)
+		e.Keyboard = term.ReadUntil(ctx, e.In)
 	}
 	args = seedSpellings(args)
 	root := newRoot(e, args...)

@@ -185,7 +185,7 @@ type questions struct {
 }
 
 func (q questions) ask(what, usual string) (string, error) {
-	fmt.Fprint(q.e.Err, q.e.Folded(fmt.Sprintf("%s [%s]", what, term.CleanLine(usual)))+" ")
+	fmt.Fprint(q.e.Err, q.e.FoldedText(fmt.Sprintf("%s [%s]", what, term.CleanLine(usual)))+" ")
 	line, err := q.in.ReadString('\n')
 	if err != nil {
 		return "", fika.Errorf(fika.Interrupted, "", "nothing was made")

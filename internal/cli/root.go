@@ -78,7 +78,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 	root.SetUsageTemplate(usageTemplate)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		cmd.Long = term.Reflow(cmd.Long, helpWidth)
+		cmd.Long = term.ReflowText(cmd.Long, helpWidth)
 		help(cmd, args)
 	})
 	return root

@@ -38,5 +38,5 @@ func (s *Chats) Rename(ctx context.Context, conv fika.Conversation, word string)
 		s.c.waker.Show(now, *notice)
 		_ = s.c.bus.Flush(ctx)
 	}
-	return Renamed{now, s.c.config().Mentions(conv.Name)}, nil
+	return Renamed{now, s.c.config().ChatMentions(conv.Name)}, nil
 }

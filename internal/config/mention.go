@@ -13,8 +13,8 @@ type Mention struct {
 	At   Place
 }
 
-// Mentions are the settings that mean a chat.
-func (c *Config) Mentions(chat fika.ConversationName) []Mention {
+// ChatMentions are the settings that mean a chat.
+func (c *Config) ChatMentions(chat fika.ConversationName) []Mention {
 	var out []Mention
 	for i, s := range c.Schedules {
 		if s.Chat == string(chat) {

@@ -130,7 +130,7 @@ func Test() (s *Streams, in, out, err *Buffer) {
 }
 
 // ReadSecret reads a line of the terminal that In is, by in, which may end earlier
-// ([Until]), without showing what is typed. The error is context.Canceled for ctrl-C.
+// ([ReadUntil]), without showing what is typed. The error is context.Canceled for ctrl-C.
 func (s *Streams) ReadSecret(in io.Reader) (string, error) {
 	f, ok := s.In.(*os.File)
 	if !ok {

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Until is a terminal that is read until ctx ends: Read returns the error of ctx
-// then, also while it waits for somebody to type. What is no file is returned as it
-// is. One goroutine may read at a time.
-func Until(ctx context.Context, in io.Reader) io.Reader {
+// ReadUntil returns the terminal in, to be read until ctx ends: Read returns the
+// error of ctx then, also while it waits for somebody to type. What is no file is
+// returned as it is. One goroutine may read at a time.
+func ReadUntil(ctx context.Context, in io.Reader) io.Reader {
 	f, ok := in.(*os.File)
 	if !ok {
 		return in

@@ -22,7 +22,7 @@ func TestUntil(t *testing.T) {
 	defer keys.Close()
 	defer tty.Close()
 	ctx, stop := context.WithCancel(t.Context())
-	in := term.Until(ctx, tty)
+	in := term.ReadUntil(ctx, tty)
 	_, _ = io.WriteString(keys, "a line\n")
 	buf := make([]byte, 100)
 	if n, err := in.Read(buf); err != nil || string(buf[:n]) != "a line\n" {
@@ -35,7 +35,7 @@ func TestUntil(t *testing.T) {
 		t.Errorf("reading ends with %v", err)
 	}
 	text := strings.NewReader("text")
-	if term.Until(ctx, text) != io.Reader(text) {
+	if term.ReadUntil(ctx, text) != io.Reader(text) {
 		t.Error("what is no file is not read as it is")
 	}
 }
@@ -75,13 +75,13 @@ func (f *firstRead) Read(p []byte) (int, error) {
 
 // TestHang puts labels before texts.
 func TestHang(t *testing.T) {
-	if got := term.Hang(" /a", "one two three", 5, 12); got != " /a  one two\n     three" {
+	if got := term.HangText(" /a", "one two three", 5, 12); got != " /a  one two\n     three" {
 		t.Errorf("beside: %q", got)
 	}
-	if got := term.Hang(" /along", "one two three", 5, 12); got != " /along\n     one two\n     three" {
+	if got := term.HangText(" /along", "one two three", 5, 12); got != " /along\n     one two\n     three" {
 		t.Errorf("above: %q", got)
 	}
-	if got := term.Reflow("one\ntwo three\n\n  a list\n  of two\nfour", 9); got != "one two\nthree\n\n  a list\n  of two\nfour" {
+	if got := term.ReflowText("one\ntwo three\n\n  a list\n  of two\nfour", 9); got != "one two\nthree\n\n  a list\n  of two\nfour" {
 		t.Errorf("paragraphs: %q", got)
 	}
 }
@@ -97,7 +97,7 @@ func TestFold(t *testing.T) {
 		{"\x1b[31mred words\x1b[39m here", "\x1b[31mred words\x1b[39m\nhere"},
 		{"日本 日本語 日", "日本\n日本語 日"},
 	} {
-		if got := term.Fold(c[0], 10); got != c[1] {
+		if got := term.FoldLines(c[0], 10); got != c[1] {
 			t.Errorf("%q becomes %q, not %q", c[0], got, c[1])
 		}
 	}

@@ -26,10 +26,10 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // width columns, and inside a word only when that is longer than a line.
 func Wrap(text string, width int) string { return ansi.Wrap(text, max(1, width), "") }
 
-// Fold breaks lines between words so that they fit into width columns where they
+// FoldLines breaks lines between words so that they fit into width columns where they
 // can. A word that is longer stays whole: what a person copies, such as a path, has
 // no break in it. The first spaces of a line stand before its other parts, too.
-func Fold(text string, width int) string {
+func FoldLines(text string, width int) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {
 		if i > 0 {
@@ -60,9 +60,9 @@ func Fold(text string, width int) string {
 	return b.String()
 }
 
-// Reflow fills the lines of paragraphs up to width columns. Lines that are indented
+// ReflowText fills the lines of paragraphs up to width columns. Lines that are indented
 // are lists and tables, and stay lines.
-func Reflow(text string, width int) string {
+func ReflowText(text string, width int) string {
 	var out []string
 	open := false // the last line goes on
 	for _, l := range strings.Split(text, "\n") {
@@ -73,14 +73,14 @@ func Reflow(text string, width int) string {
 			out, open = append(out, l), plain
 		}
 	}
-	return Fold(strings.Join(out, "\n"), width)
+	return FoldLines(strings.Join(out, "\n"), width)
 }
 
-// Hang puts a label before a text: beside it, where the label has fewer than column
+// HangText puts a label before a text: beside it, where the label has fewer than column
 // columns, else above it; the text begins at column in each of its lines.
-func Hang(label, text string, column, width int) string {
+func HangText(label, text string, column, width int) string {
 	space := strings.Repeat(" ", column)
-	lines := Fold(space+text, width)
+	lines := FoldLines(space+text, width)
 	if Width(label) < column {
 		return label + strings.Repeat(" ", column-Width(label)) + strings.TrimPrefix(lines, space)
 	}

@@ -62,13 +62,13 @@ func slashHelp(session bool, width int) string {
 	b.WriteString("Commands:\n")
 	for _, c := range slashCommands() {
 		if !c.session || session {
-			b.WriteString(term.Hang("  "+strings.TrimSpace(c.name+" "+c.args), c.about, aboutColumn, width) + "\n")
+			b.WriteString(term.HangText("  "+strings.TrimSpace(c.name+" "+c.args), c.about, aboutColumn, width) + "\n")
 		}
 	}
 	if session {
 		b.WriteString("\nCtrl-C clears the line; on an empty one it cancels what runs, and a second one leaves.")
 	}
-	return term.Reflow(strings.TrimSuffix(b.String(), "\n"), width)
+	return term.ReflowText(strings.TrimSuffix(b.String(), "\n"), width)
 }
 
 // obey carries out a /command. It returns errLeave or errAnother when the person
@@ -114,14 +114,14 @@ func (j *joined) help(context.Context, []string) error {
 		if own, err := j.ownCommands(); err == nil && len(own) > 0 {
 			text += "\n\nYours (commands/NAME.md):"
 			for _, c := range own {
-				text += "\n" + term.Hang("  "+term.CleanLine(c.name), term.CleanLine(c.about), aboutColumn, width)
+				text += "\n" + term.HangText("  "+term.CleanLine(c.name), term.CleanLine(c.about), aboutColumn, width)
 			}
 		}
 	}
 	if j.session != nil {
 		text += "\n\nThis session is the chat " + string(j.chat().Name) + ": fika chat join " + string(j.chat().Name) + " looks in from elsewhere."
 	}
-	j.feed.Print(term.Fold(text, width))
+	j.feed.Print(term.FoldLines(text, width))
 	return nil
 }
 

@@ -14,7 +14,7 @@ func (e *Env) Confirm(what string) error {
 	if !e.InTTY {
 		return UsageError("%s? Say --yes, since there is no terminal to ask on", what)
 	}
-	fmt.Fprint(e.Err, e.Folded(what+"? [y/N]")+" ")
+	fmt.Fprint(e.Err, e.FoldedText(what+"? [y/N]")+" ")
 	var answer string
 	if _, err := fmt.Fscanln(e.Keyboard, &answer); errors.Is(err, context.Canceled) {
 		fmt.Fprintln(e.Err) // what follows does not stand behind the question

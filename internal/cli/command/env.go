@@ -48,21 +48,21 @@ func (e *Env) Now() time.Time { return e.App().Now() }
 
 // Say writes a line for the person.
 func (e *Env) Say(format string, args ...any) {
-	fmt.Fprintln(e.Err, e.Folded(term.CleanStyled(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(e.Err, e.FoldedText(term.CleanStyled(fmt.Sprintf(format, args...))))
 }
 
 // Warn writes a warning for the person.
 func (e *Env) Warn(text string) {
-	fmt.Fprintln(e.Err, e.Folded(e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text))))
+	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Yellow("warning:")+" "+term.Clean(config.WithoutSecrets(text))))
 }
 
-// Folded breaks the lines of a text for a person between words, at the width of
+// FoldedText breaks the lines of a text for a person between words, at the width of
 // their terminal; elsewhere they stay as they are.
-func (e *Env) Folded(text string) string {
+func (e *Env) FoldedText(text string) string {
 	if !e.ErrTTY || e.Width == 0 {
 		return text
 	}
-	return term.Fold(text, e.Width)
+	return term.FoldLines(text, e.Width)
 }
 
 // Reopen closes what was opened; what is asked for next is found anew.

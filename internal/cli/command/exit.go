@@ -43,7 +43,7 @@ func ErrorKind(err error) fika.Kind {
 
 // Complain prints an error for the person.
 func (e *Env) Complain(err error) {
-	fmt.Fprintln(e.Err, e.Folded(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(err.Error()))))
+	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(err.Error()))))
 }
 
 // Status is the exit code of a kind of error, as the help says.
