@@ -68,7 +68,12 @@ func Explain(ctx context.Context, s WhyStore, conv fika.Conversation, word strin
 	if err != nil {
 		return x.why, err
 	}
-	notes, err := s.Notifications(ctx, store.NotificationFilter{Conversation: conv.ID, Seq: x.why.Seq, Agent: a.ID})
+	if a.IsPool() {
+		if err := x.findMember(ctx); err != nil {
+			return x.why, err
+		}
+	}
+	notes, err := s.Notifications(ctx, store.NotificationFilter{Conversation: conv.ID, Seq: x.why.Seq, Agent: x.agent.ID})
 	if err != nil {
 		return x.why, err
 	}
@@ -87,8 +92,29 @@ type explainer struct {
 	conv  fika.Conversation
 	agent fika.Agent
 	queue func(context.Context) ([]Item, error)
-	entry *fika.Entry // nil: gone
+	pool  fika.AgentName // that was mentioned, where agent is the member that was told
+	entry *fika.Entry    // nil: gone
 	why   Why
+}
+
+// findMember finds the member of a pool that was told of the entry.
+func (x *explainer) findMember(ctx context.Context) error {
+	agents, err := x.ListAgents(ctx)
+	if err != nil {
+		return err
+	}
+	notes, err := x.Notifications(ctx, store.NotificationFilter{Conversation: x.conv.ID, Seq: x.why.Seq})
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		i := slices.IndexFunc(agents, func(a fika.Agent) bool { return a.ID == n.Agent && a.Pool == x.agent.ID })
+		if i >= 0 {
+			x.pool, x.agent, x.why.Agent = x.agent.Name, agents[i], agents[i].Name
+			return nil
+		}
+	}
+	return nil
 }
 
 // findEntry reads the entry. One that has been cleaned away may still be known by
@@ -148,7 +174,11 @@ func writerOf(e fika.Entry) string {
 // explainNotified tells what came of a notification.
 func (x *explainer) explainNotified(ctx context.Context, n store.NotificationInfo) error {
 	x.why.Request = n.Request
-	if x.entry != nil {
+	switch {
+	case x.entry == nil:
+	case x.pool != "":
+		x.why.say("It mentions @%s, a pool; the member @%s was told.", x.pool, x.agent.Name)
+	default:
 		x.why.say("It mentions @%s.", x.agent.Name)
 	}
 	var r store.RequestInfo

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strconv"
@@ -208,6 +209,17 @@ func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, er
 		}
 	}
 	return out, nil
+}
+
+// eachMember runs one thing for each member of a pool, and joins what went wrong.
+func (s *Agents) eachMember(ctx context.Context, pool fika.Agent, do func(fika.Agent) error) error {
+	members, err := s.Members(ctx, []fika.Agent{pool})
+	for _, m := range members {
+		if !m.IsPool() {
+			err = errors.Join(err, do(m))
+		}
+	}
+	return err
 }
 
 // Unbind lets the next ask of this person of a pool find a member anew. False: it

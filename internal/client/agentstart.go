@@ -21,6 +21,12 @@ func (s *Agents) Start(ctx context.Context, row fika.Agent, timeout time.Duratio
 	if err != nil {
 		return v, err
 	}
+	if row.IsPool() {
+		return v, s.eachMember(ctx, row, func(m fika.Agent) error {
+			_, err := s.Start(ctx, m, timeout)
+			return err
+		})
+	}
 	if v.Alive() && v.Status != AgentStopping && v.Status != fika.AgentUnhealthy {
 		return v, s.c.store.SetDesired(ctx, row.ID, fika.DesiredRunning)
 	}

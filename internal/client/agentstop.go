@@ -14,13 +14,19 @@ import (
 // Stop commits that an agent is to stop and waits until its process has gone:
 // after its current step (DesiredStopped, what it works on is handed back),
 // after its current requests (DesiredFinish), or at once (DesiredNow). It
-// needs no hub. A process that was stopped (SIGSTOP) goes on for that; one that
+// needs no hub. A pool's members are stopped, one after the other. A process that was stopped (SIGSTOP) goes on for that; one that
 // does not end at once although it is to is killed with all that it has
 // started, known by its identity. The view is of before.
 func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, timeout time.Duration) (AgentView, error) {
 	before, err := s.View(ctx, string(row.Name))
 	if err != nil {
 		return before, err
+	}
+	if row.IsPool() {
+		return before, s.eachMember(ctx, row, func(m fika.Agent) error {
+			_, err := s.Stop(ctx, m, how, timeout)
+			return err
+		})
 	}
 	if !before.Alive() {
 		how = fika.DesiredStopped

@@ -184,7 +184,7 @@ func (d *examination) checkOrphans(ctx context.Context, names []fika.AgentName) 
 		return
 	}
 	for _, a := range agents {
-		if a.HomeID != home || slices.Contains(names, a.Name) {
+		if a.HomeID != home || a.IsPool() || slices.Contains(names, a.Name) {
 			continue
 		}
 		if d.fix {

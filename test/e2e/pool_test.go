@@ -81,6 +81,15 @@ func TestPoolOfPeople(t *testing.T) {
 	if len(steps) != 7 || by["coder-1"] < 2 || by["coder-2"] < 2 {
 		t.Errorf("the steps of the workflow: %v", by)
 	}
+	h.must("chat", "create", "room")
+	h.must("chat", "send", "room", "@coder quick")
+	h.must("chat", "wait", "room")
+	if out := h.must("chat", "why", "room", "1", "coder"); !strings.Contains(out, "a pool; the member @coder-") || !strings.Contains(out, "answered it with #2") {
+		t.Errorf("why: %s", out)
+	}
+	if r := h.run("doctor"); strings.Contains(r.stdout, "coder is gone") {
+		t.Errorf("doctor misses a folder of the pool: %s", r.stdout)
+	}
 	if r := h.run("agent", "run", "coder"); r.code != 2 || !strings.Contains(r.stderr, "name a member, as in coder-1") {
 		t.Errorf("a process of the pool: %+v", r)
 	}
