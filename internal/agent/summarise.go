@@ -48,8 +48,9 @@ func (p *Process) beginSummaries(ctx context.Context) {
 			defer p.turns.Done()
 			defer cancel()
 			done, err := p.opts.Summarise(ctx, c.ask)
-			c.answer(replyWith(done, err))
+			// Before the answer: who has it may ask for another at once.
 			p.postTask(func() { delete(p.summaries.ending, n) })
+			c.answer(replyWith(done, err))
 		}()
 	}
 	p.summaries.due = nil
