@@ -125,9 +125,6 @@ func (m *modelChoice) last() (index int, why string) {
 // choose gives the place of the model for the next call, and why it is that one;
 // no reason: it is the first.
 func (m *modelChoice) choose(ctx context.Context) (index int, why string, err error) {
-	if len(m.models) == 1 {
-		return 0, "", nil
-	}
 	index, why = m.last()
 	if i, reason := m.escalated(index); i > index {
 		index, why = i, reason
@@ -250,7 +247,7 @@ func (m *modelChoice) used(final *store.ModelCommit) []fika.ModelUsed {
 
 // tellModel tells observers of a model that is not the one they know of.
 func (m *modelChoice) tellModel(index int, why string) {
-	if id := m.models[index].ID; len(m.models) > 1 && id != m.told {
+	if id := m.models[index].ID; id != m.told {
 		m.told = id
 		m.tell(Event{Kind: ModelChosen, Model: id, Text: why, Round: m.round + 1})
 	}

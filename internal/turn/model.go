@@ -73,9 +73,12 @@ func (m *modelCall) use(index int, why string) {
 	m.composer.modelID, m.composer.picture = m.used.ID, m.used.Picture
 }
 
-// chooseModel decides which model the next call goes to.
+// chooseModel decides which model the next call goes to, where there are several.
 func (m *modelCall) chooseModel(ctx context.Context) error {
-	m.permits.boundNow(ctx)
+	if len(m.choice.models) == 1 {
+		return nil
+	}
+	m.permits.boundNow(ctx) // which tools are offered
 	index, why, err := m.choice.choose(ctx)
 	if err != nil {
 		return err
