@@ -17,6 +17,9 @@ func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, 
 	if err != nil || !row.IsPool() && e.Instances == 0 {
 		return row, err
 	}
+	if home, err := h.ID(); err != nil || row.HomeID != home {
+		return row, err // that one's
+	}
 	c, err := n.config.Config()
 	if err != nil {
 		return row, err
@@ -36,6 +39,22 @@ func (n *Names) EnsureEntry(ctx context.Context, s *store.Store, h folder.Home, 
 		}
 	}
 	if err := s.KeepPool(ctx, row.ID, ids); err != nil {
+		return row, err
+	}
+	return s.Agent(ctx, row.Name)
+}
+
+// DissolvePool has the database know that an agent whose entry is gone is no pool
+// any more; of another home it is that one's to say.
+func (n *Names) DissolvePool(ctx context.Context, s *store.Store, h folder.Home, row fika.Agent) (fika.Agent, error) {
+	c, err := n.config.Config()
+	if err != nil || !row.IsPool() || c.Agent(row.Name) != nil {
+		return row, err
+	}
+	if home, err := h.ID(); err != nil || row.HomeID != home {
+		return row, err
+	}
+	if err := s.KeepPool(ctx, row.ID, nil); err != nil {
 		return row, err
 	}
 	return s.Agent(ctx, row.Name)

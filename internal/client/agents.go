@@ -94,7 +94,10 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	}
 	row, err := s.c.store.Agent(ctx, n)
 	entry := s.c.config().Agent(n)
-	if err == nil && (entry == nil || entry.Instances == row.Instances) || err != nil && !fika.IsKind(err, fika.NotFound) {
+	if err == nil && entry == nil {
+		return s.c.app.DissolvePool(ctx, s.c.store, s.c.home, row)
+	}
+	if err == nil && entry.Instances == row.Instances || err != nil && !fika.IsKind(err, fika.NotFound) {
 		return row, err
 	}
 	if entry == nil {

@@ -225,6 +225,15 @@ func (h hubHome) specs(ctx context.Context, c *config.Config) ([]hub.Spec, error
 	if err != nil {
 		return nil, err
 	}
+	rows, err := h.store.ListAgents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if _, err := h.app.DissolvePool(ctx, h.store, h.home, row); err != nil {
+			return nil, err
+		}
+	}
 	var out []hub.Spec
 	for _, e := range c.Agents {
 		name, err := fika.ParseAgentName(e.ID)

@@ -100,4 +100,8 @@ func TestPoolOfPeople(t *testing.T) {
 	if r := h.run("task", "--no-wait", "coder", "quick"); !strings.Contains(r.stderr, "no member of @coder can take it") {
 		t.Errorf("a task for a stopped pool: %+v", r)
 	}
+	h.write("config.toml", strings.Replace(h.read("config.toml"), "[[agents]]\nid = \"coder\"\ninstances = 2\n", "", 1))
+	if r := h.run("task", "--no-wait", "coder", "quick"); !strings.Contains(r.stderr, "@coder has no process and is not started by itself") {
+		t.Errorf("a task for what was a pool: %+v", r)
+	}
 }
