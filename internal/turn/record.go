@@ -30,6 +30,10 @@ func readRecord(blob json.RawMessage) record {
 	return r
 }
 
+func (r record) isZero() bool {
+	return r.Model == "" && r.State == "" && r.Message == nil && r.Rejected == ""
+}
+
 // blob is how a record is stored; nil when there is nothing in it.
 func (r record) blob() json.RawMessage {
 	if len(r.Message) > 0 && !json.Valid(r.Message) {
@@ -79,30 +83,39 @@ func (r *records) countRejected() (n int) {
 
 // readEarlier reads the records of earlier turns in the window, once each: of this
 // agent's own turns in a chat, of all in its own conversations.
-func (r *records) readEarlier(ctx context.Context, groups [][]fika.Entry) error {
+func (r *records) readEarlier(ctx context.Context, entries []fika.Entry) error {
 	var answers []fika.Entry
-	for _, g := range groups {
-		for _, e := range g {
-			if e.Request == "" || r.looked[e.ID] || e.Type == fika.ToolResult {
-				continue
-			}
-			if r.inChat() && e.From != string(r.claimed.Agent.Name) {
-				continue
-			}
-			r.looked[e.ID] = true
-			answers = append(answers, e)
+	for _, e := range entries {
+		if e.Request == "" || e.Type == fika.ToolResult || r.inChat() && e.From != string(r.claimed.Agent.Name) || r.looked[e.ID] {
+			continue
 		}
+		r.looked[e.ID] = true
+		answers = append(answers, e)
 	}
 	if len(answers) == 0 {
 		return nil
 	}
 	return r.retry.readAgain(ctx, func(ctx context.Context) error {
-		found, err := r.history.Blobs(ctx, answers)
-		for id, blob := range found {
-			r.byEntry[id] = readRecord(blob)
-		}
-		return err
+		return readRecords(ctx, r.history, answers, r.byEntry)
 	})
+}
+
+// recordKeeper is a history that remembers records as they are read, so that they
+// need not be parsed in every turn.
+type recordKeeper interface {
+	readRecords(ctx context.Context, entries []fika.Entry, into map[fika.EntryID]record) error
+}
+
+// readRecords adds the records of entries that have one.
+func readRecords(ctx context.Context, h History, entries []fika.Entry, into map[fika.EntryID]record) error {
+	if k, ok := h.(recordKeeper); ok {
+		return k.readRecords(ctx, entries, into)
+	}
+	blobs, err := h.Blobs(ctx, entries)
+	for id, blob := range blobs {
+		into[id] = readRecord(blob)
+	}
+	return err
 }
 
 // RejectedAnswers are what the model was told of answers in another form than asked

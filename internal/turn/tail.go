@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -20,16 +19,16 @@ const (
 	tailBytes = 1 << 20
 	// entryBytes is about what an entry takes besides its text.
 	entryBytes = 512
-	// blobBytes bounds what is remembered of the blobs of steps.
-	blobBytes = 1 << 20
-	// blobRoom is about what one takes besides its text.
-	blobRoom = 128
+	// recordBytes bounds what is remembered of the records of model calls.
+	recordBytes = 1 << 20
+	// recordRoom is about what one takes besides its text.
+	recordRoom = 256
 )
 
 // Tail is a [History] that remembers the newest entries of the conversations its
 // process works in, so that a turn reads only what came since the last one:
 // what is stored never changes. Entries with a time to live do; a conversation
-// that has any is not remembered. It also remembers the blobs of entries.
+// that has any is not remembered. It also remembers the records of model calls.
 //
 // It may be used from many goroutines. What it returns is shared: read only.
 type Tail struct {
@@ -39,8 +38,8 @@ type Tail struct {
 	bytes int
 	clock int // counts uses
 
-	blobs map[fika.EntryID]json.RawMessage // nil for an entry that has none
-	kept  int                              // bytes of them
+	records map[fika.EntryID]record // the zero one for an entry that has none
+	kept    int                     // bytes of them
 }
 
 // tail is every entry of a conversation from the first remembered one to the
@@ -54,37 +53,37 @@ type tail struct {
 
 // NewTail remembers what h reads.
 func NewTail(h History) *Tail {
-	return &Tail{History: h, tails: map[fika.ConversationID]*tail{}, blobs: map[fika.EntryID]json.RawMessage{}}
+	return &Tail{History: h, tails: map[fika.ConversationID]*tail{}, records: map[fika.EntryID]record{}}
 }
 
-// Blobs reads as the store does. A blob is stored together with its entry, and
-// never changed.
-func (t *Tail) Blobs(ctx context.Context, entries []fika.Entry) (map[fika.EntryID]json.RawMessage, error) {
+// readRecords implements [recordKeeper]. A record is stored together with its
+// entry, and never changed.
+func (t *Tail) readRecords(ctx context.Context, entries []fika.Entry, into map[fika.EntryID]record) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := map[fika.EntryID]json.RawMessage{}
 	var unknown []fika.Entry
 	for _, e := range entries {
-		blob, known := t.blobs[e.ID]
+		r, known := t.records[e.ID]
 		switch {
 		case !known:
 			unknown = append(unknown, e)
-		case blob != nil:
-			out[e.ID] = blob
+		case !r.isZero():
+			into[e.ID] = r
 		}
 	}
 	if len(unknown) == 0 {
-		return out, nil
+		return nil
 	}
 	found, err := t.History.Blobs(ctx, unknown)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, e := range unknown {
-		t.keepBlob(e.ID, found[e.ID])
+		if r := t.keepRecord(e.ID, found[e.ID]); !r.isZero() {
+			into[e.ID] = r
+		}
 	}
-	maps.Copy(out, found)
-	return out, nil
+	return nil
 }
 
 // Remembering is a store whose history is read through a [Tail].
@@ -94,7 +93,7 @@ func Remembering(s Store) Store {
 	return s
 }
 
-// tailOutcomes lets a tail know the blob of what was said last.
+// tailOutcomes lets a tail know the record of what was said last.
 type tailOutcomes struct {
 	Outcomes
 	tail *Tail
@@ -106,19 +105,21 @@ func (o tailOutcomes) Finish(ctx context.Context, f store.Fence, fin store.Finis
 	if err == nil && fin.Final != nil && len(out.Entries) > 0 {
 		o.tail.mu.Lock()
 		defer o.tail.mu.Unlock()
-		o.tail.keepBlob(out.Entries[0].ID, fin.Final.Blob)
+		o.tail.keepRecord(out.Entries[0].ID, fin.Final.Blob)
 	}
 	return out, err
 }
 
-// keepBlob remembers the blob of an entry; mu is held.
-func (t *Tail) keepBlob(id fika.EntryID, blob json.RawMessage) {
-	if t.kept > blobBytes {
-		clear(t.blobs) // read again by whoever needs them
+// keepRecord remembers the record of an entry; mu is held.
+func (t *Tail) keepRecord(id fika.EntryID, blob json.RawMessage) record {
+	if t.kept > recordBytes {
+		clear(t.records) // read again by whoever needs them
 		t.kept = 0
 	}
-	t.blobs[id] = blob
-	t.kept += blobRoom + len(blob)
+	r := readRecord(blob)
+	t.records[id] = r
+	t.kept += recordRoom + len(blob)
+	return r
 }
 
 // Before reads as the store does.

@@ -83,16 +83,18 @@ func (w *window) selectEntries(ctx context.Context) ([]fika.Entry, error) {
 		return nil, err
 	}
 	w.omitted = left
-	w.exposure.lookAround(slices.Concat(groups...), w.cut)
+	seen := slices.Concat(append(groups, w.own)...)
+	earlier := seen[:len(seen)-len(w.own)]
+	w.exposure.lookAround(earlier, w.cut)
 	if left > 0 && !w.warned && w.final {
 		w.warned = true
 		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
 	}
-	if err := w.records.readEarlier(ctx, groups); err != nil {
+	if err := w.records.readEarlier(ctx, earlier); err != nil {
 		return nil, err
 	}
-	w.seen = slices.Concat(append(groups, w.own)...)
-	return w.seen, nil
+	w.seen = seen
+	return seen, nil
 }
 
 // compactedAt is the seq of the compaction that the window begins with; 0: there
