@@ -1,21 +1,9 @@
 package process
 
-import (
-	"testing"
-
-	"golang.org/x/sys/unix"
-)
+import "testing"
 
 // TestThreadYields: one thread is lowered, no other is.
 func TestThreadYields(t *testing.T) {
-	niceness := func(tid Thread) int {
-		t.Helper()
-		n, err := unix.Getpriority(unix.PRIO_PROCESS, int(tid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return 20 - n // as the system call tells it
-	}
 	held := make(chan struct{})
 	defer close(held)
 	own := func() Thread {
@@ -30,8 +18,8 @@ func TestThreadYields(t *testing.T) {
 	usual := niceness(before)
 	first.Yield()
 	after := own()
-	if got := niceness(first); got != lowest {
-		t.Errorf("the thread is at %d, want %d", got, lowest)
+	if got := niceness(first); got != max(usual, behind) {
+		t.Errorf("the thread is at %d, was at %d", got, usual)
 	}
 	for _, other := range []Thread{before, after} {
 		if got := niceness(other); got != usual {
