@@ -105,8 +105,10 @@ func (y summary) write(ctx context.Context) (Summarised, error) {
 	}
 	out.Taint = h.TaintOf()
 	out.Summary, out.Usage, err = c.Summarise(ctx, h)
-	if out.Usage != (fika.Usage{}) { // also when a later part has failed
+	if out.Entries > 0 { // else nobody was asked
 		out.Model = y.settings.Model.ID
+	}
+	if out.Usage != (fika.Usage{}) { // also when a later part has failed
 		if err := y.store.BookSummary(context.WithoutCancel(ctx), y.agent, out.Model, out.Usage); err != nil {
 			y.warn("what the summary took is missing in fika usage: " + err.Error())
 		}

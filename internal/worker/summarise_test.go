@@ -1,20 +1,27 @@
 package worker
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"fika"
 	"fika/internal/compaction"
+	"fika/internal/llm"
 )
 
 // asked sums up as the command does.
 func (x *table) asked() (Summarised, error) {
 	x.Helper()
+	return x.askedOf(x.model)
+}
+
+func (x *table) askedOf(m llm.Model) (Summarised, error) {
+	x.Helper()
 	return summary{
 		store: x.worker.Store, agent: x.worker.Agent, settings: x.worker.Settings, source: compactionSource{PromptSource{Folder: x.worker.Folder}},
-		model: x.model, warn: x.warn,
+		model: m, warn: x.warn,
 	}.write(x.Context())
 }
 
@@ -45,6 +52,25 @@ func TestASummaryOnRequestChangesNothing(t *testing.T) {
 	if len(used) != 1 || used[0].Usage.Input != 14 || used[0].Usage.Output != 4 { // that of the compaction, too
 		t.Errorf("the ledger says %+v", used)
 	}
+}
+
+// A server that does not say what a call took has been asked all the same.
+func TestASummaryOfAServerWithoutUsage(t *testing.T) {
+	x := sit(t, "")
+	x.prompt("one fact-1")
+	if got, err := x.askedOf(withoutUsage{x.model}); err != nil || got.Model != "s" || got.Usage != (fika.Usage{}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// withoutUsage is a model whose server reports no usage.
+type withoutUsage struct{ llm.Model }
+
+// Generate implements [llm.Model].
+func (m withoutUsage) Generate(ctx context.Context, r llm.Request, emit func(llm.Event) error) (llm.Response, error) {
+	out, err := m.Model.Generate(ctx, r, emit)
+	out.Usage = fika.Usage{}
+	return out, err
 }
 
 func TestASummarySaysThatItMayHoldTextFromOutside(t *testing.T) {

@@ -56,7 +56,7 @@ func (m *model) answer(r llmtest.Request) llmtest.Script {
 		return s
 	}
 	if !ok {
-		return llmtest.Script{llmtest.Text("a summary of all that was said")}
+		return llmtest.Script{llmtest.Text("a summary of all that was said"), llmtest.Usage(50, 5)}
 	}
 	if fault != nil {
 		if s := fault(a); s != nil {
