@@ -154,9 +154,8 @@ func (l *Learning) ask(ctx context.Context, out *Learned, cases []learn.Case, te
 		q.Now[target] = t.body
 	}
 	answer, used, err := learn.Ask(ctx, model, q)
-	out.Usage = used
+	out.Usage, out.Model = used, l.settings.Model.ID
 	if used != (fika.Usage{}) {
-		out.Model = l.settings.Model.ID
 		s, storeErr := l.app.Store(ctx)
 		if storeErr == nil {
 			storeErr = s.BookSummary(context.WithoutCancel(ctx), l.agent, out.Model, used)
