@@ -46,21 +46,14 @@ func wrongScope(scope string) string {
 	return wrong
 }
 
-// budgets adds the entries of one file. The same budget in a later file takes the place of
+// readBudgets adds the entries of one file. The same budget in a later file takes the place of
 // an earlier one.
 func (r *reader) readBudgets(v value, path string, list *[]Budget) bool {
-	items, ok := r.listElements(v, path)
 	seen := map[[2]string]bool{}
-	for _, item := range items {
-		b := Budget{at: r.Place(item.At)}
-		name := elementPath(path, len(*list))
-		r.where[name] = r.Place(item.At)
-		decodeTable(r, item.Table, name+".", &b, budgetKeys(), nil)
-		for _, need := range []string{"scope", "per"} {
-			if item.Table.Get(need) == nil {
-				r.Problem(item.At, "this budget has no %s", need)
-			}
-		}
+	begin := func(item value) Budget { return Budget{at: r.Place(item.At)} }
+	return readTables(r, v, path, list, budgetKeys(), begin, func(item value, b *Budget) {
+		r.needKey(item, "scope", "this budget has no scope")
+		r.needKey(item, "per", "this budget has no per")
 		if item.Table.Get("money") == nil && item.Table.Get("tokens") == nil {
 			r.Problem(item.At, "this budget limits nothing: say money or tokens")
 		}
@@ -69,9 +62,7 @@ func (r *reader) readBudgets(v value, path string, list *[]Budget) bool {
 			r.Problem(item.At, "there is a budget of %s per %s already", toml.Quote(b.Scope), b.Per)
 		}
 		seen[id] = true
-		*list = append(*list, b)
-	}
-	return ok
+	})
 }
 
 // layBudgets puts the budgets of a later layer, the last of the list, in the place of those

@@ -48,18 +48,9 @@ func checkMemberName(v value, at any) string {
 
 // readBusMembers reads [[bus_members]].
 func (r *reader) readBusMembers(v value, path string, list *[]BusMember) bool {
-	items, ok := r.listElements(v, path)
-	for _, item := range items {
-		m := defaultBusMember()
-		name := elementPath(path, len(*list))
-		r.where[name] = r.Place(item.At)
-		decodeTable(r, item.Table, name+".", &m, busMemberKeys(), nil)
-		if item.Table.Get("name") == nil {
-			r.Problem(item.At, "this member has no name: give it one, as in name = \"build-server\"")
-		}
-		*list = append(*list, m)
-	}
-	return ok
+	return readTables(r, v, path, list, busMemberKeys(), func(value) BusMember { return defaultBusMember() }, func(item value, _ *BusMember) {
+		r.needKey(item, "name", "this member has no name: give it one, as in name = \"build-server\"")
+	})
 }
 
 func (c *Config) checkBusMembers(p *Problems) {

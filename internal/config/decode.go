@@ -151,3 +151,29 @@ func (r *reader) isTable(v value, path string) bool {
 	}
 	return true
 }
+
+// readTables adds a list of tables to list and notes where each stands. One begins
+// as begin makes it (nil: as the zero value), and check looks at it once its keys
+// are read. It reports whether v is such a list.
+func readTables[T any](r *reader, v value, path string, list *[]T, keys []key[T], begin func(item value) T, check func(item value, x *T)) bool {
+	items, ok := r.listElements(v, path)
+	for _, item := range items {
+		var x T
+		if begin != nil {
+			x = begin(item)
+		}
+		name := elementPath(path, len(*list))
+		r.where[name] = r.Place(item.At)
+		decodeTable(r, item.Table, name+".", &x, keys, nil)
+		check(item, &x)
+		*list = append(*list, x)
+	}
+	return ok
+}
+
+// needKey says what is wrong with a table that lacks a key.
+func (r *reader) needKey(item value, key, wrong string) {
+	if item.Table.Get(key) == nil {
+		r.Problem(item.At, "%s", wrong)
+	}
+}

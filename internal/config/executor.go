@@ -38,18 +38,9 @@ func checkExecutor(v value, at any) string {
 
 // readExecutors reads [[executors]].
 func (r *reader) readExecutors(v value, path string, list *[]Executor) bool {
-	items, ok := r.listElements(v, path)
-	for _, item := range items {
-		var x Executor
-		name := elementPath(path, len(*list))
-		r.where[name] = r.Place(item.At)
-		decodeTable(r, item.Table, name+".", &x, executorKeys(), nil)
-		if item.Table.Get("name") == nil {
-			r.Problem(item.At, "this executor has no name: give it one, as in name = \"box\"")
-		}
-		*list = append(*list, x)
-	}
-	return ok
+	return readTables(r, v, path, list, executorKeys(), nil, func(item value, _ *Executor) {
+		r.needKey(item, "name", "this executor has no name: give it one, as in name = \"box\"")
+	})
 }
 
 // Executor gives the entry of a name; nil when there is none.

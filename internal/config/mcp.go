@@ -100,18 +100,9 @@ func checkMCPEnv(_ value, at any) string {
 
 // readMCPServers reads [[mcp]].
 func (r *reader) readMCPServers(v value, path string, list *[]MCPServer) bool {
-	items, ok := r.listElements(v, path)
-	for _, item := range items {
-		s := defaultMCPServer()
-		name := elementPath(path, len(*list))
-		r.where[name] = r.Place(item.At)
-		decodeTable(r, item.Table, name+".", &s, mcpKeys(), nil)
-		if item.Table.Get("name") == nil {
-			r.Problem(item.At, "this server has no name: give it one, as in name = \"files\"; its tools are called files__TOOL")
-		}
-		*list = append(*list, s)
-	}
-	return ok
+	return readTables(r, v, path, list, mcpKeys(), func(value) MCPServer { return defaultMCPServer() }, func(item value, _ *MCPServer) {
+		r.needKey(item, "name", "this server has no name: give it one, as in name = \"files\"; its tools are called files__TOOL")
+	})
 }
 
 func (c *Config) checkMCP(p *Problems) {

@@ -124,18 +124,11 @@ func modelRuleKeys() []key[ModelRule] {
 
 // readModelRules reads model_rules.
 func (r *reader) readModelRules(v value, path string, list *[]ModelRule) bool {
-	items, ok := r.listElements(v, path)
-	for _, item := range items {
-		var rule ModelRule
-		name := elementPath(path, len(*list))
-		r.where[name] = r.Place(item.At)
-		decodeTable(r, item.Table, name+".", &rule, modelRuleKeys(), nil)
+	return readTables(r, v, path, list, modelRuleKeys(), nil, func(item value, rule *ModelRule) {
 		if rule.Tokens == 0 && rule.Attempt == 0 && len(rule.Offered) == 0 && len(rule.Used) == 0 {
 			r.Problem(item.At, "this rule says nothing of when it holds: give it tokens, offered, used or attempt")
 		}
-		*list = append(*list, rule)
-	}
-	return ok
+	})
 }
 
 // checkModelChoice looks at the models of an agent that has several.

@@ -63,27 +63,18 @@ func checkScheduleChat(_ value, at any) string {
 
 // readSchedules reads [[schedules]].
 func (r *reader) readSchedules(v value, path string, list *[]Schedule) bool {
-	items, ok := r.listElements(v, path)
-	for _, item := range items {
-		s := Schedule{at: r.Place(item.At)}
-		name := elementPath(path, len(*list))
-		r.where[name] = s.at
-		decodeTable(r, item.Table, name+".", &s, scheduleKeys(), nil)
-		if item.Table.Get("name") == nil {
-			r.Problem(item.At, "this schedule has no name: give it one, as in name = \"morning-report\"")
-		}
-		if e := item.Table.Get("cron"); e == nil {
-			r.Problem(item.At, "this schedule has no cron: say when, as in cron = \"30 8 * * mon-fri\"")
-		} else if e.Value.Kind == toml.KindText {
+	begin := func(item value) Schedule { return Schedule{at: r.Place(item.At)} }
+	return readTables(r, v, path, list, scheduleKeys(), begin, func(item value, _ *Schedule) {
+		r.needKey(item, "name", "this schedule has no name: give it one, as in name = \"morning-report\"")
+		r.needKey(item, "cron", "this schedule has no cron: say when, as in cron = \"30 8 * * mon-fri\"")
+		if e := item.Table.Get("cron"); e != nil && e.Value.Kind == toml.KindText {
 			_, wrong := schedule.Parse(e.Value.Text)
 			for _, m := range wrong {
 				r.Problem(r.OffsetInside(e.Value, m.At), "%s", m.Message)
 			}
 		}
 		r.checkScheduled(item)
-		*list = append(*list, s)
-	}
-	return ok
+	})
 }
 
 // checkScheduled looks at what a schedule begins, as far as that can be said

@@ -34,7 +34,7 @@ yet: that, and a key that does nothing, is a warning.`,
 			for _, w := range c.Warnings {
 				e.Warn(w)
 			}
-			e.Say("%d agents, %d models, no problems", len(c.Entries()), len(c.Models))
+			e.Say("%s, %s, no problems", command.Plural(len(c.Entries()), "agent"), command.Plural(len(c.Models), "model"))
 			return nil
 		},
 	}
