@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"fika/internal/llm/llmtest"
 )
@@ -21,8 +23,18 @@ import (
 // terminal is a fika at a pseudo-terminal, with what it has shown so far.
 type terminal struct {
 	io.Writer
+	tty   *os.File // fika's side of it
 	mu    sync.Mutex
 	shown strings.Builder
+}
+
+// read waits until fika has read the lines that were typed: what it has not read yet
+// the terminal forgets at a ctrl-C.
+func (x *terminal) read() bool {
+	return eventually(func() bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(x.tty.Fd()), Events: unix.POLLIN}}, 0)
+		return n == 0 && err == nil
+	})
 }
 
 func (x *terminal) text() string {
@@ -70,18 +82,23 @@ func (h *home) ended(acts []act, args ...string) (string, error) {
 	h.t.Helper()
 	cmd := exec.Command("fika", args...)
 	cmd.Dir, cmd.Env = h.work, h.env
-	tty, err := pty.Start(cmd)
+	keys, tty, err := pty.Open()
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	defer tty.Close()
-	x := &terminal{Writer: tty}
+	defer keys.Close()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	x := &terminal{Writer: keys, tty: tty}
 	read := make(chan struct{})
 	go func() { // ends with the terminal
 		defer close(read)
 		buf := make([]byte, 4096)
 		for {
-			n, err := tty.Read(buf)
+			n, err := keys.Read(buf)
 			x.mu.Lock()
 			x.shown.Write(buf[:n])
 			x.mu.Unlock()
@@ -101,6 +118,7 @@ func (h *home) ended(acts []act, args ...string) (string, error) {
 	end := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer end.Stop()
 	err = cmd.Wait()
+	_ = tty.Close()
 	<-read
 	return x.text(), err
 }

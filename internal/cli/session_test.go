@@ -235,7 +235,7 @@ func TestInterruptedQuestion(t *testing.T) {
 		acts []act
 		said string
 	}{
-		{[]string{"run"}, []act{{"type your prompt", typed("half of it\r")}, {"half of it\r\n", typed("\x03")}}, "nothing was asked"},
+		{[]string{"run"}, []act{{"type your prompt", typed("half of it\r")}, {"half of it\r\n", func(x *terminal) string { x.read(); return "\x03" }}}, "nothing was asked"},
 		{[]string{"chat", "delete", "design"}, []act{{"[y/N]", typed("\x03")}}, "nothing was done"},
 		{[]string{"key", "set", "SOME_KEY"}, []act{{"is not shown", typed("sk-\x03")}}, "no key was stored"},
 	} {
