@@ -23,7 +23,7 @@ func (p *Process) beginTurn(ctx context.Context, c store.Claimed) {
 	p.running[c.Request.ID] = &job{claimed: c, cancel: cancel}
 	p.rested = false
 	p.turns.Add(1)
-	go func() { // joined by loop
+	go func() { // joined by ownerLoop
 		defer p.turns.Done()
 		defer cancel(nil)
 		roomOnStack(0)
@@ -46,6 +46,8 @@ func roomOnStack(i int) byte {
 	return room[i]
 }
 
+// onTurnEnd tells what came of a turn to whoever waits for it, and is ready for the
+// next.
 func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 	delete(p.running, c.Request.ID)
 	p.idleSince = p.opts.Now()

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,7 +50,7 @@ type Options struct {
 	MaxIdle       time.Duration // exit after this long without work; 0: stay
 	// Settings, if not nil, is asked for these three at every Poll.
 	Settings  func() Settings
-	Poll      time.Duration // how often to look without a bell; 0 means 2 s
+	Poll      time.Duration // how often to look without a wake-up; 0 means 2 s
 	Heartbeat time.Duration // 0 means 30 s
 	Now       func() time.Time
 }
@@ -244,8 +245,34 @@ func (p *Process) followSettings(ctx context.Context) {
 	}
 }
 
-// lookForWork obeys what was asked of running turns and claims what there is.
+// lookForWork ends turns that are no longer wanted, begins compactions and summaries
+// that were asked for, and claims what there is.
 func (p *Process) lookForWork(ctx context.Context) {
+	p.checkSignals(ctx)
+	p.beginCompaction(ctx)
+	p.beginSummaries(ctx)
+	for !p.stopping && !p.isCompacting() && len(p.running) < p.opts.MaxConcurrent {
+		c, err := p.claimNext(ctx)
+		switch {
+		case fika.IsKind(err, fika.Lost), store.Lasting(err):
+			p.endAll(err, err)
+			return
+		case err != nil:
+			p.opts.Display.Warn("claim: " + err.Error())
+			return
+		case c == nil:
+			p.leaveIfIdle(ctx)
+			return
+		}
+		p.endOrphans(ctx, c.Orphans)
+		p.showNoticed(c.Noticed)
+		p.beginTurn(ctx, *c)
+	}
+	p.leaveIfIdle(ctx)
+}
+
+// checkSignals cancels the turns that are no longer wanted.
+func (p *Process) checkSignals(ctx context.Context) {
 	for _, j := range p.running {
 		sig, err := p.opts.Store.Queue.Signal(ctx, j.claimed.Fence)
 		switch {
@@ -255,30 +282,6 @@ func (p *Process) lookForWork(ctx context.Context) {
 			j.cancel(cancelCause(sig))
 		}
 	}
-	p.beginCompaction(ctx)
-	p.beginSummaries(ctx)
-	for !p.stopping && !p.isCompacting() && len(p.running) < p.opts.MaxConcurrent {
-		c, err := p.claimNext(ctx)
-		if fika.IsKind(err, fika.Lost) {
-			p.endAll(err, err)
-			return
-		}
-		if store.Lasting(err) {
-			p.endAll(err, err)
-			return
-		}
-		if err != nil {
-			p.opts.Display.Warn("claim: " + err.Error())
-			return
-		}
-		if c == nil {
-			break
-		}
-		p.endOrphans(ctx, c.Orphans)
-		p.showNoticed(c.Noticed)
-		p.beginTurn(ctx, *c)
-	}
-	p.leaveIfIdle(ctx)
 }
 
 // claimNext takes the next piece of work. A process that was told of some does not
@@ -292,6 +295,7 @@ func (p *Process) claimNext(ctx context.Context) (*store.Claimed, error) {
 	return take(ctx, p.opts.Lease, p.opts.Limits, p.worksAt)
 }
 
+// leaveIfIdle ends a process that has been without work for as long as it may be.
 func (p *Process) leaveIfIdle(ctx context.Context) {
 	if idle := p.opts.Now().Sub(p.idleSince); len(p.running) == 0 && !p.isCompacting() && len(p.summaries.ending) == 0 && p.opts.MaxIdle > 0 && idle >= p.opts.MaxIdle && !p.stopping {
 		p.leaveIdle(ctx, idle)
@@ -307,11 +311,11 @@ func (p *Process) restIfIdle() {
 	p.opts.Rest()
 }
 
-// leaveIdle ends the process for want of work. A person's wish that it run is
-// fulfilled by that, unless it is made anew from now on: so it is taken back
+// leaveIdle ends the process for want of work. That a person wanted it to
+// run is done with then, unless they want it anew from now on: so it is taken back
 // while this process still has the agent, and never after.
 func (p *Process) leaveIdle(ctx context.Context, idle time.Duration) {
-	if err := p.opts.Store.Wishes.ReplaceDesired(ctx, p.opts.Agent.ID, fika.DesiredRunning, fika.DesiredNone); err != nil {
+	if err := p.opts.Store.Lifecycle.ReplaceDesired(ctx, p.opts.Agent.ID, fika.DesiredRunning, fika.DesiredNone); err != nil {
 		p.opts.Display.Warn("idle, but the store does not let it leave: " + err.Error())
 		return
 	}
@@ -329,11 +333,11 @@ func (p *Process) storeState(ctx context.Context) {
 }
 
 // checkDesired stops the process when a person wants it stopped, and reports whether
-// there is anything to look at closer. The wish is a column, so that it is obeyed
-// without hub and bus; a control message is quicker. An idle process asks the
+// there is anything to look at closer. What is wanted is a column, so that it
+// works without hub and bus; a control message is quicker. An idle process asks the
 // store no more than this.
 func (p *Process) checkDesired(ctx context.Context) bool {
-	seen, err := p.opts.Store.Wishes.Look(ctx, p.opts.Lease)
+	seen, err := p.opts.Store.Lifecycle.Look(ctx, p.opts.Lease)
 	if err != nil {
 		return true // the look tells more
 	}
@@ -344,6 +348,7 @@ func (p *Process) checkDesired(ctx context.Context) bool {
 	return seen.Work || len(p.running) > 0
 }
 
+// beginShutdown claims nothing any more, and ends what how says; see [Process.Shutdown].
 func (p *Process) beginShutdown(how fika.Desired) {
 	if !p.stopping {
 		p.stopping = true
@@ -425,7 +430,7 @@ func (p *Process) heartbeat() {
 	h := message.Heartbeat{
 		Type: message.TypeHeartbeat, AgentName: string(p.opts.Agent.Name), Status: string(state),
 		Uptime:            int64(p.opts.Now().Sub(p.started) / time.Second),
-		RequestsProcessed: p.processed.Load(), Timestamp: message.TimeText(p.opts.Now()), PID: pid(), Model: p.opts.Model, V: message.Version,
+		RequestsProcessed: p.processed.Load(), Timestamp: message.TimeText(p.opts.Now()), PID: os.Getpid(), Model: p.opts.Model, V: message.Version,
 	}
 	for _, j := range p.running {
 		h.CurrentConversationID = string(j.claimed.Conversation.Name)

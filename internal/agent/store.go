@@ -13,7 +13,7 @@ import (
 type Store struct {
 	Queue         Queue
 	Conversations Conversations
-	Wishes        Wishes
+	Lifecycle     Lifecycle
 	Outcomes      outcome.Announcements
 }
 
@@ -21,10 +21,10 @@ type Store struct {
 func StoreOf(s interface {
 	Queue
 	Conversations
-	Wishes
+	Lifecycle
 	outcome.Announcements
 }) Store {
-	return Store{Queue: s, Conversations: s, Wishes: s, Outcomes: s}
+	return Store{Queue: s, Conversations: s, Lifecycle: s, Outcomes: s}
 }
 
 // Queue is where the process finds its work, and is told to leave it.
@@ -34,4 +34,20 @@ type Queue interface {
 	Recover(context.Context, store.Lease) (store.Recovery, error)
 	Signal(context.Context, store.Fence) (store.Signal, error)
 	LookAgain(context.Context) error
+}
+
+// Lifecycle is whether a person wants the process to run or to stop.
+type Lifecycle interface {
+	Look(context.Context, store.Lease) (store.Looked, error)
+	SetDesired(context.Context, fika.AgentID, fika.Desired) error
+	ReplaceDesired(ctx context.Context, id fika.AgentID, from, to fika.Desired) error
+}
+
+// Conversations moves the pointer to the active ask conversation.
+type Conversations interface {
+	Conversation(context.Context, fika.ConversationName) (fika.Conversation, error)
+	ActiveAsk(context.Context, fika.AgentID) (fika.Conversation, error)
+	ResetAsk(context.Context, fika.AgentID) (fika.Conversation, error)
+	SwitchAsk(context.Context, fika.AgentID, fika.ConversationID) error
+	Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error)
 }

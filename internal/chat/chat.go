@@ -78,7 +78,7 @@ type Sent struct {
 	Nobody bool // it concerns no agent
 }
 
-// Send stores what a person said and rings whom it concerns. A mention of an
+// Send stores what a person said and wakes whom it concerns. A mention of an
 // agent that does not exist is refused before anything is stored (NotFound,
 // with the nearest name).
 func (c *Chats) Send(ctx context.Context, conv fika.Conversation, s Said) (Sent, error) {
@@ -142,7 +142,7 @@ func (c *Chats) Prepare(ctx context.Context, conv fika.Conversation, s Said) (st
 	}, Sent{All: found.All, Person: found.Human, Nobody: len(notify) == 0}, nil
 }
 
-// sendAs stores what an agent said, in its chain and depth, and rings whom it
+// sendAs stores what an agent said, in its chain and depth, and wakes whom it
 // mentions: as with its answers, an unknown name is text, and @all is nobody.
 func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sent, error) {
 	notify, err := c.Mentioned(ctx, conv, s.Agent.Name, s.Text)
@@ -159,8 +159,7 @@ func (c *Chats) sendAs(ctx context.Context, conv fika.Conversation, s Said) (Sen
 	if err != nil {
 		return Sent{}, err
 	}
-	c.Notify.Show(conv, posted.Entry)
-	c.Notify.Wake(posted.Notified...)
+	c.Tell(conv, posted)
 	return Sent{Posted: posted, Nobody: len(notify) == 0}, nil
 }
 
@@ -215,7 +214,7 @@ func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika
 		return nil, err
 	}
 	known := mention.Known{Agents: agents}
-	if goesOn(text, agents) {
+	if mayBeLonger(text, agents) {
 		in, err := c.Store.Participants(ctx, conv.ID)
 		if err != nil {
 			return nil, err
@@ -226,9 +225,9 @@ func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika
 	return slices.DeleteFunc(found.Agents, func(n fika.AgentName) bool { return n == self }), nil
 }
 
-// goesOn reports whether an agent's name may be only the beginning of another:
-// who else takes part is asked only then.
-func goesOn(text string, agents []fika.AgentName) bool {
+// mayBeLonger reports whether an agent's name in a text may be only the beginning of
+// somebody else's: who else takes part is asked only then.
+func mayBeLonger(text string, agents []fika.AgentName) bool {
 	text = strings.ToLower(text)
 	for _, name := range agents {
 		if at := "@" + string(name); strings.Contains(text, at+"-") || strings.Contains(text, at+"_") || strings.Contains(text, at+`\`) {

@@ -186,7 +186,7 @@ func workingFolder(w *worker.Worker, byHub bool) (string, error) {
 	return dir, w.Folder.Home.EnsureDir(dir)
 }
 
-// allowStart takes back the wish that an agent stay stopped: whoever starts it by
+// allowStart takes back that an agent is to stay stopped: whoever starts it by
 // hand wants it to run now, though not that the hub starts it again.
 func allowStart(ctx context.Context, a *app.App, name fika.AgentName) error {
 	s, err := a.Store(ctx)

@@ -50,7 +50,7 @@ func (c *caretaker) resumeLapsed(ctx context.Context) {
 		if data, err := json.Marshal(l.Notice); err == nil {
 			_ = c.bus.Publish(c.subjects.Chat(l.Conversation.Name), data)
 		}
-		for _, a := range l.Ring {
+		for _, a := range l.Woken {
 			_ = c.bus.Publish(c.subjects.Bell(a), nil)
 		}
 	}

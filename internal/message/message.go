@@ -132,9 +132,9 @@ type Heartbeat struct {
 	V                     int    `json:"v,omitempty"`
 }
 
-// Control asks an agent process for something that is already a committed
-// wish; the message only makes it quick. Action is shutdown, reset, cancel or
-// switch. The actions compact and summarise are no wishes: whoever asks waits for
+// Control asks an agent process for something that is committed already; the
+// message only makes it quick. Action is shutdown, reset, cancel or
+// switch. The actions compact and summarise are committed nowhere: whoever asks waits for
 // the answer.
 type Control struct {
 	Action         string `json:"action"`

@@ -1,6 +1,6 @@
 // Package store keeps the only truth and the only queue, in SQL.
 //
-// Every wish, message and outcome is a committed row before anybody is told of
+// Every control request, message and outcome is a committed row before anybody is told of
 // it; whoever starts next finds all open work by reading. The package decides
 // nothing about turns, mentions or models: it makes each promise true in one
 // transaction. There is a type per use, and consumers declare the few methods

@@ -48,7 +48,7 @@ type Finish struct {
 type Finished struct {
 	Request  fika.Request
 	Entries  []fika.Entry     // the final entry and notices, in order
-	Notified []fika.AgentName // to be rung
+	Notified []fika.AgentName // to be woken
 	Limited  string           // the limit that stopped forwarding, if one did
 	Booked   []limit.Booked   // of the last call, in the budgets that hold for the request
 }

@@ -20,7 +20,7 @@ type LapsedPause struct {
 	Conversation fika.Conversation
 	Owner        string
 	Notice       fika.Entry
-	Ring         []fika.AgentName // who has work now
+	Woken        []fika.AgentName // who has work now
 }
 
 // pausedAll says whether all conversations are paused, as a column.
@@ -53,7 +53,7 @@ func workers(w []Work) []fika.AgentName {
 
 // SetPaused pauses or resumes one conversation, and with it the tasks that
 // its turns have delegated, and returns the agents that now have work (to
-// be rung).
+// be woken).
 func (s Pauses) SetPaused(ctx context.Context, c fika.ConversationID, paused bool) ([]fika.AgentName, error) {
 	const op = "pause conversation"
 	var ring []fika.AgentName
@@ -210,7 +210,7 @@ func (t pauseRows) resumeLapsed(ctx context.Context, l LapsedPause) (LapsedPause
 		return l, err
 	}
 	resumed := false
-	if l.Ring, resumed, err = t.releasePause(ctx, c.ID, l.Owner); err != nil {
+	if l.Woken, resumed, err = t.releasePause(ctx, c.ID, l.Owner); err != nil {
 		return l, err
 	}
 	text := l.Owner + " held this chat and has gone without a word; it is still paused"

@@ -78,6 +78,6 @@ type Result struct {
 	Entries  []fika.Entry // committed with the outcome
 	Notified []fika.AgentName
 	Limited  string
-	Children []store.Child // who is waited for, when suspended for that; to be rung
+	Children []store.Child // who is waited for, when suspended for that; to be woken
 	Unsaved  bool          // the answer exists but could not be committed
 }

@@ -185,16 +185,10 @@ func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
 	switch e.Type {
 	case fika.Message:
 		return true
-	case fika.ToolCall, fika.ToolResult:
-		if !w.inChat() {
-			return true // its own, whatever it was called then
-		}
-	}
-	switch e.Type {
-	case fika.ToolCall:
-		return e.From == string(w.claimed.Agent.Name)
+	case fika.ToolCall: // outside chats its own, whatever it was called then
+		return !w.inChat() || e.From == string(w.claimed.Agent.Name)
 	case fika.ToolResult:
-		return e.To == string(w.claimed.Agent.Name)
+		return !w.inChat() || e.To == string(w.claimed.Agent.Name)
 	}
 	return false
 }

@@ -64,7 +64,7 @@ var holdTests = map[string]func(*world){
 		lifted := must(w.ResumeLapsed(w.ctx))(w)
 		equal(w, "lifted", len(lifted), 1)
 		equal(w, "chat", lifted[0].Conversation.Name, "room")
-		equal(w, "rung", fmt.Sprint(lifted[0].Ring), "[coder]")
+		equal(w, "rung", fmt.Sprint(lifted[0].Woken), "[coder]")
 		equal(w, "notice", w.notices(room.ID, "resumed"), 1)
 		equal(w, "again", len(must(w.ResumeLapsed(w.ctx))(w)), 0)
 		w.refused(w.RenewPause(w.ctx, room.ID, "ann", time.Minute), fika.Lost)

@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"fika"
+	"fika/internal/bus"
+	"fika/internal/message"
+)
+
+// handleControl does what a control message asks for, and replies that it has been
+// heard. Compactions and summaries are replied to when they are done.
+func (p *Process) handleControl(m bus.Msg) {
+	var c message.Control
+	if err := json.Unmarshal(m.Data, &c); err != nil {
+		replyTo(m, message.ControlReply{Error: "not the JSON of a control message: " + err.Error()})
+		return
+	}
+	later := controlled{c, func(r message.ControlReply) { replyTo(m, r) }}
+	switch {
+	case c.Action == "compact" && p.opts.Compact != nil:
+		p.postTask(func() { p.noteCompaction(later) })
+		return
+	case c.Action == "summarise" && p.opts.Summarise != nil:
+		p.postTask(func() { p.noteSummary(later) })
+		return
+	}
+	if err := p.applyControl(c); err != nil {
+		replyTo(m, message.ControlReply{Error: err.Error()})
+		return
+	}
+	replyTo(m, message.ControlReply{OK: true})
+}
+
+func replyTo(m bus.Msg, reply message.ControlReply) {
+	if data, err := json.Marshal(reply); err == nil && m.Respond != nil {
+		_ = m.Respond(data)
+	}
+}
+
+// applyControl stores what a control message asks for, unless it is stored already,
+// and makes this process notice it.
+func (p *Process) applyControl(c message.Control) error {
+	ctx := context.Background()
+	switch c.Action {
+	case "shutdown":
+		want, ok := map[string]fika.Desired{"": fika.DesiredStopped, "finish": fika.DesiredFinish, "now": fika.DesiredNow}[c.Mode]
+		if !ok {
+			return fika.Errorf(fika.Invalid, "control", "unknown mode %.40q; known are finish and now", c.Mode)
+		}
+		if err := p.opts.Store.Lifecycle.SetDesired(ctx, p.opts.Agent.ID, want); err != nil {
+			return err
+		}
+		p.Shutdown(want)
+		return nil
+	case "cancel":
+		if c.RequestID == "" {
+			return fika.Errorf(fika.Invalid, "control", "cancel needs a requestId")
+		}
+		_, err := p.opts.Store.Conversations.Cancel(ctx, fika.RequestID(c.RequestID), "cancelled by a control message")
+		p.postTask(func() {})
+		return err
+	case "reset":
+		active, err := p.opts.Store.Conversations.ActiveAsk(ctx, p.opts.Agent.ID)
+		if err != nil || (c.ConversationID != "" && string(active.Name) != c.ConversationID) {
+			return err // the conversation it means has been left already
+		}
+		_, err = p.opts.Store.Conversations.ResetAsk(ctx, p.opts.Agent.ID)
+		return err
+	case "switch":
+		return p.switchConversation(ctx, c.ConversationID)
+	}
+	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact, summarise", c.Action)
+}
+
+// switchConversation makes another ask conversation the active one.
+func (p *Process) switchConversation(ctx context.Context, word string) error {
+	name, err := fika.ParseConversationName(word)
+	if err != nil {
+		return err
+	}
+	conv, err := p.opts.Store.Conversations.Conversation(ctx, name)
+	if fika.IsKind(err, fika.NotFound) { // an id of another program
+		conv, err = p.opts.Store.Conversations.Conversation(ctx, message.ScopedConversation(p.opts.Agent.Name, name))
+	}
+	if err != nil {
+		return err
+	}
+	return p.opts.Store.Conversations.SwitchAsk(ctx, p.opts.Agent.ID, conv.ID)
+}
