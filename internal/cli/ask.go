@@ -139,7 +139,7 @@ func (o *askOptions) addressee(ctx context.Context, c *client.Client, name, prom
 	if name != client.Auto {
 		return c.Agents.Find(ctx, name)
 	}
-	row, match, err := c.Agents.ChooseJudged(ctx, prompt, o.Warn)
+	row, match, err := c.Routing.ChooseJudged(ctx, prompt, o.Warn)
 	if err == nil {
 		o.Say("%s", o.ErrStyle().Dim("→ @"+string(row.Name)+": "+match.Why))
 	}
@@ -163,7 +163,7 @@ func (o *askOptions) submit(ctx context.Context, c *client.Client, row fika.Agen
 		return err
 	}
 	if o.noWait {
-		if why := c.Agents.NeverAnswers(ctx, row); why != "" {
+		if why := c.Availability.NeverAnswers(ctx, row); why != "" {
 			o.Warn(why + "; until then it waits")
 		}
 		return o.Println(accepted.Request.ID)

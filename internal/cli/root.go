@@ -50,7 +50,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 				return err
 			}
 			if meansMaster(e, cmd, args) {
-				return openConsole(cmd.Context(), e, masterOptions{})
+				return openMaster(cmd.Context(), e, masterFlags{})
 			}
 			if meansSession(e, cmd, args) {
 				return chat.Session(cmd.Context(), e)

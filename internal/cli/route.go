@@ -43,7 +43,7 @@ has used up its budget is not chosen.
 			if err != nil {
 				return err
 			}
-			list, err := c.Agents.Assign(cmd.Context(), prompt, e.Warn)
+			list, err := c.Routing.RankJudged(cmd.Context(), prompt, e.Warn)
 			if err != nil {
 				return err
 			}

@@ -35,6 +35,15 @@ func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
 	}), nil
 }
 
+// views gives what lists show of agents, as it is now.
+func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, error) {
+	survey, err := newAgentSurvey(ctx, s.c)
+	if err != nil {
+		return nil, err
+	}
+	return survey.views(ctx, rows)
+}
+
 // Rows are the agents of the store and those that so far only the config names,
 // by name.
 func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {

@@ -18,6 +18,8 @@ import (
 // follows what comes of it. What may be asked stands on its faces.
 type Client struct {
 	Agents        *Agents
+	Availability  *Availability
+	Routing       *Routing
 	Chats         *Chats
 	Conversations *Conversations
 	Requests      *Requests
@@ -73,7 +75,8 @@ func OpenOffline(ctx context.Context, a *app.App) (*Client, error) {
 	}
 	c := &Client{app: a, home: h, store: s, bus: bus.Nobody{}}
 	c.waker = app.Waker{Bus: c.bus}
-	c.Agents, c.Chats, c.Conversations, c.Requests, c.Hub = &Agents{c}, &Chats{c}, &Conversations{c}, &Requests{c}, HubOf(a)
+	c.Agents, c.Availability, c.Routing = &Agents{c}, &Availability{c}, &Routing{c}
+	c.Chats, c.Conversations, c.Requests, c.Hub = &Chats{c}, &Conversations{c}, &Requests{c}, HubOf(a)
 	return c, nil
 }
 

@@ -148,7 +148,7 @@ func TestWithoutHub(t *testing.T) {
 	if p := accepted.Request.Payload; p.From != "anna" || p.Writer != fika.ByHuman || !p.Background {
 		t.Errorf("%+v", p)
 	}
-	if why := c.Agents.NeverAnswers(ctx, row); !strings.Contains(why, "fika") {
+	if why := c.Availability.NeverAnswers(ctx, row); !strings.Contains(why, "fika") {
 		t.Errorf("never answers: %q", why)
 	}
 	follow, err := c.Requests.Follow(row.Name)

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/app"
 	"fika/internal/bus"
 	"fika/internal/message"
-	"fika/internal/store"
 )
 
 // Follow is a subscription to what agents do. Take it before the request is
@@ -127,137 +125,6 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 			f.explainLast(ctx, id)
 			return info, err
 		}
-	}
-}
-
-// explainLast looks once more when the person has stopped waiting, however short
-// that was: who gives up is told why it was in vain.
-func (f *Follow) explainLast(ctx context.Context, id fika.RequestID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if info, err := f.c.store.Request(ctx, id); err == nil {
-		f.explain(ctx, info)
-	}
-}
-
-// explain tells, once, that the agent of a waiting request will not come by
-// itself.
-func (f *Follow) explain(ctx context.Context, info RequestInfo) {
-	if f.Warn == nil || info.State.Terminal() {
-		return
-	}
-	if why := f.c.Agents.whyStuck(info.AgentName); why != "" {
-		f.Warn(fmt.Sprintf("%s (fika request cancel %s gives it up)", why, info.ID))
-		f.Warn = nil
-		return
-	}
-	if info.State == fika.Running {
-		f.waits = ""
-		if why := f.c.Agents.whyAbandoned(ctx, info.AgentName); why != "" {
-			f.Warn(why)
-			f.Warn = nil
-		}
-		return
-	}
-	if info.State != fika.Open && info.State != fika.Waiting {
-		return
-	}
-	if fika.WaitReason(info.Reason) == fika.WaitApproval {
-		f.tellApproval(info)
-		return
-	}
-	row, err := f.c.store.Agent(ctx, info.AgentName)
-	if err != nil {
-		return
-	}
-	if store.MayHandOver(info.Request) && f.tellBackup(ctx, row, info) {
-		return
-	}
-	hint := app.QuotaHint(row, f.c.now())
-	if hint == "" && info.State == fika.Open {
-		hint = f.c.Agents.NeverAnswers(ctx, row)
-	}
-	if hint == "" && fika.WaitReason(info.Reason) == fika.WaitLimit {
-		hint = f.c.whyLimited(ctx, info)
-	}
-	if hint == "" && info.State == fika.Open {
-		f.explainNext(ctx, info)
-	}
-	if hint != "" {
-		f.Warn(fmt.Sprintf("%s; the request waits (fika request cancel %s gives it up)", hint, info.ID))
-		f.Warn = nil
-	}
-}
-
-// handOverTime is how long the hub may take to hand over what waits for a budget, if
-// a backup has one.
-const handOverTime = 5 * time.Second
-
-// tellBackup tells that a backup is about to take over from an agent, and reports
-// whether one is.
-func (f *Follow) tellBackup(ctx context.Context, row fika.Agent, info RequestInfo) bool {
-	backup, why := f.c.Agents.backupOf(ctx, row)
-	if limited := fika.WaitReason(info.Reason) == fika.WaitLimit && f.c.now().Sub(info.Touched) < handOverTime; backup == "" && limited {
-		backup, why = f.c.Agents.ableBackup(ctx, row), "a budget of @"+string(row.Name)+" has no room for it"
-	}
-	if backup == "" {
-		return false
-	}
-	if text := fmt.Sprintf("%s; @%s takes it over", why, backup); f.Waits != nil && f.waits != text {
-		f.waits = text
-		f.Waits(text)
-	}
-	return true
-}
-
-// tellApproval tells that a person's word is waited for, until the request goes on.
-func (f *Follow) tellApproval(info RequestInfo) {
-	switch {
-	case f.Waits == nil:
-		f.Warn(fmt.Sprintf("@%s %s", info.AgentName, asksBeforeCall))
-		f.Warn = nil
-	case f.waits != asksBeforeCall:
-		f.waits = asksBeforeCall
-		f.Waits(asksBeforeCall)
-	}
-}
-
-// whyLimited is what was said where a request waits for a budget; empty: it waits
-// for a moment only, or for an agent's hour.
-func (c *Client) whyLimited(ctx context.Context, info RequestInfo) string {
-	said, err := c.store.Entries(ctx, store.EntryQuery{Conversation: info.Conversation, Types: []fika.EntryType{fika.Notice}, Last: 1})
-	if err != nil || len(said) == 0 {
-		return ""
-	}
-	return said[0].Content
-}
-
-// explainNext tells that the agent of a request works on another one first.
-func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
-	waited := f.c.now().Sub(info.CreatedAt)
-	if f.Waits == nil || waited < pollEvery {
-		return
-	}
-	if pool := f.c.config().Agent(info.AgentName); pool != nil && pool.Instances > 0 {
-		if why := fmt.Sprintf("it waits for a free member of @%s", info.AgentName); waited > time.Second && why != f.waits {
-			f.waits = why
-			f.Waits(why)
-		}
-		return
-	}
-	running, err := f.c.store.ListRequests(ctx, store.RequestFilter{Agent: info.Agent, States: []fika.RequestState{fika.Running}})
-	why := fmt.Sprintf("@%s has not begun yet: its process is being started", info.AgentName)
-	switch {
-	case err != nil:
-		return
-	case len(running) > 0:
-		why = fmt.Sprintf("@%s works on %s first (%s); yours is next", info.AgentName, requestKind(running[0].Kind), running[0].ConversationName)
-	case waited < time.Second || f.c.Agents.alive(info.AgentName):
-		return // it comes to it in a moment
-	}
-	if why != f.waits {
-		f.waits = why
-		f.Waits(why)
 	}
 }
 

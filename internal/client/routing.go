@@ -15,9 +15,12 @@ type Match = route.Match
 // agent by itself.
 const Auto = "auto"
 
-// Route orders the agents by how well they fit a prompt of whoever asks, the best
+// Routing finds the agent that a prompt is for.
+type Routing struct{ c *Client }
+
+// Rank orders the agents by how well they fit a prompt of whoever asks, the best
 // first. Those that cannot be chosen are at the end, with the reason.
-func (s *Agents) Route(ctx context.Context, prompt string) ([]Match, error) {
+func (s *Routing) Rank(ctx context.Context, prompt string) ([]Match, error) {
 	who, err := s.c.app.Speaker(ctx)
 	if err != nil {
 		return nil, err
@@ -25,10 +28,10 @@ func (s *Agents) Route(ctx context.Context, prompt string) ([]Match, error) {
 	return s.c.app.Route(ctx, s.c.store, who, prompt, nil)
 }
 
-// Assign is [Agents.Route] where the routing model of the settings, if there is one,
+// RankJudged is [Routing.Rank] where the routing model of the settings, if there is one,
 // judges what ranking is not sure of and a person asks. warn is told why it has not
 // chosen.
-func (s *Agents) Assign(ctx context.Context, prompt string, warn func(string)) ([]Match, error) {
+func (s *Routing) RankJudged(ctx context.Context, prompt string, warn func(string)) ([]Match, error) {
 	who, err := s.c.app.Speaker(ctx)
 	if err != nil {
 		return nil, err
@@ -42,17 +45,17 @@ func (s *Agents) Assign(ctx context.Context, prompt string, warn func(string)) (
 // Choose gives the agent that a prompt is for, when that is sure by ranking alone.
 // Error kinds: NotFound when it fits nobody who can be chosen, Invalid when it is not
 // sure.
-func (s *Agents) Choose(ctx context.Context, prompt string) (fika.Agent, Match, error) {
-	list, err := s.Route(ctx, prompt)
+func (s *Routing) Choose(ctx context.Context, prompt string) (fika.Agent, Match, error) {
+	list, err := s.Rank(ctx, prompt)
 	if err != nil {
 		return fika.Agent{}, Match{}, err
 	}
 	return s.sureOf(ctx, list)
 }
 
-// ChooseJudged is [Agents.Choose] of what [Agents.Assign] says.
-func (s *Agents) ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, Match, error) {
-	list, err := s.Assign(ctx, prompt, warn)
+// ChooseJudged is [Routing.Choose] of what [Routing.RankJudged] says.
+func (s *Routing) ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, Match, error) {
+	list, err := s.RankJudged(ctx, prompt, warn)
 	if err != nil {
 		return fika.Agent{}, Match{}, err
 	}
@@ -60,14 +63,14 @@ func (s *Agents) ChooseJudged(ctx context.Context, prompt string, warn func(stri
 }
 
 // sureOf gives the agent of a list that is sure.
-func (s *Agents) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Match, err error) {
+func (s *Routing) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Match, err error) {
 	const op = "choose an agent"
 	var fit, barred []string
 	best := 0.0 // of those that cannot be chosen
 	for _, m := range list {
 		switch {
 		case m.Sure:
-			row, err := s.Find(ctx, string(m.Agent))
+			row, err := s.c.Agents.Find(ctx, string(m.Agent))
 			return row, m, err
 		case m.Score > 0 && m.Barred != "" && len(barred) < mostNamed:
 			best = max(best, m.Score)

@@ -369,5 +369,5 @@ func (s *Runs) HinderedAgents(ctx context.Context, steps []RunStep) []string {
 			names = append(names, st.Agent)
 		}
 	}
-	return s.c.Agents.eachHindered(ctx, names, s.c.Agents.NeverAnswers)
+	return s.c.Availability.eachHindered(ctx, names, s.c.Availability.NeverAnswers)
 }

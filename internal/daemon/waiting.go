@@ -11,7 +11,7 @@ import (
 
 // whyWaiting says, as the hub sees it, what keeps an agent from a request that
 // it was just given, and what helps; empty: nothing does. Clients have
-// [client.Agents.NeverAnswers], which says the same.
+// [client.Availability.NeverAnswers], which says the same.
 func (h hubHome) whyWaiting(procs hub.Processes) func(context.Context, fika.Agent) string {
 	return func(ctx context.Context, row fika.Agent) string {
 		if paused, err := h.store.AllPaused(ctx); err == nil && paused {

@@ -14,23 +14,23 @@ func (m *Master) lookAtApprovals(ctx context.Context) {
 	}
 	said, err := m.desk.TakeNews(ctx, m.o.Approvals)
 	if err != nil {
-		return // look tells of a store that cannot be read
+		return // readOutcomes tells of a store that cannot be read
 	}
-	m.sayAll(said)
+	m.printQuestions(said)
 }
 
-// obeyApprove is /approve, /approve N and /approve N --deny WHY.
-func (m *Master) obeyApprove(ctx context.Context, words []string) error {
+// approve is /approve, /approve N and /approve N --deny WHY.
+func (m *Master) approve(ctx context.Context, words []string) error {
 	if m.o.Approvals == nil || !m.o.Screen.Interactive() {
 		return fika.Errorf(fika.Invalid, "", "/approve answers what was shown at a terminal; in a script: fika approve N")
 	}
 	said, err := m.desk.CarryOut(ctx, m.o.Approvals, words)
-	m.sayAll(said)
+	m.printQuestions(said)
 	return err
 }
 
-func (m *Master) sayAll(texts []string) {
+func (m *Master) printQuestions(texts []string) {
 	for _, text := range texts {
-		m.printLine("%s", m.o.Style.Yellow(text))
+		m.out.printWarning(text)
 	}
 }

@@ -8,8 +8,18 @@ import (
 	"fika/internal/term"
 )
 
-// changes carries out /diff and /undo.
-func (m *Master) changes(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), words []string) error {
+// showChanges is /diff [REQUEST].
+func (m *Master) showChanges(ctx context.Context, args []string) error {
+	return m.doWithChanges(ctx, changes.Diff, args)
+}
+
+// undo is /undo [REQUEST].
+func (m *Master) undo(ctx context.Context, args []string) error {
+	return m.doWithChanges(ctx, changes.Undo, args)
+}
+
+// doWithChanges prints what do has to say of the changes that words name.
+func (m *Master) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), words []string) error {
 	if m.o.Changes == nil {
 		return fika.Errorf(fika.Invalid, "", "what agents change is not known here; fika undo")
 	}
@@ -19,7 +29,7 @@ func (m *Master) changes(ctx context.Context, do func(context.Context, changes.S
 	}
 	lines, err := do(ctx, m.o.Changes, words, changes.Look{Style: m.o.Style, Width: width, Now: m.o.Now()})
 	for _, line := range lines {
-		m.printLine("%s", line)
+		m.o.Screen.Print(line)
 	}
 	return err
 }

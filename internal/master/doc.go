@@ -8,8 +8,10 @@
 // waits for are kept by [Memory] before they are committed, so that the next
 // console shows what finished while none was open.
 //
-// Read first: [Master.Run], [Parse], [Options]. One goroutine owns all state and
-// reads one mailbox; one more reads lines, and what takes long (starting an
-// agent, a prompt worked here) has a goroutine of its own that reports back.
-// Run joins them all.
+// Read first: [Master.Run], [Parse], [Options]. A line is understood in parse.go, sent
+// in send.go, and its outcome shown in outcome.go; what is waited for is a
+// pendingList, what is known of agents a roster, and a display prints. One goroutine
+// owns all state and reads one mailbox; one more reads lines, and what takes long
+// (starting an agent, a prompt worked here) has a goroutine of its own that reports
+// back. Run joins them all.
 package master

@@ -3,9 +3,7 @@ package master
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"fika/internal/client"
 	"fika/internal/question"
 	"fika/internal/term"
+	"fika/internal/workflow"
 )
 
 // Screen is where lines come from and words go.
@@ -50,15 +49,29 @@ type Directory interface {
 	Find(ctx context.Context, name string) (fika.Agent, error)
 	// View tells besides how it is.
 	View(ctx context.Context, name string) (client.AgentView, error)
-	// NeverAnswers says why an agent will not come to its work by itself; ""
-	// when it will.
+}
+
+// Availability says why an agent will not come to its work by itself; "" when it
+// will.
+type Availability interface {
 	NeverAnswers(context.Context, fika.Agent) string
+}
+
+// Routing finds the agent that a prompt is for.
+type Routing interface {
 	// Choose gives the agent that a prompt is for: NotFound or Invalid when that
 	// is nobody who can be chosen, or not sure.
 	Choose(ctx context.Context, prompt string) (fika.Agent, client.Match, error)
 	// ChooseJudged may ask a model where that is not sure; warn is told why the model
 	// has not chosen.
 	ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, client.Match, error)
+}
+
+// Teams lets several agents work on one line.
+type Teams interface {
+	// StartTeam begins a run of a team; NotFound for an agent there is not.
+	StartTeam(context.Context, workflow.Line) (client.Run, *workflow.Definition, error)
+	Cancel(ctx context.Context, id fika.RequestID, reason string) (client.Run, error)
 }
 
 // Archive reads what happened.
@@ -90,15 +103,17 @@ type Memory interface {
 
 // Options is all that a master depends on.
 type Options struct {
-	Screen    Screen
-	Requests  Requests
-	Teams     Teams
-	Agents    Agents
-	Directory Directory
-	Archive   Archive
-	Approvals question.Approvals // calls that wait for a person's word
-	Changes   changes.Source     // what agents changed in files; nil: it cannot be undone here
-	Person    string             // who answers
+	Screen       Screen
+	Requests     Requests
+	Teams        Teams
+	Agents       Agents
+	Directory    Directory
+	Availability Availability
+	Routing      Routing
+	Archive      Archive
+	Approvals    question.Approvals // calls that wait for a person's word
+	Changes      changes.Source     // what agents changed in files; nil: it cannot be undone here
+	Person       string             // who answers
 	// Usage tells what was spent since a time.
 	Usage func(ctx context.Context, since time.Time) ([]client.UsageRow, error)
 	// CostKnown reports whether it is known what a model took for what was used of
@@ -109,7 +124,7 @@ type Options struct {
 	// Here works a prompt in this process, in the current context.
 	Here   func(ctx context.Context, prompt string) (client.RequestInfo, error)
 	Memory Memory
-	// Ended is rung when some request may have its outcome, and News brings
+	// Ended gets a value when some request may have its outcome, and News brings
 	// lines about the bus to show; both may be nil.
 	Ended      <-chan struct{}
 	News       <-chan string
@@ -140,22 +155,24 @@ type Options struct {
 // Master is a console. Create it with [New], run it once.
 type Master struct {
 	o       Options
-	mail    chan func() // capacity 64; senders wait when it is full, or until Run ends
-	done    chan struct{}
-	waiting []*pendingRequest // in the order of their sending
-	failed  int
-	ended   bool // no more lines will come
-	quit    bool
-	last    map[fika.AgentName]Agent // as seen at the last health check
-	jobs    sync.WaitGroup
-	busy    int // jobs that run
-	here    chan struct{}
-	said    string           // the last trouble with the store
-	earlier []fika.RequestID // of consoles before this one, which is piped and leaves them alone
-	idle    chan struct{}    // closed when nothing is waited for; nil: nobody asks
-	revive  bool             // Revive is at work
+	out     *display
+	roster  *roster
+	pending *pendingList
 	desk    question.Desk
-	offered *proposal // what the next line may say yes to; nil: nothing
+
+	mail   chan func() // capacity 64; senders wait when it is full, or until Run ends
+	done   chan struct{}
+	jobs   sync.WaitGroup
+	here   chan struct{} // capacity 1: taken by the prompt that is worked here
+	busy   int           // jobs that run
+	revive bool          // Revive is at work
+
+	failed  int           // requests and lines that did not end well
+	said    string        // the last trouble with the store
+	offered *proposal     // what the next line may say yes to; nil: nothing
+	idle    chan struct{} // closed when nothing is waited for; nil: nobody asks
+	ended   bool          // no more lines will come
+	quit    bool
 }
 
 // New makes a master.
@@ -169,10 +186,19 @@ func New(o Options) *Master {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	m := &Master{o: o, mail: make(chan func(), 64), done: make(chan struct{}), here: make(chan struct{}, 1), last: map[fika.AgentName]Agent{},
-		desk: question.Desk{Person: o.Person}}
-	return m
+	return &Master{
+		o:       o,
+		out:     &display{screen: o.Screen, style: o.Style, width: o.Width, quiet: o.Quiet, render: o.Render},
+		roster:  &roster{agents: o.Agents, directory: o.Directory, now: o.Now, known: map[fika.AgentName]Agent{}},
+		pending: &pendingList{memory: o.Memory},
+		desk:    question.Desk{Person: o.Person},
+		mail:    make(chan func(), 64), done: make(chan struct{}), here: make(chan struct{}, 1),
+	}
 }
+
+// Hello prints the lines a console begins with. started are the agents that were
+// started for it.
+func (m *Master) Hello(started []Agent, bus string) { m.out.showHello(started, bus) }
 
 // ErrFailed says that some request of the session did not end well; it has
 // been told already.
@@ -216,14 +242,14 @@ func (m *Master) Run(ctx context.Context) error {
 		case <-m.o.Ended:
 			m.readOutcomes(ctx)
 		case text := <-m.o.News:
-			m.printLine("%s", m.o.Style.Dim(text))
-			if len(m.waiting) > 0 {
+			m.out.printNote(text)
+			if len(m.pending.requests) > 0 {
 				m.reviveHub(ctx, true)
 			}
 		case <-poll.C:
 			m.readOutcomes(ctx)
 			m.lookAtApprovals(ctx)
-			m.showStatus()
+			m.out.showWaiting(m.pending.requests, m.o.Now())
 		case <-health.C:
 			m.checkAgents(ctx)
 		case <-ctx.Done():
@@ -243,44 +269,14 @@ func (m *Master) isOver() bool {
 	if m.quit || (m.ended && m.o.Screen.Interactive()) {
 		return true
 	}
-	return m.ended && len(m.waiting) == 0 && m.busy == 0
-}
-
-// giveUp ends the waiting for answers to piped input.
-func (m *Master) giveUp() error {
-	var left []string
-	for _, e := range m.waiting {
-		if e.id != "" {
-			left = append(left, fmt.Sprintf("@%s (%s)", e.agent, e.id))
-		}
-	}
-	if len(left) == 0 {
-		return fika.Errorf(fika.Detached, "", "you stopped waiting")
-	}
-	return fika.Errorf(fika.Detached, "", "you stopped waiting for %s; the work goes on, and fika request wait ID gets an answer", strings.Join(left, ", "))
+	return m.ended && len(m.pending.requests) == 0 && m.busy == 0
 }
 
 // releaseReader lets the next line in when nothing is waited for.
 func (m *Master) releaseReader() {
-	if m.idle != nil && len(m.waiting) == 0 && m.busy == 0 {
+	if m.idle != nil && len(m.pending.requests) == 0 && m.busy == 0 {
 		close(m.idle)
 		m.idle = nil
-	}
-}
-
-// sayFarewell says what goes on without the console.
-func (m *Master) sayFarewell() {
-	m.o.Screen.Status("")
-	n := 0
-	for _, e := range m.waiting {
-		if e.cancel != nil {
-			e.cancel()
-		} else {
-			n++
-		}
-	}
-	if n > 0 {
-		m.printLine("%s", m.o.Style.Dim(fmt.Sprintf("%d still at work; the next console shows what comes of it (or fika request list)", n)))
 	}
 }
 
@@ -295,11 +291,11 @@ func (m *Master) postTask(f func()) {
 // Interrupt is ctrl-c: it cancels the newest request that is waited for.
 func (m *Master) Interrupt() {
 	m.postTask(func() {
-		if len(m.waiting) == 0 {
-			m.printLine("%s", m.o.Style.Dim("nothing is waiting; /quit or ctrl-d leaves"))
+		if newest := m.pending.newest(); newest != nil {
+			m.cancelRequest(context.Background(), newest)
 			return
 		}
-		m.cancelRequest(context.Background(), m.waiting[len(m.waiting)-1])
+		m.out.printNote("nothing is waiting; /quit or ctrl-d leaves")
 	})
 }
 
@@ -320,7 +316,7 @@ func (m *Master) readLines(ctx context.Context) {
 			})
 			return
 		}
-		m.postTask(func() { m.obeyLine(ctx, line) })
+		m.postTask(func() { m.takeLine(ctx, line) })
 		if m.o.Wait && !m.o.Screen.Interactive() && !m.awaitIdle(ctx) {
 			return
 		}
@@ -340,8 +336,8 @@ func (m *Master) awaitIdle(ctx context.Context) bool {
 	}
 }
 
-// obeyLine obeys one line.
-func (m *Master) obeyLine(ctx context.Context, text string) {
+// takeLine does what one line asks for.
+func (m *Master) takeLine(ctx context.Context, text string) {
 	if m.answerProposal(ctx, text) {
 		return
 	}
@@ -353,7 +349,7 @@ func (m *Master) obeyLine(ctx context.Context, text string) {
 	switch l.Verb {
 	case Nothing:
 	case Command:
-		m.obeyCommand(ctx, l.Words)
+		m.showError(m.carryOut(ctx, l.Words))
 	case Reset:
 		m.resetAgent(ctx, l.Agent)
 	case Team:
@@ -364,18 +360,6 @@ func (m *Master) obeyLine(ctx context.Context, text string) {
 		m.sendRequest(ctx, l.Agent, fika.TaskRequest, l.Text)
 	default:
 		m.sendRequest(ctx, l.Agent, fika.AskRequest, l.Text)
-	}
-}
-
-func (m *Master) sendPlain(ctx context.Context, text string) {
-	switch {
-	case m.o.Default != "":
-		m.sendRequest(ctx, string(m.o.Default), fika.AskRequest, text)
-	case m.o.Configured && m.propose(ctx, text):
-	case m.o.Configured:
-		m.showTrouble(fika.Errorf(fika.Invalid, "", "who shall do that? write @name: before it, or set default_agent under [master]; /agents list shows who there is"))
-	default:
-		m.workHere(ctx, text)
 	}
 }
 
@@ -393,7 +377,7 @@ func (m *Master) reviveHub(ctx context.Context, killed bool) {
 			case err != nil && ctx.Err() == nil:
 				m.showTrouble(err)
 			case text != "":
-				m.printLine("%s", m.o.Style.Dim(text))
+				m.out.printNote(text)
 			}
 		}
 	})
@@ -416,9 +400,22 @@ func (m *Master) runBeside(f func() func()) {
 // showTrouble shows an error and counts it.
 func (m *Master) showTrouble(err error) {
 	m.failed++
-	m.printLine("%s %s", m.o.Style.Red("✗"), term.Clean(err.Error()))
+	m.out.printFailure("%s", term.Clean(err.Error()))
 }
 
-func (m *Master) printLine(format string, args ...any) {
-	m.o.Screen.Print(fmt.Sprintf(format, args...))
+// showError is showTrouble of an error that may be nil.
+func (m *Master) showError(err error) {
+	if err != nil {
+		m.showTrouble(err)
+	}
+}
+
+// checkAgents tells what has changed about agents since the last look: who crashed,
+// who is back, who needs a person.
+func (m *Master) checkAgents(ctx context.Context) {
+	for _, change := range m.roster.changes(ctx) {
+		if !m.o.Quiet {
+			m.out.showChange(change)
+		}
+	}
 }

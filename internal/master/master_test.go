@@ -43,7 +43,7 @@ func newDesk() *desk {
 
 func (d *desk) master(change func(*Options)) *Master {
 	o := Options{
-		Screen: d, Requests: d, Agents: keeper{d}, Directory: keeper{d}, Archive: archive{}, Usage: noUsage, Here: d.worksHere, Memory: d, Ended: d.rung, Configured: true,
+		Screen: d, Requests: d, Agents: keeper{d}, Directory: keeper{d}, Availability: keeper{d}, Routing: keeper{d}, Archive: archive{}, Usage: noUsage, Here: d.worksHere, Memory: d, Ended: d.rung, Configured: true,
 		NewID: func() fika.RequestID { d.next++; return fika.RequestID(fmt.Sprintf("id-%d", d.next)) },
 	}
 	if change != nil {

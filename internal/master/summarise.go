@@ -7,17 +7,20 @@ import (
 	"fika"
 )
 
-// beginSummary has an agent's conversation summed up, without keeping the console
-// waiting.
-func (m *Master) beginSummary(ctx context.Context, name string) error {
+// beginSummary is /summarise AGENT: it has an agent's conversation summed up, without
+// keeping the console waiting.
+func (m *Master) beginSummary(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return fika.Errorf(fika.Invalid, "", "/summarise takes the name of an agent")
+	}
 	if m.o.Summarise == nil {
 		return fika.Errorf(fika.Invalid, "", "no summary is written here; fika agent summarise")
 	}
-	row, err := m.o.Directory.Find(ctx, strings.TrimPrefix(name, "@"))
+	row, err := m.o.Directory.Find(ctx, strings.TrimPrefix(args[0], "@"))
 	if err != nil {
 		return err
 	}
-	m.printLine("Summing up what @%s has before it...", row.Name)
+	m.out.printLine("Summing up what @%s has before it...", row.Name)
 	m.runBeside(func() func() {
 		text, err := m.o.Summarise(ctx, row.Name)
 		return func() {
@@ -25,8 +28,8 @@ func (m *Master) beginSummary(ctx context.Context, name string) error {
 				m.showTrouble(err)
 				return
 			}
-			m.printLine("@%s, summed up:", row.Name)
-			m.o.Screen.Print(m.render(text))
+			m.out.printLine("@%s, summed up:", row.Name)
+			m.o.Screen.Print(m.out.rendered(text))
 		}
 	})
 	return nil

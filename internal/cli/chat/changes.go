@@ -21,19 +21,21 @@ func (c chatChanges) Newest(ctx context.Context) (client.Undoing, error) {
 }
 
 // showChanges is /diff [REQUEST].
-func (j *joined) showChanges(ctx context.Context, words []string) error {
-	return j.change(ctx, changes.Diff, words)
+func (v *visit) showChanges(ctx context.Context, line typedLine) error {
+	return v.doWithChanges(ctx, changes.Diff, line)
 }
 
 // undo is /undo [REQUEST].
-func (j *joined) undo(ctx context.Context, words []string) error {
-	return j.change(ctx, changes.Undo, words)
+func (v *visit) undo(ctx context.Context, line typedLine) error {
+	return v.doWithChanges(ctx, changes.Undo, line)
 }
 
-func (j *joined) change(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), words []string) error {
-	lines, err := do(ctx, chatChanges{j.client().Undo(), j.chat()}, words[1:], changes.Look{Style: j.OutStyle(), Width: j.con.Width(), Now: j.Now()})
+// doWithChanges prints what do has to say of the changes that a line names.
+func (v *visit) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), line typedLine) error {
+	source := chatChanges{v.chat.client().Undo(), v.chat.conversation()}
+	lines, err := do(ctx, source, line.arguments(), changes.Look{Style: v.OutStyle(), Width: v.screen.con.Width(), Now: v.Now()})
 	if len(lines) > 0 {
-		j.feed.Print(strings.Join(lines, "\n"))
+		v.screen.print(strings.Join(lines, "\n"))
 	}
 	return err
 }

@@ -10,7 +10,6 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/client"
-	"fika/internal/question"
 )
 
 // joinOptions are the flags of chat join.
@@ -81,28 +80,25 @@ func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 	if err != nil {
 		return err
 	}
-	j := &joined{Env: e, as: as, session: s, spoken: make(chan struct{}, 1), said: map[string]bool{}}
-	j.conv.Store(&conv)
-	j.desk = &question.Desk{Person: name}
-	if s == nil { // a session concerns all that its person's agents do
-		j.desk.Concerns = func(a client.OpenApproval) bool { return a.Conversation == j.chat().Name }
-	}
-	if j.page, err = NewPage(ctx, e, c, conv, false); err != nil {
+	page, err := NewPage(ctx, e, c, conv, false)
+	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	j.conn = newConnection(ctx, c)
-	if err := j.openConsole(filepath.Join(h.RunDir(), "history")); err != nil {
+	conn := newConnection(ctx, c)
+	v, err := newVisit(e, newJoinedChat(conn, conv, as), name, page, filepath.Join(h.RunDir(), "history"), s)
+	if err != nil {
 		return err
 	}
-	defer j.con.Close()
-	defer j.feed.Close()
+	defer v.screen.Close()
 	if o.pause {
-		if j.lease, err = c.Chats.HoldPaused(ctx, conv, name); err != nil {
+		lease, err := c.Chats.HoldPaused(ctx, conv, name)
+		if err != nil {
 			return err
 		}
-		defer j.releaseLease()
+		v.keepPaused(lease)
+		defer v.releaseLease()
 	}
-	return errors.Join(j.run(ctx, stop, o.history), j.conn.close())
+	return errors.Join(v.run(ctx, stop, o.history), conn.close())
 }

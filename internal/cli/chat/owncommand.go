@@ -20,13 +20,13 @@ const maxCommand = 256 << 10
 // ownCommands are the person's own commands: commands/NAME.md in the home, or
 // in a trusted project's .fika, is /NAME, and sends its text with $ARGUMENTS in place of what was typed behind
 // it. A name that fika has itself stays fika's.
-func (j *joined) ownCommands() ([]slashCommand, error) {
-	h, err := j.App().Home()
+func (v *visit) ownCommands() ([]slashCommand, error) {
+	h, err := v.App().Home()
 	if err != nil {
 		return nil, err
 	}
 	out, err := commandsIn(h.CommandsDir())
-	if shared := j.App().Shared("commands"); err == nil && shared != "" {
+	if shared := v.App().Shared("commands"); err == nil && shared != "" {
 		var more []slashCommand
 		more, err = commandsIn(shared)
 		for _, c := range more { // the person's own win
@@ -56,12 +56,12 @@ func commandsIn(dir string) ([]slashCommand, error) {
 		if slices.ContainsFunc(slashCommands(), func(c slashCommand) bool { return c.name == "/"+name }) {
 			continue
 		}
-		out = append(out, slashCommand{name: "/" + name, about: firstLineOf(path), session: true, run: func(j *joined, ctx context.Context, words []string) error {
+		out = append(out, slashCommand{name: "/" + name, about: firstLineOf(path), session: true, run: func(v *visit, ctx context.Context, line typedLine) error {
 			text, err := readCommand(path)
 			if err != nil {
 				return err
 			}
-			j.send(ctx, fillIn(text, words[1:]))
+			v.sender.send(ctx, typedLine{fillIn(text, line.arguments()), line.files})
 			return nil
 		}})
 	}

@@ -20,9 +20,9 @@ import (
 // they say and do.
 type script struct {
 	page   Page
-	me     string           // the person
-	agents []fika.AgentName // of the session
-	last   fika.AgentName   // whom the person spoke to last, as far as was written; "": not known
+	me     string                  // the person
+	agents func() []fika.AgentName // of the session
+	last   fika.AgentName          // whom the person spoke to last, as far as was written; "": not known
 }
 
 // collector is a screen that keeps what is printed.
@@ -84,7 +84,7 @@ func (s *script) entry(x fika.Entry) string {
 func (s *script) typed(content string) string {
 	var to mention.Result
 	if _, team, _ := client.TeamLine(content); !team { // a line for a team changes nothing
-		to = mention.Parse(content, mention.Known{Agents: s.agents})
+		to = mention.Parse(content, mention.Known{Agents: s.agents()})
 	}
 	rest, same := strings.CutPrefix(content, "@"+string(s.last)+" ")
 	if same && s.last != "" && slices.Equal(to.Agents, []fika.AgentName{s.last}) {

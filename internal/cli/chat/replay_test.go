@@ -31,9 +31,10 @@ func TestReplayHasEachMessageOnce(t *testing.T) {
 		}
 		entries = append(entries, x)
 	}
+	agents := func() []fika.AgentName { return []fika.AgentName{"coder"} }
 	for _, width := range []int{40, 80, 200} {
 		p := Page{look: view.Look{Width: width}, render: true, people: map[string]bool{}, calls: map[string]fika.Entry{}}
-		text := (&script{page: p, me: "user", agents: []fika.AgentName{"coder"}}).replay(entries)
+		text := (&script{page: p, me: "user", agents: agents}).replay(entries)
 		rest := text
 		for i := range 1000 {
 			for _, mark := range []string{fmt.Sprintf("C%d.", i), fmt.Sprintf("M%d.", i)} {

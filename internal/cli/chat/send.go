@@ -104,7 +104,7 @@ func explainSent(ctx context.Context, e *command.Env, c *client.Client, conv fik
 	case sent.Nobody:
 		e.Say("%s", e.ErrStyle().Dim("nobody is mentioned, so nobody answers"))
 	}
-	for _, why := range c.Agents.WhoNeverAnswers(ctx, sent.Notified) {
+	for _, why := range c.Availability.WhoNeverAnswers(ctx, sent.Notified) {
 		e.Warn(why + "; until then it waits")
 	}
 }

@@ -21,23 +21,17 @@ import (
 // session is what a joined chat has beside others when it is the session of one
 // person: text without a name goes to the agent spoken to last.
 type session struct {
-	agents []fika.AgentName
-	fresh  bool // the person asked for another one
+	fresh bool           // the person asked for another one
+	first fika.AgentName // whom text goes to at first
+	cost  *sessionCost
 	// declined are the agents that the person did not want when they were proposed; of
 	// the goroutine that reads lines.
 	declined []fika.AgentName
-	script   *script // what was shown; of the goroutine that shows what arrives, once that runs
 
-	mu    sync.Mutex
-	first fika.AgentName // whom text goes to at first
-	last  fika.AgentName
-	spent fika.Usage
-	// unpriced: it is not known what some of it has cost.
-	unpriced bool
-	scarce   string                  // a budget that is nearly spent
-	counted  map[fika.RequestID]bool // the turns that spent it
-	seen     map[string]bool         // who has done something here
-	since    time.Time               // those that ended before have been counted
+	mu     sync.Mutex
+	agents []fika.AgentName
+	last   fika.AgentName  // who was spoken to last
+	seen   map[string]bool // who has done something here
 }
 
 // Session opens the newest session of this home, or a new one.
@@ -67,6 +61,18 @@ func agentsOf(conf *config.Config) (names []fika.AgentName) {
 		names = append(names, fika.AgentName(a.ID))
 	}
 	return names
+}
+
+// takeConfig takes over who is in the config now, and tells of it when text goes to
+// somebody else then.
+func (s *session) takeConfig(out *screen) {
+	conf, err := out.env.App().Config()
+	if err != nil {
+		return // doctor tells
+	}
+	if gone, now := s.takeAgents(conf); gone != "" {
+		out.note(fmt.Sprintf("— @%s is not in the config any more: text without a name goes to @%s", gone, now))
+	}
 }
 
 // takeAgents takes over the agents of the config. It gives the one that was spoken
@@ -103,9 +109,7 @@ func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (a
 	if err != nil {
 		return false, err
 	}
-	s.spent, s.counted, s.since = fika.Usage{}, map[fika.RequestID]bool{}, time.Time{}
-	s.fresh = fresh
-	s.script, s.declined, s.seen = nil, nil, map[string]bool{}
+	s.fresh, s.cost, s.declined, s.seen = fresh, newSessionCost(), nil, map[string]bool{}
 	err = joinChat(ctx, e, c, conv, joinOptions{history: sessionHistory}, s)
 	if errors.Is(err, errAnother) {
 		return true, nil
@@ -155,21 +159,13 @@ func (s *session) recent(ctx context.Context, c *client.Client, q client.EntryQu
 	}
 }
 
-// begin makes what shows the entries; whole says that they are shown from the first.
-func (s *session) begin(j *joined, whole bool) *script {
-	s.script = &script{page: j.page, me: j.desk.Person, agents: s.known()}
-	if whole {
-		s.script.last = s.first
-	}
-	return s.script
-}
-
-// resume goes on where the session was left: with whom its person spoke to last.
-func (s *session) resume(entries []fika.Entry) {
+// resume goes on where the session was left: with whom its person spoke to last,
+// if that is known.
+func (s *session) resume(last fika.AgentName, entries []fika.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.script.last != "" {
-		s.last = s.script.last
+	if last != "" {
+		s.last = last
 	}
 	for _, x := range entries {
 		if x.Type == fika.Message && x.Meta.Writer == fika.ByAgent {
@@ -179,9 +175,9 @@ func (s *session) resume(entries []fika.Entry) {
 }
 
 // welcome is the first line of a session.
-func (s *session) welcome(j *joined) string {
-	name, home := place(j.Env)
-	return strings.Join([]string{name, counted(len(s.known()), "agent"), home, "sandbox " + j.client().Sandbox().Tier, "/help"}, " · ")
+func (s *session) welcome(e *command.Env, sandbox string) string {
+	name, home := place(e)
+	return strings.Join([]string{name, counted(len(s.known()), "agent"), home, "sandbox " + sandbox, "/help"}, " · ")
 }
 
 // place says where the session is: the project, and the home.
@@ -200,10 +196,9 @@ func place(e *command.Env) (name, home string) {
 	return "fika", "home " + root
 }
 
-// address says whom a text is for: as it says, or the agent spoken to last. All
-// are the agents of the session, as the config says now.
-func (s *session) address(ctx context.Context, j *joined, text string) (string, error) {
-	j.takeConfig()
+// address gives a text the name of the agent spoken to last, unless it says itself
+// whom it is for. toAll reports that it is for everybody.
+func (s *session) address(text string) (addressed string, toAll bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := mention.Parse(text, mention.Known{Agents: s.agents})
@@ -211,11 +206,33 @@ func (s *session) address(ctx context.Context, j *joined, text string) (string, 
 	case len(to.Agents) > 0:
 		s.last = to.Agents[0]
 	case to.All:
-		return text, j.client().Chats.Invite(ctx, j.chat(), s.agents)
+		return text, true
 	case to.NoneAddressed():
-		return "@" + string(s.last) + " " + text, nil
+		return "@" + string(s.last) + " " + text, false
 	}
-	return text, nil
+	return text, false
+}
+
+// isForLast reports whether a text names nobody, so that it goes to the agent spoken
+// to last.
+func (s *session) isForLast(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return mention.Parse(text, mention.Known{Agents: s.agents}).NoneAddressed()
+}
+
+// spokenTo is who gets text without a name.
+func (s *session) spokenTo() fika.AgentName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// speakTo lets text without a name go to an agent.
+func (s *session) speakTo(name fika.AgentName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = name
 }
 
 // withIdle adds the agents that do nothing, of those that have done something here
@@ -242,47 +259,3 @@ func (s *session) withIdle(busy []view.Worker) []view.Worker {
 	}
 	return append(out, busy...)
 }
-
-// spending is what the turns of the session have used, and whether it is not known
-// what some of it has cost.
-func (s *session) spending() (u fika.Usage, unpriced bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.spent, s.unpriced
-}
-
-// scarceBudget tells of a budget that is nearly spent; empty: there is none.
-func (s *session) scarceBudget() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.scarce
-}
-
-// count adds what the turns have spent that have ended since the last time.
-func (s *session) count(ctx context.Context, c *client.Client, conv fika.Conversation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	ended, err := c.Chats.EndedSince(ctx, conv, s.since)
-	if err != nil {
-		return // the next look tells
-	}
-	for _, r := range ended {
-		if !s.counted[r.ID] {
-			s.counted[r.ID] = true
-			s.spent = s.spent.Add(r.Outcome.Usage)
-			s.unpriced = s.unpriced || c.RequestUnpriced(r)
-		}
-	}
-	s.since = now.Add(-countedAgain)
-	if budgets, err := c.ScarceBudgets(ctx); err == nil {
-		s.scarce = ""
-		if len(budgets) > 0 {
-			s.scarce = budgets[0].ShortText(budgets[0].Balance)
-		}
-	}
-}
-
-// countedAgain is how far back turns are looked at again, for clocks that differ
-// and transactions that take long.
-const countedAgain = time.Minute

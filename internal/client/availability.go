@@ -12,9 +12,14 @@ import (
 	"fika/internal/process"
 )
 
+// Availability says whether agents come to what they are asked, and what a person
+// has to do where they do not: out of rows, locks and the config, so that it is true
+// also of a process that can say nothing any more.
+type Availability struct{ c *Client }
+
 // NeverAnswers says why an agent does not come to what it is asked before a
 // person does something, and what; "" when it comes by itself, or its backup does.
-func (s *Agents) NeverAnswers(ctx context.Context, row fika.Agent) string {
+func (s *Availability) NeverAnswers(ctx context.Context, row fika.Agent) string {
 	why := s.neverAnswers(ctx, row)
 	if why != "" {
 		if backup, _ := s.backupOf(ctx, row); backup != "" {
@@ -27,7 +32,7 @@ func (s *Agents) NeverAnswers(ctx context.Context, row fika.Agent) string {
 // backupOf is the backup that takes over what an agent is asked, and why that
 // begins nothing itself; none: it begins it, nobody can, or no hub runs that would
 // hand it over. Whether that one has a budget the hub sees.
-func (s *Agents) backupOf(ctx context.Context, row fika.Agent) (backup fika.AgentName, why string) {
+func (s *Availability) backupOf(ctx context.Context, row fika.Agent) (backup fika.AgentName, why string) {
 	p := s.presence(row)
 	switch {
 	case row.Desired.Stopped() || !p.Hub || row.IsPool():
@@ -44,7 +49,7 @@ func (s *Agents) backupOf(ctx context.Context, row fika.Agent) (backup fika.Agen
 
 // ableBackup is the first backup of an agent that runs or would be started; none:
 // there is none.
-func (s *Agents) ableBackup(ctx context.Context, row fika.Agent) fika.AgentName {
+func (s *Availability) ableBackup(ctx context.Context, row fika.Agent) fika.AgentName {
 	e := s.c.config().Agent(row.Name)
 	if e == nil {
 		return ""
@@ -68,7 +73,7 @@ func (s *Agents) ableBackup(ctx context.Context, row fika.Agent) fika.AgentName 
 }
 
 // neverAnswers is NeverAnswers without regard to backups.
-func (s *Agents) neverAnswers(ctx context.Context, row fika.Agent) string {
+func (s *Availability) neverAnswers(ctx context.Context, row fika.Agent) string {
 	if paused, err := s.c.store.AllPaused(ctx); err == nil && paused {
 		return "everything is paused (fika chat resume --all)"
 	}
@@ -87,8 +92,8 @@ func (s *Agents) neverAnswers(ctx context.Context, row fika.Agent) string {
 
 // poolNeverAnswers says why no member of a pool comes to what the pool is given; ""
 // when one does.
-func (s *Agents) poolNeverAnswers(ctx context.Context, pool fika.Agent) string {
-	members, err := s.Members(ctx, []fika.Agent{pool})
+func (s *Availability) poolNeverAnswers(ctx context.Context, pool fika.Agent) string {
+	members, err := s.c.Agents.Members(ctx, []fika.Agent{pool})
 	if err != nil {
 		return ""
 	}
@@ -106,11 +111,12 @@ func (s *Agents) poolNeverAnswers(ctx context.Context, pool fika.Agent) string {
 
 // WhoNeverAnswers says of each of several that is mentioned in a chat, where nobody
 // stands in for another, why it does not come to it.
-func (s *Agents) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []string {
+func (s *Availability) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []string {
 	return s.eachHindered(ctx, names, s.neverAnswers)
 }
 
-func (s *Agents) eachHindered(ctx context.Context, names []fika.AgentName, hindered func(context.Context, fika.Agent) string) []string {
+// eachHindered asks hindered about each of several agents, and gives the reasons.
+func (s *Availability) eachHindered(ctx context.Context, names []fika.AgentName, hindered func(context.Context, fika.Agent) string) []string {
 	var out []string
 	for _, n := range names {
 		if row, err := s.c.store.Agent(ctx, n); err == nil {
@@ -124,7 +130,7 @@ func (s *Agents) eachHindered(ctx context.Context, names []fika.AgentName, hinde
 
 // whyAbandoned says that nobody works on a request that an agent has begun, and
 // what helps; "" when somebody does, or will by itself.
-func (s *Agents) whyAbandoned(ctx context.Context, name fika.AgentName) string {
+func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) string {
 	row, err := s.c.store.Agent(ctx, name)
 	if err != nil {
 		return ""
@@ -136,7 +142,7 @@ func (s *Agents) whyAbandoned(ctx context.Context, name fika.AgentName) string {
 }
 
 // presence looks at an agent's lock and at what the config says of it.
-func (s *Agents) presence(row fika.Agent) chat.Presence {
+func (s *Availability) presence(row fika.Agent) chat.Presence {
 	var p chat.Presence
 	_, p.Hub = s.c.home.HubProcess()
 	if e := s.c.config().Agent(row.Name); e != nil {
@@ -163,14 +169,14 @@ func (s *Agents) presence(row fika.Agent) chat.Presence {
 }
 
 // alive reports whether an agent has a process.
-func (s *Agents) alive(name fika.AgentName) bool {
+func (s *Availability) alive(name fika.AgentName) bool {
 	_, held := agentProcess(s.c.home, name)
 	return held
 }
 
 // whyStuck says why the process of an agent cannot do anything although it
 // runs; empty when nothing is known to be wrong with it.
-func (s *Agents) whyStuck(name fika.AgentName) string {
+func (s *Availability) whyStuck(name fika.AgentName) string {
 	lock, err := s.c.home.Folder(name).Inspect()
 	if err != nil {
 		return ""

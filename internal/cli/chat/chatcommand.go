@@ -1,0 +1,169 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+// pause is /pause.
+func (v *visit) pause(ctx context.Context, _ typedLine) error {
+	err := v.chat.client().Chats.Pause(ctx, v.chat.conversation())
+	if err == nil {
+		v.screen.note("— paused; what is said now waits")
+	}
+	return err
+}
+
+// resume is /resume: whoever joined with --pause does not hold the chat any more.
+func (v *visit) resume(ctx context.Context, _ typedLine) error {
+	err := v.chat.client().Chats.Resume(ctx, v.chat.conversation())
+	if err == nil {
+		v.lease.Forget()
+		v.screen.note("— resumed")
+	}
+	return err
+}
+
+// stop is /stop.
+func (v *visit) stop(ctx context.Context, _ typedLine) error {
+	d, err := v.chat.client().Chats.Stop(ctx, v.chat.conversation())
+	if err == nil {
+		v.screen.note("— " + stopped(d))
+	}
+	return err
+}
+
+// continueChain is /continue.
+func (v *visit) continueChain(ctx context.Context, _ typedLine) error {
+	agents, err := v.chat.client().Chats.Continue(ctx, v.chat.conversation())
+	if err == nil {
+		v.screen.note("— goes on with " + mentions(agents))
+	}
+	return err
+}
+
+// showParticipants is /who.
+func (v *visit) showParticipants(ctx context.Context, _ typedLine) error {
+	names, err := v.chat.client().Chats.Participants(ctx, v.chat.conversation())
+	if err == nil {
+		v.screen.note("— " + strings.Join(names, " "))
+	}
+	return err
+}
+
+// showWaiting is /why: what runs and waits in the chat, and for what.
+func (v *visit) showWaiting(ctx context.Context, _ typedLine) error {
+	queue, err := v.chat.client().Chats.Queue(ctx, v.chat.conversation().ID)
+	if err != nil {
+		return err
+	}
+	if trouble := v.chat.conn.trouble(); trouble != "" {
+		v.screen.note("— " + trouble)
+	}
+	runs, err := v.chat.teamRuns(ctx)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 && !slices.ContainsFunc(queue, func(q client.QueueItem) bool { return !q.IsOver() }) {
+		v.screen.note("— nothing runs, nothing waits")
+	}
+	for _, r := range runs {
+		v.screen.note("— " + r.whyLine())
+	}
+	for _, q := range queue {
+		what := fmt.Sprintf("@%s %s: %s", q.Agent, q.Place, whyItem(q, v.Now()))
+		if q.IsOver() {
+			what = fmt.Sprintf("over, %s: %s", term.Ago(q.Since, v.Now()), what)
+		}
+		v.screen.note("— " + what)
+	}
+	return nil
+}
+
+// expand is /expand [#N]: it prints in full what the tool calls of one answer were given and gave.
+func (v *visit) expand(ctx context.Context, line typedLine) error {
+	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
+	c := v.chat.client()
+	var wanted int64
+	if words := line.arguments(); len(words) > 0 {
+		var err error
+		if wanted, err = c.Chats.FindEntry(ctx, v.chat.conversation(), words[0]); err != nil {
+			return err
+		}
+	}
+	var latest, ofWanted fika.RequestID
+	calls := map[fika.RequestID][]fika.Entry{}
+	_, err := c.Chats.Read(ctx, q, func(x fika.Entry) error {
+		if x.Type != fika.Message {
+			calls[x.Request] = append(calls[x.Request], x)
+			latest = x.Request
+		}
+		if x.Seq == wanted {
+			ofWanted = x.Request
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	request := latest
+	if wanted > 0 {
+		request = ofWanted
+	}
+	if len(calls[request]) == 0 {
+		return fika.Errorf(fika.NotFound, "", "no tool was called there; fika chat view %s --all shows everything", v.chat.name())
+	}
+	v.screen.print(v.screen.page.Calls(calls[request]))
+	return nil
+}
+
+// approve is /approve N, and /approve N --deny WHY.
+func (v *visit) approve(ctx context.Context, line typedLine) error {
+	said, err := v.desk.CarryOut(ctx, v.chat.client().Approvals(), line.arguments())
+	v.screen.printQuestions(said)
+	return err
+}
+
+// export is /export [FILE]: what was said, as Markdown. A file that is there is
+// not overwritten.
+func (v *visit) export(ctx context.Context, line typedLine) error {
+	name := v.chat.name() + ".md"
+	if words := line.arguments(); len(words) > 0 {
+		name = strings.Join(words, " ")
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(v.App().Dir(), name)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if os.IsExist(err) {
+		return fika.Errorf(fika.Conflict, "", "%s exists already; /export FILE takes another name", name)
+	}
+	if err != nil {
+		return fika.Wrap(fika.Storage, "export", err)
+	}
+	defer f.Close()
+	n := 0
+	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message}}
+	_, err = v.chat.client().Chats.Read(ctx, q, func(x fika.Entry) error {
+		n++
+		_, err := fmt.Fprintf(f, "## %s, %s (#%d)\n\n%s\n\n", x.From, x.At.Local().Format(time.DateTime), x.Seq, strings.TrimRight(x.Content, "\n"))
+		return err
+	})
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fika.Wrap(fika.Storage, "export", err)
+	}
+	v.screen.note(fmt.Sprintf("— wrote %s to %s", counted(n, "message"), name))
+	return nil
+}

@@ -1,0 +1,111 @@
+package chat
+
+import (
+	"context"
+	"time"
+
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/sleep"
+)
+
+// hubKeeper sees to it that a hub runs while a person is at a terminal, who does not
+// wait for it: it is started behind the prompt.
+type hubKeeper struct {
+	env     *command.Env
+	conn    *connection
+	screen  *screen
+	session *session      // nil: it is no session
+	wanted  chan struct{} // capacity 1: something was said, for which a hub is wanted
+}
+
+// hubLook is how often a terminal looks whether its hub is there, and hubRetry
+// how long after a start that failed it waits for the next.
+const (
+	hubLook  = 300 * time.Millisecond
+	hubRetry = 10 * time.Second
+)
+
+// want tells that something was said for which a hub is wanted.
+func (k *hubKeeper) want() {
+	select {
+	case k.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// run starts a hub at first, and again when it was killed, until ctx ends. One that
+// somebody ended stays down until something is said.
+func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
+	wanted := true
+	var failed time.Time
+	k.env.App().FollowConfig(func(text string) { k.screen.note("— " + text) })
+	for {
+		if k.session != nil {
+			k.session.takeConfig(k.screen)
+		}
+		p, up, err := hub.Process()
+		killed := err == nil && !up && hub.WasKilled()
+		switch {
+		case err != nil:
+			k.conn.setTrouble(err.Error())
+		case up:
+			stuck := client.HubStuck(p)
+			k.conn.setTrouble(stuck)
+			if stuck != "" {
+				k.screen.noteOnce(stuck) // the status line may be too short for what helps
+			}
+			if now, _ := k.conn.now(); !now.Connected() && now.BusTrouble() == "" {
+				k.connect(ctx, false)
+			}
+			failed = time.Time{}
+		case (wanted || killed) && time.Since(failed) > hubRetry:
+			if !k.connect(ctx, killed && !wanted) {
+				failed = time.Now()
+			}
+		}
+		wanted = false
+		k.screen.feed.Refresh()
+		select {
+		case <-k.wanted:
+			wanted, failed = true, time.Time{}
+		default:
+			if sleep.For(ctx, hubLook) != nil {
+				return
+			}
+		}
+	}
+}
+
+// connect starts a hub if there is none, and connects to it. again says that one
+// was there and was killed. It returns false when there still is none.
+func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
+	own := k.env.App().CloneUnopened()
+	own.FollowConfig(func(string) {}) // run tells
+	began := time.Now()
+	next, err := client.Open(ctx, own)
+	var notes []string
+	if err == nil {
+		notes, err = next.EnsureHub(ctx, func() { k.conn.setTrouble("starting the hub"); k.screen.feed.Refresh() })
+	}
+	for _, n := range notes {
+		k.screen.noteOnce(n)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		k.conn.setTrouble("no hub: fika up")
+		k.screen.noteOnce(err.Error())
+	case !next.Connected():
+		k.conn.setTrouble("no hub: fika up")
+	default:
+		k.conn.setTrouble("")
+		if again {
+			k.screen.note("— the hub was gone; started it again (" + time.Since(began).Round(time.Millisecond).String() + ")")
+		}
+		k.conn.replace(ctx, next, own)
+		return true
+	}
+	_ = own.Close()
+	return false
+}

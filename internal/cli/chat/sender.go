@@ -1,0 +1,138 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// sender sends what a person has typed to whom it is for.
+type sender struct {
+	env     *command.Env
+	chat    *joinedChat
+	input   *input
+	screen  *screen
+	hub     *hubKeeper
+	session *session // nil: it is no session, and every text says itself whom it is for
+}
+
+// sendTyped is [sender.send] for what somebody has typed: another agent may be
+// proposed for it. What a command of theirs says is not asked about.
+func (s *sender) sendTyped(ctx context.Context, line typedLine) {
+	if s.session != nil {
+		if err := s.proposeAgent(ctx, line.text); err != nil {
+			s.screen.noteNotSent(err)
+			return
+		}
+	}
+	s.send(ctx, line)
+}
+
+// send sends a line, or tells why it was not sent.
+func (s *sender) send(ctx context.Context, line typedLine) {
+	if s.session != nil {
+		if _, isTeam, _ := client.TeamLine(line.text); isTeam {
+			if err := s.sendTeam(ctx, line); err != nil {
+				s.screen.noteNotSent(err)
+			}
+			return
+		}
+		text, err := s.addressed(ctx, line.text)
+		if err != nil {
+			s.screen.note("— " + err.Error())
+			return
+		}
+		line.text = text
+	}
+	s.hub.want()
+	text, pictures, err := s.env.Join(line.files, line.text)
+	var sent client.Sent
+	if err == nil {
+		sent, err = s.chat.client().Chats.SendWith(ctx, s.chat.conversation(), text, pictures, s.chat.as)
+	}
+	switch {
+	case err != nil:
+		s.screen.noteNotSent(err)
+	case sent.Paused:
+		s.screen.note("— paused: nobody answers before /resume")
+	case sent.Nobody && sent.Person:
+		s.screen.note("— only a person is mentioned, so no agent answers")
+	case sent.Nobody:
+		s.screen.note("— nobody is mentioned, so nobody answers")
+	}
+}
+
+// addressed is a text with the name of the agent spoken to last before it, unless it
+// says itself whom it is for. To @all, the agents of the session are invited.
+func (s *sender) addressed(ctx context.Context, text string) (string, error) {
+	s.session.takeConfig(s.screen)
+	text, toAll := s.session.address(text)
+	if toAll {
+		return text, s.chat.client().Chats.Invite(ctx, s.chat.conversation(), s.session.known())
+	}
+	return text, nil
+}
+
+// sendTeam begins the work of a team on a line, with the files that go with it. What
+// they give is said in the chat, also when its person has gone.
+func (s *sender) sendTeam(ctx context.Context, line typedLine) error {
+	text, pictures, err := s.env.Join(line.files, line.text)
+	if err != nil {
+		return err
+	}
+	if len(pictures) > 0 {
+		return fika.Errorf(fika.Invalid, "", "pictures are for one agent, and the line is for a team")
+	}
+	team, _, err := client.TeamLine(text)
+	if err != nil {
+		return err
+	}
+	s.hub.want()
+	r, err := s.chat.client().Runs().StartTeamIn(ctx, s.chat.conversation(), text, team, s.chat.as)
+	if err != nil {
+		return err
+	}
+	s.screen.note(fmt.Sprintf("— run %s: %s; what it gives is said here", r.ID, team.AddressText()))
+	if s.chat.isPaused(ctx) {
+		s.screen.note("— paused: nobody answers before /resume")
+	}
+	return nil
+}
+
+// errUnanswered says that a line was not sent because its person entered another one.
+var errUnanswered = errors.New("you answered neither yes nor no")
+
+// proposeAgent asks whether a text without a name shall go to the agent that it is
+// for, where that is sure and another one would get it. It asks only at a terminal,
+// and not again about an agent that was declined. errUnanswered says that the text
+// is not to be sent: the answer was neither yes nor no.
+func (s *sender) proposeAgent(ctx context.Context, text string) error {
+	conf, err := s.env.App().Config()
+	if err != nil || conf.Master.DefaultAgent != "" || !s.screen.con.Interactive() || !s.session.isForLast(text) {
+		return nil
+	}
+	row, match, err := s.chat.client().Routing.Choose(ctx, text)
+	if err != nil || row.Name == s.session.spokenTo() || !slices.Contains(s.session.known(), row.Name) || slices.Contains(s.session.declined, row.Name) {
+		return nil
+	}
+	work := "work"
+	if match.Work != "" {
+		work = match.Work
+	}
+	answer, answered := s.input.ask(ctx, fmt.Sprintf("This looks like %s. Use @%s? [Y/n] ", work, row.Name), "", "y", "yes", "n", "no")
+	switch {
+	case !answered:
+		return errUnanswered
+	case answer == "n" || answer == "no":
+		s.session.declined = append(s.session.declined, row.Name)
+		s.screen.note(fmt.Sprintf("— it goes to @%s; @%s is not proposed again here", s.session.spokenTo(), row.Name))
+	default:
+		s.session.speakTo(row.Name)
+	}
+	return nil
+}

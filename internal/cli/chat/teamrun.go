@@ -1,0 +1,46 @@
+package chat
+
+import (
+	"fmt"
+	"time"
+
+	"fika/internal/client"
+	"fika/internal/term"
+	"fika/internal/view"
+)
+
+// teamRun is a run of a team that was begun in a chat, and what of it is under way.
+type teamRun struct {
+	client.Run
+	steps []client.RunStep
+}
+
+// workersOfRuns are the agents at work in runs, as the status line tells them.
+func workersOfRuns(list []teamRun) []view.Worker {
+	var out []view.Worker
+	for _, r := range list {
+		for _, s := range r.steps {
+			out = append(out, view.Worker{Name: string(s.Agent), Doing: "in the team", Since: s.Begun})
+		}
+	}
+	return out
+}
+
+// whyLine says what goes on in a run, and how to see more.
+func (r teamRun) whyLine() string {
+	text := "the team of " + term.Truncate(term.CleanLine(r.Title), 60)
+	switch {
+	case !r.Paused.IsZero():
+		text += " is paused"
+	case len(r.steps) == 0:
+		text += " begins its next step"
+	}
+	for i, s := range r.steps {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		text += fmt.Sprintf("%s@%s since %s", sep, s.Agent, s.Begun.Local().Format(time.TimeOnly))
+	}
+	return text + fmt.Sprintf(" (fika workflow status %s)", r.ID)
+}

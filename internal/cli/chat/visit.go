@@ -1,0 +1,256 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/console"
+	"fika/internal/question"
+)
+
+// visit is one person in one chat, from joining to leaving. Three goroutines work
+// on it: this one reads lines, watcher shows what happens, hub keeps a hub.
+type visit struct {
+	*command.Env
+	chat    *joinedChat
+	input   *input
+	screen  *screen
+	watcher *watcher
+	sender  *sender
+	hub     *hubKeeper
+	desk    *question.Desk     // where the person is asked about tool calls
+	lease   *client.PauseLease // nil: the person does not keep the chat paused
+	session *session           // nil: it is no session
+}
+
+// newVisit opens the terminal for a person who speaks as name in a chat; s is not
+// nil in a session.
+func newVisit(e *command.Env, chat *joinedChat, name string, page Page, history string, s *session) (*visit, error) {
+	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}}
+	if s == nil { // a session concerns all that its person's agents do
+		v.desk.Concerns = func(a client.OpenApproval) bool { return string(a.Conversation) == chat.name() }
+	}
+	v.input = &input{
+		env: e, files: typedFiles{dir: e.App().Dir(), home: e.Getenv("HOME")},
+		prompt: v.prompt, agents: v.agentNames, commands: v.commands,
+	}
+	v.watcher = &watcher{chat: chat, input: v.input, desk: v.desk, session: s}
+	o := console.Options{
+		Streams: e.Streams, Prompt: v.prompt(), HistoryFile: history,
+		Complete: v.input.complete, Chip: v.input.chipLength, Echo: v.input.echo,
+	}
+	if s != nil {
+		o.OnInterrupt = v.interrupt
+	}
+	con, err := console.New(o)
+	if err != nil {
+		return nil, err
+	}
+	v.screen = newScreen(e, con, page, v.watcher.standing)
+	if s != nil {
+		v.screen.script = &script{page: page, me: name, agents: s.known}
+	}
+	v.input.con, v.input.screen = con, v.screen
+	v.watcher.screen = v.screen
+	if conf, err := e.App().Config(); err == nil && conf.Terminal.Notify && con.Interactive() && e.Color {
+		v.watcher.notify = &notifier{place: v.title()}
+	}
+	v.hub = &hubKeeper{env: e, conn: chat.conn, screen: v.screen, session: s, wanted: make(chan struct{}, 1)}
+	v.sender = &sender{env: e, chat: chat, input: v.input, screen: v.screen, hub: v.hub, session: s}
+	return v, nil
+}
+
+// prompt stands before what is typed.
+func (v *visit) prompt() string {
+	if v.session != nil {
+		return "> "
+	}
+	return v.chat.name() + "> "
+}
+
+// title is what the terminal's window is called: the project of a session, or the
+// chat.
+func (v *visit) title() string {
+	if name, _ := place(v.Env); v.session != nil && name != "fika" {
+		return name
+	}
+	return v.chat.name()
+}
+
+// agentNames are the agents that may be meant here.
+func (v *visit) agentNames() []fika.AgentName {
+	if v.session != nil {
+		return v.session.known()
+	}
+	rows, err := v.chat.client().Agents.Rows(context.Background())
+	if err != nil {
+		return nil // nobody is offered
+	}
+	var names []fika.AgentName
+	for _, a := range rows {
+		if a.ID != "" {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// keepPaused keeps the chat paused until [visit.releaseLease].
+func (v *visit) keepPaused(lease *client.PauseLease) { v.lease, v.watcher.lease = lease, lease }
+
+// releaseLease lets a chat go on that was kept paused, whatever ended the visit.
+func (v *visit) releaseLease() {
+	_ = v.screen.Close()
+	resumed, err := v.lease.Release()
+	switch {
+	case err != nil:
+		v.Warn(err.Error())
+	case resumed:
+		v.Say("%s goes on", v.chat.name())
+	case v.chat.isPaused(context.Background()):
+		v.Say("%s is still paused (fika chat resume %s)", v.chat.name(), v.chat.name())
+	}
+}
+
+// run shows what was said last and what arrives, keeps a hub, and reads lines in
+// this goroutine until the person leaves. stop ends ctx.
+func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) error {
+	last, err := v.showHistory(ctx, history)
+	if err != nil {
+		return err
+	}
+	v.welcome()
+	if last == 0 {
+		last = v.chat.conversation().LastSeq
+	}
+	looker := v.App().CloneUnopened() // an App is for one goroutine
+	defer looker.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { v.watcher.run(ctx, last) })
+	if v.screen.con.Interactive() {
+		wg.Go(func() { v.hub.run(ctx, client.HubOf(looker)) })
+	}
+	err = v.readLines(ctx)
+	stop()
+	wg.Wait()
+	return err
+}
+
+// showHistory prints what was said last: in a session also what was done, and
+// everything since its person has last said something, which they may not have
+// seen. It returns the number of the last entry; 0: there is none.
+func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err error) {
+	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: shownTypes(v.session != nil), Last: limit}
+	if v.session == nil {
+		return v.chat.client().Chats.Read(ctx, q, v.screen.showEntry)
+	}
+	recent, err := v.session.recent(ctx, v.chat.client(), q)
+	if err != nil {
+		return 0, err
+	}
+	script := v.screen.script
+	if len(recent) == 0 || recent[0].Seq == 1 { // it is shown from its beginning
+		script.last = v.session.first
+	}
+	if len(recent) == 0 {
+		return 0, nil
+	}
+	v.screen.print(script.replay(recent))
+	v.session.resume(script.last, recent)
+	return recent[len(recent)-1].Seq, nil
+}
+
+// welcome says where the person is.
+func (v *visit) welcome() {
+	if v.session != nil {
+		v.screen.note(v.session.welcome(v.Env, v.chat.client().Sandbox().Tier))
+		if v.session.fresh {
+			v.screen.note("— a new session, the chat " + v.chat.name())
+		}
+		return
+	}
+	note := fmt.Sprintf("— in %s; /help lists the commands, /quit leaves", v.chat.name())
+	switch {
+	case v.lease != nil && v.lease.First:
+		note += "; you hold it: nothing new begins before you leave"
+	case v.chat.conversation().Paused:
+		note += "; it is PAUSED (/resume)"
+	}
+	v.screen.note(note)
+}
+
+// readLines does what the person types until they leave. It returns errAnother when
+// they want another session.
+func (v *visit) readLines(ctx context.Context) error {
+	for {
+		line, err := v.input.readLine(ctx)
+		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text := strings.TrimSpace(line.text)
+		switch {
+		case text == "":
+		case strings.HasPrefix(text, "//"):
+			line.text = strings.Replace(line.text, "/", "", 1)
+			v.sender.sendTyped(ctx, line)
+		case strings.HasPrefix(text, "/"):
+			if err := v.carryOut(ctx, line); errors.Is(err, errLeave) {
+				return nil
+			} else if errors.Is(err, errAnother) {
+				return err
+			}
+		default:
+			v.sender.sendTyped(ctx, line)
+		}
+	}
+}
+
+// interrupt is ctrl-c on an empty line: it cancels the one turn that runs, and
+// lists them when there are several.
+func (v *visit) interrupt() {
+	ctx, stop := context.WithTimeout(context.Background(), 3*time.Second)
+	defer stop()
+	running, err := v.chat.client().Chats.Running(ctx, v.chat.conversation())
+	runs, runsErr := v.chat.client().Runs().InChat(ctx, v.chat.conversation())
+	switch {
+	case err != nil || runsErr != nil:
+		v.screen.note("— " + errors.Join(err, runsErr).Error())
+	case len(runs) > 0 && len(running)+len(runs) > 1:
+		v.screen.note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", counted(len(running), "turn"), counted(len(runs), "run")+" of a team"))
+	case len(runs) == 1:
+		if _, err := v.chat.client().Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal"); err != nil {
+			v.screen.note("— " + err.Error())
+			return
+		}
+		v.screen.note("— cancelling what the team does; ctrl-c again leaves")
+	case len(running) == 0:
+		v.screen.note("— nothing runs here; ctrl-c again leaves")
+	case len(running) == 1:
+		for id, name := range running {
+			if _, err := v.chat.client().Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the terminal"); err != nil {
+				v.screen.note("— " + err.Error())
+				return
+			}
+			v.screen.note("— cancelling what @" + name + " does; ctrl-c again leaves")
+		}
+	default:
+		var names []string
+		for _, name := range running {
+			names = append(names, "@"+name)
+		}
+		slices.Sort(names)
+		v.screen.note("— " + strings.Join(names, " and ") + " are at work; /stop cancels them all, ctrl-c again leaves")
+	}
+}

@@ -1,0 +1,176 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fika"
+	"fika/internal/chat"
+	"fika/internal/client"
+	"fika/internal/question"
+	"fika/internal/sleep"
+	"fika/internal/view"
+)
+
+// watcher shows what happens in a chat while a person is in it: what is said, what
+// agents do, what waits and for what.
+type watcher struct {
+	chat    *joinedChat
+	screen  *screen
+	input   *input
+	desk    *question.Desk     // what of tool calls the person is asked
+	lease   *client.PauseLease // nil: the person does not keep the chat paused
+	session *session           // nil: it is no session
+	notify  *notifier          // nil: the terminal is told nothing
+
+	mu    sync.Mutex
+	waits []view.Worker // what has not begun, and why
+}
+
+// run shows what is said after since until ctx ends, through the client of the
+// moment. What goes wrong is told, and tried again.
+func (w *watcher) run(ctx context.Context, since int64) {
+	for ctx.Err() == nil {
+		c, lives := w.chat.conn.now()
+		if err := w.follow(lives, c, &since); err != nil && lives.Err() == nil {
+			w.screen.noteOnce("cannot read the chat, trying again: " + err.Error())
+			_ = sleep.For(lives, time.Second)
+		}
+	}
+}
+
+// follow shows what is said after since, through one client, until ctx ends; since
+// is moved along.
+func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) error {
+	conv := w.chat.conversation()
+	live, err := c.Chats.Watch(conv)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	stopListening, err := c.Chats.Statuses(conv, w.screen.showStatus)
+	if err != nil {
+		return err
+	}
+	defer func() { stopListening() }()
+	live.Renamed = func(now fika.Conversation) error {
+		w.chat.rename(now.Name)
+		w.input.showPrompt()
+		next, err := c.Chats.Statuses(now, w.screen.showStatus)
+		if err == nil {
+			stopListening()
+			stopListening = next
+		}
+		return err
+	}
+	live.AfterLook = func(ctx context.Context) { w.lookAround(ctx, c) }
+	q := client.EntryQuery{Conversation: conv.ID, Types: shownTypes(false), Since: *since}
+	return live.Run(ctx, q, func(x fika.Entry) error {
+		err := w.screen.showNew(x)
+		*since = x.Seq
+		return err
+	})
+}
+
+// lookAround finds out who is at work, what waits, what the person is asked and
+// what was spent, and draws the status line of it. It keeps a lease on the chat.
+func (w *watcher) lookAround(ctx context.Context, c *client.Client) {
+	conv := w.chat.conversation()
+	running, err := c.Chats.Running(ctx, conv)
+	if err == nil {
+		w.screen.turns.Running(running)
+		defer func() { w.tellTerminal(slices.Sorted(maps.Values(running))) }()
+	}
+	w.lookAtQueue(ctx, c)
+	if said, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look tells
+		w.screen.printQuestions(said)
+	}
+	if w.session != nil {
+		w.session.cost.count(ctx, c, conv)
+	}
+	if err := w.lease.Renew(ctx); err != nil {
+		w.screen.noteOnce("you do not hold the chat any more: " + err.Error())
+	}
+	w.screen.feed.Refresh()
+}
+
+// lookAtQueue finds out what waits in the chat, and who works in runs of teams.
+func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
+	queue, err := c.Chats.Queue(ctx, w.chat.conversation().ID)
+	if err != nil && ctx.Err() == nil {
+		w.screen.noteOnce("cannot see what waits: " + err.Error())
+	}
+	if err == nil {
+		waits := w.waitingOf(queue)
+		w.mu.Lock()
+		w.waits = waits
+		w.mu.Unlock()
+	}
+	if runs, err := w.chat.teamRuns(ctx); err == nil {
+		w.mu.Lock()
+		w.waits = append(w.waits, workersOfRuns(runs)...)
+		w.mu.Unlock()
+	}
+}
+
+// waitingOf is what of a queue has not begun, as the status line tells it. What
+// goes on only when the person does something is told in full, once.
+func (w *watcher) waitingOf(queue []client.QueueItem) []view.Worker {
+	now := w.screen.env.Now()
+	var out []view.Worker
+	for _, q := range queue {
+		if q.IsOver() || q.Place == chat.PlaceRunning {
+			continue
+		}
+		doing := "waits: " + strings.TrimPrefix(q.Text, "waits ")
+		if itself, ok := strings.CutPrefix(q.Text, "@"+string(q.Agent)+" "); ok {
+			doing = itself // the name stands before it
+		}
+		switch {
+		case q.Why == string(fika.WaitApproval):
+			doing = "waits for your word"
+		case q.Stuck:
+			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s", q.Agent, whyItem(q, now)))
+			doing = "waits (/why)"
+		case q.Why == "busy":
+			doing = isNext + "; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")
+		}
+		out = append(out, view.Worker{Name: string(q.Agent), Doing: doing, Since: q.Since})
+	}
+	return out
+}
+
+// isNext says that an agent is at work on something else.
+const isNext = "yours is next"
+
+// standing is the status line: who does what, what waits for what, what was
+// spent, what is asked. The feed asks for it each time it draws.
+func (w *watcher) standing(busy []view.Worker) view.Standing {
+	w.mu.Lock()
+	waits := slices.Clone(w.waits)
+	w.mu.Unlock()
+	workers := slices.Concat(busy, slices.DeleteFunc(waits, func(wait view.Worker) bool { // they were looked at a moment ago
+		return !strings.HasPrefix(wait.Doing, isNext) && slices.ContainsFunc(busy, func(b view.Worker) bool { return b.Name == wait.Name })
+	}))
+	st := view.Standing{Workers: workers, Note: w.chat.conn.trouble(), Approvals: w.desk.OpenNumbers()}
+	if w.session != nil {
+		st.Workers = w.session.withIdle(workers)
+		spent, unpriced := w.session.cost.soFar()
+		st.Tokens, st.Cost, st.Unpriced, st.Budget = spent.Input+spent.Output, spent.Cost, unpriced, w.session.cost.scarceBudget()
+	}
+	return st
+}
+
+// tellTerminal tells the terminal who is at work, and what its person would want
+// to know who looks elsewhere.
+func (w *watcher) tellTerminal(busy []string) {
+	if w.notify == nil {
+		return
+	}
+	w.screen.con.Tell(w.notify.look(busy, len(w.desk.OpenNumbers()), w.screen.env.Now()))
+}
