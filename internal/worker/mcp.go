@@ -175,6 +175,7 @@ func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool,
 		return nil, perms
 	}
 	found := r.toolsOfAll(ctx, wanted)
+	limits := r.toolbox.outputLimits()
 	var tools []tool.Tool
 	for i, s := range wanted {
 		var names []string
@@ -185,7 +186,7 @@ func (r *Runtime) serverTools(ctx context.Context, taken []string) ([]tool.Tool,
 				continue
 			}
 			names = append(names, name)
-			tools = append(tools, tool.WithLimit(t, r.toolbox.outputLimits()))
+			tools = append(tools, tool.WithLimit(t, limits))
 		}
 		perms.Allow = spellOut(perms.Allow, s.Name, names)
 		perms.Off = spellOut(perms.Off, s.Name, names)
