@@ -93,7 +93,8 @@ func (s step) wide() bool {
 }
 
 // serverWalks are the texts that may do so on a server when it does not know
-// their arguments, and why. With these arguments, if there are any, they do not.
+// their arguments, and why. Those with arguments are planned for them, and with these
+// do not.
 var serverWalks = []struct{ text, step, why, args string }{
 	{"DELETE FROM participants WHERE agent", "participants", "agents are deleted by hand, and seldom, and participants are few", ""},
 	{"UPDATE flow_steps AS s SET", "flow_steps", "agents and chats are deleted by hand, and seldom", ""},
@@ -139,6 +140,9 @@ func (d *texts) ServerPlans(t *testing.T, opt Options) {
 			if k < 0 {
 				t.Errorf("%s: %s", found, text)
 			} else if args := serverWalks[k].args; args != "" {
+				if !strings.HasPrefix(text, byArguments) {
+					t.Errorf("does not begin with %s: %s", byArguments, text)
+				}
 				for _, found := range wideSteps(t, c, i, args, "custom") {
 					if strings.Contains(found.String(), serverWalks[k].step) {
 						t.Errorf("with %s: %s: %s", args, found, text)

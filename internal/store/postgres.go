@@ -117,9 +117,30 @@ func (c *pgConn) beginning(d durability) []statement {
 	return begin
 }
 
+// byArguments begins a text that a server plans anew each time, because what is
+// quickest depends on the arguments. The others it plans once for a connection:
+// planning costs as much as running them.
+const byArguments = `/* by arguments */ `
+
+// planned puts around the texts that begin with byArguments what has them planned so.
+func planned(list []statement) []statement {
+	var out []statement
+	for _, st := range list {
+		if strings.HasPrefix(st.text, byArguments) {
+			out = append(out, statement{text: `SET plan_cache_mode = force_custom_plan`}, st, statement{text: `SET plan_cache_mode = ` + planOnce})
+			continue
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+const planOnce = `force_generic_plan`
+
 // run sends all statements at once and reads their answers in order.
 func (c *pgConn) run(ctx context.Context, list ...statement) error {
 	batch := &pgx.Batch{}
+	list = planned(list)
 	for _, st := range list {
 		batch.Queue(c.d.rebind(st.text), pgArgs(st.args)...)
 	}
@@ -256,7 +277,7 @@ func (*pgDialect) matching(words string) (query, arg string) {
 	return searchPostgres, arg
 }
 
-const searchPostgres = `SELECT ` + entryColumns + `, c.name, ''
+const searchPostgres = byArguments + `SELECT ` + entryColumns + `, c.name, ''
 FROM entries e
 JOIN conversations c ON c.id = e.conversation
 WHERE e.words @@ CAST(CAST(? AS TEXT) AS tsquery)

@@ -124,7 +124,7 @@ func (s Requests) ListRequests(ctx context.Context, f RequestFilter) ([]RequestI
 		where = append(where, `(r.created_at > ? OR r.finished_at > ?)`)
 		args = append(args, ms(f.Since), ms(f.Since))
 	}
-	text := selectRequestInfo
+	text := byArguments + selectRequestInfo
 	if len(where) > 0 {
 		text += ` WHERE ` + strings.Join(where, ` AND `)
 	}

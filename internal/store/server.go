@@ -95,6 +95,7 @@ func (s *db) poolConfig() (*pgxpool.Config, error) {
 		"lock_timeout":                        strconv.FormatInt(s.opt.BusyWait.Milliseconds(), 10),
 		"idle_in_transaction_session_timeout": strconv.FormatInt(maxHalt.Milliseconds(), 10),
 		"statement_timeout":                   "0",
+		"plan_cache_mode":                     planOnce,
 	} {
 		p[k] = v
 	}

@@ -39,7 +39,7 @@ func (s Ledger) SpendingSince(ctx context.Context, since time.Time, show func(Sp
 	return s.explain("read usage", err)
 }
 
-const selectSpending = `SELECT x.request, COALESCE(a.name, x.agent), x.model,
+const selectSpending = byArguments + `SELECT x.request, COALESCE(a.name, x.agent), x.model,
 CASE WHEN c.kind = 'chat' THEN c.name WHEN b.kind = 'chat' THEN b.name ELSE '' END,
 CASE WHEN f.id IS NULL THEN '' WHEN f.name = '' THEN '(team)' ELSE f.name END, x.part, x.input, x.output, x.cached, x.reasoning, x.cost
 FROM (SELECT u.request, u.agent, u.model, u.at / ? AS part, sum(u.input) AS input, sum(u.output) AS output, sum(u.cached) AS cached,
