@@ -19,7 +19,8 @@ type Runs interface {
 	Definition(ctx context.Context, run fika.RequestID) (definition, inputs []byte, edition int64, err error)
 	Apply(ctx context.Context, v store.RunView, p workflow.Plan, answer store.Answer) (store.Applied, error)
 	LimitRun(ctx context.Context, v store.RunView, reason string) error
-	Due(ctx context.Context, limit int) ([]fika.RequestID, error)
+	// Due names the runs that somebody has to advance; with an id that one only.
+	Due(ctx context.Context, run fika.RequestID, limit int) ([]fika.RequestID, error)
 }
 
 // Outputs keeps what steps gave.
@@ -101,7 +102,7 @@ func (a *Advancer) AdvanceDue(ctx context.Context) {
 	if err := a.endDiscussions(ctx, ""); err != nil {
 		a.opts.Log.Warn("discussions", "err", err)
 	}
-	ids, err := a.opts.Runs.Due(ctx, dueBatch)
+	ids, err := a.opts.Runs.Due(ctx, "", dueBatch)
 	if err != nil {
 		a.opts.Log.Warn("look for runs", "err", err)
 	}
@@ -120,6 +121,12 @@ func (a *Advancer) Advance(ctx context.Context, run fika.RequestID) error {
 
 func (a *Advancer) advance(ctx context.Context, run fika.RequestID) error {
 	for stale := 0; stale < maxStale; {
+		// Whoever ends a step advances the run: of several only the first finds
+		// something to do, and reading the whole run costs more than this question.
+		due, err := a.opts.Runs.Due(ctx, run, 1)
+		if err != nil || len(due) == 0 {
+			return err
+		}
 		v, err := a.opts.Runs.View(ctx, run)
 		if err != nil || v.Over() {
 			return err

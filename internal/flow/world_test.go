@@ -214,7 +214,7 @@ func (w *world) askedOf(name string) []string {
 // due are the runs that somebody has to advance.
 func (w *world) due(ctx context.Context) []fika.RequestID {
 	w.Helper()
-	ids, err := w.store.Due(ctx, 10)
+	ids, err := w.store.Due(ctx, "", 10)
 	w.ok(err)
 	return ids
 }

@@ -304,12 +304,18 @@ func (s Flows) View(ctx context.Context, run fika.RequestID) (RunView, error) {
 	return v, s.explain(op, err)
 }
 
-// Due lists runs that somebody has to advance: after any crash it finds them.
-func (s Flows) Due(ctx context.Context, limit int) ([]fika.RequestID, error) {
-	if crash.Without(crash.Due) {
+// Due lists runs that somebody has to advance: after any crash it finds them. With
+// a run it looks at that one only.
+func (s Flows) Due(ctx context.Context, run fika.RequestID, limit int) ([]fika.RequestID, error) {
+	text, args := dueRuns, []any{s.nowMS(), s.nowMS() + workflow.MaxWake.Milliseconds()}
+	switch {
+	case run != "":
+		text += ` AND f.id = ?`
+		args = append(args, run)
+	case crash.Without(crash.Due):
 		return nil, nil
 	}
-	ids, err := many(ctx, s.r, func(sc scanner) (id fika.RequestID, err error) { err = sc.Scan(&id); return id, err }, dueRuns, s.nowMS(), s.nowMS()+workflow.MaxWake.Milliseconds(), noLimit(limit))
+	ids, err := many(ctx, s.r, func(sc scanner) (id fika.RequestID, err error) { err = sc.Scan(&id); return id, err }, text+` ORDER BY f.id LIMIT ?`, append(args, noLimit(limit))...)
 	return ids, s.explain("look for runs", err)
 }
 
@@ -317,11 +323,10 @@ const (
 	// untaken is the condition of flow_steps_untaken, word for word: an end that
 	// nothing has seen yet.
 	untaken = `live = 1 AND taken = 0 AND state IN ('done', 'failed', 'cancelled', 'skipped', 'blocked')`
-	// dueRuns takes the present moment, how far ahead a run may mean to be looked at
-	// (what is further was meant before the clock was put back), and a bound.
+	// dueRuns takes the present moment, and how far ahead a run may mean to be looked
+	// at: what is further was meant before the clock was put back.
 	dueRuns = `SELECT f.id FROM flow_runs f WHERE f.ended_at = 0 AND (f.paused_at = 0 OR f.stop <> '')
-AND (f.due = 1 OR (f.wake_at > 0 AND (f.wake_at <= ? OR f.wake_at > ?)) OR EXISTS (SELECT 1 FROM flow_steps s WHERE s.run = f.id AND s.` + untaken + `))
-ORDER BY f.id LIMIT ?`
+AND (f.due = 1 OR (f.wake_at > 0 AND (f.wake_at <= ? OR f.wake_at > ?)) OR EXISTS (SELECT 1 FROM flow_steps s WHERE s.run = f.id AND s.` + untaken + `))`
 )
 
 // RunSteps reads the rows of a run as people see them, in the order in which they

@@ -62,8 +62,10 @@ func (d *texts) Runs(t *testing.T, s *Store) {
 		_, err = s.Finish(ctx, c.Fence, Finish{State: fika.Done, Final: &ModelCommit{Round: 1, Text: "done", Model: "m"}})
 		ok(err)
 		advance()
-		_, err = s.Due(ctx, 10)
-		ok(err)
+		for _, of := range []fika.RequestID{"", r.ID} {
+			_, err = s.Due(ctx, of, 10)
+			ok(err)
+		}
 	}
 	advance()
 	cost := func(items int) (statements, seen int) {
