@@ -2,6 +2,7 @@ package agent
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,8 +58,10 @@ func newStatuses(p *Process, c store.Claimed) *statuses {
 // Observe publishes one event.
 func (s *statuses) Observe(ev turn.Event) {
 	if ev.Kind == turn.Committed {
-		s.p.opts.Wake(ev.Notified...) // before anything else: somebody waits for it
-		runtime.Gosched()             // and what writes to the bus goes first
+		// Before anything else: somebody waits for it. A run does not: this process
+		// advances it.
+		s.p.opts.Wake(slices.DeleteFunc(slices.Clone(ev.Notified), isRun)...)
+		runtime.Gosched() // and what writes to the bus goes first
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,6 +77,8 @@ func (s *statuses) Observe(ev turn.Event) {
 	s.flushDeltas()
 	s.publishEvent(ev)
 }
+
+func isRun(name fika.AgentName) bool { return name == message.TeamAgent }
 
 // sayBegun publishes that the turn has begun, if that is still to be said.
 func (s *statuses) sayBegun() {
