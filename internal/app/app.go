@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"fika/internal/confine"
@@ -118,15 +119,25 @@ func (a *App) Close() error {
 }
 
 // closers are what an invocation has opened.
-type closers struct{ list []io.Closer }
+type closers struct {
+	mu   sync.Mutex
+	list []io.Closer
+}
 
-func (c *closers) add(x io.Closer) { c.list = append(c.list, x) }
+func (c *closers) add(x io.Closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, x)
+}
 
 func (c *closers) closeAll() error {
+	c.mu.Lock()
+	list := c.list
+	c.list = nil
+	c.mu.Unlock()
 	var errs []error
-	for _, x := range slices.Backward(c.list) {
+	for _, x := range slices.Backward(list) {
 		errs = append(errs, x.Close())
 	}
-	c.list = nil
 	return errors.Join(errs...)
 }

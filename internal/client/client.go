@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"fika"
@@ -47,19 +48,22 @@ const (
 	startingGrace = 500 * time.Millisecond
 )
 
-// Open opens the store and, if a hub runs, the bus.
+// Open opens the store and, if a hub runs, the bus: both at once, because each keeps
+// a command waiting for a server.
 func Open(ctx context.Context, a *app.App) (*Client, error) {
-	c, err := OpenOffline(ctx, a)
+	l, err := lineOf(a)
 	if err != nil {
 		return nil, err
 	}
-	if c.subjects, err = a.Subjects(); err != nil {
+	var dialling sync.WaitGroup
+	dialling.Go(func() { l.dial(ctx) })
+	c, err := OpenOffline(ctx, a)
+	dialling.Wait()
+	if err != nil {
 		return nil, err
 	}
-	if _, err := a.Config(); err != nil {
-		return nil, err
-	}
-	return c, c.connect(ctx)
+	c.use(l)
+	return c, nil
 }
 
 // OpenOffline opens the store alone. It waits for nobody, so what is written
@@ -73,8 +77,8 @@ func OpenOffline(ctx context.Context, a *app.App) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{app: a, home: h, store: s, bus: bus.Nobody{}}
-	c.waker = app.Waker{Bus: c.bus}
+	c := &Client{app: a, home: h, store: s}
+	c.use(&line{bus: bus.Nobody{}})
 	c.Agents, c.Availability, c.Routing = &Agents{c}, &Availability{c}, &Routing{c}
 	c.Chats, c.Conversations, c.Requests, c.Hub = &Chats{c}, &Conversations{c}, &Requests{c}, HubOf(a)
 	return c, nil
@@ -86,44 +90,63 @@ func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*
 	if err != nil {
 		return nil, err
 	}
-	c.bus, c.subjects, c.waker = b, subjects, app.Waker{Bus: b, Subjects: subjects}
+	c.use(&line{bus: b, subjects: subjects})
 	return c, nil
 }
 
-// connect opens the bus if a hub runs. That it does not answer is no error:
-// [Client.BusTrouble] says so.
-func (c *Client) connect(ctx context.Context) error {
-	conf, err := c.app.Config()
-	if err != nil {
-		return err
-	}
-	if p, up := c.home.HubProcess(); up {
-		c.bus, c.trouble = dialBus(ctx, c.app, conf, c.home, p)
-	}
-	c.waker = app.Waker{Bus: c.bus, Subjects: c.subjects}
-	return nil
+// line is how a client reaches the bus.
+type line struct {
+	app      *app.App
+	config   *config.Config
+	home     folder.Home
+	subjects bus.Subjects
+
+	bus     bus.Bus // [bus.Nobody]: there is none
+	trouble string  // why there is none although a hub runs
 }
 
-// dialBus dials the bus for a command, which does not wait for a hub that does
-// not answer. trouble says, when there is no bus, why.
-func dialBus(ctx context.Context, a *app.App, c *config.Config, h folder.Home, p fika.Process) (b bus.Bus, trouble string) {
-	if why := HubStuck(p); why != "" {
-		return bus.Nobody{}, why
+func lineOf(a *app.App) (*line, error) {
+	l := &line{app: a, bus: bus.Nobody{}}
+	var err error
+	if l.subjects, err = a.Subjects(); err != nil {
+		return nil, err
+	}
+	if l.config, err = a.Config(); err != nil {
+		return nil, err
+	}
+	l.home, err = a.Home()
+	return l, err
+}
+
+func (c *Client) use(l *line) {
+	c.bus, c.subjects, c.trouble = l.bus, l.subjects, l.trouble
+	c.waker = app.Waker{Bus: c.bus, Subjects: c.subjects}
+}
+
+// dial connects if a hub runs, and waits for none that does not answer: that is no
+// error, and [Client.BusTrouble] says so.
+func (l *line) dial(ctx context.Context) {
+	p, up := l.home.HubProcess()
+	if !up {
+		return
+	}
+	if l.trouble = HubStuck(p); l.trouble != "" {
+		return
 	}
 	began := time.Now()
-	b, err := a.Bus(ctx, busnats.UserMember, false)
+	b, err := l.app.Bus(ctx, busnats.UserMember, false)
 	switch {
 	case err == nil:
-		return b, ""
-	case a.External(c, h):
-		return bus.Nobody{}, "the bus does not answer: " + err.Error()
+		l.bus = b
+	case l.app.External(l.config, l.home):
+		l.trouble = "the bus does not answer: " + err.Error()
 	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials
-		return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
+		l.trouble = fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
 	case time.Since(began) < startingGrace:
-		a.Log().Warn("no bus", "err", err)
-		return bus.Nobody{}, ""
+		l.app.Log().Warn("no bus", "err", err)
+	default:
+		l.trouble = fmt.Sprintf("the hub (pid %d) does not answer: %v; fika down --now ends it", p.PID, err)
 	}
-	return bus.Nobody{}, fmt.Sprintf("the hub (pid %d) does not answer: %v; fika down --now ends it", p.PID, err)
 }
 
 // BusTrouble says why there is no bus although a hub runs: it does not answer.

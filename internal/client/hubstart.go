@@ -129,9 +129,12 @@ func (c *Client) EnsureHub(ctx context.Context, starting func()) (notes []string
 		if notes, err = c.startHub(ctx, starting); err != nil {
 			return notes, err
 		}
-		if err := c.connect(ctx); err != nil {
+		l, err := lineOf(c.app)
+		if err != nil {
 			return notes, err
 		}
+		l.dial(ctx)
+		c.use(l)
 	}
 	if c.trouble != "" {
 		notes = append(notes, c.trouble+"; what is sent is kept, and agents that run find it within seconds")
