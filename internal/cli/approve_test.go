@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // askingHome has an agent that does what it is told, and a rule that asks about
@@ -75,7 +76,8 @@ func TestApproveInMaster(t *testing.T) {
 func TestApproveAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	h := newAskingHome(t)
-	h.write("contexts/default/local.toml", "turn_timeout_seconds = 1\n")
+	h.write("contexts/default/local.toml", "turn_timeout_seconds = 4\n")
+	late := make(<-chan time.Time)
 	ran := filepath.Join(t.TempDir(), "ran")
 	typed := func(s string) func(*terminal) string {
 		return func(*terminal) string {
@@ -86,10 +88,10 @@ func TestApproveAtTheTerminal(t *testing.T) {
 		}
 	}
 	shown := h.scene([]act{
-		{"", typed("yes\n")},
-		{"look first", typed("yes\nyes 1\n")},
+		{"", typed("yes\nyes\nyes 1\n")},
+		{"look first", func(*terminal) string { late = time.After(4 * time.Second); return "" }},
 		{"type yes or no: ", typed("yes 1\n")},
-		{"type yes or no: yes 1\r\nallow this call once? type yes or no: ", typed("yes\n")},
+		{"yes 1\r\nallow this call once? type yes or no: ", func(*terminal) string { <-late; return typed("yes\n")(nil) }},
 		{"I did: ", func(*terminal) string { return "" }},
 	}, "run", "sh date > "+ran)
 	if !exists(ran) {

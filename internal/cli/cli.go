@@ -30,7 +30,7 @@ func execute(e *command.Env, args []string) int {
 	if e.InTTY {
 		e.Keyboard = term.ReadUntil(ctx, e.In)
 	}
-	args = seedSpellings(args)
+	args = seedSpellings(append([]string{}, args...)) // nil would be the arguments of the process
 	root := newRoot(e, args...)
 	root.SetArgs(args)
 	root.SetIn(e.In)

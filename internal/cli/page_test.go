@@ -109,7 +109,7 @@ func (r *reader) write(name, text string) {
 
 func (r *reader) command(line string) *exec.Cmd {
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, patience
 	return cmd
 }
 
@@ -121,7 +121,7 @@ func (r *reader) run(line, stdin string) string {
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	end := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	end := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer end.Stop()
 	if err := cmd.Wait(); err != nil {
 		r.t.Errorf("%s: %v\n%s%s", line, err, &out, &said)

@@ -43,6 +43,32 @@ func (x *terminal) text() string {
 	return x.shown.String()
 }
 
+// find gives where a text ends that was written behind a place, -1 if none was. One
+// with a plain line end is looked for in what stays on the terminal: an answer that is
+// still drawn again and again is not finished.
+func (x *terminal) find(from int, text string) int {
+	all := x.text()
+	if strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\n") {
+		before := len(seen(whole(all[:from])))
+		if stays := seen(whole(all)); len(stays) >= before && strings.Contains(stays[before:], text) {
+			return len(all)
+		}
+		return -1
+	}
+	if at := strings.Index(all[from:], text); at >= 0 {
+		return from + at + len(text)
+	}
+	return -1
+}
+
+// whole is what was written, without a drawing of which the end is missing.
+func whole(written string) string {
+	if at := strings.LastIndex(written, "\x1b[?2026h"); at >= 0 && !strings.Contains(written[at:], "\x1b[?2026l") {
+		return written[:at]
+	}
+	return written
+}
+
 // atTerminal runs a command at a terminal, answers the first question it asks
 // and gives all it showed.
 func (h *home) atTerminal(question, answer string, args ...string) string {
@@ -51,7 +77,8 @@ func (h *home) atTerminal(question, answer string, args ...string) string {
 }
 
 // dialogue runs a command at a terminal: of each step it waits until the first
-// text was shown, then types the second. It gives all that was shown.
+// text was shown, then types the second. It gives all that was shown. A text
+// counts that was shown after the one before which something was typed.
 func (h *home) dialogue(steps [][2]string, args ...string) string {
 	h.t.Helper()
 	var acts []act
@@ -107,15 +134,19 @@ func (h *home) ended(acts []act, args ...string) (string, error) {
 			}
 		}
 	}()
-	for _, a := range acts {
-		if !eventually(func() bool { return strings.Contains(x.text(), a.shown) }) {
+	for from := 0; len(acts) > 0; acts = acts[1:] {
+		end := 0
+		if !eventually(func() bool { end = x.find(from, acts[0].shown); return end >= 0 }) {
 			_ = cmd.Process.Kill()
-			h.t.Errorf("never showed %q:\n%q", a.shown, x.text())
+			h.t.Errorf("never showed %q:\n%q", acts[0].shown, x.text())
 			break
 		}
-		_, _ = io.WriteString(x, a.do(x))
+		if text := acts[0].do(x); text != "" {
+			from = end
+			_, _ = io.WriteString(x, text)
+		}
 	}
-	end := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	end := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer end.Stop()
 	err = cmd.Wait()
 	_ = tty.Close()

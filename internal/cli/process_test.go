@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"fika"
 	"fika/internal/llm/llmtest"
 	"fika/internal/process"
+	"fika/internal/term"
 )
 
 // home is a home of its own for one test, and the program that works in it.
@@ -37,13 +37,17 @@ func newHome(t *testing.T, config string, env ...string) *home {
 	return h
 }
 
+// write writes a file in one step: who reads it meanwhile reads the old one or the new.
 func (h *home) write(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -51,7 +55,7 @@ func (h *home) write(name, text string) {
 // program is a running fika.
 type program struct {
 	*exec.Cmd
-	out, err bytes.Buffer
+	out, err term.Buffer
 }
 
 func (h *home) start(args ...string) *program {
@@ -65,10 +69,18 @@ func (h *home) start(args ...string) *program {
 	return p
 }
 
+// says waits until a running command has said something on stderr.
+func (p *program) says(t *testing.T, words string) {
+	t.Helper()
+	if !eventually(func() bool { return strings.Contains(p.err.String(), words) }) {
+		t.Fatalf("%v never said %q:\n%s%s", p.Args, words, &p.out, &p.err)
+	}
+}
+
 // wait gives the exit status; -1 for a signal.
 func (p *program) wait(t *testing.T) int {
 	t.Helper()
-	end := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	end := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
 	defer end.Stop()
 	err := p.Wait()
 	var exit *exec.ExitError
@@ -94,7 +106,7 @@ func openAI(srv *llmtest.Server, more string) string {
 
 func asked(t *testing.T, srv *llmtest.Server, n int) []llmtest.Record {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	list, err := srv.Await(ctx, func(r []llmtest.Record) bool { return len(r) >= n })
 	if err != nil {
@@ -212,12 +224,18 @@ func TestKilledInTool(t *testing.T) {
 
 func TestTurnTimeout(t *testing.T) {
 	t.Parallel()
-	srv := llmtest.NewOpenAI(t, stallFirst)
+	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {
+		if said(llmtest.Record{Request: r}) == "think hard" {
+			return llmtest.Script{llmtest.Text("I think "), llmtest.Stall()}
+		}
+		return llmtest.Script{llmtest.Text("answered")}
+	})
 	h := newHome(t, openAI(srv, "turn_timeout_seconds = 1"))
 	_, why := h.run(8, "run", "think hard")
 	has(t, "stderr", why, "deadline has passed; the conversation is kept")
+	h.write("config.toml", openAI(srv, ""))
 	out, _ := h.run(0, "run", "next")
-	if out != "answer 2\n" {
+	if out != "answered\n" {
 		t.Errorf("stdout %q", out)
 	}
 }

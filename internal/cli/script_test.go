@@ -144,10 +144,14 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// patience is for anything that has to happen, on a machine that does much besides.
+const patience = 2 * time.Minute
+
 // eventually looks again and again at what other processes do, which nothing
-// here can hear, until they have done it; not for ever.
+// here can hear, until they have done it; not for ever. It looks less often the
+// longer it takes: a look may be a process of its own.
 func eventually(done func() bool) bool {
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(min(max(time.Since(began)/4, 20*time.Millisecond), 200*time.Millisecond)) {
 		if done() {
 			return true
 		}

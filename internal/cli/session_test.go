@@ -23,8 +23,8 @@ func TestA7Session(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nmatch = \"^one$\"\nreply = \"**first** answer\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nagent = \"reviewer\"\nmatch = \"look|two\"\nreply = \"I looked.\"\n[[rule]]\nmatch = \"one\"\nreply = \"**first** answer\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	written := h.dialogue([][2]string{
-		{"/help", "one\r"}, {" answer", "@reviewer look\r"}, {"I looked.", "two\r"}, {"> two\r\n", ""}, {"I looked.", "/agents\r"}, {"STATUS", "/cost\r"},
-		{"this session: ", "@coder hang\r"}, {"coder thinking 1s", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
+		{"/help", "one\r"}, {"coder  first answer\n", "@reviewer look\r"}, {"I looked.\n", "two\r"}, {"I looked.\n", "/agents\r"}, {"STATUS", "/cost\r"},
+		{"this session: ", "@coder hang\r"}, {"coder thinking 1", "\x03"}, {"cancelling what @coder does", "/help\r"}, {"begin another session", "/quit\r"},
 	})
 	for _, want := range []string{"\x1b[22;2t\x1b]2;fika s-", ": coder\x1b\\", "\x1b[23;2t"} {
 		if !strings.Contains(written, want) {
@@ -61,8 +61,8 @@ func TestA7SessionCommands(t *testing.T) {
 	t.Cleanup(func() { h.run(0, "down") })
 	file := filepath.Join(t.TempDir(), "said.md")
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.", "/expand\r"}, {"exit status 3", "//etc is a slash\r"},
-		{"A folder.", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.", "/export " + file + "\r"},
+		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.\n", "/expand\r"}, {"exit status 3", "//etc is a slash\r"},
+		{"A folder.\n", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.\n", "/export " + file + "\r"},
 		{"wrote ", "/export " + file + "\r"}, {"exists already", "/quit\r"},
 	}))
 	for _, want := range []string{"> Please review cart now\n", "         … 6 lines before\n         47\n", "> /etc is a slash\n", "/check"} {
@@ -93,8 +93,8 @@ func TestSessionFiles(t *testing.T) {
 	}
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "what is @cart.go?\r"}, {"I read it.", "\x1b[200~literally @/etc/passwd\x1b[201~ \r"}, {"Words.", "@ca\tand @dee\t\r"}, {"Both.", "use @~/.ssh/id_ed25519\r"},
-		{"Enter the word send", "no\r"}, {"you did not say send", "use @~/.ssh/id_ed25519\r"}, {"send it? ", "send\r"}, {"A key!", "/quit\r"},
+		{"/help", "what is @cart.go?\r"}, {"I read it.\n", "\x1b[200~literally @/etc/passwd\x1b[201~ \r"}, {"Words.\n", "@ca\tand @dee\t\r"}, {"Both.\n", "use @~/.ssh/id_ed25519\r"},
+		{"Enter the word send", "no\r"}, {"you did not say send", "use @~/.ssh/id_ed25519\r"}, {"send it? ", "send\r"}, {"A key!\n", "/quit\r"},
 	}))
 	for _, want := range []string{
 		"> what is `cart.go`?\n\n  [file `cart.go`: 3 lines]\ncoder  I read it.\n", "> literally @/etc/passwd\n",
@@ -120,7 +120,7 @@ func TestTeamLineInTheSession(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nagent = \"coder\"\nmatch = \"which one\"\nreply = \"The first, @reviewer.\"\n[[rule]]\nagent = \"reviewer\"\nmatch = \"(?s)which one.*The first\"\nreply = \"It holds.\"\n[[rule]]\nmatch = \"hang\"\nstall = true\n[[rule]]\nmatch = \"b: one\"\nreply = \"a message\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "@coder -> @reviewer: which one?\r"}, {"It holds.", "@coder → b: one\r"}, {"a message", "@coder, @reviewr: x\r"}, {"did you mean", "@coder, @reviewer: hang\r"},
+		{"/help", "@coder -> @reviewer: which one?\r"}, {"It holds.\n", "@coder → b: one\r"}, {"a message\n", "@coder, @reviewr: x\r"}, {"did you mean", "@coder, @reviewer: hang\r"},
 		{"in the team", "/why\r"}, {"fika workflow status", "/stop\r"}, {"1 run of a team", "/quit\r"},
 	}))
 	for _, want := range []string{"> @coder -> @reviewer: which one?\n", "workflow  @reviewer:\n          It holds.\n", "coder  a message\n"} {
@@ -149,10 +149,10 @@ func TestSessionFollowsConfig(t *testing.T) {
 	models, _, _ := strings.Cut(sessionHome, "[[agents]]")
 	shown := seen(h.scene([]act{
 		{"/help", func(*terminal) string { return "one\r" }},
-		{"A first answer.", now(sessionHome+"\nmodle =", "")},
+		{"A first answer.\n", now(sessionHome+"\nmodle =", "")},
 		{"until that is mended", now(sessionHome+"[[agents]]\nid = \"newbie\"\n", "")},
 		{"can be read again", func(*terminal) string { return "@newbie two\r" }},
-		{"I am new.", now(models+"[[agents]]\nid = \"reviewer\"\n", "")},
+		{"I am new.\n", now(models+"[[agents]]\nid = \"reviewer\"\n", "")},
 		{"@newbie is not in the config any more: text without a name goes to @reviewer", func(*terminal) string { return "/quit\r" }},
 	}))
 	if !strings.Contains(shown, "newbie  I am new.\n") || strings.Contains(shown, "no agent") {
@@ -169,9 +169,9 @@ func TestSessionProposes(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nagent = \"reviewer\"\nmatch = \"(?s).*\"\nreply = \"Reviewed {{.Last}}.\"\n[[rule]]\nagent = \"coder\"\nmatch = \"(?s).*\"\nreply = \"Coded {{.Last}}.\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "please review my pull request one\r"}, {"Use @reviewer? [Y/n]", "\r"}, {"Reviewed @reviewer please review my pull request one.", "implement a parser, refactor the code of two\r"},
-		{"Use @coder? [Y/n]", "n\r"}, {"Reviewed @reviewer implement a parser, refactor the code of two.", "implement a parser, refactor the code of three\r"},
-		{"Reviewed @reviewer implement a parser, refactor the code of three.", "/quit\r"},
+		{"/help", "please review my pull request one\r"}, {"Use @reviewer? [Y/n]", "\r"}, {"Reviewed @reviewer please review my pull request one.\n", "implement a parser, refactor the code of two\r"},
+		{"Use @coder? [Y/n]", "n\r"}, {"Reviewed @reviewer implement a parser, refactor the code of two.\n", "implement a parser, refactor the code of three\r"},
+		{"Reviewed @reviewer implement a parser, refactor the code of three.\n", "/quit\r"},
 	}))
 	if strings.Contains(shown, "Coded") || !strings.Contains(shown, "@coder is not proposed again here") {
 		t.Errorf("%s", shown)
@@ -194,7 +194,7 @@ func TestRenamedWhileJoined(t *testing.T) {
 		{"design> ", func(*terminal) string { h.run(0, "chat", "rename", "design", "sketch"); return "" }},
 		{"user renamed this chat from design to sketch", typed("")},
 		{"sketch> ", typed("@coder one\r")},
-		{"the first answer", typed("@coder hang\r")},
+		{"the first answer\n", typed("@coder hang\r")},
 		{"I hang on.", typed("/stop\r")}, // told on the bus under the name the chat has now
 		{"1 running turn cancelled", typed("/quit\r")},
 	}, "chat", "join", "design"))

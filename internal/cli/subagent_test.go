@@ -17,7 +17,7 @@ import (
 func TestB7SubAgentWorksAsInstalled(t *testing.T) {
 	t.Parallel()
 	together := make(chan struct{})
-	late := time.AfterFunc(20*time.Second, func() { t.Error("the sub-agents did not ask at the same time"); close(together) })
+	late := time.AfterFunc(patience, func() { t.Error("the sub-agents did not ask at the same time"); close(together) })
 	var mu sync.Mutex
 	subs := 0
 	srv := llmtest.NewOpenAI(t, func(r llmtest.Request) llmtest.Script {

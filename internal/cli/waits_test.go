@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -34,10 +33,15 @@ func TestA8YoursIsNext(t *testing.T) {
 	if !regexp.MustCompile(`coder yours is next; works in task_coder_`).MatchString(shown) {
 		t.Errorf("the status line is in\n%s", shown)
 	}
-	cmd := exec.Command("fika", "ask", "--timeout", "1500ms", "coder", "and I?")
-	cmd.Dir, cmd.Env = h.work, h.env
-	out, _ := cmd.CombinedOutput()
-	has(t, "ask", string(out), "(@coder works on a task first (task_coder_", "; yours is next)")
+	ask := h.start("ask", "coder", "and I?")
+	ask.says(t, "; yours is next)")
+	has(t, "ask", ask.err.String(), "(@coder works on a task first (task_coder_")
+	if err := ask.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask.wait(t); got != 130 {
+		t.Errorf("exit status %d\n%s", got, &ask.err)
+	}
 	h.run(0, "request", "cancel", strings.TrimSpace(first))
 }
 
@@ -65,7 +69,7 @@ func TestE6SessionRevivesHub(t *testing.T) {
 			}
 			return ""
 		}},
-		{"the hub was gone; started it again", typing("two\r")}, {"second answer", typing("/quit\r")},
+		{"the hub was gone; started it again", typing("two\r")}, {"second answer\n", typing("/quit\r")},
 	}))
 	if !strings.Contains(shown, "coder  second answer\n") {
 		t.Errorf("it shows\n%s", shown)

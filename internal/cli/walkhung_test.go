@@ -55,7 +55,7 @@ func TestD7WalkHungHub(t *testing.T) {
 		select {
 		case e := <-ended:
 			return e.status, e.said
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("%s hangs", path)
 			panic("unreachable")
 		}

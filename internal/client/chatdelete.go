@@ -12,7 +12,7 @@ import (
 
 // deletePatience is how long the deletion of a chat waits for what runs in it:
 // longer than a tool that ignores its end is allowed to.
-const deletePatience = 5 * time.Second
+const deletePatience = 15 * time.Second
 
 // Delete stops what goes on in a chat, waits until it has stopped, and
 // deletes the chat with everything in it. It gives the agents that were at work

@@ -93,9 +93,12 @@ func (s *screen) printQuestions(texts []string) {
 	}
 }
 
-// statusLag is how long the answer of a turn waits for what the bus tells of the
-// turn: the calls before it should be seen before it.
-const statusLag = 300 * time.Millisecond
+// An answer waits statusLag for what the bus tells of its turn: the calls before it
+// should be seen before it. Where there is no bus it waits statusLagAway.
+const (
+	statusLag     = 3 * time.Second
+	statusLagAway = 300 * time.Millisecond
+)
 
 // showStatus shows what an agent tells of its turn; what it says only where it is
 // rendered.
@@ -111,8 +114,9 @@ func (s *screen) showStatus(st message.Status) {
 }
 
 // showNew shows an entry that was committed while the person was here: what an
-// agent said may be on the screen already, as it was streamed.
-func (s *screen) showNew(x fika.Entry) error {
+// agent said may be on the screen already, as it was streamed. told says that the bus
+// tells of turns.
+func (s *screen) showNew(x fika.Entry, told bool) error {
 	streamed := x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != ""
 	if !s.con.Interactive() || !s.page.render || !streamed {
 		return s.showEntry(x)
@@ -122,7 +126,11 @@ func (s *screen) showNew(x fika.Entry) error {
 		if s.script == nil {
 			number = fmt.Sprintf("#%d", x.Seq)
 		}
-		ctx, stop := context.WithTimeout(context.Background(), statusLag)
+		lag := statusLagAway
+		if told {
+			lag = statusLag
+		}
+		ctx, stop := context.WithTimeout(context.Background(), lag)
 		s.turns.AwaitEnd(ctx, string(x.Request))
 		stop()
 	}

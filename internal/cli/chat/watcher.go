@@ -71,7 +71,7 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 	live.AfterLook = func(ctx context.Context) { w.lookAround(ctx, c) }
 	q := client.EntryQuery{Conversation: conv.ID, Types: shownTypes(false), Since: *since}
 	return live.Run(ctx, q, func(x fika.Entry) error {
-		err := w.screen.showNew(x)
+		err := w.screen.showNew(x, c.Connected())
 		*since = x.Seq
 		return err
 	})
