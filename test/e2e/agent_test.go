@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,6 +31,12 @@ reply = "much later"
 [[rule]]
 match = "sleep"
 tool_calls = [{name = "bash", args = {command = "sleep 600"}}]
+[[rule]]
+match = "gate"
+tool_calls = [{name = "bash", args = {command = "until [ -e go ]; do sleep 0.02; done"}}]
+[[rule]]
+match = "pause"
+tool_calls = [{name = "bash", args = {command = "sleep 4"}}]
 [[rule]]
 match = "twice"
 tool_calls = [{name = "bash", args = {command = "sleep 1"}}]
@@ -63,6 +70,14 @@ const (
 	lazy      = "id = \"lazy\"\npersistent = false\nmax_idle_seconds = 1"
 	manual    = "id = \"manual\"\nwake = false"
 )
+
+// opens lets an agent that was asked to wait at the gate go on.
+func (h *home) opens(name string) {
+	h.Helper()
+	work := filepath.Join(h.dir, "contexts", name, "workspace")
+	h.ok(os.MkdirAll(work, 0o700))
+	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o600))
+}
 
 // listed is a line of fika agent list --json.
 type listed struct {
@@ -108,11 +123,12 @@ func TestCrash(t *testing.T) {
 	if first.Status != "idle" || first.PID != h.pid(agentWords("coder")) {
 		t.Fatalf("after up: %+v", first)
 	}
-	id := h.must("ask", "--no-wait", "coder", "slow")
+	id := h.must("ask", "--no-wait", "coder", "gate")
 	h.untilState(id, fika.Running)
 	if a := h.agents()["coder"]; a.Status != "busy" {
 		t.Errorf("while it works: %+v", a)
 	}
+	h.opens("coder")
 	h.kill(agentWords("coder"))
 	h.untilState(id, fika.Done)
 	a := h.agents()["coder"]
@@ -206,7 +222,7 @@ func TestStop(t *testing.T) {
 	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
-	id := h.must("ask", "--no-wait", "coder", "twice")
+	id := h.must("ask", "--no-wait", "coder", "pause")
 	h.untilAgent("coder", "in its tool", func(a listed) bool { return strings.Contains(a.Why, "in the tool bash") })
 	h.must("agent", "stop", "coder") // the step ends, the request is handed back
 	if r := h.request(id); r.State != fika.Open || r.Attempts != 0 {
@@ -367,12 +383,17 @@ func TestManyAgents(t *testing.T) {
 // finishing their steps; either way it comes up again as it was.
 func TestDownModes(t *testing.T) {
 	t.Parallel()
-	h := scriptedHome(t, "", autoCoder)
+	h := scriptedHome(t, "", autoCoder, "id = \"other\"\nauto_start = true")
 	h.must("up")
-	id := h.must("ask", "--no-wait", "coder", "slow")
+	id := h.must("ask", "--no-wait", "coder", "gate")
 	h.untilState(id, fika.Running)
 	next := h.must("task", "--no-wait", "coder", "hello")
-	h.must("down", "--finish")
+	down := h.start("", "down", "--finish")
+	h.until("the other to leave", func() bool { return len(h.processes("agent run")) == 1 })
+	h.opens("coder")
+	if r := down.wait(); r.code != 0 {
+		t.Errorf("down: %+v", r)
+	}
 	if r := h.request(id); r.State != fika.Done {
 		t.Errorf("after --finish: %s", r.State)
 	}
@@ -428,7 +449,7 @@ func TestDownFinishStricter(t *testing.T) {
 // goes on with it, and that does.
 func TestHubAndAgentKilled(t *testing.T) {
 	t.Parallel()
-	for name, wait := range map[string][]string{"ask": {"ask", "coder", "slow"}, "team": {"task", "coder -> coder", "slow"}} {
+	for name, wait := range map[string][]string{"ask": {"ask", "coder", "gate"}, "team": {"task", "coder -> coder", "gate"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := scriptedHome(t, "", autoCoder)
@@ -438,6 +459,7 @@ func TestHubAndAgentKilled(t *testing.T) {
 			h.kill(hubWords)
 			h.kill(agentWords("coder"))
 			h.until("the word of it", func() bool { return strings.Contains(p.errOut.String(), "fika up") })
+			h.opens("coder")
 			h.must("up")
 			if r := p.wait(); r.code != 0 || r.stdout == "" {
 				t.Errorf("%+v", r)

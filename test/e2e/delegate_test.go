@@ -281,7 +281,7 @@ func TestDelegateCancel(t *testing.T) {
 func TestDelegateDeadline(t *testing.T) {
 	t.Parallel()
 	g := newGivingServer(t)
-	g.more = `,"deadline":"2s"`
+	g.more = `,"deadline":"6s"`
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	h.must("up")
 	done := g.holds("left other")
@@ -294,8 +294,8 @@ func TestDelegateDeadline(t *testing.T) {
 	got := h.must("request", "wait", id)
 	done()
 	for i, want := range []string{
-		"@left had no answer within 2s; the task was cancelled at its deadline. It had not begun",
-		"@right had no answer within 2s; the task was cancelled at its deadline (request",
+		"@left had no answer within 6s; the task was cancelled at its deadline. It had not begun",
+		"@right had no answer within 6s; the task was cancelled at its deadline (request",
 		"not delegated: that is you", `no agent named "nobody"`,
 	} {
 		if parts := strings.Split(got, " | "); len(parts) != 4 || !strings.HasPrefix(parts[i], want) {

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	patience = 30 * time.Second // for anything that has to happen
+	patience = time.Minute // for anything that has to happen, on a machine that does much besides
 	glance   = 10 * time.Millisecond
 )
 
@@ -86,7 +86,7 @@ func (h *home) leave() {
 			h.Errorf("down: exit %d: %s", r.code, r.stderr)
 		}
 	}
-	waitFor(5*time.Second, func() bool { return len(h.processes("")) == 0 })
+	waitFor(patience, func() bool { return len(h.processes("")) == 0 })
 	for pid, line := range h.processes("") {
 		h.Errorf("left behind: %d %s", pid, line)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -112,9 +112,12 @@ func (h *home) ok(err error) {
 	}
 }
 
+// write writes a file in one step: who reads it meanwhile reads the old one or the new.
 func (h *home) write(name, text string) {
 	h.Helper()
-	h.ok(os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600))
+	path := filepath.Join(h.dir, name)
+	h.ok(os.WriteFile(path+".new", []byte(text), 0o600))
+	h.ok(os.Rename(path+".new", path))
 }
 
 func (h *home) read(name string) string {
@@ -192,7 +195,7 @@ func (h *home) start(stdin string, args ...string) *process {
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = h.TempDir(), h.env, &p.out, &p.errOut
 	p.cmd.Stdin = strings.NewReader(stdin)
-	p.cmd.WaitDelay = time.Second
+	p.cmd.WaitDelay = 10 * time.Second
 	h.ok(p.cmd.Start())
 	go func() {
 		defer close(p.ended)
@@ -244,12 +247,10 @@ func (h *home) untilFor(d time.Duration, what string, true_ func() bool) {
 }
 
 // waitFor looks again and again until something is true, or has not become so
-// in time.
+// in time; less often the longer it takes.
 func waitFor(d time.Duration, true_ func() bool) bool {
-	look := time.NewTicker(glance)
-	defer look.Stop()
-	for deadline := time.Now().Add(d); !true_(); <-look.C {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !true_(); <-time.After(min(max(time.Since(began)/4, glance), 10*glance)) {
+		if time.Since(began) > d {
 			return false
 		}
 	}

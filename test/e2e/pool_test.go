@@ -16,8 +16,14 @@ import (
 // the middle of them, have one outcome each, and every member works.
 func TestPoolWorksWhateverIsKilled(t *testing.T) {
 	t.Parallel()
-	h := scriptedHome(t, "", "id = \"coder\"\ninstances = 3\n")
-	h.write("rules.toml", "[[rule]]\nmatch = \"work\"\ndelay = \"100ms\"\nreply = \"worked\"\n")
+	h, work := poolHome(t, 3)
+	h.write("rules.toml", strings.ReplaceAll(`[[rule]]
+match = "work"
+tool_calls = [{name = "bash", args = {command = "echo x >> WORK/begun; until [ -e WORK/go ]; do sleep 0.02; done"}}]
+[[rule]]
+after_tool = "bash"
+reply = "worked"
+`, "WORK", work))
 	h.must("up")
 	open := func() []store.RequestInfo {
 		list, err := h.store().ListRequests(t.Context(), store.RequestFilter{States: []fika.RequestState{fika.Open, fika.Running, fika.Waiting}})
@@ -28,12 +34,13 @@ func TestPoolWorksWhateverIsKilled(t *testing.T) {
 	for n := range many {
 		h.must("task", "--no-wait", "coder", fmt.Sprint("work ", n))
 	}
-	for n := range 3 {
-		a := h.untilAgent(fmt.Sprintf("coder-%d", n+1), "busy", func(a listed) bool { return a.Status == "busy" || len(open()) == 0 })
-		if a.PID > 0 && a.Status == "busy" {
+	h.until("all at work", func() bool { return lines(filepath.Join(work, "begun")) >= 3 })
+	for _, a := range h.agents() {
+		if a.PID > 0 {
 			h.ok(syscall.Kill(a.PID, syscall.SIGKILL))
 		}
 	}
+	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o600))
 	h.until("all outcomes", func() bool { return len(open()) == 0 })
 	all, err := h.store().ListRequests(t.Context(), store.RequestFilter{})
 	h.ok(err)
@@ -49,14 +56,36 @@ func TestPoolWorksWhateverIsKilled(t *testing.T) {
 	}
 }
 
+// poolHome is a home with a pool whose members share a folder.
+func poolHome(t *testing.T, members int) (h *home, work string) {
+	t.Helper()
+	work = t.TempDir()
+	return scriptedHome(t, fmt.Sprintf("[sandbox]\nwrite = [%q]\n", work), fmt.Sprintf("id = \"coder\"\ninstances = %d\n", members)), work
+}
+
 // TestPoolOfPeople: a person's asks go to one member, which is named, also while
 // another is free; the pool is one line of a list, and stops as one.
 func TestPoolOfPeople(t *testing.T) {
 	t.Parallel()
-	h := scriptedHome(t, "", "id = \"coder\"\ninstances = 2\n")
+	h, work := poolHome(t, 2)
 	h.ok(os.Mkdir(filepath.Join(h.dir, "workflows"), 0o700))
-	h.write("workflows/each.toml", "[[steps]]\nid = \"each\"\nagent = \"coder\"\nfor_each = '1..6'\nmax_parallel = 6\nprompt = \"slow {{.item}}\"\n")
-	h.write("rules.toml", "[[rule]]\nmatch = \"slow\"\ndelay = \"300ms\"\nreply = \"slowly\"\n[[rule]]\nmatch = \"quick\"\nreply = \"quickly\"\n")
+	h.write("workflows/each.toml", "[[steps]]\nid = \"each\"\nagent = \"coder\"\nfor_each = '1..6'\nmax_parallel = 6\nprompt = \"both {{.item}}\"\n")
+	// The tasks of the workflow are worked in pairs: an odd one ends after an even one has begun.
+	const pairwise = `i=1; until mkdir WORK/$i 2>/dev/null; do i=$((i+1)); done; until [ $((i%2)) = 0 ] || [ -d WORK/$((i+1)) ]; do sleep 0.02; done`
+	h.write("rules.toml", `[[rule]]
+match = "slow"
+delay = "300ms"
+reply = "slowly"
+[[rule]]
+match = "quick"
+reply = "quickly"
+[[rule]]
+match = "both"
+tool_calls = [{name = "bash", args = {command = "`+strings.ReplaceAll(pairwise, "WORK", work)+`"}}]
+[[rule]]
+after_tool = "bash"
+reply = "together"
+`)
 	h.must("up")
 	first := h.run("ask", "coder", "quick")
 	h.must("task", "--no-wait", "coder-1", "slow")
@@ -78,7 +107,7 @@ func TestPoolOfPeople(t *testing.T) {
 	for _, r := range steps {
 		by[r.AgentName]++
 	}
-	if len(steps) != 7 || by["coder-1"] < 2 || by["coder-2"] < 2 {
+	if len(steps) != 7 || by["coder-1"] < 3 || by["coder-2"] < 3 {
 		t.Errorf("the steps of the workflow: %v", by)
 	}
 	h.must("chat", "create", "room")

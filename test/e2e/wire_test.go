@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"fika"
+	"fika/internal/bus/bustest"
 )
 
 // The requests as any NATS client writes them, but for id and prompt.
@@ -321,7 +322,8 @@ func natsServer(t *testing.T, port int, dir string) *server.Server {
 func TestExternalServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := natsServer(t, -1, dir)
+	n := bustest.LastingPort(t)
+	s := natsServer(t, n, dir)
 	url := s.ClientURL()
 	nats := fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\nrequest_tools = [\"*\"]\n", url)
 	h := scriptedHome(t, nats, autoCoder)
@@ -336,13 +338,9 @@ func TestExternalServer(t *testing.T) {
 
 	id := h.must("task", "--no-wait", "coder", "slow")
 	h.untilState(id, fika.Running)
-	_, port, _ := strings.Cut(strings.TrimPrefix(url, "nats://"), ":")
 	s.Shutdown()
 	s.WaitForShutdown()
 	h.untilState(id, fika.Done)
-	var n int
-	_, err := fmt.Sscan(port, &n)
-	h.ok(err)
 	natsServer(t, n, dir)
 	if w := f.response(id); w.Result.Content != "finally" {
 		t.Errorf("announced: %+v", w)

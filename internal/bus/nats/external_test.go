@@ -14,6 +14,7 @@ import (
 
 	"fika"
 	"fika/internal/bus"
+	"fika/internal/bus/bustest"
 )
 
 // stock is a server as others run it.
@@ -33,7 +34,7 @@ func stock(t *testing.T, port int, jetStream bool) *server.Server {
 // what it lacks said; when it keeps a stream later the requests come from there.
 func TestC1PlainServer(t *testing.T) {
 	t.Parallel()
-	s := stock(t, -1, false)
+	s := stock(t, bustest.LastingPort(t), false)
 	url := s.ClientURL()
 	b, err := Dial(deadline(t), Options{URL: url, ReconnectWait: 10 * time.Millisecond})
 	must(t, err)
@@ -100,7 +101,7 @@ func TestC1PlainServer(t *testing.T) {
 // heard from then on, and read when it has it again.
 func TestC1StreamComesAndGoes(t *testing.T) {
 	t.Parallel()
-	s := stock(t, -1, true)
+	s := stock(t, bustest.LastingPort(t), true)
 	b, err := Dial(deadline(t), Options{URL: s.ClientURL(), ReconnectWait: 10 * time.Millisecond})
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
