@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,7 +22,7 @@ func files(word string) int {
 // named are the chips of a line, as words.
 func (p *pair) named(want string, chips ...string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	line, err := p.Read(ctx)
 	var got []string

@@ -58,7 +58,8 @@ type Options struct {
 	// nothing. nil: prompt and line, as a shell does.
 	Echo func(line string) string
 
-	now func() time.Time // nil: time.Now
+	now        func() time.Time // nil: time.Now
+	escapeWait time.Duration    // zero: escapeWait
 }
 
 // Console is the line a person types into. All methods may be called from any
@@ -107,6 +108,9 @@ func New(o Options) (*Console, error) {
 	}
 	if o.now == nil {
 		o.now = time.Now
+	}
+	if o.escapeWait == 0 {
+		o.escapeWait = escapeWait
 	}
 	c := &Console{
 		opts: o, lines: make(chan string, maxWaiting),

@@ -104,7 +104,7 @@ func (a *actor) patience() time.Duration {
 	if a.keys.pasting {
 		return pasteWait
 	}
-	return escapeWait
+	return a.opts.escapeWait
 }
 
 func (a *actor) handle(keys []key) {

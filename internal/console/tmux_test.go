@@ -205,7 +205,7 @@ func (term *terminal) until(what string, ok func() bool) {
 	term.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(15 * time.Second); !ok(); <-tick.C {
+	for end := time.Now().Add(patience); !ok(); <-tick.C {
 		if time.Now().After(end) {
 			term.t.Fatalf("it never came to be that %s; the screen:\n%s", what, term.screen())
 		}

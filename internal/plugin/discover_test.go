@@ -232,8 +232,9 @@ func TestCacheThatCannotBeWritten(t *testing.T) {
 }
 
 func TestHostileSchemas(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
-	b.opts.SchemaTimeout = 300 * time.Millisecond
+	b.opts.SchemaTimeout = 3 * time.Second // in which those that are well must have answered
 	b.add("deaf", `trap "" TERM; sleep 300; sleep 300`)
 	b.add("fails", `echo "no such module" >&2; exit 9`)
 	b.add("hangs", `sleep 300`)
@@ -248,7 +249,7 @@ func TestHostileSchemas(t *testing.T) {
 	if got := toolNames(b.open()); !slices.Equal(got, []string{"ok"}) {
 		t.Errorf("tools %q", got)
 	}
-	if d := time.Since(start); d > 20*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 	for _, words := range [][]string{

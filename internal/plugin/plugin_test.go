@@ -228,7 +228,7 @@ func TestTimeoutEndsTheGroup(t *testing.T) {
 	if !r.IsError || !r.Unknown || !strings.HasPrefix(r.Text, "slow was stopped after 200ms") {
 		t.Errorf("got %+v", r)
 	}
-	if d := time.Since(start); d > 20*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 	pid := strings.Fields(r.Text)[len(strings.Fields(r.Text))-1]
@@ -259,12 +259,12 @@ func TestDaemonisedGrandchildDoesNotHoldTheCall(t *testing.T) {
 		t.Skip("no setsid")
 	}
 	b := newBench(t)
-	b.add("d", simple("d", "", `setsid sleep 20 & echo done`))
+	b.add("d", simple("d", "", `setsid sleep 120 & echo done`))
 	start := time.Now()
 	if r := b.call("d", "{}"); r.Text != "done" || r.IsError {
 		t.Errorf("got %+v", r)
 	}
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 }

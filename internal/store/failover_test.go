@@ -80,7 +80,7 @@ func TestFailover(t *testing.T) {
 // until looks again and again until something is so, not for ever.
 func until(t *testing.T, is func(context.Context) (bool, error)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()

@@ -59,7 +59,7 @@ func TestServerThatMayNotBeUsed(t *testing.T) {
 	servers.Server(t)
 	refused := func(t *testing.T, url, says string) {
 		t.Helper()
-		s, err := store.Open(t.Context(), store.Options{URL: url, BusyWait: time.Second})
+		s, err := store.Open(t.Context(), store.Options{URL: url, BusyWait: time.Minute})
 		if err == nil {
 			_, err = s.CreateChat(t.Context(), "room")
 			defer s.Close()

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -42,34 +43,42 @@ func TestFaultsOfAServer(t *testing.T) {
 // one that is gone: calls say so in time, none is an ended context, and what was
 // committed in the silence is found.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	p := newCutter(t, servers.Server(t).Dir, 0)
 	_, query, _ := cutURL(servers.URL(t))
-	opt := store.Options{URL: "postgres://postgres@/postgres?host=" + p.dir + "&" + query, BusyWait: 100 * time.Millisecond}
-	opt.TryFor(200 * time.Millisecond)
+	opt := store.Options{URL: "postgres://postgres@/postgres?host=" + p.dir + "&" + query, BusyWait: time.Minute}
+	open(t, opt) // makes the schema, which takes as long as it takes
+	opt.TryFor(time.Second)
 	s := open(t, opt)
+	opt.BusyWait = 100 * time.Millisecond
+	hasty := open(t, opt)
 	ctx := t.Context()
 	room, err := s.CreateChat(ctx, "room")
 	if err != nil {
 		t.Fatal(err)
 	}
-	post := func(text string) error {
+	post := func(s *store.Store, text string) error {
 		_, err := s.Post(ctx, store.Post{Conversation: room.ID, From: "ann", Writer: fika.ByHuman, Content: text})
 		return err
 	}
 	p.silent.Store(true)
-	if _, err := s.Entries(ctx, store.EntryQuery{Conversation: room.ID}); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
+	if _, err := hasty.Entries(ctx, store.EntryQuery{Conversation: room.ID}); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
 		t.Errorf("reading says %v", err)
 	}
-	if err := post("lost"); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
+	if err := post(hasty, "lost"); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
 		t.Errorf("writing says %v", err)
 	}
 	p.silent.Store(false)
-	if err := post("first"); err != nil {
+	until(t, func(ctx context.Context) (bool, error) {
+		_, err := hasty.Entries(ctx, store.EntryQuery{Conversation: room.ID})
+		return err == nil, err
+	})
+	if err := post(s, "first"); err != nil {
 		t.Error(err)
 	}
 	p.muteAt = p.commits.Load() + 1
 	done := make(chan error, 1)
-	go func() { done <- post("second") }()
+	go func() { done <- post(s, "second") }()
 	for !p.silent.Load() {
 		select {
 		case err := <-done:

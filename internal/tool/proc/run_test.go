@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// promptly is far less than what the processes of these tests would take by
+// themselves, and enough for a machine that does much besides.
+const promptly = time.Minute
+
 func sh(script string) proc.Cmd {
 	return proc.Cmd{Path: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
 }
@@ -58,7 +62,7 @@ func TestRun(t *testing.T) {
 			if err != nil || e.Output.Text != c.want || e.Code != c.code || e.Signal != c.signal {
 				t.Errorf("got %+v, %v", e, err)
 			}
-			if d := time.Since(began); d > 5*time.Second {
+			if d := time.Since(began); d > promptly {
 				t.Errorf("took %s", d)
 			}
 		})
@@ -156,7 +160,7 @@ func TestCancelEndsEverything(t *testing.T) {
 			if !fika.IsKind(err, fika.Interrupted) || e.Output.Text != "ready\n" {
 				t.Errorf("got %+v, %v", e, err)
 			}
-			if took > 5*time.Second {
+			if took > promptly {
 				t.Errorf("took %s", took)
 			}
 			if n := process.EndMarked(cmd.Step); n != 0 {
@@ -176,7 +180,7 @@ func TestEscapedChildDoesNotHoldTheCall(t *testing.T) {
 	c.Drain = 50 * time.Millisecond
 	began := time.Now()
 	e, err := proc.Run(t.Context(), c)
-	if err != nil || e.Output.Text != "started\n" || time.Since(began) > 5*time.Second {
+	if err != nil || e.Output.Text != "started\n" || time.Since(began) > promptly {
 		t.Errorf("got %+v, %v after %s", e, err, time.Since(began))
 	}
 	if n := process.EndMarked(c.Step); n != 1 {

@@ -17,7 +17,7 @@ func TestATerminalAsInputHoldsNothingUp(t *testing.T) {
 	}
 	defer person.Close()
 	defer tty.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {

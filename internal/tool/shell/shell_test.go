@@ -59,9 +59,10 @@ func TestResultSaysHowItEnded(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
-	r := run(t, shell.Options{}, map[string]any{"command": "echo begun; sleep 300", "timeout_seconds": 1})
-	if !r.IsError || !strings.HasPrefix(r.Text, "begun\nstopped after 1s") || time.Since(began) > 8*time.Second {
+	r := run(t, shell.Options{}, map[string]any{"command": "echo begun; sleep 300", "timeout_seconds": 3})
+	if !r.IsError || !strings.HasPrefix(r.Text, "begun\nstopped after 3s") || time.Since(began) > time.Minute {
 		t.Errorf("got %+v after %s", r, time.Since(began))
 	}
 	r = run(t, shell.Options{Timeout: 50 * time.Millisecond}, map[string]any{"command": "sleep 300"})
