@@ -77,6 +77,18 @@ func ensureEntry(ctx context.Context, s *store.Store, h folder.Home, e *config.A
 	return s.EnsureAgent(ctx, store.NewAgent{Name: name, HomeID: id, DisplayName: e.Name, Description: e.Description})
 }
 
+// PoolOf is the pool that an agent is a member of; empty: none.
+func (n *Names) PoolOf(name fika.AgentName) fika.AgentName {
+	c, err := n.config.Config()
+	if err != nil {
+		return ""
+	}
+	if e := c.Agent(name); e != nil {
+		return fika.AgentName(e.Pool)
+	}
+	return ""
+}
+
 // PoolRefusal says that a pool cannot do what only one agent can; nil for what is
 // no pool.
 func (n *Names) PoolRefusal(name fika.AgentName) error {

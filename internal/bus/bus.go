@@ -53,6 +53,18 @@ func Dropped(s Subscription) int {
 	return 0
 }
 
+// Drain begins to end s: nothing that is published from now on arrives, and what has
+// come so far still does. The channel is closed when the last of it was handled; s is
+// closed as ever, then or before.
+func Drain(s Subscription) <-chan struct{} {
+	if d, ok := s.(interface{ Drain() <-chan struct{} }); ok {
+		return d.Drain()
+	}
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
 // Bus publishes and subscribes. It may be used from many goroutines.
 type Bus interface {
 	// Publish hands data over without waiting for anybody. While the

@@ -40,6 +40,9 @@ type Chats struct {
 	// MayCall says whether someone may mention an agent: another agent, or a person
 	// when self is empty. Error kind Denied. nil: everybody may.
 	MayCall func(self, to fika.AgentName) error
+	// PoolOf is the pool that an agent is a member of; empty: none. nil: there are no
+	// pools.
+	PoolOf func(fika.AgentName) fika.AgentName
 }
 
 // New makes a Chats with a parser of its own.
@@ -203,8 +206,8 @@ func (c *Chats) Enter(ctx context.Context, conv fika.Conversation, name string) 
 }
 
 // Mentioned finds whom the final text of agent self in a chat concerns:
-// existing agents, each once, never itself, and never everybody at once. A
-// person whose name is longer than an agent's is not taken for that agent.
+// existing agents, each once, never itself, also by the name of its pool, and never
+// everybody at once. A person whose name is longer than an agent's is not taken for that agent.
 func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika.AgentName, text string) ([]fika.AgentName, error) {
 	if !strings.Contains(text, "@") {
 		return nil, nil
@@ -222,7 +225,11 @@ func (c *Chats) Mentioned(ctx context.Context, conv fika.Conversation, self fika
 		known.People = slices.DeleteFunc(in, func(n string) bool { return slices.Contains(agents, fika.AgentName(n)) })
 	}
 	found := c.Parser.Parse(text, known)
-	return slices.DeleteFunc(found.Agents, func(n fika.AgentName) bool { return n == self }), nil
+	pool := fika.AgentName("")
+	if c.PoolOf != nil {
+		pool = c.PoolOf(self)
+	}
+	return slices.DeleteFunc(found.Agents, func(n fika.AgentName) bool { return n == self || n == pool }), nil
 }
 
 // mayBeLonger reports whether an agent's name in a text may be only the beginning of

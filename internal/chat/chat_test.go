@@ -247,3 +247,19 @@ func TestPeople(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestTheOwnPoolIsNotCalled: a member that says the name of its pool calls no fellow
+// member, as it does not call itself.
+func TestTheOwnPoolIsNotCalled(t *testing.T) {
+	r := newRoom(t, "arya", "gendry", "hotpie")
+	r.PoolOf = func(n fika.AgentName) fika.AgentName {
+		return map[fika.AgentName]fika.AgentName{"gendry": "hotpie"}[n]
+	}
+	for self, want := range map[fika.AgentName][]fika.AgentName{"gendry": {"arya"}, "arya": {"hotpie", "gendry"}} {
+		got, err := r.Mentioned(t.Context(), r.conv, self, "@hotpie and @gendry, says @arya")
+		r.ok(err)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("said by %s: %s", self, d)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type monitorOptions struct {
 	log               string
 	logSize           int64 // MiB
 	logKeep           int
+	subject           string // that it listens to
 }
 
 // How large a log may become, in MiB, and how many older ones are kept, unless
@@ -49,8 +50,9 @@ chat, dead. While no hub runs it says so and waits.
 --log FILE writes all that into a file instead of showing it, as --json would: one
 JSON object a line. It goes on with a file that is there. Before it becomes larger
 than --log-size MiB it is renamed to FILE.1, and that to FILE.2; --log-keep says
-how many of these are kept. Traffic holds what agents and people say: the file is
-readable for you alone.`,
+how many of these are kept. From when to when it has listened stands in it too, as
+lines with "note" in place of a subject. Traffic holds what agents and people say:
+the file is readable for you alone.`,
 		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body\n  fika monitor --log traffic.jsonl",
 		Args:    command.AtMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,9 +79,9 @@ readable for you alone.`,
 }
 
 func (o *monitorOptions) run(ctx context.Context, subject string) (err error) {
-	show := o.line
+	show := client.MonitorShow{Message: o.line, Connected: o.sayConnected, Dropped: o.sayDropped}
 	if o.json {
-		show = o.jsonLine
+		show.Message = o.jsonLine
 	}
 	if o.log != "" {
 		log, wrong := o.openLog()
@@ -87,7 +89,7 @@ func (o *monitorOptions) run(ctx context.Context, subject string) (err error) {
 			return wrong
 		}
 		defer func() { err = errors.Join(err, log.Close()) }()
-		show = func(m client.BusMessage) error { return logLine(log, m) }
+		show = o.noted(log, show)
 	} else if o.logSize != defaultLogSize || o.logKeep != defaultLogKeep {
 		return command.UsageError("--log-size and --log-keep are about --log FILE")
 	}
@@ -100,13 +102,54 @@ func (o *monitorOptions) run(ctx context.Context, subject string) (err error) {
 	} else if !up {
 		o.Say("no hub is running; waiting for one (fika up)")
 	}
-	return errors.Join(m.Run(ctx, func(connected bool) {
-		if connected {
-			o.Say("%s", o.ErrStyle().Dim("listening to "+m.Subject))
-		} else {
-			o.Warn("the bus is away; waiting for it")
-		}
-	}, show), m.Close())
+	o.subject = m.Subject
+	return errors.Join(m.Run(ctx, show), m.Close())
+}
+
+func (o *monitorOptions) sayConnected(connected bool) error {
+	if connected {
+		o.Say("%s", o.ErrStyle().Dim(o.listening()))
+	} else {
+		o.Warn(busAway)
+	}
+	return nil
+}
+
+func (o *monitorOptions) sayDropped(n int) error {
+	o.Warn(dropped(n))
+	return nil
+}
+
+const busAway = "the bus is away; waiting for it"
+
+func (o *monitorOptions) listening() string { return "listening to " + o.subject }
+
+func dropped(n int) string {
+	return fmt.Sprintf("messages that came faster than they were written and are lost: %d", n)
+}
+
+// noted writes into a log what is heard, and what a person is told of the bus: who
+// reads the log later should know what it cannot hold.
+func (o *monitorOptions) noted(log *rotatedLog, say client.MonitorShow) client.MonitorShow {
+	return client.MonitorShow{
+		Message: func(m client.BusMessage) error { return logLine(log, monitorToJSON(m)) },
+		Connected: func(connected bool) error {
+			text := busAway
+			if connected {
+				text = o.listening()
+			}
+			return errors.Join(say.Connected(connected), logLine(log, noteJSON{time.Now().UTC(), text}))
+		},
+		Dropped: func(n int) error {
+			return errors.Join(say.Dropped(n), logLine(log, noteJSON{time.Now().UTC(), dropped(n)}))
+		},
+	}
+}
+
+// noteJSON stands in a log where something other than a message is to be told.
+type noteJSON struct {
+	At   time.Time `json:"at"`
+	Note string    `json:"note"`
 }
 
 type monitorJSON struct {
@@ -131,8 +174,8 @@ func (o *monitorOptions) openLog() (*rotatedLog, error) {
 	return openRotatedLog(o.log, o.logSize<<20, o.logKeep)
 }
 
-func logLine(log *rotatedLog, m client.BusMessage) error {
-	data, err := command.PlainJSON(monitorToJSON(m))
+func logLine(log *rotatedLog, line any) error {
+	data, err := command.PlainJSON(line)
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 
 	"fika"
+	"fika/internal/process"
 )
 
 // rotatedLog is a file to which lines are appended. Before it becomes larger than
 // most bytes it is renamed to FILE.1, that to FILE.2, and so on; the oldest goes.
 // A line is never split, and a file that was there is gone on with. It is for one
-// goroutine of one process.
+// goroutine of one process: another process is refused it.
 type rotatedLog struct {
 	path string
 	most int64
@@ -23,7 +24,7 @@ type rotatedLog struct {
 }
 
 // openRotatedLog opens the file, made if it is missing. Error kinds: Invalid for a
-// path that is no regular file, Storage.
+// path that is no regular file, Locked, Storage.
 func openRotatedLog(path string, most int64, keep int) (*rotatedLog, error) {
 	const op = "open log"
 	l := &rotatedLog{path: path, most: most, keep: keep}
@@ -32,7 +33,13 @@ func openRotatedLog(path string, most int64, keep int) (*rotatedLog, error) {
 	} else if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
 		return nil, fika.Errorf(fika.Invalid, op, "there is no folder %s", filepath.Dir(path))
 	}
-	return l, fika.Wrap(fika.Storage, op, l.open())
+	switch err := l.open(); {
+	case fika.IsKind(err, fika.Locked):
+		return nil, err
+	case err != nil:
+		return nil, fika.Wrap(fika.Storage, op, err)
+	}
+	return l, nil
 }
 
 func (l *rotatedLog) open() error {
@@ -42,6 +49,12 @@ func (l *rotatedLog) open() error {
 		return err
 	}
 	st, err := f.Stat()
+	if err == nil {
+		err = process.LockFile(f)
+	}
+	if errors.Is(err, process.ErrHeld) {
+		err = fika.Errorf(fika.Locked, "", "another process writes %s; two would rename it under each other: choose another file", l.path)
+	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}

@@ -41,6 +41,9 @@ func TestK18Rotates(t *testing.T) {
 			}
 		}
 	}
+	if _, err := openRotatedLog(path, 100, 3); !fika.IsKind(err, fika.Locked) {
+		t.Errorf("two write one file: %v", err)
+	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/chat"
+	"fika/internal/mention"
 	"fika/internal/spelling"
 	"fika/internal/store"
 )
@@ -160,7 +161,7 @@ var (
 // poster posts what is said, and wakes whom it mentions.
 func (s *Chats) poster() *chat.Chats {
 	c := chat.New(s.c.store, s.c.waker)
-	c.Team = s.c.app.Colleagues("")
+	c.Team, c.PoolOf = s.c.app.Colleagues(""), s.c.app.PoolOf
 	c.MayCall = func(self, to fika.AgentName) error {
 		if self == "" {
 			return s.c.app.MayCall(nil, to)
@@ -208,6 +209,19 @@ func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fik
 // that is not the speaker's, Limit when an agent's chain may grow no further.
 func (s *Chats) Send(ctx context.Context, conv fika.Conversation, text string, as Alias) (Sent, error) {
 	return s.SendWith(ctx, conv, text, nil, as)
+}
+
+// AssignedTo says of each member of a pool that a message has gone to which pool it
+// stands for: the text names the pool alone.
+func (s *Chats) AssignedTo(text string, notified []fika.AgentName) (out []string) {
+	for _, name := range notified {
+		e := s.c.config().Agent(name)
+		if e == nil || e.Pool == "" || len(mention.Parse(text, mention.Known{Agents: []fika.AgentName{name}}).Agents) > 0 {
+			continue
+		}
+		out = append(out, fmt.Sprintf("@%s of @%s", name, e.Pool))
+	}
+	return out
 }
 
 // SendWith is [Chats.Send] for a message with pictures, which are stored already

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"fika"
 	"fika/internal/app"
@@ -40,12 +41,26 @@ type Monitor struct {
 	// Subject is what it listens to.
 	Subject string
 
+	bus      bus.Bus
 	subjects bus.Subjects
 	kind     string
 	sub      bus.Subscription
 	watch    bus.Subscription
 	messages chan bus.Msg   // capacity 4096; when it is full the bus client keeps what comes
 	states   chan bus.State // capacity 16: display only
+	closed   chan struct{}  // closed by Close: nobody reads messages any more
+	dropped  int            // what was told of it
+}
+
+// MonitorShow is told what a monitor hears, one thing at a time.
+type MonitorShow struct {
+	Message func(BusMessage) error
+	// Connected is told when there is a bus, from which on nothing is missed, and
+	// when it is away.
+	Connected func(bool) error
+	// Dropped is told how many messages were lost because they came faster than they
+	// were shown.
+	Dropped func(int) error
 }
 
 // OpenMonitor begins to listen, as one that only listens: while no hub runs it
@@ -58,25 +73,26 @@ func OpenMonitor(ctx context.Context, a *app.App, f MonitorFilter) (*Monitor, er
 	if err != nil {
 		return nil, err
 	}
-	m := &Monitor{subjects: subjects, kind: f.Kind, messages: make(chan bus.Msg, 4096), states: make(chan bus.State, 16)}
+	m := &Monitor{
+		subjects: subjects, kind: f.Kind,
+		messages: make(chan bus.Msg, 4096), states: make(chan bus.State, 16), closed: make(chan struct{}),
+	}
 	if m.Subject, err = f.subject(subjects); err != nil {
 		return nil, err
 	}
-	b, err := a.Bus(ctx, busnats.UserMember, true)
-	if err != nil {
+	if m.bus, err = a.Bus(ctx, busnats.UserMember, true); err != nil {
 		return nil, err
 	}
-	m.watch = b.Watch(func(s bus.State, _ error) {
+	m.watch = m.bus.Watch(func(s bus.State, _ error) {
 		select {
 		case m.states <- s:
 		default:
 		}
 	})
-	done := ctx.Done()
-	m.sub, err = b.Subscribe(m.Subject, func(msg bus.Msg) {
+	m.sub, err = m.bus.Subscribe(m.Subject, func(msg bus.Msg) {
 		select {
 		case m.messages <- msg:
-		case <-done:
+		case <-m.closed:
 		}
 	})
 	if err != nil {
@@ -85,35 +101,99 @@ func OpenMonitor(ctx context.Context, a *app.App, f MonitorFilter) (*Monitor, er
 	return m, nil
 }
 
-// Close ends the listening.
-func (m *Monitor) Close() error { return errors.Join(m.watch.Close(), m.sub.Close()) }
+// Close ends the listening. It is called once.
+func (m *Monitor) Close() error {
+	close(m.closed)
+	return errors.Join(m.watch.Close(), m.sub.Close())
+}
 
-// Run passes on what goes over the bus until ctx ends, which is no failure.
-// connected is told when there is a bus, and when it is away.
-func (m *Monitor) Run(ctx context.Context, connected func(bool), show func(BusMessage) error) error {
+// Run passes on what goes over the bus until ctx ends, which is no failure: what
+// had come by then is passed on as well.
+func (m *Monitor) Run(ctx context.Context, show MonitorShow) error {
+	look := time.NewTicker(dropsLook)
+	defer look.Stop()
 	last := bus.State("")
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case st := <-m.states:
-			if st == last {
-				continue
+			return m.drain(show)
+		case <-look.C:
+			if err := m.tellDropped(show); err != nil {
+				return err
 			}
-			if st == bus.Connected || last == bus.Connected {
-				connected(st == bus.Connected)
+		case st := <-m.states:
+			if st != last && (st == bus.Connected || last == bus.Connected) {
+				if err := m.tellState(ctx, st == bus.Connected, show); err != nil {
+					return err
+				}
 			}
 			last = st
 		case msg := <-m.messages:
-			kind := kindOf(m.subjects, msg.Subject)
-			if m.kind != "" && kind != m.kind {
-				continue
-			}
-			if err := show(BusMessage{Kind: kind, Subject: msg.Subject, Place: strings.TrimPrefix(msg.Subject, m.subjects.Prefix+"."), Data: msg.Data}); err != nil {
+			if err := m.pass(msg, show); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+const (
+	// dropsLook is how often it is looked whether messages were lost.
+	dropsLook = time.Second
+	// drainTime is how long is waited for what the server has sent already, and for it
+	// to know what is subscribed to.
+	drainTime = 2 * time.Second
+)
+
+// drain passes on what has come, and ends the subscription.
+func (m *Monitor) drain(show MonitorShow) error {
+	ended, late := bus.Drain(m.sub), time.After(drainTime)
+	for {
+		select {
+		case msg := <-m.messages:
+			if err := m.pass(msg, show); err != nil {
+				return err
+			}
+			continue
+		case <-ended:
+		case <-late: // the connection is away: what it had brought is in the channel
+		}
+		for len(m.messages) > 0 {
+			if err := m.pass(<-m.messages, show); err != nil {
+				return err
+			}
+		}
+		return m.tellDropped(show)
+	}
+}
+
+// pass shows a message of the kind that is wanted.
+func (m *Monitor) pass(msg bus.Msg, show MonitorShow) error {
+	kind := kindOf(m.subjects, msg.Subject)
+	if m.kind != "" && kind != m.kind {
+		return nil
+	}
+	return show.Message(BusMessage{Kind: kind, Subject: msg.Subject, Place: strings.TrimPrefix(msg.Subject, m.subjects.Prefix+"."), Data: msg.Data})
+}
+
+// tellState tells of the bus, once the server knows what is subscribed to.
+func (m *Monitor) tellState(ctx context.Context, connected bool, show MonitorShow) error {
+	if connected {
+		ctx, cancel := context.WithTimeout(ctx, drainTime)
+		defer cancel()
+		_ = m.bus.Flush(ctx) // else the connection has gone again, of which a state tells
+	}
+	return show.Connected(connected)
+}
+
+// tellDropped tells of what was lost since it was looked last.
+func (m *Monitor) tellDropped(show MonitorShow) error {
+	n := bus.Dropped(m.sub)
+	if n <= m.dropped {
+		return nil
+	}
+	lost := n - m.dropped
+	m.dropped = n
+	return show.Dropped(lost)
 }
 
 // subject is what to subscribe to.

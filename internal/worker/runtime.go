@@ -75,6 +75,7 @@ func (w *Worker) newRuntime(ctx context.Context, s config.Settings, o RuntimeOpt
 		worker: w, opts: o, settings: s, toolbox: NewToolbox(w.App, w.Folder, s), chats: chat.New(w.Store, o.Notify),
 		workspace: s.WorkspaceOr(o.Dir), versions: versions, inbox: in,
 	}
+	r.chats.PoolOf = w.App.PoolOf
 	if err := r.openWorkspace(ctx); err != nil {
 		return nil, err
 	}

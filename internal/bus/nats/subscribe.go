@@ -61,6 +61,13 @@ func (s *subscription) Dropped() int {
 	return n
 }
 
+// Drain ends the subscription when what the server has sent so far was handled. While
+// the connection is away that may last until it is back.
+func (s *subscription) Drain() <-chan struct{} {
+	_ = s.sub.Drain() // an error means closed: its goroutine ends, or has
+	return s.done
+}
+
 // Close ends the subscription and waits for a handler that runs, at most 5 s.
 func (s *subscription) Close() error {
 	s.once.Do(func() {
