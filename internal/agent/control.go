@@ -45,9 +45,9 @@ func (p *Process) applyControl(c message.Control) error {
 	ctx := context.Background()
 	switch c.Action {
 	case "shutdown":
-		want, ok := map[string]fika.Desired{"": fika.DesiredStopped, "finish": fika.DesiredFinish, "now": fika.DesiredNow}[c.Mode]
-		if !ok {
-			return fika.Errorf(fika.Invalid, "control", "unknown mode %.40q; known are finish and now", c.Mode)
+		want, err := c.Desired()
+		if err != nil {
+			return err
 		}
 		if err := p.opts.Store.Lifecycle.SetDesired(ctx, p.opts.Agent.ID, want); err != nil {
 			return err
@@ -55,10 +55,11 @@ func (p *Process) applyControl(c message.Control) error {
 		p.Shutdown(want)
 		return nil
 	case "cancel":
-		if c.RequestID == "" {
-			return fika.Errorf(fika.Invalid, "control", "cancel needs a requestId")
+		id, err := c.ToCancel()
+		if err != nil {
+			return err
 		}
-		_, err := p.opts.Store.Conversations.Cancel(ctx, fika.RequestID(c.RequestID), "cancelled by a control message")
+		_, err = p.opts.Store.Conversations.Cancel(ctx, id, "cancelled by a control message")
 		p.postTask(func() {})
 		return err
 	case "reset":
@@ -71,7 +72,7 @@ func (p *Process) applyControl(c message.Control) error {
 	case "switch":
 		return p.switchConversation(ctx, c.ConversationID)
 	}
-	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact, summarise", c.Action)
+	return c.UnknownAction()
 }
 
 // switchConversation makes another ask conversation the active one.

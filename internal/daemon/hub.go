@@ -139,7 +139,8 @@ func (h hubHome) options(ctx context.Context, b *hubBus, specs []hub.Spec, o Hub
 		CannotTakeOver: func(ctx context.Context, r store.RequestInfo, to fika.AgentName) (string, error) {
 			return a.CannotTakeOver(ctx, h.store, r, to)
 		},
-		WhyWaiting: h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
+		PoolControl: h.controlPool,
+		WhyWaiting:  h.whyWaiting(procs), Context: h.readContext, Inboxes: h.drainInboxes, Outputs: h.ageOutputs,
 		Runs:      a.Advancer(h.store, redactedBus{b.conn, a.Secrets()}, subjects).AdvanceDue,
 		Schedules: c.Schedules().BeginDue,
 		Tick:      crash.Pace(pollTime), Canary: crash.Pace(canaryTime),

@@ -129,6 +129,9 @@ type Options struct {
 	// are refused.
 	Team  func(ctx context.Context, member string, r message.Request) (store.Run, error)
 	Specs []Spec
+	// PoolControl does what a control message to the subject of a pool asks for, from any
+	// goroutine. nil: nobody answers there.
+	PoolControl func(ctx context.Context, members []fika.AgentName, c message.Control) error
 	// Reload gives what config says of the agents when that, or anything else
 	// they depend on, has changed since it was asked last. nil: nothing changes.
 	Reload func(context.Context) (specs []Spec, changed bool)
@@ -199,6 +202,7 @@ type Hub struct {
 	supervisor *supervisor
 	intake     *requestIntake
 	care       *caretaker
+	pools      *poolControls
 	mail       chan func()   // capacity 256; senders wait when it is full, or until Run ends
 	nudges     chan struct{} // capacity 1: one look answers any number of bells
 	done       chan struct{}
@@ -240,6 +244,7 @@ func New(o Options) *Hub {
 	h.supervisor = newSupervisor(h)
 	h.intake = newIntakeOf(h)
 	h.care = &caretaker{store: o.Store.Care, bus: o.Bus, subjects: o.Subjects, outputs: o.Outputs, log: o.Log}
+	h.pools = &poolControls{hub: h, pools: map[fika.AgentName]controlledPool{}}
 	return h
 }
 
@@ -275,11 +280,13 @@ func (h *Hub) Run(ctx context.Context) error {
 		close(h.done)
 		return err
 	}
+	h.pools.keep(h.opts.Specs)
 	side, stopSide := context.WithCancel(ctx)
 	defer func() {
 		close(h.done) // first: a handler or the intake may be waiting to post
 		stopSide()
 		h.side.Wait()
+		h.pools.close()
 		subs()
 	}()
 	h.beginIntake(side)
@@ -473,6 +480,7 @@ func (h *Hub) reloadSpecs(ctx context.Context) bool {
 	specs, changed := h.opts.Reload(ctx)
 	if changed {
 		h.supervisor.applySpecs(specs)
+		h.pools.keep(specs)
 	}
 	return changed
 }

@@ -146,6 +146,32 @@ type Control struct {
 	Model          string `json:"model,omitempty"`   // of compact and summarise: who writes the summary; empty: the agent's
 }
 
+// Desired is what a shutdown wants of the process. Error kind: Invalid.
+func (c Control) Desired() (fika.Desired, error) {
+	switch c.Mode {
+	case "":
+		return fika.DesiredStopped, nil
+	case "finish":
+		return fika.DesiredFinish, nil
+	case "now":
+		return fika.DesiredNow, nil
+	}
+	return "", fika.Errorf(fika.Invalid, "control", "unknown mode %.40q; known are finish and now", c.Mode)
+}
+
+// ToCancel is the request that a cancel is about. Error kind: Invalid.
+func (c Control) ToCancel() (fika.RequestID, error) {
+	if c.RequestID == "" {
+		return "", fika.Errorf(fika.Invalid, "control", "cancel needs a requestId")
+	}
+	return fika.RequestID(c.RequestID), nil
+}
+
+// UnknownAction is the error for an action that there is not.
+func (c Control) UnknownAction() error {
+	return fika.Errorf(fika.Invalid, "control", "unknown action %.40q; known are shutdown, reset, cancel, switch, compact, summarise", c.Action)
+}
+
 // ControlReply answers a [Control].
 type ControlReply struct {
 	OK        bool            `json:"ok"`

@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"fika"
+	"fika/internal/message"
+)
+
+// controlPool does what a control message to a pool asks for: a request is
+// cancelled whoever works it, and all members are told to leave. What is about one
+// conversation is refused with the names of the members. Error kinds: Invalid,
+// NotFound, Storage.
+func (h hubHome) controlPool(ctx context.Context, members []fika.AgentName, c message.Control) error {
+	switch c.Action {
+	case "cancel":
+		id, err := c.ToCancel()
+		if err == nil {
+			_, err = h.store.Cancel(ctx, id, "cancelled by a control message")
+		}
+		return err
+	case "shutdown":
+		want, err := c.Desired()
+		if err != nil {
+			return err
+		}
+		var wrong []error
+		for _, name := range members {
+			row, err := h.store.Agent(ctx, name)
+			if err == nil {
+				err = h.store.SetDesired(ctx, row.ID, want)
+			}
+			wrong = append(wrong, err)
+		}
+		return errors.Join(wrong...)
+	case "reset", "switch", "compact", "summarise":
+		var names []string
+		for _, name := range members {
+			names = append(names, string(name))
+		}
+		return fika.Errorf(fika.Invalid, "control", "this is a pool, and each of its members has a conversation of its own: send %s to one of %s", c.Action, strings.Join(names, ", "))
+	}
+	return c.UnknownAction()
+}
