@@ -220,3 +220,24 @@ func TestFlagCompletion(t *testing.T) {
 		t.Errorf("only %d flags seen", n)
 	}
 }
+
+// TestCompletionOfPools: what one agent alone can do is offered for members and not
+// for their pool, what is made and deleted as a whole for the pool alone, and
+// anything else for both.
+func TestCompletionOfPools(t *testing.T) {
+	s := &shell{T: t, dir: t.TempDir()}
+	conf := "model = \"script\"\n[[models]]\nid = \"script\"\nprovider = \"scripted\"\nrules = \"rules.toml\"\n[[agents]]\nid = \"arya\"\n[[agents]]\nid = \"coder\"\ninstances = 2\n"
+	for name, text := range map[string]string{"config.toml": conf, "rules.toml": "fallback = \"yes\"\n"} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for words, want := range map[string][]string{
+		"agent logs": {"arya", "coder-1", "coder-2"}, "agent attach": {"arya", "coder-1", "coder-2"}, "agent learn": {"arya", "coder-1", "coder-2"},
+		"agent delete": {"arya", "coder"}, "agent stop": {"arya", "coder", "coder-1", "coder-2"}, "task": {"arya", "coder", "coder-1", "coder-2", "auto"},
+	} {
+		if got, _ := s.tab(append(strings.Fields(words), "")...); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, not %v", words, got, want)
+		}
+	}
+}

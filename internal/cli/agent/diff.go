@@ -36,7 +36,7 @@ func newDiff(e *command.Env) *cobra.Command {
 you have checked out were the same: what it has committed and what it has not,
 new files among it, as a unified diff. Nothing is changed by looking.`,
 		Example: "  fika agent diff coder\n  fika agent diff coder --names\n  fika agent diff coder | git apply --check",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, into, err := workOf(cmd.Context(), e, args[0], false)
 			if err != nil {

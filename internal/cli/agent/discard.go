@@ -16,7 +16,7 @@ branch has) it is refused; with --force that is kept as a commit which git does 
 clean up, and its name is printed. Files that git ignores go. When the agent works
 again it gets a new worktree.`,
 		Example: "  fika agent discard coder\n  fika agent discard coder --force",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, _, err := workOf(cmd.Context(), e, args[0], true)
 			if err != nil {

@@ -39,7 +39,7 @@ since the proposal is not written.
 
 ` + command.ExitHelp,
 		Example: "  fika agent learn coder\n  fika agent learn coder --json | jq -r .diff\n  fika agent learn coder --accept",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	f := c.Flags()

@@ -35,7 +35,7 @@ cleared is not found. An agent has the tool when its tool_permissions name it.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: command.First(e.CompleteAgents),
+		ValidArgsFunction: command.First(e.CompleteLoneAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := e.Client(ctx)

@@ -19,7 +19,7 @@ func newRun(e *command.Env) *cobra.Command {
 		Long: `Runs the process of an agent here and shows what it receives and does. Ctrl-C
 stops it after its current step; what it was working on is handed back.`,
 		Example: "  fika agent run coder",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

@@ -19,7 +19,7 @@ what was summed up of it before, and prints that. The agent may be at work: noth
 waits for it, and nothing of the conversation changes. What the model took is in
 fika usage. fika context compact NAME puts a summary in the place of what was said.`,
 		Example: "  fika agent summarise coder\n  fika agent summarise coder -m small --json | jq -r .summary",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			flags := map[string]string{}

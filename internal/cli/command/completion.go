@@ -77,8 +77,31 @@ func (e *Env) offline(cmd *cobra.Command) (*client.Client, error) {
 	return client.OpenOffline(cmd.Context(), e.App())
 }
 
-// CompleteAgents completes the agents of the store and of the config.
-func (e *Env) CompleteAgents(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+// CompleteAgents completes the agents of the store and of the config, pools and their
+// members too.
+func (e *Env) CompleteAgents(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return e.completeAgents(cmd, func(fika.Agent) bool { return true })
+}
+
+// CompleteLoneAgents completes the agents that have a context and a process: no pools.
+func (e *Env) CompleteLoneAgents(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return e.completeAgents(cmd, func(a fika.Agent) bool { return !a.IsPool() })
+}
+
+// CompleteDefined completes the agents that have a definition of their own: no members
+// of pools.
+func (e *Env) CompleteDefined(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	conf, err := e.App().Config()
+	if err != nil {
+		return nil, NoFiles
+	}
+	return e.completeAgents(cmd, func(a fika.Agent) bool {
+		entry := conf.Agent(a.Name)
+		return entry == nil || entry.Pool == ""
+	})
+}
+
+func (e *Env) completeAgents(cmd *cobra.Command, offer func(fika.Agent) bool) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 	c, err := e.offline(cmd)
 	if err != nil {
 		return nil, NoFiles
@@ -88,7 +111,9 @@ func (e *Env) CompleteAgents(cmd *cobra.Command, _ []string, _ string) (out []co
 		return nil, NoFiles
 	}
 	for _, a := range agents {
-		out = append(out, Offered(string(a.Name), a.Description))
+		if offer(a) {
+			out = append(out, Offered(string(a.Name), a.Description))
+		}
 	}
 	return out, NoFiles
 }
