@@ -83,6 +83,9 @@ type Payload struct {
 	Attachments []Attachment    `json:"attachments,omitempty"` // pictures of the prompt, which its text tells of
 	Attempt     int             `json:"attempt,omitempty"`     // at the same work, from 1; 0 is the first as well
 	Form        *AnswerForm     `json:"form,omitempty"`        // what the answer has to be; nil: a text
+	// Summary says that the answer is a summary of what the agent that was asked has
+	// before it in its ongoing conversation: the prompt only tells people so.
+	Summary bool `json:"summary,omitempty"`
 }
 
 // AnswerForm says that an answer has to be JSON.

@@ -116,6 +116,9 @@ func troubleOf(err error) string {
 
 // fill says what begins.
 func (s *Schedules) fill(ctx context.Context, o *store.Occasion, d config.Schedule, id string) error {
+	if d.Summarise {
+		d.Prompt = "Sum up what you have before you in your ongoing conversation."
+	}
 	said, err := s.c.personSays(d.Prompt, "")
 	if err != nil {
 		return err
@@ -130,7 +133,7 @@ func (s *Schedules) fill(ctx context.Context, o *store.Occasion, d config.Schedu
 			return err
 		}
 		o.Task = &store.NewRequest{ID: fika.RequestID(id), Kind: fika.TaskRequest, Origin: fika.Queued, Agent: row.ID,
-			Payload: fika.Payload{Prompt: d.Prompt, From: said.From, Writer: fika.ByHuman, Background: true, Sender: "schedule " + d.Name}}
+			Payload: fika.Payload{Prompt: d.Prompt, From: said.From, Writer: fika.ByHuman, Background: true, Summary: d.Summarise, Sender: "schedule " + d.Name}}
 	case d.Workflow != "":
 		run, err := s.newRun(d, said.From)
 		run.ID = fika.RequestID(id)

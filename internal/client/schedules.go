@@ -34,7 +34,11 @@ type Schedule struct {
 // scheduled is an entry as the store is told of it.
 func scheduled(s config.Schedule, now time.Time) store.Scheduled {
 	times, zone := s.Times()
-	raw, err := json.Marshal([]any{s.Agent, s.Workflow, s.Chat, s.Prompt, s.Inputs})
+	what := []any{s.Agent, s.Workflow, s.Chat, s.Prompt, s.Inputs}
+	if s.Summarise {
+		what = append(what, "summarise")
+	}
+	raw, err := json.Marshal(what)
 	if err != nil {
 		raw = nil // texts and a table of texts always can
 	}

@@ -12,6 +12,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/client"
+	"fika/internal/config"
 	"fika/internal/store"
 )
 
@@ -263,5 +264,34 @@ func TestScheduleGoes(t *testing.T) {
 	defer func() { check(t, s.Close()) }()
 	if list, _, err := s.ScheduleStates(t.Context()); err != nil || len(list) > 0 {
 		t.Errorf("left behind: %v, %v", list, err)
+	}
+}
+
+// TestScheduledSummary: what begins is a task whose answer is a summary, once; of a
+// pool no member is chosen by itself.
+func TestScheduledSummary(t *testing.T) {
+	start := time.Date(2026, 5, 1, 12, 0, 20, 0, time.UTC)
+	k := newClocked(t, start, "\n[[schedules]]\nname = \"evening\"\ncron = \"0 18 * * *\"\nagent = \"coder\"\nsummarise = true\n")
+	c := k.hub()
+	k.look(c)
+	k.set(start.Add(7 * time.Hour))
+	k.look(c)
+	k.look(c)
+	k.begun(c, 1)
+	if r := k.requests(c)[0]; !r.Payload.Summary || r.Kind != fika.TaskRequest || r.AgentName != "coder" || r.Payload.Prompt == "" {
+		t.Errorf("begun: %+v", r.Request)
+	}
+	k.define("instances = 2\n")
+	c = k.hub()
+	sum := config.Schedule{Name: "pooled", Cron: "@daily", Agent: "coder", Summarise: true}
+	if _, err := c.Schedules().Add(t.Context(), sum); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "coder-1") {
+		t.Errorf("of a pool: %v", err)
+	}
+	sum.Agent = "coder-2"
+	if one, err := c.Schedules().Add(t.Context(), sum); err != nil || one.WhatBegins() != "summary of coder-2" {
+		t.Errorf("of a member: %v, %v", one, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(k.root, "config.toml")); err != nil || !strings.Contains(string(text), "summarise = true\n") {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -23,6 +23,8 @@ type Schedule struct {
 	Chat     string
 	Prompt   string
 	Inputs   map[string]string // of a workflow
+	// Summarise: the agent sums up what it has before it; there is no prompt then.
+	Summarise bool
 
 	at Place
 }
@@ -36,6 +38,8 @@ func scheduleKeys() []key[Schedule] {
 		{name: "zone", at: func(s *Schedule) any { return &s.Zone }, example: `"Europe/Stockholm"`, check: checkZone, doc: "By whose clock. Unset: that of this machine."},
 		{name: "agent", at: func(s *Schedule) any { return &s.Agent }, check: checkName, example: `"coder"`,
 			doc: "The agent that gets the prompt, as a task. One of agent, workflow and chat is required."},
+		{name: "summarise", at: func(s *Schedule) any { return &s.Summarise }, example: "true",
+			doc: "The agent sums up what it has before it in its ongoing conversation, in place of a prompt. The summary is the answer of the task."},
 		{name: "workflow", at: func(s *Schedule) any { return &s.Workflow }, example: `"review"`,
 			doc: "The workflow of which a run begins."},
 		{name: "chat", at: func(s *Schedule) any { return &s.Chat }, check: checkScheduleChat, example: `"standup"`,
@@ -92,11 +96,24 @@ func (r *reader) checkScheduled(item value) {
 		r.Problem(item.At, "this schedule begins nothing: say agent, workflow or chat")
 	case len(given) > 1:
 		r.Problem(item.Table.Get(given[1]).At, "a schedule begins one thing: %s or %s", given[0], given[1])
+	case isTrue(item.Table.Get("summarise")):
+		if given[0] != "agent" {
+			r.Problem(item.Table.Get("summarise").At, "an agent sums up what it has before it, not a %s: say agent", given[0])
+		} else if prompt != nil {
+			r.Problem(prompt.At, "a schedule that says summarise has no prompt")
+		}
+		if inputs != nil {
+			r.Problem(inputs.At, "inputs are a workflow's")
+		}
 	case given[0] != "workflow" && (prompt == nil || prompt.Value.Kind == toml.KindText && strings.TrimSpace(prompt.Value.Text) == ""):
 		r.Problem(item.At, "this schedule says nothing: give it a prompt")
 	case given[0] != "workflow" && inputs != nil:
 		r.Problem(inputs.At, "inputs are a workflow's; %s has a prompt", map[string]string{"agent": "an agent", "chat": "a chat"}[given[0]])
 	}
+}
+
+func isTrue(e *entry) bool {
+	return e != nil && e.Value.Kind == toml.KindBool && e.Value.Text == "true"
 }
 
 // checkSchedules looks for names that are there twice, and agents that are not.
@@ -108,7 +125,18 @@ func (c *Config) checkSchedules(p *Problems) {
 		if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
 			p.Add(c.placeOf("schedules", i, "agent"), "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
 		}
+		if wrong := c.noSummary(s); wrong != "" {
+			p.Add(c.placeOf("schedules", i, "agent"), "%s", wrong)
+		}
 	}
+}
+
+// noSummary says why what a schedule wants summed up is not there; empty: it is.
+func (c *Config) noSummary(s Schedule) string {
+	if e := c.Agent(fika.AgentName(s.Agent)); s.Summarise && e != nil && e.Instances > 0 {
+		return fmt.Sprintf("%s is a pool, and each of its members has a conversation of its own: name a member, as in %s", toml.Quote(s.Agent), toml.Quote(MemberName(e.ID, 1)))
+	}
+	return ""
 }
 
 // CheckSchedule says what is wrong with a schedule, with kind Invalid: Conflict
@@ -127,6 +155,9 @@ func (c *Config) CheckSchedule(s Schedule) error {
 	}
 	if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
 		return fika.Errorf(fika.NotFound, op, "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
+	}
+	if wrong := c.noSummary(s); wrong != "" {
+		return fika.Errorf(fika.Invalid, op, "%s", wrong)
 	}
 	if slices.ContainsFunc(c.Schedules, func(o Schedule) bool { return o.Name == s.Name }) {
 		return fika.Errorf(fika.Conflict, op, "there is a schedule %s already; fika schedule delete %s takes it away", s.Name, s.Name)
@@ -147,6 +178,8 @@ func (s Schedule) Times() (schedule.Times, *time.Location) {
 // WhatBegins is what a schedule begins, in words.
 func (s Schedule) WhatBegins() string {
 	switch {
+	case s.Summarise:
+		return "summary of " + s.Agent
 	case s.Agent != "":
 		return "agent " + s.Agent
 	case s.Workflow != "":
@@ -162,6 +195,9 @@ func (s Schedule) lines() string {
 		if p, ok := k.at(&s).(*string); ok && *p != "" {
 			text += fmt.Sprintf("%s = %s\n", k.name, toml.Quote(*p))
 		}
+	}
+	if s.Summarise {
+		text += "summarise = true\n"
 	}
 	if len(s.Inputs) == 0 {
 		return text

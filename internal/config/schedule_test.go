@@ -31,6 +31,19 @@ inputs = {a = "b"}
 
 [[schedules]]
 crom = "@daily"
+
+[[schedules]]
+name = "s1"
+cron = "@daily"
+workflow = "review"
+summarise = true
+
+[[schedules]]
+name = "s2"
+cron = "@daily"
+agent = "coder"
+summarise = true
+prompt = "of what?"
 `
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -44,6 +57,7 @@ crom = "@daily"
 		`config.toml:7:`, `there is no [[agents]] entry with the id "codr"; did you mean coder?`,
 		`config.toml:12:9: there is no @dayly; did you mean @daily?`, `did you mean Europe/Stockholm?`, `config.toml:15:`, "a schedule begins one thing: agent or chat",
 		`the schedule "a" is defined twice`, "this schedule has no name", "this schedule has no cron", "this schedule begins nothing",
+		"not a workflow: say agent", "a schedule that says summarise has no prompt",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not said:\n%v", want, err)

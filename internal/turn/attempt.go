@@ -34,7 +34,7 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	cfg := &e.cfg
 	s := cfg.Store
 	job, done := newAssignment(e, c), &progress{model: cfg.ModelID}
-	exposure := &exposure{assignment: job, progress: done}
+	exposure := &exposure{assignment: job, progress: done, given: cfg.Taint}
 	permits := &permits{assignment: job, exposure: exposure, bounds: cfg.Bounds, tools: cfg.Tools}
 	records := newRecords(job, s.History)
 	signals := &signals{assignment: job, progress: done, store: s.Control, stop: cfg.Stop, limits: cfg.Limits, asked: c.Asked}

@@ -104,6 +104,9 @@ type Config struct {
 	// Picture reads a picture that the model is to be shown; nil: it is shown none,
 	// and reads the lines that tell of them.
 	Picture Picture
+	// Taint is what the model is shown of text from outside beside the window: it taints
+	// the turn from its beginning.
+	Taint fika.Taint
 	// Mentioned resolves the agents that a final text in a chat concerns.
 	Mentioned func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
 	// Callable says why the agent may not ask another one; empty: it may. nil: it

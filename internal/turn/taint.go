@@ -13,6 +13,7 @@ import (
 type exposure struct {
 	*assignment
 	*progress
+	given fika.Taint // by [Config.Taint]
 	taint fika.Taint
 	hosts []string
 }
@@ -32,6 +33,7 @@ func (x *exposure) noteTaint(t fika.Taint) {
 
 // taintOfOwn finds out, after an earlier attempt, what the turn has read.
 func (x *exposure) taintOfOwn() {
+	x.noteTaint(x.given)
 	for _, e := range x.own {
 		x.noteTaint(e.Meta.Taint)
 	}

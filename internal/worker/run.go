@@ -91,7 +91,7 @@ func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err erro
 		return RunResult{}, err
 	}
 	ran = RunResult{Request: claimed.Request.ID, Conversation: claimed.Conversation, Context: w.Folder.Name}
-	engine, err := r.engine(claimed, nil, o.Observer)
+	engine, err := r.engine(ctx, claimed, nil, o.Observer)
 	if err != nil {
 		return ran, err
 	}

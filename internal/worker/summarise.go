@@ -9,6 +9,8 @@ import (
 	"fika/internal/config"
 	"fika/internal/llm"
 	"fika/internal/store"
+	"fika/internal/tool"
+	"fika/internal/turn"
 )
 
 // Summarised is a summary of what an agent has in the window of its ongoing
@@ -84,21 +86,27 @@ type summary struct {
 	warn     func(string)
 }
 
-func (y summary) write(ctx context.Context) (Summarised, error) {
-	out := Summarised{Context: y.agent.Name}
+// read reads what is in the agent's window, for a compactor that can sum it up.
+func (y summary) read(ctx context.Context) (*compaction.Compactor, compaction.History, error) {
 	c := compaction.New(compaction.Config{
 		Store: y.store, Model: y.model, ModelID: y.settings.Model.ID, Window: y.settings.ContextWindow, Source: y.source, Context: string(y.agent.Name), Warn: y.warn,
 	})
-	var h compaction.History
-	var err error
-	if y.agent.ActiveAsk != "" {
-		conv, err := y.store.ConversationByID(ctx, y.agent.ActiveAsk)
-		if err != nil {
-			return out, err
-		}
-		if h, err = c.History(ctx, conv, 0); err != nil {
-			return out, err
-		}
+	if y.agent.ActiveAsk == "" {
+		return c, compaction.History{}, nil
+	}
+	conv, err := y.store.ConversationByID(ctx, y.agent.ActiveAsk)
+	if err != nil {
+		return c, compaction.History{}, err
+	}
+	h, err := c.History(ctx, conv, 0)
+	return c, h, err
+}
+
+func (y summary) write(ctx context.Context) (Summarised, error) {
+	out := Summarised{Context: y.agent.Name}
+	c, h, err := y.read(ctx)
+	if err != nil {
+		return out, err
 	}
 	for _, u := range h.Units {
 		out.Entries += len(u.Entries)
@@ -109,9 +117,58 @@ func (y summary) write(ctx context.Context) (Summarised, error) {
 		out.Model = y.settings.Model.ID
 	}
 	if out.Usage != (fika.Usage{}) { // also when a later part has failed
-		if err := y.store.BookSummary(context.WithoutCancel(ctx), y.agent, out.Model, out.Usage); err != nil {
-			y.warn("what the summary took is missing in fika usage: " + err.Error())
-		}
+		y.book(ctx, out.Usage)
 	}
 	return out, err
+}
+
+// book notes what the model took in the ledger.
+func (y summary) book(ctx context.Context, u fika.Usage) {
+	if err := y.store.BookSummary(context.WithoutCancel(ctx), y.agent, y.settings.Model.ID, u); err != nil {
+		y.warn("what the summary took is missing in fika usage: " + err.Error())
+	}
+}
+
+// summaryConfig makes a turn one whose answer is a summary of what the agent that
+// was asked has in its window. That may be another one: a backup sums up what is
+// before the agent that it stands in for.
+func (r *Runtime) summaryConfig(ctx context.Context, conf turn.Config, c store.Claimed, s config.Settings, m llm.Model) (turn.Config, error) {
+	w := r.worker
+	info, err := w.Store.Request(ctx, c.Request.ID)
+	if err != nil {
+		return conf, err
+	}
+	row, err := w.Store.Agent(ctx, info.AskedName())
+	if err != nil {
+		return conf, err
+	}
+	y := summary{store: w.Store, agent: row, settings: s, model: m, warn: r.opts.Warn}
+	y.source = compactionSource{PromptSource{Folder: w.Folder.Home.Folder(row.Name), Project: ProjectFilesOf(w.App)}}
+	writer := summaryWriter{summary: y}
+	if writer.compactor, writer.history, err = y.read(ctx); err != nil {
+		return conf, err
+	}
+	conf.Model, conf.Choice, conf.Compactor, conf.Check = writer, turn.Choice{}, nil, nil
+	conf.Taint = fika.Taint{From: writer.history.TaintOf()}
+	conf.Tools, err = tool.NewSet(nil, tool.Permissions{})
+	return conf, err
+}
+
+// summaryWriter stands for the model in a turn whose answer is a summary.
+type summaryWriter struct {
+	summary
+	compactor *compaction.Compactor
+	history   compaction.History
+}
+
+// Generate implements [llm.Model]: whatever is asked, the answer is the summary.
+func (y summaryWriter) Generate(ctx context.Context, _ llm.Request, _ func(llm.Event) error) (llm.Response, error) {
+	text, used, err := y.compactor.Summarise(ctx, y.history)
+	switch {
+	case fika.IsKind(err, fika.Conflict):
+		return llm.Response{Text: "Nothing has been said to @" + string(y.agent.Name) + " yet."}, nil
+	case err != nil && used != (fika.Usage{}): // no step of the turn tells of it
+		y.book(ctx, used)
+	}
+	return llm.Response{Text: text, Usage: used}, err
 }

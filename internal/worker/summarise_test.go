@@ -9,6 +9,8 @@ import (
 	"fika"
 	"fika/internal/compaction"
 	"fika/internal/llm"
+	"fika/internal/store"
+	"fika/internal/turn"
 )
 
 // asked sums up as the command does.
@@ -81,4 +83,52 @@ func TestASummarySaysThatItMayHoldTextFromOutside(t *testing.T) {
 	if got := (compaction.History{Taint: "inbox.jsonl"}).TaintOf(); !strings.Contains(got, "inbox") {
 		t.Errorf("of the summary before: %q", got)
 	}
+}
+
+// A task whose answer is a summary asks the model once for the summary and for nothing
+// else, is in the ledger once, changes nothing of what it sums up, and is tainted by
+// what that holds.
+func TestATaskThatSumsUp(t *testing.T) {
+	x := sit(t, "")
+	none := x.taskThatSumsUp(x.model)
+	if none.State != fika.Done || !strings.Contains(none.Outcome.Answer, "Nothing has been said") || len(x.model.folds) > 0 {
+		t.Errorf("of nothing: %+v", none)
+	}
+	x.prompt("one fact-1")
+	entries, asked := len(x.all()), len(x.model.requests)
+	got := x.taskThatSumsUp(x.model)
+	if got.State != fika.Done || got.Outcome.Answer != "Known: fact-1" || got.Outcome.Usage.Input != 7 || got.Outcome.Taint != "" {
+		t.Errorf("got %+v", got)
+	}
+	if len(x.all()) != entries || len(x.model.requests) != asked || len(x.model.folds) != 1 {
+		t.Errorf("%d entries, %d prompts, %d summaries", len(x.all())-entries, len(x.model.requests)-asked, len(x.model.folds))
+	}
+	used, err := x.worker.Store.UsageSince(x.Context(), time.Time{})
+	x.must(err)
+	if len(used) != 1 || used[0].Usage.Input != 7 {
+		t.Errorf("the ledger says %+v", used)
+	}
+	_, err = x.worker.Store.Import(x.Context(), x.conv, []fika.Entry{{
+		ID: "page", At: time.Unix(1, 0), From: "user", To: "default", Type: fika.Message, Content: "fact-2", Meta: fika.EntryMeta{Taint: fika.Taint{From: "fetch example.org"}},
+	}})
+	x.must(err)
+	if got := x.taskThatSumsUp(x.model); !strings.Contains(got.Outcome.Answer, "fact-2") || got.Outcome.Taint != "fetch example.org" {
+		t.Errorf("of text from outside: %+v", got.Outcome)
+	}
+}
+
+// taskThatSumsUp works such a task as the agent's process does.
+func (x *table) taskThatSumsUp(m llm.Model) turn.Result {
+	x.Helper()
+	_, err := x.worker.Store.Accept(x.Context(), store.NewRequest{
+		Kind: fika.TaskRequest, Origin: fika.Queued, Agent: x.worker.Agent.ID,
+		Payload: fika.Payload{Prompt: "Sum up.", From: "anna", Writer: fika.ByHuman, Summary: true},
+	})
+	x.must(err)
+	c, err := x.worker.Store.Claim(x.Context(), x.worker.Lease, store.Limits{}, nil)
+	x.must(err)
+	x.runtime.models = []llm.Model{m}
+	res, err := x.runtime.work(x.Context(), *c, nil, turn.ObserverFunc(func(turn.Event) {}))
+	x.must(err)
+	return res
 }

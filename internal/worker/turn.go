@@ -25,7 +25,7 @@ import (
 // visibly instead of staying open for ever.
 func (r *Runtime) work(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (turn.Result, error) {
 	defer r.versions.Forget(c.Request.ID)
-	engine, err := r.engine(c, stop, o)
+	engine, err := r.engine(ctx, c, stop, o)
 	if err != nil {
 		return r.failRequest(ctx, c, err, o)
 	}
@@ -54,7 +54,7 @@ func (r *Runtime) failRequest(ctx context.Context, c store.Claimed, cause error,
 }
 
 // engine builds the turn engine for one request, whose model may be its own.
-func (r *Runtime) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
+func (r *Runtime) engine(ctx context.Context, c store.Claimed, stop <-chan struct{}, o turn.Observer) (*turn.Engine, error) {
 	settings, models := r.settings, r.models
 	if m := c.Request.Payload.Model; m != "" && m != r.opts.Model {
 		var err error
@@ -69,7 +69,14 @@ func (r *Runtime) engine(c store.Claimed, stop <-chan struct{}, o turn.Observer)
 	if err := checkPictures(settings, c.Request.Payload.Attachments); err != nil {
 		return nil, err
 	}
-	return turn.New(r.turnConfig(c, settings, models, stop, o)), nil
+	conf := r.turnConfig(c, settings, models, stop, o)
+	if c.Request.Payload.Summary {
+		var err error
+		if conf, err = r.summaryConfig(ctx, conf, c, settings, models[0]); err != nil {
+			return nil, err
+		}
+	}
+	return turn.New(conf), nil
 }
 
 // checkPictures refuses pictures for an agent one of whose models takes none: any

@@ -24,13 +24,16 @@ func newCreate(e *command.Env) *cobra.Command {
 		Use: "create NAME [PROMPT]", Short: "make a schedule",
 		Long: `Writes a schedule into config.toml. It gives PROMPT to an agent as a task, says it
 in a chat, in your name, or begins a run of a workflow with it as the input prompt.
+With --summarise the agent sums up what it has before it, as fika agent summarise
+does; fika schedule show NAME says how to read it.
 
 --cron takes five fields: minute, hour, day of the month, month and day of the week,
 with numbers or names, * , - and /, or @hourly, @daily, @weekly, @monthly, @yearly.
 Times are those of this machine, or of --zone.`,
 		Example: "  fika schedule create report --cron \"30 8 * * mon-fri\" --agent coder \"What changed since yesterday?\"\n" +
 			"  fika schedule create standup --cron \"0 9 * * *\" --zone Europe/Stockholm --chat standup \"@coder what is next?\"\n" +
-			"  fika schedule create week --cron @weekly --workflow review --input work=\"what changed this week\"",
+			"  fika schedule create week --cron @weekly --workflow review --input work=\"what changed this week\"\n" +
+			"  fika schedule create evening --cron \"0 18 * * *\" --agent coder --summarise",
 		Args: command.OneOrTwo("a NAME, and at most one PROMPT"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
@@ -51,6 +54,7 @@ Times are those of this machine, or of --zone.`,
 	f.StringVar(&s.Cron, "cron", "", "when, as in \"30 8 * * mon-fri\"")
 	f.StringVar(&s.Zone, "zone", "", "by whose clock, as in Europe/Stockholm")
 	f.StringVar(&s.Agent, "agent", "", "the agent that gets the prompt")
+	f.BoolVar(&s.Summarise, "summarise", false, "the agent sums up what it has before it; no PROMPT")
 	f.StringVar(&s.Workflow, "workflow", "", "the workflow of which a run begins")
 	f.StringVar(&s.Chat, "chat", "", "the chat in which the prompt is said")
 	f.StringArrayVarP(&o.inputs, "input", "i", nil, "an input of the workflow as NAME=VALUE; may be given several times")
@@ -75,7 +79,11 @@ func (o *createOptions) check() error {
 		return command.UsageError("say when: --cron \"30 8 * * mon-fri\"")
 	case s.Agent == "" && s.Workflow == "" && s.Chat == "":
 		return command.UsageError("say what begins: --agent, --workflow or --chat")
-	case s.Workflow == "" && strings.TrimSpace(s.Prompt) == "":
+	case s.Summarise && s.Agent == "":
+		return command.UsageError("--summarise goes with --agent: say whose conversation is summed up")
+	case s.Summarise && s.Prompt != "":
+		return command.UsageError("--summarise takes no PROMPT: the agent sums up what it has before it")
+	case !s.Summarise && s.Workflow == "" && strings.TrimSpace(s.Prompt) == "":
 		return command.UsageError("say what is asked or said: fika schedule create %s … \"PROMPT\"", s.Name)
 	case s.Workflow == "" && len(o.inputs) > 0:
 		return command.UsageError("--input goes with --workflow")

@@ -93,6 +93,9 @@ func show(e *command.Env, s client.Schedule) error {
 		lines = append(lines, [2]string{"last", last})
 	}
 	if s.Request != "" {
+		if s.Summarise {
+			lines = append(lines, [2]string{"", "fika request wait " + string(s.Request)})
+		}
 		lines = append(lines, [2]string{"", "fika trace " + string(s.Request)})
 	}
 	for _, l := range lines {

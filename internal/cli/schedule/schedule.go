@@ -31,6 +31,7 @@ type JSON struct {
 	Chat      command.Nullable  `json:"chat"`
 	Prompt    string            `json:"prompt"`
 	Inputs    map[string]string `json:"inputs"`
+	Summarise bool              `json:"summarise"`
 	Next      *time.Time        `json:"next"` // null: it is paused, or hindered by another home
 	PausedAt  *time.Time        `json:"paused_at"`
 	Last      *lastJSON         `json:"last"`    // null: nothing has begun yet
@@ -53,7 +54,7 @@ func ToJSON(s client.Schedule) JSON {
 	d := s.Schedule
 	j := JSON{
 		Name: d.Name, Cron: d.Cron, Zone: command.Nullable(d.Zone), Agent: command.Nullable(d.Agent), Workflow: command.Nullable(d.Workflow),
-		Chat: command.Nullable(d.Chat), Prompt: d.Prompt, Inputs: d.Inputs, PausedAt: command.Stamp(s.Paused),
+		Chat: command.Nullable(d.Chat), Prompt: d.Prompt, Inputs: d.Inputs, Summarise: d.Summarise, PausedAt: command.Stamp(s.Paused),
 		Trouble: command.Nullable(s.Hindrance()), TroubleAt: command.Stamp(s.TroubleAt),
 	}
 	if j.Inputs == nil {
