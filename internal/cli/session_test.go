@@ -136,6 +136,27 @@ func TestTeamLineInTheSession(t *testing.T) {
 	}
 }
 
+// TestSessionWithPoolAndBackup: the session says which member of a pool a message has
+// gone to, that a backup has worked what a team was asked for, and who could be asked
+// where a mention waits for an agent that is out.
+func TestSessionWithPoolAndBackup(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, strings.Replace(sessionHome, "id = \"coder\"\n", "id = \"coder\"\ninstances = 2\n", 1)+
+		"[[agents]]\nid = \"tester\"\nmodel = \"nowhere\"\nbackup = [\"reviewer\"]\n[[models]]\nid = \"nowhere\"\nprovider = \"scripted\"\nrules = \"none.toml\"\n")
+	h.write("r.toml", "[[rule]]\nmatch = \"(^| )one$\"\nreply = \"first answer of @coder\"\n[[rule]]\nmatch = \"two\"\nreply = \"second answer\"\n")
+	t.Cleanup(func() { h.run(0, "down") })
+	shown := seen(h.dialogue([][2]string{
+		{"/help", "one\r"}, {"first answer", "@tester, @coder: two\r"}, {"for @tester:", "@tester three\r"}, {"could be asked", "/quit\r"},
+	}))
+	for _, want := range []string{
+		"fika · 3 agents · ", "→ @coder-1 of @coder\n", "coder-1  first answer of @coder\n", "@reviewer for @tester:", " for @coder:", "@reviewer could be asked",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q was not seen in\n%s", want, shown)
+		}
+	}
+}
+
 // TestSessionFollowsConfig changes the config under an open session: what cannot be
 // read is said, and an agent that was added, or taken away, is so in the session.
 func TestSessionFollowsConfig(t *testing.T) {

@@ -72,6 +72,19 @@ func (s *Availability) ableBackup(ctx context.Context, row fika.Agent) fika.Agen
 	return ""
 }
 
+// InsteadOf says who could be asked in place of an agent for which a mention in a chat
+// waits, as the end of a sentence; empty: nobody. A mention is not handed over.
+func (s *Availability) InsteadOf(ctx context.Context, name fika.AgentName) string {
+	row, err := s.c.store.Agent(ctx, name)
+	if err != nil {
+		return ""
+	}
+	if other := s.ableBackup(ctx, row); other != "" {
+		return fmt.Sprintf("; what is said in a chat is not handed over, but @%s could be asked", other)
+	}
+	return ""
+}
+
 // neverAnswers is NeverAnswers without regard to backups.
 func (s *Availability) neverAnswers(ctx context.Context, row fika.Agent) string {
 	if paused, err := s.c.store.AllPaused(ctx); err == nil && paused {

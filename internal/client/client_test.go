@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -232,4 +233,20 @@ func TestAwaitIdle(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	check(t, <-done)
+}
+
+// TestAssignedTo: which member a message has gone to is told where the text names the
+// pool alone.
+func TestAssignedTo(t *testing.T) {
+	k := newClocked(t, time.Now(), "instances = 2\n")
+	c := k.hub()
+	conv, err := c.Chats.Create(t.Context(), "design")
+	check(t, err)
+	for text, want := range map[string]string{"@coder hello": "@coder-1 of @coder", "@coder-2 hello": ""} {
+		sent, err := c.Chats.Send(t.Context(), conv, text, client.Alias{})
+		check(t, err)
+		if got := strings.Join(c.Chats.AssignedTo(text, sent.Notified), "; "); got != want {
+			t.Errorf("%s: %q, not %q (%v)", text, got, want, sent.Notified)
+		}
+	}
 }

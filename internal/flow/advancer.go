@@ -29,6 +29,9 @@ type Outputs interface {
 	Items(ctx context.Context, row string, most int) ([]workflow.Output, error)
 	// Named gives what some step of a run gave, by its hash. NotFound.
 	Named(ctx context.Context, run fika.RequestID, hash string) (workflow.Output, error)
+	// Workers gives who works the steps of a run that somebody else was asked for, a
+	// member of a pool or a backup, by row.
+	Workers(ctx context.Context, run fika.RequestID) (map[string]fika.AgentName, error)
 }
 
 // Discussions keeps chats that are steps.

@@ -23,11 +23,18 @@ func answers(ctx context.Context, given Outputs, r store.Run, result workflow.Re
 // a run goes on that did not end well. Long texts are cut: whoever reads the chat
 // gets all of it in every prompt.
 func chatAnswer(ctx context.Context, given Outputs, r store.Run, result workflow.Result) (string, error) {
+	workers, err := given.Workers(ctx, r.ID)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	for _, p := range result.Parts {
 		who := p.Step
 		if p.Agent != "" {
 			who = "@" + p.Agent
+		}
+		if by := workers[p.From]; by != "" && p.From != "" {
+			who = "@" + string(by) + " for " + who
 		}
 		if p.State != workflow.Done || p.From == "" {
 			if p.Error != "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"fika"
 	"fika/internal/store"
@@ -129,5 +130,37 @@ func TestWorkDeletedInMidRun(t *testing.T) {
 		r := w.advance(run)
 		w.want("state", r.State, fika.RequestFailed)
 		w.want("reason", r.Reason, "step talk failed: its chat was deleted")
+	})
+}
+
+// TestWhoWorkedItIsSaidInTheChat: where another agent worked what one was asked for, a
+// backup or a member of a pool, the answer in the chat and the steps name both.
+func TestWhoWorkedItIsSaidInTheChat(t *testing.T) {
+	onEngines(t, func(w *world) {
+		chat := w.chat("s-1")
+		run := w.startInChat(chat, "@a, @b: which one?")
+		w.answer = func(fika.AgentName, string) (string, error) { return "this one", nil }
+		w.advance(run)
+		moved := 0
+		for _, st := range must(w.store.RunSteps(w.Context(), run, time.Time{}))(w) {
+			if st.Agent != "a" {
+				continue
+			}
+			moved++
+			done, err := w.store.HandOver(w.Context(), store.HandOver{
+				Request: st.Request, From: must(w.store.Agent(w.Context(), "a"))(w).ID, To: must(w.store.Agent(w.Context(), "c"))(w).ID, Why: "@a has failed",
+			})
+			w.ok(err)
+			w.want("handed over", done.Done, true)
+		}
+		w.want("moved", moved, 1)
+		for _, name := range []fika.AgentName{"b", "c"} {
+			w.end(w.claim(name))
+		}
+		w.advance(run)
+		w.want("said", strings.Join(w.saidIn(chat), "\n"), "ann: @a, @b: which one?\nworkflow: @c for @a: this one  @b: this one")
+		for _, st := range must(w.store.RunSteps(w.Context(), run, time.Time{}))(w) {
+			w.want("who worked "+st.Path, st.Who(), map[fika.AgentName]string{"a": "@c for @a", "b": "@b"}[st.Agent])
+		}
 	})
 }

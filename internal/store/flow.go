@@ -63,9 +63,29 @@ type RunStep struct {
 	Begun        time.Time
 	Request      fika.RequestID        // of an agent's step
 	Conversation fika.ConversationName // of a discussion
-	Agent        fika.AgentName
+	Agent        fika.AgentName        // that was asked
+	Worker       fika.AgentName        // that works it, where that is another
 	Usage        workflow.Spent
 	Approval     int64 // the question that waits for an answer; 0: none
+}
+
+// WorkedBy is the agent that works a step.
+func (s RunStep) WorkedBy() fika.AgentName {
+	if s.Worker != "" {
+		return s.Worker
+	}
+	return s.Agent
+}
+
+// Who is @ and the name of who works a step and, where that is another, who was
+// asked.
+func (s RunStep) Who() string { return whoWorks(s.Agent, s.Worker) }
+
+func whoWorks(asked, worker fika.AgentName) string {
+	if worker == "" {
+		return "@" + string(asked)
+	}
+	return "@" + string(worker) + " for @" + string(asked)
 }
 
 // RunView is what working out a plan needs to know of a run, as of one moment.
@@ -337,18 +357,36 @@ func (s Flows) RunSteps(ctx context.Context, run fika.RequestID, since time.Time
 	if !since.IsZero() {
 		only, args = ` AND (s.live = 1 OR s.ended_at >= ?)`, append(args, ms(since))
 	}
-	list, err := many(ctx, s.r, scanRunStep, `SELECT `+rowColumns+`, s.begun_at, s.request, COALESCE(c.name, ''), s.agent, COALESCE(ch.turns, 0), COALESCE(ch.tokens, 0), COALESCE(ch.cost, 0),
+	list, err := many(ctx, s.r, scanRunStep, `SELECT `+rowColumns+`, s.begun_at, s.request, COALESCE(c.name, ''), s.agent, COALESCE(w.name, ''), COALESCE(ch.turns, 0), COALESCE(ch.tokens, 0), COALESCE(ch.cost, 0),
 COALESCE((SELECT p.n FROM approvals p WHERE p.flow_step = s.id AND p.flow_step <> '' AND p.state = 'open' LIMIT 1), 0)
 FROM flow_steps s LEFT JOIN conversations c ON c.id = s.conversation LEFT JOIN chains ch ON ch.root = s.chain
+LEFT JOIN requests q ON q.id = s.request LEFT JOIN agents w ON w.id = q.agent AND w.name <> s.agent AND s.agent <> ''
 WHERE s.run = ?`+only+` ORDER BY s.begun_at, s.path, s.attempt`, args...)
 	return list, s.explain("read steps of run", err)
 }
 
 func scanRunStep(sc scanner) (st RunStep, err error) {
 	var begun, cost int64
-	st.Row, err = flowRow(sc, &begun, &st.Request, &st.Conversation, &st.Agent, &st.Usage.Turns, &st.Usage.Tokens, &cost, &st.Approval)
+	st.Row, err = flowRow(sc, &begun, &st.Request, &st.Conversation, &st.Agent, &st.Worker, &st.Usage.Turns, &st.Usage.Tokens, &cost, &st.Approval)
 	st.Begun, st.Usage.Cost = at(begun), dollars(cost)
 	return st, err
+}
+
+// Workers reads who works the steps of a run that somebody else was asked for, by row.
+func (s Flows) Workers(ctx context.Context, run fika.RequestID) (map[string]fika.AgentName, error) {
+	const op = "read workers of run"
+	type worker struct {
+		row  string
+		name fika.AgentName
+	}
+	scan := func(sc scanner) (w worker, err error) { return w, sc.Scan(&w.row, &w.name) }
+	list, err := many(ctx, s.r, scan, `SELECT s.id, w.name FROM flow_steps s JOIN requests q ON q.id = s.request JOIN agents w ON w.id = q.agent
+WHERE s.run = ? AND s.agent <> '' AND w.name <> s.agent`, run)
+	out := map[string]fika.AgentName{}
+	for _, w := range list {
+		out[w.row] = w.name
+	}
+	return out, s.explain(op, err)
 }
 
 // Output reads what a row that is done has given. NotFound.

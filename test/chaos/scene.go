@@ -68,6 +68,7 @@ func scenes() []scene {
 		{"schedule", timed},
 		{"backup", backedUp},
 		{"pool", pooled},
+		{"models", severalModels},
 	}
 }
 

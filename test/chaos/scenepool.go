@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,34 @@ func pooled(r *run) {
 	r.settle() // what a member has begun waits for it
 	r.replaceSettings("instances = 3", "instances = 2")
 	r.ask("task", "hound")
+}
+
+// severalModels is work for an agent with two models whose first round fails: whoever
+// is killed, what follows is asked of the second.
+func severalModels(r *run) {
+	r.configure(fmt.Sprintf(`
+[[models]]
+id = "first"
+provider = "openai"
+base_url = %[1]q
+[[models]]
+id = "second"
+provider = "openai"
+base_url = %[1]q
+[[agents]]
+id = "sandor"
+models = ["first", "second"]
+escalate = 1
+tool_permissions = ["bash", "read", "list"]
+`, r.models.URL()))
+	r.ask("task", "sandor", "read", "bash", "list") // there is no such file
+	r.ask("ask", "sandor", "read", "list")
+	r.settle()
+	wrong, err := r.number(`SELECT count(*) FROM usage u JOIN agents a ON a.id = u.agent WHERE a.name = 'sandor'
+AND u.model <> CASE WHEN u.n = (SELECT min(o.n) FROM usage o WHERE o.request = u.request) THEN 'first' ELSE 'second' END`)
+	if err != nil || wrong > 0 {
+		r.bad("%d calls went to the wrong model: %v", wrong, err)
+	}
 }
 
 // replaceSettings changes a part of the settings.

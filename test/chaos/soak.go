@@ -18,7 +18,8 @@ const (
 )
 
 // soak is a long evening: 20 agents at 10 tables, with pauses and kills at
-// random. In the end every answer is there once, and no process has grown.
+// random. In the end every answer is there once, no process has grown, and what fika
+// says that was spent is what the ledger has.
 func (o options) soakFor(ctx context.Context, t *table) error {
 	var names []string
 	var more strings.Builder
@@ -63,11 +64,12 @@ func (o options) soakFor(ctx context.Context, t *table) error {
 	r.settle()
 	r.rest()
 	r.finish()
+	figures := r.figures()
 	c := r.counts()
 	c.fired = kills
 	out := row{kind: "soak", name: fmt.Sprintf("%d agents, %d chats, %s", soakAgents, soakChats, o.soak), counts: c}
 	second, last := quarter(sizes, 1), quarter(sizes, 3)
-	out.note = fmt.Sprintf("%d kills, %d pauses, RssAnon %.2f MiB then %.2f MiB per process (x %.3f) %s", kills, pauses, second/1024, last/1024, last/second, o.clear(r))
+	out.note = fmt.Sprintf("%d kills, %d pauses, RssAnon %.2f MiB then %.2f MiB per process (x %.3f); %s %s", kills, pauses, second/1024, last/1024, last/second, figures, o.clear(r))
 	out.bad = c.red > 0 || c.done == 0 || kills == 0 || !(last <= 1.1*second)
 	t.add(out)
 	return nil

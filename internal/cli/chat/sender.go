@@ -55,6 +55,9 @@ func (s *sender) send(ctx context.Context, line typedLine) {
 	if err == nil {
 		sent, err = s.chat.client().Chats.SendWith(ctx, s.chat.conversation(), text, pictures, s.chat.as)
 	}
+	for _, given := range s.chat.client().Chats.AssignedTo(text, sent.Notified) {
+		s.screen.note("→ " + given)
+	}
 	switch {
 	case err != nil:
 		s.screen.noteNotSent(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +31,9 @@ type session struct {
 
 	mu     sync.Mutex
 	agents []fika.AgentName
-	last   fika.AgentName  // who was spoken to last
-	seen   map[string]bool // who has done something here
+	pools  map[fika.AgentName]fika.AgentName // of members
+	last   fika.AgentName                    // who was spoken to last
+	seen   map[string]bool                   // who has done something here
 }
 
 // Session opens the newest session of this home, or a new one.
@@ -43,8 +45,8 @@ func Session(ctx context.Context, e *command.Env) error {
 	// Files that cannot be read leave what they said last, of which the agents warn.
 	e.App().FollowConfig(func(string) {})
 	s := &session{last: fika.AgentName(conf.Master.DefaultAgent)}
-	s.agents = agentsOf(conf)
-	if s.last == "" || !slices.Contains(s.agents, s.last) {
+	s.agents, s.pools = agentsOf(conf), poolsOf(conf)
+	if s.last == "" || !slices.Contains(s.mentionable(), s.last) {
 		s.last = s.agents[0]
 	}
 	s.first = s.last
@@ -63,6 +65,23 @@ func agentsOf(conf *config.Config) (names []fika.AgentName) {
 	return names
 }
 
+// poolsOf says which agents are members of which pools.
+func poolsOf(conf *config.Config) map[fika.AgentName]fika.AgentName {
+	out := map[fika.AgentName]fika.AgentName{}
+	for _, a := range conf.Agents {
+		if a.Pool != "" {
+			out[fika.AgentName(a.ID)] = fika.AgentName(a.Pool)
+		}
+	}
+	return out
+}
+
+// mentionable are those whom a text can name: the agents of the session, and the
+// members of the pools among them.
+func (s *session) mentionable() []fika.AgentName {
+	return append(slices.Clone(s.agents), slices.Sorted(maps.Keys(s.pools))...)
+}
+
 // takeConfig takes over who is in the config now, and tells of it when text goes to
 // somebody else then.
 func (s *session) takeConfig(out *screen) {
@@ -78,14 +97,14 @@ func (s *session) takeConfig(out *screen) {
 // takeAgents takes over the agents of the config. It gives the one that was spoken
 // to last, and who takes its place, if that is not among them any more.
 func (s *session) takeAgents(conf *config.Config) (gone, now fika.AgentName) {
-	names := agentsOf(conf)
+	names, pools := agentsOf(conf), poolsOf(conf)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(names) == 0 || slices.Equal(names, s.agents) {
+	if len(names) == 0 || slices.Equal(names, s.agents) && maps.Equal(pools, s.pools) {
 		return "", ""
 	}
-	s.agents = names
-	if slices.Contains(names, s.last) {
+	s.agents, s.pools = names, pools
+	if slices.Contains(s.mentionable(), s.last) {
 		return "", ""
 	}
 	gone, s.last = s.last, names[0]
@@ -97,6 +116,13 @@ func (s *session) known() []fika.AgentName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.agents
+}
+
+// named are those whom a text can name.
+func (s *session) named() []fika.AgentName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mentionable()
 }
 
 // openSession enters a session; it reports whether another is wanted after it.
@@ -201,7 +227,7 @@ func place(e *command.Env) (name, home string) {
 func (s *session) address(text string) (addressed string, toAll bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	to := mention.Parse(text, mention.Known{Agents: s.agents})
+	to := mention.Parse(text, mention.Known{Agents: s.mentionable()})
 	switch {
 	case len(to.Agents) > 0:
 		s.last = to.Agents[0]
@@ -218,7 +244,7 @@ func (s *session) address(text string) (addressed string, toAll bool) {
 func (s *session) isForLast(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return mention.Parse(text, mention.Known{Agents: s.agents}).NoneAddressed()
+	return mention.Parse(text, mention.Known{Agents: s.mentionable()}).NoneAddressed()
 }
 
 // spokenTo is who gets text without a name.
@@ -248,7 +274,9 @@ func (s *session) withIdle(busy []view.Worker) []view.Worker {
 		if !s.seen[string(a)] && a != s.last {
 			continue
 		}
-		mine := func(w view.Worker) bool { return w.Name == string(a) }
+		mine := func(w view.Worker) bool {
+			return w.Name == string(a) || s.pools[fika.AgentName(w.Name)] == a
+		}
 		at := slices.IndexFunc(busy, mine)
 		if at < 0 {
 			out = append(out, view.Worker{Name: string(a)})

@@ -20,7 +20,11 @@ func workersOfRuns(list []teamRun) []view.Worker {
 	var out []view.Worker
 	for _, r := range list {
 		for _, s := range r.steps {
-			out = append(out, view.Worker{Name: string(s.Agent), Doing: "in the team", Since: s.Begun})
+			doing := "in the team"
+			if s.Worker != "" {
+				doing += ", for @" + string(s.Agent)
+			}
+			out = append(out, view.Worker{Name: string(s.WorkedBy()), Doing: doing, Since: s.Begun})
 		}
 	}
 	return out
@@ -40,7 +44,7 @@ func (r teamRun) whyLine() string {
 		if i == 0 {
 			sep = ": "
 		}
-		text += fmt.Sprintf("%s@%s since %s", sep, s.Agent, s.Begun.Local().Format(time.TimeOnly))
+		text += fmt.Sprintf("%s%s since %s", sep, s.Who(), s.Begun.Local().Format(time.TimeOnly))
 	}
 	return text + fmt.Sprintf(" (fika workflow status %s)", r.ID)
 }

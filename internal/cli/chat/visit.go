@@ -89,7 +89,7 @@ func (v *visit) title() string {
 // agentNames are the agents that may be meant here.
 func (v *visit) agentNames() []fika.AgentName {
 	if v.session != nil {
-		return v.session.known()
+		return v.session.named()
 	}
 	rows, err := v.chat.client().Agents.Rows(context.Background())
 	if err != nil {

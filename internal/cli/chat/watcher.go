@@ -106,7 +106,7 @@ func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
 		w.screen.noteOnce("cannot see what waits: " + err.Error())
 	}
 	if err == nil {
-		waits := w.waitingOf(queue)
+		waits := w.waitingOf(ctx, c, queue)
 		w.mu.Lock()
 		w.waits = waits
 		w.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
 
 // waitingOf is what of a queue has not begun, as the status line tells it. What
 // goes on only when the person does something is told in full, once.
-func (w *watcher) waitingOf(queue []client.QueueItem) []view.Worker {
+func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []client.QueueItem) []view.Worker {
 	now := w.screen.env.Now()
 	var out []view.Worker
 	for _, q := range queue {
@@ -135,7 +135,7 @@ func (w *watcher) waitingOf(queue []client.QueueItem) []view.Worker {
 		case q.Why == string(fika.WaitApproval):
 			doing = "waits for your word"
 		case q.Stuck:
-			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s", q.Agent, whyItem(q, now)))
+			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, whyItem(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
 			doing = "waits (/why)"
 		case q.Why == "busy":
 			doing = isNext + "; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")

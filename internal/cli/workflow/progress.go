@@ -78,7 +78,7 @@ func inLongList(s client.RunStep, rows map[string]client.RunStep) bool {
 
 // step tells of one step, when its state is another than was told last.
 func (p *progress) step(s client.RunStep, ended int) {
-	now := string(s.State)
+	now := string(s.State) + " " + string(s.Worker)
 	if s.Kind == workflow.KindRepeat && !s.State.Ended() || s.Approval > 0 || p.told[s.ID] == now {
 		return
 	}
@@ -117,13 +117,15 @@ func describeStep(s client.RunStep) string {
 	var parts []string
 	switch {
 	case s.State == workflow.Running && s.Agent != "":
-		parts = append(parts, "@"+string(s.Agent)+" works on it")
+		parts = append(parts, s.Who()+" works on it")
 	case s.State == workflow.Running && s.Conversation != "":
 		parts = append(parts, "they talk (fika chat view "+string(s.Conversation)+" --follow)")
 	case s.State == workflow.Running:
 		parts = append(parts, "begun")
 	case s.State == workflow.Waiting && !s.NotBefore.IsZero():
 		parts = append(parts, "attempt "+fmt.Sprint(s.Attempt)+" at "+s.NotBefore.Local().Format("15:04:05"))
+	case s.Worker != "":
+		parts = append(parts, string(s.State)+" by "+s.Who())
 	default:
 		parts = append(parts, string(s.State))
 	}

@@ -78,7 +78,8 @@ type stepJSON struct {
 	State        string     `json:"state"`
 	Reason       *string    `json:"reason"`
 	Error        *string    `json:"error"`
-	Agent        *string    `json:"agent"`
+	Agent        *string    `json:"agent"`     // that was asked
+	WorkedBy     *string    `json:"worked_by"` // where that is another: a member of a pool, or a backup
 	Request      *string    `json:"request"`
 	Conversation *string    `json:"conversation"`
 	Approval     *int64     `json:"approval"`
@@ -95,7 +96,7 @@ type stepJSON struct {
 func toStepJSON(s client.RunStep) stepJSON {
 	j := stepJSON{
 		Path: s.Path, Attempt: s.Attempt, Kind: s.Kind, State: string(s.State), Reason: command.Optional(s.Reason), Error: command.Optional(s.Error),
-		Agent: command.Optional(string(s.Agent)), Request: command.Optional(string(s.Request)), Conversation: command.Optional(string(s.Conversation)),
+		Agent: command.Optional(string(s.Agent)), WorkedBy: command.Optional(string(s.Worker)), Request: command.Optional(string(s.Request)), Conversation: command.Optional(string(s.Conversation)),
 		Turns: s.Usage.Turns, Tokens: s.Usage.Tokens, CostUSD: command.Charged(s.Usage.Cost, s.Usage.Tokens), StartedAt: s.Begun.UTC(), NotBefore: command.Stamp(s.NotBefore), FinishedAt: command.Stamp(s.Ended),
 	}
 	if s.Approval > 0 {

@@ -173,7 +173,7 @@ func stepRow(s client.RunStep, now time.Time) []string {
 	who := ""
 	switch {
 	case s.Agent != "":
-		who = "@" + string(s.Agent)
+		who = s.Who()
 	case s.Conversation != "":
 		who = string(s.Conversation)
 	case s.Approval > 0:
