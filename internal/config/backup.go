@@ -8,19 +8,19 @@ import (
 )
 
 // checkBackup looks at who is to take over from an agent.
-func (c *Config) checkBackup(p *Problems, i int) {
+func (c *crossCheck) checkBackup(i int) {
 	a := &c.Agents[i]
 	at := c.placeOf("agents", i, "backup")
 	for k, name := range a.Backup {
 		switch {
 		case name == a.ID:
-			p.Add(at, "the agent %s cannot be its own backup", toml.Quote(name))
+			c.problems.Add(at, "the agent %s cannot be its own backup", toml.Quote(name))
 		case slices.Contains(a.Backup[:k], name):
-			p.Add(at, "backup names %s twice", toml.Quote(name))
+			c.problems.Add(at, "backup names %s twice", toml.Quote(name))
 		case c.entryIndex(name) >= 0 && c.Agents[c.entryIndex(name)].Pool == a.ID:
-			p.Add(at, "%s is a member of the pool %s: members take over from each other anyway", toml.Quote(name), toml.Quote(a.ID))
+			c.problems.Add(at, "%s is a member of the pool %s: members take over from each other anyway", toml.Quote(name), toml.Quote(a.ID))
 		case c.entryIndex(name) < 0:
-			p.Add(at, "there is no [[agents]] entry with the id %s%s", toml.Quote(name), toml.NearestHint(name, c.agentIDs()))
+			c.problems.Add(at, "there is no [[agents]] entry with the id %s%s", toml.Quote(name), toml.NearestHint(name, c.agentIDs()))
 		}
 	}
 }

@@ -96,35 +96,35 @@ func tighter[T ~int64](a, b T) T {
 
 // checkBudgets refuses money limits that could not act, as far as that can be told: on
 // models that are defined and have no price.
-func (c *Config) checkBudgets(p *Problems) {
-	c.checkChainCosts(p)
+func (c *crossCheck) checkBudgets() {
+	c.checkChainCosts()
 	for _, b := range c.Budgets {
 		kind, name, wrong := limit.ParseScope(b.Scope)
 		if kind == limit.ScopeAgent && wrong == "" && c.entryIndex(name) < 0 && len(c.Agents) > 0 {
 			if meant := toml.NearestHint(name, c.agentIDs()); meant != "" {
-				p.Add(b.at, "there is no agent %s%s", toml.Quote(name), meant)
+				c.problems.Add(b.at, "there is no agent %s%s", toml.Quote(name), meant)
 			}
 		}
 		if b.Money <= 0 {
 			continue
 		}
 		if m, who := c.unpricedIn(kind, name); m != "" {
-			p.Add(b.at, "%s", UnpricedWarning(m, who))
+			c.problems.Add(b.at, "%s", UnpricedWarning(m, who))
 		}
 	}
 }
 
 // checkChainCosts does the same for max_cost_per_chain.
-func (c *Config) checkChainCosts(p *Problems) {
+func (c *crossCheck) checkChainCosts() {
 	if c.Chat.MaxCostPerChain > 0 {
 		if m, who := c.unpricedIn(limit.ScopeHome, ""); m != "" {
-			p.Add(c.where["chat.max_cost_per_chain"], "%s", UnpricedWarning(m, who))
+			c.problems.Add(c.where["chat.max_cost_per_chain"], "%s", UnpricedWarning(m, who))
 		}
 	}
 	for i := range c.Agents {
 		if a := &c.Agents[i]; a.MaxCostPerChain > 0 && a.Pool == "" {
 			if m, who := c.unpricedIn(limit.ScopeAgent, a.ID); m != "" {
-				p.Add(c.placeOf("agents", i, "max_cost_per_chain"), "%s", UnpricedWarning(m, who))
+				c.problems.Add(c.placeOf("agents", i, "max_cost_per_chain"), "%s", UnpricedWarning(m, who))
 			}
 		}
 	}

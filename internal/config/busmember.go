@@ -53,7 +53,7 @@ func (r *reader) readBusMembers(v value, path string, list *[]BusMember) bool {
 	})
 }
 
-func (c *Config) checkBusMembers(p *Problems) {
+func (c *crossCheck) checkBusMembers() {
 	for i := range c.BusMembers {
 		m := &c.BusMembers[i]
 		at := c.placeOf("bus_members", i, "name")
@@ -61,11 +61,11 @@ func (c *Config) checkBusMembers(p *Problems) {
 		switch {
 		case m.Name == "":
 		case first < i:
-			p.Add(at, "the member %s is defined twice; the first is at %s", toml.Quote(m.Name), c.placeOf("bus_members", first, "name"))
+			c.problems.Add(at, "the member %s is defined twice; the first is at %s", toml.Quote(m.Name), c.placeOf("bus_members", first, "name"))
 		case c.entryIndex(m.Name) >= 0:
-			p.Add(at, "%s is the id of an agent: members of the bus and agents cannot share a name", toml.Quote(m.Name))
+			c.problems.Add(at, "%s is the id of an agent: members of the bus and agents cannot share a name", toml.Quote(m.Name))
 		case strings.EqualFold(c.Username, m.Name):
-			p.Add(at, "%s is your own username: members of the bus and people cannot share a name", toml.Quote(m.Name))
+			c.problems.Add(at, "%s is your own username: members of the bus and people cannot share a name", toml.Quote(m.Name))
 		}
 	}
 }

@@ -8,35 +8,42 @@ import (
 	"fika/internal/toml"
 )
 
+// crossCheck finds what is wrong with settings that are right each by itself: names
+// that nothing has, things defined twice, keys that exclude each other.
+type crossCheck struct {
+	*Config
+	problems *Problems
+}
+
 // checkTogether looks at what concerns more than one key. It runs only when all files
 // could be parsed: what is missing because of a slip elsewhere is no news.
-func (c *Config) checkTogether(p *Problems) {
-	c.checkModels(p)
-	c.checkRoutes(p)
-	c.checkAgents(p)
-	c.checkNATS(p)
-	c.checkMCP(p)
-	c.checkExecutors(p)
-	c.checkBudgets(p)
-	c.checkSchedules(p)
-	c.checkBusMembers(p)
+func (c *crossCheck) checkTogether() {
+	c.checkModels()
+	c.checkRoutes()
+	c.checkAgents()
+	c.checkNATS()
+	c.checkMCP()
+	c.checkExecutors()
+	c.checkBudgets()
+	c.checkSchedules()
+	c.checkBusMembers()
 	if c.Model != "" && !c.isReachable(c.Model) {
-		p.Add(c.where["model"], "%s", c.unknownModel(c.Model))
+		c.problems.Add(c.where["model"], "%s", c.unknownModel(c.Model))
 	}
 	if m := c.Routing.Model; m != "" && !c.isReachable(m) {
-		p.Add(c.where["routing.model"], "%s", c.unknownModel(m))
+		c.problems.Add(c.where["routing.model"], "%s", c.unknownModel(m))
 	}
 	if d := c.Master.DefaultAgent; d != "" && c.entryIndex(d) < 0 {
-		p.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.NearestHint(d, c.agentIDs()))
+		c.problems.Add(c.where["master.default_agent"], "there is no [[agents]] entry with the id %s%s", toml.Quote(d), toml.NearestHint(d, c.agentIDs()))
 	}
 }
 
-func (c *Config) checkAgents(p *Problems) {
+func (c *crossCheck) checkAgents() {
 	seen := map[string]int{}
 	for i := range c.Agents {
 		a := &c.Agents[i]
 		if first, twice := seen[a.ID]; twice && a.ID != "" {
-			p.Add(c.placeOf("agents", i, "id"), "the agent %s is defined twice; the first is at %s%s", toml.Quote(a.ID), c.placeOf("agents", first, "id"), memberOf(a))
+			c.problems.Add(c.placeOf("agents", i, "id"), "the agent %s is defined twice; the first is at %s%s", toml.Quote(a.ID), c.placeOf("agents", first, "id"), memberOf(a))
 		} else {
 			seen[a.ID] = i
 		}
@@ -44,22 +51,22 @@ func (c *Config) checkAgents(p *Problems) {
 			continue // its pool's entry is looked at
 		}
 		if a.Model != "" && !c.isReachable(a.Model) && a.BaseURL == "" {
-			p.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
+			c.problems.Add(c.placeOf("agents", i, "model"), "%s", c.unknownModel(a.Model))
 		}
-		c.checkModelChoice(p, i)
-		c.checkPool(p, i)
-		c.checkBackup(p, i)
+		c.checkModelChoice(i)
+		c.checkPool(i)
+		c.checkBackup(i)
 	}
 	if c.entryIndex(strings.ToLower(c.Username)) >= 0 {
-		p.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))
+		c.problems.Add(c.where["username"], "%s is the id of an agent: people and agents cannot share a name", toml.Quote(c.Username))
 	}
 }
 
-func (c *Config) checkModels(p *Problems) {
+func (c *crossCheck) checkModels() {
 	seen := map[string]Place{} // ids and nicknames
 	for i := range c.Models {
 		m := &c.Models[i]
-		c.checkModel(p, i, m)
+		c.checkModel(i, m)
 		keys := []string{"id"}
 		if m.Nickname != "" && m.Nickname != m.ID {
 			keys = append(keys, "nickname")
@@ -71,7 +78,7 @@ func (c *Config) checkModels(p *Problems) {
 			}
 			at := c.placeOf("models", i, key)
 			if first, twice := seen[name]; twice && name != "" {
-				p.Add(at, "the model %s is defined twice; the first is at %s", toml.Quote(name), first)
+				c.problems.Add(at, "the model %s is defined twice; the first is at %s", toml.Quote(name), first)
 				continue
 			}
 			seen[name] = at
@@ -79,7 +86,7 @@ func (c *Config) checkModels(p *Problems) {
 	}
 }
 
-func (c *Config) checkModel(p *Problems, i int, m *Model) {
+func (c *crossCheck) checkModel(i int, m *Model) {
 	provider := m.Provider
 	if provider == "" && m.BaseURL != "" {
 		provider = guessProvider(m.BaseURL)
@@ -87,25 +94,25 @@ func (c *Config) checkModel(p *Problems, i int, m *Model) {
 	switch {
 	case m.ID == "": // already reported
 	case provider == Scripted && m.Rules == "":
-		p.Add(c.placeOf("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
+		c.problems.Add(c.placeOf("models", i, "provider"), "a scripted model needs rules = \"FILE\"")
 	case provider != Scripted && m.Rules != "":
-		p.Add(c.placeOf("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
+		c.problems.Add(c.placeOf("models", i, "rules"), "rules belong to a model with provider = \"scripted\"")
 	case provider != Scripted && m.BaseURL == "" && c.BaseURL == "" && wellKnown(*m) == "":
-		p.Add(c.placeOf("models", i, "id"), "%s", noAddress(m.ID))
+		c.problems.Add(c.placeOf("models", i, "id"), "%s", noAddress(m.ID))
 	case provider != Scripted && m.BaseURL != "":
 		reached := *m
 		reached.APIKeyEnv = eitherOf(m.APIKeyEnv, usualKey(m.BaseURL))
 		if wrong := keyInClear(reached); wrong != "" {
-			p.Add(c.placeOf("models", i, "base_url"), "%s", wrong)
+			c.problems.Add(c.placeOf("models", i, "base_url"), "%s", wrong)
 		}
 	}
 }
 
 // checkRoutes looks at the addresses that are named outside of [[models]]: at
 // the top level and by agents.
-func (c *Config) checkRoutes(p *Problems) {
+func (c *crossCheck) checkRoutes() {
 	if wrong := keyInClear(Model{BaseURL: c.BaseURL, APIKeyEnv: c.APIKeyEnv}); wrong != "" {
-		p.Add(c.where["base_url"], "%s", wrong)
+		c.problems.Add(c.where["base_url"], "%s", wrong)
 	}
 	for i := range c.Agents {
 		a := &c.Agents[i]
@@ -113,12 +120,12 @@ func (c *Config) checkRoutes(p *Problems) {
 			continue
 		}
 		if wrong := keyInClear(Model{BaseURL: a.BaseURL, APIKeyEnv: a.APIKeyEnv}); wrong != "" {
-			p.Add(c.placeOf("agents", i, "base_url"), "%s", wrong)
+			c.problems.Add(c.placeOf("agents", i, "base_url"), "%s", wrong)
 		}
 	}
 }
 
-func (c *Config) checkNATS(p *Problems) {
+func (c *crossCheck) checkNATS() {
 	n := &c.NATS
 	var ways []string
 	for _, w := range []struct {
@@ -133,16 +140,16 @@ func (c *Config) checkNATS(p *Problems) {
 		}
 	}
 	if len(ways) > 1 {
-		p.Add(c.where["nats."+ways[1]], "the server can be told who you are in one way only: %s are set", strings.Join(ways, " and "))
+		c.problems.Add(c.where["nats."+ways[1]], "the server can be told who you are in one way only: %s are set", strings.Join(ways, " and "))
 	}
 	if n.Password != "" && n.PasswordEnv != "" {
-		p.Add(c.where["nats.password_env"], "password and password_env are both set; keep one")
+		c.problems.Add(c.where["nats.password_env"], "password and password_env are both set; keep one")
 	}
 	if (n.Password != "" || n.PasswordEnv != "") && n.User == "" {
-		p.Add(c.where["nats"], "there is a password but no user")
+		c.problems.Add(c.where["nats"], "there is a password but no user")
 	}
 	if (n.TLS.Cert == "") != (n.TLS.Key == "") {
-		p.Add(c.where["nats.tls"], "cert and key belong together; one of them is missing")
+		c.problems.Add(c.where["nats.tls"], "cert and key belong together; one of them is missing")
 	}
 }
 

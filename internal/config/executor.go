@@ -68,18 +68,18 @@ func (c *Config) UnknownExecutor(name string) string {
 	return text + "; known are " + strings.Join(known, ", ")
 }
 
-func (c *Config) checkExecutors(p *Problems) {
+func (c *crossCheck) checkExecutors() {
 	for i, x := range c.Executors {
 		if first := slices.IndexFunc(c.Executors, func(o Executor) bool { return o.Name == x.Name }); first < i && x.Name != "" {
-			p.Add(c.placeOf("executors", i, "name"), "the executor %s is defined twice; the first is at %s", toml.Quote(x.Name), c.placeOf("executors", first, "name"))
+			c.problems.Add(c.placeOf("executors", i, "name"), "the executor %s is defined twice; the first is at %s", toml.Quote(x.Name), c.placeOf("executors", first, "name"))
 		}
 	}
 	if name := c.Tools.Executor; name != "" && c.Executor(name) == nil {
-		p.Add(c.where["tools.executor"], "%s", c.UnknownExecutor(name))
+		c.problems.Add(c.where["tools.executor"], "%s", c.UnknownExecutor(name))
 	}
 	for i := range c.Agents {
 		if name := c.Agents[i].Executor; c.Agents[i].Pool == "" && name != "" && c.Executor(name) == nil {
-			p.Add(c.placeOf("agents", i, "executor"), "%s", c.UnknownExecutor(name))
+			c.problems.Add(c.placeOf("agents", i, "executor"), "%s", c.UnknownExecutor(name))
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (l *loading) addFile(f fileText) {
 func (l *loading) finishLoading() (*Config, error) {
 	if !l.broken {
 		l.config.expandPools()
-		l.config.checkTogether(&l.problems)
+		(&crossCheck{l.config, &l.problems}).checkTogether()
 	}
 	if err := l.problems.Err(l.config.Files...); err != nil {
 		return nil, err

@@ -105,14 +105,14 @@ func (r *reader) readMCPServers(v value, path string, list *[]MCPServer) bool {
 	})
 }
 
-func (c *Config) checkMCP(p *Problems) {
+func (c *crossCheck) checkMCP() {
 	for i := range c.MCP {
 		s := &c.MCP[i]
 		if first := slices.IndexFunc(c.MCP, func(o MCPServer) bool { return o.Name == s.Name }); first < i && s.Name != "" {
-			p.Add(c.placeOf("mcp", i, "name"), "the server %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("mcp", first, "name"))
+			c.problems.Add(c.placeOf("mcp", i, "name"), "the server %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("mcp", first, "name"))
 		}
 		if key, wrong := s.wrong(); wrong != "" {
-			p.Add(c.placeOf("mcp", i, key), "%s", wrong)
+			c.problems.Add(c.placeOf("mcp", i, key), "%s", wrong)
 		}
 	}
 }

@@ -132,34 +132,34 @@ func (r *reader) readModelRules(v value, path string, list *[]ModelRule) bool {
 }
 
 // checkModelChoice looks at the models of an agent that has several.
-func (c *Config) checkModelChoice(p *Problems, i int) {
+func (c *crossCheck) checkModelChoice(i int) {
 	a := &c.Agents[i]
 	at := func(key string) Place { return c.placeOf("agents", i, key) }
 	if len(a.Models) == 0 {
 		for _, key := range []string{"escalate", "model_rules"} {
 			if where, ok := c.where[elementPath("agents", i)+"."+key]; ok {
-				p.Add(where, "%s chooses among several models: name them, as in models = [\"small\", \"large\"]", key)
+				c.problems.Add(where, "%s chooses among several models: name them, as in models = [\"small\", \"large\"]", key)
 			}
 		}
 		return
 	}
 	for _, key := range []string{"model", "base_url", "provider", "api_key_env"} {
 		if where, ok := c.where[elementPath("agents", i)+"."+key]; ok {
-			p.Add(where, "%s", notWithModels(key))
+			c.problems.Add(where, "%s", notWithModels(key))
 		}
 	}
 	var list []Model // that are known
 	for k, name := range a.Models {
 		m, ok := c.defineModel(name)
 		if !ok && !c.isReachable(name) {
-			p.Add(at("models"), "%s", c.unknownModel(name))
+			c.problems.Add(at("models"), "%s", c.unknownModel(name))
 			continue
 		}
 		if !ok {
 			m = Model{ID: name}
 		}
 		if twice := slices.ContainsFunc(list, func(o Model) bool { return o.ID == m.ID }); twice {
-			p.Add(at("models"), "the model %s is in the list twice", toml.Quote(a.Models[k]))
+			c.problems.Add(at("models"), "the model %s is in the list twice", toml.Quote(a.Models[k]))
 		}
 		list = append(list, m)
 	}
@@ -167,10 +167,10 @@ func (c *Config) checkModelChoice(p *Problems, i int) {
 		return
 	}
 	if len(list) == 1 && (a.Escalate > 0 || len(a.ModelRules) > 0) {
-		p.Add(at("models"), "there is nothing to choose from: name a second model, or take escalate and model_rules away")
+		c.problems.Add(at("models"), "there is nothing to choose from: name a second model, or take escalate and model_rules away")
 	}
-	c.checkModelWindows(p, i, list)
-	c.checkModelRules(p, i, list)
+	c.checkModelWindows(i, list)
+	c.checkModelRules(i, list)
 }
 
 // notWithModels says why a key cannot stand beside several models.
@@ -183,13 +183,13 @@ func notWithModels(key string) string {
 
 // checkModelWindows refuses a model that cannot read what the one before it was
 // shown.
-func (c *Config) checkModelWindows(p *Problems, i int, list []Model) {
+func (c *crossCheck) checkModelWindows(i int, list []Model) {
 	if c.Agents[i].ContextWindowLimit > 0 {
 		return // all are shown as much
 	}
 	for k := 1; k < len(list); k++ {
 		if before, after := windowOf(list[k-1]), windowOf(list[k]); after < before {
-			p.Add(c.placeOf("agents", i, "models"), "%s reads %d tokens and %s before it %d: what the first has been shown would not fit; order models from small to large windows, or set context_window_limit",
+			c.problems.Add(c.placeOf("agents", i, "models"), "%s reads %d tokens and %s before it %d: what the first has been shown would not fit; order models from small to large windows, or set context_window_limit",
 				toml.Quote(list[k].ID), after, toml.Quote(list[k-1].ID), before)
 		}
 	}
@@ -197,7 +197,7 @@ func (c *Config) checkModelWindows(p *Problems, i int, list []Model) {
 
 func windowOf(m Model) int64 { return firstSet(m.ContextWindow, DefaultContextWindow) }
 
-func (c *Config) checkModelRules(p *Problems, i int, list []Model) {
+func (c *crossCheck) checkModelRules(i int, list []Model) {
 	a := &c.Agents[i]
 	for k, r := range a.ModelRules {
 		rule := elementPath(elementPath("agents", i)+".model_rules", k)
@@ -210,9 +210,9 @@ func (c *Config) checkModelRules(p *Problems, i int, list []Model) {
 		use := slices.IndexFunc(list, func(m Model) bool { return r.Use == m.ID || r.Use == m.Nickname && r.Use != "" })
 		switch {
 		case r.Use != "" && use < 0:
-			p.Add(where("use"), "%s is none of this agent's models: %s%s", toml.Quote(r.Use), strings.Join(a.Models, ", "), toml.NearestHint(r.Use, a.Models))
+			c.problems.Add(where("use"), "%s is none of this agent's models: %s%s", toml.Quote(r.Use), strings.Join(a.Models, ", "), toml.NearestHint(r.Use, a.Models))
 		case use == 0:
-			p.Add(where("use"), "%s is the first of models, which is used anyway: name a later one", toml.Quote(r.Use))
+			c.problems.Add(where("use"), "%s is the first of models, which is used anyway: name a later one", toml.Quote(r.Use))
 		}
 		for _, named := range []struct {
 			key  string
@@ -220,12 +220,12 @@ func (c *Config) checkModelRules(p *Problems, i int, list []Model) {
 		}{{"offered", r.Offered}, {"used", r.Used}} {
 			for _, name := range named.list {
 				if !mayBeOffered(name, a.ToolPermissions, c.ToolPermissions) {
-					p.Add(where(named.key), "this agent may not use %s, so the rule never holds: name one of its tool_permissions", toml.Quote(name))
+					c.problems.Add(where(named.key), "this agent may not use %s, so the rule never holds: name one of its tool_permissions", toml.Quote(name))
 				}
 			}
 		}
 		if first := firstSet(a.ContextWindowLimit, windowOf(list[0])); r.Tokens > first {
-			p.Add(where("tokens"), "%s reads %d tokens only, so a rule from %d on comes too late: choose fewer", toml.Quote(list[0].ID), first, r.Tokens)
+			c.problems.Add(where("tokens"), "%s reads %d tokens only, so a rule from %d on comes too late: choose fewer", toml.Quote(list[0].ID), first, r.Tokens)
 		}
 	}
 }

@@ -40,14 +40,14 @@ func (c *Config) expandPools() {
 }
 
 // checkPool looks at the size of a pool and the names of its members.
-func (c *Config) checkPool(p *Problems, i int) {
+func (c *crossCheck) checkPool(i int) {
 	a := &c.Agents[i]
 	if a.Instances == 0 {
 		return
 	}
 	at := c.placeOf("agents", i, "instances")
 	if last := MemberName(a.ID, a.Instances); !named(last) {
-		p.Add(at, "the last member of this pool would be called %s, which is too long for an agent's name: shorten the id", toml.Quote(last))
+		c.problems.Add(at, "the last member of this pool would be called %s, which is too long for an agent's name: shorten the id", toml.Quote(last))
 	}
 }
 

@@ -117,16 +117,16 @@ func isTrue(e *entry) bool {
 }
 
 // checkSchedules looks for names that are there twice, and agents that are not.
-func (c *Config) checkSchedules(p *Problems) {
+func (c *crossCheck) checkSchedules() {
 	for i, s := range c.Schedules {
 		if first := slices.IndexFunc(c.Schedules, func(o Schedule) bool { return o.Name == s.Name }); first < i && s.Name != "" {
-			p.Add(c.placeOf("schedules", i, "name"), "the schedule %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("schedules", first, "name"))
+			c.problems.Add(c.placeOf("schedules", i, "name"), "the schedule %s is defined twice; the first is at %s", toml.Quote(s.Name), c.placeOf("schedules", first, "name"))
 		}
 		if s.Agent != "" && c.entryIndex(s.Agent) < 0 {
-			p.Add(c.placeOf("schedules", i, "agent"), "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
+			c.problems.Add(c.placeOf("schedules", i, "agent"), "there is no [[agents]] entry with the id %s%s", toml.Quote(s.Agent), toml.NearestHint(s.Agent, c.agentIDs()))
 		}
 		if wrong := c.noSummary(s); wrong != "" {
-			p.Add(c.placeOf("schedules", i, "agent"), "%s", wrong)
+			c.problems.Add(c.placeOf("schedules", i, "agent"), "%s", wrong)
 		}
 	}
 }
