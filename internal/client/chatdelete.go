@@ -18,7 +18,7 @@ const deletePatience = 15 * time.Second
 // deletes the chat with everything in it. It gives the agents that were at work
 // there and had not stopped in time; whatever they do has no chat any more.
 func (s *Chats) Delete(ctx context.Context, conv fika.Conversation) (busy []fika.AgentName, err error) {
-	stopped, err := s.Stop(ctx, conv)
+	stopped, err := s.c.ChatControl.Stop(ctx, conv)
 	if err != nil {
 		return nil, err
 	}

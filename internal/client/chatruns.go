@@ -20,7 +20,7 @@ func TeamLine(text string) (l Team, ok bool, err error) {
 
 // eachRun does something with each run that was begun in a chat and goes on. One
 // that has ended meanwhile is no error.
-func (s *Chats) eachRun(ctx context.Context, conv fika.Conversation, do func(*Runs, Run) error) ([]Run, error) {
+func (s *ChatControl) eachRun(ctx context.Context, conv fika.Conversation, do func(*Runs, Run) error) ([]Run, error) {
 	runs := s.c.Runs()
 	list, err := runs.InChat(ctx, conv)
 	if err != nil {

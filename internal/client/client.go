@@ -22,6 +22,7 @@ type Client struct {
 	Availability  *Availability
 	Routing       *Routing
 	Chats         *Chats
+	ChatControl   *ChatControl
 	Conversations *Conversations
 	Requests      *Requests
 	Hub           *Hub
@@ -80,7 +81,8 @@ func OpenOffline(ctx context.Context, a *app.App) (*Client, error) {
 	c := &Client{app: a, home: h, store: s}
 	c.use(&line{bus: bus.Nobody{}})
 	c.Agents, c.Availability, c.Routing = &Agents{c}, &Availability{c}, &Routing{c}
-	c.Chats, c.Conversations, c.Requests, c.Hub = &Chats{c}, &Conversations{c}, &Requests{c}, HubOf(a)
+	c.Chats, c.ChatControl, c.Conversations = &Chats{c}, &ChatControl{c}, &Conversations{c}
+	c.Requests, c.Hub = &Requests{c}, HubOf(a)
 	return c, nil
 }
 

@@ -55,7 +55,7 @@ func TestPauseLease(t *testing.T) {
 	ctx := t.Context()
 	conv, err := c.Chats.Create(ctx, "design")
 	check(t, err)
-	lease, err := c.Chats.HoldPaused(ctx, conv, "anna")
+	lease, err := c.ChatControl.HoldPaused(ctx, conv, "anna")
 	check(t, err)
 	if now, err := c.Chats.ByID(ctx, conv.ID); err != nil || !now.Paused || !lease.First {
 		t.Errorf("held: paused %v, first %v, %v", now.Paused, lease.First, err)
@@ -67,15 +67,15 @@ func TestPauseLease(t *testing.T) {
 	if resumed, err := lease.Release(); err != nil || resumed {
 		t.Errorf("released twice: %v, %v", resumed, err)
 	}
-	check(t, c.Chats.Pause(ctx, conv))
-	if lease, err = c.Chats.HoldPaused(ctx, conv, "anna"); err != nil || lease.First {
+	check(t, c.ChatControl.Pause(ctx, conv))
+	if lease, err = c.ChatControl.HoldPaused(ctx, conv, "anna"); err != nil || lease.First {
 		t.Errorf("paused before: first %v, %v", lease.First, err)
 	}
 	if resumed, err := lease.Release(); err != nil || resumed {
 		t.Errorf("paused before: resumed %v, %v", resumed, err)
 	}
-	check(t, c.Chats.Resume(ctx, conv))
-	if lease, err = c.Chats.HoldPaused(ctx, conv, "anna"); err != nil {
+	check(t, c.ChatControl.Resume(ctx, conv))
+	if lease, err = c.ChatControl.HoldPaused(ctx, conv, "anna"); err != nil {
 		t.Fatal(err)
 	}
 	lease.Forget() // somebody resumes on purpose
@@ -92,7 +92,7 @@ func TestLeaseFromManyGoroutines(t *testing.T) {
 	c := open(t)
 	conv, err := c.Chats.CreateUnnamed(t.Context())
 	check(t, err)
-	lease, err := c.Chats.HoldPaused(t.Context(), conv, "anna")
+	lease, err := c.ChatControl.HoldPaused(t.Context(), conv, "anna")
 	check(t, err)
 	var all sync.WaitGroup
 	for range 4 {
@@ -215,7 +215,7 @@ func TestAwaitIdle(t *testing.T) {
 	if left, err := c.Chats.AwaitIdle(ctx, conv, nil); err != nil || len(left) > 0 {
 		t.Errorf("at rest: %v, %v", left, err)
 	}
-	check(t, c.Chats.Pause(ctx, conv))
+	check(t, c.ChatControl.Pause(ctx, conv))
 	sent, err := c.Chats.Send(ctx, conv, "@coder go", client.Alias{})
 	if err != nil || !sent.Paused || len(sent.Notified) > 1 {
 		t.Errorf("%+v, %v", sent, err)
@@ -229,7 +229,7 @@ func TestAwaitIdle(t *testing.T) {
 	if items := <-stuck; len(items) != 1 || items[0].Agent != "coder" {
 		t.Errorf("stuck: %+v", items)
 	}
-	if d, err := c.Chats.Stop(ctx, conv); err != nil || d.Notifications != 1 {
+	if d, err := c.ChatControl.Stop(ctx, conv); err != nil || d.Notifications != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	check(t, <-done)

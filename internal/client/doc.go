@@ -11,7 +11,7 @@
 //
 // It runs no turns, writes no context's files and draws nothing.
 //
-// Read first: [Open], [Client] with its faces ([Chats], [Requests], [Agents],
-// [Conversations], [Hub]), [Follow]. A Client belongs to the App it was opened
+// Read first: [Open], [Client] with its faces ([Chats], [ChatControl], [Requests],
+// [Agents], [Conversations], [Hub]), [Follow]. A Client belongs to the App it was opened
 // with, which closes what it uses; its faces may be used from many goroutines.
 package client

@@ -16,7 +16,7 @@ import (
 
 // pause is /pause.
 func (v *visit) pause(ctx context.Context, _ typedLine) error {
-	err := v.chat.client().Chats.Pause(ctx, v.chat.conversation())
+	err := v.chat.client().ChatControl.Pause(ctx, v.chat.conversation())
 	if err == nil {
 		v.screen.note("— paused; what is said now waits")
 	}
@@ -25,7 +25,7 @@ func (v *visit) pause(ctx context.Context, _ typedLine) error {
 
 // resume is /resume: whoever joined with --pause does not hold the chat any more.
 func (v *visit) resume(ctx context.Context, _ typedLine) error {
-	err := v.chat.client().Chats.Resume(ctx, v.chat.conversation())
+	err := v.chat.client().ChatControl.Resume(ctx, v.chat.conversation())
 	if err == nil {
 		v.lease.Forget()
 		v.screen.note("— resumed")
@@ -35,7 +35,7 @@ func (v *visit) resume(ctx context.Context, _ typedLine) error {
 
 // stop is /stop.
 func (v *visit) stop(ctx context.Context, _ typedLine) error {
-	d, err := v.chat.client().Chats.Stop(ctx, v.chat.conversation())
+	d, err := v.chat.client().ChatControl.Stop(ctx, v.chat.conversation())
 	if err == nil {
 		v.screen.note("— " + stopped(d))
 	}
@@ -44,7 +44,7 @@ func (v *visit) stop(ctx context.Context, _ typedLine) error {
 
 // continueChain is /continue.
 func (v *visit) continueChain(ctx context.Context, _ typedLine) error {
-	agents, err := v.chat.client().Chats.Continue(ctx, v.chat.conversation())
+	agents, err := v.chat.client().ChatControl.Continue(ctx, v.chat.conversation())
 	if err == nil {
 		v.screen.note("— goes on with " + mentions(agents))
 	}

@@ -24,7 +24,7 @@ again. fika chat limit shows and sets the limits.`,
 			if err != nil {
 				return err
 			}
-			agents, err := c.Chats.Continue(ctx, conv)
+			agents, err := c.ChatControl.Continue(ctx, conv)
 			if err != nil {
 				return err
 			}

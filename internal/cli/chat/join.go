@@ -93,7 +93,7 @@ func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 	}
 	defer v.screen.Close()
 	if o.pause {
-		lease, err := c.Chats.HoldPaused(ctx, conv, name)
+		lease, err := c.ChatControl.HoldPaused(ctx, conv, name)
 		if err != nil {
 			return err
 		}

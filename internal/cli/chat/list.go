@@ -27,7 +27,7 @@ func newList(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := c.Chats.AllPaused(cmd.Context())
+			all, err := c.ChatControl.AllPaused(cmd.Context())
 			if err != nil {
 				return err
 			}

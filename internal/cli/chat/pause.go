@@ -42,9 +42,9 @@ func setPaused(ctx context.Context, e *command.Env, words []string, all, paused 
 	verb := map[bool]string{true: "paused", false: "resumed"}[paused]
 	if all {
 		if paused {
-			err = c.Chats.PauseAll(ctx)
+			err = c.ChatControl.PauseAll(ctx)
 		} else {
-			err = c.Chats.ResumeAll(ctx)
+			err = c.ChatControl.ResumeAll(ctx)
 		}
 		if err == nil {
 			e.Say("everything is %s", verb)
@@ -57,16 +57,16 @@ func setPaused(ctx context.Context, e *command.Env, words []string, all, paused 
 	}
 	for _, conv := range convs {
 		if paused {
-			err = c.Chats.Pause(ctx, conv)
+			err = c.ChatControl.Pause(ctx, conv)
 		} else {
-			err = c.Chats.Resume(ctx, conv)
+			err = c.ChatControl.Resume(ctx, conv)
 		}
 		if err != nil {
 			return err
 		}
 		e.Say("%s is %s", conv.Name, verb)
 	}
-	if everything, err := c.Chats.AllPaused(ctx); err == nil && everything && !paused {
+	if everything, err := c.ChatControl.AllPaused(ctx); err == nil && everything && !paused {
 		e.Warn("everything is still paused (fika chat resume --all)")
 	}
 	return nil

@@ -42,7 +42,7 @@ func stopChats(ctx context.Context, e *command.Env, words []string, all bool) er
 		return err
 	}
 	for _, conv := range convs {
-		d, err := c.Chats.Stop(ctx, conv)
+		d, err := c.ChatControl.Stop(ctx, conv)
 		if err != nil {
 			return err
 		}

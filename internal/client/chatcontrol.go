@@ -10,9 +10,12 @@ import (
 	"fika"
 )
 
+// ChatControl holds up what goes on in chats, ends it, and lets it go on.
+type ChatControl struct{ c *Client }
+
 // Pause lets running steps of a chat finish and nothing new begin, in the runs
 // that were begun there neither.
-func (s *Chats) Pause(ctx context.Context, conv fika.Conversation) error {
+func (s *ChatControl) Pause(ctx context.Context, conv fika.Conversation) error {
 	if err := s.setPaused(ctx, conv, true); err != nil {
 		return err
 	}
@@ -24,7 +27,7 @@ func (s *Chats) Pause(ctx context.Context, conv fika.Conversation) error {
 }
 
 // Resume goes on after a pause, also one that somebody holds by a [PauseLease].
-func (s *Chats) Resume(ctx context.Context, conv fika.Conversation) error {
+func (s *ChatControl) Resume(ctx context.Context, conv fika.Conversation) error {
 	if err := s.setPaused(ctx, conv, false); err != nil {
 		return err
 	}
@@ -35,7 +38,7 @@ func (s *Chats) Resume(ctx context.Context, conv fika.Conversation) error {
 	return err
 }
 
-func (s *Chats) setPaused(ctx context.Context, conv fika.Conversation, paused bool) error {
+func (s *ChatControl) setPaused(ctx context.Context, conv fika.Conversation, paused bool) error {
 	agents, err := s.c.store.SetPaused(ctx, conv.ID, paused)
 	if err == nil {
 		s.c.wake(ctx, agents...)
@@ -44,12 +47,12 @@ func (s *Chats) setPaused(ctx context.Context, conv fika.Conversation, paused bo
 }
 
 // PauseAll pauses everything, chats that do not exist yet too.
-func (s *Chats) PauseAll(ctx context.Context) error { return s.setAllPaused(ctx, true) }
+func (s *ChatControl) PauseAll(ctx context.Context) error { return s.setAllPaused(ctx, true) }
 
 // ResumeAll ends what PauseAll began. Chats that are paused themselves stay so.
-func (s *Chats) ResumeAll(ctx context.Context) error { return s.setAllPaused(ctx, false) }
+func (s *ChatControl) ResumeAll(ctx context.Context) error { return s.setAllPaused(ctx, false) }
 
-func (s *Chats) setAllPaused(ctx context.Context, paused bool) error {
+func (s *ChatControl) setAllPaused(ctx context.Context, paused bool) error {
 	agents, err := s.c.store.SetAllPaused(ctx, paused)
 	if err == nil {
 		s.c.wake(ctx, agents...)
@@ -58,11 +61,11 @@ func (s *Chats) setAllPaused(ctx context.Context, paused bool) error {
 }
 
 // AllPaused reports whether everything is paused.
-func (s *Chats) AllPaused(ctx context.Context) (bool, error) { return s.c.store.AllPaused(ctx) }
+func (s *ChatControl) AllPaused(ctx context.Context) (bool, error) { return s.c.store.AllPaused(ctx) }
 
 // Stop drops what waits in a chat and asks what runs there to end, the runs that
 // were begun there as well.
-func (s *Chats) Stop(ctx context.Context, conv fika.Conversation) (d Dropped, err error) {
+func (s *ChatControl) Stop(ctx context.Context, conv fika.Conversation) (d Dropped, err error) {
 	if d.Dropped, err = s.c.store.StopChat(ctx, conv.ID); err != nil {
 		return d, err
 	}
@@ -83,7 +86,7 @@ func (s *Chats) Stop(ctx context.Context, conv fika.Conversation) (d Dropped, er
 // Continue takes up again what a limit has stopped in a chat, with fresh
 // counters, and returns who goes on. NotFound when no limit has stopped
 // anything.
-func (s *Chats) Continue(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
+func (s *ChatControl) Continue(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
 	agents, err := s.c.store.ContinueChain(ctx, conv.ID)
 	if fika.IsKind(err, fika.NotFound) {
 		return nil, fika.Errorf(fika.NotFound, "", "no limit has stopped anything in %q", conv.Name)
@@ -118,7 +121,7 @@ type PauseLease struct {
 
 // HoldPaused pauses a chat until the lease is released, or is not renewed for
 // 15 seconds.
-func (s *Chats) HoldPaused(ctx context.Context, conv fika.Conversation, who string) (*PauseLease, error) {
+func (s *ChatControl) HoldPaused(ctx context.Context, conv fika.Conversation, who string) (*PauseLease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
