@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // screen is a display's writer that a test may read meanwhile.
 type screen struct {

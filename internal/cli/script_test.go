@@ -145,7 +145,7 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // patience is for anything that has to happen, on a machine that does much besides.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // eventually looks again and again at what other processes do, which nothing
 // here can hear, until they have done it; not for ever. It looks less often the

@@ -35,9 +35,6 @@ tool_calls = [{name = "bash", args = {command = "sleep 600"}}]
 match = "gate"
 tool_calls = [{name = "bash", args = {command = "until [ -e go ]; do sleep 0.02; done"}}]
 [[rule]]
-match = "pause"
-tool_calls = [{name = "bash", args = {command = "sleep 4"}}]
-[[rule]]
 match = "twice"
 tool_calls = [{name = "bash", args = {command = "sleep 1"}}]
 [[rule]]
@@ -77,6 +74,11 @@ func (h *home) opens(name string) {
 	work := filepath.Join(h.dir, "contexts", name, "workspace")
 	h.ok(os.MkdirAll(work, 0o700))
 	h.ok(os.WriteFile(filepath.Join(work, "go"), nil, 0o600))
+}
+
+func (h *home) closes(name string) {
+	h.Helper()
+	h.ok(os.Remove(filepath.Join(h.dir, "contexts", name, "workspace", "go")))
 }
 
 // listed is a line of fika agent list --json.
@@ -165,9 +167,10 @@ func TestCrashOfLazy(t *testing.T) {
 	t.Parallel()
 	h := scriptedHome(t, "", "id = \"lazy\"\nauto_start = true")
 	h.must("up")
-	id := h.must("ask", "--no-wait", "lazy", "slow")
+	id := h.must("ask", "--no-wait", "lazy", "gate")
 	h.untilState(id, fika.Running)
 	h.kill(agentWords("lazy"))
+	h.opens("lazy")
 	h.untilState(id, fika.Done)
 	h.settled()
 }
@@ -179,9 +182,10 @@ func TestHubKilled(t *testing.T) {
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
 	before := h.pid(agentWords("coder"))
-	id := h.must("ask", "--no-wait", "coder", "slow")
+	id := h.must("ask", "--no-wait", "coder", "gate")
 	h.untilState(id, fika.Running)
 	h.kill(hubWords)
+	h.opens("coder")
 	h.untilState(id, fika.Done)
 	if r := h.run("status"); r.code != 3 || !strings.Contains(r.stdout, "not running") {
 		t.Errorf("status without a hub: %d %s", r.code, r.stdout)
@@ -193,10 +197,12 @@ func TestHubKilled(t *testing.T) {
 	if after := h.pid(agentWords("coder")); after != before {
 		t.Errorf("the new hub has %d in the place of %d", after, before)
 	}
-	id = h.must("ask", "--no-wait", "coder", "slow")
+	h.closes("coder")
+	id = h.must("ask", "--no-wait", "coder", "gate")
 	h.untilState(id, fika.Running)
 	h.kill(hubWords)
 	h.kill(agentWords("coder"))
+	h.opens("coder")
 	h.must("up")
 	h.untilState(id, fika.Done)
 	h.settled()
@@ -222,9 +228,14 @@ func TestStop(t *testing.T) {
 	t.Parallel()
 	h := scriptedHome(t, "", autoCoder)
 	h.must("up")
-	id := h.must("ask", "--no-wait", "coder", "pause")
+	id := h.must("ask", "--no-wait", "coder", "gate")
 	h.untilAgent("coder", "in its tool", func(a listed) bool { return strings.Contains(a.Why, "in the tool bash") })
-	h.must("agent", "stop", "coder") // the step ends, the request is handed back
+	stop := h.start("", "agent", "stop", "coder")
+	h.untilAgent("coder", "stopping", func(a listed) bool { return a.Status == "stopping" })
+	h.opens("coder") // the step ends, the request is handed back
+	if r := stop.wait(); r.code != 0 {
+		t.Errorf("stop: %+v", r)
+	}
 	if r := h.request(id); r.State != fika.Open || r.Attempts != 0 {
 		t.Errorf("after stop: %s, %d attempts (%s)", r.State, r.Attempts, r.Reason)
 	}
@@ -243,7 +254,7 @@ func TestStop(t *testing.T) {
 	h.untilAgent("coder", "in its tool", func(a listed) bool { return strings.Contains(a.Why, "in the tool bash") })
 	began := time.Now()
 	h.must("agent", "stop", "--now", "coder")
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > patience {
 		t.Errorf("--now took %s", took)
 	}
 	if r := h.request(id); r.State != fika.Open {
@@ -251,9 +262,15 @@ func TestStop(t *testing.T) {
 	}
 	h.must("request", "cancel", id)
 	h.must("agent", "start", "coder")
-	id = h.must("ask", "--no-wait", "coder", "slow")
+	h.closes("coder")
+	id = h.must("ask", "--no-wait", "coder", "gate")
 	h.untilState(id, fika.Running)
-	h.must("agent", "stop", "--finish", "coder")
+	stop = h.start("", "agent", "stop", "--finish", "coder")
+	h.untilAgent("coder", "stopping", func(a listed) bool { return a.Status == "stopping" })
+	h.opens("coder")
+	if r := stop.wait(); r.code != 0 {
+		t.Errorf("stop --finish: %+v", r)
+	}
 	if r := h.request(id); r.State != fika.Done {
 		t.Errorf("after --finish: %s", r.State)
 	}
@@ -270,9 +287,7 @@ func TestStopWithoutHub(t *testing.T) {
 	h.must("up")
 	h.kill(hubWords)
 	h.must("agent", "stop", "coder")
-	if n := len(h.processes("")); n != 0 {
-		t.Errorf("%d processes are left", n)
-	}
+	h.gone("")
 }
 
 // TestByHand: an agent in a terminal is the same agent: the hub sees it, starts
@@ -371,9 +386,7 @@ func TestManyAgents(t *testing.T) {
 		return n == 20
 	})
 	h.must("down")
-	if left := h.processes(""); len(left) != 0 {
-		t.Errorf("left: %v", left)
-	}
+	h.gone("")
 	if _, err := os.Stat(h.dir + "/run/hub.json"); err == nil {
 		t.Error("hub.json is left")
 	}
@@ -400,9 +413,7 @@ func TestDownModes(t *testing.T) {
 	if r := h.request(next); r.State != fika.Open {
 		t.Errorf("what had not begun is %s", r.State)
 	}
-	if left := h.processes(""); len(left) != 0 {
-		t.Errorf("left: %v", left)
-	}
+	h.gone("")
 	h.must("up")
 	if got := h.must("request", "wait", next); got != "you said hello" {
 		t.Errorf("answer %q", got)
@@ -411,15 +422,13 @@ func TestDownModes(t *testing.T) {
 	h.untilAgent("coder", "in its tool", func(a listed) bool { return strings.Contains(a.Why, "in the tool bash") })
 	began := time.Now()
 	h.must("down", "--now")
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > patience {
 		t.Errorf("--now took %s", took)
 	}
 	if r := h.request(id); r.State != fika.Open || r.Attempts != 0 {
 		t.Errorf("after --now: %s, %d attempts", r.State, r.Attempts)
 	}
-	if left := h.processes(""); len(left) != 0 {
-		t.Errorf("left: %v", left)
-	}
+	h.gone("")
 	h.must("request", "cancel", id)
 	h.one(h.run("down", "--now", "--finish"), 2, "exclude each other")
 }

@@ -240,9 +240,7 @@ func TestDownInChain(t *testing.T) {
 	if r := down.wait(); r.code != 0 {
 		t.Fatalf("down: exit %d, %s", r.code, r.stderr)
 	}
-	if left := h.processes(""); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
+	h.gone("")
 	if n := len(h.messages(chat.ID)); n != 5 {
 		t.Errorf("%d messages", n)
 	}

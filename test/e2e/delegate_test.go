@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"fika"
 	"fika/internal/llm/llmtest"
@@ -55,7 +56,7 @@ func (g *giving) answer(r llmtest.Request) llmtest.Script {
 	said = strings.TrimPrefix(said, "@"+r.Model+" ")
 	word, _, _ := strings.Cut(said, " ")
 	g.mu.Lock()
-	held := g.held[r.Model+" "+word]
+	held, more := g.held[r.Model+" "+word], g.more
 	g.mu.Unlock()
 	var s llmtest.Script
 	if held != nil {
@@ -63,7 +64,7 @@ func (g *giving) answer(r llmtest.Request) llmtest.Script {
 	}
 	if names, ok := strings.CutPrefix(said, "ask "); ok {
 		for i, n := range strings.Fields(names) {
-			args := fmt.Sprintf(`{"agent":%q,"prompt":"work for %s"%s}`, n, r.Model, g.more)
+			args := fmt.Sprintf(`{"agent":%q,"prompt":"work for %s"%s}`, n, r.Model, more)
 			s = append(s, llmtest.Call(fmt.Sprintf("c%d", i), "delegate", args))
 		}
 		return append(s, llmtest.Usage(10, 5))
@@ -281,21 +282,23 @@ func TestDelegateCancel(t *testing.T) {
 func TestDelegateDeadline(t *testing.T) {
 	t.Parallel()
 	g := newGivingServer(t)
-	g.more = `,"deadline":"6s"`
 	h := newHome(t, config(g.Server, llmtest.OpenAI, "", team...))
 	h.must("up")
 	done := g.holds("left other")
 	other := h.must("ask", "--no-wait", "left", "other work") // until then its task does not begin
 	h.untilState(other, fika.Running)
 	g.holds("right work")
-	id := h.must("ask", "--no-wait", "boss", "ask left right boss nobody")
-	h.untilState(id, fika.Waiting)
-	h.untilAgent("boss", "waiting", func(a listed) bool { return strings.Contains(a.Why, "@left (at most") })
-	got := h.must("request", "wait", id)
+	var got string
+	span := 3 * time.Second
+	for ; got == ""; span *= 10 { // more where what must be seen before it takes longer
+		got = g.until(h, span)
+	}
+	span /= 10
 	done()
+	within := strings.Replace(span.String(), "m0s", "m", 1)
 	for i, want := range []string{
-		"@left had no answer within 6s; the task was cancelled at its deadline. It had not begun",
-		"@right had no answer within 6s; the task was cancelled at its deadline (request",
+		fmt.Sprintf("@left had no answer within %s; the task was cancelled at its deadline. It had not begun", within),
+		fmt.Sprintf("@right had no answer within %s; the task was cancelled at its deadline (request", within),
 		"not delegated: that is you", `no agent named "nobody"`,
 	} {
 		if parts := strings.Split(got, " | "); len(parts) != 4 || !strings.HasPrefix(parts[i], want) {
@@ -304,6 +307,31 @@ func TestDelegateDeadline(t *testing.T) {
 	}
 	h.quiet()
 	h.settled()
+}
+
+// until has boss give tasks that have to be done within a span, of which right
+// begins its own, and gives the answer; none where the span was over before.
+func (g *giving) until(h *home, span time.Duration) (answer string) {
+	h.Helper()
+	if span > patience {
+		h.Fatal("no span is long enough")
+	}
+	g.mu.Lock()
+	g.more = fmt.Sprintf(`,"deadline":%q`, span)
+	g.mu.Unlock()
+	before := g.asked()["right"]
+	id := h.must("ask", "--no-wait", "boss", "ask left right boss nobody")
+	told := false
+	h.until("two tasks, or their deadline", func() bool {
+		told = told || strings.Contains(h.agents()["boss"].Why, "@left (at most")
+		return told && g.asked()["right"] > before || h.request(id).State.Terminal()
+	})
+	seen := told && g.asked()["right"] > before
+	answer = h.must("request", "wait", id)
+	if !seen {
+		return ""
+	}
+	return answer
 }
 
 // TestDelegateOffered: agents are offered the tool, one-shot prompts are not,

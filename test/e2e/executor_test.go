@@ -113,18 +113,14 @@ func TestExecutor(t *testing.T) {
 			t.Errorf("%q killed: it is still with the executor (%v)", c.killed, err)
 		}
 	}
-	if left := h.processes("until [ -e go"); len(left) > 0 {
-		t.Errorf("still running: %v", left)
-	}
+	h.gone("until [ -e go")
 	h.one(h.run("executor", "box"), 4, "runs already")
 	if out := h.must("status"); !strings.Contains(out, "box, which runs") {
 		t.Errorf("status:\n%s", out)
 	}
 	h.one(h.run("executor", "bok"), 2, "did you mean", "box")
 	h.must("down") // also what another hub had started
-	if left := h.processes(executorWords); len(left) > 0 {
-		t.Errorf("after the end of the hub: %v", left)
-	}
+	h.gone(executorWords)
 }
 
 // idOf is what id -u says.

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	patience = time.Minute // for anything that has to happen, on a machine that does much besides
+	patience = 5 * time.Minute // for anything that has to happen, on a machine that does much besides
 	glance   = 10 * time.Millisecond
 )
 
@@ -86,11 +86,7 @@ func (h *home) leave() {
 			h.Errorf("down: exit %d: %s", r.code, r.stderr)
 		}
 	}
-	waitFor(patience, func() bool { return len(h.processes("")) == 0 })
-	for pid, line := range h.processes("") {
-		h.Errorf("left behind: %d %s", pid, line)
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
+	h.gone("")
 	if h.db != nil {
 		_ = h.db.Close()
 	}
@@ -195,7 +191,7 @@ func (h *home) start(stdin string, args ...string) *process {
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = h.TempDir(), h.env, &p.out, &p.errOut
 	p.cmd.Stdin = strings.NewReader(stdin)
-	p.cmd.WaitDelay = 10 * time.Second
+	p.cmd.WaitDelay = patience
 	h.ok(p.cmd.Start())
 	go func() {
 		defer close(p.ended)
@@ -291,6 +287,19 @@ func (h *home) pid(words string) int {
 		return len(p) == 1
 	})
 	return pid
+}
+
+// gone checks that no process of this home whose command line holds the words is
+// left. One that has let go of its locks, or was killed, may still be ending.
+func (h *home) gone(words string) {
+	h.Helper()
+	if waitFor(patience, func() bool { return len(h.processes(words)) == 0 }) {
+		return
+	}
+	for pid, line := range h.processes(words) {
+		h.Errorf("left behind: %d %s", pid, line)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 }
 
 func agentWords(name string) string { return "agent run --by-hub --wait 10s " + name }

@@ -255,9 +255,7 @@ func TestPortInUse(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	h := newHome(t, fmt.Sprintf("[nats]\nport = %d\n", port))
 	h.one(h.run("up"), 1, fmt.Sprint(port))
-	if left := h.processes(""); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
+	h.gone("")
 }
 
 // TestAgentThatCannotStart is reported and does not keep others from working.

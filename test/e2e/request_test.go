@@ -42,9 +42,7 @@ func TestKillInTool(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.stdout, "may or may not have run") {
 		t.Errorf("exit %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
 	}
-	if left := h.processes("sleep 3131"); len(left) > 0 {
-		t.Errorf("still running: %v", left)
-	}
+	h.gone("sleep 3131")
 	h.quiet()
 	h.settled()
 	if n := len(srv.Requests()); n != 2 {
@@ -128,9 +126,7 @@ func TestKillRun(t *testing.T) {
 	if r := h.run("run", "another"); r.code != 0 || r.stdout != "another it is\n" {
 		t.Errorf("exit %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
 	}
-	if left := h.processes("sleep 3133"); len(left) > 0 {
-		t.Errorf("still running: %v", left)
-	}
+	h.gone("sleep 3133")
 	h.settled()
 }
 

@@ -17,6 +17,7 @@ func onServer(url string) string { return "[store]\nurl = \"" + url + "\"" }
 // for the other's agent does, at its next look, and no agent is taken from the
 // home that has it at work.
 func TestTwoHomes(t *testing.T) {
+	t.Parallel()
 	url := servers.URL(t)
 	one := scriptedHome(t, onServer(url), autoCoder)
 	two := scriptedHome(t, onServer(url), "id = \"writer\"\nauto_start = true\npersistent = true")
@@ -47,6 +48,7 @@ func TestTwoHomes(t *testing.T) {
 // TestServerByCommands: what the commands say of a database on a server; it is
 // backed up, brought back, and moved into a file and back.
 func TestServerByCommands(t *testing.T) {
+	t.Parallel()
 	url := servers.URL(t)
 	h := scriptedHome(t, onServer(url))
 	h.must("run", "first words")

@@ -227,7 +227,7 @@ func TestE9DocumentedSubjects(t *testing.T) {
 			// A server tells at once when nobody listens there.
 			h.ok(asking.PublishRequest(subject, inbox.Subject, []byte("{}")))
 			h.ok(asking.Flush())
-			if m, err := inbox.NextMsg(patience / 1000); err == nil && m.Header.Get("Status") == "503" {
+			if m, err := inbox.NextMsg(glance); err == nil && m.Header.Get("Status") == "503" {
 				t.Errorf("nobody listens to %s", subject)
 			} else if strings.Contains(who, "answered") || strings.Contains(who, "request/reply") {
 				if m == nil {

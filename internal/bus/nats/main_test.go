@@ -14,7 +14,7 @@ import (
 	"fika/internal/bus/bustest"
 )
 
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("FIKA_TEST_SERVE"); dir != "" {
