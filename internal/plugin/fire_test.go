@@ -130,20 +130,19 @@ func TestHooksChain(t *testing.T) {
 }
 
 func TestFailingHooks(t *testing.T) {
-	tests := []struct{ name, body, report string }{
-		{"exit status", "echo '{\"prompt\":\"lost\"}'; echo why >&2; exit 4", "exit status 4: why"},
-		{"signal", "kill -9 $$", "signal"},
-		{"timeout", "sleep 300", "took too long"},
-		{"no json", "echo oops", "not a JSON object"},
-		{"half json", "echo '{\"prompt\":'", "not a JSON object"},
-		{"wrong type", "echo '{\"prompt\":[]}'", "wrong prompt"},
-		{"too much", "head -c 3000000 /dev/zero | tr '\\0' ' '; echo '{\"prompt\":\"late\"}'", "bytes"},
+	tests := []struct{ name, more, body, report string }{
+		{"exit status", "", "echo '{\"prompt\":\"lost\"}'; echo why >&2; exit 4", "exit status 4: why"},
+		{"signal", "", "kill -9 $$", "signal"},
+		{"timeout", `,"timeout":0.5`, "sleep 300", "took too long"},
+		{"no json", "", "echo oops", "not a JSON object"},
+		{"half json", "", "echo '{\"prompt\":'", "not a JSON object"},
+		{"wrong type", "", "echo '{\"prompt\":[]}'", "wrong prompt"},
+		{"too much", "", "head -c 3000000 /dev/zero | tr '\\0' ' '; echo '{\"prompt\":\"late\"}'", "bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
-			b.opts.HookTimeout = 500 * time.Millisecond
-			b.add("a", onHook(`"pre_message"`, "", tt.body))
+			b.add("a", onHook(`"pre_message"`, tt.more, tt.body))
 			b.add("b", onHook(`"pre_message"`, "", `printf '{"prompt":"%s!"}' "$FIKA_HOOK_prompt"`))
 			got, err := b.fire(hook.PreMessage, hook.Payload{"prompt": "p"})
 			if err != nil || got["prompt"] != "p!" {
@@ -154,8 +153,7 @@ func TestFailingHooks(t *testing.T) {
 			}
 
 			b = newBench(t)
-			b.opts.HookTimeout = 500 * time.Millisecond
-			b.add("a", onHook(`"pre_message"`, `,"on_failure":"block"`, tt.body))
+			b.add("a", onHook(`"pre_message"`, tt.more+`,"on_failure":"block"`, tt.body))
 			if _, err = b.fire(hook.PreMessage, hook.Payload{"prompt": "p"}); !fika.IsKind(err, fika.Denied) {
 				t.Errorf("block: got %v", err)
 			}
@@ -189,10 +187,12 @@ func TestGuardThatCannotDescribeItself(t *testing.T) {
 	for name, broken := range map[string]string{"fails": "exit 1", "hangs": "sleep 300", "no json": "echo {"} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.opts.SchemaTimeout = 100 * time.Millisecond
 			b.add("guard", simple("t", `,"hooks":["pre_tool"],"on_failure":"block"`, "echo '{}'"))
 			b.add("other", simple("other", `,"hooks":["pre_tool"]`, ""))
 			b.open()
+			if name == "hangs" {
+				b.opts.SchemaTimeout = 100 * time.Millisecond
+			}
 			b.add("guard", broken)
 			b.add("other", broken)
 			for range 2 { // the second time from the cache
