@@ -1,105 +1,141 @@
 package web
 
 import (
-	"html"
 	"strings"
+
+	"golang.org/x/net/html"
 )
 
 // readableText gives the text of a page: without scripts, styles and markup, with
-// headings, list items and links kept recognisable. It is no parser: whatever
-// the page does, it takes one pass and yields text.
+// headings, list items and links kept recognisable. The page is cut into tokens
+// as a browser does it, but no tree is made: whatever the page does, it is read
+// once and yields text.
 func readableText(page string) string {
-	t := &text{}
-	for page != "" {
-		i := strings.IndexByte(page, '<')
-		if i < 0 {
-			t.addWords(page)
-			break
+	t := &text{tokens: html.NewTokenizer(strings.NewReader(page))}
+	for {
+		switch kind := t.nextToken(); kind {
+		case html.ErrorToken: // the end: a string cannot fail
+			return strings.TrimSpace(t.out.String())
+		case html.TextToken:
+			t.addWords(string(t.tokens.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t.beginElement(kind == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			name, _ := t.tokens.TagName()
+			t.endElement(string(name))
 		}
-		t.addWords(page[:i])
-		page = t.handleMarkup(page[i:])
 	}
-	return t.finishText()
 }
 
 // text collects words and knows how far apart they are.
 type text struct {
-	out   strings.Builder
-	gap   int  // newlines owed before the next word
-	space bool // a space owed
-	pre   int  // depth of <pre>
-	href  string
+	tokens *html.Tokenizer
+	out    strings.Builder
+	gap    int  // newlines owed before the next word
+	space  bool // a space owed
+	pre    int  // depth of <pre>
+	href   string
 }
 
-// handleMarkup handles what begins with '<' and gives the rest.
-func (t *text) handleMarkup(s string) string {
-	switch {
-	case strings.HasPrefix(s, "<!--"):
-		return textAfter(s[4:], "-->")
-	case strings.HasPrefix(s, "<!"), strings.HasPrefix(s, "<?"):
-		return textAfter(s, ">")
+// nextToken reads a token. XHTML may end any element in its tag.
+func (t *text) nextToken() html.TokenType {
+	kind := t.tokens.Next()
+	if kind == html.SelfClosingTagToken {
+		t.tokens.NextIsNotRawText()
 	}
-	name, closing := tagName(s)
-	if name == "" { // a lonely "<" is text
-		t.addWords("<")
-		return s[1:]
-	}
-	end := tagEnd(s)
-	tag, rest := s[:end], s[end:]
+	return kind
+}
+
+// beginElement begins the element whose tag was just read. Closed means that
+// it ends there, too.
+func (t *text) beginElement(closed bool) {
+	raw, _ := t.tokens.TagName()
+	name := string(raw)
 	switch name {
 	case "script", "style", "template", "svg", "noscript", "iframe", "object", "select", "textarea":
-		if closing || strings.HasSuffix(tag, "/>") {
-			return rest
+		if !closed {
+			t.skipElement(name)
 		}
-		return skipElement(rest, name)
+		return
 	}
-	t.handleTag(name, closing, tag)
-	return rest
-}
-
-func (t *text) handleTag(name string, closing bool, tag string) {
+	t.tokens.NextIsNotRawText() // a title that is never ended would show the page's source
 	switch name {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		t.beginLines(2)
-		if !closing {
-			t.beginWith(strings.Repeat("#", int(name[1]-'0')) + " ")
+		t.beginWith(strings.Repeat("#", int(name[1]-'0')) + " ")
+	case "li":
+		t.beginLines(1)
+		t.beginWith("- ")
+	case "pre":
+		t.beginLines(2)
+		t.pre++
+	case "a":
+		t.href = t.attributeValue("href")
+	case "img":
+		if alt := t.attributeValue("alt"); alt != "" {
+			t.addWords("[" + alt + "]")
 		}
+	default:
+		t.separate(name)
+	}
+}
+
+// endElement ends an element, which need not have begun.
+func (t *text) endElement(name string) {
+	switch name {
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		t.beginLines(2)
+	case "li":
+		t.beginLines(1)
+	case "pre":
+		t.beginLines(2)
+		t.pre = max(0, t.pre-1)
+	case "a":
+		if strings.HasPrefix(t.href, "http://") || strings.HasPrefix(t.href, "https://") || strings.HasPrefix(t.href, "/") {
+			t.addWords(" (" + t.href + ")")
+		}
+		t.href = ""
+	default:
+		t.separate(name)
+	}
+}
+
+// separate keeps apart what an element keeps apart, before it and after it.
+func (t *text) separate(name string) {
+	switch name {
 	case "p", "table", "ul", "ol", "dl", "blockquote", "article", "section", "main", "title", "figure":
 		t.beginLines(2)
 	case "div", "br", "tr", "dt", "dd", "header", "footer", "nav", "aside", "form", "option", "hr", "figcaption":
 		t.beginLines(1)
-	case "li":
-		t.beginLines(1)
-		if !closing {
-			t.beginWith("- ")
-		}
 	case "td", "th":
 		t.space = true
-	case "pre":
-		t.beginLines(2)
-		if closing {
-			t.pre = max(0, t.pre-1)
-		} else {
-			t.pre++
-		}
-	case "a":
-		t.handleLink(closing, tag)
-	case "img":
-		if alt := attributeValue(tag, "alt"); alt != "" {
-			t.addWords("[" + alt + "]")
+	}
+}
+
+// skipElement passes over an element whose content is no text; one that is never
+// ended lasts to the end of the page.
+func (t *text) skipElement(name string) {
+	for {
+		switch t.nextToken() {
+		case html.ErrorToken:
+			return
+		case html.EndTagToken:
+			if found, _ := t.tokens.TagName(); string(found) == name {
+				return
+			}
 		}
 	}
 }
 
-func (t *text) handleLink(closing bool, tag string) {
-	if !closing {
-		t.href = attributeValue(tag, "href")
-		return
+// attributeValue finds the value of an attribute of the tag that was just read.
+func (t *text) attributeValue(name string) string {
+	for more := true; more; {
+		var key, value []byte
+		if key, value, more = t.tokens.TagAttr(); string(key) == name {
+			return string(value)
+		}
 	}
-	if strings.HasPrefix(t.href, "http://") || strings.HasPrefix(t.href, "https://") || strings.HasPrefix(t.href, "/") {
-		t.addWords(" (" + t.href + ")")
-	}
-	t.href = ""
+	return ""
 }
 
 func (t *text) beginLines(n int) {
@@ -122,11 +158,10 @@ func (t *text) flushLine() {
 	t.gap, t.space = 0, false
 }
 
-func (t *text) addWords(raw string) {
-	if raw == "" {
+func (t *text) addWords(s string) {
+	if s == "" {
 		return
 	}
-	s := html.UnescapeString(raw)
 	if t.pre > 0 {
 		t.flushLine()
 		t.out.WriteString(s)
@@ -145,103 +180,4 @@ func (t *text) addWords(raw string) {
 	t.space = t.gap == 0 && isSpace(s[len(s)-1])
 }
 
-func (t *text) finishText() string { return strings.TrimSpace(t.out.String()) }
-
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
-
-func isLetter(c byte) bool { return (c|0x20) >= 'a' && (c|0x20) <= 'z' }
-
-// textAfter is what follows the first end, "" when there is none.
-func textAfter(s, end string) string {
-	_, rest, _ := strings.Cut(s, end)
-	return rest
-}
-
-// tagName reads the name at the beginning of a tag in lower case; "" if s is
-// none.
-func tagName(s string) (name string, closing bool) {
-	i := 1
-	if i < len(s) && s[i] == '/' {
-		closing, i = true, 2
-	}
-	if i >= len(s) || !isLetter(s[i]) {
-		return "", false
-	}
-	start := i
-	for i < len(s) && i-start < 32 && !isSpace(s[i]) && s[i] != '>' && s[i] != '/' {
-		i++
-	}
-	return strings.ToLower(s[start:i]), closing
-}
-
-// tagEnd is where a tag is over: after its '>', which may stand inside quotes
-// as text.
-func tagEnd(s string) int {
-	quote := byte(0)
-	for i := 1; i < len(s); i++ {
-		switch c := s[i]; {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case (c == '"' || c == '\'') && s[i-1] == '=':
-			quote = c
-		case c == '>':
-			return i + 1
-		}
-	}
-	return len(s)
-}
-
-// skipElement gives what follows the closing tag of an element whose content
-// is no text; "" when it is never closed.
-func skipElement(s, name string) string {
-	for {
-		i := strings.Index(s, "</")
-		if i < 0 {
-			return ""
-		}
-		s = s[i:]
-		if found, _ := tagName(s); found == name {
-			return s[tagEnd(s):]
-		}
-		s = s[2:]
-	}
-}
-
-// attributeValue finds the value of an attribute in a tag.
-func attributeValue(tag, name string) string {
-	if len(tag) > 8<<10 {
-		tag = tag[:8<<10]
-	}
-	low := strings.ToLower(tag)
-	if len(low) != len(tag) {
-		return "" // a letter that changes its length with its case: not worth it
-	}
-	for at := 0; ; {
-		i := strings.Index(low[at:], name+"=")
-		if i < 0 {
-			return ""
-		}
-		at += i
-		begin := at + len(name) + 1
-		if at > 0 && isSpace(low[at-1]) {
-			return html.UnescapeString(attributeText(tag[begin:]))
-		}
-		at = begin
-	}
-}
-
-func attributeText(s string) string {
-	if s == "" {
-		return ""
-	}
-	if q := s[0]; q == '"' || q == '\'' {
-		v, _, _ := strings.Cut(s[1:], string(q))
-		return v
-	}
-	if end := strings.IndexAny(s, " \t\r\n>"); end >= 0 {
-		return s[:end]
-	}
-	return s
-}

@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"html"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -51,6 +53,12 @@ func TestReadable(t *testing.T) {
 		"<noscript><img></noscript>a<svg><path/></svg>b":         "ab",
 		"<script>a</scriptx></script>b":                          "b",
 		"&lt;script&gt;":                                         "<script>",
+		"<!-->yes":                                               "yes",
+		"</ no>yes":                                              "yes",
+		"<script>'<!--<script></script>'</script>yes":            "yes",
+		"<title>a &amp; <b>b":                                    "a & b",
+		"<svg><title/><path></svg>yes<script src=x />yes":        "yesyes",
+		"<a title=1 HREF=https://e.org/ href=/x>a</a>":           "a (https://e.org/)",
 		"<a href=\"/x\">" + strings.Repeat("w ", 3) + "</a>":     "w w w (/x)",
 	} {
 		if got := readableText(in); got != want {
@@ -75,6 +83,12 @@ func FuzzReadable(f *testing.F) {
 		got := readableText(s)
 		if len(got) > 16*len(s)+64 {
 			t.Fatalf("%d bytes became %d", len(s), len(got))
+		}
+		if utf8.ValidString(s) && !utf8.ValidString(got) {
+			t.Fatalf("%q is no text any more: %q", s, got)
+		}
+		if got, want := readableText(html.EscapeString(s)), strings.Join(strings.Fields(s), " "); got != want {
+			t.Fatalf("the text %q became %q", want, got)
 		}
 	})
 }
