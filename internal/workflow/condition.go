@@ -304,6 +304,10 @@ func (c *condition) list(data map[string]any) ([]any, error) {
 		for _, n := range v {
 			list = append(list, n)
 		}
+	case []string: // of split
+		for _, text := range v {
+			list = append(list, text)
+		}
 	default:
 		return nil, fmt.Errorf("%s gave %s, which is no list", c.text, shown(v))
 	}

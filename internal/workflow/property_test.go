@@ -304,6 +304,20 @@ func TestNextEmpty(t *testing.T) {
 	}
 }
 
+// TestNextSplit: a for_each goes over the parts of a text.
+func TestNextSplit(t *testing.T) {
+	w := newWorld(t, load(t, "[inputs]\nnames = 'x'\n[[steps]]\nid = 'e'\nagent = 'a'\nprompt = 'item {{.item}}'\nfor_each = 'split(inputs.names, \",\")'\n", nil), map[string]string{"names": "one,two,three"})
+	var asked []string
+	w.outcome = func(_ workflow.Row, c workflow.Call) (workflow.State, string) {
+		asked = append(asked, c.Prompt)
+		return workflow.Done, ""
+	}
+	w.run(first)
+	if got := strings.Join(asked, ", "); got != "item one, item two, item three" {
+		t.Errorf("%s\n%s", got, w.told())
+	}
+}
+
 // TestNextTooMuch: outputs that are too much together fail the step that reads
 // them, and not the run's way on.
 func TestNextTooMuch(t *testing.T) {
