@@ -191,8 +191,11 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	if err != nil {
 		return atRest, err
 	}
-	if done.Stale {
+	switch {
+	case done.Stale:
 		return looksAgain, nil
+	case done.Overtaken:
+		return atRest, nil
 	}
 	for _, said := range done.Said {
 		a.opts.Said(said.Posted, said.Conversation)

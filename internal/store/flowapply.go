@@ -13,12 +13,15 @@ import (
 
 // Applied tells what [Flows.Apply] stored.
 type Applied struct {
-	// Stale says that the run is not as the view had it: nothing was stored, and
+	// Stale says that a row of the plan has ended meanwhile: nothing was stored, and
 	// whoever worked out the plan looks again.
 	Stale bool
-	Wake  []fika.AgentName // who has work now, or is to stop
-	Said  []Said           // what was said in chats: where a discussion began, or the run its result
-	Run   Run              // as it is now
+	// Overtaken says that somebody else has changed the run meanwhile: nothing was
+	// stored. Who was quicker looks again before he leaves.
+	Overtaken bool
+	Wake      []fika.AgentName // who has work now, or is to stop
+	Said      []Said           // what was said in chats: where a discussion began, or the run its result
+	Run       Run              // as it is now
 }
 
 // Said is a message of a run, and the chat that it was said in.
@@ -33,12 +36,15 @@ type Answer struct {
 	Chat string // what is said in the chat that the run was begun in
 }
 
-// errStale ends a transaction whose plan is of another time. It has a kind when
-// it is returned: an error without one that a server did not give counts as a
+// These end a transaction whose plan is of another time. They have a kind when
+// they are returned: an error without one that a server did not give counts as a
 // lost connection.
-var errStale = errors.New("the run has changed")
+var (
+	errStale     = errors.New("a row has changed")
+	errOvertaken = errors.New("the run has changed")
+)
 
-func stale() error { return fika.Wrap(fika.Conflict, "advance run", errStale) }
+func outdated(why error) error { return fika.Wrap(fika.Conflict, "advance run", why) }
 
 // Apply stores a plan, all of it or nothing: rows, outputs, what begins and what
 // is cancelled, and the result with which the run ends. answer is what the
@@ -57,8 +63,11 @@ func (s Flows) Apply(ctx context.Context, v RunView, p workflow.Plan, answer Ans
 		a := applying{tx: t, view: v, plan: p, out: &out, states: map[string]workflow.State{}, agents: map[string]string{}}
 		return a.apply(ctx, answer)
 	})
-	if errors.Is(err, errStale) {
+	switch {
+	case errors.Is(err, errStale):
 		return Applied{Stale: true}, nil
+	case errors.Is(err, errOvertaken):
+		return Applied{Overtaken: true}, nil
 	}
 	return out, err
 }
@@ -147,7 +156,7 @@ func (a *applying) lockRun(ctx context.Context) error {
 	n, err := a.exec(ctx, `UPDATE flow_runs SET version = version + 1, due = ?, wake_at = ? WHERE id = ? AND version = ? AND ended_at = 0`,
 		number(a.plan.More), ms(a.plan.WakeAt), a.view.ID, a.view.Version)
 	if err == nil && n == 0 && !crash.Without(crash.Stale) {
-		err = stale()
+		err = outdated(errOvertaken)
 	}
 	return err
 }
@@ -183,7 +192,7 @@ func (a *applying) checkRows(ctx context.Context) error {
 	}
 	for _, r := range a.plan.Rows {
 		if a.states[r.ID] != seen[r.ID] && !crash.Without(crash.Stale) {
-			return stale()
+			return outdated(errStale)
 		}
 	}
 	return nil

@@ -203,7 +203,7 @@ func (s *db) afterConnect(ctx context.Context, c *pgx.Conn) error {
 	var version, most, used int64
 	var fsync, encoding string
 	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::bigint, current_setting('fsync'), current_setting('server_encoding'),
-current_setting('max_connections')::bigint, (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`).Scan(&version, &fsync, &encoding, &most, &used)
+current_setting('max_connections')::bigint, (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')`, pgx.QueryExecModeExec).Scan(&version, &fsync, &encoding, &most, &used)
 	switch {
 	case err != nil:
 		return err
