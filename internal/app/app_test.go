@@ -101,7 +101,7 @@ func TestKeys(t *testing.T) {
 	if _, err := a.Model(s); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "fika key set KIMS_KEY") {
 		t.Errorf("without a key: %v", err)
 	}
-	hosts, err := a.SetKey("KIMS_KEY", "very-secret-value", nil)
+	hosts, err := a.SetKey(t.Context(), "KIMS_KEY", "very-secret-value", nil)
 	if err != nil || len(hosts) != 1 || hosts[0] != "models.example.com" {
 		t.Errorf("bound to %q, %v", hosts, err)
 	}
@@ -123,7 +123,7 @@ func TestKeys(t *testing.T) {
 	if got := b.Secrets().Text("it is outside-0123456789abcdef"); strings.Contains(got, "outside-") {
 		t.Errorf("got %q", got)
 	}
-	if _, err := a.SetKey("no name", "x", nil); !fika.IsKind(err, fika.Invalid) {
+	if _, err := a.SetKey(t.Context(), "no name", "x", nil); !fika.IsKind(err, fika.Invalid) {
 		t.Errorf("got %v", err)
 	}
 }

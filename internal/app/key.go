@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"fika/internal/config"
 	"fika/internal/keyfile"
 	"fika/internal/redact"
+	"fika/internal/sleep"
 )
 
 // Keys gives the file in which this home's API keys are stored.
@@ -19,8 +21,10 @@ func (k *Keyring) Keys() (keyfile.File, error) {
 }
 
 // SetKey stores an API key. Without hosts it is bound to those of the models
-// that name it; a key that no model names yet is bound at its first use.
-func (k *Keyring) SetKey(name, value string, hosts []string) ([]string, error) {
+// that name it; a key that no model names yet is bound at its first use. When it
+// returns, every process of this home takes the value out of what it stores or
+// shows.
+func (k *Keyring) SetKey(ctx context.Context, name, value string, hosts []string) ([]string, error) {
 	if wrong := config.WrongEnvName(name); wrong != "" {
 		return nil, fika.Errorf(fika.Invalid, "keys", "%s", wrong)
 	}
@@ -33,7 +37,11 @@ func (k *Keyring) SetKey(name, value string, hosts []string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return hosts, keyfile.Open(k.place.KeysFile()).Set(name, value, hosts, k.opts.Now())
+	if err := keyfile.Open(k.place.KeysFile()).Set(name, value, hosts, k.opts.Now()); err != nil {
+		return nil, err
+	}
+	_ = sleep.For(ctx, secretsRest) // others may have looked just before; it is stored in any case
+	return hosts, nil
 }
 
 // Keyring finds API keys: in the environment of this process, else in the key

@@ -21,7 +21,7 @@ names in api_key_env. On a terminal what is typed is not shown. It is stored for
 the hosts of the models that name it, or of its first use; --host names others.`,
 		Example: "  fika key set OPENAI_API_KEY\n  pass show openai | fika key set OPENAI_API_KEY",
 		Args:    command.Exactly(1, "the name of a variable"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if name := args[0]; strings.Contains(name, "=") {
 				return command.UsageError("the key is read from stdin, not from the command line, where others can see it: fika key set NAME")
 			}
@@ -29,7 +29,7 @@ the hosts of the models that name it, or of its first use; --host names others.`
 			if err != nil {
 				return err
 			}
-			bound, err := e.App().SetKey(args[0], value, hosts)
+			bound, err := e.App().SetKey(cmd.Context(), args[0], value, hosts)
 			if err != nil {
 				return err
 			}
