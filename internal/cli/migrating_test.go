@@ -11,6 +11,7 @@ import (
 // TestTheExamplesOfMigratingWork runs the shell examples of docs/MIGRATING.md,
 // in their order, in a home with what they name.
 func TestTheExamplesOfMigratingWork(t *testing.T) {
+	needBubblewrap(t) // the home of the page is in the folder one works in
 	page, err := os.ReadFile("../../docs/MIGRATING.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,18 +1,22 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fika/internal/cli"
+	"fika/internal/sandbox"
 	"fika/internal/term"
 )
 
@@ -51,8 +55,34 @@ func TestScript(t *testing.T) {
 			e.Defer(func() { stopHub(e) })
 			return os.Chmod(home, 0o700)
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "bubblewrap" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return bubblewrapWorks(), nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": scriptStatus, "until": scriptUntil, "clock": scriptClock, "full": scriptFull, "remember": scriptRemember},
 	})
+}
+
+// bubblewrapWorks reports whether what runs in a folder that holds the home can be
+// confined, as with $HOME/.fika: the built-in sandbox cannot hide a part of a folder.
+var bubblewrapWorks = sync.OnceValue(func() bool {
+	s, err := sandbox.Open(context.Background(), sandbox.Best)
+	return err == nil && s.Tier() == sandbox.Full
+})
+
+// needBubblewrap skips a test where nothing can be confined in a folder that holds
+// the home. In CI it has to be possible.
+func needBubblewrap(t *testing.T) {
+	t.Helper()
+	if bubblewrapWorks() {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatal("bubblewrap has to work in CI")
+	}
+	t.Skip("bubblewrap does not work here")
 }
 
 // stopHub ends a hub that a script left running.

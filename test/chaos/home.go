@@ -50,13 +50,13 @@ func (o options) newHome(more string) (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &home{bin: o.bin, dir: dir, root: filepath.Join(dir, "home"), chaos: filepath.Join(dir, "chaos"), marker: filepath.Join(dir, "marker")}
+	h := &home{bin: o.bin, dir: dir, root: filepath.Join(dir, "home"), chaos: filepath.Join(dir, "chaos"), marker: filepath.Join(dir, "marks", "marker")}
 	h.model = &model{marker: h.marker, thinks: 30 * time.Millisecond}
 	if o.server != nil {
 		h.server, h.owner = o.server, o.server.URL()
 		h.url = strings.Replace(h.owner, "postgres@", "fika@", 1)
 	}
-	for _, d := range []string{h.root, h.chaos, filepath.Join(dir, "work"), filepath.Join(h.root, "workflows")} {
+	for _, d := range []string{h.root, h.chaos, filepath.Join(dir, "work"), filepath.Dir(h.marker), filepath.Join(h.root, "workflows")} {
 		err = errors.Join(err, os.Mkdir(d, 0o700))
 	}
 	for name, text := range workflows {
@@ -91,7 +91,7 @@ func (h *home) config(more string) string {
 		fmt.Fprintf(&b, "[[models]]\nid = %q\nprovider = \"openai\"\nbase_url = %q\n", n, h.models.URL())
 	}
 	b.WriteString(askRule)
-	fmt.Fprintf(&b, "[sandbox]\nwrite = [%q]\n", h.dir) // what tools do is seen in a file there
+	fmt.Fprintf(&b, "[sandbox]\nwrite = [%q]\n", filepath.Dir(h.marker)) // what tools do is seen in a file there
 	if h.url != "" {
 		fmt.Fprintf(&b, "[store]\nurl = %q\n", h.url)
 	}
