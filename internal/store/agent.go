@@ -175,7 +175,7 @@ func (s Agents) DeleteAgent(ctx context.Context, id fika.AgentID) error {
 		if err := t.lockAll(ctx, `SELECT c.id FROM conversations c WHERE c.agent = ? AND c.agent <> '' ORDER BY c.id`+lockConversation, id); err != nil {
 			return err
 		}
-		if err := t.endDeleted(ctx, "the agent "+string(a.Name)+" was deleted", `s.request <> '' AND s.request IN (SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0)`, id); err != nil {
+		if err := flowsIn(t).endDeleted(ctx, "the agent "+string(a.Name)+" was deleted", `s.request <> '' AND s.request IN (SELECT r.id FROM requests r WHERE r.agent = ? AND r.finished_at = 0)`, id); err != nil {
 			return err
 		}
 		for _, text := range []string{

@@ -179,7 +179,7 @@ func (s Approvals) AnswerApproval(ctx context.Context, n int64, answer ApprovalA
 			a.State = ApprovalGiven
 		}
 		if a.FlowStep != "" {
-			if err := t.answerStep(ctx, op, a.FlowStep, answer); err != nil {
+			if err := flowsIn(t).answerStep(ctx, op, a.FlowStep, answer); err != nil {
 				return err
 			}
 		}

@@ -199,7 +199,7 @@ func (s Chats) DeleteConversation(ctx context.Context, id fika.ConversationID) e
 		if err := childrenIn(t).orphan(ctx, `p.conversation = ?`, id); err != nil {
 			return err
 		}
-		if err := t.endDeleted(ctx, "its chat was deleted", `s.conversation = ? AND s.conversation <> ''`, id); err != nil {
+		if err := flowsIn(t).endDeleted(ctx, "its chat was deleted", `s.conversation = ? AND s.conversation <> ''`, id); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `UPDATE agents SET active_ask = '' WHERE active_ask = ?`, id); err != nil {

@@ -135,7 +135,7 @@ func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
 	var out Run
 	err := s.write(ctx, opStart, func(ctx context.Context, t *tx) (err error) {
-		out, err = t.startRun(ctx, n)
+		out, err = flowsIn(t).startRun(ctx, n)
 		return err
 	})
 	return out, err
@@ -143,8 +143,13 @@ func (s Flows) Start(ctx context.Context, n NewRun) (Run, error) {
 
 const opStart = "start run"
 
+// flowRows are the runs of workflows and their steps.
+type flowRows struct{ *tx }
+
+func flowsIn(t *tx) flowRows { return flowRows{t} }
+
 // startRun is Start within a transaction.
-func (t *tx) startRun(ctx context.Context, n NewRun) (out Run, err error) {
+func (t flowRows) startRun(ctx context.Context, n NewRun) (out Run, err error) {
 	if n.ID != "" {
 		known, ok, err := one(ctx, t, scanRun, selectRun+` WHERE f.id = ?`, n.ID)
 		if err != nil || ok {
@@ -163,7 +168,7 @@ func (t *tx) startRun(ctx context.Context, n NewRun) (out Run, err error) {
 	if title == "" {
 		title = "team"
 	}
-	c, err := conversationsIn(t).newConversation(ctx, conversationsIn(t).generatedName(fika.Workflow, title), fika.Workflow, flowAgent)
+	c, err := conversationsIn(t.tx).newConversation(ctx, conversationsIn(t.tx).generatedName(fika.Workflow, title), fika.Workflow, flowAgent)
 	if err != nil {
 		return out, err
 	}
@@ -191,7 +196,7 @@ func (t *tx) startRun(ctx context.Context, n NewRun) (out Run, err error) {
 }
 
 // ensureFlowAgent makes the row of the reserved agent.
-func (t *tx) ensureFlowAgent(ctx context.Context, op string) error {
+func (t flowRows) ensureFlowAgent(ctx context.Context, op string) error {
 	id, ok, err := one(ctx, t, scanText, `SELECT id FROM agents WHERE name = ?`, flowAgent)
 	switch {
 	case err != nil:
@@ -206,7 +211,7 @@ func (t *tx) ensureFlowAgent(ctx context.Context, op string) error {
 
 // insertRunRequest stores the request that stands for a run. It runs from the
 // beginning, without an owner, so that nobody claims it.
-func (t *tx) insertRunRequest(ctx context.Context, c fika.ConversationID, id, retryOf fika.RequestID, n NewRun) error {
+func (t flowRows) insertRunRequest(ctx context.Context, c fika.ConversationID, id, retryOf fika.RequestID, n NewRun) error {
 	payload, err := toJSON("start run", fika.Payload{Prompt: n.Title, From: n.From, Writer: fika.ByHuman, Background: true})
 	if err != nil {
 		return err

@@ -120,12 +120,12 @@ func (a *applying) apply(ctx context.Context, answer Answer) error {
 	}
 	for i := range a.plan.Rows {
 		a.refuseUnknown(&a.plan.Rows[i])
-		if err := a.putFlowRow(ctx, a.view.ID, a.plan.Rows[i]); err != nil {
+		if err := flowsIn(a.tx).putFlowRow(ctx, a.view.ID, a.plan.Rows[i]); err != nil {
 			return err
 		}
 	}
 	for _, o := range a.plan.Outputs {
-		if err := a.putOutput(ctx, a.view.ID, o.Row, o.JSON, o.Text); err != nil {
+		if err := flowsIn(a.tx).putOutput(ctx, a.view.ID, o.Row, o.JSON, o.Text); err != nil {
 			return err
 		}
 	}
@@ -248,7 +248,7 @@ func (a *applying) refuseUnknown(r *workflow.Row) {
 }
 
 // putFlowRow stores a row as it is.
-func (t *tx) putFlowRow(ctx context.Context, run fika.RequestID, r workflow.Row) error {
+func (t flowRows) putFlowRow(ctx context.Context, run fika.RequestID, r workflow.Row) error {
 	return t.put(ctx, `INSERT INTO flow_steps (id, run, path, parent, step, kind, position, attempt, attempts_before, state, reason, error,
 not_before, deadline, ended_at, approved, redo, live, taken, source, winner, inputs, items, made, done, failed, first_failed, begun_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -262,7 +262,7 @@ made = excluded.made, done = excluded.done, failed = excluded.failed, first_fail
 }
 
 // putOutput stores what a row gave.
-func (t *tx) putOutput(ctx context.Context, run fika.RequestID, row string, isJSON bool, text string) error {
+func (t flowRows) putOutput(ctx context.Context, run fika.RequestID, row string, isJSON bool, text string) error {
 	hash := workflow.Output{Text: text, JSON: isJSON}.Hash()
 	if err := t.put(ctx, `INSERT INTO flow_outputs (run, hash, json, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, run, hash, number(isJSON), text); err != nil {
 		return err

@@ -22,8 +22,8 @@ func RunLineID(run fika.RequestID) fika.EntryID {
 }
 
 // beginInChat says in a chat what a run is begun with.
-func (t *tx) beginInChat(ctx context.Context, run fika.RequestID, n NewRun) error {
-	c, err := conversationsIn(t).lock(ctx, n.In.Chat)
+func (t flowRows) beginInChat(ctx context.Context, run fika.RequestID, n NewRun) error {
+	c, err := conversationsIn(t.tx).lock(ctx, n.In.Chat)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (t *tx) beginInChat(ctx context.Context, run fika.RequestID, n NewRun) erro
 	if err := t.run(ctx, f.asking(p)...); err != nil {
 		return err
 	}
-	if _, err := postsIn(t).post(ctx, c, p, f, at(t.now)); err != nil {
+	if _, err := postsIn(t.tx).post(ctx, c, p, f, at(t.now)); err != nil {
 		return err
 	}
 	// A run of a chat that is paused waits with it, unless somebody only holds the

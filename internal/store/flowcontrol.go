@@ -9,7 +9,7 @@ import (
 )
 
 // lockFlow locks a run with the request that stands for it. NotFound.
-func (t *tx) lockFlow(ctx context.Context, op string, id fika.RequestID) (Run, error) {
+func (t flowRows) lockFlow(ctx context.Context, op string, id fika.RequestID) (Run, error) {
 	request, ok, err := one(ctx, t, scanText, `SELECT f.request FROM flow_runs f WHERE f.id = ?`, id)
 	if err == nil && !ok {
 		err = fika.Errorf(fika.NotFound, op, "there is no run %q", id)
@@ -41,7 +41,7 @@ const (
 const inRun = `SELECT DISTINCT a.name FROM conversations c JOIN requests r ON r.conversation = c.id JOIN agents a ON a.id = r.agent
 WHERE c.run = ? AND c.run <> '' AND r.finished_at = 0 ORDER BY a.name`
 
-func (t *tx) workersOf(ctx context.Context, run fika.RequestID) ([]fika.AgentName, error) {
+func (t flowRows) workersOf(ctx context.Context, run fika.RequestID) ([]fika.AgentName, error) {
 	return many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) }, inRun, run)
 }
 
@@ -72,7 +72,7 @@ func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.
 		if err := t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, paused_at = 0 WHERE id = ?`, r.ID); err != nil {
 			return err
 		}
-		ring, err = t.workersOf(ctx, r.ID)
+		ring, err = flowsIn(t).workersOf(ctx, r.ID)
 		return err
 	})
 	return r, ring, err
@@ -88,7 +88,7 @@ func (s Flows) StopRun(ctx context.Context, id fika.RequestID, reason string) (R
 		if err := t.cancel(ctx, r.Request, reason); err != nil {
 			return err
 		}
-		ring, err = t.workersOf(ctx, r.ID)
+		ring, err = flowsIn(t).workersOf(ctx, r.ID)
 		return err
 	})
 	return r, ring, err
@@ -115,7 +115,7 @@ func (t *tx) stopFlow(ctx context.Context, request fika.RequestID, why, reason s
 func (s Flows) control(ctx context.Context, op string, id fika.RequestID, change func(context.Context, *tx, Run) error) (Run, error) {
 	var out Run
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		r, err := t.lockFlow(ctx, op, id)
+		r, err := flowsIn(t).lockFlow(ctx, op, id)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (s Flows) ResumeRun(ctx context.Context, id fika.RequestID, n Resumption) (
 	const op = "resume run"
 	var out Run
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		r, err := t.lockFlow(ctx, op, id)
+		r, err := flowsIn(t).lockFlow(ctx, op, id)
 		switch {
 		case err != nil:
 			return err
@@ -169,13 +169,13 @@ func (s Flows) ResumeRun(ctx context.Context, id fika.RequestID, n Resumption) (
 		if err != nil {
 			return err
 		}
-		if err := t.insertRunRequest(ctx, r.Conversation, request, r.Request, NewRun{
+		if err := flowsIn(t).insertRunRequest(ctx, r.Conversation, request, r.Request, NewRun{
 			From: r.From, Title: r.Title, Deadline: n.Deadline, Rights: g.rights, Taint: g.taint,
 		}); err != nil {
 			return err
 		}
 		for _, row := range n.Rows {
-			if err := t.putFlowRow(ctx, r.ID, row); err != nil {
+			if err := flowsIn(t).putFlowRow(ctx, r.ID, row); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,7 @@ func (t *tx) endStep(ctx context.Context, r turn, e ending, done fika.Request) e
 	source := ""
 	if state == workflow.Done {
 		source = row
-		if err := t.putOutput(ctx, r.conv.Run, row, done.Payload.Form != nil, answer); err != nil {
+		if err := flowsIn(t).putOutput(ctx, r.conv.Run, row, done.Payload.Form != nil, answer); err != nil {
 			return err
 		}
 	}
@@ -38,7 +38,7 @@ func (t *tx) endStep(ctx context.Context, r turn, e ending, done fika.Request) e
 
 // endDeleted fails the steps of runs that go on whose work is about to be deleted,
 // and which would wait for it for ever. which is a condition on flow_steps s.
-func (t *tx) endDeleted(ctx context.Context, why, which string, args ...any) error {
+func (t flowRows) endDeleted(ctx context.Context, why, which string, args ...any) error {
 	return t.put(ctx, `UPDATE flow_steps AS s SET state = 'failed', reason = ?, error = ?, ended_at = ?, taken = 0 WHERE s.state = 'running' AND `+which,
 		append([]any{string(fika.NotFound), why, t.now}, args...)...)
 }
@@ -64,7 +64,7 @@ func stepEnd(e ending) (state workflow.State, reason, text string) {
 }
 
 // answerStep gives a step the answer of a person: it goes on, is done, or fails.
-func (t *tx) answerStep(ctx context.Context, op string, row string, p ApprovalAnswer) error {
+func (t flowRows) answerStep(ctx context.Context, op string, row string, p ApprovalAnswer) error {
 	run, ok, err := one(ctx, t, scanText, `SELECT run FROM flow_steps WHERE id = ?`, row)
 	if err != nil || !ok {
 		return err
@@ -166,7 +166,7 @@ taint = COALESCE((SELECT r.taint FROM requests r WHERE r.conversation = ? AND r.
 			t.discard = err == nil && n == 0
 			return err
 		}
-		return t.putOutput(ctx, d.Run, d.Row, false, text)
+		return flowsIn(t).putOutput(ctx, d.Run, d.Row, false, text)
 	})
 	return ring, err
 }

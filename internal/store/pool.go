@@ -46,7 +46,7 @@ func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.
 				err = t.put(ctx, `UPDATE agents SET pool = ?, instances = 0 WHERE id = ?`, pool, a.ID)
 			default:
 				leave = append(leave, a)
-				err = t.leavePool(ctx, pool, a.ID)
+				err = poolsIn(t).leavePool(ctx, pool, a.ID)
 			}
 			if err != nil {
 				return err
@@ -56,13 +56,13 @@ func (s Agents) KeepPool(ctx context.Context, pool fika.AgentID, members []fika.
 			return fika.Errorf(fika.NotFound, op, "no agent with id %q", pool)
 		}
 		itself.Instances = len(members)
-		return t.reassign(ctx, itself, leave)
+		return poolsIn(t).reassign(ctx, itself, leave)
 	})
 }
 
 // reassign gives what those who have left a pool have not begun to a member, and so
 // what was asked of the pool itself before it was one.
-func (t *tx) reassign(ctx context.Context, pool fika.Agent, left []fika.Agent) error {
+func (t poolRows) reassign(ctx context.Context, pool fika.Agent, left []fika.Agent) error {
 	for _, from := range append(left, pool) {
 		list, err := many(ctx, t, scanRequest, `SELECT `+requestColumns+` FROM requests r WHERE r.agent = ? AND `+notBegun+` ORDER BY r.n`+lockRequest, from.ID)
 		if err != nil {
@@ -89,7 +89,7 @@ func sameIDs(have []string, want []fika.AgentID) bool {
 }
 
 // leavePool makes an agent no member any more.
-func (t *tx) leavePool(ctx context.Context, pool, member fika.AgentID) error {
+func (t poolRows) leavePool(ctx context.Context, pool, member fika.AgentID) error {
 	if err := t.put(ctx, `UPDATE agents SET pool = '' WHERE id = ?`, member); err != nil {
 		return err
 	}

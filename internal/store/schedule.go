@@ -77,7 +77,7 @@ func (s Schedules) KeepSchedules(ctx context.Context, home string, defined []Sch
 		kept := map[string]bool{}
 		for _, d := range defined {
 			kept[d.Name] = true
-			if err := t.keepSchedule(ctx, home, d); err != nil {
+			if err := schedulesIn(t).keepSchedule(ctx, home, d); err != nil {
 				return err
 			}
 		}
@@ -93,9 +93,14 @@ func (s Schedules) KeepSchedules(ctx context.Context, home string, defined []Sch
 	})
 }
 
+// scheduleRows are what was done about schedules.
+type scheduleRows struct{ *tx }
+
+func schedulesIn(t *tx) scheduleRows { return scheduleRows{t} }
+
 // keepSchedule makes one row that of its definition. A next time that is further
 // away than the definition says comes from a clock that was ahead.
-func (t *tx) keepSchedule(ctx context.Context, home string, d Scheduled) error {
+func (t scheduleRows) keepSchedule(ctx context.Context, home string, d Scheduled) error {
 	next := ms(d.Next)
 	if err := t.put(ctx, `INSERT INTO schedules (name, home, timing, body, next_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		d.Name, home, d.Timing, d.Body, next); err != nil {
@@ -170,12 +175,12 @@ func (s Schedules) BeginScheduled(ctx context.Context, o Occasion) (Occurred, er
 		seq := int64(0)
 		var chat fika.ConversationID
 		if out.Trouble == "" {
-			if chat, seq, err = t.beginOccasion(ctx, o, &out); err != nil {
+			if chat, seq, err = schedulesIn(t).beginOccasion(ctx, o, &out); err != nil {
 				return err
 			}
 		}
 		t.discard = false // also where a repeat of what is there begins nothing
-		return t.moveSchedule(ctx, o, row, out, chat, seq)
+		return schedulesIn(t).moveSchedule(ctx, o, row, out, chat, seq)
 	})
 	return out, err
 }
@@ -184,19 +189,19 @@ func (s Schedules) BeginScheduled(ctx context.Context, o Occasion) (Occurred, er
 const lockSchedule = ` FOR NO KEY UPDATE OF d`
 
 // beginOccasion stores what begins.
-func (t *tx) beginOccasion(ctx context.Context, o Occasion, out *Occurred) (chat fika.ConversationID, seq int64, err error) {
+func (t scheduleRows) beginOccasion(ctx context.Context, o Occasion, out *Occurred) (chat fika.ConversationID, seq int64, err error) {
 	switch {
 	case o.Task != nil:
 		var a Accepted
-		a, err = requestsIn(t).accept(ctx, *o.Task)
+		a, err = requestsIn(t.tx).accept(ctx, *o.Task)
 		out.Request = a.Request.ID
 	case o.Run != nil:
 		var r Run
-		r, err = t.startRun(ctx, *o.Run)
+		r, err = flowsIn(t.tx).startRun(ctx, *o.Run)
 		out.Request = r.ID
 	case o.Say != nil:
 		var c fika.Conversation
-		if c, err = conversationsIn(t).lock(ctx, o.Say.Conversation); err != nil {
+		if c, err = conversationsIn(t.tx).lock(ctx, o.Say.Conversation); err != nil {
 			return "", 0, err
 		}
 		var f posting
@@ -204,7 +209,7 @@ func (t *tx) beginOccasion(ctx context.Context, o Occasion, out *Occurred) (chat
 			return "", 0, err
 		}
 		said := Said{Conversation: c}
-		said.Posted, err = postsIn(t).post(ctx, c, *o.Say, f, time.Time{})
+		said.Posted, err = postsIn(t.tx).post(ctx, c, *o.Say, f, time.Time{})
 		out.Said = &said
 		return c.ID, said.Entry.Seq, err
 	}
@@ -212,7 +217,7 @@ func (t *tx) beginOccasion(ctx context.Context, o Occasion, out *Occurred) (chat
 }
 
 // moveSchedule writes down what became of an occasion.
-func (t *tx) moveSchedule(ctx context.Context, o Occasion, row ScheduleState, out Occurred, chat fika.ConversationID, seq int64) error {
+func (t scheduleRows) moveSchedule(ctx context.Context, o Occasion, row ScheduleState, out Occurred, chat fika.ConversationID, seq int64) error {
 	next := ms(o.Next)
 	if o.Due.IsZero() {
 		next = ms(row.Next)

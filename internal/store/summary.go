@@ -16,7 +16,7 @@ func (s Transcripts) AppendSummary(ctx context.Context, a fika.Agent, c fika.Con
 		if err := t.append(ctx, &stored); err != nil {
 			return err
 		}
-		return t.bookSummary(ctx, string(stored.ID), a, model, u)
+		return accountsIn(t).bookSummary(ctx, string(stored.ID), a, model, u)
 	})
 	return stored, err
 }
@@ -24,11 +24,11 @@ func (s Transcripts) AppendSummary(ctx context.Context, a fika.Agent, c fika.Con
 // BookSummary adds what a summary has cost that is kept nowhere, as
 // [Transcripts.AppendSummary] does for one that is.
 func (s Transcripts) BookSummary(ctx context.Context, a fika.Agent, model string, u fika.Usage) error {
-	return s.write(ctx, "book summary", func(ctx context.Context, t *tx) error { return t.bookSummary(ctx, t.newID(), a, model, u) })
+	return s.write(ctx, "book summary", func(ctx context.Context, t *tx) error { return accountsIn(t).bookSummary(ctx, t.newID(), a, model, u) })
 }
 
 // bookSummary adds to the ledger, under an id that is no request's.
-func (t *tx) bookSummary(ctx context.Context, id string, a fika.Agent, model string, u fika.Usage) error {
+func (t accountRows) bookSummary(ctx context.Context, id string, a fika.Agent, model string, u fika.Usage) error {
 	if u == (fika.Usage{}) {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (t *tx) bookSummary(ctx context.Context, id string, a fika.Agent, model str
 VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`, id, a.ID, model, u.Input, u.Output, u.Cached, u.Reasoning, u.Cost, t.now); err != nil {
 		return err
 	}
-	return accountsIn(t).bookApart(ctx, a, u)
+	return t.bookApart(ctx, a, u)
 }
 
 // newestOf picks the accounts of the last window of two holders. What is added to a
