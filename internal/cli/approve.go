@@ -15,6 +15,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/guard"
@@ -55,7 +56,7 @@ call is made once, exactly as it is shown. A call that has changed by then, or
 whose script has, is asked about again.`,
 		Example:           "  fika approve\n  fika approve 3\n  fika approve 3 --always\n  fika approve 4 --deny 'not on a Friday'",
 		Args:              command.AtMostOne("the number of an approval"),
-		ValidArgsFunction: command.First(e.CompleteApprovals),
+		ValidArgsFunction: complete.FirstOnly(complete.ApprovalNumbers(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if len(args) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/cli/request"
 	"fika/internal/client"
 	"fika/internal/mention"
@@ -68,7 +69,7 @@ Else Ctrl-C cancels the request; --timeout only stops the waiting.
 			return nil
 		},
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0], args[1:]) },
-		ValidArgsFunction: command.First(o.completeAddressees),
+		ValidArgsFunction: complete.FirstOnly(o.completeAddressees),
 	}
 	f := c.Flags()
 	f.BoolVar(&o.noWait, "no-wait", false, "print the request id and return")
@@ -76,11 +77,11 @@ Else Ctrl-C cancels the request; --timeout only stops the waiting.
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end")
 	command.RawFlag(c, &o.raw)
 	f.StringVarP(&o.model, "model", "m", "", "model for this request only (id or nickname)")
-	_ = c.RegisterFlagCompletionFunc("model", o.CompleteModels)
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(o.Env))
 	o.files.Flags(c)
 	f.StringVar(&o.from, "as", "", "name to speak as (default: your username)")
 	f.StringVar(&o.combine, "combine", "", "of a team: the agent that makes one answer of all")
-	_ = c.RegisterFlagCompletionFunc("combine", o.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("combine", complete.AgentNames(o.Env))
 	return c
 }
 
@@ -129,8 +130,8 @@ func meansAuto(name string) bool {
 
 // completeAddressees offers agents, and auto.
 func (o *askOptions) completeAddressees(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	out, how := o.CompleteAgents(cmd, args, word)
-	return append(out, command.Offered(client.Auto, "the agent that the prompt is for")), how
+	out, how := complete.AgentNames(o.Env)(cmd, args, word)
+	return append(out, complete.WithAbout(client.Auto, "the agent that the prompt is for")), how
 }
 
 // addressee finds the agent that is meant by name: with auto the one that the

@@ -5,12 +5,13 @@ import (
 
 	"fika/internal/backup"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newBackup(e *command.Env) *cobra.Command {
 	var list bool
 	c := &cobra.Command{
-		Use: "backup [FILE]", Short: "save the database and what you have edited into one file", Args: command.AtMostOne("file"), ValidArgsFunction: command.Files,
+		Use: "backup [FILE]", Short: "save the database and what you have edited into one file", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
 		Long: `Writes one file: the whole database as of one moment, and settings, prompts,
 notes and plugins of this home. Agents may be at work meanwhile. Keys and
 passwords are left out, and so is what is made again from the database. The file

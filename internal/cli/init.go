@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/config"
 	"fika/internal/project"
 	"fika/internal/setup"
@@ -50,7 +51,7 @@ agents read AGENTS.md. A model that is not chosen is each person's own.`,
 		}
 		return append(out, "none"), cobra.ShellCompDirectiveNoFileComp
 	})
-	_ = c.RegisterFlagCompletionFunc("model", e.CompleteModels)
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
 	return c
 }
 

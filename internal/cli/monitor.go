@@ -15,6 +15,7 @@ import (
 	"fika"
 	"fika/internal/agent"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/message"
 	"fika/internal/term"
@@ -71,9 +72,9 @@ the file is readable for you alone.`,
 	f.StringVar(&o.log, "log", "", "write it into this file, which is rotated, as JSON Lines")
 	f.Int64Var(&o.logSize, "log-size", defaultLogSize, "how large the file may become, in MiB")
 	f.IntVar(&o.logKeep, "log-keep", defaultLogKeep, "how many older files are kept")
-	_ = c.RegisterFlagCompletionFunc("log", command.Files)
-	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
-	_ = c.RegisterFlagCompletionFunc("chat", e.CompleteChats)
+	_ = c.RegisterFlagCompletionFunc("log", complete.FileNames)
+	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
+	_ = c.RegisterFlagCompletionFunc("chat", complete.ChatNames(e))
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(client.BusKinds(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 	"fika/internal/trace"
@@ -77,7 +78,7 @@ them.`,
 	c.Flags().StringVar(&since, "since", "24h", "only requests that were given or ended in the last 24h, 7d …")
 	c.Flags().StringVar(&agent, "agent", "", "only those of this agent")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines, with sums and compactions")
-	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	return c
 }
 

@@ -5,12 +5,13 @@ import (
 
 	"fika/internal/backup"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newRestore(e *command.Env) *cobra.Command {
 	var empty bool
 	c := &cobra.Command{
-		Use: "restore [FILE]", Short: "bring back a backup", Args: command.AtMostOne("file"), ValidArgsFunction: command.Files,
+		Use: "restore [FILE]", Short: "bring back a backup", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
 		Long: `Puts the database and the files of a backup in the place of those that are
 there, which are set aside under another name, never deleted. The hub must be
 down. What was said since the backup is in what is set aside. With --empty it

@@ -7,6 +7,7 @@ import (
 
 	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/cli/config"
 	"fika/internal/term"
 )
@@ -66,7 +67,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 	root.PersistentFlags().StringVar(&e.Home, "home", "", "folder that holds everything (default $FIKA_HOME, else the project's, else ~/.fika)")
 	o.flags(root)
 	version = versionFlag(root)
-	root.CompletionOptions.SetDefaultShellCompDirective(command.NoFiles)
+	root.CompletionOptions.SetDefaultShellCompDirective(complete.NoFiles)
 	_ = root.RegisterFlagCompletionFunc("home", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return command.UsageError("%v; see %s --help", err, cmd.CommandPath())

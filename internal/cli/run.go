@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/config"
 	"fika/internal/folder"
 	"fika/internal/turn"
@@ -78,8 +79,8 @@ func (o *runOptions) flags(c *cobra.Command) {
 	f.BoolVar(&o.showThinking, "show-thinking", false, "show the model's reasoning on stderr")
 	command.RawFlag(c, &o.raw)
 	o.files.Flags(c)
-	_ = c.RegisterFlagCompletionFunc("context", o.CompleteContexts)
-	_ = c.RegisterFlagCompletionFunc("model", o.CompleteModels)
+	_ = c.RegisterFlagCompletionFunc("context", complete.ContextNames(o.Env))
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(o.Env))
 	_ = c.RegisterFlagCompletionFunc("output-format", cobra.FixedCompletions([]string{"text", "json", "stream-json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/agent"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 	"fika/internal/trace"
@@ -19,7 +20,7 @@ func newTrace(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "trace CHAIN|REQUEST|RUN", Short: "show where time and money went",
-		Args: command.Exactly(1, "the id of a chain, a request or a run"), ValidArgsFunction: command.First(e.CompleteRequests()),
+		Args: command.Exactly(1, "the id of a chain, a request or a run"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e)),
 		Long: `Shows each request of a chain of messages, of a request with what it delegated, or
 of a run of a workflow, and what it did when: how long it waited (w), its model
 calls (m), tool calls (t) and compactions (c), and what fika took between (·). A

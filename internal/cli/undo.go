@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/changes"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 	"fika/internal/undo"
@@ -34,7 +35,7 @@ A file that somebody has changed since is left as it is, and named; the status i
 those files are named. Nothing outside of the agent's workspace is touched, and
 what tools may not write is left. The agents are not told.`,
 		Example: "  fika undo\n  fika undo --diff      # only look at what was changed\n  fika undo --list\n  fika undo 01a1fd6e -y",
-		Args:    command.AtMostOne("a request"), ValidArgsFunction: command.First(completeUndo(e)),
+		Args:    command.AtMostOne("a request"), ValidArgsFunction: complete.FirstOnly(completeUndo(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	c.Flags().BoolVar(&o.list, "list", false, "list the requests that changed files, the last one first")
@@ -184,12 +185,12 @@ func completeUndo(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := client.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		list, _ := c.Undo().List(cmd.Context(), 20)
 		for _, x := range list {
 			out = append(out, cobra.CompletionWithDesc(string(x.Turn.Request), changes.Title(x, e.Now())))
 		}
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"fika/internal/agent"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/message"
 )
@@ -20,7 +21,7 @@ func newAttach(e *command.Env) *cobra.Command {
 as it comes, its tools and their results. A request that it is working on is
 shown from its beginning, as far as its steps are committed. Ctrl-C ends the
 watching, never the work.`,
-		Example: "  fika agent attach coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Example: "  fika agent attach coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

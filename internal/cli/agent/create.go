@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/setup"
 	"fika/internal/template"
 )
@@ -21,7 +22,7 @@ func newCreate(e *command.Env) *cobra.Command {
 project it goes into the repository's .fika, for everybody; --own keeps it to you.
 Without --template the template of that name is taken.`,
 		Example: "  fika agent create coder\n  fika agent create critic --template reviewer --personality 'dry, and brief'\n  fika agent create scout --template researcher --model opus --own",
-		Args:    command.Exactly(1, "the name of the agent"), ValidArgsFunction: command.First(e.CompleteTemplates),
+		Args:    command.Exactly(1, "the name of the agent"), ValidArgsFunction: complete.FirstOnly(complete.TemplateNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {
@@ -53,8 +54,8 @@ Without --template the template of that name is taken.`,
 	c.Flags().StringVar(&choice.Personality, "personality", "", "its manner, in a few words")
 	c.Flags().StringVarP(&choice.Model, "model", "m", "", "its model (id or nickname)")
 	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")
-	_ = c.RegisterFlagCompletionFunc("template", e.CompleteTemplates)
-	_ = c.RegisterFlagCompletionFunc("model", e.CompleteModels)
+	_ = c.RegisterFlagCompletionFunc("template", complete.TemplateNames(e))
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
 	return c
 }
 
@@ -67,7 +68,7 @@ func newImport(e *command.Env) *cobra.Command {
 other programs keep their agents, and makes an agent of it. Tools get the names
 they have here; whatever has no meaning here is left out, and said.`,
 		Example: "  fika agent import ~/.claude/agents/reviewer.md\n  fika agent import --dry-run helper.md",
-		Args:    command.Exactly(1, "a file"), ValidArgsFunction: command.First(command.Files),
+		Args:    command.Exactly(1, "a file"), ValidArgsFunction: complete.FirstOnly(complete.FileNames),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := setup.ReadForeign(args[0], func(model string) bool { return e.App().CheckModel(model) == nil })
 			if called != "" {

@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/setup"
 )
 
@@ -15,7 +16,7 @@ func newDelete(e *command.Env) *cobra.Command {
 		Long: `Removes agents/NAME.md, which fika agent create has made: there is no such agent any
 more. What it has said stays, in its context (fika context delete NAME removes that)
 and in chats. An agent of [[agents]] is taken out of that file by hand.`,
-		Example: "  fika agent delete critic", Args: command.Exactly(1, "an agent"), ValidArgsFunction: command.First(e.CompleteDefined),
+		Example: "  fika agent delete critic", Args: command.Exactly(1, "an agent"), ValidArgsFunction: complete.FirstOnly(complete.DefinedAgents(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

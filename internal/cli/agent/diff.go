@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/term"
 	"fika/internal/worktree"
 )
@@ -36,7 +37,7 @@ func newDiff(e *command.Env) *cobra.Command {
 you have checked out were the same: what it has committed and what it has not,
 new files among it, as a unified diff. Nothing is changed by looking.`,
 		Example: "  fika agent diff coder\n  fika agent diff coder --names\n  fika agent diff coder | git apply --check",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, into, err := workOf(cmd.Context(), e, args[0], false)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newDiscard(e *command.Env) *cobra.Command {
@@ -16,7 +17,7 @@ branch has) it is refused; with --force that is kept as a commit which git does 
 clean up, and its name is printed. Files that git ignores go. When the agent works
 again it gets a new worktree.`,
 		Example: "  fika agent discard coder\n  fika agent discard coder --force",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, _, err := workOf(cmd.Context(), e, args[0], true)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -21,7 +22,7 @@ how long, and whether its last request failed (an unreachable model, a wrong
 key). Exit status 1 when one needs attention, or the hub does not answer. Of an
 agent whose tools have limits ([agents.limits]) that cannot be kept on this
 machine it says so, and why.`,
-		Example: "  fika agent health\n  fika agent health coder", Args: command.AtMostOne("one agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Example: "  fika agent health\n  fika agent health coder", Args: command.AtMostOne("one agent"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

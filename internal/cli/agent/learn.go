@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/setup"
 	"fika/internal/term"
 	"fika/internal/worker"
@@ -39,7 +40,7 @@ since the proposal is not written.
 
 ` + command.ExitHelp,
 		Example: "  fika agent learn coder\n  fika agent learn coder --json | jq -r .diff\n  fika agent learn coder --accept",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	f := c.Flags()
@@ -48,7 +49,7 @@ since the proposal is not written.
 	f.BoolVar(&o.omit, "omit-tainted", false, "leave out work that holds text from outside")
 	f.StringVarP(&o.model, "model", "m", "", "model that is asked (id or nickname)")
 	command.JSONFlag(c, &o.asJSON)
-	_ = c.RegisterFlagCompletionFunc("model", e.CompleteModels)
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newLogs(e *command.Env) *cobra.Command {
@@ -20,7 +21,7 @@ func newLogs(e *command.Env) *cobra.Command {
 	var n int
 	c := &cobra.Command{
 		Use: "logs NAME", Short: "print what an agent started by the hub has shown",
-		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Example: "  fika agent logs coder -n 50\n  fika agent logs -f coder", Args: command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/worktree"
 )
 
@@ -35,7 +36,7 @@ conflict into your files to be resolved, and git merge --abort takes that back. 
 you have not committed yourself stays as it is; a merge that would write to such a
 file is refused. Hooks, filters and merge drivers of the repository are not run.`,
 		Example: "  fika agent merge coder\n  fika agent merge coder --json | jq -r '.conflicts[]'",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, into, err := workOf(cmd.Context(), e, args[0], true)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -35,7 +36,7 @@ cleared is not found. An agent has the tool when its tool_permissions name it.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := e.Client(ctx)

@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -14,7 +15,7 @@ func newReset(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "reset NAME...", Short: "let the next ask of an agent start afresh",
 		Long:    "Gives agents a new, empty conversation. The old one is kept: fika conversation\nlist shows it, and the master console switches back to it. Of a pool, it ends that\nyour asks go to the same member.",
-		Example: "  fika agent reset coder", ValidArgsFunction: command.Several(e.CompleteAgents),
+		Example: "  fika agent reset coder", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newRestart(e *command.Env) *cobra.Command {
@@ -17,7 +18,7 @@ func newRestart(e *command.Env) *cobra.Command {
 		Long: `Stops agents as fika agent stop does, and starts them as fika agent start
 does: so a change of settings takes effect. What an agent was working on goes
 on.`,
-		Example: "  fika agent restart coder", ValidArgsFunction: command.Several(e.CompleteAgents),
+		Example: "  fika agent restart coder", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			how, err := command.StopManner(finish, now)

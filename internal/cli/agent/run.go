@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/daemon"
 )
 
@@ -19,7 +20,7 @@ func newRun(e *command.Env) *cobra.Command {
 		Long: `Runs the process of an agent here and shows what it receives and does. Ctrl-C
 stops it after its current step; what it was working on is handed back.`,
 		Example: "  fika agent run coder",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

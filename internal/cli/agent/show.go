@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -22,7 +23,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Long: `Shows where an agent is defined, its model, tools and folder, and what it does now.
 --json prints what fika agent list --json prints of it. fika context prompt NAME
 --assembled shows its prompt, fika config show where each setting is from.`,
-		Example: "  fika agent show coder\n  fika agent show coder --json", Args: command.Exactly(1, "an agent"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Example: "  fika agent show coder\n  fika agent show coder --json", Args: command.Exactly(1, "an agent"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

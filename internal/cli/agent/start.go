@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -20,7 +21,7 @@ func newStart(e *command.Env) *cobra.Command {
 not, says why with the end of its log. An agent started so stays wanted: the
 hub starts it again after a crash and after fika down and up, until
 fika agent stop. The hub is started if it is not running.`,
-		Example: "  fika agent start researcher\n  fika agent start 'test-*'", ValidArgsFunction: command.Several(e.CompleteAgents),
+		Example: "  fika agent start researcher\n  fika agent start 'test-*'", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			agents, list, err := agentsFor(ctx, e, args, all)

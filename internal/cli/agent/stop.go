@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -25,7 +26,7 @@ that waits itself (for a task given to another agent, for the end of a pause,
 for the next hour) does not delay stopping, not even with --finish: it goes on
 when the agent runs again. A stopped agent stays so, also after fika down and up
 and when work waits for it, until fika agent start.`,
-		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: command.Several(e.CompleteAgents),
+		Example: "  fika agent stop coder\n  fika agent stop --finish --all", ValidArgsFunction: complete.AnyNumber(complete.AgentNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			how, err := command.StopManner(finish, now)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/term"
 	"fika/internal/worker"
 )
@@ -19,7 +20,7 @@ what was summed up of it before, and prints that. The agent may be at work: noth
 waits for it, and nothing of the conversation changes. What the model took is in
 fika usage. fika context compact NAME puts a summary in the place of what was said.`,
 		Example: "  fika agent summarise coder\n  fika agent summarise coder -m small --json | jq -r .summary",
-		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: command.First(e.CompleteLoneAgents),
+		Args:    command.Exactly(1, "the name of an agent"), ValidArgsFunction: complete.FirstOnly(complete.LoneAgents(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			flags := map[string]string{}
@@ -44,7 +45,7 @@ fika usage. fika context compact NAME puts a summary in the place of what was sa
 	f := c.Flags()
 	f.StringVarP(&model, "model", "m", "", "model that writes the summary (id or nickname)")
 	command.JSONFlag(c, &asJSON)
-	_ = c.RegisterFlagCompletionFunc("model", e.CompleteModels)
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
 	return c
 }
 

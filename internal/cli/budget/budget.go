@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/limit"
 )
@@ -59,15 +60,15 @@ func ToJSON(b client.BudgetBalance) JSON {
 func completeScopes(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		out := []cobra.Completion{
-			command.Offered("home", "everything here"), command.Offered("user", "each person's"), command.Offered("chain", "each chain's"),
+			complete.WithAbout("home", "everything here"), complete.WithAbout("user", "each person's"), complete.WithAbout("chain", "each chain's"),
 		}
-		for kind, names := range map[string]cobra.CompletionFunc{"agent": e.CompleteAgents, "chat": e.CompleteChats} {
+		for kind, names := range map[string]cobra.CompletionFunc{"agent": complete.AgentNames(e), "chat": complete.ChatNames(e)} {
 			list, _ := names(cmd, nil, "")
 			for _, name := range list {
 				out = append(out, kind+":"+name)
 			}
 		}
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	}
 }
 

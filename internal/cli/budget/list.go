@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/limit"
 )
@@ -72,7 +73,7 @@ func newShow(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show SCOPE", Short: "show the budgets of one scope", Args: command.Exactly(1, "a scope such as home or agent:NAME"),
 		Long:    "Shows the budgets of one scope, a line each. SCOPE is home, user, chain,\nagent:NAME or chat:NAME.",
-		Example: "  fika budget show home\n  fika budget show agent:coder --per day --json", ValidArgsFunction: command.First(completeScopes(e)),
+		Example: "  fika budget show home\n  fika budget show agent:coder --per day --json", ValidArgsFunction: complete.FirstOnly(completeScopes(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := budgets(e, cmd, func(b client.BudgetBalance) bool {
 				return b.Scope == args[0] && (per == "" || string(b.Budget.Per) == per)
@@ -95,6 +96,6 @@ func newShow(e *command.Env) *cobra.Command {
 	}
 	c.Flags().StringVar(&per, "per", "", "only that of an hour, day, month or total")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
-	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), complete.NoFiles))
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/config"
 )
@@ -31,7 +32,7 @@ What an hour or a day has no room for waits for the next; in a month or in total
 it fails. fika run fails at once (exit status 8). Money needs models whose prices
 are known: fika model list.`,
 		Example: "  fika budget set home --per day --money 5\n  fika budget set agent:coder --per hour --tokens 2000000\n  fika budget set home --per day --remove",
-		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: command.First(completeScopes(e)),
+		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: complete.FirstOnly(completeScopes(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changed := cmd.Flags().Changed
 			if o.remove && (changed("money") || changed("tokens")) {
@@ -60,7 +61,7 @@ func newRemove(e *command.Env) *cobra.Command {
 		Use: "remove SCOPE", Short: "take a budget away",
 		Long:    "Takes the budget of a scope and --per out of config.toml; what it was for is not\nlimited by it any more. The same as fika budget set --remove.",
 		Example: "  fika budget remove home --per day",
-		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: command.First(completeScopes(e)),
+		Args:    command.Exactly(1, "a scope: home, user, chain, agent:NAME or chat:NAME"), ValidArgsFunction: complete.FirstOnly(completeScopes(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	o.perFlag(c)
@@ -70,7 +71,7 @@ func newRemove(e *command.Env) *cobra.Command {
 func (o *setOptions) perFlag(c *cobra.Command) {
 	c.Flags().StringVar(&o.per, "per", "", "how long it lasts: hour, day, month or total")
 	_ = c.MarkFlagRequired("per")
-	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("per", cobra.FixedCompletions(pers(), complete.NoFiles))
 }
 
 func (o *setOptions) run(ctx context.Context, scope string) error {

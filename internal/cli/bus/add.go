@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/config"
 )
@@ -34,7 +35,7 @@ A running hub makes the credential at once: fika bus show NAME prints it.`,
 	f.StringSliceVar(&o.tools, "tools", nil, "tools that it may have used, with commas between (default read,list)")
 	f.StringSliceVar(&o.agents, "agents", nil, "agents that it may ask (default all)")
 	f.BoolVar(&o.network, "network", false, "commands that it causes reach the network where the agent's do")
-	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions(append([]string{"*"}, config.BuiltinTools()...), command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("tools", cobra.FixedCompletions(append([]string{"*"}, config.BuiltinTools()...), complete.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("agents", completeAgents(e))
 	return c
 }

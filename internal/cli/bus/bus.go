@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -48,12 +49,12 @@ func names(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := e.Client(cmd.Context())
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		for _, m := range c.BusMembers() {
-			out = append(out, command.Offered(m.Name, strings.Join(m.Tools, " ")))
+			out = append(out, complete.WithAbout(m.Name, strings.Join(m.Tools, " ")))
 		}
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	}
 }
 
@@ -61,7 +62,7 @@ func names(e *command.Env) cobra.CompletionFunc {
 func completeAgents(e *command.Env) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		before := word[:strings.LastIndexByte(word, ',')+1]
-		list, directive := e.CompleteAgents(cmd, args, word[len(before):])
+		list, directive := complete.AgentNames(e)(cmd, args, word[len(before):])
 		for _, a := range list {
 			out = append(out, before+a)
 		}

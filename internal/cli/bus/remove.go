@@ -4,13 +4,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newRemove(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "take a member's right to ask, and its credential",
 		Long:    "Takes a member out of [[bus_members]]. A running hub disconnects it at once, and its\ncredential is worth nothing any more; what it has asked before is worked.",
-		Example: "  fika bus remove build-server", Args: command.Exactly(1, "the name of a member"), ValidArgsFunction: command.First(names(e)),
+		Example: "  fika bus remove build-server", Args: command.Exactly(1, "the name of a member"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

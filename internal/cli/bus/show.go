@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -28,7 +29,7 @@ func newShow(e *command.Env) *cobra.Command {
 where it publishes and what it hears is said on stderr. The hub has to run: it
 makes the credential. Whoever has it is that member: fika bus remove ends it.`,
 		Example: "  fika bus show build-server\n  fika bus show build-server --json | jq -r .subject",
-		Args:    command.Exactly(1, "the name of a member"), ValidArgsFunction: command.First(names(e)),
+		Args:    command.Exactly(1, "the name of a member"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newClear(e *command.Env) *cobra.Command {
@@ -13,7 +14,7 @@ func newClear(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "clear CHAT...", Short: "let agents forget what was said so far; the entries stay",
 		Long:    "Puts a compaction with an empty summary into the chat: agents no longer see\nwhat was said before it, people still do.",
-		Example: "  fika chat clear design", Args: atLeastOneChat, ValidArgsFunction: command.Several(e.CompleteChats),
+		Example: "  fika chat clear design", Args: atLeastOneChat, ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := e.Client(ctx)

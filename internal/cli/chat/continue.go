@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -16,7 +17,7 @@ func newContinue(e *command.Env) *cobra.Command {
 		Long: `Takes up again what a limit has stopped in a chat, or in a chain that began
 there, with fresh counters. It may come to a limit again, and be continued
 again. fika chat limit shows and sets the limits.`,
-		Args: command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		Args: command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			var conv fika.Conversation

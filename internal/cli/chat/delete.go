@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newDelete(e *command.Env) *cobra.Command {
@@ -15,7 +16,7 @@ func newDelete(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete CHAT...", Short: "stop a chat and delete it for good",
 		Long:    "Stops what goes on in a chat, then deletes it with everything in it. Asks on a\nterminal; elsewhere --yes is needed.",
-		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: command.Several(e.CompleteChats),
+		Example: "  fika chat delete design --yes", Args: atLeastOneChat, ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := e.Client(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -36,7 +37,7 @@ that happens when the next one starts. A chat that was paused already stays so.
 
 ` + slashHelp(false, 80),
 		Example: "  fika chat join design\n  fika chat join design --pause\n  fika chat join design --as bob",
-		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return join(cmd.Context(), e, args[0], o) },
 	}
 	command.LimitFlag(c, &o.history, 25, "how many of the last messages to show first")

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/term"
@@ -38,7 +39,7 @@ and goes before what agents have of their own and before [chat] in config.toml;
 0 takes a limit away. --reset forgets all that was set here. A chain that a
 limit has stopped stays so until fika chat continue.`,
 		Example: "  fika chat limit design\n  fika chat limit design --turns 500 --tokens 2000000\n  fika chat limit design --reset",
-		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.flags = cmd.Flags()
 			return o.run(cmd.Context(), args[0])

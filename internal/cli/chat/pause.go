@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newPause(e *command.Env) *cobra.Command {
@@ -14,7 +15,7 @@ func newPause(e *command.Env) *cobra.Command {
 		Use: "pause CHAT...", Short: "the brake: running steps finish, nothing new begins",
 		Long:    "Pauses chats, or everything with --all (new chats too). What is mentioned\nmeanwhile waits; fika chat resume goes on from there.",
 		Example: "  fika chat pause design\n  fika chat pause --all",
-		Args:    chatsOrAll(&all), ValidArgsFunction: command.Several(e.CompleteChats),
+		Args:    chatsOrAll(&all), ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return setPaused(cmd.Context(), e, args, all, true) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "everything, new chats included")

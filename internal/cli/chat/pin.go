@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newPin(e *command.Env) *cobra.Command {
@@ -23,7 +24,7 @@ func pinning(e *command.Env, c *cobra.Command, pinned bool) *cobra.Command {
 		}
 		return nil
 	}
-	c.ValidArgsFunction = command.First(e.CompleteChats)
+	c.ValidArgsFunction = complete.FirstOnly(complete.ChatNames(e))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return setPinned(cmd.Context(), e, args[0], args[1:], pinned)
 	}

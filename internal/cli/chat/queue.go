@@ -11,6 +11,7 @@ import (
 	"fika"
 	"fika/internal/chat"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -34,7 +35,7 @@ without a hub.
 
 fika chat why says the same of one message and one agent.`,
 		Example: "  fika chat queue design\n  fika chat queue --json | jq -r 'select(.state==\"dead\").chat'",
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: command.Several(e.CompleteChats),
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return showQueue(cmd.Context(), e, args, asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")

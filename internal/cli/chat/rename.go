@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newRename(e *command.Env) *cobra.Command {
@@ -20,7 +21,7 @@ old name are told of: they do not follow.
 fika alone opens the newest chat whose name begins with s-: a session that is to
 be found in that way keeps the s-.`,
 		Example: "  fika chat rename brisk-otter design\n  fika chat rename s-20260301-101500 s-checkout",
-		Args:    command.Exactly(2, "the old and the new name"), ValidArgsFunction: command.First(e.CompleteChats),
+		Args:    command.Exactly(2, "the old and the new name"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := e.Client(ctx)

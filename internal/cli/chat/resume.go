@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newResume(e *command.Env) *cobra.Command {
@@ -12,7 +13,7 @@ func newResume(e *command.Env) *cobra.Command {
 		Use: "resume CHAT...", Short: "go on after a pause",
 		Long:    "Lifts the brake, also one that somebody holds who has joined with --pause.",
 		Example: "  fika chat resume design\n  fika chat resume --all",
-		Args:    chatsOrAll(&all), ValidArgsFunction: command.Several(e.CompleteChats),
+		Args:    chatsOrAll(&all), ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return setPaused(cmd.Context(), e, args, all, false) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "lift the brake on everything")

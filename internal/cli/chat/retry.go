@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -24,7 +25,7 @@ nothing is.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: command.InOrder(e.CompleteChats, e.CompleteAgentsOf),
+		ValidArgsFunction: complete.InOrder(complete.ChatNames(e), complete.AgentsOfChat(e)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return chatRetry(cmd.Context(), e, args) },
 	}
 }

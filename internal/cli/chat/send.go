@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -32,7 +33,7 @@ nobody: that branch of the conversation waits for bob.
 			}
 			return nil
 		},
-		ValidArgsFunction: command.First(e.CompleteChats),
+		ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := e.ReadPrompt(args[1:])
 			if err != nil {

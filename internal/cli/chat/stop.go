@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -18,7 +19,7 @@ func newStop(e *command.Env) *cobra.Command {
 		Use: "stop CHAT...", Short: "end what goes on in a chat: drop what waits, cancel what runs",
 		Long:    "Drops what waits in chats, or in every chat with --all, and cancels what runs in\nthem. What is said after begins anew: fika chat pause is the brake.",
 		Example: "  fika chat stop design\n  fika chat stop 'review-*'\n  fika chat stop --all",
-		Args:    chatsOrAll(&all), ValidArgsFunction: command.Several(e.CompleteChats),
+		Args:    chatsOrAll(&all), ValidArgsFunction: complete.AnyNumber(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return stopChats(cmd.Context(), e, args, all) },
 	}
 	c.Flags().BoolVar(&all, "all", false, "every chat")

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -42,7 +43,7 @@ behind its last text, and the sum; piped as request|input|output|cost in dollars
 at the end of each line, with --json as "turn". On a terminal it is also shown
 who is at work, with --follow for as long as you watch.`,
 		Example: "  fika chat view design --limit 20\n  fika chat view design --since 42 --json\n  fika chat view design | awk -F'|' '{print $3}' | sort | uniq -c\n  fika chat view design --tree -v",
-		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	f := c.Flags()

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -28,7 +29,7 @@ status is 7 when the chat is still not at rest by then. Works without a hub.
 
 ` + command.ExitHelp,
 		Example: "  fika chat wait design --until-idle --timeout 10m\n  fika chat view design",
-		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: command.First(e.CompleteChats),
+		Args:    command.Exactly(1, "the name of a chat"), ValidArgsFunction: complete.FirstOnly(complete.ChatNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !idle {
 				return command.UsageError("there is nothing else to wait for than --until-idle; see %s --help", cmd.CommandPath())

@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/chat"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/term"
 )
 
@@ -24,7 +25,7 @@ MESSAGE is the number that chat send prints and chat view shows, or an id. Exit
 status 3 when there is no such message or agent.`,
 		Example:           "  fika chat why design 3 arya\n  fika chat why design 3 arya --json | jq -r .verdict",
 		Args:              command.Exactly(3, "a chat, the number of a message and an agent"),
-		ValidArgsFunction: command.InOrder(e.CompleteChats, nil, e.CompleteAgents),
+		ValidArgsFunction: complete.InOrder(complete.ChatNames(e), nil, complete.AgentNames(e)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return explain(cmd.Context(), e, args, asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")

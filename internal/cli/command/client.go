@@ -32,3 +32,6 @@ func (e *Env) ClientFor(ctx context.Context, find func(*client.Client) error) (*
 	}
 	return c, err
 }
+
+// Workflows are those of the home and those that are brought along.
+func (e *Env) Workflows() (*client.Workflows, error) { return client.OpenWorkflows(e.App()) }

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/config/migrate"
 )
 
@@ -19,7 +20,7 @@ func newMigrate(e *command.Env) *cobra.Command {
 home. SOURCE is the file or its folder; without it the usual places are looked
 at. The source is copied to a backup first, and a config.toml that somebody has
 written in is never touched. What cannot be carried over is named.`,
-		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: command.AtMostOne("a file or folder"), ValidArgsFunction: command.First(command.Files),
+		Example: "  fika config migrate ~/.config/niffler/config.json\n  fika --migrate-config", Args: command.AtMostOne("a file or folder"), ValidArgsFunction: complete.FirstOnly(complete.FileNames),
 		RunE: func(_ *cobra.Command, args []string) error {
 			h, err := e.App().Home()
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/config"
 	"fika/internal/term"
 )
@@ -55,7 +56,7 @@ default. --all adds the settings of the whole home. Secrets are not shown.`,
 	c.Flags().StringVarP(&context, "context", "c", "", "whose settings")
 	c.Flags().BoolVar(&all, "all", false, "also those of the whole home")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
-	_ = c.RegisterFlagCompletionFunc("context", e.CompleteContexts)
+	_ = c.RegisterFlagCompletionFunc("context", complete.ContextNames(e))
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/folder"
 	"fika/internal/term"
 	"fika/internal/worker"
@@ -49,7 +50,7 @@ With auto_compact = true contexts are compacted by themselves.`,
 	f.StringVarP(&o.model, "model", "m", "", "model that writes the summary (id or nickname)")
 	f.BoolVar(&o.json, "json", false, "one JSON object")
 	command.WaitFlag(c, &o.wait)
-	_ = c.RegisterFlagCompletionFunc("model", e.CompleteModels)
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
 	return c
 }
 

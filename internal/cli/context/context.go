@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/folder"
 )
 
@@ -59,7 +60,7 @@ func noContext(e *command.Env, h folder.Home, name fika.AgentName, hint string) 
 
 // oneContext completes and checks the optional NAME of a command.
 func oneContext(e *command.Env, c *cobra.Command) *cobra.Command {
-	c.ValidArgsFunction = command.First(e.CompleteContexts)
+	c.ValidArgsFunction = complete.FirstOnly(complete.ContextNames(e))
 	c.Args = command.AtMostOne("the name of a context")
 	return c
 }

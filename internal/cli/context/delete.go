@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/contexts"
 	"fika/internal/folder"
 )
@@ -21,7 +22,7 @@ func newDelete(e *command.Env) *cobra.Command {
 chats stays. Asks first; without a terminal, or for the current context, --yes
 has to say it.`,
 		Example: "  fika context delete scratch\n  fika context delete scratch --yes",
-		Args:    command.Exactly(1, "the name of a context"), ValidArgsFunction: command.First(e.CompleteContexts),
+		Args:    command.Exactly(1, "the name of a context"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

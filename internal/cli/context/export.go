@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/contexts"
 )
 
@@ -13,7 +14,7 @@ func newExport(e *command.Env) *cobra.Command {
 		Long: `Writes the entries and texts of a context into a new folder, from which any fika
 can make it again: with fika context import, or put into its contexts folder.`,
 		Example: "  fika context export parser ~/backup/parser",
-		Args:    command.Exactly(2, "a name and a folder that does not exist yet"), ValidArgsFunction: command.InOrder(e.CompleteContexts, command.Files),
+		Args:    command.Exactly(2, "a name and a folder that does not exist yet"), ValidArgsFunction: complete.InOrder(complete.ContextNames(e), complete.FileNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := Find(e, args[:1])
 			if err != nil {

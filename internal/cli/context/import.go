@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/contexts"
 )
 
@@ -18,7 +19,7 @@ func newImport(e *command.Env) *cobra.Command {
 one of another program in the same format. The context is made if it is missing.
 Entries that are here already are not taken twice; texts that are here stay.`,
 		Example: "  fika context import parser ~/backup/parser",
-		Args:    command.Exactly(2, "a name and a folder"), ValidArgsFunction: command.InOrder(e.CompleteContexts, command.Files),
+		Args:    command.Exactly(2, "a name and a folder"), ValidArgsFunction: complete.InOrder(complete.ContextNames(e), complete.FileNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/contexts"
 )
 
@@ -37,7 +38,7 @@ stdout.`,
 	f.BoolVar(&o.IfMissing, "if-missing", false, "leave one that exists as it is, without an error")
 	f.BoolVar(&change, "switch", false, "make it current")
 	command.WaitFlag(c, &o.Wait)
-	_ = c.RegisterFlagCompletionFunc("prompt-file", command.Files)
+	_ = c.RegisterFlagCompletionFunc("prompt-file", complete.FileNames)
 	return c
 }
 

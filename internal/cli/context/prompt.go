@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/contexts"
 	"fika/internal/folder"
 )
@@ -22,7 +23,7 @@ func newPrompt(e *command.Env) *cobra.Command {
 --clear the default one counts again. --assembled shows all that the model gets:
 with summary, goals, todos, reflection and what plugins put in.`,
 		Example: "  fika context prompt\n  fika context prompt review \"You review Go code.\"\n  fika context prompt review --file prompt.md\n  fika context prompt --assembled",
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: command.First(e.CompleteContexts),
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := Find(e, args)
 			if err != nil {
@@ -55,7 +56,7 @@ with summary, goals, todos, reflection and what plugins put in.`,
 	fl := c.Flags()
 	fl.StringVar(&file, "file", "", "set it to what this file holds (- for stdin)")
 	fl.BoolVar(&assembled, "assembled", false, "show the whole prompt as the model gets it")
-	_ = c.RegisterFlagCompletionFunc("file", command.Files)
+	_ = c.RegisterFlagCompletionFunc("file", complete.FileNames)
 	fl.BoolVar(&clearIt, "clear", false, "take it away: the default counts again")
 	command.WaitFlag(c, &wait)
 	return c

@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/contexts"
 )
 
@@ -14,7 +15,7 @@ func newRename(e *command.Env) *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
 		Use: "rename OLD NEW", Short: "give a context another name", Example: "  fika context rename 20260301_101500 parser",
-		Args: command.Exactly(2, "the old and the new name"), ValidArgsFunction: command.First(e.CompleteContexts),
+		Args: command.Exactly(2, "the old and the new name"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := fika.ParseAgentName(args[0])
 			if err != nil {

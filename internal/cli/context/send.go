@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/worker"
 )
@@ -30,7 +31,7 @@ speaks, as itself.
 			}
 			return nil
 		},
-		ValidArgsFunction: command.First(e.CompleteContexts),
+		ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

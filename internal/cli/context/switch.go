@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/contexts"
 	"fika/internal/folder"
 )
@@ -19,7 +20,7 @@ func newSwitch(e *command.Env) *cobra.Command {
 YYYYMMDD_HHMMSS, and new:PREFIX puts PREFIX_ before that. A name that does not
 exist is an error unless --create says to make it.`,
 		Example: "  fika context switch review\n  fika context switch -\n  fika context switch new:bug",
-		Args:    command.Exactly(1, "a name, - or new"), ValidArgsFunction: command.First(e.CompleteContexts),
+		Args:    command.Exactly(1, "a name, - or new"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := switchTarget(e, cmd, args[0], create)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/folder"
 )
 
@@ -16,7 +17,7 @@ func newUnlock(e *command.Env) *cobra.Command {
 and a half heartbeats; a lock whose process is gone needs nothing. --force also
 ends one that is alive.`,
 		Example: "  fika context unlock coder",
-		Args:    command.Exactly(1, "the name of a context"), ValidArgsFunction: command.First(e.CompleteContexts),
+		Args:    command.Exactly(1, "the name of a context"), ValidArgsFunction: complete.FirstOnly(complete.ContextNames(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := Find(e, args)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -43,7 +44,7 @@ func (f *filter) flags(e *command.Env, c *cobra.Command, limit int) {
 	c.Flags().StringVar(&f.kind, "kind", "", "only ask, task or chat")
 	c.Flags().StringVar(&f.agent, "agent", "", "only those of this agent")
 	command.LimitFlag(c, &f.limit, limit, "at most this many")
-	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"ask", "task", "chat"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -17,7 +18,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON, all, raw bool
 	var limit int
 	c := &cobra.Command{
-		Use: "show CONVERSATION", Short: "print a conversation", Args: command.Exactly(1, "the name of a conversation"), ValidArgsFunction: command.First(e.CompleteConversations),
+		Use: "show CONVERSATION", Short: "print a conversation", Args: command.Exactly(1, "the name of a conversation"), ValidArgsFunction: complete.FirstOnly(complete.ConversationNames(e)),
 		Long:    "Prints the messages and notices of a conversation; --all adds what tools were\ncalled with and said. An agent's name stands for its ongoing conversation.",
 		Example: "  fika conversation show task_coder_20260102-101530 --all\n  fika conversation show coder",
 		RunE: func(cmd *cobra.Command, args []string) error {

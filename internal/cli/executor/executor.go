@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/daemon"
 )
 
@@ -25,7 +26,7 @@ The hub starts and looks after the executors that agents name, so that this is
 needed only where no hub runs. Ctrl-C ends it when its present calls are done; what
 it was running when it was killed is decided about when it starts again.`,
 		Example: "  fika executor box",
-		Args:    command.Exactly(1, "the name of an executor"), ValidArgsFunction: command.First(completeExecutors(e)),
+		Args:    command.Exactly(1, "the name of an executor"), ValidArgsFunction: complete.FirstOnly(completeExecutors(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {
@@ -47,12 +48,12 @@ func completeExecutors(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := e.App().Config()
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		for _, x := range c.Executors {
-			out = append(out, command.Offered(x.Name, runsAs(x.User)))
+			out = append(out, complete.WithAbout(x.Name, runsAs(x.User)))
 		}
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	}
 }
 

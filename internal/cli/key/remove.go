@@ -4,12 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newRemove(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "forget a stored key", Example: "  fika key remove OPENAI_API_KEY", Args: command.Exactly(1, "the name of a key"),
-		ValidArgsFunction: command.First(e.CompleteKeys),
+		ValidArgsFunction: complete.FirstOnly(complete.KeyNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := e.App().Keys()
 			if err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/keyfile"
 	"fika/internal/term"
 )
@@ -16,7 +17,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show NAME", Short: "show what a stored key is for, without its value", Example: "  fika key show ANTHROPIC_API_KEY",
-		Args: command.Exactly(1, "the name of a key"), ValidArgsFunction: command.First(e.CompleteKeys),
+		Args: command.Exactly(1, "the name of a key"), ValidArgsFunction: complete.FirstOnly(complete.KeyNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := e.App().Keys()
 			if err != nil {

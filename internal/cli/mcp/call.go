@@ -7,6 +7,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/mcpadmin"
 	"fika/internal/term"
 )
@@ -17,7 +18,7 @@ func newCall(e *command.Env) *cobra.Command {
 		Use: "call TOOL [JSON]", Short: "call a tool of a server, as a model would",
 		Long:              "Calls a tool, SERVER__TOOL, in the sandbox and in the folder of the current\ncontext. What it reports on its way goes to stderr.",
 		Example:           "  fika mcp call files__list_directory '{\"path\":\".\"}'",
-		ValidArgsFunction: command.First(tools(e)),
+		ValidArgsFunction: complete.FirstOnly(tools(e)),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/mcpadmin"
 )
 
@@ -19,7 +20,7 @@ func newCheck(e *command.Env) *cobra.Command {
 What a server says first is what agents are told. What it says otherwise later is
 shown and counts only when you agree; until then a changed tool is not called.`,
 		Example:           "  fika mcp check\n  fika mcp check files --yes",
-		ValidArgsFunction: command.Several(names(e)),
+		ValidArgsFunction: complete.AnyNumber(names(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
 				if len(args) == 0 {

@@ -5,6 +5,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/mcpadmin"
 	"fika/internal/term"
 )
@@ -17,7 +18,7 @@ func newImport(e *command.Env) *cobra.Command {
 shows what becomes of it and what is left out, and writes [[mcp]] entries into
 config.toml. Secrets are not taken over, only their names. Nothing is started.`,
 		Example: "  fika mcp import .mcp.json\n  fika mcp import ~/.config/other/mcp.json --yes",
-		Args:    command.Exactly(1, "a file"), ValidArgsFunction: command.First(command.Files),
+		Args:    command.Exactly(1, "a file"), ValidArgsFunction: complete.FirstOnly(complete.FileNames),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
 				found, err := s.Import(args[0])

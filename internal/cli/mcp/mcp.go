@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/mcp"
 	"fika/internal/mcpadmin"
 )
@@ -33,11 +34,11 @@ func names(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		_ = with(e, func(s *mcpadmin.Servers) error { // nothing is offered when they cannot be read
 			for _, one := range s.List() {
-				out = append(out, command.Offered(one.Entry.Name, one.Line))
+				out = append(out, complete.WithAbout(one.Entry.Name, one.Line))
 			}
 			return nil
 		})
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	}
 }
 
@@ -48,11 +49,11 @@ func tools(e *command.Env) cobra.CompletionFunc {
 			for _, one := range s.List() {
 				for _, t := range one.Pin.Tools {
 					about, _, _ := strings.Cut(t.Description, "\n")
-					out = append(out, command.Offered(mcp.ToolName(one.Entry.Name, t.Name), about))
+					out = append(out, complete.WithAbout(mcp.ToolName(one.Entry.Name, t.Name), about))
 				}
 			}
 			return nil
 		})
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	}
 }

@@ -4,13 +4,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/mcpadmin"
 )
 
 func newRemove(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "take a server out of config.toml", Long: "Takes the [[mcp]] entry of a server out of config.toml, and forgets its tools.",
-		Example: "  fika mcp remove files", Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: command.First(names(e)),
+		Example: "  fika mcp remove files", Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
 				if err := s.Remove(args[0]); err != nil {

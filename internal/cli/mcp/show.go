@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/mcp"
 	"fika/internal/mcpadmin"
 	"fika/internal/term"
@@ -29,7 +30,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show NAME", Short: "show a server and its tools, as agents are told of them", Example: "  fika mcp show files\n  fika mcp show files --json | jq .described",
-		Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: command.First(names(e)),
+		Args: command.Exactly(1, "the name of a server"), ValidArgsFunction: complete.FirstOnly(names(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return with(e, func(s *mcpadmin.Servers) error {
 				state, err := s.Find(args[0])

@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/term"
 )
 
@@ -15,7 +16,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show MODEL", Short: "show where a model is reached, its key and its price", Example: "  fika model show sonnet\n  fika model show sonnet --json",
-		Args: command.Exactly(1, "the id or nickname of a model"), ValidArgsFunction: command.First(e.CompleteModels),
+		Args: command.Exactly(1, "the id or nickname of a model"), ValidArgsFunction: complete.FirstOnly(complete.ModelNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := e.App().Models()
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/pluginadmin"
 )
 
@@ -13,7 +14,7 @@ func newCall(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "call TOOL [JSON]", Short: "call a tool of a plugin, as a model would",
 		Example:           "  fika plugin call recurse '{\"note\":\"once more\"}'",
-		ValidArgsFunction: command.First(names{e}.tools),
+		ValidArgsFunction: complete.FirstOnly(names{e}.tools),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/plugin"
 	"fika/internal/pluginadmin"
 	"fika/internal/term"
@@ -20,7 +21,7 @@ func newCheck(e *command.Env) *cobra.Command {
 		Use: "check FILE", Short: "look whether a file is a plugin",
 		Long:    "Asks a plugin for its schema and says what is wrong with it. FILE is a path, or\nthe name of an installed plugin. With --args one of its tools is called as well.",
 		Example: "  fika plugin check ./weather\n  fika plugin check ./weather --args '{\"city\":\"Oslo\"}'",
-		Args:    command.Exactly(1, "a file, or the name of a plugin"), ValidArgsFunction: command.First(names{e}.installedOrFiles),
+		Args:    command.Exactly(1, "a file, or the name of a plugin"), ValidArgsFunction: complete.FirstOnly(names{e}.installedOrFiles),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			var trial *plugin.Trial
 			if args != "" || call != "" {

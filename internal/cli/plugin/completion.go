@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/plugin"
 	"fika/internal/pluginadmin"
 )
@@ -24,9 +25,9 @@ func (e names) list(cmd *cobra.Command) []pluginadmin.State {
 
 func (e names) installed(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 	for _, p := range e.list(cmd) {
-		out = append(out, command.Offered(p.Name, strings.Join(p.Tools, " ")))
+		out = append(out, complete.WithAbout(p.Name, strings.Join(p.Tools, " ")))
 	}
-	return out, command.NoFiles
+	return out, complete.NoFiles
 }
 
 func (e names) installedOrFiles(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -41,8 +42,8 @@ func (e names) shipped(*cobra.Command, []string, string) ([]cobra.Completion, co
 func (e names) tools(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 	for _, p := range e.list(cmd) {
 		for _, t := range p.Tools {
-			out = append(out, command.Offered(t, p.Name))
+			out = append(out, complete.WithAbout(t, p.Name))
 		}
 	}
-	return out, command.NoFiles
+	return out, complete.NoFiles
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/plugin"
 	"fika/internal/pluginadmin"
 	"fika/internal/term"
@@ -24,7 +25,7 @@ more you are asked, and what you allow is written to config.toml. It brings:
 ` + strings.Join(plugin.ShippedNames(), ", ") + ".",
 		Example:           "  fika plugin install coffee-table\n  fika plugin install ./mine --yes",
 		Args:              command.Exactly(1, "the name of a plugin, or a file or folder"),
-		ValidArgsFunction: command.First(names{e}.shipped),
+		ValidArgsFunction: complete.FirstOnly(names{e}.shipped),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := pluginadmin.Install(cmd.Context(), e.App(), args[0], e.Person())
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/pluginadmin"
 	"fika/internal/term"
 )
@@ -17,7 +18,7 @@ func newShow(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show NAME", Short: "show what a plugin gives, and whether it is in use",
 		Long:    "Shows what is known of an installed plugin, without running it (fika plugin check\ndoes).",
-		Example: "  fika plugin show coffee-table\n  fika plugin show coffee-table --json", Args: command.Exactly(1, "a plugin"), ValidArgsFunction: command.First(names{e}.installed),
+		Example: "  fika plugin show coffee-table\n  fika plugin show coffee-table --json", Args: command.Exactly(1, "a plugin"), ValidArgsFunction: complete.FirstOnly(names{e}.installed),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			list, err := pluginadmin.List(cmd.Context(), e.App())
 			if err != nil {

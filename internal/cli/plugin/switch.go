@@ -4,12 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/pluginadmin"
 )
 
 func newSwitch(e *command.Env, verb, short string, on bool) *cobra.Command {
 	return &cobra.Command{
-		Use: verb + " NAME", Short: short, Example: "  fika plugin " + verb + " coffee-table", Args: command.Exactly(1, "the name of a plugin"), ValidArgsFunction: command.First(names{e}.installed),
+		Use: verb + " NAME", Short: short, Example: "  fika plugin " + verb + " coffee-table", Args: command.Exactly(1, "the name of a plugin"), ValidArgsFunction: complete.FirstOnly(names{e}.installed),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := pluginadmin.SetEnabled(e.App(), args[0], on); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/setup"
 	"fika/internal/term"
 )
@@ -93,7 +94,7 @@ func newShow(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show [PROJECT]", Short: "show where a project and its data are, and if it is trusted",
 		Example: "  fika project show\n  cd \"$(fika project show --json | jq -r .home)\"",
-		Args:    command.AtMostOne("the id, name or folder of a project"), ValidArgsFunction: command.First(completeProjects(e)),
+		Args:    command.AtMostOne("the id, name or folder of a project"), ValidArgsFunction: complete.FirstOnly(completeProjects(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			k, err := setup.FindProject(e.App(), command.OptionalArg(args))
 			if err != nil {
@@ -123,7 +124,7 @@ func newMove(e *command.Env) *cobra.Command {
 		Long: `Say it in the folder where the project is now, with the id it had before (fika
 project list shows it as gone) or the folder it was in.`,
 		Example: "  mv ~/src/shop ~/work/shop && cd ~/work/shop\n  fika project move shop-0123456789",
-		Args:    command.Exactly(1, "the id, name or former folder of a project"), ValidArgsFunction: command.First(completeProjects(e)),
+		Args:    command.Exactly(1, "the id, name or former folder of a project"), ValidArgsFunction: complete.FirstOnly(completeProjects(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			k, err := setup.FindProject(e.App(), args[0])
 			if err != nil {
@@ -145,7 +146,7 @@ func newForget(e *command.Env) *cobra.Command {
 		Use: "forget PROJECT", Aliases: []string{"rm"}, Short: "remove the data of a project for good",
 		Long:    "Removes the home of a project: its conversations, its agents' contexts and your word\nthat you trust it. The project's own folder is left alone.",
 		Example: "  fika project forget shop-0123456789",
-		Args:    command.Exactly(1, "the id, name or folder of a project"), ValidArgsFunction: command.First(completeProjects(e)),
+		Args:    command.Exactly(1, "the id, name or folder of a project"), ValidArgsFunction: complete.FirstOnly(completeProjects(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			k, err := setup.FindProject(e.App(), args[0])
 			if err != nil {

@@ -5,11 +5,12 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newCancel(e *command.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: command.AtLeastOne("the ids of requests"), ValidArgsFunction: command.Several(e.CompleteRequests(fika.Open, fika.Running, fika.Waiting)),
+		Use: "cancel REQUEST...", Short: "cancel requests", Example: "  fika request cancel 01a1fd6e", Args: command.AtLeastOne("the ids of requests"), ValidArgsFunction: complete.AnyNumber(complete.RequestIDs(e, fika.Open, fika.Running, fika.Waiting)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context()) // what stops work starts nothing
 			if err != nil {

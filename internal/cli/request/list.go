@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -54,8 +55,8 @@ func newList(e *command.Env) *cobra.Command {
 	c.Flags().StringVar(&state, "state", "", "only those in this state: "+command.JoinWords(requestStates[:]))
 	command.LimitFlag(c, &limit, 50, "at most this many")
 	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
-	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
-	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(requestStates[:]), ", "), command.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
+	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(strings.Split(command.JoinWords(requestStates[:]), ", "), complete.NoFiles))
 	return c
 }
 

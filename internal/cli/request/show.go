@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -18,7 +19,7 @@ import (
 func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: command.Exactly(1, "a request id"), ValidArgsFunction: command.First(e.CompleteRequests()),
+		Use: "show REQUEST", Short: "show one request", Example: "  fika request show 01a1fd6e", Args: command.Exactly(1, "a request id"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

@@ -8,13 +8,14 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 )
 
 func newWait(e *command.Env) *cobra.Command {
 	var timeout time.Duration
 	var asJSON, raw bool
 	c := &cobra.Command{
-		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: command.Exactly(1, "a request id"), ValidArgsFunction: command.First(e.CompleteRequests(fika.Open, fika.Running, fika.Waiting)),
+		Use: "wait REQUEST", Short: "wait for a request and print its answer", Args: command.Exactly(1, "a request id"), ValidArgsFunction: complete.FirstOnly(complete.RequestIDs(e, fika.Open, fika.Running, fika.Waiting)),
 		Long:    "Waits for a request and prints its answer. Ctrl-C stops the waiting; the work\ngoes on.\n\n" + command.ExitHelp,
 		Example: "  fika request wait $(fika task --no-wait coder \"write tests\")",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/guard"
 	"fika/internal/term"
 )
@@ -27,7 +28,7 @@ func newTest(e *command.Env) *cobra.Command {
 		Use: "test AGENT CALL", Short: "say what becomes of a call, and which rule says so",
 		Long:    "CALL is a command of bash, or, with --tool, the arguments of that tool as JSON.\nNothing is run.",
 		Example: "  fika rules test coder 'git push origin main'\n  fika rules test coder --tainted --tool fetch '{\"url\": \"https://example.org\"}'\n  fika rules test coder --tool fetch '{\"url\": \"https://example.org\"}'",
-		Args:    command.Exactly(2, "an agent and a command"), ValidArgsFunction: command.First(e.CompleteAgents),
+		Args:    command.Exactly(2, "an agent and a command"), ValidArgsFunction: complete.FirstOnly(complete.AgentNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, err := fika.ParseAgentName(args[0])
 			if err != nil {

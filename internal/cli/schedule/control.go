@@ -16,7 +16,7 @@ func control(e *command.Env, c *cobra.Command, do func(context.Context, *client.
 
 // controlWith is control with a client of some sort.
 func controlWith(e *command.Env, open func(context.Context) (*client.Client, error), c *cobra.Command, do func(context.Context, *client.Schedules, string) error) *cobra.Command {
-	c.Args, c.ValidArgsFunction = command.Exactly(1, "the name of a schedule"), complete(e)
+	c.Args, c.ValidArgsFunction = command.Exactly(1, "the name of a schedule"), offerNames(e)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		cl, err := open(cmd.Context())
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/config"
 )
 
@@ -59,14 +60,14 @@ Times are those of this machine, or of --zone.`,
 	f.StringVar(&s.Chat, "chat", "", "the chat in which the prompt is said")
 	f.StringArrayVarP(&o.inputs, "input", "i", nil, "an input of the workflow as NAME=VALUE; may be given several times")
 	c.MarkFlagsMutuallyExclusive("agent", "workflow", "chat")
-	_ = c.RegisterFlagCompletionFunc("cron", cobra.FixedCompletions([]string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}, command.NoFiles))
-	_ = c.RegisterFlagCompletionFunc("zone", cobra.FixedCompletions([]string{"UTC", "Local"}, command.NoFiles))
-	_ = c.RegisterFlagCompletionFunc("agent", e.CompleteAgents)
+	_ = c.RegisterFlagCompletionFunc("cron", cobra.FixedCompletions([]string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}, complete.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("zone", cobra.FixedCompletions([]string{"UTC", "Local"}, complete.NoFiles))
+	_ = c.RegisterFlagCompletionFunc("agent", complete.AgentNames(e))
 	_ = c.RegisterFlagCompletionFunc("workflow", func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		out, _ := e.CompleteWorkflowsOrFiles(cmd, args, word)
-		return out, command.NoFiles
+		out, _ := complete.WorkflowsOrFiles(e)(cmd, args, word)
+		return out, complete.NoFiles
 	})
-	_ = c.RegisterFlagCompletionFunc("chat", e.CompleteChats)
+	_ = c.RegisterFlagCompletionFunc("chat", complete.ChatNames(e))
 	_ = c.RegisterFlagCompletionFunc("input", cobra.NoFileCompletions)
 	return c
 }

@@ -53,7 +53,7 @@ func newShow(e *command.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show NAME", Short: "show one schedule", Args: command.Exactly(1, "the name of a schedule"),
-		Long: "Shows a schedule, its next three times, and what became of the last one.", Example: "  fika schedule show report\n  fika schedule show report --json", ValidArgsFunction: complete(e),
+		Long: "Shows a schedule, its next three times, and what became of the last one.", Example: "  fika schedule show report\n  fika schedule show report --json", ValidArgsFunction: offerNames(e),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {

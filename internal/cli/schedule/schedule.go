@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -111,17 +112,17 @@ func LastLine(s client.Schedule) string {
 	return text
 }
 
-// complete offers the names of schedules.
-func complete(e *command.Env) cobra.CompletionFunc {
-	return command.First(func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+// offerNames completes the names of schedules.
+func offerNames(e *command.Env) cobra.CompletionFunc {
+	return complete.FirstOnly(func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := e.App().Config()
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		for _, s := range c.Schedules {
-			out = append(out, command.Offered(s.Name, s.WhatBegins()))
+			out = append(out, complete.WithAbout(s.Name, s.WhatBegins()))
 		}
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	})
 }
 

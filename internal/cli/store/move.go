@@ -5,6 +5,7 @@ import (
 
 	"fika/internal/backup"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/config"
 )
@@ -12,7 +13,7 @@ import (
 func newMove(e *command.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "move URL|FILE", Short: "copy the database to PostgreSQL, or back into a file", Args: command.Exactly(1, "the address or the file to copy to"),
-		ValidArgsFunction: command.Files,
+		ValidArgsFunction: complete.FileNames,
 		Long: `Copies everything that is in the database of this home to another one, and reads
 both again to compare them. The hub must be down. The other one must be empty; a
 copy that was interrupted goes on when the command is given again. The home uses

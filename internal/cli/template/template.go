@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/setup"
 	"fika/internal/template"
 	"fika/internal/term"
@@ -71,7 +72,7 @@ func newShow(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show TEMPLATE", Short: "show the text of a template",
 		Example: "  fika template show coder\n  fika template show coder > ~/.fika/templates/mine.md",
-		Args:    command.Exactly(1, "the name of a template"), ValidArgsFunction: command.First(e.CompleteTemplates),
+		Args:    command.Exactly(1, "the name of a template"), ValidArgsFunction: complete.FirstOnly(complete.TemplateNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := setup.Templates(e.App())
 			if err != nil {

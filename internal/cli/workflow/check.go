@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/toml"
 	"fika/internal/workflow"
 )
@@ -29,7 +30,7 @@ column: keys, agents and steps that are not there, steps that wait for each othe
 and what prompts and conditions read that nobody gives them. No model is called.
 It ends with status 2 if anything is wrong.`,
 		Example:           "  fika workflow check review\n  fika workflow check ./mine.toml",
-		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
+		ValidArgsFunction: complete.FirstOnly(complete.WorkflowsOrFiles(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := e.Workflows()
 			if err != nil {

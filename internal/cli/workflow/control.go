@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 )
 
@@ -13,7 +14,7 @@ func newPause(e *command.Env) *cobra.Command {
 		Use: "pause RUN...", Short: "let nothing more of a run begin", Args: command.AtLeastOne("the ids of runs"),
 		Long:              "Nothing of the run begins any more, however much of it waits, and what is being\nworked at stops between two steps. It is stored: it holds until fika workflow resume.\nThe time in which a run is paused counts for none of its time limits but max_time.",
 		Example:           "  fika workflow pause 01a1fd6e",
-		ValidArgsFunction: command.Several(completeRuns(e, func(r client.Run) bool { return !r.Over() && r.Paused.IsZero() })),
+		ValidArgsFunction: complete.AnyNumber(completeRuns(e, func(r client.Run) bool { return !r.Over() && r.Paused.IsZero() })),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context()) // what stops work starts nothing
 			if err != nil {
@@ -58,7 +59,7 @@ func newCancel(e *command.Env) *cobra.Command {
 		Use: "cancel RUN...", Short: "end a run", Args: command.AtLeastOne("the ids of runs"),
 		Long:              "Nothing of the run begins any more, and what is being worked at is told to stop. What\nis done stays done: fika workflow resume goes on from there.",
 		Example:           "  fika workflow cancel 01a1fd6e",
-		ValidArgsFunction: command.Several(completeRuns(e, isGoing)),
+		ValidArgsFunction: complete.AnyNumber(completeRuns(e, isGoing)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context()) // what stops work starts nothing
 			if err != nil {

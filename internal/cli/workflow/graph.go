@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/term"
 )
 
@@ -15,7 +16,7 @@ func newGraph(e *command.Env) *cobra.Command {
 		Use: "graph NAME|FILE", Short: "draw a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
 		Long:              "Draws the steps of a workflow, each below the last of those it needs. With --dot it is\nwritten in the language of Graphviz instead.",
 		Example:           "  fika workflow graph research-implement-test\n  fika workflow graph review --dot | dot -Tsvg > review.svg",
-		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
+		ValidArgsFunction: complete.FirstOnly(complete.WorkflowsOrFiles(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			d, err := load(e, args[0])
 			if err != nil {

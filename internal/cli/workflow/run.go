@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/workflow"
 )
@@ -46,14 +47,14 @@ An input is NAME=VALUE, or NAME=@FILE for what stands in a file.
 
 ` + command.ExitHelp,
 		Example:           "  fika workflow run tandem -i goal=\"a logo for the shop\"\n  fika workflow run review -i work=@patch.diff --no-wait",
-		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
+		ValidArgsFunction: complete.FirstOnly(complete.WorkflowsOrFiles(e)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	c.Flags().StringArrayVarP(&o.inputs, "input", "i", nil, "an input as NAME=VALUE or NAME=@FILE; may be given several times")
 	c.Flags().BoolVar(&o.noWait, "no-wait", false, "print the id of the run and return")
 	o.waitFlags(c)
 	_ = c.RegisterFlagCompletionFunc("input", func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return inputsOf(e, args), command.NoFiles | cobra.ShellCompDirectiveNoSpace
+		return inputsOf(e, args), complete.NoFiles | cobra.ShellCompDirectiveNoSpace
 	})
 	return c
 }
@@ -68,7 +69,7 @@ func inputsOf(e *command.Env, args []string) (out []cobra.Completion) {
 		return nil
 	}
 	for _, in := range d.Inputs {
-		out = append(out, command.Offered(in.Name+"=", in.Description))
+		out = append(out, complete.WithAbout(in.Name+"=", in.Description))
 	}
 	return out
 }
@@ -196,7 +197,7 @@ func newWait(e *command.Env) *cobra.Command {
 		Use: "wait RUN", Short: "wait for a run and print what it gave", Args: command.Exactly(1, "the id of a run"),
 		Long:              "Waits for a run and prints what it gave, as fika workflow run does. Ctrl-C stops the\nwaiting; the run goes on.\n\n" + command.ExitHelp,
 		Example:           "  fika workflow wait $(fika workflow run tandem -i goal=\"a logo\" --no-wait)",
-		ValidArgsFunction: command.First(completeRuns(e, func(client.Run) bool { return true })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {
@@ -228,7 +229,7 @@ on with what the run began with.
 
 ` + command.ExitHelp,
 		Example:           "  fika workflow resume 01a1fd6e\n  fika workflow resume 01a1fd6e --from test --no-wait",
-		ValidArgsFunction: command.First(completeRuns(e, func(r client.Run) bool { return r.Over() && r.State != fika.Done || !r.Paused.IsZero() })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(r client.Run) bool { return r.Over() && r.State != fika.Done || !r.Paused.IsZero() })),
 	}
 	var oldDefinition bool
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -244,20 +245,20 @@ on with what the run began with.
 	o.waitFlags(c)
 	_ = c.RegisterFlagCompletionFunc("from", func(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) != 1 {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		c, err := client.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		_, d, err := foundRun(cmd.Context(), c, args[0])
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		for i := range d.Steps {
 			out = append(out, d.Steps[i].ID)
 		}
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	})
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -17,7 +18,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Use: "show NAME", Short: "print the text of a workflow", Args: command.Exactly(1, "the name of a workflow, or a file"),
 		Long:              "Prints a workflow as it is written: the beginning of one of your own, when it is saved\nas workflows/NAME.toml in the home.",
 		Example:           "  fika workflow show review\n  fika workflow show tandem > ~/.fika/workflows/mine.toml",
-		ValidArgsFunction: command.First(e.CompleteWorkflowsOrFiles),
+		ValidArgsFunction: complete.FirstOnly(complete.WorkflowsOrFiles(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			d, err := load(e, args[0])
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
 	"fika/internal/client"
 	"fika/internal/term"
 	"fika/internal/toml"
@@ -21,18 +22,18 @@ func completeRuns(e *command.Env, of func(client.Run) bool) cobra.CompletionFunc
 	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		c, err := client.OpenOffline(cmd.Context(), e.App())
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		list, err := c.Runs().List(cmd.Context(), false, 100)
 		if err != nil {
-			return nil, command.NoFiles
+			return nil, complete.NoFiles
 		}
 		for _, r := range list {
 			if of(r) {
-				out = append(out, command.Offered(string(r.ID), stateOf(r)+": "+r.Title))
+				out = append(out, complete.WithAbout(string(r.ID), stateOf(r)+": "+r.Title))
 			}
 		}
-		return out, command.NoFiles
+		return out, complete.NoFiles
 	}
 }
 
@@ -47,7 +48,7 @@ func newStatus(e *command.Env) *cobra.Command {
 what it has used, and what it waits for. Of a list that a step goes through only
 what is under way and what failed is shown; --all shows everything.`,
 		Example:           "  fika workflow status\n  fika workflow status 01a1fd6e\n  fika workflow status 01a1fd6e --json",
-		ValidArgsFunction: command.First(completeRuns(e, func(client.Run) bool { return true })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Client(cmd.Context())
 			if err != nil {
@@ -213,7 +214,7 @@ func newOutput(e *command.Env) *cobra.Command {
 		Use: "output RUN [STEP]", Short: "print all that a run gave, or one of its steps", Args: runAndStep,
 		Long:              "Prints what a run gave. With STEP, as fika workflow status names it: all that this step\ngave, however long; of a step that went through a list one item after the other.",
 		Example:           "  fika workflow output 01a1fd6e\n  fika workflow output 01a1fd6e research\n  fika workflow output 01a1fd6e 'files[17]'",
-		ValidArgsFunction: command.First(completeRuns(e, func(client.Run) bool { return true })),
+		ValidArgsFunction: complete.FirstOnly(completeRuns(e, func(client.Run) bool { return true })),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := e.Client(ctx)

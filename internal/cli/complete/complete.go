@@ -1,0 +1,293 @@
+package complete
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/setup"
+	"fika/internal/term"
+)
+
+// NoFiles keeps the shell from offering files beside what is offered, or instead.
+const NoFiles = cobra.ShellCompDirectiveNoFileComp
+
+// ApprovalNumbers completes the numbers of tool calls that are asked about.
+func ApprovalNumbers(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := openOffline(e, cmd)
+		if err != nil {
+			return nil, NoFiles
+		}
+		list, err := c.Approvals().Open(cmd.Context())
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, a := range list {
+			out = append(out, WithAbout(strconv.FormatInt(a.N, 10), "@"+string(a.Agent)+": "+term.CleanLine(a.What)))
+		}
+		return out, NoFiles
+	}
+}
+
+// FileNames leaves it to the shell to complete the names of files.
+func FileNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+// InOrder completes each argument in a way of its own; nil, and what follows
+// the last one, is nothing to complete.
+func InOrder(list ...cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) >= len(list) || list[len(args)] == nil {
+			return nil, NoFiles
+		}
+		return list[len(args)](cmd, args, word)
+	}
+}
+
+// FirstOnly completes the first argument only: what follows it is a prompt.
+func FirstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc { return InOrder(complete) }
+
+// AnyNumber completes any number of arguments, each once.
+func AnyNumber(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		all, how := complete(cmd, args, word)
+		return slices.DeleteFunc(all, func(c cobra.Completion) bool {
+			name, _, _ := strings.Cut(c, "\t")
+			return slices.Contains(args, name)
+		}), how
+	}
+}
+
+// WithAbout is a completion with a few words about it.
+func WithAbout(name, about string) cobra.Completion {
+	if about = term.Truncate(term.CleanLine(about), 60); about == "" {
+		return name
+	}
+	return cobra.CompletionWithDesc(name, about)
+}
+
+// openOffline opens the store for what completes.
+func openOffline(e *command.Env, cmd *cobra.Command) (*client.Client, error) {
+	return client.OpenOffline(cmd.Context(), e.App())
+}
+
+// AgentNames completes the agents of the store and of the config, pools and their
+// members too.
+func AgentNames(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return agentsThat(e, cmd, func(fika.Agent) bool { return true })
+	}
+}
+
+// LoneAgents completes the agents that have a context and a process: no pools.
+func LoneAgents(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return agentsThat(e, cmd, func(a fika.Agent) bool { return !a.IsPool() })
+	}
+}
+
+// DefinedAgents completes the agents that have a definition of their own: no members
+// of pools.
+func DefinedAgents(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		conf, err := e.App().Config()
+		if err != nil {
+			return nil, NoFiles
+		}
+		return agentsThat(e, cmd, func(a fika.Agent) bool {
+			entry := conf.Agent(a.Name)
+			return entry == nil || entry.Pool == ""
+		})
+	}
+}
+
+// agentsThat completes the agents that are offered.
+func agentsThat(e *command.Env, cmd *cobra.Command, offer func(fika.Agent) bool) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+	c, err := openOffline(e, cmd)
+	if err != nil {
+		return nil, NoFiles
+	}
+	agents, err := c.Agents.Rows(cmd.Context())
+	if err != nil {
+		return nil, NoFiles
+	}
+	for _, a := range agents {
+		if offer(a) {
+			out = append(out, WithAbout(string(a.Name), a.Description))
+		}
+	}
+	return out, NoFiles
+}
+
+// AgentsOfChat completes the agents that take part in the chat before it.
+func AgentsOfChat(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := openOffline(e, cmd)
+		if err != nil {
+			return nil, NoFiles
+		}
+		conv, err := c.Chats.Find(cmd.Context(), args[0])
+		if err != nil {
+			return nil, NoFiles
+		}
+		agents, err := c.Chats.AgentsIn(cmd.Context(), conv)
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, a := range agents {
+			out = append(out, string(a))
+		}
+		return out, NoFiles
+	}
+}
+
+// ContextNames completes the contexts of the home.
+func ContextNames(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		h, err := e.App().Home()
+		if err != nil {
+			return nil, NoFiles
+		}
+		names, _, err := h.List()
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, n := range names {
+			out = append(out, string(n))
+		}
+		return out, NoFiles
+	}
+}
+
+// ChatNames completes the names of chats.
+func ChatNames(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := openOffline(e, cmd)
+		if err != nil {
+			return nil, NoFiles
+		}
+		list, err := c.Chats.List(cmd.Context())
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, c := range list {
+			out = append(out, string(c.Name))
+		}
+		return out, NoFiles
+	}
+}
+
+// ConversationNames completes the newest of all kinds, and the names of
+// agents, which stand for their ongoing ones.
+func ConversationNames(e *command.Env) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		out, _ := AgentNames(e)(cmd, args, word)
+		c, err := openOffline(e, cmd)
+		if err != nil {
+			return out, NoFiles
+		}
+		list, err := c.Conversations.List(cmd.Context(), client.ConversationFilter{Limit: 100})
+		if err != nil {
+			return out, NoFiles
+		}
+		for _, c := range list {
+			out = append(out, WithAbout(string(c.Name), strings.TrimSpace(string(c.Kind)+" "+string(c.AgentName))))
+		}
+		return out, NoFiles
+	}
+}
+
+// RequestIDs completes the ids of the newest requests that are in one of
+// the states, or in any when none is given.
+func RequestIDs(e *command.Env, states ...fika.RequestState) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := openOffline(e, cmd)
+		if err != nil {
+			return nil, NoFiles
+		}
+		list, err := c.Requests.List(cmd.Context(), client.RequestFilter{States: states, Limit: 50})
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, r := range list {
+			out = append(out, WithAbout(string(r.ID), fmt.Sprintf("@%s %s %s", r.AgentName, r.State, command.PromptOf(r))))
+		}
+		return out, NoFiles
+	}
+}
+
+// ModelNames completes the ids and nicknames of models.
+func ModelNames(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		c, err := e.App().Config()
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, m := range c.Models {
+			out = append(out, WithAbout(m.ID, m.Nickname))
+			if m.Nickname != "" {
+				out = append(out, WithAbout(m.Nickname, m.ID))
+			}
+		}
+		return out, NoFiles
+	}
+}
+
+// KeyNames completes the names of stored keys.
+func KeyNames(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		f, err := e.App().Keys()
+		if err != nil {
+			return nil, NoFiles
+		}
+		list, err := f.List()
+		if err != nil {
+			return nil, NoFiles
+		}
+		for _, k := range list {
+			out = append(out, WithAbout(k.Name, strings.Join(k.Hosts, ", ")))
+		}
+		return out, NoFiles
+	}
+}
+
+// WorkflowsOrFiles completes the names of workflows, or of files.
+func WorkflowsOrFiles(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		all, err := e.Workflows()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		for _, w := range all.List() {
+			about := ""
+			if w.Definition != nil {
+				about = w.Definition.Description
+			}
+			out = append(out, WithAbout(w.Name, about))
+		}
+		return out, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// TemplateNames offers the templates of agents.
+func TemplateNames(e *command.Env) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		set, err := setup.Templates(e.App())
+		if err != nil {
+			return nil, NoFiles
+		}
+		list, _ := set.List() // what cannot be read is not offered
+		for _, t := range list {
+			out = append(out, cobra.CompletionWithDesc(t.Name, t.Description()))
+		}
+		return out, NoFiles
+	}
+}
