@@ -41,9 +41,9 @@ func wellFormed(s string, most int) bool {
 // on whose subjects of the bus a team is asked. Nobody else can have it.
 const WorkflowAgent AgentName = "workflow"
 
-// Reserved reports whether name (in any case) has a meaning of its own in
+// IsReserved reports whether name (in any case) has a meaning of its own in
 // mentions and transcripts and so cannot name an agent.
-func Reserved(name string) bool {
+func IsReserved(name string) bool {
 	switch strings.ToLower(name) {
 	case "user", "all", "tool", "system", "auto", string(WorkflowAgent):
 		return true
@@ -61,7 +61,7 @@ func ParseAgentName(s string) (AgentName, error) {
 	if n == string(WorkflowAgent) {
 		return "", Errorf(Invalid, "agent name", "%q is no agent: the name stands for the runs of workflows, which fika workflow list --runs shows", n)
 	}
-	if Reserved(n) {
+	if IsReserved(n) {
 		return "", Errorf(Invalid, "agent name", "%q is reserved", n)
 	}
 	return AgentName(n), nil
@@ -83,7 +83,7 @@ func ParseChatName(s string) (ConversationName, error) {
 	if !wellFormed(n, maxChatName) {
 		return "", Errorf(Invalid, "chat name", "%s is not a name: use 1 to 64 of a-z 0-9 _ - and begin with a letter or a digit", quoteShort(s))
 	}
-	if Reserved(n) {
+	if IsReserved(n) {
 		return "", Errorf(Invalid, "chat name", "%q is reserved", n)
 	}
 	return ConversationName(n), nil
@@ -108,7 +108,7 @@ func ParseConversationName(s string) (ConversationName, error) {
 // already has the name is the store's to say. Error kind: [Invalid].
 func ParseUsername(s string) (string, error) {
 	n := strings.ToLower(s)
-	if !personal(s) || (Reserved(n) && n != "user") {
+	if !personal(s) || (IsReserved(n) && n != "user") {
 		return "", Errorf(Invalid, "username", "%s cannot be a username: use 1 to 32 letters or digits of one script, _ or -; all, auto, system, tool and workflow are taken", quoteShort(s))
 	}
 	return s, nil

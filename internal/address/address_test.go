@@ -14,7 +14,7 @@ func TestLoopback(t *testing.T) {
 		"127.0.0.1.example.com": false, "localhost.example.com": false, "notlocalhost": false, "127.1": false,
 		"127.0.0.1:80": false, "0177.0.0.1": false, "2130706433": false,
 	} {
-		if got := address.Loopback(host); got != want {
+		if got := address.IsLoopback(host); got != want {
 			t.Errorf("%q: %v", host, got)
 		}
 	}

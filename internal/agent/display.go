@@ -128,7 +128,7 @@ func (t *shownTurn) showEvent(ev turn.Event) {
 		t.take.Restart() // a line said why
 	case turn.ToolCalled:
 		t.completeAnswer()
-		t.writeLine("[TOOL: %s] %s", ev.Tool, Subject(ev.Args))
+		t.writeLine("[TOOL: %s] %s", ev.Tool, MainArgument(ev.Args))
 	case turn.ToolDone:
 		if ev.Result.Denied {
 			t.writeLine("[TOOL REFUSED: %s] %s", ev.Tool, firstLine(ev.Result.Text))
@@ -255,9 +255,9 @@ func (t *shownTurn) showEnd(r turn.Result) {
 	}
 }
 
-// Subject is the argument that tells most about a call: a path, command or
+// MainArgument is the argument that tells most about a call: a path, command or
 // URL, else all of them on one line.
-func Subject(args json.RawMessage) string {
+func MainArgument(args json.RawMessage) string {
 	var m map[string]any
 	if json.Unmarshal(args, &m) == nil {
 		if to, _ := m["agent"].(string); to != "" {

@@ -54,7 +54,7 @@ func (p *Process) onTurnEnd(c store.Claimed, res turn.Result, err error) {
 	switch {
 	case fika.IsKind(err, fika.Lost):
 		p.opts.Display.Warn("the request went to another owner: " + err.Error())
-	case store.Lasting(err):
+	case store.IsLasting(err):
 		p.opts.Display.Failed(err.Error())
 		p.endAll(err, err) // the hub says so, and nothing is accepted in silence
 	case err != nil:

@@ -254,7 +254,7 @@ func (p *Process) lookForWork(ctx context.Context) {
 	for !p.stopping && !p.isCompacting() && len(p.running) < p.opts.MaxConcurrent {
 		c, err := p.claimNext(ctx)
 		switch {
-		case fika.IsKind(err, fika.Lost), store.Lasting(err):
+		case fika.IsKind(err, fika.Lost), store.IsLasting(err):
 			p.endAll(err, err)
 			return
 		case err != nil:

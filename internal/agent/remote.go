@@ -35,7 +35,7 @@ func (d *Display) Status(s message.Status) {
 		}
 	case "tool_call":
 		t.completeAnswer()
-		t.writeLine("[TOOL: %s] %s", s.Data.ToolName, Subject(s.Data.ToolArgs))
+		t.writeLine("[TOOL: %s] %s", s.Data.ToolName, MainArgument(s.Data.ToolArgs))
 	case "tool_result":
 		if s.Data.Denied {
 			t.writeLine("[TOOL REFUSED: %s] %s", s.Data.ToolName, firstLine(s.Data.Message))
@@ -84,7 +84,7 @@ func (d *Display) Entry(e fika.Entry, who fika.AgentName) {
 			d.writeLine("%s", e.Content)
 		}
 	case fika.ToolCall:
-		d.writeLine("[TOOL: %s] %s", e.To, Subject([]byte(e.Content)))
+		d.writeLine("[TOOL: %s] %s", e.To, MainArgument([]byte(e.Content)))
 	case fika.ToolResult:
 		d.writeLine("[TOOL RESULT] %s", firstLine(e.Content))
 	case fika.Compaction:

@@ -131,7 +131,7 @@ func (l *BusLink) External(c *config.Config, h folder.Home) bool {
 		return false
 	}
 	u, err := url.Parse(server)
-	if err != nil || !address.Loopback(u.Hostname()) {
+	if err != nil || !address.IsLoopback(u.Hostname()) {
 		return true
 	}
 	info, err := busnats.ReadEndpoint(h.RunDir())

@@ -24,7 +24,7 @@ func (a *App) Advancer(s *store.Store, b bus.Bus, subjects bus.Subjects) *flow.A
 		},
 		Said: func(p store.Posted, c fika.Conversation) { wake.Show(c, p.Entry) },
 		Tell: func(r store.Run, p workflow.Plan) {
-			for _, m := range flow.Statuses(r, p, a.Now()) {
+			for _, m := range flow.PlanStatuses(r, p, a.Now()) {
 				if data, err := json.Marshal(m); err == nil {
 					_ = b.Publish(subjects.Workflow(r.ID), data)
 				}

@@ -52,7 +52,7 @@ func (o *OpenedHome) Home() (folder.Home, error) {
 func (o *OpenedHome) prepareHome(h folder.Home) error {
 	p := o.place.Project()
 	if p == nil {
-		return h.Prepare(config.Example())
+		return h.Prepare(config.ExampleFile())
 	}
 	if err := p.NoteIdentity(o.opts.Now()); err != nil {
 		return err

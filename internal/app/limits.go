@@ -7,8 +7,8 @@ import (
 	"fika/internal/store"
 )
 
-// Limits are the limits of chains and agents as the store takes them.
-func Limits(c config.Limits) store.Limits {
+// StoreLimits are the limits of chains and agents as the store takes them.
+func StoreLimits(c config.Limits) store.Limits {
 	return store.Limits{
 		MaxDepth: c.MaxDepth, MaxTurns: c.MaxTurnsPerChain, MaxTokens: c.MaxTokensPerChain,
 		MaxCost: int64(c.MaxCostPerChain), MaxAge: c.MaxChainAge, MaxEcho: c.MaxEcho,
@@ -19,8 +19,8 @@ func Limits(c config.Limits) store.Limits {
 // TurnLimits are the limits of what an agent with these settings begins, with the
 // budgets of the home.
 func (r *Resolver) TurnLimits(s config.Settings) store.Limits {
-	l := Limits(s.Chat.Limits)
-	l.Budgets.List, l.Backed = Budgets(s.Budgets), s.Backed
+	l := StoreLimits(s.Chat.Limits)
+	l.Budgets.List, l.Backed = LimitBudgets(s.Budgets), s.Backed
 	l.Budgets.Call = func(model string, money bool) (limit.Amount, error) {
 		all := s.All()
 		if model != "" && (s.Choice.Several() || model != s.Model.ID && model != s.Model.Nickname) {
@@ -66,8 +66,8 @@ func reserveOf(m config.Model) config.Reserve {
 	return r
 }
 
-// Budgets are those of a home as they are decided about.
-func Budgets(list []config.Budget) []limit.Budget {
+// LimitBudgets are those of a home as they are decided about.
+func LimitBudgets(list []config.Budget) []limit.Budget {
 	var out []limit.Budget
 	for _, b := range list {
 		out = append(out, limit.Budget{Scope: b.Scope, Per: limit.Per(b.Per), Amount: limit.Amount{Money: int64(b.Money), Tokens: b.Tokens}})

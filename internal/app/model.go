@@ -42,11 +42,11 @@ func (p *Providers) Model(s config.Settings) (llm.Model, error) {
 		return nil, err
 	}
 	m = &advised{redacted.Model(m, p.keys.Secrets()), keyAdvice(s.Model)}
-	m = retry.Cap(m, 0)
-	m = retry.Idle(m, crash.Pace(silence))
+	m = retry.CapLength(m, 0)
+	m = retry.IdleTimeout(m, crash.Pace(silence))
 	m = retry.Retry(m, retry.Policy{})
 	if s.Model.PriceKnown() {
-		m = retry.Cost(m, retry.Prices(s.Model.Prices))
+		m = retry.FillCost(m, retry.Prices(s.Model.Prices))
 	}
 	return m, nil
 }

@@ -136,7 +136,7 @@ func nearestAgent(name fika.AgentName, agents []fika.Agent, team []colleague.Col
 	for _, c := range team {
 		all = append(all, fika.Agent{Name: c.Name})
 	}
-	return chat.Nearest(string(name), all)
+	return chat.NearestAgent(string(name), all)
 }
 
 // MayBeCalled reports whether a person may go by these names: Denied for one

@@ -105,7 +105,7 @@ func (a *App) whyNot(row fika.Agent, name fika.AgentName, who *Speaker) string {
 }
 
 func (a *App) balances(ctx context.Context, s *store.Store, c *config.Config) ([]store.BudgetBalance, error) {
-	list := Budgets(c.Budgets)
+	list := LimitBudgets(c.Budgets)
 	if len(list) == 0 {
 		return nil, nil
 	}

@@ -27,8 +27,8 @@ type File struct {
 	Picture bool // else it is text
 }
 
-// Resolve returns the path without links. NotFound, Invalid.
-func Resolve(path string) (string, error) {
+// RealPath returns the path without links. NotFound, Invalid.
+func RealPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)
@@ -47,7 +47,7 @@ func Resolve(path string) (string, error) {
 func Load(path string) (File, error) {
 	f := File{Path: path}
 	var err error
-	if f.Real, err = Resolve(path); err != nil {
+	if f.Real, err = RealPath(path); err != nil {
 		return f, err
 	}
 	// Not blocking, so that a pipe without a writer is no trap.

@@ -222,7 +222,7 @@ func replaceStore(ctx context.Context, a *app.App, h folder.Home, url, database,
 		if empty {
 			database = ""
 		}
-		name, err := store.Replace(ctx, url, suffix, database)
+		name, err := store.ReplaceRows(ctx, url, suffix, database)
 		if err != nil {
 			return err
 		}

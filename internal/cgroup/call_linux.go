@@ -51,7 +51,7 @@ func (g *Groups) Begin(agent fika.AgentName, l Limits) (*Call, error) {
 	home := filepath.Join(g.root.dir, g.home)
 	of := filepath.Join(home, string(agent))
 	g.sweepAgent(of)
-	self := process.Self()
+	self := process.IdentifySelf()
 	leaf := filepath.Join(of, fmt.Sprintf("call-%d-%d-%d", self.PID, self.Start, g.made.Add(1)))
 	var err error
 	for range 5 { // the end of another call may take the folders above away
@@ -117,7 +117,7 @@ func (c *Call) End() []string {
 	of := filepath.Dir(c.dir)
 	var lines []string
 	if n := event(c.dir, "memory.events", "oom_kill"); n > 0 && c.limits.Memory > 0 {
-		lines = append(lines, fmt.Sprintf("it was ended because it came to the memory limit of its agent: %s (limits, memory)", Size(c.limits.Memory)))
+		lines = append(lines, fmt.Sprintf("it was ended because it came to the memory limit of its agent: %s (limits, memory)", SizeText(c.limits.Memory)))
 	}
 	if c.limits.PIDs > 0 && event(c.dir, "pids.events", "max")+event(of, "pids.events", "max")-c.before > 0 {
 		lines = append(lines, fmt.Sprintf("it came to the limit of its agent of %d processes and threads: no more could be started (limits, pids)", c.limits.PIDs))

@@ -15,7 +15,7 @@ import (
 // groups are those of this test; it is skipped where none can be made.
 func groups(t *testing.T) *Groups {
 	t.Helper()
-	r, err := Find("")
+	r, err := FindRoot("")
 	if err != nil {
 		t.Skip("no limits here: " + err.Error())
 	}
@@ -37,7 +37,7 @@ func start(t *testing.T, c *Call, script string) *exec.Cmd {
 	}
 	defer dir.Close()
 	cmd := exec.Command("sh", "-c", script)
-	cmd.SysProcAttr = process.Within(&syscall.SysProcAttr{Setpgid: true}, dir)
+	cmd.SysProcAttr = process.StartWithin(&syscall.SysProcAttr{Setpgid: true}, dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

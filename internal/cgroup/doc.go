@@ -11,7 +11,7 @@
 //
 // It needs a folder that this user may divide, which the system has to give: root has
 // one, and so has who is started by systemd with Delegate=yes. Where there is
-// none, [Find] says why, in words for a person.
+// none, [FindRoot] says why, in words for a person.
 //
-// Read first: [Limits], [Find], [Call]. Nothing here knows a sandbox or a tool.
+// Read first: [Limits], [FindRoot], [Call]. Nothing here knows a sandbox or a tool.
 package cgroup

@@ -25,7 +25,7 @@ func (l Limits) String() string {
 		out += key + " " + value
 	}
 	if l.Memory > 0 {
-		add("memory", Size(l.Memory))
+		add("memory", SizeText(l.Memory))
 	}
 	if l.CPU > 0 {
 		add("cpu", strconv.FormatFloat(l.CPU, 'g', -1, 64))
@@ -36,8 +36,8 @@ func (l Limits) String() string {
 	return out
 }
 
-// Size says a number of bytes in the largest unit that it is a whole number of.
-func Size(n int64) string {
+// SizeText says a number of bytes in the largest unit that it is a whole number of.
+func SizeText(n int64) string {
 	for _, u := range []struct {
 		bytes int64
 		name  string

@@ -21,8 +21,8 @@ type Call struct{}
 // HowToGet is what a person does to have limits.
 const HowToGet = "use a machine with Linux"
 
-// Find says that there are no control groups.
-func Find(string) (*Root, error) {
+// FindRoot says that there are no control groups.
+func FindRoot(string) (*Root, error) {
 	return nil, fika.Errorf(fika.NotFound, "", "only Linux has control groups")
 }
 

@@ -31,10 +31,10 @@ type Root struct {
 // Dir is the folder.
 func (r *Root) Dir() string { return r.dir }
 
-// Find finds a folder that this user may divide: dir, if it is given, else the
+// FindRoot finds a folder that this user may divide: dir, if it is given, else the
 // group of this process if it was given away by systemd, else, for root, the top
 // of the hierarchy. The error, of kind NotFound, says in words why there is none.
-func Find(dir string) (*Root, error) {
+func FindRoot(dir string) (*Root, error) {
 	mount, err := mountPoint("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err

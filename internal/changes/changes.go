@@ -231,8 +231,8 @@ func (l Look) line(line string) string {
 	return text
 }
 
-// Files counts the files of a request's changes.
-func Files(x client.Undoing) string { return fmt.Sprint(len(x.Items)) }
+// CountFiles counts the files of a request's changes.
+func CountFiles(x client.Undoing) string { return fmt.Sprint(len(x.Items)) }
 
 // StateText says what can be done about a request's changes.
 func StateText(x client.Undoing) string {

@@ -290,8 +290,8 @@ func unknownNames(list []mention.Unknown, team []colleague.Colleague) error {
 	return fika.Errorf(fika.NotFound, "send", "%s%s (nothing was sent; put the name in `backquotes` if it is no mention)", strings.Join(parts, ", "), colleague.KnownNames(team))
 }
 
-// Nearest gives the agent whose name is spelled most like word, or "".
-func Nearest(word string, agents []fika.Agent) fika.AgentName {
+// NearestAgent gives the agent whose name is spelled most like word, or "".
+func NearestAgent(word string, agents []fika.Agent) fika.AgentName {
 	found := mention.Parse("@"+word, mention.Known{Agents: agentNames(agents)})
 	if len(found.Unknown) == 0 || len(found.Unknown[0].Near) == 0 {
 		return ""

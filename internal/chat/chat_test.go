@@ -207,7 +207,7 @@ func TestMentioned(t *testing.T) {
 func TestNearest(t *testing.T) {
 	agents := []fika.Agent{{Name: "arya"}, {Name: "gendry"}}
 	for word, want := range map[string]fika.AgentName{"aria": "arya", "gendri": "gendry", "zzzzzz": "", "": ""} {
-		if got := chat.Nearest(word, agents); got != want {
+		if got := chat.NearestAgent(word, agents); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}

@@ -55,10 +55,10 @@ type Presence struct {
 	Until time.Time
 }
 
-// Queue puts together what goes on in chats: what runs, what waits and why,
+// QueueItems puts together what goes on in chats: what runs, what waits and why,
 // what failed or was dropped. presence is asked once for each agent that something
 // waits for.
-func Queue(a store.Activity, agents []fika.Agent, presence func(fika.Agent) Presence, now time.Time) []Item {
+func QueueItems(a store.Activity, agents []fika.Agent, presence func(fika.Agent) Presence, now time.Time) []Item {
 	q := &queue{all: a, agents: map[fika.AgentID]fika.Agent{}, chats: map[fika.ConversationID]fika.Conversation{},
 		ask: presence, known: map[fika.AgentID]Presence{}, now: now}
 	for _, x := range agents {
@@ -287,9 +287,9 @@ func DroppedFor(reason string, chat fika.ConversationName) string {
 	return reason
 }
 
-// Idle reports whether nothing more happens: nothing runs and nothing waits.
+// IsIdle reports whether nothing more happens: nothing runs and nothing waits.
 // stuck are the pieces that wait for a person, when all do.
-func Idle(items []Item) (idle bool, stuck []Item) {
+func IsIdle(items []Item) (idle bool, stuck []Item) {
 	idle = true
 	for _, i := range items {
 		switch {

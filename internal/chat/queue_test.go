@@ -112,7 +112,7 @@ func TestQueue(t *testing.T) {
 	} {
 		a, agents := scene()
 		tt.set(&a, agents)
-		items := chat.Queue(a, agents, func(fika.Agent) chat.Presence { return tt.presence }, time.Now())
+		items := chat.QueueItems(a, agents, func(fika.Agent) chat.Presence { return tt.presence }, time.Now())
 		var got []string
 		for _, i := range items {
 			got = append(got, fmt.Sprint(i.Place, " ", i.Why, " ", i.Seqs))
@@ -120,7 +120,7 @@ func TestQueue(t *testing.T) {
 				t.Errorf("%s: %+v", name, i)
 			}
 		}
-		idle, stuck := chat.Idle(items)
+		idle, stuck := chat.IsIdle(items)
 		if strings.Join(got, ", ") != tt.want || idle != tt.idle || len(stuck) != tt.stuck {
 			t.Errorf("%s: %s; idle %v, stuck %d", name, strings.Join(got, ", "), idle, len(stuck))
 		}

@@ -14,10 +14,10 @@ type Node struct {
 	Also   []int64 // seqs of what it answers besides
 }
 
-// Tree orders entries so that answers stand below what they answer. covers are
+// AnswerTree orders entries so that answers stand below what they answer. covers are
 // the messages that each turn had to answer. All that a turn said stands below
 // the newest of them; what is not among the entries is no parent.
-func Tree(entries []fika.Entry, covers map[fika.RequestID][]int64) []Node {
+func AnswerTree(entries []fika.Entry, covers map[fika.RequestID][]int64) []Node {
 	seqs, ids := map[int64]bool{}, map[fika.EntryID]int64{}
 	for _, e := range entries {
 		seqs[e.Seq], ids[e.ID] = true, e.Seq

@@ -40,7 +40,7 @@ func TestTree(t *testing.T) {
 		},
 	} {
 		var got []string
-		for _, n := range chat.Tree(tt.entries, tt.covers) {
+		for _, n := range chat.AnswerTree(tt.entries, tt.covers) {
 			w := fmt.Sprintf("%d:%d", n.Level, n.Seq)
 			if n.Parent > 0 {
 				w += fmt.Sprint("<", n.Parent)
@@ -59,7 +59,7 @@ func TestTree(t *testing.T) {
 	for i := int64(1); i <= 20_000; i++ {
 		long = append(long, said(i, "", fmt.Sprint("e", i-1)))
 	}
-	if nodes := chat.Tree(long, nil); len(nodes) != len(long) || nodes[len(nodes)-1].Level != len(long)-1 {
+	if nodes := chat.AnswerTree(long, nil); len(nodes) != len(long) || nodes[len(nodes)-1].Level != len(long)-1 {
 		t.Errorf("%d nodes", len(nodes))
 	}
 }

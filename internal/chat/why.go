@@ -59,10 +59,10 @@ type WhyStore interface {
 	Chain(context.Context, fika.RequestID) (fika.Chain, error)
 }
 
-// Explain says why an entry, given by seq or id, did or did not start a turn
+// ExplainEntry says why an entry, given by seq or id, did or did not start a turn
 // of an agent. queue tells what goes on in the chat now. NotFound if there is
 // no such entry.
-func Explain(ctx context.Context, s WhyStore, conv fika.Conversation, word string, a fika.Agent, queue func(context.Context) ([]Item, error)) (Why, error) {
+func ExplainEntry(ctx context.Context, s WhyStore, conv fika.Conversation, word string, a fika.Agent, queue func(context.Context) ([]Item, error)) (Why, error) {
 	x := explainer{WhyStore: s, conv: conv, agent: a, queue: queue, why: Why{Chat: conv.Name, Agent: a.Name}}
 	err := x.findEntry(ctx, word)
 	if err != nil {

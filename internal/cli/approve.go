@@ -212,7 +212,7 @@ func askAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen 
 		changed = " (changed since it was approved: " + term.Visible(strings.Join(q.Changed, ", ")) + ")"
 	}
 	fmt.Fprintf(e.Err, "\n@%s asks%s, because of %s:\n%s\n%s\n", q.Call.Agent, changed, term.Visible(v.Rule),
-		question.IndentLines(question.Call(q.Call.Name, string(q.Call.Args))), question.IndentLines("in "+term.Visible(q.Call.Workspace)))
+		question.IndentLines(question.ShowCall(q.Call.Name, string(q.Call.Args))), question.IndentLines("in "+term.Visible(q.Call.Workspace)))
 	select {
 	case <-time.After(readingTime):
 	case <-ctx.Done():

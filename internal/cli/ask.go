@@ -96,7 +96,7 @@ func (o *askOptions) run(ctx context.Context, name string, words []string) error
 	if err != nil {
 		return err
 	}
-	prompt, pictures, err := o.Attach(o.files, prompt)
+	prompt, pictures, err := o.AttachFiles(o.files, prompt)
 	if err != nil {
 		return err
 	}

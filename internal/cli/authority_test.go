@@ -13,7 +13,7 @@ import (
 // checks nothing before it runs would be let through.
 func TestD2EveryCommandSaysWhatItIs(t *testing.T) {
 	declared := cli.Declared()
-	root := cli.Commands()
+	root := cli.CommandTree()
 	root.InitDefaultHelpCmd()
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {

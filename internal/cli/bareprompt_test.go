@@ -12,7 +12,7 @@ import (
 // inProcess runs one command line in this process, in a home of its own, with
 // no terminal and nothing on stdin.
 func inProcess(home string, args ...string) (status int, stdout, stderr string) {
-	s, _, out, errs := term.Test()
+	s, _, out, errs := term.TestStreams()
 	status = cli.Main(args, s, func(name string) string { return map[string]string{"FIKA_HOME": home, "HOME": home}[name] })
 	return status, out.String(), errs.String()
 }

@@ -41,7 +41,7 @@ func execute(e *command.Env, args []string) int {
 	if e.Opened != nil {
 		err = errors.Join(err, e.Opened.Close())
 	}
-	status := e.Exit(e.CheckAnswered(err))
+	status := e.ExitCode(e.CheckAnswered(err))
 	if status != 0 {
 		e.KeepTyped()
 	}

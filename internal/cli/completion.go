@@ -10,9 +10,9 @@ import (
 	"fika/internal/term"
 )
 
-// Commands builds the whole tree of commands, to be looked at: the generated
+// CommandTree builds the whole tree of commands, to be looked at: the generated
 // reference and the tests of help read it. To run one, use [Main].
-func Commands() *cobra.Command {
+func CommandTree() *cobra.Command {
 	return newRoot(&command.Env{Streams: term.SystemStreams(), Getenv: os.Getenv})
 }
 

@@ -135,7 +135,7 @@ func TestCompletion(t *testing.T) {
 	s := newShell(t)
 	argument := regexp.MustCompile(`[A-Z]{2,}`)
 	n := 0
-	each(cli.Commands(), func(c *cobra.Command) {
+	each(cli.CommandTree(), func(c *cobra.Command) {
 		path := strings.Fields(c.CommandPath())[1:]
 		if len(path) == 0 || c.HasSubCommands() {
 			return
@@ -186,7 +186,7 @@ func TestFlagCompletion(t *testing.T) {
 		"template": "coder", "combine": "arya", "team": "review", "personality": "", "url": "", "bearer-env": "", "name": "", "cron": "@daily", "zone": "UTC", "workflow": "review",
 	}
 	n := 0
-	each(cli.Commands(), func(c *cobra.Command) {
+	each(cli.CommandTree(), func(c *cobra.Command) {
 		if c.HasSubCommands() && c.HasParent() {
 			return
 		}

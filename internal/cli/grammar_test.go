@@ -56,7 +56,7 @@ func TestA13Grammar(t *testing.T) {
 			t.Errorf("the help of %s does not begin with examples", c.CommandPath())
 		}
 	}
-	root := cli.Commands()
+	root := cli.CommandTree()
 	walk(root)
 	if n < 80 {
 		t.Errorf("only %d commands were seen", n)
@@ -92,7 +92,7 @@ func TestA13Nouns(t *testing.T) {
 		"config": "there is one", "store": "there is one", "rules": "they are settings, and tried alone", "executor": "a process", "completion": "a text for a shell", "help": "a text",
 	}
 	aliases := map[string]string{"list": "ls", "delete": "rm", "rename": "mv", "create": "new"}
-	for _, noun := range cli.Commands().Commands() {
+	for _, noun := range cli.CommandTree().Commands() {
 		if noun.Hidden || !noun.HasSubCommands() || noThings[noun.Name()] != "" {
 			continue
 		}
@@ -125,7 +125,7 @@ func TestA13Limit(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, noun := range cli.Commands().Commands() {
+	for _, noun := range cli.CommandTree().Commands() {
 		list, _, err := noun.Find([]string{"list"})
 		if err != nil || list == noun {
 			continue
@@ -151,7 +151,7 @@ func TestA13Limit(t *testing.T) {
 // TestA13Yes: whatever asks before it goes on can be told not to.
 func TestA13Yes(t *testing.T) {
 	for _, path := range []string{"approve", "trust", "init", "undo", "agent delete", "chat delete", "chat clear", "context delete", "project forget", "mcp install", "mcp import", "mcp check", "plugin install"} {
-		c, _, err := cli.Commands().Find(strings.Fields(path))
+		c, _, err := cli.CommandTree().Find(strings.Fields(path))
 		if err != nil || c.Flags().ShorthandLookup("y") == nil {
 			t.Errorf("fika %s asks, and has no -y (%v)", path, err)
 		}
@@ -175,7 +175,7 @@ func TestA13JSONKeys(t *testing.T) {
 	_, after, _ := strings.Cut(list, `"id":"`)
 	request, _, _ := strings.Cut(after, `"`)
 	args, left := walked()
-	root := cli.Commands()
+	root := cli.CommandTree()
 	for _, path := range slices.Sorted(maps.Keys(cli.Declared())) {
 		if cli.Declared()[path] != "looks" || left[path] != "" || slices.Contains(text, path) {
 			continue

@@ -32,7 +32,7 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 // to be typed.
 func TestHelpFits(t *testing.T) {
 	h := newLooked(t)
-	each(cli.Commands(), func(c *cobra.Command) {
+	each(cli.CommandTree(), func(c *cobra.Command) {
 		words := strings.Fields(c.CommandPath())[1:]
 		status, out, errs := h.call(append(words, "--help")...)
 		if status != 0 || errs != "" {
@@ -49,7 +49,7 @@ func TestHelpFits(t *testing.T) {
 // TestHelp: every command says what it is and shows how it is used.
 func TestHelp(t *testing.T) {
 	n := 0
-	each(cli.Commands(), func(c *cobra.Command) {
+	each(cli.CommandTree(), func(c *cobra.Command) {
 		n++
 		path := c.CommandPath()
 		switch first, _ := firstRune(c.Short); {
@@ -86,7 +86,7 @@ func TestHelp(t *testing.T) {
 // TestArguments: too few and too many arguments are an error of usage, which
 // names the command.
 func TestArguments(t *testing.T) {
-	each(cli.Commands(), func(c *cobra.Command) {
+	each(cli.CommandTree(), func(c *cobra.Command) {
 		if c.Args == nil {
 			return
 		}
@@ -111,7 +111,7 @@ var otherSpelling = map[string]bool{"--master": true, "--agent-mode": true, "--m
 
 // TestExamples: what an example shows exists, words and flags.
 func TestExamples(t *testing.T) {
-	root := cli.Commands()
+	root := cli.CommandTree()
 	each(root, func(c *cobra.Command) {
 		for _, call := range calls(c.Example) {
 			if len(call) > 0 && otherSpelling[call[0]] {
@@ -140,7 +140,7 @@ func TestExamples(t *testing.T) {
 
 // TestHelpNamesCommands: where a text names a command, the command exists.
 func TestHelpNamesCommands(t *testing.T) {
-	root := cli.Commands()
+	root := cli.CommandTree()
 	groups := map[string]*cobra.Command{}
 	for _, c := range root.Commands() {
 		if c.HasSubCommands() {
@@ -212,7 +212,7 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := cli.Commands()
+	root := cli.CommandTree()
 	n := 0
 	for _, name := range append(names, "../../README.md", "../../PHILOSOPHY.md", "../../CHANGELOG.md") {
 		text, err := os.ReadFile(name)
@@ -276,9 +276,9 @@ func shown(text string) string {
 // the same: its flags, verbs and texts.
 func TestCommandMadeAlone(t *testing.T) {
 	alone := 0
-	for _, whole := range cli.Commands().Commands() {
+	for _, whole := range cli.CommandTree().Commands() {
 		few := cli.CommandsFor(whole.Name())
-		if len(few.Commands()) == len(cli.Commands().Commands()) {
+		if len(few.Commands()) == len(cli.CommandTree().Commands()) {
 			continue // with all others
 		}
 		alone++

@@ -46,7 +46,7 @@ agents read AGENTS.md. A model that is not chosen is each person's own.`,
 	c.Flags().BoolVar(&o.noAgentsMD, "no-agents-md", false, "agents do not read AGENTS.md")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask nothing")
 	_ = c.RegisterFlagCompletionFunc("team", func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		for _, t := range template.Teams() {
+		for _, t := range template.ShippedTeams() {
 			out = append(out, cobra.CompletionWithDesc(t.Name, t.Description))
 		}
 		return append(out, "none"), cobra.ShellCompDirectiveNoFileComp
@@ -64,7 +64,7 @@ func runInit(e *command.Env, o initOptions) error {
 	if plan.User, err = e.App().UserRoot(); err != nil {
 		return err
 	}
-	if plan.Templates, err = setup.Templates(e.App()); err != nil {
+	if plan.Templates, err = setup.AgentTemplates(e.App()); err != nil {
 		return err
 	}
 	asks := e.InTTY && !o.yes
@@ -83,7 +83,7 @@ func runInit(e *command.Env, o initOptions) error {
 	if plan.Team, err = chosenTeam(o.team); err != nil {
 		return err
 	}
-	files, err := setup.Init(plan)
+	files, err := setup.InitProject(plan)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func runInit(e *command.Env, o initOptions) error {
 // putInForce trusts what has just been made.
 func putInForce(e *command.Env) (*setup.Pending, error) {
 	e.Reopen()
-	p, err := setup.Review(e.App())
+	p, err := setup.ReviewProject(e.App())
 	if err == nil {
 		err = p.Accept()
 	}
@@ -157,7 +157,7 @@ func chosenTeam(name string) (*template.Team, error) {
 	case "none":
 		return nil, nil
 	case "":
-		name = template.Teams()[0].Name
+		name = template.ShippedTeams()[0].Name
 	}
 	t, err := template.FindTeam(name)
 	if err != nil {
@@ -195,19 +195,19 @@ func (q questions) ask(what, usual string) (string, error) {
 }
 
 func (q questions) team() (string, error) {
-	for _, t := range template.Teams() {
+	for _, t := range template.ShippedTeams() {
 		q.e.Say("  %-11s %s", t.Name, t.Description)
 	}
 	q.e.Say("  %-11s no agents yet", "none")
 	for {
-		word, err := q.ask("team?", template.Teams()[0].Name)
+		word, err := q.ask("team?", template.ShippedTeams()[0].Name)
 		if err != nil {
 			return "", err
 		}
 		if _, err := chosenTeam(word); err == nil {
 			return word, nil
 		}
-		q.e.Say("one of those names, or enter for %s", template.Teams()[0].Name)
+		q.e.Say("one of those names, or enter for %s", template.ShippedTeams()[0].Name)
 	}
 }
 

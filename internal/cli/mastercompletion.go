@@ -18,7 +18,7 @@ func completeMaster(ctx context.Context, agents *client.Agents) func(string, int
 		var words []string
 		switch {
 		case strings.HasPrefix(text, "/") && strings.Count(text, " ") < 2:
-			words = append(words, master.Commands()...)
+			words = append(words, master.SlashCommands()...)
 			if slices.ContainsFunc(takesAgent, func(c string) bool { return strings.HasPrefix(text, c) }) {
 				head := text[:strings.LastIndexByte(text, ' ')+1]
 				words = append(words, agentWords(ctx, agents, head, "")...)

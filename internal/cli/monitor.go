@@ -238,7 +238,7 @@ func gist(kind string, data []byte) string {
 			if d.ToolName != "" {
 				detail = d.ToolName + " " + detail
 				if len(d.ToolArgs) > 0 {
-					detail += agent.Subject(d.ToolArgs)
+					detail += agent.MainArgument(d.ToolArgs)
 				}
 			} else if d.Prompt != "" {
 				detail = fmt.Sprintf("%s %q", d.Kind, d.Prompt)

@@ -292,7 +292,7 @@ func TestSettingsOfThePages(t *testing.T) {
 	for _, key := range ignoredSettings {
 		known[key] = true
 	}
-	for _, k := range config.Reference() {
+	for _, k := range config.KeyReference() {
 		known[k.Key] = true
 		if k.Context {
 			known["agents."+k.Key] = true

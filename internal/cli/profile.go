@@ -72,7 +72,7 @@ them.`,
 				e.Say("no agent has worked in that time")
 				return nil
 			}
-			return e.Table([]string{"AGENT", "REQUESTS", "WAIT", "MODEL", "TOOL", "COMMIT", "IN", "OUT", "COST"}, command.Rows(list, profileRow))
+			return e.Table([]string{"AGENT", "REQUESTS", "WAIT", "MODEL", "TOOL", "COMMIT", "IN", "OUT", "COST"}, command.TableRows(list, profileRow))
 		},
 	}
 	c.Flags().StringVar(&since, "since", "24h", "only requests that were given or ended in the last 24h, 7d …")
@@ -92,7 +92,7 @@ func profileRow(a client.AgentProfile) []string {
 	}
 	return []string{
 		string(a.Agent), fmt.Sprint(a.Requests), of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit),
-		term.Count(a.Usage.Input), term.Count(a.Usage.Output), term.Cost(a.Usage.Cost, a.Unpriced),
+		term.ShortCount(a.Usage.Input), term.ShortCount(a.Usage.Output), term.Cost(a.Usage.Cost, a.Unpriced),
 	}
 }
 

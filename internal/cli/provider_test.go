@@ -20,7 +20,7 @@ func TestA9Broken(t *testing.T) {
 		return llmtest.Script{llmtest.Text("Once upon ", "a time", " it worked.")}
 	})
 	h := newHome(t, openAI(srv, ""))
-	s, _, out, errs := term.Test()
+	s, _, out, errs := term.TestStreams()
 	s.OutTTY = true
 	code := cli.Main([]string{"--home", h.dir, "run", "tell me a story"}, s, func(k string) string { return map[string]string{"KEY": llmtest.Secret}[k] })
 	if code != 0 || strings.Count(out.String(), "Once upon") != 1 || !strings.Contains(out.String(), " it worked.") {

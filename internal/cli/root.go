@@ -54,7 +54,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 				return openMaster(cmd.Context(), e, masterFlags{})
 			}
 			if meansSession(e, cmd, args) {
-				return chat.Session(cmd.Context(), e)
+				return chat.OpenSession(cmd.Context(), e)
 			}
 			if alone(e, cmd, args) {
 				if err := withoutAgents(e); err != nil {

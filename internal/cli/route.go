@@ -70,7 +70,7 @@ func showMatches(e *command.Env, list []client.Match) error {
 		e.Say("no agents are configured; fika agent create makes one")
 		return nil
 	}
-	err := e.Table([]string{"AGENT", "SCORE", "SURE", "WHY"}, command.Rows(list, func(m client.Match) []string {
+	err := e.Table([]string{"AGENT", "SCORE", "SURE", "WHY"}, command.TableRows(list, func(m client.Match) []string {
 		sure := ""
 		if m.Sure {
 			sure = "yes"

@@ -113,7 +113,7 @@ func (o *runOptions) run(ctx context.Context, args []string) error {
 		if prompt, err = o.ReadPrompt(args); err != nil {
 			return err
 		}
-		if prompt, o.pictures, err = o.Attach(o.files, prompt); err != nil {
+		if prompt, o.pictures, err = o.AttachFiles(o.files, prompt); err != nil {
 			return err
 		}
 	}

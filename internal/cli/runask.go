@@ -139,7 +139,7 @@ func (v *holderView) show(s message.Status) {
 		v.chunk(s.Data)
 	case "tool_call":
 		if r.stream || r.o.verbose {
-			r.line("[%s] %s", s.Data.ToolName, agent.Subject(s.Data.ToolArgs))
+			r.line("[%s] %s", s.Data.ToolName, agent.MainArgument(s.Data.ToolArgs))
 		}
 	case "tool_result":
 		switch {

@@ -82,7 +82,7 @@ func (v *runView) Observe(ev turn.Event) {
 	case turn.ToolCalled:
 		v.say(v.retake.Flush())
 		if v.stream || v.o.verbose {
-			v.line("[%s] %s", ev.Tool, agent.Subject(ev.Args))
+			v.line("[%s] %s", ev.Tool, agent.MainArgument(ev.Args))
 		}
 	case turn.ToolDone:
 		switch {

@@ -30,7 +30,7 @@ var proved = map[string]string{
 }
 
 func TestEverySettingIsProved(t *testing.T) {
-	for _, k := range config.Reference() {
+	for _, k := range config.KeyReference() {
 		if k.Context && proved[k.Key] == "" {
 			t.Errorf("no test shows that %s works: write one, and name it in proved", k.Key)
 		}

@@ -143,10 +143,10 @@ func toStatusJSON(st client.Status) statusJSON {
 		j.Schedules = append(j.Schedules, schedule.ToJSON(s))
 	}
 	if s := st.Stream; s != nil {
-		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.Stamp(s.ReadAt)}
+		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.JSONTime(s.ReadAt)}
 	}
 	if st.Hub.PID != 0 {
-		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: command.Optional(st.Trouble), StartedAt: command.Stamp(st.HubFrom)}
+		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: command.Optional(st.Trouble), StartedAt: command.JSONTime(st.HubFrom)}
 	}
 	for _, v := range st.Agents {
 		j.Agent = append(j.Agent, agent.ToJSON(v))
@@ -168,7 +168,7 @@ func showStatus(e *command.Env, st client.Status) error {
 	for _, w := range st.Warnings {
 		p("WARNING", w)
 	}
-	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, command.Bytes(st.Bytes)))
+	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, command.ByteCount(st.Bytes)))
 	if st.Store.MaxConnections > 0 {
 		p("", store.ServerLine(st.Store))
 	}
@@ -230,7 +230,7 @@ func hubLine(st client.Status) string {
 	if st.Trouble != "" {
 		return st.Trouble
 	}
-	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, command.Uptime(st.HubFrom))
+	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, command.UptimeSeconds(st.HubFrom))
 }
 
 // busLines say how the bus is, and what waits there.
@@ -244,7 +244,7 @@ func busLines(st client.Status) []string {
 	}
 	lines := []string{fmt.Sprintf("%s (%s, %s)", config.WithoutSecrets(st.BusURL), kind, answers)}
 	if s := st.Stream; s != nil {
-		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, command.Bytes(int64(s.Bytes)), command.Bytes(s.MaxBytes)))
+		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, command.ByteCount(int64(s.Bytes)), command.ByteCount(s.MaxBytes)))
 	}
 	if !st.BusOwn {
 		lines = append(lines, "what a foreign program publishes is as safe as that server's own settings make it")

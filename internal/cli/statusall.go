@@ -42,13 +42,13 @@ func showAllHomes(ctx context.Context, e *command.Env, asJSON bool) error {
 	if asJSON {
 		return command.PrintLines(e, list, standingOf.json)
 	}
-	return e.Table([]string{"", "HUB", "SINCE", "RUNNING", "WAITING", "PLACE"}, command.Rows(list, func(s standingOf) []string {
+	return e.Table([]string{"", "HUB", "SINCE", "RUNNING", "WAITING", "PLACE"}, command.TableRows(list, func(s standingOf) []string {
 		row := []string{"", "-", "-", "-", "-", s.place(e)}
 		if s.current {
 			row[0] = "*"
 		}
 		if s.status != nil {
-			row[1], row[2] = strconv.Itoa(s.status.Hub.PID), command.Uptime(s.status.HubFrom)
+			row[1], row[2] = strconv.Itoa(s.status.Hub.PID), command.UptimeSeconds(s.status.HubFrom)
 			row[3], row[4] = strconv.Itoa(s.running()), strconv.Itoa(s.status.Waiting)
 		}
 		if s.trouble != "" {
@@ -133,7 +133,7 @@ func (s standingOf) place(e *command.Env) string {
 func (s standingOf) json() homeJSON {
 	j := homeJSON{Home: s.home, Folder: command.Optional(s.folder), Current: s.current}
 	if s.status != nil {
-		j.Hub = &hubJSON{PID: s.status.Hub.PID, Trouble: command.Optional(s.trouble), StartedAt: command.Stamp(s.status.HubFrom)}
+		j.Hub = &hubJSON{PID: s.status.Hub.PID, Trouble: command.Optional(s.trouble), StartedAt: command.JSONTime(s.status.HubFrom)}
 		if running := s.running(); s.status.Home != "" {
 			j.Running, j.Waiting = &running, &s.status.Waiting
 		}

@@ -111,7 +111,7 @@ func topHead() []string {
 
 // topTable are the cells of the table; the last row is the sum.
 func topTable(list []topRow) [][]string {
-	rows := command.Rows(list, topCells)
+	rows := command.TableRows(list, topCells)
 	var sum topRow
 	for _, r := range list {
 		sum.view.Waiting += r.view.Waiting
@@ -140,7 +140,7 @@ func topCells(r topRow) []string {
 	u := r.profile.Usage
 	return []string{
 		term.Truncate(string(r.view.Row.Name), 12), string(r.view.Status), fmt.Sprint(len(r.view.Running)), fmt.Sprint(r.view.Waiting),
-		of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit), term.Count(u.Input + u.Output), term.Cost(u.Cost, r.profile.Unpriced),
+		of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit), term.ShortCount(u.Input + u.Output), term.Cost(u.Cost, r.profile.Unpriced),
 	}
 }
 

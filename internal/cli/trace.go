@@ -82,7 +82,7 @@ func showTrace(e *command.Env, t client.Traced) error {
 }
 
 func spentOf(u fika.Usage, unpriced bool) string {
-	return fmt.Sprintf("%s tokens in, %s out, %s", term.Count(u.Input), term.Count(u.Output), term.Cost(u.Cost, unpriced))
+	return fmt.Sprintf("%s tokens in, %s out, %s", term.ShortCount(u.Input), term.ShortCount(u.Output), term.Cost(u.Cost, unpriced))
 }
 
 type waterfall struct {
@@ -128,7 +128,7 @@ func spanLabel(s trace.Span) string {
 	case trace.Model, trace.Compaction:
 		text += " " + s.Name
 	case trace.Tool:
-		text = s.Name + " " + agent.Subject([]byte(s.Args))
+		text = s.Name + " " + agent.MainArgument([]byte(s.Args))
 	}
 	if s.Open {
 		text += " …"
@@ -141,7 +141,7 @@ func (p waterfall) columns(label string, took time.Duration, u fika.Usage, unpri
 	label = term.Truncate(term.CleanLine(label), traceLabel)
 	tokens, money := "", ""
 	if u.Input+u.Output > 0 {
-		tokens = term.Count(u.Input) + "/" + term.Count(u.Output)
+		tokens = term.ShortCount(u.Input) + "/" + term.ShortCount(u.Output)
 		money = term.Cost(u.Cost, unpriced)
 	}
 	return label + strings.Repeat(" ", max(0, traceLabel-term.Width(label))) +

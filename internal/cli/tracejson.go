@@ -51,7 +51,7 @@ type spanJSON struct {
 
 func traceToJSON(t client.Traced) traceJSON {
 	j := traceJSON{
-		ID: t.ID, What: t.What, StartedAt: command.Stamp(t.Start), EndedAt: command.Stamp(t.End), Took: t.End.Sub(t.Start).Milliseconds(),
+		ID: t.ID, What: t.What, StartedAt: command.JSONTime(t.Start), EndedAt: command.JSONTime(t.End), Took: t.End.Sub(t.Start).Milliseconds(),
 		Spent: map[trace.Kind]int64{}, Usage: t.Usage, Unpriced: t.Unpriced, Requests: []tracedRequestJSON{},
 	}
 	if usd := float64(t.Usage.Cost) / 1e6; usd > 0 || !t.Unpriced {
@@ -63,10 +63,10 @@ func traceToJSON(t client.Traced) traceJSON {
 	for _, r := range t.Requests {
 		q := tracedRequestJSON{
 			ID: r.ID, Parent: command.Optional(r.Parent), Chain: r.Chain, Agent: r.AgentName, Addressed: command.Optional(r.AddressedName), Conversation: r.ConversationName, Kind: r.Kind, State: r.State,
-			CreatedAt: command.Stamp(r.CreatedAt), Took: r.End.Sub(r.CreatedAt).Milliseconds(), Usage: r.Usage, Spans: []spanJSON{},
+			CreatedAt: command.JSONTime(r.CreatedAt), Took: r.End.Sub(r.CreatedAt).Milliseconds(), Usage: r.Usage, Spans: []spanJSON{},
 		}
 		for _, s := range r.Spans {
-			one := spanJSON{Kind: s.Kind, Name: command.Optional(s.Name), Choice: command.Optional(s.Choice), Round: command.Optional(s.Round), StartedAt: command.Stamp(s.Start), Took: s.Took.Milliseconds(), Open: s.Open}
+			one := spanJSON{Kind: s.Kind, Name: command.Optional(s.Name), Choice: command.Optional(s.Choice), Round: command.Optional(s.Round), StartedAt: command.JSONTime(s.Start), Took: s.Took.Milliseconds(), Open: s.Open}
 			if s.Usage != (fika.Usage{}) {
 				one.Usage = &s.Usage
 			}

@@ -33,7 +33,7 @@ In a folder that is no project it lets the AGENTS.md there into prompts.`,
 			if e.App().Project() == nil {
 				return trustFolder(e, yes, diff)
 			}
-			p, err := setup.Review(e.App())
+			p, err := setup.ReviewProject(e.App())
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func revokeTrust(e *command.Env) error {
 
 // trustFolder lets the AGENTS.md of a folder that is no project into prompts.
 func trustFolder(e *command.Env, yes, look bool) error {
-	dir, text, err := setup.Instructions(e.App())
+	dir, text, err := setup.FindInstructions(e.App())
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func offerTrust(e *command.Env) {
 	if p == nil || p.State(a.Dir()) == project.Trusted {
 		return
 	}
-	pending, err := setup.Review(a)
+	pending, err := setup.ReviewProject(a)
 	if err != nil || len(pending.Changes) == 0 {
 		tellTrust(e)
 		return
@@ -129,7 +129,7 @@ func shownChanges(changes []project.Change, most int) string {
 	for _, c := range changes {
 		what := c.What
 		if c.Binary {
-			what += fmt.Sprintf(", no text, %s", command.Bytes(int64(c.Bytes)))
+			what += fmt.Sprintf(", no text, %s", command.ByteCount(int64(c.Bytes)))
 		}
 		fmt.Fprintf(&b, "%s: %s\n", term.Visible(c.Path), what)
 		for _, l := range c.Lines {
@@ -202,7 +202,7 @@ func tellTrust(e *command.Env) {
 		if !e.ErrTTY {
 			return
 		}
-		if dir, _, err := setup.Instructions(a); err == nil {
+		if dir, _, err := setup.FindInstructions(a); err == nil {
 			e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s/AGENTS.md is not read; fika trust reads it, fika init makes this a project", dir)))
 		}
 		return
@@ -217,7 +217,7 @@ func tellTrust(e *command.Env) {
 
 func tellChanges(e *command.Env, p *project.Project) {
 	const still = "what you trusted is in force until fika trust"
-	pending, err := setup.Review(e.App())
+	pending, err := setup.ReviewProject(e.App())
 	switch {
 	case err != nil:
 		e.Warn(fmt.Sprintf("%s has changed, and cannot be put in force as it is; %s: %v", p.Name(), still, err))

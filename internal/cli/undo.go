@@ -135,8 +135,8 @@ func (o undoOptions) printList(ctx context.Context, c *client.Client) error {
 	if o.json {
 		return command.PrintLines(o.Env, list, func(x client.Undoing) undoJSON { return toUndoJSON(x, false) })
 	}
-	return o.Table([]string{"REQUEST", "AGENT", "CHANGED", "FILES", "STATE", "PROMPT"}, command.Rows(list, func(x client.Undoing) []string {
-		return []string{changes.ShortID(x.Turn.Request), string(x.Turn.Agent), term.Ago(x.Turn.LastChange(), o.Now()), changes.Files(x), changes.StateText(x), term.Truncate(term.CleanLine(x.Info.Payload.Prompt), 40)}
+	return o.Table([]string{"REQUEST", "AGENT", "CHANGED", "FILES", "STATE", "PROMPT"}, command.TableRows(list, func(x client.Undoing) []string {
+		return []string{changes.ShortID(x.Turn.Request), string(x.Turn.Agent), term.Ago(x.Turn.LastChange(), o.Now()), changes.CountFiles(x), changes.StateText(x), term.Truncate(term.CleanLine(x.Info.Payload.Prompt), 40)}
 	}))
 }
 

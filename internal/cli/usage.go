@@ -119,8 +119,8 @@ func showUsage(e *command.Env, lines []client.Spent, total client.Spent, by stri
 		headers, last = []string{strings.ToUpper(by)}, []string{"total"}
 	}
 	figures := func(s client.Spent) []string {
-		return []string{fmt.Sprint(s.Requests), term.Count(s.Usage.Input), term.Count(s.Usage.Cached), term.Count(s.Usage.Output), term.Cost(s.Usage.Cost, s.Unpriced)}
+		return []string{fmt.Sprint(s.Requests), term.ShortCount(s.Usage.Input), term.ShortCount(s.Usage.Cached), term.ShortCount(s.Usage.Output), term.Cost(s.Usage.Cost, s.Unpriced)}
 	}
-	rows := command.Rows(lines, func(s client.Spent) []string { return append(names(s), figures(s)...) })
+	rows := command.TableRows(lines, func(s client.Spent) []string { return append(names(s), figures(s)...) })
 	return e.Table(append(headers, "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"), append(rows, append(last, figures(total)...)))
 }

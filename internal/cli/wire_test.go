@@ -13,7 +13,7 @@ import (
 
 // fika runs a command line in this process.
 func (h *home) fika(env map[string]string, args ...string) (code int, stdout, stderr string) {
-	s, _, out, err := term.Test()
+	s, _, out, err := term.TestStreams()
 	code = cli.Main(append([]string{"--home", h.dir}, args...), s, func(k string) string {
 		if k == "KEY" {
 			return llmtest.Secret

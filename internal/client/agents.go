@@ -119,8 +119,8 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	return s.c.app.EnsureEntry(ctx, s.c.store, s.c.home, entry)
 }
 
-// Lone is [Agents.Find] for what only one agent can do. Invalid for a pool.
-func (s *Agents) Lone(ctx context.Context, name string) (fika.Agent, error) {
+// FindLone is [Agents.Find] for what only one agent can do. Invalid for a pool.
+func (s *Agents) FindLone(ctx context.Context, name string) (fika.Agent, error) {
 	row, err := s.Find(ctx, name)
 	if err == nil {
 		err = s.c.app.PoolRefusal(row.Name)

@@ -65,7 +65,7 @@ func signalStop(p fika.Process, how fika.Desired) {
 	if how == fika.DesiredNow {
 		sig = process.StopSignal(how)
 	}
-	_ = process.Wake(p, sig)
+	_ = process.SignalAwake(p, sig)
 }
 
 // settleDesired makes the way to stop a mere "stopped", as the hub does if there is one.

@@ -89,15 +89,15 @@ func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 		v.Status = fika.AgentUnhealthy
 	case len(v.Running) > 0:
 		v.Status, v.Why = fika.AgentBusy, ""
-	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && process.Owns(v.Row.Owner, v.PID):
+	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && process.OwnsLease(v.Row.Owner, v.PID):
 		v.Status, v.Why = fika.AgentIdle, ""
 	default: // it has the lock and has not yet said in its row that it is ready
 		v.Status, v.Why = fika.AgentStarting, ""
 	}
 }
 
-// Summary says how a list of agents is, as one line.
-func Summary(views []AgentView) string {
+// AgentSummary says how a list of agents is, as one line.
+func AgentSummary(views []AgentView) string {
 	running, bad := 0, 0
 	views = slices.DeleteFunc(slices.Clone(views), func(v AgentView) bool { return v.Status == AgentPool && v.Trouble == "" })
 	for _, v := range views {

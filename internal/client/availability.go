@@ -205,7 +205,7 @@ func (s *Availability) whyStuck(name fika.AgentName) string {
 func stuckHolder(name fika.AgentName, lock folder.LockState) string {
 	why := ""
 	if lock.Held {
-		why = process.Stuck(lock.Info.Process())
+		why = process.WhyStuck(lock.Info.Process())
 	}
 	if why == "" || lock.Info.Kind != folder.LockAgent {
 		return why

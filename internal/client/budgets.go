@@ -17,7 +17,7 @@ func (c *Client) Budgets(ctx context.Context) ([]BudgetBalance, error) {
 }
 
 func (c *Client) balances(ctx context.Context, budgets []config.Budget) ([]BudgetBalance, error) {
-	list := app.Budgets(budgets)
+	list := app.LimitBudgets(budgets)
 	if len(list) == 0 {
 		return nil, nil
 	}

@@ -48,7 +48,7 @@ func (s *Chats) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck fun
 		if before == nil {
 			before = over(items)
 		}
-		idle, waits := chat.Idle(items)
+		idle, waits := chat.IsIdle(items)
 		if idle {
 			return since(items, before), nil
 		}

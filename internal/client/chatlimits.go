@@ -43,7 +43,7 @@ func (s *Chats) Limits(ctx context.Context, conv fika.Conversation) ([]Bound, er
 	if err != nil {
 		return nil, err
 	}
-	all := app.Limits(s.c.config().Chat.Limits)
+	all := app.StoreLimits(s.c.config().Chat.Limits)
 	var out []Bound
 	for _, b := range bounds {
 		if n := *b.own(&conv.Limits); n != nil {
@@ -56,7 +56,7 @@ func (s *Chats) Limits(ctx context.Context, conv fika.Conversation) ([]Bound, er
 		}
 		out = append(out, Bound{Name: b.name, Value: b.of(all), From: from})
 		for _, o := range own {
-			if n := b.of(app.Limits(o.Chat.Limits)); n != b.of(all) {
+			if n := b.of(app.StoreLimits(o.Chat.Limits)); n != b.of(all) {
 				out = append(out, Bound{Name: b.name, Agent: o.Agent, Value: n, From: o.Origins[b.key]})
 			}
 		}

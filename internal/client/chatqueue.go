@@ -26,7 +26,7 @@ func (s *Chats) Queue(ctx context.Context, in fika.ConversationID) ([]QueueItem,
 	if err != nil {
 		return nil, err
 	}
-	return chat.Queue(a, agents, s.c.Availability.presence, now), nil
+	return chat.QueueItems(a, agents, s.c.Availability.presence, now), nil
 }
 
 func only(list []fika.Conversation, id fika.ConversationID) []fika.Conversation {

@@ -61,7 +61,7 @@ func (s *Chats) Tree(ctx context.Context, q EntryQuery) ([]Node, error) {
 	for _, n := range notes {
 		covers[n.Request] = append(covers[n.Request], n.Seq)
 	}
-	return chat.Tree(entries, covers), nil
+	return chat.AnswerTree(entries, covers), nil
 }
 
 // ChatWatch waits for what arrives in a chat: the bus makes it quick, looking

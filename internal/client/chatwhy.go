@@ -10,7 +10,7 @@ import (
 // Why says why an entry, given by seq or id, did or did not start a turn of an
 // agent. NotFound if there is no such entry.
 func (s *Chats) Why(ctx context.Context, conv fika.Conversation, entry string, row fika.Agent) (Why, error) {
-	return chat.Explain(ctx, s.c.store, conv, entry, row, func(ctx context.Context) ([]QueueItem, error) {
+	return chat.ExplainEntry(ctx, s.c.store, conv, entry, row, func(ctx context.Context) ([]QueueItem, error) {
 		return s.Queue(ctx, conv.ID)
 	})
 }

@@ -56,7 +56,7 @@ func (c *Client) agentSends(ctx context.Context, s *app.Speaker, to fika.Agent, 
 	if err != nil {
 		return m, err
 	}
-	if err := s.CheckDepth(app.Limits(settings.Chat.Limits)); err != nil {
+	if err := s.CheckDepth(app.StoreLimits(settings.Chat.Limits)); err != nil {
 		return m, err
 	}
 	m.From, m.Writer, m.WriterName = string(s.Agent), fika.ByAgent, string(s.Agent)

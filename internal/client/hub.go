@@ -48,7 +48,7 @@ func (s *Hub) WasKilled() bool {
 // HubStuck says why the hub of a home cannot do anything although it runs;
 // empty when nothing is known to be wrong with it.
 func HubStuck(p fika.Process) string {
-	why := process.Stuck(p)
+	why := process.WhyStuck(p)
 	if why == "" {
 		return ""
 	}
@@ -64,7 +64,7 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 	if !process.Alive(p) {
 		return false, nil, fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
 	}
-	if err := process.Wake(p, process.StopSignal(how)); err != nil {
+	if err := process.SignalAwake(p, process.StopSignal(how)); err != nil {
 		return false, nil, fika.Wrap(fika.Denied, "down", err)
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
@@ -108,7 +108,7 @@ func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentNam
 		if p, held := agentProcess(h, name); held {
 			left[name] = p
 			names = append(names, name)
-			_ = process.Wake(p, process.StopSignal(how))
+			_ = process.SignalAwake(p, process.StopSignal(how))
 		}
 	}
 	var hard <-chan time.Time
@@ -139,7 +139,7 @@ func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentNam
 		case <-look.C:
 		}
 	}
-	process.End(h.ExecutorProcesses(), nowGrace)
+	process.EndAll(h.ExecutorProcesses(), nowGrace)
 	return names, nil
 }
 

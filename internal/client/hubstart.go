@@ -89,7 +89,7 @@ func (s *Hub) spawn(root string, log, ready *os.File) error {
 	}
 	cmd := exec.Command(binary, "up", "--foreground", "--ready-fd", "3", "--home", root)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = root, log, log, []*os.File{ready}
-	cmd.SysProcAttr = process.Group()
+	cmd.SysProcAttr = process.OwnGroup()
 	if err := s.app.Children().Keep(cmd); err != nil {
 		return err
 	}

@@ -270,7 +270,7 @@ func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from
 	if err != nil {
 		return r, err
 	}
-	if n.Rows, err = workflow.Resume(string(r.ID), before, now, rows, from); err != nil {
+	if n.Rows, err = workflow.ResumeRows(string(r.ID), before, now, rows, from); err != nil {
 		return r, err
 	}
 	n.Deadline = s.deadline(now)

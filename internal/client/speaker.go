@@ -77,5 +77,5 @@ func (c *Client) limitsOf(s *app.Speaker) (store.Limits, error) {
 	if err != nil {
 		return store.Limits{}, err
 	}
-	return app.Limits(settings.Chat.Limits), nil
+	return app.StoreLimits(settings.Chat.Limits), nil
 }

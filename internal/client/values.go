@@ -60,6 +60,6 @@ type Dropped struct {
 	Runs []Run // of teams, that were begun in it
 }
 
-// Busy reports whether an error says that others write to the database for too
+// IsBusy reports whether an error says that others write to the database for too
 // long: the same may work a moment later.
-func Busy(err error) bool { return store.Busy(err) }
+func IsBusy(err error) bool { return store.IsBusy(err) }

@@ -82,7 +82,7 @@ func (c Colleague) line(description, capabilities int) string {
 
 // clip makes a text one line of at most n characters.
 func clip(text string, n int) string {
-	text = speech.Name(text)
+	text = speech.HeadingName(text)
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}

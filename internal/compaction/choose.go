@@ -34,7 +34,7 @@ func (c *Compactor) askChoice(ctx context.Context, units []Unit, notes notes, ta
 			continue
 		}
 		part := numberedListing(u)
-		if budget -= turn.Estimate(part); budget < 0 {
+		if budget -= turn.EstimateTokens(part); budget < 0 {
 			break
 		}
 		b.WriteString(part)

@@ -39,7 +39,7 @@ func (n notes) writeNotes(b *strings.Builder, withSummary bool) {
 // for one call. A provider that finds a part too long gets smaller ones.
 func (c *Compactor) summariseUnits(ctx context.Context, units []Unit, n notes) (string, fika.Usage, error) {
 	var usage fika.Usage
-	budget := c.cfg.Window/2 - turn.Estimate(n.summary+n.goals+n.todos)
+	budget := c.cfg.Window/2 - turn.EstimateTokens(n.summary+n.goals+n.todos)
 	for tries := 0; ; tries++ {
 		text, u, err := c.foldParts(ctx, units, n, max(budget, leastEntry))
 		usage = usage.Add(u)
@@ -120,7 +120,7 @@ func packEntries(units []Unit, size, most int) []string {
 	var b strings.Builder
 	for _, u := range units {
 		for _, e := range u.Entries {
-			line := fmt.Sprintf("[%s]: %s\n\n", speakerOf(e), speech.Indent(shortenMiddle(e.Content, most)))
+			line := fmt.Sprintf("[%s]: %s\n\n", speakerOf(e), speech.IndentRest(shortenMiddle(e.Content, most)))
 			if b.Len() > 0 && b.Len()+len(line) > size {
 				list = append(list, b.String())
 				b.Reset()
@@ -138,11 +138,11 @@ func packEntries(units []Unit, size, most int) []string {
 func speakerOf(e fika.Entry) string {
 	switch e.Type {
 	case fika.ToolCall:
-		return speech.Name(e.From) + " calls " + speech.Name(e.To)
+		return speech.HeadingName(e.From) + " calls " + speech.HeadingName(e.To)
 	case fika.ToolResult:
-		return speech.Name(e.From) + " gives"
+		return speech.HeadingName(e.From) + " gives"
 	}
-	return speech.Name(e.From)
+	return speech.HeadingName(e.From)
 }
 
 // shortenMiddle keeps the beginning and the end of a long text.

@@ -19,7 +19,7 @@ type Unit struct {
 // last, so is the newest unit: a turn goes on from there.
 func DivideUnits(window []fika.Entry, waiting int, last bool) []Unit {
 	var units []Unit
-	for _, g := range turn.Group(window) {
+	for _, g := range turn.GroupTurns(window) {
 		u := Unit{Entries: g}
 		for _, e := range g {
 			u.Tokens += turn.EstimateEntry(e)

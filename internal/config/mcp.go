@@ -131,7 +131,7 @@ func (s *MCPServer) wrong() (key, wrong string) {
 	case !s.IsRemote() && s.BearerEnv != "":
 		return "bearer_env", "a bearer token is sent to a url; a command gets it by env"
 	}
-	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "http" && s.BearerEnv != "" && !address.Loopback(u.Hostname()) {
+	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "http" && s.BearerEnv != "" && !address.IsLoopback(u.Hostname()) {
 		return "url", "the token in " + s.BearerEnv + " would go to " + u.Host + " over plain http, where others can read it: use https"
 	}
 	return "", ""

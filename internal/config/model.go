@@ -193,7 +193,7 @@ func inEnvironment(m Model, getenv func(string) string) (Model, error) {
 // unencrypted; empty: nothing.
 func keyInClear(m Model) string {
 	u, err := url.Parse(m.BaseURL)
-	if err != nil || u.Scheme != "http" || m.APIKeyEnv == "" || m.Insecure || address.Loopback(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || m.APIKeyEnv == "" || m.Insecure || address.IsLoopback(u.Hostname()) {
 		return ""
 	}
 	return "the key in " + m.APIKeyEnv + " would go to " + u.Host + " over plain http, where others can read it: use https, or set insecure = true in the model's [[models]] entry"

@@ -26,8 +26,8 @@ type KeyDoc struct {
 	Env string
 }
 
-// Reference lists every key that fika knows, in the order of the tables.
-func Reference() []KeyDoc {
+// KeyReference lists every key that fika knows, in the order of the tables.
+func KeyReference() []KeyDoc {
 	c := Default()
 	var list []KeyDoc
 	list = describeKeys(list, "", &c.PerContext, ownKeys())

@@ -309,7 +309,7 @@ func TestShow(t *testing.T) {
 // and its example.
 func TestReference(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range Reference() {
+	for _, d := range KeyReference() {
 		if seen[d.Key] || d.Meaning == "" || d.Type == "" {
 			t.Errorf("bad entry %+v", d)
 		}
@@ -342,11 +342,11 @@ func TestReference(t *testing.T) {
 }
 
 func TestExample(t *testing.T) {
-	if c := mustParse(t, Example()); len(c.where) != 0 {
+	if c := mustParse(t, ExampleFile()); len(c.where) != 0 {
 		t.Errorf("the example sets %v", c.where)
 	}
 	var b strings.Builder
-	for line := range strings.Lines(Example()) {
+	for line := range strings.Lines(ExampleFile()) {
 		if rest, ok := strings.CutPrefix(line, "# "); ok && (strings.Contains(rest, " = ") || strings.HasPrefix(rest, "[")) {
 			line = rest
 		}
@@ -360,7 +360,7 @@ func TestExample(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(layered)
-	f.Add(Example())
+	f.Add(ExampleFile())
 	f.Add("a.b = {c = [1, {d = 2}]}\n[[agents]]\nid='x'\n[agents.env]\nA=\"b\"")
 	f.Add("\ufeffmodel = \"\"\"x\r\ny\"\"\"\r\n[nats\n[hub]\n")
 	f.Fuzz(func(t *testing.T, text string) {

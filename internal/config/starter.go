@@ -5,6 +5,6 @@ import _ "embed"
 //go:embed starter.toml
 var starter string
 
-// Example gives a config.toml to start from: every line is a comment, and
+// ExampleFile gives a config.toml to start from: every line is a comment, and
 // taking away the leading "# " of the settings gives a file that is valid.
-func Example() string { return starter }
+func ExampleFile() string { return starter }

@@ -29,7 +29,7 @@ type groupProbe struct {
 }
 
 func (p *groupProbe) find() (*cgroup.Root, error) {
-	p.once.Do(func() { p.root, p.err = cgroup.Find("") })
+	p.once.Do(func() { p.root, p.err = cgroup.FindRoot("") })
 	return p.root, p.err
 }
 

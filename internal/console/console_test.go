@@ -269,7 +269,7 @@ func TestEchoAndBrokenHistory(t *testing.T) {
 
 func TestPiped(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	s, in, out, _ := term.Test()
+	s, in, out, _ := term.TestStreams()
 	_, _ = io.WriteString(in, "one\r\n\ntwo 日本\nlast")
 	c, err := New(Options{Streams: s, Prompt: "> ", HistoryFile: filepath.Join(t.TempDir(), "h")})
 	if err != nil {

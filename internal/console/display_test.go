@@ -90,7 +90,7 @@ func TestDisplay(t *testing.T) {
 }
 
 func TestDisplayWithoutATerminal(t *testing.T) {
-	s, _, out, errs := term.Test()
+	s, _, out, errs := term.TestStreams()
 	d := NewDisplay(s)
 	d.Show("\x1b[1mone\x1b[0m\n", func(int, int) []string { return []string{"never"} }, "never")
 	d.Show("", nil, "never")

@@ -229,7 +229,7 @@ func count(ctx context.Context, a *app.App, f folder.Folder, c *State) error {
 	if base, c.PromptFrom, err = basePrompt(a, f, c.Settings); err != nil {
 		return err
 	}
-	c.Tokens += turn.Estimate(base) + turn.Estimate(c.Texts[folder.Summary]) + turn.Estimate(c.Texts[folder.Goals]) + turn.Estimate(c.Texts[folder.Todos])
+	c.Tokens += turn.EstimateTokens(base) + turn.EstimateTokens(c.Texts[folder.Summary]) + turn.EstimateTokens(c.Texts[folder.Goals]) + turn.EstimateTokens(c.Texts[folder.Todos])
 	if r.Agent == nil {
 		return nil
 	}

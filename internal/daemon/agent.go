@@ -45,7 +45,7 @@ type AgentOptions struct {
 // to the bus as that agent and works without it while it is away. Error kinds:
 // Locked when the agent runs already, Lost when another owner took it over.
 func RunAgent(ctx context.Context, a *app.App, o AgentOptions) (err error) {
-	_ = process.Private() // where the system cannot, the sandbox has to
+	_ = process.MakePrivate() // where the system cannot, the sandbox has to
 	if o.ByHub {
 		a.StartedByHub()
 	}
@@ -79,7 +79,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	a := w.App
 	if a.Getenv("GOGC") == "" {
 		// An agent at work leaves a megabyte behind every few turns, and one that has
-		// none gives everything back ([worker.Worker.Rest]): to collect at twice the
+		// none gives everything back ([worker.Worker.FreeMemory]): to collect at twice the
 		// size takes half as long.
 		debug.SetGCPercent(200)
 	}
@@ -97,7 +97,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 	}
 	waker := app.Waker{Bus: conn, Subjects: subjects}
 	live, err := w.LiveRuntime(ctx, worker.RuntimeOptions{
-		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.Remembering(turn.StoreOf(w.Store)),
+		Dir: dir, Waits: true, Warn: display.Warn, Notify: waker, Stderr: o.Out, Starting: true, Store: turn.WithTail(turn.StoreOf(w.Store)),
 	}, nil, o.ByHub)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func runAgent(ctx context.Context, w *worker.Worker, conn bus.Bus, o AgentOption
 			}
 		},
 		Display: display, Settings: func() agent.Settings { return processSettings(a, live.Settings()) },
-		Now: a.Now, Sign: w.Heartbeat, Rest: w.Rest, Poll: crash.Pace(pollTime),
+		Now: a.Now, Sign: w.Heartbeat, Rest: w.FreeMemory, Poll: crash.Pace(pollTime),
 	})
 	w.OnHeartbeat(p.Beat, p.Lost)
 	if o.Shutdown != nil {

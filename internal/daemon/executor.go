@@ -43,7 +43,7 @@ type ExecutorOptions struct {
 // Denied when its user is not there or cannot be used, Lost when another process
 // took its place.
 func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error) {
-	_ = process.Private() // as for agents
+	_ = process.MakePrivate() // as for agents
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func RunExecutor(ctx context.Context, a *app.App, o ExecutorOptions) (err error)
 	}
 	a.FollowConfig(o.Tell)
 	lasts := crash.Pace(executorLease)
-	lease, err := s.AcquireExecutor(ctx, store.ExecutorID(home, o.Name), process.Owner(), entry.User, lasts)
+	lease, err := s.AcquireExecutor(ctx, store.ExecutorID(home, o.Name), process.OwnerName(), entry.User, lasts)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (k *executors) start(name string) error {
 	defer log.Close()
 	cmd := exec.Command(self, "executor", name, "--by-hub", "--home", h.Root)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = process.Group()
+	cmd.SysProcAttr = process.OwnGroup()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (k *executors) start(name string) error {
 // endAll asks all executors of the home to end, those that it did not start
 // included, and kills what does not.
 func (k *executors) endAll() {
-	process.End(k.hub.home.ExecutorProcesses(), executorEnds)
+	process.EndAll(k.hub.home.ExecutorProcesses(), executorEnds)
 	for len(k.running) > 0 {
 		delete(k.running, <-k.ended)
 	}

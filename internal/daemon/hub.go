@@ -43,7 +43,7 @@ type hubHome struct {
 // RunHub runs the hub of this home until ctx ends. It takes run/hub.lock first:
 // error kind Locked when another hub has it.
 func RunHub(ctx context.Context, a *app.App, o HubOptions) (err error) {
-	_ = process.Private() // as for agents
+	_ = process.MakePrivate() // as for agents
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func embeddedPort(c *config.Config) (port int, external bool) {
 		return c.NATS.Port, false
 	}
 	u, err := url.Parse(c.NATS.Server)
-	if err != nil || !address.Loopback(u.Hostname()) {
+	if err != nil || !address.IsLoopback(u.Hostname()) {
 		return 0, true
 	}
 	p := u.Port()

@@ -54,7 +54,7 @@ func (p *processes) Spawn(name fika.AgentName, exited func(hub.Exit)) (fika.Proc
 	folder.MarkStart(log, time.Now())
 	cmd := exec.Command(p.binary, "agent", "run", "--by-hub", "--wait", "10s", string(name))
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.home.Root, p.env, log, log
-	cmd.SysProcAttr = process.Group()
+	cmd.SysProcAttr = process.OwnGroup()
 	if err := cmd.Start(); err != nil {
 		return fika.Process{}, fika.Wrap(fika.Failed, "start agent "+string(name), err)
 	}
@@ -87,7 +87,7 @@ func (p *processes) Alive(id fika.Process) bool { return process.Alive(id) }
 
 // Terminate asks it to leave; one that was stopped (SIGSTOP) goes on for that.
 func (p *processes) Terminate(id fika.Process, how fika.Desired) {
-	_ = process.Wake(id, process.StopSignal(how))
+	_ = process.SignalAwake(id, process.StopSignal(how))
 }
 
 // Kill ends it with everything that it has started.

@@ -27,7 +27,7 @@ func lookThrough(ctx context.Context, s *store.Store) *soundness {
 	go func() {
 		defer close(l.done)
 		began <- process.OwnThread()
-		l.err = s.Sound(ctx)
+		l.err = s.CheckPages(ctx)
 	}()
 	l.thread = <-began
 	return l

@@ -12,7 +12,7 @@ import (
 
 // commandsPage is the reference of the command line.
 func commandsPage() string {
-	root := cli.Commands()
+	root := cli.CommandTree()
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" + notice)
 	b.WriteString("What `fika COMMAND --help` says, on one page. stdout carries the answer or the data; words for people go to stderr.\n\n")

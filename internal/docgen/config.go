@@ -25,7 +25,7 @@ func configPage() string {
 		"waits for it goes on in the next, with one notice an hour in each conversation; a prompt from the shell is refused (exit 8).\n\n" +
 		"A duration is a whole number in the unit its key names (milliseconds for `_ms`, else seconds), or a text such as `\"90s\"` or `\"7d\"`. Money is\n" +
 		"in US dollars, prices in dollars per million tokens. Paths may begin with `~/`; relative ones start at the home.\n")
-	docs := config.Reference()
+	docs := config.KeyReference()
 	var tables []string
 	rows := map[string][]config.KeyDoc{}
 	for _, d := range docs {
@@ -42,7 +42,7 @@ func configPage() string {
 		}
 	}
 	b.WriteString("\n## An example\n\nEvery line is a comment; take the `# ` away where you want something else than the default.\n\n```toml\n")
-	b.WriteString(strings.TrimRight(config.Example(), "\n"))
+	b.WriteString(strings.TrimRight(config.ExampleFile(), "\n"))
 	b.WriteString("\n```\n")
 	return b.String()
 }

@@ -28,7 +28,7 @@ func TestDrift(t *testing.T) {
 
 // TestManual: a page has what man needs, and no line of it is taken for a request.
 func TestManual(t *testing.T) {
-	for _, c := range visible(cli.Commands()) {
+	for _, c := range visible(cli.CommandTree()) {
 		page := manual(c)
 		for _, part := range []string{".TH ", ".SH NAME\n", ".SH SYNOPSIS\n"} {
 			if !strings.Contains(page, part) {

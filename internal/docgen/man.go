@@ -14,7 +14,7 @@ import (
 // writeManuals writes a manual page of each command, as man reads them, into a
 // folder that exists.
 func writeManuals(dir string) error {
-	for _, c := range visible(cli.Commands()) {
+	for _, c := range visible(cli.CommandTree()) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(manual(c)), 0o644); err != nil {
 			return err

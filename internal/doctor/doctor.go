@@ -257,7 +257,7 @@ func (d *examination) checkBus(ctx context.Context) {
 
 func (d *examination) checkHub(ctx context.Context) {
 	p, up := d.home.HubProcess()
-	switch why := process.Stuck(p); {
+	switch why := process.WhyStuck(p); {
 	case up && why != "":
 		d.add("hub", Problem, fmt.Sprintf("kill -CONT %d, or: fika down --now", p.PID), "does not answer: its process (pid %d) is stopped (SIGSTOP)", p.PID)
 		return
@@ -329,7 +329,7 @@ func (d *examination) checkProcesses() {
 		if err != nil || !lock.Held {
 			continue
 		}
-		if why := process.Stuck(lock.Info.Process()); why != "" {
+		if why := process.WhyStuck(lock.Info.Process()); why != "" {
 			d.add("process", Problem, agentRemedy(name, lock), "@%s does not answer: its process (pid %d) is stopped (SIGSTOP)", name, lock.Info.PID)
 		}
 	}
@@ -345,5 +345,5 @@ func agentRemedy(name fika.AgentName, lock folder.LockState) string {
 
 // isStuck reports whether who holds a context is there and cannot do anything.
 func isStuck(lock folder.LockState) bool {
-	return lock.Held && process.Stuck(lock.Info.Process()) != ""
+	return lock.Held && process.WhyStuck(lock.Info.Process()) != ""
 }

@@ -167,7 +167,7 @@ func (a *Advancer) step(ctx context.Context, v store.RunView) (progress, error) 
 	if reached := k.definition.Limits.Reached(v.Spent); v.Stop == "" && reached != "" {
 		return moved, a.opts.Runs.LimitRun(ctx, v, "the run has come to its limit "+reached)
 	}
-	p, err := workflow.Next(workflow.View{
+	p, err := workflow.NextPlan(workflow.View{
 		Run: string(v.ID), Definition: k.definition, Inputs: k.inputs, Rows: v.Rows, Outputs: outputs{ctx, a.opts.Outputs}, Lists: k.lists,
 		Now: v.Now, Paused: !v.Paused.IsZero() && v.Stop == "", Stop: v.Stop, Max: maxRows,
 	})

@@ -35,7 +35,7 @@ func (w *world) resume(run fika.RequestID, now *workflow.Definition, from string
 	} else {
 		n.Definition = must(now.Freeze())(w)
 	}
-	n.Rows = must(workflow.Resume(string(run), old, now, must(w.store.Resumable(w.Context(), run))(w), from))(w)
+	n.Rows = must(workflow.ResumeRows(string(run), old, now, must(w.store.Resumable(w.Context(), run))(w), from))(w)
 	r := must(w.store.ResumeRun(w.Context(), run, n))(w)
 	w.want("the same run", r.ID, run)
 	w.want("another request", r.Request != before.Request, true)

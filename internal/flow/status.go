@@ -9,9 +9,9 @@ import (
 	"fika/internal/workflow"
 )
 
-// Statuses are what the bus is told of a plan that was stored: each step that
+// PlanStatuses are what the bus is told of a plan that was stored: each step that
 // has begun or ended with it, and the end of the run.
-func Statuses(r store.Run, p workflow.Plan, now time.Time) []message.WorkflowStatus {
+func PlanStatuses(r store.Run, p workflow.Plan, now time.Time) []message.WorkflowStatus {
 	status := func() message.WorkflowStatus {
 		return message.WorkflowStatus{
 			Type: message.TypeWorkflow, RunID: string(r.ID), Workflow: r.Name, Status: string(r.State), Timestamp: message.TimeText(now), V: message.Version,

@@ -184,7 +184,7 @@ func startLock(f Folder, file *os.File, o LockOptions) (*Lock, error) {
 		every = DefaultHeartbeat
 	}
 	host, _ := os.Hostname()
-	self := process.Self()
+	self := process.IdentifySelf()
 	l := &Lock{
 		folder: f, file: file,
 		info: LockInfo{

@@ -117,7 +117,7 @@ func TestLockNoticesThatItsFileIsGone(t *testing.T) {
 }
 
 func TestStaleLockIsCleanedByWhoAcquires(t *testing.T) {
-	self := process.Self()
+	self := process.IdentifySelf()
 	host, _ := os.Hostname()
 	for name, content := range map[string]any{
 		"dead pid":    LockInfo{PID: 1 << 30, Host: host, BootID: self.BootID, Start: 1},
@@ -158,7 +158,7 @@ func TestLockRace(t *testing.T) {
 	if testing.Short() {
 		processes = 40
 	}
-	self := process.Self()
+	self := process.IdentifySelf()
 	host, _ := os.Hostname()
 	stale, _ := json.Marshal(LockInfo{PID: os.Getpid(), Host: host, BootID: self.BootID, Start: self.Start + 1})
 	f := testFolder(t)

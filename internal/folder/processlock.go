@@ -43,7 +43,7 @@ func (h Home) lockProcess(path string) (*os.File, error) {
 }
 
 func writeSelf(file *os.File) error {
-	data, err := json.Marshal(process.Self())
+	data, err := json.Marshal(process.IdentifySelf())
 	if err == nil {
 		_, err = file.WriteAt(data, 0)
 	}

@@ -34,10 +34,10 @@ func WriteTranscript(w io.Writer, entries []fika.Entry) error {
 func renderEntry(e fika.Entry) []byte {
 	var b bytes.Buffer
 	at := e.At.UTC().Format("2006-01-02 15:04:05Z")
-	from := speech.Name(cleanText(e.From))
+	from := speech.HeadingName(cleanText(e.From))
 	switch e.Type {
 	case fika.ToolCall:
-		fmt.Fprintf(&b, "### [%s] → %s · %s\n\n", from, speech.Name(cleanText(e.To)), at)
+		fmt.Fprintf(&b, "### [%s] → %s · %s\n\n", from, speech.HeadingName(cleanText(e.To)), at)
 		writeFenced(&b, "json", readableJSON(e.Content), 0)
 	case fika.ToolResult:
 		mark := ""

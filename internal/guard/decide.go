@@ -53,7 +53,7 @@ func Decide(c Call, rules []Rule, f Facts) Decision {
 		judged = true
 	}
 	var opened []string
-	commands := Commands(c.Command)
+	commands := SimpleCommands(c.Command)
 	for _, cmd := range commands {
 		if d, ok := judgeCommand(cmd, fitting, f); ok {
 			worse(d)

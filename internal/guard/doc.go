@@ -16,7 +16,7 @@
 // to say (package sandbox).
 //
 // Read first: [Rule], [Decide], [Paths]. A shell command is read as bash would
-// read it ([Commands]): every simple command in it is judged, those in
+// read it ([SimpleCommands]): every simple command in it is judged, those in
 // substitutions, functions and behind wrappers such as env or xargs too. What
 // cannot be known before it runs is never allowed by a rule that names words.
 //

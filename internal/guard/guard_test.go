@@ -70,7 +70,7 @@ func TestBashAgrees(t *testing.T) {
 		cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=" + stubs, "HOME=" + t.TempDir()}
 		_ = cmd.Run()
 		called, _ := os.ReadFile(log)
-		foreseen := Commands(l[1])
+		foreseen := SimpleCommands(l[1])
 		for call := range strings.SplitSeq(strings.TrimSuffix(string(called), "\x01"), "\x01") {
 			if call == "" {
 				continue
@@ -157,7 +157,7 @@ func FuzzCommands(f *testing.F) {
 		f.Add(l[1])
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, c := range Commands(text) {
+		for _, c := range SimpleCommands(text) {
 			if c.Unsure && c.surelyMatches("ls *") {
 				t.Errorf("%q is allowed", text)
 			}

@@ -50,7 +50,7 @@ func (c Call) Files() []string {
 			}
 		}
 	}
-	for _, cmd := range Commands(c.Command) {
+	for _, cmd := range SimpleCommands(c.Command) {
 		add(cmd.Words)
 	}
 	add(RedirectTargets(c.Command))

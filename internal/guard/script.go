@@ -10,10 +10,10 @@ import (
 // maxNesting bounds how deep code within code is read: sh -c 'sh -c …'.
 const maxNesting = 8
 
-// Commands reads a text as bash would and lists every simple command in it,
+// SimpleCommands reads a text as bash would and lists every simple command in it,
 // wrappers before what they wrap. A text that cannot be read is one unsure
 // command; an empty one has none.
-func Commands(text string) []SimpleCommand {
+func SimpleCommands(text string) []SimpleCommand {
 	s := reader{}
 	s.read(text, 0)
 	if s.unsure && len(s.commands) == 0 {

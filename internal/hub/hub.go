@@ -47,7 +47,7 @@ type Intake interface {
 	Accept(context.Context, store.NewRequest) (store.Accepted, error)
 	Request(context.Context, fika.RequestID) (store.RequestInfo, error)
 	Conversation(context.Context, fika.ConversationName) (fika.Conversation, error)
-	Park(ctx context.Context, subject string, body []byte, reason string) error
+	ParkMessage(ctx context.Context, subject string, body []byte, reason string) error
 }
 
 // Care is the work nobody else does.

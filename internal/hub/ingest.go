@@ -253,7 +253,7 @@ const deadBody = 4 << 10
 
 // parkMessage keeps a message that was not taken, and tells of it.
 func (in *requestIntake) parkMessage(ctx context.Context, m bus.Msg, reason string) error {
-	if err := in.store.Park(ctx, m.Subject, m.Data, reason); err != nil {
+	if err := in.store.ParkMessage(ctx, m.Subject, m.Data, reason); err != nil {
 		return err
 	}
 	in.log.Warn("not understood", "subject", m.Subject, "reason", reason)

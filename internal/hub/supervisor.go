@@ -157,7 +157,7 @@ func (s *supervisor) storeState(ctx context.Context, id fika.AgentID, state fika
 
 // noteReady takes the agent's own word, in its row, that it is ready.
 func (s *supervisor) noteReady(c *supervised, row fika.Agent) {
-	if !c.ready && (row.State == fika.AgentIdle || row.State == fika.AgentBusy) && process.Owns(row.Owner, c.proc.PID) {
+	if !c.ready && (row.State == fika.AgentIdle || row.State == fika.AgentBusy) && process.OwnsLease(row.Owner, c.proc.PID) {
 		c.ready = true
 	}
 }

@@ -45,9 +45,9 @@ type Answer struct {
 // maxAsked is how often a model is asked for an answer in the right form.
 const maxAsked = 3
 
-// Ask asks a model what the agent should have been told. The usage is that of all
+// AskModel asks a model what the agent should have been told. The usage is that of all
 // calls, also beside an error, which is of kind Provider when no answer can be used.
-func Ask(ctx context.Context, m llm.Model, q Question) (Answer, fika.Usage, error) {
+func AskModel(ctx context.Context, m llm.Model, q Question) (Answer, fika.Usage, error) {
 	messages := []llm.Message{{Role: llm.User, Text: q.text()}}
 	var used fika.Usage
 	for asked := 1; ; asked++ {

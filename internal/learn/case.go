@@ -50,8 +50,8 @@ func (c Case) Teaches() bool {
 	return c.State != fika.Done || len(c.Failed)+len(c.Denied)+len(c.Rejected) > 0 || strings.TrimSpace(c.Earlier) != ""
 }
 
-// Tainted gives the first case that holds text from outside.
-func Tainted(cases []Case) (Case, bool) {
+// FirstTainted gives the first case that holds text from outside.
+func FirstTainted(cases []Case) (Case, bool) {
 	i := slices.IndexFunc(cases, func(c Case) bool { return c.Taint.From != "" })
 	if i < 0 {
 		return Case{}, false

@@ -45,11 +45,11 @@ func question(cases ...Case) Question {
 func TestAsk(t *testing.T) {
 	m := &rules{}
 	c := Case{Kind: fika.AskRequest, State: fika.Done, Earlier: "I used spaces", Asked: "no: always use tabs"}
-	a, used, err := Ask(t.Context(), m, question(c))
+	a, used, err := AskModel(t.Context(), m, question(c))
 	if err != nil || a.Target != Reflection || a.Text != "always use tabs\n" || used.Input != 100 || a.Why == "" {
 		t.Errorf("got %+v, %+v, %v", a, used, err)
 	}
-	if a, _, err := Ask(t.Context(), m, question(Case{State: fika.RequestFailed, Error: "the disk was full"})); err != nil || a.Target != "" {
+	if a, _, err := AskModel(t.Context(), m, question(Case{State: fika.RequestFailed, Error: "the disk was full"})); err != nil || a.Target != "" {
 		t.Errorf("of another history it wants %+v, %v", a, err)
 	}
 }
@@ -66,7 +66,7 @@ func TestWrongAnswers(t *testing.T) {
 		`{"target": "reflection", "text": "` + strings.Repeat("ä", 201) + `"}`: "201 characters, and the reflection may have 200",
 	} {
 		m := &rules{answers: []string{answer, answer}}
-		a, used, err := Ask(t.Context(), m, question(Case{Asked: "always be brief"}))
+		a, used, err := AskModel(t.Context(), m, question(Case{Asked: "always be brief"}))
 		if err != nil || a.Text != "always be brief\n" || used.Input != 300 {
 			t.Errorf("%s: the third answer counts: %+v, %v", answer, a, err)
 		}
@@ -75,16 +75,16 @@ func TestWrongAnswers(t *testing.T) {
 			t.Errorf("%s: the model is told %q, want %q", answer, last, want)
 		}
 		m = &rules{answers: []string{answer, answer, answer}}
-		if _, used, err := Ask(t.Context(), m, question(Case{})); !fika.IsKind(err, fika.Provider) || used.Input != 300 {
+		if _, used, err := AskModel(t.Context(), m, question(Case{})); !fika.IsKind(err, fika.Provider) || used.Input != 300 {
 			t.Errorf("%s three times: %v, %+v", answer, err, used)
 		}
 	}
 	m := &rules{answers: []string{`{"target": "nothing", "why": "all is well"}`}}
-	if a, _, err := Ask(t.Context(), m, question(Case{})); err != nil || a.Target != "" || a.Why != "all is well" {
+	if a, _, err := AskModel(t.Context(), m, question(Case{})); err != nil || a.Target != "" || a.Why != "all is well" {
 		t.Errorf("nothing: %+v, %v", a, err)
 	}
 	m = &rules{answers: []string{`{"target": "prompt", "text": "You are a coder."}`}}
-	if a, _, err := Ask(t.Context(), m, question(Case{})); err != nil || a.Target != "" {
+	if a, _, err := AskModel(t.Context(), m, question(Case{})); err != nil || a.Target != "" {
 		t.Errorf("what it says already: %+v, %v", a, err)
 	}
 }
@@ -144,7 +144,7 @@ func TestPosition(t *testing.T) {
 	if _, err := ReadState([]byte("{"), "file"); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "file") {
 		t.Errorf("damaged: %v", err)
 	}
-	if _, ok := Tainted([]Case{{}, {Taint: Taint{From: "fetch"}}}); !ok {
+	if _, ok := FirstTainted([]Case{{}, {Taint: Taint{From: "fetch"}}}); !ok {
 		t.Error("tainted history was not found")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"fika"
 )
 
-// Dollars is money as people read it, with as many digits as it takes.
-func Dollars(micro int64) string {
+// DollarText is money as people read it, with as many digits as it takes.
+func DollarText(micro int64) string {
 	s := strings.TrimRight(fmt.Sprintf("%d.%06d", micro/1e6, micro%1e6), "0")
 	for point := strings.IndexByte(s, '.'); len(s)-point <= 2; {
 		s += "0"
@@ -21,7 +21,7 @@ func Dollars(micro int64) string {
 func (b Budget) limits() string {
 	var parts []string
 	if b.Money > 0 {
-		parts = append(parts, Dollars(b.Money))
+		parts = append(parts, DollarText(b.Money))
 	}
 	if b.Tokens > 0 {
 		parts = append(parts, counted(b.Tokens, "token"))
@@ -36,7 +36,7 @@ func (b Budget) named() string { return fmt.Sprintf("the budget of %s (%s)", b, 
 func (b Budget) AmountText(a Amount) string {
 	var parts []string
 	if b.Money > 0 {
-		parts = append(parts, Dollars(a.Money))
+		parts = append(parts, DollarText(a.Money))
 	}
 	if b.Tokens > 0 {
 		parts = append(parts, counted(a.Tokens, "token"))

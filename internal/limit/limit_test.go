@@ -130,7 +130,7 @@ func TestNotices(t *testing.T) {
 		}
 	}
 	for kind, want := range map[fika.RequestKind]string{fika.NotifyRequest: "", fika.RunRequest: "fika run --continue", fika.TaskRequest: "fika request retry r1"} {
-		if got := limit.Command(kind, "r1"); got != want {
+		if got := limit.ContinueCommand(kind, "r1"); got != want {
 			t.Errorf("%s: %q", kind, got)
 		}
 	}

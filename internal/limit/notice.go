@@ -82,9 +82,9 @@ func (r Reached) why() string {
 	return "has come to its limit of " + what
 }
 
-// Command is how a person goes on with a request after a limit; empty: with
+// ContinueCommand is how a person goes on with a request after a limit; empty: with
 // its conversation.
-func Command(kind fika.RequestKind, id fika.RequestID) string {
+func ContinueCommand(kind fika.RequestKind, id fika.RequestID) string {
 	switch kind {
 	case fika.NotifyRequest:
 		return ""

@@ -71,8 +71,8 @@ func consoleCommands() []command {
 	}
 }
 
-// Commands lists what may follow a slash, for completion.
-func Commands() []string {
+// SlashCommands lists what may follow a slash, for completion.
+func SlashCommands() []string {
 	var out []string
 	for _, c := range consoleCommands() {
 		offers := c.offers
@@ -172,7 +172,7 @@ func (m *Master) showUsage(ctx context.Context, _ []string) error {
 	var total fika.Usage
 	rows := make([][]string, 0, len(list)+1)
 	line := func(agent, model, n string, u fika.Usage, unpriced bool) []string {
-		return []string{agent, model, n, term.Count(u.Input), term.Count(u.Output), term.Cost(u.Cost, unpriced)}
+		return []string{agent, model, n, term.ShortCount(u.Input), term.ShortCount(u.Output), term.Cost(u.Cost, unpriced)}
 	}
 	count, partly := 0, false
 	for _, r := range list {

@@ -8,7 +8,7 @@
 // waits for are kept by [Memory] before they are committed, so that the next
 // console shows what finished while none was open.
 //
-// Read first: [Master.Run], [Parse], [Options]. A line is understood in parse.go, sent
+// Read first: [Master.Run], [ParseLine], [Options]. A line is understood in parse.go, sent
 // in send.go, and its outcome shown in outcome.go; what is waited for is a
 // pendingList, what is known of agents a roster, and a display prints. One goroutine
 // owns all state and reads one mailbox; one more reads lines, and what takes long

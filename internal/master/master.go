@@ -341,7 +341,7 @@ func (m *Master) takeLine(ctx context.Context, text string) {
 	if m.answerProposal(ctx, text) {
 		return
 	}
-	l, err := Parse(text)
+	l, err := ParseLine(text)
 	if err != nil {
 		m.showTrouble(err)
 		return

@@ -34,10 +34,10 @@ type Line struct {
 // verbs are what may stand between two colons.
 var verbs = map[string]Verb{"task": Task, "ask": Ask, "reset": Reset}
 
-// Parse understands a line: @agent:task: prompt, @agent:ask: prompt,
+// ParseLine understands a line: @agent:task: prompt, @agent:ask: prompt,
 // @agent: prompt (an ask), @a, @b: prompt, @a -> @b: prompt and @a, @b --combine @c: prompt (a team), @agent:reset, /command, or plain text. "//" begins
 // plain text with a slash. Error kind: Invalid.
-func Parse(s string) (Line, error) {
+func ParseLine(s string) (Line, error) {
 	text := strings.TrimSpace(s)
 	switch {
 	case text == "":

@@ -41,7 +41,7 @@ func TestParse(t *testing.T) {
 		"@coder: -> @reviewer":      {Verb: Ask, Agent: "coder", Text: "-> @reviewer"},
 		"@coder: a → @b: c":         {Verb: Ask, Agent: "coder", Text: "a → @b: c"},
 	} {
-		got, err := Parse(text)
+		got, err := ParseLine(text)
 		if err != nil {
 			if !fika.IsKind(err, fika.Invalid) {
 				t.Errorf("%q: %v", text, err)
@@ -62,7 +62,7 @@ func TestE4Teams(t *testing.T) {
 		"@a, @b --combine @c: x": "@a, @b --combine @c", "@a,@b --combine=c: x": "@a, @b --combine @c", "@a -> @b --combine c: x": "@a -> @b --combine @c",
 		"@a --combine @c: x": "@a --combine @c",
 	} {
-		if l, err := Parse(text); err != nil || l.Verb != Team || l.Team.AddressText() != want || l.Text != "x" {
+		if l, err := ParseLine(text); err != nil || l.Verb != Team || l.Team.AddressText() != want || l.Text != "x" {
 			t.Errorf("%q: %+v, %v", text, l, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestE4Refused(t *testing.T) {
 		"@a:rseet: x":             "did you mean @a:reset:?",
 		"@a:Tasks: do everything": "did you mean @a:task:?",
 	} {
-		if l, err := Parse(text); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), hint) {
+		if l, err := ParseLine(text); !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%q: %+v, %v", text, l, err)
 		}
 	}
@@ -104,7 +104,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		l, err := Parse(s)
+		l, err := ParseLine(s)
 		switch {
 		case err != nil:
 			if !fika.IsKind(err, fika.Invalid) {

@@ -76,7 +76,7 @@ func (l launch) command() (*exec.Cmd, tool.Confined, error) {
 	cmd.ExtraFiles = confined.Files
 	cmd.Stderr = l.log
 	cmd.WaitDelay = grace // for what holds stderr
-	cmd.SysProcAttr = process.Within(process.DyingGroup(), confined.Group)
+	cmd.SysProcAttr = process.StartWithin(process.DyingGroup(), confined.Group)
 	return cmd, confined, nil
 }
 

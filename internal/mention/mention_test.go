@@ -190,7 +190,7 @@ func TestHiddenPlacesProperty(t *testing.T) {
 func TestEveryNameProperty(t *testing.T) {
 	p := New()
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.StringMatching(`[a-z0-9][a-z0-9_-]{0,31}`).Filter(func(s string) bool { return !fika.Reserved(s) }).Draw(t, "name")
+		name := rapid.StringMatching(`[a-z0-9][a-z0-9_-]{0,31}`).Filter(func(s string) bool { return !fika.IsReserved(s) }).Draw(t, "name")
 		text := rapid.SampledFrom([]string{"@%", "hey @%, go", "_x_ @% *y*", "@%'s", "- @%\n", "**@%**"}).Draw(t, "text")
 		text = strings.ReplaceAll(text, "%", name)
 		got := p.Parse(text, Known{Agents: []fika.AgentName{fika.AgentName(name)}})

@@ -14,7 +14,7 @@ import (
 	"fika/internal/tool"
 )
 
-// Report is what [Check] found.
+// Report is what [CheckSchema] found.
 type Report struct {
 	Info
 	Notes      []string // what a person may want to mend; nothing of it stops the plugin
@@ -23,7 +23,7 @@ type Report struct {
 	CallTook   time.Duration
 }
 
-// Trial is a call that [Check] makes to see whether it works.
+// Trial is a call that [CheckSchema] makes to see whether it works.
 type Trial struct {
 	Tool string          // "": the plugin's only tool
 	Args json.RawMessage // an object
@@ -33,12 +33,12 @@ type Trial struct {
 // first start of a script may fetch what it needs.
 const checkTimeout = 2 * time.Minute
 
-// Check asks one plugin anew for its schema, whatever the cache says, and makes
+// CheckSchema asks one plugin anew for its schema, whatever the cache says, and makes
 // the trial call if there is one. path is a file, a folder NAME with NAME in
 // it, or the name of a plugin in o.Dir. A plugin of o.Dir that passes is
 // remembered, so that it is used at once. Error kinds: NotFound, Invalid for a
 // file or schema that is none, Failed and Limit for one that does not answer.
-func Check(ctx context.Context, o Options, path string, trial *Trial) (Report, error) {
+func CheckSchema(ctx context.Context, o Options, path string, trial *Trial) (Report, error) {
 	p, err := withDefaults(o)
 	if err != nil {
 		return Report{}, err

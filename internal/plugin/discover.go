@@ -96,7 +96,7 @@ func (p *Plugins) discoverIn(dir string) ([]*file, error) {
 		f, err := inspectFile(dir, e.Name())
 		switch {
 		case err != nil:
-			p.reportError(Name(e.Name()), err)
+			p.reportError(NameOfFile(e.Name()), err)
 		case f != nil && !p.settingsOf(f).Disabled:
 			found = append(found, f)
 		}
@@ -111,9 +111,9 @@ func isIgnored(name string) bool {
 		strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~")
 }
 
-// Name is what the plugin in a file or folder of that name is called: the name
+// NameOfFile is what the plugin in a file or folder of that name is called: the name
 // without its extension.
-func Name(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
+func NameOfFile(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) }
 
 // inspectFile looks at one name in the folder dir: an executable file, a folder
 // with one of its own name, or a link to either. nil without an error: it is
@@ -143,7 +143,7 @@ func inspectFile(dir, base string) (*file, error) {
 		return nil, nil // notes, data
 	}
 	f := &file{
-		Name: Name(base), Path: path, file: base,
+		Name: NameOfFile(base), Path: path, file: base,
 		stamp: stamp{Size: info.Size(), MTime: info.ModTime().UnixNano(), Mode: info.Mode()},
 	}
 	if f.stamp.Link, err = linkTarget(dir, path); err != nil {
@@ -271,7 +271,7 @@ func (p *Plugins) missingGuards(c *cache, found []*file) []*file {
 			continue
 		}
 		base := filepath.Base(path)
-		f := &file{Name: Name(base), Path: path, file: base}
+		f := &file{Name: NameOfFile(base), Path: path, file: base}
 		if _, err := os.Lstat(path + ".disabled"); err == nil || p.settingsOf(f).Disabled {
 			c.forgetFile(path)
 			continue
@@ -283,13 +283,13 @@ func (p *Plugins) missingGuards(c *cache, found []*file) []*file {
 	return list
 }
 
-// Forget forgets what is remembered of a plugin, so that its hooks refuse
+// ForgetSchema forgets what is remembered of a plugin, so that its hooks refuse
 // nothing any more. It reports whether anything was.
-func Forget(cacheFile, name string) (bool, error) {
+func ForgetSchema(cacheFile, name string) (bool, error) {
 	c := openCache(cacheFile)
 	known := false
 	for path := range c.entries {
-		if base := filepath.Base(path); base == name || Name(base) == name {
+		if base := filepath.Base(path); base == name || NameOfFile(base) == name {
 			c.forgetFile(path)
 			known = true
 		}

@@ -11,7 +11,7 @@
 // allow-list of environment variables, so no keys, unless the settings name
 // them.
 //
-// Read first: [Open], [Plugins] (a [hook.Runner], and its Tools), [Check].
+// Read first: [Open], [Plugins] (a [hook.Runner], and its Tools), [CheckSchema].
 //
 // Schemas are cached, so that opening a folder starts no process unless a file
 // in it is new or was changed. Opening is cheap enough to do it for each turn.

@@ -214,7 +214,7 @@ func TestGuardThatCannotDescribeItself(t *testing.T) {
 				t.Errorf("its file is gone, and nobody removed it: %v", err)
 			}
 			for _, plugin := range []string{"guard", "other"} {
-				if known, err := Forget(b.opts.CacheFile, plugin); !known || err != nil {
+				if known, err := ForgetSchema(b.opts.CacheFile, plugin); !known || err != nil {
 					t.Errorf("forget %s: %v %v", plugin, known, err)
 				}
 			}

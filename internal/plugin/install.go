@@ -38,10 +38,10 @@ func WorkflowPrompts() []string {
 	return names
 }
 
-// Install writes a shipped plugin into the plugins folder and gives its path.
+// InstallShipped writes a shipped plugin into the plugins folder and gives its path.
 // One that is there already as it should be is left alone. Error kinds:
 // NotFound, Conflict when another file has the name, Storage.
-func Install(name, dir string) (string, error) {
+func InstallShipped(name, dir string) (string, error) {
 	content, err := shippedFiles.ReadFile(shippedPlugins + "/" + name)
 	if err != nil {
 		return "", fika.Errorf(fika.NotFound, "install plugin", "fika brings no plugin %q along; it has %s", name, strings.Join(ShippedNames(), ", "))
@@ -68,17 +68,17 @@ func OutdatedNames(dir string) []string {
 	return names
 }
 
-// maxCopied bounds what [Copy] takes of a folder, in bytes and in files.
+// maxCopied bounds what [CopyIn] takes of a folder, in bytes and in files.
 const (
 	maxCopied      = 64 << 20
 	maxCopiedFiles = 2000
 )
 
-// Copy puts a plugin of a person's own, a file or a folder, into the plugins
+// CopyIn puts a plugin of a person's own, a file or a folder, into the plugins
 // folder dir and gives its path there. It appears whole or not at all. Links
 // in it are followed where they stay in the folder. Error kinds: Conflict when
 // the name is taken, Invalid for what is too large or no plain file, Storage.
-func Copy(from, dir string) (string, error) {
+func CopyIn(from, dir string) (string, error) {
 	const op = "install plugin"
 	from, err := filepath.Abs(from)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 func (b *bench) install(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
-		if _, err := Install(name, b.opts.Dir); err != nil {
+		if _, err := InstallShipped(name, b.opts.Dir); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -55,14 +55,14 @@ func TestInstall(t *testing.T) {
 	}
 	for range 2 { // twice is fine
 		for _, name := range ShippedNames() {
-			path, err := Install(name, b.opts.Dir)
+			path, err := InstallShipped(name, b.opts.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if info, err := os.Stat(path); err != nil || info.Mode()&0o111 == 0 {
 				t.Errorf("%s: %v, %v", path, info.Mode(), err)
 			}
-			r, err := Check(t.Context(), b.opts, name, nil)
+			r, err := CheckSchema(t.Context(), b.opts, name, nil)
 			asks := len(r.Env) // what it asks for is a note
 			if r.Home {
 				asks++
@@ -72,14 +72,14 @@ func TestInstall(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Install("nothing", b.opts.Dir); !fika.IsKind(err, fika.NotFound) {
+	if _, err := InstallShipped("nothing", b.opts.Dir); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Install("../workflows/fika.md", b.opts.Dir); !fika.IsKind(err, fika.NotFound) {
+	if _, err := InstallShipped("../workflows/fika.md", b.opts.Dir); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("got %v", err)
 	}
 	b.add("recurse", "echo mine")
-	if _, err := Install("recurse", b.opts.Dir); !fika.IsKind(err, fika.Conflict) {
+	if _, err := InstallShipped("recurse", b.opts.Dir); !fika.IsKind(err, fika.Conflict) {
 		t.Errorf("got %v", err)
 	}
 	if got := toolNames(b.open()); len(got) != 3 {
@@ -353,7 +353,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"p", "p.sh", path} {
-		r, err := Check(t.Context(), b.opts, name, &Trial{Args: json.RawMessage(`{"who":"you"}`)})
+		r, err := CheckSchema(t.Context(), b.opts, name, &Trial{Args: json.RawMessage(`{"who":"you"}`)})
 		if err != nil || r.Result == nil || r.Result.Text != "hello you" || r.CallTook <= 0 || r.SchemaTook <= 0 || !slices.Equal(r.Tools, []string{"p"}) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
@@ -365,20 +365,20 @@ func TestCheck(t *testing.T) {
 	}
 	b.add("bad", "echo {")
 	b.add("taken", simple("bash", "", ""))
-	if _, err := Check(t.Context(), b.opts, "bad", nil); !fika.IsKind(err, fika.Invalid) {
+	if _, err := CheckSchema(t.Context(), b.opts, "bad", nil); !fika.IsKind(err, fika.Invalid) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Check(t.Context(), b.opts, "none", nil); !fika.IsKind(err, fika.NotFound) {
+	if _, err := CheckSchema(t.Context(), b.opts, "none", nil); !fika.IsKind(err, fika.NotFound) {
 		t.Errorf("got %v", err)
 	}
-	if r, err := Check(t.Context(), b.opts, "taken", nil); err != nil || len(r.Notes) != 1 {
+	if r, err := CheckSchema(t.Context(), b.opts, "taken", nil); err != nil || len(r.Notes) != 1 {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	notes := filepath.Join(b.opts.Dir, "notes.md")
 	if err := os.WriteFile(notes, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Check(t.Context(), b.opts, "notes.md", nil); !fika.IsKind(err, fika.Invalid) {
+	if _, err := CheckSchema(t.Context(), b.opts, "notes.md", nil); !fika.IsKind(err, fika.Invalid) {
 		t.Errorf("got %v", err)
 	}
 	// A file that is not installed yet.
@@ -386,12 +386,12 @@ func TestCheck(t *testing.T) {
 	if err := os.WriteFile(other, []byte("#!/bin/sh\n"+simple("other", "", "echo 1")), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Check(t.Context(), b.opts, other, &Trial{}); err != nil || r.Result.Text != "1" {
+	if r, err := CheckSchema(t.Context(), b.opts, other, &Trial{}); err != nil || r.Result.Text != "1" {
 		t.Errorf("got %+v, %v", r, err)
 	}
 	// One that is switched off is called by its file name.
 	b.add("off.disabled", simple("off", "", ""))
-	if r, err := Check(t.Context(), b.opts, "off.disabled", nil); err != nil || len(r.Notes) != 1 {
+	if r, err := CheckSchema(t.Context(), b.opts, "off.disabled", nil); err != nil || len(r.Notes) != 1 {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }

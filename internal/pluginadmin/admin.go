@@ -115,7 +115,7 @@ func ToolNames(ctx context.Context, a *app.App) ([]string, error) {
 	}
 	names := slices.Clone(o.Reserved)
 	for _, p := range plugins {
-		names = append(append(names, plugin.Name(p.Name)), p.Tools...)
+		names = append(append(names, plugin.NameOfFile(p.Name)), p.Tools...)
 	}
 	return names, nil
 }
@@ -127,7 +127,7 @@ func Check(ctx context.Context, a *app.App, path string, trial *plugin.Trial, p 
 	if err != nil {
 		return plugin.Report{}, err
 	}
-	return plugin.Check(ctx, o, path, trial)
+	return plugin.CheckSchema(ctx, o, path, trial)
 }
 
 // CallTool calls a tool of an installed plugin, as a model would.
@@ -166,7 +166,7 @@ func Install(ctx context.Context, a *app.App, name string, p app.Person) (plugin
 		return plugin.Report{}, err
 	}
 	if slices.Contains(plugin.ShippedNames(), name) {
-		if _, err := plugin.Install(name, h.PluginsDir()); err != nil {
+		if _, err := plugin.InstallShipped(name, h.PluginsDir()); err != nil {
 			return plugin.Report{}, err
 		}
 	} else if name, err = copyPlugin(ctx, a, h, name, p); err != nil {
@@ -219,7 +219,7 @@ func copyPlugin(ctx context.Context, a *app.App, h folder.Home, path string, p a
 	if _, err := Check(ctx, a, path, nil, p); err != nil {
 		return "", err
 	}
-	to, err := plugin.Copy(path, h.PluginsDir())
+	to, err := plugin.CopyIn(path, h.PluginsDir())
 	return filepath.Base(to), err
 }
 
@@ -257,7 +257,7 @@ func SetEnabled(a *app.App, name string, on bool) error {
 	if err != nil {
 		return err
 	}
-	return config.SetPath(h.ConfigFile(), []string{"plugins", plugin.Name(filepath.Base(path)), "disabled"}, !on)
+	return config.SetPath(h.ConfigFile(), []string{"plugins", plugin.NameOfFile(filepath.Base(path)), "disabled"}, !on)
 }
 
 // Remove takes a plugin out of the home. What it made stays.
@@ -277,7 +277,7 @@ func Remove(a *app.App, name string) error {
 		name = filepath.Base(path)
 	}
 	// A guard whose file is gone refuses until it is forgotten, too.
-	known, err := plugin.Forget(filepath.Join(h.RunDir(), "plugins.json"), name)
+	known, err := plugin.ForgetSchema(filepath.Join(h.RunDir(), "plugins.json"), name)
 	if err == nil && !known {
 		err = missing
 	}
@@ -292,7 +292,7 @@ func pluginPath(h folder.Home, name string) (string, error) {
 		return "", fika.Wrap(fika.Storage, "find plugin", err)
 	}
 	for _, d := range dir {
-		if d.Name() == name || plugin.Name(d.Name()) == name {
+		if d.Name() == name || plugin.NameOfFile(d.Name()) == name {
 			return filepath.Join(h.PluginsDir(), d.Name()), nil
 		}
 	}

@@ -7,17 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DyingGroup is [Group] for a process that dies with the thread that starts it:
+// DyingGroup is [OwnGroup] for a process that dies with the thread that starts it:
 // whoever starts it keeps that thread (runtime.LockOSThread) until it has ended.
 func DyingGroup() *syscall.SysProcAttr {
-	attr := Group()
+	attr := OwnGroup()
 	attr.Pdeathsig = syscall.SIGKILL
 	return attr
 }
 
-// Within makes a process begin in the control group whose folder is open; nil:
+// StartWithin makes a process begin in the control group whose folder is open; nil:
 // in that of who starts it. Keep the folder open until it has started.
-func Within(attr *syscall.SysProcAttr, group *os.File) *syscall.SysProcAttr {
+func StartWithin(attr *syscall.SysProcAttr, group *os.File) *syscall.SysProcAttr {
 	if group != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(group.Fd())
 	}

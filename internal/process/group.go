@@ -10,11 +10,11 @@ import (
 	"fika/internal/sleep"
 )
 
-// Group is what a process needs to lead a group of its own that [EndGroup] can
+// OwnGroup is what a process needs to lead a group of its own that [EndGroup] can
 // end, without dying with the thread that starts it: for processes that
 // outlive fika's own. The group has a session of its own too, and so no
 // terminal: what asks for a password fails at once and does not stop for ever.
-func Group() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func OwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // SignalGroup signals every process of a group; none left is no error.
 func SignalGroup(pgid int, sig syscall.Signal) error {

@@ -36,8 +36,8 @@ func Alive(p fika.Process) bool {
 	return s != Gone && s != Zombie
 }
 
-// Self identifies this process.
-func Self() fika.Process {
+// IdentifySelf identifies this process.
+func IdentifySelf() fika.Process {
 	p, _ := Identify(os.Getpid())
 	return p
 }
@@ -54,18 +54,18 @@ func Signal(p fika.Process, sig syscall.Signal) error {
 	return nil
 }
 
-// Wake sends sig to exactly p, and lets it go on if it is stopped: a stopped
+// SignalAwake sends sig to exactly p, and lets it go on if it is stopped: a stopped
 // process hears nothing but SIGKILL.
-func Wake(p fika.Process, sig syscall.Signal) error {
+func SignalAwake(p fika.Process, sig syscall.Signal) error {
 	if err := Signal(p, sig); err != nil {
 		return err
 	}
 	return Signal(p, syscall.SIGCONT)
 }
 
-// Stuck says in words that p is stopped and how a person lets it go on; empty
+// WhyStuck says in words that p is stopped and how a person lets it go on; empty
 // when it is not, or when nobody can tell.
-func Stuck(p fika.Process) string {
+func WhyStuck(p fika.Process) string {
 	if StateOf(p) != Stopped {
 		return ""
 	}

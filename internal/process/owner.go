@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Owner is how this process signs a lease: pid@host.
-func Owner() string {
+// OwnerName is how this process signs a lease: pid@host.
+func OwnerName() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%d@%s", os.Getpid(), host)
 }
 
-// Owns reports whether owner, as [Owner] writes it, is the signature of the
+// OwnsLease reports whether owner, as [OwnerName] writes it, is the signature of the
 // process with this pid. The host is not compared: a home is on one machine.
-func Owns(owner string, pid int) bool {
+func OwnsLease(owner string, pid int) bool {
 	number, _, ok := strings.Cut(owner, "@")
 	signed, err := strconv.Atoi(number)
 	return ok && err == nil && pid > 0 && signed == pid

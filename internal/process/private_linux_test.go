@@ -12,14 +12,14 @@ import (
 // TestD8Private: the environment of a private process is closed to others of
 // its account, its identity is not, and what it starts is open again.
 func TestD8Private(t *testing.T) {
-	if err := Private(); err != nil {
+	if err := MakePrivate(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) }()
 	if n, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || n != 0 {
 		t.Fatalf("dumpable is %d, %v", n, err)
 	}
-	if self := Self(); !Alive(self) {
+	if self := IdentifySelf(); !Alive(self) {
 		t.Errorf("%+v is not alive", self)
 	}
 	if os.Geteuid() != 0 {

@@ -2,6 +2,6 @@
 
 package process
 
-// Private does nothing here: the platform has no such wish, or keeps processes
+// MakePrivate does nothing here: the platform has no such wish, or keeps processes
 // apart by itself.
-func Private() error { return nil }
+func MakePrivate() error { return nil }

@@ -23,7 +23,7 @@ import (
 func started(t *testing.T, script string) (*exec.Cmd, fika.Process, string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
-	cmd.SysProcAttr = process.Group()
+	cmd.SysProcAttr = process.OwnGroup()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func started(t *testing.T, script string) (*exec.Cmd, fika.Process, string) {
 func TestEndGroup(t *testing.T) {
 	// A child that outlives the call that made it, as a supervisor has them.
 	cmd := exec.Command("sh", "-c", "trap '' TERM; sleep 300 & echo ready; wait; wait")
-	cmd.SysProcAttr = process.Group()
+	cmd.SysProcAttr = process.OwnGroup()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -153,8 +153,8 @@ func TestAncestors(t *testing.T) {
 		pid = one
 	}
 	list, known = process.Ancestors(pid)
-	if !known || !slices.Equal(list[:2], []fika.Process{p, process.Self()}) {
-		t.Errorf("got %v, %v; want %v and %v first", list, known, p, process.Self())
+	if !known || !slices.Equal(list[:2], []fika.Process{p, process.IdentifySelf()}) {
+		t.Errorf("got %v, %v; want %v and %v first", list, known, p, process.IdentifySelf())
 	}
 	if list, known := process.Ancestors(1 << 30); known || list != nil {
 		t.Errorf("a process that is not there has the ancestors %v", list)
@@ -243,10 +243,10 @@ func TestWake(t *testing.T) {
 	for process.StateOf(p) != process.Stopped {
 		runtime.Gosched()
 	}
-	if why := process.Stuck(p); !strings.Contains(why, "SIGSTOP") {
+	if why := process.WhyStuck(p); !strings.Contains(why, "SIGSTOP") {
 		t.Errorf("got %q", why)
 	}
-	if err := process.Wake(p, syscall.SIGTERM); err != nil {
+	if err := process.SignalAwake(p, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()

@@ -21,10 +21,10 @@ func StopSignal(how fika.Desired) syscall.Signal {
 	return syscall.SIGTERM
 }
 
-// End asks processes to end, and kills those that are still there after grace.
-func End(list []fika.Process, grace time.Duration) {
+// EndAll asks processes to end, and kills those that are still there after grace.
+func EndAll(list []fika.Process, grace time.Duration) {
 	for _, p := range list {
-		_ = Wake(p, syscall.SIGTERM)
+		_ = SignalAwake(p, syscall.SIGTERM)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()

@@ -51,8 +51,8 @@ func FindUser(name string) (*User, error) {
 	return out, nil
 }
 
-// As makes a process begin as a user; nil: as who starts it.
-func As(attr *syscall.SysProcAttr, c *syscall.Credential) *syscall.SysProcAttr {
+// StartAs makes a process begin as a user; nil: as who starts it.
+func StartAs(attr *syscall.SysProcAttr, c *syscall.Credential) *syscall.SysProcAttr {
 	attr.Credential = c
 	return attr
 }

@@ -17,8 +17,8 @@ type Change struct {
 	Binary bool
 }
 
-// Diff lists what is different in after, by path.
-func Diff(before, after Tree) []Change {
+// DiffTrees lists what is different in after, by path.
+func DiffTrees(before, after Tree) []Change {
 	var out []Change
 	for _, f := range after.Files {
 		b := before.Get(f.Path)

@@ -217,7 +217,7 @@ func TestDiff(t *testing.T) {
 	before := Tree{Files: []File{{Path: "a", Data: []byte("1\n2\n3\n4\n5\n6\n7\n")}, {Path: "gone", Data: []byte("x\n")}, {Path: "same", Data: []byte("s")}}}
 	after := Tree{Files: []File{{Path: "a", Data: []byte("1\n2\n3\n4\nfive\n6\n7\n")}, {Path: "bin", Data: []byte{0, 1}}, {Path: "same", Data: []byte("s"), Exec: true}}}
 	var got []string
-	for _, c := range Diff(before, after) {
+	for _, c := range DiffTrees(before, after) {
 		got = append(got, c.Path+" "+c.What+" "+strings.Join(c.Lines, "|"))
 	}
 	want := []string{"a changed @@ 2 lines as before| 3| 4|-5|+five| 6| 7", "bin new ", "gone removed -x", "same now executable "}

@@ -55,7 +55,7 @@ func (d *Desk) look(ctx context.Context, a Approvals) ([]string, error) {
 	}
 	for _, q := range open {
 		if !holds(d.shown, q.N) {
-			said = append(said, Text(q))
+			said = append(said, FullText(q))
 		}
 	}
 	d.shown = open
@@ -93,7 +93,7 @@ func (d *Desk) OpenNumbers() []string {
 // Invalid for words that mean nothing or a question that was not shown; Conflict
 // when somebody has answered before.
 func (d *Desk) CarryOut(ctx context.Context, a Approvals, words []string) ([]string, error) {
-	c, err := Parse(words)
+	c, err := ParseAnswer(words)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (d *Desk) list(ctx context.Context, a Approvals) ([]string, error) {
 		return nil, err
 	}
 	for _, q := range d.shown {
-		if text := Text(q); !slices.Contains(said, text) {
+		if text := FullText(q); !slices.Contains(said, text) {
 			said = append(said, text)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"fika/internal/term"
 )
 
-// Call shows a tool call in full, with everything in it that could hide.
-func Call(tool, args string) string {
+// ShowCall shows a tool call in full, with everything in it that could hide.
+func ShowCall(tool, args string) string {
 	var bash struct {
 		Command string `json:"command"`
 	}
@@ -52,7 +52,7 @@ func DetailText(a client.OpenApproval) string {
 	if s, ok := stepOf(a); ok {
 		return IndentLines(term.Visible(orText(s.Question, "may it begin?")))
 	}
-	call := Call(a.Tool, a.Args)
+	call := ShowCall(a.Tool, a.Args)
 	text := IndentLines(call) + "\n" + IndentLines("in "+term.Visible(a.Workspace)+"; because of "+term.Visible(a.Rule))
 	if about := term.Visible(a.What); !strings.Contains(call, about) { // such as what has changed since it was approved
 		text += "\n" + IndentLines("about "+about)
@@ -67,8 +67,8 @@ func orText(s, other string) string {
 	return s
 }
 
-// Text is a question in full: who asks where, the call, the folder, the rule.
-func Text(a client.OpenApproval) string {
+// FullText is a question in full: who asks where, the call, the folder, the rule.
+func FullText(a client.OpenApproval) string {
 	if _, ok := stepOf(a); ok {
 		return fmt.Sprintf("%s asks: /approve %d, or /approve %d --deny WHY\n%s", AskerText(a), a.N, a.N, DetailText(a))
 	}
@@ -86,8 +86,8 @@ type Command struct {
 	Why   string // of a refusal
 }
 
-// Parse reads the words after /approve. The error is of kind Invalid.
-func Parse(words []string) (Command, error) {
+// ParseAnswer reads the words after /approve. The error is of kind Invalid.
+func ParseAnswer(words []string) (Command, error) {
 	if len(words) == 0 {
 		return Command{}, nil
 	}

@@ -16,7 +16,7 @@ func TestT09ChangedIsShown(t *testing.T) {
 		t.Errorf("what the call shows is said twice: %s", text)
 	}
 	a.What += " (changed since it was approved: go.sh)"
-	if text := Text(a); !strings.Contains(text, "about sh go.sh one (changed since it was approved: go.sh)") {
+	if text := FullText(a); !strings.Contains(text, "about sh go.sh one (changed since it was approved: go.sh)") {
 		t.Errorf("it says %s", text)
 	}
 }

@@ -69,15 +69,15 @@ func CreateAgent(a *app.App, n NewAgent) (Made, error) {
 	if before != project.Trusted {
 		return Made{File: file}, nil
 	}
-	pending, err := Review(a)
+	pending, err := ReviewProject(a)
 	if err != nil || len(pending.Changes) != 1 {
 		return Made{File: file}, err
 	}
 	return Made{File: file, InForce: true}, pending.Accept()
 }
 
-// Templates are the person's own and those that fika brings along.
-func Templates(a *app.App) (template.Set, error) {
+// AgentTemplates are the person's own and those that fika brings along.
+func AgentTemplates(a *app.App) (template.Set, error) {
 	user, err := a.UserRoot()
 	return template.Open(filepath.Join(user, "templates")), err
 }

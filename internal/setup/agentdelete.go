@@ -60,7 +60,7 @@ func DeleteAgent(a *app.App, name fika.AgentName) (Made, error) {
 	if before != project.Trusted {
 		return Made{File: file}, nil
 	}
-	pending, err := Review(a)
+	pending, err := ReviewProject(a)
 	if err != nil || len(pending.Changes) != 1 {
 		return Made{File: file}, err
 	}

@@ -2,7 +2,7 @@
 // project's folder, agreeing to what is in it, writing agents' files from
 // templates and taking them over from other programs.
 //
-// Read first: [Init], [Review] with [Pending.Accept], [CreateAgent]. It writes
+// Read first: [InitProject], [ReviewProject] with [Pending.Accept], [CreateAgent]. It writes
 // files of the project and of the home, and asks nobody: questions are the
 // command line's.
 //

@@ -74,10 +74,10 @@ func repository(dir, person string) string {
 	return dir
 }
 
-// Init makes the .fika of a project, in one step, and returns the files in it,
+// InitProject makes the .fika of a project, in one step, and returns the files in it,
 // relative to it. Error kinds: Conflict, Storage; Invalid for a plan that would
 // make a project that cannot be read.
-func Init(p Plan) ([]string, error) {
+func InitProject(p Plan) ([]string, error) {
 	const op = "init"
 	files, err := p.files()
 	if err != nil {

@@ -20,8 +20,8 @@ type Known struct {
 	Current bool // this invocation is in it
 }
 
-// Projects lists the projects of a person, by id.
-func Projects(a *app.App) ([]Known, error) {
+// ListProjects lists the projects of a person, by id.
+func ListProjects(a *app.App) ([]Known, error) {
 	user, err := a.UserRoot()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Projects(a *app.App) ([]Known, error) {
 // is in. Error kinds: NotFound, Conflict when a name is that of several.
 func FindProject(a *app.App, word string) (Known, error) {
 	const op = "find project"
-	all, err := Projects(a)
+	all, err := ListProjects(a)
 	if err != nil {
 		return Known{}, err
 	}
@@ -100,9 +100,9 @@ func idle(k Known) (*folder.HubLock, error) {
 	return lock, nil
 }
 
-// Forget removes the data of a project. Error kinds: Locked while anything of it
+// ForgetProject removes the data of a project. Error kinds: Locked while anything of it
 // runs, Conflict while an agent has a worktree in it.
-func Forget(k Known) error {
+func ForgetProject(k Known) error {
 	lock, err := idle(k)
 	if err != nil {
 		return err
@@ -119,9 +119,9 @@ func Forget(k Known) error {
 	return k.Forget()
 }
 
-// Move makes the data of a project those of the folder this invocation is in,
+// MoveProject makes the data of a project those of the folder this invocation is in,
 // where it has been moved. Error kinds: Locked, Conflict, NotFound.
-func Move(a *app.App, k Known) (*project.Project, error) {
+func MoveProject(a *app.App, k Known) (*project.Project, error) {
 	to := a.Project()
 	if to == nil {
 		return nil, fika.Errorf(fika.NotFound, "move project", "this is no project: go to the folder that the project is in now")

@@ -26,11 +26,11 @@ type Pending struct {
 	app          *app.App
 }
 
-// Review reads the project that this is in, once: what it returns is what
+// ReviewProject reads the project that this is in, once: what it returns is what
 // [Pending.Accept] puts in force, whatever happens to the files meanwhile. Error
 // kinds: NotFound when this is no project, Invalid for settings with mistakes or
 // that a project may not have.
-func Review(a *app.App) (*Pending, error) {
+func ReviewProject(a *app.App) (*Pending, error) {
 	p := a.Project()
 	if p == nil {
 		return nil, fika.Errorf(fika.NotFound, "trust", "this is no project: fika init makes one")
@@ -47,7 +47,7 @@ func Review(a *app.App) (*Pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Changes = project.Diff(before, out.Tree)
+	out.Changes = project.DiffTrees(before, out.Tree)
 	switch _, trusted := p.Trust(); {
 	case !trusted:
 		out.State = project.Untrusted
@@ -82,10 +82,10 @@ func (p *Pending) Announced() bool {
 	return false
 }
 
-// Instructions finds the AGENTS.md that would count in a folder that is no
+// FindInstructions finds the AGENTS.md that would count in a folder that is no
 // project, at the root of its repository or in the folder itself, and that is not
 // in force by the key trust. Error kinds: NotFound, Conflict when it is.
-func Instructions(a *app.App) (dir, text string, err error) {
+func FindInstructions(a *app.App) (dir, text string, err error) {
 	const op = "trust"
 	dir = repository(a.Dir(), a.Getenv("HOME"))
 	path := filepath.Join(dir, project.Instructions)

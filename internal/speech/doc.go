@@ -2,5 +2,5 @@
 // them can pass for another: the first line of each is headed by whoever writes
 // the text, and all further lines are set apart from any heading.
 //
-// It knows neither entries nor models. Read first: [Indent], [Quote], [Name].
+// It knows neither entries nor models. Read first: [IndentRest], [QuoteLines], [HeadingName].
 package speech

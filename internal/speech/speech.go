@@ -5,13 +5,13 @@ import (
 	"unicode"
 )
 
-// Indent sets the second and all further lines of a text in by two spaces, so
+// IndentRest sets the second and all further lines of a text in by two spaces, so
 // that none of them begins where a speaker's name does. Whatever breaks a line
 // somewhere (a carriage return, a form feed, U+2028) is a line break here.
-func Indent(text string) string { return strings.Join(lines(text), "\n  ") }
+func IndentRest(text string) string { return strings.Join(lines(text), "\n  ") }
 
-// Quote puts "> " before every line of a text.
-func Quote(text string) string { return "> " + strings.Join(lines(text), "\n> ") }
+// QuoteLines puts "> " before every line of a text.
+func QuoteLines(text string) string { return "> " + strings.Join(lines(text), "\n> ") }
 
 // lines splits at everything that breaks a line.
 func lines(text string) []string {
@@ -21,9 +21,9 @@ func lines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-// Name is a speaker's name as it stands in a heading: one line without
+// HeadingName is a speaker's name as it stands in a heading: one line without
 // brackets or invisible characters, whatever it holds.
-func Name(name string) string {
+func HeadingName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case r == '[':

@@ -30,8 +30,8 @@ func (s Requests) MarkAnnounced(ctx context.Context, ids ...fika.RequestID) erro
 	})
 }
 
-// Park keeps a bus message that could not be understood.
-func (s Requests) Park(ctx context.Context, subject string, body []byte, reason string) error {
+// ParkMessage keeps a bus message that could not be understood.
+func (s Requests) ParkMessage(ctx context.Context, subject string, body []byte, reason string) error {
 	if body == nil {
 		body = []byte{}
 	}

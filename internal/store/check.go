@@ -23,9 +23,9 @@ func (s *Store) Check(ctx context.Context) ([]string, error) {
 	return append(found, loose...), s.db.explain(op, err)
 }
 
-// Sound looks through the pages of the database, some 300 MB a second: an error
+// CheckPages looks through the pages of the database, some 300 MB a second: an error
 // says what is damaged. A server looks after its pages itself.
-func (s *Store) Sound(ctx context.Context) error {
+func (s *Store) CheckPages(ctx context.Context) error {
 	const op = "check store"
 	if s.db.file == nil {
 		return nil

@@ -122,7 +122,7 @@ func TestReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, suffix := range []string{"one", "two"} {
-		aside, err := store.Replace(t.Context(), url, suffix, file)
+		aside, err := store.ReplaceRows(t.Context(), url, suffix, file)
 		if err != nil || !strings.HasSuffix(aside, "_"+suffix) {
 			t.Fatal(aside, err)
 		}
@@ -137,7 +137,7 @@ func TestReplace(t *testing.T) {
 			}
 		}
 	}
-	if aside, err := store.Replace(t.Context(), url+"_none", "three", ""); err != nil || aside != "" {
+	if aside, err := store.ReplaceRows(t.Context(), url+"_none", "three", ""); err != nil || aside != "" {
 		t.Errorf("where nothing was: %q, %v", aside, err)
 	}
 }

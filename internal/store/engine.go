@@ -18,12 +18,12 @@ var ErrDamaged = errors.New("database is damaged")
 // database is no longer where it was opened.
 var ErrGone = errors.New("database is gone")
 
-// Lasting reports whether err stays however often the call is made again, until
+// IsLasting reports whether err stays however often the call is made again, until
 // a person does something about the store.
-func Lasting(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrGone) }
+func IsLasting(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrGone) }
 
-// Busy reports whether err is worth trying again unchanged.
-func Busy(err error) bool { return errors.Is(err, ErrBusy) }
+// IsBusy reports whether err is worth trying again unchanged.
+func IsBusy(err error) bool { return errors.Is(err, ErrBusy) }
 
 // engine is a kind of database with this process's connections to it. Reading
 // outside of a transaction is running statements on it.

@@ -33,7 +33,7 @@ func (o *Options) TryFor(d time.Duration) { o.tryFor = d }
 func FaultOf(state string) string {
 	s := &db{opt: Options{URL: "postgres://fika@/fika"}, d: &pgDialect{}}
 	err := s.explain("test", &pgconn.PgError{Code: state, Message: "said"})
-	if Busy(err) {
+	if IsBusy(err) {
 		return "busy"
 	}
 	var f *fika.Error

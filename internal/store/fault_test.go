@@ -217,7 +217,7 @@ func TestFullDisk(t *testing.T) {
 		stored++
 	}
 	storageError(t, err, path, "cannot grow")
-	if Busy(err) {
+	if IsBusy(err) {
 		t.Error("a full disk is not a busy database")
 	}
 	all, err := s.Entries(t.Context(), EntryQuery{Conversation: room})
@@ -265,7 +265,7 @@ func TestBusy(t *testing.T) {
 	hold(`BEGIN IMMEDIATE`)
 	_, err = s.Post(t.Context(), Post{Conversation: room, Content: "x"})
 	storageError(t, err, path, "database is busy")
-	if !Busy(err) {
+	if !IsBusy(err) {
 		t.Fatalf("%v should be worth trying again", err)
 	}
 	if _, err := s.Entries(t.Context(), EntryQuery{Conversation: room}); err != nil {

@@ -131,7 +131,7 @@ func (s Flows) control(ctx context.Context, op string, id fika.RequestID, change
 	return out, err
 }
 
-// Resumable reads the rows that [workflow.Resume] wants of a run that is over:
+// Resumable reads the rows that [workflow.ResumeRows] wants of a run that is over:
 // the live ones of its own steps and the last attempt at each item of theirs.
 func (s Flows) Resumable(ctx context.Context, run fika.RequestID) ([]workflow.Row, error) {
 	list, err := many(ctx, s.r, scanFlowRow, `SELECT `+rowColumns+` FROM flow_steps s WHERE s.run = ? AND (s.live = 1 AND s.parent = ''
@@ -143,7 +143,7 @@ OR EXISTS (SELECT 1 FROM flow_steps g WHERE g.id = s.parent AND g.parent = '' AN
 // Resumption lets a run go on that is over.
 type Resumption struct {
 	Version    int64          // of the run as its rows were read
-	Rows       []workflow.Row // from [workflow.Resume]
+	Rows       []workflow.Row // from [workflow.ResumeRows]
 	Definition []byte         // another one; nil: as it was
 	Deadline   time.Time      // zero: none
 }

@@ -20,7 +20,7 @@ func TestD12GoneWhileOpen(t *testing.T) {
 	}
 	refused := func(when string) {
 		t.Helper()
-		if _, err := s.EnsureAgent(t.Context(), NewAgent{Name: "gendry", HomeID: "h"}); !fika.IsKind(err, fika.Storage) || !Lasting(err) {
+		if _, err := s.EnsureAgent(t.Context(), NewAgent{Name: "gendry", HomeID: "h"}); !fika.IsKind(err, fika.Storage) || !IsLasting(err) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}

@@ -126,7 +126,7 @@ func (t limitRows) recordOwnLimit(ctx context.Context, r turn, fin Finish) ([]fi
 // reached is the limit that ends a turn.
 func (r turn) reached(name string, l Limits) limit.Reached {
 	return limit.Reached{
-		Chain: r.chain, Limit: name, Limits: l.HoldingIn(r.conv.Limits), Where: r.conv.Name, Command: limit.Command(r.kind, r.id),
+		Chain: r.chain, Limit: name, Limits: l.HoldingIn(r.conv.Limits), Where: r.conv.Name, Command: limit.ContinueCommand(r.kind, r.id),
 	}
 }
 
@@ -171,7 +171,7 @@ func (s Turns) Exceeded(ctx context.Context, f Fence, l Limits) (Exceeded, error
 		return Exceeded{}, s.explain(op, err)
 	}
 	if r.origin == fika.Foreground {
-		return Exceeded{Until: quota.Until, Reason: quota.LaterHint(r.agentName, limit.Command(r.kind, r.id))}, nil
+		return Exceeded{Until: quota.Until, Reason: quota.LaterHint(r.agentName, limit.ContinueCommand(r.kind, r.id))}, nil
 	}
 	err = s.writeWith(ctx, op, durable, func(ctx context.Context, t *tx) error {
 		// The agent is locked before its request is.

@@ -47,7 +47,7 @@ func (d *texts) Runs(t *testing.T, s *Store) {
 			v, err := s.View(ctx, r.ID)
 			ok(err)
 			rows = len(v.Rows)
-			p, err := workflow.Next(workflow.View{Run: string(r.ID), Definition: def, Inputs: map[string]any{}, Rows: v.Rows, Outputs: noOutputs{}, Lists: lists, Now: v.Now, Max: 100})
+			p, err := workflow.NextPlan(workflow.View{Run: string(r.ID), Definition: def, Inputs: map[string]any{}, Rows: v.Rows, Outputs: noOutputs{}, Lists: lists, Now: v.Now, Max: 100})
 			ok(err)
 			if len(p.Rows) == 0 && !p.More && !v.Due {
 				return

@@ -13,12 +13,12 @@ import (
 // of another.
 const restoring = "_fika_restoring"
 
-// Replace puts what a SQLite file holds, or with "" an empty store, in the
+// ReplaceRows puts what a SQLite file holds, or with "" an empty store, in the
 // place of the schema that url names, and returns the name which the one that
 // was there has now; "" if there was none. Nothing changes before the copy is
 // complete, and then all at once: whoever is interrupted calls it again.
 // Nobody may have the schema open.
-func Replace(ctx context.Context, url, suffix, file string) (aside string, err error) {
+func ReplaceRows(ctx context.Context, url, suffix, file string) (aside string, err error) {
 	const op = "set store aside"
 	s := &db{opt: Options{URL: url}, d: &pgDialect{}}
 	config, err := s.poolConfig()

@@ -62,10 +62,10 @@ func TestSilentServer(t *testing.T) {
 		return err
 	}
 	p.silent.Store(true)
-	if _, err := hasty.Entries(ctx, store.EntryQuery{Conversation: room.ID}); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
+	if _, err := hasty.Entries(ctx, store.EntryQuery{Conversation: room.ID}); !store.IsBusy(err) || !fika.IsKind(err, fika.Storage) {
 		t.Errorf("reading says %v", err)
 	}
-	if err := post(hasty, "lost"); !store.Busy(err) || !fika.IsKind(err, fika.Storage) {
+	if err := post(hasty, "lost"); !store.IsBusy(err) || !fika.IsKind(err, fika.Storage) {
 		t.Errorf("writing says %v", err)
 	}
 	p.silent.Store(false)

@@ -44,7 +44,7 @@ type (
 	Requests struct{ *db }
 	// Turns is the only way to write steps, results and outcomes.
 	Turns struct{ *db }
-	// Flows keeps runs of workflows: what [workflow.Next] works out is stored and
+	// Flows keeps runs of workflows: what [workflow.NextPlan] works out is stored and
 	// begun here.
 	Flows struct{ *db }
 	// Schedules keeps what was done about the schedules that settings define, and

@@ -178,8 +178,8 @@ type Team struct {
 	Agents      []string // templates; the first is spoken to where nobody is named
 }
 
-// Teams are the teams that fika brings along.
-func Teams() []Team {
+// ShippedTeams are the teams that fika brings along.
+func ShippedTeams() []Team {
 	return []Team{
 		{"review", "one writes code, one reviews it, one tests it", []string{"coder", "reviewer", "tester"}},
 		{"research", "one finds out, one builds, one tests", []string{"researcher", "coder", "tester"}},
@@ -190,7 +190,7 @@ func Teams() []Team {
 // FindTeam gives the team of a name; NotFound names those there are.
 func FindTeam(name string) (Team, error) {
 	var names []string
-	for _, t := range Teams() {
+	for _, t := range ShippedTeams() {
 		if t.Name == name {
 			return t, nil
 		}

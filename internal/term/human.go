@@ -70,14 +70,14 @@ func oneUnit(d time.Duration) string {
 	}
 }
 
-// Count writes n shortly: 999, 1.2k, 12k, 3.4M, 5.6G. Digits are cut, not
+// ShortCount writes n shortly: 999, 1.2k, 12k, 3.4M, 5.6G. Digits are cut, not
 // rounded up, so that it never says more than there is.
-func Count(n int64) string {
+func ShortCount(n int64) string {
 	if n < 0 {
 		if n == -n { // the smallest int64 has no positive twin
 			n++
 		}
-		return "-" + Count(-n)
+		return "-" + ShortCount(-n)
 	}
 	units := []struct {
 		size int64

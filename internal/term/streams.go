@@ -122,9 +122,9 @@ func (b *Buffer) Reset() {
 	b.buf.Reset()
 }
 
-// Test gives streams made of buffers, none of them a terminal, for tests of
+// TestStreams gives streams made of buffers, none of them a terminal, for tests of
 // commands.
-func Test() (s *Streams, in, out, err *Buffer) {
+func TestStreams() (s *Streams, in, out, err *Buffer) {
 	in, out, err = new(Buffer), new(Buffer), new(Buffer)
 	return &Streams{In: in, Out: out, Err: err}, in, out, err
 }

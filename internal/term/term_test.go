@@ -36,7 +36,7 @@ func TestHuman(t *testing.T) {
 		5_600_000_000: "5.6G", math.MaxInt64: "9223372T", math.MinInt64: "-9223372T", -1500: "-1.5k",
 	}
 	for n, want := range counts {
-		if got := Count(n); got != want {
+		if got := ShortCount(n); got != want {
 			t.Errorf("Count(%d) = %q, want %q", n, got, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestColorWanted(t *testing.T) {
 }
 
 func TestStyle(t *testing.T) {
-	s, _, _, _ := Test()
+	s, _, _, _ := TestStreams()
 	if got := s.OutStyle().Bold("x"); got != "x" {
 		t.Errorf("without a terminal: %q", got)
 	}
@@ -123,7 +123,7 @@ func TestTableIsCutToTheTerminal(t *testing.T) {
 }
 
 func TestStreamsTable(t *testing.T) {
-	s, _, out, _ := Test()
+	s, _, out, _ := TestStreams()
 	if err := s.Table([]string{"A"}, [][]string{{strings.Repeat("x", 300)}}); err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func (r *storeRetry) retryStore(ctx context.Context, write func(context.Context)
 	stop := r.stop // nil once heard
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := write(safe)
-		if !fika.IsKind(err, fika.Storage) || store.Lasting(err) {
+		if !fika.IsKind(err, fika.Storage) || store.IsLasting(err) {
 			return err
 		}
 		if enough() || !deadline.IsZero() && r.now().After(deadline) {

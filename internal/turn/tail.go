@@ -86,8 +86,8 @@ func (t *Tail) readRecords(ctx context.Context, entries []fika.Entry, into map[f
 	return nil
 }
 
-// Remembering is a store whose history is read through a [Tail].
-func Remembering(s Store) Store {
+// WithTail is a store whose history is read through a [Tail].
+func WithTail(s Store) Store {
 	t := NewTail(s.History)
 	s.History, s.Outcomes = t, tailOutcomes{s.Outcomes, t}
 	return s

@@ -17,14 +17,14 @@ const (
 	reserve = 0.20
 )
 
-// Estimate guesses the tokens of a text: a quarter of its bytes. It is used
+// EstimateTokens guesses the tokens of a text: a quarter of its bytes. It is used
 // where the provider has not counted.
-func Estimate[T ~string | ~[]byte](text T) int64 { return int64(len(text)+3) / 4 }
+func EstimateTokens[T ~string | ~[]byte](text T) int64 { return int64(len(text)+3) / 4 }
 
-// EstimateEntry is [Estimate] for an entry as it will be sent, its pictures
+// EstimateEntry is [EstimateTokens] for an entry as it will be sent, its pictures
 // included.
 func EstimateEntry(e fika.Entry) int64 {
-	n := Estimate(e.Content) + Estimate(e.From) + 8
+	n := EstimateTokens(e.Content) + EstimateTokens(e.From) + 8
 	for _, a := range e.Meta.Attachments {
 		n += a.Tokens()
 	}
@@ -59,9 +59,9 @@ type window struct {
 
 // fixedCost estimates what every call of this turn costs before any entry.
 func (w *window) fixedCost() int64 {
-	n := Estimate(w.briefing.system) + Estimate(w.briefing.state)
+	n := EstimateTokens(w.briefing.system) + EstimateTokens(w.briefing.state)
 	for _, t := range w.permits.offeredSpecs() {
-		n += Estimate(t.Description) + Estimate(t.Parameters) + 8
+		n += EstimateTokens(t.Description) + EstimateTokens(t.Parameters) + 8
 	}
 	return n
 }
@@ -154,11 +154,11 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 		upto = nextPage(page[len(page)-1].Seq-1, cut)
 	}
 	slices.Reverse(seen)
-	groups, err := w.completeGroups(ctx, Group(seen))
+	groups, err := w.completeGroups(ctx, GroupTurns(seen))
 	if err != nil {
 		return nil, 0, err
 	}
-	groups, left := Fit(groups, budget)
+	groups, left := FitBudget(groups, budget)
 	return groups, left, nil
 }
 
@@ -231,9 +231,9 @@ func nextPage(upto int64, cut *fika.Entry) int64 {
 	return newest
 }
 
-// Group gathers entries into turns: entries of one request together, at the
+// GroupTurns gathers entries into turns: entries of one request together, at the
 // place of the first; every other entry alone. Order is kept.
-func Group(entries []fika.Entry) [][]fika.Entry {
+func GroupTurns(entries []fika.Entry) [][]fika.Entry {
 	var out [][]fika.Entry
 	at := map[fika.RequestID]int{}
 	for _, e := range entries {
@@ -247,9 +247,9 @@ func Group(entries []fika.Entry) [][]fika.Entry {
 	return out
 }
 
-// Fit drops the oldest turns until the rest costs no more than budget, and
+// FitBudget drops the oldest turns until the rest costs no more than budget, and
 // tells how many entries went.
-func Fit(groups [][]fika.Entry, budget int64) ([][]fika.Entry, int) {
+func FitBudget(groups [][]fika.Entry, budget int64) ([][]fika.Entry, int) {
 	var cost int64
 	for i := len(groups) - 1; i >= 0; i-- {
 		for _, e := range groups[i] {

@@ -34,7 +34,7 @@ func (f *Feed) rows() func(width, height int) []string {
 			return func(width, height int) []string {
 				rows := tail.Rows(width-1, max(1, height/3))
 				if name != "" && len(rows) > 0 {
-					rows = strings.Split(Named(style, name, strings.Join(rows, "\n"), width), "\n")
+					rows = strings.Split(WithName(style, name, strings.Join(rows, "\n"), width), "\n")
 				}
 				return rows
 			}
@@ -42,9 +42,9 @@ func (f *Feed) rows() func(width, height int) []string {
 	}
 	for _, id := range f.order {
 		if s := f.turns[id]; s.calls != "" {
-			row := Indented(s.calls, s.gutter)
+			row := IndentRows(s.calls, s.gutter)
 			if name := f.nameOf(s); name != "" {
-				row = Named(f.o.Style, name, row, f.o.Width())
+				row = WithName(f.o.Style, name, row, f.o.Width())
 			}
 			return func(width, _ int) []string {
 				var rows []string

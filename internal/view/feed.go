@@ -156,7 +156,7 @@ func (f *Feed) turn(id, name string) *speech {
 	}
 	s := &speech{id: id, name: name, doing: "thinking", since: f.o.Now()}
 	if f.o.Names {
-		s.gutter = Gutter(name, f.o.Width())
+		s.gutter = GutterWidth(name, f.o.Width())
 	}
 	s.stream = markdown.NewStream(f.options(s))
 	f.turns[id] = s
@@ -244,12 +244,12 @@ func (s *speech) write(rows string) {
 }
 
 // put takes lines that are not indented yet.
-func (s *speech) put(lines string) { s.write(Indented(lines, s.gutter) + "\n") }
+func (s *speech) put(lines string) { s.write(IndentRows(lines, s.gutter) + "\n") }
 
 // endCalls says that no other call comes beside those that were held for it.
 func (s *speech) endCalls() {
 	if s.calls != "" {
-		s.ready.WriteString(Indented(s.calls, s.gutter) + "\n")
+		s.ready.WriteString(IndentRows(s.calls, s.gutter) + "\n")
 		s.calls = ""
 	}
 }
@@ -272,7 +272,7 @@ func (f *Feed) say(s *speech) {
 		return
 	}
 	if f.o.Names && f.spoke != s.id {
-		text = Named(f.o.Style, s.name, text, f.o.Width())
+		text = WithName(f.o.Style, s.name, text, f.o.Width())
 	}
 	f.spoke = s.id
 	f.out.WriteString(text)
@@ -312,12 +312,12 @@ func (f *Feed) Called(id, name string, c Call) {
 		look := f.look()
 		look.Width -= s.gutter
 		lines := strings.Join(c.Lines(look), "\n")
-		if row, ok := Row(s.calls, lines, look.Width); ok && f.o.Names && !c.Failed && !c.Denied {
+		if row, ok := CallRow(s.calls, lines, look.Width); ok && f.o.Names && !c.Failed && !c.Denied {
 			s.calls = row
 			return
 		}
 		s.endCalls()
-		if row, ok := Row("", lines, look.Width); ok && f.o.Names && !c.Failed && !c.Denied {
+		if row, ok := CallRow("", lines, look.Width); ok && f.o.Names && !c.Failed && !c.Denied {
 			s.calls = row
 			return
 		}

@@ -16,30 +16,30 @@ const (
 	callsSpace = "   "
 )
 
-// Gutter is how many columns what somebody says is moved to the right, on a
+// GutterWidth is how many columns what somebody says is moved to the right, on a
 // terminal of so many columns.
-func Gutter(name string, width int) int {
+func GutterWidth(name string, width int) int {
 	if n := term.Width(term.CleanLine(name)); n <= longName && width >= narrow {
 		return n + nameSpace
 	}
 	return belowName
 }
 
-// Named puts a name before a text that has a gutter for it: beside the first row,
+// WithName puts a name before a text that has a gutter for it: beside the first row,
 // where there is room, else above.
-func Named(style term.Style, name, text string, width int) string {
+func WithName(style term.Style, name, text string, width int) string {
 	clean := term.CleanLine(name)
 	shown := style.Bold(style.Speaker(name, clean))
 	room := strings.Repeat(" ", term.Width(clean)+nameSpace)
 	text = strings.TrimLeft(text, "\n")
-	if Gutter(name, width) == len(room) && strings.HasPrefix(text, room) {
+	if GutterWidth(name, width) == len(room) && strings.HasPrefix(text, room) {
 		return shown + strings.Repeat(" ", nameSpace) + text[len(room):]
 	}
 	return shown + "\n" + text
 }
 
-// Indented moves the rows of a text that are not empty to the right.
-func Indented(text string, by int) string {
+// IndentRows moves the rows of a text that are not empty to the right.
+func IndentRows(text string, by int) string {
 	if by == 0 {
 		return text
 	}
@@ -52,9 +52,9 @@ func Indented(text string, by int) string {
 	return strings.Join(rows, "\n")
 }
 
-// Row puts calls beside each other in rows of so many columns, as far as each
+// CallRow puts calls beside each other in rows of so many columns, as far as each
 // is one row.
-func Row(before, call string, width int) (string, bool) {
+func CallRow(before, call string, width int) (string, bool) {
 	switch {
 	case strings.Contains(call, "\n"):
 		return "", false

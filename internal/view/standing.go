@@ -51,7 +51,7 @@ func (s Standing) Line(now time.Time, width int) string {
 	}
 	var spent []string
 	if s.Tokens > 0 {
-		spent = append(spent, term.Count(s.Tokens)+" tokens")
+		spent = append(spent, term.ShortCount(s.Tokens)+" tokens")
 	}
 	switch {
 	case s.Cost > 0:

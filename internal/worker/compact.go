@@ -160,7 +160,7 @@ func (r *Runtime) compactWith(ctx context.Context, m llm.Model, rolling bool, wa
 	}
 	done := describeCompaction(w.Folder.Name, h, planOf(h, decided.Meta))
 	done.Summary, done.Usage = decided.Meta.Summary, decided.Usage
-	done.After += turn.Estimate(done.Summary)
+	done.After += turn.EstimateTokens(done.Summary)
 	return done, w.Mirror.Append(ctx, entry)
 }
 

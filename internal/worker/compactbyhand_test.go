@@ -140,7 +140,7 @@ func TestALongHistoryIsFoldedInParts(t *testing.T) {
 		t.Errorf("%d of 20 facts are in the summary", n)
 	}
 	for _, r := range x.model.folds {
-		if n := turn.Estimate(r.System + r.Messages[0].Text); n > 2000 {
+		if n := turn.EstimateTokens(r.System + r.Messages[0].Text); n > 2000 {
 			t.Errorf("a part of %d tokens does not fit the window", n)
 		}
 	}

@@ -23,9 +23,9 @@ import (
 	"fika/internal/turn"
 )
 
-// Goes reports whether an executor runs a tool in an agent's place. It takes those
+// GoesToExecutor reports whether an executor runs a tool in an agent's place. It takes those
 // that start any process a model asks for.
-func Goes(name string) bool { return name == "bash" }
+func GoesToExecutor(name string) bool { return name == "bash" }
 
 // executor is who runs tools for turns of this runtime; the zero one: they do so
 // themselves.
@@ -42,7 +42,7 @@ func (r *Runtime) executor() turn.Executor {
 	if w, ok := r.opts.Notify.(interface{ WakeExecutor(name string) }); ok {
 		wake = func() { w.WakeExecutor(name) }
 	}
-	return turn.Executor{ID: store.ExecutorID(id, name), Name: name, Takes: Goes, Wake: wake}
+	return turn.Executor{ID: store.ExecutorID(id, name), Name: name, Takes: GoesToExecutor, Wake: wake}
 }
 
 // Execution runs calls for agents, as a user. It judges each by the store and by the
@@ -102,7 +102,7 @@ func (x Execution) prepare(ctx context.Context, c store.ClaimedStep) (tool.Tool,
 	if err := json.Unmarshal([]byte(c.Call), &given); err != nil {
 		return nil, none, fika.Errorf(fika.Invalid, "", "what is to be run cannot be read: %v", err)
 	}
-	if !Goes(c.Step.Tool) {
+	if !GoesToExecutor(c.Step.Tool) {
 		return nil, none, fika.Errorf(fika.Denied, "", "%s is no tool that executors run", c.Step.Tool)
 	}
 	h, err := x.App.Home()
@@ -160,7 +160,7 @@ func (x Execution) judge(b Toolbox, call tool.Call, c store.ClaimedStep, given t
 	s := b.settings.Guard
 	j := approval.Judge{
 		Rules: s.Rules, Default: guard.Action(s.Default), Home: x.App.Getenv("HOME"), Policy: policyOf(b.settings),
-		Starts: Goes,
+		Starts: GoesToExecutor,
 		Unconfined: func() bool {
 			found, err := x.App.SandboxProbe().Open(sandbox.Mode(s.SandboxMode))
 			return s.SandboxMode != string(sandbox.Off) && err == nil && found.Tier() == sandbox.None

@@ -153,7 +153,7 @@ func (l *Learning) ask(ctx context.Context, out *Learned, cases []learn.Case, te
 	for target, t := range texts {
 		q.Now[target] = t.body
 	}
-	answer, used, err := learn.Ask(ctx, model, q)
+	answer, used, err := learn.AskModel(ctx, model, q)
 	out.Usage, out.Model = used, l.settings.Model.ID
 	if used != (fika.Usage{}) {
 		s, storeErr := l.app.Store(ctx)

@@ -55,7 +55,7 @@ type RunResult struct {
 // says so. Error kind Locked (cause *folder.HeldError) when somebody else has
 // the context.
 func Run(ctx context.Context, a *app.App, o RunOptions) (ran RunResult, err error) {
-	_ = process.Private() // as for agents
+	_ = process.MakePrivate() // as for agents
 	w, err := Open(ctx, a, Options{Name: o.Context, Kind: folder.LockRun, Wait: o.Wait, Flags: o.Flags})
 	if err != nil {
 		return RunResult{}, err

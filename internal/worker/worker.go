@@ -158,7 +158,7 @@ func (w *Worker) acquireLease(ctx context.Context) error {
 	if w.Agent.HomeID != home {
 		return fika.Errorf(fika.Locked, "", "@%s is at work in another home that has the same database (home %s): end it there, or give yours another name", w.Agent.Name, w.Agent.HomeID)
 	}
-	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.Owner(), LeaseTime, true)
+	w.Lease, err = w.Store.Acquire(ctx, w.Agent.ID, process.OwnerName(), LeaseTime, true)
 	if err != nil {
 		return err
 	}
@@ -183,8 +183,8 @@ func (w *Worker) Heartbeat(ctx context.Context) {
 	}
 }
 
-// Rest gives the memory back that turns needed.
-func (w *Worker) Rest() { debug.FreeOSMemory() }
+// FreeMemory gives the memory back that turns needed.
+func (w *Worker) FreeMemory() { debug.FreeOSMemory() }
 
 // OnHeartbeat says what the heartbeat stores, and whom to tell when the lease
 // is another's.

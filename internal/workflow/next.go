@@ -11,7 +11,7 @@ const maxBackoff = time.Hour
 // maxTouched is how many rows a plan touches when the view says nothing.
 const maxTouched = 300
 
-// Next says what has to happen now in a run. It is a function of its argument
+// NextPlan says what has to happen now in a run. It is a function of its argument
 // alone: asked again with the same view, it gives the same plan.
 //
 // A plan changes rows in whole pieces: an end is counted and marked as seen in
@@ -21,7 +21,7 @@ const maxTouched = 300
 // enough to go on, and a row that has ended is never begun again.
 //
 // The error is one of the outputs given with the view; then there is no plan.
-func Next(v View) (Plan, error) {
+func NextPlan(v View) (Plan, error) {
 	e := newEngine(v)
 	if v.Paused {
 		return Plan{}, nil

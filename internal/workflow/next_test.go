@@ -90,7 +90,7 @@ func (w *world) view() workflow.View {
 
 // next works out a plan and does not store it.
 func (w *world) next() workflow.Plan {
-	p, err := workflow.Next(w.view())
+	p, err := workflow.NextPlan(w.view())
 	if err != nil {
 		w.t.Fatalf("%v", err)
 	}

@@ -18,7 +18,7 @@ type Output struct {
 }
 
 // Outputs gives what was stored with the ends of rows. An error of it ends
-// [Next] without a plan.
+// [NextPlan] without a plan.
 type Outputs interface {
 	// Output gives what a row that is done has given.
 	Output(row string) (Output, error)

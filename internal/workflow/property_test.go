@@ -186,7 +186,7 @@ func TestNextPaused(t *testing.T) {
 	w := newWorld(t, a.Definition("c"), map[string]string{"prompt": "x"})
 	v := w.view()
 	v.Paused = true
-	if p, err := workflow.Next(v); err != nil || !reflect.DeepEqual(p, workflow.Plan{}) {
+	if p, err := workflow.NextPlan(v); err != nil || !reflect.DeepEqual(p, workflow.Plan{}) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if w.run(first).State != workflow.Done {
@@ -364,7 +364,7 @@ func (w *world) ended() []workflow.Row {
 
 // resume lets a run that has ended go on.
 func (w *world) resume(from string) error {
-	rows, err := workflow.Resume("run", w.def, w.def, w.ended(), from)
+	rows, err := workflow.ResumeRows("run", w.def, w.def, w.ended(), from)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"fika/internal/toml"
 )
 
-// Resume gives the rows to write so that a run that has ended goes on: what is
+// ResumeRows gives the rows to write so that a run that has ended goes on: what is
 // done stays, what is not is done again as a new attempt, and so is the step
 // from (empty: none) with all that need it. Of a for_each only the items that
 // are not done are. The definition may be another one than the run had before.
@@ -17,7 +17,7 @@ import (
 // The rows given are the live ones of the run's own steps and, of those of kind
 // each, the last attempt at every item. Error kinds: NotFound (from), Invalid
 // when all is done.
-func Resume(run string, before, now *Definition, rows []Row, from string) ([]Row, error) {
+func ResumeRows(run string, before, now *Definition, rows []Row, from string) ([]Row, error) {
 	r := &resumption{run: run, before: before, now: now, steps: map[string]*Row{}, items: map[string][]Row{}}
 	for i := range rows {
 		if rows[i].Parent == "" {

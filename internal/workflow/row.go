@@ -12,7 +12,7 @@ import (
 type State string
 
 // The states. The first three are open; a row in one of the others never
-// changes its state again. An end comes from [Next], or with an outcome: then
+// changes its state again. An end comes from [NextPlan], or with an outcome: then
 // the row gets its last state, the reason, Ended, From if it is done, and is
 // not taken. A person who approves what a row is to do makes it [Waiting] and
 // Approved; the answer to a question that stands for itself is its outcome.
@@ -117,7 +117,7 @@ func insidePath(scope *Row, step string) string {
 	return scope.inside() + "/" + step
 }
 
-// View is what [Next] has to know of a run. Everything in it comes out of one
+// View is what [NextPlan] has to know of a run. Everything in it comes out of one
 // transaction.
 type View struct {
 	Run        string

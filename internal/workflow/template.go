@@ -226,7 +226,7 @@ func functions() gotemplate.FuncMap {
 		"upper":  strings.ToUpper,
 		"trim":   strings.TrimSpace,
 		"join":   join,
-		"quote":  speech.Quote,
+		"quote":  speech.QuoteLines,
 		"json":   toJSON,
 		"eq":     func(a, b any) bool { return compare(a, b) == 0 },
 		"ne":     func(a, b any) bool { return compare(a, b) != 0 },

@@ -260,7 +260,7 @@ func FuzzURL(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !address.Loopback(u.Hostname()) && (u.User == nil || (u.Scheme != "tls" && u.Scheme != "wss")) {
+			if !address.IsLoopback(u.Hostname()) && (u.User == nil || (u.Scheme != "tls" && u.Scheme != "wss")) {
 				t.Fatalf("%q leaves this machine in the clear", raw)
 			}
 		}

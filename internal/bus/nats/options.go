@@ -102,7 +102,7 @@ func (o Options) checkURLs(list string) error {
 		if err != nil {
 			return err
 		}
-		if address.Loopback(u.Hostname()) {
+		if address.IsLoopback(u.Hostname()) {
 			continue
 		}
 		secure := o.hasTLS() || u.Scheme == "tls" || u.Scheme == "wss"

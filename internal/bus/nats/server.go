@@ -81,7 +81,7 @@ func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if !address.Loopback(o.Host) {
+	if !address.IsLoopback(o.Host) {
 		return nil, fika.Errorf(fika.Denied, "start bus", "the embedded server listens on this machine only, not on %s: for several machines run a NATS server and name it in [nats] server", o.Host)
 	}
 	if err := CheckPrefix(o.Prefix); err != nil {

@@ -35,7 +35,7 @@ watching, never the work.`,
 }
 
 func attach(ctx context.Context, e *command.Env, c *client.Client, name string, asJSON bool) error {
-	row, err := c.Agents.Lone(ctx, name)
+	row, err := c.Agents.FindLone(ctx, name)
 	if err != nil {
 		return err
 	}

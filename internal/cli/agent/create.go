@@ -31,7 +31,7 @@ Without --template the template of that name is taken.`,
 			if from == "" {
 				from = string(name)
 			}
-			set, err := setup.Templates(e.App())
+			set, err := setup.AgentTemplates(e.App())
 			if err != nil {
 				return err
 			}

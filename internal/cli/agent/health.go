@@ -40,8 +40,8 @@ machine it says so, and why.`,
 			if asJSON {
 				err = command.PrintLines(e, views, ToJSON)
 			} else {
-				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, command.Rows(views, func(v client.AgentView) []string { return healthRow(v, e.Now()) }))
-				e.Say("%s", client.Summary(views))
+				err = e.Table([]string{"AGENT", "STATUS", "SEEN", "HEALTH"}, command.TableRows(views, func(v client.AgentView) []string { return healthRow(v, e.Now()) }))
+				e.Say("%s", client.AgentSummary(views))
 			}
 			if why := c.BusTrouble(); err == nil && why != "" {
 				e.Warn(why)

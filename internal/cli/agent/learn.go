@@ -81,7 +81,7 @@ func (o *learnOptions) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	row, err := c.Agents.Lone(ctx, name)
+	row, err := c.Agents.FindLone(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (o *learnOptions) settle(name fika.AgentName, l *worker.Learning, p worker.
 // trust puts what a person has just seen of a project's file in force, if nothing else
 // of the project has changed.
 func (o *learnOptions) trust(path string, p worker.LearnProposal) error {
-	pending, err := setup.Review(o.App())
+	pending, err := setup.ReviewProject(o.App())
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func learnedToJSON(name fika.AgentName, p worker.LearnProposal, state string) le
 	text := strings.Join(p.Diff(), "\n") + "\n"
 	return learnedJSON{
 		Agent: name, State: state, Target: command.Optional(string(p.Target)), File: command.Optional(p.File), Why: command.Optional(p.Why),
-		Diff: &text, After: &p.After, Cases: p.Cases, Model: command.Optional(p.Model), MadeAt: command.Stamp(p.MadeAt),
+		Diff: &text, After: &p.After, Cases: p.Cases, Model: command.Optional(p.Model), MadeAt: command.JSONTime(p.MadeAt),
 	}
 }
 

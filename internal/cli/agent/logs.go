@@ -27,7 +27,7 @@ func newLogs(e *command.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			row, err := c.Agents.Lone(cmd.Context(), args[0])
+			row, err := c.Agents.FindLone(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ cleared is not found. An agent has the tool when its tool_permissions name it.`,
 			if err != nil {
 				return err
 			}
-			row, err := c.Agents.Lone(ctx, args[0])
+			row, err := c.Agents.FindLone(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ cleared is not found. An agent has the tool when its tool_permissions name it.`,
 					return recalledJSON{x.ConversationName, x.Snippet, command.FullEntry(x.Entry)}
 				})
 			}
-			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.Rows(found, func(x client.Found) []string {
+			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.TableRows(found, func(x client.Found) []string {
 				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, e.Now()), term.CleanLine(x.Snippet)}
 			}))
 		},

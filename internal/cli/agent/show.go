@@ -78,7 +78,7 @@ func showAgent(e *command.Env, v client.AgentView, served servers) error {
 		at, _ := conf.WhereAgent(v.Row.Name)
 		tools := "read, list and plugins"
 		if entry.ToolPermissions != nil {
-			tools = command.Dash(strings.Join(entry.ToolPermissions, ", "))
+			tools = command.OrDash(strings.Join(entry.ToolPermissions, ", "))
 		}
 		facts = append(facts,
 			term.Fact{Label: "good at", Value: strings.Join(entry.Capabilities, ", ")}, term.Fact{Label: "tools", Value: tools},

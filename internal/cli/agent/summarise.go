@@ -31,7 +31,7 @@ fika usage. fika context compact NAME puts a summary in the place of what was sa
 			if err != nil {
 				return err
 			}
-			row, err := c.Agents.Lone(ctx, args[0])
+			row, err := c.Agents.FindLone(ctx, args[0])
 			if err != nil {
 				return err
 			}

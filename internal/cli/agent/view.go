@@ -54,8 +54,8 @@ func ToJSON(v client.AgentView) JSON {
 	j := JSON{
 		Name: v.Row.Name, DisplayName: command.Optional(v.Row.DisplayName), Description: command.Optional(v.Row.Description), Can: append([]string{}, v.Can...), CallableBy: v.CallableBy, Configured: v.Entry,
 		Status: v.Status, Why: command.Optional(v.Why), Trouble: command.Optional(v.Trouble), Desired: command.Optional(v.Row.Desired), PID: command.Optional(v.PID), Model: command.Optional(v.Model),
-		StartedAt: command.Stamp(v.Since), SeenAt: command.Stamp(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
-		HeldUntil: command.Stamp(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Pool: command.Optional(v.Pool), Members: []string{}, Backup: []string{}, HandedOver: []handedJSON{},
+		StartedAt: command.JSONTime(v.Since), SeenAt: command.JSONTime(v.Row.SeenAt), Processed: v.Processed, Waiting: v.Waiting, Running: []string{},
+		HeldUntil: command.JSONTime(v.HeldUntil), NoLimits: command.Optional(v.NoLimits), Pool: command.Optional(v.Pool), Members: []string{}, Backup: []string{}, HandedOver: []handedJSON{},
 	}
 	for _, name := range v.Members {
 		j.Members = append(j.Members, string(name))
@@ -123,7 +123,7 @@ func agentRow(v client.AgentView) []string {
 		pid = fmt.Sprint(v.PID)
 	}
 	if !v.Since.IsZero() {
-		up, done = command.Uptime(v.Since), fmt.Sprint(v.Processed)
+		up, done = command.UptimeSeconds(v.Since), fmt.Sprint(v.Processed)
 	}
 	why := v.Why
 	if why == "" {
@@ -133,12 +133,12 @@ func agentRow(v client.AgentView) []string {
 	if v.Pool != "" {
 		name = "  " + name
 	}
-	return []string{name, string(v.Status), pid, command.Dash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
+	return []string{name, string(v.Status), pid, command.OrDash(modelWord(v)), up, done, fmt.Sprint(v.Waiting), term.CleanLine(why)}
 }
 
 // ShowTable prints agents without what they are good at.
 func ShowTable(e *command.Env, views []client.AgentView) error {
-	return e.Table(agentHeaders, command.Rows(views, agentRow))
+	return e.Table(agentHeaders, command.TableRows(views, agentRow))
 }
 
 // agentTable prints agents; what they are good at, what they are for and whose tools
@@ -163,10 +163,10 @@ func agentTable(e *command.Env, views []client.AgentView, served servers) error 
 	for i, c := range more {
 		headers = slices.Insert(headers, last+i, c.header)
 	}
-	return e.Table(headers, command.Rows(views, func(v client.AgentView) []string {
+	return e.Table(headers, command.TableRows(views, func(v client.AgentView) []string {
 		row := agentRow(v)
 		for i, c := range more {
-			row = slices.Insert(row, last+i, command.Dash(term.CleanLine(c.of(v))))
+			row = slices.Insert(row, last+i, command.OrDash(term.CleanLine(c.of(v))))
 		}
 		return row
 	}))

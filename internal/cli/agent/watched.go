@@ -100,7 +100,7 @@ func (w *watched) show(ctx context.Context, s message.Status) {
 		w.Turns.End(s.RequestID, s.AgentName, info.Outcome.Answer)
 	default:
 		w.Turns.End(s.RequestID, s.AgentName, "")
-		w.Print(term.CleanLine(fmt.Sprintf("— %s: %s", info.State, command.Dash(info.Outcome.Error))))
+		w.Print(term.CleanLine(fmt.Sprintf("— %s: %s", info.State, command.OrDash(info.Outcome.Error))))
 	}
 	delete(w.begun, s.RequestID)
 }

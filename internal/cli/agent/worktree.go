@@ -18,7 +18,7 @@ func workOf(ctx context.Context, e *command.Env, name string, idle bool) (t work
 	if err != nil {
 		return t, "", err
 	}
-	row, err := c.Agents.Lone(ctx, name)
+	row, err := c.Agents.FindLone(ctx, name)
 	if err != nil {
 		return t, "", err
 	}

@@ -52,7 +52,7 @@ func ToJSON(b client.BudgetBalance) JSON {
 	return JSON{
 		Scope: b.Scope, Per: string(b.Budget.Per), Holder: command.Nullable(b.Holder),
 		Limit: of(b.Amount), Spent: of(b.Spent), Reserved: of(b.Reserved), Left: of(b.AmountLeft(b.Balance)),
-		Begins: command.Stamp(b.Window.Begins), Until: command.Stamp(b.Window.Ends),
+		Begins: command.JSONTime(b.Window.Begins), Until: command.JSONTime(b.Window.Ends),
 	}
 }
 

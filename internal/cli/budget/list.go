@@ -32,7 +32,7 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("there is no budget; fika budget set home --per day --money 5 makes one")
 				return nil
 			}
-			return e.Table([]string{"SCOPE", "PER", "LIMIT", "SPENT", "RESERVED", "LEFT", "UNTIL"}, command.Rows(list, row))
+			return e.Table([]string{"SCOPE", "PER", "LIMIT", "SPENT", "RESERVED", "LEFT", "UNTIL"}, command.TableRows(list, row))
 		},
 	}
 	command.LimitFlag(c, &limit, 0, "at most this many")

@@ -35,9 +35,9 @@ func toMemberJSON(m client.BusMember) memberJSON {
 func row(m client.BusMember) []string {
 	agents := "all"
 	if m.Agents != nil {
-		agents = command.Dash(strings.Join(m.Agents, " "))
+		agents = command.OrDash(strings.Join(m.Agents, " "))
 	}
-	tools := command.Dash(strings.Join(m.Tools, " "))
+	tools := command.OrDash(strings.Join(m.Tools, " "))
 	if slices.Contains(m.Tools, "*") {
 		tools = "all that the agent may"
 	}

@@ -30,7 +30,7 @@ func newList(e *command.Env) *cobra.Command {
 			if why := c.MembersIgnored(); why != "" {
 				e.Warn(why)
 			}
-			return e.Table([]string{"MEMBER", "TOOLS", "NETWORK", "AGENTS"}, command.Rows(list, row))
+			return e.Table([]string{"MEMBER", "TOOLS", "NETWORK", "AGENTS"}, command.TableRows(list, row))
 		},
 	}
 	command.LimitFlag(c, &limit, 0, "at most this many")

@@ -39,7 +39,7 @@ type createdJSON struct {
 // printCreated prints the name of a new chat.
 func printCreated(e *command.Env, conv fika.Conversation, asJSON bool) error {
 	if asJSON {
-		return e.PrintLine(createdJSON{conv.Name, command.Stamp(conv.CreatedAt)})
+		return e.PrintLine(createdJSON{conv.Name, command.JSONTime(conv.CreatedAt)})
 	}
 	return e.Println(conv.Name)
 }

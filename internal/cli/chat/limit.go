@@ -156,7 +156,7 @@ func (o *limitOptions) change() (func(*fika.ChainLimits), error) {
 }
 
 func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) error {
-	err := o.Table([]string{"LIMIT", "AT MOST", "OF", "FROM"}, command.Rows(limits, func(b client.Bound) []string {
+	err := o.Table([]string{"LIMIT", "AT MOST", "OF", "FROM"}, command.TableRows(limits, func(b client.Bound) []string {
 		of := "all"
 		if b.Agent != "" {
 			of = "@" + string(b.Agent)
@@ -170,8 +170,8 @@ func (o *limitOptions) show(limits []client.Bound, chains []client.ChainInfo) er
 		return err
 	}
 	now := o.Now()
-	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, command.Rows(chains, func(c client.ChainInfo) []string {
-		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), term.Cost(c.Cost, command.Charged(float64(c.Cost)/1e6, c.Tokens) == nil),
+	return o.Table([]string{"CHAIN", "STATE", "DEPTH", "TURNS", "TOKENS", "COST", "TIME"}, command.TableRows(chains, func(c client.ChainInfo) []string {
+		return []string{string(c.Root), chainState(c), fmt.Sprint(c.Depth), fmt.Sprint(c.Turns), fmt.Sprint(c.Tokens), term.Cost(c.Cost, command.ChargedUSD(float64(c.Cost)/1e6, c.Tokens) == nil),
 			term.Duration(chainTime(c, now))}
 	}))
 }
@@ -247,7 +247,7 @@ func (o *limitOptions) printJSON(conv fika.Conversation, limits []client.Bound, 
 		j.Limits = append(j.Limits, limitJSON{b.Name, command.Optional(b.Agent), v, b.From})
 	}
 	for _, c := range chains {
-		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, command.Charged(float64(c.Cost)/1e6, c.Tokens), c.StartedAt.UTC(), command.Optional(c.LimitHit), c.Stopped})
+		j.Chains = append(j.Chains, chainJSON{c.Root, c.Current, c.Depth, c.Turns, c.Tokens, command.ChargedUSD(float64(c.Cost)/1e6, c.Tokens), c.StartedAt.UTC(), command.Optional(c.LimitHit), c.Stopped})
 	}
 	return o.PrintLine(j)
 }

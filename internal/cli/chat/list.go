@@ -39,7 +39,7 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no chats yet; fika chat new NAME makes one")
 				return nil
 			}
-			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.Rows(list, func(c client.ConversationInfo) []string { return chatRow(e, c, all) }))
+			return e.Table([]string{"CHAT", "MESSAGES", "UPDATED", "STATE", "PARTICIPANTS"}, command.TableRows(list, func(c client.ConversationInfo) []string { return chatRow(e, c, all) }))
 		},
 	}
 	command.LimitFlag(c, &limit, 0, "at most this many")

@@ -167,7 +167,7 @@ func (p *Printer) End() {
 		_ = p.Options.Print(p.Page.look.Style.Dim("… "+view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}.Title()+": no result") + "\n")
 	}
 	if p.Options.costs {
-		p.Options.Say("%s", p.Options.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.Count(p.total.Input), term.Count(p.total.Output), term.Cost(p.total.Cost, p.partly))))
+		p.Options.Say("%s", p.Options.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.ShortCount(p.total.Input), term.ShortCount(p.total.Output), term.Cost(p.total.Cost, p.partly))))
 	}
 }
 
@@ -279,7 +279,7 @@ func (p Page) Entry(n client.Node, turn *turnJSON) string {
 	about += tainted(x)
 	used := ""
 	if turn != nil {
-		used = fmt.Sprintf("%s in, %s out, %s, %s", term.Count(turn.Input), term.Count(turn.Output), turn.cost(), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
+		used = fmt.Sprintf("%s in, %s out, %s, %s", term.ShortCount(turn.Input), term.ShortCount(turn.Output), turn.cost(), term.Duration(time.Duration(turn.Millis)*time.Millisecond))
 		if models := command.ModelsUsed(turn.Models); models != "" {
 			used += "; " + models
 		}

@@ -20,7 +20,7 @@ func newPin(e *command.Env) *cobra.Command {
 func pinning(e *command.Env, c *cobra.Command, pinned bool) *cobra.Command {
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) < 2 {
-			return command.UsageError("%s takes a chat and the numbers of messages, but got %s; see %s --help", cmd.CommandPath(), command.Counted(len(args)), cmd.CommandPath())
+			return command.UsageError("%s takes a chat and the numbers of messages, but got %s; see %s --help", cmd.CommandPath(), command.CountedArgs(len(args)), cmd.CommandPath())
 		}
 		return nil
 	}

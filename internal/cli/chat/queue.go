@@ -63,7 +63,7 @@ func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool)
 	if several {
 		headers = append([]string{"CHAT"}, headers...)
 	}
-	return e.Table(headers, command.Rows(items, func(i client.QueueItem) []string {
+	return e.Table(headers, command.TableRows(items, func(i client.QueueItem) []string {
 		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), seqList(i.Seqs), term.CleanLine(whyItem(i, now))}
 		if several {
 			row = append([]string{string(i.Chat)}, row...)
@@ -108,7 +108,7 @@ func seqList(seqs []int64) string {
 		}
 		words = append(words, fmt.Sprintf("#%d", s))
 	}
-	return command.Dash(strings.Join(words, " "))
+	return command.OrDash(strings.Join(words, " "))
 }
 
 type itemJSON struct {
@@ -128,5 +128,5 @@ func toItemJSON(i client.QueueItem) itemJSON {
 	if i.Seqs == nil {
 		i.Seqs = []int64{}
 	}
-	return itemJSON{i.Chat, i.Agent, i.Place, i.Why, i.Text, command.Optional(i.Request), i.Seqs, i.Since.UTC(), command.Stamp(i.Until), i.Stuck}
+	return itemJSON{i.Chat, i.Agent, i.Place, i.Why, i.Text, command.Optional(i.Request), i.Seqs, i.Since.UTC(), command.JSONTime(i.Until), i.Stuck}
 }

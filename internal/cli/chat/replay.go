@@ -76,7 +76,7 @@ func (s *script) entry(x fika.Entry) string {
 		return s.typed(x.Content)
 	}
 	width := s.page.look.Width
-	return view.Named(s.page.look.Style, x.From, view.Indented(wrapped(x.Content, width-view.Gutter(x.From, width)), view.Gutter(x.From, width)), width)
+	return view.WithName(s.page.look.Style, x.From, view.IndentRows(wrapped(x.Content, width-view.GutterWidth(x.From, width)), view.GutterWidth(x.From, width)), width)
 }
 
 // typed is what the person said as they typed it: without the name of whom they
@@ -94,7 +94,7 @@ func (s *script) typed(content string) string {
 		s.last = to.Agents[0]
 	}
 	const prompt = "> "
-	text := view.Indented(wrapped(attachment.FoldFiles(content), s.page.look.Width-len(prompt)), len(prompt))
+	text := view.IndentRows(wrapped(attachment.FoldFiles(content), s.page.look.Width-len(prompt)), len(prompt))
 	return prompt + strings.TrimPrefix(text, strings.Repeat(" ", len(prompt)))
 }
 

@@ -21,7 +21,7 @@ nothing is.`,
 		Example: "  fika chat retry design\n  fika chat retry design arya",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return command.UsageError("%s takes a chat and perhaps an agent, but got %s; see %s --help", cmd.CommandPath(), command.Counted(len(args)), cmd.CommandPath())
+				return command.UsageError("%s takes a chat and perhaps an agent, but got %s; see %s --help", cmd.CommandPath(), command.CountedArgs(len(args)), cmd.CommandPath())
 			}
 			return nil
 		},

@@ -39,7 +39,7 @@ nobody: that branch of the conversation waits for bob.
 			if err != nil {
 				return err
 			}
-			text, pictures, err := e.Attach(files, text)
+			text, pictures, err := e.AttachFiles(files, text)
 			if err != nil {
 				return err
 			}

@@ -36,8 +36,8 @@ type session struct {
 	seen   map[string]bool                   // who has done something here
 }
 
-// Session opens the newest session of this home, or a new one.
-func Session(ctx context.Context, e *command.Env) error {
+// OpenSession opens the newest session of this home, or a new one.
+func OpenSession(ctx context.Context, e *command.Env) error {
 	conf, err := e.App().Config()
 	if err != nil {
 		return err

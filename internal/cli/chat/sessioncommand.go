@@ -42,7 +42,7 @@ func (v *visit) setModel(ctx context.Context, line typedLine) error {
 			return err
 		}
 		for _, a := range list {
-			v.screen.note(fmt.Sprintf("— @%s: %s", a.Row.Name, command.Dash(a.Model)))
+			v.screen.note(fmt.Sprintf("— @%s: %s", a.Row.Name, command.OrDash(a.Model)))
 		}
 		v.screen.note("— /model MODEL sets that of @" + string(agent) + "; fika model list shows what there is")
 		return nil
@@ -60,7 +60,7 @@ func (v *visit) setModel(ctx context.Context, line typedLine) error {
 func (v *visit) showCost(ctx context.Context, _ typedLine) error {
 	v.session.cost.count(ctx, v.chat.client(), v.chat.conversation())
 	spent, unpriced := v.session.cost.soFar()
-	v.screen.note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.Count(spent.Input), term.Count(spent.Output), term.Cost(spent.Cost, unpriced)))
+	v.screen.note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.ShortCount(spent.Input), term.ShortCount(spent.Output), term.Cost(spent.Cost, unpriced)))
 	budgets, err := v.chat.client().Budgets(ctx)
 	for _, b := range budgets {
 		v.screen.note("— budget of " + client.BudgetLine(b))

@@ -147,8 +147,8 @@ func RawFlag(c *cobra.Command, raw *bool) {
 	c.Flags().BoolVar(raw, "raw", false, "the text as it was written: not rendered on a terminal, and with its terminal escapes")
 }
 
-// Rows makes table rows.
-func Rows[T any](list []T, row func(T) []string) [][]string {
+// TableRows makes table rows.
+func TableRows[T any](list []T, row func(T) []string) [][]string {
 	out := make([][]string, 0, len(list))
 	for _, x := range list {
 		out = append(out, row(x))

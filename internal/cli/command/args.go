@@ -22,7 +22,7 @@ func OptionalArg(args []string) string {
 func AtMostOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return UsageError("%s takes at most %s, but got %s; see %s --help", cmd.CommandPath(), what, Counted(len(args)), cmd.CommandPath())
+			return UsageError("%s takes at most %s, but got %s; see %s --help", cmd.CommandPath(), what, CountedArgs(len(args)), cmd.CommandPath())
 		}
 		return nil
 	}
@@ -38,7 +38,7 @@ func UsageError(format string, args ...any) error {
 func Exactly(n int, names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return UsageError("%s takes %s, but got %s; see %s --help", cmd.CommandPath(), names, Counted(len(args)), cmd.CommandPath())
+			return UsageError("%s takes %s, but got %s; see %s --help", cmd.CommandPath(), names, CountedArgs(len(args)), cmd.CommandPath())
 		}
 		return nil
 	}
@@ -58,14 +58,14 @@ func AtLeastOne(names string) cobra.PositionalArgs {
 func OneOrTwo(names string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < 1 || len(args) > 2 {
-			return UsageError("%s takes %s, but got %s; see %s --help", cmd.CommandPath(), names, Counted(len(args)), cmd.CommandPath())
+			return UsageError("%s takes %s, but got %s; see %s --help", cmd.CommandPath(), names, CountedArgs(len(args)), cmd.CommandPath())
 		}
 		return nil
 	}
 }
 
-// Counted says how many arguments there were.
-func Counted(n int) string {
+// CountedArgs says how many arguments there were.
+func CountedArgs(n int) string {
 	switch n {
 	case 0:
 		return "none"

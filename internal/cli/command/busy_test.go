@@ -34,8 +34,8 @@ func TestD17(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.CreateChat(t.Context(), "room")
-	if Status(ErrorKind(err)) != 4 {
-		t.Errorf("status %d: %v", Status(ErrorKind(err)), err)
+	if ExitStatus(ErrorKind(err)) != 4 {
+		t.Errorf("status %d: %v", ExitStatus(ErrorKind(err)), err)
 	}
 	for _, want := range []string{path, "held by another program", "nothing was changed"} {
 		if !strings.Contains(err.Error(), want) {

@@ -12,9 +12,9 @@ func (e *Env) CostUSD(model string, u fika.Usage) *float64 {
 	return &usd
 }
 
-// Charged is what a sum over several models came to, in US dollars; nil, which is null
+// ChargedUSD is what a sum over several models came to, in US dollars; nil, which is null
 // in JSON, when tokens were used and nothing was charged: of none of them is a price known.
-func Charged(usd float64, tokens int64) *float64 {
+func ChargedUSD(usd float64, tokens int64) *float64 {
 	if usd == 0 && tokens > 0 {
 		return nil
 	}

@@ -17,17 +17,17 @@ type Silent struct{ Kind fika.Kind }
 // Error is empty: it has been told.
 func (s Silent) Error() string { return "" }
 
-// Exit prints an error once and gives the exit code of its kind.
-func (e *Env) Exit(err error) int {
+// ExitCode prints an error once and gives the exit code of its kind.
+func (e *Env) ExitCode(err error) int {
 	if err == nil {
 		return 0
 	}
 	var quiet Silent
 	if errors.As(err, &quiet) {
-		return Status(quiet.Kind)
+		return ExitStatus(quiet.Kind)
 	}
 	e.Complain(err)
-	return Status(ErrorKind(err))
+	return ExitStatus(ErrorKind(err))
 }
 
 // ErrorKind is the kind of an error as its exit status tells it.
@@ -35,7 +35,7 @@ func ErrorKind(err error) fika.Kind {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fika.Interrupted
-	case client.Busy(err):
+	case client.IsBusy(err):
 		return fika.Locked
 	}
 	return fika.KindOf(err)
@@ -46,8 +46,8 @@ func (e *Env) Complain(err error) {
 	fmt.Fprintln(e.Err, e.FoldedText(e.ErrStyle().Red("fika:")+" "+term.Clean(config.WithoutSecrets(err.Error()))))
 }
 
-// Status is the exit code of a kind of error, as the help says.
-func Status(k fika.Kind) int {
+// ExitStatus is the exit code of a kind of error, as the help says.
+func ExitStatus(k fika.Kind) int {
 	switch k {
 	case "":
 		return 0

@@ -29,11 +29,11 @@ func (n *NamedFiles) Pictures() bool { return len(n.images) > 0 }
 // maxPictures bounds the pictures of one prompt.
 const maxPictures = 10
 
-// Attach reads the files that go with a prompt: texts become part of it, pictures
+// AttachFiles reads the files that go with a prompt: texts become part of it, pictures
 // are stored, and a line of the prompt tells of each. What tools do not see (keys,
 // homes of fika) is sent only if a person at the terminal says so. Error kinds:
 // NotFound, Invalid, Denied, Storage; then nothing is sent.
-func (e *Env) Attach(n NamedFiles, prompt string) (string, []fika.Attachment, error) {
+func (e *Env) AttachFiles(n NamedFiles, prompt string) (string, []fika.Attachment, error) {
 	var files []attachment.File
 	for i, path := range append(append([]string{}, n.files...), n.images...) {
 		f, err := e.LoadFileIf(path, func(why error) error {
@@ -47,19 +47,19 @@ func (e *Env) Attach(n NamedFiles, prompt string) (string, []fika.Attachment, er
 		}
 		files = append(files, f)
 	}
-	return e.Join(files, prompt)
+	return e.JoinFiles(files, prompt)
 }
 
-// Join makes files part of a prompt, as [Env.Attach] does. Invalid also for a
+// JoinFiles makes files part of a prompt, as [Env.AttachFiles] does. Invalid also for a
 // prompt in which a block of code is open, which the file would close, and be no
 // block of its own.
-func (e *Env) Join(files []attachment.File, prompt string) (string, []fika.Attachment, error) {
+func (e *Env) JoinFiles(files []attachment.File, prompt string) (string, []fika.Attachment, error) {
 	var pictures []fika.Attachment
 	for _, f := range files {
 		if !f.Picture && speaks(prompt+"\n\n"+f.TextWith("@"+probe)) {
 			return "", nil, fika.Errorf(fika.Invalid, "", "the text leaves a block of code open: end it, so that what is in %s stays apart from it", f.Path)
 		}
-		text, a, err := e.Include(f)
+		text, a, err := e.IncludeFile(f)
 		if err != nil {
 			return "", nil, err
 		}
@@ -85,11 +85,11 @@ func speaks(text string) bool {
 // LoadFileIf reads a file that a person has named. About one that is hidden from
 // tools the person is asked: agree returns nil if it is to be read all the same.
 func (e *Env) LoadFileIf(path string, agree func(why error) error) (attachment.File, error) {
-	real, err := attachment.Resolve(path)
+	real, err := attachment.RealPath(path)
 	if err != nil {
 		return attachment.File{}, err
 	}
-	if why := e.Hidden(real); why != nil {
+	if why := e.WhyHidden(real); why != nil {
 		c, err := e.App().Caller()
 		switch {
 		case err != nil:
@@ -104,9 +104,9 @@ func (e *Env) LoadFileIf(path string, agree func(why error) error) (attachment.F
 	return attachment.Load(path)
 }
 
-// Hidden says why tools do not see a file, which is named without links; nil when
+// WhyHidden says why tools do not see a file, which is named without links; nil when
 // they may.
-func (e *Env) Hidden(real string) error {
+func (e *Env) WhyHidden(real string) error {
 	root, err := e.App().Root()
 	if err != nil {
 		return err
@@ -114,9 +114,9 @@ func (e *Env) Hidden(real string) error {
 	return worker.KnownPlaces(root, e.Getenv).Look(real)
 }
 
-// Include makes a file part of a prompt: its text, or the line that tells of a
+// IncludeFile makes a file part of a prompt: its text, or the line that tells of a
 // picture, which is stored.
-func (e *Env) Include(f attachment.File) (text string, picture *fika.Attachment, err error) {
+func (e *Env) IncludeFile(f attachment.File) (text string, picture *fika.Attachment, err error) {
 	if !f.Picture {
 		return f.Text(), nil, nil
 	}

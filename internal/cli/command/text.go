@@ -9,21 +9,21 @@ import (
 	"fika/internal/term"
 )
 
-// Uptime is how long ago t was, in whole seconds.
-func Uptime(t time.Time) string {
+// UptimeSeconds is how long ago t was, in whole seconds.
+func UptimeSeconds(t time.Time) string {
 	return term.Duration(max(time.Since(t).Round(time.Second), time.Second))
 }
 
-// Dash is what a table shows of a text: - for none.
-func Dash(s string) string {
+// OrDash is what a table shows of a text: - for none.
+func OrDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-// Stamp returns a time for JSON, in UTC; nil for none.
-func Stamp(t time.Time) *time.Time {
+// JSONTime returns a time for JSON, in UTC; nil for none.
+func JSONTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -65,8 +65,8 @@ func WorkedBy(r client.RequestInfo) string {
 	return "@" + string(r.AgentName) + " for @" + string(r.AddressedName)
 }
 
-// Bytes says how many bytes in the unit a person would use.
-func Bytes(n int64) string {
+// ByteCount says how many bytes in the unit a person would use.
+func ByteCount(n int64) string {
 	switch {
 	case n < 1<<10:
 		return fmt.Sprintf("%d bytes", n)

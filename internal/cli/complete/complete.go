@@ -280,7 +280,7 @@ func WorkflowsOrFiles(e *command.Env) cobra.CompletionFunc {
 // TemplateNames offers the templates of agents.
 func TemplateNames(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		set, err := setup.Templates(e.App())
+		set, err := setup.AgentTemplates(e.App())
 		if err != nil {
 			return nil, NoFiles
 		}

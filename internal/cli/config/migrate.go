@@ -75,7 +75,7 @@ func migrationSource(args []string, home string) (string, error) {
 	if home == "" {
 		home, _ = os.UserHomeDir()
 	}
-	found := migrate.Find(home)
+	found := migrate.FindForeign(home)
 	switch len(found) {
 	case 0:
 		return "", fika.Errorf(fika.NotFound, "", "there is nothing to migrate in the usual places; name the file: fika config migrate FILE")

@@ -48,7 +48,7 @@ default. --all adds the settings of the whole home. Secrets are not shown.`,
 			if asJSON {
 				return command.PrintLines(e, shown, func(s config.Shown) shownJSON { return shownJSON(s) })
 			}
-			return e.Table([]string{"KEY", "VALUE", "FROM"}, command.Rows(shown, func(s config.Shown) []string {
+			return e.Table([]string{"KEY", "VALUE", "FROM"}, command.TableRows(shown, func(s config.Shown) []string {
 				return []string{s.Key, brief(term.CleanLine(s.Value)), s.Origin}
 			}))
 		},

@@ -130,7 +130,7 @@ func sizes(c worker.Compacted) string {
 }
 
 func (o *compactOptions) show(c worker.Compacted) error {
-	err := o.Table([]string{"SEQ", "FROM", "TYPE", "CONTENT"}, command.Rows(c.Archived, func(e fika.Entry) []string {
+	err := o.Table([]string{"SEQ", "FROM", "TYPE", "CONTENT"}, command.TableRows(c.Archived, func(e fika.Entry) []string {
 		return []string{fmt.Sprint(e.Seq), term.CleanLine(e.From), string(e.Type), term.Truncate(term.CleanLine(e.Content), 60)}
 	}))
 	if err != nil {

@@ -36,14 +36,14 @@ type lockJSON struct {
 func toLockJSON(s folder.LockState) lockJSON {
 	return lockJSON{
 		Status: s.Status, Held: s.Held, PID: command.Optional(s.Info.PID), Host: command.Optional(s.Info.Host), Kind: command.Optional(s.Info.Kind),
-		Since: command.Stamp(s.Info.Since), Silence: command.Optional(s.Age.Seconds()),
+		Since: command.JSONTime(s.Info.Since), Silence: command.Optional(s.Age.Seconds()),
 	}
 }
 
 func toContextJSON(c contexts.Info) contextJSON {
 	return contextJSON{
 		Name: c.Name, Current: c.Current, Previous: c.Previous, Exists: c.Exists, Lock: toLockJSON(c.Lock),
-		Agent: c.Process(), UpdatedAt: command.Stamp(c.Updated),
+		Agent: c.Process(), UpdatedAt: command.JSONTime(c.Updated),
 	}
 }
 

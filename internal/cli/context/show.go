@@ -154,7 +154,7 @@ func countsLine(c contexts.State) string {
 
 func tokensLine(c contexts.State) string {
 	if c.Trouble != nil {
-		return "about " + term.Count(c.Tokens)
+		return "about " + term.ShortCount(c.Tokens)
 	}
-	return fmt.Sprintf("about %s of %s (%.1f %%)", term.Count(c.Tokens), term.Count(c.Settings.ContextWindow), percentOf(c))
+	return fmt.Sprintf("about %s of %s (%.1f %%)", term.ShortCount(c.Tokens), term.ShortCount(c.Settings.ContextWindow), percentOf(c))
 }

@@ -38,7 +38,7 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, func(c client.ConversationInfo) listed { return toListed(c, active) })
 			}
-			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, command.Rows(list, func(c client.ConversationInfo) []string {
+			return e.Table([]string{"CONVERSATION", "KIND", "AGENT", "STATUS", "MESSAGES", "UPDATED"}, command.TableRows(list, func(c client.ConversationInfo) []string {
 				name := string(c.Name)
 				if active[c.ID] {
 					name += " *"

@@ -56,7 +56,7 @@ func newSearch(e *command.Env) *cobra.Command {
 			if asJSON {
 				return nil
 			}
-			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.Rows(found, func(x client.Found) []string {
+			return e.Table([]string{"CONVERSATION", "SEQ", "FROM", "WHEN", "TEXT"}, command.TableRows(found, func(x client.Found) []string {
 				return []string{string(x.ConversationName), fmt.Sprint(x.Seq), x.From, term.Ago(x.At, e.Now()), term.CleanLine(x.Snippet)}
 			}))
 		},

@@ -43,12 +43,12 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no keys are stored; fika key set NAME stores one")
 				return nil
 			}
-			return e.Table([]string{"KEY", "FOR", "STORED", "NOTE"}, command.Rows(list, func(k keyfile.Key) []string {
+			return e.Table([]string{"KEY", "FOR", "STORED", "NOTE"}, command.TableRows(list, func(k keyfile.Key) []string {
 				note := ""
 				if e.Getenv(k.Name) != "" {
 					note = "the environment of this shell has it too, and wins"
 				}
-				return []string{k.Name, command.Dash(strings.Join(k.Hosts, ", ")), k.Set.Local().Format("2006-01-02 15:04"), note}
+				return []string{k.Name, command.OrDash(strings.Join(k.Hosts, ", ")), k.Set.Local().Format("2006-01-02 15:04"), note}
 			}))
 		},
 	}

@@ -42,7 +42,7 @@ func toServerJSON(s mcpadmin.State) serverJSON {
 		Name: s.Entry.Name, State: stateOf(s), Command: command.Optional(s.Entry.Command), Args: command.EmptyIfNil(s.Entry.Args), URL: command.Optional(s.Entry.URL),
 		Tools: []string{}, LeftOut: []leftJSON{}, Changes: command.EmptyIfNil(s.Pin.Changes()), Agents: command.EmptyIfNil(s.Agents),
 		Trust: s.Entry.Trust, Taint: s.Entry.Taint, Network: s.Entry.Network == "on" || s.Entry.IsRemote(),
-		Says: command.Optional(s.Pin.Says), AgreedAt: command.Stamp(s.Pin.At), Trouble: command.Optional(s.Pin.Failure),
+		Says: command.Optional(s.Pin.Says), AgreedAt: command.JSONTime(s.Pin.At), Trouble: command.Optional(s.Pin.Failure),
 	}
 	if !s.Entry.IsRemote() {
 		j.Log = command.Optional(s.Log)
@@ -90,8 +90,8 @@ what you agreed to, "failed" could not be asked: fika mcp check asks.`,
 				if len(list) == 0 {
 					e.Say("no MCP servers; fika mcp install NAME COMMAND adds one, fika mcp import FILE those of another program")
 				}
-				return e.Table([]string{"SERVER", "STATE", "TOOLS", "AGENTS", "RUNS"}, command.Rows(list, func(s mcpadmin.State) []string {
-					return []string{s.Entry.Name, stateOf(s), strconv.Itoa(len(s.Pin.Tools)), command.Dash(strings.Join(s.Agents, " ")), term.CleanLine(s.Line)}
+				return e.Table([]string{"SERVER", "STATE", "TOOLS", "AGENTS", "RUNS"}, command.TableRows(list, func(s mcpadmin.State) []string {
+					return []string{s.Entry.Name, stateOf(s), strconv.Itoa(len(s.Pin.Tools)), command.OrDash(strings.Join(s.Agents, " ")), term.CleanLine(s.Line)}
 				}))
 			})
 		},

@@ -69,7 +69,7 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no models: export ANTHROPIC_API_KEY or OPENAI_API_KEY, or add [[models]] to config.toml (docs/CONFIG.md)")
 				return nil
 			}
-			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "PRICE", "ADDRESS"}, command.Rows(list, modelRow))
+			return e.Table([]string{"", "MODEL", "NICKNAME", "PROVIDER", "WINDOW", "KEY", "PRICE", "ADDRESS"}, command.TableRows(list, modelRow))
 		},
 	}
 	command.LimitFlag(c, &limit, 0, "at most this many")
@@ -89,7 +89,7 @@ func modelRow(m app.ModelInfo) []string {
 		}
 	}
 	if m.ContextWindow > 0 {
-		window = term.Count(m.ContextWindow)
+		window = term.ShortCount(m.ContextWindow)
 	}
 	address := config.WithoutSecrets(m.BaseURL)
 	if m.Trouble != nil {

@@ -52,7 +52,7 @@ func newList(e *command.Env) *cobra.Command {
 			if len(list) == 0 {
 				e.Say("no plugins are installed; fika brings along: %s (fika plugin install NAME)", strings.Join(plugin.ShippedNames(), ", "))
 			}
-			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, command.Rows(list, func(s pluginadmin.State) []string {
+			return e.Table([]string{"PLUGIN", "STATE", "TOOLS", "HOOKS"}, command.TableRows(list, func(s pluginadmin.State) []string {
 				j := toPluginJSON(s)
 				return []string{term.CleanLine(s.Name), pluginStateOf(s), term.CleanLine(strings.Join(j.Tools, " ")), strings.Join(j.Hooks, " ")}
 			}))

@@ -39,7 +39,7 @@ func toJSON(k setup.Known) projectJSON {
 		j.Name = command.Optional(k.Name())
 	}
 	if k.Trust != nil {
-		j.Trusted = command.Stamp(k.Trust.At)
+		j.Trusted = command.JSONTime(k.Trust.At)
 	}
 	return j
 }
@@ -60,7 +60,7 @@ func newList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the projects you have used", Example: "  fika project list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			list, err := setup.Projects(e.App())
+			list, err := setup.ListProjects(e.App())
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func newList(e *command.Env) *cobra.Command {
 				e.Say("no projects yet; fika init makes one")
 				return nil
 			}
-			return e.Table([]string{"", "PROJECT", "STATE", "HUB", "FOLDER"}, command.Rows(list, func(k setup.Known) []string {
+			return e.Table([]string{"", "PROJECT", "STATE", "HUB", "FOLDER"}, command.TableRows(list, func(k setup.Known) []string {
 				here, hub := "", "-"
 				if k.Current {
 					here = "*"
@@ -130,7 +130,7 @@ project list shows it as gone) or the folder it was in.`,
 			if err != nil {
 				return err
 			}
-			to, err := setup.Move(e.App(), k)
+			to, err := setup.MoveProject(e.App(), k)
 			if err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func newForget(e *command.Env) *cobra.Command {
 					return err
 				}
 			}
-			if err := setup.Forget(k); err != nil {
+			if err := setup.ForgetProject(k); err != nil {
 				return err
 			}
 			e.Say("%s is forgotten", k.ID)
@@ -170,7 +170,7 @@ func newForget(e *command.Env) *cobra.Command {
 
 func completeProjects(e *command.Env) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-		list, err := setup.Projects(e.App())
+		list, err := setup.ListProjects(e.App())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

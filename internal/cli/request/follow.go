@@ -66,7 +66,7 @@ func (v *FollowView) Show(s message.Status) {
 	case "streaming":
 		v.chunk(s.Data)
 	case "tool_call":
-		v.line("[%s] %s", s.Data.ToolName, agent.Subject(s.Data.ToolArgs))
+		v.line("[%s] %s", s.Data.ToolName, agent.MainArgument(s.Data.ToolArgs))
 	case "tool_result":
 		if s.Data.Denied {
 			v.line("[%s] %s", s.Data.ToolName, term.Truncate(s.Data.Message, 200))

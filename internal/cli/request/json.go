@@ -46,7 +46,7 @@ func ToJSON(e *command.Env, r client.RequestInfo) JSON {
 		Answer: command.Optional(r.Outcome.Answer), Error: command.Optional(r.Outcome.Error), ErrorKind: command.Optional(r.Outcome.ErrorKind), Reason: command.Optional(r.Reason), Prompt: command.Optional(r.Payload.Prompt),
 		ToolCalls: r.Outcome.ToolCalls, Usage: r.Outcome.Usage, CostUSD: e.CostUSD(r.Outcome.Model, r.Outcome.Usage), Model: command.Optional(r.Outcome.Model), Models: r.Outcome.Models,
 		Chain: command.Optional(r.Chain), Depth: r.Depth, Parent: command.Optional(r.Parent), RetryOf: command.Optional(r.RetryOf), Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
-		Deadline: command.Stamp(r.Deadline), StartedAt: command.Stamp(r.StartedAt), FinishedAt: command.Stamp(r.FinishedAt),
+		Deadline: command.JSONTime(r.Deadline), StartedAt: command.JSONTime(r.StartedAt), FinishedAt: command.JSONTime(r.FinishedAt),
 	}
 	if j.ToolCalls == nil {
 		j.ToolCalls = []fika.ToolUsed{}

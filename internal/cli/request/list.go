@@ -46,7 +46,7 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, toJSON(e))
 			}
-			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, command.Rows(list, func(r client.RequestInfo) []string {
+			return e.Table([]string{"REQUEST", "KIND", "AGENT", "STATE", "AGE", "PROMPT"}, command.TableRows(list, func(r client.RequestInfo) []string {
 				return []string{string(r.ID), string(r.Kind), agentOf(r), string(r.State), term.Ago(r.CreatedAt, e.Now()), term.Truncate(term.CleanLine(command.PromptOf(r)), 60)}
 			}))
 		},

@@ -98,7 +98,7 @@ func anyUnpriced(f client.Family, c *client.Client) bool {
 }
 
 func tokensOf(u fika.Usage) string {
-	return fmt.Sprintf("%s in, %s out", term.Count(u.Input), term.Count(u.Output))
+	return fmt.Sprintf("%s in, %s out", term.ShortCount(u.Input), term.ShortCount(u.Output))
 }
 
 func stateOf(r client.RequestInfo) string {

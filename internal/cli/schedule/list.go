@@ -33,7 +33,7 @@ func newList(e *command.Env) *cobra.Command {
 				return nil
 			}
 			hubHint(e)
-			return e.Table([]string{"SCHEDULE", "WHEN", "BEGINS", "NEXT", "LAST"}, command.Rows(list, row))
+			return e.Table([]string{"SCHEDULE", "WHEN", "BEGINS", "NEXT", "LAST"}, command.TableRows(list, row))
 		},
 	}
 	command.LimitFlag(c, &limit, 0, "at most this many")

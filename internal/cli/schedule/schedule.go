@@ -55,18 +55,18 @@ func ToJSON(s client.Schedule) JSON {
 	d := s.Schedule
 	j := JSON{
 		Name: d.Name, Cron: d.Cron, Zone: command.Nullable(d.Zone), Agent: command.Nullable(d.Agent), Workflow: command.Nullable(d.Workflow),
-		Chat: command.Nullable(d.Chat), Prompt: d.Prompt, Inputs: d.Inputs, Summarise: d.Summarise, PausedAt: command.Stamp(s.Paused),
-		Trouble: command.Nullable(s.Hindrance()), TroubleAt: command.Stamp(s.TroubleAt),
+		Chat: command.Nullable(d.Chat), Prompt: d.Prompt, Inputs: d.Inputs, Summarise: d.Summarise, PausedAt: command.JSONTime(s.Paused),
+		Trouble: command.Nullable(s.Hindrance()), TroubleAt: command.JSONTime(s.TroubleAt),
 	}
 	if j.Inputs == nil {
 		j.Inputs = map[string]string{}
 	}
 	if s.Paused.IsZero() {
-		j.Next = command.Stamp(s.Next)
+		j.Next = command.JSONTime(s.Next)
 	}
 	if !s.Begun.IsZero() {
 		j.Last = &lastJSON{
-			Planned: command.Stamp(s.Planned), Begun: command.Stamp(s.Begun), Missed: s.Missed, Request: command.Nullable(s.Request),
+			Planned: command.JSONTime(s.Planned), Begun: command.JSONTime(s.Begun), Missed: s.Missed, Request: command.Nullable(s.Request),
 			State: command.Nullable(s.State), Reason: command.Nullable(s.Reason), Going: s.Going,
 		}
 	}

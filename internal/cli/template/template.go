@@ -41,7 +41,7 @@ func newList(e *command.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "list the templates", Example: "  fika template list", Args: command.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			set, err := setup.Templates(e.App())
+			set, err := setup.AgentTemplates(e.App())
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, toJSON)
 			}
-			return e.Table([]string{"TEMPLATE", "FROM", "ABOUT"}, command.Rows(list, func(t template.Template) []string {
+			return e.Table([]string{"TEMPLATE", "FROM", "ABOUT"}, command.TableRows(list, func(t template.Template) []string {
 				from := "fika"
 				if t.File != "" {
 					from = "you"
@@ -74,7 +74,7 @@ func newShow(e *command.Env) *cobra.Command {
 		Example: "  fika template show coder\n  fika template show coder > ~/.fika/templates/mine.md",
 		Args:    command.Exactly(1, "the name of a template"), ValidArgsFunction: complete.FirstOnly(complete.TemplateNames(e)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := setup.Templates(e.App())
+			set, err := setup.AgentTemplates(e.App())
 			if err != nil {
 				return err
 			}

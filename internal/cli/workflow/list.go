@@ -76,7 +76,7 @@ func newList(e *command.Env) *cobra.Command {
 			if asJSON {
 				return command.PrintLines(e, list, toListed)
 			}
-			return e.Table([]string{"WORKFLOW", "FROM", "INPUTS", "ABOUT"}, command.Rows(list, workflowRow))
+			return e.Table([]string{"WORKFLOW", "FROM", "INPUTS", "ABOUT"}, command.TableRows(list, workflowRow))
 		},
 	}
 	command.LimitFlag(c, &limit, 200, "at most this many")

@@ -134,7 +134,7 @@ func describeStep(s client.RunStep) string {
 			parts = append(parts, "in "+term.Duration(s.Ended.Sub(s.Begun)))
 		}
 		if s.Usage.Tokens > 0 {
-			parts = append(parts, term.Count(s.Usage.Tokens)+" tokens")
+			parts = append(parts, term.ShortCount(s.Usage.Tokens)+" tokens")
 		}
 		if m := money(s.Usage.Cost); m != "" {
 			parts = append(parts, m)

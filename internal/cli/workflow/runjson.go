@@ -55,8 +55,8 @@ func stateOf(r client.Run) string {
 func toRunJSON(r client.Run) runJSON {
 	j := runJSON{
 		ID: r.ID, Workflow: command.Optional(r.Name), Title: r.Title, State: stateOf(r), Error: command.Optional(r.Outcome.Error), Answer: command.Optional(r.Outcome.Answer),
-		Results: []resultJSON{}, From: r.From, Request: r.Request, Conversation: r.Where, Turns: r.Spent.Turns, Tokens: r.Spent.Tokens, CostUSD: command.Charged(r.Spent.Cost, r.Spent.Tokens),
-		StartedAt: r.Begun.UTC(), PausedAt: command.Stamp(r.Paused), FinishedAt: command.Stamp(r.Ended),
+		Results: []resultJSON{}, From: r.From, Request: r.Request, Conversation: r.Where, Turns: r.Spent.Turns, Tokens: r.Spent.Tokens, CostUSD: command.ChargedUSD(r.Spent.Cost, r.Spent.Tokens),
+		StartedAt: r.Begun.UTC(), PausedAt: command.JSONTime(r.Paused), FinishedAt: command.JSONTime(r.Ended),
 	}
 	if r.Result != nil {
 		for _, p := range r.Result.Parts {
@@ -97,7 +97,7 @@ func toStepJSON(s client.RunStep) stepJSON {
 	j := stepJSON{
 		Path: s.Path, Attempt: s.Attempt, Kind: s.Kind, State: string(s.State), Reason: command.Optional(s.Reason), Error: command.Optional(s.Error),
 		Agent: command.Optional(string(s.Agent)), WorkedBy: command.Optional(string(s.Worker)), Request: command.Optional(string(s.Request)), Conversation: command.Optional(string(s.Conversation)),
-		Turns: s.Usage.Turns, Tokens: s.Usage.Tokens, CostUSD: command.Charged(s.Usage.Cost, s.Usage.Tokens), StartedAt: s.Begun.UTC(), NotBefore: command.Stamp(s.NotBefore), FinishedAt: command.Stamp(s.Ended),
+		Turns: s.Usage.Turns, Tokens: s.Usage.Tokens, CostUSD: command.ChargedUSD(s.Usage.Cost, s.Usage.Tokens), StartedAt: s.Begun.UTC(), NotBefore: command.JSONTime(s.NotBefore), FinishedAt: command.JSONTime(s.Ended),
 	}
 	if s.Approval > 0 {
 		j.Approval = &s.Approval

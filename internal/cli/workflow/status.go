@@ -79,8 +79,8 @@ func listRuns(ctx context.Context, e *command.Env, c *client.Client, going bool,
 		e.Say("no runs")
 		return nil
 	}
-	return e.Table([]string{"RUN", "WORKFLOW", "STATE", "AGE", "COST", "ABOUT"}, command.Rows(list, func(r client.Run) []string {
-		return []string{string(r.ID), command.Dash(r.Name), stateOf(r), term.Ago(r.Begun, e.Now()), command.Dash(money(r.Spent.Cost)), term.Truncate(term.CleanLine(r.Title), 60)}
+	return e.Table([]string{"RUN", "WORKFLOW", "STATE", "AGE", "COST", "ABOUT"}, command.TableRows(list, func(r client.Run) []string {
+		return []string{string(r.ID), command.OrDash(r.Name), stateOf(r), term.Ago(r.Begun, e.Now()), command.OrDash(money(r.Spent.Cost)), term.Truncate(term.CleanLine(r.Title), 60)}
 	}))
 }
 
@@ -150,7 +150,7 @@ func printRun(e *command.Env, r client.Run, d *workflow.Definition, steps []clie
 	if r.Over() {
 		p("took", term.Duration(r.Ended.Sub(r.Begun)))
 	}
-	used := fmt.Sprintf("%s, %s tokens", command.Plural(spent.Turns, "turn"), term.Count(spent.Tokens))
+	used := fmt.Sprintf("%s, %s tokens", command.Plural(spent.Turns, "turn"), term.ShortCount(spent.Tokens))
 	if m := money(spent.Cost); m != "" {
 		used += ", " + m
 	}
@@ -186,13 +186,13 @@ func stepRow(s client.RunStep, now time.Time) []string {
 	}
 	tokens := ""
 	if s.Usage.Tokens > 0 {
-		tokens = term.Count(s.Usage.Tokens)
+		tokens = term.ShortCount(s.Usage.Tokens)
 	}
 	path := s.Path
 	if s.Attempt > 1 {
 		path += fmt.Sprintf(" (attempt %d)", s.Attempt)
 	}
-	return []string{path, string(s.State), command.Dash(who), took, command.Dash(tokens), command.Dash(money(s.Usage.Cost)), term.Truncate(term.CleanLine(whatOf(s)), 60)}
+	return []string{path, string(s.State), command.OrDash(who), took, command.OrDash(tokens), command.OrDash(money(s.Usage.Cost)), term.Truncate(term.CleanLine(whatOf(s)), 60)}
 }
 
 // whatOf is what is to be known of a step besides.
@@ -251,7 +251,7 @@ func newOutput(e *command.Env) *cobra.Command {
 
 func runAndStep(cmd *cobra.Command, args []string) error {
 	if len(args) < 1 || len(args) > 2 {
-		return command.UsageError("%s takes the id of a run and the name of a step, but got %s; see %s --help", cmd.CommandPath(), command.Counted(len(args)), cmd.CommandPath())
+		return command.UsageError("%s takes the id of a run and the name of a step, but got %s; see %s --help", cmd.CommandPath(), command.CountedArgs(len(args)), cmd.CommandPath())
 	}
 	return nil
 }

@@ -5,7 +5,7 @@
 // the source is copied to a backup first, the result is a new file, and a file
 // that exists is never touched.
 //
-// Read first: [Run] (one migration), [Result] (what became of it) and [Find]
+// Read first: [Run] (one migration), [Result] (what became of it) and [FindForeign]
 // (where there is something to migrate).
 //
 // What fika does not know is listed in [Result], with the reason; what it

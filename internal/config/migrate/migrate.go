@@ -29,9 +29,9 @@ type Result struct {
 // maxSource bounds what is read, in bytes.
 const maxSource = 1 << 20
 
-// Find lists the configurations of other programs below a person's folder: of
+// FindForeign lists the configurations of other programs below a person's folder: of
 // one program only the newest form.
-func Find(userHome string) []string {
+func FindForeign(userHome string) []string {
 	var found []string
 	for _, program := range [][]string{
 		{".config/niffler/config.toml", ".config/niffler/config.json", ".niffler/config.toml", ".niffler/config.json"},
@@ -56,7 +56,7 @@ func ForeignConfig(home string) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	if data, err := os.ReadFile(filepath.Join(home, "config.toml")); err == nil && string(data) != config.Example() {
+	if data, err := os.ReadFile(filepath.Join(home, "config.toml")); err == nil && string(data) != config.ExampleFile() {
 		return ""
 	}
 	return path
@@ -108,7 +108,7 @@ func isExample(path string) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && string(data) == config.Example(), fika.Wrap(fika.Storage, "migrate config", err)
+	return err == nil && string(data) == config.ExampleFile(), fika.Wrap(fika.Storage, "migrate config", err)
 }
 
 // convertSources reads the sources. Whose configuration it is follows from what is in

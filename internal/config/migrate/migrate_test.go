@@ -205,7 +205,7 @@ func TestBackupIsNeverOverwritten(t *testing.T) {
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	want := write(t, filepath.Join(dir, ".chibi", "config.toml"), "")
-	if got := Find(dir); !cmp.Equal(got, []string{want}) {
+	if got := FindForeign(dir); !cmp.Equal(got, []string{want}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -295,10 +295,10 @@ func TestB12NifflersTOMLIsNoChibis(t *testing.T) {
 	source := write(t, filepath.Join(dir, ".config", "niffler", "config.toml"), nifflerTOML)
 	write(t, filepath.Join(dir, ".config", "niffler", "config.json"), "{}") // what it had before
 	write(t, filepath.Join(dir, ".config", "niffler", "default", "agents", "poet.md"), "## System Prompt\nRhyme.")
-	if found := Find(dir); !cmp.Equal(found, []string{source}) {
+	if found := FindForeign(dir); !cmp.Equal(found, []string{source}) {
 		t.Fatalf("found %q", found)
 	}
-	write(t, filepath.Join(home, "config.toml"), config.Example()) // as a new home has it
+	write(t, filepath.Join(home, "config.toml"), config.ExampleFile()) // as a new home has it
 	r, err := Run(source, home, noon)
 	if err != nil || r.Format != "niffler" {
 		t.Fatalf("%+v, %v", r, err)

@@ -50,7 +50,7 @@ func (a *answer) Take(_ string, data []byte) error {
 	}
 	switch e.Type {
 	case "error":
-		return a.Halt(a.Failure().Stated(statusOf(e.Error), wire.Words(data)))
+		return a.Halt(a.Failure().Stated(statusOf(e.Error), wire.ErrorMessage(data)))
 	case "message_start":
 		return a.readStart(e.Message)
 	case "content_block_start":

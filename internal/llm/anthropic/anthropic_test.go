@@ -149,7 +149,7 @@ func TestC4Replay(t *testing.T) {
 		{"claude-sonnet-5-5", "none", loop(blob), true, true},
 	} {
 		m := New(Options{Model: c.model}).(*model)
-		raw, err := wire.Encode(m.encodeBody(llm.Request{Messages: c.messages, Reasoning: &llm.Reasoning{Effort: c.effort}}))
+		raw, err := wire.EncodeBody(m.encodeBody(llm.Request{Messages: c.messages, Reasoning: &llm.Reasoning{Effort: c.effort}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func (a *answer) statedError(c chunk) error {
 		}
 	}
 	if saysSomething(raw) {
-		return a.Failure().Stated(statusOf(raw), wire.Words(raw))
+		return a.Failure().Stated(statusOf(raw), wire.ErrorMessage(raw))
 	}
 	for _, ch := range c.Choices {
 		if ch.Finish == "error" {

@@ -7,7 +7,7 @@ import (
 	"fika/internal/llm"
 )
 
-// DefaultCap is what [Cap] allows when it is given 0.
+// DefaultCap is what [CapLength] allows when it is given 0.
 const DefaultCap = 8 << 20
 
 type capper struct {
@@ -15,10 +15,10 @@ type capper struct {
 	limit int64
 }
 
-// Cap ends a call whose text and reasoning together exceed limit bytes
+// CapLength ends a call whose text and reasoning together exceed limit bytes
 // (0: [DefaultCap]), with an error of kind Limit, which is not retried. Tool
 // arguments are bounded by the providers themselves.
-func Cap(m llm.Model, limit int64) llm.Model {
+func CapLength(m llm.Model, limit int64) llm.Model {
 	if limit <= 0 {
 		limit = DefaultCap
 	}

@@ -34,8 +34,8 @@ type coster struct {
 	prices Prices
 }
 
-// Cost fills in what a call costs where the provider did not say.
-func Cost(m llm.Model, p Prices) llm.Model {
+// FillCost fills in what a call costs where the provider did not say.
+func FillCost(m llm.Model, p Prices) llm.Model {
 	if p == (Prices{}) {
 		return m
 	}

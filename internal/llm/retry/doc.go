@@ -1,5 +1,5 @@
 // Package retry holds what every model call gets besides the call itself, as
-// decorators around [llm.Model]: [Retry], [Idle], [Cost] and [Cap].
+// decorators around [llm.Model]: [Retry], [IdleTimeout], [FillCost] and [CapLength].
 //
 // The order that makes sense, outermost first, is
 //
@@ -11,5 +11,5 @@
 // their *llm.ProviderError cause. What was shown before a retry is taken back
 // by a Restarted event, so nobody reads two halves as one answer.
 //
-// Read first: [Retry], [Policy], [Idle].
+// Read first: [Retry], [Policy], [IdleTimeout].
 package retry

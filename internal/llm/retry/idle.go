@@ -17,11 +17,11 @@ type idler struct {
 	after time.Duration
 }
 
-// Idle ends a call of m from which nothing was heard for d: the error is a
+// IdleTimeout ends a call of m from which nothing was heard for d: the error is a
 // ProviderError with Status 0, so a [Retry] around it tries again. Everything
 // that arrives counts, also what has no text (Alive events, which go no
 // further). d <= 0 returns m itself.
-func Idle(m llm.Model, d time.Duration) llm.Model {
+func IdleTimeout(m llm.Model, d time.Duration) llm.Model {
 	if d <= 0 {
 		return m
 	}

@@ -147,7 +147,7 @@ func slow(gap time.Duration, n int) attempt {
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		_, events, err := run(t, retry.Idle(model(slow(80*time.Second, 3)), 90*time.Second))
+		_, events, err := run(t, retry.IdleTimeout(model(slow(80*time.Second, 3)), 90*time.Second))
 		var p *llm.ProviderError
 		if !errors.As(err, &p) || p.Status != 0 || !strings.Contains(err.Error(), "no data for 1m30s") {
 			t.Errorf("error is %v", err)
@@ -155,12 +155,12 @@ func TestIdle(t *testing.T) {
 		if took := time.Since(begin); took != 330*time.Second || len(events) != 0 {
 			t.Errorf("took %v, events %v", took, events)
 		}
-		if res, _, err := run(t, retry.Idle(model(says("hi")), time.Second)); err != nil || res.Text != "hi" {
+		if res, _, err := run(t, retry.IdleTimeout(model(says("hi")), time.Second)); err != nil || res.Text != "hi" {
 			t.Errorf("a prompt answer: %+v, %v", res, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := retry.Idle(model(slow(0, 0)), time.Minute).Generate(ctx, llm.Request{}, nil); fika.KindOf(err) != fika.Interrupted {
+		if _, err := retry.IdleTimeout(model(slow(0, 0)), time.Minute).Generate(ctx, llm.Request{}, nil); fika.KindOf(err) != fika.Interrupted {
 			t.Errorf("the caller's own end: %v", err)
 		}
 	})
@@ -169,7 +169,7 @@ func TestIdle(t *testing.T) {
 // A consumer that takes its time is not the provider's silence.
 func TestIdleWaitsForConsumer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := retry.Idle(model(says("hi")), time.Second)
+		m := retry.IdleTimeout(model(says("hi")), time.Second)
 		_, err := m.Generate(t.Context(), llm.Request{}, func(llm.Event) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -182,7 +182,7 @@ func TestIdleWaitsForConsumer(t *testing.T) {
 
 func TestCost(t *testing.T) {
 	p := retry.Prices{Input: 3, Output: 15, Cached: 0.3}
-	res, _, err := run(t, retry.Cost(model(says("hi")), p))
+	res, _, err := run(t, retry.FillCost(model(says("hi")), p))
 	if err != nil || res.Usage.Cost != 600*3+120+150 {
 		t.Errorf("cost is %d, error %v", res.Usage.Cost, err)
 	}
@@ -192,7 +192,7 @@ func TestCost(t *testing.T) {
 	stated := model(func(context.Context, func(llm.Event) error) (llm.Response, error) {
 		return llm.Response{Usage: fika.Usage{Input: 9, Cost: 7}}, nil
 	})
-	if res, _, _ := run(t, retry.Cost(stated, p)); res.Usage.Cost != 7 {
+	if res, _, _ := run(t, retry.FillCost(stated, p)); res.Usage.Cost != 7 {
 		t.Errorf("the provider's own cost became %d", res.Usage.Cost)
 	}
 }
@@ -205,7 +205,7 @@ func TestCap(t *testing.T) {
 			}
 		}
 	})
-	_, events, err := run(t, retry.Retry(retry.Cap(f, 0), retry.Policy{}))
+	_, events, err := run(t, retry.Retry(retry.CapLength(f, 0), retry.Policy{}))
 	if fika.KindOf(err) != fika.Limit || len(events) != retry.DefaultCap>>16 || f.calls != 1 {
 		t.Errorf("error %v after %d events and %d calls", err, len(events), f.calls)
 	}

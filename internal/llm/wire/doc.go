@@ -7,5 +7,5 @@
 // machine unless it was told to. Everything kept is bounded: [MaxEvent] for one
 // event, [MaxAnswer] for one answer.
 //
-// Read first: [Endpoint], [Events], [Text], [Failure].
+// Read first: [Endpoint], [ReadEvents], [Text], [Failure].
 package wire

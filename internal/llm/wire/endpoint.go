@@ -39,7 +39,7 @@ func NewEndpoint(t Target) (*Endpoint, error) {
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fika.Errorf(fika.Invalid, Op, "base_url is not an http or https address: write it as https://host/v1")
 	}
-	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !address.Loopback(u.Hostname()) {
+	if t.APIKey != "" && u.Scheme == "http" && !t.Insecure && !address.IsLoopback(u.Hostname()) {
 		return nil, fika.Errorf(fika.Invalid, Op, "the API key is not sent to %s over plain http, where others can read it: "+
 			"use https, or set insecure = true in the model's [[models]] entry", u.Host)
 	}
@@ -70,7 +70,7 @@ func (e *Endpoint) Host() string { return e.host }
 // Post sends body, a [Body] or any value, as JSON. An answer of any status is no error; closing its
 // body is the caller's. Errors are those of net/http.
 func (e *Endpoint) Post(ctx context.Context, body any) (*http.Response, error) {
-	data, err := Encode(body)
+	data, err := EncodeBody(body)
 	if err != nil {
 		return nil, fika.Wrap(fika.Invalid, Op, err)
 	}
@@ -93,7 +93,7 @@ func (e *Endpoint) Generate(ctx context.Context, body any, emit func(llm.Event) 
 	if err != nil {
 		return llm.Response{}, call.fail.Transport(ctx, err)
 	}
-	return Receive(ctx, res, open(call))
+	return ReadAnswer(ctx, res, open(call))
 }
 
 // redirectWords says where an answer sends the caller, who does not go there.

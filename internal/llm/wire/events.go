@@ -16,17 +16,17 @@ const (
 	MaxAnswer = 16 << 20
 )
 
-// ErrDone, returned by the callback of [Events], ends the reading without
+// ErrDone, returned by the callback of [ReadEvents], ends the reading without
 // error.
 var ErrDone = errors.New("done")
 
-// Events reads server-sent events from r and calls each for every event that
+// ReadEvents reads server-sent events from r and calls each for every event that
 // carries data, and with nil data for every comment (a keep-alive). A last
 // event without an empty line after it is delivered too: providers that forget
 // it mean it. It returns nil at the end of r or after [ErrDone], the error of
 // each as it is, a [fika.Limit] error for an event larger than [MaxEvent], else
 // the error of r. The slice given to each is valid during the call only.
-func Events(r io.Reader, each func(name string, data []byte) error) error {
+func ReadEvents(r io.Reader, each func(name string, data []byte) error) error {
 	s := scanner{r: bufio.NewReaderSize(r, 32<<10), each: each}
 	err := s.readAll()
 	if errors.Is(err, ErrDone) {

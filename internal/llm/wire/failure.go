@@ -35,7 +35,7 @@ type Failure struct {
 // reads res.Body, up to 64 KiB, and leaves closing to the caller.
 func (f Failure) Status(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
-	words := Words(body)
+	words := ErrorMessage(body)
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode <= 399:
 		words = redirectWords(res)
@@ -86,13 +86,13 @@ func (f Failure) Transport(ctx context.Context, err error) error {
 }
 
 func (f Failure) fromProvider(e *llm.ProviderError) error {
-	e.Message = Redact(oneLine(e.Message), f.Secrets...)
+	e.Message = RedactSecrets(oneLine(e.Message), f.Secrets...)
 	e.Visible = f.Visible
 	return fika.Wrap(fika.Provider, Op, e)
 }
 
-// Redact replaces every secret in s.
-func Redact(s string, secrets ...string) string {
+// RedactSecrets replaces every secret in s.
+func RedactSecrets(s string, secrets ...string) string {
 	for _, secret := range secrets {
 		if len(secret) >= 4 {
 			s = strings.ReplaceAll(s, secret, "[secret removed]")
@@ -112,10 +112,10 @@ func oneLine(s string) string {
 	return s
 }
 
-// Words finds the message in the body of an error: {"error":{"message"}},
+// ErrorMessage finds the message in the body of an error: {"error":{"message"}},
 // {"error":"…"}, {"message"}, {"detail"}, else the body itself unless it is a
 // page of HTML.
-func Words(body []byte) string {
+func ErrorMessage(body []byte) string {
 	var known struct {
 		Error   json.RawMessage `json:"error"`
 		Message Text            `json:"message"`
@@ -123,7 +123,7 @@ func Words(body []byte) string {
 	}
 	if json.Unmarshal(body, &known) == nil {
 		if len(known.Error) > 0 && known.Error[0] == '{' {
-			if inner := Words(known.Error); inner != "" {
+			if inner := ErrorMessage(known.Error); inner != "" {
 				return inner + upstreamWords(known.Error)
 			}
 		}

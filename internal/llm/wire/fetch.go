@@ -18,7 +18,7 @@ const Grace = 2 * time.Second
 
 // Answer gathers one answer from the events of its stream.
 type Answer interface {
-	// Take handles one event, as [Events] calls it. [ErrDone]: that was all.
+	// Take handles one event, as [ReadEvents] calls it. [ErrDone]: that was all.
 	Take(name string, data []byte) error
 	// Failure says how an error is told by now: whether text was seen.
 	Failure() Failure
@@ -30,14 +30,14 @@ type Answer interface {
 	Finish() (llm.Response, error)
 }
 
-// Receive reads an answer to its end and closes the body. What breaks off after
+// ReadAnswer reads an answer to its end and closes the body. What breaks off after
 // the answer was complete does no harm.
-func Receive(ctx context.Context, res *http.Response, a Answer) (llm.Response, error) {
+func ReadAnswer(ctx context.Context, res *http.Response, a Answer) (llm.Response, error) {
 	defer res.Body.Close()
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return llm.Response{}, a.Failure().Status(res)
 	}
-	err := Stream(res, a.Failure(), a.Take)
+	err := ReadStream(res, a.Failure(), a.Take)
 	if halted := a.Halted(); halted != nil {
 		return llm.Response{}, halted
 	}
@@ -50,10 +50,10 @@ func Receive(ctx context.Context, res *http.Response, a Answer) (llm.Response, e
 	return a.Finish()
 }
 
-// Stream reads the body of a successful answer: server-sent events, or one
-// JSON document for servers that do not stream. It calls each as [Events] does,
+// ReadStream reads the body of a successful answer: server-sent events, or one
+// JSON document for servers that do not stream. It calls each as [ReadEvents] does,
 // and closes the body.
-func Stream(res *http.Response, f Failure, each func(name string, data []byte) error) error {
+func ReadStream(res *http.Response, f Failure, each func(name string, data []byte) error) error {
 	defer res.Body.Close()
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -72,7 +72,7 @@ func Stream(res *http.Response, f Failure, each func(name string, data []byte) e
 	case kind == "text/html":
 		return f.fromProvider(&llm.ProviderError{Status: res.StatusCode, Message: f.Host + " answered with a page of HTML: is base_url right?"})
 	}
-	return Events(res.Body, each)
+	return ReadEvents(res.Body, each)
 }
 
 // Deadline closes the stream of a call when a complete answer is not followed

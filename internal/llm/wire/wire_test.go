@@ -16,7 +16,7 @@ import (
 )
 
 func read(s string) (out []string, err error) {
-	err = Events(strings.NewReader(s), func(name string, data []byte) error {
+	err = ReadEvents(strings.NewReader(s), func(name string, data []byte) error {
 		if data == nil {
 			out = append(out, "#")
 			return nil
@@ -51,7 +51,7 @@ func TestEvents(t *testing.T) {
 func TestEventsStops(t *testing.T) {
 	mine := errors.New("mine")
 	for _, c := range []struct{ give, want error }{{ErrDone, nil}, {mine, mine}} {
-		if err := Events(strings.NewReader("data: a\n\n"), func(string, []byte) error { return c.give }); err != c.want {
+		if err := ReadEvents(strings.NewReader("data: a\n\n"), func(string, []byte) error { return c.give }); err != c.want {
 			t.Errorf("%v gives %v", c.give, err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestWords(t *testing.T) {
 		`plain no`:  "plain no",
 		`{"error":`: `{"error":`,
 	} {
-		if got := Words([]byte(in)); got != want {
+		if got := ErrorMessage([]byte(in)); got != want {
 			t.Errorf("%s gives %q, want %q", in, got, want)
 		}
 	}

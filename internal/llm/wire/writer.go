@@ -23,9 +23,9 @@ type Writer struct {
 	err error
 }
 
-// Encode gives the JSON of a body, without the escapes that are for HTML
+// EncodeBody gives the JSON of a body, without the escapes that are for HTML
 // pages, so that what a provider has made goes back byte for byte.
-func Encode(body any) ([]byte, error) {
+func EncodeBody(body any) ([]byte, error) {
 	w := &Writer{}
 	w.enc = json.NewEncoder(&w.out)
 	w.enc.SetEscapeHTML(false)

@@ -15,7 +15,7 @@ func TestBodyOfPieces(t *testing.T) {
 		A string `json:"a"`
 		B int    `json:"b,omitempty"`
 	}
-	raw, err := Encode(written(func(w *Writer) {
+	raw, err := EncodeBody(written(func(w *Writer) {
 		w.Text("{")
 		w.Fields(pair{A: "<&>"})
 		w.Text(`,"kept":`)
@@ -27,10 +27,10 @@ func TestBodyOfPieces(t *testing.T) {
 	if want := `{"a":"<&>","kept":{"x":1},"list":[{"y":2},"z"]}`; err != nil || string(raw) != want {
 		t.Errorf("%s, %v instead of %s", raw, err, want)
 	}
-	if _, err := Encode(written(func(w *Writer) { w.Fields(make(chan int)); w.Value(1) })); err == nil {
+	if _, err := EncodeBody(written(func(w *Writer) { w.Fields(make(chan int)); w.Value(1) })); err == nil {
 		t.Error("what is no JSON is sent")
 	}
-	if raw, err := Encode(pair{"x", 1}); err != nil || string(raw) != `{"a":"x","b":1}` {
+	if raw, err := EncodeBody(pair{"x", 1}); err != nil || string(raw) != `{"a":"x","b":1}` {
 		t.Errorf("%s, %v", raw, err)
 	}
 }

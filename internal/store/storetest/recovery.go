@@ -217,8 +217,8 @@ var wishTests = map[string]func(*world){
 		equal(w, "prompt", w.claim(l).Prompt.Content, "x")
 	},
 	"park keeps anything": func(w *world) {
-		w.ok(w.Park(w.ctx, "fika.agent.x.request", []byte{0, 255}, "not JSON"))
-		w.ok(w.Park(w.ctx, "", nil, ""))
+		w.ok(w.ParkMessage(w.ctx, "fika.agent.x.request", []byte{0, 255}, "not JSON"))
+		w.ok(w.ParkMessage(w.ctx, "", nil, ""))
 	},
 }
 

@@ -140,7 +140,7 @@ func (r *running) startProcess() error {
 		r.exec.Stderr = r.cmd.Stderr
 	}
 	r.exec.WaitDelay = r.drainTime() // for a Stderr that is no file
-	r.exec.SysProcAttr = process.As(process.Within(process.DyingGroup(), r.confined.Group), r.confined.User)
+	r.exec.SysProcAttr = process.StartAs(process.StartWithin(process.DyingGroup(), r.confined.Group), r.confined.User)
 	stdin, err := r.openStdin()
 	if err == nil {
 		crash.Point("tool start.before")

@@ -58,14 +58,14 @@ func New(o Options) *Tool {
 			break
 		}
 	}
-	t.env = append(Environment(o.Environ), o.Env...)
+	t.env = append(VisibleEnvironment(o.Environ), o.Env...)
 	return t
 }
 
-// Environment keeps of environ what any command may see: PATH, HOME, LANG,
+// VisibleEnvironment keeps of environ what any command may see: PATH, HOME, LANG,
 // LC_*, TERM, TMPDIR, USER, LOGNAME, SHELL, TZ and FIKA_*, except secrets and
 // the mark of a step this process itself runs for.
-func Environment(environ []string) []string {
+func VisibleEnvironment(environ []string) []string {
 	var kept []string
 	for _, entry := range environ {
 		name, _, ok := strings.Cut(entry, "=")

@@ -75,7 +75,7 @@ func TestEnvironmentHasNoSecrets(t *testing.T) {
 	environ := []string{"PATH=/usr/bin:/bin", "HOME=/h", "LC_ALL=C", "OPENAI_API_KEY=sk", "AWS_SECRET_ACCESS_KEY=x", "FIKA_HOME=/f",
 		"FIKA_API_KEY=sk", "FIKA_NATS_TOKEN=t", "FIKA_CREDS=/f/creds", "FIKA_STEP=outer/1", "LD_PRELOAD=/evil.so", "BASH_ENV=/evil", "broken", "TZ=UTC"}
 	want := []string{"PATH=/usr/bin:/bin", "HOME=/h", "LC_ALL=C", "FIKA_HOME=/f", "TZ=UTC"}
-	if d := cmp.Diff(want, shell.Environment(environ)); d != "" {
+	if d := cmp.Diff(want, shell.VisibleEnvironment(environ)); d != "" {
 		t.Error(d)
 	}
 	r := run(t, shell.Options{Environ: environ, Env: []string{"FIKA_AGENT=coder"}}, map[string]any{"command": "env"})
