@@ -56,8 +56,8 @@ const (
 	// the work needs, where another may.
 	unfit = 0.75
 	// minScore is what it takes to be sure, and minLead how far ahead of the next.
-	minScore = 1.1
-	minLead  = 1.7
+	minScore = 1.5
+	minLead  = 1.8
 )
 
 // Rank orders agents by how well they fit a prompt, the best first; those that
