@@ -60,8 +60,9 @@ func pooled(r *run) {
 	r.ask("task", "hound")
 }
 
-// severalModels is work for an agent with two models whose first round fails: whoever
-// is killed, what follows is asked of the second.
+// severalModels is work for an agent with two models: whoever is killed, once two
+// rounds in a row have failed what follows is asked of the second, and after one of
+// the first.
 func severalModels(r *run) {
 	r.configure(fmt.Sprintf(`
 [[models]]
@@ -75,16 +76,19 @@ base_url = %[1]q
 [[agents]]
 id = "sandor"
 models = ["first", "second"]
-escalate = 1
+escalate = 2
 tool_permissions = ["bash", "read", "list"]
 `, r.models.URL()))
-	r.ask("task", "sandor", "read", "bash", "list") // there is no such file
+	r.ask("task", "sandor", "read", "read", "bash", "list") // there is no such file
 	r.ask("ask", "sandor", "read", "list")
 	r.settle()
-	wrong, err := r.number(`SELECT count(*) FROM usage u JOIN agents a ON a.id = u.agent WHERE a.name = 'sandor'
-AND u.model <> CASE WHEN u.n = (SELECT min(o.n) FROM usage o WHERE o.request = u.request) THEN 'first' ELSE 'second' END`)
+	wrong, err := r.number(`SELECT count(*) FROM usage u JOIN agents a ON a.id = u.agent JOIN requests r ON r.id = u.request WHERE a.name = 'sandor'
+AND u.model <> CASE WHEN r.kind <> 'task' OR (SELECT count(*) FROM usage o WHERE o.request = u.request AND o.n < u.n) < 2 THEN 'first' ELSE 'second' END`)
 	if err != nil || wrong > 0 {
 		r.bad("%d calls went to the wrong model: %v", wrong, err)
+	}
+	if twice, err := r.number(`SELECT count(*) FROM (SELECT call_id FROM steps WHERE call_id <> '' GROUP BY request, call_id HAVING count(*) > 1) d`); err != nil || twice > 0 {
+		r.bad("%d calls were noted twice: %v", twice, err)
 	}
 }
 
