@@ -37,29 +37,44 @@ if [ -n "$race" ]; then
 fi
 
 # Those that start processes wait for them most of the time: more of their tests
-# run side by side than there are processors.
+# run side by side than there are processors, and beside the other packages.
 programs='fika/internal/cli$|fika/test/'
 all=$($GO list ${PKG:-./...})
 inside=$(echo "$all" | grep -Ev "$programs" || true)
 outside=$(echo "$all" | grep -E "$programs" || true)
 scripts=
 if [ -n "$FULL" ]; then
-	short= outrace=$race limit=20m
+	short= outrace=$race limit=60m
 	scripts=$(echo "$all" | grep -E 'fika/internal/cli$' || true)
 	outside=$(echo "$outside" | grep -Ev 'fika/internal/cli$' || true)
 else
-	short=-short outrace= limit=10m
+	short=-short outrace= limit=30m
 fi
 packages=${TEST_PARALLEL:-2}
 status=0
 # Vet has been, and a test binary without symbols is linked in half the time.
+tests() { $GO test $short -vet=off -ldflags='-s -w' -timeout $limit "$@"; }
 if [ -n "$scripts" ]; then
-	$GO test $short -vet=off -ldflags='-s -w' -timeout $limit -parallel "${TEST_SIDE_BY_SIDE:-8}" $scripts || status=$?
+	tests -parallel "${TEST_SIDE_BY_SIDE:-8}" $scripts || status=$?
 fi
+beside= out=
 if [ -n "$outside" ]; then
-	$GO test $outrace $short -vet=off -ldflags='-s -w' -timeout $limit -p "$packages" -parallel "${TEST_SIDE_BY_SIDE:-8}" $outside || status=$?
+	set -- $outrace -p "$packages" -parallel "${TEST_SIDE_BY_SIDE:-8}" $outside
+	if [ -n "$FULL" ] || [ -z "$inside" ]; then
+		tests "$@" || status=$?
+	else
+		out=$(mktemp)
+		tests "$@" >"$out" 2>&1 &
+		beside=$!
+		trap 'kill -INT $beside 2>/dev/null; wait $beside; cat "$out"; rm -f "$out"; exit 130' INT TERM
+	fi
 fi
 if [ -n "$inside" ]; then
-	$GO test $race $short -vet=off -ldflags='-s -w' -timeout $limit -p "$packages" $inside || status=$?
+	tests $race -p "$packages" $inside || status=$?
+fi
+if [ -n "$beside" ]; then
+	wait $beside || status=$?
+	cat "$out"
+	rm -f "$out"
 fi
 exit $status

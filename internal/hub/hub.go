@@ -174,7 +174,7 @@ type Options struct {
 	// Home says why there is no home to look after any more, if that is so: it
 	// was deleted. The hub ends then. nil: nobody asks.
 	Home func() error
-	// ReadyTimeout bounds that wait; 0: 10 s.
+	// ReadyTimeout bounds that wait; 0: 30 s.
 	ReadyTimeout time.Duration
 }
 
@@ -226,7 +226,7 @@ func New(o Options) *Hub {
 	def(&o.Canary, 10*time.Second)
 	def(&o.Hung, 90*time.Second)
 	def(&o.StopGrace, 30*time.Second)
-	def(&o.ReadyTimeout, 10*time.Second)
+	def(&o.ReadyTimeout, 30*time.Second)
 	def(&o.Clean, time.Hour)
 	if o.Now == nil {
 		o.Now = time.Now

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	patience = 40 * time.Second // for anything that has to happen
+	patience = 4 * time.Minute // for anything that has to happen, on a machine that does much besides
 	glance   = 20 * time.Millisecond
 )
 
