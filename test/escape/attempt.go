@@ -22,6 +22,11 @@ print("REACHED" if r >= 0 or e not in (errno.EPERM, errno.EACCES, errno.ENOSYS, 
 P`
 }
 
+// until is a shell command that waits until another succeeds, not for ever.
+func until(command string) string {
+	return `for i in $(seq 600); do ` + command + ` && break; sleep 0.05; done`
+}
+
 func python(code string) string { return "python3 - <<'P'\n" + code + "\nP" }
 
 const (
@@ -62,7 +67,7 @@ func fileAttempts() []attempt {
 		{name: "another context", script: `grep -q other "$H/contexts/other/todos.md"` + reached},
 		{name: "fika's settings", script: `echo >> "$H/config.toml"` + reached},
 		{name: "a plugin's file", script: `echo >> "$H/plugins/shell"` + reached},
-		{name: "fika itself, out of the process tree", script: `(env -i PATH="$PATH" HOME="$HOME" FIKA_HOME="$H" setsid "$FIKA" context new pwned >/dev/null 2>&1 &); sleep 0.5`,
+		{name: "fika itself, out of the process tree", script: `(env -i PATH="$PATH" HOME="$HOME" FIKA_HOME="$H" setsid sh -c '"$0" context new pwned; : > done' "$FIKA" >/dev/null 2>&1 &); ` + until(`[ -e done ]`),
 			after: `test -d "$H/contexts/pwned" && rm -r "$H/contexts/pwned" && echo REACHED`},
 		{name: "~/.bashrc", script: `echo evil >> ~/.bashrc`, after: `grep -q evil ~/.bashrc && : > ~/.bashrc && echo REACHED`},
 		{name: "autostart", script: `mkdir -p ~/.config/autostart && echo evil > ~/.config/autostart/e.desktop`, after: `test -e ~/.config/autostart/e.desktop && rm -r ~/.config/autostart && echo REACHED`},
@@ -114,7 +119,7 @@ libc = ctypes.CDLL(None)
 fd = libc.syscall(434, int(os.environ["VICTIM"]), 0)
 print("REACHED" if fd >= 0 and libc.syscall(424, fd, 0, 0, 0) == 0 else "no")`)},
 		{name: "descriptors that were left open", script: `for i in $(seq 3 250); do [ -e /proc/$$/fd/$i ] && echo REACHED; done; true`, missing: "fika passes none"},
-		{name: "a daemon that writes later", script: `(setsid sh -c 'sleep 1; echo late > late' >/dev/null 2>&1 &)`, after: `sleep 1.3; test -e late && echo REACHED`, missing: "fika ends what a call leaves running"},
+		{name: "a daemon that writes later", script: `(setsid sh -c 'sleep 3600; : late-'"$NAME" >/dev/null 2>&1 &)`, after: until(`! pgrep -f "[l]ate-$NAME" >/dev/null`) + `; pkill -KILL -f "[l]ate-$NAME" && echo REACHED`, missing: "fika ends what a call leaves running"},
 		{name: "gaining rights from a setuid program", script: `grep -q '^NoNewPrivs:.*0' /proc/self/status` + reached},
 		{name: "mount", script: syscall(`165, 0, 0, 0, 0, 0`)},
 		{name: "unshare", script: `unshare -U true` + reached},
@@ -131,7 +136,7 @@ print("REACHED" if f() > 0 else "no")`)},
 fd = os.open("/dev/tty", os.O_RDWR)
 fcntl.ioctl(fd, 0x5412, b"x")
 print("REACHED")`), missing: "the call has no terminal"},
-		{name: "the person's terminal", script: `echo REACHED-TTY > "$PTS"`, after: `cat "$SEEN" 2>/dev/null | grep -q REACHED-TTY` + reached},
+		{name: "the person's terminal", script: `echo REACHED-TTY > "$PTS"`, after: `for i in $(seq 40); do grep -q REACHED-TTY "$SEEN" 2>/dev/null` + reached + ` && break; sleep 0.05; done`},
 	}
 }
 
@@ -139,7 +144,7 @@ func networkAttempts() []attempt {
 	connect := func(family, address string) string {
 		return python(`import socket, os
 s = socket.socket(socket.` + family + `)
-s.settimeout(2)
+s.settimeout(20)
 s.connect(` + address + `)
 print("REACHED" if s.recv(2) == b"hi" else "no")`)
 	}
@@ -149,8 +154,9 @@ print("REACHED" if s.recv(2) == b"hi" else "no")`)
 		{name: "IPv6", script: connect("AF_INET6", `("::1", int(os.environ["PORT6"]))`)},
 		{name: "UDP", script: python(`import socket, os
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(1)
-s.sendto(b"x", ("127.0.0.1", int(os.environ["UDP"])))
+s.settimeout(20)
+s.connect(("127.0.0.1", int(os.environ["UDP"])))
+s.send(b"x")
 print("REACHED" if s.recv(2) == b"hi" else "no")`)},
 		{name: "ICMP", script: python(`import socket
 socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)

@@ -212,7 +212,7 @@ func (w *world) command(ctx context.Context, program string, args ...string) *ex
 		line = append([]string{"setpriv", fmt.Sprint("--reuid=", w.uid), fmt.Sprint("--regid=", w.uid), "--clear-groups"}, line...)
 	}
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.Env, cmd.WaitDelay = w.env, time.Second
+	cmd.Env, cmd.WaitDelay = w.env, time.Minute
 	if dir := w.path("src"); exists(dir) {
 		cmd.Dir = dir
 	} else {
@@ -256,7 +256,7 @@ func (w *world) try(ctx context.Context, a attempt, route string) (verdict, erro
 	if err := w.project(ctx, a.script); err != nil {
 		return verdict{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	var errs bytes.Buffer
 	cmd := w.command(ctx, w.bin, "run", route)
