@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"fika"
@@ -59,8 +61,9 @@ func showFindings(e *command.Env, found []doctor.Finding) error {
 	marks := map[doctor.Level]string{
 		doctor.Fine: s.Green("ok     "), doctor.Note: s.Yellow("note   "), doctor.Problem: s.Red("problem"), doctor.Fixed: s.Green("fixed  "),
 	}
+	below := strings.NewReplacer("\n", "\n         ") // under what begins beside the mark
 	for _, f := range found {
-		if err := e.Printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), term.CleanLine(f.Text)); err != nil {
+		if err := e.Printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), below.Replace(term.Clean(f.Text))); err != nil {
 			return err
 		}
 		if f.Fix != "" && f.Level != doctor.Fixed {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -139,8 +140,11 @@ func sayNext(e *command.Env, p *setup.Pending, instructions bool) {
 // modelLine says which model is used, and why.
 func modelLine(e *command.Env) string {
 	s, err := e.App().PlainModel()
+	if none, ok := errors.AsType[*fika.Error](err); ok && none.Msg != "" {
+		return "model: " + none.Msg
+	}
 	if err != nil {
-		return "model: none yet. " + err.Error()
+		return "model: " + err.Error()
 	}
 	from := e.App().KeyOrigin(s)
 	if name, ok := strings.CutPrefix(from, "environment "); ok {

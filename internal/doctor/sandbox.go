@@ -30,7 +30,7 @@ func (d *examination) checkSandbox() {
 	case found.Tier() == sandbox.None:
 		d.add(check, Problem, "apt install bubblewrap", "nothing here confines commands: %s; they ask before they run", found.WhyWeaker())
 	case found.Tier() == sandbox.Landlock:
-		d.add(check, Note, "apt install bubblewrap", "commands are confined by what the kernel has built in (landlock), because %s; it lacks: %s", found.WhyWeaker(), strings.Join(found.Lacks(), "; "))
+		d.add(check, Note, "apt install bubblewrap", "commands are confined by what the kernel has built in (landlock), because %s; it lacks:\n- %s", found.WhyWeaker(), strings.Join(found.Lacks(), "\n- "))
 	default:
 		d.add(check, Fine, "", "commands are confined by namespaces of their own (full); that lacks: %s", strings.Join(found.Lacks(), "; "))
 	}
