@@ -2,9 +2,13 @@ package folder
 
 import (
 	"bytes"
+	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"fika"
 )
 
 func FuzzReadEntries(f *testing.F) {
@@ -104,5 +108,46 @@ func FuzzMeta(f *testing.F) {
 		write(t, dir.path(metaName), string(data))
 		openMirror(t, l, s)
 		wantEqual(t, dir, s)
+	})
+}
+
+// FuzzMirror harms one of the mirror's files in the middle of a conversation:
+// the next holder brings all of them in order, and what fika did not write is
+// kept.
+func FuzzMirror(f *testing.F) {
+	f.Add(uint8(0), uint8(0), uint16(0), []byte("\x00\x00"))
+	f.Add(uint8(1), uint8(1), uint16(40), []byte(nil))
+	f.Add(uint8(2), uint8(7), uint16(9), []byte("~ mine\n"))
+	f.Add(uint8(3), uint8(2), uint16(29), []byte("}}"))
+	f.Fuzz(func(t *testing.T, file, ahead uint8, cut uint16, add []byte) {
+		dir, ctx := testFolder(t), context.Background()
+		l := testLock(t, dir)
+		s := newSource("c1")
+		m := openMirror(t, l, s)
+		if err := m.Append(ctx, append(s.say(6), s.compact(3, 1))...); err != nil {
+			t.Fatal(err)
+		}
+		s.order, s.active = append(s.order, "c2"), "c2"
+		if err := m.Append(ctx, append(s.say(2), s.compact(1), s.addTo("c1", fika.Entry{Content: "late"}))...); err != nil {
+			t.Fatal(err)
+		}
+		for range ahead % 4 { // committed, but not in the mirror
+			s.say(1)
+		}
+		name := []string{transcriptName, contextName, archiveName, metaName}[file%4]
+		was := read(t, dir.path(name))
+		harmed := was[:len(was)-min(len(was), int(cut))] + string(add)
+		write(t, dir.path(name), harmed)
+		m = openMirror(t, l, s)
+		wantEqual(t, dir, s)
+		notes := m.TakeNotes()
+		if kept, _ := filepath.Glob(dir.path(name + ".edited-*")); len(kept) == 1 && read(t, kept[0]) != harmed {
+			t.Fatalf("%q was kept as %q", harmed, read(t, kept[0]))
+		} else if strings.Contains(string(add), "~") && name != metaName && len(kept) != 1 {
+			t.Fatalf("%q is lost; notes %q", add, notes)
+		}
+		if len(add) == 0 && len(notes) > 0 {
+			t.Fatalf("set aside what was cut off: %q", notes)
+		}
 	})
 }

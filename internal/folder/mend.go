@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -15,8 +14,6 @@ import (
 
 // page is how many entries are fetched at once.
 const page = 500
-
-func newBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 64<<10) }
 
 // openRegular opens a file for reading; a missing one is nil, nil. Anything
 // but a regular file is refused, so that a fifo cannot hang a prompt.
@@ -81,49 +78,49 @@ func (m *Mirror) knowsAll(heads []AskHead) bool {
 	return true
 }
 
-// restoreSeen brings the files back to the state that Seen describes.
+// restoreSeen brings the files back to the state that Seen describes: a torn end
+// of the transcript is cut off; a file that differs in another way is made anew,
+// after it was set aside if it holds what the source does not have.
 func (m *Mirror) restoreSeen(ctx context.Context, f Folder, heads []AskHead) (changed bool, err error) {
-	var intact [3]bool
-	for i, name := range []string{contextName, archiveName, transcriptName} {
-		if intact[i], err = m.isIntact(f, name); err != nil {
-			return false, err
-		}
-	}
-	active := fika.ConversationID("")
-	for _, h := range heads {
-		if h.Active {
-			active = h.ID
-		}
-	}
-	if !intact[2] {
-		if err := m.restoreTranscript(ctx, f, heads); err != nil {
-			return false, err
-		}
-	}
-	moved := active != m.meta.Active && len(m.meta.Seen) > 0
-	changed = active != m.meta.Active || !intact[2]
+	active := activeOf(heads)
+	changed = active != m.meta.Active
+	moved := changed && len(m.meta.Seen) > 0
 	m.meta.Active = active
-	if intact[0] && intact[1] && !moved {
-		return changed, nil
-	}
-	for i, name := range []string{contextName, archiveName} {
-		if intact[i] {
-			continue
+	for _, name := range []string{transcriptName, contextName, archiveName} {
+		right, err := m.isIntact(f, name)
+		if err == nil && !right {
+			changed = true
+			right, err = m.makeRoom(ctx, f, name, heads)
 		}
-		ours, err := m.onlyOurs(ctx, f, name, heads)
 		if err != nil {
 			return false, err
 		}
-		if !ours {
-			if err := m.setFileAside(f, name); err != nil {
-				return false, err
-			}
+		if right && (!moved || name == transcriptName) {
+			continue
+		}
+		if err := m.rewriteFile(ctx, f, name, heads); err != nil {
+			return false, err
 		}
 	}
-	if intact[1] && !moved {
-		return true, m.rewriteContext(ctx, f)
+	return changed, nil
+}
+
+// makeRoom deals with a file that is not as the mirror left it: after it, either
+// the file is right, or nothing is lost when it is written anew.
+func (m *Mirror) makeRoom(ctx context.Context, f Folder, name string, heads []AskHead) (right bool, err error) {
+	ours := false
+	if name == transcriptName {
+		if right, err = m.cutTornEnd(ctx, f, heads); right || err != nil {
+			return right, err
+		}
+		ours, err = m.isOwnTranscript(ctx, f, heads)
+	} else {
+		ours, err = m.onlyOurs(ctx, f, name, heads)
 	}
-	return true, m.rewriteBoth(ctx, f, heads)
+	if ours || err != nil {
+		return false, err
+	}
+	return false, m.setFileAside(f, name)
 }
 
 // isIntact compares a file with its mark. The archive alone may be missing
@@ -159,94 +156,6 @@ func (m *Mirror) catchUp(ctx context.Context, f Folder, h AskHead) (changed bool
 	return changed, nil
 }
 
-// eachUpTo gives the entries of one conversation up to seq upto.
-func (m *Mirror) eachUpTo(ctx context.Context, c fika.ConversationID, upto int64, do func(fika.Entry) error) error {
-	return eachEntry(ctx, m.source, c, 0, upto, do)
-}
-
-func eachEntry(ctx context.Context, src EntrySource, c fika.ConversationID, since, upto int64, do func(fika.Entry) error) error {
-	for since < upto {
-		entries, err := src.EntriesAfter(ctx, c, since, page)
-		if err != nil || len(entries) == 0 {
-			return err
-		}
-		for _, e := range entries {
-			if e.Seq > upto {
-				return nil
-			}
-			if err := do(e); err != nil {
-				return err
-			}
-			since = e.Seq
-		}
-	}
-	return nil
-}
-
-// rule finds what of a conversation is in the window at seq upto.
-func windowRule(ctx context.Context, src EntrySource, c fika.ConversationID, upto int64) (func(int64) bool, error) {
-	var compactions []fika.Entry
-	err := eachEntry(ctx, src, c, 0, upto, func(e fika.Entry) error {
-		if e.Type == fika.Compaction {
-			compactions = append(compactions, e)
-		}
-		return nil
-	})
-	return inWindow(compactions), err
-}
-
-// rewriteContext makes context.jsonl anew.
-func (m *Mirror) rewriteContext(ctx context.Context, f Folder) error {
-	active, upto := m.meta.Active, m.meta.Seen[m.meta.Active]
-	in, err := windowRule(ctx, m.source, active, upto)
-	if err != nil {
-		return err
-	}
-	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
-		return m.eachUpTo(ctx, active, upto, func(e fika.Entry) error {
-			if !in(e.Seq) {
-				return nil
-			}
-			return put(e)
-		})
-	})
-}
-
-// rewriteJSON makes both JSON files anew.
-func (m *Mirror) rewriteJSON(ctx context.Context, f Folder) error {
-	heads, err := m.source.Asks(ctx)
-	if err != nil {
-		return err
-	}
-	return m.rewriteBoth(ctx, f, heads)
-}
-
-func (m *Mirror) rewriteBoth(ctx context.Context, f Folder, heads []AskHead) error {
-	active := m.meta.Active
-	in, err := windowRule(ctx, m.source, active, m.meta.Seen[active])
-	if err != nil {
-		return err
-	}
-	err = m.replaceLines(f, archiveName, func(put func(fika.Entry) error) error {
-		for _, h := range heads {
-			err := m.eachUpTo(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
-				if h.ID == active && in(e.Seq) {
-					return nil
-				}
-				return put(e)
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return m.rewriteContext(ctx, f)
-}
-
 // onlyOurs reports whether a JSON file holds nothing besides lines that the
 // source has too, whole or cut off at the end, so that replacing it loses
 // nothing.
@@ -275,7 +184,7 @@ func (m *Mirror) onlyOurs(ctx context.Context, f Folder, name string, heads []As
 	}
 	tailKnown := tail == nil
 	for _, h := range heads {
-		err := m.eachUpTo(ctx, h.ID, h.LastSeq, func(e fika.Entry) error {
+		err := eachEntry(ctx, m.source, h.ID, 0, h.LastSeq, func(e fika.Entry) error {
 			own, err := entryLine(e)
 			delete(strange, keyOfLine(bytes.TrimSpace(own)))
 			tailKnown = tailKnown || bytes.HasPrefix(own, tail)

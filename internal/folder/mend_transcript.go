@@ -1,58 +1,28 @@
 package folder
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 
 	"fika"
 )
 
-// restoreTranscript cuts off what a crash left behind the recorded end, or
-// sets an edited transcript aside and writes it anew.
-func (m *Mirror) restoreTranscript(ctx context.Context, f Folder, heads []AskHead) error {
-	mark, marked := m.meta.Files[transcriptName]
-	ours, err := m.tornTail(ctx, f, heads, mark)
-	if err != nil {
-		return err
-	}
-	if ours && marked {
-		if err := os.Truncate(f.path(transcriptName), mark.Size); err != nil {
-			return fileError("mend "+transcriptName, f.path(transcriptName), err)
-		}
-		now, err := f.markOf(transcriptName)
-		mark.Size, mark.MTime = now.Size, now.MTime
-		m.meta.Files[transcriptName] = mark
-		return err
-	}
-	if !ours {
-		if ours, err = m.ownPrefix(ctx, f, heads); err != nil {
-			return err
-		}
-	}
-	if !ours {
-		if err := m.setFileAside(f, transcriptName); err != nil {
-			return err
-		}
-	}
-	return m.rewriteTranscript(ctx, f, heads)
-}
-
-// tornTail reports whether the file still ends, at the recorded size, as the
-// mirror left it, and what follows is the beginning of what was due next.
-func (m *Mirror) tornTail(ctx context.Context, f Folder, heads []AskHead, mark fileMark) (bool, error) {
-	file, err := openRegular(f.path(transcriptName))()
+// cutTornEnd cuts off what a crash left behind the recorded end of the
+// transcript, and reports whether that was all that was wrong: the file still
+// ends, at the recorded size, as the mirror left it, and what follows is the
+// beginning of what was due next.
+func (m *Mirror) cutTornEnd(ctx context.Context, f Folder, heads []AskHead) (bool, error) {
+	mark, path := m.meta.Files[transcriptName], f.path(transcriptName)
+	file, err := openRegular(path)()
 	if file == nil || err != nil {
 		return false, err
 	}
 	defer file.Close()
 	st, err := file.Stat()
 	if err != nil {
-		return false, fileError("read "+transcriptName, f.path(transcriptName), err)
+		return false, fileError("read "+transcriptName, path, err)
 	}
 	if mark.Size == 0 || st.Size() < mark.Size || mark.LastSize <= 0 || mark.LastSize > min(mark.Size, 2*maxLine) {
 		return false, nil
@@ -61,101 +31,156 @@ func (m *Mirror) tornTail(ctx context.Context, f Folder, heads []AskHead, mark f
 	if _, err := file.ReadAt(last, mark.Size-mark.LastSize); err != nil || hashOf(last) != mark.LastLine {
 		return false, nil
 	}
-	return m.matchesDue(ctx, io.NewSectionReader(file, mark.Size, st.Size()-mark.Size), heads, m.meta.Seen)
+	found, err := matchTranscript(ctx, m.source, heads, m.meta.Seen, io.NewSectionReader(file, mark.Size, st.Size()-mark.Size))
+	if err != nil || !found.torn {
+		return false, err
+	}
+	if err := os.Truncate(path, mark.Size); err != nil {
+		return false, fileError("mend "+transcriptName, path, err)
+	}
+	now, err := f.markOf(transcriptName)
+	mark.Size, mark.MTime = now.Size, now.MTime
+	m.meta.Files[transcriptName] = mark
+	return err == nil, err
 }
 
-// ownPrefix reports whether the whole file is the beginning of what would be
-// written into an empty one; a missing file is.
-func (m *Mirror) ownPrefix(ctx context.Context, f Folder, heads []AskHead) (bool, error) {
+// isOwnTranscript reports whether the whole file is the beginning of what the
+// source has; a missing file is.
+func (m *Mirror) isOwnTranscript(ctx context.Context, f Folder, heads []AskHead) (bool, error) {
 	file, err := openRegular(f.path(transcriptName))()
 	if file == nil || err != nil {
 		return err == nil, err
 	}
 	defer file.Close()
-	return m.matchesDue(ctx, file, heads, nil)
+	found, err := matchTranscript(ctx, m.source, heads, nil, file)
+	return found.torn, err
 }
 
-// errEnough ends an iteration early.
-var errEnough = errors.New("enough")
+// match is how far a transcript is what the source says.
+type match struct {
+	end  int64 // where it stops being that
+	due  bool  // the source has more
+	more bool  // the file has more
+	torn bool  // all it has more is the beginning of what is due next, and NULs
+}
 
-// matchesDue compares r with the rendering of the entries after since.
-func (m *Mirror) matchesDue(ctx context.Context, r io.Reader, heads []AskHead, since map[fika.ConversationID]int64) (bool, error) {
-	same := true
-	buf := bufio.NewReaderSize(r, 64<<10)
+// strand is a conversation that a transcript is read along.
+type strand struct {
+	id       fika.ConversationID
+	at, upto int64
+	pending  []fika.Entry
+}
+
+// matchTranscript reads a transcript, or its end, along the entries that the
+// source has after since: those of each conversation in their order, the
+// conversations interleaved as they were written.
+func matchTranscript(ctx context.Context, source EntrySource, heads []AskHead, since map[fika.ConversationID]int64, file io.Reader) (match, error) {
+	var strands []*strand
 	for _, h := range heads {
-		err := eachEntry(ctx, m.source, h.ID, since[h.ID], h.LastSeq, func(e fika.Entry) error {
-			want := renderEntry(e)
-			got := make([]byte, len(want))
-			n, err := io.ReadFull(buf, got)
-			if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-				return fileError("read "+transcriptName, transcriptName, err)
+		strands = append(strands, &strand{id: h.ID, at: since[h.ID], upto: h.LastSeq})
+	}
+	r := &peeker{r: file}
+	for {
+		due, taken, err := r.takeNext(ctx, source, strands)
+		switch {
+		case err != nil:
+			return match{}, err
+		case taken:
+			continue
+		}
+		found := match{end: r.offset, due: len(due) > 0}
+		if found.more, err = r.hasMore(); err == nil {
+			found.torn, err = r.isBeginning(due)
+		}
+		return found, fileError("read "+transcriptName, transcriptName, err)
+	}
+}
+
+// takeNext takes the next entry of one of the strands; if none comes next, it
+// gives what was due.
+func (p *peeker) takeNext(ctx context.Context, source EntrySource, strands []*strand) (due [][]byte, taken bool, err error) {
+	for _, s := range strands {
+		if len(s.pending) == 0 && s.at < s.upto {
+			if s.pending, err = source.EntriesAfter(ctx, s.id, s.at, page); err != nil {
+				return nil, false, err
 			}
-			got = got[:n]
-			if n == len(want) && bytes.Equal(got, want) {
-				return nil
-			}
-			got = bytes.TrimRight(got, "\x00")
-			same = bytes.HasPrefix(want, got)
-			return errEnough
-		})
-		if errors.Is(err, errEnough) {
-			break
+		}
+		if len(s.pending) == 0 {
+			continue
+		}
+		piece := renderEntry(s.pending[0])
+		ok, err := p.takeExpected(piece)
+		if err != nil {
+			return nil, false, fileError("read "+transcriptName, transcriptName, err)
+		}
+		if ok {
+			s.at, s.pending = s.pending[0].Seq, s.pending[1:]
+			return nil, true, nil
+		}
+		due = append(due, piece)
+	}
+	return due, false, nil
+}
+
+// peeker takes expected pieces off a stream.
+type peeker struct {
+	r      io.Reader
+	buf    []byte
+	offset int64
+}
+
+// fillBuffer makes at least n bytes available unless the stream ends before.
+func (p *peeker) fillBuffer(n int) error {
+	for len(p.buf) < n {
+		part := make([]byte, max(n-len(p.buf), 64<<10))
+		k, err := p.r.Read(part)
+		p.buf = append(p.buf, part[:k]...)
+		if err == io.EOF {
+			return nil
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	if !same {
-		return false, nil
-	}
-	rest, err := onlyNULs(buf)
-	return rest, err
+	return nil
 }
 
-// onlyNULs reports whether nothing but NULs follows.
-func onlyNULs(r *bufio.Reader) (bool, error) {
-	for {
-		c, err := r.ReadByte()
-		switch {
-		case err == io.EOF:
-			return true, nil
-		case err != nil:
-			return false, fika.Wrap(fika.Storage, "read "+transcriptName, err)
-		case c != 0:
+// takeExpected consumes want if it comes next.
+func (p *peeker) takeExpected(want []byte) (bool, error) {
+	if err := p.fillBuffer(len(want)); err != nil || !bytes.HasPrefix(p.buf, want) {
+		return false, err
+	}
+	p.buf = p.buf[len(want):]
+	p.offset += int64(len(want))
+	return true, nil
+}
+
+func (p *peeker) hasMore() (bool, error) {
+	err := p.fillBuffer(1)
+	return len(p.buf) > 0, err
+}
+
+// isBeginning consumes the rest, and reports whether it is the beginning of one
+// of the pieces, or nothing, and after it NULs alone.
+func (p *peeker) isBeginning(pieces [][]byte) (bool, error) {
+	same := 0
+	for _, piece := range pieces {
+		if err := p.fillBuffer(len(piece)); err != nil {
+			return false, err
+		}
+		n := 0
+		for n < min(len(piece), len(p.buf)) && piece[n] == p.buf[n] {
+			n++
+		}
+		same = max(same, n)
+	}
+	for rest := same; ; rest = 0 {
+		p.buf = bytes.TrimLeft(p.buf[rest:], "\x00")
+		if more, err := p.hasMore(); err != nil || !more {
+			return err == nil, err
+		}
+		if p.buf[0] != 0 {
 			return false, nil
 		}
 	}
-}
-
-// rewriteTranscript makes transcript.md anew, up to what was seen.
-func (m *Mirror) rewriteTranscript(ctx context.Context, f Folder, heads []AskHead) error {
-	delete(m.meta.Files, transcriptName)
-	if len(m.meta.Seen) == 0 {
-		if err := os.Remove(f.path(transcriptName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fileError("write "+transcriptName, f.path(transcriptName), err)
-		}
-		return nil
-	}
-	var last []byte
-	err := swapFile(f.path(transcriptName), func(w io.Writer) error {
-		buf := newBuffer(w)
-		for _, h := range heads {
-			err := m.eachUpTo(ctx, h.ID, m.meta.Seen[h.ID], func(e fika.Entry) error {
-				last = renderEntry(e)
-				_, err := buf.Write(last)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return buf.Flush()
-	})
-	if err != nil {
-		return err
-	}
-	mark, err := f.markOf(transcriptName)
-	mark.LastLine, mark.LastSize = hashOf(last), int64(len(last))
-	m.meta.Files[transcriptName] = mark
-	return err
 }

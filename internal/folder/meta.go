@@ -46,6 +46,15 @@ type metaJSON struct {
 	Active fika.ConversationID           `json:"active,omitempty"`
 	Seen   map[fika.ConversationID]int64 `json:"seen,omitempty"`
 	Files  map[string]fileMark           `json:"files,omitempty"`
+	Sum    string                        `json:"sum,omitempty"` // of the three above
+}
+
+// checksum tells a whole meta from one of which a part was lost or changed: with
+// marks that do not belong together entries would be written twice.
+func (j metaJSON) checksum() string {
+	j.Sum = ""
+	data, _ := json.Marshal(j) // it was JSON, or becomes it next
+	return hashOf(data)
 }
 
 func newMeta(now time.Time) *meta {
@@ -86,7 +95,11 @@ func (m *meta) parseMeta(data []byte) bool {
 	if !ok {
 		return false
 	}
-	m.CreatedAt, m.Active = at, j.Active
+	m.CreatedAt = at
+	if j.Sum != j.checksum() { // what the files hold is found out anew
+		return true
+	}
+	m.Active = j.Active
 	if j.Seen != nil {
 		m.Seen = j.Seen
 	}
@@ -141,9 +154,10 @@ func (m *meta) encodeMeta() ([]byte, error) {
 	for k, v := range m.rest {
 		out[k] = v
 	}
-	for _, k := range []string{"created_at", "active", "seen", "files"} {
+	for _, k := range []string{"created_at", "active", "seen", "files", "sum"} {
 		delete(out, k)
 	}
+	out["sum"] = metaJSON{Active: m.Active, Seen: m.Seen, Files: m.Files}.checksum()
 	if m.Active != "" {
 		out["active"] = m.Active
 	}

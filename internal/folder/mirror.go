@@ -1,8 +1,10 @@
 package folder
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync"
@@ -130,8 +132,9 @@ func (m *Mirror) syncLocked(ctx context.Context) error {
 	return m.guardChange(ctx, func(f Folder) error { return m.repairFiles(ctx, f) })
 }
 
-// guardChange runs a change under the lock's protection. After a failure the files
-// are not trusted until a sync has looked at all of them.
+// guardChange runs a change under the lock's protection. After a failure only
+// what the disk says of the files is believed, and the next change looks at all
+// of them.
 func (m *Mirror) guardChange(ctx context.Context, change func(Folder) error) error {
 	if err := ctx.Err(); err != nil {
 		return fika.Wrap(fika.Interrupted, "write mirror", err)
@@ -139,7 +142,14 @@ func (m *Mirror) guardChange(ctx context.Context, change func(Folder) error) err
 	if err := m.lock.Check(); err != nil {
 		return err
 	}
-	err := change(m.lock.Folder())
+	f := m.lock.Folder()
+	if m.dirty {
+		var err error
+		if m.meta, err = f.readMeta(); err != nil {
+			return err
+		}
+	}
+	err := change(f)
 	m.dirty = err != nil
 	return err
 }
@@ -147,7 +157,7 @@ func (m *Mirror) guardChange(ctx context.Context, change func(Folder) error) err
 // extendFiles appends fresh entries of one conversation, which follow directly on
 // what was seen of it, to the files, then notes that in the meta.
 func (m *Mirror) extendFiles(ctx context.Context, f Folder, conv fika.ConversationID, fresh []fika.Entry) error {
-	if err := m.appendTranscript(f, fresh); err != nil {
+	if err := m.appendEntries(f, transcriptName, fresh); err != nil {
 		return err
 	}
 	name := contextName
@@ -160,7 +170,7 @@ func (m *Mirror) extendFiles(ctx context.Context, f Folder, conv fika.Conversati
 			n++
 		}
 		plain := fresh[:min(n+1, len(fresh))]
-		if err := m.appendLines(f, name, plain); err != nil {
+		if err := m.appendEntries(f, name, plain); err != nil {
 			return err
 		}
 		m.meta.Seen[conv] = plain[len(plain)-1].Seq
@@ -174,17 +184,8 @@ func (m *Mirror) extendFiles(ctx context.Context, f Folder, conv fika.Conversati
 	return f.writeMeta(m.meta)
 }
 
-func (m *Mirror) appendTranscript(f Folder, entries []fika.Entry) error {
-	var b bytes.Buffer
-	var last []byte
-	for _, e := range entries {
-		last = renderEntry(e)
-		b.Write(last)
-	}
-	return m.appendBytes(f, transcriptName, b.Bytes(), last, entries[len(entries)-1].Seq)
-}
-
-func (m *Mirror) appendLines(f Folder, name string, entries []fika.Entry) error {
+// appendEntries appends entries to a mirror file.
+func (m *Mirror) appendEntries(f Folder, name string, entries []fika.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -192,7 +193,7 @@ func (m *Mirror) appendLines(f Folder, name string, entries []fika.Entry) error 
 	var last []byte
 	for _, e := range entries {
 		var err error
-		if last, err = entryLine(e); err != nil {
+		if last, err = pieceOf(name, e); err != nil {
 			return err
 		}
 		b.Write(last)
@@ -243,10 +244,16 @@ func (m *Mirror) compactFiles(ctx context.Context, f Folder, c fika.Entry) error
 		return nil
 	}
 	stay, kept := keptBy(c), 0
+	var window, gone []fika.Entry
 	bad, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
-		if e.Seq <= c.Meta.UpTo && stay(e.Seq) {
+		if !stay(e.Seq) {
+			gone = append(gone, e)
+			return nil
+		}
+		if e.Seq <= c.Meta.UpTo {
 			kept++
 		}
+		window = append(window, e)
 		return nil
 	})
 	if err != nil {
@@ -255,59 +262,53 @@ func (m *Mirror) compactFiles(ctx context.Context, f Folder, c fika.Entry) error
 	if bad > 0 || kept < len(c.Meta.Kept) {
 		return m.rewriteJSON(ctx, f)
 	}
-	if err := m.archiveOld(f, stay); err != nil {
+	if err := m.appendEntries(f, archiveName, gone); err != nil {
 		return err
 	}
-	return m.replaceLines(f, contextName, func(put func(fika.Entry) error) error {
-		_, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
-			if !stay(e.Seq) {
-				return nil
+	return m.replaceFile(f, contextName, func(put func(fika.Entry, []byte) error) error {
+		for _, e := range window {
+			piece, err := entryLine(e)
+			if err != nil {
+				return err
 			}
-			return put(e)
-		})
-		return err
+			if err := put(e, piece); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// archiveOld appends what does not stay in context.jsonl to the archive.
-func (m *Mirror) archiveOld(f Folder, stay func(seq int64) bool) error {
-	var gone []fika.Entry
-	_, err := eachInFile(f.path(contextName), func(e fika.Entry) error {
-		if stay(e.Seq) {
-			return nil
-		}
-		if gone = append(gone, e); len(gone) < page {
-			return nil
-		}
-		full := gone
-		gone = gone[:0]
-		return m.appendLines(f, archiveName, full)
-	})
+// rewriteJSON makes both JSON files anew from the source.
+func (m *Mirror) rewriteJSON(ctx context.Context, f Folder) error {
+	heads, err := m.source.Asks(ctx)
 	if err != nil {
 		return err
 	}
-	return m.appendLines(f, archiveName, gone)
+	if err := m.rewriteFile(ctx, f, archiveName, heads); err != nil {
+		return err
+	}
+	return m.rewriteFile(ctx, f, contextName, heads)
 }
 
-// replaceLines makes a JSON file anew from what each puts, and marks it.
-func (m *Mirror) replaceLines(f Folder, name string, each func(put func(fika.Entry) error) error) error {
+// rewriteFile makes a mirror file anew from the source, up to what was seen.
+func (m *Mirror) rewriteFile(ctx context.Context, f Folder, name string, heads []AskHead) error {
+	r := rendering{source: m.source, heads: heads, active: m.meta.Active, upto: m.meta.Seen}
+	return m.replaceFile(f, name, func(put func(fika.Entry, []byte) error) error { return r.eachPiece(ctx, name, put) })
+}
+
+// replaceFile makes a mirror file anew of what each puts, and marks it.
+func (m *Mirror) replaceFile(f Folder, name string, each func(put func(fika.Entry, []byte) error) error) error {
 	var last []byte
 	var seq int64
 	err := swapFile(f.path(name), func(w io.Writer) error {
-		buf := newBuffer(w)
-		put := func(e fika.Entry) error {
-			var err error
-			if last, err = entryLine(e); err != nil {
-				return err
-			}
-			seq = e.Seq
-			_, err = buf.Write(last)
+		buf := bufio.NewWriterSize(w, 64<<10)
+		err := each(func(e fika.Entry, piece []byte) error {
+			last, seq = piece, e.Seq
+			_, err := buf.Write(piece)
 			return err
-		}
-		if err := each(put); err != nil {
-			return err
-		}
-		return buf.Flush()
+		})
+		return errors.Join(err, buf.Flush())
 	})
 	if err != nil {
 		return err
@@ -321,7 +322,8 @@ func (m *Mirror) replaceLines(f Folder, name string, each func(put func(fika.Ent
 	return nil
 }
 
-// note tells the person of something that was set aside.
+// setFileAside gives a file that is not fika's own writing another name, and
+// tells the person of it.
 func (m *Mirror) setFileAside(f Folder, name string) error {
 	free, err := setAside(f.path(name), "edited", time.Now())
 	if err != nil {

@@ -102,6 +102,11 @@ func TestMirrorMendsWithoutLosingEdits(t *testing.T) {
 		{"meta hostile", func(t *testing.T, f Folder, _ *memorySource) {
 			write(t, f.path(metaName), `{"created_at":1,"seen":{"c1":6},"active":"c1","files":{"transcript.md":{"size":-5,"last_size":999999999999}}}`)
 		}, nil},
+		{"meta without what was seen", func(t *testing.T, f Folder, _ *memorySource) {
+			head, _, _ := strings.Cut(read(t, f.path(metaName)), `,
+  "seen"`)
+			write(t, f.path(metaName), head+"\n}\n")
+		}, nil},
 		{"context torn", func(t *testing.T, f Folder, s *memorySource) {
 			own, _ := entryLine(s.say(1)[0])
 			appendTo(t, f.path(contextName), string(own[:20]))
@@ -172,23 +177,46 @@ func TestMirrorMendsWithoutLosingEdits(t *testing.T) {
 	}
 }
 
-func TestMirrorNoticesEditsWhileItWorks(t *testing.T) {
+// TestMirrorKnowsInterleavedConversations: a transcript in which conversations
+// alternate is known again without the meta.
+func TestMirrorKnowsInterleavedConversations(t *testing.T) {
 	f := testFolder(t)
-	s := newSource("c1")
-	m := openMirror(t, testLock(t, f), s)
-	ctx := context.Background()
-	if err := m.Append(ctx, s.say(2)...); err != nil {
-		t.Fatal(err)
-	}
-	appendTo(t, f.path(transcriptName), "mine\n")
-	if err := m.Append(ctx, s.say(1)...); err != nil {
-		t.Fatal(err)
+	l := testLock(t, f)
+	s := newSource("c1", "c2")
+	m := openMirror(t, l, s)
+	for i := range 6 {
+		if err := m.Append(context.Background(), s.addTo(s.order[i%2], fika.Entry{From: "bob", Content: "in turn"})); err != nil {
+			t.Fatal(err)
+		}
 	}
 	wantEqual(t, f, s)
-	wantNotes(t, m, "transcript.md.edited-")
-	kept, _ := filepath.Glob(f.path("transcript.md.edited-*"))
-	if len(kept) != 1 || !strings.HasSuffix(read(t, kept[0]), "mine\n") {
-		t.Fatalf("kept %q", kept)
+	_ = os.Remove(f.path(metaName))
+	m = openMirror(t, l, s)
+	wantEqual(t, f, s)
+	wantNotes(t, m)
+}
+
+func TestMirrorNoticesEditsWhileItWorks(t *testing.T) {
+	for _, name := range []string{transcriptName, contextName, archiveName} {
+		t.Run(name, func(t *testing.T) {
+			f := testFolder(t)
+			s := newSource("c1")
+			m := openMirror(t, testLock(t, f), s)
+			ctx := context.Background()
+			if err := m.Append(ctx, append(s.say(2), s.compact(1), s.compact(2))...); err != nil {
+				t.Fatal(err)
+			}
+			appendTo(t, f.path(name), "mine\n")
+			if err := m.Append(ctx, append(s.say(1), s.compact(4))...); err != nil {
+				t.Fatal(err)
+			}
+			wantEqual(t, f, s)
+			wantNotes(t, m, name+".edited-")
+			kept, _ := filepath.Glob(f.path(name + ".edited-*"))
+			if len(kept) != 1 || !strings.HasSuffix(read(t, kept[0]), "mine\n") {
+				t.Fatalf("kept %q", kept)
+			}
+		})
 	}
 }
 
