@@ -64,7 +64,7 @@ an agent did in a chat, and what came of a message there, belongs to the chat;
 			if err := showUsage(e, lines, total, by); err != nil {
 				return err
 			}
-			budgets, err := c.Budgets(cmd.Context())
+			budgets, err := c.Budgets().List(cmd.Context())
 			for _, b := range budgets {
 				e.Say("budget of %s", client.BudgetLine(b))
 			}

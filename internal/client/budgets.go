@@ -11,52 +11,58 @@ import (
 	"fika/internal/limit"
 )
 
-// Budgets tells how the budgets of the home stand; nothing when it has none.
-func (c *Client) Budgets(ctx context.Context) ([]BudgetBalance, error) {
-	return c.balances(ctx, c.config().Budgets)
+// Budgets is what may be asked of the budgets of a home.
+type Budgets struct{ c *Client }
+
+// Budgets are those of this home.
+func (c *Client) Budgets() *Budgets { return &Budgets{c} }
+
+// List tells how the budgets of the home stand; nothing when it has none.
+func (s *Budgets) List(ctx context.Context) ([]BudgetBalance, error) {
+	return s.balances(ctx, s.c.config().Budgets)
 }
 
-func (c *Client) balances(ctx context.Context, budgets []config.Budget) ([]BudgetBalance, error) {
+func (s *Budgets) balances(ctx context.Context, budgets []config.Budget) ([]BudgetBalance, error) {
 	list := app.LimitBudgets(budgets)
 	if len(list) == 0 {
 		return nil, nil
 	}
-	id, err := c.home.ID()
+	id, err := s.c.home.ID()
 	if err != nil {
 		return nil, err
 	}
-	return c.store.Balances(ctx, id, limit.Budgets{List: list})
+	return s.c.store.Balances(ctx, id, limit.Budgets{List: list})
 }
 
-// SetBudget writes a budget into the home's config.toml, or takes it out of there, and lets
+// Set writes a budget into the home's config.toml, or takes it out of there, and lets
 // what waits for it look again. It returns how the budget stands. Error kind
 // Invalid for one that could not act, NotFound for one to be removed that is not
 // there.
-func (c *Client) SetBudget(ctx context.Context, b config.Budget, remove bool) ([]BudgetBalance, error) {
+func (s *Budgets) Set(ctx context.Context, b config.Budget, remove bool) ([]BudgetBalance, error) {
 	if !remove {
-		if err := c.config().CheckBudget(b); err != nil {
+		if err := s.c.config().CheckBudget(b); err != nil {
 			return nil, err
 		}
-		if err := c.priced(b); err != nil {
+		if err := s.refuseUnpriced(b); err != nil {
 			return nil, err
 		}
 	}
-	if err := config.SetBudget(c.home.ConfigFile(), b, remove); err != nil {
+	if err := config.SetBudget(s.c.home.ConfigFile(), b, remove); err != nil {
 		return nil, err
 	}
-	if err := c.store.LookAgain(ctx); err != nil || remove {
+	if err := s.c.store.LookAgain(ctx); err != nil || remove {
 		return nil, err
 	}
-	return c.balances(ctx, []config.Budget{b})
+	return s.balances(ctx, []config.Budget{b})
 }
 
-// priced refuses to limit the money of contexts whose model, chosen by the
+// refuseUnpriced refuses to limit the money of contexts whose model, chosen by the
 // environment, has no price.
-func (c *Client) priced(b config.Budget) error {
-	if b.Money <= 0 || len(c.config().Models) > 0 || c.config().Model != "" {
+func (s *Budgets) refuseUnpriced(b config.Budget) error {
+	if b.Money <= 0 || len(s.c.config().Models) > 0 || s.c.config().Model != "" {
 		return nil // it was looked at
 	}
-	m, err := c.app.PlainModel()
+	m, err := s.c.app.PlainModel()
 	if err == nil && !m.PriceKnown() {
 		return fika.Errorf(fika.Invalid, "", "%s", config.UnpricedWarning(m.ID, ""))
 	}
@@ -77,9 +83,9 @@ func (c *Client) RequestUnpriced(r RequestInfo) bool {
 	return !c.CostKnown(r.Outcome.Model, r.Outcome.Usage)
 }
 
-// ScarceBudgets are those of the home of which four fifths and more are spent.
-func (c *Client) ScarceBudgets(ctx context.Context) ([]BudgetBalance, error) {
-	all, err := c.Budgets(ctx)
+// Scarce are those of the home of which four fifths and more are spent.
+func (s *Budgets) Scarce(ctx context.Context) ([]BudgetBalance, error) {
+	all, err := s.List(ctx)
 	return slices.DeleteFunc(all, func(b BudgetBalance) bool { return !b.CrossesWarning(limit.Amount{}, b.Spent) }), err
 }
 

@@ -122,7 +122,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	if st.Schedules, err = c.Schedules().List(ctx); err != nil {
 		return st, err
 	}
-	if st.Budgets, err = c.Budgets(ctx); err != nil {
+	if st.Budgets, err = c.Budgets().List(ctx); err != nil {
 		return st, err
 	}
 	if st.Executors, err = c.executors(ctx); err != nil {

@@ -4,33 +4,44 @@ import (
 	"context"
 
 	"fika"
+	"fika/internal/question"
 )
 
-// lookAtApprovals shows questions that are new, and what became of others. Piped
-// input shows none: nobody reads them.
-func (m *Master) lookAtApprovals(ctx context.Context) {
-	if m.o.Approvals == nil || !m.o.Screen.Interactive() {
+// questions shows the tool calls that wait for a person's word, and takes the
+// answers. Piped input is shown none: nobody reads them.
+type questions struct {
+	approvals question.Approvals // nil: there are none
+	desk      question.Desk
+	screen    Screen
+	out       *display
+}
+
+func (q *questions) readByNobody() bool { return q.approvals == nil || !q.screen.Interactive() }
+
+// showNews shows questions that are new, and what became of others.
+func (q *questions) showNews(ctx context.Context) {
+	if q.readByNobody() {
 		return
 	}
-	said, err := m.desk.TakeNews(ctx, m.o.Approvals)
+	said, err := q.desk.TakeNews(ctx, q.approvals)
 	if err != nil {
 		return // readOutcomes tells of a store that cannot be read
 	}
-	m.printQuestions(said)
+	q.print(said)
 }
 
 // approve is /approve, /approve N and /approve N --deny WHY.
-func (m *Master) approve(ctx context.Context, words []string) error {
-	if m.o.Approvals == nil || !m.o.Screen.Interactive() {
+func (q *questions) approve(ctx context.Context, words []string) error {
+	if q.readByNobody() {
 		return fika.Errorf(fika.Invalid, "", "/approve answers what was shown at a terminal; in a script: fika approve N")
 	}
-	said, err := m.desk.CarryOut(ctx, m.o.Approvals, words)
-	m.printQuestions(said)
+	said, err := q.desk.CarryOut(ctx, q.approvals, words)
+	q.print(said)
 	return err
 }
 
-func (m *Master) printQuestions(texts []string) {
+func (q *questions) print(texts []string) {
 	for _, text := range texts {
-		m.out.printWarning(text)
+		q.out.printWarning(text)
 	}
 }

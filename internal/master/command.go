@@ -56,7 +56,7 @@ func consoleCommands() []command {
 			return nil
 		}},
 		{[]string{"cancel"}, []string{"cancel "}, (*Master).cancelByID},
-		{[]string{"approve"}, []string{"approve "}, (*Master).approve},
+		{[]string{"approve"}, []string{"approve "}, func(m *Master, ctx context.Context, words []string) error { return m.questions.approve(ctx, words) }},
 		{[]string{"diff"}, nil, (*Master).showChanges},
 		{[]string{"undo"}, nil, (*Master).undo},
 		{[]string{"usage"}, nil, (*Master).showUsage},

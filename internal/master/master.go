@@ -154,11 +154,11 @@ type Options struct {
 
 // Master is a console. Create it with [New], run it once.
 type Master struct {
-	o       Options
-	out     *display
-	roster  *roster
-	pending *pendingList
-	desk    question.Desk
+	o         Options
+	out       *display
+	roster    *roster
+	pending   *pendingList
+	questions *questions
 
 	mail   chan func() // capacity 64; senders wait when it is full, or until Run ends
 	done   chan struct{}
@@ -186,13 +186,14 @@ func New(o Options) *Master {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	out := &display{screen: o.Screen, style: o.Style, width: o.Width, quiet: o.Quiet, render: o.Render}
 	return &Master{
-		o:       o,
-		out:     &display{screen: o.Screen, style: o.Style, width: o.Width, quiet: o.Quiet, render: o.Render},
-		roster:  &roster{agents: o.Agents, directory: o.Directory, now: o.Now, known: map[fika.AgentName]Agent{}},
-		pending: &pendingList{memory: o.Memory},
-		desk:    question.Desk{Person: o.Person},
-		mail:    make(chan func(), 64), done: make(chan struct{}), here: make(chan struct{}, 1),
+		o:         o,
+		out:       out,
+		roster:    &roster{agents: o.Agents, directory: o.Directory, now: o.Now, known: map[fika.AgentName]Agent{}},
+		pending:   &pendingList{memory: o.Memory},
+		questions: &questions{approvals: o.Approvals, desk: question.Desk{Person: o.Person}, screen: o.Screen, out: out},
+		mail:      make(chan func(), 64), done: make(chan struct{}), here: make(chan struct{}, 1),
 	}
 }
 
@@ -216,7 +217,7 @@ func (m *Master) Run(ctx context.Context) error {
 		return err
 	}
 	m.checkAgents(ctx)
-	m.lookAtApprovals(ctx)
+	m.questions.showNews(ctx)
 	m.jobs.Add(1)
 	go func() { // joined by Run; ReadLine ends with ctx
 		defer m.jobs.Done()
@@ -248,7 +249,7 @@ func (m *Master) Run(ctx context.Context) error {
 			}
 		case <-poll.C:
 			m.readOutcomes(ctx)
-			m.lookAtApprovals(ctx)
+			m.questions.showNews(ctx)
 			m.out.showWaiting(m.pending.requests, m.o.Now())
 		case <-health.C:
 			m.checkAgents(ctx)

@@ -46,7 +46,7 @@ func budgets(e *command.Env, cmd *cobra.Command, wanted func(client.BudgetBalanc
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.Budgets(cmd.Context())
+	all, err := c.Budgets().List(cmd.Context())
 	var out []client.BudgetBalance
 	for _, b := range all {
 		if wanted(b) {

@@ -80,7 +80,7 @@ func (o *setOptions) run(ctx context.Context, scope string) error {
 		return err
 	}
 	b := config.Budget{Scope: scope, Per: o.per, Money: config.MicroDollars(math.Round(o.money * 1e6)), Tokens: o.tokens}
-	stands, err := c.SetBudget(ctx, b, o.remove)
+	stands, err := c.Budgets().Set(ctx, b, o.remove)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (v *visit) showCost(ctx context.Context, _ typedLine) error {
 	v.session.cost.count(ctx, v.chat.client(), v.chat.conversation())
 	spent, unpriced := v.session.cost.soFar()
 	v.screen.note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.ShortCount(spent.Input), term.ShortCount(spent.Output), term.Cost(spent.Cost, unpriced)))
-	budgets, err := v.chat.client().Budgets(ctx)
+	budgets, err := v.chat.client().Budgets().List(ctx)
 	for _, b := range budgets {
 		v.screen.note("— budget of " + client.BudgetLine(b))
 	}

@@ -57,7 +57,7 @@ func (s *sessionCost) count(ctx context.Context, c *client.Client, conv fika.Con
 		}
 	}
 	s.since = now.Add(-countedAgain)
-	if budgets, err := c.ScarceBudgets(ctx); err == nil {
+	if budgets, err := c.Budgets().Scarce(ctx); err == nil {
 		s.scarce = ""
 		if len(budgets) > 0 {
 			s.scarce = budgets[0].ShortText(budgets[0].Balance)
