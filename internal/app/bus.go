@@ -32,6 +32,19 @@ func (l *BusLink) Subjects() (bus.Subjects, error) {
 // Bus connects as the given user: "hub", "member", or an agent's. Without
 // retry a hub that is not there is an error of kind NotFound.
 func (l *BusLink) Bus(ctx context.Context, who string, retry bool) (bus.Bus, error) {
+	return l.dial(ctx, who, retry, 0)
+}
+
+// ListenerBus connects for somebody who only listens and wants to miss as little as
+// can be: to a hub on this machine that was away it is back within a tenth of a
+// second or two, as soon as others are.
+func (l *BusLink) ListenerBus(ctx context.Context) (bus.Bus, error) {
+	return l.dial(ctx, busnats.UserMember, true, listenerWait)
+}
+
+// dial connects. With a localWait, that is how long is waited before a server on
+// this machine is tried again.
+func (l *BusLink) dial(ctx context.Context, who string, retry bool, localWait time.Duration) (bus.Bus, error) {
 	h, c, err := l.config.HomeAndConfig()
 	if err != nil {
 		return nil, err
@@ -40,6 +53,9 @@ func (l *BusLink) Bus(ctx context.Context, who string, retry bool) (bus.Bus, err
 	if l.External(c, h) {
 		l.ExternalOptions(c, &o)
 	} else {
+		if localWait > 0 {
+			o.ReconnectWait, o.LongestWait = localWait, localWait
+		}
 		ep, err := busnats.Credentials(h.RunDir(), who)
 		if err != nil && !(retry && fika.IsKind(err, fika.NotFound)) {
 			return nil, err
@@ -66,6 +82,9 @@ const (
 	// and farDialPatience for one elsewhere: the store has what matters.
 	dialPatience    = time.Second
 	farDialPatience = 2 * time.Second
+	// listenerWait is how long a listener waits before it tries again to reach the
+	// hub of this machine.
+	listenerWait = 100 * time.Millisecond
 )
 
 // dialTimeout bounds one attempt to connect. A process that tries again for

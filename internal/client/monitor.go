@@ -11,7 +11,6 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/bus"
-	busnats "fika/internal/bus/nats"
 	"fika/internal/message"
 )
 
@@ -80,7 +79,7 @@ func OpenMonitor(ctx context.Context, a *app.App, f MonitorFilter) (*Monitor, er
 	if m.Subject, err = f.subject(subjects); err != nil {
 		return nil, err
 	}
-	if m.bus, err = a.Bus(ctx, busnats.UserMember, true); err != nil {
+	if m.bus, err = a.ListenerBus(ctx); err != nil {
 		return nil, err
 	}
 	m.watch = m.bus.Watch(func(s bus.State, _ error) {

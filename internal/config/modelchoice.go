@@ -136,6 +136,9 @@ func (c *crossCheck) checkModelChoice(i int) {
 	a := &c.Agents[i]
 	at := func(key string) Place { return c.placeOf("agents", i, key) }
 	if len(a.Models) == 0 {
+		if where, ok := c.where[elementPath("agents", i)+".models"]; ok {
+			c.problems.Add(where, "models is empty: name the agent's models, as in models = [\"small\", \"large\"], or leave it out")
+		}
 		for _, key := range []string{"escalate", "model_rules"} {
 			if where, ok := c.where[elementPath("agents", i)+"."+key]; ok {
 				c.problems.Add(where, "%s chooses among several models: name them, as in models = [\"small\", \"large\"]", key)

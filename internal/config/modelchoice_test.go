@@ -117,6 +117,7 @@ func TestWrongModels(t *testing.T) {
 		"models = [\"small\", \"large\"]\nescalate = -1":                                 "escalate",
 		"models = [\"small\", \"large\"]\nmax_cost_per_chain = 1":                        `no price is known of the model "large"`,
 		`models = "small"`: "models must be a list",
+		"models = []":      "models is empty: name the agent's models",
 	} {
 		_, err := Parse("config.toml", []byte(twoModelsIn("[[agents]]\nid = \"coder\"\n"+text)))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,7 @@
 package nats
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -184,10 +185,11 @@ func (c *conn) reconnectDelay(attempt int) time.Duration {
 	if d <= 0 {
 		d = defaultWait
 	}
-	for ; attempt > 1 && d < longestWait; attempt-- {
+	longest := cmp.Or(c.opts.LongestWait, longestWait)
+	for ; attempt > 1 && d < longest; attempt-- {
 		d *= 2
 	}
-	d = min(d, longestWait)
+	d = min(d, longest)
 	return d/2 + rand.N(d)
 }
 

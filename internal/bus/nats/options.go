@@ -29,7 +29,8 @@ type Options struct {
 
 	Name          string        // shown in the server's list of connections
 	Inbox         string        // prefix of reply subjects, "_INBOX" if empty
-	ReconnectWait time.Duration // first wait, doubled up to 2 s, with jitter; 100 ms if zero
+	ReconnectWait time.Duration // first wait, doubled up to the longest, with jitter; 100 ms if zero
+	LongestWait   time.Duration // 2 s if zero
 	Timeout       time.Duration // of one attempt to connect; 5 s if zero
 	Retry         bool          // a server that is away is not an error of Dial
 
