@@ -265,10 +265,13 @@ func (h *home) processes(words string) map[int]string {
 		if err != nil || len(line) == 0 || pid == os.Getpid() {
 			continue
 		}
+		args := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
+		if !strings.Contains(args, words) {
+			continue
+		}
 		environ, _ := os.ReadFile(filepath.Join(d, "environ"))
 		cwd, _ := os.Readlink(filepath.Join(d, "cwd"))
-		args := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))
-		if (bytes.Contains(environ, []byte(h.dir)) || strings.Contains(args+cwd, h.dir)) && strings.Contains(args, words) {
+		if bytes.Contains(environ, []byte(h.dir)) || strings.Contains(args+cwd, h.dir) {
 			found[pid] = args
 		}
 	}
