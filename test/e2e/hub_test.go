@@ -34,9 +34,7 @@ func TestStartTogether(t *testing.T) {
 			t.Errorf("exit %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
 		}
 	}
-	if n := len(h.processes(hubWords)); n != 1 {
-		t.Errorf("%d hubs", n)
-	}
+	h.pid(hubWords) // one: what it starts looks like it for a moment
 	h.quiet()
 	h.settled()
 	if n := len(srv.Requests()); n != len(results) {
