@@ -37,3 +37,20 @@ func TestLimitsOfAgents(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// FuzzBytes: an amount of memory is refused, or is one that can be written and read
+// again.
+func FuzzBytes(f *testing.F) {
+	for _, s := range []string{"512MiB", "1.5G", "2 TB", "-1KiB", "1e300T", "nanB", "0x10K", "1_000", "infB", "1048576"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, ok := parseBytes(text)
+		if !ok || n <= 0 {
+			return
+		}
+		if again, ok := parseBytes(strings.Trim(encodeBytes(Bytes(n)), `"`)); !ok || again != n && n < 1<<53 || n >= 1<<60 {
+			t.Fatalf("%q is %d, and that is %d, %t", text, n, again, ok)
+		}
+	})
+}

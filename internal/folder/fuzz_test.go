@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fika"
 )
 
@@ -148,6 +150,45 @@ func FuzzMirror(f *testing.F) {
 		}
 		if len(add) == 0 && len(notes) > 0 {
 			t.Fatalf("set aside what was cut off: %q", notes)
+		}
+	})
+}
+
+// FuzzReadFolder reads a foreign folder: each of its lines is an entry, a message
+// or a problem, each entry is given once, and reading twice gives the same.
+func FuzzReadFolder(f *testing.F) {
+	f.Add([]byte(seed), []byte("[USER]: hi\nthere\n[BOT]: yes"), []byte(`{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[1]}],"created_at":1}`))
+	f.Add([]byte("{\"id\":\"a\",\"from\":\"x\"}\n{\"id\":\"a\",\"from\":\"y\"}\n\xff"), []byte(nil), []byte(`{"messages":null}`))
+	f.Add([]byte(nil), []byte("[A]: \n[A]: \n"), []byte("["))
+	f.Fuzz(func(t *testing.T, lines, plain, past []byte) {
+		dir := t.TempDir()
+		for name, data := range map[string][]byte{"transcript.jsonl": lines, plainName: plain, historyName: past, inboxName: lines} {
+			if len(data) > 0 {
+				write(t, filepath.Join(dir, name), string(data))
+			}
+		}
+		entries := func() (list []fika.Entry) {
+			c, err := ReadFolder(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			once := map[fika.EntryID]bool{}
+			err = c.Each(func(e fika.Entry, archived bool) error {
+				has, older := c.HasEntry(e.ID)
+				if once[e.ID] || !has || older != archived {
+					t.Fatalf("%q: twice %t, known %t, archived %t and %t", e.ID, once[e.ID], has, archived, older)
+				}
+				once[e.ID] = true
+				list = append(list, e)
+				return nil
+			})
+			if err != nil || len(list) != c.CountArchived()+c.CountWindow() {
+				t.Fatalf("%d of %d and %d entries, %v", len(list), c.CountArchived(), c.CountWindow(), err)
+			}
+			return list
+		}
+		if first, again := entries(), entries(); !cmp.Equal(first, again) {
+			t.Fatal(cmp.Diff(first, again))
 		}
 	})
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -45,4 +46,29 @@ func TestExamples(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzBound: what is stored of a person's answer is read as it was, and a text that
+// is something else is no match for it.
+func FuzzBound(f *testing.F) {
+	f.Add("the call", "a", "odd\nname", "c")
+	f.Add("", "", " ", "\r")
+	f.Fuzz(func(t *testing.T, name, state, other, text string) {
+		if strings.ContainsAny(state, " \n") || state == "" {
+			ParseBound(text)
+			return
+		}
+		b := Bound{{name, state}, {other, state}}
+		stored := b.String()
+		got := ParseBound(stored)
+		if len(got) != len(b) || got.String() != stored || got[0].State != state || got[0].Name != strings.ReplaceAll(name, "\n", "?") {
+			t.Fatalf("%q became %q", b, got)
+		}
+		if changed := got.Differences(ParseBound(stored)); changed != nil {
+			t.Fatalf("%q: %q has changed by being stored", b, changed)
+		}
+		if state != text && len(got.Differences(Bound{{name, text}})) == 0 {
+			t.Fatalf("%q passes for %q", text, state)
+		}
+	})
 }

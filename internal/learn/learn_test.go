@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"fika"
 	"fika/internal/llm"
@@ -147,4 +149,53 @@ func TestPosition(t *testing.T) {
 	if _, ok := FirstTainted([]Case{{}, {Taint: Taint{From: "fetch"}}}); !ok {
 		t.Error("tainted history was not found")
 	}
+}
+
+// FuzzAnswer: what a model proposes is refused, wants nothing, or is a bounded plain
+// text for a target that may be changed.
+func FuzzAnswer(f *testing.F) {
+	for _, s := range []string{`{"target":"reflection","text":"always test","why":"said"}`, "```json\n{\"target\":\"nothing\"}\n```", `{"target":"prompt","text":""}`, `}{`, `{"target":"reflection","text":"a\u001b[2J"}`, `{"target":"root","text":"x"}`, `{"text":"\xff"}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q := Question{Now: map[Target]string{Reflection: "be kind\n"}, Limit: 40}
+		a, wrong := q.read(text)
+		if wrong != "" || a.Target == "" {
+			if a.Target == "" && a.Text != "" && wrong == "" {
+				t.Fatalf("%q: a text for nothing: %q", text, a.Text)
+			}
+			return
+		}
+		if a.Target != Reflection || utf8.RuneCountInString(a.Text) > q.Limit+1 || !utf8.ValidString(a.Text) || strings.ContainsFunc(a.Text, isControl) || a.Text == q.Now[Reflection] || strings.TrimSpace(a.Text) == "" {
+			t.Fatalf("%q gave %+v", text, a)
+		}
+	})
+}
+
+// FuzzReadState: what is kept of an agent's learning is refused, or is written and
+// read again as it was.
+func FuzzReadState(f *testing.F) {
+	for _, s := range []string{"", "{}", `{"position":{"at":"2026-01-02T03:04:05Z","ends":["a"]},"proposal":{"target":"reflection","after":"x"}}`, "null", "{"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := ReadState(data, "learn.json")
+		if err != nil {
+			if !fika.IsKind(err, fika.Invalid) || !strings.Contains(err.Error(), "learn.json") {
+				t.Fatal(err)
+			}
+			return
+		}
+		once, err := s.Encode()
+		if err != nil {
+			t.Skip() // a year beyond what JSON times can say
+		}
+		again, err := ReadState(once, "learn.json")
+		if err != nil {
+			t.Fatalf("%q: %v", once, err)
+		}
+		if twice, err := again.Encode(); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%q, then %q, %v", once, twice, err)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"fika"
 	"fika/internal/app"
+	"fika/internal/config"
 	"fika/internal/mcpadmin"
 )
 
@@ -68,4 +69,39 @@ func TestImportAddRemove(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
+}
+
+// FuzzImport: a file of another program is refused, or each of its servers becomes
+// an entry that the config takes, under a name of its own, or is named as left out.
+func FuzzImport(f *testing.F) {
+	for _, s := range []string{
+		`{"mcpServers":{"A b":{"command":"x","args":["${Y}"],"env":{"K":"v"}},"a-b":{"url":"https://e.org","headers":{"A":"b"}}}}`,
+		`{"servers":{"":{"command":"\u0000\""},"x":1,"é":{"serverUrl":"::"}}}`, `{"mcpServers":null}`, `[]`, "{",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, root := open(t, "")
+		path := filepath.Join(root, "other.json")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Import(path)
+		if err != nil {
+			if !fika.IsKind(err, fika.Invalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		names := map[string]bool{}
+		for _, e := range got.Entries {
+			if names[e.Name] || e.Name == "" {
+				t.Fatalf("%q: the name %q", data, e.Name)
+			}
+			names[e.Name] = true
+			if c, err := config.Parse("f", []byte(e.TOML()+"\n")); err != nil || c.MCPServer(e.Name) == nil || c.MCPServer(e.Name).Command != e.Command {
+				t.Fatalf("%s: %v", e.TOML(), err)
+			}
+		}
+	})
 }

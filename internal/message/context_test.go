@@ -35,3 +35,27 @@ func TestContextResponsesFit(t *testing.T) {
 		t.Errorf("got %.200s", data)
 	}
 }
+
+// FuzzParseContextRequest: a body is refused in few words, or asks for a bounded
+// number of messages and is read again as it was.
+func FuzzParseContextRequest(f *testing.F) {
+	for _, s := range []string{"", "{}", `{"type":"context_request","last":3,"unknown":1}`, `{"last":-1}`, `{"v":9}`, `{"type":"\xff"}`, `null`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, err := ParseContextRequest(body)
+		if err != nil {
+			if !fika.IsKind(err, fika.Invalid) || len(err.Error()) > 1000 {
+				t.Fatalf("%q: %v", body, err)
+			}
+			return
+		}
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ParseContextRequest(data); err != nil || again != r || r.Last < 1 || r.Last > maxContext {
+			t.Fatalf("%q: %+v, then %+v, %v", body, r, again, err)
+		}
+	})
+}

@@ -48,3 +48,28 @@ func TestQuestion(t *testing.T) {
 		t.Errorf("asked\n%.600s", text)
 	}
 }
+
+// FuzzJudge: whatever a model answers, nobody is added to the list or lost from it,
+// and only the first can be sure, who can be chosen.
+func FuzzJudge(f *testing.F) {
+	for _, s := range []string{"reviewer", " @Reviewer.\n", "none", "lawyer", "", "\xff\x00", "coder and reviewer", "\u212aoder"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, answer string) {
+		list := []Match{{Agent: "coder", Score: 1, Why: "by \"code\""}, {Agent: "reviewer", Score: 0.9}, {Agent: "lawyer", Barred: "it was stopped by hand"}}
+		got, why := Judge(list, answer, "small")
+		if len(got) != len(list) || len(why) > 1000 {
+			t.Fatalf("%q: %d agents, %q", answer, len(got), why)
+		}
+		for _, m := range list {
+			if !slices.ContainsFunc(got, func(g Match) bool { return g.Agent == m.Agent }) {
+				t.Fatalf("%q: %s is lost", answer, m.Agent)
+			}
+		}
+		for i, m := range got {
+			if m.Sure && (i > 0 || m.Barred != "" || why != "") {
+				t.Fatalf("%q: %s at %d is sure; %q", answer, m.Agent, i, why)
+			}
+		}
+	})
+}

@@ -97,3 +97,23 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDuration: a duration is refused, or is one that a file may ask for and that
+// can be written and read again.
+func FuzzDuration(f *testing.F) {
+	for _, s := range []string{"90s", "7d", "1d12h", "1.5d", "-1s", "NaNd", "1e9d", "0x10d", "3650d1ns", "9223372036854775807ns", "d", "1d-1h"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, ok := toml.ParseDuration(text)
+		if !ok {
+			return
+		}
+		if d < 0 || d > 3650*24*time.Hour {
+			t.Fatalf("%q is %s", text, d)
+		}
+		if again, ok := toml.ParseDuration(d.String()); !ok || again != d {
+			t.Fatalf("%q is %s, and that is %s, %t", text, d, again, ok)
+		}
+	})
+}
