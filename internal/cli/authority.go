@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/setup"
 )
 
 // conductOf is what this invocation of a command does.
@@ -45,11 +46,11 @@ func admit(e *command.Env, cmd *cobra.Command, args []string) error {
 	}
 	if !c.InsideTool() && !slices.Contains(aboutProjects(), cmd.CommandPath()) {
 		if alone(e, cmd, args) {
-			if offerTrust(e); cmd.Context().Err() != nil {
+			if setup.OfferTrust(e); cmd.Context().Err() != nil {
 				return fika.Errorf(fika.Interrupted, "", "nothing was done")
 			}
 		} else {
-			tellTrust(e)
+			setup.TellTrust(e)
 		}
 	}
 	if !c.InsideTool() || does == speaks {

@@ -9,13 +9,15 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/config"
+	"fika/internal/cli/master"
+	"fika/internal/cli/run"
 	"fika/internal/term"
 )
 
 // newRoot makes the command line. Where args are given, it makes of the commands
 // below only what they need.
 func newRoot(e *command.Env, args ...string) *cobra.Command {
-	o := &runOptions{Env: e}
+	o := &run.Options{Env: e}
 	var version *bool
 	root := &cobra.Command{
 		Use:   "fika [PROMPT]",
@@ -50,8 +52,8 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 			if err := checkBarePrompt(cmd, args); err != nil {
 				return err
 			}
-			if meansMaster(e, cmd, args) {
-				return openMaster(cmd.Context(), e, masterFlags{})
+			if master.MeansConsole(e, cmd, args) {
+				return master.OpenConsole(cmd.Context(), e, master.Flags{})
 			}
 			if meansSession(e, cmd, args) {
 				return chat.OpenSession(cmd.Context(), e)
@@ -61,11 +63,11 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 					return err
 				}
 			}
-			return o.run(cmd.Context(), args)
+			return o.RunPrompt(cmd.Context(), args)
 		},
 	}
 	root.PersistentFlags().StringVar(&e.Home, "home", "", "folder that holds everything (default $FIKA_HOME, else the project's, else ~/.fika)")
-	o.flags(root)
+	o.AddFlags(root)
 	version = versionFlag(root)
 	root.CompletionOptions.SetDefaultShellCompDirective(complete.NoFiles)
 	_ = root.RegisterFlagCompletionFunc("home", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))

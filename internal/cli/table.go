@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/agent"
+	"fika/internal/cli/approve"
+	"fika/internal/cli/ask"
 	"fika/internal/cli/budget"
 	"fika/internal/cli/bus"
 	"fika/internal/cli/chat"
@@ -14,17 +16,27 @@ import (
 	"fika/internal/cli/config"
 	contextcmd "fika/internal/cli/context"
 	"fika/internal/cli/conversation"
+	"fika/internal/cli/demo"
+	"fika/internal/cli/doctor"
 	"fika/internal/cli/executor"
+	"fika/internal/cli/hub"
 	"fika/internal/cli/key"
+	"fika/internal/cli/master"
 	"fika/internal/cli/mcp"
 	"fika/internal/cli/model"
+	"fika/internal/cli/monitor"
 	"fika/internal/cli/plugin"
 	"fika/internal/cli/project"
 	"fika/internal/cli/request"
 	"fika/internal/cli/rules"
+	"fika/internal/cli/run"
 	"fika/internal/cli/schedule"
+	"fika/internal/cli/setup"
+	"fika/internal/cli/status"
 	"fika/internal/cli/store"
 	"fika/internal/cli/template"
+	"fika/internal/cli/trace"
+	"fika/internal/cli/undo"
 	"fika/internal/cli/workflow"
 )
 
@@ -108,19 +120,19 @@ func manage() declaration { return declaration{conduct: manages} }
 // startCommands are for whoever begins.
 func startCommands() []entry {
 	return in(groupStart, []entry{
-		{name: "init", new: newInit, does: manage()},
-		{name: "demo", new: newDemo, does: manage()},
-		{name: "run", new: newRun, does: declaration{conduct: speaks, more: "username temp-username continue"}, often: true},
-		{name: "master", new: newMaster, does: manage()},
+		{name: "init", new: setup.NewInit, does: manage()},
+		{name: "demo", new: demo.New, does: manage()},
+		{name: "run", new: run.New, does: declaration{conduct: speaks, more: "username temp-username continue"}, often: true},
+		{name: "master", new: master.New, does: manage()},
 	})
 }
 
 // workCommands give work, and follow it.
 func workCommands() []entry {
 	return in(groupWork, []entry{
-		{name: "ask", new: newAsk, does: speak(), often: true},
-		{name: "task", new: newTask, does: speak(), often: true},
-		{name: "route", new: newRoute, does: look()},
+		{name: "ask", new: ask.NewAsk, does: speak(), often: true},
+		{name: "task", new: ask.NewTask, does: speak(), often: true},
+		{name: "route", new: ask.NewRoute, does: look()},
 		{name: "chat", new: chat.New, does: look(), often: true, verbs: []verbs{
 			{look(), "list view wait why queue"},
 			{declaration{conduct: looks, only: "json"}, "limit"},
@@ -133,9 +145,9 @@ func workCommands() []entry {
 		}},
 		{name: "request", new: request.New, does: look(), often: true, verbs: []verbs{{look(), "list show wait"}, {manage(), "cancel retry"}}},
 		{name: "conversation", new: conversation.New, does: look(), verbs: []verbs{{look(), "list show search"}}},
-		{name: "trace", new: newTrace, does: look()},
-		{name: "approve", new: newApprove, does: manage()},
-		{name: "undo", new: newUndo, does: manage()},
+		{name: "trace", new: trace.NewTrace, does: look()},
+		{name: "approve", new: approve.New, does: manage()},
+		{name: "undo", new: undo.New, does: manage()},
 		{name: "schedule", new: schedule.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "create delete run pause resume"}}},
 	})
 }
@@ -170,7 +182,7 @@ func agentCommands() []entry {
 		{name: "key", new: key.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "set remove"}}},
 		{name: "rules", new: rules.New, does: look(), verbs: []verbs{{look(), "test"}}},
 		{name: "executor", new: executor.New, does: manage()},
-		{name: "trust", new: newTrust, does: manage()},
+		{name: "trust", new: setup.NewTrust, does: manage()},
 		{name: "project", new: project.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "move forget"}}},
 		{name: "config", new: config.New, does: look(), verbs: []verbs{{look(), "path check show"}, {manage(), "migrate"}}},
 	})
@@ -179,18 +191,18 @@ func agentCommands() []entry {
 // systemCommands are about the system as a whole.
 func systemCommands() []entry {
 	return in(groupSystem, []entry{
-		{name: "up", new: newUp, does: manage()},
-		{name: "down", new: newDown, does: manage()},
-		{name: "status", new: newStatus, does: declaration{conduct: looks, more: "show-bus"}, often: true},
-		{name: "usage", new: newUsage, does: look()},
-		{name: "profile", new: newProfile, does: look()},
-		{name: "top", new: newTop, does: look()},
+		{name: "up", new: hub.NewUp, does: manage()},
+		{name: "down", new: hub.NewDown, does: manage()},
+		{name: "status", new: status.New, does: declaration{conduct: looks, more: "show-bus"}, often: true},
+		{name: "usage", new: trace.NewUsage, does: look()},
+		{name: "profile", new: trace.NewProfile, does: look()},
+		{name: "top", new: trace.NewTop, does: look()},
 		{name: "budget", new: budget.New, does: look(), verbs: []verbs{{look(), "list show"}, {manage(), "set remove"}}},
-		{name: "monitor", new: newMonitor, does: declaration{conduct: looks, more: "log log-size log-keep"}},
-		{name: "doctor", new: newDoctor, does: declaration{conduct: looks, more: "fix"}},
+		{name: "monitor", new: monitor.New, does: declaration{conduct: looks, more: "log log-size log-keep"}},
+		{name: "doctor", new: doctor.New, does: declaration{conduct: looks, more: "fix"}},
 		{name: "store", new: store.New, does: look(), verbs: []verbs{{look(), "show check"}, {manage(), "move"}}},
-		{name: "backup", new: newBackup, does: manage()},
-		{name: "restore", new: newRestore, does: manage()},
+		{name: "backup", new: store.NewBackup, does: manage()},
+		{name: "restore", new: store.NewRestore, does: manage()},
 	})
 }
 

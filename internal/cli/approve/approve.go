@@ -1,0 +1,243 @@
+package approve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
+	"fika/internal/client"
+	"fika/internal/config"
+	"fika/internal/guard"
+	"fika/internal/question"
+	"fika/internal/term"
+	"fika/internal/turn"
+)
+
+type approvalJSON struct {
+	ID           int64           `json:"id"`
+	Agent        fika.AgentName  `json:"agent"`
+	Conversation string          `json:"conversation"`
+	Request      fika.RequestID  `json:"request_id"`
+	Tool         string          `json:"tool"`
+	Args         json.RawMessage `json:"arguments"`
+	Workspace    string          `json:"workspace"`
+	What         string          `json:"what"`
+	Rule         string          `json:"rule"`
+	State        string          `json:"state"`
+	Asked        time.Time       `json:"asked_at"`
+	Expires      time.Time       `json:"expires_at"`
+}
+
+func toApprovalJSON(a client.OpenApproval) approvalJSON {
+	return approvalJSON{
+		ID: a.N, Agent: a.Agent, Conversation: string(a.Conversation), Request: a.Request, Tool: a.Tool, Args: json.RawMessage(a.Args),
+		Workspace: a.Workspace, What: a.What, Rule: a.Rule, State: string(a.State), Asked: a.Asked.UTC(), Expires: a.Expires.UTC(),
+	}
+}
+
+// New makes fika approve.
+func New(e *command.Env) *cobra.Command {
+	var always, yes, asJSON bool
+	var deny string
+	c := &cobra.Command{
+		Use: "approve [ID]", Short: "answer agents that ask before a tool call",
+		Long: `Without ID: lists the tool calls that wait for your word, in full. With it: the
+call is made once, exactly as it is shown. A call that has changed by then, or
+whose script has, is asked about again.`,
+		Example:           "  fika approve\n  fika approve 3\n  fika approve 3 --always\n  fika approve 4 --deny 'not on a Friday'",
+		Args:              command.AtMostOne("the number of an approval"),
+		ValidArgsFunction: complete.FirstOnly(complete.ApprovalNumbers(e)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if len(args) == 0 {
+				if always || cmd.Flags().Changed("deny") {
+					return command.UsageError("which one? fika approve ID; fika approve alone lists them")
+				}
+				return listApprovals(ctx, e, asJSON)
+			}
+			n, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || n < 1 {
+				return command.UsageError("%q is no number of an approval; fika approve lists them", args[0])
+			}
+			refuse := cmd.Flags().Changed("deny")
+			if refuse && always {
+				return command.UsageError("--always and --deny exclude each other")
+			}
+			return answerApproval(ctx, e, n, answer{allow: !refuse, always: always, sure: yes, why: deny})
+		},
+	}
+	c.Flags().BoolVar(&always, "always", false, "also write a rule that allows such calls from now on")
+	c.Flags().StringVar(&deny, "deny", "", "refuse the call, and tell the agent why")
+	command.YesFlag(c, &yes, "with --always: write the rule without asking")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	return c
+}
+
+func listApprovals(ctx context.Context, e *command.Env, asJSON bool) error {
+	c, err := e.Client(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := c.Approvals().Open(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return command.PrintLines(e, list, toApprovalJSON)
+	}
+	if len(list) == 0 {
+		e.Say("nothing waits for your word")
+		return nil
+	}
+	for _, a := range list {
+		until := ""
+		if !a.Expires.IsZero() {
+			until = ", denied at " + a.Expires.Local().Format("2006-01-02 15:04")
+		}
+		e.Println(fmt.Sprintf("%d  %s, asked %s%s", a.N, question.AskerText(a), term.Ago(a.Asked, e.Now()), until))
+		e.Println(question.DetailText(a))
+	}
+	return e.CheckWritten("")
+}
+
+// answer is what a person says of a tool call.
+type answer struct {
+	allow  bool
+	always bool // and of calls like it
+	sure   bool // they need not see the rule first
+	why    string
+}
+
+func answerApproval(ctx context.Context, e *command.Env, n int64, said answer) error {
+	c, err := e.ClientWithHub(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := c.Approvals().Find(ctx, n)
+	if err != nil {
+		return err
+	}
+	var rule guard.Rule
+	if said.always {
+		if rule, err = alwaysRule(e, a); err != nil {
+			return err
+		}
+		if err := showRule(e, rule, said.sure); err != nil {
+			return err
+		}
+	}
+	if err := c.Approvals().Answer(ctx, n, client.ApprovalAnswer{Allow: said.allow, By: command.PersonName(e), Why: said.why}); err != nil {
+		return err
+	}
+	if said.always {
+		h, err := e.App().Home()
+		if err != nil {
+			return err
+		}
+		if err := config.AddRule(h.ConfigFile(), rule); err != nil {
+			return err
+		}
+		e.Say("from now on such calls are allowed; the rule is in %s", h.ConfigFile())
+	}
+	verb := "approved"
+	if !said.allow {
+		verb = "denied"
+	}
+	if a.FlowStep != "" {
+		e.Say("%s %d: the run goes on", verb, n)
+		return nil
+	}
+	e.Say("%s %d: @%s goes on", verb, n, a.Agent)
+	return nil
+}
+
+// showRule shows a rule with what it covers and what it just misses, before it is
+// written. At a terminal the person says whether it is.
+func showRule(e *command.Env, r guard.Rule, sure bool) error {
+	e.Say("the rule is\n%s", question.IndentLines(term.Visible(r.TOML())))
+	if match, miss := r.Examples(); match != "" {
+		e.Say("it covers %s\nand not %s", term.Visible(match), term.Visible(miss))
+	} else {
+		e.Say("it covers every call of %s", r.Tool)
+	}
+	if !e.InTTY || sure {
+		return nil
+	}
+	return e.Confirm("write this rule, and approve the call")
+}
+
+// alwaysRule is the rule that spares the question from now on.
+func alwaysRule(e *command.Env, a client.OpenApproval) (guard.Rule, error) {
+	if a.FlowStep != "" {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "%d is asked by a step of a run, about which there are no rules: approve it without --always", a.N)
+	}
+	s, err := e.App().Settings(a.Agent, nil, true)
+	if err != nil {
+		return guard.Rule{}, err
+	}
+	call := guard.Call{Tool: a.Tool, Workspace: a.Workspace, Home: e.Getenv("HOME")}
+	call.Read([]byte(a.Args))
+	d := guard.Decide(call, s.Guard.Rules, guard.Facts{Default: guard.Action(s.Guard.Default)})
+	if d.Do != guard.Ask {
+		return guard.Rule{}, fika.Errorf(fika.Conflict, "", "the rules do not ask about this call any more; approve it without --always")
+	}
+	r, ok := d.AllowingRule(call)
+	if !ok {
+		return guard.Rule{}, fika.Errorf(fika.Invalid, "", "no rule would win over the one at %s: change that, and approve this call without --always", d.Rule.Where)
+	}
+	return r, nil
+}
+
+// readingTime is how long a question is there before it can be answered: what
+// is typed until then was meant for something else.
+const readingTime = 700 * time.Millisecond
+
+// AskAtTerminal asks the person about a tool call. Keys that were being typed
+// when the question came do not answer it, and neither does anything but yes or
+// no.
+func AskAtTerminal(ctx context.Context, e *command.Env, q turn.Question, listen func() (io.Reader, error)) error {
+	v := q.Verdict
+	changed := ""
+	if len(q.Changed) > 0 {
+		changed = " (changed since it was approved: " + term.Visible(strings.Join(q.Changed, ", ")) + ")"
+	}
+	fmt.Fprintf(e.Err, "\n@%s asks%s, because of %s:\n%s\n%s\n", q.Call.Agent, changed, term.Visible(v.Rule),
+		question.IndentLines(question.ShowCall(q.Call.Name, string(q.Call.Args))), question.IndentLines("in "+term.Visible(q.Call.Workspace)))
+	select {
+	case <-time.After(readingTime):
+	case <-ctx.Done():
+	}
+	if f, ok := e.In.(*os.File); ok {
+		term.DropTyped(f)
+	}
+	typed, err := listen()
+	if err != nil {
+		return err
+	}
+	if typed == nil {
+		return fika.Errorf(fika.Denied, "", "nobody is at a terminal")
+	}
+	for lines := bufio.NewReader(typed); ; {
+		fmt.Fprint(e.Err, "allow this call once? type yes or no: ")
+		line, err := lines.ReadString('\n') // it ends with ctx, too
+		switch word := strings.ToLower(strings.TrimSpace(line)); {
+		case ctx.Err() != nil:
+			return fika.Wrap(fika.Interrupted, "", context.Cause(ctx))
+		case word == "yes":
+			return nil
+		case word == "no", word == "n", err != nil:
+			return fika.Errorf(fika.Denied, "", "the person at the terminal said no")
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package doctor
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/doctor"
+	"fika/internal/term"
+)
+
+// New makes fika doctor.
+func New(e *command.Env) *cobra.Command {
+	var asJSON, fix bool
+	c := &cobra.Command{
+		Use: "doctor", Short: "look for what is wrong with this home", Args: command.Exactly(0, "no arguments"),
+		Long: `Looks at permissions, configuration, database, contexts, locks, plugins and the
+disk. --fix mends what can be mended without losing anything, and takes note that
+you know of requests of other programs that were lost. Exit status 1 when
+something is wrong.`,
+		Example: "  fika doctor\n  fika doctor --fix",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found, err := doctor.Examine(cmd.Context(), e.App(), fix)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = command.PrintLines(e, found, func(f doctor.Finding) findingJSON {
+					return findingJSON{f.Check, f.Level, f.Text, command.Nullable(f.Fix)}
+				})
+			} else {
+				err = showFindings(e, found)
+			}
+			if err != nil {
+				return err
+			}
+			for _, f := range found {
+				if f.Level == doctor.Problem {
+					return command.Silent{Kind: fika.Failed}
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	c.Flags().BoolVar(&fix, "fix", false, "mend what can be mended")
+	return c
+}
+
+// findingJSON is a finding as --json shows it.
+type findingJSON struct {
+	Check string           `json:"check"`
+	Level doctor.Level     `json:"level"`
+	Text  string           `json:"text"`
+	Fix   command.Nullable `json:"fix"`
+}
+
+func showFindings(e *command.Env, found []doctor.Finding) error {
+	s := e.OutStyle()
+	marks := map[doctor.Level]string{
+		doctor.Fine: s.Green("ok     "), doctor.Note: s.Yellow("note   "), doctor.Problem: s.Red("problem"), doctor.Fixed: s.Green("fixed  "),
+	}
+	below := strings.NewReplacer("\n", "\n         ") // under what begins beside the mark
+	for _, f := range found {
+		if err := e.Printf("%s  %s: %s\n", marks[f.Level], term.CleanLine(f.Check), below.Replace(term.Clean(f.Text))); err != nil {
+			return err
+		}
+		if f.Fix != "" && f.Level != doctor.Fixed {
+			if err := e.Printf("         → %s\n", term.CleanLine(f.Fix)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

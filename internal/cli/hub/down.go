@@ -1,0 +1,104 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+)
+
+// NewDown makes fika down.
+func NewDown(e *command.Env) *cobra.Command {
+	var finish, now bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "down",
+		Short: "stop the agents and the hub",
+		Long: `Stops every agent after its current step, those started by hand too, and then
+the hub. With --finish the requests that agents are working on end first; with
+--now the current steps are cancelled, and a hub or agent that does not answer is
+killed: it takes no longer than 10 seconds. What is not finished waits in the store
+for the next fika up. That includes requests that wait themselves: for a task
+given to another agent, for the end of a pause, for the next hour. --finish does
+not wait for those, because nobody begins the work they wait for. A fika down
+while another waits for requests to finish is stricter.`,
+		Example: "  fika down\n  fika down --finish",
+		Args:    command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			how, err := command.StopManner(finish, now)
+			if err != nil {
+				return err
+			}
+			if timeout == 0 {
+				timeout = command.StopPatience(how)
+			}
+			return TakeDown(cmd.Context(), e, how, timeout)
+		},
+	}
+	c.Flags().BoolVar(&finish, "finish", false, "let what agents are working on end first")
+	c.Flags().BoolVar(&now, "now", false, "cancel the current steps, and kill what does not end within seconds")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "how long to wait (default 45s, with --finish as long as it takes)")
+	return c
+}
+
+// downLeft ends the agents of a hub that was killed.
+func downLeft(ctx context.Context, e *command.Env, how fika.Desired, timeout time.Duration) error {
+	e.Say("no hub is running")
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	names, err := client.HubOf(e.App()).EndOrphans(ctx, how)
+	sayLeaving(e, names)
+	return err
+}
+
+func sayLeaving(e *command.Env, names []fika.AgentName) {
+	for _, n := range names {
+		e.Say("@%s was still there, and was ended", n)
+	}
+}
+
+// TakeDown ends the hub and all agents in the way that how says, and waits so long
+// for them.
+func TakeDown(ctx context.Context, e *command.Env, how fika.Desired, timeout time.Duration) error {
+	h := client.HubOf(e.App())
+	p, up, err := h.Process()
+	if err != nil {
+		return err
+	}
+	if !up {
+		return downLeft(ctx, e, how, timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	killed, left, err := h.End(ctx, p, how)
+	if killed {
+		e.Warn(fmt.Sprintf("the hub (pid %d) did not end and was killed; nothing that was accepted is lost", p.PID))
+	}
+	sayLeaving(e, left)
+	if err != nil {
+		return err
+	}
+	e.Say("hub down")
+	sayLeft(e)
+	return nil
+}
+
+// sayLeft tells how much is not finished. It is only told: that it cannot be
+// found out is no failure of what went before.
+func sayLeft(e *command.Env) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c, err := client.OpenOffline(ctx, e.App())
+	if err != nil {
+		return
+	}
+	list, err := c.Requests.List(ctx, client.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}})
+	if err == nil && len(list) > 0 {
+		e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s not finished: after the next fika up they go on (fika request list --state open, or waiting)", command.CountRequests(len(list)))))
+	}
+}

@@ -1,0 +1,108 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/app"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/daemon"
+	"fika/internal/hub"
+)
+
+// NewUp makes fika up.
+func NewUp(e *command.Env) *cobra.Command {
+	var foreground bool
+	var readyFD int
+	var o daemon.HubOptions
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "start the hub and its agents",
+		Long: `Starts the hub in the background and returns when the agents with auto_start
+have given a sign of life. With --foreground it stays, for a service manager,
+and logs to stderr.
+
+` + command.ExitHelp,
+		Example: "  fika up\n  fika up --foreground",
+		Args:    command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if foreground {
+				return hubForeground(cmd.Context(), e, readyFD, o)
+			}
+			ready, already, err := client.HubOf(e.App()).Start(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if already {
+				e.Say("the hub is up already (pid %d)", ready.PID)
+				return nil
+			}
+			return ShowReady(e, ready, asJSON)
+		},
+	}
+	c.Flags().BoolVar(&foreground, "foreground", false, "stay in the foreground")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was started as JSON")
+	c.Flags().IntVar(&readyFD, "ready-fd", 0, "")
+	c.Flags().DurationVar(&o.Hung, "hung", 0, "")
+	c.Flags().DurationVar(&o.Grace, "grace", 0, "")
+	for _, name := range []string{"ready-fd", "hung", "grace"} {
+		_ = c.Flags().MarkHidden(name)
+	}
+	return c
+}
+
+// hubForeground is the hub process itself.
+func hubForeground(ctx context.Context, e *command.Env, readyFD int, o daemon.HubOptions) error {
+	clean := e.App().Secrets().Writer(e.Err) // it is a log
+	defer clean.Close()
+	e.Err = clean
+	e.Opened = app.New(app.Options{Root: e.Home, Getenv: e.Getenv, Now: e.Clock, Log: slog.New(slog.NewTextHandler(e.Err, nil))})
+	o.Ready = func(r hub.Ready) {
+		e.Say("hub ready (pid %d), bus %s", r.PID, r.Bus)
+	}
+	ctx, release := command.EndOnSignals(ctx, func(take func(func(fika.Desired))) { o.Shutdown = take })
+	defer release()
+	if readyFD > 0 {
+		// The agents must not inherit it: whoever waits at the other end would
+		// wait for them, should this process die before it is ready.
+		syscall.CloseOnExec(readyFD)
+		pipe := os.NewFile(uintptr(readyFD), "ready")
+		o.Ready = func(r hub.Ready) {
+			_ = json.NewEncoder(pipe).Encode(r)
+			_ = pipe.Close()
+		}
+	}
+	return daemon.RunHub(ctx, e.Opened, o)
+}
+
+// ShowReady tells where a hub can be reached.
+func ShowReady(e *command.Env, r hub.Ready, asJSON bool) error {
+	if asJSON {
+		return e.PrintJSON(r)
+	}
+	e.Say("hub up (pid %d), bus %s", r.PID, r.Bus)
+	if r.Warning != "" {
+		e.Warn(r.Warning)
+	}
+	bad := 0
+	for _, a := range r.Agents {
+		if a.OK {
+			e.Say("%s @%s started (pid: %d)", e.ErrStyle().Green("✓"), a.Name, a.PID)
+			continue
+		}
+		bad++
+		e.Say("%s @%s did not come up: %s", e.ErrStyle().Red("✗"), a.Name, a.Error)
+	}
+	if bad > 0 {
+		return fika.Errorf(fika.Failed, "up", "%d of %d agents did not come up; fika agent logs NAME tells more", bad, len(r.Agents))
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package master
+
+import (
+	"context"
+	"fmt"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/hub"
+	"fika/internal/master"
+	"fika/internal/turn"
+	"fika/internal/worker"
+)
+
+// masterHost is what the master console asks of the process that it runs in.
+type masterHost struct{ *command.Env }
+
+// workHere works a prompt in the current context, as fika run does.
+func (e masterHost) workHere(ctx context.Context, prompt string) (client.RequestInfo, error) {
+	here := e.App().CloneUnopened() // an App is for one goroutine
+	defer here.Close()
+	h, err := here.Home()
+	if err != nil {
+		return client.RequestInfo{}, err
+	}
+	state, err := h.State()
+	if err != nil {
+		return client.RequestInfo{}, err
+	}
+	began := here.Now()
+	ran, err := worker.Run(ctx, here, worker.RunOptions{
+		Context: state.Current, Prompt: prompt, Observer: turn.ObserverFunc(func(turn.Event) {}), Warn: e.Warn,
+	})
+	if err != nil {
+		return client.RequestInfo{}, err
+	}
+	return client.RequestInfo{AgentName: ran.Context, Request: fika.Request{
+		ID: ran.Request, State: ran.State, Reason: ran.Reason, Outcome: ran.Outcome, StartedAt: began, FinishedAt: here.Now(),
+	}}, nil
+}
+
+// summarise sums up what an agent has before it now.
+func (e masterHost) summarise(ctx context.Context, agent fika.AgentName) (string, error) {
+	here := e.App().CloneUnopened() // an App is for one goroutine
+	defer here.Close()
+	done, err := worker.Summarise(ctx, here, agent, nil, func(string) {})
+	return done.Summary, err
+}
+
+// revivesHub reports whether reviveHub would start a hub now.
+func (e masterHost) revivesHub() bool {
+	conf, err := e.App().Config()
+	_, up, upErr := client.HubOf(e.App()).Process()
+	return err == nil && upErr == nil && conf.Hub.Autostart && !up
+}
+
+// reviveHub starts a hub if none runs: killed asks for that only when the last
+// one was killed. It runs beside the console, hence with an app of its own.
+func (e masterHost) reviveHub(ctx context.Context, killed bool) (string, error) {
+	own := &command.Env{Streams: e.Streams, Getenv: e.Getenv, Clock: e.Clock, Home: e.Home}
+	h, err := own.App().Home()
+	if err != nil {
+		return "", err
+	}
+	defer own.Opened.Close()
+	conf, err := own.App().Config()
+	if err != nil || !conf.Hub.Autostart {
+		return "", err
+	}
+	gone := h.HubKilled()
+	if _, up := h.HubProcess(); up || killed && !gone {
+		return "", nil
+	}
+	ready, already, err := client.HubOf(own.App()).Start(ctx)
+	if err != nil || already {
+		return "", err
+	}
+	if gone {
+		return fmt.Sprintf("the hub was gone; started it again (pid %d)", ready.PID), nil
+	}
+	return fmt.Sprintf("started the hub (pid %d)", ready.PID), nil
+}
+
+// masterHub starts the hub, if agents are configured and none runs, and tells
+// how the start of each agent went.
+func masterHub(ctx context.Context, e *command.Env) ([]master.Agent, error) {
+	conf, err := e.App().Config()
+	if err != nil {
+		return nil, err
+	}
+	_, up, err := client.HubOf(e.App()).Process()
+	if err != nil || up || len(conf.Agents) == 0 || !conf.Hub.Autostart {
+		return nil, err
+	}
+	ready, _, err := client.HubOf(e.App()).Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return startedAgents(ready), nil
+}
+
+// startedAgents are the agents of a hub that has just started.
+func startedAgents(r hub.Ready) []master.Agent {
+	var out []master.Agent
+	for _, a := range r.Agents {
+		x := master.Agent{Name: a.Name, PID: a.PID}
+		if !a.OK {
+			x.Trouble = a.Error
+		}
+		out = append(out, x)
+	}
+	return out
+}

@@ -1,0 +1,174 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fika"
+	"fika/internal/cli/chat"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/config"
+	"fika/internal/console"
+	"fika/internal/master"
+)
+
+// New makes fika master.
+func New(e *command.Env) *cobra.Command {
+	var o Flags
+	c := &cobra.Command{
+		Use: "master", Short: "give agents work from one console",
+		Long: `Opens a console that gives agents work and shows what comes of it:
+
+  @coder:task: write a README     a task of its own
+  @coder:ask: now add a section   go on with the agent's conversation (also @coder: …)
+  @coder, @reviewer: which db?    all of them at the same time; every answer is shown
+  @researcher -> @coder: stream   one after the other, each with what came before
+  @a, @b --combine @c: which db?  c makes one answer of all
+  plain text                      for [master] default_agent, or worked here if
+                                  no agents are configured
+
+Several requests may be at work at once. Ctrl-C cancels the newest, /help lists
+the commands. On a terminal the tool calls of your requests are shown as they
+happen; fika agent attach shows all that an agent does.
+
+Lines of piped input are sent at once, so that agents work side by side; with
+--wait each line waits until those before it have their answers. The master ends
+when its own lines have theirs: with status 1 if one of them failed, with 7 if
+--timeout was over before that (the work goes on).
+
+` + command.ExitHelp,
+		Example: "  fika master\n  echo '@coder:task: write tests' | fika master --quiet\n  fika master --wait --timeout 30m < plan.txt", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return OpenConsole(cmd.Context(), e, o) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.quiet, "quiet", false, "bare completion lines only")
+	f.BoolVar(&o.wait, "wait", false, "piped input: each line waits for the answers of those before it")
+	f.DurationVar(&o.timeout, "timeout", 0, "piped input: stop waiting for answers after this long (the work goes on)")
+	return c
+}
+
+// MeansConsole reports whether fika alone opens the master console: somebody is at
+// a terminal, says nothing else, and [master] enabled says so. Inside a tool,
+// where no person asks, it never does.
+func MeansConsole(e *command.Env, cmd *cobra.Command, args []string) bool {
+	said := len(args)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "home" {
+			said++
+		}
+	})
+	if said > 0 || !e.InTTY || !e.OutTTY {
+		return false
+	}
+	c, err := e.App().Config()
+	if err != nil || !c.Master.Enabled {
+		return false
+	}
+	who, err := e.App().Caller()
+	return err == nil && !who.InsideTool()
+}
+
+// Flags are the flags of the master.
+type Flags struct {
+	quiet, wait bool
+	timeout     time.Duration
+}
+
+// OpenConsole runs the console until the person leaves, or piped input has its answers.
+func OpenConsole(ctx context.Context, e *command.Env, flags Flags) error {
+	if flags.timeout < 0 {
+		return command.UsageError("--timeout is a span of time such as 10m, not %s", flags.timeout)
+	}
+	started, err := masterHub(ctx, e)
+	if err != nil {
+		return err
+	}
+	c, err := e.Client(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := e.App().Home()
+	if err != nil {
+		return err
+	}
+	if err := h.EnsureDir(h.RunDir()); err != nil {
+		return err
+	}
+	waiting := master.OpenWaitList(h.RunDir())
+	defer waiting.Close()
+	if !waiting.KeptHere() {
+		e.Warn("another console is open here: what this one waits for is not kept for the next")
+	}
+	outcomes, err := c.Requests.Outcomes()
+	if err != nil {
+		return err
+	}
+	defer outcomes.Close()
+	o := masterOptionsOf(e, c, flags)
+	o.Memory, o.Ended, o.News = waiting, outcomes.Ended, outcomes.News
+	if e.Renders(false) {
+		o.Render = func(answer string) string { return chat.PageOf(e, false).Said(answer, 0) }
+	}
+	if e.OutTTY {
+		o.Width = e.Width
+	}
+	var running *master.Master // when the first key comes
+	screen, err := console.New(console.Options{
+		Streams: e.Streams, Prompt: "> ", HistoryFile: filepath.Join(h.RunDir(), "master.history"),
+		Complete:    completeMaster(ctx, c.Agents),
+		OnInterrupt: func() { running.Interrupt() },
+	})
+	if err != nil {
+		return err
+	}
+	shown := newMasterScreen(e, screen)
+	defer shown.Close()
+	o.Screen = shown
+	newID := o.NewID
+	o.NewID = func() fika.RequestID { return shown.sent(newID()) }
+	stopListening, err := c.Agents.Listen(shown.show)
+	if err != nil {
+		return err
+	}
+	defer stopListening()
+	running = master.New(o)
+	running.Hello(started, c.BusLine())
+	err = running.Run(ctx)
+	if errors.Is(err, master.ErrFailed) {
+		return command.Silent{Kind: fika.Failed}
+	}
+	return err
+}
+
+// masterOptionsOf are the options of the console, but for the screen and what it waits
+// for.
+func masterOptionsOf(e *command.Env, c *client.Client, flags Flags) master.Options {
+	conf, err := e.App().Config()
+	if err != nil { // it was read when c was opened
+		conf = config.Default()
+	}
+	host := masterHost{e}
+	o := master.Options{
+		Requests: c.Requests, Teams: c.Runs(), Agents: c.Agents, Directory: c.Agents, Availability: c.Availability, Routing: c.Routing, Archive: c.Conversations,
+		Usage: c.Usage, CostKnown: c.CostKnown, Approvals: c.Approvals(), Changes: c.Undo(), Person: command.PersonName(e), Here: host.workHere, Summarise: host.summarise,
+		Configured: len(conf.Agents) > 0, Default: fika.AgentName(strings.ToLower(conf.Master.DefaultAgent)),
+		Health: min(conf.Master.HeartbeatCheckInterval, mostHealth), Now: e.App().Now,
+		NewID: func() fika.RequestID { return fika.RequestID(uuid.Must(uuid.NewV7()).String()) },
+		Quiet: flags.quiet, Wait: flags.wait, Timeout: flags.timeout, Style: e.OutStyle(), Revive: host.reviveHub, Revives: host.revivesHub,
+	}
+	if o.Health <= 0 {
+		o.Health = mostHealth
+	}
+	return o
+}
+
+// mostHealth is how long a console may leave agents unlooked at.
+const mostHealth = 5 * time.Second

@@ -1,0 +1,117 @@
+package monitor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"fika"
+	"fika/internal/process"
+)
+
+// rotatedLog is a file to which lines are appended. Before it becomes larger than
+// most bytes it is renamed to FILE.1, that to FILE.2, and so on; the oldest goes.
+// A line is never split, and a file that was there is gone on with. It is for one
+// goroutine of one process: another process is refused it.
+type rotatedLog struct {
+	path string
+	most int64
+	keep int // how many older ones are kept
+	file *os.File
+	size int64
+}
+
+// openRotatedLog opens the file, made if it is missing. Error kinds: Invalid for a
+// path that is no regular file, Locked, Storage.
+func openRotatedLog(path string, most int64, keep int) (*rotatedLog, error) {
+	const op = "open log"
+	l := &rotatedLog{path: path, most: most, keep: keep}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, fika.Errorf(fika.Invalid, op, "%s is no file that can be rotated", path)
+	} else if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
+		return nil, fika.Errorf(fika.Invalid, op, "there is no folder %s", filepath.Dir(path))
+	}
+	switch err := l.open(); {
+	case fika.IsKind(err, fika.Locked):
+		return nil, err
+	case err != nil:
+		return nil, fika.Wrap(fika.Storage, op, err)
+	}
+	return l, nil
+}
+
+func (l *rotatedLog) open() error {
+	// Traffic holds what agents and people say: it is for its owner alone.
+	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	st, err := f.Stat()
+	if err == nil {
+		err = process.LockFile(f)
+	}
+	if errors.Is(err, process.ErrHeld) {
+		err = fika.Errorf(fika.Locked, "", "another process writes %s; two would rename it under each other: choose another file", l.path)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	l.file, l.size = f, st.Size()
+	return l.endLine()
+}
+
+// endLine ends a line that a process wrote in part before it was killed.
+func (l *rotatedLog) endLine() error {
+	if l.size == 0 {
+		return nil
+	}
+	f, err := os.Open(l.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, l.size-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	return l.write([]byte("\n"))
+}
+
+// Line appends a line, which has no line break of its own. Error kind: Storage.
+func (l *rotatedLog) Line(data []byte) error {
+	const op = "write log"
+	data = append(data, '\n')
+	if l.size > 0 && l.size+int64(len(data)) > l.most {
+		if err := l.rotate(); err != nil {
+			return fika.Wrap(fika.Storage, op, err)
+		}
+	}
+	return fika.Wrap(fika.Storage, op, l.write(data))
+}
+
+func (l *rotatedLog) write(data []byte) error {
+	n, err := l.file.Write(data)
+	l.size += int64(n)
+	return err
+}
+
+func (l *rotatedLog) rotate() error {
+	if err := l.file.Close(); err != nil {
+		return err
+	}
+	older := func(i int) string { return fmt.Sprintf("%s.%d", l.path, i) }
+	for i := l.keep - 1; i > 0; i-- {
+		if err := os.Rename(older(i), older(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.Rename(l.path, older(1)); err != nil {
+		return err
+	}
+	return l.open()
+}
+
+// Close closes the file.
+func (l *rotatedLog) Close() error { return fika.Wrap(fika.Storage, "close log", l.file.Close()) }

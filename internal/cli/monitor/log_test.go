@@ -1,0 +1,69 @@
+package monitor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fika"
+)
+
+// TestK18Rotates: no line is lost or split, files stay within their size, and only
+// so many are kept.
+func TestK18Rotates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traffic.jsonl")
+	if err := os.WriteFile(path, []byte("torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openRotatedLog(path, 100, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 150)
+	lines := []string{"torn"}
+	for i := range 20 {
+		line := fmt.Sprintf("line %02d of those that are written", i)
+		if i == 15 {
+			line = long // larger than a file may be: it has one of its own
+		}
+		lines = append(lines, line)
+		if err := l.Line([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+		if i == 10 { // another process goes on with it
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if l, err = openRotatedLog(path, 100, 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := openRotatedLog(path, 100, 3); !fika.IsKind(err, fika.Locked) {
+		t.Errorf("two write one file: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, name := range []string{path + ".3", path + ".2", path + ".1", path} {
+		text, err := os.ReadFile(name)
+		if err != nil || len(text) > 100 && string(text) != long+"\n" {
+			t.Errorf("%s: %v, %d bytes", name, err, len(text))
+		}
+		kept = append(kept, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")...)
+	}
+	if got, want := strings.Join(kept, "\n"), strings.Join(lines[len(lines)-len(kept):], "\n"); got != want || len(kept) < 5 {
+		t.Errorf("kept:\n%s\nwant:\n%s", got, want)
+	}
+	if _, err := os.Stat(path + ".4"); err == nil {
+		t.Error("a fourth is kept")
+	}
+	for _, bad := range []string{t.TempDir(), "/dev/null", filepath.Join(t.TempDir(), "no", "file")} {
+		if _, err := openRotatedLog(bad, 100, 3); !fika.IsKind(err, fika.Invalid) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package setup
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
+	"fika/internal/config"
+	"fika/internal/project"
+	"fika/internal/setup"
+	"fika/internal/template"
+	"fika/internal/term"
+)
+
+// initOptions are what a person says beside fika init.
+type initOptions struct {
+	team, model string
+	noAgentsMD  bool
+	yes         bool
+}
+
+// NewInit makes fika init.
+func NewInit(e *command.Env) *cobra.Command {
+	var o initOptions
+	c := &cobra.Command{
+		Use: "init", Short: "make this folder a project, with a team of agents",
+		Long: `Makes a .fika folder at the root of the repository (or here, outside of one):
+settings and agents as files to be committed and shared. What agents say and do
+is kept outside of the repository, in a home of the project's own; fika project
+lists those. Nothing that is there is overwritten.
+
+Without arguments, on a terminal, it asks for the team, the model and whether
+agents read AGENTS.md. A model that is not chosen is each person's own.`,
+		Example: "  fika init\n  fika init --team review\n  fika init -y   # the review team, and no questions",
+		Args:    command.Exactly(0, "no arguments"),
+		RunE:    func(*cobra.Command, []string) error { return runInit(e, o) },
+	}
+	c.Flags().StringVar(&o.team, "team", "", "agents to begin with: review, research, discussion or none")
+	c.Flags().StringVarP(&o.model, "model", "m", "", "model of everybody who works on the project (id or nickname)")
+	c.Flags().BoolVar(&o.noAgentsMD, "no-agents-md", false, "agents do not read AGENTS.md")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask nothing")
+	_ = c.RegisterFlagCompletionFunc("team", func(*cobra.Command, []string, string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		for _, t := range template.ShippedTeams() {
+			out = append(out, cobra.CompletionWithDesc(t.Name, t.Description))
+		}
+		return append(out, "none"), cobra.ShellCompDirectiveNoFileComp
+	})
+	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
+	return c
+}
+
+func runInit(e *command.Env, o initOptions) error {
+	root, err := setup.ProjectPlace(e.App())
+	if err != nil {
+		return err
+	}
+	plan := setup.Plan{Root: root, Model: o.model, AgentsMD: !o.noAgentsMD}
+	if plan.User, err = e.App().UserRoot(); err != nil {
+		return err
+	}
+	if plan.Templates, err = setup.AgentTemplates(e.App()); err != nil {
+		return err
+	}
+	asks := e.InTTY && !o.yes
+	if o.team == "" && !asks && !o.yes {
+		return command.UsageError("which team? --team review, research, discussion or none; -y takes review, since there is no terminal to ask on")
+	}
+	q := questions{e: e, in: bufio.NewReader(e.Keyboard)}
+	if o.team == "" && asks {
+		if o.team, err = q.team(); err == nil && o.model == "" {
+			plan.Model, err = q.model()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if plan.Team, err = chosenTeam(o.team); err != nil {
+		return err
+	}
+	files, err := setup.InitProject(plan)
+	if err != nil {
+		return err
+	}
+	hasInstructions := isFile(filepath.Join(root, project.Instructions)) && plan.AgentsMD
+	p, err := putInForce(e)
+	if fika.IsKind(err, fika.NotFound) {
+		e.Say("made .fika/ (%s)", strings.Join(files, ", "))
+		e.Warn("a home is named by --home or FIKA_HOME, so this shell does not use the project")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.Say("made .fika/ (%s); data goes to %s", strings.Join(files, ", "), shortened(p.Project.Home, e.Getenv("HOME")))
+	if !asks || !hasInstructions {
+		e.Say("%s", modelLine(e))
+	} else if !q.yes(modelLine(e) + "; read AGENTS.md?") {
+		hasInstructions = false
+		if err := config.SetKey(filepath.Join(p.Project.Dir(), "config.toml"), "agents_md", false); err != nil {
+			return err
+		}
+		if p, err = putInForce(e); err != nil {
+			return err
+		}
+	}
+	sayNext(e, p, hasInstructions)
+	return nil
+}
+
+// putInForce trusts what has just been made.
+func putInForce(e *command.Env) (*setup.Pending, error) {
+	e.Reopen()
+	p, err := setup.ReviewProject(e.App())
+	if err == nil {
+		err = p.Accept()
+	}
+	e.Reopen()
+	return p, err
+}
+
+// sayNext says what there is now to be done.
+func sayNext(e *command.Env, p *setup.Pending, instructions bool) {
+	if instructions {
+		e.Say("AGENTS.md is read; when it or .fika changes, fika trust shows how and asks")
+	}
+	if len(p.Config.Agents) == 0 {
+		e.Say("next: fika agent create coder --template coder, or fika \"a question\"")
+		return
+	}
+	e.Say("next: fika, to talk to them, or fika \"a question\"; commit .fika to share it")
+}
+
+// modelLine says which model is used, and why.
+func modelLine(e *command.Env) string {
+	s, err := e.App().PlainModel()
+	if none, ok := errors.AsType[*fika.Error](err); ok && none.Msg != "" {
+		return "model: " + none.Msg
+	}
+	if err != nil {
+		return "model: " + err.Error()
+	}
+	from := e.App().KeyOrigin(s)
+	if name, ok := strings.CutPrefix(from, "environment "); ok {
+		from = name + " is set"
+	}
+	if s.Provider == config.Scripted {
+		from = "scripted: it answers from rules, and is no language model"
+	}
+	return fmt.Sprintf("model: %s (%s)", s.ID, from)
+}
+
+func chosenTeam(name string) (*template.Team, error) {
+	switch name {
+	case "none":
+		return nil, nil
+	case "":
+		name = template.ShippedTeams()[0].Name
+	}
+	t, err := template.FindTeam(name)
+	if err != nil {
+		return nil, command.UsageError("%s, or none", strings.TrimPrefix(err.Error(), "find team: "))
+	}
+	return &t, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// shortened names a folder as people do who are at home in another.
+func shortened(path, home string) string {
+	if rel, err := filepath.Rel(home, path); home != "" && err == nil && filepath.IsLocal(rel) {
+		return filepath.Join("~", rel)
+	}
+	return path
+}
+
+// questions are asked on a terminal, one line each.
+type questions struct {
+	e  *command.Env
+	in *bufio.Reader
+}
+
+func (q questions) ask(what, usual string) (string, error) {
+	fmt.Fprint(q.e.Err, q.e.FoldedText(fmt.Sprintf("%s [%s]", what, term.CleanLine(usual)))+" ")
+	line, err := q.in.ReadString('\n')
+	if err != nil {
+		return "", fika.Errorf(fika.Interrupted, "", "nothing was made")
+	}
+	return strings.TrimSpace(line), nil
+}
+
+func (q questions) team() (string, error) {
+	for _, t := range template.ShippedTeams() {
+		q.e.Say("  %-11s %s", t.Name, t.Description)
+	}
+	q.e.Say("  %-11s no agents yet", "none")
+	for {
+		word, err := q.ask("team?", template.ShippedTeams()[0].Name)
+		if err != nil {
+			return "", err
+		}
+		if _, err := chosenTeam(word); err == nil {
+			return word, nil
+		}
+		q.e.Say("one of those names, or enter for %s", template.ShippedTeams()[0].Name)
+	}
+}
+
+// model asks for the project's model; enter leaves it to each person.
+func (q questions) model() (string, error) {
+	usual := "each person's own"
+	if m, err := q.e.App().PlainModel(); err == nil {
+		usual += "; yours is " + m.ID
+	}
+	for {
+		word, err := q.ask("model?", usual)
+		if err != nil || word == "" {
+			return "", err
+		}
+		err = q.e.App().CheckModel(word)
+		if err == nil {
+			return word, nil
+		}
+		q.e.Say("%s", err)
+	}
+}
+
+// yes asks; enter is yes, and whoever says nothing at all has not agreed.
+func (q questions) yes(what string) bool {
+	for {
+		word, err := q.ask(what, "Y/n")
+		switch strings.ToLower(word) {
+		case "", "y", "yes":
+			return err == nil
+		case "n", "no":
+			return false
+		}
+	}
+}

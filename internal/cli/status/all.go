@@ -1,0 +1,142 @@
+package status
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"fika/internal/app"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/folder"
+	"fika/internal/project"
+	"fika/internal/term"
+)
+
+// standingOf is one home of the person: their own, or a project's.
+type standingOf struct {
+	home, folder string
+	current      bool
+	status       *client.Status // nil: no hub runs
+	trouble      string
+}
+
+// homeJSON is a line of fika status --all --json.
+type homeJSON struct {
+	Home    string   `json:"home"`
+	Folder  *string  `json:"folder"` // of the project; null: it is no project's
+	Current bool     `json:"current"`
+	Hub     *hubJSON `json:"hub"`     // null: not running
+	Running *int     `json:"running"` // requests that are worked on; null: no hub, or it could not be found out
+	Waiting *int     `json:"waiting"` // requests and chats that could be taken now
+}
+
+// showAllHomes shows the hubs of all homes of the person, without asking any.
+func showAllHomes(ctx context.Context, e *command.Env, asJSON bool) error {
+	list, err := allHomes(ctx, e)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return command.PrintLines(e, list, standingOf.json)
+	}
+	return e.Table([]string{"", "HUB", "SINCE", "RUNNING", "WAITING", "PLACE"}, command.TableRows(list, func(s standingOf) []string {
+		row := []string{"", "-", "-", "-", "-", s.place(e)}
+		if s.current {
+			row[0] = "*"
+		}
+		if s.status != nil {
+			row[1], row[2] = strconv.Itoa(s.status.Hub.PID), command.UptimeSeconds(s.status.HubFrom)
+			row[3], row[4] = strconv.Itoa(s.running()), strconv.Itoa(s.status.Waiting)
+		}
+		if s.trouble != "" {
+			row[5] += ": " + s.trouble
+		}
+		return row
+	}))
+}
+
+func allHomes(ctx context.Context, e *command.Env) ([]standingOf, error) {
+	user, err := e.App().UserRoot()
+	if err != nil {
+		return nil, err
+	}
+	projects, err := project.List(user)
+	if err != nil {
+		return nil, err
+	}
+	here, err := e.App().Root()
+	if err != nil {
+		return nil, err
+	}
+	list := []standingOf{{home: user}}
+	for _, p := range projects {
+		list = append(list, standingOf{home: p.Home, folder: p.Main})
+	}
+	for i := range list {
+		s := &list[i]
+		s.current = s.home == here
+		p, up := folder.HomeAt(s.home).HubProcess()
+		if !up {
+			continue
+		}
+		s.status = &client.Status{Hub: p}
+		st, err := statusOf(ctx, e, s.home)
+		if err == nil {
+			s.status = &st
+		} else {
+			s.trouble = err.Error()
+		}
+		if stuck := client.HubStuck(p); stuck != "" {
+			s.trouble = stuck
+		}
+	}
+	return list, nil
+}
+
+// statusOf reads how another home stands from its database alone: a hub that
+// hangs there keeps nobody waiting here.
+func statusOf(ctx context.Context, e *command.Env, home string) (client.Status, error) {
+	a := app.New(app.Options{Root: home, Getenv: e.Getenv, Now: e.Clock})
+	defer a.Close()
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	c, err := client.OpenOffline(ctx, a)
+	if err != nil {
+		return client.Status{}, err
+	}
+	return c.Status(ctx)
+}
+
+func (s standingOf) running() (n int) {
+	for _, v := range s.status.Agents {
+		n += len(v.Running)
+	}
+	return n
+}
+
+// place is the folder of a project, or the home, shorter where it is below that
+// of the person.
+func (s standingOf) place(e *command.Env) string {
+	path := s.folder
+	if path == "" {
+		path = s.home
+	}
+	if rel, err := filepath.Rel(e.Getenv("HOME"), path); err == nil && filepath.IsLocal(rel) {
+		path = filepath.Join("~", rel)
+	}
+	return strings.TrimSpace(term.CleanLine(path))
+}
+
+func (s standingOf) json() homeJSON {
+	j := homeJSON{Home: s.home, Folder: command.Optional(s.folder), Current: s.current}
+	if s.status != nil {
+		j.Hub = &hubJSON{PID: s.status.Hub.PID, Trouble: command.Optional(s.trouble), StartedAt: command.JSONTime(s.status.HubFrom)}
+		if running := s.running(); s.status.Home != "" {
+			j.Running, j.Waiting = &running, &s.status.Waiting
+		}
+	}
+	return j
+}

@@ -1,0 +1,309 @@
+package status
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/agent"
+	"fika/internal/cli/budget"
+	"fika/internal/cli/command"
+	"fika/internal/cli/schedule"
+	"fika/internal/cli/store"
+	"fika/internal/client"
+	"fika/internal/config"
+	"fika/internal/term"
+)
+
+// statusJSON is fika status --json.
+type statusJSON struct {
+	Home  string       `json:"home"`
+	Hub   *hubJSON     `json:"hub"` // null: not running
+	Bus   busJSON      `json:"bus"`
+	Store store.JSON   `json:"store"`
+	Agent []agent.JSON `json:"agents"`
+	Wait  int          `json:"waiting"`
+	Pause bool         `json:"paused_all"`
+
+	Executors []executorJSON `json:"executors"`
+
+	Sandbox sandboxJSON   `json:"sandbox"`
+	Budgets []budget.JSON `json:"budgets"`
+
+	Schedules []schedule.JSON `json:"schedules"`
+}
+
+type executorJSON struct {
+	Name    string  `json:"name"`
+	User    *string `json:"user"` // whom tools run as; null: who runs it
+	Running bool    `json:"running"`
+}
+
+type sandboxJSON struct {
+	Tier  string   `json:"tier"`
+	Lacks []string `json:"lacks"`
+	Why   *string  `json:"why"` // no stronger tier works; null: there is none
+}
+
+type hubJSON struct {
+	PID       int        `json:"pid"`
+	Trouble   *string    `json:"trouble"` // why it does not answer
+	StartedAt *time.Time `json:"started_at"`
+}
+
+type busJSON struct {
+	URL      *string     `json:"url"`
+	Embedded bool        `json:"embedded"`
+	Up       bool        `json:"up"`
+	Trip     *float64    `json:"round_trip_ms"`
+	Stream   *streamJSON `json:"stream"`   // of foreign requests; null: there is none, or it does not tell
+	Warnings []string    `json:"warnings"` // what programs that are not fika cannot rely on, or have lost
+}
+
+type streamJSON struct {
+	Name     string     `json:"name"`
+	Unread   uint64     `json:"unread"`
+	Bytes    uint64     `json:"bytes"`
+	MaxBytes int64      `json:"max_bytes"`
+	ReadAt   *time.Time `json:"last_read_at"`
+}
+
+// New makes fika status.
+func New(e *command.Env) *cobra.Command {
+	var asJSON, busOnly, all bool
+	c := &cobra.Command{
+		Use: "status", Short: "show the hub, the bus, the store and the agents",
+		Long: `Shows how everything is; it starts nothing and works without a hub. Exit status
+0 when the hub is up, 3 when it is not, 1 when it runs and does not answer.
+
+--show-bus prints the bus URL with a credential, for programs that are not
+fika: that of a member, who may read everything, send requests and ring; or, for
+somebody else's server, what [nats] says, files it needs named on stderr. With
+--json each part is a field.
+
+--all shows which of your homes, those of projects and your own, have a hub that
+runs, and what it works on; its status is 0.`,
+		Example: "  fika status\n  fika status --all\n  nats --server \"$(fika status --show-bus)\" sub 'fika.>'", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case busOnly && all:
+				return command.UsageError("--show-bus is of one home, and --all of every one")
+			case busOnly:
+				return showBus(e, asJSON)
+			case all:
+				return showAllHomes(cmd.Context(), e, asJSON)
+			}
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			st, err := c.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = e.PrintJSON(toStatusJSON(st))
+			} else {
+				err = showStatus(e, st)
+			}
+			switch {
+			case err != nil:
+			case st.Hub.PID == 0:
+				return command.Silent{Kind: fika.NotFound}
+			case st.Trouble != "":
+				return command.Silent{Kind: fika.Failed}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&all, "all", false, "the hubs of all your homes, one a line")
+	c.Flags().BoolVar(&busOnly, "show-bus", false, "print the URL and credential for a foreign client, nothing else")
+	return c
+}
+
+func toStatusJSON(st client.Status) statusJSON {
+	j := statusJSON{
+		Home: st.Home, Bus: busJSON{URL: command.Optional(config.WithoutSecrets(st.BusURL)), Embedded: st.BusOwn, Up: st.BusUp, Trip: command.Optional(float64(st.BusTrip.Microseconds()) / 1000), Warnings: append([]string{}, st.Warnings...)},
+		Store: store.ToJSON(st.Store, st.Bytes),
+		Agent: []agent.JSON{}, Wait: st.Waiting, Pause: st.Paused,
+		Sandbox: sandboxJSON{Tier: st.Sandbox.Tier, Lacks: append([]string{}, st.Sandbox.Lacks...), Why: command.Optional(st.Sandbox.Why)},
+		Budgets: []budget.JSON{}, Executors: []executorJSON{}, Schedules: []schedule.JSON{},
+	}
+	for _, x := range st.Executors {
+		j.Executors = append(j.Executors, executorJSON{Name: x.Name, User: command.Optional(x.User), Running: x.Running})
+	}
+	for _, b := range st.Budgets {
+		j.Budgets = append(j.Budgets, budget.ToJSON(b))
+	}
+	for _, s := range st.Schedules {
+		j.Schedules = append(j.Schedules, schedule.ToJSON(s))
+	}
+	if s := st.Stream; s != nil {
+		j.Bus.Stream = &streamJSON{Name: s.Name, Unread: s.Unread, Bytes: s.Bytes, MaxBytes: s.MaxBytes, ReadAt: command.JSONTime(s.ReadAt)}
+	}
+	if st.Hub.PID != 0 {
+		j.Hub = &hubJSON{PID: st.Hub.PID, Trouble: command.Optional(st.Trouble), StartedAt: command.JSONTime(st.HubFrom)}
+	}
+	for _, v := range st.Agents {
+		j.Agent = append(j.Agent, agent.ToJSON(v))
+	}
+	return j
+}
+
+func showStatus(e *command.Env, st client.Status) error {
+	p := func(k, v string) { _ = e.Printf("%-7s %s\n", k, term.CleanLine(v)) }
+	p("home", st.Home)
+	if st.Hub.PID == 0 {
+		p("hub", "not running (fika up)")
+	} else {
+		p("hub", hubLine(st))
+		for i, l := range busLines(st) {
+			p([]string{"bus", ""}[min(i, 1)], l)
+		}
+	}
+	for _, w := range st.Warnings {
+		p("WARNING", w)
+	}
+	p("store", fmt.Sprintf("%s (%s, schema %d, %s)", config.WithoutSecrets(st.Store.Path), st.Store.Engine, st.Store.Schema, command.ByteCount(st.Bytes)))
+	if st.Store.MaxConnections > 0 {
+		p("", store.ServerLine(st.Store))
+	}
+	p("sandbox", st.Sandbox.Tier)
+	if st.Sandbox.Why != "" {
+		p("", "because "+st.Sandbox.Why)
+	}
+	for _, lack := range st.Sandbox.Lacks {
+		p("", "it lacks: "+lack)
+	}
+	for i, x := range st.Executors {
+		p([]string{"executors", ""}[min(i, 1)], executorLine(x))
+	}
+	for _, v := range st.Agents {
+		if v.NoLimits != "" {
+			p("limits", fmt.Sprintf("@%s: %s", v.Row.Name, v.NoLimits))
+		}
+	}
+	if st.Paused {
+		p("paused", "all conversations (fika chat resume --all)")
+	}
+	if st.Waiting > 0 {
+		p("waiting", fmt.Sprintf("%d", st.Waiting))
+	}
+	for i, b := range st.Budgets {
+		p([]string{"budgets", ""}[min(i, 1)], client.BudgetLine(b))
+	}
+	for i, l := range scheduleLines(st.Schedules) {
+		p([]string{"next", ""}[min(i, 1)], l)
+	}
+	if len(st.Agents) == 0 {
+		return e.CheckWritten("")
+	}
+	_ = e.Print("\n")
+	return agent.ShowTable(e, st.Agents)
+}
+
+// scheduleLines say which schedule comes next, and which began nothing the last time.
+func scheduleLines(list []client.Schedule) (lines []string) {
+	next := -1
+	for i, s := range list {
+		if s.Paused.IsZero() && s.Elsewhere == "" && !s.Next.IsZero() && (next < 0 || s.Next.Before(list[next].Next)) {
+			next = i
+		}
+	}
+	if next >= 0 {
+		s := list[next]
+		lines = append(lines, fmt.Sprintf("%s (%s) on %s", s.Schedule.Name, s.WhatBegins(), schedule.NextLine(s)))
+	}
+	for _, s := range list {
+		if s.Hindrance() != "" || s.State == fika.RequestFailed {
+			lines = append(lines, fmt.Sprintf("%s: %s", s.Schedule.Name, schedule.LastLine(s)))
+		}
+	}
+	return lines
+}
+
+func hubLine(st client.Status) string {
+	if st.Trouble != "" {
+		return st.Trouble
+	}
+	return fmt.Sprintf("up (pid %d), %s", st.Hub.PID, command.UptimeSeconds(st.HubFrom))
+}
+
+// busLines say how the bus is, and what waits there.
+func busLines(st client.Status) []string {
+	kind, answers := "somebody else's server", "does not answer"
+	if st.BusOwn {
+		kind = "the hub's own"
+	}
+	if st.BusUp {
+		answers = fmt.Sprintf("answers in %.1f ms", float64(st.BusTrip.Microseconds())/1000)
+	}
+	lines := []string{fmt.Sprintf("%s (%s, %s)", config.WithoutSecrets(st.BusURL), kind, answers)}
+	if s := st.Stream; s != nil {
+		lines = append(lines, fmt.Sprintf("%d requests of foreign programs unread (%s of %s used)", s.Unread, command.ByteCount(int64(s.Bytes)), command.ByteCount(s.MaxBytes)))
+	}
+	if !st.BusOwn {
+		lines = append(lines, "what a foreign program publishes is as safe as that server's own settings make it")
+	}
+	return lines
+}
+
+// showBus prints one URL that a NATS client can use as it is, and says what it
+// needs besides: files cannot stand in a URL.
+func showBus(e *command.Env, asJSON bool) error {
+	access, err := client.ReadBusAccess(e.App())
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return e.PrintJSON(access)
+	}
+	list := strings.Split(access.URL, ",")
+	for i, server := range list {
+		list[i] = withLogin(strings.TrimSpace(server), access)
+	}
+	for _, need := range []struct{ what, option, path string }{
+		{"an nkey", "--nkey", access.NKey}, {"a credentials file", "--creds", access.Creds}, {"an authority for TLS", "--tlsca", access.TLSCA},
+		{"a certificate", "--tlscert", access.TLSCert}, {"its key", "--tlskey", access.TLSKey},
+	} {
+		if need.path != "" {
+			e.Warn(fmt.Sprintf("a client of this server needs %s: %s (nats %s)", need.what, need.path, need.option))
+		}
+	}
+	return e.Println(strings.Join(list, ","))
+}
+
+// withLogin puts user and password, or token, into the URL of a server.
+func withLogin(server string, access client.BusAccess) string {
+	if access.User == "" && access.Token == "" {
+		return server
+	}
+	if !strings.Contains(server, "://") {
+		server = "nats://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.User != nil {
+		return server
+	}
+	if u.User = url.User(access.Token); access.User != "" {
+		u.User = url.UserPassword(access.User, access.Password)
+	}
+	return u.String()
+}
+
+// executorLine says how an executor is.
+func executorLine(x client.ExecutorStatus) string {
+	line := x.Name + ", which nobody runs: fika executor " + x.Name + " starts it"
+	if x.Running {
+		line = x.Name + ", which runs"
+	}
+	if x.User != "" {
+		line += " (tools as " + x.User + ")"
+	}
+	return line
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/backup"
+	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
+)
+
+// NewBackup makes fika backup.
+func NewBackup(e *command.Env) *cobra.Command {
+	var list bool
+	c := &cobra.Command{
+		Use: "backup [FILE]", Short: "save the database and what you have edited into one file", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
+		Long: `Writes one file: the whole database as of one moment, and settings, prompts,
+notes and plugins of this home. Agents may be at work meanwhile. Keys and
+passwords are left out, and so is what is made again from the database. The file
+holds conversations in plain text. Without FILE it goes to backups/ in the home,
+where the hub also puts one a day ([store] backups says how many it keeps).`,
+		Example: "  fika backup\n  fika backup /mnt/usb/fika.zip\n  fika backup --list",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				files, err := backup.List(e.App())
+				if err != nil {
+					return err
+				}
+				for _, f := range files {
+					if err := e.Printf("%s\n", f); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			path, err := backup.Write(cmd.Context(), e.App(), name)
+			if err != nil {
+				return err
+			}
+			return e.Printf("%s\n", path)
+		},
+	}
+	c.Flags().BoolVar(&list, "list", false, "list the backups in the home, oldest first")
+	return c
+}

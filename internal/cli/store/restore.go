@@ -1,0 +1,47 @@
+package store
+
+import (
+	"github.com/spf13/cobra"
+
+	"fika/internal/backup"
+	"fika/internal/cli/command"
+	"fika/internal/cli/complete"
+)
+
+// NewRestore makes fika restore.
+func NewRestore(e *command.Env) *cobra.Command {
+	var empty bool
+	c := &cobra.Command{
+		Use: "restore [FILE]", Short: "bring back a backup", Args: command.AtMostOne("file"), ValidArgsFunction: complete.FileNames,
+		Long: `Puts the database and the files of a backup in the place of those that are
+there, which are set aside under another name, never deleted. The hub must be
+down. What was said since the backup is in what is set aside. With --empty it
+begins a new database instead, for a home whose database is lost: contexts then
+bring back what their folders tell of, chats and tasks are gone.`,
+		Example: "  fika down && fika restore ~/.fika/backups/fika-20260501-120000.zip",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if empty == (len(args) == 1) {
+				return command.UsageError("name the backup to bring back, or give --empty")
+			}
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			out, err := backup.Restore(cmd.Context(), e.App(), name, empty)
+			for _, a := range out.Aside {
+				e.Say("set aside: %s", a)
+			}
+			if err != nil {
+				return err
+			}
+			if empty {
+				e.Say("this home has a new, empty database")
+				return nil
+			}
+			e.Say("restored, with %s of the home; fika up goes on from there", command.Plural(out.Files, "file"))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&empty, "empty", false, "begin a new database")
+	return c
+}

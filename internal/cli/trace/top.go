@@ -1,0 +1,211 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+	"fika/internal/trace"
+)
+
+// topRow is an agent as it is, and what its requests took and spent.
+type topRow struct {
+	view    client.AgentView
+	profile client.AgentProfile // of no requests where it has not worked
+}
+
+type topJSON struct {
+	profileJSON
+	Status  fika.AgentState  `json:"status"`
+	Doing   command.Nullable `json:"doing"`
+	Waiting int              `json:"waiting"` // requests and chats it could take now
+	Running int              `json:"running"`
+}
+
+// topEvery is the least between two looks.
+const topEvery = 2 * time.Second
+
+// NewTop makes fika top.
+func NewTop(e *command.Env) *cobra.Command {
+	var since string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "top", Short: "watch what agents do, what takes their time and what they spend",
+		Long: `Shows the agents, and keeps the table up to date until Ctrl-C: what is under way
+and waits (RUN, Q), the median and the 95th percentile of how long requests waited,
+and of model calls, tool calls and fika's own work (COMMIT), tokens and money: the
+sums of the ledger for the requests that were given or ended in that time. Piped, or
+with --json, it prints once.`,
+		Example: "  fika top\n  fika top --since 7d\n  fika top --json | jq '{agent, status, p95: .model.p95_ms}'",
+		Args:    command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := sinceFlag(e, since); err != nil {
+				return err
+			}
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if e.OutTTY && !asJSON {
+				return watchTop(cmd.Context(), e, c, since)
+			}
+			list, err := topRows(cmd.Context(), e, c, since)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return command.PrintLines(e, list, topToJSON)
+			case len(list) == 0:
+				e.Say("there are no agents")
+				return nil
+			}
+			return e.Table(topHead(), topTable(list))
+		},
+	}
+	c.Flags().StringVar(&since, "since", "1h", "requests that were given or ended in the last 1h, 7d …")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines, once")
+	return c
+}
+
+// topRows reads all agents, those that have spent something since then included.
+func topRows(ctx context.Context, e *command.Env, c *client.Client, since string) ([]topRow, error) {
+	from, err := sinceFlag(e, since)
+	if err != nil {
+		return nil, err
+	}
+	views, err := c.Agents.List(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := c.Profile(ctx, "", from)
+	if err != nil {
+		return nil, err
+	}
+	var list []topRow
+	for _, v := range views {
+		list = append(list, topRow{view: v, profile: client.AgentProfile{AgentProfile: trace.AgentProfile{Agent: v.Row.Name}}})
+	}
+	for _, p := range profiles {
+		known := false
+		for i := range list {
+			if list[i].view.Row.Name == p.Agent {
+				list[i].profile, known = p, true
+			}
+		}
+		if !known { // a mere context
+			list = append(list, topRow{view: client.AgentView{Row: fika.Agent{Name: p.Agent}, Status: fika.AgentStopped}, profile: p})
+		}
+	}
+	return list, nil
+}
+
+func topHead() []string {
+	return []string{"AGENT", "STATUS", "RUN", "Q", "WAIT", "MODEL", "TOOL", "COMMIT", "TOKENS", "COST"}
+}
+
+// topTable are the cells of the table; the last row is the sum.
+func topTable(list []topRow) [][]string {
+	rows := command.TableRows(list, topCells)
+	var sum topRow
+	for _, r := range list {
+		sum.view.Waiting += r.view.Waiting
+		sum.view.Running = append(sum.view.Running, r.view.Running...)
+		sum.profile.Usage.Input += r.profile.Usage.Input
+		sum.profile.Usage.Output += r.profile.Usage.Output
+		sum.profile.Usage.Cost += r.profile.Usage.Cost
+		sum.profile.Unpriced = sum.profile.Unpriced || r.profile.Unpriced
+	}
+	cells := topCells(sum)
+	cells[0], cells[1] = "all", ""
+	for i := 4; i < 8; i++ {
+		cells[i] = ""
+	}
+	return append(rows, cells)
+}
+
+func topCells(r topRow) []string {
+	of := func(k trace.Kind) string {
+		d, there := r.profile.Spans[k]
+		if !there {
+			return "-"
+		}
+		return tiny(d.P50) + "/" + tiny(d.P95)
+	}
+	u := r.profile.Usage
+	return []string{
+		term.Truncate(string(r.view.Row.Name), 12), string(r.view.Status), fmt.Sprint(len(r.view.Running)), fmt.Sprint(r.view.Waiting),
+		of(trace.Wait), of(trace.Model), of(trace.Tool), of(trace.Commit), term.ShortCount(u.Input + u.Output), term.Cost(u.Cost, r.profile.Unpriced),
+	}
+}
+
+// tiny is a duration in at most four characters.
+func tiny(d time.Duration) string {
+	switch {
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Second:
+		return strings.TrimPrefix(fmt.Sprintf("%.1fs", max(0.1, min(0.9, d.Seconds()))), "0")
+	case d < 9950*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+func topToJSON(r topRow) topJSON {
+	return topJSON{profileJSON: profileToJSON(r.profile), Status: r.view.Status, Doing: command.Nullable(r.view.Why), Waiting: r.view.Waiting, Running: len(r.view.Running)}
+}
+
+// What a terminal is told: another screen and back, and to the first line.
+const (
+	otherScreen = "\x1b[?1049h\x1b[?25l"
+	backAgain   = "\x1b[?25h\x1b[?1049l"
+	toTheTop    = "\x1b[H"
+	restOfLine  = "\x1b[K"
+	restOfAll   = "\x1b[J"
+)
+
+// watchTop keeps the table up to date until ctx ends. A look that takes long is
+// followed by a longer rest.
+func watchTop(ctx context.Context, e *command.Env, c *client.Client, since string) (err error) {
+	if err := e.Print(otherScreen); err != nil {
+		return err
+	}
+	defer func() {
+		if left := e.Print(backAgain); err == nil {
+			err = left
+		}
+	}()
+	for {
+		began := time.Now()
+		list, err := topRows(ctx, e, c, since)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		page := e.TableText(topHead(), topTable(list))
+		text := fmt.Sprintf("fika top, the last %s, at %s; Ctrl-C ends it\n\n", since, e.App().Now().Format("15:04:05")) + page
+		if err := e.Print(toTheTop + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", restOfLine+"\r\n") + restOfLine + restOfAll); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(topEvery, 10*time.Since(began))):
+		}
+	}
+}

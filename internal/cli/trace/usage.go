@@ -1,0 +1,127 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/config"
+	"fika/internal/term"
+)
+
+// usageJSON is what was spent under one name, as a program reads it. What it is
+// not added up by is null; so are the chat and the workflow of what is in none.
+type usageJSON struct {
+	Agent    command.Nullable `json:"agent"`
+	Model    command.Nullable `json:"model"`
+	Chat     command.Nullable `json:"chat"`
+	Workflow command.Nullable `json:"workflow"`
+	Day      command.Nullable `json:"day"`
+	Requests int              `json:"requests"`
+	Usage    fika.Usage       `json:"usage"`
+	CostUSD  *float64         `json:"cost_usd"` // null: no price is known
+	Unpriced bool             `json:"unpriced"` // some of it has no price that is known
+}
+
+// NewUsage makes fika usage.
+func NewUsage(e *command.Env) *cobra.Command {
+	var since, by string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "usage", Short: "show what was spent: tokens and money",
+		Long: `Shows tokens and money over all agents and models. COST is what the
+prices of fika model list make of them; ? is a model whose price is not known,
+and a sum with + ? holds one. Budgets follow on stderr.
+
+--by adds up by agent, model, chat, workflow or day of this machine's clock. What
+an agent did in a chat, and what came of a message there, belongs to the chat;
+(none) is all that belongs to no chat, or to no workflow; (team), what "a,b" and "a -> b" did.`,
+		Example: "  fika usage --since 7d --by model\n  fika usage --since 30d --by day --json", Args: command.Exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, err := sinceFlag(e, since)
+			if err != nil {
+				return err
+			}
+			if by != "" && !slices.Contains(client.SpendingKeys(), by) {
+				return command.UsageError("--by is one of %s, not %q", strings.Join(client.SpendingKeys(), ", "), by)
+			}
+			c, err := e.Client(cmd.Context())
+			if err != nil {
+				return err
+			}
+			lines, total, err := c.Spending(cmd.Context(), from, by)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return command.PrintLines(e, lines, usageToJSON)
+			}
+			if err := showUsage(e, lines, total, by); err != nil {
+				return err
+			}
+			budgets, err := c.Budgets().List(cmd.Context())
+			for _, b := range budgets {
+				e.Say("budget of %s", client.BudgetLine(b))
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&since, "since", "", "only what was spent in the last 24h, 7d …")
+	c.Flags().StringVar(&by, "by", "", "add up by "+strings.Join(client.SpendingKeys(), ", ")+" (default: agent and model)")
+	c.Flags().BoolVar(&asJSON, "json", false, "JSON Lines")
+	_ = c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(client.SpendingKeys(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// sinceFlag is when a span of time that was given began; empty: the beginning.
+func sinceFlag(e *command.Env, since string) (time.Time, error) {
+	if since == "" {
+		return time.Time{}, nil
+	}
+	d, ok := config.ParseDuration(since)
+	if !ok {
+		return time.Time{}, command.UsageError("--since %q is not a duration such as 24h or 7d", since)
+	}
+	return e.Now().Add(-d), nil
+}
+
+func usageToJSON(s client.Spent) usageJSON {
+	l := usageJSON{
+		Agent: command.Nullable(s.Agent), Model: command.Nullable(s.Model), Chat: command.Nullable(s.Chat), Workflow: command.Nullable(s.Workflow), Day: command.Nullable(s.Day),
+		Requests: s.Requests, Usage: s.Usage, Unpriced: s.Unpriced,
+	}
+	if usd := float64(s.Usage.Cost) / 1e6; usd > 0 || !s.Unpriced {
+		l.CostUSD = &usd
+	}
+	return l
+}
+
+func showUsage(e *command.Env, lines []client.Spent, total client.Spent, by string) error {
+	if len(lines) == 0 {
+		e.Say("nothing was spent")
+		return nil
+	}
+	names := func(s client.Spent) []string { return []string{string(s.Agent), s.Model} }
+	headers, last := []string{"AGENT", "MODEL"}, []string{"total", ""}
+	if by != "" {
+		names = func(s client.Spent) []string {
+			name := string(s.Agent) + s.Model + string(s.Chat) + s.Workflow + s.Day // all but one are empty
+			if name == "" {
+				name = "(none)"
+			}
+			return []string{name}
+		}
+		headers, last = []string{strings.ToUpper(by)}, []string{"total"}
+	}
+	figures := func(s client.Spent) []string {
+		return []string{fmt.Sprint(s.Requests), term.ShortCount(s.Usage.Input), term.ShortCount(s.Usage.Cached), term.ShortCount(s.Usage.Output), term.Cost(s.Usage.Cost, s.Unpriced)}
+	}
+	rows := command.TableRows(lines, func(s client.Spent) []string { return append(names(s), figures(s)...) })
+	return e.Table(append(headers, "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"), append(rows, append(last, figures(total)...)))
+}
