@@ -216,7 +216,7 @@ func TestKilledInTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, "the window", string(window), "sleep 1000", "may or may not have run", "what happened?")
-	if process.Alive(tool) {
+	if !eventually(func() bool { return !process.Alive(tool) }) {
 		t.Errorf("process %d of the tool still runs", tool.PID)
 	}
 	h.run(0, "doctor")

@@ -160,11 +160,15 @@ func TestExecutors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	another := "nobody"
+	if me.Username == another {
+		another = "daemon"
+	}
 	closed := filepath.Join(h.Root, "closed") // below a folder that nobody else may enter
 	for _, c := range []struct{ user, says string }{
 		{"nobody-of-that-name", `has no user "nobody-of-that-name"`},
 		{me.Username, ""},
-		{"nobody", "nobody"}, // cannot be used, or cannot enter
+		{another, another}, // cannot be used, or cannot enter
 	} {
 		text := settings + fmt.Sprintf("[[executors]]\nname = \"box\"\nuser = %q\n[[agents]]\nid = \"coder\"\nexecutor = \"box\"\nworkspace = %q\n", c.user, closed)
 		write(t, filepath.Join(h.Root, "config.toml"), text)

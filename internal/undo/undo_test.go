@@ -54,6 +54,9 @@ func (b *bench) write(name, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
 		b.Fatal(err)
 	}
+	if err := os.Chmod(path, 0o640); err != nil { // whatever the umask is
+		b.Fatal(err)
+	}
 }
 
 func (b *bench) text(name string) string {
