@@ -4,7 +4,7 @@
 //
 // Nothing is deleted: what leaves the window stays in the store, and a
 // compaction can be taken back. It is decided here and committed elsewhere: in
-// a turn by internal/turn, by hand in internal/app.
+// a turn by internal/turn, by hand in internal/worker.
 //
 // A conversation is divided into units, whole turns or single messages; units
 // are never split, so that every tool call keeps its result. What a turn still

@@ -132,7 +132,7 @@ func (s *survey) addCLI(dir string, f *ast.File) {
 		s.cliImports[dir] = imports
 	}
 	for _, i := range f.Imports {
-		if path, err := strconv.Unquote(i.Path.Value); err == nil && strings.HasPrefix(path, "fika/internal/") && !strings.HasPrefix(path, "fika/internal/cli") {
+		if path, err := strconv.Unquote(i.Path.Value); err == nil && strings.HasPrefix(path, "fika/internal/") && !strings.HasPrefix(path+"/", "fika/internal/cli/") {
 			imports[path] = true
 		}
 	}
