@@ -13,13 +13,15 @@ import (
 
 // rotatedLog is a file to which lines are appended. Before it becomes larger than
 // most bytes it is renamed to FILE.1, that to FILE.2, and so on; the oldest goes.
-// A line is never split, and a file that was there is gone on with. It is for one
+// A line is never split, and a file that was there is gone on with. When somebody else
+// has moved or removed the file (logrotate, say), a new one is begun. It is for one
 // goroutine of one process: another process is refused it.
 type rotatedLog struct {
 	path string
 	most int64
 	keep int // how many older ones are kept
 	file *os.File
+	info os.FileInfo // of file, as it was opened
 	size int64
 }
 
@@ -58,7 +60,7 @@ func (l *rotatedLog) open() error {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	l.file, l.size = f, st.Size()
+	l.file, l.info, l.size = f, st, st.Size()
 	return l.endLine()
 }
 
@@ -83,12 +85,23 @@ func (l *rotatedLog) endLine() error {
 func (l *rotatedLog) Line(data []byte) error {
 	const op = "write log"
 	data = append(data, '\n')
+	if !l.isInPlace() {
+		if err := errors.Join(l.file.Close(), l.open()); err != nil {
+			return fika.Wrap(fika.Storage, op, err)
+		}
+	}
 	if l.size > 0 && l.size+int64(len(data)) > l.most {
 		if err := l.rotate(); err != nil {
 			return fika.Wrap(fika.Storage, op, err)
 		}
 	}
 	return fika.Wrap(fika.Storage, op, l.write(data))
+}
+
+// isInPlace reports whether the path is that of the open file.
+func (l *rotatedLog) isInPlace() bool {
+	st, err := os.Stat(l.path)
+	return err == nil && os.SameFile(st, l.info) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 func (l *rotatedLog) write(data []byte) error {
@@ -107,7 +120,7 @@ func (l *rotatedLog) rotate() error {
 			return err
 		}
 	}
-	if err := os.Rename(l.path, older(1)); err != nil {
+	if err := os.Rename(l.path, older(1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return l.open()

@@ -67,3 +67,39 @@ func TestK18Rotates(t *testing.T) {
 		}
 	}
 }
+
+// TestLogMovedAway: when the file was moved or removed, a new one is begun, and no
+// older one of ours is renamed for it.
+func TestLogMovedAway(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traffic.jsonl")
+	l, err := openRotatedLog(path, 100, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(text string) {
+		t.Helper()
+		if err := l.Line([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line("one")
+	if err := os.Rename(path, path+"-20260102"); err != nil {
+		t.Fatal(err)
+	}
+	line("two")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	line("three")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{path + "-20260102": "one\n", path: "three\n"} {
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := os.Stat(path + ".1"); err == nil {
+		t.Error("something was renamed")
+	}
+}

@@ -52,12 +52,16 @@ chat, dead. While no hub runs it says so and waits.
 --log FILE writes all that into a file instead of showing it, as --json would: one
 JSON object a line. It goes on with a file that is there. Before it becomes larger
 than --log-size MiB it is renamed to FILE.1, and that to FILE.2; --log-keep says
-how many of these are kept. From when to when it has listened stands in it too, as
+how many of these are kept. When another program moves the file away, a new one is
+begun. From when to when it has listened stands in it too, as
 lines with "note" in place of a subject. Traffic holds what agents and people say:
 the file is readable for you alone.`,
 		Example: "  fika monitor\n  fika monitor --agent coder --type status\n  fika monitor --json | jq .body\n  fika monitor --log traffic.jsonl",
 		Args:    command.AtMostOne("a subject"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("log") && o.log == "" {
+				return command.UsageError("--log needs the name of a file")
+			}
 			subject := ""
 			if len(args) == 1 {
 				subject = args[0]
