@@ -146,12 +146,13 @@ func TestSessionWithPoolAndBackup(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nmatch = \"(^| )one$\"\nreply = \"first answer of @coder\"\n[[rule]]\nmatch = \"two\"\nreply = \"second answer\"\n")
 	t.Cleanup(func() { h.run(0, "down") })
 	shown := seen(h.dialogue([][2]string{
-		{"/help", "one\r"}, {"first answer", "@tester, @coder: two\r"}, {"for @tester:", "@tester three\r"}, {"could be asked", "/quit\r"},
+		{"/help", "one\r"}, {"first answer", "@tester, @coder: two\r"}, {"for @tester:", "@tester three\r"}, {"asked", "/quit\r"},
 	}))
 	for _, want := range []string{
 		"fika · 3 agents · ", "→ @coder-1 of @coder\n", "coder-1  first answer of @coder\n", "@reviewer for @tester:", " for @coder:", "@reviewer could be asked",
 	} {
-		if !strings.Contains(shown, want) {
+		// Where a line that names a file is broken depends on where the home is.
+		if !strings.Contains(shown, want) && !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
 			t.Errorf("%q was not seen in\n%s", want, shown)
 		}
 	}

@@ -113,7 +113,7 @@ func (s *Sandbox) sh(t *testing.T, p Profile, script string) (string, error) {
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), c.Path, c.Args...)
 	cmd.Dir = p.Workspace
 	cmd.ExtraFiles = c.Files
-	cmd.Env = append(append(os.Environ(), "HOME="+filepath.Dir(filepath.Dir(p.Workspace)), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+	cmd.Env = append(append(os.Environ(), "TMPDIR=/tmp", "HOME="+filepath.Dir(filepath.Dir(p.Workspace)), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", fmt.Sprintf("OUTSIDE=%d", os.Getpid())), c.Env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
