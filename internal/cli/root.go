@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
@@ -40,6 +41,9 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFlagGroups(cmd); err != nil {
+				return err
+			}
 			e.LastGood = looksOrStops(cmd)
 			e.Looks = conductOf(cmd, args) == looks
 			config.PointAtForeign(e, cmd)
@@ -85,6 +89,20 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		help(cmd, args)
 	})
 	return root
+}
+
+// checkFlagGroups refuses flags of which a command takes one at most.
+func checkFlagGroups(cmd *cobra.Command) error {
+	if cmd.ValidateFlagGroups() == nil {
+		return nil
+	}
+	var given []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Annotations["cobra_annotation_mutually_exclusive"] != nil {
+			given = append(given, "--"+f.Name)
+		}
+	})
+	return command.UsageError("%s do not go together: give one of them; see %s --help", strings.Join(given, " and "), cmd.CommandPath())
 }
 
 // seedSpellings translates flags that stand for commands: --master,

@@ -86,7 +86,7 @@ func (l *rotatedLog) Line(data []byte) error {
 	const op = "write log"
 	data = append(data, '\n')
 	if !l.isInPlace() {
-		if err := errors.Join(l.file.Close(), l.open()); err != nil {
+		if err := l.reopen(); err != nil {
 			return fika.Wrap(fika.Storage, op, err)
 		}
 	}
@@ -106,14 +106,21 @@ func (l *rotatedLog) isInPlace() bool {
 
 func (l *rotatedLog) write(data []byte) error {
 	n, err := l.file.Write(data)
+	if err != nil && n > 0 { // the disk is full: half a line is of no use
+		return errors.Join(err, l.file.Truncate(l.size))
+	}
 	l.size += int64(n)
 	return err
 }
 
+// reopen ends the file that is open and opens the one of the path.
+func (l *rotatedLog) reopen() error {
+	err := l.file.Close()
+	l.file = nil
+	return errors.Join(err, l.open())
+}
+
 func (l *rotatedLog) rotate() error {
-	if err := l.file.Close(); err != nil {
-		return err
-	}
 	older := func(i int) string { return fmt.Sprintf("%s.%d", l.path, i) }
 	for i := l.keep - 1; i > 0; i-- {
 		if err := os.Rename(older(i), older(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -123,8 +130,13 @@ func (l *rotatedLog) rotate() error {
 	if err := os.Rename(l.path, older(1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return l.open()
+	return l.reopen()
 }
 
 // Close closes the file.
-func (l *rotatedLog) Close() error { return fika.Wrap(fika.Storage, "close log", l.file.Close()) }
+func (l *rotatedLog) Close() error {
+	if l.file == nil { // it could not be opened again
+		return nil
+	}
+	return fika.Wrap(fika.Storage, "close log", l.file.Close())
+}

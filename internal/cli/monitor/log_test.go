@@ -94,6 +94,19 @@ func TestLogMovedAway(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
+	gone, err := openRotatedLog(filepath.Join(t.TempDir(), "log"), 100, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Dir(gone.path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.Line([]byte("lost")); !fika.IsKind(err, fika.Storage) {
+		t.Errorf("without its folder: %v", err)
+	}
+	if err := gone.Close(); err != nil {
+		t.Error(err)
+	}
 	for name, want := range map[string]string{path + "-20260102": "one\n", path: "three\n"} {
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
