@@ -172,8 +172,8 @@ func fit(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-term.Width(s)))
 }
 
-// shown is how text of one line looks: tabs become spaces, chips are reversed and
-// cut to width columns.
+// shown is how text of one line looks: tabs become spaces, chips are reversed, and
+// neither has more than width columns.
 func shown(text string, width int) string {
 	var b strings.Builder
 	for {
@@ -185,7 +185,7 @@ func shown(text string, width int) string {
 		text = text[at+chipLen(text[at:]):]
 	}
 	b.WriteString(text)
-	return strings.ReplaceAll(b.String(), "\t", strings.Repeat(" ", tabWidth))
+	return strings.ReplaceAll(b.String(), "\t", strings.Repeat(" ", min(tabWidth, width)))
 }
 
 // wrap cuts text into rows of at most width columns; there is always one row,
@@ -214,14 +214,14 @@ func wrap(text string, width int) []row {
 	return rows
 }
 
-// measure gives length and columns of the first cluster of s; a chip takes at most
-// most columns.
+// measure gives length and columns of the first cluster of s; a chip or a tab takes
+// at most most columns.
 func measure(s string, most int) (n, width int) {
 	if n = chipLen(s); n > 0 {
 		return n, min(most, term.Width(s[1:n-1]))
 	}
 	if s[0] == '\t' {
-		return 1, tabWidth
+		return 1, min(tabWidth, most)
 	}
 	n = clusterLen(s)
 	if n == 1 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +71,7 @@ func TestDecoderWaits(t *testing.T) {
 
 func FuzzEditorAndLayout(f *testing.F) {
 	f.Add("hello 日本 👩‍👩‍👧\nnext\tline e\u0301", []byte{1, 5, 6, 7, 200, 16, 17, 18}, uint8(20), uint8(5))
+	f.Add("a\t", []byte{}, uint8(8), uint8(5))
 	f.Fuzz(func(t *testing.T, text string, steps []byte, width, height uint8) {
 		if len(text) > 2000 || len(steps) > 200 {
 			return
@@ -82,7 +84,7 @@ func FuzzEditorAndLayout(f *testing.F) {
 				e.insert(asChip("@" + strings.Repeat("語a b", int(s)-200)))
 			case s > 150:
 				e.typeText(typed(text[:min(len(text), int(s)-150)]))
-				if word := e.typedWord(); word != "" {
+				if word := strings.TrimRightFunc(e.typedWord(), unicode.IsSpace); word != "" {
 					e.makeChip(len(word))
 				}
 			default:
