@@ -271,11 +271,25 @@ func (h *home) processes(words string) map[int]string {
 		}
 		environ, _ := os.ReadFile(filepath.Join(d, "environ"))
 		cwd, _ := os.Readlink(filepath.Join(d, "cwd"))
-		if bytes.Contains(environ, []byte(h.dir)) || strings.Contains(args+cwd, h.dir) {
+		if bytes.Contains(environ, []byte(h.dir)) || strings.Contains(args+cwd, h.dir) || environ == nil && h.locked(pid) {
 			found[pid] = args
 		}
 	}
 	return found
+}
+
+// locked reports whether a context's lock names a process: only root sees more of an
+// agent's process, which holds keys.
+func (h *home) locked(pid int) bool {
+	locks, _ := filepath.Glob(filepath.Join(h.dir, "contexts", "*", "lock"))
+	for _, path := range locks {
+		data, _ := os.ReadFile(path)
+		var holder struct{ PID int }
+		if json.Unmarshal(data, &holder) == nil && holder.PID == pid {
+			return true
+		}
+	}
+	return false
 }
 
 // pid gives the one process of this home whose command line holds the words,
