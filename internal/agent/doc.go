@@ -4,7 +4,7 @@
 // Read first: [Process.Run], [Options], [Display]. One goroutine owns all
 // state and reads one mailbox; each running turn has a goroutine of its own
 // that reports back through it, and outcomes are announced beside both.
-// Nothing depends on a message: a bell only makes the next look at the store
+// Nothing depends on a message: a wake-up only makes the next look at the store
 // come sooner than the poll.
 //
 // The caller holds the folder's lock and the lease before Run and gives them

@@ -1,4 +1,4 @@
-// Package bus is the contract of the bell: it tells those who wait that there
+// Package bus is the contract of the bus: it tells those who wait that there
 // is something to look at, and carries what is live. Nothing on it is truth; a
 // lost message costs two seconds.
 //

@@ -130,7 +130,7 @@ func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // what was written is looked at again by its size
-	if ours, err := k.mend(ctx, f, c, w); err != nil {
+	if ours, err := k.repairFile(ctx, f, c, w); err != nil {
 		return err
 	} else if !ours {
 		_ = f.Close()
@@ -163,9 +163,9 @@ func (k *Keeper) write(ctx context.Context, c store.ConversationInfo) error {
 	return f.Close()
 }
 
-// mend leaves the file as it was when it was left. It returns false for one that
+// repairFile leaves the file as it was when it was left. It returns false for one that
 // somebody else has changed.
-func (k *Keeper) mend(ctx context.Context, f *os.File, c store.ConversationInfo, w written) (ours bool, err error) {
+func (k *Keeper) repairFile(ctx context.Context, f *os.File, c store.ConversationInfo, w written) (ours bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return false, err

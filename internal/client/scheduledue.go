@@ -101,7 +101,7 @@ func (s *Schedules) begin(ctx context.Context, one Schedule, now time.Time, byHa
 	if err != nil || done.Stale || done.Trouble != "" {
 		return done, err
 	}
-	s.tell(ctx, one.Schedule, done)
+	s.wakeBegun(ctx, one.Schedule, done)
 	return done, nil
 }
 
@@ -186,8 +186,8 @@ func (s *Schedules) chat(ctx context.Context, name string) (fika.Conversation, e
 	return conv, err
 }
 
-// tell wakes whoever has work now.
-func (s *Schedules) tell(ctx context.Context, d config.Schedule, done store.Occurred) {
+// wakeBegun wakes whoever has work now.
+func (s *Schedules) wakeBegun(ctx context.Context, d config.Schedule, done store.Occurred) {
 	switch {
 	case done.Said != nil:
 		s.c.Chats.poster().Tell(done.Said.Conversation, done.Said.Posted)

@@ -77,7 +77,7 @@ func (d *decoder) feed(p []byte) []key {
 		if d.pasting {
 			n = d.takePaste(src, &keys)
 		} else {
-			n = d.take(src, &keys)
+			n = d.decodeKey(src, &keys)
 		}
 		if n == 0 {
 			d.rest = append([]byte(nil), src...)
@@ -100,8 +100,8 @@ func (d *decoder) flush() []key {
 	return keys
 }
 
-// take decodes one key at the start of src; 0 means that more is needed.
-func (d *decoder) take(src []byte, keys *[]key) int {
+// decodeKey decodes one key at the start of src; 0 means that more is needed.
+func (d *decoder) decodeKey(src []byte, keys *[]key) int {
 	if src[0] == 0x1b {
 		return d.takeEscape(src, keys)
 	}

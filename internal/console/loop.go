@@ -113,13 +113,13 @@ func (a *actor) handle(keys []key) {
 		a.Print(a.view.style.Yellow("the paste was too long: only its first 8 MiB are in the line"))
 	}
 	for i, k := range keys {
-		a.do(k, i == len(keys)-1)
+		a.actOnKey(k, i == len(keys)-1)
 	}
 }
 
-// do acts on one key; show says that the outcome is to be drawn, which is not
+// actOnKey acts on one key; show says that the outcome is to be drawn, which is not
 // needed between the keys of one chunk.
-func (a *actor) do(k key, show bool) {
+func (a *actor) actOnKey(k key, show bool) {
 	switch k.action {
 	case actTab, actBackTab:
 		a.complete(k.action)

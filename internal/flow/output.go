@@ -196,11 +196,11 @@ func (a *Advancer) endDiscussions(ctx context.Context, run fika.RequestID) error
 		if err != nil {
 			return err
 		}
-		ring, err := a.opts.Chats.EndDiscussion(ctx, d, text)
+		woken, err := a.opts.Chats.EndDiscussion(ctx, d, text)
 		if err != nil {
 			return err
 		}
-		a.opts.Wake(ring...)
+		a.opts.Wake(woken...)
 	}
 	return nil
 }

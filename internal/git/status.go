@@ -41,14 +41,14 @@ func Status(ctx context.Context, dir string) (Snapshot, error) {
 			continue
 		}
 		if path, ok := strings.CutPrefix(parts[fields], below); ok {
-			s.Files[path] = look(filepath.Join(dir, path))
+			s.Files[path] = fileState(filepath.Join(dir, path))
 		}
 	}
 	return s, nil
 }
 
-// look tells one state of a file from another without reading it.
-func look(path string) string {
+// fileState tells one state of a file from another without reading it.
+func fileState(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return "absent"
@@ -71,7 +71,7 @@ func (s Snapshot) Changed(dir string, after Snapshot) []string {
 		}
 	}
 	for path, was := range s.Files {
-		if _, still := after.Files[path]; !still && look(filepath.Join(dir, path)) != was {
+		if _, still := after.Files[path]; !still && fileState(filepath.Join(dir, path)) != was {
 			out = append(out, path)
 		}
 	}

@@ -204,7 +204,7 @@ type Hub struct {
 	care       *caretaker
 	pools      *poolControls
 	mail       chan func()   // capacity 256; senders wait when it is full, or until Run ends
-	nudges     chan struct{} // capacity 1: one look answers any number of bells
+	wakeUps    chan struct{} // capacity 1: one look answers any number of wake-ups
 	done       chan struct{}
 	begun      time.Time
 	ready      bool
@@ -240,7 +240,7 @@ func New(o Options) *Hub {
 	if o.MayBeCalled == nil {
 		o.MayBeCalled = func(context.Context, string) error { return nil }
 	}
-	h := &Hub{opts: o, mail: make(chan func(), 256), nudges: make(chan struct{}, 1), done: make(chan struct{})}
+	h := &Hub{opts: o, mail: make(chan func(), 256), wakeUps: make(chan struct{}, 1), done: make(chan struct{})}
 	h.supervisor = newSupervisor(h)
 	h.intake = newIntakeOf(h)
 	h.care = &caretaker{store: o.Store.Care, bus: o.Bus, subjects: o.Subjects, outputs: o.Outputs, log: o.Log}
@@ -297,16 +297,16 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer clean.Stop()
 	files := time.NewTicker(reloadTime)
 	defer files.Stop()
-	nudges, rested := h.nudges, (<-chan time.Time)(nil)
+	wakeUps, rested := h.wakeUps, (<-chan time.Time)(nil)
 	for {
 		select {
 		case f := <-h.mail:
 			f()
-		case <-nudges:
+		case <-wakeUps:
 			h.lookAtAll(ctx)
-			nudges, rested = nil, time.After(nudgeRest)
+			wakeUps, rested = nil, time.After(wakeUpRest)
 		case <-rested:
-			nudges, rested = h.nudges, nil
+			wakeUps, rested = h.wakeUps, nil
 		case <-tick.C:
 			if h.opts.Inboxes != nil {
 				h.opts.Inboxes(ctx)
@@ -348,9 +348,9 @@ func (h *Hub) beginIntake(ctx context.Context) {
 	}()
 }
 
-// nudgeRest is the least between two looks that others ask for: each hop of each
+// wakeUpRest is the least between two looks that others ask for: each hop of each
 // chain asks.
-const nudgeRest = 25 * time.Millisecond
+const wakeUpRest = 25 * time.Millisecond
 
 // lookAtAll looks at everything: processes, wishes, work, deadlines, outcomes.
 func (h *Hub) lookAtAll(ctx context.Context) {
@@ -395,7 +395,7 @@ func (h *Hub) lookAtAll(ctx context.Context) {
 // tickSoon asks for a tick soon.
 func (h *Hub) tickSoon() {
 	select {
-	case h.nudges <- struct{}{}:
+	case h.wakeUps <- struct{}{}:
 	default:
 	}
 }

@@ -422,11 +422,11 @@ func TestRung(t *testing.T) {
 	}
 	for name, want := range map[fika.AgentName]int{"child": 0, "adopted": 0, "killed": 1, "asleep": 1, "unknown": 1} {
 		h.supervisor.onWakeUp(name)
-		if got := len(h.nudges); got != want {
+		if got := len(h.wakeUps); got != want {
 			t.Errorf("%s: looks %d times, want %d", name, got, want)
 		}
-		for len(h.nudges) > 0 {
-			<-h.nudges
+		for len(h.wakeUps) > 0 {
+			<-h.wakeUps
 		}
 	}
 }

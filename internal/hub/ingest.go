@@ -28,7 +28,7 @@ type requestIntake struct {
 	team        func(context.Context, string, message.Request) (store.Run, error)
 	whyWaiting  func(context.Context, fika.Agent) string
 	readContext func(ctx context.Context, reader, name fika.AgentName, q message.ContextRequest, out *message.ContextResponse) error
-	nudge       func() // asks the hub for a look
+	tickSoon    func() // asks the hub for a look
 	log         *slog.Logger
 	now         func() time.Time
 }
@@ -38,7 +38,7 @@ func newIntakeOf(h *Hub) *requestIntake {
 	return &requestIntake{
 		store: o.Store.Intake, directory: o.Store.Directory, bus: o.Bus, subjects: o.Subjects, inbound: o.Inbound, heal: o.Heal,
 		canary: o.Canary, mayBeCalled: o.MayBeCalled, foreign: o.Foreign, team: o.Team, whyWaiting: o.WhyWaiting, readContext: o.Context,
-		nudge: h.tickSoon, log: o.Log, now: o.Now,
+		tickSoon: h.tickSoon, log: o.Log, now: o.Now,
 	}
 }
 
@@ -99,7 +99,7 @@ func (in *requestIntake) handleRequest(ctx context.Context, m bus.Msg) error {
 		return in.announceAgain(ctx, accepted.Request.ID)
 	}
 	_ = in.bus.Publish(in.subjects.Bell(name), nil)
-	in.nudge()
+	in.tickSoon()
 	return in.tellWaiting(ctx, row, accepted)
 }
 
@@ -117,7 +117,7 @@ func (in *requestIntake) beginTeam(ctx context.Context, m bus.Msg, r message.Req
 	case run.Over():
 		return in.announceAgain(ctx, run.Request)
 	}
-	in.nudge()
+	in.tickSoon()
 	return nil
 }
 

@@ -39,7 +39,7 @@ type supervisor struct {
 	stopGrace time.Duration
 	log       *slog.Logger
 	now       func() time.Time
-	nudge     func()       // asks for another look soon
+	tickSoon  func()       // asks for another look soon
 	post      func(func()) // has something done by the hub's goroutine
 
 	agents  map[fika.AgentName]*supervised
@@ -55,7 +55,7 @@ func newSupervisor(h *Hub) *supervisor {
 	s := &supervisor{
 		store: o.Store.Directory, procs: o.Processes, bus: o.Bus, subjects: o.Subjects,
 		admit: o.Admit, hindrance: o.Hindered, hung: o.Hung, stopGrace: o.StopGrace, log: o.Log, now: o.Now,
-		nudge: h.tickSoon, post: h.postTask, agents: map[fika.AgentName]*supervised{}, reloads: 1,
+		tickSoon: h.tickSoon, post: h.postTask, agents: map[fika.AgentName]*supervised{}, reloads: 1,
 	}
 	for _, spec := range o.Specs {
 		s.agents[spec.Name] = &supervised{spec: spec, entry: true}
@@ -215,7 +215,7 @@ func (s *supervisor) onChildExit(name fika.AgentName, x Exit) {
 	default:
 		s.planRestart(ctx, c, row.ID, s.lastWords(name, x))
 	}
-	s.nudge()
+	s.tickSoon()
 }
 
 // onAdoptedExit handles the end of a process that this hub did not start: a polite one
@@ -233,7 +233,7 @@ func (s *supervisor) onAdoptedExit(ctx context.Context, c *supervised) {
 	} else {
 		s.planRestart(ctx, c, row.ID, s.lastWords(row.Name, Exit{Reason: fmt.Sprintf("process %d ended without a word", c.proc.PID)}))
 	}
-	s.nudge()
+	s.tickSoon()
 }
 
 // notePoliteEnd notes a polite end. What is wanted of the agent is not changed here: it
@@ -242,7 +242,7 @@ func (s *supervisor) notePoliteEnd(ctx context.Context, c *supervised, row fika.
 	s.storeState(ctx, row.ID, fika.AgentStopped, "")
 	if !row.Desired.Stopped() {
 		c.pauseFor(s.now(), calmDelay)
-		time.AfterFunc(calmDelay, s.nudge)
+		time.AfterFunc(calmDelay, s.tickSoon)
 	}
 }
 
@@ -259,7 +259,7 @@ func (s *supervisor) planRestart(ctx context.Context, c *supervised, id fika.Age
 	c.pauseFor(now, delay)
 	s.log.Warn("crashed", "agent", c.spec.Name, "why", why, "again_in", delay)
 	s.storeState(ctx, id, fika.AgentUnhealthy, why)
-	time.AfterFunc(delay, s.nudge)
+	time.AfterFunc(delay, s.tickSoon)
 }
 
 // markFailed gives an agent up. It begins again when what made it fail may have
@@ -355,7 +355,7 @@ func (s *supervisor) graceFor(how fika.Desired) time.Duration {
 func (s *supervisor) onWakeUp(name fika.AgentName) {
 	c := s.agents[name]
 	if c == nil || !c.running && !s.allRun(c.spec.Members) || c.running && !c.child && !s.procs.Alive(c.proc) {
-		s.nudge()
+		s.tickSoon()
 	}
 }
 
@@ -363,7 +363,7 @@ func (s *supervisor) onWakeUp(name fika.AgentName) {
 func (s *supervisor) onHeartbeat(name fika.AgentName, b message.Heartbeat) {
 	c := s.agents[name]
 	if c == nil || !c.running {
-		s.nudge() // somebody has started it: the next look adopts it
+		s.tickSoon() // somebody has started it: the next look adopts it
 		return
 	}
 	if b.Status != string(fika.AgentStopped) && (b.PID == 0 || b.PID == c.proc.PID) {

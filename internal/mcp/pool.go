@@ -88,7 +88,7 @@ func (p *Pool) use(ctx context.Context, s Server, c Confinement) (*session, func
 	if c != nil && s.URL == "" {
 		key += "\x00" + c.Key()
 	}
-	r, first, err := p.take(key, s)
+	r, first, err := p.findOrPlace(key, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,8 +108,8 @@ func (p *Pool) use(ctx context.Context, s Server, c Confinement) (*session, func
 	return r.on, func() { p.leave(key, r) }, nil
 }
 
-// take finds a server or makes its place; first says that it is to be connected.
-func (p *Pool) take(key string, s Server) (r *running, first bool, err error) {
+// findOrPlace finds a server or makes its place; first says that it is to be connected.
+func (p *Pool) findOrPlace(key string, s Server) (r *running, first bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

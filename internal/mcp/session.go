@@ -100,7 +100,7 @@ func (n *session) client(o Options, c Confinement) *sdk.Client {
 	client := sdk.NewClient(&sdk.Implementation{Name: "fika", Version: o.Version}, &sdk.ClientOptions{
 		Capabilities:                caps,
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { n.tell(r.Params) },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { n.passProgress(r.Params) },
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { n.outdate() },
 	})
 	if c != nil {
@@ -182,7 +182,7 @@ func (n *session) follow(p *sdk.CallToolParams, tell func([]byte)) func() {
 	}
 }
 
-func (n *session) tell(p *sdk.ProgressNotificationParams) {
+func (n *session) passProgress(p *sdk.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	n.mu.Lock()
 	tell := n.progress[token]

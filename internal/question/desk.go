@@ -36,10 +36,10 @@ type Desk struct {
 func (d *Desk) TakeNews(ctx context.Context, a Approvals) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.look(ctx, a)
+	return d.readNews(ctx, a)
 }
 
-func (d *Desk) look(ctx context.Context, a Approvals) ([]string, error) {
+func (d *Desk) readNews(ctx context.Context, a Approvals) ([]string, error) {
 	open, err := a.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -115,12 +115,12 @@ func (d *Desk) CarryOut(ctx context.Context, a Approvals, words []string) ([]str
 	if err := a.Answer(ctx, c.N, client.ApprovalAnswer{Allow: c.Allow, By: d.Person, Why: c.Why}); err != nil {
 		return nil, err
 	}
-	return d.look(ctx, a)
+	return d.readNews(ctx, a)
 }
 
 // list shows every open question again.
 func (d *Desk) list(ctx context.Context, a Approvals) ([]string, error) {
-	said, err := d.look(ctx, a)
+	said, err := d.readNews(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (p Past) Find(ctx context.Context, query string, limit int) ([]store.Found,
 	limit = max(1, limit)
 	words := wordsOf(query)
 	look := &pastLook{Past: p, may: map[fika.ConversationID]scope{}}
-	found, err := look.all(ctx, words, limit)
+	found, err := look.searchAll(ctx, words, limit)
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
@@ -52,7 +52,7 @@ func (p Past) Find(ctx context.Context, query string, limit int) ([]store.Found,
 	var alone [][]store.Found
 	for _, w := range words {
 		w = beginningOf(w)
-		found, err := look.all(ctx, []string{w}, common)
+		found, err := look.searchAll(ctx, []string{w}, common)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (l *pastLook) some(ctx context.Context, words []string, n, limit int) ([]st
 				chosen = append(chosen, w)
 			}
 		}
-		found, err := l.all(ctx, chosen, limit)
+		found, err := l.searchAll(ctx, chosen, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -108,8 +108,8 @@ func (l *pastLook) some(ctx context.Context, words []string, n, limit int) ([]st
 	return out[:min(limit, len(out))], nil
 }
 
-// all finds what holds all of the words.
-func (l *pastLook) all(ctx context.Context, words []string, limit int) ([]store.Found, error) {
+// searchAll finds what holds all of the words.
+func (l *pastLook) searchAll(ctx context.Context, words []string, limit int) ([]store.Found, error) {
 	l.asked++
 	for ahead := readAhead * limit; ; ahead *= readAhead {
 		found, err := l.Store.Search(ctx, strings.Join(words, " "), store.ConversationFilter{Agent: l.Agent.ID, Limit: ahead})

@@ -162,13 +162,13 @@ func newSearcher(u *syscall.Credential) searcher {
 func (s searcher) searchable(dir string) bool {
 	ok, looked := s.known[dir]
 	if !looked {
-		ok = s.look(dir) && s.searchable(filepath.Dir(dir))
+		ok = s.maySearch(dir) && s.searchable(filepath.Dir(dir))
 		s.known[dir] = ok
 	}
 	return ok
 }
 
-func (s searcher) look(dir string) bool {
+func (s searcher) maySearch(dir string) bool {
 	var st unix.Stat_t
 	if err := unix.Stat(dir, &st); err != nil {
 		return false

@@ -27,12 +27,12 @@ func (r Resolver) Real(path string) (string, error) {
 	if at, ok := r.known[path]; ok {
 		return at.path, at.err
 	}
-	at := r.look(path)
+	at := r.resolvePath(path)
 	r.known[path] = at
 	return at.path, at.err
 }
 
-func (r Resolver) look(path string) resolved {
+func (r Resolver) resolvePath(path string) resolved {
 	if path == "/" {
 		return resolved{path: path}
 	}

@@ -59,7 +59,7 @@ func (s Flows) PauseRun(ctx context.Context, id fika.RequestID) (Run, error) {
 // time in which it was paused counts for no deadline.
 func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.AgentName, error) {
 	const op = "continue run"
-	var ring []fika.AgentName
+	var woken []fika.AgentName
 	r, err := s.control(ctx, op, id, func(ctx context.Context, t *tx, r Run) (err error) {
 		if r.Paused.IsZero() {
 			return nil
@@ -72,10 +72,10 @@ func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.
 		if err := t.put(ctx, `UPDATE flow_runs SET version = version + 1, due = 1, paused_at = 0 WHERE id = ?`, r.ID); err != nil {
 			return err
 		}
-		ring, err = flowsIn(t).workersOf(ctx, r.ID)
+		woken, err = flowsIn(t).workersOf(ctx, r.ID)
 		return err
 	})
-	return r, ring, err
+	return r, woken, err
 }
 
 // StopRun lets a run come to its end: nothing of it begins from now on, what
@@ -83,15 +83,15 @@ func (s Flows) ContinueRun(ctx context.Context, id fika.RequestID) (Run, []fika.
 // agents that are at work. Conflict for one that is over.
 func (s Flows) StopRun(ctx context.Context, id fika.RequestID, reason string) (Run, []fika.AgentName, error) {
 	const op = "cancel run"
-	var ring []fika.AgentName
+	var woken []fika.AgentName
 	r, err := s.control(ctx, op, id, func(ctx context.Context, t *tx, r Run) (err error) {
 		if err := t.cancel(ctx, r.Request, reason); err != nil {
 			return err
 		}
-		ring, err = flowsIn(t).workersOf(ctx, r.ID)
+		woken, err = flowsIn(t).workersOf(ctx, r.ID)
 		return err
 	})
-	return r, ring, err
+	return r, woken, err
 }
 
 // LimitRun ends a run that has come to one of its limits, which reason names.

@@ -140,14 +140,14 @@ func scanDiscussion(sc scanner) (d Discussion, err error) {
 // dropped, and who still answers is told to stop; their names are given.
 func (s Flows) EndDiscussion(ctx context.Context, d Discussion, text string) ([]fika.AgentName, error) {
 	const op = "end discussion"
-	var ring []fika.AgentName
+	var woken []fika.AgentName
 	err := s.write(ctx, op, func(ctx context.Context, t *tx) error {
-		ring = nil
+		woken = nil
 		if err := t.lockAll(ctx, `SELECT r.id FROM requests r WHERE r.conversation = ? AND r.finished_at = 0 ORDER BY r.n`+lockRequest, d.Conversation.ID); err != nil {
 			return err
 		}
 		var err error
-		ring, err = many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) },
+		woken, err = many(ctx, t, func(sc scanner) (n fika.AgentName, err error) { return n, sc.Scan(&n) },
 			`SELECT DISTINCT a.name FROM requests r JOIN agents a ON a.id = r.agent WHERE r.conversation = ? AND r.finished_at = 0`, d.Conversation.ID)
 		if err != nil {
 			return err
@@ -168,5 +168,5 @@ taint = COALESCE((SELECT r.taint FROM requests r WHERE r.conversation = ? AND r.
 		}
 		return flowsIn(t).putOutput(ctx, d.Run, d.Row, false, text)
 	})
-	return ring, err
+	return woken, err
 }

@@ -15,12 +15,12 @@ type assignment struct {
 }
 
 func newAssignment(e *Engine, c store.Claimed) *assignment {
-	a := &assignment{claimed: c, fence: c.Fence, observe: e.tell}
-	a.retry = storeRetry{stop: e.cfg.Stop, grace: e.cfg.Grace, now: e.cfg.Now, tell: a.tell}
+	a := &assignment{claimed: c, fence: c.Fence, observe: e.observeEvent}
+	a.retry = storeRetry{stop: e.cfg.Stop, grace: e.cfg.Grace, now: e.cfg.Now, tell: a.observeEvent}
 	return a
 }
 
-func (a *assignment) tell(ev Event) {
+func (a *assignment) observeEvent(ev Event) {
 	ev.Claimed = &a.claimed
 	a.observe(ev)
 }

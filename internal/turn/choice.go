@@ -249,7 +249,7 @@ func (m *modelChoice) used(final *store.ModelCommit) []fika.ModelUsed {
 func (m *modelChoice) tellModel(index int, why string) {
 	if id := m.models[index].ID; id != m.told {
 		m.told = id
-		m.tell(Event{Kind: ModelChosen, Model: id, Text: why, Round: m.round + 1})
+		m.observeEvent(Event{Kind: ModelChosen, Model: id, Text: why, Round: m.round + 1})
 	}
 }
 

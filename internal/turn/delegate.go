@@ -171,7 +171,7 @@ func (d *delegations) createChildren(ctx context.Context, batch []*job, list []s
 		if why, refused := got.Refused[j.step.N]; refused {
 			j.result = &tool.Result{IsError: true, Text: why}
 		} else if j.result == nil {
-			d.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
+			d.observeEvent(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
 		}
 	}
 	if len(got.Children) == 0 {

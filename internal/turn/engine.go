@@ -157,7 +157,7 @@ func (c *Config) models() []Model {
 	return append([]Model{first}, c.Choice.Further...)
 }
 
-func (e *Engine) tell(ev Event) {
+func (e *Engine) observeEvent(ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.cfg.Observer.Observe(ev)
@@ -168,10 +168,10 @@ func (e *Engine) tell(ev Event) {
 // request becomes cancelled, or, with cause [ErrStop], is handed back.
 func (e *Engine) Run(ctx context.Context, c store.Claimed) (Result, error) {
 	t := newAttempt(e, c)
-	t.tell(Event{Kind: Started, Model: e.cfg.ModelID})
+	t.observeEvent(Event{Kind: Started, Model: e.cfg.ModelID})
 	res, err := t.concludeTurn(ctx, t.runSteps(ctx))
 	if err == nil {
-		t.tell(Event{Kind: Ended, Outcome: &res})
+		t.observeEvent(Event{Kind: Ended, Outcome: &res})
 	}
 	return res, err
 }

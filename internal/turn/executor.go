@@ -137,7 +137,7 @@ func (t *toolCalls) tellAwaited(ctx context.Context, x store.Execution) {
 	if x.State == store.ExecutionClaimed {
 		what = "which ended in the middle of the call"
 	}
-	t.tell(Event{Kind: Warning, Text: fmt.Sprintf("a tool call waits for the executor %s, %s: fika executor %s starts it", t.executor.Name, what, t.executor.Name)})
+	t.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("a tool call waits for the executor %s, %s: fika executor %s starts it", t.executor.Name, what, t.executor.Name)})
 }
 
 // withdraw says that a call is not wanted any more, and waits a while for its end.

@@ -47,7 +47,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 		fin.Notify, fin.Notice = f.resolveMentions(safe, end.final.Text)
 		var err error
 		if fin.Echo, err = f.echo.onlyRepeats(safe, end.final.Text, fin.Notify); err != nil {
-			f.tell(Event{Kind: Warning, Text: "whether this only repeats what was said is not known: " + err.Error()})
+			f.observeEvent(Event{Kind: Warning, Text: "whether this only repeats what was said is not known: " + err.Error()})
 		}
 	}
 	if end.state != fika.Done {
@@ -68,9 +68,9 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	}
 	res.Entries, res.Notified, res.Limited = done.Entries, done.Notified, done.Limited
 	res.Outcome = done.Request.Outcome
-	f.tell(Event{Kind: Committed, Entries: done.Entries, Notified: done.Notified, Round: f.round})
+	f.observeEvent(Event{Kind: Committed, Entries: done.Entries, Notified: done.Notified, Round: f.round})
 	for _, text := range f.limits.Budgets.Warnings(done.Booked) {
-		f.tell(Event{Kind: Warning, Text: text})
+		f.observeEvent(Event{Kind: Warning, Text: text})
 	}
 	if end.state == fika.Done {
 		f.firePostMessage(safe, end.final.Text)
@@ -86,7 +86,7 @@ func (f *finisher) resolveMentions(ctx context.Context, text string) (notify []f
 	}
 	names, err := f.resolve(ctx, f.claimed.Conversation, text)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		f.tell(Event{Kind: Warning, Text: "mentions were not read: " + err.Error()})
+		f.observeEvent(Event{Kind: Warning, Text: "mentions were not read: " + err.Error()})
 	}
 	var said []string
 	for _, n := range names {
@@ -112,6 +112,6 @@ func (f *finisher) firePostMessage(ctx context.Context, answer string) {
 		"prompt": prompt, "response": answer, "context_name": f.context,
 	})
 	if err != nil {
-		f.tell(Event{Kind: Warning, Text: err.Error()})
+		f.observeEvent(Event{Kind: Warning, Text: err.Error()})
 	}
 }

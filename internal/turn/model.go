@@ -131,7 +131,7 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 		return m.planCalls(ctx, commit, resp.Truncated)
 	case strings.TrimSpace(resp.Text) != "":
 		if resp.Truncated {
-			m.tell(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
+			m.observeEvent(Event{Kind: Warning, Text: "the provider cut the answer at its output limit (max_tokens)"})
 		}
 		if m.check != nil {
 			if err := m.check(resp.Text); err != nil {
@@ -153,7 +153,7 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 		return &ending{state: fika.RequestFailed, kind: fika.Provider,
 			reason: fmt.Sprintf("the model answered nothing, %d times in a row", m.empty)}
 	}
-	m.tell(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
+	m.observeEvent(Event{Kind: Warning, Text: "the model answered nothing; asking again"})
 	return nil
 }
 
@@ -175,8 +175,8 @@ func (m *modelCall) rejectAnswer(ctx context.Context, commit store.ModelCommit, 
 	if len(planned.Entries) > 0 {
 		m.records.byEntry[planned.Entries[0].ID] = kept
 	}
-	m.tell(Event{Kind: Committed, Entries: planned.Entries, Round: m.round})
-	m.tell(Event{Kind: Warning, Text: "the answer is not in the form asked for; asking again: " + wrong.Error()})
+	m.observeEvent(Event{Kind: Committed, Entries: planned.Entries, Round: m.round})
+	m.observeEvent(Event{Kind: Warning, Text: "the answer is not in the form asked for; asking again: " + wrong.Error()})
 	return nil
 }
 
@@ -205,7 +205,7 @@ func (m *modelCall) relayEvent(ev llm.Event) error {
 	default:
 		return nil
 	}
-	m.tell(out)
+	m.observeEvent(out)
 	return nil
 }
 
@@ -262,7 +262,7 @@ func (m *modelCall) planCalls(ctx context.Context, commit store.ModelCommit, tru
 		m.records.byEntry[planned.Entries[0].ID] = readRecord(commit.Blob)
 	}
 	m.pending = append(m.pending, planned.Steps...)
-	m.tell(Event{Kind: Committed, Entries: planned.Entries, Round: m.round})
+	m.observeEvent(Event{Kind: Committed, Entries: planned.Entries, Round: m.round})
 	if truncated && len(planned.Steps) > 0 {
 		m.cutStep = planned.Steps[len(planned.Steps)-1].N
 	}

@@ -190,6 +190,6 @@ func (s *signals) checkSpending(ctx context.Context) error {
 // tellSpent warns of budgets that come to an end.
 func (s *signals) tellSpent(booked []limit.Booked) {
 	for _, text := range s.limits.Budgets.Warnings(booked) {
-		s.tell(Event{Kind: Warning, Text: text})
+		s.observeEvent(Event{Kind: Warning, Text: text})
 	}
 }

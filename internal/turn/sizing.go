@@ -39,11 +39,11 @@ func (z *sizing) compactOnce(ctx context.Context, entries []fika.Entry) (bool, e
 	z.tried, z.window.final = true, true
 	decided, err := z.compactor.Compact(ctx, z.claimed, z.compactionRoom(size, entries))
 	if err != nil {
-		z.tell(Event{Kind: Warning, Text: "not compacted: " + err.Error()})
+		z.observeEvent(Event{Kind: Warning, Text: "not compacted: " + err.Error()})
 		return true, nil
 	}
 	if decided == nil {
-		z.tell(Event{Kind: Warning, Text: fmt.Sprintf("the window is %s, and there is nothing left to compact", size)})
+		z.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("the window is %s, and there is nothing left to compact", size)})
 		return true, nil
 	}
 	return true, z.commitCompaction(ctx, decided)
@@ -63,20 +63,20 @@ func (z *sizing) commitCompaction(ctx context.Context, decided *Compacting) erro
 	z.own = append(z.own, entry)
 	if decided.Done != nil {
 		if err := decided.Done(ctx); err != nil {
-			z.tell(Event{Kind: Warning, Text: err.Error()})
+			z.observeEvent(Event{Kind: Warning, Text: err.Error()})
 		}
 	}
 	if err := z.briefing.buildPrompt(ctx); err != nil {
 		return failedEnding(err)
 	}
-	z.tell(Event{Kind: Compacted, Entries: []fika.Entry{entry}, Text: decided.Meta.Summary})
+	z.observeEvent(Event{Kind: Compacted, Entries: []fika.Entry{entry}, Text: decided.Meta.Summary})
 	return nil
 }
 
 func (z *sizing) warnFull(s size) {
 	if z.warnAt > 0 && s.percent() >= z.warnAt && !z.window.warned {
 		z.window.warned = true
-		z.tell(Event{Kind: Warning, Text: "the window is " + s.String()})
+		z.observeEvent(Event{Kind: Warning, Text: "the window is " + s.String()})
 	}
 }
 

@@ -27,7 +27,7 @@ func (x *exposure) noteTaint(t fika.Taint) {
 	first := !x.taint.Tainted()
 	x.taint = joinTaints(x.taint, t)
 	if first {
-		x.tell(Event{Kind: Warning, Text: "this turn has read text from outside: " + x.taint.From})
+		x.observeEvent(Event{Kind: Warning, Text: "this turn has read text from outside: " + x.taint.From})
 	}
 }
 

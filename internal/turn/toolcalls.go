@@ -68,7 +68,7 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 			return err
 		}
 	}
-	t.tell(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
+	t.observeEvent(Event{Kind: ToolCalled, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Args: j.call.Args, Round: j.step.Round})
 	return nil
 }
 
@@ -103,7 +103,7 @@ func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 		j.noting.Go(func() { _ = t.store.RecordProcess(context.WithoutCancel(ctx), t.fence, s.N, p) })
 	}
 	call.Progress = func(b []byte) {
-		t.tell(Event{Kind: ToolOutput, Tool: s.Tool, CallID: s.CallID, N: s.N, Text: string(b)})
+		t.observeEvent(Event{Kind: ToolOutput, Tool: s.Tool, CallID: s.CallID, N: s.N, Text: string(b)})
 	}
 	return call
 }
@@ -200,7 +200,7 @@ func (t *toolCalls) firePostTool(ctx context.Context, j *job) {
 		"tool_name": j.step.Tool, "arguments": j.call.Args, "result": j.result.Text,
 	})
 	if err != nil {
-		t.tell(Event{Kind: Warning, Text: err.Error()})
+		t.observeEvent(Event{Kind: Warning, Text: err.Error()})
 	}
 }
 
@@ -228,8 +228,8 @@ func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
 		t.rounds[n-1].countResult(j.result.IsError, j.result.Unknown)
 	}
 	t.used = append(t.used, fika.ToolUsed{Tool: j.step.Tool, File: j.result.File, Success: !j.result.IsError})
-	t.tell(Event{Kind: ToolDone, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Result: j.result, Round: j.step.Round, Args: j.call.Args})
-	t.tell(Event{Kind: Committed, Entries: []fika.Entry{entry}, Round: j.step.Round})
+	t.observeEvent(Event{Kind: ToolDone, Tool: j.step.Tool, CallID: j.step.CallID, N: j.step.N, Result: j.result, Round: j.step.Round, Args: j.call.Args})
+	t.observeEvent(Event{Kind: Committed, Entries: []fika.Entry{entry}, Round: j.step.Round})
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (w *window) selectEntries(ctx context.Context) ([]fika.Entry, error) {
 	w.exposure.lookAround(earlier, w.cut)
 	if left > 0 && !w.warned && w.final {
 		w.warned = true
-		w.tell(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
+		w.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("the conversation does not fit the model's window: its oldest part is left out (at least %d entries); compact it to keep what matters", left)})
 	}
 	if err := w.records.readEarlier(ctx, earlier); err != nil {
 		return nil, err

@@ -62,12 +62,12 @@ func (w *commandWatch) Observe(ev turn.Event) {
 	case ev.Kind == turn.ToolCalled && !w.began && w.isCommand(ev.Tool):
 		w.began = true
 		_ = w.log.Commands(w.turn, undo.Ran{Begins: true})
-		w.before, w.unknown = w.look()
+		w.before, w.unknown = w.readStatus()
 	case ev.Kind == turn.Ended && w.began:
 		w.began = false
 		after, unknown := git.Snapshot{}, w.unknown
 		if unknown == "" {
-			after, unknown = w.look()
+			after, unknown = w.readStatus()
 		}
 		ran := undo.Ran{Unknown: unknown}
 		if unknown == "" {
@@ -77,7 +77,7 @@ func (w *commandWatch) Observe(ev turn.Event) {
 	}
 }
 
-func (w *commandWatch) look() (git.Snapshot, string) {
+func (w *commandWatch) readStatus() (git.Snapshot, string) {
 	ctx, stop := context.WithTimeout(context.Background(), gitPatience)
 	defer stop()
 	s, err := git.Status(ctx, w.turn.Workspace)

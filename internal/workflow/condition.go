@@ -162,7 +162,7 @@ func (w *conditionWalk) walk(n ast.Node) shape {
 		w.walk(n.Property)
 		return shape{}
 	case *ast.SliceNode:
-		return w.all(n.Node, n.From, n.To)
+		return w.walkAll(n.Node, n.From, n.To)
 	case *ast.BuiltinNode:
 		return w.call(n)
 	case *ast.CallNode:
@@ -183,12 +183,12 @@ func (w *conditionWalk) walk(n ast.Node) shape {
 		}
 		return shape{}
 	case *ast.ArrayNode:
-		w.all(n.Nodes...)
+		w.walkAll(n.Nodes...)
 		return shape{kind: TypeList}
 	case *ast.MapNode:
 		for _, p := range n.Pairs {
 			if pair, ok := p.(*ast.PairNode); ok {
-				w.all(pair.Key, pair.Value)
+				w.walkAll(pair.Key, pair.Value)
 			}
 		}
 		return shape{kind: kindTable}
@@ -198,8 +198,8 @@ func (w *conditionWalk) walk(n ast.Node) shape {
 	return shape{}
 }
 
-// all walks several nodes; nil ones are left out.
-func (w *conditionWalk) all(nodes ...ast.Node) shape {
+// walkAll walks several nodes; nil ones are left out.
+func (w *conditionWalk) walkAll(nodes ...ast.Node) shape {
 	for _, n := range nodes {
 		if n != nil {
 			w.walk(n)
@@ -242,7 +242,7 @@ func (w *conditionWalk) call(n *ast.BuiltinNode) shape {
 	if !slices.Contains(calls, n.Name) {
 		w.add(n, "there is no function %s%s", toml.Quote(n.Name), orKnown(n.Name, calls))
 	}
-	w.all(n.Arguments...)
+	w.walkAll(n.Arguments...)
 	switch n.Name {
 	case "all", "any", "none", "one", "hasPrefix", "hasSuffix":
 		return shape{kind: TypeBoolean}

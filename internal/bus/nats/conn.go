@@ -33,7 +33,7 @@ type conn struct {
 }
 
 const (
-	flushTimeout = time.Second // a ring that is lost costs two
+	flushTimeout = time.Second // a wake-up that is lost costs two
 	closeTimeout = 5 * time.Second
 	quietFor     = time.Minute // the same complaint is logged once in it
 )
@@ -156,7 +156,7 @@ func (c *conn) Close() error {
 	c.mu.Unlock()
 	if c.nc.IsConnected() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout/5)
-		_ = c.nc.FlushWithContext(ctx) // what cannot be sent is lost, as bells may be
+		_ = c.nc.FlushWithContext(ctx) // what cannot be sent is lost, as wake-ups may be
 		cancel()
 	}
 	var errs []error

@@ -2,7 +2,7 @@
 // ([Dial]), the server a hub embeds ([StartServer]), and the stream that keeps
 // what foreign publishers send until the hub has read it ([OpenInbound]).
 //
-// It is not a queue and holds no truth: rows in the store are, and every bell
+// It is not a queue and holds no truth: rows in the store are, and every wake-up
 // may get lost. It decides nothing about agents, requests or chats.
 //
 // Read first: [Dial], [Server], [OpenInbound].

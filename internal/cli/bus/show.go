@@ -47,7 +47,7 @@ makes the credential. Whoever has it is that member: fika bus remove ends it.`,
 				return fika.Wrap(fika.Invalid, "read bus url", err)
 			}
 			u.User = url.UserPassword(access.User, access.Password)
-			tell(e, access)
+			sayAccess(e, access)
 			return e.Println(u.String())
 		},
 	}
@@ -55,8 +55,8 @@ makes the credential. Whoever has it is that member: fika bus remove ends it.`,
 	return c
 }
 
-// tell says what a member can do with its URL.
-func tell(e *command.Env, a client.MemberAccess) {
+// sayAccess says what a member can do with its URL.
+func sayAccess(e *command.Env, a client.MemberAccess) {
 	e.Say("%s publishes to %s, AGENT being one it may ask, and reads that agent's response and status", a.Member.Name, a.Subject)
 	e.Say("its replies come to subjects that begin with %s (an option of NATS clients: inbox prefix)", a.Inbox)
 }

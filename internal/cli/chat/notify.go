@@ -22,8 +22,8 @@ type notifier struct {
 	asked int
 }
 
-// look takes who is at work and how many questions wait at one moment.
-func (n *notifier) look(busy []string, asked int, now time.Time) (title, notice string) {
+// noticeAt takes who is at work and how many questions wait at one moment.
+func (n *notifier) noticeAt(busy []string, asked int, now time.Time) (title, notice string) {
 	title = "fika " + n.place
 	switch {
 	case asked > 0:

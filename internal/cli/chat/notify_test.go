@@ -26,7 +26,7 @@ func TestNotifier(t *testing.T) {
 		{time.Second, nil, 0, "fika shop", ""},
 	} {
 		now = now.Add(c.after)
-		if title, notice := n.look(c.busy, c.asked, now); title != c.title || notice != c.notice {
+		if title, notice := n.noticeAt(c.busy, c.asked, now); title != c.title || notice != c.notice {
 			t.Errorf("%d: %q, %q; want %q, %q", i, title, notice, c.title, c.notice)
 		}
 	}

@@ -172,5 +172,5 @@ func (w *watcher) tellTerminal(busy []string) {
 	if w.notify == nil {
 		return
 	}
-	w.screen.con.Tell(w.notify.look(busy, len(w.desk.OpenNumbers()), w.screen.env.Now()))
+	w.screen.con.Tell(w.notify.noticeAt(busy, len(w.desk.OpenNumbers()), w.screen.env.Now()))
 }

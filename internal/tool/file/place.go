@@ -124,7 +124,7 @@ func (p place) openRegular(path string) (*os.File, fs.FileInfo, error) {
 		err = regular(path, info)
 	}
 	if err == nil {
-		err = p.reach.look(path, f, info)
+		err = p.reach.refuseHidden(path, f, info)
 	}
 	if err != nil {
 		_ = f.Close()

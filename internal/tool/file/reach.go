@@ -17,9 +17,9 @@ const linkVisits = 50_000
 // gives for it, which no link and no race can change.
 type reach struct{ paths guard.Paths }
 
-// look refuses an open file that is hidden, by this name or by another one (a
+// refuseHidden refuses an open file that is hidden, by this name or by another one (a
 // hard link).
-func (r reach) look(path string, f *os.File, info fs.FileInfo) error {
+func (r reach) refuseHidden(path string, f *os.File, info fs.FileInfo) error {
 	real, err := realPath(f)
 	if err != nil {
 		return explain(path, err)

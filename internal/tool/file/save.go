@@ -62,7 +62,7 @@ func (p place) save(step string, content []byte, old fs.FileInfo, replace bool, 
 		return err
 	}
 	if keep != nil {
-		if err := p.tell(dir, name, content, keep); err != nil {
+		if err := p.keepChange(dir, name, content, keep); err != nil {
 			_ = dir.Remove(temp)
 			return err
 		}
@@ -74,8 +74,8 @@ func (p place) save(step string, content []byte, old fs.FileInfo, replace bool, 
 	return syncDir(dir)
 }
 
-// tell tells keep of a change of a file in an open folder.
-func (p place) tell(dir *os.Root, name string, content []byte, keep func(Change) error) error {
+// keepChange tells keep of a change of a file in an open folder.
+func (p place) keepChange(dir *os.Root, name string, content []byte, keep func(Change) error) error {
 	rel, err := p.real(dir, name)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func hash(ctx context.Context, c tool.Call, paths guard.Paths, path string) (str
 		return "", explain(path, err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || p.reach.look(path, f, info) != nil {
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || p.reach.refuseHidden(path, f, info) != nil {
 		return irregular, nil
 	}
 	sum := sha256.New()
