@@ -12,7 +12,9 @@
 //     notices
 //
 // Each pass of a point leaves a byte in a file of its name, so a harness knows
-// which points were reached, and a second process never dies of the same pass.
+// which points were reached, and a second process never dies of the same pass. And
+// a build with the tag does not make its processes private, so that a harness of the
+// same account finds those of a home.
 //
 // Read first: [Point], [Without], [Now], [Pace].
 package crash

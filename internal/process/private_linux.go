@@ -1,3 +1,5 @@
+//go:build !chaos
+
 package process
 
 import "golang.org/x/sys/unix"
