@@ -7,6 +7,15 @@
 # without it, 435 s with it). PKG narrows it down: PKG=./internal/hub/... make test.
 set -eu
 cd "$(dirname "$0")/.."
+
+# memory FOLDER: it has room for 2 GiB, and programs may be run from it.
+memory() {
+	[ -w "$1" ] && free=$(df -Pk "$1" 2>/dev/null | awk 'NR == 2 {print $4}') && [ "${free:-0}" -ge 2097152 ] || return 1
+	probe=$(mktemp "$1/fika.XXXXXX") || return 1
+	printf '#!/bin/sh\nexit 0\n' >"$probe" && chmod 700 "$probe" && "$probe" 2>/dev/null && rm -f "$probe" && return
+	rm -f "$probe"
+	return 1
+}
 GO=${GO:-go}
 FULL=${FULL:-}
 
@@ -34,6 +43,10 @@ fi
 # library in them must not be left out: it would be left out everywhere.
 if [ -n "$race" ]; then
 	race="-race -gcflags=modernc.org/sqlite/lib=-race=false"
+	# A process under the detector sleeps for a second before it ends, so that other
+	# goroutines may still report: with each of some thousand processes, that is
+	# most of the time the tests take.
+	export GORACE="${GORACE:-atexit_sleep_ms=20}"
 fi
 
 # Those that start processes wait for them most of the time: more of their tests
@@ -52,12 +65,27 @@ else
 fi
 packages=${TEST_PARALLEL:-2}
 status=0
+temp= beside= out=
+clean() {
+	[ -z "$beside" ] || { kill -INT "$beside" 2>/dev/null; wait "$beside"; cat "$out"; } || :
+	[ -z "$out" ] || rm -f "$out"
+	[ -z "$temp" ] || rm -rf "$temp"
+}
+trap clean EXIT
+trap 'exit 130' INT TERM
+
+# The quick run keeps its thousands of small files in memory where there is room
+# and programs may be run from there; the full one uses a real disk.
+if [ -z "$FULL" ] && [ -z "${TMPDIR:-}" ] && memory /dev/shm; then
+	temp=$(mktemp -d /dev/shm/fika.XXXXXX)
+	chmod 711 "$temp"
+	export TMPDIR="$temp"
+fi
 # Vet has been, and a test binary without symbols is linked in half the time.
 tests() { $GO test $short -vet=off -ldflags='-s -w' -timeout $limit "$@"; }
 if [ -n "$scripts" ]; then
 	tests -parallel "${TEST_SIDE_BY_SIDE:-8}" $scripts || status=$?
 fi
-beside= out=
 if [ -n "$outside" ]; then
 	set -- $outrace -p "$packages" -parallel "${TEST_SIDE_BY_SIDE:-8}" $outside
 	if [ -n "$FULL" ] || [ -z "$inside" ]; then
@@ -66,15 +94,14 @@ if [ -n "$outside" ]; then
 		out=$(mktemp)
 		tests "$@" >"$out" 2>&1 &
 		beside=$!
-		trap 'kill -INT $beside 2>/dev/null; wait $beside; cat "$out"; rm -f "$out"; exit 130' INT TERM
 	fi
 fi
 if [ -n "$inside" ]; then
-	tests $race -p "$packages" $inside || status=$?
+	tests $race -p "${TEST_PARALLEL:-4}" $inside || status=$?
 fi
 if [ -n "$beside" ]; then
-	wait $beside || status=$?
+	wait "$beside" || status=$?
+	beside=
 	cat "$out"
-	rm -f "$out"
 fi
 exit $status

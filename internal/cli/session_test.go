@@ -63,7 +63,7 @@ func TestA7SessionCommands(t *testing.T) {
 	shown := seen(h.dialogue([][2]string{
 		{"/help", "/chekc\r"}, {"did you mean /check?", "/check cart\r"}, {"Nine lines.\n", "/expand\r"}, {"exit status 3", "//etc is a slash\r"},
 		{"A folder.\n", "/model nope\r"}, {"known are", "/model @coder other\r"}, {"from its next turn on", "who\r"}, {"I am other.\n", "/export " + file + "\r"},
-		{"wrote ", "/export " + file + "\r"}, {"exists already", "/quit\r"},
+		{"wrote ", "/export " + file + "\r"}, {"already;", "/quit\r"},
 	}))
 	for _, want := range []string{"> Please review cart now\n", "         … 6 lines before\n         47\n", "> /etc is a slash\n", "/check"} {
 		if !strings.Contains(shown, want) {

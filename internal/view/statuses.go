@@ -27,6 +27,7 @@ type progress struct {
 	gap      bool // something of it is missing: only the end can show it
 	calls    []Call
 	over     chan struct{} // closed when it was told that the turn has ended
+	missed   bool          // nobody worked on it at the last look, and nothing was told of it since
 	left     bool          // nobody works on it any more; what it said may be kept later
 	keptStep int           // the last step whose message was kept after it was streamed
 	kept     []string      // messages that were shown before they were streamed
@@ -46,6 +47,7 @@ func (s *Statuses) Show(st message.Status) {
 		return
 	}
 	p := s.turn(id)
+	p.missed = false
 	d := st.Data
 	switch st.Status {
 	case "processing":
@@ -58,7 +60,7 @@ func (s *Statuses) Show(st message.Status) {
 		}
 		s.feed.Busy(id, name, "thinking")
 	case "streaming":
-		p.left = false // it had begun when it was last looked who is at work
+		p.left = false // it goes on after all
 		s.chunk(p, id, name, d)
 	case "tool_call":
 		c := Call{Tool: d.ToolName, Args: d.ToolArgs}
@@ -189,12 +191,20 @@ func (s *Statuses) AwaitEnd(ctx context.Context, id string) bool {
 	}
 }
 
-// Running says who is at work, by turn: others that were are not any more.
+// Running says who is at work, by turn, at a look at the store. Others are not any
+// more when the look before said so, too, and the bus has told nothing between: one
+// look may be older than a turn, or come between its end and its answer, and what
+// is over can not be written on.
 func (s *Statuses) Running(names map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, p := range s.turns {
-		if names[id] == "" && !p.left {
+		switch {
+		case names[id] != "":
+			p.missed = false
+		case !p.missed:
+			p.missed = true
+		case !p.left:
 			p.left = true // what was told of it counts when its answer comes
 			s.feed.Over(id)
 		}

@@ -106,6 +106,7 @@ func TestEndIsRememberedWhenNobodyWorks(t *testing.T) {
 	tell("one", "streaming", message.StatusData{Step: 1, Chunk: "First."})
 	tell("one", "completed", message.StatusData{})
 	s.Running(nil)
+	s.Running(nil)
 	if !s.AwaitEnd(none, "one") {
 		t.Error("the end of a turn was forgotten, and is waited for")
 	}
@@ -118,9 +119,11 @@ func TestEndIsRememberedWhenNobodyWorks(t *testing.T) {
 	if s.AwaitEnd(none, "two") {
 		t.Error("the end of a turn was told that has not ended")
 	}
+	s.Running(nil)
+	s.Kept("two", "coder", "Second. Third.", "", true)
 	f.Flush()
 	f.Close()
-	if got := p.text.String(); strings.ReplaceAll(got, "\n", "") != "First.Second. Third." {
+	if got := p.text.String(); got != "First.\nSecond. Third.\n" {
 		t.Errorf("shown was %q", got)
 	}
 }
