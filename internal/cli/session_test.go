@@ -58,6 +58,7 @@ func TestA7SessionCommands(t *testing.T) {
 	h.write("r.toml", "[[rule]]\nmatch = \"review cart\"\nround = 1\ntool_calls = [{name = \"bash\", args = {command = \"seq 41 52; exit 3\"}}]\n[[rule]]\nmatch = \"review cart\"\nround = 2\nreply = \"Nine lines.\"\n[[rule]]\nmatch = \"slash\"\nreply = \"A folder.\"\n")
 	h.write("other.toml", "[[rule]]\nmatch = \"who\"\nreply = \"I am other.\"\n")
 	h.write("commands/check.md", "Please review $ARGUMENTS now\n")
+	h.run(0, "up") // a hub that the session starts may have told of the first call before anybody listened
 	t.Cleanup(func() { h.run(0, "down") })
 	file := filepath.Join(t.TempDir(), "said.md")
 	shown := seen(h.dialogue([][2]string{

@@ -18,6 +18,7 @@ type connection struct {
 	retire context.CancelFunc
 	opened []io.Closer // of clients that took the place of the first; closed by close
 	note   string      // what is being done about the hub, or what is wrong with it
+	tended bool        // a hub runs, or one is about to be started
 }
 
 func newConnection(ctx context.Context, c *client.Client) *connection {
@@ -56,6 +57,20 @@ func (c *connection) setTrouble(note string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.note = note
+}
+
+// setTended says whether a hub runs or is about to be started, so that nobody need
+// be told that there is none.
+func (c *connection) setTended(tended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tended = tended
+}
+
+func (c *connection) isTended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tended
 }
 
 // close closes what was opened behind the prompt.

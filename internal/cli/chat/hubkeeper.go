@@ -32,6 +32,7 @@ func (k *hubKeeper) want() {
 	case k.wanted <- struct{}{}:
 	default:
 	}
+	k.conn.setTended(true)
 }
 
 // run starts a hub at first, and again when it was killed, until ctx ends. One that
@@ -39,6 +40,7 @@ func (k *hubKeeper) want() {
 func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 	wanted := true
 	var failed time.Time
+	k.conn.setTended(true)
 	k.env.App().FollowConfig(func(text string) { k.screen.note("— " + text) })
 	for {
 		if k.session != nil {
@@ -60,9 +62,12 @@ func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 			}
 			failed = time.Time{}
 		case (wanted || killed) && time.Since(failed) > hubRetry:
+			k.conn.setTended(true)
 			if !k.connect(ctx, killed && !wanted) {
 				failed = time.Now()
 			}
+		case len(k.wanted) == 0:
+			k.conn.setTended(false)
 		}
 		wanted = false
 		k.screen.feed.Refresh()

@@ -134,6 +134,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []clien
 		switch {
 		case q.Why == string(fika.WaitApproval):
 			doing = "waits for your word"
+		case q.Why == chat.WhyNoHub && w.chat.conn.isTended(): // the status line says so
 		case q.Stuck:
 			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, whyItem(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
 			doing = "waits (/why)"
