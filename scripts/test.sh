@@ -53,7 +53,8 @@ fi
 # run side by side than there are processors, and beside the other packages.
 programs='fika/internal/cli$|fika/test/'
 all=$($GO list ${PKG:-./...})
-inside=$(echo "$all" | grep -Ev "$programs" || true)
+slow='fika/internal/(store|flow|mcp|bus/nats)$' # those begin first, so that no one is waited for in the end
+inside=$(echo "$all" | grep -E "$slow" || true; echo "$all" | grep -Ev "$programs|$slow" || true)
 outside=$(echo "$all" | grep -E "$programs" || true)
 scripts=
 if [ -n "$FULL" ]; then
