@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/cli/config"
 	"fika/internal/cli/master"
 	"fika/internal/cli/run"
+	"fika/internal/cli/session"
 	"fika/internal/term"
 )
 
@@ -60,7 +60,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 				return master.OpenConsole(cmd.Context(), e, master.Flags{})
 			}
 			if meansSession(e, cmd, args) {
-				return chat.OpenSession(cmd.Context(), e)
+				return session.Open(cmd.Context(), e)
 			}
 			if alone(e, cmd, args) {
 				if err := withoutAgents(e); err != nil {

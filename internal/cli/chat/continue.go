@@ -1,13 +1,12 @@
 package chat
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 )
 
@@ -29,16 +28,8 @@ again. fika chat limit shows and sets the limits.`,
 			if err != nil {
 				return err
 			}
-			e.Say("%s goes on with %s", conv.Name, mentions(agents))
+			e.Say("%s goes on with %s", conv.Name, page.Mentions(agents))
 			return nil
 		},
 	}
-}
-
-func mentions(agents []fika.AgentName) string {
-	var out []string
-	for _, a := range agents {
-		out = append(out, "@"+string(a))
-	}
-	return strings.Join(out, " ")
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/session"
 )
 
 func newNew(e *command.Env) *cobra.Command {
@@ -22,7 +23,7 @@ func newNew(e *command.Env) *cobra.Command {
 				return err
 			}
 			if e.InTTY && e.OutTTY && !asJSON {
-				return join(cmd.Context(), e, string(conv.Name), joinOptions{history: 25})
+				return session.Join(cmd.Context(), e, string(conv.Name), session.JoinOptions{History: 25})
 			}
 			return printCreated(e, conv, asJSON)
 		},

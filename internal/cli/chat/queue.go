@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"fika/internal/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -64,7 +64,7 @@ func showQueue(ctx context.Context, e *command.Env, words []string, asJSON bool)
 		headers = append([]string{"CHAT"}, headers...)
 	}
 	return e.Table(headers, command.TableRows(items, func(i client.QueueItem) []string {
-		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), seqList(i.Seqs), term.CleanLine(whyItem(i, now))}
+		row := []string{"@" + string(i.Agent), string(i.Place), term.Ago(i.Since, now), page.SeqList(i.Seqs), term.CleanLine(page.Reason(i, now))}
 		if several {
 			row = append([]string{string(i.Chat)}, row...)
 		}
@@ -89,26 +89,6 @@ func queueOf(ctx context.Context, c *client.Client, words []string) ([]client.Qu
 		all = append(all, items...)
 	}
 	return all, nil
-}
-
-func whyItem(i client.QueueItem, now time.Time) string {
-	if i.Until.IsZero() {
-		return i.Text
-	}
-	return fmt.Sprintf("%s, until %s (%s)", i.Text, i.Until.Local().Format("15:04:05"), term.Duration(max(i.Until.Sub(now), 0)))
-}
-
-// seqList writes numbers of messages; of many, the first and the last.
-func seqList(seqs []int64) string {
-	const most = 4
-	var words []string
-	for k, s := range seqs {
-		if len(seqs) > most && k == most-1 {
-			return strings.Join(append(words, fmt.Sprintf("… #%d (%d)", seqs[len(seqs)-1], len(seqs))), " ")
-		}
-		words = append(words, fmt.Sprintf("#%d", s))
-	}
-	return command.OrDash(strings.Join(words, " "))
 }
 
 type itemJSON struct {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/cli/session"
 )
 
 func newRename(e *command.Env) *cobra.Command {
@@ -43,13 +43,10 @@ be found in that way keeps the s-.`,
 			for _, m := range now.Settings {
 				e.Warn(fmt.Sprintf("%s means %q, which is no chat now: change it at %s", m.What, conv.Name, m.At))
 			}
-			if isSession(conv.Name) && !isSession(now.Name) {
+			if session.IsName(conv.Name) && !session.IsName(now.Name) {
 				e.Say("it is no session any more; fika chat join %s enters it", now.Name)
 			}
 			return nil
 		},
 	}
 }
-
-// isSession reports whether a chat of that name is somebody's session.
-func isSession(name fika.ConversationName) bool { return strings.HasPrefix(string(name), "s-") }

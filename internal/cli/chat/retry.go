@@ -8,6 +8,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 )
 
@@ -44,7 +45,7 @@ func chatRetry(ctx context.Context, e *command.Env, args []string) error {
 	}
 	tried, err := c.Chats.RetryDead(ctx, conv, only.ID)
 	for _, r := range tried {
-		e.Say("@%s tries again: %s", r.AgentName, seqList(r.Seqs))
+		e.Say("@%s tries again: %s", r.AgentName, page.SeqList(r.Seqs))
 		if err := e.Println(r.Request); err != nil {
 			return err
 		}

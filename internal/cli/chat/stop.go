@@ -2,15 +2,13 @@ package chat
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/client"
+	"fika/internal/cli/page"
 )
 
 func newStop(e *command.Env) *cobra.Command {
@@ -47,33 +45,7 @@ func stopChats(ctx context.Context, e *command.Env, words []string, all bool) er
 		if err != nil {
 			return err
 		}
-		e.Say("%s: %s", conv.Name, stopped(d))
+		e.Say("%s: %s", conv.Name, page.Stopped(d))
 	}
 	return nil
-}
-
-// stopped says what was ended.
-func stopped(d client.Dropped) string {
-	var said []string
-	if d.Notifications > 0 {
-		said = append(said, counted(d.Notifications, "waiting mention")+" dropped")
-	}
-	if len(d.Requests) > 0 {
-		said = append(said, counted(len(d.Requests), "running turn")+" cancelled")
-	}
-	if len(d.Runs) > 0 {
-		said = append(said, counted(len(d.Runs), "run")+" of a team cancelled")
-	}
-	if len(said) == 0 {
-		return "nothing was waiting or running"
-	}
-	return strings.Join(said, ", ")
-}
-
-// counted is a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -9,24 +9,22 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 )
 
-// ViewOptions are the flags of chat view.
-type ViewOptions struct {
+// viewOptions are the flags of chat view.
+type viewOptions struct {
 	*command.Env
 	limit  int
 	since  string
-	All    bool
-	JSON   bool
+	all    bool
 	follow bool
-	tree   bool
-	costs  bool
-	raw    bool
+	form   page.Options
 }
 
 func newView(e *command.Env) *cobra.Command {
-	o := &ViewOptions{Env: e}
+	o := &viewOptions{Env: e}
 	c := &cobra.Command{
 		Use: "view CHAT", Short: "show what was said",
 		Long: `Shows messages and notices (--all adds tool calls and results). On a terminal a
@@ -49,20 +47,20 @@ who is at work, with --follow for as long as you watch.`,
 	f := c.Flags()
 	command.LimitFlag(c, &o.limit, 0, "show at most this many rows")
 	f.StringVar(&o.since, "since", "", "show what came after this seq or id")
-	f.BoolVar(&o.All, "all", false, "tool calls and results too")
-	f.BoolVar(&o.JSON, "json", false, "JSON Lines")
+	f.BoolVar(&o.all, "all", false, "tool calls and results too")
+	f.BoolVar(&o.form.JSON, "json", false, "JSON Lines")
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on showing what arrives")
-	f.BoolVar(&o.tree, "tree", false, "who answered whom")
-	command.RawFlag(c, &o.raw)
-	f.BoolVarP(&o.costs, "verbose", "v", false, "what each turn used and cost")
+	f.BoolVar(&o.form.Tree, "tree", false, "who answered whom")
+	command.RawFlag(c, &o.form.Raw)
+	f.BoolVarP(&o.form.Costs, "verbose", "v", false, "what each turn used and cost")
 	return c
 }
 
-func (o *ViewOptions) run(ctx context.Context, word string) error {
+func (o *viewOptions) run(ctx context.Context, word string) error {
 	if o.limit < 0 {
 		return command.UsageError("--limit is a number of rows, not %d", o.limit)
 	}
-	if o.tree && o.follow {
+	if o.form.Tree && o.follow {
 		return command.UsageError("--tree shows what there is; it cannot --follow")
 	}
 	c, err := o.Client(ctx)
@@ -77,17 +75,17 @@ func (o *ViewOptions) run(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.printer(ctx, c, conv)
+	p, err := page.NewChatPrinter(ctx, o.Env, o.form, c, conv)
 	if err != nil {
 		return err
 	}
 	if o.follow { // subscribed before the first read, so that nothing falls between
 		return o.watch(ctx, c, conv, q, p)
 	}
-	if o.tree {
-		err = o.showTree(ctx, c, q, p)
+	if o.form.Tree {
+		err = showTree(ctx, c, q, p)
 	} else {
-		_, err = c.Chats.Read(ctx, q, p.entries(ctx))
+		_, err = c.Chats.Read(ctx, q, p.Entries(ctx))
 	}
 	if err != nil {
 		return err
@@ -104,13 +102,13 @@ func (o *ViewOptions) run(ctx context.Context, word string) error {
 }
 
 // watch shows what there is and then what arrives, with who is at work below.
-func (o *ViewOptions) watch(ctx context.Context, c *client.Client, conv fika.Conversation, q client.EntryQuery, p *Printer) error {
+func (o *viewOptions) watch(ctx context.Context, c *client.Client, conv fika.Conversation, q client.EntryQuery, p *page.Printer) error {
 	live, err := c.Chats.Watch(conv)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	show := p.entries(ctx)
+	show := p.Entries(ctx)
 	if o.OutTTY && o.ErrTTY {
 		foot := &footer{w: o.Err, style: o.ErrStyle()}
 		t := c.Chats.Typing(conv, foot.set)
@@ -137,8 +135,8 @@ func (o *ViewOptions) watch(ctx context.Context, c *client.Client, conv fika.Con
 	return err
 }
 
-func (o *ViewOptions) query(ctx context.Context, c *client.Client, conv fika.Conversation) (client.EntryQuery, error) {
-	q := client.EntryQuery{Conversation: conv.ID, Types: shownTypes(o.All)}
+func (o *viewOptions) query(ctx context.Context, c *client.Client, conv fika.Conversation) (client.EntryQuery, error) {
+	q := client.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(o.all)}
 	if o.since == "" {
 		q.Last = o.limit
 		return q, nil
@@ -156,9 +154,16 @@ func (o *ViewOptions) query(ctx context.Context, c *client.Client, conv fika.Con
 	return q, err
 }
 
-func shownTypes(all bool) []fika.EntryType {
-	if all {
-		return nil
+// showTree shows who answered whom.
+func showTree(ctx context.Context, c *client.Client, q client.EntryQuery, p *page.Printer) error {
+	nodes, err := c.Chats.Tree(ctx, q)
+	if err != nil {
+		return err
 	}
-	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction}
+	for _, n := range nodes {
+		if err := p.Node(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 )
 
@@ -100,5 +101,5 @@ func wait(ctx context.Context, e *command.Env, word string, timeout time.Duratio
 }
 
 func itemLine(e *command.Env, i client.QueueItem) string {
-	return fmt.Sprintf("@%s %s %s: %s", i.Agent, i.Place, seqList(i.Seqs), whyItem(i, e.Now()))
+	return fmt.Sprintf("@%s %s %s: %s", i.Agent, i.Place, page.SeqList(i.Seqs), page.Reason(i, e.Now()))
 }

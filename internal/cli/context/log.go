@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/contexts"
 	"fika/internal/folder"
@@ -66,7 +66,7 @@ func (o *logOptions) run(ctx context.Context, f folder.Folder) error {
 	if err != nil {
 		return err
 	}
-	p := chat.Printer{Options: &chat.ViewOptions{Env: o.Env, All: o.all, JSON: o.json}, Page: chat.PageOf(o.Env, false)}
+	p := page.NewPrinter(o.Env, page.Options{JSON: o.json})
 	for _, x := range o.choose(entries) {
 		if err := p.Node(ctx, client.Node{Entry: x}); err != nil {
 			return err

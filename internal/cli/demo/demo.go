@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fika"
-	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
 	"fika/internal/cli/hub"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 )
 
@@ -118,12 +118,12 @@ func demoTalk(ctx context.Context, e *command.Env, c *client.Client, conv fika.C
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	page, err := chat.NewPage(ctx, e, c, conv, false)
+	shown, err := page.OfChat(ctx, e, c, conv, false)
 	if err != nil {
 		return err
 	}
 	show := func(x fika.Entry) error {
-		if err := e.Print(page.Entry(client.Node{Entry: x}, nil)); err != nil {
+		if err := e.Print(shown.Entry(client.Node{Entry: x}, nil)); err != nil {
 			return err
 		}
 		quiet, err := isQuiet(ctx, c, conv)

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"fika"
-	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/config"
 	"fika/internal/console"
@@ -115,7 +115,7 @@ func OpenConsole(ctx context.Context, e *command.Env, flags Flags) error {
 	o := masterOptionsOf(e, c, flags)
 	o.Memory, o.Ended, o.News = waiting, outcomes.Ended, outcomes.News
 	if e.Renders(false) {
-		o.Render = func(answer string) string { return chat.PageOf(e, false).Said(answer, 0) }
+		o.Render = func(answer string) string { return page.New(e, false).Said(answer, 0) }
 	}
 	if e.OutTTY {
 		o.Width = e.Width

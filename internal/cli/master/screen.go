@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"fika"
-	"fika/internal/cli/chat"
 	"fika/internal/cli/command"
+	"fika/internal/cli/page"
 	"fika/internal/console"
 	"fika/internal/message"
 	"fika/internal/view"
@@ -26,9 +26,9 @@ type masterScreen struct {
 
 func newMasterScreen(e *command.Env, c *console.Console) *masterScreen {
 	s := &masterScreen{Console: c, mine: map[string]bool{}}
-	page := chat.PageOf(e, false)
+	shown := page.New(e, false)
 	s.feed = view.NewFeed(c, view.Options{
-		Style: e.OutStyle(), Links: e.OutTTY && e.Color, Width: c.Width, Person: page.Person, Names: true, Standing: s.standing,
+		Style: e.OutStyle(), Links: e.OutTTY && e.Color, Width: c.Width, Person: shown.Person, Names: true, Standing: s.standing,
 	})
 	s.turns = view.NewStatuses(s.feed)
 	return s

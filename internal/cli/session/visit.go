@@ -1,4 +1,4 @@
-package chat
+package session
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/console"
 	"fika/internal/question"
@@ -34,7 +35,7 @@ type visit struct {
 
 // newVisit opens the terminal for a person who speaks as name in a chat; s is not
 // nil in a session.
-func newVisit(e *command.Env, chat *joinedChat, name string, page Page, history string, s *session) (*visit, error) {
+func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, history string, s *session) (*visit, error) {
 	v := &visit{Env: e, chat: chat, session: s, desk: &question.Desk{Person: name}}
 	if s == nil { // a session concerns all that its person's agents do
 		v.desk.Concerns = func(a client.OpenApproval) bool { return string(a.Conversation) == chat.name() }
@@ -55,9 +56,9 @@ func newVisit(e *command.Env, chat *joinedChat, name string, page Page, history 
 	if err != nil {
 		return nil, err
 	}
-	v.screen = newScreen(e, con, page, v.watcher.standing)
+	v.screen = newScreen(e, con, shown, v.watcher.standing)
 	if s != nil {
-		v.screen.script = &script{page: page, me: name, agents: s.known}
+		v.screen.script = page.NewScript(shown, name, s.known)
 	}
 	v.input.con, v.input.screen = con, v.screen
 	v.watcher.screen = v.screen
@@ -149,7 +150,7 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 // everything since its person has last said something, which they may not have
 // seen. It returns the number of the last entry; 0: there is none.
 func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err error) {
-	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: shownTypes(v.session != nil), Last: limit}
+	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: page.ShownTypes(v.session != nil), Last: limit}
 	if v.session == nil {
 		return v.chat.client().Chats.Read(ctx, q, v.screen.showEntry)
 	}
@@ -159,13 +160,13 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 	}
 	script := v.screen.script
 	if len(recent) == 0 || recent[0].Seq == 1 { // it is shown from its beginning
-		script.last = v.session.first
+		script.Last = v.session.first
 	}
 	if len(recent) == 0 {
 		return 0, nil
 	}
-	v.screen.print(script.replay(recent))
-	v.session.resume(script.last, recent)
+	v.screen.print(script.Replay(recent))
+	v.session.resume(script.Last, recent)
 	return recent[len(recent)-1].Seq, nil
 }
 
@@ -228,7 +229,7 @@ func (v *visit) interrupt() {
 	case err != nil || runsErr != nil:
 		v.screen.note("— " + errors.Join(err, runsErr).Error())
 	case len(runs) > 0 && len(running)+len(runs) > 1:
-		v.screen.note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", counted(len(running), "turn"), counted(len(runs), "run")+" of a team"))
+		v.screen.note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", command.Plural(len(running), "turn"), command.Plural(len(runs), "run")+" of a team"))
 	case len(runs) == 1:
 		if _, err := v.chat.client().Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal"); err != nil {
 			v.screen.note("— " + err.Error())

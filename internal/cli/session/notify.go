@@ -1,10 +1,11 @@
-package chat
+package session
 
 import (
 	"fmt"
 	"strings"
 	"time"
 
+	"fika/internal/cli/command"
 	"fika/internal/term"
 )
 
@@ -32,7 +33,7 @@ func (n *notifier) noticeAt(busy []string, asked int, now time.Time) (title, not
 		title += ": " + strings.Join(busy, ", ")
 	}
 	if asked > n.asked {
-		notice = fmt.Sprintf("%s: %s waits for you", n.place, counted(asked, "approval"))
+		notice = fmt.Sprintf("%s: %s waits for you", n.place, command.Plural(asked, "approval"))
 	}
 	n.asked = asked
 	switch {

@@ -1,4 +1,4 @@
-package chat
+package session
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/console"
 	"fika/internal/message"
@@ -23,8 +24,8 @@ import (
 type screen struct {
 	env    *command.Env
 	con    *console.Console
-	page   Page
-	script *script // how a session shows entries; nil: it is no session
+	page   page.Page
+	script *page.Script // how a session shows entries; nil: it is no session
 	feed   *view.Feed
 	turns  *view.Statuses
 
@@ -34,11 +35,11 @@ type screen struct {
 
 // newScreen makes what is shown above the line of con; standing gives the status
 // line.
-func newScreen(e *command.Env, con *console.Console, page Page, standing func([]view.Worker) view.Standing) *screen {
+func newScreen(e *command.Env, con *console.Console, shown page.Page, standing func([]view.Worker) view.Standing) *screen {
 	feed := view.NewFeed(con, view.Options{
-		Style: e.OutStyle(), Links: page.links, Person: page.Person, Names: true, Width: con.Width, Standing: standing,
+		Style: e.OutStyle(), Links: shown.Links(), Person: shown.Person, Names: true, Width: con.Width, Standing: standing,
 	})
-	return &screen{env: e, con: con, page: page, feed: feed, turns: view.NewStatuses(feed), said: map[string]bool{}}
+	return &screen{env: e, con: con, page: shown, feed: feed, turns: view.NewStatuses(feed), said: map[string]bool{}}
 }
 
 // Close draws what is left, and gives the terminal back.
@@ -106,7 +107,7 @@ func (s *screen) showStatus(st message.Status) {
 	if !s.con.Interactive() {
 		return // a program reads what is said
 	}
-	if st.Status == "streaming" && !s.page.render {
+	if st.Status == "streaming" && !s.page.Renders() {
 		s.feed.Busy(st.RequestID, st.AgentName, "writing")
 		return
 	}
@@ -118,7 +119,7 @@ func (s *screen) showStatus(st message.Status) {
 // tells of turns.
 func (s *screen) showNew(x fika.Entry, told bool) error {
 	streamed := x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != ""
-	if !s.con.Interactive() || !s.page.render || !streamed {
+	if !s.con.Interactive() || !s.page.Renders() || !streamed {
 		return s.showEntry(x)
 	}
 	number := ""
@@ -141,11 +142,11 @@ func (s *screen) showNew(x fika.Entry, told bool) error {
 // showEntry shows an entry in full.
 func (s *screen) showEntry(x fika.Entry) error {
 	if !s.con.Interactive() {
-		return s.env.Println(entryLine(x, false))
+		return s.env.Println(page.Line(x, false))
 	}
 	if s.script != nil {
-		s.script.page.look.Width = s.con.Width()
-		s.feed.Print(s.script.entry(x))
+		s.script.SetWidth(s.con.Width())
+		s.feed.Print(s.script.Entry(x))
 		return nil
 	}
 	if text := strings.TrimRight(s.page.Entry(client.Node{Entry: x}, nil), "\n"); text != "" {

@@ -1,4 +1,4 @@
-package chat
+package session
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/term"
 )
@@ -37,7 +39,7 @@ func (v *visit) resume(ctx context.Context, _ typedLine) error {
 func (v *visit) stop(ctx context.Context, _ typedLine) error {
 	d, err := v.chat.client().ChatControl.Stop(ctx, v.chat.conversation())
 	if err == nil {
-		v.screen.note("— " + stopped(d))
+		v.screen.note("— " + page.Stopped(d))
 	}
 	return err
 }
@@ -46,7 +48,7 @@ func (v *visit) stop(ctx context.Context, _ typedLine) error {
 func (v *visit) continueChain(ctx context.Context, _ typedLine) error {
 	agents, err := v.chat.client().ChatControl.Continue(ctx, v.chat.conversation())
 	if err == nil {
-		v.screen.note("— goes on with " + mentions(agents))
+		v.screen.note("— goes on with " + page.Mentions(agents))
 	}
 	return err
 }
@@ -80,7 +82,7 @@ func (v *visit) showWaiting(ctx context.Context, _ typedLine) error {
 		v.screen.note("— " + r.whyLine())
 	}
 	for _, q := range queue {
-		what := fmt.Sprintf("@%s %s: %s", q.Agent, q.Place, whyItem(q, v.Now()))
+		what := fmt.Sprintf("@%s %s: %s", q.Agent, q.Place, page.Reason(q, v.Now()))
 		if q.IsOver() {
 			what = fmt.Sprintf("over, %s: %s", term.Ago(q.Since, v.Now()), what)
 		}
@@ -164,6 +166,6 @@ func (v *visit) export(ctx context.Context, line typedLine) error {
 	if err != nil {
 		return fika.Wrap(fika.Storage, "export", err)
 	}
-	v.screen.note(fmt.Sprintf("— wrote %s to %s", counted(n, "message"), name))
+	v.screen.note(fmt.Sprintf("— wrote %s to %s", command.Plural(n, "message"), name))
 	return nil
 }

@@ -1,4 +1,4 @@
-package chat
+package session
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"fika/internal/client"
 )
 
-// sessionCost adds up what the turns of a session have used since it was opened.
+// cost adds up what the turns of a session have used since it was opened.
 // Several goroutines may use it at once.
-type sessionCost struct {
+type cost struct {
 	mu       sync.Mutex
 	used     fika.Usage
 	unpriced bool                    // it is not known what some of it has cost
@@ -20,17 +20,17 @@ type sessionCost struct {
 	since    time.Time               // those that ended before have been counted
 }
 
-func newSessionCost() *sessionCost { return &sessionCost{counted: map[fika.RequestID]bool{}} }
+func newCost() *cost { return &cost{counted: map[fika.RequestID]bool{}} }
 
 // soFar is what was used, and whether it is not known what some of it has cost.
-func (s *sessionCost) soFar() (u fika.Usage, unpriced bool) {
+func (s *cost) soFar() (u fika.Usage, unpriced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used, s.unpriced
 }
 
 // scarceBudget tells of a budget that is nearly spent; empty: there is none.
-func (s *sessionCost) scarceBudget() string {
+func (s *cost) scarceBudget() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.scarce
@@ -41,7 +41,7 @@ func (s *sessionCost) scarceBudget() string {
 const countedAgain = time.Minute
 
 // count adds what the turns of a chat have used that have ended since the last time.
-func (s *sessionCost) count(ctx context.Context, c *client.Client, conv fika.Conversation) {
+func (s *cost) count(ctx context.Context, c *client.Client, conv fika.Conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

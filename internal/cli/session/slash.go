@@ -1,4 +1,4 @@
-package chat
+package session
 
 import (
 	"context"
@@ -67,6 +67,9 @@ func slashHelp(session bool, width int) string {
 	}
 	return term.ReflowText(strings.TrimSuffix(b.String(), "\n"), width)
 }
+
+// Help lists the commands of a chat that is no session, in so many columns.
+func Help(width int) string { return slashHelp(false, width) }
 
 // carryOut carries out a /command. It returns errLeave or errAnother when the person
 // wants to go; whatever else went wrong has been told.

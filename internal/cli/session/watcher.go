@@ -1,4 +1,4 @@
-package chat
+package session
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"fika"
 	"fika/internal/chat"
+	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/question"
 	"fika/internal/sleep"
@@ -69,7 +70,7 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 		return err
 	}
 	live.AfterLook = func(ctx context.Context) { w.lookAround(ctx, c) }
-	q := client.EntryQuery{Conversation: conv.ID, Types: shownTypes(false), Since: *since}
+	q := client.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(false), Since: *since}
 	return live.Run(ctx, q, func(x fika.Entry) error {
 		err := w.screen.showNew(x, c.Connected())
 		*since = x.Seq
@@ -136,7 +137,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []clien
 			doing = "waits for your word"
 		case q.Why == chat.WhyNoHub && w.chat.conn.isTended(): // the status line says so
 		case q.Stuck:
-			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, whyItem(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
+			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, page.Reason(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
 			doing = "waits (/why)"
 		case q.Why == "busy":
 			doing = isNext + "; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")

@@ -1,4 +1,4 @@
-package chat
+package session
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 type session struct {
 	fresh bool           // the person asked for another one
 	first fika.AgentName // whom text goes to at first
-	cost  *sessionCost
+	cost  *cost
 	// declined are the agents that the person did not want when they were proposed; of
 	// the goroutine that reads lines.
 	declined []fika.AgentName
@@ -36,8 +36,8 @@ type session struct {
 	seen   map[string]bool                   // who has done something here
 }
 
-// OpenSession opens the newest session of this home, or a new one.
-func OpenSession(ctx context.Context, e *command.Env) error {
+// Open opens the newest session of this home, or a new one.
+func Open(ctx context.Context, e *command.Env) error {
 	conf, err := e.App().Config()
 	if err != nil {
 		return err
@@ -135,8 +135,8 @@ func openSession(ctx context.Context, e *command.Env, s *session, fresh bool) (a
 	if err != nil {
 		return false, err
 	}
-	s.fresh, s.cost, s.declined, s.seen = fresh, newSessionCost(), nil, map[string]bool{}
-	err = joinChat(ctx, e, c, conv, joinOptions{history: sessionHistory}, s)
+	s.fresh, s.cost, s.declined, s.seen = fresh, newCost(), nil, map[string]bool{}
+	err = joinChat(ctx, e, c, conv, JoinOptions{History: sessionHistory}, s)
 	if errors.Is(err, errAnother) {
 		return true, nil
 	}
@@ -155,7 +155,7 @@ func sessionChat(ctx context.Context, c *client.Client, fresh bool) (fika.Conver
 			return fika.Conversation{}, err
 		}
 		for _, x := range list {
-			if isSession(x.Name) {
+			if IsName(x.Name) {
 				return x.Conversation, nil
 			}
 		}
@@ -167,6 +167,9 @@ func sessionChat(ctx context.Context, c *client.Client, fresh bool) (fika.Conver
 	}
 	return conv, err
 }
+
+// IsName reports whether a chat of that name is somebody's session.
+func IsName(name fika.ConversationName) bool { return strings.HasPrefix(string(name), "s-") }
 
 // recent gives the entries to begin with: the last ones, and all since the
 // person has last said something.
@@ -203,7 +206,7 @@ func (s *session) resume(last fika.AgentName, entries []fika.Entry) {
 // welcome is the first line of a session.
 func (s *session) welcome(e *command.Env, sandbox string) string {
 	name, home := place(e)
-	return strings.Join([]string{name, counted(len(s.known()), "agent"), home, "sandbox " + sandbox, "/help"}, " · ")
+	return strings.Join([]string{name, command.Plural(len(s.known()), "agent"), home, "sandbox " + sandbox, "/help"}, " · ")
 }
 
 // place says where the session is: the project, and the home.

@@ -1,4 +1,4 @@
-package chat
+package page
 
 import (
 	"encoding/json"
@@ -15,15 +15,25 @@ import (
 	"fika/internal/view"
 )
 
-// script writes what was said and done in a session as it looks when it happens:
+// Script writes what was said and done in a session as it looks when it happens:
 // what its person says as they typed it, and beside the names of the others what
 // they say and do.
-type script struct {
+type Script struct {
 	page   Page
 	me     string                  // the person
 	agents func() []fika.AgentName // of the session
-	last   fika.AgentName          // whom the person spoke to last, as far as was written; "": not known
+	// Last is whom the person spoke to last, as far as was written; "": not known.
+	Last fika.AgentName
 }
+
+// NewScript makes a script for the person me, who speaks to the agents that agents
+// gives at the time.
+func NewScript(p Page, me string, agents func() []fika.AgentName) *Script {
+	return &Script{page: p, me: me, agents: agents}
+}
+
+// SetWidth takes over how wide the terminal is now.
+func (s *Script) SetWidth(columns int) { s.page.look.Width = columns }
 
 // collector is a screen that keeps what is printed.
 type collector struct{ strings.Builder }
@@ -33,8 +43,8 @@ func (c *collector) Show(text string, _ func(width, height int) []string, _ stri
 	c.WriteString(text)
 }
 
-// replay writes what was said and done before.
-func (s *script) replay(entries []fika.Entry) string {
+// Replay writes what was said and done before.
+func (s *Script) Replay(entries []fika.Entry) string {
 	var out collector
 	var then time.Time
 	f := view.NewFeed(&out, view.Options{
@@ -60,15 +70,15 @@ func (s *script) replay(entries []fika.Entry) string {
 		case x.Type == fika.Message && x.Meta.Writer == fika.ByAgent:
 			f.Kept(turn, x.From, x.Content, "", x.Meta.Final)
 		default:
-			f.Print(s.entry(x))
+			f.Print(s.Entry(x))
 		}
 	}
 	f.Close()
 	return out.String()
 }
 
-// entry is what was said by somebody who is no agent, or a notice.
-func (s *script) entry(x fika.Entry) string {
+// Entry is what was said by somebody who is no agent, or a notice.
+func (s *Script) Entry(x fika.Entry) string {
 	switch {
 	case x.Type != fika.Message:
 		return strings.TrimRight(s.page.Entry(client.Node{Entry: x}, nil), "\n")
@@ -81,17 +91,17 @@ func (s *script) entry(x fika.Entry) string {
 
 // typed is what the person said as they typed it: without the name of whom they
 // spoke to before, and of files only their names.
-func (s *script) typed(content string) string {
+func (s *Script) typed(content string) string {
 	var to mention.Result
 	if _, team, _ := client.TeamLine(content); !team { // a line for a team changes nothing
 		to = mention.Parse(content, mention.Known{Agents: s.agents()})
 	}
-	rest, same := strings.CutPrefix(content, "@"+string(s.last)+" ")
-	if same && s.last != "" && slices.Equal(to.Agents, []fika.AgentName{s.last}) {
+	rest, same := strings.CutPrefix(content, "@"+string(s.Last)+" ")
+	if same && s.Last != "" && slices.Equal(to.Agents, []fika.AgentName{s.Last}) {
 		content = rest
 	}
 	if len(to.Agents) > 0 {
-		s.last = to.Agents[0]
+		s.Last = to.Agents[0]
 	}
 	const prompt = "> "
 	text := view.IndentRows(wrapped(attachment.FoldFiles(content), s.page.look.Width-len(prompt)), len(prompt))

@@ -1,4 +1,4 @@
-package chat
+package page
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func TestReplayHasEachMessageOnce(t *testing.T) {
 	agents := func() []fika.AgentName { return []fika.AgentName{"coder"} }
 	for _, width := range []int{40, 80, 200} {
 		p := Page{look: view.Look{Width: width}, render: true, people: map[string]bool{}, calls: map[string]fika.Entry{}}
-		text := (&script{page: p, me: "user", agents: agents}).replay(entries)
+		text := (&Script{page: p, me: "user", agents: agents}).Replay(entries)
 		rest := text
 		for i := range 1000 {
 			for _, mark := range []string{fmt.Sprintf("C%d.", i), fmt.Sprintf("M%d.", i)} {

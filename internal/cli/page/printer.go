@@ -1,0 +1,187 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+	"fika/internal/view"
+)
+
+// Options say in which form entries are written, and what of them. Where none is set,
+// they are a page on a terminal, and lines elsewhere.
+type Options struct {
+	JSON  bool // as JSON Lines
+	Tree  bool // with their place in the tree of answers
+	Costs bool // with what the turn used that an entry ended
+	Raw   bool // not cleaned of what is meant for terminals, and not rendered
+}
+
+// Printer writes entries: as JSON Lines, as a page for people, or as lines.
+type Printer struct {
+	env     *command.Env
+	options Options
+	client  *client.Client
+	page    Page
+	total   fika.Usage
+	partly  bool // it is not known what some of total has cost
+	turns   int
+}
+
+// NewPrinter makes a printer of what is no chat: nothing is known of who takes part,
+// and nothing of what turns cost.
+func NewPrinter(e *command.Env, o Options) *Printer {
+	return &Printer{env: e, options: o, page: New(e, o.Raw)}
+}
+
+// NewChatPrinter makes a printer of a chat, which is looked up in c.
+func NewChatPrinter(ctx context.Context, e *command.Env, o Options, c *client.Client, conv fika.Conversation) (*Printer, error) {
+	p := &Printer{env: e, options: o, client: c}
+	var err error
+	if e.OutTTY && !o.JSON {
+		p.page, err = OfChat(ctx, e, c, conv, o.Raw)
+	}
+	return p, err
+}
+
+// turnJSON is what a turn used, beside the entry that ended it.
+type turnJSON struct {
+	Request fika.RequestID    `json:"request"`
+	State   fika.RequestState `json:"state"`
+	Input   int64             `json:"input"`
+	Output  int64             `json:"output"`
+	CostUSD *float64          `json:"cost_usd"` // null: no price is known
+	Millis  int64             `json:"took_ms"`
+	Model   string            `json:"model"`
+	// Models are those that its calls went to, of an agent that has several.
+	Models []fika.ModelUsed `json:"models,omitempty"`
+}
+
+// cost is the money of a turn, for people.
+func (t *turnJSON) cost() string {
+	if t.CostUSD == nil {
+		return term.Cost(0, true)
+	}
+	return term.Dollars(int64(math.Round(*t.CostUSD * 1e6)))
+}
+
+// spent finds what the turn used that an entry ended; nil if it ended none.
+func (p *Printer) spent(ctx context.Context, x fika.Entry) (*turnJSON, error) {
+	ends := x.Type == fika.Message && x.Meta.Final || x.Type == fika.Notice
+	if !p.options.Costs || !ends || x.Request == "" {
+		return nil, nil
+	}
+	r, err := p.client.Requests.Request(ctx, x.Request)
+	if fika.IsKind(err, fika.NotFound) {
+		return nil, nil
+	}
+	if err != nil || !r.State.Terminal() {
+		return nil, err
+	}
+	u := r.Outcome.Usage
+	p.total, p.turns = p.total.Add(u), p.turns+1
+	t := &turnJSON{r.ID, r.State, u.Input, u.Output, nil, r.FinishedAt.Sub(r.StartedAt).Milliseconds(), r.Outcome.Model, r.Outcome.Models}
+	if p.client.RequestUnpriced(r) {
+		p.partly = true
+	} else {
+		usd := float64(u.Cost) / 1e6
+		t.CostUSD = &usd
+	}
+	return t, nil
+}
+
+// Entries gives a function that writes one entry after the other.
+func (p *Printer) Entries(ctx context.Context) func(fika.Entry) error {
+	return func(x fika.Entry) error { return p.Node(ctx, client.Node{Entry: x}) }
+}
+
+// Node writes an entry, with what its turn used if that was asked for.
+func (p *Printer) Node(ctx context.Context, n client.Node) error {
+	turn, err := p.spent(ctx, n.Entry)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.options.JSON:
+		return p.json(n, turn)
+	case p.env.OutTTY:
+		err = p.env.Print(indent(p.page.Entry(n, turn), n.Level))
+	default:
+		err = p.env.Println(strings.Repeat("  ", n.Level) + Line(n.Entry, p.options.Raw) + p.costFields(n.Entry, turn))
+	}
+	return err
+}
+
+// json writes an entry with what the flags add to it.
+func (p *Printer) json(n client.Node, turn *turnJSON) error {
+	var more any
+	switch {
+	case p.options.Tree && p.options.Costs:
+		more = struct {
+			placeJSON
+			Turn *turnJSON `json:"turn"`
+		}{placeOf(n), turn}
+	case p.options.Tree:
+		more = placeOf(n)
+	case p.options.Costs:
+		more = struct {
+			Turn *turnJSON `json:"turn"`
+		}{turn}
+	default:
+		more = struct{}{}
+	}
+	line, err := command.PlainJSON(command.FullEntry(n.Entry))
+	if err != nil {
+		return err
+	}
+	extra, err := command.PlainJSON(more)
+	if err != nil {
+		return err
+	}
+	if len(extra) > len("{}") {
+		line = append(append(line[:len(line)-1], ','), extra[1:]...)
+	}
+	return p.env.Println(string(line))
+}
+
+// placeJSON is where an entry stands in the tree of answers.
+type placeJSON struct {
+	Level  int     `json:"level"`
+	Parent *int64  `json:"parent"`
+	Also   []int64 `json:"also"`
+}
+
+func placeOf(n client.Node) placeJSON {
+	return placeJSON{n.Level, command.Optional(n.Parent), command.EmptyIfNil(n.Also)}
+}
+
+func (p *Printer) costFields(x fika.Entry, t *turnJSON) string {
+	taint := "|" + strings.TrimPrefix(tainted(x), " tainted by ")
+	switch {
+	case !p.options.Costs:
+		return ""
+	case t == nil:
+		return "||||" + taint
+	}
+	cost := "?"
+	if t.CostUSD != nil {
+		cost = fmt.Sprintf("%.6f", *t.CostUSD)
+	}
+	return fmt.Sprintf("|%s|%d|%d|%s", t.Request, t.Input, t.Output, cost) + taint
+}
+
+// End tells of calls that have no result, and the sum.
+func (p *Printer) End() {
+	for _, x := range p.page.calls {
+		_ = p.env.Print(p.page.look.Style.Dim("… "+view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}.Title()+": no result") + "\n")
+	}
+	if p.options.Costs {
+		p.env.Say("%s", p.env.ErrStyle().Dim(fmt.Sprintf("%d turns: %s in, %s out, %s", p.turns, term.ShortCount(p.total.Input), term.ShortCount(p.total.Output), term.Cost(p.total.Cost, p.partly))))
+	}
+}

@@ -1,0 +1,92 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/term"
+)
+
+// ShownTypes are the types of the entries that are shown: what is said and notices, or
+// all, for which nil stands.
+func ShownTypes(all bool) []fika.EntryType {
+	if all {
+		return nil
+	}
+	return []fika.EntryType{fika.Message, fika.Notice, fika.Compaction}
+}
+
+// fieldEscaper keeps a field on one line and apart from its neighbours.
+var fieldEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "|", `\|`)
+
+// escapeField makes a text one field of a line. It is cleaned of terminal
+// escapes unless raw; its carriage returns stay, because they are escaped.
+func escapeField(s string, raw bool) string {
+	if !raw {
+		parts := strings.Split(s, "\r")
+		for i := range parts {
+			parts[i] = term.Clean(parts[i])
+		}
+		s = strings.Join(parts, "\r")
+	}
+	return fieldEscaper.Replace(s)
+}
+
+// Line is an entry for programs: seq|timestamp|from|content, each field on one line. It
+// is cleaned of terminal escapes unless raw.
+func Line(x fika.Entry, raw bool) string {
+	return fmt.Sprintf("%d|%d|%s|%s", x.Seq, x.At.Unix(), escapeField(x.From, raw), escapeField(x.Content, raw))
+}
+
+// SeqList writes numbers of messages; of many, the first and the last.
+func SeqList(seqs []int64) string {
+	const most = 4
+	var words []string
+	for k, s := range seqs {
+		if len(seqs) > most && k == most-1 {
+			return strings.Join(append(words, fmt.Sprintf("… #%d (%d)", seqs[len(seqs)-1], len(seqs))), " ")
+		}
+		words = append(words, fmt.Sprintf("#%d", s))
+	}
+	return command.OrDash(strings.Join(words, " "))
+}
+
+// Reason says why an item of a queue stands where it does, and until when if that is
+// known.
+func Reason(i client.QueueItem, now time.Time) string {
+	if i.Until.IsZero() {
+		return i.Text
+	}
+	return fmt.Sprintf("%s, until %s (%s)", i.Text, i.Until.Local().Format("15:04:05"), term.Duration(max(i.Until.Sub(now), 0)))
+}
+
+// Stopped says what was ended when a chat was stopped.
+func Stopped(d client.Dropped) string {
+	var said []string
+	if d.Notifications > 0 {
+		said = append(said, command.Plural(d.Notifications, "waiting mention")+" dropped")
+	}
+	if len(d.Requests) > 0 {
+		said = append(said, command.Plural(len(d.Requests), "running turn")+" cancelled")
+	}
+	if len(d.Runs) > 0 {
+		said = append(said, command.Plural(len(d.Runs), "run")+" of a team cancelled")
+	}
+	if len(said) == 0 {
+		return "nothing was waiting or running"
+	}
+	return strings.Join(said, ", ")
+}
+
+// Mentions writes the names of agents as they are spoken to.
+func Mentions(agents []fika.AgentName) string {
+	var out []string
+	for _, a := range agents {
+		out = append(out, "@"+string(a))
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/page"
+	"fika/internal/client"
+)
+
+// JoinOptions are how a person takes part in a chat.
+type JoinOptions struct {
+	History int    // how many of the last entries are shown first
+	Pause   bool   // the chat is held until the person leaves
+	As      string // the name to speak as; "": that of the user
+}
+
+// Join takes part in the chat that a word names until the person leaves. Leaving ends
+// nothing in the chat.
+func Join(ctx context.Context, e *command.Env, word string, o JoinOptions) error {
+	var conv fika.Conversation
+	find := func(c *client.Client) (err error) { conv, err = c.Chats.Find(ctx, word); return err }
+	c, err := openBehind(ctx, e, find)
+	if err != nil {
+		return err
+	}
+	return joinChat(ctx, e, c, conv, o, nil)
+}
+
+// openBehind is a client for a person at a terminal, who does not wait for a hub
+// to start: it starts behind the prompt. Piped input has no prompt, and waits.
+func openBehind(ctx context.Context, e *command.Env, find func(*client.Client) error) (*client.Client, error) {
+	if !e.InTTY || !e.OutTTY {
+		return e.ClientFor(ctx, find)
+	}
+	c, err := e.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, find(c)
+}
+
+// joinChat takes part in a chat until the person leaves; s is not nil in a
+// session.
+func joinChat(ctx context.Context, e *command.Env, c *client.Client, conv fika.Conversation, o JoinOptions, s *session) error {
+	h, err := e.App().Home()
+	if err != nil {
+		return err
+	}
+	as := client.Alias{Name: o.As, Option: "--as"}
+	name, err := c.Chats.Enter(ctx, conv, as)
+	if err != nil {
+		return err
+	}
+	shown, err := page.OfChat(ctx, e, c, conv, false)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	conn := newConnection(ctx, c)
+	v, err := newVisit(e, newJoinedChat(conn, conv, as), name, shown, filepath.Join(h.RunDir(), "history"), s)
+	if err != nil {
+		return err
+	}
+	defer v.screen.Close()
+	if o.Pause {
+		lease, err := c.ChatControl.HoldPaused(ctx, conv, name)
+		if err != nil {
+			return err
+		}
+		v.keepPaused(lease)
+		defer v.releaseLease()
+	}
+	return errors.Join(v.run(ctx, stop, o.History), conn.close())
+}
