@@ -50,8 +50,10 @@ if [ -n "$race" ]; then
 fi
 
 # Those that start processes wait for them most of the time: more of their tests
-# run side by side than there are processors, and beside the other packages.
+# run side by side than there are processors, and beside the other packages. With
+# them go, when it has to be quick, those that start no goroutine and compute much.
 programs='fika/internal/cli$|fika/test/'
+[ -n "$FULL" ] || programs="$programs|fika/internal/(importtest|markdown)\$"
 all=$($GO list ${PKG:-./...})
 slow='fika/internal/(store|flow|mcp|bus/nats)$' # those begin first, so that no one is waited for in the end
 inside=$(echo "$all" | grep -E "$slow" || true; echo "$all" | grep -Ev "$programs|$slow" || true)
