@@ -42,6 +42,12 @@ type Item struct {
 // IsOver reports whether nothing comes of it any more by itself.
 func (i Item) IsOver() bool { return i.Place == PlaceDead || i.Place == PlaceDropped }
 
+// IsRunning reports whether an agent is at it.
+func (i Item) IsRunning() bool { return i.Place == PlaceRunning }
+
+// WaitsForHub reports whether it waits for a hub, which would start the agent.
+func (i Item) WaitsForHub() bool { return i.Why == WhyNoHub }
+
 // Presence is what is known of an agent's process.
 type Presence struct {
 	Alive  bool   // it has one

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fika"
-	"fika/internal/chat"
 	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/question"
@@ -125,7 +124,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []clien
 	now := w.screen.env.Now()
 	var out []view.Worker
 	for _, q := range queue {
-		if q.IsOver() || q.Place == chat.PlaceRunning {
+		if q.IsOver() || q.IsRunning() {
 			continue
 		}
 		doing := "waits: " + strings.TrimPrefix(q.Text, "waits ")
@@ -135,7 +134,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []clien
 		switch {
 		case q.Why == string(fika.WaitApproval):
 			doing = "waits for your word"
-		case q.Why == chat.WhyNoHub && w.chat.conn.isTended(): // the status line says so
+		case q.WaitsForHub() && w.chat.conn.isTended(): // the status line says so
 		case q.Stuck:
 			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, page.Reason(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
 			doing = "waits (/why)"
