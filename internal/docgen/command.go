@@ -15,7 +15,7 @@ func commandsPage() string {
 	root := cli.CommandTree()
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" + notice)
-	b.WriteString("What `fika COMMAND --help` says, on one page. stdout carries the answer or the data; words for people go to stderr.\n\n")
+	b.WriteString("What `fika COMMAND --help` says, on one page: how to call it and its flags, what it does, examples. stdout carries the answer or the data; words for people go to stderr.\n\n")
 	for _, c := range visible(root) {
 		fmt.Fprintf(&b, "- [%s](#%s) %s\n", c.CommandPath(), anchor(c.CommandPath()), c.Short)
 	}
@@ -42,18 +42,19 @@ func visible(c *cobra.Command) []*cobra.Command {
 func anchor(path string) string { return strings.ReplaceAll(path, " ", "-") }
 
 func command(b *strings.Builder, c *cobra.Command) {
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```\n%s\n```\n", c.CommandPath(), sentence(c.Short), c.UseLine())
+	flags := flagLines(c.LocalNonPersistentFlags())
+	if flags != "" {
+		flags = "\n" + flags
+	}
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```\n%s\n%s```\n", c.CommandPath(), sentence(c.Short), c.UseLine(), flags)
 	if c.Long != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimSpace(c.Long))
 	}
 	if len(c.Aliases) > 0 {
 		fmt.Fprintf(b, "\nAlso: `%s`\n", strings.Join(c.Aliases, "`, `"))
 	}
-	if flags := flagLines(c.LocalNonPersistentFlags()); flags != "" {
-		fmt.Fprintf(b, "\nFlags:\n\n```\n%s```\n", flags)
-	}
 	if c.Example != "" {
-		fmt.Fprintf(b, "\nExamples:\n\n```sh\n%s\n```\n", unindent(c.Example))
+		fmt.Fprintf(b, "\n```sh\n%s\n```\n", unindent(c.Example))
 	}
 }
 

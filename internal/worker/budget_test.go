@@ -2,12 +2,15 @@ package worker
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"fika"
+	"fika/internal/config"
 	"fika/internal/llm"
 	"fika/internal/llm/llmtest"
 	"fika/internal/llm/openai"
+	"fika/internal/tool"
 	"fika/internal/turn"
 )
 
@@ -37,5 +40,56 @@ func TestADefaultPromptCostsAtMostTwoKilobytes(t *testing.T) {
 		t.Errorf("%d bytes, 2048 are the most; say it in fewer words, or let an agent have a tool by name only (tool.Spec.ByName):\n%s\n%s", n, sent.Messages[0], sent.Tools)
 	} else {
 		t.Logf("%d bytes", n)
+	}
+}
+
+// permitted are the tools that fika brings along and tool_permissions can name.
+func permitted(t *testing.T) []tool.Tool {
+	t.Helper()
+	tools := append(sit(t, "").runtime.toolbox.builtins(), recallTool(nil))
+	if names := toolNames(tools); !slices.Equal(names, config.BuiltinTools()) {
+		t.Errorf("the tools are %q, and config.BuiltinTools are %q", names, config.BuiltinTools())
+	}
+	return tools
+}
+
+// Each request pays for the words that describe the tools.
+func TestToolsAreDescribedInFewWords(t *testing.T) {
+	type described struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	var all []described
+	for _, one := range permitted(t) {
+		s := one.Spec()
+		if err := s.Validate(json.RawMessage(`{"no":1}`)); err == nil {
+			t.Errorf("%s takes arguments it does not have", s.Name)
+		}
+		all = append(all, described{s.Name, s.Description, s.Parameters})
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := 225 * len(all); len(raw) > most {
+		t.Errorf("%d bytes for %d tools, %d are the most; describe them in fewer words:\n%s", len(raw), len(all), most, raw)
+	}
+	t.Logf("%d bytes", len(raw))
+}
+
+// An agent changes nothing and reaches nothing that no person has named.
+func TestWhatReachesFarIsHadByName(t *testing.T) {
+	for _, one := range permitted(t) {
+		s := one.Spec()
+		far := s.Effect != fika.Pure || s.Name == "fetch" || s.Name == "recall"
+		if far && !s.ByName {
+			t.Errorf("%s is had by those who were not given it", s.Name)
+		}
+	}
+	for _, name := range []string{"read", "list"} {
+		if at := slices.IndexFunc(permitted(t), func(x tool.Tool) bool { return x.Spec().Name == name && !x.Spec().ByName }); at < 0 {
+			t.Errorf("%s is not had by everybody", name)
+		}
 	}
 }
