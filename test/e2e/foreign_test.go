@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"fika/internal/bus/bustest"
 )
 
 // TestD3ForeignClient: a program on a server of the person's own, where nobody can
 // tell who publishes, has an agent read and list, and starts nothing with it.
 func TestD3ForeignClient(t *testing.T) {
 	t.Parallel()
-	s := natsServer(t, -1, "")
+	s := bustest.StartServer(t, -1, "")
 	h := scriptedHome(t, fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\n", s.ClientURL()), autoCoder)
 	h.write("rules.toml", `
 [[rule]]

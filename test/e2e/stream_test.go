@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"fika/internal/bus/bustest"
 )
 
 // TestC1StockServer: a NATS server without JetStream, which is what one gets
@@ -19,7 +21,7 @@ import (
 // told what it lacks.
 func TestC1StockServer(t *testing.T) {
 	t.Parallel()
-	s := natsServer(t, -1, "")
+	s := bustest.StartServer(t, -1, "")
 	h := scriptedHome(t, fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\nrequest_tools = [\"*\"]\n", s.ClientURL()), autoCoder)
 	if r := h.run("up"); r.code != 0 || !strings.Contains(r.stderr, "no JetStream") || !strings.Contains(r.stderr, "LOST") {
 		t.Errorf("up: %d\n%s", r.code, r.stderr)

@@ -3,11 +3,11 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"fika"
@@ -304,31 +304,14 @@ func (h *home) row(name fika.AgentName) fika.Agent {
 	return a
 }
 
-// natsServer is somebody else's server, in this process; without a dir it keeps
-// nothing.
-func natsServer(t *testing.T, port int, dir string) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: dir != "", StoreDir: dir, NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(patience) {
-		t.Fatal("the server does not come up")
-	}
-	t.Cleanup(s.Shutdown)
-	return s
-}
-
 // TestExternalServer: with a plain NATS server and another prefix everything
 // is the same; when it goes away work goes on, and is announced when it is
 // back. Two stores do not share a prefix.
 func TestExternalServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := bustest.LastingPort(t)
-	s := natsServer(t, n, dir)
-	url := s.ClientURL()
+	s := bustest.StartServer(t, bustest.AnyPort, dir)
+	url, port := s.ClientURL(), s.Addr().(*net.TCPAddr).Port
 	nats := fmt.Sprintf("[nats]\nserver = %q\nsubject_prefix = \"niffler\"\nrequest_tools = [\"*\"]\n", url)
 	h := scriptedHome(t, nats, autoCoder)
 	h.must("up")
@@ -345,7 +328,7 @@ func TestExternalServer(t *testing.T) {
 	s.Shutdown()
 	s.WaitForShutdown()
 	h.untilState(id, fika.Done)
-	natsServer(t, n, dir)
+	bustest.StartServer(t, port, dir)
 	if w := f.response(id); w.Result.Content != "finally" {
 		t.Errorf("announced: %+v", w)
 	}

@@ -1,5 +1,6 @@
 // Package bustest holds what every implementation of the bus must pass
-// ([Run]), and a bus without a server for tests ([Memory]) that passes it.
+// ([Run]), a bus without a server for tests ([Memory]) that passes it, and a NATS
+// server as others run it ([StartServer]).
 //
 // Read first: [Memory], [Run], [Fixture].
 //

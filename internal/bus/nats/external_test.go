@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"fika"
@@ -17,24 +16,11 @@ import (
 	"fika/internal/bus/bustest"
 )
 
-// stock is a server as others run it.
-func stock(t *testing.T, port int, jetStream bool) *server.Server {
-	t.Helper()
-	s, err := server.NewServer(&server.Options{Host: defaultHost, Port: port, JetStream: jetStream, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
-	must(t, err)
-	s.Start()
-	if !s.ReadyForConnections(patience) {
-		t.Fatal("the server does not come up")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return s
-}
-
 // TestC1PlainServer: a server that keeps nothing is heard all the same, with
 // what it lacks said; when it keeps a stream later the requests come from there.
 func TestC1PlainServer(t *testing.T) {
 	t.Parallel()
-	s := stock(t, bustest.LastingPort(t), false)
+	s := bustest.StartServer(t, bustest.AnyPort, "")
 	url := s.ClientURL()
 	b, err := Dial(deadline(t), Options{URL: url, ReconnectWait: 10 * time.Millisecond})
 	must(t, err)
@@ -80,7 +66,7 @@ func TestC1PlainServer(t *testing.T) {
 	port := s.Addr().(*net.TCPAddr).Port
 	s.Shutdown()
 	s.WaitForShutdown()
-	stock(t, port, true)
+	bustest.StartServer(t, port, t.TempDir())
 	must(t, b.Flush(deadline(t)))
 	in, unkept, err = OpenExternal(deadline(t), b, InboundOptions{Prefix: "fika"})
 	if unkept != nil || err != nil {
@@ -101,7 +87,7 @@ func TestC1PlainServer(t *testing.T) {
 // heard from then on, and read when it has it again.
 func TestC1StreamComesAndGoes(t *testing.T) {
 	t.Parallel()
-	s := stock(t, bustest.LastingPort(t), true)
+	s := bustest.StartServer(t, bustest.AnyPort, t.TempDir())
 	b, err := Dial(deadline(t), Options{URL: s.ClientURL(), ReconnectWait: 10 * time.Millisecond})
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
@@ -113,12 +99,13 @@ func TestC1StreamComesAndGoes(t *testing.T) {
 	x.look = 10 * time.Millisecond
 	got, handler := collect()
 	consuming(t, in, handler)
-	again := func(jetStream bool) {
+	again := func(dir string) {
 		t.Helper()
+		jetStream := dir != ""
 		port := s.Addr().(*net.TCPAddr).Port
 		s.Shutdown()
 		s.WaitForShutdown()
-		s = stock(t, port, jetStream)
+		s = bustest.StartServer(t, port, dir)
 		look := time.NewTicker(time.Millisecond)
 		defer look.Stop()
 		for ctx := deadline(t); x.plain.Load() == jetStream; <-look.C {
@@ -131,6 +118,6 @@ func TestC1StreamComesAndGoes(t *testing.T) {
 			t.Errorf("got %q", body)
 		}
 	}
-	again(false)
-	again(true)
+	again("")
+	again(t.TempDir())
 }
