@@ -17,7 +17,9 @@ import (
 // again, and looks at what is still in use after each collection of garbage: never
 // near to all of it.
 func TestD18(t *testing.T) {
-	entries, most := 4_000, uint64(128<<20) // with all of them in memory it is over 400 MiB
+	// With all of them in memory it is over 400 MiB. What is allocated while a
+	// collection runs counts as in use, and on a busy machine it runs long.
+	entries, most := 4_000, uint64(200<<20)
 	if testing.Short() {
 		entries, most = entries/4, most/4
 	}
