@@ -26,6 +26,8 @@ type progress struct {
 	seen     int  // bytes of the text of step
 	gap      bool // something of it is missing: only the end can show it
 	calls    []Call
+	begun    bool          // all was told since its beginning
+	told     []Call        // that have ended
 	over     chan struct{} // closed when it was told that the turn has ended
 	missed   bool          // nobody worked on it at the last look, and nothing was told of it since
 	left     bool          // nobody works on it any more; what it said may be kept later
@@ -56,8 +58,9 @@ func (s *Statuses) Show(st message.Status) {
 			return
 		}
 		if p.left {
-			s.again(id)
+			p = s.again(id)
 		}
+		p.begun = p.begun || d.Kind != ""
 		s.feed.Busy(id, name, "thinking")
 	case "streaming":
 		p.left = false // it goes on after all
@@ -69,6 +72,7 @@ func (s *Statuses) Show(st message.Status) {
 	case "tool_result":
 		c := p.called(d.ToolName)
 		c.Output, c.Denied, c.Failed = d.Message, d.Denied, d.Success != nil && !*d.Success
+		p.told = append(p.told, c)
 		s.feed.Called(id, name, c)
 	case "completed", "error":
 		s.feed.Over(id)
@@ -88,9 +92,45 @@ func (s *Statuses) turn(id string) *progress {
 }
 
 // again says that a turn is worked on anew, from its beginning.
-func (s *Statuses) again(id string) {
+func (s *Statuses) again(id string) *progress {
 	delete(s.turns, id)
-	s.turn(id)
+	return s.turn(id)
+}
+
+// Missed says that nobody listened to the bus for a while: of turns that had begun
+// some may not have been told.
+func (s *Statuses) Missed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.turns {
+		p.begun = false
+	}
+}
+
+// Heard reports whether the bus has told all of a turn that is not over.
+func (s *Statuses) Heard(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended[id] || s.turn(id).begun
+}
+
+// Fill shows those of a turn's calls that the bus has not told of.
+func (s *Statuses) Fill(id, name string, calls []Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.turn(id)
+	told := slices.Clone(p.told)
+	for _, c := range calls {
+		at := slices.IndexFunc(told, func(t Call) bool {
+			return t.Tool == c.Tool && strings.HasPrefix(c.Output, strings.TrimSuffix(t.Output, "…"))
+		})
+		if at >= 0 {
+			told = slices.Delete(told, at, at+1)
+			continue
+		}
+		p.told = append(p.told, c)
+		s.feed.Called(id, name, c)
+	}
 }
 
 // chunk shows a piece of an answer once.

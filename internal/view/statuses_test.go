@@ -127,3 +127,32 @@ func TestEndIsRememberedWhenNobodyWorks(t *testing.T) {
 		t.Errorf("shown was %q", got)
 	}
 }
+
+// TestCallsThatWereNotToldAreFilledIn: of a turn that was not heard from its beginning
+// the calls that the bus did not tell of are shown, once, and no others.
+func TestCallsThatWereNotToldAreFilledIn(t *testing.T) {
+	f, p := newFeed(false)
+	s := NewStatuses(f)
+	tell := func(id, status string, d message.StatusData) {
+		s.Show(message.Status{RequestID: id, AgentName: "coder", Status: status, Data: d})
+	}
+	no := false
+	tell("whole", "processing", message.StatusData{Kind: "ask"})
+	if !s.Heard("whole") || s.Heard("part") {
+		t.Error("a turn was heard from its beginning, another was not")
+	}
+	s.Missed()
+	if s.Heard("whole") {
+		t.Error("of a turn something may have been missed")
+	}
+	s.End("whole", "coder", "")
+	tell("part", "tool_result", message.StatusData{ToolName: "bash", Message: "two…", Success: &no})
+	calls := []Call{{Tool: "bash", Output: "one", Failed: true}, {Tool: "bash", Output: "two and more", Failed: true}}
+	s.Fill("part", "coder", calls)
+	s.Fill("part", "coder", calls)
+	s.Kept("part", "coder", "Done.", "", true)
+	f.Close()
+	if got := dropTook(p.text.String()); got != "✗ bash two…\n✗ bash one\nDone.\n" {
+		t.Errorf("shown was %q", got)
+	}
+}

@@ -75,21 +75,32 @@ func (p Page) call(x fika.Entry) string {
 	return strings.Join(c.Lines(p.look), "\n") + "\n"
 }
 
-// Calls are tool calls of one turn with their results, in full.
-func (p Page) Calls(entries []fika.Entry) string {
-	var lines []string
+// TurnCalls are the tool calls among entries of one turn, with their results.
+func TurnCalls(entries []fika.Entry) []view.Call {
 	results := map[string]fika.Entry{}
 	for _, x := range entries {
 		if x.Type == fika.ToolResult {
 			results[x.Meta.ToolCallID] = x
 		}
 	}
+	var calls []view.Call
 	for _, x := range entries {
 		if x.Type == fika.ToolCall {
-			r := results[x.Meta.ToolCallID]
-			c := view.Call{Tool: x.To, Args: json.RawMessage(x.Content), Output: r.Content, Failed: r.Meta.IsError}
-			lines = append(lines, c.Full(p.look)...)
+			c := view.Call{Tool: x.To, Args: json.RawMessage(x.Content)}
+			if r, ok := results[x.Meta.ToolCallID]; ok {
+				c.Output, c.Failed, c.Took = r.Content, r.Meta.IsError, max(r.At.Sub(x.At), time.Nanosecond)
+			}
+			calls = append(calls, c)
 		}
+	}
+	return calls
+}
+
+// Calls are tool calls of one turn with their results, in full.
+func (p Page) Calls(entries []fika.Entry) string {
+	var lines []string
+	for _, c := range TurnCalls(entries) {
+		lines = append(lines, c.Full(p.look)...)
 	}
 	return strings.Join(lines, "\n")
 }

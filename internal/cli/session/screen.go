@@ -116,8 +116,8 @@ func (s *screen) showStatus(st message.Status) {
 
 // showNew shows an entry that was committed while the person was here: what an
 // agent said may be on the screen already, as it was streamed. told says that the bus
-// tells of turns.
-func (s *screen) showNew(x fika.Entry, told bool) error {
+// tells of turns; callsOf gives the calls of one of which it did not tell all.
+func (s *screen) showNew(x fika.Entry, told bool, callsOf func(fika.RequestID) []view.Call) error {
 	streamed := x.Type == fika.Message && x.Meta.Writer == fika.ByAgent && x.Request != ""
 	if !s.con.Interactive() || !s.page.Renders() || !streamed {
 		return s.showEntry(x)
@@ -134,6 +134,9 @@ func (s *screen) showNew(x fika.Entry, told bool) error {
 		ctx, stop := context.WithTimeout(context.Background(), lag)
 		s.turns.AwaitEnd(ctx, string(x.Request))
 		stop()
+		if !s.turns.Heard(string(x.Request)) {
+			s.turns.Fill(string(x.Request), x.From, callsOf(x.Request))
+		}
 	}
 	s.turns.Kept(string(x.Request), x.From, x.Content, number, x.Meta.Final)
 	return nil

@@ -58,6 +58,7 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 		return err
 	}
 	defer func() { stopListening() }()
+	w.screen.turns.Missed() // of what was told before that
 	live.Renamed = func(now fika.Conversation) error {
 		w.chat.rename(now.Name)
 		w.input.showPrompt()
@@ -71,10 +72,28 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 	live.AfterLook = func(ctx context.Context) { w.lookAround(ctx, c) }
 	q := client.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(false), Since: *since}
 	return live.Run(ctx, q, func(x fika.Entry) error {
-		err := w.screen.showNew(x, c.Connected())
+		err := w.screen.showNew(x, c.Connected(), func(id fika.RequestID) []view.Call { return callsOf(ctx, c, x, id) })
 		*since = x.Seq
 		return err
 	})
+}
+
+// callsOf reads the tool calls of the turn that an entry ended, as far as they are
+// among the last of the chat; none when they cannot be read: /expand shows them then.
+func callsOf(ctx context.Context, c *client.Client, end fika.Entry, id fika.RequestID) []view.Call {
+	const last = 200
+	q := client.EntryQuery{Conversation: end.Conversation, Upto: end.Seq, Types: []fika.EntryType{fika.ToolCall, fika.ToolResult}, Last: last}
+	var entries []fika.Entry
+	_, err := c.Chats.Read(ctx, q, func(x fika.Entry) error {
+		if x.Request == id {
+			entries = append(entries, x)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return page.TurnCalls(entries)
 }
 
 // lookAround finds out who is at work, what waits, what the person is asked and
