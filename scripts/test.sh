@@ -55,23 +55,29 @@ fi
 programs='fika/internal/cli$|fika/test/'
 [ -n "$FULL" ] || programs="$programs|fika/internal/(importtest|markdown)\$"
 all=$($GO list ${PKG:-./...})
-slow='fika/internal/(store|flow|mcp|bus/nats)$' # those begin first, so that no one is waited for in the end
-inside=$(echo "$all" | grep -E "$slow" || true; echo "$all" | grep -Ev "$programs|$slow" || true)
 outside=$(echo "$all" | grep -E "$programs" || true)
-scripts=
+inside=$(echo "$all" | grep -Ev "$programs" || true)
+scripts= slow=
 if [ -n "$FULL" ]; then
 	short= outrace=$race limit=60m
 	scripts=$(echo "$all" | grep -E 'fika/internal/cli$' || true)
 	outside=$(echo "$outside" | grep -Ev 'fika/internal/cli$' || true)
 else
 	short=-short outrace= limit=30m
+	longest='fika/internal/(store|flow|mcp|bus/nats)$' # these begin first
+	slow=$(echo "$inside" | grep -E "$longest" || true)
+	inside=$(echo "$inside" | grep -Ev "$longest" || true)
 fi
 packages=${TEST_PARALLEL:-2}
 status=0
-temp= beside= out=
+temp= beside=
 clean() {
-	[ -z "$beside" ] || { kill -INT "$beside" 2>/dev/null; wait "$beside"; cat "$out"; } || :
-	[ -z "$out" ] || rm -f "$out"
+	for one in $beside; do
+		kill -INT "${one%%:*}" 2>/dev/null || :
+		wait "${one%%:*}" || :
+		cat "${one#*:}"
+		rm -f "${one#*:}"
+	done
 	[ -z "$temp" ] || rm -rf "$temp"
 }
 trap clean EXIT
@@ -89,22 +95,31 @@ tests() { $GO test $short -vet=off -ldflags='-s -w' -timeout $limit "$@"; }
 if [ -n "$scripts" ]; then
 	tests -parallel "${TEST_SIDE_BY_SIDE:-8}" $scripts || status=$?
 fi
+# aside runs tests beside the others, which show what they give as it comes; what
+# these give is shown in the end.
+aside() {
+	out=$(mktemp)
+	tests "$@" >"$out" 2>&1 &
+	beside="$beside $!:$out"
+}
 if [ -n "$outside" ]; then
 	set -- $outrace -p "$packages" -parallel "${TEST_SIDE_BY_SIDE:-8}" $outside
 	if [ -n "$FULL" ] || [ -z "$inside" ]; then
 		tests "$@" || status=$?
 	else
-		out=$(mktemp)
-		tests "$@" >"$out" 2>&1 &
-		beside=$!
+		aside "$@"
 	fi
 fi
+if [ -n "$slow" ]; then
+	aside $race -p "$packages" $slow
+fi
 if [ -n "$inside" ]; then
-	tests $race -p "${TEST_PARALLEL:-4}" $inside || status=$?
+	tests $race -p "$packages" $inside || status=$?
 fi
-if [ -n "$beside" ]; then
-	wait "$beside" || status=$?
-	beside=
-	cat "$out"
-fi
+for one in $beside; do
+	wait "${one%%:*}" || status=$?
+	cat "${one#*:}"
+	rm -f "${one#*:}"
+	beside=${beside#* "$one"}
+done
 exit $status

@@ -66,6 +66,9 @@ func TestChips(t *testing.T) {
 		p.types(c.typed)
 		p.named(c.want, c.chips...)
 	}
+	if err := p.Close(); err != nil { // a line is handed out first and written then
+		t.Error(err)
+	}
 	kept, err := loadHistory(history)
 	if err != nil || len(kept.entries) == 0 || kept.entries[len(kept.entries)-1] != asChip("@cart.go")+" " {
 		t.Errorf("the history has %q, %v", kept.entries, err)

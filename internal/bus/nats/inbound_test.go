@@ -243,8 +243,10 @@ func TestProbe(t *testing.T) {
 	got, handler := collect()
 	in.consume(t, handler)
 	seen := make(chan string, 16)
-	_, err := h.open(t, UserMember).Subscribe("fika.>", func(m bus.Msg) { seen <- m.Subject })
+	watcher := h.open(t, UserMember)
+	_, err := watcher.Subscribe("fika.>", func(m bus.Msg) { seen <- m.Subject })
 	must(t, err)
+	must(t, watcher.Flush(deadline(t))) // the server knows of it
 	for range 3 {
 		must(t, in.Probe(deadline(t), patience))
 	}
