@@ -3,8 +3,7 @@
 # packages that run the program itself use one built without the race
 # detector, which their own goroutines hardly need. FULL=1 does everything, under
 # the race detector (where a C compiler is found; RACE=0 leaves it out) but for
-# internal/cli, whose scripts start one process after another (76 s on two cores
-# without it, 435 s with it). PKG narrows it down: PKG=./internal/hub/... make test.
+# internal/cli, whose scripts start one process after another. PKG narrows it down: PKG=./internal/hub/... make test.
 set -eu
 cd "$(dirname "$0")/.."
 

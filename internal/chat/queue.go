@@ -46,7 +46,7 @@ func (i Item) IsOver() bool { return i.Place == PlaceDead || i.Place == PlaceDro
 func (i Item) IsRunning() bool { return i.Place == PlaceRunning }
 
 // WaitsForHub reports whether it waits for a hub, which would start the agent.
-func (i Item) WaitsForHub() bool { return i.Why == WhyNoHub }
+func (i Item) WaitsForHub() bool { return i.Why == whyNoHub }
 
 // Presence is what is known of an agent's process.
 type Presence struct {

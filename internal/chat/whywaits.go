@@ -16,8 +16,8 @@ type Hindrance struct {
 	Stuck bool // it does not go away by itself
 }
 
-// WhyNoHub is Hindrance.Why where no hub runs that would start the agent.
-const WhyNoHub = "no_hub"
+// whyNoHub is Hindrance.Why where no hub runs that would start the agent.
+const whyNoHub = "no_hub"
 
 // WhyWaits returns what keeps an agent from beginning its work, in the order in
 // which it is best changed. It is the one place that words this: the queue, ask,
@@ -40,7 +40,7 @@ func WhyWaits(a fika.Agent, p Presence) Hindrance {
 	case !p.Wakes:
 		return stuck("absent", "@%s has no process and is not started by itself (fika agent run %s)", a.Name, a.Name)
 	case !p.Hub:
-		return stuck(WhyNoHub, "@%s has no process, and no hub runs that would start it (fika up)", a.Name)
+		return stuck(whyNoHub, "@%s has no process, and no hub runs that would start it (fika up)", a.Name)
 	}
 	return Hindrance{Place: PlaceWaiting, Why: "starting", Text: fmt.Sprintf("@%s is being started", a.Name)}
 }

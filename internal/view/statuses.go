@@ -234,7 +234,7 @@ func (s *Statuses) AwaitEnd(ctx context.Context, id string) bool {
 // Running says who is at work, by turn, at a look at the store. Others are not any
 // more when the look before said so, too, and the bus has told nothing between: one
 // look may be older than a turn, or come between its end and its answer, and what
-// is over can not be written on.
+// is over cannot be written on.
 func (s *Statuses) Running(names map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
