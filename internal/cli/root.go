@@ -51,7 +51,7 @@ mistyped command: for those, write fika run WORDS or fika -- WORDS.
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if *version {
-				return printVersion(e)
+				return e.Println(versionLine())
 			}
 			if err := checkBarePrompt(cmd, args); err != nil {
 				return err

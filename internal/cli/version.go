@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -13,18 +14,9 @@ import (
 var version = "dev"
 
 func newVersion(e *command.Env) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use: "version", Short: "print the version", Example: "  fika version", Args: command.Exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return e.PrintLine(versionJSON{builtVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
-			}
-			return printVersion(e)
-		},
-	}
-	command.JSONFlag(c, &asJSON)
-	return c
+	return command.Show(e, "version", "print the version", "  fika version", func() (string, any, error) {
+		return versionLine(), versionJSON{builtVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH}, nil
+	})
 }
 
 type versionJSON struct {
@@ -43,7 +35,7 @@ func builtVersion() string {
 	return v
 }
 
-// printVersion prints the version of this program and what it was built with.
-func printVersion(e *command.Env) error {
-	return e.Printf("fika %s (%s %s/%s)\n", builtVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+// versionLine says the version of this program and what it was built with.
+func versionLine() string {
+	return fmt.Sprintf("fika %s (%s %s/%s)", builtVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

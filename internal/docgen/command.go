@@ -53,8 +53,8 @@ func command(b *strings.Builder, c *cobra.Command) {
 	if len(c.Aliases) > 0 {
 		fmt.Fprintf(b, "\nAlso: `%s`\n", strings.Join(c.Aliases, "`, `"))
 	}
-	if c.Example != "" {
-		fmt.Fprintf(b, "\n```sh\n%s\n```\n", unindent(c.Example))
+	if example := unindent(c.Example); example != "" && example != c.CommandPath() {
+		fmt.Fprintf(b, "\n```sh\n%s\n```\n", example)
 	}
 }
 

@@ -229,16 +229,17 @@ func called(c *ast.CallExpr) string {
 	return ""
 }
 
-// TestDoc: a package says what it is in doc.go, and what to read first; a
-// command says so above its package clause.
+// TestDoc: a package says what it is and what to read first, in doc.go unless it has
+// one file only; a command says so above its package clause.
 func TestDoc(t *testing.T) {
 	type doc struct{ file, text string }
 	docs := map[string]doc{}
-	mains := map[string]bool{}
+	mains, files := map[string]bool{}, map[string]int{}
 	for _, s := range tree(t) {
 		if s.test {
 			continue
 		}
+		files[s.pkg]++
 		if _, ok := docs[s.pkg]; !ok {
 			docs[s.pkg] = doc{}
 		}
@@ -259,7 +260,7 @@ func TestDoc(t *testing.T) {
 		case d.text == "":
 			t.Errorf("%s has no package comment", pkg)
 		case mains[pkg]:
-		case !strings.HasSuffix(d.file, "doc.go"):
+		case files[pkg] > 1 && !strings.HasSuffix(d.file, "doc.go"):
 			t.Errorf("%s: the package comment belongs into doc.go", d.file)
 		case !strings.Contains(strings.ToLower(strings.ReplaceAll(d.text, "\n", " ")), "read first"):
 			t.Errorf("%s does not say what to read first", d.file)

@@ -7,22 +7,13 @@ import (
 )
 
 func newPath(e *command.Env) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use: "path", Short: "print where the config file is", Example: "  $EDITOR $(fika config path)", Args: command.Exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			h, err := e.App().Home()
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return e.PrintLine(pathJSON{h.ConfigFile()})
-			}
-			return e.Println(h.ConfigFile())
-		},
-	}
-	command.JSONFlag(c, &asJSON)
-	return c
+	return command.Show(e, "path", "print where the config file is", "  $EDITOR $(fika config path)", func() (string, any, error) {
+		h, err := e.App().Home()
+		if err != nil {
+			return "", nil, err
+		}
+		return h.ConfigFile(), pathJSON{h.ConfigFile()}, nil
+	})
 }
 
 type pathJSON struct {
