@@ -36,20 +36,28 @@ type Tool interface {
 
 // Func is a tool made of what it is and one function, which is given the
 // arguments of a call as an A with json tags: checked against the parameters, and
-// read over the defaults.
+// read over the defaults. Without Parameters it takes none, and A is struct{}.
 type Func[A any] struct {
 	About    Spec
 	Defaults A
 	Do       func(ctx context.Context, c Call, args A) (Result, error)
 }
 
+// noArguments is the schema of a tool that takes none.
+const noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
+
 // Spec implements [Tool].
-func (f Func[A]) Spec() Spec { return f.About }
+func (f Func[A]) Spec() Spec {
+	if f.About.Parameters == nil {
+		f.About.Parameters = json.RawMessage(noArguments)
+	}
+	return f.About
+}
 
 // Call implements [Tool].
 func (f Func[A]) Call(ctx context.Context, c Call) (Result, error) {
 	args := f.Defaults
-	if err := Decode(f.About, c, &args); err != nil {
+	if err := Decode(f.Spec(), c, &args); err != nil {
 		return Refusal(err), nil
 	}
 	return f.Do(ctx, c, args)

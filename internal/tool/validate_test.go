@@ -1,6 +1,7 @@
 package tool_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -112,5 +113,19 @@ func TestB10ExtraArgumentsAreHandedOnWhereTheToolTakesThem(t *testing.T) {
 	closed := tool.Spec{Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), Extra: true}
 	if err := closed.Validate(json.RawMessage(`{"x":1}`)); err == nil {
 		t.Error("additionalProperties false does not hold")
+	}
+}
+
+// A function without parameters takes no arguments, and says so in its schema.
+func TestFuncWithoutParametersTakesNone(t *testing.T) {
+	f := tool.Func[struct{}]{About: tool.Spec{Name: "now"}, Do: func(context.Context, tool.Call, struct{}) (tool.Result, error) { return tool.Result{Text: "now"}, nil }}
+	if r, err := f.Call(t.Context(), tool.Call{Args: json.RawMessage(`{}`)}); err != nil || r.IsError {
+		t.Error(r, err)
+	}
+	if r, err := f.Call(t.Context(), tool.Call{Args: json.RawMessage(`{"zone":"UTC"}`)}); err != nil || !r.IsError || !strings.Contains(r.Text, "zone is no argument") {
+		t.Error(r, err)
+	}
+	if s := string(f.Spec().Parameters); !strings.Contains(s, `"type":"object"`) {
+		t.Error(s)
 	}
 }
