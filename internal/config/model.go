@@ -72,7 +72,8 @@ func wellKnown(m Model) (baseURL string) {
 	return ""
 }
 
-// defineModel finds the definition of a model by id or nickname.
+// defineModel finds the definition of a model by id or nickname. The name scripted
+// needs none: it is the scripted model, with the rules in rules.toml.
 func (c *Config) defineModel(name string) (Model, bool) {
 	for _, m := range c.Models {
 		if m.ID == name {
@@ -83,6 +84,9 @@ func (c *Config) defineModel(name string) (Model, bool) {
 		if m.Nickname == name && name != "" {
 			return m, true
 		}
+	}
+	if name == Scripted {
+		return Model{ID: Scripted, Provider: Scripted, Rules: "rules.toml"}, true
 	}
 	return Model{}, false
 }

@@ -42,11 +42,7 @@ func visible(c *cobra.Command) []*cobra.Command {
 func anchor(path string) string { return strings.ReplaceAll(path, " ", "-") }
 
 func command(b *strings.Builder, c *cobra.Command) {
-	flags := flagLines(c.LocalNonPersistentFlags())
-	if flags != "" {
-		flags = "\n" + flags
-	}
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```\n%s\n%s```\n", c.CommandPath(), sentence(c.Short), c.UseLine(), flags)
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```\n%s\n%s```\n", c.CommandPath(), sentence(c.Short), c.UseLine(), flagLines(c.LocalNonPersistentFlags()))
 	if c.Long != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimSpace(c.Long))
 	}

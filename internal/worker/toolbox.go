@@ -91,7 +91,8 @@ func (b Toolbox) builtins() []tool.Tool {
 	list := file.Tools(file.Options{Paths: b.outOfReach(), Keep: b.keepForUndo})
 	list = append(list,
 		shell.New(shell.Options{Limits: limits, Timeout: t.Timeout, Env: b.environment(), Children: b.app.Children()}),
-		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}))
+		web.New(web.Options{AllowPrivate: t.AllowPrivateFetch, MaxBytes: t.MaxFetchBytes}),
+	)
 	for i, x := range list {
 		list[i] = tool.WithLimit(x, limits)
 	}

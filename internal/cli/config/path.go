@@ -12,10 +12,6 @@ func newPath(e *command.Env) *cobra.Command {
 		if err != nil {
 			return "", nil, err
 		}
-		return h.ConfigFile(), pathJSON{h.ConfigFile()}, nil
+		return h.ConfigFile(), map[string]string{"path": h.ConfigFile()}, nil
 	})
-}
-
-type pathJSON struct {
-	Path string `json:"path"`
 }
