@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"fika"
@@ -73,7 +74,7 @@ func wellKnown(m Model) (baseURL string) {
 }
 
 // defineModel finds the definition of a model by id or nickname. The name scripted
-// needs none: it is the scripted model, with the rules in rules.toml.
+// needs none: it is the scripted model, with the rules in the person's rules.toml.
 func (c *Config) defineModel(name string) (Model, bool) {
 	for _, m := range c.Models {
 		if m.ID == name {
@@ -86,9 +87,18 @@ func (c *Config) defineModel(name string) (Model, bool) {
 		}
 	}
 	if name == Scripted {
-		return Model{ID: Scripted, Provider: Scripted, Rules: "rules.toml"}, true
+		return Model{ID: Scripted, Provider: Scripted, Rules: filepath.Join(c.userFolder(), "rules.toml")}, true
 	}
 	return Model{}, false
+}
+
+// userFolder is where the paths of a person's settings begin that a project's are laid
+// over; empty: in the home, because there are no others.
+func (c *Config) userFolder() string {
+	if len(c.texts) > 0 && c.texts[0].Layer == userLayer {
+		return c.texts[0].Base
+	}
+	return ""
 }
 
 // isReachable reports whether a name leads to a model: by a definition; or,

@@ -129,6 +129,8 @@ func TestLayers(t *testing.T) {
 		}
 	}
 	check("the model", s.Model.ID+" "+s.Model.Provider+" "+s.Model.Rules, "stand-in scripted "+filepath.Join(l.User, "rules.toml"))
+	scripted, _ := c.defineModel("scripted")
+	check("the rules of the scripted model", scripted.Rules, filepath.Join(l.User, "rules.toml"))
 	check("who is spoken to", c.Username, "kim")
 	check("max_tokens", s.MaxTokens, int64(20))
 	check("where that is from", s.Origins["max_tokens"], filepath.Join(l.Home, "config.toml")+":1")
