@@ -2,6 +2,7 @@ package importtest
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestImports(t *testing.T) {
 			if p, ok := inModule(imported); ok {
 				name = p
 			}
-			if name == "." {
+			if name == "." || name == path.Dir(s.pkg) {
 				continue
 			}
 			used[s.pkg][name] = true
