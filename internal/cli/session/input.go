@@ -9,6 +9,7 @@ import (
 	"fika"
 	"fika/internal/attachment"
 	"fika/internal/cli/command"
+	"fika/internal/client"
 	"fika/internal/console"
 	"fika/internal/term"
 )
@@ -97,7 +98,7 @@ func (in *input) readChips(ctx context.Context, line console.Line) (typedLine, e
 		if slices.ContainsFunc(files, func(f attachment.File) bool { return f.Path == name }) {
 			continue
 		}
-		f, err := in.env.LoadFileIf(in.files.path(name), func(why error) error { return in.confirmHidden(ctx, why) })
+		f, err := in.load(ctx, name)
 		if err != nil {
 			return typedLine{}, err
 		}
@@ -105,6 +106,16 @@ func (in *input) readChips(ctx context.Context, line console.Line) (typedLine, e
 		files = append(files, f)
 	}
 	return typedLine{b.String() + line.Text[at:], files}, nil
+}
+
+// load reads a file that was typed, and asks the person about one that tools do not
+// see.
+func (in *input) load(ctx context.Context, name string) (attachment.File, error) {
+	var agree func(error) error
+	if in.env.InTTY {
+		agree = func(why error) error { return in.confirmHidden(ctx, why) }
+	}
+	return client.PromptFilesOf(in.env.App()).Load(in.files.path(name), agree)
 }
 
 // errKept says that a line was not sent because its person did not want it to be.

@@ -50,7 +50,7 @@ func (s *sender) send(ctx context.Context, line typedLine) {
 		line.text = text
 	}
 	s.hub.want()
-	text, pictures, err := s.env.JoinFiles(line.files, line.text)
+	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.text, line.files)
 	var sent client.Sent
 	if err == nil {
 		sent, err = s.chat.client().Chats.SendWith(ctx, s.chat.conversation(), text, pictures, s.chat.as)
@@ -84,7 +84,7 @@ func (s *sender) addressed(ctx context.Context, text string) (string, error) {
 // sendTeam begins the work of a team on a line, with the files that go with it. What
 // they give is said in the chat, also when its person has gone.
 func (s *sender) sendTeam(ctx context.Context, line typedLine) error {
-	text, pictures, err := s.env.JoinFiles(line.files, line.text)
+	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.text, line.files)
 	if err != nil {
 		return err
 	}
