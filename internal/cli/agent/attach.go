@@ -6,11 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fika/internal/agent"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
+	"fika/internal/cli/watch"
 	"fika/internal/client"
-	"fika/internal/message"
 )
 
 func newAttach(e *command.Env) *cobra.Command {
@@ -53,66 +52,16 @@ func attach(ctx context.Context, e *command.Env, c *client.Client, name string, 
 	}
 	e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("attached to @%s (%s); ctrl-c leaves, the agent goes on", row.Name, v.Status)))
 	if !asJSON {
-		if shown := e.Render(false); shown != nil {
-			return watchRendered(ctx, c, shown, v, statuses.C)
-		}
-	}
-	view := &attached{display: agent.NewDisplay(e.CleanOut(false)), rounds: map[string]int{}}
-	if !asJSON {
-		for _, r := range v.Running {
-			if err := view.begin(ctx, c.Requests, r); err != nil {
-				return err
-			}
-		}
+		return watch.Agent(ctx, e, c.Requests, v.Running, statuses.C)
 	}
 	for {
 		select {
 		case <-ctx.Done():
-			view.display.Break()
 			return nil
 		case s := <-statuses.C:
-			if asJSON {
-				err = e.PrintLine(s)
-			} else {
-				view.show(s)
-				err = e.CheckWritten("")
-			}
-			if err != nil {
+			if err := e.PrintLine(s); err != nil {
 				return err
 			}
 		}
 	}
-}
-
-// attached shows requests; rounds are the model rounds of each that were shown
-// from the store, so that nothing is shown twice.
-type attached struct {
-	display *agent.Display
-	rounds  map[string]int
-}
-
-// begin shows what a running request has committed so far.
-func (a *attached) begin(ctx context.Context, requests *client.Requests, r client.RequestInfo) error {
-	entries, err := requests.Entries(ctx, r.ID)
-	if err != nil {
-		return err
-	}
-	if a.rounds[string(r.ID)], err = requests.ModelRounds(ctx, r.ID); err != nil {
-		return err
-	}
-	a.display.Status(message.Status{
-		RequestID: string(r.ID), AgentName: string(r.AgentName), Status: "processing",
-		Data: message.StatusData{Kind: string(r.Kind), Prompt: r.Payload.Prompt},
-	})
-	for _, e := range entries {
-		a.display.Entry(e, r.AgentName)
-	}
-	return nil
-}
-
-func (a *attached) show(s message.Status) {
-	if s.Status != "completed" && s.Status != "error" && s.Data.Step != 0 && s.Data.Step <= a.rounds[s.RequestID] && s.Status != "tool_result" {
-		return // it was shown from the store
-	}
-	a.display.Status(s)
 }

@@ -65,6 +65,15 @@ func (e *Env) FoldedText(text string) string {
 	return term.FoldLines(text, e.Width)
 }
 
+// Renders reports whether what agents say is shown as rendered Markdown.
+func (e *Env) Renders(raw bool) bool {
+	if raw || !e.OutTTY {
+		return false
+	}
+	conf, err := e.App().Config()
+	return err != nil || conf.Terminal.Markdown // a broken config is told of elsewhere
+}
+
 // Reopen closes what was opened; what is asked for next is found anew.
 func (e *Env) Reopen() {
 	if e.Opened != nil {

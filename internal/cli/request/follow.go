@@ -7,6 +7,7 @@ import (
 	"fika"
 	"fika/internal/agent"
 	"fika/internal/cli/command"
+	"fika/internal/cli/watch"
 	"fika/internal/client"
 	"fika/internal/message"
 	"fika/internal/term"
@@ -24,8 +25,8 @@ type FollowView struct {
 	seen   int // bytes of this step's text that were shown
 	wrote  bool
 	open   bool
-	noted  string            // the last line about the work
-	Shown  *command.Rendered // on a terminal; nil: text is written as it is
+	noted  string          // the last line about the work
+	Shown  *watch.Rendered // on a terminal; nil: text is written as it is
 }
 
 // NewFollowView returns a view that writes the answer to stdout and what happens
@@ -33,7 +34,7 @@ type FollowView struct {
 func NewFollowView(e *command.Env, asJSON, raw bool) *FollowView {
 	v := &FollowView{Env: e, json: asJSON, stream: !asJSON && e.OutTTY, raw: raw, text: e.CleanOut(raw)}
 	if v.stream {
-		v.Shown = e.Render(raw)
+		v.Shown = watch.Render(e, raw)
 	}
 	return v
 }

@@ -12,6 +12,7 @@ import (
 	"fika/internal/agent"
 	"fika/internal/cli/command"
 	"fika/internal/cli/request"
+	"fika/internal/cli/watch"
 	"fika/internal/term"
 	"fika/internal/turn"
 	"fika/internal/view"
@@ -24,7 +25,7 @@ type runView struct {
 	o       *Options
 	started time.Time
 	stream  bool                 // text goes out as it comes
-	shown   *command.Rendered    // on a terminal; nil: text is written as it is
+	shown   *watch.Rendered      // on a terminal; nil: text is written as it is
 	calls   map[string]view.Call // that have not ended, by their id
 	text    io.Writer
 	mu      sync.Mutex
@@ -40,7 +41,7 @@ type runView struct {
 func newRunView(o *Options) *runView {
 	v := &runView{o: o, started: time.Now(), stream: o.format == "text" && o.OutTTY, text: o.CleanOut(o.raw), calls: map[string]view.Call{}}
 	if v.stream {
-		v.shown = o.Render(o.raw)
+		v.shown = watch.Render(o.Env, o.raw)
 	}
 	return v
 }

@@ -1,4 +1,4 @@
-package agent
+package watch
 
 import (
 	"context"
@@ -14,12 +14,20 @@ import (
 	"fika/internal/view"
 )
 
-// watchRendered shows on a terminal what an agent does, as every other view of
-// agents at work does.
-func watchRendered(ctx context.Context, c *client.Client, shown *command.Rendered, v client.AgentView, statuses <-chan message.Status) error {
-	defer shown.Finish()
-	w := &watched{Rendered: shown, requests: c.Requests, rounds: map[string]int{}, begun: map[string]bool{}}
-	for _, r := range v.Running {
+// agentFeed shows the requests of one agent as rendered Markdown; begun are those
+// whose prompt is on the screen, rounds as in agentLines.
+type agentFeed struct {
+	*Rendered
+	requests *client.Requests
+	begun    map[string]bool
+	rounds   map[string]int
+}
+
+// follow shows what an agent does on a terminal, as every other view of agents at
+// work does, until ctx ends.
+func (w *agentFeed) follow(ctx context.Context, running []client.RequestInfo, statuses <-chan message.Status) error {
+	defer w.Finish()
+	for _, r := range running {
 		if err := w.catchUp(ctx, r); err != nil {
 			return err
 		}
@@ -34,17 +42,8 @@ func watchRendered(ctx context.Context, c *client.Client, shown *command.Rendere
 	}
 }
 
-// watched shows the requests of one agent; begun are those whose prompt is on
-// the screen, rounds as in attached.
-type watched struct {
-	*command.Rendered
-	requests *client.Requests
-	begun    map[string]bool
-	rounds   map[string]int
-}
-
 // catchUp shows what a running request has committed so far.
-func (w *watched) catchUp(ctx context.Context, r client.RequestInfo) error {
+func (w *agentFeed) catchUp(ctx context.Context, r client.RequestInfo) error {
 	entries, err := w.requests.Entries(ctx, r.ID)
 	if err != nil {
 		return err
@@ -73,7 +72,7 @@ func (w *watched) catchUp(ctx context.Context, r client.RequestInfo) error {
 }
 
 // begin shows what a request asks for.
-func (w *watched) begin(id, prompt string) {
+func (w *agentFeed) begin(id, prompt string) {
 	if !w.begun[id] {
 		w.begun[id] = true
 		w.Print("\n" + term.Clean(strings.TrimRight("→ "+prompt, "\n")))
@@ -82,7 +81,7 @@ func (w *watched) begin(id, prompt string) {
 
 // show takes one status; what was missed of an answer is shown at its end, as it
 // was kept.
-func (w *watched) show(ctx context.Context, s message.Status) {
+func (w *agentFeed) show(ctx context.Context, s message.Status) {
 	if s.Status == "processing" && s.Data.Prompt != "" {
 		w.begin(s.RequestID, s.Data.Prompt)
 	}

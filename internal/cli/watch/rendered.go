@@ -1,9 +1,10 @@
-package command
+package watch
 
 import (
 	"io"
 
 	"fika"
+	"fika/internal/cli/command"
 	"fika/internal/client"
 	"fika/internal/console"
 	"fika/internal/term"
@@ -14,24 +15,15 @@ import (
 // happens besides on stderr. While it is there, stderr goes above its rows.
 type Rendered struct {
 	*view.Feed
-	env     *Env
+	env     *command.Env
 	before  *term.Streams
 	display *console.Display
 	Turns   *view.Statuses
 }
 
-// Renders reports whether what agents say is shown as rendered Markdown.
-func (e *Env) Renders(raw bool) bool {
-	if raw || !e.OutTTY {
-		return false
-	}
-	conf, err := e.App().Config()
-	return err != nil || conf.Terminal.Markdown // a broken config is told of elsewhere
-}
-
 // Render returns nil where answers are written as they are: elsewhere than on
 // a terminal, or because raw or the settings say so.
-func (e *Env) Render(raw bool) *Rendered {
+func Render(e *command.Env, raw bool) *Rendered {
 	if !e.Renders(raw) {
 		return nil
 	}

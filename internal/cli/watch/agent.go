@@ -1,0 +1,23 @@
+package watch
+
+import (
+	"context"
+
+	"fika/internal/agent"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/message"
+)
+
+// Agent shows what one agent does until ctx ends: what its running requests have
+// committed so far, and then what its statuses tell, of which nothing is shown twice.
+// Where answers are not rendered, it is lines as in the agent's own log. It returns
+// what went wrong in reading what was committed, or in writing.
+func Agent(ctx context.Context, e *command.Env, requests *client.Requests, running []client.RequestInfo, statuses <-chan message.Status) error {
+	if shown := Render(e, false); shown != nil {
+		feed := &agentFeed{Rendered: shown, requests: requests, rounds: map[string]int{}, begun: map[string]bool{}}
+		return feed.follow(ctx, running, statuses)
+	}
+	lines := &agentLines{display: agent.NewDisplay(e.CleanOut(false)), requests: requests, rounds: map[string]int{}}
+	return lines.follow(ctx, e, running, statuses)
+}

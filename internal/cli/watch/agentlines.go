@@ -1,0 +1,65 @@
+package watch
+
+import (
+	"context"
+
+	"fika/internal/agent"
+	"fika/internal/cli/command"
+	"fika/internal/client"
+	"fika/internal/message"
+)
+
+// agentLines shows the requests of one agent as its own log does; rounds are the model
+// rounds of each that were shown from the store, so that nothing is shown twice.
+type agentLines struct {
+	display  *agent.Display
+	requests *client.Requests
+	rounds   map[string]int
+}
+
+// follow shows what an agent does until ctx ends, or the output fails.
+func (l *agentLines) follow(ctx context.Context, e *command.Env, running []client.RequestInfo, statuses <-chan message.Status) error {
+	for _, r := range running {
+		if err := l.begin(ctx, r); err != nil {
+			return err
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			l.display.Break()
+			return nil
+		case s := <-statuses:
+			l.show(s)
+			if err := e.CheckWritten(""); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// begin shows what a running request has committed so far.
+func (l *agentLines) begin(ctx context.Context, r client.RequestInfo) error {
+	entries, err := l.requests.Entries(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if l.rounds[string(r.ID)], err = l.requests.ModelRounds(ctx, r.ID); err != nil {
+		return err
+	}
+	l.display.Status(message.Status{
+		RequestID: string(r.ID), AgentName: string(r.AgentName), Status: "processing",
+		Data: message.StatusData{Kind: string(r.Kind), Prompt: r.Payload.Prompt},
+	})
+	for _, e := range entries {
+		l.display.Entry(e, r.AgentName)
+	}
+	return nil
+}
+
+func (l *agentLines) show(s message.Status) {
+	if s.Status != "completed" && s.Status != "error" && s.Data.Step != 0 && s.Data.Step <= l.rounds[s.RequestID] && s.Status != "tool_result" {
+		return // it was shown from the store
+	}
+	l.display.Status(s)
+}
