@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,36 @@ func CreateAgent(a *app.App, n NewAgent) (Made, error) {
 		return Made{File: file}, err
 	}
 	return Made{File: file, InForce: true}, pending.Accept()
+}
+
+// FromTemplate is what a person wants of an agent that begins with a template.
+type FromTemplate struct {
+	Template string // "" is that of the agent's own name
+	template.Choice
+}
+
+// AgentFrom makes an agent of a template, which is still to be created. Error kinds:
+// NotFound for a template that there is not, Invalid when none was named and none has
+// the agent's name, and for a model that the settings do not have.
+func AgentFrom(a *app.App, name fika.AgentName, want FromTemplate) (NewAgent, error) {
+	from := cmp.Or(want.Template, string(name))
+	set, err := AgentTemplates(a)
+	if err != nil {
+		return NewAgent{}, err
+	}
+	t, err := set.Find(from)
+	if fika.IsKind(err, fika.NotFound) && from == string(name) {
+		return NewAgent{}, fika.Errorf(fika.Invalid, "", "which template? --template NAME; fika template list shows them")
+	}
+	if err != nil {
+		return NewAgent{}, err
+	}
+	if want.Model != "" {
+		if err := a.CheckModel(want.Model); err != nil {
+			return NewAgent{}, err
+		}
+	}
+	return NewAgent{Name: name, Text: t.FileFor(want.Choice)}, nil
 }
 
 // AgentTemplates are the person's own and those that fika brings along.

@@ -9,13 +9,11 @@ import (
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
 	"fika/internal/setup"
-	"fika/internal/template"
 )
 
 func newCreate(e *command.Env) *cobra.Command {
-	var from string
+	var want setup.FromTemplate
 	var own bool
-	var choice template.Choice
 	c := &cobra.Command{
 		Use: "create NAME", Short: "make an agent from a template",
 		Long: `Writes agents/NAME.md: settings and prompt of an agent, to be changed at will. In a
@@ -28,31 +26,17 @@ Without --template the template of that name is taken.`,
 			if err != nil {
 				return err
 			}
-			if from == "" {
-				from = string(name)
-			}
-			set, err := setup.AgentTemplates(e.App())
+			n, err := setup.AgentFrom(e.App(), name, want)
 			if err != nil {
 				return err
 			}
-			t, err := set.Find(from)
-			if fika.IsKind(err, fika.NotFound) && from == string(name) {
-				return command.UsageError("which template? --template NAME; fika template list shows them")
-			}
-			if err != nil {
-				return err
-			}
-			if choice.Model != "" {
-				if err := e.App().CheckModel(choice.Model); err != nil {
-					return err
-				}
-			}
-			return writeAgent(e, setup.NewAgent{Name: name, Text: t.FileFor(choice), Own: own})
+			n.Own = own
+			return writeAgent(e, n)
 		},
 	}
-	c.Flags().StringVarP(&from, "template", "t", "", "template to start from (fika template list)")
-	c.Flags().StringVar(&choice.Personality, "personality", "", "its manner, in a few words")
-	c.Flags().StringVarP(&choice.Model, "model", "m", "", "its model (id or nickname)")
+	c.Flags().StringVarP(&want.Template, "template", "t", "", "template to start from (fika template list)")
+	c.Flags().StringVar(&want.Personality, "personality", "", "its manner, in a few words")
+	c.Flags().StringVarP(&want.Model, "model", "m", "", "its model (id or nickname)")
 	c.Flags().BoolVar(&own, "own", false, "in a project: for you alone, not in the repository")
 	_ = c.RegisterFlagCompletionFunc("template", complete.TemplateNames(e))
 	_ = c.RegisterFlagCompletionFunc("model", complete.ModelNames(e))
