@@ -8,7 +8,7 @@ import (
 
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/cli/session"
+	"fika/internal/client"
 )
 
 func newRename(e *command.Env) *cobra.Command {
@@ -43,7 +43,7 @@ be found in that way keeps the s-.`,
 			for _, m := range now.Settings {
 				e.Warn(fmt.Sprintf("%s means %q, which is no chat now: change it at %s", m.What, conv.Name, m.At))
 			}
-			if session.IsName(conv.Name) && !session.IsName(now.Name) {
+			if client.IsSessionName(conv.Name) && !client.IsSessionName(now.Name) {
 				e.Say("it is no session any more; fika chat join %s enters it", now.Name)
 			}
 			return nil

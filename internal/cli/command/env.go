@@ -74,6 +74,13 @@ func (e *Env) Renders(raw bool) bool {
 	return err != nil || conf.Terminal.Markdown // a broken config is told of elsewhere
 }
 
+// Notifies reports whether the terminal is told what its person would want to know who
+// looks elsewhere.
+func (e *Env) Notifies() bool {
+	conf, err := e.App().Config()
+	return err == nil && conf.Terminal.Notify && e.Color
+}
+
 // Reopen closes what was opened; what is asked for next is found anew.
 func (e *Env) Reopen() {
 	if e.Opened != nil {

@@ -7,12 +7,13 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/input"
 	"fika/internal/client"
 	"fika/internal/term"
 )
 
 // showAgents is /agents.
-func (v *visit) showAgents(ctx context.Context, _ typedLine) error {
+func (v *visit) showAgents(ctx context.Context, _ input.Line) error {
 	list, err := v.chat.client().Agents.List(ctx, false)
 	if err != nil {
 		return err
@@ -21,13 +22,13 @@ func (v *visit) showAgents(ctx context.Context, _ typedLine) error {
 	for _, a := range list {
 		rows = append(rows, []string{"@" + string(a.Row.Name), string(a.Status), a.Model, term.CleanLine(a.Why)})
 	}
-	v.screen.print(term.FormatTable(term.TableOptions{Width: v.screen.con.Width(), Style: v.OutStyle()}, []string{"AGENT", "STATUS", "MODEL", ""}, rows))
+	v.screen.Print(term.FormatTable(term.TableOptions{Width: v.screen.Width(), Style: v.OutStyle()}, []string{"AGENT", "STATUS", "MODEL", ""}, rows))
 	return nil
 }
 
 // setModel is /model [@AGENT] [MODEL].
-func (v *visit) setModel(ctx context.Context, line typedLine) error {
-	agent, words := v.session.spokenTo(), line.arguments()
+func (v *visit) setModel(ctx context.Context, line input.Line) error {
+	agent, words := v.session.agents.SpokenTo(), line.Arguments()
 	if len(words) > 0 && strings.HasPrefix(words[0], "@") {
 		row, err := v.chat.client().Agents.Find(ctx, strings.TrimPrefix(words[0], "@"))
 		if err != nil {
@@ -42,28 +43,28 @@ func (v *visit) setModel(ctx context.Context, line typedLine) error {
 			return err
 		}
 		for _, a := range list {
-			v.screen.note(fmt.Sprintf("— @%s: %s", a.Row.Name, command.OrDash(a.Model)))
+			v.screen.Note(fmt.Sprintf("— @%s: %s", a.Row.Name, command.OrDash(a.Model)))
 		}
-		v.screen.note("— /model MODEL sets that of @" + string(agent) + "; fika model list shows what there is")
+		v.screen.Note("— /model MODEL sets that of @" + string(agent) + "; fika model list shows what there is")
 		return nil
 	case 1:
 		if err := v.chat.client().Agents.SetModel(ctx, agent, words[0]); err != nil {
 			return err
 		}
-		v.screen.note(fmt.Sprintf("— @%s answers with %s from its next turn on", agent, words[0]))
+		v.screen.Note(fmt.Sprintf("— @%s answers with %s from its next turn on", agent, words[0]))
 		return nil
 	}
 	return fika.Errorf(fika.Invalid, "", "/model takes an agent and a model: /model @%s NAME", agent)
 }
 
 // showCost is /cost.
-func (v *visit) showCost(ctx context.Context, _ typedLine) error {
+func (v *visit) showCost(ctx context.Context, _ input.Line) error {
 	v.session.cost.count(ctx, v.chat.client(), v.chat.conversation())
 	spent, unpriced := v.session.cost.soFar()
-	v.screen.note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.ShortCount(spent.Input), term.ShortCount(spent.Output), term.Cost(spent.Cost, unpriced)))
+	v.screen.Note(fmt.Sprintf("— this session: %s in, %s out, cost %s; fika usage tells of all", term.ShortCount(spent.Input), term.ShortCount(spent.Output), term.Cost(spent.Cost, unpriced)))
 	budgets, err := v.chat.client().Budgets().List(ctx)
 	for _, b := range budgets {
-		v.screen.note("— budget of " + client.BudgetLine(b))
+		v.screen.Note("— budget of " + client.BudgetLine(b))
 	}
 	return err
 }

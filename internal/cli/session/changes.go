@@ -6,6 +6,7 @@ import (
 
 	"fika"
 	"fika/internal/changes"
+	"fika/internal/cli/input"
 	"fika/internal/client"
 )
 
@@ -21,21 +22,21 @@ func (c chatChanges) Newest(ctx context.Context) (client.Undoing, error) {
 }
 
 // showChanges is /diff [REQUEST].
-func (v *visit) showChanges(ctx context.Context, line typedLine) error {
+func (v *visit) showChanges(ctx context.Context, line input.Line) error {
 	return v.doWithChanges(ctx, changes.Diff, line)
 }
 
 // undo is /undo [REQUEST].
-func (v *visit) undo(ctx context.Context, line typedLine) error {
+func (v *visit) undo(ctx context.Context, line input.Line) error {
 	return v.doWithChanges(ctx, changes.Undo, line)
 }
 
 // doWithChanges prints what do has to say of the changes that a line names.
-func (v *visit) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), line typedLine) error {
+func (v *visit) doWithChanges(ctx context.Context, do func(context.Context, changes.Source, []string, changes.Look) ([]string, error), line input.Line) error {
 	source := chatChanges{v.chat.client().Undo(), v.chat.conversation()}
-	lines, err := do(ctx, source, line.arguments(), changes.Look{Style: v.OutStyle(), Width: v.screen.con.Width(), Now: v.Now()})
+	lines, err := do(ctx, source, line.Arguments(), changes.Look{Style: v.OutStyle(), Width: v.screen.Width(), Now: v.Now()})
 	if len(lines) > 0 {
-		v.screen.print(strings.Join(lines, "\n"))
+		v.screen.Print(strings.Join(lines, "\n"))
 	}
 	return err
 }

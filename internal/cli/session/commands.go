@@ -11,92 +11,93 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/input"
 	"fika/internal/cli/page"
 	"fika/internal/client"
 	"fika/internal/term"
 )
 
 // pause is /pause.
-func (v *visit) pause(ctx context.Context, _ typedLine) error {
+func (v *visit) pause(ctx context.Context, _ input.Line) error {
 	err := v.chat.client().ChatControl.Pause(ctx, v.chat.conversation())
 	if err == nil {
-		v.screen.note("— paused; what is said now waits")
+		v.screen.Note("— paused; what is said now waits")
 	}
 	return err
 }
 
 // resume is /resume: whoever joined with --pause does not hold the chat any more.
-func (v *visit) resume(ctx context.Context, _ typedLine) error {
+func (v *visit) resume(ctx context.Context, _ input.Line) error {
 	err := v.chat.client().ChatControl.Resume(ctx, v.chat.conversation())
 	if err == nil {
 		v.lease.Forget()
-		v.screen.note("— resumed")
+		v.screen.Note("— resumed")
 	}
 	return err
 }
 
 // stop is /stop.
-func (v *visit) stop(ctx context.Context, _ typedLine) error {
+func (v *visit) stop(ctx context.Context, _ input.Line) error {
 	d, err := v.chat.client().ChatControl.Stop(ctx, v.chat.conversation())
 	if err == nil {
-		v.screen.note("— " + page.Stopped(d))
+		v.screen.Note("— " + page.Stopped(d))
 	}
 	return err
 }
 
 // continueChain is /continue.
-func (v *visit) continueChain(ctx context.Context, _ typedLine) error {
+func (v *visit) continueChain(ctx context.Context, _ input.Line) error {
 	agents, err := v.chat.client().ChatControl.Continue(ctx, v.chat.conversation())
 	if err == nil {
-		v.screen.note("— goes on with " + page.Mentions(agents))
+		v.screen.Note("— goes on with " + page.Mentions(agents))
 	}
 	return err
 }
 
 // showParticipants is /who.
-func (v *visit) showParticipants(ctx context.Context, _ typedLine) error {
+func (v *visit) showParticipants(ctx context.Context, _ input.Line) error {
 	names, err := v.chat.client().Chats.Participants(ctx, v.chat.conversation())
 	if err == nil {
-		v.screen.note("— " + strings.Join(names, " "))
+		v.screen.Note("— " + strings.Join(names, " "))
 	}
 	return err
 }
 
 // showWaiting is /why: what runs and waits in the chat, and for what.
-func (v *visit) showWaiting(ctx context.Context, _ typedLine) error {
+func (v *visit) showWaiting(ctx context.Context, _ input.Line) error {
 	queue, err := v.chat.client().Chats.Queue(ctx, v.chat.conversation().ID)
 	if err != nil {
 		return err
 	}
 	if trouble := v.chat.conn.trouble(); trouble != "" {
-		v.screen.note("— " + trouble)
+		v.screen.Note("— " + trouble)
 	}
 	runs, err := v.chat.teamRuns(ctx)
 	if err != nil {
 		return err
 	}
 	if len(runs) == 0 && !slices.ContainsFunc(queue, func(q client.QueueItem) bool { return !q.IsOver() }) {
-		v.screen.note("— nothing runs, nothing waits")
+		v.screen.Note("— nothing runs, nothing waits")
 	}
 	for _, r := range runs {
-		v.screen.note("— " + r.whyLine())
+		v.screen.Note("— " + r.whyLine())
 	}
 	for _, q := range queue {
 		what := fmt.Sprintf("@%s %s: %s", q.Agent, q.Place, page.Reason(q, v.Now()))
 		if q.IsOver() {
 			what = fmt.Sprintf("over, %s: %s", term.Ago(q.Since, v.Now()), what)
 		}
-		v.screen.note("— " + what)
+		v.screen.Note("— " + what)
 	}
 	return nil
 }
 
 // expand is /expand [#N]: it prints in full what the tool calls of one answer were given and gave.
-func (v *visit) expand(ctx context.Context, line typedLine) error {
+func (v *visit) expand(ctx context.Context, line input.Line) error {
 	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: []fika.EntryType{fika.Message, fika.ToolCall, fika.ToolResult}}
 	c := v.chat.client()
 	var wanted int64
-	if words := line.arguments(); len(words) > 0 {
+	if words := line.Arguments(); len(words) > 0 {
 		var err error
 		if wanted, err = c.Chats.FindEntry(ctx, v.chat.conversation(), words[0]); err != nil {
 			return err
@@ -124,22 +125,22 @@ func (v *visit) expand(ctx context.Context, line typedLine) error {
 	if len(calls[request]) == 0 {
 		return fika.Errorf(fika.NotFound, "", "no tool was called there; fika chat view %s --all shows everything", v.chat.name())
 	}
-	v.screen.print(v.screen.page.Calls(calls[request]))
+	v.screen.PrintCalls(calls[request])
 	return nil
 }
 
 // approve is /approve N, and /approve N --deny WHY.
-func (v *visit) approve(ctx context.Context, line typedLine) error {
-	said, err := v.desk.CarryOut(ctx, v.chat.client().Approvals(), line.arguments())
-	v.screen.printQuestions(said)
+func (v *visit) approve(ctx context.Context, line input.Line) error {
+	said, err := v.desk.CarryOut(ctx, v.chat.client().Approvals(), line.Arguments())
+	v.screen.PrintQuestions(said)
 	return err
 }
 
 // export is /export [FILE]: what was said, as Markdown. A file that is there is
 // not overwritten.
-func (v *visit) export(ctx context.Context, line typedLine) error {
+func (v *visit) export(ctx context.Context, line input.Line) error {
 	name := v.chat.name() + ".md"
-	if words := line.arguments(); len(words) > 0 {
+	if words := line.Arguments(); len(words) > 0 {
 		name = strings.Join(words, " ")
 	}
 	if !filepath.IsAbs(name) {
@@ -166,6 +167,6 @@ func (v *visit) export(ctx context.Context, line typedLine) error {
 	if err != nil {
 		return fika.Wrap(fika.Storage, "export", err)
 	}
-	v.screen.note(fmt.Sprintf("— wrote %s to %s", command.Plural(n, "message"), name))
+	v.screen.Note(fmt.Sprintf("— wrote %s to %s", command.Plural(n, "message"), name))
 	return nil
 }

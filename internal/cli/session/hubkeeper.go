@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fika/internal/cli/command"
+	"fika/internal/cli/screen"
 	"fika/internal/client"
 	"fika/internal/sleep"
 )
@@ -14,7 +15,7 @@ import (
 type hubKeeper struct {
 	env     *command.Env
 	conn    *connection
-	screen  *screen
+	screen  *screen.Screen
 	session *session      // nil: it is no session
 	wanted  chan struct{} // capacity 1: something was said, for which a hub is wanted
 }
@@ -41,10 +42,10 @@ func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 	wanted := true
 	var failed time.Time
 	k.conn.setTended(true)
-	k.env.App().FollowConfig(func(text string) { k.screen.note("— " + text) })
+	k.env.App().FollowConfig(func(text string) { k.screen.Note("— " + text) })
 	for {
 		if k.session != nil {
-			k.session.takeConfig(k.screen)
+			k.session.takeConfig(k.env, k.screen)
 		}
 		p, up, err := hub.Process()
 		killed := err == nil && !up && hub.WasKilled()
@@ -55,7 +56,7 @@ func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 			stuck := client.HubStuck(p)
 			k.conn.setTrouble(stuck)
 			if stuck != "" {
-				k.screen.noteOnce(stuck) // the status line may be too short for what helps
+				k.screen.NoteOnce(stuck) // the status line may be too short for what helps
 			}
 			if now, _ := k.conn.now(); !now.Connected() && now.BusTrouble() == "" {
 				k.connect(ctx, false)
@@ -70,7 +71,7 @@ func (k *hubKeeper) run(ctx context.Context, hub *client.Hub) {
 			k.conn.setTended(false)
 		}
 		wanted = false
-		k.screen.feed.Refresh()
+		k.screen.Refresh()
 		select {
 		case <-k.wanted:
 			wanted, failed = true, time.Time{}
@@ -91,22 +92,22 @@ func (k *hubKeeper) connect(ctx context.Context, again bool) bool {
 	next, err := client.Open(ctx, own)
 	var notes []string
 	if err == nil {
-		notes, err = next.EnsureHub(ctx, func() { k.conn.setTrouble("starting the hub"); k.screen.feed.Refresh() })
+		notes, err = next.EnsureHub(ctx, func() { k.conn.setTrouble("starting the hub"); k.screen.Refresh() })
 	}
 	for _, n := range notes {
-		k.screen.noteOnce(n)
+		k.screen.NoteOnce(n)
 	}
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
 		k.conn.setTrouble("no hub: fika up")
-		k.screen.noteOnce(err.Error())
+		k.screen.NoteOnce(err.Error())
 	case !next.Connected():
 		k.conn.setTrouble("no hub: fika up")
 	default:
 		k.conn.setTrouble("")
 		if again {
-			k.screen.note("— the hub was gone; started it again (" + time.Since(began).Round(time.Millisecond).String() + ")")
+			k.screen.Note("— the hub was gone; started it again (" + time.Since(began).Round(time.Millisecond).String() + ")")
 		}
 		k.conn.replace(ctx, next, own)
 		return true

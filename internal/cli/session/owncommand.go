@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fika"
+	"fika/internal/cli/input"
 	"fika/internal/term"
 )
 
@@ -56,12 +57,12 @@ func commandsIn(dir string) ([]slashCommand, error) {
 		if slices.ContainsFunc(slashCommands(), func(c slashCommand) bool { return c.name == "/"+name }) {
 			continue
 		}
-		out = append(out, slashCommand{name: "/" + name, about: firstLineOf(path), session: true, run: func(v *visit, ctx context.Context, line typedLine) error {
+		out = append(out, slashCommand{name: "/" + name, about: firstLineOf(path), session: true, run: func(v *visit, ctx context.Context, line input.Line) error {
 			text, err := readCommand(path)
 			if err != nil {
 				return err
 			}
-			v.sender.send(ctx, typedLine{fillIn(text, line.arguments()), line.files})
+			v.sender.send(ctx, input.Line{Text: fillIn(text, line.Arguments()), Files: line.Files})
 			return nil
 		}})
 	}

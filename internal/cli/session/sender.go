@@ -8,6 +8,8 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/input"
+	"fika/internal/cli/screen"
 	"fika/internal/client"
 )
 
@@ -15,18 +17,18 @@ import (
 type sender struct {
 	env     *command.Env
 	chat    *joinedChat
-	input   *input
-	screen  *screen
+	input   *input.Reader
+	screen  *screen.Screen
 	hub     *hubKeeper
 	session *session // nil: it is no session, and every text says itself whom it is for
 }
 
 // sendTyped is [sender.send] for what somebody has typed: another agent may be
 // proposed for it. What a command of theirs says is not asked about.
-func (s *sender) sendTyped(ctx context.Context, line typedLine) {
+func (s *sender) sendTyped(ctx context.Context, line input.Line) {
 	if s.session != nil {
-		if err := s.proposeAgent(ctx, line.text); err != nil {
-			s.screen.noteNotSent(err)
+		if err := s.proposeAgent(ctx, line.Text); err != nil {
+			s.screen.NoteNotSent(err)
 			return
 		}
 	}
@@ -34,57 +36,57 @@ func (s *sender) sendTyped(ctx context.Context, line typedLine) {
 }
 
 // send sends a line, or tells why it was not sent.
-func (s *sender) send(ctx context.Context, line typedLine) {
+func (s *sender) send(ctx context.Context, line input.Line) {
 	if s.session != nil {
-		if _, isTeam, _ := client.TeamLine(line.text); isTeam {
+		if _, isTeam, _ := client.TeamLine(line.Text); isTeam {
 			if err := s.sendTeam(ctx, line); err != nil {
-				s.screen.noteNotSent(err)
+				s.screen.NoteNotSent(err)
 			}
 			return
 		}
-		text, err := s.addressed(ctx, line.text)
+		text, err := s.addressed(ctx, line.Text)
 		if err != nil {
-			s.screen.note("— " + err.Error())
+			s.screen.Note("— " + err.Error())
 			return
 		}
-		line.text = text
+		line.Text = text
 	}
 	s.hub.want()
-	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.text, line.files)
+	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
 	var sent client.Sent
 	if err == nil {
 		sent, err = s.chat.client().Chats.SendWith(ctx, s.chat.conversation(), text, pictures, s.chat.as)
 	}
 	for _, given := range s.chat.client().Chats.AssignedTo(text, sent.Notified) {
-		s.screen.note("→ " + given)
+		s.screen.Note("→ " + given)
 	}
 	switch {
 	case err != nil:
-		s.screen.noteNotSent(err)
+		s.screen.NoteNotSent(err)
 	case sent.Paused:
-		s.screen.note("— paused: nobody answers before /resume")
+		s.screen.Note("— paused: nobody answers before /resume")
 	case sent.Nobody && sent.Person:
-		s.screen.note("— only a person is mentioned, so no agent answers")
+		s.screen.Note("— only a person is mentioned, so no agent answers")
 	case sent.Nobody:
-		s.screen.note("— nobody is mentioned, so nobody answers")
+		s.screen.Note("— nobody is mentioned, so nobody answers")
 	}
 }
 
 // addressed is a text with the name of the agent spoken to last before it, unless it
 // says itself whom it is for. To @all, the agents of the session are invited.
 func (s *sender) addressed(ctx context.Context, text string) (string, error) {
-	s.session.takeConfig(s.screen)
-	text, toAll := s.session.address(text)
+	s.session.takeConfig(s.env, s.screen)
+	text, toAll := s.session.agents.Address(text)
 	if toAll {
-		return text, s.chat.client().Chats.Invite(ctx, s.chat.conversation(), s.session.known())
+		return text, s.chat.client().Chats.Invite(ctx, s.chat.conversation(), s.session.agents.Names())
 	}
 	return text, nil
 }
 
 // sendTeam begins the work of a team on a line, with the files that go with it. What
 // they give is said in the chat, also when its person has gone.
-func (s *sender) sendTeam(ctx context.Context, line typedLine) error {
-	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.text, line.files)
+func (s *sender) sendTeam(ctx context.Context, line input.Line) error {
+	text, pictures, err := client.PromptFilesOf(s.env.App()).Join(line.Text, line.Files)
 	if err != nil {
 		return err
 	}
@@ -100,9 +102,9 @@ func (s *sender) sendTeam(ctx context.Context, line typedLine) error {
 	if err != nil {
 		return err
 	}
-	s.screen.note(fmt.Sprintf("— run %s: %s; what it gives is said here", r.ID, team.AddressText()))
+	s.screen.Note(fmt.Sprintf("— run %s: %s; what it gives is said here", r.ID, team.AddressText()))
 	if s.chat.isPaused(ctx) {
-		s.screen.note("— paused: nobody answers before /resume")
+		s.screen.Note("— paused: nobody answers before /resume")
 	}
 	return nil
 }
@@ -116,26 +118,26 @@ var errUnanswered = errors.New("you answered neither yes nor no")
 // is not to be sent: the answer was neither yes nor no.
 func (s *sender) proposeAgent(ctx context.Context, text string) error {
 	conf, err := s.env.App().Config()
-	if err != nil || conf.Master.DefaultAgent != "" || !s.screen.con.Interactive() || !s.session.isForLast(text) {
+	if err != nil || conf.Master.DefaultAgent != "" || !s.screen.Interactive() || !s.session.agents.IsForLast(text) {
 		return nil
 	}
 	row, match, err := s.chat.client().Routing.Choose(ctx, text)
-	if err != nil || row.Name == s.session.spokenTo() || !slices.Contains(s.session.known(), row.Name) || slices.Contains(s.session.declined, row.Name) {
+	if err != nil || row.Name == s.session.agents.SpokenTo() || !slices.Contains(s.session.agents.Names(), row.Name) || slices.Contains(s.session.declined, row.Name) {
 		return nil
 	}
 	work := "work"
 	if match.Work != "" {
 		work = match.Work
 	}
-	answer, answered := s.input.ask(ctx, fmt.Sprintf("This looks like %s. Use @%s? [Y/n] ", work, row.Name), "", "y", "yes", "n", "no")
+	answer, answered := s.input.Ask(ctx, fmt.Sprintf("This looks like %s. Use @%s? [Y/n] ", work, row.Name), "", "y", "yes", "n", "no")
 	switch {
 	case !answered:
 		return errUnanswered
 	case answer == "n" || answer == "no":
 		s.session.declined = append(s.session.declined, row.Name)
-		s.screen.note(fmt.Sprintf("— it goes to @%s; @%s is not proposed again here", s.session.spokenTo(), row.Name))
+		s.screen.Note(fmt.Sprintf("— it goes to @%s; @%s is not proposed again here", s.session.agents.SpokenTo(), row.Name))
 	default:
-		s.session.speakTo(row.Name)
+		s.session.agents.SpeakTo(row.Name)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fika/internal/cli/input"
 	"fika/internal/spelling"
 	"fika/internal/term"
 )
@@ -15,7 +16,7 @@ import (
 type slashCommand struct {
 	name, args, about string
 	session           bool // only where the chat is a session
-	run               func(v *visit, ctx context.Context, line typedLine) error
+	run               func(v *visit, ctx context.Context, line input.Line) error
 }
 
 // aboutColumn is where the help says what a command does.
@@ -44,9 +45,9 @@ func slashCommands() []slashCommand {
 		{"/stop", "", "drop what waits, cancel what runs", false, (*visit).stop},
 		{"/continue", "", "go on where a limit ended a chain", false, (*visit).continueChain},
 		{"/export", "[FILE]", "write what was said to a Markdown file", false, (*visit).export},
-		{"/new", "", "begin another session", true, func(*visit, context.Context, typedLine) error { return errAnother }},
+		{"/new", "", "begin another session", true, func(*visit, context.Context, input.Line) error { return errAnother }},
 		{"/help", "", "this list", false, (*visit).showHelp},
-		{"/quit", "", "leave (ctrl-D too); whatever runs goes on", false, func(*visit, context.Context, typedLine) error { return errLeave }},
+		{"/quit", "", "leave (ctrl-D too); whatever runs goes on", false, func(*visit, context.Context, input.Line) error { return errLeave }},
 	}
 }
 
@@ -73,14 +74,14 @@ func Help(width int) string { return slashHelp(false, width) }
 
 // carryOut carries out a /command. It returns errLeave or errAnother when the person
 // wants to go; whatever else went wrong has been told.
-func (v *visit) carryOut(ctx context.Context, line typedLine) error {
-	name := strings.Fields(line.text)[0]
+func (v *visit) carryOut(ctx context.Context, line input.Line) error {
+	name := strings.Fields(line.Text)[0]
 	var names []string
 	for _, c := range v.commands() {
 		if c.name == name || c.name == "/quit" && (name == "/exit" || name == "/q") {
 			err := c.run(v, ctx, line)
 			if err != nil && !errors.Is(err, errLeave) && !errors.Is(err, errAnother) {
-				v.screen.note("— " + err.Error())
+				v.screen.Note("— " + err.Error())
 			}
 			return err
 		}
@@ -90,7 +91,7 @@ func (v *visit) carryOut(ctx context.Context, line typedLine) error {
 	if near := spelling.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "? (a text that begins with a slash begins with two)"
 	}
-	v.screen.note(fmt.Sprintf("— there is no %s; %s", term.CleanLine(name), hint))
+	v.screen.Note(fmt.Sprintf("— there is no %s; %s", term.CleanLine(name), hint))
 	return nil
 }
 
@@ -102,14 +103,23 @@ func (v *visit) commands() []slashCommand {
 	}
 	own, err := v.ownCommands()
 	if err != nil {
-		v.screen.noteOnce(err.Error())
+		v.screen.NoteOnce(err.Error())
 	}
 	return append(list, own...)
 }
 
+// commandNames are the names of what can be typed here, with their slash.
+func (v *visit) commandNames() []string {
+	var names []string
+	for _, c := range v.commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // showHelp lists the commands, and says how to come here from elsewhere.
-func (v *visit) showHelp(context.Context, typedLine) error {
-	width := v.screen.con.Width() - 1
+func (v *visit) showHelp(context.Context, input.Line) error {
+	width := v.screen.Width() - 1
 	text := slashHelp(v.session != nil, width)
 	if v.session != nil {
 		if own, err := v.ownCommands(); err == nil && len(own) > 0 {
@@ -122,6 +132,6 @@ func (v *visit) showHelp(context.Context, typedLine) error {
 	if v.session != nil {
 		text += "\n\nThis session is the chat " + v.chat.name() + ": fika chat join " + v.chat.name() + " looks in from elsewhere."
 	}
-	v.screen.print(term.FoldLines(text, width))
+	v.screen.Print(term.FoldLines(text, width))
 	return nil
 }

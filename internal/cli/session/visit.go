@@ -12,9 +12,10 @@ import (
 
 	"fika"
 	"fika/internal/cli/command"
+	"fika/internal/cli/input"
 	"fika/internal/cli/page"
+	"fika/internal/cli/screen"
 	"fika/internal/client"
-	"fika/internal/console"
 	"fika/internal/question"
 )
 
@@ -23,14 +24,15 @@ import (
 type visit struct {
 	*command.Env
 	chat    *joinedChat
-	input   *input
-	screen  *screen
+	input   *input.Reader
+	screen  *screen.Screen
 	watcher *watcher
 	sender  *sender
 	hub     *hubKeeper
 	desk    *question.Desk     // where the person is asked about tool calls
 	lease   *client.PauseLease // nil: the person does not keep the chat paused
 	session *session           // nil: it is no session
+	script  *page.Script       // how the session shows entries; nil: it is no session
 }
 
 // newVisit opens the terminal for a person who speaks as name in a chat; s is not
@@ -40,31 +42,25 @@ func newVisit(e *command.Env, chat *joinedChat, name string, shown page.Page, hi
 	if s == nil { // a session concerns all that its person's agents do
 		v.desk.Concerns = func(a client.OpenApproval) bool { return string(a.Conversation) == chat.name() }
 	}
-	v.input = &input{
-		env: e, files: typedFiles{dir: e.App().Dir(), home: e.Getenv("HOME")},
-		prompt: v.prompt, agents: v.agentNames, commands: v.commands,
-	}
-	v.watcher = &watcher{chat: chat, input: v.input, desk: v.desk, session: s}
-	o := console.Options{
-		Streams: e.Streams, Prompt: v.prompt(), HistoryFile: history,
-		Complete: v.input.complete, Chip: v.input.chipLength, Echo: v.input.echo,
+	in := input.Options{
+		Env: e, History: history, Prompt: v.prompt, Agents: v.agentNames, Commands: v.commandNames,
+		Note: func(text string) { v.screen.Note(text) }, NotSent: func(why error) { v.screen.NoteNotSent(why) },
 	}
 	if s != nil {
-		o.OnInterrupt = v.interrupt
+		in.Interrupt = v.interrupt
+		v.script = page.NewScript(shown, name, s.agents.Names)
 	}
-	con, err := console.New(o)
-	if err != nil {
+	var err error
+	if v.input, err = input.Open(in); err != nil {
 		return nil, err
 	}
-	v.screen = newScreen(e, con, shown, v.watcher.standing)
-	if s != nil {
-		v.screen.script = page.NewScript(shown, name, s.known)
+	v.watcher = &watcher{env: e, chat: chat, input: v.input, desk: v.desk, session: s}
+	out := screen.Options{Env: e, Console: v.input.Console(), Page: shown, Script: v.script, Standing: v.watcher.standing}
+	if out.Console.Interactive() && e.Notifies() {
+		out.Title = v.title()
 	}
-	v.input.con, v.input.screen = con, v.screen
+	v.screen = screen.New(out)
 	v.watcher.screen = v.screen
-	if conf, err := e.App().Config(); err == nil && conf.Terminal.Notify && con.Interactive() && e.Color {
-		v.watcher.notify = &notifier{place: v.title()}
-	}
 	v.hub = &hubKeeper{env: e, conn: chat.conn, screen: v.screen, session: s, wanted: make(chan struct{}, 1)}
 	v.sender = &sender{env: e, chat: chat, input: v.input, screen: v.screen, hub: v.hub, session: s}
 	return v, nil
@@ -90,7 +86,7 @@ func (v *visit) title() string {
 // agentNames are the agents that may be meant here.
 func (v *visit) agentNames() []fika.AgentName {
 	if v.session != nil {
-		return v.session.named()
+		return v.session.agents.Mentionable()
 	}
 	rows, err := v.chat.client().Agents.Rows(context.Background())
 	if err != nil {
@@ -137,7 +133,7 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 	defer looker.Close()
 	var wg sync.WaitGroup
 	wg.Go(func() { v.watcher.run(ctx, last) })
-	if v.screen.con.Interactive() {
+	if v.screen.Interactive() {
 		wg.Go(func() { v.hub.run(ctx, client.HubOf(looker)) })
 	}
 	err = v.readLines(ctx)
@@ -152,20 +148,20 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err error) {
 	q := client.EntryQuery{Conversation: v.chat.conversation().ID, Types: page.ShownTypes(v.session != nil), Last: limit}
 	if v.session == nil {
-		return v.chat.client().Chats.Read(ctx, q, v.screen.showEntry)
+		return v.chat.client().Chats.Read(ctx, q, v.screen.ShowEntry)
 	}
 	recent, err := v.session.recent(ctx, v.chat.client(), q)
 	if err != nil {
 		return 0, err
 	}
-	script := v.screen.script
+	script := v.script
 	if len(recent) == 0 || recent[0].Seq == 1 { // it is shown from its beginning
 		script.Last = v.session.first
 	}
 	if len(recent) == 0 {
 		return 0, nil
 	}
-	v.screen.print(script.Replay(recent))
+	v.screen.Print(script.Replay(recent))
 	v.session.resume(script.Last, recent)
 	return recent[len(recent)-1].Seq, nil
 }
@@ -173,9 +169,9 @@ func (v *visit) showHistory(ctx context.Context, limit int) (last int64, err err
 // welcome says where the person is.
 func (v *visit) welcome() {
 	if v.session != nil {
-		v.screen.note(v.session.welcome(v.Env, v.chat.client().Sandbox().Tier))
+		v.screen.Note(v.session.welcome(v.Env, v.chat.client().Sandbox().Tier))
 		if v.session.fresh {
-			v.screen.note("— a new session, the chat " + v.chat.name())
+			v.screen.Note("— a new session, the chat " + v.chat.name())
 		}
 		return
 	}
@@ -186,25 +182,25 @@ func (v *visit) welcome() {
 	case v.chat.conversation().Paused:
 		note += "; it is PAUSED (/resume)"
 	}
-	v.screen.note(note)
+	v.screen.Note(note)
 }
 
 // readLines does what the person types until they leave. It returns errAnother when
 // they want another session.
 func (v *visit) readLines(ctx context.Context) error {
 	for {
-		line, err := v.input.readLine(ctx)
+		line, err := v.input.Read(ctx)
 		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		text := strings.TrimSpace(line.text)
+		text := strings.TrimSpace(line.Text)
 		switch {
 		case text == "":
 		case strings.HasPrefix(text, "//"):
-			line.text = strings.Replace(line.text, "/", "", 1)
+			line.Text = strings.Replace(line.Text, "/", "", 1)
 			v.sender.sendTyped(ctx, line)
 		case strings.HasPrefix(text, "/"):
 			if err := v.carryOut(ctx, line); errors.Is(err, errLeave) {
@@ -227,24 +223,24 @@ func (v *visit) interrupt() {
 	runs, runsErr := v.chat.client().Runs().InChat(ctx, v.chat.conversation())
 	switch {
 	case err != nil || runsErr != nil:
-		v.screen.note("— " + errors.Join(err, runsErr).Error())
+		v.screen.Note("— " + errors.Join(err, runsErr).Error())
 	case len(runs) > 0 && len(running)+len(runs) > 1:
-		v.screen.note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", command.Plural(len(running), "turn"), command.Plural(len(runs), "run")+" of a team"))
+		v.screen.Note(fmt.Sprintf("— %s and %s are under way; /stop cancels them all, ctrl-c again leaves", command.Plural(len(running), "turn"), command.Plural(len(runs), "run")+" of a team"))
 	case len(runs) == 1:
 		if _, err := v.chat.client().Runs().Cancel(ctx, runs[0].ID, "cancelled from the terminal"); err != nil {
-			v.screen.note("— " + err.Error())
+			v.screen.Note("— " + err.Error())
 			return
 		}
-		v.screen.note("— cancelling what the team does; ctrl-c again leaves")
+		v.screen.Note("— cancelling what the team does; ctrl-c again leaves")
 	case len(running) == 0:
-		v.screen.note("— nothing runs here; ctrl-c again leaves")
+		v.screen.Note("— nothing runs here; ctrl-c again leaves")
 	case len(running) == 1:
 		for id, name := range running {
 			if _, err := v.chat.client().Requests.Cancel(ctx, fika.RequestID(id), "cancelled from the terminal"); err != nil {
-				v.screen.note("— " + err.Error())
+				v.screen.Note("— " + err.Error())
 				return
 			}
-			v.screen.note("— cancelling what @" + name + " does; ctrl-c again leaves")
+			v.screen.Note("— cancelling what @" + name + " does; ctrl-c again leaves")
 		}
 	default:
 		var names []string
@@ -252,6 +248,6 @@ func (v *visit) interrupt() {
 			names = append(names, "@"+name)
 		}
 		slices.Sort(names)
-		v.screen.note("— " + strings.Join(names, " and ") + " are at work; /stop cancels them all, ctrl-c again leaves")
+		v.screen.Note("— " + strings.Join(names, " and ") + " are at work; /stop cancels them all, ctrl-c again leaves")
 	}
 }

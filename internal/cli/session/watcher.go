@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"fika"
+	"fika/internal/cli/command"
+	"fika/internal/cli/input"
 	"fika/internal/cli/page"
+	"fika/internal/cli/screen"
 	"fika/internal/client"
 	"fika/internal/question"
 	"fika/internal/sleep"
@@ -20,13 +23,13 @@ import (
 // watcher shows what happens in a chat while a person is in it: what is said, what
 // agents do, what waits and for what.
 type watcher struct {
+	env     *command.Env
 	chat    *joinedChat
-	screen  *screen
-	input   *input
+	screen  *screen.Screen
+	input   *input.Reader
 	desk    *question.Desk     // what of tool calls the person is asked
 	lease   *client.PauseLease // nil: the person does not keep the chat paused
 	session *session           // nil: it is no session
-	notify  *notifier          // nil: the terminal is told nothing
 
 	mu    sync.Mutex
 	waits []view.Worker // what has not begun, and why
@@ -38,7 +41,7 @@ func (w *watcher) run(ctx context.Context, since int64) {
 	for ctx.Err() == nil {
 		c, lives := w.chat.conn.now()
 		if err := w.follow(lives, c, &since); err != nil && lives.Err() == nil {
-			w.screen.noteOnce("cannot read the chat, trying again: " + err.Error())
+			w.screen.NoteOnce("cannot read the chat, trying again: " + err.Error())
 			_ = sleep.For(lives, time.Second)
 		}
 	}
@@ -53,16 +56,16 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 		return err
 	}
 	defer live.Close()
-	stopListening, err := c.Chats.Statuses(conv, w.screen.showStatus)
+	stopListening, err := c.Chats.Statuses(conv, w.screen.ShowStatus)
 	if err != nil {
 		return err
 	}
 	defer func() { stopListening() }()
-	w.screen.turns.Missed() // of what was told before that
+	w.screen.MissedStatuses() // of what was told before that
 	live.Renamed = func(now fika.Conversation) error {
 		w.chat.rename(now.Name)
-		w.input.showPrompt()
-		next, err := c.Chats.Statuses(now, w.screen.showStatus)
+		w.input.ShowPrompt()
+		next, err := c.Chats.Statuses(now, w.screen.ShowStatus)
 		if err == nil {
 			stopListening()
 			stopListening = next
@@ -72,7 +75,7 @@ func (w *watcher) follow(ctx context.Context, c *client.Client, since *int64) er
 	live.AfterLook = func(ctx context.Context) { w.lookAround(ctx, c) }
 	q := client.EntryQuery{Conversation: conv.ID, Types: page.ShownTypes(false), Since: *since}
 	return live.Run(ctx, q, func(x fika.Entry) error {
-		err := w.screen.showNew(x, c.Connected(), func(id fika.RequestID) []view.Call { return callsOf(ctx, c, x, id) })
+		err := w.screen.ShowNew(x, c.Connected(), func(id fika.RequestID) []view.Call { return callsOf(ctx, c, x, id) })
 		*since = x.Seq
 		return err
 	})
@@ -102,27 +105,27 @@ func (w *watcher) lookAround(ctx context.Context, c *client.Client) {
 	conv := w.chat.conversation()
 	running, err := c.Chats.Running(ctx, conv)
 	if err == nil {
-		w.screen.turns.Running(running)
-		defer func() { w.tellTerminal(slices.Sorted(maps.Values(running))) }()
+		w.screen.ShowRunning(running)
+		defer func() { w.screen.Tell(slices.Sorted(maps.Values(running)), len(w.desk.OpenNumbers())) }()
 	}
 	w.lookAtQueue(ctx, c)
 	if said, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look tells
-		w.screen.printQuestions(said)
+		w.screen.PrintQuestions(said)
 	}
 	if w.session != nil {
 		w.session.cost.count(ctx, c, conv)
 	}
 	if err := w.lease.Renew(ctx); err != nil {
-		w.screen.noteOnce("you do not hold the chat any more: " + err.Error())
+		w.screen.NoteOnce("you do not hold the chat any more: " + err.Error())
 	}
-	w.screen.feed.Refresh()
+	w.screen.Refresh()
 }
 
 // lookAtQueue finds out what waits in the chat, and who works in runs of teams.
 func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
 	queue, err := c.Chats.Queue(ctx, w.chat.conversation().ID)
 	if err != nil && ctx.Err() == nil {
-		w.screen.noteOnce("cannot see what waits: " + err.Error())
+		w.screen.NoteOnce("cannot see what waits: " + err.Error())
 	}
 	if err == nil {
 		waits := w.waitingOf(ctx, c, queue)
@@ -140,7 +143,7 @@ func (w *watcher) lookAtQueue(ctx context.Context, c *client.Client) {
 // waitingOf is what of a queue has not begun, as the status line tells it. What
 // goes on only when the person does something is told in full, once.
 func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []client.QueueItem) []view.Worker {
-	now := w.screen.env.Now()
+	now := w.env.Now()
 	var out []view.Worker
 	for _, q := range queue {
 		if q.IsOver() || q.IsRunning() {
@@ -155,7 +158,7 @@ func (w *watcher) waitingOf(ctx context.Context, c *client.Client, queue []clien
 			doing = "waits for your word"
 		case q.WaitsForHub() && w.chat.conn.isTended(): // the status line says so
 		case q.Stuck:
-			w.screen.noteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, page.Reason(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
+			w.screen.NoteOnce(fmt.Sprintf("@%s waits: %s%s", q.Agent, page.Reason(q, now), c.Availability.InsteadOf(ctx, q.Agent)))
 			doing = "waits (/why)"
 		case q.Why == "busy":
 			doing = isNext + "; " + strings.TrimPrefix(q.Text, "@"+string(q.Agent)+" ")
@@ -184,13 +187,4 @@ func (w *watcher) standing(busy []view.Worker) view.Standing {
 		st.Tokens, st.Cost, st.Unpriced, st.Budget = spent.Input+spent.Output, spent.Cost, unpriced, w.session.cost.scarceBudget()
 	}
 	return st
-}
-
-// tellTerminal tells the terminal who is at work, and what its person would want
-// to know who looks elsewhere.
-func (w *watcher) tellTerminal(busy []string) {
-	if w.notify == nil {
-		return
-	}
-	w.screen.con.Tell(w.notify.noticeAt(busy, len(w.desk.OpenNumbers()), w.screen.env.Now()))
 }

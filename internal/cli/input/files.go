@@ -1,4 +1,4 @@
-package session
+package input
 
 import (
 	"io/fs"
