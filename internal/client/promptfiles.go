@@ -30,12 +30,12 @@ const maxPictures = 10
 
 // Attach reads the files that go with a prompt: texts become part of it, pictures
 // are stored, and a line of the prompt tells of each. What tools do not see (keys,
-// homes of fika) is sent only if a person says so: see [PromptFiles.Load]. Error kinds:
+// homes of fika) is sent only if a person says so: see [PromptFiles.LoadFile]. Error kinds:
 // NotFound, Invalid, Denied, Storage; then nothing is sent.
 func (p *PromptFiles) Attach(prompt string, n NamedFiles, agree func(why error) error) (string, []fika.Attachment, error) {
 	var files []attachment.File
 	for i, path := range append(append([]string{}, n.Files...), n.Images...) {
-		f, err := p.Load(path, agree)
+		f, err := p.LoadFile(path, agree)
 		if err != nil {
 			return "", nil, err
 		}
@@ -79,11 +79,11 @@ func speaks(text string) bool {
 	return len(mention.Parse(text, mention.Known{Agents: []fika.AgentName{probe}}).Agents) > 0
 }
 
-// Load reads a file that a person has named. About one that is hidden from tools the
+// LoadFile reads a file that a person has named. About one that is hidden from tools the
 // person is asked: agree returns nil if it is to be read all the same. Without agree
 // there is no person at a terminal, and such a file is refused (Denied), as it is
 // inside a tool.
-func (p *PromptFiles) Load(path string, agree func(why error) error) (attachment.File, error) {
+func (p *PromptFiles) LoadFile(path string, agree func(why error) error) (attachment.File, error) {
 	real, err := attachment.RealPath(path)
 	if err != nil {
 		return attachment.File{}, err

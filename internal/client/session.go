@@ -81,14 +81,14 @@ func poolsOf(conf *config.Config) map[fika.AgentName]fika.AgentName {
 	return out
 }
 
-// mentionable is [SessionAgents.Mentionable] for whoever holds the lock.
+// mentionable is [SessionAgents.MentionableNames] for whoever holds the lock.
 func (s *SessionAgents) mentionable() []fika.AgentName {
 	return append(slices.Clone(s.agents), slices.Sorted(maps.Keys(s.pools))...)
 }
 
-// Update takes over the agents of the config. It gives the one that was spoken to last,
+// TakeConfig takes over the agents of the config. It gives the one that was spoken to last,
 // and who takes its place, if that is not among them any more.
-func (s *SessionAgents) Update(conf *config.Config) (gone, now fika.AgentName) {
+func (s *SessionAgents) TakeConfig(conf *config.Config) (gone, now fika.AgentName) {
 	names, pools := agentsOf(conf), poolsOf(conf)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,9 +110,9 @@ func (s *SessionAgents) Names() []fika.AgentName {
 	return s.agents
 }
 
-// Mentionable are those whom a text can name: the agents of the session, and the
+// MentionableNames are those whom a text can name: the agents of the session, and the
 // members of the pools among them.
-func (s *SessionAgents) Mentionable() []fika.AgentName {
+func (s *SessionAgents) MentionableNames() []fika.AgentName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mentionable()
@@ -145,7 +145,7 @@ func (s *SessionAgents) Address(text string) (addressed string, toAll bool) {
 // IsForLast reports whether a text names nobody, so that it goes to the agent spoken
 // to last.
 func (s *SessionAgents) IsForLast(text string) bool {
-	return mention.Parse(text, mention.Known{Agents: s.Mentionable()}).NoneAddressed()
+	return mention.Parse(text, mention.Known{Agents: s.MentionableNames()}).NoneAddressed()
 }
 
 // SpokenTo is who gets text without a name.

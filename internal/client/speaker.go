@@ -6,6 +6,7 @@ import (
 	"fika"
 	"fika/internal/app"
 	"fika/internal/chat"
+	"fika/internal/config"
 	"fika/internal/store"
 )
 
@@ -33,6 +34,28 @@ func (c *Client) CheckAlias(ctx context.Context, as Alias) error {
 		return nil
 	}
 	return c.app.MayBeCalled(ctx, as.Name)
+}
+
+// SetUsername keeps what a person is called in a context, which is made if there is
+// none, in its local.toml. It needs no client. Invalid for what is no username, Denied
+// for a name that an agent has.
+func SetUsername(ctx context.Context, a *app.App, in fika.AgentName, username string) error {
+	user, err := fika.ParseUsername(username)
+	if err == nil { // before it is written: with an agent's name no run would work any more
+		err = a.MayBeCalled(ctx, user)
+	}
+	if err != nil {
+		return err
+	}
+	h, err := a.Home()
+	if err != nil {
+		return err
+	}
+	f, _, err := h.Ensure(in)
+	if err != nil {
+		return err
+	}
+	return config.SetKey(f.LocalConfig(), "username", user)
 }
 
 // personSays is a message of the person who asks.

@@ -3,7 +3,7 @@
 // a question in place of the prompt. How keys edit a line is [fika/internal/console]'s,
 // and what becomes of a line its reader's.
 //
-// Read first: [Open], [Reader.Read], [Line]; files.go, how files are found whose names
+// Read first: [Open], [Reader.ReadLine], [Line]; files.go, how files are found whose names
 // are typed.
 //
 // A Reader opens the console and does not close it. A line whose files cannot be sent is

@@ -75,9 +75,9 @@ func (r *Reader) echo(line string) string {
 	return ""
 }
 
-// Read gives the next line. One whose files cannot be sent is told of and
+// ReadLine gives the next line. One whose files cannot be sent is told of and
 // passed over.
-func (r *Reader) Read(ctx context.Context) (Line, error) {
+func (r *Reader) ReadLine(ctx context.Context) (Line, error) {
 	for {
 		line, err := console.Line{}, error(nil)
 		if r.next != nil {
@@ -142,7 +142,7 @@ func (r *Reader) load(ctx context.Context, name string) (attachment.File, error)
 	if r.options.Env.InTTY {
 		agree = func(why error) error { return r.confirmHidden(ctx, why) }
 	}
-	return client.PromptFilesOf(r.options.Env.App()).Load(r.files.path(name), agree)
+	return client.PromptFilesOf(r.options.Env.App()).LoadFile(r.files.path(name), agree)
 }
 
 // errKept says that a line was not sent because its person did not want it to be.

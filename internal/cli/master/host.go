@@ -7,7 +7,6 @@ import (
 	"fika"
 	"fika/internal/cli/command"
 	"fika/internal/client"
-	"fika/internal/hub"
 	"fika/internal/master"
 	"fika/internal/turn"
 	"fika/internal/worker"
@@ -97,18 +96,13 @@ func masterHub(ctx context.Context, e *command.Env) ([]master.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startedAgents(ready), nil
-}
-
-// startedAgents are the agents of a hub that has just started.
-func startedAgents(r hub.Ready) []master.Agent {
 	var out []master.Agent
-	for _, a := range r.Agents {
+	for _, a := range ready.Agents {
 		x := master.Agent{Name: a.Name, PID: a.PID}
 		if !a.OK {
 			x.Trouble = a.Error
 		}
 		out = append(out, x)
 	}
-	return out
+	return out, nil
 }

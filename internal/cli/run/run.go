@@ -13,7 +13,7 @@ import (
 	"fika/internal/cli/approve"
 	"fika/internal/cli/command"
 	"fika/internal/cli/complete"
-	"fika/internal/config"
+	"fika/internal/client"
 	"fika/internal/folder"
 	"fika/internal/turn"
 	"fika/internal/worker"
@@ -217,22 +217,7 @@ func (o *Options) settings(ctx context.Context, name fika.AgentName) (map[string
 		flags["model"] = o.model
 	}
 	if o.username != "" {
-		user, err := fika.ParseUsername(o.username)
-		if err == nil { // before it is written: with an agent's name no run would work any more
-			err = o.App().MayBeCalled(ctx, user)
-		}
-		if err != nil {
-			return nil, err
-		}
-		h, err := o.App().Home()
-		if err != nil {
-			return nil, err
-		}
-		f, _, err := h.Ensure(name)
-		if err != nil {
-			return nil, err
-		}
-		if err := config.SetKey(f.LocalConfig(), "username", user); err != nil {
+		if err := client.SetUsername(ctx, o.App(), name, o.username); err != nil {
 			return nil, err
 		}
 	}

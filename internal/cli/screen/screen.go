@@ -58,8 +58,8 @@ func New(o Options) *Screen {
 	return s
 }
 
-// Interactive reports whether a person types at a terminal here.
-func (s *Screen) Interactive() bool { return s.con.Interactive() }
+// IsInteractive reports whether a person types at a terminal here.
+func (s *Screen) IsInteractive() bool { return s.con.Interactive() }
 
 // Width is how many columns the terminal has.
 func (s *Screen) Width() int { return s.con.Width() }
@@ -122,9 +122,9 @@ func (s *Screen) PrintQuestions(texts []string) {
 // PrintCalls shows tool calls of one turn with their results, in full.
 func (s *Screen) PrintCalls(entries []fika.Entry) { s.Print(s.page.Calls(entries)) }
 
-// Tell tells the terminal who is at work and how many questions wait, for a person who
+// TellTerminal tells the terminal who is at work and how many questions wait, for a person who
 // looks elsewhere. Only one goroutine may.
-func (s *Screen) Tell(busy []string, asked int) {
+func (s *Screen) TellTerminal(busy []string, asked int) {
 	if s.notify != nil {
 		s.con.Tell(s.notify.noticeAt(busy, asked, s.env.Now()))
 	}

@@ -118,7 +118,7 @@ var errUnanswered = errors.New("you answered neither yes nor no")
 // is not to be sent: the answer was neither yes nor no.
 func (s *sender) proposeAgent(ctx context.Context, text string) error {
 	conf, err := s.env.App().Config()
-	if err != nil || conf.Master.DefaultAgent != "" || !s.screen.Interactive() || !s.session.agents.IsForLast(text) {
+	if err != nil || conf.Master.DefaultAgent != "" || !s.screen.IsInteractive() || !s.session.agents.IsForLast(text) {
 		return nil
 	}
 	row, match, err := s.chat.client().Routing.Choose(ctx, text)

@@ -56,7 +56,7 @@ func (s *session) takeConfig(e *command.Env, out *screen.Screen) {
 	if err != nil {
 		return // doctor tells
 	}
-	if gone, now := s.agents.Update(conf); gone != "" {
+	if gone, now := s.agents.TakeConfig(conf); gone != "" {
 		out.Note(fmt.Sprintf("— @%s is not in the config any more: text without a name goes to @%s", gone, now))
 	}
 }

@@ -86,7 +86,7 @@ func (v *visit) title() string {
 // agentNames are the agents that may be meant here.
 func (v *visit) agentNames() []fika.AgentName {
 	if v.session != nil {
-		return v.session.agents.Mentionable()
+		return v.session.agents.MentionableNames()
 	}
 	rows, err := v.chat.client().Agents.Rows(context.Background())
 	if err != nil {
@@ -133,7 +133,7 @@ func (v *visit) run(ctx context.Context, stop context.CancelFunc, history int) e
 	defer looker.Close()
 	var wg sync.WaitGroup
 	wg.Go(func() { v.watcher.run(ctx, last) })
-	if v.screen.Interactive() {
+	if v.screen.IsInteractive() {
 		wg.Go(func() { v.hub.run(ctx, client.HubOf(looker)) })
 	}
 	err = v.readLines(ctx)
@@ -189,7 +189,7 @@ func (v *visit) welcome() {
 // they want another session.
 func (v *visit) readLines(ctx context.Context) error {
 	for {
-		line, err := v.input.Read(ctx)
+		line, err := v.input.ReadLine(ctx)
 		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 			return nil
 		}

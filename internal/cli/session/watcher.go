@@ -106,7 +106,7 @@ func (w *watcher) lookAround(ctx context.Context, c *client.Client) {
 	running, err := c.Chats.Running(ctx, conv)
 	if err == nil {
 		w.screen.ShowRunning(running)
-		defer func() { w.screen.Tell(slices.Sorted(maps.Values(running)), len(w.desk.OpenNumbers())) }()
+		defer func() { w.screen.TellTerminal(slices.Sorted(maps.Values(running)), len(w.desk.OpenNumbers())) }()
 	}
 	w.lookAtQueue(ctx, c)
 	if said, err := w.desk.TakeNews(ctx, c.Approvals()); err == nil { // else the next look tells
