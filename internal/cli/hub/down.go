@@ -99,6 +99,10 @@ func sayLeft(e *command.Env) {
 	}
 	list, err := c.Requests.List(ctx, client.RequestFilter{States: []fika.RequestState{fika.Open, fika.Waiting}})
 	if err == nil && len(list) > 0 {
-		e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s not finished: after the next fika up they go on (fika request list --state open, or waiting)", command.CountRequests(len(list)))))
+		goOn := "they go on"
+		if len(list) == 1 {
+			goOn = "it goes on"
+		}
+		e.Say("%s", e.ErrStyle().Dim(fmt.Sprintf("%s not finished: after the next fika up %s (fika request list --state open, or waiting)", command.CountRequests(len(list)), goOn)))
 	}
 }

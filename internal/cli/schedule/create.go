@@ -17,6 +17,7 @@ type createOptions struct {
 	*command.Env
 	schedule config.Schedule
 	inputs   []string
+	asJSON   bool
 }
 
 func newCreate(e *command.Env) *cobra.Command {
@@ -59,6 +60,7 @@ Times are those of this machine, or of --zone.`,
 	f.StringVar(&s.Workflow, "workflow", "", "the workflow of which a run begins")
 	f.StringVar(&s.Chat, "chat", "", "the chat in which the prompt is said")
 	f.StringArrayVarP(&o.inputs, "input", "i", nil, "an input of the workflow as NAME=VALUE; may be given several times")
+	command.JSONFlag(c, &o.asJSON)
 	c.MarkFlagsMutuallyExclusive("agent", "workflow", "chat")
 	_ = c.RegisterFlagCompletionFunc("cron", cobra.FixedCompletions([]string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}, complete.NoFiles))
 	_ = c.RegisterFlagCompletionFunc("zone", cobra.FixedCompletions([]string{"UTC", "Local"}, complete.NoFiles))
@@ -119,7 +121,11 @@ func (o *createOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Say("%s comes next on %s", s.Schedule.Name, NextLine(s))
+	if o.asJSON {
+		err = o.PrintLine(ToJSON(s))
+	} else {
+		o.Say("%s comes next on %s", s.Schedule.Name, NextLine(s))
+	}
 	hubHint(o.Env)
-	return nil
+	return err
 }

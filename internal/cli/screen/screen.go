@@ -98,7 +98,7 @@ func (s *Screen) NoteOnce(text string) {
 
 // NoteNotSent says why a line was not sent.
 func (s *Screen) NoteNotSent(err error) {
-	s.Note("— not sent: " + err.Error() + " (arrow up brings the line back)")
+	s.Note("— not sent: " + strings.TrimPrefix(err.Error(), "send: ") + " (arrow up brings the line back)")
 }
 
 // PrintQuestions shows what is said about tool calls: sentences wrapped between
