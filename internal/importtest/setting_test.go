@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -86,11 +87,14 @@ func TestB14EverySettingIsRead(t *testing.T) {
 	}
 }
 
+// asksForSettings finds the files that get the configuration from another package.
+var asksForSettings = regexp.MustCompile(`\.(Config\(\)|Settings\b)`)
+
 // settingReader finds which fields of the configuration are read.
 type settingReader struct {
 	imports types.Importer
 	config  *types.Package
-	readers []string // packages that import the configuration
+	readers []string // packages that import the configuration, or ask another one for it
 	read    map[*types.Var]bool
 }
 
@@ -102,7 +106,7 @@ func newSettingReader(t *testing.T) *settingReader {
 		if s.test || forTests(p) || p == "internal/docgen" || p == "internal/config/migrate" || slices.Contains(r.readers, p) {
 			continue
 		}
-		if slices.Contains(s.imports(), settingsPackage) {
+		if slices.Contains(s.imports(), settingsPackage) || asksForSettings.MatchString(s.text) {
 			r.readers = append(r.readers, p)
 		}
 	}
