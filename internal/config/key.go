@@ -90,6 +90,9 @@ func BuiltinTools() []string {
 	return []string{"read", "list", "edit", "create", "bash", "fetch", "recall"}
 }
 
+// DefaultTools are those of them that an agent has whose tool_permissions say nothing.
+func DefaultTools() []string { return []string{"read", "list"} }
+
 // contextKeys are the keys of [PerContext].
 func contextKeys() []key[PerContext] { return append(ownKeys(), inheritedKeys()...) }
 
@@ -122,7 +125,7 @@ func ownKeys() []key[PerContext] {
 		{name: "system_prompt", at: func(c *PerContext) any { return &c.SystemPrompt }, example: `"prompts/coder.md"`,
 			doc: "The system prompt: a path (one line that begins with / ./ ../ or ~/, or ends in .md or .txt; relative to the home) or the text itself. A context's system_prompt.md wins."},
 		{name: "tool_permissions", at: func(c *PerContext) any { return &c.ToolPermissions }, example: `["read", "list", "edit"]`,
-			doc: "The only tools that may run, of " + strings.Join(BuiltinTools(), ", ") + ", those of plugins and those of MCP servers (mcp:NAME for all of one, or NAME__TOOL). Unset: read, list and every plugin."},
+			doc: "The only tools that may run, of " + strings.Join(BuiltinTools(), ", ") + ", those of plugins and those of MCP servers (mcp:NAME for all of one, or NAME__TOOL). Unset: " + strings.Join(DefaultTools(), ", ") + " and every plugin."},
 		{name: "tools_off", at: func(c *PerContext) any { return &c.ToolsOff }, example: `["send_message"]`,
 			doc: "Takes away tools that are offered whatever tool_permissions says: update_todos, update_goals, update_reflection, send_message, read_context, create_context, delegate."},
 		{name: "workspace", at: func(c *PerContext) any { return &c.Workspace }, example: `"~/src/project"`,

@@ -243,7 +243,7 @@ func mayBeOffered(name string, permissions ...[]string) bool {
 		server, _, _ := strings.Cut(name, "__")
 		return slices.Contains(list, name) || slices.Contains(list, "mcp:"+server) || slices.Contains(alwaysOffered(), name)
 	}
-	return !slices.Contains([]string{"edit", "create", "bash", "fetch", "recall"}, name)
+	return slices.Contains(DefaultTools(), name) || !slices.Contains(BuiltinTools(), name)
 }
 
 // alwaysOffered are the tools that tools_off takes away.

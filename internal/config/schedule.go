@@ -168,10 +168,7 @@ func (c *Config) CheckSchedule(s Schedule) error {
 // Times are when a schedule that was checked comes, and by which clock.
 func (s Schedule) Times() (schedule.Times, *time.Location) {
 	t, _ := schedule.Parse(s.Cron)
-	zone, wrong := schedule.FindZone(s.Zone)
-	if wrong != "" {
-		zone = time.Local
-	}
+	zone, _ := schedule.FindZone(s.Zone)
 	return t, zone
 }
 

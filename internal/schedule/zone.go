@@ -10,7 +10,8 @@ import (
 )
 
 // FindZone finds a time zone by its name, such as Europe/Stockholm; empty is that of
-// this machine. wrong says what is wrong with the name; empty: nothing.
+// this machine, and so is the zone of a wrong name. wrong says what is wrong with it;
+// empty: nothing.
 func FindZone(name string) (zone *time.Location, wrong string) {
 	if name == "" || strings.EqualFold(name, "local") {
 		return time.Local, ""
@@ -20,9 +21,9 @@ func FindZone(name string) (zone *time.Location, wrong string) {
 	}
 	text := fmt.Sprintf("there is no time zone %q", name)
 	if near := spelling.Nearest(name, commonZones()); near != "" {
-		return nil, text + "; did you mean " + near + "?"
+		return time.Local, text + "; did you mean " + near + "?"
 	}
-	return nil, text + ": write one as Europe/Stockholm or UTC, or leave it out for that of this machine"
+	return time.Local, text + ": write one as Europe/Stockholm or UTC, or leave it out for that of this machine"
 }
 
 // commonZones are proposed for what is not quite the name of one.

@@ -4,8 +4,7 @@
 // the check of arguments, and the limits of output.
 //
 // Read first: [Tool], [Spec], [Set]. A tool of one function is a [Func]. Built-in
-// tools live in internal/tool/file, internal/tool/shell, internal/tool/web,
-// internal/tool/note, internal/tool/peer and internal/tool/recall; executables
+// tools live in the packages below this one; executables
 // come through internal/plugin. [Set] holds the tools of one agent and refuses
 // what its permissions do not allow. [WithLimit] decorates one tool.
 // internal/tool/proc runs processes in groups; internal/tool/tooltest is the
