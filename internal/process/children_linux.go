@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -134,8 +135,10 @@ func ownChildren() []int {
 		return nil
 	}
 	var list []int
+	var buf []byte
 	for _, t := range tasks {
-		raw, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		raw, err := readProc("/proc/self/task/"+t.Name()+"/children", buf[:0])
+		buf = raw
 		if os.IsNotExist(err) {
 			if _, err := os.Stat("/proc/self/task/" + t.Name()); err != nil {
 				continue // the thread has ended
@@ -149,6 +152,27 @@ func ownChildren() []int {
 		}
 	}
 	return list
+}
+
+// readProc appends what a file of /proc holds to buf. There is one for each thread,
+// after each call of a tool, and [os.ReadFile] would first try to wait for each.
+func readProc(path string, buf []byte) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return buf, err
+	}
+	defer unix.Close(fd)
+	for {
+		buf = slices.Grow(buf, 512)
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		switch {
+		case err == unix.EINTR:
+		case err != nil || n <= 0:
+			return buf, err
+		default:
+			buf = buf[:len(buf)+n]
+		}
+	}
 }
 
 func scanChildren() []int {

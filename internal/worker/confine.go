@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"fika"
 	"fika/internal/app"
@@ -106,41 +107,44 @@ func onlyReads(permissions []string) bool {
 	return slices.Contains(permissions, "bash") && !slices.Contains(permissions, "edit") && !slices.Contains(permissions, "create")
 }
 
-// confinedNow confines a process as the files say when it is started, within the
-// rights of its call.
-type confinedNow struct {
-	begun     *Runtime
+// callConfinement confines the processes of one call as the files say when the
+// first of them is about to start, within the rights of the call. What is recorded
+// of the call afterwards is what held for it, whatever the files say by then.
+type callConfinement struct {
 	workspace string
-	rights    *fika.Rights // nil: those of the agent
-	opened    []string     // protected files that the call may change
+	opened    []string              // protected files that the call may change
+	now       func() *confine.Agent // what the files said when it was first asked
 }
 
-func (c confinedNow) now() *confine.Agent {
-	r, err := c.begun.current(context.Background())
-	if err != nil {
-		r = c.begun
-	}
-	return r.toolbox.within(c.rights).Confinement()
+// confineCall makes the confinement of a call; rights may be nil: those of the agent.
+func (r *Runtime) confineCall(workspace string, rights *fika.Rights, opened []string) *callConfinement {
+	return &callConfinement{workspace: workspace, opened: opened, now: sync.OnceValue(func() *confine.Agent {
+		now, err := r.current(context.Background())
+		if err != nil {
+			now = r
+		}
+		return now.toolbox.within(rights).Confinement()
+	})}
 }
 
-func (c confinedNow) tools() tool.Confinement { return c.now().Tools(c.workspace, c.opened...) }
+func (c *callConfinement) tools() tool.Confinement { return c.now().Tools(c.workspace, c.opened...) }
 
 // Confine implements [tool.Confinement].
-func (c confinedNow) Confine(path string, args []string) (tool.Confined, error) {
+func (c *callConfinement) Confine(path string, args []string) (tool.Confined, error) {
 	return c.tools().Confine(path, args)
 }
 
 // Temp implements [tool.Confinement].
-func (c confinedNow) Temp() (dir, seen string) { return c.tools().Temp() }
+func (c *callConfinement) Temp() (dir, seen string) { return c.tools().Temp() }
 
 // Tier implements [tool.Confinement].
-func (c confinedNow) Tier() string { return c.tools().Tier() }
+func (c *callConfinement) Tier() string { return c.tools().Tier() }
 
 // Network implements [tool.Confinement].
-func (c confinedNow) Network() bool { return c.tools().Network() }
+func (c *callConfinement) Network() bool { return c.tools().Network() }
 
 // Plugin confines a plugin that is called, within the same rights.
-func (c confinedNow) Plugin(name, path string, home bool) tool.Confinement {
+func (c *callConfinement) Plugin(name, path string, home bool) tool.Confinement {
 	return c.now().Plugin(name, path, c.workspace, home)
 }
 

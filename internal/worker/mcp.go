@@ -278,7 +278,7 @@ func (r *Runtime) offer(pool *mcp.Pool, s mcp.Server, pin mcp.Pin) []tool.Tool {
 }
 
 // Server confines an MCP server that is called, within the same rights.
-func (c confinedNow) Server(network bool) mcp.Confinement {
+func (c *callConfinement) Server(network bool) mcp.Confinement {
 	return c.now().Server(c.workspace, network)
 }
 

@@ -31,7 +31,7 @@ func (b liveBounds) Effective(ctx context.Context, cause *fika.Rights, tainted b
 
 // Confine implements [turn.Bounds].
 func (b liveBounds) Confine(r *fika.Rights, opened []string) tool.Confinement {
-	return confinedNow{begun: b.begun, workspace: b.workspace, rights: r, opened: opened}
+	return b.begun.confineCall(b.workspace, r, opened)
 }
 
 // policyOf is what settings say of rights and of text from outside.
