@@ -2,19 +2,19 @@ package fika
 
 import "fmt"
 
-// Attachment is a picture that belongs to a message. Its bytes are a file of the
-// home, found by their hash; a line of the message's text tells of it, for those
-// who do not see pictures.
+// Attachment is a picture that belongs to a message. Its bytes are a file of the home,
+// found by their hash. A line in the message's text describes the picture, for readers
+// that cannot see it.
 type Attachment struct {
 	SHA256 string `json:"sha256"` // of the bytes, in hexadecimal
 	MIME   string `json:"mime"`
 	Bytes  int64  `json:"bytes"`
-	Name   string `json:"name,omitempty"` // of the file that it came from
+	Name   string `json:"name,omitempty"` // of the original file
 	Width  int    `json:"width,omitempty"`
 	Height int    `json:"height,omitempty"`
 }
 
-// TextLine is how a text tells of the attachment.
+// TextLine returns the line that describes the attachment in a text.
 func (a Attachment) TextLine() string {
 	size := fmt.Sprintf("%d bytes", a.Bytes)
 	if a.Bytes >= 10_000 {
@@ -26,12 +26,12 @@ func (a Attachment) TextLine() string {
 	return fmt.Sprintf("[picture %s: %s, %s]", a.Name, a.MIME, size)
 }
 
-// maxPictureTokens is what a picture counts at most: providers make larger ones
-// smaller.
+// maxPictureTokens is the most that a picture counts: providers scale larger pictures
+// down.
 const maxPictureTokens = 1600
 
-// Tokens estimates what the picture takes of a model's window: one for 750 of its
-// points, from 85 to 1600; 1600 where its size is not known.
+// Tokens estimates how much of a model's window the picture takes: one token per 750
+// pixels, from 85 to 1600, and 1600 if its size is not known.
 func (a Attachment) Tokens() int64 {
 	if a.Width <= 0 || a.Height <= 0 {
 		return maxPictureTokens

@@ -2,7 +2,7 @@ package fika
 
 import "time"
 
-// ConversationID identifies a conversation through renames.
+// ConversationID identifies a conversation across renames.
 type ConversationID string
 
 // ConversationKind says what a conversation is for.
@@ -10,10 +10,10 @@ type ConversationKind string
 
 // The kinds of conversation.
 const (
-	Ask  ConversationKind = "ask"  // an agent's ongoing one
+	Ask  ConversationKind = "ask"  // an agent's ongoing conversation
 	Task ConversationKind = "task" // one request, isolated, never loaded later
 	Chat ConversationKind = "chat" // shared, many participants
-	// Workflow is what became of a run: how it began, and its result.
+	// Workflow holds how a run began, and its result.
 	Workflow ConversationKind = "workflow"
 )
 
@@ -37,13 +37,13 @@ type Conversation struct {
 	Paused    bool
 	LastSeq   int64
 	Limits    ChainLimits // of this conversation alone
-	Run       RequestID   // the run of a workflow that it is part of; empty: none
+	Run       RequestID   // the workflow run that it is part of; empty if none
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// ChainLimits are limits of chains that a person has set for one conversation.
-// A nil field leaves a limit to those who take part, 0 takes it away.
+// ChainLimits are the limits on chains that a person has set for one conversation. A
+// nil field leaves the limit to the participants; 0 removes it.
 type ChainLimits struct {
 	Depth  *int64 `json:"depth,omitempty"`
 	Turns  *int64 `json:"turns,omitempty"`
@@ -53,11 +53,11 @@ type ChainLimits struct {
 	Echo   *int64 `json:"echo,omitempty"` // messages without new content
 }
 
-// NotificationState is where a notification stands.
+// NotificationState is the state of a notification.
 type NotificationState string
 
-// The notification states. Held is not one of them: a pending notification of
-// a paused chat is held because the chat is paused.
+// The notification states. Held is not one of them: a pending notification is held
+// while its chat is paused.
 const (
 	NotificationPending NotificationState = "pending"
 	NotificationClaimed NotificationState = "claimed"
@@ -66,8 +66,7 @@ const (
 	NotificationDead    NotificationState = "dead"
 )
 
-// Notification says "this entry concerns that agent", until a turn has
-// covered it.
+// Notification says "this entry concerns that agent", until a turn has covered it.
 type Notification struct {
 	ID           int64
 	Conversation ConversationID
@@ -77,5 +76,5 @@ type Notification struct {
 	Depth        int
 	State        NotificationState
 	Reason       string
-	Request      RequestID // that claimed it
+	Request      RequestID // the request that claimed it
 }

@@ -17,16 +17,16 @@ const (
 	Notice     EntryType = "notice" // said by fika itself; nobody's message, never forwarded
 )
 
-// RenamedNotice is the Kind of the notice that its chat has another name.
+// RenamedNotice is the Kind of the notice that says that a chat has been renamed.
 const RenamedNotice = "renamed"
 
-// EntryID identifies an entry for ever: a UUID for fika's own, free text for
+// EntryID identifies an entry for ever: a UUID for fika's own entries, free text for
 // imported ones.
 type EntryID string
 
-// Entry is one thing that happened in a conversation. Entries are appended and
-// never changed. Seq is per conversation, starts at 1, never goes down; order
-// is by Seq, never by time.
+// Entry is one thing that happened in a conversation. Entries are appended and never
+// changed. Seq counts per conversation, starts at 1 and never decreases; entries are
+// ordered by Seq, never by time.
 type Entry struct {
 	Conversation ConversationID
 	Seq          int64
@@ -37,7 +37,7 @@ type Entry struct {
 	Content      string
 	Type         EntryType
 
-	Request   RequestID // whose turn wrote it, or whose prompt it is; empty for what people post
+	Request   RequestID // the request whose turn wrote it or whose prompt it is; empty for what people post
 	ReplyTo   EntryID
 	Chain     RequestID // root of the chain it belongs to
 	Depth     int
@@ -46,7 +46,7 @@ type Entry struct {
 	Meta      EntryMeta
 }
 
-// Writer says who wrote an entry, whatever From displays.
+// Writer says who wrote an entry, regardless of the name that From displays.
 type Writer string
 
 // The writers.
@@ -57,7 +57,7 @@ const (
 	BySystem Writer = "system"
 )
 
-// EntryMeta is the further detail of an entry, stored as JSON.
+// EntryMeta holds the further details of an entry, stored as JSON.
 type EntryMeta struct {
 	Writer     Writer   `json:"writer,omitempty"`
 	WriterName string   `json:"writer_name,omitempty"` // the authenticated name behind From
@@ -70,17 +70,17 @@ type EntryMeta struct {
 	UpTo       int64    `json:"up_to,omitempty"`   // of a compaction: everything at or before this seq is out of the window
 	Kept       []int64  `json:"kept,omitempty"`    // of a compaction: seqs at or before UpTo that stay in the window
 	Summary    string   `json:"summary,omitempty"` // of a compaction: the summary after it
-	Was        string   `json:"was,omitempty"`     // of a compaction: what the summary was before it
+	Was        string   `json:"was,omitempty"`     // of a compaction: the summary before it
 	Undo       int64    `json:"undo,omitempty"`    // of a compaction: takes back the compaction with this seq
 	Kind       string   `json:"kind,omitempty"`    // of a notice: limit, failed, interrupted …
 	Delivered  []string `json:"delivered,omitempty"`
 	Taint      Taint    `json:"taint,omitzero"`
-	// Attachments are the pictures of a message, which its text tells of.
+	// Attachments are the pictures of a message; its text describes them.
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
-// entryJSON is an entry as it is read outside the database: chibi's six fields
-// first and exact (timestamp in Unix seconds), then fika's own.
+// entryJSON is an entry as read outside the database: first chibi's six fields, exactly
+// as chibi writes them (timestamp in Unix seconds), then fika's own.
 type entryJSON struct {
 	ID        EntryID   `json:"id"`
 	Timestamp int64     `json:"timestamp"`
@@ -103,7 +103,7 @@ type entryJSON struct {
 	Meta      *EntryMeta `json:"metadata,omitempty"`
 }
 
-// MarshalJSON writes the form of the mirror, of --json and of the bus.
+// MarshalJSON writes the form that the mirror, --json and the bus use.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	j := entryJSON{
 		ID: e.ID, Timestamp: e.At.Unix(), From: e.From, To: e.To, Content: e.Content, Type: e.Type,
@@ -125,8 +125,8 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads what [Entry.MarshalJSON] writes, and chibi's six fields
-// alone.
+// UnmarshalJSON reads the output of [Entry.MarshalJSON], and entries that have only
+// chibi's six fields.
 func (e *Entry) UnmarshalJSON(data []byte) error {
 	var j entryJSON
 	if err := json.Unmarshal(data, &j); err != nil {

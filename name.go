@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// AgentName is the name of an agent and of its context folder: lower case,
-// matching ^[a-z0-9][a-z0-9_-]{0,31}$. It is safe as a path element and as a
-// token of a bus subject. Obtain one with [ParseAgentName].
+// AgentName is the name of an agent and of its context folder: lower case, matching
+// ^[a-z0-9][a-z0-9_-]{0,31}$. It is safe as a path element and as a token of a bus
+// subject. [ParseAgentName] returns one.
 type AgentName string
 
-// ConversationName is the name of a chat (as an agent's name, up to 64
-// characters) or the generated name of a task or ask conversation.
+// ConversationName is the name of a chat (like an agent's name, but up to 64
+// characters) or the generated name of an ask or task conversation.
 type ConversationName string
 
 const (
@@ -22,7 +22,7 @@ const (
 	maxConversationName = 128
 )
 
-// wellFormed reports whether s is 1 to most of a-z 0-9 _ -, beginning with a
+// wellFormed reports whether s is 1 to most characters of a-z 0-9 _ -, beginning with a
 // letter or a digit.
 func wellFormed(s string, most int) bool {
 	if s == "" || len(s) > most || s[0] == '_' || s[0] == '-' {
@@ -37,12 +37,12 @@ func wellFormed(s string, most int) bool {
 	return true
 }
 
-// WorkflowAgent is the name under which runs of workflows and teams are kept, and
-// on whose subjects of the bus a team is asked. Nobody else can have it.
+// WorkflowAgent is the name under which runs of workflows and teams are kept, and on
+// whose bus subjects teams receive requests. No agent can have it.
 const WorkflowAgent AgentName = "workflow"
 
-// IsReserved reports whether name (in any case) has a meaning of its own in
-// mentions and transcripts and so cannot name an agent.
+// IsReserved reports whether name, in any case, has a special meaning in mentions and
+// transcripts and therefore cannot name an agent.
 func IsReserved(name string) bool {
 	switch strings.ToLower(name) {
 	case "user", "all", "tool", "system", "auto", string(WorkflowAgent):
@@ -51,8 +51,8 @@ func IsReserved(name string) bool {
 	return false
 }
 
-// ParseAgentName checks a name that came from outside (flag, bus, tool
-// argument, file). Upper case is folded. Error kind: [Invalid].
+// ParseAgentName checks a name that came from outside (flag, bus, tool argument, file)
+// and folds it to lower case. Error kind: [Invalid].
 func ParseAgentName(s string) (AgentName, error) {
 	n := strings.ToLower(s)
 	if !wellFormed(n, maxAgentName) {
@@ -67,7 +67,7 @@ func ParseAgentName(s string) (AgentName, error) {
 	return AgentName(n), nil
 }
 
-// ParseAddressee checks the name of whoever is asked on the bus: an agent's, or
+// ParseAddressee checks the name of an addressee on the bus: an agent's name or
 // [WorkflowAgent]. Error kind: [Invalid].
 func ParseAddressee(s string) (AgentName, error) {
 	if strings.EqualFold(s, string(WorkflowAgent)) {
@@ -76,7 +76,7 @@ func ParseAddressee(s string) (AgentName, error) {
 	return ParseAgentName(s)
 }
 
-// ParseChatName checks the name of a chat. Upper case is folded. Error kind:
+// ParseChatName checks the name of a chat and folds it to lower case. Error kind:
 // [Invalid].
 func ParseChatName(s string) (ConversationName, error) {
 	n := strings.ToLower(s)
@@ -89,8 +89,8 @@ func ParseChatName(s string) (ConversationName, error) {
 	return ConversationName(n), nil
 }
 
-// ParseConversationName checks the name of any conversation, the generated
-// ones included. Error kind: [Invalid].
+// ParseConversationName checks the name of any conversation, including generated names,
+// and folds it to lower case. Error kind: [Invalid].
 func ParseConversationName(s string) (ConversationName, error) {
 	n := strings.ToLower(s)
 	if !wellFormed(n, maxConversationName) {
@@ -99,13 +99,12 @@ func ParseConversationName(s string) (ConversationName, error) {
 	return ConversationName(n), nil
 }
 
-// ParseUsername checks what a person is called: 1 to 32 letters and digits of
-// one script (Latin, Greek, Cyrillic, …; Chinese, Japanese and Korean ones
-// may be mixed), with _ and - between or behind them. Marks that belong to a
-// letter count as letters, except in front. Case is kept; "user" is allowed,
-// the other reserved names are not. Two scripts in one name are refused, because
-// "аrya" with a Cyrillic first letter reads as the agent arya. Whether an agent
-// already has the name is the store's to say. Error kind: [Invalid].
+// ParseUsername checks a person's name: 1 to 32 letters and digits of one script
+// (Latin, Greek, Cyrillic, …; Chinese, Japanese and Korean may be mixed), with _ and -
+// between or after them. Combining marks count as letters, except at the beginning.
+// Case is kept. "user" is allowed; the other reserved names are not. Names that mix two
+// scripts are refused, because "аrya" with a Cyrillic first letter reads as the agent
+// arya. The store checks whether an agent already has the name. Error kind: [Invalid].
 func ParseUsername(s string) (string, error) {
 	n := strings.ToLower(s)
 	if !personal(s) || (IsReserved(n) && n != "user") {
@@ -114,7 +113,7 @@ func ParseUsername(s string) (string, error) {
 	return s, nil
 }
 
-// personal reports whether s is 1 to 32 characters as [ParseUsername] says.
+// personal reports whether s has the form that [ParseUsername] describes.
 func personal(s string) bool {
 	script, n := "", 0
 	for _, r := range s {
@@ -138,7 +137,8 @@ func personal(s string) bool {
 	return n > 0 && n <= maxAgentName && utf8.ValidString(s)
 }
 
-// scriptOf names the script of a letter; "" for those of no script or of all.
+// scriptOf names the script of a letter. It returns "" for letters of no script or of
+// several.
 func scriptOf(r rune) string {
 	if r < 0x80 {
 		return "Latin"

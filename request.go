@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// RequestID identifies a request; for foreign requests it is their requestId.
+// RequestID identifies a request; for a foreign request it is the sender's requestId.
 type RequestID string
 
 // RequestKind says how a request came to be.
@@ -17,12 +17,12 @@ const (
 	AskRequest    RequestKind = "ask"    // continues the agent's ongoing conversation
 	TaskRequest   RequestKind = "task"   // a fresh, isolated conversation
 	NotifyRequest RequestKind = "notify" // a batch of notifications of one conversation
-	// WorkflowRequest stands for a run of a workflow: nobody claims it, and its
+	// WorkflowRequest stands for a run of a workflow: no agent claims it, and its
 	// outcome is that of the run.
 	WorkflowRequest RequestKind = "workflow"
 )
 
-// Origin says whether a request may be resumed without anybody asking.
+// Origin says whether a request may be resumed without anybody asking for it.
 type Origin string
 
 // The origins.
@@ -31,7 +31,7 @@ const (
 	Queued     Origin = "queued"
 )
 
-// RequestState is where a request stands. The last five never change.
+// RequestState is the state of a request. The last five never change.
 type RequestState string
 
 // The request states.
@@ -46,7 +46,7 @@ const (
 	Dead             RequestState = "dead"
 )
 
-// Terminal reports whether s is an outcome.
+// Terminal reports whether s is the state of a request that has ended.
 func (s RequestState) Terminal() bool {
 	switch s {
 	case Done, RequestFailed, Cancelled, StateInterrupted, Dead:
@@ -58,7 +58,7 @@ func (s RequestState) Terminal() bool {
 // WaitReason says what a waiting request waits for.
 type WaitReason string
 
-// The reasons to wait.
+// The reasons for waiting.
 const (
 	WaitPause    WaitReason = "pause"
 	WaitApproval WaitReason = "approval"
@@ -66,31 +66,32 @@ const (
 	WaitLimit    WaitReason = "limit" // the agent's hour is used up
 )
 
-// Payload is what the asker gave with a request, stored as JSON until the
-// claim turns it into an entry, and kept after.
+// Payload is what the asker sent with a request. It is stored as JSON until the claim
+// turns it into an entry, and kept after that.
 type Payload struct {
 	Prompt      string          `json:"prompt,omitempty"`
 	From        string          `json:"from,omitempty"`        // display name of the asker
-	Writer      Writer          `json:"writer,omitempty"`      // who that is
+	Writer      Writer          `json:"writer,omitempty"`      // what kind of writer the asker is
 	Model       string          `json:"model,omitempty"`       // id or nickname, for this request only
-	Workspace   string          `json:"workspace,omitempty"`   // working folder of the asker
-	History     []HistoryEntry  `json:"history,omitempty"`     // seeds an unknown conversation
+	Workspace   string          `json:"workspace,omitempty"`   // the asker's working folder
+	History     []HistoryEntry  `json:"history,omitempty"`     // initial messages for an unknown conversation
 	Sender      string          `json:"sender,omitempty"`      // metadata.sender of a foreign request
 	Continue    bool            `json:"continue,omitempty"`    // go on without a new prompt
 	Deadline    int64           `json:"deadline,omitempty"`    // Unix milliseconds; 0: none
 	Extra       json.RawMessage `json:"extra,omitempty"`       // per-invocation settings, opaque to the store
 	Background  bool            `json:"background,omitempty"`  // nobody waits for the answer
-	Attachments []Attachment    `json:"attachments,omitempty"` // pictures of the prompt, which its text tells of
-	Attempt     int             `json:"attempt,omitempty"`     // at the same work, from 1; 0 is the first as well
-	Form        *AnswerForm     `json:"form,omitempty"`        // what the answer has to be; nil: a text
-	// Summary says that the answer is a summary of what the agent that was asked has
-	// before it in its ongoing conversation: the prompt only tells people so.
+	Attachments []Attachment    `json:"attachments,omitempty"` // pictures of the prompt, which its text describes
+	Attempt     int             `json:"attempt,omitempty"`     // attempt at the same work, from 1; 0 also means the first
+	Form        *AnswerForm     `json:"form,omitempty"`        // the required form of the answer; nil: text
+	// Summary says that the answer is a summary of the ongoing conversation of the
+	// agent that was asked, as far as it is in its window. The prompt is only there for
+	// people to read.
 	Summary bool `json:"summary,omitempty"`
 }
 
-// AnswerForm says that an answer has to be JSON.
+// AnswerForm requires an answer to be JSON.
 type AnswerForm struct {
-	Schema json.RawMessage `json:"schema,omitempty"` // JSON Schema; empty: whatever it is
+	Schema json.RawMessage `json:"schema,omitempty"` // JSON Schema; empty: any JSON
 }
 
 // HistoryEntry is one message of the context array of a foreign ask_request.
@@ -99,27 +100,27 @@ type HistoryEntry struct {
 	Content string `json:"content"`
 }
 
-// Request is a piece of work one agent has taken or will take. It gets exactly
-// one terminal outcome.
+// Request is a piece of work that one agent has taken or will take. It has exactly one
+// outcome.
 type Request struct {
 	ID           RequestID
 	Kind         RequestKind
 	Origin       Origin
-	Agent        AgentID        // that works it
-	Addressed    AgentID        // that was asked, where another works it: see [Request.Asked]
-	Handed       string         // why it was handed over to Agent; empty: it was not
+	Agent        AgentID        // the agent that works it
+	Addressed    AgentID        // the agent that was asked, if another works it: see [Request.Asked]
+	Handed       string         // why it was handed over to Agent; empty if it was not
 	Conversation ConversationID // empty for a task or ask not yet claimed
-	Parent       RequestID      // whose delegate step waits for it
+	Parent       RequestID      // the request whose delegate step waits for it
 	RetryOf      RequestID
 	Chain        RequestID // root of its chain; its own id for a root
 	Depth        int
-	UptoSeq      int64 // the window's last foreign entry, frozen at claim
+	UptoSeq      int64 // the last foreign entry of the window, frozen at claim
 	State        RequestState
-	Reason       string  // why waiting, failed, cancelled …
+	Reason       string  // why it waits, failed, was cancelled …
 	Epoch        Epoch   // owner_epoch: the agent's epoch that claimed it
-	Rights       *Rights // of whoever caused it, as they were then; nil: a person did
-	Passes       *Rights // what it may cause others to do at most, as its turn said last; nil: it has not begun
-	Taint        string  // what its turn has read from outside, or its prompt comes from; empty: nothing
+	Rights       *Rights // rights of the causing agent at that time; nil: a person caused it
+	Passes       *Rights // the most it may pass on, as last stored by its turn; nil: not begun
+	Taint        string  // source of the outside text that its turn has read or its prompt comes from; empty if none
 	CancelAt     time.Time
 	Deadline     time.Time
 	Payload      Payload
@@ -133,7 +134,7 @@ type Request struct {
 	FinishedAt   time.Time
 }
 
-// Asked is the agent that was asked for it, whoever works it.
+// Asked returns the agent that the request was addressed to, whichever agent works it.
 func (r Request) Asked() AgentID {
 	if r.Addressed != "" {
 		return r.Addressed
@@ -141,7 +142,7 @@ func (r Request) Asked() AgentID {
 	return r.Agent
 }
 
-// Outcome is what a finished request left, stored as JSON.
+// Outcome is the result of a finished request, stored as JSON.
 type Outcome struct {
 	Answer    string     `json:"answer,omitempty"`
 	Error     string     `json:"error,omitempty"`
@@ -150,21 +151,21 @@ type Outcome struct {
 	Seq       int64      `json:"seq,omitempty"`
 	ToolCalls []ToolUsed `json:"tool_calls,omitempty"`
 	Usage     Usage      `json:"usage"`
-	Model     string     `json:"model,omitempty"` // that made the last call
-	// Models are those that the calls went to, in turn, of an agent that has several.
+	Model     string     `json:"model,omitempty"` // the model of the last call
+	// Models are the models that were called, in order, if the agent has several.
 	Models []ModelUsed `json:"models,omitempty"`
-	Taint  string      `json:"taint,omitempty"` // what was read from outside before the answer
+	Taint  string      `json:"taint,omitempty"` // the outside text that was read before the answer
 }
 
-// ModelUsed tells of consecutive calls to one of an agent's several models.
+// ModelUsed describes consecutive calls to one of an agent's several models.
 type ModelUsed struct {
 	Model string `json:"model"`
 	Calls int    `json:"calls"`
-	// Why they went to it; empty: it is the first.
+	// Why says why the calls went to this model; empty for the agent's first.
 	Why string `json:"why,omitempty"`
 }
 
-// ToolUsed tells of one tool call of a finished request.
+// ToolUsed describes one tool call of a finished request.
 type ToolUsed struct {
 	Tool    string `json:"tool"`
 	File    string `json:"file,omitempty"`
@@ -181,7 +182,7 @@ type Usage struct {
 	Cost      int64 `json:"cost,omitempty"`
 }
 
-// Add sums two usages.
+// Add returns the sum of u and v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output, Cached: u.Cached + v.Cached,
@@ -189,15 +190,16 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Chain is all requests that descend from one human message (or other root).
+// Chain is all requests that descend from one message of a person, or from another
+// root.
 type Chain struct {
 	Root      RequestID
 	Turns     int
 	Tokens    int64
 	Cost      int64 // micro-dollars
 	StartedAt time.Time
-	LimitHit  string // which limit ended it first; empty: none
-	// Conversation is where the chain began; empty for one begun by a fika
-	// that did not note it.
+	LimitHit  string // the first limit that ended it; empty if none
+	// Conversation is where the chain began. It is empty for chains of older versions
+	// of fika, which did not record it.
 	Conversation ConversationID
 }

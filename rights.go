@@ -2,23 +2,24 @@ package fika
 
 import "slices"
 
-// Rights are what a request may do at most, whatever its agent may. A nil
-// *Rights sets no bound: that of a request that a person has made.
+// Rights bound what a request may do, whatever its agent may do. A nil *Rights sets no
+// bound: it belongs to a request that a person made.
 type Rights struct {
-	Tools    []string `json:"tools"`               // the only ones, by name
-	Sandbox  string   `json:"sandbox,omitempty"`   // how processes are confined at least: "off", "best" or "required"
+	Tools    []string `json:"tools"`               // the only tools that may be called, by name
+	Sandbox  string   `json:"sandbox,omitempty"`   // the least confinement of processes: "off", "best" or "required"
 	ReadOnly bool     `json:"read_only,omitempty"` // processes cannot write the workspace
 	Network  bool     `json:"network,omitempty"`   // processes reach the network
-	Lend     []string `json:"lend,omitempty"`      // of what is hidden from them, what they can read after all
-	// Hosts are those that people have named along the way: what has read text
-	// from outside fetches them without asking again.
+	Lend     []string `json:"lend,omitempty"`      // hidden paths that processes can read all the same
+	// Hosts are the hosts that people have named along the way: a request that has read
+	// text from outside may fetch from them without asking again.
 	Hosts []string `json:"hosts,omitempty"`
-	// Fixed says that the bound holds whatever a person says of agents among each
-	// other: it comes from outside.
+	// Fixed says that the bound holds whatever a person has set for agents among each
+	// other, because it comes from outside.
 	Fixed bool `json:"fixed,omitempty"`
 }
 
-// IntersectWith are the rights that r and limit have in common, which neither exceeds.
+// IntersectWith returns the rights that r and limit have in common; the result exceeds
+// neither.
 func (r *Rights) IntersectWith(limit *Rights) *Rights {
 	switch {
 	case r == nil:
@@ -33,10 +34,11 @@ func (r *Rights) IntersectWith(limit *Rights) *Rights {
 	}
 }
 
-// AllowsTool reports whether a tool may be called.
+// AllowsTool reports whether the tool may be called.
 func (r *Rights) AllowsTool(tool string) bool { return r == nil || slices.Contains(r.Tools, tool) }
 
-// common is what both lists have, in the order of the first.
+// common returns the elements that both lists have, in the order of the first, without
+// duplicates.
 func common(a, b []string) []string {
 	var out []string
 	for _, s := range a {
@@ -47,8 +49,8 @@ func common(a, b []string) []string {
 	return out
 }
 
-// stricter is the stronger of two ways to confine processes; one that is not
-// known counts as the strongest.
+// stricter returns the stronger of two confinements of processes. An unknown value
+// counts as the strongest.
 func stricter(a, b string) string {
 	if strength(a) < strength(b) {
 		return b
@@ -66,13 +68,13 @@ func strength(sandbox string) int {
 	return 2
 }
 
-// Taint says that text from outside had been read when something was written.
-// The zero value says that none had.
+// Taint says that text from outside had been read before something was written. The
+// zero value says that none had.
 type Taint struct {
-	From string `json:"from"` // what was read, as in "fetch example.org"
-	// Seq is that of the entry which brought the text into the conversation; 0:
-	// the entry itself did. When that one is out of an agent's window, the taint
-	// is gone.
+	From string `json:"from"` // the source, as in "fetch example.org"
+	// Seq is the seq of the entry that brought the text into the conversation; 0 if it
+	// was this entry itself. Once that entry is outside an agent's window, the taint is
+	// gone.
 	Seq int64 `json:"seq,omitempty"`
 }
 

@@ -15,7 +15,7 @@ const (
 	CompactionStep StepKind = "compaction"
 )
 
-// StepState is where a step stands.
+// StepState is the state of a step.
 type StepState string
 
 // The step states.
@@ -26,18 +26,19 @@ const (
 	StepInterrupted StepState = "interrupted"
 )
 
-// Effect says what running a tool twice would do. Undeclared means Unsafe.
+// Effect says what running a tool twice would do. An undeclared effect counts as
+// Unsafe.
 type Effect string
 
 // The effects.
 const (
 	Pure       Effect = "pure"       // reads only: may be repeated and run in parallel
 	Idempotent Effect = "idempotent" // may be repeated
-	Verifiable Effect = "verifiable" // hashes before and after tell whether it happened
+	Verifiable Effect = "verifiable" // hashes taken before and after show whether it happened
 	Unsafe     Effect = "unsafe"     // never repeated by fika itself
 )
 
-// Process names an operating-system process so that a reused pid is told
+// Process identifies an operating-system process, so that a reused pid can be told
 // apart.
 type Process struct {
 	PID    int
@@ -56,8 +57,8 @@ type Step struct {
 	Tool       string
 	ArgsHash   string
 	Effect     Effect
-	Model      string // of a model step: whom it asked, as usage reports name it
-	Choice     string // of a model step: why it was that one of several models; empty: it is the first
+	Model      string // of a model step: the model called, as usage reports name it
+	Choice     string // of a model step: why this one of several models; empty for the first
 	State      StepState
 	Entry      EntryID         // the entry it produced: message, or tool_result
 	CallEntry  EntryID         // of a tool step: its tool_call entry

@@ -1,5 +1,5 @@
-// Command fika runs language-model agents: one-shot prompts, a hub with one
-// process per agent, chats among them.
+// Command fika runs language-model agents: one-shot prompts, a hub with one process per
+// agent, and chats among agents.
 package main
 
 import (
