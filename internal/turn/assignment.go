@@ -5,8 +5,8 @@ import (
 	"fika/internal/store"
 )
 
-// assignment is the claimed request that a turn works, who is told of it, and how
-// often the store is asked. Every part of the turn has it.
+// assignment is the claimed request that a turn works, with its observer and its way of
+// retrying the store. Every part of the turn has it.
 type assignment struct {
 	claimed store.Claimed
 	fence   store.Fence
@@ -25,23 +25,23 @@ func (a *assignment) observeEvent(ev Event) {
 	a.observe(ev)
 }
 
-// isForeground reports whether a person waits at a terminal: such a request is
-// not suspended.
+// isForeground reports whether a person waits at a terminal; such a request is not
+// suspended.
 func (a *assignment) isForeground() bool { return a.claimed.Request.Origin == fika.Foreground }
 
 func (a *assignment) inChat() bool { return a.claimed.Conversation.Kind == fika.Chat }
 
-// progress is what the request has come to, in this attempt and in earlier ones.
+// progress is how far the request has come, in this attempt and earlier ones.
 type progress struct {
 	round   int          // model calls so far
 	own     []fika.Entry // the request's entries, in order
 	pending []fika.Step  // tool steps without a result
 	cutStep int          // the step whose arguments the provider cut off; 0: none
 	used    []fika.ToolUsed
-	rounds  []round // of the model calls
-	model   string  // that the last call went to; before any, the first
+	rounds  []round // one for each model call
+	model   string  // of the last call; before any, the first
 	usage   fika.Usage
-	lastIn  int64 // input tokens the provider counted last; 0: unknown
+	lastIn  int64 // input and output tokens of the last call as the provider counted them; 0: unknown
 }
 
 // restore takes over what earlier attempts committed.
@@ -70,7 +70,7 @@ func (p *progress) restore(steps []fika.Step, own []fika.Entry) {
 	p.restoreRounds(steps)
 }
 
-// argumentsOf gives the arguments as the model wrote them; none at all is {}.
+// argumentsOf returns the arguments as the model wrote them; empty arguments become {}.
 func (p *progress) argumentsOf(s fika.Step) string {
 	for i := range p.own {
 		if p.own[i].ID == s.CallEntry && p.own[i].Content != "" {

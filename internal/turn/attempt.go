@@ -9,8 +9,8 @@ import (
 	"fika/internal/store"
 )
 
-// attempt is one request being worked: its parts, from those that know least to
-// those that use the others, and the order in which they have their turn.
+// attempt is one request being worked. It holds the parts of a turn, ordered from those
+// that know least to those that use the others, and calls them in order.
 type attempt struct {
 	*assignment
 	*progress
@@ -29,7 +29,7 @@ type attempt struct {
 	finisher *finisher
 }
 
-// newAttempt puts together what works a request.
+// newAttempt assembles the parts that work a request.
 func newAttempt(e *Engine, c store.Claimed) *attempt {
 	cfg := &e.cfg
 	s := cfg.Store
@@ -83,8 +83,8 @@ func newAttempt(e *Engine, c store.Claimed) *attempt {
 	}
 }
 
-// runSteps settles what is pending, looks whether anybody wants a stop, and asks the
-// model, until one of its steps stops the turn.
+// runSteps settles the pending tool steps, checks whether the turn should stop, and asks
+// the model, in a loop that ends when one of these steps stops the turn.
 func (a *attempt) runSteps(ctx context.Context) error {
 	if err := a.loadSteps(ctx); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (a *attempt) runSteps(ctx context.Context) error {
 	if err := a.briefing.preparePrompt(ctx); err != nil {
 		return err
 	}
-	if len(a.pending) > 0 { // what people said before is known to what goes on
+	if len(a.pending) > 0 { // tool calls go on knowing what people said before
 		if _, err := a.window.selectEntries(ctx); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (a *attempt) runSteps(ctx context.Context) error {
 	}
 }
 
-// loadSteps brings back what earlier attempts of the request committed.
+// loadSteps restores what earlier attempts of the request committed.
 func (a *attempt) loadSteps(ctx context.Context) error {
 	if !a.claimed.Resumed {
 		if a.claimed.Prompt != nil {
@@ -141,7 +141,8 @@ func (a *attempt) loadSteps(ctx context.Context) error {
 	return a.gate.loadApprovals(ctx)
 }
 
-// concludeTurn turns what stopped a turn into its result; an outcome is committed.
+// concludeTurn turns the error that stopped a turn into its result, and commits the
+// outcome if there is one.
 func (a *attempt) concludeTurn(ctx context.Context, stop error) (Result, error) {
 	if r := (*released)(nil); errors.As(stop, &r) {
 		return r.Result, nil
@@ -153,10 +154,10 @@ func (a *attempt) concludeTurn(ctx context.Context, stop error) (Result, error) 
 	return a.finisher.commitOutcome(ctx, end)
 }
 
-// outcomeOf says how a turn that cannot go on ends. It is not over when the
-// right to write is gone, or when the store takes nothing: then the next owner
-// finds the request as it was. Anything else is an outcome, so that no request
-// stays running with nobody at work.
+// outcomeOf returns the outcome of a turn that cannot go on, and reports whether it is
+// over. It is not over when the right to write is gone or the store takes nothing: then
+// the next owner finds the request as it was. Any other error is an outcome, so that no
+// request stays running with nobody at work.
 func outcomeOf(err error) (*ending, bool) {
 	var end *ending
 	switch {
@@ -168,15 +169,15 @@ func outcomeOf(err error) (*ending, bool) {
 	return failedEnding(err), true
 }
 
-// Each step of a turn returns nil to go on, or an error that stops the turn:
-// an *ending, a *released, or what the store or the model said.
+// Each step of a turn returns nil to go on, or an error that stops the turn: an *ending,
+// a *released, or an error of the store or the model.
 
 // ending is the outcome that a turn comes to.
 type ending struct {
 	state  fika.RequestState
 	kind   fika.Kind
 	reason string
-	limit  string // of its chain, that ends the turn
+	limit  string // the chain's limit that ends the turn
 	// rejected says that no answer was in the form asked for.
 	rejected bool
 	final    *store.ModelCommit
@@ -184,7 +185,7 @@ type ending struct {
 
 func (e *ending) Error() string { return fmt.Sprintf("%s: %s", e.state, e.reason) }
 
-// released says that the request leaves this turn without an outcome: it was
+// released means that the request leaves this turn without an outcome, because it was
 // suspended or handed back.
 type released struct{ Result }
 

@@ -7,8 +7,8 @@ import (
 	"fika/internal/hook"
 )
 
-// briefing is what the model is told besides the conversation, and what the turn
-// answers.
+// briefing holds what the model is told besides the conversation, and the message that
+// the turn answers.
 type briefing struct {
 	*assignment
 	signals  *signals
@@ -16,12 +16,12 @@ type briefing struct {
 	hooks    hook.Runner
 	prompter Prompter
 	summary  func(context.Context) (string, error)
-	context  string // as hooks are told
+	context  string // the name that hooks are given
 
-	system   string      // assembled once per turn
-	state    string      // likewise; shown where it differs from what the window shows of it
-	asked    *fika.Entry // what the turn answers: the prompt, or the newest message of others
-	replaced string      // what a pre_message hook made of it; empty: as stored
+	system   string      // built once per turn, and again after a compaction
+	state    string      // likewise; shown where the window does not show it already
+	asked    *fika.Entry // the message that the turn answers: the prompt, or the newest message of others
+	replaced string      // what a pre_message hook replaced it with; empty: it stays as stored
 }
 
 // preparePrompt builds the system prompt and lets hooks see the prompt.
@@ -35,15 +35,15 @@ func (b *briefing) preparePrompt(ctx context.Context) error {
 	return nil
 }
 
-// buildPrompt has system text and state written: of what is true now.
+// buildPrompt has the system text and the state built from what is true now.
 func (b *briefing) buildPrompt(ctx context.Context) (err error) {
 	b.system, b.state, err = b.prompter.System(ctx, b.claimed)
 	return err
 }
 
-// firePreMessage lets hooks see and replace what the turn answers: its prompt, or
-// the newest of the messages that it was told of. The prompt of a foreground
-// run was shown to them before it was stored.
+// firePreMessage lets hooks see and replace the message that the turn answers: its
+// prompt or, for a notification, the newest message of others. Hooks saw the prompt of a
+// foreground run before it was stored.
 func (b *briefing) firePreMessage(ctx context.Context) error {
 	b.asked = b.claimed.Prompt
 	if b.claimed.Request.Kind == fika.NotifyRequest {
@@ -77,10 +77,10 @@ func (b *briefing) firePreMessage(ctx context.Context) error {
 	return nil
 }
 
-// newestOfOthers is the newest message before this turn that is not the
-// agent's own.
+// newestOfOthers returns the newest message before this turn that is not the agent's
+// own; nil: there is none among the newest entries.
 func (b *briefing) newestOfOthers(ctx context.Context) (*fika.Entry, error) {
-	for _, size := range []int{2, firstPage} { // mostly it is the newest of all
+	for _, size := range []int{2, firstPage} { // usually it is among the two newest
 		page, err := b.history.Before(ctx, b.claimed.Conversation.ID, b.claimed.Request.UptoSeq, size)
 		if err != nil {
 			return nil, err

@@ -12,49 +12,49 @@ import (
 	"fika/internal/store"
 )
 
-// Model is one that the calls of a turn may go to.
+// Model is a model that the calls of a turn may go to.
 type Model struct {
 	Provider  llm.Model
 	ID        string // as usage reports name it
-	Window    int64  // what it reads, in tokens
+	Window    int64  // how many tokens it reads
 	MaxTokens int64
 	Reasoning *llm.Reasoning
-	Picture   Picture // nil: it is shown none
+	Picture   Picture // nil: it is shown no pictures
 }
 
-// ModelRule says when one of several models is used. All that it says has to hold;
-// what is zero says nothing.
+// ModelRule says when one of several models is used. All of its conditions have to hold;
+// zero fields are no condition.
 type ModelRule struct {
-	Tokens  int64    // of what has been said, estimated
+	Tokens  int64    // size of the conversation, estimated
 	Offered []string // tools of which the turn may use one
 	Used    []string // tools of which the turn has called one
-	Attempt int      // at the same work, from 1
-	Use     int      // the place of the model: 0 is the first
+	Attempt int      // attempts at the same work, from 1
+	Use     int      // index of the model: 0 is the first
 }
 
-// Choice is how a turn that has several models chooses one for each call. The zero
-// value is one model alone.
+// Choice is how a turn with several models chooses one for each call. The zero value
+// means a single model.
 type Choice struct {
-	Further  []Model // behind that of the [Config], from the second to the last resort
+	Further  []Model // after the one of the [Config], from the second to the last resort
 	Rules    []ModelRule
-	Escalate int // failed rounds in a row after which the next model is asked; 0: never
+	Escalate int // consecutive failed rounds after which the next model is asked; 0: never
 }
 
-// round is what a committed model call came to.
+// round is the result of a committed model call.
 type round struct {
 	model  string
 	choice string // why it went to that model
 	calls  int    // tool calls that are known to have worked or failed
-	failed int    // of these
-	// useless says that it was no answer: empty, or not in the form asked for.
+	failed int    // how many of these failed
+	// useless says that the reply was no answer: empty, or not in the form asked for.
 	useless bool
 }
 
-// isFailed reports whether nothing good came of the round.
+// isFailed reports whether nothing useful came of the round.
 func (r round) isFailed() bool { return r.useless || r.calls > 0 && r.failed == r.calls }
 
-// countResult adds what became of a tool call. One that was interrupted tells
-// nothing of the model.
+// countResult adds the result of a tool call. An interrupted call says nothing about the
+// model and does not count.
 func (r *round) countResult(isError, interrupted bool) {
 	if interrupted {
 		return
@@ -65,7 +65,7 @@ func (r *round) countResult(isError, interrupted bool) {
 	}
 }
 
-// restoreRounds brings back what earlier attempts of the request came to.
+// restoreRounds restores the rounds of earlier attempts of the request.
 func (p *progress) restoreRounds(steps []fika.Step) {
 	failed := map[fika.EntryID]bool{}
 	for _, e := range p.own {
@@ -73,7 +73,7 @@ func (p *progress) restoreRounds(steps []fika.Step) {
 			failed[e.ID] = true
 		}
 	}
-	at := map[int]int{} // round to place
+	at := map[int]int{} // round to index
 	for _, s := range steps {
 		i, known := at[s.Round]
 		switch {
@@ -89,16 +89,16 @@ func (p *progress) restoreRounds(steps []fika.Step) {
 	}
 }
 
-// said reports whether a model step left a text.
+// said reports whether a model step produced a text.
 func (p *progress) said(s fika.Step) bool {
 	return slices.ContainsFunc(p.own, func(e fika.Entry) bool {
 		return e.ID == s.Entry && e.Type == fika.Message && strings.TrimSpace(e.Content) != ""
 	})
 }
 
-// modelChoice decides which model the next call goes to: by what is committed and
-// what the settings say, so that a turn that is taken up again after a crash goes
-// on with the model it had. No earlier model comes back within a turn.
+// modelChoice decides which model the next call goes to. It uses only what is committed
+// and what the settings say, so that a turn resumed after a crash goes on with the model
+// it had. A turn never goes back to an earlier model.
 type modelChoice struct {
 	*assignment
 	*progress
@@ -109,21 +109,21 @@ type modelChoice struct {
 	told   string // the model that observers know of
 }
 
-// last is the place of the model that the last round went to, and why it did.
+// last returns the index of the model that the last round went to, and why it did.
 func (m *modelChoice) last() (index int, why string) {
 	if len(m.rounds) == 0 {
 		return 0, ""
 	}
 	r := m.rounds[len(m.rounds)-1]
 	i := slices.IndexFunc(m.models, func(x Model) bool { return x.ID == r.model })
-	if i <= 0 { // the first, or one that the settings do not have any more
+	if i <= 0 { // the first, or a model that the settings no longer have
 		return 0, ""
 	}
 	return i, r.choice
 }
 
-// choose gives the place of the model for the next call, and why it is that one;
-// no reason: it is the first.
+// choose returns the index of the model for the next call, and why; no reason: it is the
+// first.
 func (m *modelChoice) choose(ctx context.Context) (index int, why string, err error) {
 	index, why = m.last()
 	if i, reason := m.escalated(index); i > index {
@@ -144,10 +144,11 @@ func (m *modelChoice) choose(ctx context.Context) (index int, why string, err er
 	return index, why, nil
 }
 
-// attempt is how many times the work has been begun, this one included.
+// attempt returns how many times the work has been begun, this time included.
 func (m *modelChoice) attempt() int { return max(1, m.claimed.Request.Payload.Attempt) }
 
-// escalated gives the model that failures at this one lead to, or the same.
+// escalated returns the model that failures lead to from the one at index, or index
+// itself.
 func (m *modelChoice) escalated(index int) (int, string) {
 	if m.Escalate <= 0 || index == len(m.models)-1 {
 		return index, ""
@@ -179,7 +180,7 @@ func failedRounds(n int) string {
 	return strconv.Itoa(n) + " failed rounds"
 }
 
-// holds reports whether a rule holds, and what makes it do so.
+// holds reports whether a rule holds, and why.
 func (m *modelChoice) holds(ctx context.Context, r ModelRule) (bool, string, error) {
 	var reasons []string
 	if r.Attempt > 0 {
@@ -225,7 +226,7 @@ func (m *modelChoice) mayUse(name string) bool {
 	return false
 }
 
-// used are the models of a turn, with the call that ends it, if one does.
+// used lists the models of a turn; final is the call that ends it, or nil.
 func (m *modelChoice) used(final *store.ModelCommit) []fika.ModelUsed {
 	if len(m.models) == 1 {
 		return nil
@@ -245,7 +246,7 @@ func (m *modelChoice) used(final *store.ModelCommit) []fika.ModelUsed {
 	return out
 }
 
-// tellModel tells observers of a model that is not the one they know of.
+// tellModel tells observers of the chosen model, unless they already know it.
 func (m *modelChoice) tellModel(index int, why string) {
 	if id := m.models[index].ID; id != m.told {
 		m.told = id
@@ -253,8 +254,8 @@ func (m *modelChoice) tellModel(index int, why string) {
 	}
 }
 
-// comesTo reports whether what has been said, as far as a model could be shown it,
-// comes to so many tokens.
+// comesTo reports whether the conversation, as far as a model could be shown it, has at
+// least that many tokens.
 func (w *window) comesTo(ctx context.Context, tokens int64) (bool, error) {
 	var size int64
 	for _, e := range w.own {
@@ -265,7 +266,7 @@ func (w *window) comesTo(ctx context.Context, tokens int64) (bool, error) {
 	}
 	cut := w.cut
 	groups, left, err := w.readHistory(ctx, tokens-size)
-	w.cut = cut // what is shown is read later
+	w.cut = cut // the window itself is read later
 	if err != nil || left > 0 {
 		return left > 0, err
 	}

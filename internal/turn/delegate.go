@@ -9,16 +9,16 @@ import (
 	"fika/internal/tool"
 )
 
-// maxChildren is how many tasks a turn waits for at once; further calls follow.
+// maxChildren is how many tasks a turn waits for at once; further calls follow later.
 const maxChildren = 64
 
-// Children are the tasks that a turn gives to other agents.
+// Children creates and awaits the tasks that a turn gives to other agents.
 type Children interface {
 	Delegate(context.Context, store.Fence, []store.Delegation) (store.Delegated, error)
 	Await(context.Context, store.Fence) (store.Awaited, error)
 }
 
-// delegations are the calls that other agents work.
+// delegations makes the calls that other agents work.
 type delegations struct {
 	*assignment
 	*progress
@@ -30,9 +30,9 @@ type delegations struct {
 	tools   *tool.Set
 }
 
-// isDelegated reports whether a step is another agent's work. One that was
-// started has its child already; one that is planned needs a tool that may be
-// used, and a request that can be suspended.
+// isDelegated reports whether a step is another agent's work. A started step has its
+// child already; a planned one needs a tool that may be used and a request that can be
+// suspended.
 func (d *delegations) isDelegated(s fika.Step) bool {
 	if s.N == d.cutStep || d.isForeground() {
 		return false
@@ -46,9 +46,9 @@ func (d *delegations) isDelegated(s fika.Step) bool {
 	return d.tools.Check(s.Tool) == nil && d.permits.checkRights(s.Tool) == nil
 }
 
-// runDelegated settles the delegate steps that come first: it reports what came
-// of those that are under way, and gives the others to their agents. Worked is
-// true when one of them succeeded.
+// runDelegated settles the delegate steps at the head of the pending ones: it records
+// the results of those under way and gives the others to their agents. Worked reports
+// whether one of them succeeded.
 func (d *delegations) runDelegated(ctx context.Context) (worked bool, _ error) {
 	if ctx.Err() != nil {
 		return false, d.signals.interruptedBy(ctx)
@@ -67,7 +67,7 @@ func (d *delegations) runDelegated(ctx context.Context) (worked bool, _ error) {
 	if err != nil {
 		return false, err
 	}
-	for len(batch) > 0 { // what is known goes first; nothing is asked twice
+	for len(batch) > 0 { // known results go first; nobody is asked twice
 		if batch[0].result == nil {
 			if err := d.createChildren(ctx, batch, list); err != nil {
 				return worked, err
@@ -82,7 +82,7 @@ func (d *delegations) runDelegated(ctx context.Context) (worked bool, _ error) {
 	return worked, nil
 }
 
-// awaitChildren looks what has become of the children of started steps.
+// awaitChildren checks what has become of the children of started steps.
 func (d *delegations) awaitChildren(ctx context.Context, batch []*job) error {
 	var started []*job
 	for _, j := range batch {
@@ -121,8 +121,8 @@ func (d *delegations) awaitChildren(ctx context.Context, batch []*job) error {
 	return nil
 }
 
-// readCalls reads the planned calls. One that rules, hooks, permissions or the
-// tool refuse has its result.
+// readCalls reads the planned calls. A call that rules, hooks, permissions or the tool
+// refuse gets its result here.
 func (d *delegations) readCalls(ctx context.Context, batch []*job) ([]store.Delegation, error) {
 	for _, j := range batch {
 		if j.result == nil {
@@ -150,8 +150,8 @@ func (d *delegations) readCalls(ctx context.Context, batch []*job) ([]store.Dele
 	return list, nil
 }
 
-// createChildren makes the children and releases the request until they are
-// done. It returns nil when every step was refused and has its result.
+// createChildren creates the children and releases the request until they are done. It
+// returns nil when every step was refused and so has its result.
 func (d *delegations) createChildren(ctx context.Context, batch []*job, list []store.Delegation) error {
 	if ctx.Err() != nil {
 		return d.signals.interruptedBy(ctx)
@@ -180,7 +180,7 @@ func (d *delegations) createChildren(ctx context.Context, batch []*job, list []s
 	return waitingFor(got.Children)
 }
 
-// waitingFor releases a request that waits for its children.
+// waitingFor returns the release of a request that waits for its children.
 func waitingFor(children []store.Child) *released {
 	res := &released{Result{State: fika.Waiting}}
 	var names []string

@@ -10,7 +10,7 @@ import (
 	"fika/internal/store"
 )
 
-// echoCheck finds two agents who only repeat themselves.
+// echoCheck detects two agents who only repeat themselves.
 type echoCheck struct {
 	*assignment
 	window  *window
@@ -18,9 +18,9 @@ type echoCheck struct {
 	limits  store.Limits
 }
 
-// onlyRepeats reports whether a final text would only go on an exchange in which
-// this agent and the one it mentions repeat themselves. The window, which is
-// at hand, mostly shows that it does not.
+// onlyRepeats reports whether a final text would only continue an exchange in which this
+// agent and the one it mentions repeat themselves. Usually the window, which is already
+// in memory, is enough to show that it would not.
 func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.AgentName) (bool, error) {
 	r := c.claimed.Request
 	most := c.limits.HoldingIn(c.claimed.Conversation.Limits).MaxEcho
@@ -32,7 +32,7 @@ func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.
 	if said, enough := c.lastExchange(c.window.seen, most-1); enough && !limit.OnlyRepeats(append(said, last)) {
 		return false, nil
 	}
-	// Somebody may have said something since.
+	// The window may be out of date: somebody may have said something since.
 	var all []fika.Entry // newest first
 	for upto := int64(math.MaxInt64); ; upto = all[len(all)-1].Seq - 1 {
 		var page []fika.Entry
@@ -51,9 +51,9 @@ func (c *echoCheck) onlyRepeats(ctx context.Context, text string, notify []fika.
 	}
 }
 
-// lastExchange takes the last n messages of this turn's chain from entries, oldest
-// first. It has enough when it found as many, or one that is not of the chain:
-// a person's word, or another chain's, begins something new.
+// lastExchange returns the last n messages of this turn's chain in entries, oldest
+// first. It reports enough when it found n of them, or a message that is not of the
+// chain: a person's word, or another chain's, begins something new.
 func (c *echoCheck) lastExchange(entries []fika.Entry, n int) (said []limit.Said, enough bool) {
 	for _, e := range slices.Backward(entries) {
 		if e.Type != fika.Message || e.Request == c.fence.Request || e.Meta.Writer == fika.ByAgent && !e.Meta.Final {
@@ -61,7 +61,7 @@ func (c *echoCheck) lastExchange(entries []fika.Entry, n int) (said []limit.Said
 		}
 		said = append(said, limit.Said{By: e.Meta.WriterName, Text: e.Content})
 		if e.Chain != c.claimed.Request.Chain || e.Meta.Writer != fika.ByAgent {
-			said[len(said)-1].By = "" // nobody of the two
+			said[len(said)-1].By = "" // neither of the two
 			break
 		}
 		if len(said) == n {

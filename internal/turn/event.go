@@ -9,25 +9,25 @@ import (
 	"fika/internal/tool"
 )
 
-// EventKind says what an [Event] tells.
+// EventKind is the kind of an [Event].
 type EventKind string
 
 // The kinds of event, in the order in which a turn may send them.
 const (
 	Started     EventKind = "started"      // Model
-	ModelChosen EventKind = "model"        // Model, Text, Round: of several, the one that calls go to from now on, and why; no reason: it is the first
+	ModelChosen EventKind = "model"        // Model, Text, Round: with several models, the one that calls go to from now on, and why; no Text: it is the first
 	Text        EventKind = "text"         // Text, Round: a piece of the answer, not yet committed
 	Reasoning   EventKind = "reasoning"    // Text, Round
 	Retrying    EventKind = "retrying"     // After, Text: why the provider is asked again
-	Restarted   EventKind = "restarted"    // Round: what was streamed in it is void
+	Restarted   EventKind = "restarted"    // Round: what was streamed in this round is void
 	ToolCalled  EventKind = "tool_call"    // Tool, Args, CallID, N
 	ToolOutput  EventKind = "tool_output"  // Tool, CallID, N, Text: output as it comes
 	ToolDone    EventKind = "tool_result"  // Tool, CallID, N, Result
-	Committed   EventKind = "committed"    // Entries are in the store; Notified have work now
-	Warning     EventKind = "warning"      // Text for the person
+	Committed   EventKind = "committed"    // Entries are in the store; Notified now have work
+	Warning     EventKind = "warning"      // Text, for the person
 	StorageBusy EventKind = "storage_busy" // Text: a result is held until the store takes it
 	Compacted   EventKind = "compacted"    // Entries, Text
-	Ended       EventKind = "ended"        // Result
+	Ended       EventKind = "ended"        // Outcome
 )
 
 // Event is something that happens during a turn.
@@ -48,36 +48,36 @@ type Event struct {
 	Outcome  *Result
 }
 
-// Observer is told what happens, in order; calls do not overlap. It must not
-// block for long: the turn waits.
+// Observer receives the events of a turn in order; calls do not overlap. It must not
+// block for long, because the turn waits for it.
 type Observer interface{ Observe(Event) }
 
-// ObserverFunc is an Observer made of a function.
+// ObserverFunc adapts a function to an Observer.
 type ObserverFunc func(Event)
 
 // Observe calls f.
 func (f ObserverFunc) Observe(e Event) { f(e) }
 
-// Observers tells each in order.
+// Observers passes each event to all its observers, in order.
 type Observers []Observer
 
-// Observe tells each in order.
+// Observe calls each observer in order.
 func (o Observers) Observe(e Event) {
 	for _, x := range o {
 		x.Observe(e)
 	}
 }
 
-// Result is how a turn ended. State is a terminal state, or Open when the
-// request was handed back, or Waiting when it is suspended.
+// Result is how a turn ended. State is terminal, or Open when the request was handed
+// back, or Waiting when it is suspended.
 type Result struct {
 	State    fika.RequestState
 	Reason   string
-	Kind     fika.Kind // of the error, when failed
+	Kind     fika.Kind // of the error, when the request failed
 	Outcome  fika.Outcome
 	Entries  []fika.Entry // committed with the outcome
 	Notified []fika.AgentName
 	Limited  string
-	Children []store.Child // who is waited for, when suspended for that; to be woken
+	Children []store.Child // the children waited for, when suspended for them; to be woken
 	Unsaved  bool          // the answer exists but could not be committed
 }

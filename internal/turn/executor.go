@@ -12,15 +12,16 @@ import (
 	"fika/internal/tool"
 )
 
-// Executor runs tool steps in another process, which finds them in the store.
+// Executor describes the process that runs tool steps for a turn; it finds them in the
+// store.
 type Executor struct {
 	ID    string                 // in the store
-	Name  string                 // as people know it
-	Takes func(name string) bool // which tools go to it
+	Name  string                 // the name people know it by
+	Takes func(name string) bool // reports which tools go to it
 	Wake  func()                 // tells it to look; may do nothing
 }
 
-// Executions are the steps that go to an executor.
+// Executions reads and writes the steps that go to an executor.
 type Executions interface {
 	OfferTool(ctx context.Context, f store.Fence, n int, preHash, executor, call string) (store.Signal, error)
 	Execution(ctx context.Context, id fika.RequestID, n int) (store.Execution, bool, error)
@@ -28,29 +29,31 @@ type Executions interface {
 	Executor(ctx context.Context, id string) (store.ExecutorRow, error)
 }
 
-// OfferedCall is what an executor is given to run, beside what the store says of
-// the step and its request.
+// OfferedCall is what an executor is given to run a step, besides what the store holds
+// about the step and its request.
 type OfferedCall struct {
-	Args      json.RawMessage `json:"args"` // what hooks and people have left of them
+	Args      json.RawMessage `json:"args"` // as hooks and people have left them
 	Workspace string          `json:"workspace"`
 	Username  string          `json:"username,omitempty"`
 	Tainted   bool            `json:"tainted,omitempty"`
 	Opened    []string        `json:"opened,omitempty"` // protected files that it may change
-	// Agreed says that the person at the terminal was asked and has said yes.
+	// Agreed says that the person at the terminal was asked and said yes.
 	Agreed bool `json:"agreed,omitempty"`
 }
 
 const (
-	// executorLook is how often a result is looked for, at first and at last.
+	// executorLook is the first pause between two looks for a result, executorLookMost
+	// the longest.
 	executorLook, executorLookMost = 5 * time.Millisecond, 200 * time.Millisecond
-	// executorMissed is how long nobody may take a call before the person is told.
+	// executorMissed is how long a call waits for a taker before the person is told,
+	// executorMissedAgain how long until they are told again.
 	executorMissed, executorMissedAgain = 2 * time.Second, 30 * time.Second
-	// executorGrace is how long an executor has to end a call that nobody wants.
+	// executorGrace is how long an executor has to end a call that is no longer wanted.
 	executorGrace = 10 * time.Second
 )
 
-// goesOut reports whether a job is for an executor: its tool is, or it has been
-// given to one already.
+// goesOut reports whether a job is for an executor: either the executor takes its tool,
+// or the job was already handed over.
 func (t *toolCalls) goesOut(j *job) bool {
 	return j.handed || t.executor.Takes != nil && t.executor.Takes(j.step.Tool)
 }
@@ -87,8 +90,8 @@ func (t *toolCalls) offer(ctx context.Context, j *job, pre string) (sig store.Si
 	return sig, err
 }
 
-// await waits for what the executor makes of a step. When ctx ends the call is
-// withdrawn, unless another process has taken the request over.
+// await waits for the executor's result of a step. When ctx ends, it withdraws the call,
+// unless another process has taken the request over.
 func (t *toolCalls) await(ctx context.Context, j *job) (tool.Result, error) {
 	wait := executorLook
 	said := time.Now().Add(executorMissed - executorMissedAgain)
@@ -118,7 +121,8 @@ func (t *toolCalls) await(ctx context.Context, j *job) (tool.Result, error) {
 	}
 }
 
-// readResult reads what an executor wrote.
+// readResult parses the result that an executor wrote. Text that cannot be parsed
+// becomes an error result of unknown effect.
 func readResult(text string) tool.Result {
 	var r tool.Result
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
@@ -127,7 +131,7 @@ func readResult(text string) tool.Result {
 	return r
 }
 
-// tellAwaited says what a call waits for when nobody runs it.
+// tellAwaited warns the person that a call waits because nobody runs its executor.
 func (t *toolCalls) tellAwaited(ctx context.Context, x store.Execution) {
 	e, err := t.executions.Executor(ctx, x.Executor)
 	if err != nil || time.Until(e.LeaseUntil) > 0 {
@@ -140,7 +144,7 @@ func (t *toolCalls) tellAwaited(ctx context.Context, x store.Execution) {
 	t.observeEvent(Event{Kind: Warning, Text: fmt.Sprintf("a tool call waits for the executor %s, %s: fika executor %s starts it", t.executor.Name, what, t.executor.Name)})
 }
 
-// withdraw says that a call is not wanted any more, and waits a while for its end.
+// withdraw marks a call as no longer wanted and waits up to executorGrace for it to end.
 func (t *toolCalls) withdraw(ctx context.Context, j *job) (tool.Result, error) {
 	if fika.IsKind(context.Cause(ctx), fika.Lost) {
 		return tool.Result{}, context.Cause(ctx)

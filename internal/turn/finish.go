@@ -16,7 +16,7 @@ type Outcomes interface {
 	Finish(context.Context, store.Fence, store.Finish) (store.Finished, error)
 }
 
-// finisher commits what a turn came to.
+// finisher commits the outcome of a turn.
 type finisher struct {
 	*assignment
 	*progress
@@ -29,14 +29,14 @@ type finisher struct {
 	hooks    hook.Runner
 	resolve  func(ctx context.Context, c fika.Conversation, text string) ([]fika.AgentName, error)
 	callable func(fika.AgentName) string
-	context  string // as hooks are told
+	context  string // the name that hooks are given
 	limits   store.Limits
 	ttl      time.Duration
 }
 
 // commitOutcome commits the outcome: final entry, notifications and state in one
-// transaction. What was answered is not thrown away when the store refuses:
-// the Result then says Unsaved.
+// transaction. If the store refuses it, the answer is not thrown away: it is in the
+// Result, which then says Unsaved.
 func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, error) {
 	safe := context.WithoutCancel(ctx)
 	fin := store.Finish{State: end.state, Reason: end.reason, Final: end.final, Limits: f.limits, TTL: f.ttl, Limit: end.limit, ErrorKind: end.kind, Rejected: end.rejected}
@@ -78,7 +78,7 @@ func (f *finisher) commitOutcome(ctx context.Context, end *ending) (Result, erro
 	return res, nil
 }
 
-// resolveMentions are the agents that a final text concerns, and what is to be said of
+// resolveMentions returns the agents that a final text concerns, and a notice about
 // those that may not be called.
 func (f *finisher) resolveMentions(ctx context.Context, text string) (notify []fika.AgentName, notice string) {
 	if f.resolve == nil || !f.inChat() {

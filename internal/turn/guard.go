@@ -15,48 +15,49 @@ import (
 	"fika/internal/tool"
 )
 
-// byRules answers for calls that nobody is asked about.
+// byRules is recorded as the answerer of calls that nobody is asked about.
 const byRules = "the rules"
 
-// maxRefusals is how many calls of one turn a person refuses before it ends.
+// maxRefusals is how many calls of one turn a person may refuse before the turn ends.
 const maxRefusals = 3
 
-// Guard decides what becomes of tool calls before anything of them is started.
+// Guard decides what becomes of tool calls before any part of them is started.
 type Guard interface {
-	// Judge applies what is in force now to a call. It runs nothing.
+	// Judge applies the rules in force now to a call. It runs nothing.
 	Judge(context.Context, tool.Call) Verdict
 }
 
-// Verdict is what becomes of a call.
+// Verdict is a guard's decision on a call.
 type Verdict struct {
 	Do   guard.Action
-	What string // the part of the call that it is about
-	Rule string // what says so: a rule with its place and reason
-	Hint string // what a person would write to be spared the question
-	// Bound is all that an answer is bound to: the arguments, the working folder,
-	// how it is confined, and the files that a command names.
+	What string // the part of the call that the verdict is about
+	Rule string // the rule behind it, with its place and reason
+	Hint string // what a person would write to avoid the question
+	// Bound is everything that an answer is bound to: the arguments, the working folder,
+	// how the call is confined, and the files that a command names.
 	Bound guard.Bound
-	// Opens are the protected files that the call may change after a yes.
+	// Opens lists the protected files that the call may change after a yes.
 	Opens []string
 }
 
-// Question is what a person who is there is asked about a call.
+// Question is what a person at the terminal is asked about a call.
 type Question struct {
 	Call    tool.Call
 	Verdict Verdict
-	// Changed names what is not what it was when the call was approved; nil: it
-	// has not been asked about before.
+	// Changed names what has changed since the call was approved; nil: nobody has been
+	// asked about it before.
 	Changed []string
 }
 
-// Approvals are what people are asked about calls of turns that can wait.
+// Approvals stores the questions about calls of turns that can wait, and reads the
+// answers.
 type Approvals interface {
 	AskApproval(ctx context.Context, f store.Fence, list []store.Approval, until time.Time) (store.Signal, error)
 	ApprovalsOf(ctx context.Context, f store.Fence) ([]store.Approval, error)
 }
 
-// gate settles which calls are made: what the tool says, the hooks, the rules, and
-// the people who are asked.
+// gate decides which calls are made, by asking the tool, the hooks, the rules, and
+// people.
 type gate struct {
 	*assignment
 	*progress
@@ -70,11 +71,12 @@ type gate struct {
 	ask      func(context.Context, Question) error
 	askFor   time.Duration
 	now      func() time.Time
-	answered map[int]store.Approval // what was asked about steps, by step
-	refusals int                    // of people
+	answered map[int]store.Approval // answers about earlier questions, by step
+	refusals int                    // by people
 }
 
-// checkCall finds the tool and looks at permission and arguments.
+// checkCall finds the tool and checks permission and arguments. It returns a refusal, or
+// nil.
 func (g *gate) checkCall(j *job) *tool.Result {
 	t, err := g.tools.Find(j.step.Tool)
 	if err == nil {
@@ -109,7 +111,7 @@ func (g *gate) firePreTool(ctx context.Context, j *job) *tool.Result {
 	return g.checkCall(j)
 }
 
-// loadApprovals reads what was answered while the request waited.
+// loadApprovals reads the answers that came while the request waited.
 func (g *gate) loadApprovals(ctx context.Context) error {
 	g.answered = map[int]store.Approval{}
 	if len(g.pending) == 0 || g.isForeground() {
@@ -121,7 +123,7 @@ func (g *gate) loadApprovals(ctx context.Context) error {
 		return err
 	})
 	for _, one := range list {
-		g.answered[one.Step] = one // the last one counts
+		g.answered[one.Step] = one // the last answer counts
 		if one.State == store.ApprovalRefused {
 			g.refusals++
 		}
@@ -129,7 +131,7 @@ func (g *gate) loadApprovals(ctx context.Context) error {
 	return err
 }
 
-// judgeCall settles whether a job may be run, with the arguments that hooks leave.
+// judgeCall settles whether a job may run, with the arguments that the hooks leave.
 // Hooks that ran before a question was asked do not run again.
 func (g *gate) judgeCall(ctx context.Context, j *job) {
 	if g.guard == nil {
@@ -186,9 +188,9 @@ func (g *gate) applyAnswer(j *job, v Verdict, answer store.Approval) *tool.Resul
 	return nil
 }
 
-// askAbout asks about the calls of a batch that need it, before any is started.
-// A turn that can wait is suspended; at a terminal the person is asked; where
-// nobody is there the turn ends.
+// askAbout asks about the calls of a batch that need it, before any of them is started.
+// A turn that can wait is suspended; at a terminal the person is asked; where nobody is
+// there the turn ends.
 func (g *gate) askAbout(ctx context.Context, batch []*job) error {
 	var open []*job
 	for _, j := range batch {
@@ -237,7 +239,7 @@ func (g *gate) askAbout(ctx context.Context, batch []*job) error {
 	return &released{Result{State: fika.Waiting, Reason: string(fika.WaitApproval)}}
 }
 
-// askHere asks the person whose prompt it is.
+// askHere asks the person at the terminal, and ends the turn if nobody is there.
 func (g *gate) askHere(ctx context.Context, open []*job) error {
 	for _, j := range open {
 		v := j.ask.Verdict
@@ -266,7 +268,7 @@ func (g *gate) askHere(ctx context.Context, open []*job) error {
 	return nil
 }
 
-// open lets a call that a person has said yes to change what the question named.
+// open lets an approved call change the files that the question named.
 func (g *gate) open(j *job, v Verdict) {
 	if len(v.Opens) > 0 && g.permits.bounds != nil {
 		j.opened = v.Opens
@@ -289,7 +291,7 @@ func denialOf(v Verdict) *tool.Result {
 	return &tool.Result{IsError: true, Denied: true, Text: fmt.Sprintf("denied: %s (%s)", v.What, v.Rule)}
 }
 
-// fikaMessage is what an error says without its operation.
+// fikaMessage returns an error's message without its operation.
 func fikaMessage(err error) string {
 	if e, ok := err.(*fika.Error); ok {
 		return e.Msg

@@ -10,28 +10,28 @@ import (
 	"fika/internal/speech"
 )
 
-// composer makes of a window what the provider is sent.
+// composer turns a window into the messages that the provider is sent.
 type composer struct {
 	*assignment
 	records  *records
 	briefing *briefing
 	modelID  string
 	username string
-	names    map[string]bool // what this agent is called in the window
+	names    map[string]bool // the names this agent goes by in the window
 	calls    callNames
 	shown    string  // the newest state in the window
-	picture  Picture // nil: the model is shown none
+	picture  Picture // nil: the model is shown no pictures
 }
 
-// composeMessages turns the window into what the provider is sent. The agent's own
-// entries are the assistant's; everybody else speaks as user, by name where
-// the name tells something.
+// composeMessages turns the window into the messages that the provider is sent. The
+// agent's own entries become the assistant's; everybody else speaks as the user, with a
+// name where the name matters.
 func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	c.names = c.ownNames(entries)
 	pictures := c.loadPictures(entries)
 	c.shown, c.calls = "", callNames{now: map[string]string{}, taken: map[string]bool{}}
 	var out []llm.Message
-	open := false // the last message is an assistant's that may take calls
+	open := false // the last message is an assistant's that may still take calls
 	for _, e := range entries {
 		switch e.Type {
 		case fika.ToolCall:
@@ -65,15 +65,15 @@ func (c *composer) composeMessages(entries []fika.Entry) []llm.Message {
 	return c.frameEnds(pairCalls(out))
 }
 
-// callNames keeps the calls of a window apart. A provider gives each call an id that
-// it has not given before; two providers, or a simple one after a while, give the
-// same.
+// callNames keeps the ids of the calls in a window apart. A provider gives each call an
+// id that it has not given before, but two providers, or a simple one after a while, may
+// give the same id.
 type callNames struct {
-	now   map[string]string // a provider's id to the one it has in the window, as of its last call
+	now   map[string]string // from a provider's id to the id in the window of its last call
 	taken map[string]bool
 }
 
-// name gives a call an id that no other has in the window.
+// name returns an id for a call that no other call in the window has.
 func (n callNames) name(id string) string {
 	unique := id
 	for k := 2; n.taken[unique]; k++ {
@@ -83,7 +83,7 @@ func (n callNames) name(id string) string {
 	return unique
 }
 
-// current is the id in the window of the last call that a provider gave this one.
+// current returns the id that the last call with this provider's id has in the window.
 func (n callNames) current(id string) string {
 	if unique, ok := n.now[id]; ok {
 		return unique
@@ -91,8 +91,8 @@ func (n callNames) current(id string) string {
 	return id
 }
 
-// isOwn reports whether an entry is what this agent said, whatever it was
-// called then: it may have been renamed, or its entries come from elsewhere.
+// isOwn reports whether this agent wrote the entry, whatever its name was then: the
+// agent may have been renamed, or its entries may come from elsewhere.
 func (c *composer) isOwn(e fika.Entry) bool {
 	if e.Meta.Writer == fika.ByAgent {
 		return c.names[e.Meta.WriterName]
@@ -100,8 +100,8 @@ func (c *composer) isOwn(e fika.Entry) bool {
 	return e.Meta.Writer == "" && (c.names[e.From] || !c.inChat() && e.To == "user")
 }
 
-// ownNames are the names this agent goes by in a window: its own, and in
-// conversations of its own those by which people called it.
+// ownNames returns the names that this agent goes by in a window: its own and, outside
+// chats, those that people have addressed it by.
 func (c *composer) ownNames(entries []fika.Entry) map[string]bool {
 	names := map[string]bool{string(c.claimed.Agent.Name): true}
 	if c.inChat() {
@@ -115,7 +115,7 @@ func (c *composer) ownNames(entries []fika.Entry) map[string]bool {
 	return names
 }
 
-// othersMessage is what somebody else said, as the model sees it.
+// othersMessage returns somebody else's entry as the model sees it.
 func (c *composer) othersMessage(e fika.Entry) llm.Message {
 	text := e.Content
 	if c.briefing.replaced != "" && c.briefing.asked != nil && e.ID == c.briefing.asked.ID {
@@ -134,10 +134,10 @@ func (c *composer) othersMessage(e fika.Entry) llm.Message {
 	return llm.Message{Role: llm.User, Text: text}
 }
 
-// frameEnds makes the ends acceptable to every provider: a window begins with the
+// frameEnds makes the ends of a window acceptable to every provider: it begins with the
 // user and ends with something to answer.
 func (c *composer) frameEnds(m []llm.Message) []llm.Message {
-	if len(m) == 0 || m[0].Role != llm.User { // a state is no beginning either
+	if len(m) == 0 || m[0].Role != llm.User { // a state does not count as a beginning
 		m = append([]llm.Message{{Role: llm.User, Text: "(the conversation began earlier)"}}, m...)
 	}
 	if last := m[len(m)-1]; last.Role == llm.Assistant {
@@ -149,9 +149,10 @@ func (c *composer) frameEnds(m []llm.Message) []llm.Message {
 	return m
 }
 
-// closingReminder is what stands at the end of a window that ends with the agent's
-// own words: in a chat, the newest message that mentioned it and came in while
-// it was answering another; elsewhere, an interrupted turn goes on.
+// closingReminder returns the message that closes a window which would end with the
+// agent's own words. For a notification it is the newest message that mentions the
+// agent, which came in while the agent answered another; for an interrupted turn it asks
+// the agent to go on.
 func (c *composer) closingReminder(m []llm.Message) string {
 	if c.claimed.Request.Kind != fika.NotifyRequest {
 		return "(go on from where you stopped)"
@@ -165,9 +166,9 @@ func (c *composer) closingReminder(m []llm.Message) string {
 	return "(answer what is still open)"
 }
 
-// beginAnswer begins the assistant's message that an entry stands for, after the
-// state that the model was shown before it. The provider's own message goes
-// back to the model that made it only.
+// beginAnswer appends the assistant's message that an entry stands for, after the state
+// that the model was shown before it. The provider's own message is sent only to the
+// model that made it.
 func (c *composer) beginAnswer(out []llm.Message, e fika.Entry) []llm.Message {
 	r := c.records.byEntry[e.ID]
 	if r.State != "" {
@@ -184,8 +185,8 @@ func (c *composer) beginAnswer(out []llm.Message, e fika.Entry) []llm.Message {
 	return append(out, m)
 }
 
-// stateNews is the state as the model has to be shown it now; empty when the window
-// shows it already. It comes last, where it makes nothing uncacheable, and
+// stateNews returns the state that the model has to be shown now; empty when the window
+// shows it already. The state comes last, where it keeps nothing from being cached, and
 // stays where it was once the model has answered.
 func (c *composer) stateNews() string {
 	switch {
@@ -197,8 +198,8 @@ func (c *composer) stateNews() string {
 	return c.briefing.state
 }
 
-// underName is a text under the name of its speaker. Its further lines are set in,
-// so that it cannot go on as somebody else.
+// underName puts a text under the name of its speaker. The further lines are indented,
+// so that the text cannot go on in somebody else's name.
 func underName(head, text string) string {
 	if strings.HasSuffix(head, "\n") {
 		head += "  "

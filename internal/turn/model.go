@@ -17,10 +17,10 @@ import (
 const (
 	maxEmpty     = 3 // empty replies in a row before the turn fails
 	maxAllErrors = 6 // rounds in a row in which no tool call worked
-	maxRejected  = 2 // answers in another form than asked for that are sent back
+	maxRejected  = 2 // answers in the wrong form that are sent back before the turn fails
 
-	// cutOff stands for the hash of arguments that the provider cut off, so
-	// that an owner after a crash does not run them either.
+	// cutOff takes the place of the hash of arguments that the provider cut off, so that
+	// an owner after a crash does not run them either.
 	cutOff = "cut off"
 )
 
@@ -31,14 +31,15 @@ func orUnsafe(e fika.Effect) fika.Effect {
 	return e
 }
 
-// Steps are the fenced writes about model calls, and what a new owner reads.
+// Steps reads a request's steps, for a new owner, and makes the fenced writes about
+// model calls.
 type Steps interface {
 	Steps(context.Context, fika.RequestID) ([]fika.Step, error)
 	CommitModel(context.Context, store.Fence, store.ModelCommit) (store.Planned, error)
 	CommitCompaction(ctx context.Context, f store.Fence, round int, content string, m fika.EntryMeta, u fika.Usage, model string) (fika.Entry, error)
 }
 
-// modelCall asks the model, and commits what it says.
+// modelCall asks the model and commits its answer.
 type modelCall struct {
 	*assignment
 	*progress
@@ -57,23 +58,22 @@ type modelCall struct {
 	tools  *tool.Set
 	check  func(text string) error
 
-	used  Model  // that the next call goes to
-	why   string // it is that one; empty: it is the first
+	used  Model  // the model the next call goes to
+	why   string // why used was chosen; empty: it is the first
 	empty int    // empty replies in a row
 }
 
-// useLast goes on with the model that the last round went to; in a new turn with
-// the first.
+// useLast selects the model of the last round or, in a new turn, the first.
 func (m *modelCall) useLast() { m.use(m.choice.last()) }
 
-// use makes the next call go to a model.
+// use makes the next call go to the model at index.
 func (m *modelCall) use(index int, why string) {
 	m.used, m.why = m.choice.models[index], why
 	m.model, m.window.tokens = m.used.ID, m.used.Window
 	m.composer.modelID, m.composer.picture = m.used.ID, m.used.Picture
 }
 
-// chooseModel decides which model the next call goes to, where there are several.
+// chooseModel decides which model the next call goes to, if there are several.
 func (m *modelCall) chooseModel(ctx context.Context) error {
 	if len(m.choice.models) == 1 {
 		return nil
@@ -88,8 +88,8 @@ func (m *modelCall) chooseModel(ctx context.Context) error {
 	return nil
 }
 
-// askModel makes one model call and commits what came of it: tool calls are
-// planned, a final text ends the turn.
+// askModel makes one model call and commits the result: tool calls are planned, a final
+// text ends the turn.
 func (m *modelCall) askModel(ctx context.Context) error {
 	if err := m.chooseModel(ctx); err != nil {
 		return err
@@ -121,7 +121,8 @@ func (m *modelCall) askModel(ctx context.Context) error {
 	return m.handleResponse(ctx, resp, started)
 }
 
-// handleResponse decides what an answer of the model is.
+// handleResponse decides what to do with a model's answer: plan its calls, end the turn,
+// or ask again.
 func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, started time.Time) error {
 	m.lastIn = resp.Usage.Input + resp.Usage.Output
 	m.usage = m.usage.Add(resp.Usage)
@@ -157,8 +158,8 @@ func (m *modelCall) handleResponse(ctx context.Context, resp llm.Response, start
 	return nil
 }
 
-// rejectAnswer sends an answer back that is not in the form that was asked for, or
-// ends the turn when that has been done often enough.
+// rejectAnswer sends back an answer that is not in the required form, or ends the turn
+// after maxRejected of them.
 func (m *modelCall) rejectAnswer(ctx context.Context, commit store.ModelCommit, wrong error) error {
 	before := m.records.countRejected()
 	kept := readRecord(commit.Blob)
@@ -190,7 +191,8 @@ func (m *modelCall) modelRequest(entries []fika.Entry) llm.Request {
 	}
 }
 
-// relayEvent passes on what arrives; it is display, never truth.
+// relayEvent passes streamed events on to the observer. They are for display and never
+// the truth.
 func (m *modelCall) relayEvent(ev llm.Event) error {
 	out := Event{Round: m.round, Text: ev.Text, After: ev.After}
 	switch ev.Kind {
@@ -227,7 +229,7 @@ func (m *modelCall) modelCommit(resp llm.Response, started time.Time) store.Mode
 	return c
 }
 
-// plannedCalls names the calls uniquely: providers repeat and omit ids.
+// plannedCalls gives every call a unique id: providers repeat and omit ids.
 func (m *modelCall) plannedCalls(calls []llm.Call) []store.PlannedCall {
 	seen := map[string]bool{}
 	var out []store.PlannedCall
@@ -248,7 +250,7 @@ func (m *modelCall) plannedCalls(calls []llm.Call) []store.PlannedCall {
 }
 
 // planCalls commits the calls before any of them runs. A call whose arguments the
-// provider cut off is answered with an error instead of being run.
+// provider cut off is not run; its result is an error.
 func (m *modelCall) planCalls(ctx context.Context, commit store.ModelCommit, truncated bool) error {
 	m.empty = 0
 	if truncated {

@@ -7,8 +7,8 @@ import (
 	"fika/internal/llm"
 )
 
-// pairCalls keeps providers from refusing a window: a call without a result gets
-// one, a result without a call is dropped, an empty message too.
+// pairCalls keeps providers from refusing a window: a call without a result gets one, a
+// result without a call is dropped, and so is an empty message.
 func pairCalls(in []llm.Message) []llm.Message {
 	var p pairing
 	for _, m := range in {
@@ -32,12 +32,12 @@ type pairing struct {
 	open []openCall // of the last message, in order
 }
 
-// openCall is a call that waits for its result: the id that the entries know
-// it by, and the one it is sent with.
+// openCall is a call that waits for its result, with the id that the entries know it by
+// and the id that it is sent with.
 type openCall struct{ known, sent string }
 
-// openCalls opens the calls of a message. Two with one id, or with none, as foreign
-// entries may have them, are told apart.
+// openCalls opens the calls of a message. Calls with the same id, or none, as foreign
+// entries may have them, get ids of their own.
 func (p *pairing) openCalls(m *llm.Message) {
 	used := map[string]bool{"": true}
 	for i := range m.Calls {

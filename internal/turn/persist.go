@@ -11,12 +11,12 @@ import (
 const (
 	retryFirst = 20 * time.Millisecond
 	retryMost  = 2 * time.Second
-	// stopGrace is how long a write is tried again after the process was told
-	// to stop: less than the time after which it would be killed.
+	// stopGrace is how long a write is retried after the process was told to stop: less
+	// than the time after which it would be killed.
 	stopGrace = 10 * time.Second
 )
 
-// storeRetry repeats what the store refuses for the moment.
+// storeRetry repeats reads and writes that the store refuses for the moment.
 type storeRetry struct {
 	stop  <-chan struct{}
 	grace time.Duration
@@ -24,17 +24,17 @@ type storeRetry struct {
 	tell  func(Event)
 }
 
-// persistWrite calls write until the store takes it. A refusing store (full disk,
-// read-only, busy) is asked again, because what is being written may be a paid
-// answer or the trace of an effect: for Config.Grace, or for ever. An ended
-// ctx does not stop a write, for what happened must be recorded; a stop of the
-// process bounds it. A store that stays damaged is not asked again.
+// persistWrite calls write until the store takes it. A store that refuses (full disk,
+// read-only, busy) is asked again, for Config.Grace or for ever, because what is being
+// written may be a paid answer or the trace of an effect. The end of ctx does not stop a
+// write, because what happened must be recorded; a stop of the process bounds it. A
+// store with lasting damage is not asked again.
 func (r *storeRetry) persistWrite(ctx context.Context, write func(context.Context) error) error {
 	return r.retryStore(ctx, write, func() bool { return false })
 }
 
-// readAgain is persist for what has no effect: it gives up as well when the turn is
-// to end, since nothing is lost by that.
+// readAgain is like persistWrite for calls without an effect: it also gives up when the
+// turn is to end, since nothing is lost by that.
 func (r *storeRetry) readAgain(ctx context.Context, read func(context.Context) error) error {
 	return r.retryStore(ctx, read, func() bool { return r.isStopped() || ctx.Err() != nil })
 }

@@ -7,24 +7,23 @@ import (
 	"fika/internal/llm"
 )
 
-// Picture returns the bytes of a picture.
+// Picture returns the bytes of an attached picture.
 type Picture func(fika.Attachment) ([]byte, error)
 
-// A model is shown the newest pictures of its window, so many and so large
-// together as all providers take; of older ones it reads the line that tells of
-// them.
+// A model is shown the newest pictures of its window, up to a number and a total size
+// that all providers take; for older ones it reads the line that mentions them.
 const (
 	maxPictures     = 10
 	maxPictureBytes = 12_000_000
 )
 
-// pictured is what a message carries beside its text.
+// pictured holds the pictures of a message.
 type pictured struct {
 	shown []llm.Image
-	notes string // of those that are not shown, for the model
+	notes string // about those that are not shown, for the model
 }
 
-// loadPictures reads the pictures that the model is shown, from the newest.
+// loadPictures reads the pictures that the model is shown, newest first.
 func (c *composer) loadPictures(entries []fika.Entry) map[fika.EntryID]pictured {
 	out := map[fika.EntryID]pictured{}
 	if c.picture == nil {

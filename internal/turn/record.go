@@ -7,23 +7,23 @@ import (
 	"fika"
 )
 
-// record is what is kept of a model call besides its entries, so that later
-// calls can say the same again, byte for byte: providers cache a conversation
-// by its beginning, and sign reasoning together with all that came before it.
-// It is stored as the blob of the call's step.
+// record is what is kept of a model call besides its entries, so that later calls can
+// repeat it byte for byte: providers cache a conversation by its beginning, and sign
+// reasoning together with everything before it. It is stored as the blob of the call's
+// step.
 type record struct {
 	Model   string          `json:"model,omitempty"`
 	State   string          `json:"state,omitempty"`   // shown to the model right before this answer
 	Message json.RawMessage `json:"message,omitempty"` // as the provider made it, reasoning included
-	// Rejected is what the model was told of its answer, which was not in the form
-	// that was asked for.
+	// Rejected is what the model was told about an answer that was not in the form asked
+	// for.
 	Rejected string `json:"rejected,omitempty"`
 }
 
-// cleared is shown when there was a state and there is none any more.
+// cleared is shown when there was a state and no longer is one.
 const cleared = "(Goals, todos and notes are empty now, and no colleague is busy or stopped.)"
 
-// readRecord reads a stored blob; what is not a record counts as nothing.
+// readRecord parses a stored blob; a blob that is not a record counts as empty.
 func readRecord(blob json.RawMessage) record {
 	var r record
 	_ = json.Unmarshal(blob, &r)
@@ -34,7 +34,7 @@ func (r record) isZero() bool {
 	return r.Model == "" && r.State == "" && r.Message == nil && r.Rejected == ""
 }
 
-// blob is how a record is stored; nil when there is nothing in it.
+// blob returns the record as it is stored; nil when there is nothing to keep.
 func (r record) blob() json.RawMessage {
 	if len(r.Message) > 0 && !json.Valid(r.Message) {
 		r.Message = nil
@@ -49,13 +49,13 @@ func (r record) blob() json.RawMessage {
 	return raw
 }
 
-// records are those of the model calls that a window shows, by the entry they
-// produced.
+// records holds the records of the model calls that a window shows, by the entry that
+// each call produced.
 type records struct {
 	*assignment
 	history History
 	byEntry map[fika.EntryID]record
-	looked  map[fika.EntryID]bool // whose records were looked for
+	looked  map[fika.EntryID]bool // entries whose records have been looked for
 }
 
 func newRecords(a *assignment, h History) *records {
@@ -71,7 +71,7 @@ func (r *records) restore(steps []fika.Step) {
 	}
 }
 
-// countRejected is how many answers of the window were not in the form asked for.
+// countRejected returns how many answers in the window were not in the form asked for.
 func (r *records) countRejected() (n int) {
 	for _, x := range r.byEntry {
 		if x.Rejected != "" {
@@ -81,8 +81,8 @@ func (r *records) countRejected() (n int) {
 	return n
 }
 
-// readEarlier reads the records of earlier turns in the window, once each: of this
-// agent's own turns in a chat, of all in its own conversations.
+// readEarlier reads the records of earlier turns in the window, each once: in a chat
+// those of this agent's turns, elsewhere all of them.
 func (r *records) readEarlier(ctx context.Context, entries []fika.Entry) error {
 	var answers []fika.Entry
 	for _, e := range entries {
@@ -100,13 +100,13 @@ func (r *records) readEarlier(ctx context.Context, entries []fika.Entry) error {
 	})
 }
 
-// recordKeeper is a history that remembers records as they are read, so that they
-// need not be parsed in every turn.
+// recordKeeper is a history that remembers records, so that they need not be parsed in
+// every turn.
 type recordKeeper interface {
 	readRecords(ctx context.Context, entries []fika.Entry, into map[fika.EntryID]record) error
 }
 
-// readRecords adds the records of entries that have one.
+// readRecords adds to into the records of the entries that have one.
 func readRecords(ctx context.Context, h History, entries []fika.Entry, into map[fika.EntryID]record) error {
 	if k, ok := h.(recordKeeper); ok {
 		return k.readRecords(ctx, entries, into)
@@ -118,8 +118,8 @@ func readRecords(ctx context.Context, h History, entries []fika.Entry, into map[
 	return err
 }
 
-// RejectedAnswers are what the model was told of answers in another form than asked
-// for, in the order of the steps.
+// RejectedAnswers returns what the model was told about answers that were not in the
+// form asked for, in the order of the steps.
 func RejectedAnswers(steps []fika.Step) []string {
 	var out []string
 	for _, s := range steps {

@@ -11,37 +11,38 @@ import (
 	"fika/internal/tool"
 )
 
-// Bounds say what a turn may do besides what its tools allow.
+// Bounds says what a turn may do, within what its tools allow.
 type Bounds interface {
-	// Effective are the rights that a turn has now, within those of whoever caused
-	// its request, if it is to be so.
+	// Effective returns the rights that a turn has now, within those of whoever caused
+	// its request where that applies.
 	Effective(ctx context.Context, cause *fika.Rights, tainted bool) *fika.Rights
-	// Confine confines the processes of a call to rights. It may change the
-	// protected files that are opened for it.
+	// Confine returns how the processes of a call are confined to rights r. The call may
+	// change the protected files in opened.
 	Confine(r *fika.Rights, opened []string) tool.Confinement
 }
 
-// permits are what the turn may do, and which tools its model is told of.
+// permits holds what the turn may do, and which tools its model is offered.
 type permits struct {
 	*assignment
 	exposure  *exposure
 	bounds    Bounds
 	tools     *tool.Set
-	rights    *fika.Rights // nil: what its tools allow
-	committed string       // what it passes on, as it was committed last
+	rights    *fika.Rights // nil: everything its tools allow
+	committed string       // the passed rights as last committed
 }
 
-// boundNow asks what the turn may do now: a person may have changed it.
+// boundNow updates what the turn may do, because a person may have changed it.
 func (p *permits) boundNow(ctx context.Context) {
 	if p.bounds != nil {
 		p.rights = p.bounds.Effective(ctx, p.claimed.Request.Rights, p.exposure.taint.Tainted())
 	}
 }
 
-// passedRights are the rights that go with what the turn causes.
+// passedRights returns the rights that requests caused by the turn get.
 func (p *permits) passedRights() *fika.Rights { return guard.PassedRights(p.rights, p.exposure.hosts) }
 
-// newlyPassed are those rights where they are not what was committed last; else nil.
+// newlyPassed returns the passed rights if they differ from those last committed, else
+// nil.
 func (p *permits) newlyPassed() *fika.Rights {
 	r := p.passedRights()
 	if text := fmt.Sprintf("%+v", r); r != nil && text != p.committed {
@@ -51,7 +52,7 @@ func (p *permits) newlyPassed() *fika.Rights {
 	return nil
 }
 
-// offeredSpecs lists the tools that the model is told of.
+// offeredSpecs lists the tools that the model is offered.
 func (p *permits) offeredSpecs() []tool.Spec {
 	return slices.DeleteFunc(p.tools.OfferedSpecs(), func(s tool.Spec) bool { return !p.rights.AllowsTool(s.Name) })
 }

@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// justNow is for how long what a claim has read is taken for the present.
+	// justNow is how long what a claim has read counts as current.
 	justNow = 20 * time.Millisecond
-	// unsure is for how long a turn is sure that it still has its agent. A process
-	// can be halted, and a machine can sleep, for longer than a lease.
+	// unsure is how long a turn is sure that it still has its agent. A process can be
+	// halted, and a machine can sleep, for longer than a lease.
 	unsure = time.Second
 )
 
-// Control is how the store tells a turn to stop, and how the turn lets its
-// request go.
+// Control lets the store tell a turn to stop, and lets the turn release its request.
 type Control interface {
 	Signal(context.Context, store.Fence) (store.Signal, error)
 	Exceeded(context.Context, store.Fence, store.Limits) (store.Exceeded, error)
@@ -28,7 +27,7 @@ type Control interface {
 	HandBack(context.Context, store.Fence) error
 }
 
-// signals stop a turn between two steps: a person, a deadline, a limit, the end
+// signals stops a turn between two steps: for a person, a deadline, a limit, or the end
 // of the process.
 type signals struct {
 	*assignment
@@ -36,10 +35,10 @@ type signals struct {
 	store  Control
 	stop   <-chan struct{}
 	limits store.Limits
-	asked  time.Time // when the store was asked last whether the turn may go on
+	asked  time.Time // when the store was last asked whether the turn may go on
 }
 
-// checkSignals looks between two steps whether the turn should go on.
+// checkSignals checks between two steps whether the turn may go on.
 func (s *signals) checkSignals(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return s.interruptedBy(ctx)
@@ -62,7 +61,8 @@ func (s *signals) checkSignals(ctx context.Context) error {
 	return s.checkLimits(ctx)
 }
 
-// ask reads what anybody wants of the turn. Lost if it has not its agent any more.
+// ask reads whether anybody wants the turn to stop. It fails with kind Lost if the turn
+// no longer has its agent.
 func (s *signals) ask(ctx context.Context) (sig store.Signal, err error) {
 	s.asked = time.Now()
 	err = s.retry.readAgain(ctx, func(ctx context.Context) (err error) {
@@ -72,14 +72,14 @@ func (s *signals) ask(ctx context.Context) (sig store.Signal, err error) {
 	return sig, err
 }
 
-// claimedJustNow reports whether the claim, which takes nothing that is paused
-// or cancelled, has only been made.
+// claimedJustNow reports whether the claim, which takes nothing that is paused or
+// cancelled, is so recent that nothing needs to be asked.
 func (s *signals) claimedJustNow() bool {
 	return s.round == 0 && !s.claimed.Resumed && s.claimed.Request.Deadline.IsZero() && elapsed(s.asked) < justNow
 }
 
-// checkHeld is checkSignals for what comes right before an effect, if much time
-// has gone by since the store was asked.
+// checkHeld calls checkSignals right before an effect, if much time has gone by since
+// the store was asked.
 func (s *signals) checkHeld(ctx context.Context) error {
 	if elapsed(s.asked) < unsure {
 		return nil
@@ -87,8 +87,8 @@ func (s *signals) checkHeld(ctx context.Context) error {
 	return s.checkSignals(ctx)
 }
 
-// elapsed is the longer of what two clocks show: one stands still while the
-// machine sleeps, the other can be set back.
+// elapsed returns the longer of the times that two clocks show: one stands still while
+// the machine sleeps, the other can be set back.
 func elapsed(since time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
@@ -113,8 +113,8 @@ func (s *signals) applySignal(ctx context.Context, sig store.Signal) error {
 	return nil
 }
 
-// interruptedBy decides what an ended context means. Who has lost the agent ends
-// nothing: the next owner finds the request as it was.
+// interruptedBy decides what an ended context means. A turn that has lost its agent gets
+// no outcome: the next owner finds the request as it was.
 func (s *signals) interruptedBy(ctx context.Context) error {
 	if cause := context.Cause(ctx); fika.IsKind(cause, fika.Lost) {
 		return cause
@@ -131,8 +131,8 @@ func (s *signals) interruptedBy(ctx context.Context) error {
 	return &ending{state: fika.Cancelled, kind: fika.Interrupted, reason: reason}
 }
 
-// failTurn decides what an error of a step means that has not reached the store:
-// after a stop or a cancel it is that, else it ends the turn.
+// failTurn decides what an error means that a step returned before it reached the store:
+// if ctx has ended, what interruptedBy says; else the turn fails with it.
 func (s *signals) failTurn(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return s.interruptedBy(ctx)
@@ -148,10 +148,9 @@ func (s *signals) handBack(ctx context.Context, reason string) error {
 	return &released{Result{State: fika.Open, Reason: reason}}
 }
 
-// checkLimits looks between two steps whether the turn may go on for what it costs:
-// a chain at its limit ends it, an hour that its agent has used up makes it
-// wait, and so does a budget. A person at a terminal is told instead of being made
-// to wait.
+// checkLimits checks between two steps whether the turn may still spend. A chain at its
+// limit ends the turn; a used-up hour of its agent makes it wait, and so does a budget.
+// With a person at a terminal the turn ends with the reason instead of waiting.
 func (s *signals) checkLimits(ctx context.Context) error {
 	if s.round == 0 {
 		return nil
@@ -159,7 +158,7 @@ func (s *signals) checkLimits(ctx context.Context) error {
 	return s.checkSpending(ctx)
 }
 
-// checkSpending is checkLimits for a turn that has made a call.
+// checkSpending is checkLimits for a turn that has already spent something.
 func (s *signals) checkSpending(ctx context.Context) error {
 	l := s.limits.HoldingIn(s.claimed.Conversation.Limits)
 	if l.MaxTokens <= 0 && l.MaxCost <= 0 && l.MaxAge <= 0 && l.HourTokens <= 0 && len(l.Budgets.List) == 0 {
@@ -187,7 +186,7 @@ func (s *signals) checkSpending(ctx context.Context) error {
 	return &released{Result{State: fika.Waiting, Reason: x.Reason}}
 }
 
-// tellSpent warns of budgets that come to an end.
+// tellSpent warns of budgets that are running out.
 func (s *signals) tellSpent(booked []limit.Booked) {
 	for _, text := range s.limits.Budgets.Warnings(booked) {
 		s.observeEvent(Event{Kind: Warning, Text: text})

@@ -7,7 +7,7 @@ import (
 	"fika"
 )
 
-// sizing looks at how full the window is before each call: it warns, or has the
+// sizing checks how full the window is before each call, and warns or has the
 // conversation compacted.
 type sizing struct {
 	*assignment
@@ -21,10 +21,10 @@ type sizing struct {
 	tried     bool // a compaction, in this turn
 }
 
-// compactOnce looks at the size of what is about to be sent: it warns, and where it
-// may, it compacts, once in a turn, as history does not grow meanwhile. The
-// answer is true when the window has to be read again. The prompt is answered
-// whatever happens here: the window falls back to what fits.
+// compactOnce checks the size of what is about to be sent. It warns or, where it may,
+// compacts, at most once in a turn, as history does not grow meanwhile. It reports
+// whether the window has to be read again. The prompt is answered whatever happens here,
+// because the window falls back to what fits.
 func (z *sizing) compactOnce(ctx context.Context, entries []fika.Entry) (bool, error) {
 	size := z.measureWindow(entries)
 	if z.compactor == nil || z.claimed.Conversation.Kind != fika.Ask ||
@@ -80,8 +80,8 @@ func (z *sizing) warnFull(s size) {
 	}
 }
 
-// measureWindow takes what the provider counted last, if the window has only grown
-// since then, and estimates the rest.
+// measureWindow takes the provider's last count, if the window has only grown since
+// then, and estimates the rest.
 func (z *sizing) measureWindow(entries []fika.Entry) size {
 	s := size{window: z.window.tokens}
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -103,12 +103,12 @@ func (z *sizing) measureWindow(entries []fika.Entry) size {
 	return s
 }
 
-// cameOfCall reports whether the entry came of a model call of this agent.
+// cameOfCall reports whether a model call of this agent produced the entry.
 func (z *sizing) cameOfCall(e fika.Entry) bool {
 	return !z.inChat() || e.Meta.WriterName == string(z.claimed.Agent.Name)
 }
 
-// sinceLast adds the results of the last round to what the provider counted.
+// sinceLast adds the estimated results of the last round to the provider's count.
 func (z *sizing) sinceLast(entries []fika.Entry) size {
 	s := size{window: z.window.tokens, counted: true, tokens: z.lastIn}
 	for i := len(entries) - 1; i >= 0 && entries[i].Type == fika.ToolResult; i-- {
@@ -117,9 +117,9 @@ func (z *sizing) sinceLast(entries []fika.Entry) size {
 	return s
 }
 
-// compactionRoom is what history may cost, in estimated tokens, so that the call stays
-// below the threshold. Where the provider counts otherwise than the estimate,
-// its count is believed.
+// compactionRoom returns what history may cost, in estimated tokens, so that the call
+// stays below the threshold. Where the provider counts more than the estimate, its count
+// is used.
 func (z *sizing) compactionRoom(s size, shown []fika.Entry) int64 {
 	room := int64(z.compactAt / 100 * float64(z.window.tokens))
 	if estimated := z.window.estimateCall(shown); s.counted && s.tokens > estimated && estimated > 0 {

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// tailRead is how many of the newest entries a look for new ones reads. In
-	// a chain of mentions there are two or three.
+	// tailRead is how many of the newest entries are read when looking for new ones. A
+	// chain of mentions adds two or three.
 	tailRead = 8
 	// tailBytes bounds what is remembered of all conversations together.
 	tailBytes = 1 << 20
-	// entryBytes is about what an entry takes besides its text.
+	// entryBytes is roughly what an entry takes besides its text.
 	entryBytes = 512
 	// recordBytes bounds what is remembered of the records of model calls.
 	recordBytes = 1 << 20
-	// recordRoom is about what one takes besides its text.
+	// recordRoom is roughly what a record takes besides its text.
 	recordRoom = 256
 )
 
-// Tail is a [History] that remembers the newest entries of the conversations its
-// process works in, so that a turn reads only what came since the last one:
-// what is stored never changes. Entries with a time to live do; a conversation
-// that has any is not remembered. It also remembers the records of model calls.
+// Tail is a [History] that remembers the newest entries of the conversations its process
+// works in, so that a turn reads only what came since the last one: stored entries never
+// change. Entries with a time to live do disappear; a conversation that has any is not
+// remembered. Tail also remembers the records of model calls.
 //
-// It may be used from many goroutines. What it returns is shared: read only.
+// Tail is safe for concurrent use. What it returns is shared and must not be changed.
 type Tail struct {
 	History
 	mu    sync.Mutex
@@ -38,12 +38,11 @@ type Tail struct {
 	bytes int
 	clock int // counts uses
 
-	records map[fika.EntryID]record // the zero one for an entry that has none
-	kept    int                     // bytes of them
+	records map[fika.EntryID]record // a zero record for an entry without one
+	kept    int                     // bytes of all records
 }
 
-// tail is every entry of a conversation from the first remembered one to the
-// last.
+// tail is every entry of a conversation from the first remembered one to the last.
 type tail struct {
 	entries []fika.Entry // oldest first
 	whole   bool         // the first one is the conversation's first
@@ -51,7 +50,7 @@ type tail struct {
 	used    int
 }
 
-// NewTail remembers what h reads.
+// NewTail returns a Tail that remembers what h reads.
 func NewTail(h History) *Tail {
 	return &Tail{History: h, tails: map[fika.ConversationID]*tail{}, records: map[fika.EntryID]record{}}
 }
@@ -86,20 +85,20 @@ func (t *Tail) readRecords(ctx context.Context, entries []fika.Entry, into map[f
 	return nil
 }
 
-// WithTail is a store whose history is read through a [Tail].
+// WithTail returns s with its history read through a [Tail].
 func WithTail(s Store) Store {
 	t := NewTail(s.History)
 	s.History, s.Outcomes = t, tailOutcomes{s.Outcomes, t}
 	return s
 }
 
-// tailOutcomes lets a tail know the record of what was said last.
+// tailOutcomes gives a tail the record of each final answer.
 type tailOutcomes struct {
 	Outcomes
 	tail *Tail
 }
 
-// Finish ends the request as the store does.
+// Finish ends the request as the store does, and remembers the record of its answer.
 func (o tailOutcomes) Finish(ctx context.Context, f store.Fence, fin store.Finish) (store.Finished, error) {
 	out, err := o.Outcomes.Finish(ctx, f, fin)
 	if err == nil && fin.Final != nil && len(out.Entries) > 0 {
@@ -122,7 +121,7 @@ func (t *Tail) keepRecord(id fika.EntryID, blob json.RawMessage) record {
 	return r
 }
 
-// Before reads as the store does.
+// Before returns what the store's Before returns.
 func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,10 +151,10 @@ func (t *Tail) Before(ctx context.Context, c fika.ConversationID, upto int64, li
 	return append(out, more...), nil
 }
 
-// lastSeq is the seq of the newest entry.
+// lastSeq returns the seq of the newest entry.
 func (k *tail) lastSeq() int64 { return k.entries[len(k.entries)-1].Seq }
 
-// newestUpTo gives at most limit entries up to upto, newest first.
+// newestUpTo returns at most limit entries up to upto, newest first.
 func (k *tail) newestUpTo(upto int64, limit int) []fika.Entry {
 	end, found := slices.BinarySearchFunc(k.entries, upto, func(e fika.Entry, seq int64) int { return int(e.Seq - seq) })
 	if found {
@@ -166,8 +165,8 @@ func (k *tail) newestUpTo(upto int64, limit int) []fika.Entry {
 	return out
 }
 
-// followNewest reads what came since the last look: up to upto if that is near, else
-// the newest there is. What cannot be remembered is forgotten.
+// followNewest reads what came since the last look: up to upto if that is near, else the
+// newest entries there are. A conversation that cannot be remembered is forgotten.
 func (t *Tail) followNewest(ctx context.Context, c fika.ConversationID, upto int64) error {
 	size := int64(tailRead)
 	if known := t.tails[c]; known != nil && upto-known.lastSeq() < size {
@@ -222,8 +221,8 @@ func (t *Tail) countBytes(k *tail, e fika.Entry) {
 	t.bytes += n
 }
 
-// shrinkToBound keeps the bound: the conversation unused longest goes, the last one
-// loses its oldest half.
+// shrinkToBound keeps memory within tailBytes: it forgets the conversations unused the
+// longest, and halves the last one, c, from its oldest end.
 func (t *Tail) shrinkToBound(c fika.ConversationID) {
 	for t.bytes > tailBytes {
 		oldest := c
@@ -252,7 +251,7 @@ func (t *Tail) forgetTail(c fika.ConversationID) {
 	}
 }
 
-// hasExpiring reports whether any of the entries will not stay.
+// hasExpiring reports whether any of the entries has a time to live.
 func hasExpiring(entries []fika.Entry) bool {
 	return slices.ContainsFunc(entries, func(e fika.Entry) bool { return !e.ExpiresAt.IsZero() })
 }

@@ -8,18 +8,17 @@ import (
 	"fika/internal/guard"
 )
 
-// exposure is what a turn has seen that bears on its rights: text from outside,
-// and the hosts that people have named.
+// exposure is what a turn has seen that bears on its rights: text from outside, and the
+// hosts that people have named.
 type exposure struct {
 	*assignment
 	*progress
-	given fika.Taint // by [Config.Taint]
+	given fika.Taint // from [Config.Taint]
 	taint fika.Taint
 	hosts []string
 }
 
-// noteTaint adds text from outside to what the turn has read, and says so the
-// first time.
+// noteTaint adds text from outside to what the turn has read, and warns the first time.
 func (x *exposure) noteTaint(t fika.Taint) {
 	if !t.Tainted() {
 		return
@@ -31,7 +30,7 @@ func (x *exposure) noteTaint(t fika.Taint) {
 	}
 }
 
-// taintOfOwn finds out, after an earlier attempt, what the turn has read.
+// taintOfOwn restores, after an earlier attempt, what the turn has read from outside.
 func (x *exposure) taintOfOwn() {
 	x.noteTaint(x.given)
 	for _, e := range x.own {
@@ -42,9 +41,9 @@ func (x *exposure) taintOfOwn() {
 	}
 }
 
-// lookAround notes what the window says of text from outside: an entry counts as
-// long as that which brought the text in is in the window as well. What people
-// wrote names hosts.
+// lookAround notes the text from outside that the window contains, and the hosts that
+// people named in it. A tainted entry counts only while the entry that brought the text
+// in is also in the window.
 func (x *exposure) lookAround(history []fika.Entry, cut *fika.Entry) {
 	if cut != nil && cut.Meta.Taint.Tainted() { // its summary is in the prompt
 		x.noteTaint(fika.Taint{From: cut.Meta.Taint.From, Seq: cut.Seq})
@@ -76,11 +75,11 @@ func (x *exposure) nameHosts(e fika.Entry) {
 	}
 }
 
-// maxSources bounds what is said of where text comes from.
+// maxSources bounds the list of where text from outside came from, in bytes.
 const maxSources = 200
 
-// joinTaints joins two taints. What the turn has brought in itself outlasts what it
-// was shown.
+// joinTaints joins two taints. A taint that the turn itself brought in outlasts one from
+// what it was shown.
 func joinTaints(a, b fika.Taint) fika.Taint {
 	if !a.Tainted() || !b.Tainted() {
 		if a.Tainted() {

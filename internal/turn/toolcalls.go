@@ -16,14 +16,14 @@ import (
 	"fika/internal/tool"
 )
 
-// ToolSteps are the fenced writes about tool calls.
+// ToolSteps makes the fenced writes about tool calls.
 type ToolSteps interface {
 	BeginTool(ctx context.Context, f store.Fence, n int, preHash string) (store.Signal, error)
 	RecordProcess(ctx context.Context, f store.Fence, n int, p fika.Process) error
 	CommitTool(ctx context.Context, f store.Fence, n int, c store.ToolCommit) (fika.Entry, error)
 }
 
-// toolCalls makes tool calls that have been let through: begun, made, recorded.
+// toolCalls begins, makes and records the tool calls that have been let through.
 type toolCalls struct {
 	*assignment
 	*progress
@@ -33,14 +33,14 @@ type toolCalls struct {
 	store    ToolSteps
 	bounds   Bounds
 	hooks    hook.Runner
-	ask      func(context.Context, Question) error // the person who is there; nil: nobody
+	ask      func(context.Context, Question) error // asks the person at the terminal; nil: nobody is there
 	template tool.Call                             // what every call carries
 
 	executor   Executor
 	executions Executions // nil: there is no executor
 }
 
-// beginTool commits that a step begins, unless it has its result already.
+// beginTool commits that a step begins, unless the step already has its result.
 func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 	if j.result != nil {
 		return nil
@@ -49,7 +49,7 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 		return t.signals.interruptedBy(ctx)
 	}
 	out := t.goesOut(j)
-	pre := t.targetHash(ctx, j) // of what the hooks left of the call
+	pre := t.targetHash(ctx, j) // with the arguments as the hooks left them
 	if !out {
 		if j.result = resultAfterCrash(j.step, pre); j.result != nil {
 			return nil
@@ -63,7 +63,7 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 	if err := t.signals.applySignal(ctx, sig); err != nil {
 		return err
 	}
-	if elapsed(asked) >= unsure { // it has begun, and only who lost the agent leaves it at that
+	if elapsed(asked) >= unsure { // the step stays begun only for a turn that has lost its agent
 		if _, err := t.signals.ask(ctx); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (t *toolCalls) beginTool(ctx context.Context, j *job) error {
 	return nil
 }
 
-// commitBegin commits that a step begins, here or with the executor.
+// commitBegin commits that a step begins, in this process or with the executor.
 func (t *toolCalls) commitBegin(ctx context.Context, j *job, pre string, out bool) (sig store.Signal, err error) {
 	if out {
 		j.handed = true
@@ -85,7 +85,7 @@ func (t *toolCalls) commitBegin(ctx context.Context, j *job, pre string, out boo
 	return sig, err
 }
 
-// toolCall is what the tool will be given.
+// toolCall returns the call as the tool will be given it.
 func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 	t.permits.boundNow(ctx)
 	call, s := t.template, j.step
@@ -98,8 +98,8 @@ func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 	call.Request, call.Chain, call.Depth = t.fence.Request, t.claimed.Request.Chain, t.claimed.Request.Depth
 	call.Args = json.RawMessage(t.argumentsOf(s))
 	call.Started = func(p fika.Process) {
-		// Beside the process, which is at work already. Recovery also finds it
-		// by its mark: a failure here costs nothing.
+		// Runs while the process is already at work. Recovery also finds it by its mark,
+		// so a failure here costs nothing.
 		j.noting.Go(func() { _ = t.store.RecordProcess(context.WithoutCancel(ctx), t.fence, s.N, p) })
 	}
 	call.Progress = func(b []byte) {
@@ -108,7 +108,8 @@ func (t *toolCalls) toolCall(ctx context.Context, j *job) tool.Call {
 	return call
 }
 
-// targetHash is the state of what a verifiable call would change, or "".
+// targetHash returns the hash of what a verifiable call would change; empty if the call
+// is not verifiable or the hash cannot be taken.
 func (t *toolCalls) targetHash(ctx context.Context, j *job) string {
 	if j.tool == nil {
 		return ""
@@ -138,7 +139,7 @@ func (t *toolCalls) callAll(ctx context.Context, batch []*job) {
 	_ = g.Wait()
 }
 
-// callOne runs one tool. What goes wrong is a result: the model has to know.
+// callOne runs one tool. Errors become results, because the model has to know of them.
 func (t *toolCalls) callOne(ctx context.Context, j *job) {
 	if j.result != nil {
 		return
@@ -160,7 +161,7 @@ func (t *toolCalls) callOne(ctx context.Context, j *job) {
 	t.firePostTool(ctx, j)
 }
 
-// run makes a call, or waits for the executor that does.
+// run makes a call, or waits for the executor that makes it.
 func (t *toolCalls) run(ctx context.Context, j *job) (tool.Result, error) {
 	if j.handed {
 		return t.await(ctx, j)
@@ -170,9 +171,9 @@ func (t *toolCalls) run(ctx context.Context, j *job) (tool.Result, error) {
 	return r, err
 }
 
-// mayGoOnline asks the person who is there whether a call that failed for want of
-// the network is made once more, with it. In a turn that has read text from
-// outside nobody is asked: what it reads there may want to get out.
+// mayGoOnline asks the person at the terminal whether a call that failed for want of the
+// network may be made once more with it. In a turn that has read text from outside
+// nobody is asked, because the call might carry what it read out.
 func (t *toolCalls) mayGoOnline(ctx context.Context, j *job) bool {
 	if t.ask == nil || t.bounds == nil || t.permits.rights == nil || !t.isForeground() || t.exposure.taint.Tainted() {
 		return false
@@ -204,13 +205,13 @@ func (t *toolCalls) firePostTool(ctx context.Context, j *job) {
 	}
 }
 
-// commitResult stores a result; results go to the model in the order of the calls.
+// commitResult stores a result. Results go to the model in the order of the calls.
 func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
 	c := store.ToolCommit{Text: j.result.Text, IsError: j.result.IsError, Interrupted: j.result.Unknown, Sandbox: j.result.Tier, Executed: j.handed}
 	t.exposure.noteTaint(fika.Taint{From: j.result.Taint})
 	c.Taint = t.exposure.taint
 	if j.result.Taint != "" {
-		c.Taint.Seq = 0 // it is what brings it in
+		c.Taint.Seq = 0 // this result brings it in
 	}
 	if j.tool != nil && !j.result.IsError {
 		c.PostHash = t.targetHash(context.WithoutCancel(ctx), j)
@@ -233,8 +234,8 @@ func (t *toolCalls) commitResult(ctx context.Context, j *job) error {
 	return nil
 }
 
-// recordFirst commits the result of the first pending step. Worked reports
-// whether the call succeeded.
+// recordFirst commits the result of the first pending step; worked reports whether the
+// call succeeded.
 func (t *toolCalls) recordFirst(ctx context.Context, j *job) (worked bool, err error) {
 	if err := t.commitResult(ctx, j); err != nil {
 		return false, err
@@ -243,8 +244,9 @@ func (t *toolCalls) recordFirst(ctx context.Context, j *job) (worked bool, err e
 	return !j.result.IsError, nil
 }
 
-// resultAfterCrash decides what becomes of a call that had begun when its owner died
-// and that may be repeated; nil means: run it (again).
+// resultAfterCrash returns the result of a verifiable call that had begun when its owner
+// died, unless its target is known to be unchanged since. It returns nil for every other
+// call, which may be run (again).
 func resultAfterCrash(s fika.Step, now string) *tool.Result {
 	if s.State != fika.StepStarted || s.Effect != fika.Verifiable || s.PreHash != "" && s.PreHash == now {
 		return nil

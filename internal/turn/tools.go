@@ -11,14 +11,14 @@ import (
 
 const maxParallel = 8
 
-// job is one tool step on its way: planned, begun, called, recorded. A job
-// that has its result before it is called is not called.
+// job is one tool step on its way: planned, begun, called, recorded. A job that has its
+// result before it is called is not called.
 type job struct {
 	step   fika.Step
 	tool   tool.Tool
 	call   tool.Call
 	result *tool.Result
-	ask    *Question      // what a person has to be asked before it is run
+	ask    *Question      // what a person has to be asked before it runs
 	opened []string       // protected files that it may change
 	handed bool           // an executor has it
 	noting sync.WaitGroup // the process is being recorded
@@ -32,11 +32,11 @@ type toolRound struct {
 	calls        *toolCalls
 	delegations  *delegations
 	tools        *tool.Set
-	failedRounds int // in a row, in which every call failed
+	failedRounds int // consecutive rounds in which every call failed
 }
 
-// runTools settles every pending tool step, in order; consecutive calls that
-// may run side by side do.
+// runTools settles every pending tool step, in order; consecutive calls that may run in
+// parallel do.
 func (r *toolRound) runTools(ctx context.Context) error {
 	if len(r.pending) == 0 {
 		return nil
@@ -86,8 +86,8 @@ func (r *toolRound) runTools(ctx context.Context) error {
 	return nil
 }
 
-// nextBatch is the first step, or those the pending ones begin with that may
-// run side by side.
+// nextBatch returns the first pending step, or the leading steps that may run in
+// parallel.
 func (r *toolRound) nextBatch() []*job {
 	batch := []*job{{step: r.pending[0]}}
 	for _, next := range r.pending[1:] {
@@ -99,8 +99,8 @@ func (r *toolRound) nextBatch() []*job {
 	return batch
 }
 
-// sideBySide reports whether a call may run beside others: a pure one, and one
-// of a tool that says so.
+// sideBySide reports whether a call may run in parallel with others: its effect is pure,
+// or its tool says so.
 func (r *toolRound) sideBySide(s fika.Step) bool {
 	if s.Effect == fika.Pure {
 		return true
@@ -109,8 +109,8 @@ func (r *toolRound) sideBySide(s fika.Step) bool {
 	return err == nil && t.Spec().Parallel
 }
 
-// prepareTool settles what will be run. A job that is not to be run gets its
-// result here: interrupted by a crash, refused, or senseless.
+// prepareTool settles what a job will run. A job that is not to be run gets its result
+// here: its arguments were cut off, a crash interrupted it, or it was refused.
 func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return r.signals.interruptedBy(ctx)
@@ -121,7 +121,7 @@ func (r *toolRound) prepareTool(ctx context.Context, j *job) error {
 		return nil
 	}
 	if handed, err := r.calls.wasHanded(ctx, j); err != nil || handed {
-		j.tool, _ = r.tools.Find(j.step.Tool) // it may be gone since
+		j.tool, _ = r.tools.Find(j.step.Tool) // the tool may be gone by now
 		return err
 	}
 	if j.step.State == fika.StepStarted && orUnsafe(j.step.Effect) == fika.Unsafe {

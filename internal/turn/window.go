@@ -17,12 +17,11 @@ const (
 	reserve = 0.20
 )
 
-// EstimateTokens guesses the tokens of a text: a quarter of its bytes. It is used
-// where the provider has not counted.
+// EstimateTokens estimates the tokens of a text as a quarter of its bytes, rounded up.
+// It is used where the provider has not counted them.
 func EstimateTokens[T ~string | ~[]byte](text T) int64 { return int64(len(text)+3) / 4 }
 
-// EstimateEntry is [EstimateTokens] for an entry as it will be sent, its pictures
-// included.
+// EstimateEntry estimates the tokens of an entry as it will be sent, pictures included.
 func EstimateEntry(e fika.Entry) int64 {
 	n := EstimateTokens(e.Content) + EstimateTokens(e.From) + 8
 	for _, a := range e.Meta.Attachments {
@@ -31,7 +30,7 @@ func EstimateEntry(e fika.Entry) int64 {
 	return n
 }
 
-// History is what was said before.
+// History reads the earlier entries of conversations.
 type History interface {
 	Before(ctx context.Context, c fika.ConversationID, upto int64, limit int) ([]fika.Entry, error)
 	OfRequest(context.Context, fika.RequestID) ([]fika.Entry, error)
@@ -39,7 +38,7 @@ type History interface {
 	LastCompaction(ctx context.Context, c fika.ConversationID, upto int64) (*fika.Entry, error)
 }
 
-// window is what of the conversation the model sees.
+// window selects the part of the conversation that the model sees.
 type window struct {
 	*assignment
 	*progress
@@ -48,16 +47,16 @@ type window struct {
 	records  *records
 	briefing *briefing
 	history  History
-	tokens   int64 // how many the model takes
-	final    bool  // nothing will compact the conversation in this turn
+	tokens   int64 // the size of the model's window
+	final    bool  // nothing will compact the conversation in this turn any more
 
-	seen    []fika.Entry // what the model was shown last
+	seen    []fika.Entry // what the model was last shown
 	omitted int          // entries that did not fit
 	cut     *fika.Entry  // the last compaction before the window; nil: none
-	warned  bool         // that it is too small, or nearly full
+	warned  bool         // that the window is too small, or nearly full
 }
 
-// fixedCost estimates what every call of this turn costs before any entry.
+// fixedCost estimates the tokens that every call of this turn costs before any entry.
 func (w *window) fixedCost() int64 {
 	n := EstimateTokens(w.briefing.system) + EstimateTokens(w.briefing.state)
 	for _, t := range w.permits.offeredSpecs() {
@@ -74,8 +73,8 @@ func (w *window) estimateCall(shown []fika.Entry) int64 {
 	return n
 }
 
-// selectEntries chooses what of the conversation the model sees: the newest whole
-// turns at or before upto_seq that fit, then this request's own entries.
+// selectEntries returns the entries that the model sees: the newest whole turns at or
+// before upto_seq that fit, then this request's own entries.
 func (w *window) selectEntries(ctx context.Context) ([]fika.Entry, error) {
 	budget := w.historyBudget()
 	groups, left, err := w.readHistory(ctx, budget)
@@ -97,8 +96,8 @@ func (w *window) selectEntries(ctx context.Context) ([]fika.Entry, error) {
 	return seen, nil
 }
 
-// compactedAt is the seq of the compaction that the window begins with; 0: there
-// is none.
+// compactedAt returns the seq of the compaction that the window begins with; 0: there is
+// none.
 func (w *window) compactedAt() int64 {
 	if w.cut == nil {
 		return 0
@@ -106,7 +105,7 @@ func (w *window) compactedAt() int64 {
 	return w.cut.Seq
 }
 
-// historyBudget is what history may cost, in estimated tokens.
+// historyBudget returns what history may cost, in estimated tokens.
 func (w *window) historyBudget() int64 {
 	b := int64(float64(w.tokens)*(1-reserve)) - w.fixedCost()
 	for _, e := range w.own {
@@ -115,9 +114,9 @@ func (w *window) historyBudget() int64 {
 	return b
 }
 
-// readHistory reads back page by page until the budget is spent or the last
-// compaction is reached. It returns whole turns, oldest first, and how many
-// entries it saw but left out.
+// readHistory reads back page by page until the budget is spent or the last compaction
+// is reached. It returns whole turns, oldest first, and the number of entries that it
+// read but left out.
 func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry, int, error) {
 	conv := w.claimed.Conversation.ID
 	if p := w.claimed.Request.Payload; w.claimed.Conversation.Kind == fika.Task && len(p.History) == 0 && !p.Continue {
@@ -162,8 +161,8 @@ func (w *window) readHistory(ctx context.Context, budget int64) ([][]fika.Entry,
 	return groups, left, nil
 }
 
-// lastCompaction reads what was compacted or cleared last, this turn's own work
-// included.
+// lastCompaction returns the newest compaction or clearing of the conversation, this
+// turn's own included; nil: there is none.
 func (w *window) lastCompaction(ctx context.Context) (cut *fika.Entry, err error) {
 	err = w.retry.readAgain(ctx, func(ctx context.Context) (err error) {
 		cut, err = w.history.LastCompaction(ctx, w.claimed.Conversation.ID, math.MaxInt64)
@@ -172,9 +171,9 @@ func (w *window) lastCompaction(ctx context.Context) (cut *fika.Entry, err error
 	return cut, err
 }
 
-// isVisible reports whether an entry may be in this agent's window: not before
-// the last compaction (unless it kept it), not this request's own, no notices,
-// and of other agents only what they said.
+// isVisible reports whether an entry may be in this agent's window. Not visible are
+// entries up to the last compaction (unless it kept them), this request's own entries,
+// notices, and in chats the tool calls and results of other agents.
 func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
 	if cut != nil && e.Seq <= cut.Meta.UpTo && !slices.Contains(cut.Meta.Kept, e.Seq) {
 		return false
@@ -185,7 +184,7 @@ func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
 	switch e.Type {
 	case fika.Message:
 		return true
-	case fika.ToolCall: // outside chats its own, whatever it was called then
+	case fika.ToolCall: // in its own conversations all are its own, whatever its name was then
 		return !w.inChat() || e.From == string(w.claimed.Agent.Name)
 	case fika.ToolResult:
 		return !w.inChat() || e.To == string(w.claimed.Agent.Name)
@@ -193,7 +192,7 @@ func (w *window) isVisible(e fika.Entry, cut *fika.Entry) bool {
 	return false
 }
 
-// completeGroups completes turns that the oldest page cut in two.
+// completeGroups reads in full the turns that the oldest page cut in two.
 func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][]fika.Entry, error) {
 	for i, g := range groups {
 		if t := g[0].Type; t != fika.ToolCall && t != fika.ToolResult {
@@ -216,8 +215,8 @@ func (w *window) completeGroups(ctx context.Context, groups [][]fika.Entry) ([][
 	return groups, nil
 }
 
-// nextPage is where the page before goes on, at or before upto: what a compaction
-// has archived is not read. 0: there is nothing more.
+// nextPage returns the seq at which the page before upto begins, upto included. It skips
+// entries that a compaction has archived. 0: nothing is left.
 func nextPage(upto int64, cut *fika.Entry) int64 {
 	if cut == nil || upto > cut.Meta.UpTo {
 		return upto
@@ -231,8 +230,8 @@ func nextPage(upto int64, cut *fika.Entry) int64 {
 	return newest
 }
 
-// GroupTurns gathers entries into turns: entries of one request together, at the
-// place of the first; every other entry alone. Order is kept.
+// GroupTurns groups entries into turns: the entries of one request together, in the
+// place of its first; every other entry alone. The order is kept.
 func GroupTurns(entries []fika.Entry) [][]fika.Entry {
 	var out [][]fika.Entry
 	at := map[fika.RequestID]int{}
@@ -247,8 +246,8 @@ func GroupTurns(entries []fika.Entry) [][]fika.Entry {
 	return out
 }
 
-// FitBudget drops the oldest turns until the rest costs no more than budget, and
-// tells how many entries went.
+// FitBudget drops the oldest turns until the rest costs no more than budget, and returns
+// the rest and the number of entries dropped.
 func FitBudget(groups [][]fika.Entry, budget int64) ([][]fika.Entry, int) {
 	var cost int64
 	for i := len(groups) - 1; i >= 0; i-- {
