@@ -15,12 +15,12 @@ import (
 	"fika/internal/reading"
 )
 
-// Agents is what may be asked of the agents of a home. What is wanted of an agent
-// is committed and then waited for; a hub is needed only to start processes.
+// Agents is the client's interface to the agents of a home. It commits the desired
+// state of an agent and then waits for it; a hub is needed only to start processes.
 type Agents struct{ c *Client }
 
-// List gives the agents that have an [[agents]] entry, a process, waiting work
-// or something that is wanted of them; with all also the contexts that are nothing more, by name.
+// List returns, by name, the agents that have an [[agents]] entry, a process, waiting
+// work or a desired state. With all it also returns contexts that have none of these.
 func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
 	rows, err := s.Rows(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Agents) List(ctx context.Context, all bool) ([]AgentView, error) {
 	}), nil
 }
 
-// views gives what lists show of agents, as it is now.
+// views returns the current views of agents for lists.
 func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, error) {
 	survey, err := newAgentSurvey(ctx, s.c)
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Agents) views(ctx context.Context, rows []fika.Agent) ([]AgentView, err
 	return survey.views(ctx, rows)
 }
 
-// Rows are the agents of the store and those that so far only the config names,
-// by name.
+// Rows returns the agents of the store and those that only the configuration names so
+// far, sorted by name.
 func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {
 	rows, err := s.c.store.ListAgents(ctx)
 	if err != nil {
@@ -67,7 +67,8 @@ func (s *Agents) Rows(ctx context.Context) ([]fika.Agent, error) {
 	return rows, nil
 }
 
-// place is where an agent stands in a list: members below their pool, by number.
+// place is an agent's position in a list: members are listed below their pool, by
+// number.
 type place struct {
 	pool string
 	n    int
@@ -81,7 +82,7 @@ func (s *Agents) place(name fika.AgentName) place {
 	return place{pool: string(name)}
 }
 
-// View gives one agent by what a person typed.
+// View returns the view of one agent, given the name that a person typed.
 func (s *Agents) View(ctx context.Context, name string) (AgentView, error) {
 	row, err := s.Find(ctx, name)
 	if err != nil {
@@ -94,8 +95,9 @@ func (s *Agents) View(ctx context.Context, name string) (AgentView, error) {
 	return views[0], nil
 }
 
-// Find finds an agent by name. One that only the config names gets its row, as
-// it does when the hub starts. NotFound comes with the nearest name.
+// Find returns an agent by name. If only the configuration names the agent, Find
+// creates its row, as the hub does at start. A NotFound error suggests the nearest
+// name.
 func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	n, err := fika.ParseAgentName(name)
 	if err != nil {
@@ -119,7 +121,8 @@ func (s *Agents) Find(ctx context.Context, name string) (fika.Agent, error) {
 	return s.c.app.EnsureEntry(ctx, s.c.store, s.c.home, entry)
 }
 
-// FindLone is [Agents.Find] for what only one agent can do. Invalid for a pool.
+// FindLone is [Agents.Find] for operations that need a single agent. It returns Invalid
+// for a pool.
 func (s *Agents) FindLone(ctx context.Context, name string) (fika.Agent, error) {
 	row, err := s.Find(ctx, name)
 	if err == nil {
@@ -128,8 +131,7 @@ func (s *Agents) FindLone(ctx context.Context, name string) (fika.Agent, error) 
 	return row, err
 }
 
-// Members are agents with the members of the pools among them in their place, each
-// once.
+// Members replaces each pool in rows by its members, and returns each agent once.
 func (s *Agents) Members(ctx context.Context, rows []fika.Agent) ([]fika.Agent, error) {
 	var out []fika.Agent
 	for _, row := range rows {
@@ -153,8 +155,8 @@ func (s *Agents) Members(ctx context.Context, rows []fika.Agent) ([]fika.Agent, 
 	return out, nil
 }
 
-// ensureMentioned makes the rows of agents that a text may mention and that so
-// far only the config names, as no hub has run since.
+// ensureMentioned creates the rows of agents that a text may mention and that only the
+// configuration names so far, because no hub has run since.
 func (s *Agents) ensureMentioned(ctx context.Context, text string) error {
 	text = strings.ToLower(text)
 	for _, entry := range s.c.config().Agents {
@@ -167,20 +169,20 @@ func (s *Agents) ensureMentioned(ctx context.Context, text string) error {
 	return nil
 }
 
-// FindKnown finds an agent that has a row by what a person typed, and makes
-// none; NotFound comes with the nearest name.
+// FindKnown returns an agent that has a row, given the name that a person typed, and
+// creates none. A NotFound error suggests the nearest name.
 func (s *Agents) FindKnown(ctx context.Context, name string) (fika.Agent, error) {
 	return app.FindAgent(ctx, s.c.store, name, s.c.app.Colleagues(""))
 }
 
-// FindRecipient finds the agent of a context or of an [[agents]] entry, its row
-// made if it is missing.
+// FindRecipient returns the agent of a context or of an [[agents]] entry, and creates
+// its row if it is missing.
 func (s *Agents) FindRecipient(ctx context.Context, name fika.AgentName) (fika.Agent, error) {
 	return s.c.app.Recipient(ctx, name)
 }
 
-// Match finds the agents that patterns with * ? [a-z] name, each once, in the
-// order of the list. A pattern that matches nothing is NotFound.
+// Match returns the agents that match patterns with * ? [a-z], each once, in the order
+// of the list. It returns NotFound for a pattern that matches nothing.
 func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, error) {
 	var out []fika.Agent
 	add := func(r fika.Agent) {
@@ -223,7 +225,7 @@ func (s *Agents) Match(ctx context.Context, patterns []string) ([]fika.Agent, er
 	return out, nil
 }
 
-// eachMember runs one thing for each member of a pool, and joins what went wrong.
+// eachMember calls do for each member of a pool, and returns the joined errors.
 func (s *Agents) eachMember(ctx context.Context, pool fika.Agent, do func(fika.Agent) error) error {
 	members, err := s.Members(ctx, []fika.Agent{pool})
 	for _, m := range members {
@@ -234,8 +236,9 @@ func (s *Agents) eachMember(ctx context.Context, pool fika.Agent, do func(fika.A
 	return err
 }
 
-// Unbind lets the next ask of this person of a pool find a member anew. False: it
-// was bound to none.
+// Unbind ends the binding of this person to a member of a pool, so that their next ask
+// of the pool chooses a member anew. It returns the member, and false if there was no
+// binding.
 func (s *Agents) Unbind(ctx context.Context, pool fika.Agent) (fika.Agent, bool, error) {
 	settings, err := s.c.app.PlainSettings(pool.Name)
 	if err != nil {
@@ -248,8 +251,9 @@ func (s *Agents) Unbind(ctx context.Context, pool fika.Agent) (fika.Agent, bool,
 	return was, found, err
 }
 
-// Reset gives an agent a new, empty ask conversation; the old one stays. Of a pool
-// the member gets it that this person spoke to, if there is one.
+// Reset gives an agent a new, empty ask conversation; the old one stays. For a pool,
+// the member that this person is bound to gets the new conversation and the binding
+// ends; without a binding nothing changes.
 func (s *Agents) Reset(ctx context.Context, row fika.Agent) (fika.Conversation, error) {
 	if row.IsPool() {
 		was, found, err := s.Unbind(ctx, row)
@@ -285,15 +289,16 @@ func (s *Agents) Switch(ctx context.Context, row fika.Agent, name string) (fika.
 	return conv, nil
 }
 
-// MayRead refuses, with kind Denied, an agent that asks through a command in one of
-// its tools for what another shows, and is left out by it.
+// MayRead returns Denied if an agent asks through a command in one of its tools and may
+// not see what the given agent shows. Lists leave that agent out.
 func (s *Agents) MayRead(row fika.Agent) error { return s.c.mayReadAgent(row.Name) }
 
-// LogFile is where the output of an agent goes that the hub starts.
+// LogFile returns the path of the log that receives the output of an agent started by
+// the hub.
 func (s *Agents) LogFile(name fika.AgentName) string { return s.c.home.LogFile(name) }
 
-// SetModel makes an agent answer with another model from its next turn on, which
-// is kept in its context's local.toml. Invalid for a model that there is not.
+// SetModel makes an agent use another model from its next turn on. The choice is stored
+// in its context's local.toml. It returns Invalid for an unknown model.
 func (s *Agents) SetModel(ctx context.Context, name fika.AgentName, model string) error {
 	if _, err := s.c.app.Settings(name, map[string]string{"model": model}, false); err != nil {
 		return err
@@ -305,7 +310,7 @@ func (s *Agents) SetModel(ctx context.Context, name fika.AgentName, model string
 	return config.SetKey(f.LocalConfig(), "model", model)
 }
 
-// Recall finds in an agent's past what its tool of that name would find.
+// Recall returns what the agent's own tool recall would find in its past.
 func (s *Agents) Recall(ctx context.Context, agent fika.Agent, query string, limit int) ([]Found, error) {
 	return reading.Past{Store: s.c.store, Agent: agent}.Find(ctx, query, limit)
 }

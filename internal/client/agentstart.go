@@ -9,13 +9,13 @@ import (
 	"fika/internal/sleep"
 )
 
-// startPatience is how long a start may stay without a sign of life when the
-// process keeps crashing.
+// startPatience is how long a start may go without a sign of life when the process
+// keeps crashing.
 const startPatience = 3 * time.Second
 
-// Start commits that an agent is to run and waits for its first sign of life.
-// An agent that runs already is no error. Without one in time, or when it
-// fails, the error says why, with the end of its log.
+// Start commits that an agent is to run and waits for its first sign of life. It is not
+// an error if the agent already runs. If the agent gives no sign of life in time, or
+// fails, the error says why and includes the end of its log.
 func (s *Agents) Start(ctx context.Context, row fika.Agent, timeout time.Duration) (AgentView, error) {
 	v, err := s.View(ctx, string(row.Name))
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Agents) awaitStart(ctx context.Context, name fika.AgentName, timeout ti
 	}
 }
 
-// noSign explains a start that nobody answered.
+// noSign returns the error for a start without a sign of life.
 func (s *Agents) noSign(v AgentView) error {
 	why := "the hub has not started it; a hub reads config.toml when it starts (fika down, fika up)"
 	if last := folder.LastLines(s.c.home.LogFile(v.Row.Name), 3); v.Status != fika.AgentStopped && last != "" {

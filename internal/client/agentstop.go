@@ -11,12 +11,13 @@ import (
 	"fika/internal/sleep"
 )
 
-// Stop commits that an agent is to stop and waits until its process has gone:
-// after its current step (DesiredStopped, what it works on is handed back),
-// after its current requests (DesiredFinish), or at once (DesiredNow). It
-// needs no hub. A pool's members are stopped, one after the other. A process that was stopped (SIGSTOP) goes on for that; one that
-// does not end at once although it is to is killed with all that it has
-// started, known by its identity. The view is of before.
+// Stop commits that an agent is to stop and waits until its process has ended: after
+// its current step (DesiredStopped, which hands back its unfinished work), after its
+// current requests (DesiredFinish), or at once (DesiredNow). It needs no hub. The
+// members of a pool are stopped one after the other. A process suspended by SIGSTOP is
+// continued so that it can end. With DesiredNow, a process that does not end in time is
+// killed together with everything it has started, identified so that a reused pid is
+// safe. The returned view shows the agent before the stop.
 func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, timeout time.Duration) (AgentView, error) {
 	before, err := s.View(ctx, string(row.Name))
 	if err != nil {
@@ -57,9 +58,8 @@ func (s *Agents) Stop(ctx context.Context, row fika.Agent, how fika.Desired, tim
 	}
 }
 
-// signalStop lets a process hear that it is to end. Its row says so already; the
-// signal that is sent here is one that may come twice, since the hub may send
-// one too.
+// signalStop tells a process to end. Its row says so already. Only signals that may
+// arrive twice are sent here, because the hub may send one too.
 func signalStop(p fika.Process, how fika.Desired) {
 	sig := syscall.SIGCONT
 	if how == fika.DesiredNow {
@@ -68,7 +68,8 @@ func signalStop(p fika.Process, how fika.Desired) {
 	_ = process.SignalAwake(p, sig)
 }
 
-// settleDesired makes the way to stop a mere "stopped", as the hub does if there is one.
+// settleDesired replaces the way of stopping by a plain "stopped", as the hub does if
+// one runs.
 func (s *Agents) settleDesired(ctx context.Context, row fika.Agent) error {
 	now, err := s.c.store.Agent(ctx, row.Name)
 	if err != nil || !now.Desired.Stopped() || now.Desired == fika.DesiredStopped {

@@ -16,16 +16,17 @@ import (
 	"fika/internal/worker"
 )
 
-// agentSurvey is one look at agents: what is the same for all of them at that moment.
+// agentSurvey is one look at the agents: it holds what is the same for all of them at
+// that moment.
 type agentSurvey struct {
 	c        *Client
 	now      time.Time
-	hub      bool          // one runs
+	hub      bool          // a hub runs
 	work     []store.Work  // what each agent could take
-	underWay []RequestInfo // what runs, and what waits in the middle
+	underWay []RequestInfo // running requests, and those suspended midway
 }
 
-// newAgentSurvey looks at the queue and for the hub.
+// newAgentSurvey reads the queue and looks for a hub.
 func newAgentSurvey(ctx context.Context, c *Client) (*agentSurvey, error) {
 	work, err := c.store.WithWork(ctx)
 	if err != nil {
@@ -39,7 +40,7 @@ func newAgentSurvey(ctx context.Context, c *Client) (*agentSurvey, error) {
 	return &agentSurvey{c: c, now: c.now(), hub: hub, work: work, underWay: underWay}, nil
 }
 
-// views looks at agents, the members of pools among them.
+// views returns the views of agents, including the members of pools.
 func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView, error) {
 	out := make([]AgentView, 0, len(rows))
 	for _, row := range rows {
@@ -64,12 +65,12 @@ func (s *agentSurvey) views(ctx context.Context, rows []fika.Agent) ([]AgentView
 	return out, nil
 }
 
-// addSettings adds what the config says of an agent.
+// addSettings adds what the configuration says about an agent.
 func (s *agentSurvey) addSettings(v *AgentView) {
 	name := v.Row.Name
 	v.Model, v.Choice = s.modelOf(name)
 	v.NoLimits = worker.NoLimits(s.c.app, s.c.home.Root, name)
-	v.CallableBy, _ = s.c.app.CallableBy(name) // where it cannot be read, doctor says so
+	v.CallableBy, _ = s.c.app.CallableBy(name) // if it cannot be read, doctor reports that
 	entry := s.c.config().Agent(name)
 	if entry == nil {
 		return
@@ -78,12 +79,12 @@ func (s *agentSurvey) addSettings(v *AgentView) {
 	for _, backup := range entry.Backup {
 		v.Backup = append(v.Backup, fika.AgentName(backup))
 	}
-	if entry.Description != "" { // the row has that of its last start
+	if entry.Description != "" { // the row has the description of its last start
 		v.Row.Description = entry.Description
 	}
 }
 
-// addWork adds what an agent works on and could take.
+// addWork adds what an agent works on and what it could take.
 func (s *agentSurvey) addWork(v *AgentView) {
 	for _, w := range s.work {
 		if w.Agent == v.Row.Name {
@@ -101,7 +102,8 @@ func (s *agentSurvey) addWork(v *AgentView) {
 	}
 }
 
-// judgePool says how the members of a pool are, and what was handed over from it.
+// judgePool sets the status of a pool from its members, and adds the requests that were
+// handed over from it.
 func (s *agentSurvey) judgePool(ctx context.Context, v *AgentView) error {
 	members, err := s.c.Agents.Members(ctx, []fika.Agent{v.Row})
 	if err != nil {
@@ -133,8 +135,8 @@ func (s *agentSurvey) judgePool(ctx context.Context, v *AgentView) error {
 	return nil
 }
 
-// addReasons adds what a busy agent does, what its last request came to, and what
-// of all that is trouble.
+// addReasons adds what a busy agent is doing, the outcome of its last request, and
+// which of all this is trouble.
 func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 	if v.Row.ID != "" {
 		last, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{
@@ -167,11 +169,11 @@ func (s *agentSurvey) addReasons(ctx context.Context, v *AgentView) {
 	}
 }
 
-// mostHanded is how many of the requests that were handed over a view has.
+// mostHanded is the most handed-over requests that a view contains.
 const mostHanded = 5
 
-// onlyUnread reports whether nothing waits for a context but messages, which
-// its next prompt reads: that is what an inbox is for, and no trouble.
+// onlyUnread reports whether nothing but messages wait for a context. Its next prompt
+// reads them: that is what an inbox is for, and no trouble.
 func (s *agentSurvey) onlyUnread(ctx context.Context, v *AgentView) bool {
 	open, err := s.c.store.ListRequests(ctx, store.RequestFilter{Agent: v.Row.ID, Limit: 1, States: []fika.RequestState{fika.Open}})
 	if err != nil || len(open) > 0 || v.Waiting > 1 {
@@ -181,7 +183,7 @@ func (s *agentSurvey) onlyUnread(ctx context.Context, v *AgentView) bool {
 	return err == nil && slices.ContainsFunc(asks, func(c store.ConversationInfo) bool { return c.ID == v.Row.ActiveAsk && c.Pending > 0 })
 }
 
-// addQuota adds that the agent's hour is used up, and what waits for the next.
+// addQuota adds that the agent's hour is used up, and how much waits for the next.
 func (s *agentSurvey) addQuota(ctx context.Context, v *AgentView) {
 	why := app.QuotaUsedUp(v.Row, s.now)
 	if why == "" {
@@ -193,7 +195,7 @@ func (s *agentSurvey) addQuota(ctx context.Context, v *AgentView) {
 	}
 }
 
-// currentStep says what step a running request is at, and for how long.
+// currentStep says which step a running request is in, and for how long.
 func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) string {
 	steps, err := s.c.store.Steps(ctx, r.ID)
 	if err == nil {
@@ -206,8 +208,8 @@ func (s *agentSurvey) currentStep(ctx context.Context, r RequestInfo) string {
 	return fmt.Sprintf("works on %s for %s", requestKind(r.Kind), term.Duration(s.now.Sub(r.StartedAt)))
 }
 
-// modelOf names the agent's model as settings have it, the first of several, without
-// asking the network for one where none is configured.
+// modelOf returns the agent's model from its settings, the first if there are several.
+// If none is configured, it does not ask the network for one.
 func (s *agentSurvey) modelOf(name fika.AgentName) (string, config.ModelChoice) {
 	keys := s.c.app.Getenv("ANTHROPIC_API_KEY") + s.c.app.Getenv("OPENAI_API_KEY") + s.c.app.Getenv("OPENROUTER_API_KEY")
 	entry := s.c.config().Agent(name)
@@ -221,8 +223,8 @@ func (s *agentSurvey) modelOf(name fika.AgentName) (string, config.ModelChoice) 
 	return set.Model.ShortName(), set.Choice
 }
 
-// waitingFor counts what an agent would take if its hour were not used up:
-// requests, and conversations with notifications.
+// waitingFor counts what an agent would take if its hour were not used up: requests,
+// and conversations with notifications.
 func (s *agentSurvey) waitingFor(ctx context.Context, id fika.AgentID) int {
 	a, err := s.c.store.Activity(ctx, store.ActivityQuery{DroppedSince: s.now})
 	if err != nil {
@@ -243,12 +245,12 @@ func (s *agentSurvey) waitingFor(ctx context.Context, id fika.AgentID) int {
 	return n
 }
 
-// asksBeforeCall is said of what waits for an approval.
+// asksBeforeCall describes a request that waits for an approval.
 const asksBeforeCall = "waits for your word on a tool call: fika approve"
 
-// awaited says for whom an agent's suspended requests wait, and why one of
-// those might be long in coming, and whether they wait for a person's word;
-// empty: for nobody.
+// awaited says for whom an agent's suspended requests wait, why one of those might take
+// long, and whether they wait for a person's approval. It returns "" if they wait for
+// nobody.
 func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) string {
 	var parts []string
 	asks := false
@@ -269,7 +271,7 @@ func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) string
 	}
 	switch {
 	case asks:
-		return asksBeforeCall // the one that a person can end
+		return asksBeforeCall // this is the one that a person can end
 	case len(parts) == 0:
 		return ""
 	}
@@ -277,7 +279,7 @@ func (s *agentSurvey) awaited(ctx context.Context, waiting []RequestInfo) string
 	return "waits for " + strings.Join(slices.Compact(parts), ", ")
 }
 
-// awaitedOne names a child that is waited for, and what might make it long in coming.
+// awaitedOne names a child that is being waited for, and says what might delay it.
 func (s *agentSurvey) awaitedOne(ctx context.Context, k store.Child) string {
 	var notes []string
 	if row, err := s.c.store.Agent(ctx, k.AgentName); err == nil {

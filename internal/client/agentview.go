@@ -12,48 +12,48 @@ import (
 	"fika/internal/term"
 )
 
-// AgentView is what lists show of an agent, put together from its row, its
-// lock, the queue and the config, so that it is true also when its process
-// can say nothing any more.
+// AgentView is what lists show of an agent. It is derived from the agent's row, its
+// lock, the queue and the configuration, so that it is true even when the agent's
+// process can no longer report anything.
 type AgentView struct {
 	Row   fika.Agent
 	Entry bool     // it has an [[agents]] entry: the hub may start it
-	Can   []string // its capabilities, as the entry names them
-	// CallableBy says who may ask it; nil: everybody.
+	Can   []string // its capabilities, as named in the entry
+	// CallableBy lists who may ask it; nil: everybody.
 	CallableBy []string
-	Status     fika.AgentState // of its process: what is, not what was last said
+	Status     fika.AgentState // actual status of its process, not the last reported one
 	Why        string          // what is wrong, or what it is doing
 	PID        int             // 0: no process
-	Since      time.Time       // of the process; zero: none
+	Since      time.Time       // when the process started; zero: none
 	Processed  int64           // requests finished since then
-	Waiting    int             // requests and chats it could take now
+	Waiting    int             // requests and chats that it could take now
 	Running    []RequestInfo
 	Suspended  []RequestInfo // requests that wait: for a child, for the end of a pause
-	Model      string        // nickname or id; empty: not known without asking the network
-	// Choice is how it chooses among several models; of one alone it is empty.
+	Model      string        // nickname or id; empty if unknown without asking the network
+	// Choice says how it chooses among several models; empty if it has only one.
 	Choice     config.ModelChoice
 	Last       *RequestInfo
 	Trouble    string           // empty: healthy
-	NoLimits   string           // why the limits of its tools are not kept; empty: they are, or there are none
-	Pool       fika.AgentName   // that it is a member of; empty: none
+	NoLimits   string           // why the limits of its tools are not enforced; empty if they are, or there are none
+	Pool       fika.AgentName   // the pool that it is a member of; empty: none
 	Members    []fika.AgentName // of a pool
 	Backup     []fika.AgentName
-	HandedOver []RequestInfo // that it was asked for and others work or have worked, newest first
-	HeldUntil  time.Time     // its hour is used up; zero: it is not
+	HandedOver []RequestInfo // requests to it that others work or have worked, newest first
+	HeldUntil  time.Time     // when its used-up hour ends; zero: not used up
 }
 
-// The statuses a list adds to those of a process.
+// The statuses that a list adds to those of a process.
 const (
 	AgentStopping fika.AgentState = "stopping"
-	AgentInUse    fika.AgentState = "in use" // a one-shot prompt has its context
+	AgentInUse    fika.AgentState = "in use" // a one-shot prompt holds its context
 	AgentPool     fika.AgentState = "pool"   // its members have processes
 )
 
-// Alive reports whether its process runs.
+// Alive reports whether the agent's own process runs.
 func (v AgentView) Alive() bool { return v.PID != 0 && v.Status != AgentInUse }
 
-// judge says how the agent's process is. Held locks and heartbeats decide; the
-// row's state is only what was last said.
+// judge sets the status of the agent's process. Locks and heartbeats decide; the state
+// in the row is only what the process last reported.
 func (v *AgentView) judge(lock folder.LockState, hub bool, now time.Time) {
 	row := v.Row
 	v.Status, v.Why = fika.AgentStopped, row.StateReason
@@ -74,7 +74,7 @@ func (v *AgentView) judge(lock folder.LockState, hub bool, now time.Time) {
 	}
 }
 
-// judgeAlive says how an agent is whose process has the lock.
+// judgeAlive sets the status of an agent whose process holds the lock.
 func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 	silent := min(lock.Age, now.Sub(v.Row.SeenAt))
 	stuck := stuckHolder(v.Row.Name, lock)
@@ -91,12 +91,12 @@ func (v *AgentView) judgeAlive(lock folder.LockState, now time.Time) {
 		v.Status, v.Why = fika.AgentBusy, ""
 	case (v.Row.State == fika.AgentIdle || v.Row.State == fika.AgentBusy) && process.OwnsLease(v.Row.Owner, v.PID):
 		v.Status, v.Why = fika.AgentIdle, ""
-	default: // it has the lock and has not yet said in its row that it is ready
+	default: // it holds the lock and has not yet reported in its row that it is ready
 		v.Status, v.Why = fika.AgentStarting, ""
 	}
 }
 
-// AgentSummary says how a list of agents is, as one line.
+// AgentSummary summarises a list of agents in one line.
 func AgentSummary(views []AgentView) string {
 	running, bad := 0, 0
 	views = slices.DeleteFunc(slices.Clone(views), func(v AgentView) bool { return v.Status == AgentPool && v.Trouble == "" })
@@ -118,7 +118,7 @@ func AgentSummary(views []AgentView) string {
 	}
 }
 
-// reasonOf is why a request ended as it did.
+// reasonOf returns why a request ended as it did.
 func reasonOf(r RequestInfo) string {
 	if r.Outcome.Error != "" {
 		return r.Outcome.Error
@@ -126,7 +126,7 @@ func reasonOf(r RequestInfo) string {
 	return r.Reason
 }
 
-// requestKind names a request of a kind: "an ask", "a chat".
+// requestKind names a request of the given kind: "an ask", "a chat".
 func requestKind(k fika.RequestKind) string {
 	switch k {
 	case fika.AskRequest:

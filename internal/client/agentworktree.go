@@ -8,9 +8,10 @@ import (
 	"fika/internal/worktree"
 )
 
-// Worktree is the git worktree of an agent that a person named, made or not. With
-// idle an agent that is at work is refused (Locked): it would go on in what is being
-// merged or removed. NotFound where the home is no project's.
+// Worktree returns the git worktree of an agent, given the name that a person typed,
+// whether or not the worktree exists. With idle it returns Locked if the agent is at
+// work, because the agent would keep working in a worktree that is being merged or
+// removed. It returns NotFound if the home does not belong to a project.
 func (s *Agents) Worktree(ctx context.Context, name string, idle bool) (worktree.Tree, error) {
 	row, err := s.FindLone(ctx, name)
 	if err != nil {
@@ -26,7 +27,7 @@ func (s *Agents) Worktree(ctx context.Context, name string, idle bool) (worktree
 	return t, err
 }
 
-// checkIdle refuses an agent that is in the middle of a turn.
+// checkIdle returns Locked if the agent is in the middle of a turn.
 func (s *Agents) checkIdle(ctx context.Context, name fika.AgentName) error {
 	v, err := s.View(ctx, string(name))
 	if err != nil || len(v.Running)+len(v.Suspended) == 0 {

@@ -6,38 +6,38 @@ import (
 	"fika/internal/store"
 )
 
-// Approvals is what may be asked of tool calls that wait for a person's word.
+// Approvals is the client's interface to tool calls that wait for a person's approval.
 type Approvals struct{ c *Client }
 
-// What the store keeps of them.
+// The values of the store that describe approvals.
 type (
-	// OpenApproval is a question with who asks it.
+	// OpenApproval is a question with the agent that asks it.
 	OpenApproval = store.OpenApproval
-	// ApprovalAnswer is what a person says.
+	// ApprovalAnswer is a person's answer.
 	ApprovalAnswer = store.ApprovalAnswer
 )
 
-// What has become of a question.
+// The states of a question.
 const (
 	ApprovalOpen  = store.ApprovalOpen
 	ApprovalGiven = store.ApprovalGiven
 )
 
-// Approvals are the questions of this system.
+// Approvals returns the interface to the approvals of this home.
 func (c *Client) Approvals() *Approvals { return &Approvals{c} }
 
-// Open lists the questions that wait for an answer, oldest first.
+// Open returns the questions that wait for an answer, oldest first.
 func (a *Approvals) Open(ctx context.Context) ([]OpenApproval, error) {
 	return a.c.store.OpenApprovals(ctx)
 }
 
-// Find gives one question, answered or not. NotFound.
+// Find returns one question, answered or not, or NotFound.
 func (a *Approvals) Find(ctx context.Context, n int64) (OpenApproval, error) {
 	return a.c.store.Approval(ctx, n)
 }
 
-// Answer stores the answer and wakes the agent that waits for it. Conflict when
-// somebody has answered before, or nobody waits any more.
+// Answer stores the answer and wakes the agent that waits for it. It returns Conflict
+// if the question has been answered already or nobody waits for the answer any more.
 func (a *Approvals) Answer(ctx context.Context, n int64, answer ApprovalAnswer) error {
 	open, err := a.Find(ctx, n)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"fika/internal/process"
 )
 
-// Availability says whether agents come to what they are asked, and what a person
-// has to do where they do not: out of rows, locks and the config, so that it is true
-// also of a process that can say nothing any more.
+// Availability says whether agents will work what they are asked, and what a person has
+// to do if they will not. It uses rows, locks and the configuration, so that it is also
+// right about a process that can no longer report anything.
 type Availability struct{ c *Client }
 
-// NeverAnswers says why an agent does not come to what it is asked before a
-// person does something, and what; "" when it comes by itself, or its backup does.
+// NeverAnswers says why an agent will not begin its work until a person does something,
+// and what. It returns "" if the agent or its backup will begin by itself.
 func (s *Availability) NeverAnswers(ctx context.Context, row fika.Agent) string {
 	why := s.neverAnswers(ctx, row)
 	if why != "" {
@@ -29,9 +29,10 @@ func (s *Availability) NeverAnswers(ctx context.Context, row fika.Agent) string 
 	return why
 }
 
-// backupOf is the backup that takes over what an agent is asked, and why that
-// begins nothing itself; none: it begins it, nobody can, or no hub runs that would
-// hand it over. Whether that one has a budget the hub sees.
+// backupOf returns the backup that takes over the requests of an agent, and why the
+// agent does not begin them itself. It returns "" if the agent begins them, if no
+// backup can, or if no hub runs that would hand them over. It does not check the
+// backup's budget: the hub does.
 func (s *Availability) backupOf(ctx context.Context, row fika.Agent) (backup fika.AgentName, why string) {
 	p := s.presence(row)
 	switch {
@@ -47,8 +48,7 @@ func (s *Availability) backupOf(ctx context.Context, row fika.Agent) (backup fik
 	return s.ableBackup(ctx, row), why
 }
 
-// ableBackup is the first backup of an agent that runs or would be started; none:
-// there is none.
+// ableBackup returns the first backup of an agent that runs or would be started, or "".
 func (s *Availability) ableBackup(ctx context.Context, row fika.Agent) fika.AgentName {
 	e := s.c.config().Agent(row.Name)
 	if e == nil {
@@ -72,8 +72,9 @@ func (s *Availability) ableBackup(ctx context.Context, row fika.Agent) fika.Agen
 	return ""
 }
 
-// InsteadOf says who could be asked in place of an agent for which a mention in a chat
-// waits, as the end of a sentence; empty: nobody. A mention is not handed over.
+// InsteadOf names, as the end of a sentence, an agent that could be asked instead of
+// one for which a mention in a chat waits; "" if there is none. Mentions are not handed
+// over.
 func (s *Availability) InsteadOf(ctx context.Context, name fika.AgentName) string {
 	row, err := s.c.store.Agent(ctx, name)
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Availability) InsteadOf(ctx context.Context, name fika.AgentName) strin
 	return ""
 }
 
-// neverAnswers is NeverAnswers without regard to backups.
+// neverAnswers is [Availability.NeverAnswers] without regard to backups.
 func (s *Availability) neverAnswers(ctx context.Context, row fika.Agent) string {
 	if paused, err := s.c.store.AllPaused(ctx); err == nil && paused {
 		return "everything is paused (fika chat resume --all)"
@@ -103,8 +104,8 @@ func (s *Availability) neverAnswers(ctx context.Context, row fika.Agent) string 
 	return why.Text
 }
 
-// poolNeverAnswers says why no member of a pool comes to what the pool is given; ""
-// when one does.
+// poolNeverAnswers says why no member of a pool will begin the pool's work; "" if one
+// will.
 func (s *Availability) poolNeverAnswers(ctx context.Context, pool fika.Agent) string {
 	members, err := s.c.Agents.Members(ctx, []fika.Agent{pool})
 	if err != nil {
@@ -122,13 +123,13 @@ func (s *Availability) poolNeverAnswers(ctx context.Context, pool fika.Agent) st
 	return fmt.Sprintf("no member of @%s can take it: %s", pool.Name, why)
 }
 
-// WhoNeverAnswers says of each of several that is mentioned in a chat, where nobody
-// stands in for another, why it does not come to it.
+// WhoNeverAnswers returns, for each agent mentioned in a chat that will not answer, the
+// reason. In a chat no agent stands in for another.
 func (s *Availability) WhoNeverAnswers(ctx context.Context, names []fika.AgentName) []string {
 	return s.eachHindered(ctx, names, s.neverAnswers)
 }
 
-// eachHindered asks hindered about each of several agents, and gives the reasons.
+// eachHindered calls hindered for each of several agents, and returns the reasons.
 func (s *Availability) eachHindered(ctx context.Context, names []fika.AgentName, hindered func(context.Context, fika.Agent) string) []string {
 	var out []string
 	for _, n := range names {
@@ -141,8 +142,8 @@ func (s *Availability) eachHindered(ctx context.Context, names []fika.AgentName,
 	return out
 }
 
-// whyAbandoned says that nobody works on a request that an agent has begun, and
-// what helps; "" when somebody does, or will by itself.
+// whyAbandoned says that nobody works on a request that an agent has begun, and what to
+// do about it. It returns "" if somebody does, or will without help.
 func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) string {
 	row, err := s.c.store.Agent(ctx, name)
 	if err != nil {
@@ -154,7 +155,7 @@ func (s *Availability) whyAbandoned(ctx context.Context, name fika.AgentName) st
 	return "@" + string(name) + " and the hub have ended; fika up goes on with it"
 }
 
-// presence looks at an agent's lock and at what the config says of it.
+// presence reads an agent's lock and what the configuration says about it.
 func (s *Availability) presence(row fika.Agent) chat.Presence {
 	var p chat.Presence
 	_, p.Hub = s.c.home.HubProcess()
@@ -169,7 +170,7 @@ func (s *Availability) presence(row fika.Agent) chat.Presence {
 	}
 	id, _ := s.c.home.ID()
 	if row.HomeID != "" && row.HomeID != id {
-		// Its folder is another home's: its lease says whether it is there.
+		// Its folder belongs to another home: its lease says whether it is there.
 		p.Alive = row.Owner != "" && row.LeaseUntil.After(s.c.now())
 		return p
 	}
@@ -187,8 +188,8 @@ func (s *Availability) alive(name fika.AgentName) bool {
 	return held
 }
 
-// whyStuck says why the process of an agent cannot do anything although it
-// runs; empty when nothing is known to be wrong with it.
+// whyStuck says why the process of an agent runs but cannot do anything; "" if nothing
+// is known to be wrong with it.
 func (s *Availability) whyStuck(name fika.AgentName) string {
 	lock, err := s.c.home.Folder(name).Inspect()
 	if err != nil {
@@ -200,8 +201,8 @@ func (s *Availability) whyStuck(name fika.AgentName) string {
 	return ""
 }
 
-// stuckHolder says why an agent's process cannot do anything although it has
-// the lock; empty when nothing is known to be wrong with it.
+// stuckHolder says why an agent's process holds the lock but cannot do anything; "" if
+// nothing is known to be wrong with it.
 func stuckHolder(name fika.AgentName, lock folder.LockState) string {
 	why := ""
 	if lock.Held {

@@ -11,13 +11,13 @@ import (
 	"fika/internal/limit"
 )
 
-// Budgets is what may be asked of the budgets of a home.
+// Budgets is the client's interface to the budgets of a home.
 type Budgets struct{ c *Client }
 
-// Budgets are those of this home.
+// Budgets returns the interface to the budgets of this home.
 func (c *Client) Budgets() *Budgets { return &Budgets{c} }
 
-// List tells how the budgets of the home stand; nothing when it has none.
+// List returns the balances of the home's budgets; nil if it has none.
 func (s *Budgets) List(ctx context.Context) ([]BudgetBalance, error) {
 	return s.balances(ctx, s.c.config().Budgets)
 }
@@ -34,10 +34,9 @@ func (s *Budgets) balances(ctx context.Context, budgets []config.Budget) ([]Budg
 	return s.c.store.Balances(ctx, id, limit.Budgets{List: list})
 }
 
-// Set writes a budget into the home's config.toml, or takes it out of there, and lets
-// what waits for it look again. It returns how the budget stands. Error kind
-// Invalid for one that could not act, NotFound for one to be removed that is not
-// there.
+// Set writes a budget into the home's config.toml, or removes it, and wakes the agents
+// that wait for it. It returns the budget's balance. Error kinds: Invalid for a budget
+// that could have no effect, NotFound if the budget to be removed does not exist.
 func (s *Budgets) Set(ctx context.Context, b config.Budget, remove bool) ([]BudgetBalance, error) {
 	if !remove {
 		if err := s.c.config().CheckBudget(b); err != nil {
@@ -56,11 +55,11 @@ func (s *Budgets) Set(ctx context.Context, b config.Budget, remove bool) ([]Budg
 	return s.balances(ctx, []config.Budget{b})
 }
 
-// refuseUnpriced refuses to limit the money of contexts whose model, chosen by the
-// environment, has no price.
+// refuseUnpriced returns an error for a limit on money if the environment chooses the
+// model and the model has no known price.
 func (s *Budgets) refuseUnpriced(b config.Budget) error {
 	if b.Money <= 0 || len(s.c.config().Models) > 0 || s.c.config().Model != "" {
-		return nil // it was looked at
+		return nil // the configuration has been checked
 	}
 	m, err := s.c.app.PlainModel()
 	if err == nil && !m.PriceKnown() {
@@ -69,11 +68,11 @@ func (s *Budgets) refuseUnpriced(b config.Budget) error {
 	return nil
 }
 
-// CostKnown is that of the settings ([config.Config.CostKnown]).
+// CostKnown is [config.Config.CostKnown] of the current settings.
 func (c *Client) CostKnown(model string, u fika.Usage) bool { return c.config().CostKnown(model, u) }
 
-// RequestUnpriced reports whether it is not known what a request, or a part of it, has
-// cost.
+// RequestUnpriced reports whether the cost of a request, or of a part of it, is
+// unknown.
 func (c *Client) RequestUnpriced(r RequestInfo) bool {
 	for _, m := range r.Outcome.Models {
 		if !c.CostKnown(m.Model, fika.Usage{Input: 1}) {
@@ -83,13 +82,13 @@ func (c *Client) RequestUnpriced(r RequestInfo) bool {
 	return !c.CostKnown(r.Outcome.Model, r.Outcome.Usage)
 }
 
-// Scarce are those of the home of which four fifths and more are spent.
+// Scarce returns the budgets of the home of which four fifths or more are spent.
 func (s *Budgets) Scarce(ctx context.Context) ([]BudgetBalance, error) {
 	all, err := s.List(ctx)
 	return slices.DeleteFunc(all, func(b BudgetBalance) bool { return !b.CrossesWarning(limit.Amount{}, b.Spent) }), err
 }
 
-// BudgetLine is a budget in one line, for a person.
+// BudgetLine describes a budget in one line, for a person.
 func BudgetLine(b BudgetBalance) string {
 	text := b.StandingLine(b.Balance)
 	if b.Holder != "" {

@@ -5,7 +5,7 @@ import (
 	busnats "fika/internal/bus/nats"
 )
 
-// BusAccess is how a program that is not fika reaches the bus, and as whom.
+// BusAccess says how a program that is not fika reaches the bus, and as which user.
 type BusAccess struct {
 	URL      string `json:"url"`
 	User     string `json:"user"`
@@ -19,9 +19,9 @@ type BusAccess struct {
 	Own      bool   `json:"embedded"`
 }
 
-// ReadBusAccess returns the place and the credential for a foreign program: those
-// of a member of the hub's own server, or those that config names for
-// somebody else's.
+// ReadBusAccess returns the address and credential for a foreign program: those of a
+// member of the hub's own server, or those that the configuration names for an external
+// one.
 func ReadBusAccess(a *app.App) (BusAccess, error) {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {

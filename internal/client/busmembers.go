@@ -12,23 +12,23 @@ import (
 	"fika/internal/sleep"
 )
 
-// BusMember is a program that may ask agents with a credential of its own.
+// BusMember is a program that may ask agents with its own credential.
 type BusMember = config.BusMember
 
-// MemberAccess is how a member reaches the bus, and what it does there.
+// MemberAccess says how a member reaches the bus, and which subjects it uses.
 type MemberAccess struct {
 	Member   BusMember
 	URL      string
 	User     string
 	Password string
-	Subject  string // it publishes to, with AGENT in the place of a name
-	Inbox    string // its replies' subjects begin with it
+	Subject  string // that it publishes to, with AGENT for the name
+	Inbox    string // prefix of its reply subjects
 }
 
-// BusMembers are the members that config names.
+// BusMembers returns the members that the configuration names.
 func (c *Client) BusMembers() []BusMember { return c.config().BusMembers }
 
-// MembersIgnored says why members do not count here; empty: they do.
+// MembersIgnored says why members have no effect here; "" if they have.
 func (c *Client) MembersIgnored() string {
 	if !c.app.External(c.config(), c.home) {
 		return ""
@@ -37,8 +37,8 @@ func (c *Client) MembersIgnored() string {
 }
 
 // AddBusMember writes a member into the home's config.toml and wakes the hub, which
-// makes its credential. Error kinds: Conflict for a name that is taken, NotFound
-// for an agent that there is not, Invalid, Storage.
+// creates its credential. Error kinds: Conflict for a name that is taken, NotFound for
+// an agent that does not exist, Invalid, Storage.
 func (c *Client) AddBusMember(ctx context.Context, m BusMember) error {
 	known := c.config()
 	switch {
@@ -62,8 +62,8 @@ func (c *Client) AddBusMember(ctx context.Context, m BusMember) error {
 	return nil
 }
 
-// RemoveBusMember takes a member out of the home's config.toml and wakes the hub,
-// which forgets its credential. Error kinds: NotFound, Invalid, Storage.
+// RemoveBusMember removes a member from the home's config.toml and wakes the hub, which
+// forgets its credential. Error kinds: NotFound, Invalid, Storage.
 func (c *Client) RemoveBusMember(name string) error {
 	if err := config.RemoveBusMember(c.home.ConfigFile(), name); err != nil {
 		return err
@@ -72,12 +72,12 @@ func (c *Client) RemoveBusMember(name string) error {
 	return nil
 }
 
-// credentialWait is how long the hub may take to make a credential.
+// credentialWait is how long the hub may take to create a credential.
 const credentialWait = 5 * time.Second
 
-// MemberAccess returns how a member reaches the bus. A hub that runs and has not
-// made the credential yet is waited for. Error kinds: NotFound when there is no
-// such member, or no hub; Invalid on somebody else's server.
+// MemberAccess returns how a member reaches the bus. It waits for a running hub that
+// has not created the credential yet. Error kinds: NotFound if there is no such member
+// or no hub; Invalid on an external server.
 func (c *Client) MemberAccess(ctx context.Context, name string) (MemberAccess, error) {
 	m := c.config().BusMember(name)
 	if m == nil {

@@ -10,11 +10,11 @@ import (
 	"fika"
 )
 
-// ChatControl holds up what goes on in chats, ends it, and lets it go on.
+// ChatControl pauses, resumes and stops the work in chats.
 type ChatControl struct{ c *Client }
 
-// Pause lets running steps of a chat finish and nothing new begin, in the runs
-// that were begun there neither.
+// Pause lets running steps of a chat finish and nothing new begin. It also pauses the
+// runs that were begun in the chat.
 func (s *ChatControl) Pause(ctx context.Context, conv fika.Conversation) error {
 	if err := s.setPaused(ctx, conv, true); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (s *ChatControl) Pause(ctx context.Context, conv fika.Conversation) error {
 	return err
 }
 
-// Resume goes on after a pause, also one that somebody holds by a [PauseLease].
+// Resume ends a pause, including one that is held by a [PauseLease].
 func (s *ChatControl) Resume(ctx context.Context, conv fika.Conversation) error {
 	if err := s.setPaused(ctx, conv, false); err != nil {
 		return err
@@ -46,10 +46,10 @@ func (s *ChatControl) setPaused(ctx context.Context, conv fika.Conversation, pau
 	return err
 }
 
-// PauseAll pauses everything, chats that do not exist yet too.
+// PauseAll pauses everything, including chats that do not exist yet.
 func (s *ChatControl) PauseAll(ctx context.Context) error { return s.setAllPaused(ctx, true) }
 
-// ResumeAll ends what PauseAll began. Chats that are paused themselves stay so.
+// ResumeAll ends the effect of PauseAll. Chats that are paused themselves stay paused.
 func (s *ChatControl) ResumeAll(ctx context.Context) error { return s.setAllPaused(ctx, false) }
 
 func (s *ChatControl) setAllPaused(ctx context.Context, paused bool) error {
@@ -63,8 +63,8 @@ func (s *ChatControl) setAllPaused(ctx context.Context, paused bool) error {
 // AllPaused reports whether everything is paused.
 func (s *ChatControl) AllPaused(ctx context.Context) (bool, error) { return s.c.store.AllPaused(ctx) }
 
-// Stop drops what waits in a chat and asks what runs there to end, the runs that
-// were begun there as well.
+// Stop drops the waiting work of a chat and asks its running work to end, including the
+// runs that were begun in the chat.
 func (s *ChatControl) Stop(ctx context.Context, conv fika.Conversation) (d Dropped, err error) {
 	if d.Dropped, err = s.c.store.StopChat(ctx, conv.ID); err != nil {
 		return d, err
@@ -83,8 +83,8 @@ func (s *ChatControl) Stop(ctx context.Context, conv fika.Conversation) (d Dropp
 	return d, nil
 }
 
-// Continue takes up again what a limit has stopped in a chat, with fresh
-// counters, and returns who goes on. NotFound when no limit has stopped
+// Continue resumes the work in a chat that a limit has stopped, with fresh counters,
+// and returns the agents that go on. It returns NotFound if no limit has stopped
 // anything.
 func (s *ChatControl) Continue(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
 	agents, err := s.c.store.ContinueChain(ctx, conv.ID)
@@ -99,16 +99,17 @@ func (s *ChatControl) Continue(ctx context.Context, conv fika.Conversation) ([]f
 }
 
 const (
-	// leaseTime is how long a chat stays paused by somebody who is not heard of.
+	// leaseTime is how long a chat stays paused if the holder of the lease does not
+	// renew it.
 	leaseTime = 15 * time.Second
-	// renewEvery is how often whoever pauses a chat says so again.
+	// renewEvery is how often the holder renews the lease.
 	renewEvery = 5 * time.Second
 )
 
-// PauseLease keeps a chat paused for as long as this process says so. A nil
-// lease keeps nothing. It may be used from many goroutines.
+// PauseLease keeps a chat paused for as long as this process renews it. A nil lease
+// does nothing. It is safe for concurrent use.
 type PauseLease struct {
-	// First reports that the chat was not paused before.
+	// First reports whether the chat was not paused before.
 	First bool
 
 	c     *Client
@@ -119,8 +120,8 @@ type PauseLease struct {
 	renewed time.Time // zero: it has ended
 }
 
-// HoldPaused pauses a chat until the lease is released, or is not renewed for
-// 15 seconds.
+// HoldPaused pauses a chat until the lease is released, or is not renewed for 15
+// seconds.
 func (s *ChatControl) HoldPaused(ctx context.Context, conv fika.Conversation, who string) (*PauseLease, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -131,8 +132,8 @@ func (s *ChatControl) HoldPaused(ctx context.Context, conv fika.Conversation, wh
 	return l, err
 }
 
-// Renew renews the lease when it is time to. An error is returned once: then
-// the lease has ended.
+// Renew renews the lease if that is due. It returns an error only once, when the lease
+// has been lost; then the lease has ended.
 func (l *PauseLease) Renew(ctx context.Context) error {
 	if l == nil {
 		return nil
@@ -150,10 +151,11 @@ func (l *PauseLease) Renew(ctx context.Context) error {
 		l.renewed = time.Time{}
 		return err
 	}
-	return nil // the store is busy, or the person leaves: the next look tries again
+	return nil // the store is busy, or the person is leaving: the next call tries again
 }
 
-// Forget ends the lease without resuming: somebody has resumed on purpose.
+// Forget ends the lease without resuming the chat, because somebody has resumed it on
+// purpose.
 func (l *PauseLease) Forget() {
 	if l != nil {
 		l.mu.Lock()
@@ -162,7 +164,7 @@ func (l *PauseLease) Forget() {
 	}
 }
 
-// Release ends the lease and reports whether the chat goes on because of it.
+// Release ends the lease and reports whether this resumed the chat.
 func (l *PauseLease) Release() (resumed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"fika/internal/sleep"
 )
 
-// deletePatience is how long the deletion of a chat waits for what runs in it:
-// longer than a tool that ignores its end is allowed to.
+// deletePatience is how long the deletion of a chat waits for its running work: longer
+// than a tool may take that ignores the request to end.
 const deletePatience = 15 * time.Second
 
-// Delete stops what goes on in a chat, waits until it has stopped, and
-// deletes the chat with everything in it. It gives the agents that were at work
-// there and had not stopped in time; whatever they do has no chat any more.
+// Delete stops the work in a chat, waits until it has stopped, and deletes the chat
+// with everything in it. It returns the agents that were at work there and had not
+// stopped in time; what they still do no longer has a chat.
 func (s *Chats) Delete(ctx context.Context, conv fika.Conversation) (busy []fika.AgentName, err error) {
 	stopped, err := s.c.ChatControl.Stop(ctx, conv)
 	if err != nil {
@@ -28,9 +28,9 @@ func (s *Chats) Delete(ctx context.Context, conv fika.Conversation) (busy []fika
 	return busy, s.c.store.DeleteConversation(ctx, conv.ID)
 }
 
-// awaitStopped waits until requests have ended, and names the agents of those
-// that have not after a while. A request whose agent has no process, or one
-// that is stopped, is not waited for: nobody works on it.
+// awaitStopped waits until requests have ended, and returns the agents of those that
+// have not ended within deletePatience. It does not wait for requests whose agent has
+// no process or a suspended one: nobody works on them.
 func (s *Chats) awaitStopped(ctx context.Context, ids []fika.RequestID) ([]fika.AgentName, error) {
 	waiting, cancel := context.WithTimeout(ctx, deletePatience)
 	defer cancel()
@@ -54,7 +54,7 @@ func (s *Chats) awaitStopped(ctx context.Context, ids []fika.RequestID) ([]fika.
 	}
 }
 
-// canWork reports whether an agent has a process that can do anything.
+// canWork reports whether an agent has a process that is able to work.
 func (c *Client) canWork(name fika.AgentName) bool {
 	lock, err := c.home.Folder(name).Inspect()
 	return err == nil && lock.Held && lock.Info.Kind == folder.LockAgent && stuckHolder(name, lock) == ""

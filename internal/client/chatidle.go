@@ -12,14 +12,14 @@ import (
 	"fika/internal/message"
 )
 
-// lookAgain is how often a wait for a chat looks at the store when nothing
-// wakes it.
+// lookAgain is how often a wait for a chat reads the store when nothing wakes it.
 const lookAgain = 2 * time.Second
 
-// AwaitIdle waits until nothing runs and nothing waits in a chat, and returns
-// what failed and can be tried again, or was dropped meanwhile. stuck is told what the chat waits for when
-// only a person can let it go on, once for each such state. When ctx ends
-// first the error is ctx's, and what is left is returned. No hub is needed.
+// AwaitIdle waits until nothing runs or waits in a chat. It returns the work that
+// failed and can be tried again, and the work that was dropped meanwhile. stuck is
+// called with the items that only a person can release, once for each such state. If
+// ctx ends first, AwaitIdle returns ctx's error and the remaining items. No hub is
+// needed.
 func (s *Chats) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck func([]QueueItem)) ([]QueueItem, error) {
 	woken := make(chan struct{}, 1) // one look answers any number of wake-ups
 	wake := func() {
@@ -65,8 +65,8 @@ func (s *Chats) AwaitIdle(ctx context.Context, conv fika.Conversation, stuck fun
 	}
 }
 
-// onChange calls wake when an entry is stored in a chat, and when a turn in it
-// has ended.
+// onChange calls wake when an entry is stored in a chat and when a turn in it has
+// ended.
 func (s *Chats) onChange(conv fika.Conversation, wake func()) (func(), error) {
 	c := s.c
 	entries, err := c.bus.Subscribe(c.subjects.Chat(conv.Name), func(bus.Msg) { wake() })
@@ -86,7 +86,7 @@ func (s *Chats) onChange(conv fika.Conversation, wake func()) (func(), error) {
 	return func() { _ = entries.Close(); _ = ends.Close() }, nil
 }
 
-// over names what had been dropped.
+// over returns the keys of the items that were dropped.
 func over(items []QueueItem) map[string]bool {
 	known := map[string]bool{}
 	for _, i := range items {
@@ -101,8 +101,8 @@ func over(items []QueueItem) map[string]bool {
 
 func overKey(i chat.Item, seq int64) string { return fmt.Sprint(i.Agent, " ", i.Request, " ", seq) }
 
-// since keeps of the items what failed or was dropped: what a person may take up
-// again, and what was dropped otherwise and was not known before.
+// since keeps the items that are over and new: those that a person may take up again,
+// and those that were otherwise dropped and are not in known.
 func since(items []QueueItem, known map[string]bool) []QueueItem {
 	var out []QueueItem
 	for _, i := range items {

@@ -11,18 +11,18 @@ import (
 	"fika/internal/store"
 )
 
-// Bound is one limit of chains as it holds in a conversation.
+// Bound is one limit on chains that applies in a conversation.
 type Bound struct {
 	Name  string         // depth, turns, tokens, cost, time or echo
-	Agent fika.AgentName // whose own limit it is; empty: of all others
+	Agent fika.AgentName // agent with this limit of its own; empty: all others
 	Value int64          // of cost in micro-dollars, of time in milliseconds; 0: no limit
 	From  string         // where it was set, as in "config.toml:3"; [BoundHere], or "default"
 }
 
-// BoundHere is where a limit was set that is the conversation's own.
+// BoundHere is the From of a limit set for the conversation itself.
 const BoundHere = "here"
 
-// bounds are the limits of chains: what they are called, and where they are.
+// bounds lists the limits on chains: their names, keys and fields.
 var bounds = [...]struct {
 	name, key string
 	of        func(store.Limits) int64
@@ -36,8 +36,8 @@ var bounds = [...]struct {
 	{"echo", "max_echo", func(l store.Limits) int64 { return int64(l.MaxEcho) }, func(c *fika.ChainLimits) **int64 { return &c.Echo }},
 }
 
-// Limits gives the limits of chains in a conversation, and after each those of
-// agents who take part and have others of their own.
+// Limits returns the limits on chains in a conversation, each followed by those of
+// participating agents that have their own.
 func (s *Chats) Limits(ctx context.Context, conv fika.Conversation) ([]Bound, error) {
 	own, err := s.ownLimits(ctx, conv)
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Chats) Limits(ctx context.Context, conv fika.Conversation) ([]Bound, er
 	return out, nil
 }
 
-// ownLimits are the settings of the agents that take part. One whose settings
-// do not work has no say.
+// ownLimits returns the settings of the participating agents. Agents whose settings are
+// invalid are left out.
 func (s *Chats) ownLimits(ctx context.Context, conv fika.Conversation) ([]config.Settings, error) {
 	in, err := s.c.store.Participants(ctx, conv.ID)
 	if err != nil {
@@ -87,9 +87,9 @@ func (s *Chats) ownLimits(ctx context.Context, conv fika.Conversation) ([]config
 	return out, nil
 }
 
-// SetLimits sets the conversation's own limits. Error kind Invalid for a limit
-// of money that could not act: no price is known of the model of an agent that takes
-// part.
+// SetLimits sets the conversation's own limits. It returns Invalid for a limit on money
+// that could have no effect because the price of a participating agent's model is
+// unknown.
 func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.ChainLimits) error {
 	if l.Cost != nil && *l.Cost > 0 && (conv.Limits.Cost == nil || *conv.Limits.Cost != *l.Cost) {
 		agents, err := s.ownLimits(ctx, conv)
@@ -107,7 +107,7 @@ func (s *Chats) SetLimits(ctx context.Context, conv fika.Conversation, l fika.Ch
 	return s.c.store.SetLimits(ctx, conv.ID, l)
 }
 
-// Chains gives the chains that go on in a conversation, or else the last one.
+// Chains returns the chains that are going on in a conversation, or else the last one.
 func (s *Chats) Chains(ctx context.Context, conv fika.Conversation) ([]ChainInfo, error) {
 	return s.c.store.Chains(ctx, conv.ID)
 }

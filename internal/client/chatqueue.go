@@ -9,10 +9,10 @@ import (
 	"fika/internal/store"
 )
 
-// droppedFor is how long a queue remembers what was dropped.
+// droppedFor is how long a queue shows what was dropped.
 const droppedFor = 24 * time.Hour
 
-// Queue tells what goes on in one chat, or in all of them; it needs no hub.
+// Queue returns the work in one chat, or in all of them. It needs no hub.
 func (s *Chats) Queue(ctx context.Context, in fika.ConversationID) ([]QueueItem, error) {
 	now := s.c.now()
 	a, err := s.c.store.Activity(ctx, store.ActivityQuery{Conversation: in, DroppedSince: now.Add(-droppedFor)})
@@ -38,17 +38,17 @@ func only(list []fika.Conversation, id fika.ConversationID) []fika.Conversation 
 	return nil
 }
 
-// Retried is a dead turn that is tried again.
+// Retried is a dead turn that is being tried again.
 type Retried struct {
 	Request   fika.RequestID // the new one
 	Of        fika.RequestID
 	AgentName fika.AgentName
-	Seqs      []int64 // of the messages it answers
+	Seqs      []int64 // of the messages that it answers
 }
 
-// RetryDead makes new requests of the turns of a chat whose notifications are
-// dead, oldest first; of one agent's only, if one is given. What was tried
-// before an error is returned with it.
+// RetryDead makes new requests for the turns of a chat whose notifications are dead,
+// oldest first; only for one agent, if one is given. On an error it also returns what
+// was retried before.
 func (s *Chats) RetryDead(ctx context.Context, conv fika.Conversation, only fika.AgentID) ([]Retried, error) {
 	a, err := s.c.store.Activity(ctx, store.ActivityQuery{Conversation: conv.ID, DroppedSince: time.Unix(1<<33, 0)})
 	if err != nil {

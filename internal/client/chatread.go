@@ -10,13 +10,13 @@ import (
 	"fika/internal/store"
 )
 
-// readAtOnce is how many entries are read at a time: a chat may be longer than
-// the memory is large.
+// readAtOnce is how many entries are read at a time, because a chat may be larger than
+// the memory.
 const readAtOnce = 1000
 
-// Read passes on the entries that a query means, page by page, and returns the
-// seq of the last; 0: there were none. Denied when an agent asks, through a command
-// in one of its tools, that takes no part in the chat.
+// Read passes the entries that match a query to show, page by page, and returns the seq
+// of the last one, or 0 if there were none. It returns Denied if an agent asks through
+// a command in one of its tools and takes no part in the chat.
 func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) error) (last int64, err error) {
 	if err := s.c.mayRead(ctx, q.Conversation); err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func (s *Chats) Read(ctx context.Context, q EntryQuery, show func(fika.Entry) er
 	}
 }
 
-// Tree reads the entries that a query means, with answers below what they
+// Tree returns the entries that match a query, with answers below the entries that they
 // answer.
 func (s *Chats) Tree(ctx context.Context, q EntryQuery) ([]Node, error) {
 	entries, err := s.c.store.Entries(ctx, q)
@@ -64,12 +64,12 @@ func (s *Chats) Tree(ctx context.Context, q EntryQuery) ([]Node, error) {
 	return chat.AnswerTree(entries, covers), nil
 }
 
-// ChatWatch waits for what arrives in a chat: the bus makes it quick, looking
-// at the store now and then makes it certain.
+// ChatWatch follows a chat: the bus makes it quick, and reading the store now and then
+// makes it reliable.
 type ChatWatch struct {
-	// AfterLook is called after each look at the store; may be nil.
+	// AfterLook is called after each reading of the store; may be nil.
 	AfterLook func(context.Context)
-	// Renamed is called with the chat when it has got another name; may be nil.
+	// Renamed is called with the chat after it was renamed; may be nil.
 	Renamed func(fika.Conversation) error
 
 	c     *Client
@@ -77,8 +77,8 @@ type ChatWatch struct {
 	woken chan struct{} // capacity 1: look at the store
 }
 
-// Watch begins to listen to a chat. Take it before the first read, so that
-// nothing is missed.
+// Watch starts listening to a chat. Call it before the first read, so that nothing is
+// missed.
 func (s *Chats) Watch(conv fika.Conversation) (*ChatWatch, error) {
 	w := &ChatWatch{c: s.c, woken: make(chan struct{}, 1)}
 	return w, w.listen(conv.Name)
@@ -94,7 +94,7 @@ func (w *ChatWatch) listen(name fika.ConversationName) (err error) {
 	return err
 }
 
-// follow listens to a chat under the name that it has now.
+// follow listens to a chat under its current name.
 func (w *ChatWatch) follow(ctx context.Context, id fika.ConversationID) error {
 	conv, err := w.c.store.ConversationByID(ctx, id)
 	if err != nil {
@@ -111,11 +111,11 @@ func (w *ChatWatch) follow(ctx context.Context, id fika.ConversationID) error {
 	return w.Renamed(conv)
 }
 
-// Close ends the listening.
+// Close stops listening.
 func (w *ChatWatch) Close() error { return w.sub.Close() }
 
-// Run passes on what the query means, and what comes after it, until ctx ends,
-// which is no failure.
+// Run passes the entries that match the query, and later ones, to show until ctx ends,
+// which is not an error.
 func (w *ChatWatch) Run(ctx context.Context, q EntryQuery, show func(fika.Entry) error) error {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()

@@ -7,16 +7,16 @@ import (
 	"fika/internal/config"
 )
 
-// Renamed is what a chat has become.
+// Renamed is a chat after its renaming.
 type Renamed struct {
 	fika.Conversation
-	// Settings of this home mean the chat by the name it had: they do not concern it
-	// any more.
+	// Settings are the settings of this home that use the old name and no longer apply
+	// to the chat.
 	Settings []config.Mention
 }
 
-// Rename gives a chat another name; whoever watches it goes on watching. Error
-// kinds: Invalid for what is not a name, Conflict when the name is taken.
+// Rename gives a chat another name; watchers keep watching it. Error kinds: Invalid for
+// a malformed name, Conflict if the name is taken.
 func (s *Chats) Rename(ctx context.Context, conv fika.Conversation, word string) (Renamed, error) {
 	name, err := fika.ParseChatName(word)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Chats) Rename(ctx context.Context, conv fika.Conversation, word string)
 		return Renamed{}, err
 	}
 	if notice != nil {
-		s.c.waker.Show(conv, *notice) // for those who listen under the name it had
+		s.c.waker.Show(conv, *notice) // for those that listen under the old name
 		s.c.waker.Show(now, *notice)
 		_ = s.c.bus.Flush(ctx)
 	}

@@ -8,8 +8,8 @@ import (
 	"fika/internal/workflow"
 )
 
-// TeamLine reads a text that begins with a team, as @a, @b: or @a -> @b: does; ok is
-// false for any other, which is a message. Error kind: Invalid.
+// TeamLine parses a text that begins with a team, such as @a, @b: or @a -> @b:. ok is
+// false for any other text, which is a message. Error kind: Invalid.
 func TeamLine(text string) (l Team, ok bool, err error) {
 	if !workflow.BeginsForTeam(text) {
 		return l, false, nil
@@ -18,8 +18,8 @@ func TeamLine(text string) (l Team, ok bool, err error) {
 	return l, true, err
 }
 
-// eachRun does something with each run that was begun in a chat and goes on. One
-// that has ended meanwhile is no error.
+// eachRun calls do for each unfinished run that was begun in a chat. It is not an error
+// if a run has ended meanwhile.
 func (s *ChatControl) eachRun(ctx context.Context, conv fika.Conversation, do func(*Runs, Run) error) ([]Run, error) {
 	runs := s.c.Runs()
 	list, err := runs.InChat(ctx, conv)

@@ -18,10 +18,10 @@ import (
 	"fika/internal/store"
 )
 
-// Chats is what may be asked of the conversations of many.
+// Chats is the client's interface to chats.
 type Chats struct{ c *Client }
 
-// Find finds one chat by name; NotFound comes with the nearest name.
+// Find returns a chat by name. A NotFound error suggests the nearest name.
 func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error) {
 	name, err := fika.ParseChatName(word)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *Chats) Find(ctx context.Context, word string) (fika.Conversation, error
 	return conv, fika.Errorf(fika.NotFound, "", "no chat named %q%s", name, hint)
 }
 
-// FindAnyKind finds a conversation of any kind by its name; what is not found
-// is taken for a misspelt chat.
+// FindAnyKind returns a conversation of any kind by its name. If there is none, the
+// name is treated as a misspelt chat.
 func (s *Chats) FindAnyKind(ctx context.Context, word string) (fika.Conversation, error) {
 	if name, err := fika.ParseConversationName(word); err == nil {
 		if conv, err := s.c.store.Conversation(ctx, name); !fika.IsKind(err, fika.NotFound) {
@@ -60,8 +60,8 @@ func (s *Chats) FindAnyKind(ctx context.Context, word string) (fika.Conversation
 	return s.Find(ctx, word)
 }
 
-// Match finds the chats that names and patterns with * ? [a-z] mean, each once.
-// wild reports whether a pattern was among them.
+// Match returns the chats that match names and patterns with * ? [a-z], each once. wild
+// reports whether there was a pattern among the words.
 func (s *Chats) Match(ctx context.Context, words []string) (found []fika.Conversation, wild bool, err error) {
 	seen := map[fika.ConversationID]bool{}
 	add := func(conv fika.Conversation) {
@@ -101,12 +101,12 @@ func (s *Chats) Match(ctx context.Context, words []string) (found []fika.Convers
 	return found, wild, nil
 }
 
-// List gives all chats, newest activity first.
+// List returns all chats, newest activity first.
 func (s *Chats) List(ctx context.Context) ([]ConversationInfo, error) {
 	return s.c.store.ListConversations(ctx, store.ConversationFilter{Kind: fika.Chat})
 }
 
-// Busy gives the chats in which something runs or waits.
+// Busy returns the chats in which something runs or waits.
 func (s *Chats) Busy(ctx context.Context) ([]fika.Conversation, error) {
 	list, err := s.List(ctx)
 	if err != nil {
@@ -122,13 +122,13 @@ func (s *Chats) Busy(ctx context.Context) ([]fika.Conversation, error) {
 	return busy, err
 }
 
-// ByID reads a chat as it is now.
+// ByID returns the current state of a chat.
 func (s *Chats) ByID(ctx context.Context, id fika.ConversationID) (fika.Conversation, error) {
 	return s.c.store.ConversationByID(ctx, id)
 }
 
-// Create makes a chat of the given name. Error kinds: Invalid for what is not a
-// name, Conflict when there is a chat of that name.
+// Create creates a chat of the given name. Error kinds: Invalid for a malformed name,
+// Conflict if there is already a chat of that name.
 func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, error) {
 	name, err := fika.ParseChatName(word)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Chats) Create(ctx context.Context, word string) (fika.Conversation, err
 	return conv, err
 }
 
-// CreateUnnamed makes a chat of a generated name.
+// CreateUnnamed creates a chat with a generated name.
 func (s *Chats) CreateUnnamed(ctx context.Context) (fika.Conversation, error) {
 	for range 100 {
 		name := fika.ConversationName(adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))])
@@ -158,7 +158,7 @@ var (
 	nouns      = [...]string{"almond", "birch", "bun", "cardamom", "cinnamon", "cup", "fern", "harbor", "kettle", "lantern", "maple", "meadow", "mug", "oat", "otter", "pebble", "roast", "saucer", "spoon", "teapot", "thimble", "waffle", "willow", "wren"}
 )
 
-// poster posts what is said, and wakes whom it mentions.
+// poster returns the poster of messages, which wakes the agents they mention.
 func (s *Chats) poster() *chat.Chats {
 	c := chat.New(s.c.store, s.c.waker)
 	c.Team, c.PoolOf = s.c.app.Colleagues(""), s.c.app.PoolOf
@@ -171,8 +171,8 @@ func (s *Chats) poster() *chat.Chats {
 	return c
 }
 
-// Enter makes a person take part in a chat, and returns the name they go by
-// there. Denied for the name of an agent.
+// Enter makes a person a participant of a chat, and returns the name they use there. It
+// returns Denied for the name of an agent.
 func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (string, error) {
 	said, err := s.c.personSays("", as.Name)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Chats) Enter(ctx context.Context, conv fika.Conversation, as Alias) (st
 	return said.From, s.poster().Enter(ctx, conv, said.From)
 }
 
-// Invite makes agents take part, so that a mention of all means them, too.
+// Invite makes agents participants, so that a mention of all includes them.
 func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fika.AgentName) error {
 	in, err := s.Participants(ctx, conv)
 	if err != nil {
@@ -204,15 +204,15 @@ func (s *Chats) Invite(ctx context.Context, conv fika.Conversation, agents []fik
 	return nil
 }
 
-// Send says something in a chat, as whoever asks: a person, or the agent whose
-// tool this is. Error kinds: NotFound for a mention of nobody, Denied for a name
-// that is not the speaker's, Limit when an agent's chain may grow no further.
+// Send posts a message in a chat for the caller: a person, or the agent whose tool runs
+// the command. Error kinds: NotFound for a mention of nobody, Denied for a name that is
+// not the speaker's, Limit if an agent's chain may grow no further.
 func (s *Chats) Send(ctx context.Context, conv fika.Conversation, text string, as Alias) (Sent, error) {
 	return s.SendWith(ctx, conv, text, nil, as)
 }
 
-// AssignedTo says of each member of a pool that a message has gone to which pool it
-// stands for: the text names the pool alone.
+// AssignedTo says, for each member of a pool that a message went to, which pool it
+// stands for, because the text names only the pool.
 func (s *Chats) AssignedTo(text string, notified []fika.AgentName) (out []string) {
 	for _, name := range notified {
 		e := s.c.config().Agent(name)
@@ -224,8 +224,8 @@ func (s *Chats) AssignedTo(text string, notified []fika.AgentName) (out []string
 	return out
 }
 
-// SendWith is [Chats.Send] for a message with pictures, which are stored already
-// and of which the text tells.
+// SendWith is [Chats.Send] for a message with pictures. The pictures are stored already
+// and the text describes them.
 func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text string, pictures []fika.Attachment, as Alias) (Sent, error) {
 	said, err := s.c.personSays(text, as.Name)
 	if err != nil {
@@ -256,8 +256,8 @@ func (s *Chats) SendWith(ctx context.Context, conv fika.Conversation, text strin
 	return sent, err
 }
 
-// FindEntry finds the seq of an entry by what a person typed: a seq, which is
-// not looked up, or an id.
+// FindEntry returns the seq of an entry, given what a person typed: a seq, which is not
+// looked up, or an id.
 func (s *Chats) FindEntry(ctx context.Context, conv fika.Conversation, word string) (int64, error) {
 	seq, err := strconv.ParseInt(strings.TrimPrefix(word, "#"), 10, 64)
 	if err == nil {
@@ -270,7 +270,7 @@ func (s *Chats) FindEntry(ctx context.Context, conv fika.Conversation, word stri
 	return entry.Seq, err
 }
 
-// Pin keeps an entry beyond its time to live, or no longer does.
+// Pin exempts an entry from its time to live, or ends the exemption.
 func (s *Chats) Pin(ctx context.Context, conv fika.Conversation, seq int64, pinned bool) (fika.Entry, error) {
 	entry, err := s.c.store.Pin(ctx, conv.ID, seq, pinned)
 	if fika.IsKind(err, fika.NotFound) {
@@ -279,7 +279,7 @@ func (s *Chats) Pin(ctx context.Context, conv fika.Conversation, seq int64, pinn
 	return entry, err
 }
 
-// Clear lets agents forget what was said so far; the entries stay.
+// Clear makes agents forget everything said so far; the entries stay.
 func (s *Chats) Clear(ctx context.Context, conv fika.Conversation) error {
 	entry, err := s.c.store.AppendCompaction(ctx, conv.ID, "system", "cleared", fika.EntryMeta{Writer: fika.BySystem, UpTo: conv.LastSeq})
 	if err != nil {
@@ -290,27 +290,27 @@ func (s *Chats) Clear(ctx context.Context, conv fika.Conversation) error {
 	return nil
 }
 
-// emptyAge is how long nothing has been said in a chat that a clean-up removes.
+// emptyAge is how long a chat must have been empty before a clean-up removes it.
 const emptyAge = 24 * time.Hour
 
-// Cleanup removes expired entries, and chats that have been empty for a day;
-// with dry it only tells what it would remove.
+// Cleanup removes expired entries, and chats that have been empty for a day. With dry
+// it only reports what it would remove.
 func (s *Chats) Cleanup(ctx context.Context, dry bool) (Cleaned, error) {
 	return s.c.store.Cleanup(ctx, store.CleanupOptions{DryRun: dry, EmptyAge: emptyAge})
 }
 
-// Participants are the names of those who take part in a chat.
+// Participants returns the names of the participants of a chat.
 func (s *Chats) Participants(ctx context.Context, conv fika.Conversation) ([]string, error) {
 	return s.c.store.Participants(ctx, conv.ID)
 }
 
-// People are the participants who are no agents.
+// People returns the participants who are not agents.
 func (s *Chats) People(ctx context.Context, conv fika.Conversation) ([]string, error) {
 	agents, in, err := s.agentsAndParticipants(ctx, conv)
 	return chat.PeopleAmong(in, agents), err
 }
 
-// AgentsIn are the participants who are agents.
+// AgentsIn returns the participants that are agents.
 func (s *Chats) AgentsIn(ctx context.Context, conv fika.Conversation) ([]fika.AgentName, error) {
 	agents, in, err := s.agentsAndParticipants(ctx, conv)
 	var out []fika.AgentName

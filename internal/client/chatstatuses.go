@@ -11,9 +11,9 @@ import (
 	"fika/internal/store"
 )
 
-// Statuses passes on what agents tell of their turns in a chat until the
-// function it returns is called. show is called in order, one at a time; what
-// it misses is in the store.
+// Statuses passes the statuses that agents publish about their turns in a chat to show,
+// until the returned function is called. show is called in order, one at a time. What
+// show misses is in the store.
 func (s *Chats) Statuses(conv fika.Conversation, show func(message.Status)) (func(), error) {
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Status("*"), func(m bus.Msg) {
 		var st message.Status
@@ -27,7 +27,7 @@ func (s *Chats) Statuses(conv fika.Conversation, show func(message.Status)) (fun
 	return func() { _ = sub.Close() }, nil
 }
 
-// Running returns who works on which request of a chat.
+// Running returns the agents that work on requests of a chat, by request id.
 func (s *Chats) Running(ctx context.Context, conv fika.Conversation) (map[string]string, error) {
 	list, err := s.c.store.ListRequests(ctx, store.RequestFilter{Conversation: conv.ID, States: []fika.RequestState{fika.Running}})
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *Chats) Running(ctx context.Context, conv fika.Conversation) (map[string
 	return names, nil
 }
 
-// EndedSince returns the requests of a chat that have ended since a time; of all
-// times for the zero one.
+// EndedSince returns the requests of a chat that have ended since a time, or all of
+// them for the zero time.
 func (s *Chats) EndedSince(ctx context.Context, conv fika.Conversation, since time.Time) ([]RequestInfo, error) {
 	return s.c.store.ListRequests(ctx, store.RequestFilter{Conversation: conv.ID, Since: since, States: []fika.RequestState{
 		fika.Done, fika.RequestFailed, fika.Cancelled, fika.StateInterrupted, fika.Dead,

@@ -13,8 +13,8 @@ import (
 	"fika/internal/store"
 )
 
-// Typing knows who is at work in a chat: the bus says at what, the store who
-// still is. It may be used from many goroutines.
+// Typing knows which agents are at work in a chat: the bus says what they do, the store
+// which still are. It is safe for concurrent use.
 type Typing struct {
 	c    *Client
 	id   fika.ConversationID
@@ -25,8 +25,8 @@ type Typing struct {
 	busy map[string]string // agent → what it does
 }
 
-// Typing makes one for a chat. draw is called with each new line, from any
-// goroutine; nil: nobody is.
+// Typing returns a Typing for a chat. draw is called with each new line, from any
+// goroutine; it may be nil.
 func (s *Chats) Typing(conv fika.Conversation, draw func(string)) *Typing {
 	if draw == nil {
 		draw = func(string) {}
@@ -34,8 +34,7 @@ func (s *Chats) Typing(conv fika.Conversation, draw func(string)) *Typing {
 	return &Typing{c: s.c, id: conv.ID, name: conv.Name, draw: draw, busy: map[string]string{}}
 }
 
-// Listen follows the statuses of all agents until the function it gives is
-// called.
+// Listen follows the statuses of all agents until the returned function is called.
 func (t *Typing) Listen() (func(), error) {
 	sub, err := t.c.bus.Subscribe(t.c.subjects.Status("*"), t.status)
 	if err != nil {
@@ -66,8 +65,8 @@ func (t *Typing) status(m bus.Msg) {
 	})
 }
 
-// Refresh asks the store who has a running turn: those who began before
-// anybody listened, and not those whose process has gone without a word.
+// Refresh reads from the store which agents have a running turn: it adds those that
+// began before Listen, and removes those whose process has vanished.
 func (t *Typing) Refresh(ctx context.Context) {
 	list, err := t.c.store.ListRequests(ctx, store.RequestFilter{Conversation: t.id, States: []fika.RequestState{fika.Running}})
 	if err != nil {
@@ -86,7 +85,7 @@ func (t *Typing) Refresh(ctx context.Context) {
 	})
 }
 
-// Renamed goes on with the name that the chat has now.
+// Renamed switches to the chat's current name.
 func (t *Typing) Renamed(conv fika.Conversation) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +103,7 @@ func (t *Typing) change(f func()) {
 	}
 }
 
-// Line says who is at work; empty: nobody.
+// Line says who is at work; "" if nobody is.
 func (t *Typing) Line() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

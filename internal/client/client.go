@@ -15,8 +15,8 @@ import (
 	"fika/internal/store"
 )
 
-// Client commits what is wanted to the store, wakes whom it concerns, and
-// follows what comes of it. What may be asked stands on its faces.
+// Client commits what is wanted to the store, wakes the agents concerned, and follows
+// the results. The operations are methods of its fields.
 type Client struct {
 	Agents        *Agents
 	Availability  *Availability
@@ -35,22 +35,22 @@ type Client struct {
 	waker    app.Waker
 	trouble  string
 
-	unscheduled bool // nothing is left of schedules that are defined no more
+	unscheduled bool // no rows of undefined schedules are left
 }
 
 const (
-	// pollEvery is how often a client asks the store while it waits for an
-	// outcome: the bus makes it quick, this makes it certain.
+	// pollEvery is how often a client reads the store while it waits for an outcome:
+	// the bus makes waiting quick, this makes it reliable.
 	pollEvery = 500 * time.Millisecond
-	// lookEvery is how often a waiting command looks at locks and rows.
+	// lookEvery is how often a waiting command reads locks and rows.
 	lookEvery = 50 * time.Millisecond
-	// startingGrace is how soon a bus has to refuse to be taken for one whose hub
-	// is only just starting or ending.
+	// startingGrace bounds how quickly a bus must refuse for its hub to count as just
+	// starting or ending.
 	startingGrace = 500 * time.Millisecond
 )
 
-// Open opens the store and, if a hub runs, the bus: both at once, because each keeps
-// a command waiting for a server.
+// Open opens the store and, if a hub runs, the bus: both at once, because each makes a
+// command wait for a server.
 func Open(ctx context.Context, a *app.App) (*Client, error) {
 	l, err := lineOf(a)
 	if err != nil {
@@ -67,8 +67,8 @@ func Open(ctx context.Context, a *app.App) (*Client, error) {
 	return c, nil
 }
 
-// OpenOffline opens the store alone. It waits for nobody, so what is written
-// through it wakes nobody: for looking.
+// OpenOffline opens the store alone. It waits for nobody, and writes through it wake
+// nobody: it is for reading.
 func OpenOffline(ctx context.Context, a *app.App) (*Client, error) {
 	h, err := a.Home()
 	if err != nil {
@@ -86,7 +86,7 @@ func OpenOffline(ctx context.Context, a *app.App) (*Client, error) {
 	return c, nil
 }
 
-// OnBus opens the store, and uses a bus that is there: for a process that lives.
+// OnBus opens the store and uses an existing bus, for a process that keeps running.
 func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*Client, error) {
 	c, err := OpenOffline(ctx, a)
 	if err != nil {
@@ -96,14 +96,14 @@ func OnBus(ctx context.Context, a *app.App, b bus.Bus, subjects bus.Subjects) (*
 	return c, nil
 }
 
-// line is how a client reaches the bus.
+// line is a client's connection to the bus.
 type line struct {
 	app      *app.App
 	config   *config.Config
 	home     folder.Home
 	subjects bus.Subjects
 
-	bus     bus.Bus // [bus.Nobody]: there is none
+	bus     bus.Bus // [bus.Nobody] if there is none
 	trouble string  // why there is none although a hub runs
 }
 
@@ -125,8 +125,8 @@ func (c *Client) use(l *line) {
 	c.waker = app.Waker{Bus: c.bus, Subjects: c.subjects}
 }
 
-// dial connects if a hub runs, and waits for none that does not answer: that is no
-// error, and [Client.BusTrouble] says so.
+// dial connects if a hub runs, and does not wait for a hub that does not answer: that
+// is not an error, and [Client.BusTrouble] says so.
 func (l *line) dial(ctx context.Context) {
 	p, up := l.home.HubProcess()
 	if !up {
@@ -142,7 +142,7 @@ func (l *line) dial(ctx context.Context) {
 		l.bus = b
 	case l.app.External(l.config, l.home):
 		l.trouble = "the bus does not answer: " + err.Error()
-	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials
+	case fika.IsKind(err, fika.Invalid): // run/hub.json or run/credentials is invalid
 		l.trouble = fmt.Sprintf("the hub (pid %d) runs and cannot be found: %v", p.PID, err)
 	case time.Since(began) < startingGrace:
 		l.app.Log().Warn("no bus", "err", err)
@@ -151,8 +151,8 @@ func (l *line) dial(ctx context.Context) {
 	}
 }
 
-// BusTrouble says why there is no bus although a hub runs: it does not answer.
-// Everything works all the same, only slower. Empty: there is none.
+// BusTrouble says why there is no bus although a hub runs: the hub does not answer.
+// Everything still works, only slower. It returns "" if there is no trouble.
 func (c *Client) BusTrouble() string { return c.trouble }
 
 // Connected reports whether there is a bus.
@@ -161,34 +161,34 @@ func (c *Client) Connected() bool {
 	return !off
 }
 
-// now is the time by which rows are stamped.
+// now is the clock that rows are stamped with.
 func (c *Client) now() time.Time { return c.app.Now() }
 
-// config is what the files say now: a console lives long.
+// config returns the current configuration, because a console runs for a long time.
 func (c *Client) config() *config.Config {
 	conf, err := c.app.Config()
-	if err != nil { // it was read when c was opened
+	if err != nil { // it could be read when c was opened
 		return config.Default()
 	}
 	return conf
 }
 
-// wake tells agents that there is something for them to look at, and hands it
-// to the server before the command ends. It cannot fail: they look by themselves
-// soon.
+// wake tells agents that there is something to look at, and flushes the wake-up to the
+// server before the command ends. Its errors are ignored, because agents also look by
+// themselves soon.
 func (c *Client) wake(ctx context.Context, names ...fika.AgentName) {
 	c.waker.Wake(names...)
 	_ = c.bus.Flush(ctx)
 }
 
-// wakeHub tells an agent and the hub that something is wanted of the agent.
+// wakeHub tells an agent and the hub that the agent's desired state has changed.
 func (c *Client) wakeHub(ctx context.Context, name fika.AgentName) {
 	c.waker.Wake(name)
 	c.waker.WakeHub()
 	_ = c.bus.Flush(ctx)
 }
 
-// Usage tells what was spent since a time, by agent and model.
+// Usage returns what was spent since a time, by agent and model.
 func (c *Client) Usage(ctx context.Context, since time.Time) ([]UsageRow, error) {
 	return c.store.UsageSince(ctx, since)
 }

@@ -10,14 +10,14 @@ import (
 	"fika/internal/message"
 )
 
-// compactTime is how long an answer of an agent's process is waited for: it may
-// have to finish a turn, and then asks a model.
+// compactTime is how long to wait for the reply of an agent's process, which may have
+// to finish a turn before it calls a model.
 const compactTime = 9 * time.Minute
 
-// Compact lets the process of an agent compact its conversation, after the turns
-// that run. model and rolling are as for a compaction by hand; undo takes the
-// last one back. Error kinds: those of the compaction, Failed when there is no
-// bus, Detached when the answer takes too long: it may still come to that.
+// Compact makes the process of an agent compact its conversation after the running
+// turns. model and rolling are as for a compaction by hand; undo reverts the last one.
+// Error kinds: those of the compaction, Locked if there is no bus, Detached if the
+// reply takes too long: the compaction may still happen.
 func (s *Agents) Compact(ctx context.Context, name fika.AgentName, rolling, undo bool, model string) (message.Compacted, error) {
 	var done message.Compacted
 	body, err := json.Marshal(message.Control{Action: "compact", Rolling: rolling, Undo: undo, Model: model})

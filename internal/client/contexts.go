@@ -9,12 +9,11 @@ import (
 	"fika/internal/store"
 )
 
-// SendToContext puts a message into the ongoing conversation of a context, as
-// the tool send_message does: its next turn reads it, and an agent that is there
-// is woken. A person goes by their username or by an alias; an agent, through a
-// command in one of its tools, speaks as itself and in its chain. Its files have
-// the message when somebody brings them up to date. Error kinds: NotFound,
-// Denied, Invalid, Limit.
+// SendToContext puts a message into the ongoing conversation of a context, as the tool
+// send_message does: its next turn reads it, and a running agent is woken. A person
+// appears under their username or an alias; an agent, through a command in one of its
+// tools, speaks as itself and in its chain. The context's files receive the message
+// when they are next brought up to date. Error kinds: NotFound, Denied, Invalid, Limit.
 func (c *Client) SendToContext(ctx context.Context, name fika.AgentName, text string, as Alias) (Posted, error) {
 	speaker, err := c.speaker(ctx, as)
 	if err != nil {
@@ -47,7 +46,7 @@ func (c *Client) SendToContext(ctx context.Context, name fika.AgentName, text st
 	return posted, err
 }
 
-// agentSends makes a message that of an agent: one deeper than its request.
+// agentSends turns m into a message of an agent, one deeper than its request.
 func (c *Client) agentSends(ctx context.Context, s *app.Speaker, to fika.Agent, m store.Send) (store.Send, error) {
 	if to.Name == s.Agent {
 		return m, fika.Errorf(fika.Invalid, "", "%s is your own context: say it in your answer", to.Name)

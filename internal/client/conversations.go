@@ -6,16 +6,16 @@ import (
 	"fika"
 )
 
-// Conversations is what may be asked of all conversations, of any kind: to be
-// found and read.
+// Conversations is the client's interface for finding and reading conversations of any
+// kind.
 type Conversations struct{ c *Client }
 
-// List gives conversations, newest first.
+// List returns conversations, newest first.
 func (s *Conversations) List(ctx context.Context, f ConversationFilter) ([]ConversationInfo, error) {
 	return s.c.store.ListConversations(ctx, f)
 }
 
-// Active tells which ask conversations are gone on with.
+// Active returns the ask conversations that their agents continue.
 func (s *Conversations) Active(ctx context.Context) (map[fika.ConversationID]bool, error) {
 	agents, err := s.c.store.ListAgents(ctx)
 	out := map[fika.ConversationID]bool{}
@@ -25,7 +25,7 @@ func (s *Conversations) Active(ctx context.Context) (map[fika.ConversationID]boo
 	return out, err
 }
 
-// Find finds one by name; an agent's name means its active ask.
+// Find returns a conversation by name; an agent's name means its active ask.
 func (s *Conversations) Find(ctx context.Context, name string) (fika.Conversation, error) {
 	n, err := fika.ParseConversationName(name)
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *Conversations) Find(ctx context.Context, name string) (fika.Conversatio
 	return s.c.store.ActiveAsk(ctx, row.ID)
 }
 
-// Entries reads entries of a conversation: Denied when an agent asks, through a
-// command in one of its tools, that may not see it.
+// Entries returns entries of a conversation. It returns Denied if an agent asks through
+// a command in one of its tools and may not see the conversation.
 func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry, error) {
 	if err := s.c.mayRead(ctx, q.Conversation); err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func (s *Conversations) Entries(ctx context.Context, q EntryQuery) ([]fika.Entry
 	return s.c.store.Entries(ctx, q)
 }
 
-// Search finds entries by their words, newest first: those that whoever asks may
-// see.
+// Search returns the entries that contain the words and that the caller may see, newest
+// first.
 func (s *Conversations) Search(ctx context.Context, words string, f ConversationFilter) ([]Found, error) {
 	reader, err := s.c.app.Reader()
 	if err != nil {

@@ -13,27 +13,26 @@ import (
 	"fika/internal/message"
 )
 
-// Follow is a subscription to what agents do. Take it before the request is
-// committed, so that nothing is missed.
+// Follow is a subscription to what agents do. Take it before the request is committed,
+// so that nothing is missed.
 type Follow struct {
-	// Warn, if not nil, is told once why a request may wait for long: its
-	// agent failed, was stopped by hand or by SIGSTOP, or has used up its hour.
+	// Warn, if not nil, is told once why a request may wait for long: its agent has
+	// failed, was stopped by hand or by SIGSTOP, or has used up its hour.
 	Warn func(string)
-	// Waits, if not nil, is told what a request waits for that has not begun but will
-	// by itself, and that it waits for a person's word; each reason once.
+	// Waits, if not nil, is told why a request has not begun if it will begin by
+	// itself, and when it waits for a person's approval; each reason once.
 	Waits func(string)
-	// Moved, if not nil, is told once who works a request that another agent was asked
-	// for, and why.
+	// Moved, if not nil, is told once which other agent works the request, and why.
 	Moved func(info RequestInfo, text string)
 
 	c        *Client
 	subs     []bus.Subscription
-	heard    []fika.AgentName    // whose statuses it hears
-	worker   fika.AgentName      // that Moved was told of last
-	statuses chan message.Status // capacity 4096; when full, the oldest are not waited for
-	since    time.Time           // of the subscription
-	waits    string              // what Waits was told last
-	ended    bool                // the agent has told that the turn has ended
+	heard    []fika.AgentName    // agents whose statuses it receives
+	worker   fika.AgentName      // the worker that Moved was last told of
+	statuses chan message.Status // capacity 4096; when full, new statuses are dropped
+	since    time.Time           // when the subscription began
+	waits    string              // the last text that Waits was told
+	ended    bool                // the agent has reported the end of the turn
 }
 
 // Follow subscribes to the statuses and responses of one agent.
@@ -60,7 +59,7 @@ func (f *Follow) listenTo(agent fika.AgentName) error {
 		}
 		select {
 		case f.statuses <- st:
-		default: // display only; the outcome is in the store
+		default: // for display only; the outcome is in the store
 		}
 	})
 	if err == nil {
@@ -79,8 +78,8 @@ func (f *Follow) Close() error {
 	return errors.Join(errs...)
 }
 
-// followMove hears whoever works the request now, and tells when that is not who was
-// asked.
+// followMove subscribes to the agent that now works the request, and reports it if
+// another agent was asked.
 func (f *Follow) followMove(info RequestInfo) {
 	if info.AddressedName == "" || f.worker == info.AgentName {
 		return
@@ -91,15 +90,15 @@ func (f *Follow) followMove(info RequestInfo) {
 	if info.Handed != "" {
 		text = fmt.Sprintf("handed over from @%s to @%s: %s", info.AskedName(), info.AgentName, info.Handed)
 	} else if info.Kind == fika.AskRequest {
-		return // whom the asks of a person go to is told when they ask
+		return // people learn where their asks go when they ask
 	}
 	if f.Moved != nil {
 		f.Moved(info, text)
 	}
 }
 
-// Await passes on the statuses of one request until its outcome is in the
-// store. When ctx ends first the error is ctx's.
+// Await passes on the statuses of one request until its outcome is in the store. If ctx
+// ends first, it returns ctx's error.
 func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message.Status)) (RequestInfo, error) {
 	ask := time.NewTicker(pollEvery)
 	defer ask.Stop()
@@ -128,7 +127,7 @@ func (f *Follow) Await(ctx context.Context, id fika.RequestID, show func(message
 	}
 }
 
-// listen passes statuses on until there is reason to look at the store.
+// listen passes statuses on until there is reason to read the store.
 func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.Time, show func(message.Status)) error {
 	for {
 		select {
@@ -149,15 +148,15 @@ func (f *Follow) listen(ctx context.Context, id fika.RequestID, ask <-chan time.
 	}
 }
 
-// catchUp waits a moment for what the agent told of a turn whose outcome the
-// store showed first: it is on its way, unless the agent was killed.
+// catchUp waits a moment for the statuses of a turn whose outcome was first seen in the
+// store: they are on their way, unless the agent was killed.
 func (f *Follow) catchUp(ctx context.Context, id fika.RequestID, show func(message.Status)) {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
-	_ = f.listen(ctx, id, nil, show) // whatever has not come by then is not shown
+	_ = f.listen(ctx, id, nil, show) // statuses that have not arrived by then are not shown
 }
 
-// drain shows what had arrived before the outcome was seen.
+// drain shows the statuses that had arrived before the outcome was seen.
 func (f *Follow) drain(id fika.RequestID, show func(message.Status)) {
 	for {
 		select {

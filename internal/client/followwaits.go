@@ -10,8 +10,8 @@ import (
 	"fika/internal/store"
 )
 
-// explain tells whoever follows a request why it is not worked on: once with Warn if
-// it will not be before a person does something, otherwise with Waits.
+// explain says why a request is not being worked on: once through Warn if a person has
+// to do something first, otherwise through Waits.
 func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	if f.Warn == nil || info.State.Terminal() {
 		return
@@ -31,8 +31,8 @@ func (f *Follow) explain(ctx context.Context, info RequestInfo) {
 	}
 }
 
-// explainLast looks once more when the person has stopped waiting, however short
-// that was: who gives up is told why it was in vain.
+// explainLast looks once more after the person has stopped waiting, however soon that
+// was, so that they learn why they waited in vain.
 func (f *Follow) explainLast(ctx context.Context, id fika.RequestID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -41,13 +41,13 @@ func (f *Follow) explainLast(ctx context.Context, id fika.RequestID) {
 	}
 }
 
-// warnOnce warns, and no more after that.
+// warnOnce calls Warn and then disables it.
 func (f *Follow) warnOnce(text string) {
 	f.Warn(text)
 	f.Warn = nil
 }
 
-// tellWaits tells what a request waits for, unless that was told last.
+// tellWaits passes text to Waits, unless it was the last text.
 func (f *Follow) tellWaits(text string) {
 	if f.Waits != nil && f.waits != text {
 		f.waits = text
@@ -55,7 +55,7 @@ func (f *Follow) tellWaits(text string) {
 	}
 }
 
-// explainWaiting says what a request waits for that nobody works on.
+// explainWaiting says what a request that nobody works on waits for.
 func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 	if fika.WaitReason(info.Reason) == fika.WaitApproval {
 		f.tellApproval(info)
@@ -76,8 +76,8 @@ func (f *Follow) explainWaiting(ctx context.Context, info RequestInfo) {
 	}
 }
 
-// whyNever says why a request is not worked on before a person does something; "":
-// it will be.
+// whyNever says why a request will not be worked on until a person does something, or
+// returns "" if it will be.
 func (f *Follow) whyNever(ctx context.Context, row fika.Agent, info RequestInfo) string {
 	why := app.QuotaHint(row, f.c.now())
 	if why == "" && info.State == fika.Open {
@@ -89,8 +89,8 @@ func (f *Follow) whyNever(ctx context.Context, row fika.Agent, info RequestInfo)
 	return why
 }
 
-// whyLimited is what was said where a request waits for a budget; empty: it waits
-// for a moment only, or for an agent's hour.
+// whyLimited returns the notice about the budget that a request waits for; "" if it
+// waits only for a moment, or for an agent's hour.
 func (c *Client) whyLimited(ctx context.Context, info RequestInfo) string {
 	said, err := c.store.Entries(ctx, store.EntryQuery{Conversation: info.Conversation, Types: []fika.EntryType{fika.Notice}, Last: 1})
 	if err != nil || len(said) == 0 {
@@ -99,11 +99,11 @@ func (c *Client) whyLimited(ctx context.Context, info RequestInfo) string {
 	return said[0].Content
 }
 
-// handOverTime is how long the hub may take to hand over what waits for a budget, if
-// a backup has one.
+// handOverTime is how long the hub may take to hand over a request that waits for a
+// budget, if a backup has one.
 const handOverTime = 5 * time.Second
 
-// tellBackup tells that a backup is about to take over from an agent, and reports
+// tellBackup says that a backup is about to take over from an agent, and reports
 // whether one is.
 func (f *Follow) tellBackup(ctx context.Context, row fika.Agent, info RequestInfo) bool {
 	backup, why := f.c.Availability.backupOf(ctx, row)
@@ -117,7 +117,7 @@ func (f *Follow) tellBackup(ctx context.Context, row fika.Agent, info RequestInf
 	return true
 }
 
-// tellApproval tells that a person's word is waited for, until the request goes on.
+// tellApproval says that a request waits for a person's approval.
 func (f *Follow) tellApproval(info RequestInfo) {
 	if f.Waits == nil {
 		f.warnOnce(fmt.Sprintf("@%s %s", info.AgentName, asksBeforeCall))
@@ -126,7 +126,7 @@ func (f *Follow) tellApproval(info RequestInfo) {
 	f.tellWaits(asksBeforeCall)
 }
 
-// explainNext tells what comes before a request whose agent comes to it by itself.
+// explainNext says what comes before a request that its agent will begin by itself.
 func (f *Follow) explainNext(ctx context.Context, info RequestInfo) {
 	waited := f.c.now().Sub(info.CreatedAt)
 	if f.Waits == nil || waited < pollEvery {

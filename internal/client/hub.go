@@ -12,16 +12,16 @@ import (
 	"fika/internal/sleep"
 )
 
-// Hub is what may be asked of the hub of a home: to be started, and to end. It
-// needs no store, so that a hub ends also when the store cannot be read.
+// Hub starts and ends the hub of a home. It needs no store, so that a hub can be ended
+// even if the store cannot be read.
 type Hub struct{ app *app.App }
 
-// HubOf gives the hub of the home that an App has opened.
+// HubOf returns the hub of the home that an App has opened.
 func HubOf(a *app.App) *Hub { return &Hub{a} }
 
 const (
-	// hubLeaves is how long a hub that was told to end at once may take; its
-	// agents have nowGrace of that.
+	// hubLeaves is how long a hub that was told to end at once may take; its agents
+	// have nowGrace of that.
 	hubLeaves = 6 * time.Second
 	// nowGrace is how long an agent that was told to end at once may take, and
 	// stopGrace one that may finish its step.
@@ -29,7 +29,7 @@ const (
 	stopGrace = 30 * time.Second
 )
 
-// Process tells which process is the hub, if one runs.
+// Process returns the process of the hub, if one runs.
 func (s *Hub) Process() (p fika.Process, up bool, err error) {
 	h, err := s.app.Home()
 	if err != nil {
@@ -39,14 +39,14 @@ func (s *Hub) Process() (p fika.Process, up bool, err error) {
 	return p, up, nil
 }
 
-// WasKilled reports whether the last hub of the home ended without taking leave.
+// WasKilled reports whether the last hub of the home ended without shutting down.
 func (s *Hub) WasKilled() bool {
 	h, err := s.app.Home()
 	return err == nil && h.HubKilled()
 }
 
-// HubStuck says why the hub of a home cannot do anything although it runs;
-// empty when nothing is known to be wrong with it.
+// HubStuck says why the hub of a home runs but cannot do anything; "" if nothing is
+// known to be wrong with it.
 func HubStuck(p fika.Process) string {
 	why := process.WhyStuck(p)
 	if why == "" {
@@ -55,11 +55,11 @@ func HubStuck(p fika.Process) string {
 	return "the hub does not answer: " + why + ", fika down --now ends it"
 }
 
-// End tells the hub to end in the way that how says, and waits until it has
-// gone. One that was stopped (SIGSTOP) goes on for that. With DesiredNow a hub
-// that does not end is killed, and then its agents are ended as [Hub.EndOrphans]
-// does, whose names are returned; so are those of a hub that somebody else
-// killed meanwhile. The end of ctx gives kind Detached.
+// End tells the hub to end in the given way, and waits until it has ended. A hub
+// suspended by SIGSTOP is continued for this. With DesiredNow a hub that does not end
+// in time is killed, and then its agents are ended by [Hub.EndOrphans]; so are those of
+// a hub that somebody else killed meanwhile. left holds the names of these agents. If
+// ctx ends first, the error kind is Detached.
 func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed bool, left []fika.AgentName, err error) {
 	if !process.Alive(p) {
 		return false, nil, fika.Errorf(fika.Failed, "down", "process %d holds the hub's lock but cannot be told apart from others; end it by hand", p.PID)
@@ -76,7 +76,7 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 	}
 	switch {
 	case !process.Alive(p):
-		left, err = s.EndOrphans(ctx, how) // somebody may have killed it
+		left, err = s.EndOrphans(ctx, how) // the hub may have been killed
 		return false, left, err
 	case ctx.Err() != nil || how != fika.DesiredNow:
 		return false, nil, fika.Errorf(fika.Detached, "down", "the hub (pid %d) is still stopping its agents; fika status shows when it is gone, fika down --now ends it", p.PID)
@@ -88,11 +88,11 @@ func (s *Hub) End(ctx context.Context, p fika.Process, how fika.Desired) (killed
 	return true, left, err
 }
 
-// EndOrphans ends the agents that have outlived their hub, as the hub does when
-// it goes down: in the way that how says, and the hard way after 30 s (or 4 s,
-// if they are to end at once), unless they are to finish. Their rows do not say
-// that they are to stop: they are started again as if the hub had stopped them.
-// Executors are ended after them. It returns the names of the agents.
+// EndOrphans ends the agents that have outlived their hub, as the hub does on shutdown:
+// in the given way, and by killing them after 30 s (or 4 s, if they are to end at
+// once), unless they are to finish. Their desired state is not changed: they are
+// started again as if the hub had stopped them. Executors are ended after them. It
+// returns the names of the agents.
 func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentName, error) {
 	h, err := s.app.Home()
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Hub) EndOrphans(ctx context.Context, how fika.Desired) ([]fika.AgentNam
 	return names, nil
 }
 
-// agentProcess tells which agent process holds a context.
+// agentProcess returns the agent process that holds a context.
 func agentProcess(h folder.Home, name fika.AgentName) (fika.Process, bool) {
 	lock, err := h.Folder(name).Inspect()
 	if err != nil || !lock.Held || lock.Status == folder.LockFree || lock.Info.Kind != folder.LockAgent {
@@ -158,6 +158,6 @@ func (s *Hub) answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_ = b.Close() // again when the App closes, which does nothing
+	_ = b.Close() // the App closes it again, which does nothing
 	return true
 }

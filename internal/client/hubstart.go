@@ -17,14 +17,14 @@ import (
 	"fika/internal/sleep"
 )
 
-// Start starts a hub in the background and waits until it is ready. already
-// reports that one was running; what it is known by then is its process.
+// Start starts a hub in the background and waits until it is ready. already reports
+// that one was running; then only its process id is known.
 func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err error) {
 	h, err := s.app.Home()
 	if err != nil {
 		return hub.Ready{}, false, err
 	}
-	if _, err := s.app.Config(); err != nil { // told here, with all its places, not in a log
+	if _, err := s.app.Config(); err != nil { // reported here, with all positions, rather than in a log
 		return hub.Ready{}, false, err
 	}
 	if p, up := s.answering(ctx, h); up {
@@ -54,16 +54,16 @@ func (s *Hub) Start(ctx context.Context) (ready hub.Ready, already bool, err err
 	}
 	ready, already, err = awaitReady(ctx, r, logPath)
 	if err != nil && ctx.Err() == nil {
-		if p, up := h.HubProcess(); up { // somebody else's start was quicker
+		if p, up := h.HubProcess(); up { // another start was quicker
 			return hub.Ready{PID: p.PID}, true, nil
 		}
 	}
 	return ready, already, err
 }
 
-// answering tells whether there is a hub. One that holds the lock but whose
-// bus does not answer is only just starting, stopping, or dying of a signal:
-// which of them is known a moment later.
+// answering returns the hub, if there is one. A hub that holds the lock but whose bus
+// does not answer is starting, stopping, or being killed; a moment later it is known
+// which.
 func (s *Hub) answering(ctx context.Context, h folder.Home) (fika.Process, bool) {
 	ctx, cancel := context.WithTimeout(ctx, hubSettles)
 	defer cancel()
@@ -78,8 +78,8 @@ func (s *Hub) answering(ctx context.Context, h folder.Home) (fika.Process, bool)
 	}
 }
 
-// hubSettles bounds how long a hub may hold its lock without answering before
-// it is taken for one that is up but in trouble.
+// hubSettles bounds how long a hub may hold its lock without answering before it counts
+// as running but in trouble.
 const hubSettles = 10 * time.Second
 
 func (s *Hub) spawn(root string, log, ready *os.File) error {
@@ -96,8 +96,8 @@ func (s *Hub) spawn(root string, log, ready *os.File) error {
 	return cmd.Process.Release()
 }
 
-// awaitReady reads the one line a hub writes when it is ready; a hub that ends
-// before that has said why in its log.
+// awaitReady reads the one line that a hub writes when it is ready. A hub that ends
+// before that has written the reason to its log.
 func awaitReady(ctx context.Context, r *os.File, logPath string) (hub.Ready, bool, error) {
 	stop := context.AfterFunc(ctx, func() { _ = r.SetReadDeadline(time.Now()) })
 	defer stop()
@@ -114,16 +114,16 @@ func awaitReady(ctx context.Context, r *os.File, logPath string) (hub.Ready, boo
 	}
 	last := folder.Tail(logPath, 1)
 	if len(last) == 1 {
-		// The hub printed its error as any command does: kind and words are there.
+		// The hub printed its error as any command does, with kind and words.
 		return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start: %s (all of it: %s)", strings.TrimPrefix(last[0], "fika: "), logPath)
 	}
 	return ready, false, fika.Errorf(fika.Failed, "up", "the hub did not start; see %s", logPath)
 }
 
-// EnsureHub sees to it that a hub runs for what is asked next: one is started
-// when none does and [hub] autostart allows it, but not for a tool, because
-// whatever a tool starts ends with it, and a hub is for all. starting is called
-// before that. It returns what a person should know about what they send now.
+// EnsureHub makes sure that a hub runs for the following requests. It starts one if
+// none runs and [hub] autostart allows it, but not inside a tool, because what a tool
+// starts ends with the tool, and a hub serves everybody. starting is called before
+// that. EnsureHub returns what a person should know about what they send now.
 func (c *Client) EnsureHub(ctx context.Context, starting func()) (notes []string, err error) {
 	if _, up := c.home.HubProcess(); !up {
 		if notes, err = c.startHub(ctx, starting); err != nil {

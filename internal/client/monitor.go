@@ -14,22 +14,22 @@ import (
 	"fika/internal/message"
 )
 
-// BusKinds are the kinds of messages that go over the bus.
+// BusKinds returns the kinds of messages on the bus.
 func BusKinds() []string {
 	return []string{"request", "bell", "response", "status", "heartbeat", "control", "chat", "dead"}
 }
 
-// MonitorFilter says which messages of the bus are shown.
+// MonitorFilter selects the messages of the bus to show.
 type MonitorFilter struct {
-	Subject string // with or without the prefix; empty: by what follows
-	Agent   string // what concerns it
-	Chat    string // the entries of it
+	Subject string // with or without the prefix; empty: derived from the fields below
+	Agent   string // messages that concern it
+	Chat    string // its entries
 	Kind    string // one of [BusKinds]; empty: all
 }
 
-// BusMessage is what went over the bus.
+// BusMessage is a message seen on the bus.
 type BusMessage struct {
-	Kind    string // one of [BusKinds], or the last word of a subject that is none of fika's
+	Kind    string // one of [BusKinds], or the last word of a foreign subject
 	Subject string
 	Place   string // the subject without the prefix of this home
 	Data    []byte
@@ -37,7 +37,7 @@ type BusMessage struct {
 
 // Monitor listens to the bus of a home.
 type Monitor struct {
-	// Subject is what it listens to.
+	// Subject is the subject that it listens to.
 	Subject string
 
 	bus      bus.Bus
@@ -45,25 +45,25 @@ type Monitor struct {
 	kind     string
 	sub      bus.Subscription
 	watch    bus.Subscription
-	messages chan bus.Msg   // capacity 4096; when it is full the bus client keeps what comes
+	messages chan bus.Msg   // capacity 4096; when full, the bus client keeps new messages
 	states   chan bus.State // capacity 16: display only
 	closed   chan struct{}  // closed by Close: nobody reads messages any more
-	dropped  int            // what was told of it
+	dropped  int            // number of dropped messages already reported
 }
 
-// MonitorShow is told what a monitor hears, one thing at a time.
+// MonitorShow receives what a monitor hears, one call at a time.
 type MonitorShow struct {
 	Message func(BusMessage) error
-	// Connected is told when there is a bus, from which on nothing is missed, and
-	// when it is away.
+	// Connected is told when there is a bus, from which point nothing is missed, and
+	// when the bus is gone.
 	Connected func(bool) error
 	// Dropped is told how many messages were lost because they came faster than they
 	// were shown.
 	Dropped func(int) error
 }
 
-// OpenMonitor begins to listen, as one that only listens: while no hub runs it
-// waits for one. It ends with ctx; close it.
+// OpenMonitor starts listening, with the rights of a mere listener. While no hub runs
+// it waits for one. It ends with ctx; the caller must close it.
 func OpenMonitor(ctx context.Context, a *app.App, f MonitorFilter) (*Monitor, error) {
 	if _, err := a.Home(); err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func OpenMonitor(ctx context.Context, a *app.App, f MonitorFilter) (*Monitor, er
 	return m, nil
 }
 
-// Close ends the listening. It is called once.
+// Close stops listening. It must be called only once.
 func (m *Monitor) Close() error {
 	close(m.closed)
 	return errors.Join(m.watch.Close(), m.sub.Close())
 }
 
-// Run passes on what goes over the bus until ctx ends, which is no failure: what
-// had come by then is passed on as well.
+// Run passes on the messages of the bus until ctx ends, which is not an error: messages
+// that had arrived by then are passed on as well.
 func (m *Monitor) Run(ctx context.Context, show MonitorShow) error {
 	look := time.NewTicker(dropsLook)
 	defer look.Stop()
@@ -136,14 +136,14 @@ func (m *Monitor) Run(ctx context.Context, show MonitorShow) error {
 }
 
 const (
-	// dropsLook is how often it is looked whether messages were lost.
+	// dropsLook is how often to check whether messages were lost.
 	dropsLook = time.Second
-	// drainTime is how long is waited for what the server has sent already, and for it
-	// to know what is subscribed to.
+	// drainTime is how long to wait for messages that the server has already sent, and
+	// for the server to learn the subscription.
 	drainTime = 2 * time.Second
 )
 
-// drain passes on what has come, and ends the subscription.
+// drain passes on the messages that have arrived, and ends the subscription.
 func (m *Monitor) drain(show MonitorShow) error {
 	ended, late := bus.Drain(m.sub), time.After(drainTime)
 	for {
@@ -154,7 +154,7 @@ func (m *Monitor) drain(show MonitorShow) error {
 			}
 			continue
 		case <-ended:
-		case <-late: // the connection is away: what it had brought is in the channel
+		case <-late: // the connection is gone: what it delivered is in the channel
 		}
 		for len(m.messages) > 0 {
 			if err := m.pass(<-m.messages, show); err != nil {
@@ -165,7 +165,7 @@ func (m *Monitor) drain(show MonitorShow) error {
 	}
 }
 
-// pass shows a message of the kind that is wanted.
+// pass shows a message if its kind is wanted.
 func (m *Monitor) pass(msg bus.Msg, show MonitorShow) error {
 	kind := kindOf(m.subjects, msg.Subject)
 	if m.kind != "" && kind != m.kind {
@@ -174,17 +174,17 @@ func (m *Monitor) pass(msg bus.Msg, show MonitorShow) error {
 	return show.Message(BusMessage{Kind: kind, Subject: msg.Subject, Place: strings.TrimPrefix(msg.Subject, m.subjects.Prefix+"."), Data: msg.Data})
 }
 
-// tellState tells of the bus, once the server knows what is subscribed to.
+// tellState reports the state of the bus, once the server knows the subscription.
 func (m *Monitor) tellState(ctx context.Context, connected bool, show MonitorShow) error {
 	if connected {
 		ctx, cancel := context.WithTimeout(ctx, drainTime)
 		defer cancel()
-		_ = m.bus.Flush(ctx) // else the connection has gone again, of which a state tells
+		_ = m.bus.Flush(ctx) // on failure the connection is gone again, which a state reports
 	}
 	return show.Connected(connected)
 }
 
-// tellDropped tells of what was lost since it was looked last.
+// tellDropped reports the messages lost since the last check.
 func (m *Monitor) tellDropped(show MonitorShow) error {
 	n := bus.Dropped(m.sub)
 	if n <= m.dropped {
@@ -195,7 +195,7 @@ func (m *Monitor) tellDropped(show MonitorShow) error {
 	return show.Dropped(lost)
 }
 
-// subject is what to subscribe to.
+// subject returns the subject to subscribe to.
 func (f MonitorFilter) subject(s bus.Subjects) (string, error) {
 	if f.Kind != "" && !slices.Contains(BusKinds(), f.Kind) {
 		return "", fika.Errorf(fika.Invalid, "", "--type is one of %s, not %q", strings.Join(BusKinds(), ", "), f.Kind)
@@ -222,7 +222,7 @@ func (f MonitorFilter) subject(s bus.Subjects) (string, error) {
 	return s.All(), nil
 }
 
-// kindOf is what a subject carries.
+// kindOf returns the kind of message that a subject carries.
 func kindOf(s bus.Subjects, subject string) string {
 	rest := strings.TrimPrefix(subject, s.Prefix+".")
 	switch {
@@ -236,15 +236,15 @@ func kindOf(s bus.Subjects, subject string) string {
 	return rest[strings.LastIndexByte(rest, '.')+1:]
 }
 
-// AgentStatuses passes on what an agent says that it does, as it says it.
+// AgentStatuses receives what an agent reports about its work, live.
 type AgentStatuses struct {
-	// C has room for 4096; it is for display only, and what does not fit is not
-	// shown.
+	// C has capacity 4096. It is for display only: statuses that do not fit are
+	// dropped.
 	C   <-chan message.Status
 	sub bus.Subscription
 }
 
-// Statuses subscribes to what an agent does. NotFound when no hub runs.
+// Statuses subscribes to the statuses of an agent. It returns NotFound if no hub runs.
 func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, error) {
 	if !s.c.Connected() {
 		return nil, fika.Errorf(fika.NotFound, "", "no hub is running, so there is nothing to listen to: fika up; what is committed: fika conversation show --agent %s", row.Name)
@@ -268,8 +268,8 @@ func (s *Agents) Statuses(ctx context.Context, row fika.Agent) (*AgentStatuses, 
 	return &AgentStatuses{C: statuses, sub: sub}, nil
 }
 
-// Listen passes on what all agents say that they do until the function it
-// returns is called. show is called in order, one at a time.
+// Listen passes the statuses of all agents to show until the returned function is
+// called. show is called in order, one at a time.
 func (s *Agents) Listen(show func(message.Status)) (func(), error) {
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Status("*"), func(m bus.Msg) {
 		var st message.Status

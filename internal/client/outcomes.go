@@ -6,18 +6,18 @@ import (
 	"fika/internal/bus"
 )
 
-// Outcomes wakes whoever waits for many requests at once.
+// Outcomes wakes a caller that waits for many requests at once.
 type Outcomes struct {
-	// Ended is written to when some request may have its outcome; capacity 1, so
-	// that one look reads any number of them.
+	// Ended receives a value when some request may have its outcome. Its capacity is 1,
+	// because one look covers any number of them.
 	Ended <-chan struct{}
-	// News are lines about the bus; capacity 8: display only.
+	// News receives lines about the bus; capacity 8, for display only.
 	News <-chan string
 
 	subs []bus.Subscription
 }
 
-// Outcomes listens to what agents answer, and to how the bus is.
+// Outcomes listens to the responses of agents and to the state of the bus.
 func (s *Requests) Outcomes() (*Outcomes, error) {
 	ended, news := make(chan struct{}, 1), make(chan string, 8)
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Response("*"), func(bus.Msg) {
@@ -47,7 +47,7 @@ func (s *Requests) Outcomes() (*Outcomes, error) {
 	return &Outcomes{Ended: ended, News: news, subs: []bus.Subscription{sub, watch}}, nil
 }
 
-// Close ends the listening.
+// Close stops listening.
 func (o *Outcomes) Close() error {
 	var errs []error
 	for _, s := range o.subs {

@@ -9,18 +9,18 @@ import (
 	"fika/internal/trace"
 )
 
-// profileBatch is how many requests are looked at together.
+// profileBatch is how many requests are read together.
 const profileBatch = 400
 
-// AgentProfile says what the requests of an agent took and spent.
+// AgentProfile says how long the requests of an agent took and what they cost.
 type AgentProfile struct {
 	trace.AgentProfile
-	Unpriced bool // some of it has no price that is known
+	Unpriced bool // some of it has no known price
 }
 
-// Profile says what the requests took that an agent (empty: any) was given, or
-// ended, since a time: how long they waited, what models and tools took, and
-// fika itself between.
+// Profile returns what the requests took that an agent (empty: any agent) was given or
+// has ended since a time: how long they waited, the time of models and tools, and
+// fika's own time between.
 func (c *Client) Profile(ctx context.Context, agent fika.AgentID, since time.Time) ([]AgentProfile, error) {
 	list, err := c.store.ListRequests(ctx, RequestFilter{Agent: agent, Since: since})
 	if err != nil {

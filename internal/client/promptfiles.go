@@ -11,26 +11,25 @@ import (
 	"fika/internal/worker"
 )
 
-// NamedFiles are the paths of files that go with a prompt because a person named
-// them. No text names a file.
+// NamedFiles are the paths of files that go with a prompt because a person named them.
+// Nothing in a text names a file.
 type NamedFiles struct {
 	Files  []string // texts or pictures
-	Images []string // pictures, and nothing else
+	Images []string // pictures only
 }
 
-// PromptFiles makes files that a person has named part of a prompt. It needs no
-// store.
+// PromptFiles makes files that a person has named part of a prompt. It needs no store.
 type PromptFiles struct{ app *app.App }
 
-// PromptFilesOf makes files part of prompts in the home that an App has opened.
+// PromptFilesOf returns a PromptFiles for the home that an App has opened.
 func PromptFilesOf(a *app.App) *PromptFiles { return &PromptFiles{a} }
 
-// maxPictures bounds the pictures of one prompt.
+// maxPictures is the most pictures that one prompt may have.
 const maxPictures = 10
 
-// Attach reads the files that go with a prompt: texts become part of it, pictures
-// are stored, and a line of the prompt tells of each. What tools do not see (keys,
-// homes of fika) is sent only if a person says so: see [PromptFiles.LoadFile]. Error kinds:
+// Attach reads the files that go with a prompt: texts become part of it, pictures are
+// stored, and a line of the prompt describes each. Files hidden from tools (keys, homes
+// of fika) are sent only if a person agrees: see [PromptFiles.LoadFile]. Error kinds:
 // NotFound, Invalid, Denied, Storage; then nothing is sent.
 func (p *PromptFiles) Attach(prompt string, n NamedFiles, agree func(why error) error) (string, []fika.Attachment, error) {
 	var files []attachment.File
@@ -48,8 +47,8 @@ func (p *PromptFiles) Attach(prompt string, n NamedFiles, agree func(why error) 
 }
 
 // Join makes files that have been read part of a prompt, as [PromptFiles.Attach] does.
-// Invalid also for a prompt in which a block of code is open, which the file would
-// close, and be no block of its own.
+// It also returns Invalid for a prompt with an open code block, because the block of
+// the file would close it instead of opening its own.
 func (p *PromptFiles) Join(prompt string, files []attachment.File) (string, []fika.Attachment, error) {
 	var pictures []fika.Attachment
 	for _, f := range files {
@@ -71,7 +70,7 @@ func (p *PromptFiles) Join(prompt string, files []attachment.File) (string, []fi
 	return prompt, pictures, nil
 }
 
-// probe is an agent of no home.
+// probe is an agent name that no home has.
 const probe = "probe-of-files"
 
 // speaks reports whether a text mentions the probe.
@@ -79,10 +78,10 @@ func speaks(text string) bool {
 	return len(mention.Parse(text, mention.Known{Agents: []fika.AgentName{probe}}).Agents) > 0
 }
 
-// LoadFile reads a file that a person has named. About one that is hidden from tools the
-// person is asked: agree returns nil if it is to be read all the same. Without agree
-// there is no person at a terminal, and such a file is refused (Denied), as it is
-// inside a tool.
+// LoadFile reads a file that a person has named. If the file is hidden from tools, the
+// person is asked: agree returns nil if the file may be read all the same. If agree is
+// nil there is no person at a terminal, and a hidden file is refused with Denied, as it
+// is inside a tool.
 func (p *PromptFiles) LoadFile(path string, agree func(why error) error) (attachment.File, error) {
 	real, err := attachment.RealPath(path)
 	if err != nil {
@@ -103,8 +102,7 @@ func (p *PromptFiles) LoadFile(path string, agree func(why error) error) (attach
 	return attachment.Load(path)
 }
 
-// whyHidden says why tools do not see a file, which is named without links; nil when
-// they may.
+// whyHidden says why tools do not see a file, given without links; nil if they may.
 func (p *PromptFiles) whyHidden(real string) error {
 	root, err := p.app.Root()
 	if err != nil {
@@ -113,8 +111,8 @@ func (p *PromptFiles) whyHidden(real string) error {
 	return worker.KnownPlaces(root, p.app.Getenv).Look(real)
 }
 
-// include makes a file part of a prompt: its text, or the line that tells of a
-// picture, which is stored.
+// include returns what a file adds to a prompt: its text, or the line that describes a
+// picture, which it stores.
 func (p *PromptFiles) include(f attachment.File) (text string, picture *fika.Attachment, err error) {
 	if !f.Picture {
 		return f.Text(), nil, nil
@@ -130,8 +128,8 @@ func (p *PromptFiles) include(f attachment.File) (text string, picture *fika.Att
 	return a.TextLine(), &a, nil
 }
 
-// pictureName is the last part of a path without what would end the line that
-// tells of it.
+// pictureName returns the last part of a path without characters that would end the
+// line that describes the picture.
 func pictureName(path string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == '[' || r == ']' || r == '@' || r == 0x7f {

@@ -7,12 +7,12 @@ import (
 	"fika/internal/reading"
 )
 
-// reader is whoever asks, with what is known of what they may see: a person sees
-// everything, an agent that asks through a command in one of its tools what
-// package reading says.
+// reader is the caller, with a cache of what they may see: a person sees everything, an
+// agent that asks through a command in one of its tools sees what package reading
+// allows.
 type reader struct {
 	c       *Client
-	agent   reading.Reader // empty: a person
+	agent   reading.Reader // empty for a person
 	archive reading.Archive
 	known   map[fika.ConversationID]bool
 }
@@ -35,8 +35,9 @@ func (r *reader) conversation(ctx context.Context, id fika.ConversationID) (bool
 	return may, err
 }
 
-// request reports whether a request may be seen: who has asked for it, and whose
-// it is, sees it in any case. A run is seen by who may see all that was done in it.
+// request reports whether a request may be seen. The agent that asked for it and the
+// agent that it belongs to may always see it. A run may be seen by those who may see
+// everything that was done in it.
 func (r *reader) request(ctx context.Context, q RequestInfo) (bool, error) {
 	switch {
 	case r.agent == "", r.agent == q.AgentName, q.Payload.Writer == fika.ByAgent && q.Payload.From == string(r.agent):
@@ -70,7 +71,7 @@ func (r *reader) run(ctx context.Context, id fika.RequestID) (bool, error) {
 	return hidden == 0, err
 }
 
-// readable are those of the requests that may be seen; hidden counts the others.
+// readable returns the requests that may be seen; hidden counts the others.
 func (r *reader) readable(ctx context.Context, list []RequestInfo) (out []RequestInfo, hidden int, err error) {
 	if r.agent == "" {
 		return list, 0, nil
@@ -89,7 +90,7 @@ func (r *reader) readable(ctx context.Context, list []RequestInfo) (out []Reques
 	return out, hidden, nil
 }
 
-// mayRead refuses, with kind Denied, an agent that may not see a conversation.
+// mayRead returns Denied to an agent that may not see a conversation.
 func (c *Client) mayRead(ctx context.Context, id fika.ConversationID) error {
 	r, err := c.newReader()
 	if err != nil {
@@ -102,7 +103,7 @@ func (c *Client) mayRead(ctx context.Context, id fika.ConversationID) error {
 	return err
 }
 
-// mayReadRequest is the same for a request.
+// mayReadRequest returns Denied to an agent that may not see a request.
 func (c *Client) mayReadRequest(ctx context.Context, q RequestInfo) error {
 	r, err := c.newReader()
 	if err != nil {
@@ -115,7 +116,7 @@ func (c *Client) mayReadRequest(ctx context.Context, q RequestInfo) error {
 	return err
 }
 
-// mayReadAgent is the same for all that an agent shows.
+// mayReadAgent returns Denied to an agent that may not see what another agent shows.
 func (c *Client) mayReadAgent(name fika.AgentName) error {
 	r, err := c.newReader()
 	if err != nil {

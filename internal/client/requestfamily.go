@@ -6,15 +6,16 @@ import (
 	"fika"
 )
 
-// Family is a request with who it works for and what it has delegated.
+// Family is a request with the request that it works for and those that it has
+// delegated.
 type Family struct {
 	RequestInfo
 	Parent   *RequestInfo // nil: nobody waits for it
-	Children []Family     // by the steps that made them
+	Children []Family     // in the order of the steps that made them
 }
 
-// Family reads a request, its parent, and all that descends from it. Denied when an
-// agent asks, through a command in one of its tools, that may not see it.
+// Family reads a request, its parent, and all its descendants. It returns Denied if an
+// agent asks through a command in one of its tools and may not see the request.
 func (s *Requests) Family(ctx context.Context, id fika.RequestID) (Family, error) {
 	info, err := s.c.store.Request(ctx, id)
 	if err == nil {
@@ -51,7 +52,7 @@ func (s *Requests) family(ctx context.Context, info RequestInfo) (Family, error)
 	return f, nil
 }
 
-// walk visits all that descends from it.
+// walk visits all descendants.
 func (f Family) walk(visit func(Family)) {
 	for _, k := range f.Children {
 		visit(k)
@@ -59,15 +60,15 @@ func (f Family) walk(visit func(Family)) {
 	}
 }
 
-// Usage is what the request and all it delegated have used, those that are
-// still at work left out.
+// Usage returns what the request and all its descendants have used, without those that
+// are still at work.
 func (f Family) Usage() fika.Usage {
 	u := f.Outcome.Usage
 	f.walk(func(k Family) { u = u.Add(k.Outcome.Usage) })
 	return u
 }
 
-// Count is how many requests descend from it.
+// Count returns the number of descendants.
 func (f Family) Count() int {
 	n := 0
 	f.walk(func(Family) { n++ })

@@ -7,30 +7,29 @@ import (
 	"fika/internal/store"
 )
 
-// Requests is what may be asked of pieces of work: to be given to an agent,
-// followed, cancelled, tried again.
+// Requests is the client's interface to requests: submit, follow, cancel, retry.
 type Requests struct{ c *Client }
 
 // Ask is work for an agent.
 type Ask struct {
-	ID         fika.RequestID // empty: made
+	ID         fika.RequestID // empty: one is generated
 	Kind       fika.RequestKind
 	Prompt     string
 	As         Alias
 	Model      string // for this request only; empty: the agent's
 	Background bool   // nobody waits for it
-	// Attachments are pictures that are stored already and of which the prompt tells.
+	// Attachments are pictures that are stored already and that the prompt describes.
 	Attachments []fika.Attachment
-	// Sender is the program that asks, as the master console; empty: a command.
+	// Sender is the program that asks, such as the master console; empty: a command.
 	Sender string
 }
 
-// Submit commits work for an agent, as whoever asks, and wakes the agent. Error
-// kinds: Denied for a name that is not the speaker's, Invalid when an agent asks
-// itself, Limit when an agent's chain may grow no further.
+// Submit commits work for an agent in the name of the caller, and wakes the agent.
+// Error kinds: Denied for a name that is not the speaker's, Invalid if an agent asks
+// itself, Limit if an agent's chain may grow no further.
 func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepted, error) {
 	settings, err := s.c.app.Settings(row.Name, nil, false)
-	if fika.IsKind(err, fika.Invalid) { // the agent says so, or they are mended before it takes the work
+	if fika.IsKind(err, fika.Invalid) { // the agent reports it, or the settings are corrected before it takes the work
 		settings, err = s.c.app.PlainSettings(row.Name)
 	}
 	if err != nil {
@@ -48,9 +47,9 @@ func (s *Requests) Submit(ctx context.Context, row fika.Agent, ask Ask) (Accepte
 	})
 }
 
-// SubmitPrompt hands a prompt that was made for a context to the agent process
-// that has it. flags are the settings of this prompt alone; the agent works
-// where the person stands.
+// SubmitPrompt submits a prompt for a context to the agent process that holds the
+// context. flags are settings for this prompt alone; the agent works in the person's
+// current folder.
 func (s *Requests) SubmitPrompt(ctx context.Context, row fika.Agent, prompt string, pictures []fika.Attachment, flags map[string]string, as Alias) (Accepted, error) {
 	settings, err := s.c.app.Settings(row.Name, flags, false)
 	if err != nil {
@@ -73,8 +72,8 @@ func (s *Requests) submit(ctx context.Context, row fika.Agent, ask Ask, p fika.P
 	return accepted, err
 }
 
-// spoken makes a request that of whoever speaks: a person under a name that is
-// nobody else's, or the agent whose tool this is.
+// spoken attributes a request to the speaker: a person under a name that is nobody
+// else's, or the agent whose tool runs the command.
 func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.NewRequest) (store.NewRequest, error) {
 	speaker, err := s.c.speaker(ctx, as)
 	switch {
@@ -98,8 +97,9 @@ func (s *Requests) spoken(ctx context.Context, to fika.Agent, as Alias, r store.
 	return speaker.SignRequest(r, limits)
 }
 
-// Request reads one by its id or a unique beginning of it; NotFound. Denied when an
-// agent asks, through a command in one of its tools, that may not see it.
+// Request returns a request by its id or a unique prefix of it, or NotFound. It returns
+// Denied if an agent asks through a command in one of its tools and may not see the
+// request.
 func (s *Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo, error) {
 	r, err := s.c.store.Request(ctx, id)
 	if err == nil {
@@ -108,7 +108,7 @@ func (s *Requests) Request(ctx context.Context, id fika.RequestID) (RequestInfo,
 	return r, err
 }
 
-// List gives requests, newest first: those that whoever asks may see.
+// List returns the requests that the caller may see, newest first.
 func (s *Requests) List(ctx context.Context, f RequestFilter) ([]RequestInfo, error) {
 	reader, err := s.c.newReader()
 	if err != nil {
@@ -129,17 +129,17 @@ func (s *Requests) List(ctx context.Context, f RequestFilter) ([]RequestInfo, er
 	return list, err
 }
 
-// listAhead is how many times more an agent's list reads than is wanted, because
-// some of it may be others' alone.
+// listAhead is how many times more requests than wanted are read for an agent's list,
+// because it may not see some of them.
 const listAhead = 4
 
-// Entries are those that a request has made, in their order.
+// Entries returns the entries that a request has made, in order.
 func (s *Requests) Entries(ctx context.Context, id fika.RequestID) ([]fika.Entry, error) {
 	return s.c.store.OfRequest(ctx, id)
 }
 
-// ModelRounds is how many times a request has asked its model, as far as its steps
-// are committed.
+// ModelRounds returns how many times a request has called its model, as far as its
+// steps are committed.
 func (s *Requests) ModelRounds(ctx context.Context, id fika.RequestID) (int, error) {
 	steps, err := s.c.store.Steps(ctx, id)
 	round := 0
@@ -149,7 +149,7 @@ func (s *Requests) ModelRounds(ctx context.Context, id fika.RequestID) (int, err
 	return round, err
 }
 
-// Cancel asks for a request to end, and for what it delegated.
+// Cancel asks a request, and those that it delegated, to end.
 func (s *Requests) Cancel(ctx context.Context, id fika.RequestID, reason string) (fika.Request, error) {
 	r, err := s.c.store.Cancel(ctx, id, reason)
 	if err != nil {
@@ -160,12 +160,12 @@ func (s *Requests) Cancel(ctx context.Context, id fika.RequestID, reason string)
 	return r, nil
 }
 
-// wakeStopped wakes the agents of a request that was asked to end, of those
-// that it had delegated and that run, and of the one that waits for it.
+// wakeStopped wakes the agents of a request that was asked to end, of the running
+// requests that it delegated, and of the request that waits for it.
 func (s *Requests) wakeStopped(ctx context.Context, id fika.RequestID) {
 	f, err := s.Family(ctx, id)
 	if err != nil {
-		return // they look by themselves
+		return // the agents also look by themselves
 	}
 	s.c.waker.Wake(f.AgentName)
 	if f.Parent != nil && !f.Parent.State.Terminal() {
@@ -178,7 +178,7 @@ func (s *Requests) wakeStopped(ctx context.Context, id fika.RequestID) {
 	})
 }
 
-// Retry makes a new request of one that did not end well, and returns its id.
+// Retry makes a new request from one that did not end well, and returns its id.
 func (s *Requests) Retry(ctx context.Context, id fika.RequestID) (fika.RequestID, error) {
 	r, err := s.c.store.Retry(ctx, id)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 // Match is how well an agent fits a prompt.
 type Match = route.Match
 
-// Auto is what stands in place of an agent's name when the prompt is to find its
-// agent by itself.
+// Auto stands in place of an agent's name when the agent is to be chosen from the
+// prompt.
 const Auto = "auto"
 
-// Routing finds the agent that a prompt is for.
+// Routing chooses the agent for a prompt.
 type Routing struct{ c *Client }
 
-// Rank orders the agents by how well they fit a prompt of whoever asks, the best
-// first. Those that cannot be chosen are at the end, with the reason.
+// Rank orders the agents by how well they fit a prompt of the caller, the best first.
+// Agents that cannot be chosen come last, with the reason.
 func (s *Routing) Rank(ctx context.Context, prompt string) ([]Match, error) {
 	who, err := s.c.app.Speaker(ctx)
 	if err != nil {
@@ -28,9 +28,9 @@ func (s *Routing) Rank(ctx context.Context, prompt string) ([]Match, error) {
 	return s.c.app.Route(ctx, s.c.store, who, prompt, nil)
 }
 
-// RankJudged is [Routing.Rank] where the routing model of the settings, if there is one,
-// judges what ranking is not sure of and a person asks. warn is told why it has not
-// chosen.
+// RankJudged is [Routing.Rank], except that the routing model of the settings, if there
+// is one, decides if the ranking is not sure and a person asks. warn is told why the
+// model has not chosen.
 func (s *Routing) RankJudged(ctx context.Context, prompt string, warn func(string)) ([]Match, error) {
 	who, err := s.c.app.Speaker(ctx)
 	if err != nil {
@@ -42,9 +42,9 @@ func (s *Routing) RankJudged(ctx context.Context, prompt string, warn func(strin
 	return s.c.app.Assign(ctx, s.c.store, prompt, warn)
 }
 
-// Choose gives the agent that a prompt is for, when that is sure by ranking alone.
-// Error kinds: NotFound when it fits nobody who can be chosen, Invalid when it is not
-// sure.
+// Choose returns the agent for a prompt if the ranking alone is sure. Error kinds:
+// NotFound if the prompt fits no agent that can be chosen, Invalid if the ranking is
+// not sure.
 func (s *Routing) Choose(ctx context.Context, prompt string) (fika.Agent, Match, error) {
 	list, err := s.Rank(ctx, prompt)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Routing) Choose(ctx context.Context, prompt string) (fika.Agent, Match,
 	return s.sureOf(ctx, list)
 }
 
-// ChooseJudged is [Routing.Choose] of what [Routing.RankJudged] says.
+// ChooseJudged is [Routing.Choose] based on [Routing.RankJudged].
 func (s *Routing) ChooseJudged(ctx context.Context, prompt string, warn func(string)) (fika.Agent, Match, error) {
 	list, err := s.RankJudged(ctx, prompt, warn)
 	if err != nil {
@@ -62,11 +62,11 @@ func (s *Routing) ChooseJudged(ctx context.Context, prompt string, warn func(str
 	return s.sureOf(ctx, list)
 }
 
-// sureOf gives the agent of a list that is sure.
+// sureOf returns the agent that a ranking is sure of.
 func (s *Routing) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Match, err error) {
 	const op = "choose an agent"
 	var fit, barred []string
-	best := 0.0 // of those that cannot be chosen
+	best := 0.0 // among those that cannot be chosen
 	for _, m := range list {
 		switch {
 		case m.Sure:
@@ -92,5 +92,5 @@ func (s *Routing) sureOf(ctx context.Context, list []Match) (_ fika.Agent, _ Mat
 	return fika.Agent{}, Match{}, err
 }
 
-// mostNamed is how many agents an error names.
+// mostNamed is the most agents that an error names.
 const mostNamed = 3

@@ -15,36 +15,35 @@ import (
 	"fika/internal/workflow"
 )
 
-// Runs is what may be asked of runs of workflows: to begin, to be looked at, to
-// pause, to go on, to end.
+// Runs is the client's interface to runs of workflows: start, read, pause, continue,
+// end.
 type Runs struct {
 	c    *Client
 	flow *flow.Advancer
 }
 
-// What the store keeps of them.
+// The values of the store that describe runs.
 type (
-	// Run is a run as it stands.
+	// Run is the current state of a run.
 	Run = store.Run
-	// RunStep is a piece of a run.
+	// RunStep is one step of a run.
 	RunStep = store.RunStep
 )
 
-// Runs are those of this system.
+// Runs returns the interface to the runs of this home.
 func (c *Client) Runs() *Runs {
 	return &Runs{c, c.app.Advancer(c.store, c.bus, c.subjects)}
 }
 
-// Start begins a run of a definition, with inputs as they were typed, for the
-// person who asks. Its first steps are there when Start returns. Error kinds:
-// Invalid for inputs that are missing or wrong, Denied inside a tool, since
-// agents start no runs.
+// Start starts a run of a definition for the person who asks, with inputs as they were
+// typed. Its first steps exist when Start returns. Error kinds: Invalid for missing or
+// wrong inputs, Denied inside a tool, since agents start no runs.
 func (s *Runs) Start(ctx context.Context, d *workflow.Definition, given map[string]string) (Run, error) {
 	return s.StartDefinition(ctx, d, given, d.Title(given))
 }
 
-// StartDefinition is Start for a definition that lists show as title: one that
-// has no name of its own.
+// StartDefinition is [Runs.Start] for a definition without a name of its own, which
+// lists show under title.
 func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, given map[string]string, title string) (Run, error) {
 	said, err := s.c.personSays("", "")
 	if err != nil {
@@ -57,7 +56,7 @@ func (s *Runs) StartDefinition(ctx context.Context, d *workflow.Definition, give
 	return s.advanced(ctx, r.ID)
 }
 
-// start stores a run of a definition with what n says of it besides.
+// start stores a run of a definition with the further properties in n.
 func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[string]string, n store.NewRun) (Run, error) {
 	speaker, err := s.c.app.Speaker(ctx)
 	if err == nil && speaker != nil {
@@ -72,7 +71,7 @@ func (s *Runs) start(ctx context.Context, d *workflow.Definition, given map[stri
 	return s.c.store.Start(ctx, n)
 }
 
-// prepare says of a run what its definition and inputs make of it.
+// prepare adds to n what the definition and its inputs determine.
 func (s *Runs) prepare(d *workflow.Definition, given map[string]string, n store.NewRun) (store.NewRun, error) {
 	w, err := OpenWorkflows(s.c.app)
 	if err != nil {
@@ -92,7 +91,7 @@ func (s *Runs) prepare(d *workflow.Definition, given map[string]string, n store.
 	return n, s.makeContexts(d.MeetingContexts())
 }
 
-// makeContexts makes those of the contexts that are missing.
+// makeContexts creates the contexts that are missing.
 func (s *Runs) makeContexts(names []fika.AgentName) error {
 	for _, name := range names {
 		if _, err := s.c.home.Create(name); err != nil && !fika.IsKind(err, fika.Conflict) {
@@ -102,7 +101,8 @@ func (s *Runs) makeContexts(names []fika.AgentName) error {
 	return nil
 }
 
-// deadline is when a run has used up its time.
+// deadline returns when a run that starts now has used up its time; zero if it has no
+// limit.
 func (s *Runs) deadline(d *workflow.Definition) time.Time {
 	if d.Limits.Time == 0 {
 		return time.Time{}
@@ -110,8 +110,8 @@ func (s *Runs) deadline(d *workflow.Definition) time.Time {
 	return s.c.now().Add(d.Limits.Time)
 }
 
-// advanced does what there is to do in a run now, and reads it. That it could
-// not be done is no error: the hub does it.
+// advanced does what can be done in a run now, and reads it. A failure is only logged,
+// because the hub tries again.
 func (s *Runs) advanced(ctx context.Context, id fika.RequestID) (Run, error) {
 	if err := s.flow.Advance(ctx, id); err != nil {
 		s.c.app.Log().Warn("advance run", "run", id, "err", err)
@@ -121,8 +121,9 @@ func (s *Runs) advanced(ctx context.Context, id fika.RequestID) (Run, error) {
 	return s.c.store.Run(ctx, id)
 }
 
-// Find reads a run by its id or a unique beginning of it. NotFound. Denied when an
-// agent asks, through a command in one of its tools, that may not see all of it.
+// Find returns a run by its id or a unique prefix of it, or NotFound. It returns Denied
+// if an agent asks through a command in one of its tools and may not see all of the
+// run.
 func (s *Runs) Find(ctx context.Context, id string) (Run, error) {
 	r, err := s.c.store.Run(ctx, fika.RequestID(id))
 	if err != nil {
@@ -139,8 +140,8 @@ func (s *Runs) Find(ctx context.Context, id string) (Run, error) {
 	return r, err
 }
 
-// List gives runs, newest first: those that go on, or all, that whoever asks may
-// see. limit 0: no bound.
+// List returns the runs that the caller may see, newest first: all, or only unfinished
+// ones. A limit of 0 means no limit.
 func (s *Runs) List(ctx context.Context, going bool, limit int) ([]Run, error) {
 	list, err := s.c.store.Runs(ctx, going, limit)
 	if err != nil {
@@ -163,13 +164,13 @@ func (s *Runs) List(ctx context.Context, going bool, limit int) ([]Run, error) {
 	return out, nil
 }
 
-// Steps are the pieces of a run in the order in which they began, each attempt
-// at one included.
+// Steps returns the steps of a run in the order in which they began, including each
+// attempt at a step.
 func (s *Runs) Steps(ctx context.Context, id fika.RequestID) ([]RunStep, error) {
 	return s.c.store.RunSteps(ctx, id, time.Time{})
 }
 
-// Definition is what a run was begun with.
+// Definition returns the definition that a run was started with.
 func (s *Runs) Definition(ctx context.Context, id fika.RequestID) (*workflow.Definition, error) {
 	frozen, _, _, err := s.c.store.Definition(ctx, id)
 	if err != nil {
@@ -178,8 +179,8 @@ func (s *Runs) Definition(ctx context.Context, id fika.RequestID) (*workflow.Def
 	return workflow.Thaw(frozen)
 }
 
-// Output is all that a step gave; NotFound when it gave nothing. Of a step that
-// went through a list it is that of each item, in order.
+// Output returns all output of a step, or NotFound if it has none. For a step that went
+// through a list it returns the output of each item, in order.
 func (s *Runs) Output(ctx context.Context, step RunStep) ([]string, error) {
 	if step.Kind == workflow.KindEach {
 		items, err := s.c.store.Items(ctx, step.ID, maxOutput)
@@ -196,7 +197,7 @@ func (s *Runs) Output(ctx context.Context, step RunStep) ([]string, error) {
 	return []string{o.Text}, err
 }
 
-// maxOutput bounds what is shown of the items of a step.
+// maxOutput bounds the bytes that are read of the items of a step.
 const maxOutput = 256 << 20
 
 // Pause lets nothing more of a run begin, however much of it waits.
@@ -204,7 +205,7 @@ func (s *Runs) Pause(ctx context.Context, id fika.RequestID) (Run, error) {
 	return s.c.store.PauseRun(ctx, id)
 }
 
-// Continue lets a paused run go on.
+// Continue resumes a paused run.
 func (s *Runs) Continue(ctx context.Context, id fika.RequestID) (Run, error) {
 	r, ring, err := s.c.store.ContinueRun(ctx, id)
 	if err != nil {
@@ -214,8 +215,7 @@ func (s *Runs) Continue(ctx context.Context, id fika.RequestID) (Run, error) {
 	return s.advanced(ctx, id)
 }
 
-// Cancel ends a run: nothing of it begins any more, and what runs is told to
-// stop.
+// Cancel ends a run: nothing more of it begins, and running steps are told to stop.
 func (s *Runs) Cancel(ctx context.Context, id fika.RequestID, reason string) (Run, error) {
 	r, ring, err := s.c.store.StopRun(ctx, id, reason)
 	if err != nil {
@@ -225,9 +225,10 @@ func (s *Runs) Cancel(ctx context.Context, id fika.RequestID, reason string) (Ru
 	return s.advanced(ctx, id)
 }
 
-// FileChanges says how the file of a run's workflow differs from what the run was
-// begun with: as the lines of a diff, none when it does not or there is no file.
-// The definition is the one that the files give now.
+// FileChanges returns how the file of a run's workflow differs from the definition that
+// the run was started with, as the lines of a diff: none if there is no difference or
+// no file. The definition is the one in the file now, or the run's own if there is no
+// file.
 func (s *Runs) FileChanges(ctx context.Context, r Run) (*workflow.Definition, []string, error) {
 	before, err := s.Definition(ctx, r.ID)
 	if err != nil || before.Name == "" {
@@ -251,10 +252,10 @@ func (s *Runs) FileChanges(ctx context.Context, r Run) (*workflow.Definition, []
 	return now, workflow.Diff(before, now), nil
 }
 
-// Resume lets a run that is over go on with what is not done, and with the step
-// from and all that needs it if from is not empty. now is the definition to go on
-// with; nil: the one it had. Error kinds: Conflict when it is not over, Invalid
-// when all is done, NotFound (from).
+// Resume continues a run that is over with the steps that are not done, and, if from is
+// not empty, with the step from and all that depend on it. now is the definition to
+// continue with; nil means the one it had. Error kinds: Conflict if the run is not
+// over, Invalid if everything is done, NotFound for from.
 func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from string) (Run, error) {
 	before, err := s.Definition(ctx, r.ID)
 	if err != nil {
@@ -280,9 +281,10 @@ func (s *Runs) Resume(ctx context.Context, r Run, now *workflow.Definition, from
 	return s.advanced(ctx, r.ID)
 }
 
-// Await waits until a run is over, and hands on its own steps and what is under
-// way in them whenever something has changed. warn, which may be nil, is told once of
-// each thing before which nothing goes on: that no hub is there, and what Hindered says. When ctx ends first the error is ctx's.
+// Await blocks until a run is over. Whenever something has changed it passes the run,
+// its steps and the work under way in them to show. warn, which may be nil, is told
+// once of each obstacle: that no hub runs, and what [Runs.HinderedAgents] says. If ctx
+// ends first, the error is ctx's.
 func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []RunStep), warn func(string)) (Run, error) {
 	changed := make(chan struct{}, 1)
 	sub, err := s.c.bus.Subscribe(s.c.subjects.Workflow(id), func(bus.Msg) {
@@ -331,7 +333,7 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 			return r, ctx.Err()
 		case <-changed:
 		case <-ask.C:
-			if !s.c.Connected() { // no hub: whoever waits helps
+			if !s.c.Connected() { // without a hub, the waiting process advances runs itself
 				s.flow.AdvanceDue(ctx)
 			}
 			if _, up := s.c.home.HubProcess(); !up {
@@ -345,23 +347,23 @@ func (s *Runs) Await(ctx context.Context, id fika.RequestID, show func(Run, []Ru
 	}
 }
 
-// UnderWay are the steps of a run that an agent has and has not ended.
+// UnderWay returns the steps of a run that an agent has taken and not ended.
 func (s *Runs) UnderWay(ctx context.Context, id fika.RequestID) ([]RunStep, error) {
 	steps, err := s.c.store.RunSteps(ctx, id, s.c.now())
 	return slices.DeleteFunc(steps, func(st RunStep) bool { return st.State != workflow.Running || st.Agent == "" }), err
 }
 
-// hinderedNow is Hindered for the steps of a run as they are now.
+// hinderedNow is [Runs.HinderedAgents] for the current steps of a run.
 func (s *Runs) hinderedNow(ctx context.Context, id fika.RequestID) []string {
 	steps, err := s.c.store.RunSteps(ctx, id, s.c.now())
 	if err != nil {
-		return nil // the next look says it
+		return nil // the next look reports it
 	}
 	return s.HinderedAgents(ctx, steps)
 }
 
-// HinderedAgents says of the agents that have a step to do, and do not come to it before
-// a person does something, why and what.
+// HinderedAgents says, for each agent that has a running step but will not work it
+// until a person does something, why, and what to do.
 func (s *Runs) HinderedAgents(ctx context.Context, steps []RunStep) []string {
 	var names []fika.AgentName
 	for _, st := range steps {

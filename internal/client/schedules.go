@@ -15,23 +15,23 @@ import (
 	"fika/internal/store"
 )
 
-// Schedules is what may be asked of work that begins by itself: to be looked at,
-// to pause, to go on, to begin now.
+// Schedules is the client's interface to scheduled work: read, pause, resume, begin
+// now.
 type Schedules struct{ c *Client }
 
-// Schedules are those of the home's settings.
+// Schedules returns the interface to the schedules in the home's settings.
 func (c *Client) Schedules() *Schedules { return &Schedules{c} }
 
-// Schedule is a [[schedules]] entry, and what was done about it.
+// Schedule is a [[schedules]] entry and the state of its work.
 type Schedule struct {
 	config.Schedule
 	store.ScheduleState
-	// Elsewhere is the home whose entry of the same name is worked in place of this
-	// one; empty: none.
+	// Elsewhere is the home whose entry of the same name is worked instead of this one;
+	// empty: none.
 	Elsewhere string
 }
 
-// scheduled is an entry as the store is told of it.
+// scheduled converts an entry to the form that the store takes.
 func scheduled(s config.Schedule, now time.Time) store.Scheduled {
 	times, zone := s.Times()
 	what := []any{s.Agent, s.Workflow, s.Chat, s.Prompt, s.Inputs}
@@ -40,7 +40,7 @@ func scheduled(s config.Schedule, now time.Time) store.Scheduled {
 	}
 	raw, err := json.Marshal(what)
 	if err != nil {
-		raw = nil // texts and a table of texts always can
+		raw = nil // cannot fail for strings and a map of strings
 	}
 	sum := sha256.Sum256(raw)
 	return store.Scheduled{
@@ -49,8 +49,7 @@ func scheduled(s config.Schedule, now time.Time) store.Scheduled {
 	}
 }
 
-// List gives all schedules by name, with what is next for each. It changes
-// nothing.
+// List returns all schedules by name, with the next time of each. It changes nothing.
 func (s *Schedules) List(ctx context.Context) ([]Schedule, error) {
 	defined := s.c.config().Schedules
 	if len(defined) == 0 {
@@ -61,8 +60,8 @@ func (s *Schedules) List(ctx context.Context) ([]Schedule, error) {
 	return list, err
 }
 
-// standing joins definitions with what was done about them. A definition that
-// nothing was done about is due at its next time.
+// standing joins definitions with their stored state. A definition without a stored
+// state is due at its next time.
 func (s *Schedules) standing(ctx context.Context, defined []config.Schedule) (list []Schedule, now time.Time, err error) {
 	home, err := s.c.home.ID()
 	if err != nil {
@@ -79,7 +78,7 @@ func (s *Schedules) standing(ctx context.Context, defined []config.Schedule) (li
 		switch {
 		case i >= 0 && states[i].Follows(def):
 			one.ScheduleState = states[i]
-			if one.Next.After(def.Next) { // the clock was ahead
+			if one.Next.After(def.Next) { // a clock was ahead
 				one.Next = def.Next
 			}
 		case i >= 0 && states[i].Home != home:
@@ -97,7 +96,7 @@ func (s *Schedules) standing(ctx context.Context, defined []config.Schedule) (li
 	return list, now, nil
 }
 
-// Find finds one by name; NotFound comes with the nearest name.
+// Find returns a schedule by name. A NotFound error suggests the nearest name.
 func (s *Schedules) Find(ctx context.Context, name string) (Schedule, error) {
 	list, err := s.List(ctx)
 	if err != nil {
@@ -119,8 +118,8 @@ func (s *Schedules) Find(ctx context.Context, name string) (Schedule, error) {
 	return Schedule{}, fika.Errorf(fika.NotFound, "", "there is no schedule %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// Add writes a schedule into the home's config.toml. Error kinds: Invalid, NotFound
-// for what it would begin, Conflict for a name that is there.
+// Add writes a schedule into the home's config.toml. Error kinds: Invalid, NotFound for
+// what it would begin, Conflict for a name that exists.
 func (s *Schedules) Add(ctx context.Context, n config.Schedule) (Schedule, error) {
 	conf := s.c.config()
 	if err := conf.CheckSchedule(n); err != nil {
@@ -145,7 +144,7 @@ func (s *Schedules) Add(ctx context.Context, n config.Schedule) (Schedule, error
 	return list[0], nil
 }
 
-// Remove takes a schedule out of the home's config.toml. What it began goes on.
+// Remove removes a schedule from the home's config.toml. Work that it began goes on.
 func (s *Schedules) Remove(ctx context.Context, name string) error {
 	one, err := s.Find(ctx, name)
 	if err != nil {
@@ -157,7 +156,7 @@ func (s *Schedules) Remove(ctx context.Context, name string) error {
 	return s.keep(ctx, slices.DeleteFunc(slices.Clone(s.c.config().Schedules), func(d config.Schedule) bool { return d.Name == one.Schedule.Name }))
 }
 
-// keep makes the rows those of definitions.
+// keep makes the rows match the definitions.
 func (s *Schedules) keep(ctx context.Context, defined []config.Schedule) error {
 	home, err := s.c.home.ID()
 	if err != nil {
@@ -179,8 +178,8 @@ func (s *Schedules) wakeHub(ctx context.Context) {
 	_ = s.c.bus.Flush(ctx)
 }
 
-// Pause lets nothing of a schedule begin until Resume, which goes on with the next
-// time: what was missed is not caught up on.
+// Pause lets nothing of a schedule begin until Resume, which continues with the next
+// time: missed times are not caught up.
 func (s *Schedules) Pause(ctx context.Context, name string) (Schedule, error) {
 	return s.setPaused(ctx, name, func(Schedule) time.Time { return time.Time{} })
 }
@@ -202,7 +201,7 @@ func (s *Schedules) setPaused(ctx context.Context, name string, next func(Schedu
 	return s.Find(ctx, name)
 }
 
-// own finds a schedule that this home works, with its row made.
+// own returns a schedule that this home works, and makes sure that its row exists.
 func (s *Schedules) own(ctx context.Context, name string) (Schedule, error) {
 	one, err := s.Find(ctx, name)
 	if err != nil {
@@ -217,7 +216,7 @@ func (s *Schedules) own(ctx context.Context, name string) (Schedule, error) {
 	return s.Find(ctx, name)
 }
 
-// Hindrance says why a schedule begins nothing; empty: nothing hinders it.
+// Hindrance says why a schedule begins nothing; "" if nothing hinders it.
 func (s Schedule) Hindrance() string {
 	switch {
 	case s.Elsewhere != "":

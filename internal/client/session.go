@@ -14,16 +14,16 @@ import (
 	"fika/internal/mention"
 )
 
-// sessionPrefix begins the name of every chat that is a session, and of no other.
+// sessionPrefix begins the name of every session chat, and of no other chat.
 const sessionPrefix = "s-"
 
-// IsSessionName reports whether a chat of that name is somebody's session.
+// IsSessionName reports whether a chat of that name is a session.
 func IsSessionName(name fika.ConversationName) bool {
 	return strings.HasPrefix(string(name), sessionPrefix)
 }
 
-// Session is the chat of the newest session of the home, or of a new one: where there
-// is none, and when a fresh one is wanted.
+// Session returns the chat of the newest session of the home, or creates one if there
+// is none or fresh is set.
 func (s *Chats) Session(ctx context.Context, fresh bool) (fika.Conversation, error) {
 	if !fresh {
 		list, err := s.List(ctx)
@@ -38,23 +38,23 @@ func (s *Chats) Session(ctx context.Context, fresh bool) (fika.Conversation, err
 	}
 	name := sessionPrefix + time.Now().Format("20060102-150405")
 	conv, err := s.Create(ctx, name)
-	for n := 2; fika.IsKind(err, fika.Conflict) && n < 100; n++ { // two in one second
+	for n := 2; fika.IsKind(err, fika.Conflict) && n < 100; n++ { // another session began in the same second
 		conv, err = s.Create(ctx, fmt.Sprintf("%s-%d", name, n))
 	}
 	return conv, err
 }
 
-// SessionAgents are who is in a session: the agents of the config, one of whom, the one
-// spoken to last, gets what names nobody. It may be used from many goroutines.
+// SessionAgents are the agents of a session: those of the configuration. The one spoken
+// to last receives text that names nobody. It is safe for concurrent use.
 type SessionAgents struct {
 	mu     sync.Mutex
 	agents []fika.AgentName
-	pools  map[fika.AgentName]fika.AgentName // of members
-	last   fika.AgentName                    // who was spoken to last
+	pools  map[fika.AgentName]fika.AgentName // pool of each member
+	last   fika.AgentName                    // the agent spoken to last
 }
 
-// NewSessionAgents are the agents of a config that has some. The default agent of the
-// config, or else its first one, is spoken to at first.
+// NewSessionAgents returns the agents of conf, which must have some. The first agent
+// spoken to is the configuration's default agent, or else its first one.
 func NewSessionAgents(conf *config.Config) *SessionAgents {
 	s := &SessionAgents{agents: agentsOf(conf), pools: poolsOf(conf), last: fika.AgentName(conf.Master.DefaultAgent)}
 	if s.last == "" || !slices.Contains(s.mentionable(), s.last) {
@@ -70,7 +70,7 @@ func agentsOf(conf *config.Config) (names []fika.AgentName) {
 	return names
 }
 
-// poolsOf says which agents are members of which pools.
+// poolsOf maps the members of pools to their pools.
 func poolsOf(conf *config.Config) map[fika.AgentName]fika.AgentName {
 	out := map[fika.AgentName]fika.AgentName{}
 	for _, a := range conf.Agents {
@@ -81,13 +81,13 @@ func poolsOf(conf *config.Config) map[fika.AgentName]fika.AgentName {
 	return out
 }
 
-// mentionable is [SessionAgents.MentionableNames] for whoever holds the lock.
+// mentionable is [SessionAgents.MentionableNames] for callers that hold mu.
 func (s *SessionAgents) mentionable() []fika.AgentName {
 	return append(slices.Clone(s.agents), slices.Sorted(maps.Keys(s.pools))...)
 }
 
-// TakeConfig takes over the agents of the config. It gives the one that was spoken to last,
-// and who takes its place, if that is not among them any more.
+// TakeConfig replaces the agents by those of conf. If the agent spoken to last is no
+// longer among them, it returns that agent and its replacement.
 func (s *SessionAgents) TakeConfig(conf *config.Config) (gone, now fika.AgentName) {
 	names, pools := agentsOf(conf), poolsOf(conf)
 	s.mu.Lock()
@@ -103,30 +103,32 @@ func (s *SessionAgents) TakeConfig(conf *config.Config) (gone, now fika.AgentNam
 	return gone, s.last
 }
 
-// Names are those of the agents, with pools in the place of their members.
+// Names returns the names of the agents, with pools in place of their members. The
+// caller must not modify the slice.
 func (s *SessionAgents) Names() []fika.AgentName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.agents
 }
 
-// MentionableNames are those whom a text can name: the agents of the session, and the
-// members of the pools among them.
+// MentionableNames returns the names that a text can mention: the agents of the
+// session, and the members of its pools.
 func (s *SessionAgents) MentionableNames() []fika.AgentName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mentionable()
 }
 
-// IsOf reports whether the agent that works is that of the session, or a member of it.
+// IsOf reports whether working is the given agent or a member of it.
 func (s *SessionAgents) IsOf(working, agent fika.AgentName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return working == agent || s.pools[working] == agent
 }
 
-// Address gives a text the name of the agent spoken to last, unless it says itself whom
-// it is for; then that one is spoken to. toAll reports that it is for everybody.
+// Address prefixes a text that names nobody with the agent spoken to last. A text that
+// names an agent makes that the agent spoken to. toAll reports whether the text is for
+// everybody.
 func (s *SessionAgents) Address(text string) (addressed string, toAll bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,20 +144,20 @@ func (s *SessionAgents) Address(text string) (addressed string, toAll bool) {
 	return text, false
 }
 
-// IsForLast reports whether a text names nobody, so that it goes to the agent spoken
-// to last.
+// IsForLast reports whether a text names nobody and so goes to the agent spoken to
+// last.
 func (s *SessionAgents) IsForLast(text string) bool {
 	return mention.Parse(text, mention.Known{Agents: s.MentionableNames()}).NoneAddressed()
 }
 
-// SpokenTo is who gets text without a name.
+// SpokenTo returns the agent that receives text without a name.
 func (s *SessionAgents) SpokenTo() fika.AgentName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
 }
 
-// SpeakTo lets text without a name go to an agent.
+// SpeakTo makes an agent receive text without a name.
 func (s *SessionAgents) SpeakTo(name fika.AgentName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 	"fika/internal/store"
 )
 
-// Alias is the name that a person wants to go by instead of their username;
-// empty: none. Option is how it was given, as an error names it.
+// Alias is the name that a person wants to use instead of their username; empty: none.
+// Option is how it was given, for errors.
 type Alias struct {
 	Name   string
 	Option string
 }
 
-// speaker tells which agent speaks through this invocation; nil: a person does.
-// Denied when an agent wants to go by another name: it speaks as itself.
+// speaker returns the agent that speaks through this command, or nil if a person does.
+// It returns Denied if an agent wants to use another name: it speaks as itself.
 func (c *Client) speaker(ctx context.Context, as Alias) (*app.Speaker, error) {
 	s, err := c.app.Speaker(ctx)
 	if s != nil && as.Name != "" {
@@ -27,8 +27,8 @@ func (c *Client) speaker(ctx context.Context, as Alias) (*app.Speaker, error) {
 	return s, err
 }
 
-// CheckAlias refuses a name that a person may not go by, before anything is
-// made for what they want to say: Denied for one that an agent has.
+// CheckAlias returns an error for a name that a person may not use, before anything is
+// created for their message: Denied for the name of an agent.
 func (c *Client) CheckAlias(ctx context.Context, as Alias) error {
 	if as.Name == "" {
 		return nil
@@ -36,12 +36,12 @@ func (c *Client) CheckAlias(ctx context.Context, as Alias) error {
 	return c.app.MayBeCalled(ctx, as.Name)
 }
 
-// SetUsername keeps what a person is called in a context, which is made if there is
-// none, in its local.toml. It needs no client. Invalid for what is no username, Denied
-// for a name that an agent has.
+// SetUsername stores a person's name for a context in its local.toml, and creates the
+// context if needed. It needs no client. Error kinds: Invalid for a malformed username,
+// Denied for the name of an agent.
 func SetUsername(ctx context.Context, a *app.App, in fika.AgentName, username string) error {
 	user, err := fika.ParseUsername(username)
-	if err == nil { // before it is written: with an agent's name no run would work any more
+	if err == nil { // checked before writing: with an agent's name no run would work any more
 		err = a.MayBeCalled(ctx, user)
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func SetUsername(ctx context.Context, a *app.App, in fika.AgentName, username st
 	return config.SetKey(f.LocalConfig(), "username", user)
 }
 
-// personSays is a message of the person who asks.
+// personSays returns a message of the person who asks.
 func (c *Client) personSays(text, as string) (chat.Said, error) {
 	conf, err := c.app.Config()
 	if err != nil {
@@ -80,8 +80,9 @@ func (c *Client) personSays(text, as string) (chat.Said, error) {
 	return s, nil
 }
 
-// agentSays is what an agent says in a conversation: in its chain, one deeper
-// than its request. Limit when the chain has come to its greatest depth.
+// agentSays returns what an agent adds to a message in a conversation: its chain, one
+// deeper than its request. It returns Limit if the chain has reached its greatest
+// depth.
 func (c *Client) agentSays(s *app.Speaker, conv fika.Conversation) (*chat.AgentSays, error) {
 	limits, err := c.limitsOf(s)
 	if err != nil {
@@ -94,7 +95,7 @@ func (c *Client) agentSays(s *app.Speaker, conv fika.Conversation) (*chat.AgentS
 	return &chat.AgentSays{Name: s.Agent, Chain: s.Request.Chain, Depth: s.Request.Depth + 1, Rights: rights, Taint: taint}, nil
 }
 
-// limitsOf are the limits of chains that an agent's settings give.
+// limitsOf returns the limits on chains in an agent's settings.
 func (c *Client) limitsOf(s *app.Speaker) (store.Limits, error) {
 	settings, err := c.app.Settings(s.Agent, nil, true)
 	if err != nil {

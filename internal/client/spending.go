@@ -10,7 +10,7 @@ import (
 	"fika/internal/store"
 )
 
-// What spending can be added up by.
+// The keys by which spending can be added up.
 const (
 	ByAgent    = "agent"
 	ByModel    = "model"
@@ -19,11 +19,10 @@ const (
 	ByDay      = "day"
 )
 
-// SpendingKeys are the words for what spending can be added up by.
+// SpendingKeys returns the keys by which spending can be added up.
 func SpendingKeys() []string { return []string{ByAgent, ByModel, ByChat, ByWorkflow, ByDay} }
 
-// Spent is what was spent under one name: of what it is added up by, the others
-// are empty.
+// Spent is what was spent under one key. The fields of the other keys are empty.
 type Spent struct {
 	Agent    fika.AgentName
 	Model    string
@@ -32,15 +31,15 @@ type Spent struct {
 	Day      string // 2026-11-22, by the clock of this machine
 	Requests int    // each is counted once
 	Usage    fika.Usage
-	Unpriced bool // some of it has no price that is known
+	Unpriced bool // some of it has no known price
 }
 
-// spentKey is what is alike in all that one line adds up.
+// spentKey is the key of one line.
 type spentKey struct{ agent, model, chat, workflow, day string }
 
-// Spending adds up what was spent since a time: by one of [SpendingKeys], or, when
-// by is empty, by agent and model. The dearest comes first; days are in their
-// order. total is all of it.
+// Spending adds up what was spent since a time: by one of [SpendingKeys], or by agent
+// and model if by is empty. The most expensive comes first; days are in order. total is
+// the sum.
 func (c *Client) Spending(ctx context.Context, since time.Time, by string) (lines []Spent, total Spent, err error) {
 	type sum struct {
 		Spent

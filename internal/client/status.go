@@ -13,39 +13,39 @@ import (
 	"fika/internal/store"
 )
 
-// Status is how a home is.
+// Status is the state of a home.
 type Status struct {
 	Home    string
 	Hub     fika.Process         // PID 0: no hub runs
-	Trouble string               // why the hub that runs does not answer; empty: it does
-	HubFrom time.Time            // since when; zero: not known
+	Trouble string               // why the running hub does not answer; empty: it does
+	HubFrom time.Time            // when the hub started; zero: unknown
 	BusURL  string               // empty: none
 	BusOwn  bool                 // the hub's own server
-	BusUp   bool                 // it answers
-	BusTrip time.Duration        // how long that took
-	Stream  *busnats.StreamState // of foreign requests; nil: it did not tell
-	// Warnings say what programs that are not fika cannot rely on, or have lost.
+	BusUp   bool                 // the bus answers
+	BusTrip time.Duration        // round-trip time
+	Stream  *busnats.StreamState // of foreign requests; nil: no answer
+	// Warnings say what foreign programs cannot rely on, or have lost.
 	Warnings  []string
 	Store     StoreMeta
 	Bytes     int64 // of the database, its log included
 	Agents    []AgentView
-	Waiting   int // requests and chats that could be taken now, of all agents
+	Waiting   int // requests and chats that all agents could take now
 	Paused    bool
 	Sandbox   SandboxStatus
 	Budgets   []BudgetBalance
 	Schedules []Schedule
-	// Executors are those that the settings define.
+	// Executors are the executors that the settings define.
 	Executors []ExecutorStatus
 }
 
-// ExecutorStatus is how an executor is.
+// ExecutorStatus is the state of an executor.
 type ExecutorStatus struct {
 	Name    string
-	User    string // whom tools run as; empty: who runs it
+	User    string // the user that tools run as; empty: the user that runs it
 	Running bool
 }
 
-// executors tells how the executors of this home are.
+// executors returns the state of the executors of this home.
 func (c *Client) executors(ctx context.Context) ([]ExecutorStatus, error) {
 	var out []ExecutorStatus
 	list := c.config().Executors
@@ -66,14 +66,14 @@ func (c *Client) executors(ctx context.Context) ([]ExecutorStatus, error) {
 	return out, nil
 }
 
-// SandboxStatus is how commands are confined where nothing else is said.
+// SandboxStatus says how commands are confined by default.
 type SandboxStatus struct {
 	Tier  string   // full, landlock or none
-	Lacks []string // what it does not keep commands from
-	Why   string   // what keeps a stronger tier from working; empty: nothing does
+	Lacks []string // what it does not protect from commands
+	Why   string   // what prevents a stronger tier; empty: nothing does
 }
 
-// Status looks at everything; it needs no hub and starts none.
+// Status collects the state of everything. It needs no hub and starts none.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var st Status
 	var err error
@@ -102,7 +102,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	}
 	st.Bytes = st.Store.Bytes
 	if c.app.ReadOnly() && strings.HasPrefix(st.Store.Engine, "sqlite") {
-		st.Store.Path = h.DatabaseFile() // not that of the copy that is read
+		st.Store.Path = h.DatabaseFile() // not the path of the copy that is read
 	}
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Stat(st.Store.Path + suffix); err == nil {
@@ -132,7 +132,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return st, err
 }
 
-// readBus asks the bus how it is, and does not wait for long.
+// readBus reads the state of the bus, without waiting for long.
 func (st *Status) readBus(ctx context.Context, c *Client) {
 	var err error
 	if st.BusTrip, err = busnats.RoundTrip(c.bus); err != nil {
@@ -150,11 +150,11 @@ func (st *Status) readBus(ctx context.Context, c *Client) {
 	}
 }
 
-// streamPatience is how long a status may wait for the numbers of a stream: a
-// server may leave the question of somebody who may not ask unanswered.
+// streamPatience is how long a status may wait for the numbers of a stream: a server
+// may leave a question unanswered that the user may not ask.
 const streamPatience = time.Second
 
-// Sandbox finds out how commands are confined where nothing else is said.
+// Sandbox finds out how commands are confined by default.
 func (c *Client) Sandbox() SandboxStatus {
 	found, err := c.app.SandboxProbe().Open(sandbox.Mode(c.config().Guard.SandboxMode))
 	if err != nil {

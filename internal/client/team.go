@@ -8,10 +8,10 @@ import (
 	"fika/internal/workflow"
 )
 
-// StartTeam begins a run in which a team works the prompt of a line: the agents of
-// a stage at the same time, each stage with what the one before gave, and who
-// combines with all that the last one gave. Error kinds: NotFound for an agent that
-// there is not, with those there are; Denied inside a tool, and for an agent that
+// StartTeam starts a run in which a team works the prompt of a line: the agents of a
+// stage work at the same time, each stage gets the output of the one before, and the
+// combining agent gets all output of the last stage. Error kinds: NotFound for an
+// unknown agent, with the names that exist; Denied inside a tool, and for an agent that
 // people may not call.
 func (s *Runs) StartTeam(ctx context.Context, l workflow.Line) (Run, *workflow.Definition, error) {
 	d, err := s.team(ctx, l)
@@ -22,8 +22,8 @@ func (s *Runs) StartTeam(ctx context.Context, l workflow.Line) (Run, *workflow.D
 	return r, d, err
 }
 
-// StartTeamIn begins the run of a line that a person said in a chat. The line
-// stands in the chat, where it calls nobody, and so does what comes of it.
+// StartTeamIn starts the run of a line that a person posted in a chat. The line stands
+// in the chat, where it mentions nobody, and so does its result.
 func (s *Runs) StartTeamIn(ctx context.Context, conv fika.Conversation, text string, l workflow.Line, as Alias) (Run, error) {
 	d, err := s.team(ctx, l)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Runs) StartTeamIn(ctx context.Context, conv fika.Conversation, text str
 	return s.advanced(ctx, r.ID)
 }
 
-// team is the workflow of a line, if its agents are there and may be called.
+// team returns the workflow of a line, if its agents exist and may be called.
 func (s *Runs) team(ctx context.Context, l workflow.Line) (*workflow.Definition, error) {
 	for _, n := range l.Agents() {
 		if _, err := s.c.Agents.Find(ctx, string(n)); err != nil {
@@ -61,11 +61,11 @@ func (s *Runs) team(ctx context.Context, l workflow.Line) (*workflow.Definition,
 	return l.Definition(), nil
 }
 
-// InChat are the runs that go on and say their result in a chat, oldest first.
+// InChat returns the unfinished runs that report their result in a chat, oldest first.
 func (s *Runs) InChat(ctx context.Context, conv fika.Conversation) ([]Run, error) {
 	return s.c.store.InChat(ctx, conv.ID)
 }
 
-// OfRun reports whether a request stands for a run of a workflow, which has an
+// OfRun reports whether a request stands for a run of a workflow. Such a request has an
 // agent of its own that never works.
 func OfRun(r RequestInfo) bool { return store.StandsForRun(r.Request) }

@@ -7,17 +7,17 @@ import (
 	"fika/internal/trace"
 )
 
-// Traced is a piece of work with where its time and money went.
+// Traced is a piece of work with how its time and money were spent.
 type Traced struct {
 	ID     fika.RequestID
 	What   string // chain, request or run
-	Hidden int    // requests that whoever asks may not see, and which are left out
+	Hidden int    // number of requests left out because the caller may not see them
 	trace.Trace
 }
 
-// Trace finds what an id means, or a unique beginning of it: a run of a workflow; a
-// chain, by its root; else a request with all that it delegated. The name of a chat means the chain
-// that went on there last. NotFound.
+// Trace resolves an id or a unique prefix of it: a run of a workflow; a chain, by its
+// root; otherwise a request with all that it delegated. The name of a conversation
+// stands for the last chain in it. It returns NotFound for anything else.
 func (c *Client) Trace(ctx context.Context, word string) (Traced, error) {
 	t, list, err := c.traced(ctx, fika.RequestID(word))
 	if err != nil {
@@ -81,8 +81,7 @@ func orNothingDone(err error, conv fika.Conversation) error {
 	return fika.Errorf(fika.NotFound, "", "no agent has worked in %s yet", conv.Name)
 }
 
-// below keeps a request and those that descend from it, of a list in which
-// parents come first.
+// below returns a request and its descendants, from a list in which parents come first.
 func below(id fika.RequestID, list []RequestInfo) []RequestInfo {
 	in := map[fika.RequestID]bool{id: true}
 	var out []RequestInfo

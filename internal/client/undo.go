@@ -10,20 +10,20 @@ import (
 	"fika/internal/worker"
 )
 
-// Undo is what may be asked of the files that agents have changed.
+// Undo is the client's interface to the files that agents have changed.
 type Undo struct{ c *Client }
 
-// Undo is about the files that agents of this home have changed.
+// Undo returns the interface to the files that agents of this home have changed.
 func (c *Client) Undo() *Undo { return &Undo{c} }
 
-// Undoing is what would become, or has become, of the files of one request.
+// Undoing is the effect that undoing a request would have, or has had, on its files.
 type Undoing struct {
 	undo.Plan
-	Info  RequestInfo // only the id and the agent when the request is gone
-	Newer []undo.Turn // later ones that ran commands alone, which cannot be taken back
+	Info  RequestInfo // only the id and the agent if the request is gone
+	Newer []undo.Turn // later requests that only ran commands, which cannot be undone
 }
 
-// FileDifference is what a request has made of one file.
+// FileDifference is what a request changed in one file.
 type FileDifference = undo.Difference
 
 func (u *Undo) log() *undo.Log { return worker.UndoLog(u.c.home, u.c.app.Now) }
@@ -32,7 +32,7 @@ func (u *Undo) files(t undo.Turn) undo.Files {
 	return worker.UndoFiles(u.c.app, u.c.home.Folder(t.Agent), t.Workspace)
 }
 
-// info is the request of a turn.
+// info returns the request of a turn.
 func (u *Undo) info(ctx context.Context, t undo.Turn) (RequestInfo, error) {
 	info, err := u.c.store.Request(ctx, t.Request)
 	if fika.IsKind(err, fika.NotFound) {
@@ -42,8 +42,8 @@ func (u *Undo) info(ctx context.Context, t undo.Turn) (RequestInfo, error) {
 	return info, err
 }
 
-// List gives the requests that have changed files, the last one first, with what
-// could be done about each now.
+// List returns the requests that have changed files, the latest first, with what could
+// be done about each now.
 func (u *Undo) List(ctx context.Context, limit int) ([]Undoing, error) {
 	var out []Undoing
 	err := u.each(func(t undo.Turn) (bool, error) {
@@ -79,8 +79,8 @@ func (u *Undo) each(do func(undo.Turn) (bool, error)) error {
 	return nil
 }
 
-// Find gives what can be done about one request, by its id or a unique beginning
-// of at least six characters; NotFound.
+// Find returns what can be done about one request, by its id or a unique prefix of at
+// least six characters, or NotFound.
 func (u *Undo) Find(ctx context.Context, id string) (Undoing, error) {
 	var found []undo.Turn
 	err := u.each(func(t undo.Turn) (bool, error) {
@@ -100,8 +100,8 @@ func (u *Undo) Find(ctx context.Context, id string) (Undoing, error) {
 	return u.plan(ctx, found[0])
 }
 
-// NewestIn gives what can be done about the last request that changed files in a
-// folder, above or below it; NotFound.
+// NewestIn returns what can be done about the last request that changed files in a
+// folder, above or below it, or NotFound.
 func (u *Undo) NewestIn(ctx context.Context, dir string) (Undoing, error) {
 	return u.newest(ctx, "agents have changed no files in "+dir+": fika undo --list shows where they have", func(t undo.Turn) (bool, error) {
 		a, err := filepath.Rel(t.Workspace, dir)
@@ -110,8 +110,8 @@ func (u *Undo) NewestIn(ctx context.Context, dir string) (Undoing, error) {
 	})
 }
 
-// NewestOf gives what can be done about the last request that changed files in a
-// chat; NotFound.
+// NewestOf returns what can be done about the last request that changed files in a
+// chat, or NotFound.
 func (u *Undo) NewestOf(ctx context.Context, conv fika.Conversation) (Undoing, error) {
 	return u.newest(ctx, "no files were changed in "+string(conv.Name), func(t undo.Turn) (bool, error) {
 		info, err := u.info(ctx, t)
@@ -119,7 +119,7 @@ func (u *Undo) NewestOf(ctx context.Context, conv fika.Conversation) (Undoing, e
 	})
 }
 
-// Newest gives what can be done about the last request that changed files;
+// Newest returns what can be done about the last request that changed files, or
 // NotFound.
 func (u *Undo) Newest(ctx context.Context) (Undoing, error) {
 	return u.newest(ctx, "agents have changed no files", func(undo.Turn) (bool, error) { return true, nil })
@@ -155,8 +155,8 @@ func (u *Undo) plan(ctx context.Context, t undo.Turn) (Undoing, error) {
 	return Undoing{Plan: u.log().Plan(t, u.files(t)), Info: info}, err
 }
 
-// Apply takes back what a request changed, or makes the changes again that were
-// taken back. Conflict while the request is not over.
+// Apply undoes the changes of a request, or redoes them if they were undone. It returns
+// Conflict while the request is not over.
 func (u *Undo) Apply(ctx context.Context, id fika.RequestID) (Undoing, error) {
 	t, err := u.log().ReadTurn(id)
 	if err != nil {
@@ -173,14 +173,14 @@ func (u *Undo) Apply(ctx context.Context, id fika.RequestID) (Undoing, error) {
 	return Undoing{Plan: p, Info: info}, err
 }
 
-// abandoned reports whether the process of a one-shot prompt was killed: nobody
-// goes on with it.
+// abandoned reports whether the process of a one-shot prompt was killed, so that nobody
+// continues the request.
 func (u *Undo) abandoned(info RequestInfo) bool {
 	lock, err := u.c.home.Folder(info.AgentName).Inspect()
 	return err == nil && !lock.Held && info.Origin == fika.Foreground
 }
 
-// Differences tells what a request has made of its files.
+// Differences returns what a request has changed in its files.
 func (u *Undo) Differences(p Undoing) []FileDifference {
 	return u.log().Differences(p.Turn, u.files(p.Turn))
 }

@@ -16,24 +16,24 @@ import (
 	"fika/internal/workflow"
 )
 
-// Workflows are the definitions that a home has: those in its folder workflows,
-// and those that fika brings along. One in the folder stands in for a shipped
-// one of the same name. It needs neither store nor hub.
+// Workflows are the definitions that a home has: those in its folder workflows, and
+// those shipped with fika. A definition in the folder replaces a shipped one of the
+// same name. Workflows needs neither store nor hub.
 type Workflows struct {
 	home   folder.Home
-	shared string // the project's workflows; empty: there are none
+	shared string // the project's workflows; empty: none
 	agents []workflow.Agent
 }
 
 // WorkflowInfo is a definition as lists show it.
 type WorkflowInfo struct {
 	Name       string
-	File       string // empty: fika brings it along
+	File       string // empty if shipped with fika
 	Definition *workflow.Definition
-	Trouble    error // why there is none
+	Trouble    error // why there is no definition
 }
 
-// OpenWorkflows finds out which agents there are.
+// OpenWorkflows returns the workflows of a home, with its agents.
 func OpenWorkflows(a *app.App) (*Workflows, error) {
 	h, c, err := a.HomeAndConfig()
 	if err != nil {
@@ -56,12 +56,12 @@ func OpenWorkflows(a *app.App) (*Workflows, error) {
 	return w, nil
 }
 
-// Agents are those that a definition may name.
+// Agents returns the agents that a definition may name.
 func (w *Workflows) Agents() []workflow.Agent { return slices.Clone(w.agents) }
 
 const workflowEnding = ".toml"
 
-// List gives all definitions by name, also those with mistakes in them.
+// List returns all definitions by name, including those with mistakes.
 func (w *Workflows) List() []WorkflowInfo {
 	known := w.known(w.home.WorkflowsDir())
 	list := make([]WorkflowInfo, len(known.Names))
@@ -79,9 +79,9 @@ func (w *Workflows) List() []WorkflowInfo {
 	return list
 }
 
-// Load reads and checks the definition that a person means with a name or a
-// file. Workflows inside that of a file are looked for beside it first. Error
-// kinds: NotFound, Invalid with everything that is wrong, Storage.
+// Load reads and checks the definition that a person names, by name or by file.
+// Workflows referred to in a file are looked up beside that file first. Error kinds:
+// NotFound, Invalid with every mistake, Storage.
 func (w *Workflows) Load(word string) (*workflow.Definition, error) {
 	if !isFile(word) {
 		known := w.known(w.home.WorkflowsDir())
@@ -103,7 +103,7 @@ func (w *Workflows) Load(word string) (*workflow.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.File, err = filepath.Abs(word) // a run that goes on looks for it from elsewhere
+	d.File, err = filepath.Abs(word) // a continuing run looks for it from another folder
 	return d, fika.Wrap(fika.Storage, "read workflow", err)
 }
 
@@ -123,8 +123,8 @@ func (w *Workflows) unknown(word string, names []string) error {
 	return fika.Errorf(fika.NotFound, op, "there is no workflow %q; there are %s. Write %s, or give the path of a file", word, strings.Join(names, ", "), filepath.Join(w.home.WorkflowsDir(), word+workflowEnding))
 }
 
-// known is what definitions may refer to, those in dir before those of the home
-// and those that are shipped.
+// known returns the definitions that may be referred to: those in dir come before those
+// of the home and those that are shipped.
 func (w *Workflows) known(dir string) workflow.Known {
 	dirs := slices.Compact([]string{dir, w.home.WorkflowsDir()})
 	if w.shared != "" {
@@ -135,7 +135,7 @@ func (w *Workflows) known(dir string) workflow.Known {
 	for _, dir := range dirs {
 		found, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+workflowEnding))
 		if err != nil {
-			continue // the pattern is well-formed
+			continue // cannot fail: the pattern is well-formed
 		}
 		for _, file := range found {
 			name := strings.TrimSuffix(filepath.Base(file), workflowEnding)
@@ -159,7 +159,7 @@ func (w *Workflows) known(dir string) workflow.Known {
 	}}
 }
 
-// escapeGlob makes a folder's name stand for itself in a pattern.
+// escapeGlob escapes a folder's name so that it stands for itself in a pattern.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
