@@ -44,10 +44,10 @@ type packet struct {
 	data           []byte
 }
 
-// Memory gives a connection to a new broker. It is connected until [Bus.Down].
+// Memory returns a connection to a new broker. It is connected until [Bus.Down].
 func Memory() *Bus { return (&broker{conns: map[*Bus]struct{}{}}).dial() }
 
-// Peer gives another connection to the same broker, as another process has.
+// Peer returns another connection to the same broker, as another process would have.
 func (b *Bus) Peer() *Bus { return b.broker.dial() }
 
 func (k *broker) dial() *Bus {
@@ -58,10 +58,10 @@ func (k *broker) dial() *Bus {
 	return b
 }
 
-// Down takes the broker away from all its connections.
+// Down disconnects all connections of the broker.
 func (b *Bus) Down() { b.broker.set(true) }
 
-// Up brings it back; what was published meanwhile is delivered.
+// Up reconnects them; what was published meanwhile is delivered.
 func (b *Bus) Up() { b.broker.set(false) }
 
 func (k *broker) set(down bool) {
@@ -95,8 +95,8 @@ func (k *broker) set(down bool) {
 	}
 }
 
-// route hands p to every subscription that matches and counts them. The caller
-// holds mu.
+// route hands p to every matching subscription and returns their number. The caller holds
+// mu.
 func (k *broker) route(p packet) int {
 	n := 0
 	for b := range k.conns {
@@ -110,8 +110,8 @@ func (k *broker) route(p packet) int {
 	return n
 }
 
-// Match reports whether a subject falls under a pattern: * stands for one
-// token, > for one or more at the end.
+// Match reports whether subject matches pattern: * stands for one token, > for one or
+// more at the end.
 func Match(pattern, subject string) bool {
 	for {
 		p, prest, pmore := strings.Cut(pattern, ".")
@@ -152,7 +152,7 @@ func (b *Bus) Publish(subject string, data []byte) error {
 	return err
 }
 
-// send routes p, or keeps it while the broker is down. The caller holds mu.
+// send routes p, or buffers it while the broker is down. The caller holds mu.
 func (b *Bus) send(p packet) (receivers int, err error) {
 	switch {
 	case b.closed:
@@ -210,7 +210,7 @@ func (b *Bus) Request(ctx context.Context, subject string, data []byte) ([]byte,
 	}
 }
 
-// Flush implements bus.Bus. While the broker is down it waits for ctx.
+// Flush implements bus.Bus. While the broker is down it blocks until ctx ends.
 func (b *Bus) Flush(ctx context.Context) error {
 	b.broker.mu.Lock()
 	down, closed := b.broker.down, b.closed

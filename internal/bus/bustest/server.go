@@ -11,13 +11,13 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// AnyPort asks [StartServer] for a port that nobody is given by chance while the
-// server is away.
+// AnyPort asks [StartServer] for a port that no other program is given by chance while
+// the server is down.
 const AnyPort = 0
 
-// StartServer starts a NATS server as others run it, in this process; it ends with the
-// test at the latest. Without a dir it keeps nothing. One that cannot start says why
-// and fails the test, on AnyPort after a few ports.
+// StartServer starts a plain NATS server in this process, as others run it; it ends with
+// the test at the latest. Without a dir it stores nothing. If the server cannot start,
+// StartServer logs the reason and fails the test; on AnyPort it first tries a few ports.
 func StartServer(t *testing.T, port int, dir string) *server.Server {
 	t.Helper()
 	var said serverLog
@@ -46,7 +46,8 @@ func StartServer(t *testing.T, port int, dir string) *server.Server {
 	return nil
 }
 
-// lastingPort gives a free port of loopback below those that systems hand out.
+// lastingPort returns a free loopback port below the range from which systems assign
+// ports.
 func lastingPort(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -60,7 +61,7 @@ func lastingPort(t *testing.T) int {
 	return 0
 }
 
-// serverLog keeps what a server says that goes wrong; it implements server.Logger.
+// serverLog collects the warnings and errors of a server; it implements server.Logger.
 type serverLog struct {
 	mu     sync.Mutex
 	lines  []string
@@ -79,7 +80,7 @@ func (l *serverLog) hasFailed() bool {
 	return l.failed
 }
 
-// take gives what was said, once.
+// take returns the collected lines and forgets them.
 func (l *serverLog) take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"fika/internal/bus"
 )
 
-// subscription delivers in its own goroutine, which stop joins.
+// subscription delivers in a goroutine of its own, which stop joins.
 type subscription struct {
 	bus     *Bus
 	subject string
@@ -68,7 +68,7 @@ func (s *subscription) deliver() {
 	}
 }
 
-// message copies the data, which several subscriptions may get.
+// message copies the data, because several subscriptions may get it.
 func (b *Bus) message(p packet) bus.Msg {
 	return bus.Msg{Subject: p.subject, Data: bytes.Clone(p.data), Respond: func(data []byte) error {
 		if p.reply == "" {
@@ -78,7 +78,7 @@ func (b *Bus) message(p packet) bus.Msg {
 	}}
 }
 
-// Dropped counts what was lost by falling behind.
+// Dropped returns how many messages were lost by falling behind.
 func (s *subscription) Dropped() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *subscription) stop() {
 	<-s.done
 }
 
-// watcher calls f for each change, in order.
+// watcher calls f for each change of state, in order.
 type watcher struct {
 	bus *Bus
 

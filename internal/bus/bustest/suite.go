@@ -25,8 +25,8 @@ type Fixture struct {
 // patience bounds every wait for an event that must come.
 const patience = time.Minute
 
-// Run puts an implementation through the contract of bus.Bus. open is called
-// for each test and cleans up through t.
+// Run tests an implementation against the contract of bus.Bus. open is called for each
+// test and cleans up through t.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	tests := []struct {
 		name string
@@ -79,7 +79,7 @@ func flush(t *testing.T, b bus.Bus) {
 	must(t, b.Flush(ctx))
 }
 
-// listen subscribes into a channel of 4096.
+// listen subscribes and delivers into a channel of capacity 4096.
 func listen(t *testing.T, b bus.Bus, subject string) <-chan bus.Msg {
 	t.Helper()
 	c := make(chan bus.Msg, 4096)
@@ -299,7 +299,7 @@ func testClose(t *testing.T, f Fixture) {
 	}
 }
 
-// states watches b into a channel and takes the first state off it.
+// states watches b into a channel and takes the first state, Connected, off it.
 func states(t *testing.T, b bus.Bus) <-chan bus.State {
 	t.Helper()
 	c := make(chan bus.State, 64)
@@ -330,7 +330,7 @@ func testReconnect(t *testing.T, f Fixture) {
 		}
 		cancel()
 		f.Up(t)
-		// The reader first: what is published is not kept for those away.
+		// The reader first: nothing is kept for a subscriber that is away.
 		if s := next(t, toState); s != bus.Connected {
 			t.Fatalf("state is %s, want connected", s)
 		}

@@ -18,9 +18,9 @@ import (
 	"fika/internal/bus"
 )
 
-// Damage is a folder of JetStream that could not be used and was set aside.
-// Requests in it that no hub had read are not worked; who sent them may send
-// them again under the same ids.
+// Damage is a JetStream folder that could not be used and was set aside. Requests in it
+// that no hub had read are not worked on; their senders may send them again under the
+// same ids.
 type Damage struct {
 	Path string
 	At   time.Time
@@ -32,11 +32,11 @@ const (
 	asideTime = "20060102-150405.000"
 	asideWhy  = "why.txt"
 	toldAgain = 5 * time.Second
-	asideKept = 3 // the newest of them; a disk that breaks each one is not filled up
+	asideKept = 3 // the newest of them, so that a disk that breaks every folder does not fill up
 )
 
-// DamagedStreams lists what was set aside in runDir and is still there, oldest
-// first. Removing a folder ends its being told of.
+// DamagedStreams lists the folders in runDir that were set aside and still exist, oldest
+// first. A folder is reported until it is removed.
 func DamagedStreams(runDir string) []Damage {
 	paths, _ := filepath.Glob(filepath.Join(runDir, "*"+asideMark+"*"))
 	var out []Damage
@@ -53,8 +53,8 @@ func DamagedStreams(runDir string) []Damage {
 	return out
 }
 
-// DamageWarnings says what a person has to do about requests that were lost,
-// and about each folder in runDir that was set aside and is still there.
+// DamageWarnings says what a person has to do about requests that were lost, and about
+// each folder in runDir that was set aside and still exists.
 func DamageWarnings(runDir string) []string {
 	out := lostWarnings(runDir)
 	for _, d := range DamagedStreams(runDir) {
@@ -64,9 +64,8 @@ func DamageWarnings(runDir string) []string {
 	return out
 }
 
-// SetAside stops the server, moves its folder out of the way and starts it
-// with an empty one, for a stream that cannot be used. Clients reconnect by
-// themselves.
+// SetAside replaces a stream that cannot be used: it stops the server, moves its folder
+// out of the way and starts it with an empty one. Clients reconnect by themselves.
 func (s *Server) SetAside(ctx context.Context, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +78,8 @@ func (s *Server) SetAside(ctx context.Context, why error) error {
 	return s.startOn(ctx)
 }
 
-// moveAside renames the folder, whatever is in its place, and notes why. It
-// returns how to undo that.
+// moveAside renames the folder, or whatever is in its place, and notes the reason. undo
+// moves it back.
 func (s *Server) moveAside(why error) (undo func(), err error) {
 	const op = "set damaged stream aside"
 	to := s.opts.Dir + asideMark + time.Now().UTC().Format(asideTime)
@@ -93,14 +92,14 @@ func (s *Server) moveAside(why error) (undo func(), err error) {
 	for _, d := range old[:max(0, len(old)-asideKept)] {
 		_ = os.RemoveAll(d.Path)
 	}
-	if info, err := os.Stat(to); err == nil && info.IsDir() { // else a file stood there, which says nothing
+	if info, err := os.Stat(to); err == nil && info.IsDir() { // otherwise a file stood there, which takes no note
 		_ = os.WriteFile(filepath.Join(to, asideWhy), []byte(why.Error()+"\n"), 0o600)
 	}
 	return func() { _ = os.Rename(to, s.opts.Dir) }, nil
 }
 
-// runOrRenew starts the server, with a new folder if the one that is there
-// cannot be used. When that does not help either, the folder stays where it was.
+// runOrRenew starts the server, with a new folder if the existing one cannot be used. If
+// that does not help either, the old folder stays where it was.
 func (s *Server) runOrRenew(ctx context.Context, port int) (*server.Server, error) {
 	ns, err := s.runIn(ctx, port)
 	if err == nil || ctx.Err() != nil || !fika.IsKind(err, fika.Storage) {
@@ -122,7 +121,7 @@ func (s *Server) runOrRenew(ctx context.Context, port int) (*server.Server, erro
 	return ns, nil
 }
 
-// runIn makes the folder and starts the server in it.
+// runIn creates the folder and starts the server in it.
 func (s *Server) runIn(ctx context.Context, port int) (*server.Server, error) {
 	if err := os.MkdirAll(s.opts.Dir, 0o700); err != nil {
 		return nil, fika.Wrap(fika.Storage, "start bus", err)
@@ -130,10 +129,10 @@ func (s *Server) runIn(ctx context.Context, port int) (*server.Server, error) {
 	return s.runOn(ctx, port)
 }
 
-// OpenInbound makes sure that the server's stream and its durable consumer
-// exist, with a connection of [UserHub]. A stream that cannot be opened is set
-// aside. Error kinds: Conflict when the stream's name is taken by another one;
-// Denied when the user may not; Storage when not even a new one can be opened.
+// OpenInbound makes sure that the server's stream and its durable consumer exist; b is a
+// connection of [UserHub]. A stream that cannot be opened is set aside. Error kinds:
+// Conflict when another stream has taken the name; Denied when the user may not open it;
+// Storage when not even a new one can be opened.
 func (s *Server) OpenInbound(ctx context.Context, b bus.Bus, o InboundOptions) (bus.Inbound, error) {
 	in, err := s.openInbound(ctx, b, o)
 	if err == nil || ctx.Err() != nil || !fika.IsKind(err, fika.Storage) {
@@ -158,7 +157,7 @@ func (s *Server) openInbound(ctx context.Context, b bus.Bus, o InboundOptions) (
 		return nil, err
 	}
 	in.own = &ownStream{receipts: s.receipts, runDir: s.opts.RunDir, told: map[string]time.Time{}, wait: toldAgain}
-	// Twice: what could be made from nothing may still not be opened again.
+	// Twice, because a stream that could be created may still fail to open again.
 	for range 2 {
 		if _, err = in.openConsumer(ctx); err != nil {
 			return nil, err
@@ -167,8 +166,8 @@ func (s *Server) openInbound(ctx context.Context, b bus.Bus, o InboundOptions) (
 	return in, nil
 }
 
-// Heal restarts the server, for a stream that has stopped taking requests, and
-// sets aside what cannot be used even then.
+// Heal restarts the server when its stream has stopped taking requests, and sets aside a
+// stream that still cannot be used.
 func (s *Server) Heal(ctx context.Context, b bus.Bus, o InboundOptions) error {
 	if err := s.Restart(ctx); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"fika/internal/bus"
 )
 
-// conn is one process' connection. nc is set before anybody else has it.
+// conn is the connection of one process. nc is set before anybody else has the conn.
 type conn struct {
 	opts   Options
 	log    *slog.Logger
@@ -24,18 +24,18 @@ type conn struct {
 
 	mu     sync.Mutex
 	ep     Endpoint
-	dial   func(network, address string) (net.Conn, error) // of Dial; nil afterwards
+	dial   func(network, address string) (net.Conn, error) // used during Dial; nil afterwards
 	unbind []func() bool
 	subs   map[*subscription]struct{} // nil once closing
-	said   map[string]time.Time       // when asyncError last logged what
+	said   map[string]time.Time       // when asyncError last logged each text
 
 	watch watchers
 }
 
 const (
-	flushTimeout = time.Second // a wake-up that is lost costs two
+	flushTimeout = time.Second // a lost wake-up costs two
 	closeTimeout = 5 * time.Second
-	quietFor     = time.Minute // the same complaint is logged once in it
+	quietFor     = time.Minute // the same complaint is logged once in this time
 )
 
 func newConn(ctx context.Context, o Options) *conn {
@@ -71,8 +71,8 @@ func (c *conn) checkMessage(subject string, data []byte) error {
 	return checkSubject(subject)
 }
 
-// checkSubject refuses what the server would drop the connection for, or what
-// is a pattern and so nobody's subject.
+// checkSubject refuses subjects for which the server would drop the connection, and
+// patterns, to which nobody can publish.
 func checkSubject(subject string) error {
 	for token := range strings.SplitSeq(subject, ".") {
 		if token == "" || token == "*" || token == ">" || strings.ContainsAny(token, " \t\r\n") {
@@ -117,7 +117,7 @@ func (c *conn) Request(ctx context.Context, subject string, data []byte) ([]byte
 	}
 }
 
-// Flush implements bus.Bus; without a deadline in ctx it waits 1 s at most.
+// Flush implements bus.Bus; if ctx has no deadline it waits at most 1 s.
 func (c *conn) Flush(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -126,7 +126,7 @@ func (c *conn) Flush(ctx context.Context) error {
 	}
 	err := c.nc.FlushWithContext(ctx)
 	for errors.Is(err, nats.ErrConnectionClosed) && !c.nc.IsClosed() && ctx.Err() == nil {
-		err = c.nc.FlushWithContext(ctx) // the connection broke under the last one
+		err = c.nc.FlushWithContext(ctx) // the connection broke during the last flush
 	}
 	switch {
 	case err == nil:
@@ -138,8 +138,8 @@ func (c *conn) Flush(ctx context.Context) error {
 	}
 }
 
-// MaxPayload implements bus.Bus; before the first connection it is the
-// server's default.
+// MaxPayload implements bus.Bus; before the first connection it returns the server's
+// default.
 func (c *conn) MaxPayload() int {
 	if n := c.nc.MaxPayload(); n > 0 {
 		return int(n)
@@ -147,8 +147,8 @@ func (c *conn) MaxPayload() int {
 	return defaultPayload
 }
 
-// Close sends what was published, ends and joins all subscriptions, and
-// leaves. It takes 5 s at most and may be called again.
+// Close sends what was published, ends and joins all subscriptions, and disconnects. It
+// takes at most 5 s and may be called again.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	subs := c.subs
@@ -172,8 +172,8 @@ func (c *conn) Close() error {
 	return errors.Join(errs...)
 }
 
-// asyncError is told of slow consumers and refused subjects. The library
-// reports a refusal for each message, so equal words are logged once a minute.
+// asyncError logs slow consumers and refused subjects. The library reports a refusal for
+// each message, so the same text is logged at most once a minute.
 func (c *conn) asyncError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	text := err.Error()
 	c.mu.Lock()

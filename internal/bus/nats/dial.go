@@ -16,14 +16,14 @@ import (
 	"fika/internal/bus"
 )
 
-// Dial connects. The connection then keeps itself up until Close: it redials
-// for ever, asks [Options.Redial] before each attempt, and keeps up to 8 MiB
-// of what is published meanwhile. Without [Options.Retry] a server that does
-// not answer within Timeout is an error.
+// Dial connects to a server. The connection then maintains itself until Close: it redials
+// for ever, asks [Options.Redial] before each attempt, and keeps up to 8 MiB of what is
+// published meanwhile. Without [Options.Retry] it is an error if the server does not
+// answer within Timeout.
 //
-// Error kinds: Denied for wrong credentials and for a server elsewhere without
-// TLS and login, Invalid for settings that cannot be right, NotFound when
-// there is no hub, Failed when nobody answers.
+// Error kinds: Denied for wrong credentials, and for a server on another machine without
+// TLS and login; Invalid for settings that cannot be right; NotFound when there is no
+// hub; Failed when nobody answers.
 func Dial(ctx context.Context, o Options) (bus.Bus, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fika.Wrap("", "connect to bus", err)
@@ -47,12 +47,12 @@ func Dial(ctx context.Context, o Options) (bus.Bus, error) {
 	return c, nil
 }
 
-// nowhere stands in the client's pool while the first endpoint is not known
-// yet; the dialer puts the real one in its place.
+// nowhere stands in the client's pool until the first endpoint is known; the dialer
+// replaces it with the real address.
 const nowhere = "nats://127.0.0.1:4222"
 
-// clientOptions translates. It is called once, after the first endpoint is
-// known as well as it can be.
+// clientOptions translates the options for the client library. It is called once, after
+// [Options.Redial] has been asked for the first endpoint.
 func (c *conn) clientOptions() ([]nats.Option, error) {
 	o := c.opts
 	if c.currentEndpoint().URL != "" || o.Redial == nil {
@@ -103,14 +103,14 @@ func (c *conn) clientOptions() ([]nats.Option, error) {
 	return opts, err
 }
 
-// withEndpoint puts what an endpoint says over what the options say.
+// withEndpoint overrides the options with the values of an endpoint.
 func (o Options) withEndpoint(e Endpoint) Options {
 	o.URL, o.User, o.Password, o.Token = e.URL, e.User, e.Password, e.Token
 	return o
 }
 
-// connectFirst makes the first connection. The library knows no context, so the
-// dialer ends the attempt when ctx does.
+// connectFirst makes the first connection. The library takes no context, so the dialer
+// ends the attempt when ctx ends.
 func (c *conn) connectFirst(ctx context.Context, opts []nats.Option) error {
 	target := c.currentEndpoint().URL
 	if target == "" {
@@ -131,8 +131,8 @@ func (c *conn) connectFirst(ctx context.Context, opts []nats.Option) error {
 	return nil
 }
 
-// firstDial is how TCP connections are opened while Dial runs: the end of ctx
-// closes them.
+// firstDial returns the function that opens TCP connections while Dial runs; they are
+// closed when ctx ends.
 func (c *conn) firstDial(ctx context.Context) func(network, address string) (net.Conn, error) {
 	return func(network, address string) (net.Conn, error) {
 		nd := net.Dialer{Timeout: c.dialTimeout()}
@@ -152,7 +152,7 @@ func (c *conn) firstDial(ctx context.Context) func(network, address string) (net
 	}
 }
 
-// freeContext frees the connection from the context of Dial.
+// freeContext detaches the connection from the context of Dial.
 func (c *conn) freeContext() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +179,8 @@ func (c *conn) dialTimeout() time.Duration {
 	return defaultTimeout
 }
 
-// reconnectDelay waits a little longer each time, and not as long as the neighbour.
+// reconnectDelay returns a wait that doubles with each attempt, with jitter so that
+// clients do not all return at once.
 func (c *conn) reconnectDelay(attempt int) time.Duration {
 	d := c.opts.ReconnectWait
 	if d <= 0 {
@@ -193,7 +194,7 @@ func (c *conn) reconnectDelay(attempt int) time.Duration {
 	return d/2 + rand.N(d)
 }
 
-// findServer asks where the server is now.
+// findServer asks Redial where the server is now.
 func (c *conn) findServer() error {
 	e, err := c.opts.Redial()
 	if err != nil {
@@ -211,7 +212,7 @@ func (c *conn) findServer() error {
 // dialer opens the TCP connections of a conn.
 type dialer struct{ c *conn }
 
-// Dial goes where the endpoint is now, if that can change, else to address.
+// Dial connects to the current endpoint if that can change, otherwise to address.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
 	if d.c.opts.Redial != nil {
 		if err := d.c.findServer(); err != nil {
@@ -236,7 +237,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 	return dial(network, address)
 }
 
-// connectError gives an error of the library a kind and words.
+// connectError gives an error of the library a kind and a message.
 func connectError(err error) error {
 	var own *fika.Error
 	var untrusted *tls.CertificateVerificationError

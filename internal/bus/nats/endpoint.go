@@ -14,18 +14,18 @@ import (
 	"fika"
 )
 
-// Endpoint is where a server listens and as whom to log in.
+// Endpoint is where a server listens and as which user to log in.
 type Endpoint struct {
 	URL      string
 	User     string
 	Password string
 	Token    string
-	Inbox    string // reply subjects begin with it; "_INBOX" if empty
+	Inbox    string // prefix of reply subjects; "_INBOX" if empty
 }
 
-// HubInfo is run/hub.json: where the hub's server is. It has no secrets. It is
-// there while a hub runs, and left behind by one that was killed; the lock
-// tells them apart.
+// HubInfo is the content of run/hub.json: where the hub's server is. It holds no secrets.
+// The file exists while a hub runs, and is left behind by a hub that was killed; the lock
+// tells the two apart.
 type HubInfo struct {
 	URL     string    `json:"url"`
 	Prefix  string    `json:"prefix"`
@@ -33,16 +33,17 @@ type HubInfo struct {
 	Started time.Time `json:"started"`
 }
 
-// The users of the embedded server, beside one per agent ([AgentUser]).
+// The users of the embedded server, besides one per agent ([AgentUser]) and per named
+// program ([MemberUser]).
 const (
 	UserHub    = "hub"    // everything
 	UserMember = "member" // clients: read all, publish requests, bells and control
 )
 
-// AgentUser is the bus user of an agent.
+// AgentUser returns the bus user of an agent.
 func AgentUser(name fika.AgentName) string { return agentUserPrefix + string(name) }
 
-// MemberUser is the bus user of a program that a person has named.
+// MemberUser returns the bus user of a program that a person has named.
 func MemberUser(member string) string { return memberUserPrefix + member }
 
 const (
@@ -50,8 +51,8 @@ const (
 	memberUserPrefix = UserMember + "-"
 )
 
-// secrets is run/credentials. The port is kept beside the passwords because it
-// too is made once, so that clients find the hub again.
+// secrets is the content of run/credentials. The port is kept beside the passwords
+// because it too is chosen once, so that clients find the hub again.
 type secrets struct {
 	Port  int               `json:"port,omitempty"`
 	Users map[string]string `json:"users"`
@@ -60,7 +61,7 @@ type secrets struct {
 func hubPath(runDir string) string         { return filepath.Join(runDir, "hub.json") }
 func credentialsPath(runDir string) string { return filepath.Join(runDir, "credentials") }
 
-// WriteEndpoint writes run/hub.json in one step.
+// WriteEndpoint writes run/hub.json atomically.
 func WriteEndpoint(runDir string, info HubInfo) error {
 	return writeJSON(hubPath(runDir), info)
 }
@@ -79,9 +80,9 @@ func ReadEndpoint(runDir string) (HubInfo, error) {
 	return info, err
 }
 
-// Credentials gives the endpoint of the hub of runDir for one of its users:
-// [UserHub], [UserMember], an [AgentUser] or a [MemberUser]. Error kind: NotFound when there
-// is no hub, or no such user yet.
+// Credentials returns the endpoint of the hub of runDir for one of its users: [UserHub],
+// [UserMember], an [AgentUser] or a [MemberUser]. Error kind: NotFound when there is no
+// hub, or no such user yet.
 func Credentials(runDir, who string) (Endpoint, error) {
 	info, err := ReadEndpoint(runDir)
 	if err != nil {
@@ -98,14 +99,14 @@ func Credentials(runDir, who string) (Endpoint, error) {
 	return Endpoint{URL: info.URL, User: who, Password: pass, Inbox: inboxOf(who)}, nil
 }
 
-// RedialFrom is the [Options.Redial] of a user of the hub of runDir.
+// RedialFrom returns the [Options.Redial] for a user of the hub of runDir.
 func RedialFrom(runDir, who string) func() (Endpoint, error) {
 	return func() (Endpoint, error) { return Credentials(runDir, who) }
 }
 
-// inboxOf keeps the replies for one agent, or for a program that a person has
-// named, from the others. The person's own programs use what every NATS client
-// uses, so that they need no setting.
+// inboxOf returns the inbox that keeps the replies to an agent, or to a program that a
+// person has named, from other users. It is empty for the person's own programs: they use
+// the default of every NATS client and so need no setting.
 func inboxOf(who string) string {
 	if strings.HasPrefix(who, agentUserPrefix) || strings.HasPrefix(who, memberUserPrefix) {
 		return "_INBOX." + who
@@ -113,8 +114,8 @@ func inboxOf(who string) string {
 	return ""
 }
 
-// askerOf is the agent whose inbox an answer goes to: no other user but the hub
-// can read there. Empty for other inboxes.
+// askerOf returns the agent whose inbox an answer goes to, which no other user except the
+// hub can read. It is empty for other inboxes.
 func askerOf(reply string) fika.AgentName {
 	rest, ok := strings.CutPrefix(reply, "_INBOX."+agentUserPrefix)
 	if !ok {
@@ -156,8 +157,8 @@ func writeJSON(path string, v any) error {
 	return fika.Wrap(fika.Storage, "write "+path, renameio.WriteFile(path, append(data, '\n'), 0o600))
 }
 
-// removeHalves removes what a server that was killed in the middle of writeJSON
-// left behind. Nobody but the server of runDir writes these files.
+// removeHalves removes the temporary files of a server that was killed in the middle of
+// writeJSON. Only the server of runDir writes these files.
 func removeHalves(runDir string) {
 	for _, path := range []string{hubPath(runDir), credentialsPath(runDir)} {
 		left, _ := filepath.Glob(filepath.Join(runDir, "."+filepath.Base(path)+"[0-9]*"))

@@ -14,35 +14,35 @@ import (
 
 const (
 	plainRetry    = 10 * time.Second       // between two looks for a stream
-	plainPatience = 500 * time.Millisecond // of one such look
-	streamTries   = 3                      // before a stream that cannot be opened is given up for a while
+	plainPatience = 500 * time.Millisecond // for one such look
+	streamTries   = 3                      // before giving up for a while on a stream that cannot be opened
 )
 
-// notOpened marks an error of a stream that could not even be opened.
+// notOpened marks the error of a stream that could not even be opened.
 type notOpened struct{ error }
 
-// Unwrap gives the error itself.
+// Unwrap returns the marked error.
 func (e notOpened) Unwrap() error { return e.error }
 
-// external reads the requests of a server that is somebody else's: from its
-// stream while it keeps one, else by a plain subscription, which hears only
-// what is sent while the hub is up. It looks for the stream again now and then,
-// so a server that gets JetStream later, or loses it, needs no restart here.
+// external reads the requests from a server that is not fika's own: from its stream while
+// it keeps one, otherwise through a plain subscription, which hears only what is sent
+// while the hub is up. It looks for the stream again now and then, so that a server may
+// gain or lose JetStream without a restart here.
 type external struct {
 	stream *inbound
 	conn   *conn
 	look   time.Duration // between two looks for a stream
 	plain  atomic.Bool
-	// Of the plain subscription; Consume owns them once it runs.
+	// The plain subscription; Consume owns these once it runs.
 	sub  bus.Subscription
-	work chan bus.Msg // capacity 0: what waits is in the client's buffer, 64 MiB at most
+	work chan bus.Msg // capacity 0: messages wait in the client's buffer, 64 MiB at most
 	stop chan struct{}
 }
 
-// OpenExternal makes ready to read the requests that come by a server which
-// is not fika's own. When that server keeps no stream, it is heard all the
-// same; unkept then says why it does not, and is nil otherwise. Error kinds:
-// Invalid for a bad prefix, Failed when the connection is closed.
+// OpenExternal prepares to read the requests that come through a server that is not
+// fika's own. If that server keeps no stream, requests are heard all the same; unkept
+// then says why it keeps none, and is nil otherwise. Error kinds: Invalid for a bad
+// prefix, NotFound without a bus, Failed when the connection is closed.
 func OpenExternal(ctx context.Context, b bus.Bus, o InboundOptions) (in bus.Inbound, unkept, err error) {
 	c, ok := b.(*conn)
 	if !ok {
@@ -62,8 +62,8 @@ func OpenExternal(ctx context.Context, b bus.Bus, o InboundOptions) (in bus.Inbo
 	return x, unkept, x.listenPlain(ctx)
 }
 
-// listenPlain begins to hear requests without a stream, and returns when the server
-// knows.
+// listenPlain begins to hear requests without a stream, and returns when the server knows
+// of the subscription.
 func (x *external) listenPlain(ctx context.Context) error {
 	x.work, x.stop = make(chan bus.Msg), make(chan struct{})
 	work, stop := x.work, x.stop
@@ -82,9 +82,8 @@ func (x *external) listenPlain(ctx context.Context) error {
 	return nil
 }
 
-// Consume implements bus.Inbound. Without a stream a message whose handler
-// fails is tried again, and those behind it wait; what has not been handled
-// when ctx ends is lost.
+// Consume implements bus.Inbound. Without a stream, a message whose handler fails is
+// tried again while later ones wait; messages not handled when ctx ends are lost.
 func (x *external) Consume(ctx context.Context, h func(context.Context, bus.Msg) error) error {
 	for ctx.Err() == nil {
 		if x.plain.Load() {
@@ -117,7 +116,7 @@ func (x *external) consumeStream(ctx context.Context, h func(context.Context, bu
 		}
 		var closed notOpened
 		if tries++; !errors.As(err, &closed) || !x.conn.nc.IsConnected() {
-			tries = 0 // it was read, or nothing can be known
+			tries = 0 // the stream was read, or nothing can be known
 		}
 		if tries >= streamTries {
 			return err
@@ -131,8 +130,8 @@ func (x *external) consumeStream(ctx context.Context, h func(context.Context, bu
 	}
 }
 
-// consumePlain handles what the subscription hears until ctx ends or the
-// server keeps a stream.
+// consumePlain handles what the subscription hears until ctx ends or the server keeps a
+// stream.
 func (x *external) consumePlain(ctx context.Context, h func(context.Context, bus.Msg) error) error {
 	look := time.NewTicker(x.look)
 	defer look.Stop()
@@ -157,7 +156,7 @@ func (x *external) lookForStream(ctx context.Context) bool {
 	return err == nil
 }
 
-// endPlain ends the plain subscription. What it had not handed over is in the
+// endPlain ends the plain subscription. Messages it had not handed over are in the
 // stream, if there is one by now.
 func (x *external) endPlain() error {
 	x.plain.Store(false)
@@ -165,7 +164,7 @@ func (x *external) endPlain() error {
 	return x.sub.Close()
 }
 
-// handleUntilTaken tries until h takes the message or ctx ends.
+// handleUntilTaken retries until h accepts the message or ctx ends.
 func (x *external) handleUntilTaken(ctx context.Context, m bus.Msg, h func(context.Context, bus.Msg) error) {
 	m.Respond = func([]byte) error { return nil }
 	for wait := firstNak; ; wait = min(2*wait, longestNak) {
@@ -182,7 +181,8 @@ func (x *external) handleUntilTaken(ctx context.Context, m bus.Msg, h func(conte
 	}
 }
 
-// Probe implements bus.Inbound. Without a stream there is nothing to probe.
+// Probe implements bus.Inbound. Without a stream it returns nil: there is nothing to
+// probe.
 func (x *external) Probe(ctx context.Context, d time.Duration) error {
 	if x.plain.Load() {
 		return nil
@@ -190,8 +190,8 @@ func (x *external) Probe(ctx context.Context, d time.Duration) error {
 	return x.stream.Probe(ctx, d)
 }
 
-// UnkeptWarning says what it means that a server keeps no requests, and why it
-// does not.
+// UnkeptWarning explains what it means that a server keeps no requests, and why it keeps
+// none.
 func UnkeptWarning(why error) string {
 	const so = "requests of other programs are taken only while the hub runs, and what they send while it is down is LOST"
 	if errors.Is(why, ErrNoJetStream) {

@@ -16,8 +16,8 @@ import (
 	"fika/internal/crash"
 )
 
-// ErrNoJetStream says that the server keeps no messages, so what foreign
-// publishers send while the hub is away is lost. Test with errors.Is.
+// ErrNoJetStream says that the server stores no messages, so that what foreign publishers
+// send while the hub is away is lost. Test for it with errors.Is.
 var ErrNoJetStream = errors.New("the NATS server has no JetStream: requests of foreign programs are not kept while the hub is away")
 
 // InboundOptions describes the stream of foreign requests.
@@ -32,7 +32,7 @@ const (
 	maxStreamMsg       = 1 << 20
 	hubConsumer        = "hub"
 	apiTimeout         = 10 * time.Second
-	ackWait            = 20 * time.Second // until what a hub had in hand when it was killed comes again
+	ackWait            = 20 * time.Second // redelivery of what a killed hub had in hand
 	firstNak           = time.Second
 	longestNak         = time.Minute
 	purgeEvery         = 128
@@ -40,26 +40,26 @@ const (
 	pullBatch          = 32
 	pullExpiry         = 30 * time.Second
 	pullHeartbeat      = 5 * time.Second
-	consumeWait        = 500 * time.Millisecond // before the consumer is looked for again
+	consumeWait        = 500 * time.Millisecond // before looking for the consumer again
 )
 
-// inbound is the hub's reader of the stream. The stream takes
-// PREFIX.agent.*.request, or what the intake makes of it, and the canary, which
-// is outside of PREFIX so that nobody who watches all subjects sees it; the
-// consumer sees requests only.
+// inbound is the hub's reader of the stream. The stream takes PREFIX.agent.*.request, or
+// the subjects under which the intake stores these, and the canary, which lies outside
+// PREFIX so that nobody who watches all subjects sees it; the consumer sees requests
+// only.
 type inbound struct {
 	js      jetstream.JetStream
 	opts    InboundOptions
 	name    string
-	own     *ownStream                       // nil: the server is somebody else's
-	current atomic.Pointer[jetstream.Stream] // as it was opened last
-	handler atomic.Pointer[handler]          // of Consume
+	own     *ownStream                       // nil: the server is not fika's own
+	current atomic.Pointer[jetstream.Stream] // as it was last opened
+	handler atomic.Pointer[handler]          // passed to Consume
 }
 
-// handler is what Consume is given.
+// handler is the handler passed to Consume.
 type handler func(context.Context, bus.Msg) error
 
-// openedStream is the stream as it was opened last; nil: it never was.
+// openedStream returns the stream as it was last opened, or nil if it never was.
 func (in *inbound) openedStream() jetstream.Stream {
 	if s := in.current.Load(); s != nil {
 		return *s
@@ -81,18 +81,18 @@ func newInbound(c *conn, o InboundOptions) (*inbound, error) {
 	return &inbound{js: js, opts: o, name: streamName(o.Prefix)}, nil
 }
 
-// streamName gives FIKA_REQUESTS for fika. Two prefixes may share one; the
-// second is refused when its subjects are compared.
+// streamName returns FIKA_REQUESTS for the prefix fika. Two prefixes may have the same
+// stream name; the second is refused when its subjects are compared.
 func streamName(prefix string) string {
 	return strings.ToUpper(strings.ReplaceAll(prefix, ".", "_")) + "_REQUESTS"
 }
 
-// requestSubject is the subject to which others publish.
+// requestSubject returns the subject to which foreign programs publish.
 func (in *inbound) requestSubject() string { return in.opts.Prefix + ".agent.*.request" }
 func (in *inbound) canarySubject() string  { return "_canary." + in.opts.Prefix }
 
-// storedSubjects are those under which the stream keeps requests. Members are
-// known on our own server alone.
+// storedSubjects returns the subjects under which the stream keeps requests. Members
+// exist only on our own server.
 func (in *inbound) storedSubjects() []string {
 	if in.own != nil {
 		return []string{storedPrefix + in.requestSubject(), storedPrefix + memberRequests(in.opts.Prefix)}
@@ -109,7 +109,7 @@ func (in *inbound) streamConfig() jetstream.StreamConfig {
 	}
 }
 
-// openConsumer finds or makes the stream and the consumer.
+// openConsumer finds or creates the stream and the consumer.
 func (in *inbound) openConsumer(ctx context.Context) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -136,16 +136,16 @@ func (in *inbound) openConsumer(ctx context.Context) (jetstream.Consumer, error)
 		}
 	}
 	in.current.Store(&stream)
-	// A consumer whose file is damaged may pass over what is there. As long as
-	// something was accepted and not read, a new one begins from the start.
+	// A consumer whose file is damaged may skip messages in the stream. As long as a
+	// request was accepted and not read, a new consumer begins from the start.
 	cons, err := in.openReader(ctx, stream, made || in.own.hasUnread())
 	return cons, streamError("open consumer of "+in.name, err)
 }
 
-// openReader finds or makes the consumer. One that has read further than the stream
-// reaches belongs to a stream that has lost its end, or everything, in a power
-// failure: it would skip what comes next, so a new one begins from the start.
-// What was read before and is still there comes again, and is recognised.
+// openReader finds or creates the consumer. A consumer that has read beyond the end of
+// the stream belongs to a stream that lost its end, or everything, in a power failure: it
+// would skip what comes next, so a new consumer begins from the start. Messages that were
+// read before and are still there come again, and are recognised.
 func (in *inbound) openReader(ctx context.Context, stream jetstream.Stream, madeNow bool) (jetstream.Consumer, error) {
 	config := jetstream.ConsumerConfig{
 		Durable: hubConsumer, FilterSubjects: in.requestFilters(),
@@ -156,7 +156,7 @@ func (in *inbound) openReader(ctx context.Context, stream jetstream.Stream, made
 		return nil, err
 	}
 	read := cons.CachedInfo().Delivered.Stream
-	have, err := stream.Info(ctx) // after that, so that it is never behind a reader that is right
+	have, err := stream.Info(ctx) // read after the consumer, so that a healthy reader is never ahead of it
 	if err != nil || read == 0 || !madeNow && read <= have.State.LastSeq {
 		return cons, err
 	}
@@ -166,7 +166,7 @@ func (in *inbound) openReader(ctx context.Context, stream jetstream.Stream, made
 	return stream.CreateConsumer(ctx, config)
 }
 
-// requestFilters are the subjects of requests in the stream, those too that were stored
+// requestFilters returns the subjects of requests in the stream, including those stored
 // before there was an intake.
 func (in *inbound) requestFilters() []string {
 	if in.own == nil {
@@ -175,8 +175,8 @@ func (in *inbound) requestFilters() []string {
 	return append(in.storedSubjects(), in.requestSubject())
 }
 
-// knownBefore reports whether a stream takes what an earlier fika made one take:
-// before there was an intake, or members.
+// knownBefore reports whether a stream has the subjects that an earlier fika gave it:
+// before there was an intake, or before there were members.
 func (in *inbound) knownBefore(subjects []string) bool {
 	return sameSubjects(subjects, []string{in.requestSubject(), in.canarySubject()}) ||
 		in.own != nil && sameSubjects(subjects, []string{storedPrefix + in.requestSubject(), in.canarySubject()})
@@ -212,10 +212,10 @@ func streamError(op string, err error) error {
 	}
 }
 
-// Consume implements bus.Inbound. A message whose handler fails comes again
-// after 1 s, then later and later up to a minute; those behind it go on
-// meanwhile. It survives reconnects and restarts of the server, and returns
-// nil when ctx ends.
+// Consume implements bus.Inbound. A message whose handler fails comes again after 1 s,
+// with a delay that doubles up to a minute; later messages go on meanwhile. It survives
+// reconnects and restarts of the server, and returns nil when ctx ends. Error kind:
+// Failed when the connection is closed.
 func (in *inbound) Consume(ctx context.Context, h func(context.Context, bus.Msg) error) error {
 	tell := handler(h)
 	in.handler.Store(&tell)
@@ -286,7 +286,7 @@ func (in *inbound) handleMessage(ctx context.Context, m jetstream.Msg, h func(co
 		in.complainOnce(streamError("tell the stream to keep a request", m.NakWithDelay(nakDelay(m))))
 		return false
 	}
-	// Acknowledge even when ctx has just ended: the work is done.
+	// Acknowledge even if ctx has just ended: the work is done.
 	ackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiTimeout)
 	defer cancel()
 	crash.Point("ingest ack.before")
@@ -311,14 +311,14 @@ func nakDelay(m jetstream.Msg) time.Duration {
 	return min(d, longestNak)
 }
 
-// purgeRead removes what is acknowledged, so that only unread messages use space.
-// It does so after ctx too, and is left to the next time when nobody answers.
+// purgeRead removes acknowledged messages, so that only unread ones use space. It runs
+// even after ctx has ended, and is left to the next time when the server does not answer.
 func (in *inbound) purgeRead(ctx context.Context, cons jetstream.Consumer) error {
 	if !in.js.Conn().IsConnected() {
 		return nil
 	}
 	if err := in.own.flushReceipts(); err != nil {
-		return err // the messages stay, as what the receipts say they are
+		return err // the messages must stay while their receipts are open
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), purgeTimeout)
 	defer cancel()
@@ -329,10 +329,10 @@ func (in *inbound) purgeRead(ctx context.Context, cons jetstream.Consumer) error
 	return streamError("purge what was read", err)
 }
 
-// Probe implements bus.Inbound: one message is stored in the stream that
-// requests go to, and removed. Error kinds: Limit when the stream answers but
-// is full of unread requests, which no restart mends; Storage when it does not
-// store, which a restart may.
+// Probe implements bus.Inbound: it stores one message in the stream that requests go to,
+// and removes it. Error kinds: Limit when the stream answers but is full of unread
+// requests, which no restart fixes; Storage when it does not store, which a restart may
+// fix.
 func (in *inbound) Probe(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -351,8 +351,8 @@ func (in *inbound) Probe(ctx context.Context, d time.Duration) error {
 	return streamError("probe stream "+in.name, err)
 }
 
-// streamFull knows the answers of a stream that has reached its own limits.
+// streamFull reports whether e is the answer of a stream that has reached its own limits.
 func streamFull(e *jetstream.APIError) bool {
-	const storeFailed = 10077 // with "maximum bytes exceeded" or "maximum messages exceeded" in words
+	const storeFailed = 10077 // described as "maximum bytes exceeded" or "maximum messages exceeded"
 	return e.ErrorCode == storeFailed && strings.Contains(e.Description, "maximum")
 }

@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// storedPrefix stands before the subject of a request in the stream of our own
-	// server: what is published there has gone through the intake. Only the hub's
-	// own user may.
+	// storedPrefix is put before the subject of a request in the stream of our own
+	// server: what is published there has gone through the intake. Only the hub's own
+	// user may publish there.
 	storedPrefix  = "_requests."
 	receiptHeader = "Fika-Receipt"
-	statusHeader  = "Status" // of an answer that says that nobody listens
-	intakeBatch   = 64       // receipts that wait for the disk together
+	statusHeader  = "Status" // set in an answer that says that nobody listens
+	intakeBatch   = 64       // receipts that are synced to disk together
 	intakeWait    = time.Minute
 	drainTime     = time.Second
 )
 
-// intake stands between those who publish requests and the stream: it stores a
-// request in the stream, makes its receipt durable, and only then tells the
-// sender that it was accepted. It has a connection inside of the process, made
-// before anybody else can reach the server.
+// intake stands between the programs that publish requests and the stream: it stores a
+// request in the stream, makes its receipt durable, and only then tells the sender that
+// the request was accepted. Its connection is inside the process and is made before
+// anybody else can reach the server.
 type intake struct {
 	nc        *nats.Conn
 	requests  *nats.Subscription
@@ -41,19 +41,19 @@ type intake struct {
 	receipts  *receipts
 	log       *slog.Logger
 	prefix    string
-	inbox     string // answers of the stream come to inbox.KEY
-	run       string // keys begin with it; those of a later run are greater
+	inbox     string // the stream's answers come to inbox.KEY
+	run       string // prefix of the keys; that of a later run is greater
 
 	mu       sync.Mutex
 	last     uint64
 	handed   map[string]handedOn // to the stream, by key
-	accepted []acceptance        // by the stream, and without a durable receipt
+	accepted []acceptance        // by the stream, but with no durable receipt yet
 }
 
 // handedOn is a request that the stream has not answered yet.
 type handedOn struct {
 	receipt receipt
-	reply   string // of the sender; empty: it does not want to know
+	reply   string // reply subject of the sender; empty if it wants no answer
 }
 
 // acceptance is the stream's answer for the sender.
@@ -115,9 +115,9 @@ func (in *intake) takeRequest(m *nats.Msg) {
 	}
 }
 
-// confineMember leaves of what a member says beside its request only what cannot
-// concern others: it is answered in its own inbox, and the id by which the stream
-// knows what was sent twice is one among its own.
+// confineMember removes from a member's message everything beside the request that could
+// concern others: the member is answered only in its own inbox, and its message id is
+// compared only with its own.
 func (in *intake) confineMember(m *nats.Msg) {
 	_, member := splitMember(in.prefix, m.Subject)
 	if member == "" {
@@ -133,8 +133,8 @@ func (in *intake) confineMember(m *nats.Msg) {
 	}
 }
 
-// forgetOld drops what the stream has not answered for long: the sender has given
-// up. The caller holds mu.
+// forgetOld drops requests that the stream has not answered for intakeWait: the sender
+// has given up. The caller holds mu.
 func (in *intake) forgetOld(now time.Time) {
 	if in.last%intakeBatch != 0 {
 		return
@@ -146,9 +146,8 @@ func (in *intake) forgetOld(now time.Time) {
 	}
 }
 
-// onAnswer takes the stream's answer to a request. What it has accepted is
-// passed on when the receipt is durable, that of a few at once when they come
-// quickly.
+// onAnswer takes the stream's answer to a request. An acceptance is passed on once its
+// receipt is durable; acceptances in quick succession are committed together.
 func (in *intake) onAnswer(m *nats.Msg) {
 	key := strings.TrimPrefix(m.Subject, in.inbox+".")
 	var ack struct {
@@ -170,14 +169,14 @@ func (in *intake) onAnswer(m *nats.Msg) {
 		h.receipt.Seq = ack.Seq
 		in.accepted = append(in.accepted, acceptance{h, m.Data})
 	}
-	left, _, err := in.answers.Pending() // this one is counted
+	left, _, err := in.answers.Pending() // includes the current message
 	if err != nil || left <= 1 || len(in.accepted) >= intakeBatch {
 		in.commitReceipts()
 	}
 }
 
-// commitReceipts makes the receipts of what was accepted durable and tells the senders.
-// The caller holds mu.
+// commitReceipts makes the receipts of the accepted requests durable and tells their
+// senders. The caller holds mu.
 func (in *intake) commitReceipts() {
 	if len(in.accepted) == 0 {
 		return
@@ -211,8 +210,8 @@ func (in *intake) replyTo(to string, data []byte) {
 	}
 }
 
-// refuseSender tells a sender, in the form in which a stream does, that its request
-// was not accepted.
+// refuseSender tells a sender, in the format of a stream's answer, that its request was
+// not accepted.
 func (in *intake) refuseSender(to string, why error) {
 	data, err := json.Marshal(map[string]any{"error": map[string]any{"code": 503, "description": why.Error()}})
 	if err == nil {
@@ -220,8 +219,8 @@ func (in *intake) refuseSender(to string, why error) {
 	}
 }
 
-// closeIntake takes nothing more, waits briefly for the answers to what was taken,
-// and ends the connection.
+// closeIntake stops taking requests, waits briefly for the answers to those it took, and
+// closes the connection.
 func (in *intake) closeIntake(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
@@ -238,7 +237,8 @@ func (in *intake) hasWaiting() bool {
 	return in.requests.IsValid() || in.ofMembers.IsValid() || len(in.handed)+len(in.accepted) > 0
 }
 
-// requestID reads the requestId of a body; empty when it has none.
+// requestID returns the requestId of a body; empty if it has none or one that is too
+// long.
 func requestID(body []byte) string {
 	var r struct {
 		ID string `json:"requestId"`

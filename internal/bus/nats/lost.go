@@ -16,12 +16,12 @@ import (
 	"fika"
 )
 
-// LostRequest is a request of another program that was accepted, and was gone
-// from the stream before it became a row.
+// LostRequest is a request of another program that was accepted and disappeared from the
+// stream before it became a row.
 type LostRequest struct {
 	Key      string         `json:"key"`
 	Agent    fika.AgentName `json:"agent"`
-	ID       string         `json:"id"` // empty: not known
+	ID       string         `json:"id"` // empty if not known
 	Accepted time.Time      `json:"accepted"`
 	Found    time.Time      `json:"found"` // when it was noticed
 }
@@ -29,8 +29,8 @@ type LostRequest struct {
 func lostPath(runDir string) string { return filepath.Join(runDir, "lost-requests") }
 
 // LostRequests lists the requests of runDir that were lost and that nobody has
-// acknowledged yet, oldest first. A damaged line counts as one of which nothing
-// is known. Error kind: Storage.
+// acknowledged yet, oldest first. A damaged line counts as a request of which nothing is
+// known. Error kind: Storage.
 func LostRequests(runDir string) ([]LostRequest, error) {
 	data, err := os.ReadFile(lostPath(runDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,7 +45,7 @@ func LostRequests(runDir string) ([]LostRequest, error) {
 	return out, nil
 }
 
-// AcknowledgeLost forgets the lost requests of runDir: a person knows of them.
+// AcknowledgeLost forgets the lost requests of runDir, because a person knows of them.
 func AcknowledgeLost(runDir string) error {
 	err := os.Remove(lostPath(runDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,8 +54,7 @@ func AcknowledgeLost(runDir string) error {
 	return fika.Wrap(fika.Storage, "acknowledge lost requests", err)
 }
 
-// noteLost adds to the lost requests of runDir, durably. One that is noted
-// already is noted once.
+// noteLost adds l to the lost requests of runDir, durably, unless it is already there.
 func noteLost(runDir string, l LostRequest) error {
 	have, err := LostRequests(runDir)
 	if err != nil || slices.ContainsFunc(have, func(h LostRequest) bool { return h.Key == l.Key }) {
@@ -64,7 +63,7 @@ func noteLost(runDir string, l LostRequest) error {
 	return writeLost(runDir, append(have, l))
 }
 
-// noteFound takes a request out of the lost ones: it was sent again.
+// noteFound removes a request from the lost ones, because it was sent again.
 func noteFound(runDir string, agent fika.AgentName, id string) error {
 	have, err := LostRequests(runDir)
 	if err != nil || id == "" {
@@ -93,8 +92,8 @@ func writeLost(runDir string, list []LostRequest) error {
 
 const namedLost = 5 // lost requests that a warning names
 
-// lostWarnings says how many requests were lost, since when, which, and what
-// helps; nothing when there are none.
+// lostWarnings says how many requests were lost, since when, which ones, and what helps.
+// It returns nothing when there are none.
 func lostWarnings(runDir string) []string {
 	list, err := LostRequests(runDir)
 	if err != nil {
@@ -127,8 +126,8 @@ func lostWarnings(runDir string) []string {
 		countedRequests(len(list)), since.Local().Format("2006-01-02 15:04"), which, lostPath(runDir))}
 }
 
-// IsLostWarning reports whether one of [DamageWarnings] is about lost requests,
-// which end with [AcknowledgeLost].
+// IsLostWarning reports whether w, one of [DamageWarnings], is about lost requests, which
+// [AcknowledgeLost] clears.
 func IsLostWarning(w string) bool { return strings.HasPrefix(w, lostBegins) }
 
 const lostBegins = "LOST: "

@@ -11,16 +11,16 @@ import (
 	"fika/internal/bus"
 )
 
-// Member is a program that a person lets ask agents, with a bus user of its own
-// ([MemberUser]). It publishes requests on subjects where nobody else may, so
-// that who asks is known by the connection and not by what a message says.
+// Member is a program that a person allows to ask agents, with a bus user of its own
+// ([MemberUser]). It publishes requests on subjects where nobody else may publish, so
+// that the asker is known by the connection and not by what a message says.
 type Member struct {
 	Name   string
 	Agents []fika.AgentName // that it may ask; nil: all
 }
 
-// permissions are what a member may publish and subscribe to: requests, and what
-// the agents say that it may ask. Its inbox is its own.
+// permissions returns what a member may publish and subscribe to: requests to the agents
+// it may ask, their responses and status, and an inbox of its own.
 func (m Member) permissions(prefix string) *server.Permissions {
 	subjects := bus.Subjects{Prefix: prefix}
 	agents := m.Agents
@@ -41,13 +41,13 @@ func (m Member) permissions(prefix string) *server.Permissions {
 	return p
 }
 
-// memberRequests matches the requests of all members.
+// memberRequests returns the pattern that matches the requests of all members.
 func memberRequests(prefix string) string {
 	return bus.Subjects{Prefix: prefix}.MemberRequest("*", "*")
 }
 
-// splitMember gives the subject of a request as one without a member has it, and
-// the member; "" when it has none.
+// splitMember returns the subject that the request would have without a member, and the
+// member; "" if it has none.
 func splitMember(prefix, subject string) (plain, member string) {
 	rest, ok := strings.CutPrefix(subject, prefix+".member.")
 	if !ok {
@@ -57,9 +57,9 @@ func splitMember(prefix, subject string) (plain, member string) {
 	return prefix + "." + rest, member
 }
 
-// SetMembers says which members there are. Credentials of new ones are made and
-// work at once; those of members that are gone are forgotten, and whoever is
-// connected with one, or with other permissions than it has now, is disconnected.
+// SetMembers replaces the list of members. Credentials of new members are created and
+// work at once; those of removed members are forgotten. A connection of a removed member,
+// or of one whose permissions have changed, is disconnected.
 func (s *Server) SetMembers(list []Member) error {
 	changed, err := s.users.setMembers(list)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Server) SetMembers(list []Member) error {
 	return nil
 }
 
-// setMembers returns the bus users that may do something else than before.
+// setMembers returns the bus users whose permissions have changed.
 func (u *users) setMembers(list []Member) (changed []string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -111,8 +111,8 @@ func (u *users) memberOf(who string) (Member, bool) {
 	return m, here
 }
 
-// disconnect ends the connections of a user; they may come back as what the user
-// is now.
+// disconnect ends the connections of a user, who may reconnect with the current
+// permissions.
 func disconnect(ns *server.Server, who string) {
 	if ns == nil {
 		return
@@ -120,9 +120,9 @@ func disconnect(ns *server.Server, who string) {
 	const many = 1 << 16
 	list, err := ns.Connz(&server.ConnzOptions{Username: true, User: who, Limit: many})
 	if err != nil {
-		return // it knows no such user
+		return // the server knows no such user
 	}
 	for _, c := range list.Conns {
-		_ = ns.DisconnectClientByID(c.Cid) // it has left by itself
+		_ = ns.DisconnectClientByID(c.Cid) // an error means that it has left by itself
 	}
 }

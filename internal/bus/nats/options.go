@@ -13,31 +13,31 @@ import (
 	"fika/internal/address"
 )
 
-// Options says where to connect and as whom. Exactly one of URL and Redial is
-// needed; with both, URL is tried only when Redial fails at first.
+// Options says where to connect and as which user. One of URL and Redial is needed; with
+// both, URL is used only if Redial fails at first.
 type Options struct {
-	URL       string // nats://, tls:// or ws(s)://; several with commas between
+	URL       string // nats://, tls:// or ws(s)://; several are separated by commas
 	User      string
 	Password  string
 	Token     string
 	NKeyFile  string // seed of an nkey
-	CredsFile string // a .creds file: JWT and seed
+	CredsFile string // a .creds file with JWT and seed
 	TLS       bool   // require TLS whatever the scheme
-	TLSCA     string // PEM of the authority, instead of the system's
-	TLSCert   string // PEM of the client's certificate
+	TLSCA     string // PEM file of the authority, instead of the system's
+	TLSCert   string // PEM file of the client's certificate
 	TLSKey    string
 
 	Name          string        // shown in the server's list of connections
-	Inbox         string        // prefix of reply subjects, "_INBOX" if empty
+	Inbox         string        // prefix of reply subjects; "_INBOX" if empty
 	ReconnectWait time.Duration // first wait, doubled up to the longest, with jitter; 100 ms if zero
 	LongestWait   time.Duration // 2 s if zero
-	Timeout       time.Duration // of one attempt to connect; 5 s if zero
-	Retry         bool          // a server that is away is not an error of Dial
+	Timeout       time.Duration // for one attempt to connect; 5 s if zero
+	Retry         bool          // Dial succeeds even when the server is away
 
-	// Redial gives the endpoint anew before every attempt, so that a hub that
-	// came back on another port or with other credentials is found.
+	// Redial returns the endpoint before every attempt, so that a hub that came back on
+	// another port or with other credentials is found.
 	Redial func() (Endpoint, error)
-	Log    *slog.Logger // slow consumers, refused subjects; nil: nowhere
+	Log    *slog.Logger // slow consumers, refused subjects; nil discards them
 }
 
 const (
@@ -69,7 +69,7 @@ func (o Options) hasLogin() bool {
 	return o.User != "" || o.Token != "" || o.NKeyFile != "" || o.CredsFile != "" || o.TLSCert != ""
 }
 
-// tlsConfig reads the files; nil when TLS is left to the scheme alone.
+// tlsConfig reads the TLS files. It returns nil when TLS depends on the scheme alone.
 func (o Options) tlsConfig() (*tls.Config, error) {
 	if !o.hasTLS() {
 		return nil, nil
@@ -95,8 +95,8 @@ func (o Options) tlsConfig() (*tls.Config, error) {
 	return conf, nil
 }
 
-// checkURLs refuses what cannot be dialled, and what leaves this machine in
-// the clear or without a login.
+// checkURLs refuses URLs that cannot be dialled, and those that leave this machine
+// unencrypted or without a login.
 func (o Options) checkURLs(list string) error {
 	for _, raw := range strings.Split(list, ",") {
 		u, err := parseURL(raw)
@@ -123,7 +123,7 @@ func parseURL(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		// The cause repeats the URL, and with it the password.
+		// The cause repeats the URL, including the password.
 		return nil, fika.Errorf(fika.Invalid, "connect to bus", "the server URL cannot be read; it looks like nats://127.0.0.1:4222")
 	}
 	switch {

@@ -20,44 +20,44 @@ import (
 	"fika"
 )
 
-// A receipt says that a request was accepted: it is durable before the sender
-// hears so, and stays until the request has become a row. What it says is
-// missing in the stream is lost.
+// A receipt says that a request was accepted. It is durable before the sender is told,
+// and stays until the request has become a row. A request with a receipt that is missing
+// from the stream is lost.
 type receipt struct {
 	Key     string    `json:"key"` // in the header of the stored message
 	Seq     uint64    `json:"seq"` // in the stream
 	Subject string    `json:"subject"`
-	ID      string    `json:"id"` // requestId; empty: it could not be read
+	ID      string    `json:"id"` // requestId; empty if it could not be read
 	At      time.Time `json:"at"`
 }
 
-// receiptLine is a line of the file: a receipt, or that one is not needed any more.
+// receiptLine is a line of the file: a receipt, or the key of one that is no longer
+// needed.
 type receiptLine struct {
 	Accepted *receipt `json:"accepted,omitempty"`
 	Read     string   `json:"read,omitempty"`
 }
 
-// receipts is the file of receipts. It lies beside the folder of JetStream, so
-// that what happens to the folder does not happen to it. The intake adds, the
-// reader of the stream takes away; both may do so at once.
+// receipts is the file of receipts. It lies beside the JetStream folder, so that damage
+// to the folder does not reach it. The intake adds receipts, the reader of the stream
+// removes them; it is safe for concurrent use.
 type receipts struct {
 	mu   sync.Mutex
 	file *os.File
 	size int64
 	open map[string]receipt
-	// early holds keys that were read before their receipt was written: such a
-	// one is not written any more.
+	// early holds the keys of requests that were read before their receipt was written;
+	// the receipt is then not written at all.
 	early map[string]bool
-	done  []string // read, and not yet written
-	// unreadable counts lines that were damaged: nobody can say of which
-	// requests they told.
+	done  []string // read, but not yet written to the file
+	// unreadable counts damaged lines: nobody can say which requests they were about.
 	unreadable int
 }
 
 func receiptsPath(runDir string) string { return filepath.Join(runDir, "accepted") }
 
-// openReceipts reads the receipts of runDir. What was being written when a
-// process was killed is ignored: nobody was told. Error kind: Storage.
+// openReceipts reads the receipts of runDir. A line that was being written when a process
+// was killed is ignored, because no sender was told. Error kind: Storage.
 func openReceipts(runDir string) (*receipts, error) {
 	f, err := os.OpenFile(receiptsPath(runDir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -87,8 +87,8 @@ func openReceipts(runDir string) (*receipts, error) {
 	return r, nil
 }
 
-// addDurably makes receipts durable. Those whose request was read already are left
-// out. Error kind: Storage; then none of them may be answered.
+// addDurably makes receipts durable, except for requests that have already been read.
+// Error kind: Storage; then none of the senders may be told.
 func (r *receipts) addDurably(list []receipt) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,14 +102,14 @@ func (r *receipts) addDurably(list []receipt) error {
 	}
 	for _, one := range list {
 		r.open[one.Key] = one
-		// Keys grow, and so do the answers of the stream: what is smaller never comes.
+		// Keys grow in the order of the stream's answers, so smaller keys never come.
 		maps.DeleteFunc(r.early, func(key string, _ bool) bool { return key < one.Key })
 	}
 	return nil
 }
 
-// noteRead notes that a request needs no receipt any more. It is durable after the
-// next flush: until then the message itself must stay in the stream.
+// noteRead notes that a request needs no receipt any more. The note is durable after the
+// next flush; until then the message itself must stay in the stream.
 func (r *receipts) noteRead(key string) {
 	if key == "" {
 		return
@@ -124,7 +124,7 @@ func (r *receipts) noteRead(key string) {
 	r.done = append(r.done, key)
 }
 
-// flushRead makes durable what was read.
+// flushRead makes the notes of noteRead durable.
 func (r *receipts) flushRead() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,11 +146,11 @@ func (r *receipts) flushRead() error {
 }
 
 const (
-	longReceipts   = 4 << 20 // bytes of the file, beside what is open, past which it is written anew
+	longReceipts   = 4 << 20 // bytes of the file, besides open receipts, beyond which it is rewritten
 	averageReceipt = 512
 )
 
-// rewriteOpen replaces the file by one with the open receipts alone. The caller
+// rewriteOpen replaces the file with one that holds only the open receipts. The caller
 // holds mu.
 func (r *receipts) rewriteOpen() error {
 	const op = "write receipts anew"
@@ -170,7 +170,7 @@ func (r *receipts) rewriteOpen() error {
 	if err != nil {
 		return fika.Wrap(fika.Storage, op, err)
 	}
-	_ = r.file.Close() // of the file that was replaced
+	_ = r.file.Close() // the file that was replaced
 	r.file, r.size, r.done = f, int64(len(lines)), nil
 	return syncFolder(filepath.Dir(path))
 }
@@ -183,7 +183,7 @@ func acceptedLines(list []receipt) []byte {
 	return lines
 }
 
-// syncFolder makes durable that a file was made or replaced in it.
+// syncFolder makes the creation or replacement of a file in dir durable.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -192,8 +192,8 @@ func syncFolder(dir string) error {
 	return fika.Wrap(fika.Storage, "sync "+dir, errors.Join(f.Sync(), f.Close()))
 }
 
-// appendDurably appends and waits for the disk. A write that fails leaves nothing
-// behind for the next one to be joined to. The caller holds mu.
+// appendDurably appends lines and syncs the file. A write that fails is truncated, so
+// that nothing is left for the next write to be joined to. The caller holds mu.
 func (r *receipts) appendDurably(lines []byte) error {
 	if len(lines) == 0 {
 		return nil
@@ -209,8 +209,7 @@ func (r *receipts) appendDurably(lines []byte) error {
 	return nil
 }
 
-// pendingReceipts returns the receipts of requests that have not been read, oldest
-// first.
+// pendingReceipts returns the receipts of requests that have not been read, oldest first.
 func (r *receipts) pendingReceipts() []receipt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,7 +225,7 @@ func (r *receipts) isPending(key string) bool {
 	return open
 }
 
-// takeUnreadable returns how many lines were damaged, once.
+// takeUnreadable returns the number of damaged lines and resets it.
 func (r *receipts) takeUnreadable() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,13 +238,13 @@ func (r *receipts) closeFile() error {
 	return fika.Wrap(fika.Storage, "close receipts", errors.Join(r.flushRead(), r.file.Close()))
 }
 
-// checkedLine is a value as a line that begins with a checksum.
+// checkedLine encodes v as a line that begins with a checksum.
 func checkedLine(v any) []byte {
 	data, _ := json.Marshal(v) // plain structs of strings, numbers and times
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(data), data)
 }
 
-// parseChecked reads such a line; false when it is not what was written.
+// parseChecked decodes such a line; it returns false if the line is damaged.
 func parseChecked(line []byte, v any) bool {
 	sum, data, found := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
 	return found && string(sum) == fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) && json.Unmarshal(data, v) == nil

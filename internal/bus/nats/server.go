@@ -22,12 +22,12 @@ import (
 	"fika/internal/crash"
 )
 
-// ServerOptions says what to serve, and where it keeps its things.
+// ServerOptions says what to serve, and where the server keeps its files.
 type ServerOptions struct {
-	Dir      string // folder of JetStream, under the hub's lock
+	Dir      string // JetStream folder, under the hub's lock
 	RunDir   string // hub.json and credentials
 	Host     string // loopback only; 127.0.0.1 if empty
-	Port     int    // 0: the one kept in RunDir, else a free one
+	Port     int    // 0: the port kept in RunDir, or a free one
 	Prefix   string // of the subjects
 	Agents   []fika.AgentName
 	Members  []Member
@@ -45,8 +45,8 @@ const (
 	serverPing      = 30 * time.Second
 )
 
-// Server is the NATS server of a hub, in this process. It installs no signal
-// handlers. Its methods may be used from many goroutines.
+// Server is the NATS server of a hub, running in this process. It installs no signal
+// handlers. Its methods are safe for concurrent use.
 type Server struct {
 	opts  ServerOptions
 	log   *slog.Logger
@@ -60,16 +60,16 @@ type Server struct {
 	started  time.Time
 }
 
-// StartServer starts the server and returns when it answers, a few ms later.
-// The caller holds the lock of the home (run/hub.lock) from before this call
-// until after Shutdown. The port and the passwords are made once and kept in
-// RunDir, so that clients find the server again; a kept port that somebody
-// else has taken is replaced, a port that was asked for is not. A folder that
-// the server cannot use is set aside (see [DamagedStreams]).
+// StartServer starts the server and returns when it answers, a few ms later. The caller
+// holds the lock of the home (run/hub.lock) from before this call until after Shutdown.
+// The port and the passwords are chosen once and kept in RunDir, so that clients find the
+// server again; a kept port that another program has taken is replaced, but a port that
+// was asked for is not. A folder that the server cannot use is set aside (see
+// [DamagedStreams]).
 //
-// Error kinds: Locked when the port is in use, Denied for a host that others
-// can reach, Invalid for a bad prefix or kept files that cannot be read,
-// Storage when the folder cannot be used.
+// Error kinds: Locked when the port is in use, Denied for a host that others can reach,
+// Invalid for a bad prefix or kept files that cannot be read, Storage when the folder
+// cannot be used.
 func StartServer(ctx context.Context, o ServerOptions) (*Server, error) {
 	if o.Host == "" {
 		o.Host = defaultHost
@@ -121,8 +121,8 @@ func agentUsers(names []fika.AgentName) []string {
 	return out
 }
 
-// CheckPrefix says whether prefix can begin the subjects of an installation:
-// tokens of letters, digits, _ and -, with dots between. Error kind: Invalid.
+// CheckPrefix checks that prefix can begin the subjects of an installation: up to 64
+// characters, tokens of letters, digits, _ and -, separated by dots. Error kind: Invalid.
 func CheckPrefix(prefix string) error {
 	for token := range strings.SplitSeq(prefix, ".") {
 		ok := token != "" && !strings.ContainsFunc(token, func(r rune) bool {
@@ -135,9 +135,9 @@ func CheckPrefix(prefix string) error {
 	return nil
 }
 
-// startOn chooses the port and starts. The caller holds mu.
+// startOn chooses the port and starts the server. The caller holds mu.
 func (s *Server) startOn(ctx context.Context) error {
-	port := s.port // of a restart
+	port := s.port // set on a restart
 	if port == 0 {
 		port = s.opts.Port
 	}
@@ -172,8 +172,8 @@ func (s *Server) startOn(ctx context.Context) error {
 	return nil
 }
 
-// portFree reports whether port can be listened on. Somebody may still take it
-// before the server does; then the server's own complaint is passed on.
+// portFree returns an error if port cannot be listened on. Another program may still take
+// the port before the server does; then the server's own complaint is passed on.
 func portFree(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
@@ -183,8 +183,8 @@ func portFree(host string, port int) error {
 	return l.Close()
 }
 
-// runOn starts a server and waits until it answers. Nobody reaches it before the
-// intake stands: what is published is stored with a receipt, or not at all.
+// runOn starts a server and waits until it answers. Nobody reaches it before the intake
+// is open, so that what is published is stored with a receipt, or not at all.
 func (s *Server) runOn(ctx context.Context, port int) (*server.Server, error) {
 	if port == 0 {
 		port = server.RANDOM_PORT
@@ -214,7 +214,7 @@ func (s *Server) runOn(ctx context.Context, port int) (*server.Server, error) {
 	stopping, cancel := context.WithTimeout(ctx, failedStop)
 	defer cancel()
 	s.closeIntake(stopping)
-	_ = stopServer(stopping, ns) // a server that has not come up may not end either
+	_ = stopServer(stopping, ns) // a server that has not come up may not stop either
 	return nil, err
 }
 
@@ -229,7 +229,7 @@ func (s *Server) openIntake(ns *server.Server, port int, log *serverLog) (err er
 		if err := portFree(s.opts.Host, port); port > 0 && err != nil {
 			return err
 		}
-		return fika.Errorf(fika.Locked, "start bus", "%s", why) // somebody was quicker to take the port
+		return fika.Errorf(fika.Locked, "start bus", "%s", why) // another program was quicker to take the port
 	}
 	return nil
 }
@@ -251,15 +251,15 @@ func (s *Server) awaitStart(ns *server.Server, log *serverLog) bool {
 	return false
 }
 
-// Addr is where the server listens.
+// Addr returns the address on which the server listens.
 func (s *Server) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }
 
-// HasMembers reports whether anybody is connected who is neither the hub nor an
-// agent, or whether that cannot be found out.
+// HasMembers reports whether a client is connected as [UserMember], or whether that
+// cannot be determined. Programs with a [MemberUser] of their own do not count.
 func (s *Server) HasMembers() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,8 +274,8 @@ func (s *Server) clientURL() string {
 	return "nats://" + net.JoinHostPort(s.opts.Host, strconv.Itoa(s.port))
 }
 
-// Endpoint gives the endpoint of one user; [UserHub] and [UserMember] always
-// exist. Error kind: NotFound.
+// Endpoint returns the endpoint of one user; [UserHub] and [UserMember] always exist.
+// Error kind: NotFound.
 func (s *Server) Endpoint(who string) (Endpoint, error) {
 	s.mu.Lock()
 	url := s.clientURL()
@@ -287,13 +287,13 @@ func (s *Server) Endpoint(who string) (Endpoint, error) {
 	return Endpoint{URL: url, User: who, Password: pass, Inbox: inboxOf(who)}, nil
 }
 
-// EnsureAgent makes a credential for an agent that has none. It works at once;
-// nobody is disconnected.
+// EnsureAgent creates a credential for an agent that has none. It works at once; nobody
+// is disconnected.
 func (s *Server) EnsureAgent(name fika.AgentName) error {
 	return s.users.ensurePasswords(AgentUser(name))
 }
 
-// Restart stops the server and starts it again on the same port, for a store
+// Restart stops the server and starts it again on the same port, as a remedy for a store
 // that has stopped taking writes. Clients reconnect by themselves.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
@@ -304,14 +304,14 @@ func (s *Server) Restart(ctx context.Context) error {
 	return s.startOn(ctx)
 }
 
-// Shutdown stops the server and takes hub.json away. It may be called again.
-// When ctx ends first, the server may still have its folder open: keep the
-// lock until the process ends.
+// Shutdown stops the server and removes hub.json. It may be called again. If ctx ends
+// first, the server may still have its folder open: the caller must keep the lock until
+// the process ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ns == nil {
-		return nil // hub.json may be the next hub's by now
+		return nil // hub.json may belong to the next hub by now
 	}
 	err := os.Remove(hubPath(s.opts.RunDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -336,8 +336,8 @@ func (s *Server) stopServer(ctx context.Context) error {
 	return err
 }
 
-// stopServer waits for the end of ns. Past ctx it leaves the waiting goroutine
-// to the end of the process: the library's shutdown cannot be abandoned.
+// stopServer waits for ns to end. If ctx ends first, the waiting goroutine stays until
+// the process ends, because the library's shutdown cannot be abandoned.
 func stopServer(ctx context.Context, ns *server.Server) error {
 	done := make(chan struct{})
 	go func() {
@@ -353,5 +353,5 @@ func stopServer(ctx context.Context, ns *server.Server) error {
 	}
 }
 
-// newPassword is 130 bits, in letters and digits.
+// newPassword returns 130 random bits as letters and digits.
 func newPassword() string { return rand.Text() }

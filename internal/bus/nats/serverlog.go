@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// serverLog passes on what the server says. A fatal line ends nothing here;
-// the first is kept so that the start can fail with it.
+// serverLog forwards the server's log lines. A fatal line does not end the process; the
+// first one is kept so that the start can fail with it.
 type serverLog struct {
 	log *slog.Logger
 
@@ -22,7 +22,7 @@ func (l *serverLog) fatalError() string {
 	return l.first
 }
 
-// Noticef implements the server's Logger; its notices are details here.
+// Noticef implements the server's Logger; notices are logged at debug level.
 func (l *serverLog) Noticef(format string, v ...any) { l.logLine(slog.LevelDebug, format, v) }
 
 // Warnf implements the server's Logger.

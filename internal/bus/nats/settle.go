@@ -14,23 +14,23 @@ import (
 	"fika/internal/bus"
 )
 
-// ownStream is what only the stream of our own server has: receipts of what it
-// accepted. The methods of a nil *ownStream do nothing.
+// ownStream is what only the stream of our own server has: receipts of accepted requests.
+// The methods of a nil *ownStream do nothing.
 type ownStream struct {
 	receipts *receipts
 	runDir   string
 
-	mu   sync.Mutex           // one look at a time
-	next int                  // receipt to be looked after
-	told map[string]time.Time // when a sender was told first, by key
-	wait time.Duration        // until it is told again: longer than a client usually waits before it connects again
+	mu   sync.Mutex           // held during a comparison with the stream
+	next int                  // index of the next receipt to check
+	told map[string]time.Time // when a sender was first told, by key
+	wait time.Duration        // until it is told again; longer than a client usually takes to reconnect
 }
 
-// settleAtOnce is how many receipts a probe looks after: those of a store that
-// takes nothing may be many.
+// settleAtOnce is how many receipts a probe checks: a store that takes no writes may have
+// many.
 const settleAtOnce = 100
 
-// hasUnread reports whether something was accepted and not read.
+// hasUnread reports whether some request was accepted and has not been read.
 func (o *ownStream) hasUnread() bool { return o != nil && len(o.receipts.pendingReceipts()) > 0 }
 
 func (o *ownStream) flushReceipts() error {
@@ -40,8 +40,8 @@ func (o *ownStream) flushReceipts() error {
 	return o.receipts.flushRead()
 }
 
-// noteTaken notes that a request is a row now. If it was lost before, it was sent
-// again.
+// noteTaken notes that a request is a row now. If the request was noted as lost, it has
+// been sent again and is removed from that list.
 func (o *ownStream) noteTaken(key, subject string, body []byte) error {
 	if o == nil {
 		return nil
@@ -51,9 +51,9 @@ func (o *ownStream) noteTaken(key, subject string, body []byte) error {
 }
 
 // settleReceipts compares up to n receipts with the stream. A request that was accepted
-// and is there no more is lost: the handler of Consume is told, which tells the
-// sender, and it is noted until a person has acknowledged it. It comes back at
-// the next look if that fails.
+// and is no longer in the stream is lost: the handler of Consume is told, which tells the
+// sender, and the request is noted as lost until a person acknowledges it. If that fails,
+// it is tried again at the next comparison.
 func (in *inbound) settleReceipts(ctx context.Context, n int) error {
 	tell := in.handler.Load()
 	if in.own == nil || tell == nil {
@@ -81,7 +81,7 @@ func (in *inbound) settleReceipts(ctx context.Context, n int) error {
 	return nil
 }
 
-// nextBatch returns the next n of the pending receipts, in turns. The caller holds mu.
+// nextBatch returns the next n pending receipts, in rotation. The caller holds mu.
 func (o *ownStream) nextBatch(n int) []receipt {
 	list := o.receipts.pendingReceipts()
 	if len(list) <= n {
@@ -95,8 +95,8 @@ func (o *ownStream) nextBatch(n int) []receipt {
 	return list
 }
 
-// isGone reports whether the stream has the request of a receipt no more,
-// although nobody has read it.
+// isGone reports whether the request of a receipt is no longer in the stream although
+// nobody has read it.
 func (in *inbound) isGone(ctx context.Context, r receipt) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -110,9 +110,9 @@ func (in *inbound) isGone(ctx context.Context, r receipt) (bool, error) {
 	return in.own.receipts.isPending(r.Key), nil // it may have been read meanwhile
 }
 
-// tellLost tells of a lost request, at once and again a little later: a sender whose
-// connection went with the hub needs a moment to come back. One that the handler
-// knows was not lost: only the note that it was read was.
+// tellLost reports a lost request to the handler, at once and again a little later: a
+// sender whose connection ended with the hub needs a moment to come back. A request that
+// the handler knows was not lost, only the note that it was read.
 func (in *inbound) tellLost(ctx context.Context, r receipt, tell handler) error {
 	own, now := in.own, time.Now().UTC()
 	first, again := own.told[r.Key]
@@ -134,15 +134,15 @@ func (in *inbound) tellLost(ctx context.Context, r receipt, tell handler) error 
 	return own.receipts.flushRead()
 }
 
-// sentAgain reports whether a request that was lost has been accepted a second
-// time, and will be answered for that. The caller holds mu.
+// sentAgain reports whether a lost request has been accepted a second time, and so will
+// be answered through the second one. The caller holds mu.
 func (o *ownStream) sentAgain(lost receipt) bool {
 	return lost.ID != "" && slices.ContainsFunc(o.receipts.pendingReceipts(), func(r receipt) bool {
 		return r.Key > lost.Key && r.ID == lost.ID && r.Subject == lost.Subject
 	})
 }
 
-// agentOf is the agent of a subject PREFIX.agent.NAME.request.
+// agentOf returns the agent of a subject that ends in agent.NAME.request.
 func agentOf(subject string) fika.AgentName {
 	words := strings.Split(subject, ".")
 	return fika.AgentName(words[max(0, len(words)-2)])

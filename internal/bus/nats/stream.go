@@ -10,19 +10,19 @@ import (
 	"fika/internal/bus"
 )
 
-// StreamState is how the stream of foreign requests is.
+// StreamState is the state of the stream of foreign requests.
 type StreamState struct {
 	Name     string
 	Unread   uint64    // requests that no hub has turned into rows yet
 	Bytes    uint64    // on disk
-	MaxBytes int64     // past it requests are refused
-	ReadAt   time.Time // when the last one was read; zero: not known
+	MaxBytes int64     // beyond it requests are refused
+	ReadAt   time.Time // when the last request was read; zero if not known
 }
 
-// ReadStream asks the server of b how the stream of a prefix is; any user of
-// it may, and nothing is made or changed. Error kinds: NotFound without
-// a bus, and with [ErrNoJetStream] inside when the server keeps nothing at all;
-// Storage when there is no such stream yet.
+// ReadStream asks the server of b for the state of the stream of a prefix; nothing is
+// created or changed. On the embedded server [UserHub] and [UserMember] may ask. Error
+// kinds: NotFound without a bus, and NotFound wrapping [ErrNoJetStream] when the server
+// stores nothing at all; Storage when there is no such stream yet.
 func ReadStream(ctx context.Context, b bus.Bus, prefix string) (StreamState, error) {
 	s := StreamState{Name: streamName(prefix)}
 	c, ok := b.(*conn)
@@ -43,7 +43,8 @@ func ReadStream(ctx context.Context, b bus.Bus, prefix string) (StreamState, err
 	if err != nil {
 		return s, streamError("read consumer of "+s.Name, err)
 	}
-	// The stream counts what was read and not yet removed, and the canary.
+	// The stream's count includes messages that were read and not yet removed, and the
+	// canary.
 	read := cons.CachedInfo()
 	s.Unread = read.NumPending + uint64(read.NumAckPending)
 	if read.AckFloor.Last != nil {

@@ -11,7 +11,7 @@ import (
 	"fika/internal/bus"
 )
 
-// subscription joins the library's delivering goroutine when it is closed.
+// subscription joins the library's delivery goroutine when it is closed.
 type subscription struct {
 	conn *conn
 	sub  *nats.Subscription
@@ -55,27 +55,27 @@ func (c *conn) toMessage(m *nats.Msg) bus.Msg {
 	}}
 }
 
-// Dropped counts the messages lost by falling behind.
+// Dropped returns how many messages were lost by falling behind.
 func (s *subscription) Dropped() int {
 	n, _ := s.sub.Dropped() // an error means closed: nothing more to count
 	return n
 }
 
-// Drain ends the subscription when what the server has sent so far was handled. While
-// the connection is away that may last until it is back.
+// Drain ends the subscription once everything that the server has sent so far has been
+// handled. While the connection is down, that may take until it is back.
 func (s *subscription) Drain() <-chan struct{} {
-	_ = s.sub.Drain() // an error means closed: its goroutine ends, or has
+	_ = s.sub.Drain() // an error means closed: its goroutine has ended or will end
 	return s.done
 }
 
-// Close ends the subscription and waits for a handler that runs, at most 5 s.
+// Close ends the subscription and waits at most 5 s for a running handler.
 func (s *subscription) Close() error {
 	s.once.Do(func() {
 		s.conn.mu.Lock()
-		delete(s.conn.subs, s) // of a nil map: nothing to do
+		delete(s.conn.subs, s) // the map may be nil, which is harmless
 		s.conn.mu.Unlock()
-		// An error means that the subscription or the connection has ended,
-		// which ends the goroutine too.
+		// An error means that the subscription or the connection has ended, which ends
+		// the goroutine too.
 		_ = s.sub.Unsubscribe()
 	})
 	select {

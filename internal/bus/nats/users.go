@@ -12,8 +12,8 @@ import (
 	"fika"
 )
 
-// users decides who may log in, and what each may do. It is asked by the
-// server for each connection, so a new user needs neither reload nor restart.
+// users decides who may log in, and what each user may do. The server asks it for each
+// connection, so a new user needs neither reload nor restart.
 type users struct {
 	runDir string
 	prefix string
@@ -31,7 +31,7 @@ func openUsers(runDir, prefix string) (*users, error) {
 	return &users{runDir: runDir, prefix: prefix, sec: sec}, nil
 }
 
-// ensurePasswords makes the passwords that are missing and writes them before anybody
+// ensurePasswords creates the passwords that are missing and writes them before anybody
 // can use them.
 func (u *users) ensurePasswords(names ...string) error {
 	u.mu.Lock()
@@ -97,9 +97,9 @@ func (u *users) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// permissionsOf says what a user of fika's own may publish and subscribe to; nil
-// is all. Every process here belongs to the same person: this keeps mistakes
-// apart, it is no wall.
+// permissionsOf returns what one of fika's own users may publish and subscribe to; nil
+// allows everything. Every process here belongs to the same person: this guards against
+// mistakes and is not a security boundary.
 func permissionsOf(prefix, who string) *server.Permissions {
 	agents := prefix + ".agent.*."
 	answers := &server.ResponsePermission{MaxMsgs: 16, Expires: 10 * time.Minute}
@@ -131,8 +131,8 @@ func permissionsOf(prefix, who string) *server.Permissions {
 	}
 }
 
-// bellOfPool is the bell of the pool that an agent is a member of by its name,
-// NAME-N; its own where it is none.
+// bellOfPool returns the bell of the pool to which an agent belongs by its name, NAME-N;
+// for a name without a hyphen it returns the agent's own bell.
 func bellOfPool(prefix, name string) string {
 	if i := strings.LastIndexByte(name, '-'); i > 0 {
 		name = name[:i]

@@ -6,9 +6,9 @@ import (
 	"fika/internal/bus"
 )
 
-// watchers tells those who watch of each change of state, once, in order.
+// watchers tells every watcher of each change of state, once and in order.
 type watchers struct {
-	mu    sync.Mutex // held while they are told
+	mu    sync.Mutex // held while watchers are called
 	state bus.State
 	err   error
 	fs    map[*watcher]func(bus.State, error)
@@ -16,8 +16,8 @@ type watchers struct {
 
 type watcher struct{ of *watchers }
 
-// changeState changes the state. The library reports every attempt; only the first of
-// a row is a change.
+// changeState changes the state. The library reports every failed attempt; only the first
+// of a series counts as a change.
 func (c *conn) changeState(s bus.State, err error) {
 	w := &c.watch
 	w.mu.Lock()
@@ -26,7 +26,7 @@ func (c *conn) changeState(s bus.State, err error) {
 		return
 	}
 	if w.state == bus.Reconnecting && s == bus.Reconnecting {
-		w.err = err // for those who come later
+		w.err = err // for watchers that come later
 		return
 	}
 	w.state, w.err = s, err
@@ -35,7 +35,7 @@ func (c *conn) changeState(s bus.State, err error) {
 	}
 }
 
-// Watch implements bus.Bus. f must be quick, and must not close its own
+// Watch implements bus.Bus. f must return quickly, and must not close its own
 // subscription.
 func (c *conn) Watch(f func(bus.State, error)) bus.Subscription {
 	w := &c.watch
